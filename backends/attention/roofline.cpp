@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention by roofline with whole waves.
+//
+//   fused:   time = launch + max(flops / (rate * clock * share) * wave quantisation, bytes / HBM rate)
+//            with one workgroup for 128 queries of a head and only the FLOPs that the mask leaves
+//   unfused: two (backward: four) full products and passes over the s x s scores in HBM
+//
+// The shares belong to the device's profile (head dimension 128, causal, 4k to 8k tokens). Smaller heads
+// spend more of their time on exponentials: share * min(1, (64 + d) / 192).
+// Wrong for sequences below about 1k, where start-up dominates, and for decoding.
+#include <algorithm>
+
+#include "backends/builtin_backends.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::int64_t kQueriesPerGroup = 128;
+
+// FlashAttention 2 was written for Ampere: on Hopper and later it has 0.6 of the rate of kernels that
+// use the asynchronous matrix instructions (FlashAttention 3 paper, forward bars at d = 128).
+double kernel_share(AttentionKernel kernel, const DeviceSpec& device) {
+  const bool asynchronous = device.vendor == Vendor::kNvidia && device.architecture != "sm80";
+  return kernel == AttentionKernel::kFlash2 && asynchronous ? 0.6 : 1.0;
+}
+
+double head_share(const Attention& op) {
+  const double d = 0.5 * static_cast<double>(op.d_qk + op.d_v);
+  return std::min(1.0, (64.0 + d) / 192.0);
+}
+
+double wave_quantisation(const Attention& op, const KernelContext& context) {
+  const std::int64_t groups =
+      op.batch * op.heads * ((op.seq_q + kQueriesPerGroup - 1) / kQueriesPerGroup);
+  const std::int64_t waves = (groups + context.compute_units - 1) / context.compute_units;
+  return static_cast<double>(waves * context.compute_units) / static_cast<double>(groups);
+}
+
+FlopsPerSecond matrix_rate(const KernelContext& context) {
+  const auto slot = static_cast<std::size_t>(Dtype::kBf16);
+  return static_cast<double>(context.compute_units) * *context.device.matrix_rate[slot] *
+         context.clock;
+}
+
+OpCost priced(Seconds math, Seconds memory, const KernelContext& context) {
+  OpCost cost;
+  cost.duration = context.launch + max(math, memory);
+  cost.bound = math < memory ? Bound::kMemory : Bound::kCompute;
+  if (context.detail == Detail::kTerms) {
+    cost.terms = {{"math", math}, {"memory", memory}, {"launch", context.launch}};
+  }
+  return cost;
+}
+
+OpCost fused(const Attention& op, const KernelContext& context) {
+  const AchievedSpec& achieved = context.device.achieved;
+  const bool forward = op.direction == Direction::kForward;
+  const double share = (forward ? achieved.attention_forward : achieved.attention_backward) *
+                       kernel_share(op.kernel, context.device) * head_share(op);
+  // A last wave that is not full costs less than a whole one: groups differ in length when causal.
+  const double quantisation = 0.5 * (1.0 + wave_quantisation(op, context));
+  const Seconds math = quantisation * flops(op) / (share * matrix_rate(context));
+  return priced(math, compulsory_bytes(op) / context.device.hbm.achieved, context);
+}
+
+OpCost unfused(const Attention& op, const KernelContext& context) {
+  Attention full = op;
+  full.causal = false;
+  full.window = 0;
+  const auto slot = static_cast<std::size_t>(Dtype::kBf16);
+  const double share = *context.device.achieved.gemm[slot];
+  const Seconds math = flops(full) / (share * matrix_rate(context));
+  // Scores in 16 bits: written, scaled and masked, softmax, dropout, read; backward the converse.
+  constexpr double kForwardPasses = 8.0;
+  constexpr double kBackwardPasses = 10.0;
+  const double passes = op.direction == Direction::kForward ? kForwardPasses : kBackwardPasses;
+  const auto scores = static_cast<double>(op.batch * op.heads) *
+                      static_cast<double>(op.seq_q * op.seq_kv);
+  const Seconds memory = passes * scores * Bytes(2) / context.device.hbm.achieved;
+  OpCost cost = priced(math, memory, context);
+  cost.duration = context.launch + math + memory;
+  return cost;
+}
+
+class RooflineAttention final : public AttentionModel {
+ public:
+  [[nodiscard]] OpCost attention(const Attention& op,
+                                 const KernelContext& context) const override {
+    return op.kernel == AttentionKernel::kUnfused ? unfused(op, context) : fused(op, context);
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const AttentionModel> make_roofline_attention() {
+  return std::make_shared<RooflineAttention>();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives as rings or as direct exchanges, whichever is faster, with latency and bandwidth.
+//
+// n ranks, g of them in each of k domains, S bytes (the full tensor), B rate of a rank inside, O outside.
+//   all-gather, reduce-scatter   each rank moves S (n-1)/n; a domain takes in S (n-g)/n over g ranks:
+//                                max(S (n-1)/n / B, S (n-g)/n / (g O))
+//   all-reduce                   twice that: 2 (n-1)/n
+//   all-to-all                   each rank sends S/n to every peer: max(S (g-1)/n / B, S (n-g)/n / O)
+//   send/receive                 S over one link of a mesh, all links of a switch, or the NICs
+// Latency of a ring is base + (n - k) inside hops + (k - 1) outside hops, all-reduce twice the hops; of a
+// direct exchange base + one hop of each kind + kMessage for every peer outside.
+// Assumes that both directions of a link run at full rate and that nothing else is on the fabric.
+// Wrong around 1 to 32 MiB, where the libraries change their protocol (too fast by up to 2).
+#include <algorithm>
+
+#include "backends/builtin_backends.hpp"
+#include "backends/collective/link_group.hpp"
+
+namespace stepcast {
+namespace {
+
+// Time to issue one message to a peer outside the domain; assumed, of the order of a NIC's doorbell.
+constexpr Seconds kMessage{0.3e-6};
+
+double number(std::int64_t value) { return static_cast<double>(value); }
+
+struct CollectiveTime {
+  Seconds latency;
+  Seconds inside;
+  Seconds outside;
+};
+
+Seconds ring_hops(const LinkGroup& links) {
+  return number(links.ranks - links.domains) * links.inside_hop +
+         number(links.domains - 1) * links.outside_hop;
+}
+
+Seconds direct_hops(const LinkGroup& links) {
+  const bool inside = links.members > 1;
+  const bool outside = links.domains > 1;
+  return (inside ? links.inside_hop : Seconds{}) + (outside ? links.outside_hop : Seconds{}) +
+         number(links.ranks - links.members) * kMessage;
+}
+
+// All-gather and reduce-scatter.
+CollectiveTime gather_time(const LinkGroup& links, Bytes bytes) {
+  const double n = number(links.ranks);
+  const double g = number(links.members);
+  CollectiveTime time;
+  time.latency = min(ring_hops(links), direct_hops(links));
+  time.inside = g > 1 ? (n - 1) / n * bytes / links.inside : Seconds{};
+  time.outside = links.domains > 1 ? (n - g) / n * bytes / (g * links.outside) : Seconds{};
+  return time;
+}
+
+CollectiveTime all_to_all_time(const LinkGroup& links, Bytes bytes) {
+  const double n = number(links.ranks);
+  const double g = number(links.members);
+  CollectiveTime time;
+  time.latency = direct_hops(links);
+  time.inside = g > 1 ? (g - 1) / n * bytes / links.inside : Seconds{};
+  time.outside = links.domains > 1 ? (n - g) / n * bytes / links.outside : Seconds{};
+  return time;
+}
+
+CollectiveTime send_time(const LinkGroup& links, Bytes bytes) {
+  CollectiveTime time;
+  const bool inside = links.members > 1;
+  time.latency = inside ? links.inside_hop : links.outside_hop;
+  (inside ? time.inside : time.outside) = bytes / (inside ? links.inside : links.outside);
+  return time;
+}
+
+CollectiveTime time_of(const Collective& op, const LinkGroup& links) {
+  switch (op.op) {
+    case CollectiveOp::kAllGather:
+    case CollectiveOp::kReduceScatter:
+      return gather_time(links, op.bytes);
+    case CollectiveOp::kAllReduce: {
+      CollectiveTime half = gather_time(links, op.bytes);
+      return {2.0 * half.latency, 2.0 * half.inside, 2.0 * half.outside};
+    }
+    case CollectiveOp::kAllToAll:
+      return all_to_all_time(links, op.bytes);
+    case CollectiveOp::kSendRecv:
+      return send_time(links, op.bytes);
+  }
+  return {};
+}
+
+class RingDirectCollective final : public CollectiveModel {
+ public:
+  [[nodiscard]] OpCost collective(const Collective& op,
+                                  const FabricContext& context) const override {
+    if (op.group.size <= 1) {
+      return {};
+    }
+    const LinkGroup links = link_group(op.group, context.cluster);
+    const CollectiveTime time = time_of(op, links);
+    const Seconds latency = links.base_latency + time.latency;
+    const Seconds transfer = max(time.inside, time.outside);
+    OpCost cost;
+    cost.duration = latency + transfer;
+    cost.bound = transfer < latency ? Bound::kLatency : Bound::kBandwidth;
+    if (context.detail == Detail::kTerms) {
+      cost.terms = {
+          {"latency", latency}, {"scale_up", time.inside}, {"scale_out", time.outside}};
+    }
+    return cost;
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const CollectiveModel> make_ring_direct_collective() {
+  return std::make_shared<RingDirectCollective>();
+}
+
+}  // namespace stepcast

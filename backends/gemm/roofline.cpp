@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// GEMM by roofline with whole waves.
+//
+//   tiles = ceil(m / bm) ceil(n / bn) batch s          s: splits of k
+//   math  = ceil(tiles / units) * 2 bm bn ceil(k / s) / (rate * clock * achieved share * tile share)
+//   time  = launch + max(math, compulsory bytes / achieved HBM rate) + s > 1: reduction of s partials
+//
+// The tile and the split are the cheapest of a short list. Assumes that L2 serves what a wave shares,
+// that every operand comes from HBM once and that the library picks the best of the list.
+// Wrong for tiny products (below about 10 us), for k below 256 and where padding of k matters.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "backends/builtin_backends.hpp"
+
+namespace stepcast {
+namespace {
+
+// The share of the matrix rate that a tile keeps: smaller ones load more bytes a FLOP. Judgement after
+// published tile sweeps (hipBLASLt, CUTLASS); the tile backend replaces it with the traffic itself.
+struct Tile {
+  std::int64_t rows;
+  std::int64_t cols;
+  double share;
+};
+constexpr std::array kTiles = {Tile{256, 256, 1.0}, Tile{256, 128, 1.0},  Tile{128, 256, 1.0},
+                               Tile{128, 128, 0.9}, Tile{128, 64, 0.72},  Tile{64, 128, 0.72},
+                               Tile{64, 64, 0.5}};
+constexpr std::array<std::int64_t, 4> kSplits = {1, 2, 4, 8};
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+struct Shape {
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+  std::int64_t batch;
+};
+
+// FLOP/s of one unit at the context's clock, with the share of it that GEMMs achieve.
+FlopsPerSecond unit_rate(Dtype dtype, const KernelContext& context) {
+  const auto slot = static_cast<std::size_t>(dtype);
+  const auto base = static_cast<std::size_t>(Dtype::kBf16);
+  const DeviceSpec& device = context.device;
+  const FlopsPerCycle rate = device.matrix_rate[slot].value_or(*device.matrix_rate[base]);
+  const double share = device.achieved.gemm[slot].value_or(*device.achieved.gemm[base]);
+  return share * rate * context.clock;
+}
+
+// Time of the matrix products alone, for the best tile and split.
+Seconds math_time(const Shape& shape, Dtype dtype, const KernelContext& context) {
+  const FlopsPerSecond rate = unit_rate(dtype, context);
+  Seconds best(INFINITY);
+  for (const Tile& tile : kTiles) {
+    const std::int64_t tiles =
+        ceil_div(shape.m, tile.rows) * ceil_div(shape.n, tile.cols) * shape.batch;
+    for (const std::int64_t split : kSplits) {
+      if (split > 1 && (shape.k / split < 512 || tiles >= context.compute_units)) {
+        break;
+      }
+      const auto waves = static_cast<double>(ceil_div(tiles * split, context.compute_units));
+      const auto products = static_cast<double>(tile.rows * tile.cols * ceil_div(shape.k, split));
+      Seconds time = waves * Flops(2.0 * products) / (tile.share * rate);
+      if (split > 1) {
+        constexpr Bytes kPartial{4};
+        const auto outputs = static_cast<double>(shape.m * shape.n * shape.batch);
+        time += static_cast<double>(2 * split) * outputs * kPartial / context.device.hbm.achieved;
+      }
+      best = min(best, time);
+    }
+  }
+  return best;
+}
+
+OpCost roofline(Seconds math, Bytes bytes, const KernelContext& context) {
+  const Seconds memory = bytes / context.device.hbm.achieved;
+  OpCost cost;
+  cost.duration = context.launch + max(math, memory);
+  cost.bound = max(math, memory) < context.launch ? Bound::kLatency
+               : math < memory                    ? Bound::kMemory
+                                                  : Bound::kCompute;
+  if (context.detail == Detail::kTerms) {
+    cost.terms = {{"math", math}, {"memory", memory}, {"launch", context.launch}};
+  }
+  return cost;
+}
+
+class RooflineGemm final : public GemmModel {
+ public:
+  [[nodiscard]] OpCost gemm(const Gemm& op, const KernelContext& context) const override {
+    return roofline(math_time({op.m, op.n, op.k, op.batch}, op.dtype, context),
+                    compulsory_bytes(op), context);
+  }
+
+  [[nodiscard]] OpCost grouped_gemm(const GroupedGemm& op,
+                                    const KernelContext& context) const override {
+    const std::int64_t rows = ceil_div(op.m_total, op.groups);
+    const bool wgrad = op.pass == GemmPass::kWgrad;
+    const Shape one = wgrad ? Shape{op.n, op.k, rows, 1} : Shape{rows, op.n, op.k, 1};
+    if (op.sequential) {
+      const auto groups = static_cast<double>(op.groups);
+      KernelContext each = context;
+      each.launch = context.launch;
+      OpCost cost = roofline(math_time(one, op.dtype, context), compulsory_bytes(op) / groups, each);
+      cost.duration = groups * cost.duration;
+      for (CostTerm& term : cost.terms) {
+        term.duration = groups * term.duration;
+      }
+      return cost;
+    }
+    const Shape all{one.m, one.n, one.k, op.groups};
+    return roofline(math_time(all, op.dtype, context), compulsory_bytes(op), context);
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const GemmModel> make_roofline_gemm() { return std::make_shared<RooflineGemm>(); }
+
+}  // namespace stepcast

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The three classes of error.
+//
+//   the user's input is wrong   ConfigError: every problem of the input at once, each with file, line,
+//                               column and a remedy; caught in main only, exit 2
+//   the plan cannot run         a value (parallel/feasibility.hpp), exit 3
+//   our own fault               STEPCAST_CHECK throws InternalError, exit 1
+#pragma once
+
+#include <exception>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace stepcast {
+
+// A place in an input. Lines and columns count from 1; 0 means the input as a whole.
+struct Location {
+  std::string file;
+  int line = 0;
+  int column = 0;
+};
+
+struct Diagnostic {
+  Location where;
+  std::string message;  // lower case, no full stop: the value, the rule, a remedy
+};
+
+// "file:line:column: error: message"
+std::string to_text(const Diagnostic& diagnostic);
+
+// Collects the problems of one or several inputs, so that all are reported at once.
+class Diagnostics {
+ public:
+  void error(Location where, std::string message) {
+    entries_.push_back({std::move(where), std::move(message)});
+  }
+  [[nodiscard]] bool empty() const { return entries_.empty(); }
+  [[nodiscard]] const std::vector<Diagnostic>& entries() const { return entries_; }
+  // Throws ConfigError with everything collected, in order of file and line; does nothing if empty.
+  void throw_if_any() const;
+
+ private:
+  std::vector<Diagnostic> entries_;
+};
+
+// The user's input is wrong. what() has one line for each problem.
+class ConfigError : public std::exception {
+ public:
+  explicit ConfigError(std::vector<Diagnostic> diagnostics);
+  ConfigError(Location where, std::string message);
+  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
+  [[nodiscard]] const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+
+ private:
+  std::vector<Diagnostic> diagnostics_;
+  std::string text_;
+};
+
+// A fault of the program itself.
+class InternalError : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+[[noreturn]] void fail_check(const char* condition, const std::string& detail,
+                             std::source_location where = std::source_location::current());
+
+}  // namespace stepcast
+
+// Always on, without side effects; throws InternalError.
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+#define STEPCAST_CHECK(condition, detail)       \
+  do {                                          \
+    if (!(condition)) {                         \
+      ::stepcast::fail_check(#condition, detail); \
+    }                                           \
+  } while (false)

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands; each adds itself to the program and returns its exit code through `run`.
+#pragma once
+
+#include <functional>
+
+#include "stepcast/cli/common_options.hpp"
+
+namespace stepcast::cli {
+
+// Set by the command that the user chose; main calls it.
+using Run = std::function<int()>;
+
+void add_project(CLI::App& program, const GlobalOptions& global, Run& run);
+void add_memory(CLI::App& program, const GlobalOptions& global, Run& run);
+void add_list(CLI::App& program, const GlobalOptions& global, Run& run);
+void add_describe(CLI::App& program, const GlobalOptions& global, Run& run);
+
+}  // namespace stepcast::cli

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/cli/common_options.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <fstream>
+
+#include "backends/builtin_backends.hpp"
+#include "stepcast/base/nearest_name.hpp"
+
+namespace stepcast::cli {
+namespace {
+
+// Options that set one key of the experiment.
+struct DirectOption {
+  const char* flag;
+  const char* key;
+  const char* help;
+};
+constexpr std::array kDirectOptions = {
+    DirectOption{"--tp", "plan.tp", "tensor parallelism"},
+    DirectOption{"--pp", "plan.pp", "pipeline parallelism"},
+    DirectOption{"--vpp", "plan.vpp", "virtual stages of a pipeline rank"},
+    DirectOption{"--cp", "plan.cp", "context parallelism"},
+    DirectOption{"--ep", "plan.ep", "expert parallelism"},
+    DirectOption{"--etp", "plan.etp", "tensor parallelism of the experts"},
+    DirectOption{"--fsdp", "plan.fsdp", "ranks that share one copy of the parameters"},
+    DirectOption{"--zero", "plan.zero", "ZeRO stage, 0 to 3"},
+    DirectOption{"--seq", "training.sequence_length", "tokens of a sequence"},
+    DirectOption{"--mbs", "training.micro_batch_size", "sequences of a micro-batch"},
+    DirectOption{"--gbs", "training.global_batch_size", "sequences of a step over all GPUs"},
+    DirectOption{"--dtype", "training.dtype", "bf16, fp16, fp8 or fp8_block"},
+    DirectOption{"--recompute", "training.recompute", "none, selective or full"},
+    DirectOption{"--software", "software", "a software set"},
+};
+
+// What an experiment made from options alone starts from; every value can be set.
+constexpr const char* kCommandLineDefaults =
+    "training: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 128}\n";
+
+ConfigNode experiment_tree(const ExperimentOptions& options) {
+  if (!options.file.empty()) {
+    return load_config(options.file);
+  }
+  Diagnostics diagnostics;
+  if (options.model.empty()) {
+    diagnostics.error({"command line", 0, 0}, "give an experiment file, or --model and --gpu");
+  } else if (options.gpu.empty()) {
+    diagnostics.error({"command line", 0, 0}, "--model needs --gpu as well");
+  }
+  diagnostics.throw_if_any();
+  return parse_config(kCommandLineDefaults, "command line");
+}
+
+std::vector<std::string> assignments(const ExperimentOptions& options) {
+  std::vector<std::string> list;
+  const auto set = [&list](const std::string& key, const std::string& value) {
+    list.push_back(key + "=" + value);
+  };
+  if (!options.model.empty()) {
+    set("model", options.model);
+  }
+  if (!options.gpu.empty()) {
+    set("cluster.gpu", options.gpu);
+  }
+  if (options.nodes) {
+    set("cluster.nodes", std::to_string(*options.nodes));
+  }
+  if (options.gpu_clock_mhz) {
+    set("cluster.gpu_clock", shortest_text(*options.gpu_clock_mhz) + " MHz");
+  }
+  for (const auto& [key, value] : options.direct) {
+    set(key, value);
+  }
+  for (const std::string& backend : options.backends) {
+    list.push_back("backends." + backend);
+  }
+  list.insert(list.end(), options.settings.begin(), options.settings.end());
+  return list;
+}
+
+}  // namespace
+
+void add_output_options(CLI::App& command, OutputOptions& options,
+                        const std::vector<std::string>& formats) {
+  command.add_option("--format", options.format, "form of the output")
+      ->check(CLI::IsMember(formats))
+      ->capture_default_str();
+  command.add_option("--out", options.out, "write to this file instead of standard output");
+}
+
+void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
+  command.add_option("experiment", options.file, "experiment file (YAML)");
+  command.add_option("--model", options.model, "a model's name or file");
+  command.add_option("--gpu", options.gpu, "a GPU's name");
+  command.add_option("--nodes", options.nodes, "number of nodes");
+  command.add_option("--gpu-clock-mhz", options.gpu_clock_mhz, "lock the GPU clock, MHz");
+  command.add_option("--set", options.settings, "set any key: plan.tp=8 (repeatable)")
+      ->expected(1)
+      ->take_all();
+  command.add_option("--backend", options.backends, "choose a backend: gemm=roofline (repeatable)")
+      ->expected(1)
+      ->take_all();
+  for (const DirectOption& option : kDirectOptions) {
+    command.add_option_function<std::string>(
+        option.flag,
+        [&options, key = std::string(option.key)](const std::string& value) {
+          options.direct.emplace_back(key, value);
+        },
+        option.help);
+  }
+}
+
+DataRoot data_root(const GlobalOptions& options) {
+  if (!options.data.empty()) {
+    return {options.data};
+  }
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path installed = program.parent_path() / STEPCAST_INSTALL_DATA;
+  if (!error && std::filesystem::exists(installed / "hardware_profiles", error)) {
+    return {std::filesystem::weakly_canonical(installed)};
+  }
+  return {STEPCAST_BUILD_DATA};
+}
+
+Experiment load_experiment(const ExperimentOptions& options, const DataRoot& data) {
+  ConfigNode root = experiment_tree(options);
+  for (const std::string& assignment : assignments(options)) {
+    spdlog::debug("set {}", assignment);
+    apply_override(root, assignment);
+  }
+  return read_experiment(root, std::filesystem::path(options.file).parent_path(), data);
+}
+
+CostModel cost_model(Experiment& experiment) {
+  CostModel model = default_cost_model();
+  Diagnostics diagnostics;
+  for (const auto& [role, chosen] : experiment.backends) {
+    if (const BackendInfo* backend = find_backend(role, chosen)) {
+      use_backend(model, *backend);
+      continue;
+    }
+    std::vector<std::string> known;
+    for (const BackendInfo& info : builtin_backends()) {
+      if (info.role == role) {
+        known.emplace_back(info.name);
+      }
+    }
+    std::string names;
+    for (const std::string& known_name : known) {
+      names += (names.empty() ? "" : ", ") + known_name;
+    }
+    diagnostics.error({"backends." + role, 0, 0}, "unknown backend '" + chosen +
+                                                      "' for the role '" + role +
+                                                      "'; give one of: " + names);
+  }
+  diagnostics.throw_if_any();
+  for (const BackendInfo& info : builtin_backends()) {
+    experiment.backends.try_emplace(std::string(info.role), info.name);
+  }
+  return model;
+}
+
+void write_output(const OutputOptions& options, const std::string& text) {
+  if (options.out.empty()) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
+        std::fflush(stdout) != 0) {
+      throw ConfigError({"standard output", 0, 0}, "writing failed");
+    }
+    return;
+  }
+  // Whole or not at all: written beside, then renamed.
+  const std::string partial = options.out + ".partial";
+  {
+    std::ofstream stream(partial, std::ios::binary);
+    stream << text;
+    stream.close();
+    if (!stream) {
+      std::remove(partial.c_str());
+      throw ConfigError({options.out, 0, 0}, "cannot write the file; check the folder");
+    }
+  }
+  std::error_code error;
+  std::filesystem::rename(partial, options.out, error);
+  if (error) {
+    std::remove(partial.c_str());
+    throw ConfigError({options.out, 0, 0}, "cannot write the file: " + error.message());
+  }
+}
+
+}  // namespace stepcast::cli

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options that mean the same in every command.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepcast/cost/cost_model.hpp"
+#include "stepcast/experiment/experiment.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace stepcast::cli {
+
+// Exit codes of the program.
+inline constexpr int kDone = 0;
+inline constexpr int kFault = 1;
+inline constexpr int kInputWrong = 2;
+inline constexpr int kPlanCannotRun = 3;
+
+struct OutputOptions {
+  std::string format = "text";
+  std::string out;  // a file; empty: standard output
+};
+
+// How an experiment is named on the command line.
+struct ExperimentOptions {
+  std::string file;
+  std::string model;
+  std::string gpu;
+  std::optional<std::int64_t> nodes;
+  std::optional<double> gpu_clock_mhz;
+  std::vector<std::string> settings;                        // --set key=value
+  std::vector<std::string> backends;                        // --backend role=name
+  std::vector<std::pair<std::string, std::string>> direct;  // --tp 8 as plan.tp=8
+};
+
+struct GlobalOptions {
+  std::string data;  // folder with configs/ and hardware_profiles/
+  bool verbose = false;
+};
+
+void add_output_options(CLI::App& command, OutputOptions& options,
+                        const std::vector<std::string>& formats);
+void add_experiment_options(CLI::App& command, ExperimentOptions& options);
+
+// The data folder: --data, or the one installed beside the program, or the one it was built from.
+DataRoot data_root(const GlobalOptions& options);
+
+// The experiment that the options name, with every option applied. Throws ConfigError.
+Experiment load_experiment(const ExperimentOptions& options, const DataRoot& data);
+
+// The default backends with the experiment's choices; records every role's name in the experiment.
+CostModel cost_model(Experiment& experiment);
+
+// Writes `text` to the chosen file, whole or not at all, or to standard output.
+void write_output(const OutputOptions& options, const std::string& text);
+
+}  // namespace stepcast::cli

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program: picks the command, and turns the three classes of error into exit codes.
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "stepcast/cli/commands.hpp"
+
+namespace stepcast::cli {
+namespace {
+
+void log_to_standard_error(bool verbose) {
+  auto logger = spdlog::stderr_logger_st("stepcast");
+  logger->set_pattern("%l: %v");
+  logger->set_level(verbose ? spdlog::level::debug : spdlog::level::warn);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+int run_command(int argc, char** argv) {
+  CLI::App program{"stepcast projects the training of large models, without a GPU"};
+  program.set_version_flag("--version", "stepcast " STEPCAST_VERSION);
+  program.require_subcommand(1);
+  program.fallthrough();
+  GlobalOptions global;
+  Run run;
+  program.add_option("--data", global.data, "folder with configs/ and hardware_profiles/");
+  program.add_flag("--verbose", global.verbose, "say on standard error what is being done");
+  add_project(program, global, run);
+  add_memory(program, global, run);
+  add_list(program, global, run);
+  add_describe(program, global, run);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return program.exit(e) == 0 ? kDone : kInputWrong;
+  }
+  log_to_standard_error(global.verbose);
+  return run();
+}
+
+}  // namespace
+}  // namespace stepcast::cli
+
+int main(int argc, char** argv) {
+  try {
+    return stepcast::cli::run_command(argc, argv);
+  } catch (const stepcast::ConfigError& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return stepcast::cli::kInputWrong;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "stepcast: fault: %s\n", e.what());
+    return stepcast::cli::kFault;
+  }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// `stepcast project` and `stepcast memory`.
+#include "stepcast/experiment/project.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "stepcast/cli/commands.hpp"
+#include "stepcast/report/json_report.hpp"
+#include "stepcast/report/text_report.hpp"
+
+namespace stepcast::cli {
+namespace {
+
+struct Options {
+  ExperimentOptions experiment;
+  OutputOptions output;
+};
+
+std::string json_text(nlohmann::ordered_json json) {
+  json["context"]["version"] = STEPCAST_VERSION;
+  return json.dump(2) + "\n";
+}
+
+Projection projection_of(const ExperimentOptions& options, const GlobalOptions& global) {
+  Experiment experiment = load_experiment(options, data_root(global));
+  const CostModel cost = cost_model(experiment);
+  return project(experiment, cost);
+}
+
+int exit_code(const Projection& projection) {
+  return projection.feasible ? kDone : kPlanCannotRun;
+}
+
+int run_project(const Options& options, const GlobalOptions& global) {
+  const Projection projection = projection_of(options.experiment, global);
+  const std::string& format = options.output.format;
+  write_output(options.output, format == "json"  ? json_text(to_json(projection))
+                               : format == "csv" ? to_csv(projection)
+                                                 : to_text(projection));
+  return exit_code(projection);
+}
+
+int run_memory(const Options& options, const GlobalOptions& global) {
+  const Projection projection = projection_of(options.experiment, global);
+  const bool json = options.output.format == "json";
+  write_output(options.output,
+               json ? json_text(memory_to_json(projection)) : memory_to_text(projection));
+  return exit_code(projection);
+}
+
+}  // namespace
+
+void add_project(CLI::App& program, const GlobalOptions& global, Run& run) {
+  CLI::App* command = program.add_subcommand(
+      "project", "tokens/s/GPU, step time, where the time goes, memory, MFU");
+  auto options = std::make_shared<Options>();
+  add_experiment_options(*command, options->experiment);
+  add_output_options(*command, options->output, {"text", "json", "csv"});
+  command->callback(
+      [options, &global, &run] { run = [options, &global] { return run_project(*options, global); }; });
+}
+
+void add_memory(CLI::App& program, const GlobalOptions& global, Run& run) {
+  CLI::App* command =
+      program.add_subcommand("memory", "memory of each pipeline stage, against the capacity");
+  auto options = std::make_shared<Options>();
+  add_experiment_options(*command, options->experiment);
+  add_output_options(*command, options->output, {"text", "json"});
+  command->callback(
+      [options, &global, &run] { run = [options, &global] { return run_memory(*options, global); }; });
+}
+
+}  // namespace stepcast::cli

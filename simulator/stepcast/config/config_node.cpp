@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/config/config_node.hpp"
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <utility>
+
+namespace stepcast {
+namespace {
+
+// Builds the tree from the parser's events: unlike YAML::Node this keeps repeated keys visible.
+class TreeBuilder : public YAML::EventHandler {
+ public:
+  explicit TreeBuilder(std::shared_ptr<const std::string> file) : file_(std::move(file)) {}
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ > 1) {
+      error(mark, "a second document starts here; a config file holds one document");
+    }
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    refuse_anchor(mark, anchor);
+    add(node(mark, ConfigNode::Kind::kNull));
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t /*anchor*/) override {
+    error(mark, "an alias (*name) is not supported; write the value out");
+    add(node(mark, ConfigNode::Kind::kNull));
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    refuse_anchor(mark, anchor);
+    refuse_tag(mark, tag);
+    ConfigNode scalar = node(mark, ConfigNode::Kind::kScalar);
+    scalar.text = value;
+    scalar.quoted = tag == "!";
+    add(std::move(scalar));
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value /*style*/) override {
+    refuse_anchor(mark, anchor);
+    refuse_tag(mark, tag);
+    open_.push_back({node(mark, ConfigNode::Kind::kSequence), {}, false});
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value /*style*/) override {
+    refuse_anchor(mark, anchor);
+    refuse_tag(mark, tag);
+    open_.push_back({node(mark, ConfigNode::Kind::kMapping), {}, false});
+  }
+  void OnMapEnd() override { close(); }
+
+  ConfigNode take_root() { return std::move(root_); }
+  Diagnostics& diagnostics() { return diagnostics_; }
+  [[nodiscard]] int documents() const { return documents_; }
+
+ private:
+  struct Open {
+    ConfigNode node;
+    ConfigEntry pending;  // a mapping's key that waits for its value
+    bool has_key = false;
+  };
+
+  [[nodiscard]] ConfigNode node(const YAML::Mark& mark, ConfigNode::Kind kind) const {
+    ConfigNode result;
+    result.kind = kind;
+    result.file = file_;
+    result.line = mark.line + 1;
+    result.column = mark.column + 1;
+    return result;
+  }
+  void error(const YAML::Mark& mark, std::string message) {
+    diagnostics_.error({*file_, mark.line + 1, mark.column + 1}, std::move(message));
+  }
+  void refuse_anchor(const YAML::Mark& mark, YAML::anchor_t anchor) {
+    if (anchor != 0) {
+      error(mark, "an anchor (&name) is not supported; remove it");
+    }
+  }
+  void refuse_tag(const YAML::Mark& mark, const std::string& tag) {
+    if (!tag.empty() && tag != "?" && tag != "!") {
+      error(mark, "the tag '" + tag + "' is not supported; remove it");
+    }
+  }
+  void close() {
+    ConfigNode done = std::move(open_.back().node);
+    open_.pop_back();
+    add(std::move(done));
+  }
+  void add(ConfigNode value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+    } else if (open_.back().node.kind == ConfigNode::Kind::kSequence) {
+      open_.back().node.items.push_back(std::move(value));
+    } else if (!open_.back().has_key) {
+      start_entry(value);
+    } else {
+      Open& mapping = open_.back();
+      mapping.pending.value = std::move(value);
+      mapping.node.entries.push_back(std::move(mapping.pending));
+      mapping.has_key = false;
+    }
+  }
+  void start_entry(const ConfigNode& key) {
+    Open& mapping = open_.back();
+    mapping.has_key = true;
+    mapping.pending = {key.text, key.line, key.column, {}};
+    if (key.kind != ConfigNode::Kind::kScalar || key.text.empty()) {
+      diagnostics_.error(key.location(), "a key must be a plain word");
+    } else if (const ConfigNode* first = mapping.node.find(key.text)) {
+      diagnostics_.error(key.location(), "repeated key '" + key.text + "', first given on line " +
+                                             std::to_string(first->line) + "; keep one of them");
+    }
+  }
+
+  std::shared_ptr<const std::string> file_;
+  std::vector<Open> open_;
+  ConfigNode root_;
+  Diagnostics diagnostics_;
+  int documents_ = 0;
+};
+
+void refuse_binary(std::string_view text, const std::string& name) {
+  int line = 1;
+  int column = 0;
+  for (const char c : text) {
+    ++column;
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      ++line;
+      column = 0;
+    } else if (byte == 0x7F || (byte < 0x20 && c != '\t' && c != '\r')) {
+      throw ConfigError({name, line, column},
+                        "this is no text file: it holds a control character; give a YAML file");
+    }
+  }
+}
+
+// yaml-cpp says nothing of what to do, so each of its messages gets a remedy.
+std::string syntax_message(const std::string& what) {
+  return "not valid YAML: " + what + "; check indentation, quotes and brackets here";
+}
+
+ConfigNode scalar_mapping_for(std::string_view key, ConfigNode value) {
+  ConfigNode mapping;
+  mapping.kind = ConfigNode::Kind::kMapping;
+  mapping.file = value.file;
+  mapping.line = value.line;
+  mapping.column = value.column;
+  mapping.entries.push_back({std::string(key), value.line, 1, std::move(value)});
+  return mapping;
+}
+
+void assign(ConfigNode& mapping, std::string_view dotted_key, ConfigNode value) {
+  const std::size_t dot = dotted_key.find('.');
+  const std::string_view key = dotted_key.substr(0, dot);
+  const auto entry = std::find_if(mapping.entries.begin(), mapping.entries.end(),
+                                  [&](const ConfigEntry& e) { return e.key == key; });
+  if (dot == std::string_view::npos) {
+    if (entry == mapping.entries.end()) {
+      mapping.entries.push_back({std::string(key), 1, 1, std::move(value)});
+    } else {
+      entry->value = std::move(value);
+    }
+    return;
+  }
+  const std::string_view rest = dotted_key.substr(dot + 1);
+  if (entry == mapping.entries.end()) {
+    ConfigNode inner = scalar_mapping_for(rest, value);
+    inner.entries.clear();
+    assign(inner, rest, std::move(value));
+    mapping.entries.push_back({std::string(key), 1, 1, std::move(inner)});
+    return;
+  }
+  ConfigNode& inner = entry->value;
+  if (inner.kind == ConfigNode::Kind::kScalar && key == "software") {
+    // A named set with one switch changed: {base: name, switch: value}.
+    ConfigNode name = inner;
+    inner = scalar_mapping_for("base", std::move(name));
+  } else if (inner.kind == ConfigNode::Kind::kNull) {
+    inner = scalar_mapping_for(rest, value);
+    inner.entries.clear();
+  } else if (inner.kind != ConfigNode::Kind::kMapping) {
+    throw ConfigError(value.location(), "'" + std::string(key) + "' is not a mapping, so '" +
+                                            std::string(rest) + "' cannot be set in it");
+  }
+  assign(inner, rest, std::move(value));
+}
+
+}  // namespace
+
+const ConfigNode* ConfigNode::find(std::string_view key) const {
+  for (const ConfigEntry& entry : entries) {
+    if (entry.key == key) {
+      return &entry.value;
+    }
+  }
+  return nullptr;
+}
+
+ConfigNode parse_config(std::string_view text, const std::string& name) {
+  if (text.size() > kLargestConfig) {
+    throw ConfigError({name, 0, 0}, "the file is larger than 4 MiB; this is no config file");
+  }
+  refuse_binary(text, name);
+  TreeBuilder builder(std::make_shared<const std::string>(name));
+  std::istringstream stream{std::string(text)};
+  try {
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(builder) && builder.documents() < 2) {
+    }
+  } catch (const YAML::Exception& e) {
+    builder.diagnostics().error({name, e.mark.line + 1, e.mark.column + 1}, syntax_message(e.msg));
+  }
+  builder.diagnostics().throw_if_any();
+  ConfigNode root = builder.take_root();
+  if (root.kind == ConfigNode::Kind::kNull) {
+    throw ConfigError({name, 1, 1}, "the file is empty; it needs a mapping of keys to values");
+  }
+  return root;
+}
+
+std::string read_file(const std::filesystem::path& file, std::size_t largest) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error)) {
+    throw ConfigError({file.string(), 0, 0}, "this is a folder; give a file");
+  }
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) {
+    throw ConfigError({file.string(), 0, 0},
+                      "cannot open the file; check that it exists and is readable");
+  }
+  std::string text;
+  std::vector<char> block(1U << 16U);
+  while (stream) {
+    stream.read(block.data(), static_cast<std::streamsize>(block.size()));
+    text.append(block.data(), static_cast<std::size_t>(stream.gcount()));
+    if (text.size() > largest) {
+      throw ConfigError({file.string(), 0, 0}, "the file is larger than " +
+                                                   std::to_string(largest >> 20U) +
+                                                   " MiB; is it the right one?");
+    }
+  }
+  if (stream.bad()) {
+    throw ConfigError({file.string(), 0, 0}, "reading the file failed");
+  }
+  return text;
+}
+
+ConfigNode load_config(const std::filesystem::path& file) {
+  return parse_config(read_file(file), file.string());
+}
+
+void apply_override(ConfigNode& root, std::string_view assignment) {
+  const std::string name = "--set " + std::string(assignment);
+  const std::size_t equals = assignment.find('=');
+  const std::string_view key = assignment.substr(0, equals);
+  if (equals == std::string_view::npos || key.empty() || key.front() == '.' || key.back() == '.' ||
+      key.find("..") != std::string_view::npos) {
+    throw ConfigError({name, 0, 0}, "write an assignment like plan.tp=8");
+  }
+  ConfigNode value = parse_config(assignment.substr(equals + 1), name);
+  assign(root, key, std::move(value));
+}
+
+}  // namespace stepcast

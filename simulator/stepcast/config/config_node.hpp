@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// A YAML document as a tree in which every value and every key knows its place.
+//
+// Stricter than YAML: one document, at most kLargestConfig bytes, text keys, no repeated keys, no
+// anchors, aliases or tags. Scalars stay text; typing them is the reader's job (mapping_reader.hpp).
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepcast/base/error.hpp"
+
+namespace stepcast {
+
+inline constexpr std::size_t kLargestConfig = 4U << 20U;  // bytes
+
+struct ConfigEntry;
+
+struct ConfigNode {
+  enum class Kind { kNull, kScalar, kSequence, kMapping };
+
+  Kind kind = Kind::kNull;
+  std::string text;     // of a scalar
+  bool quoted = false;  // a quoted scalar is text, never a number or a truth value
+  std::vector<ConfigNode> items;      // of a sequence
+  std::vector<ConfigEntry> entries;   // of a mapping, in the order of the file
+  std::shared_ptr<const std::string> file;
+  int line = 0;
+  int column = 0;
+
+  [[nodiscard]] Location location() const { return {file ? *file : std::string{}, line, column}; }
+  // The value of `key` in a mapping, or null.
+  [[nodiscard]] const ConfigNode* find(std::string_view key) const;
+};
+
+struct ConfigEntry {
+  std::string key;
+  int line = 0;
+  int column = 0;
+  ConfigNode value;
+};
+
+// Parses `text`; `name` is what diagnostics call it. Throws ConfigError with all problems found.
+ConfigNode parse_config(std::string_view text, const std::string& name);
+
+// Reads and parses a file. Throws ConfigError if it cannot be read.
+ConfigNode load_config(const std::filesystem::path& file);
+
+// The contents of a file. Throws ConfigError if it cannot be read or is larger than `largest` bytes.
+std::string read_file(const std::filesystem::path& file, std::size_t largest = kLargestConfig);
+
+// Sets `dotted_key` ("plan.tp") in `root` to the YAML text `value`, making mappings on the way, as
+// the option --set does. Throws ConfigError if the assignment has no '=' or runs through a scalar.
+void apply_override(ConfigNode& root, std::string_view assignment);
+
+}  // namespace stepcast

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/experiment/experiment.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "stepcast/base/nearest_name.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr Range<std::int64_t> kNodes{1, 1 << 20};
+
+std::filesystem::path named_file(const std::filesystem::path& folder, const std::string& name,
+                                 const std::string& kind, const Location& where) {
+  const bool plain = !name.empty() && name.find('/') == std::string::npos;
+  const std::filesystem::path file = folder / (name + ".yaml");
+  if (plain && std::filesystem::exists(file)) {
+    return file;
+  }
+  const std::vector<std::string> known = names_in(folder);
+  std::string remedy = did_you_mean(name, known);
+  if (remedy.empty()) {
+    remedy = "; 'stepcast list' shows what there is";
+  }
+  throw ConfigError(where, "unknown " + kind + " '" + name.substr(0, 60) + "'" + remedy);
+}
+
+// Runs `load` and keeps the problems that it throws, so that the other sections are read too.
+template <typename Load>
+void collect(Diagnostics& diagnostics, const Load& load) {
+  try {
+    load();
+  } catch (const ConfigError& e) {
+    for (const Diagnostic& diagnostic : e.diagnostics()) {
+      diagnostics.error(diagnostic.where, diagnostic.message);
+    }
+  }
+}
+
+class ExperimentReader {
+ public:
+  ExperimentReader(const ConfigNode& root, std::filesystem::path folder, const DataRoot& data)
+      : top_(root, "", diagnostics_), folder_(std::move(folder)), data_(data) {}
+
+  Experiment read() {
+    collect(diagnostics_, [this] { read_model_section(); });
+    collect(diagnostics_, [this] { read_cluster_section(); });
+    experiment_.training = read_training(top_.required_mapping("training"));
+    if (std::optional<MappingReader> plan = top_.optional_mapping("plan")) {
+      experiment_.plan = read_plan(std::move(*plan));
+    }
+    collect(diagnostics_, [this] { read_software_section(); });
+    read_backends_section();
+    top_.optional_text("description");
+    top_.finish();
+    diagnostics_.throw_if_any();
+    return std::move(experiment_);
+  }
+
+ private:
+  void read_model_section() {
+    const ConfigNode* model = top_.take_required("model");
+    if (model == nullptr) {
+      return;
+    }
+    if (model->kind == ConfigNode::Kind::kMapping) {
+      MappingReader reader(*model, "model", diagnostics_);
+      experiment_.model = read_model(reader);
+      return;
+    }
+    const std::string name = top_.text("model", *model).value_or("");
+    const bool is_file = name.ends_with(".yaml") || name.ends_with(".yml");
+    experiment_.model = is_file ? load_model(folder_ / name)
+                                : load_named_model(name, data_, model->location());
+  }
+
+  void read_cluster_section() {
+    MappingReader cluster = top_.required_mapping("cluster");
+    const std::int64_t nodes = cluster.optional_count("nodes", 1, kNodes);
+    const std::string name = cluster.optional_text("name");
+    const std::string gpu = cluster.optional_text("gpu");
+    if (name.empty() && gpu.empty()) {
+      cluster.error("gpu", "is needed: give a 'gpu', or the 'name' of a cluster");
+    } else if (!name.empty()) {
+      const SourceTable sources = load_shared_sources(data_);
+      const ClusterProfile profile = load_cluster_profile(
+          named_file(data_.clusters(), name, "cluster", cluster.location("name")), sources);
+      const std::string part = gpu.empty() ? profile.gpu : gpu;
+      experiment_.cluster = cluster_of(
+          profile, load_gpu(part, data_, cluster.location(gpu.empty() ? "name" : "gpu")), nodes);
+    } else {
+      experiment_.cluster = cluster_of(load_gpu(gpu, data_, cluster.location("gpu")), nodes);
+    }
+    read_cluster_changes(cluster);
+    cluster.finish();
+  }
+
+  // What an experiment changes of its cluster without a profile of its own.
+  void read_cluster_changes(MappingReader& cluster) {
+    constexpr Range<std::int64_t> kGpus{1, 1024};
+    constexpr Range<double> kNics{0.0625, 64.0};
+    constexpr Range<double> kOversubscription{1.0, 1000.0};
+    ClusterSpec& spec = experiment_.cluster;
+    ScaleOutSpec& nics = spec.device.scale_out;
+    spec.gpus_per_node = cluster.optional_count("gpus_per_node", spec.gpus_per_node, kGpus);
+    nics.nics_per_gpu = cluster.optional_number("nics_per_gpu", nics.nics_per_gpu, kNics);
+    nics.nic_rate = cluster.optional_quantity<BytesPerSecond>("nic_rate", nics.nic_rate);
+    spec.network.oversubscription = cluster.optional_number(
+        "oversubscription", spec.network.oversubscription, kOversubscription);
+    if (cluster.has("gpu_clock")) {
+      const Hertz clock = cluster.optional_quantity<Hertz>("gpu_clock", Hertz{});
+      if (!(clock.value() > 0.0) || clock > spec.device.clock.peak) {
+        cluster.error("gpu_clock", "must be above 0 and at most the GPU's peak, " +
+                                       format_quantity(spec.device.clock.peak));
+      }
+      experiment_.locked_clock = clock;
+    }
+  }
+
+  void read_software_section() {
+    const ConfigNode* software = top_.take("software");
+    if (software == nullptr) {
+      experiment_.software = load_named_software("megatron", data_, top_.location());
+      return;
+    }
+    if (software->kind != ConfigNode::Kind::kMapping) {
+      const std::string name = top_.text("software", *software).value_or("");
+      experiment_.software = load_named_software(name, data_, software->location());
+      return;
+    }
+    MappingReader reader(*software, "software", diagnostics_);
+    const std::string base = reader.optional_text("base", "megatron");
+    experiment_.software = load_named_software(base, data_, reader.location("base"));
+    read_software_switches(reader, experiment_.software);
+    reader.finish();
+  }
+
+  void read_backends_section() {
+    std::optional<MappingReader> backends = top_.optional_mapping("backends");
+    if (!backends) {
+      return;
+    }
+    for (const std::string_view role : {"gemm", "attention", "memory_bound", "collective"}) {
+      const std::string name = backends->optional_text(role);
+      if (!name.empty()) {
+        experiment_.backends[std::string(role)] = name;
+      }
+    }
+    backends->finish();
+  }
+
+  Diagnostics diagnostics_;
+  MappingReader top_;
+  std::filesystem::path folder_;
+  const DataRoot& data_;
+  Experiment experiment_;
+};
+
+}  // namespace
+
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".yaml") {
+      names.push_back(entry.path().stem().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+SourceTable load_shared_sources(const DataRoot& data) {
+  if (!std::filesystem::exists(data.sources())) {
+    return {};
+  }
+  const ConfigNode root = load_config(data.sources());
+  Diagnostics diagnostics;
+  MappingReader reader(root, "", diagnostics);
+  SourceTable sources = read_sources(reader, "sources");
+  reader.finish();
+  diagnostics.throw_if_any();
+  return sources;
+}
+
+DeviceSpec load_gpu(const std::string& name, const DataRoot& data, const Location& where) {
+  return load_device(named_file(data.gpus(), name, "GPU", where), load_shared_sources(data));
+}
+
+ModelSpec load_named_model(const std::string& name, const DataRoot& data, const Location& where) {
+  return load_model(named_file(data.models(), name, "model", where));
+}
+
+SoftwareSpec load_named_software(const std::string& name, const DataRoot& data,
+                                 const Location& where) {
+  return load_software(named_file(data.software(), name, "software set", where));
+}
+
+Experiment read_experiment(const ConfigNode& root, const std::filesystem::path& folder,
+                           const DataRoot& data) {
+  return ExperimentReader(root, folder, data).read();
+}
+
+Experiment load_experiment(const std::filesystem::path& file,
+                           const std::vector<std::string>& overrides, const DataRoot& data) {
+  ConfigNode root = load_config(file);
+  for (const std::string& assignment : overrides) {
+    apply_override(root, assignment);
+  }
+  return read_experiment(root, file.parent_path(), data);
+}
+
+}  // namespace stepcast

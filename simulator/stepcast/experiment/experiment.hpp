@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// One experiment: a model, a cluster, a recipe, a plan and the software, each resolved to plain values.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepcast/graph/model_spec.hpp"
+#include "stepcast/hardware/cluster_spec.hpp"
+#include "stepcast/parallel/parallel_plan.hpp"
+#include "stepcast/parallel/software_spec.hpp"
+#include "stepcast/parallel/training_recipe.hpp"
+
+namespace stepcast {
+
+// The folder that holds configs/ and hardware_profiles/. Always passed, never guessed.
+struct DataRoot {
+  std::filesystem::path folder;
+
+  [[nodiscard]] std::filesystem::path models() const { return folder / "configs/models"; }
+  [[nodiscard]] std::filesystem::path software() const { return folder / "configs/software"; }
+  [[nodiscard]] std::filesystem::path gpus() const { return folder / "hardware_profiles/gpus"; }
+  [[nodiscard]] std::filesystem::path clusters() const {
+    return folder / "hardware_profiles/clusters";
+  }
+  [[nodiscard]] std::filesystem::path sources() const {
+    return folder / "hardware_profiles/sources.yaml";
+  }
+};
+
+struct Experiment {
+  ModelSpec model;
+  ClusterSpec cluster;
+  TrainingRecipe training;
+  PlanRequest plan;
+  SoftwareSpec software;
+  std::optional<Hertz> locked_clock;
+  std::map<std::string, std::string> backends;  // role -> name, where the user chose one
+};
+
+// Names (file stems) of the YAML files of a folder, sorted.
+std::vector<std::string> names_in(const std::filesystem::path& folder);
+
+// The shared file of sources that profiles name.
+SourceTable load_shared_sources(const DataRoot& data);
+
+// Loads a named profile. Throws ConfigError at `where` with the nearest name if there is none.
+DeviceSpec load_gpu(const std::string& name, const DataRoot& data, const Location& where);
+ModelSpec load_named_model(const std::string& name, const DataRoot& data, const Location& where);
+SoftwareSpec load_named_software(const std::string& name, const DataRoot& data,
+                                 const Location& where);
+
+// Loads an experiment file and applies `overrides` ("plan.tp=8") in order. Relative file names inside
+// are looked up beside the experiment. Throws ConfigError with every problem.
+Experiment load_experiment(const std::filesystem::path& file,
+                           const std::vector<std::string>& overrides, const DataRoot& data);
+
+// The same for an experiment that is already a tree, as the command line or an importer builds it.
+Experiment read_experiment(const ConfigNode& root, const std::filesystem::path& folder,
+                           const DataRoot& data);
+
+}  // namespace stepcast

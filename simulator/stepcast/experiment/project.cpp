@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/experiment/project.hpp"
+
+#include "stepcast/graph/model_flops.hpp"
+#include "stepcast/graph/parameter_inventory.hpp"
+#include "stepcast/parallel/feasibility.hpp"
+
+namespace stepcast {
+namespace {
+
+Projection described(const Experiment& experiment) {
+  Projection p;
+  const ParameterCounts counts = count_parameters(experiment.model);
+  p.model = experiment.model.name;
+  p.gpu = experiment.cluster.device.name;
+  p.cluster = experiment.cluster.name;
+  p.software = experiment.software.name;
+  p.nodes = experiment.cluster.nodes;
+  p.gpus = experiment.cluster.gpus();
+  p.training = experiment.training;
+  p.backends = experiment.backends;
+  p.parameters = static_cast<double>(counts.total);
+  p.active_parameters = static_cast<double>(counts.active);
+  p.memory_capacity = experiment.cluster.device.hbm.capacity;
+  p.clock_locked = experiment.locked_clock.has_value();
+  p.clock = experiment.locked_clock.value_or(
+      experiment.cluster.device.sustained_clock(experiment.training.dtype));
+  return p;
+}
+
+void rate(Projection& p, const Experiment& experiment) {
+  const auto tokens = static_cast<double>(p.training.global_batch_size) *
+                      static_cast<double>(p.training.sequence_length);
+  const double tokens_per_gpu = tokens / static_cast<double>(p.gpus);
+  const DeviceSpec& device = experiment.cluster.device;
+  p.tokens_per_second_per_gpu = tokens_per_gpu / p.time.step.value();
+  p.flops_per_token = training_flops_per_token(experiment.model, p.training.sequence_length);
+  p.model_rate_per_gpu = tokens_per_gpu * p.flops_per_token / p.time.step;
+  p.peak_rate = device.matrix_peak(p.training.dtype, device.clock.rated).value_or(FlopsPerSecond{});
+  p.mfu = p.peak_rate > FlopsPerSecond{} ? p.model_rate_per_gpu / p.peak_rate : 0.0;
+}
+
+}  // namespace
+
+Projection project(const Experiment& experiment, const CostModel& cost) {
+  Projection p = described(experiment);
+  ResolvedPlan resolved =
+      resolve_plan(experiment.plan, experiment.model, experiment.training, experiment.cluster);
+  p.plan = std::move(resolved.plan);
+  p.notes = std::move(resolved.notes);
+  p.reasons = std::move(resolved.reasons);
+  if (!p.reasons.empty()) {
+    return p;
+  }
+  const ExpansionContext expansion{experiment.model, p.plan, experiment.training,
+                                   experiment.software};
+  p.memory = memory_by_stage(expansion);
+  p.reasons = memory_reasons(p.memory, experiment.cluster.device);
+  p.time = step_time({expansion, experiment.cluster, cost, p.clock});
+  p.priced = true;
+  p.feasible = p.reasons.empty();
+  rate(p, experiment);
+  return p;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Experiment -> Projection: the whole simulator as one pure function.
+#pragma once
+
+#include "stepcast/cost/cost_model.hpp"
+#include "stepcast/experiment/experiment.hpp"
+#include "stepcast/report/projection.hpp"
+
+namespace stepcast {
+
+// A plan that divides but does not fit is priced all the same and called infeasible, with the reasons.
+Projection project(const Experiment& experiment, const CostModel& cost);
+
+}  // namespace stepcast

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every parameter tensor of a model, and how tensor and expert parallelism may divide it.
+//
+// The one inventory that gradients, FSDP, the optimizer, the memory model and the parameter counts
+// read. Elements are those of the whole model; dividing them is parallel/'s job.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "stepcast/graph/model_spec.hpp"
+
+namespace stepcast {
+
+enum class ParameterRole { kEmbedding, kHead, kAttention, kMlp, kExpert, kRouter, kNorm };
+
+struct ParameterTensor {
+  std::string_view name;  // "q", "o", "gate"
+  ParameterRole role;
+  std::int64_t elements = 0;  // of one instance
+  std::int64_t instances = 1; // experts hold one each, and expert parallelism divides them
+  // Tensor parallelism (expert tensor parallelism for experts) divides it in at most this many
+  // parts; 1: every rank holds all of it.
+  std::int64_t tp_parts = 1;
+
+  [[nodiscard]] std::int64_t total() const { return elements * instances; }
+};
+
+using ParameterList = std::vector<ParameterTensor>;
+
+ParameterList layer_parameters(const ModelSpec& model, LayerKind kind);
+ParameterList embedding_parameters(const ModelSpec& model);
+// The final norm and the output matrix; a tied matrix counts with the embedding.
+ParameterList head_parameters(const ModelSpec& model);
+// What a multi-token prediction module adds to one layer: two norms and the 2H x H projection.
+ParameterList mtp_extra_parameters(const ModelSpec& model);
+
+std::int64_t total_elements(const ParameterList& parameters);
+
+struct ParameterCounts {
+  std::int64_t total = 0;       // without multi-token prediction modules, as published counts are
+  std::int64_t active = 0;      // that one token uses: k of E experts
+  std::int64_t embedding = 0;   // token and position tables
+  std::int64_t head = 0;        // the output matrix, 0 if tied
+  std::int64_t mtp = 0;         // of the multi-token prediction modules
+};
+
+ParameterCounts count_parameters(const ModelSpec& model);
+
+}  // namespace stepcast

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/hardware/cluster_spec.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace stepcast {
+namespace {
+
+constexpr std::array<NamedValue<std::string_view>, 2> kNetworks = {
+    {{"rail_optimised_fat_tree", "rail_optimised_fat_tree"}, {"fat_tree", "fat_tree"}}};
+
+NetworkSpec read_network(SourcedReader reader) {
+  constexpr Range<double> kOversubscription{1.0, 1000.0};
+  NetworkSpec network;
+  network.topology = reader.reader().required_choice<std::string_view>("topology", kNetworks);
+  network.nodes_per_pod = reader.optional_count("nodes_per_pod").value_or(0);
+  network.oversubscription =
+      reader.optional_number("oversubscription", kOversubscription).value_or(1.0);
+  reader.finish();
+  return network;
+}
+
+}  // namespace
+
+std::int64_t ClusterSpec::domain_size() const {
+  // A switched domain may span nodes (NVL72); a mesh ends with its node.
+  const std::int64_t largest = std::max(device.scale_up.domain_size, gpus_per_node);
+  return std::min(largest, gpus());
+}
+
+ClusterProfile load_cluster_profile(const std::filesystem::path& file,
+                                    const SourceTable& shared_sources) {
+  constexpr Range<double> kNics{0.0625, 64.0};
+  const ConfigNode root = load_config(file);
+  Diagnostics diagnostics;
+  MappingReader top(root, "", diagnostics);
+  ClusterProfile profile;
+  profile.sources = shared_sources;
+  profile.sources.merge(read_sources(top, "sources"));
+  profile.name = top.required_text("name");
+  profile.title = top.required_text("title");
+  profile.gpu = top.required_text("gpu");
+  SourcedReader reader(std::move(top), profile.sources, profile.provenance);
+  profile.gpus_per_node = reader.optional_count("gpus_per_node");
+  profile.nics_per_gpu = reader.optional_number("nics_per_gpu", kNics);
+  profile.nic_rate = reader.optional_quantity<BytesPerSecond>("nic_rate");
+  profile.efficiency = reader.optional_number("efficiency", kFraction);
+  profile.base_latency = reader.optional_quantity<Seconds>("base_latency");
+  profile.hop_latency = reader.optional_quantity<Seconds>("hop_latency");
+  profile.network = read_network(reader.mapping("network"));
+  reader.finish();
+  diagnostics.throw_if_any();
+  return profile;
+}
+
+ClusterSpec cluster_of(DeviceSpec device, std::int64_t nodes) {
+  ClusterSpec cluster;
+  cluster.name = device.name;
+  cluster.nodes = nodes;
+  cluster.gpus_per_node = device.gpus_per_node;
+  cluster.device = std::move(device);
+  return cluster;
+}
+
+ClusterSpec cluster_of(const ClusterProfile& profile, DeviceSpec device, std::int64_t nodes) {
+  ClusterSpec cluster = cluster_of(std::move(device), nodes);
+  cluster.name = profile.name;
+  cluster.network = profile.network;
+  cluster.provenance = profile.provenance;
+  cluster.sources = profile.sources;
+  cluster.gpus_per_node = profile.gpus_per_node.value_or(cluster.gpus_per_node);
+  ScaleOutSpec& nics = cluster.device.scale_out;
+  nics.nics_per_gpu = profile.nics_per_gpu.value_or(nics.nics_per_gpu);
+  nics.nic_rate = profile.nic_rate.value_or(nics.nic_rate);
+  nics.efficiency = profile.efficiency.value_or(nics.efficiency);
+  nics.base_latency = profile.base_latency.value_or(nics.base_latency);
+  nics.hop_latency = profile.hop_latency.value_or(nics.hop_latency);
+  return cluster;
+}
+
+}  // namespace stepcast

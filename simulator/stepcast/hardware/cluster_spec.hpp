@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster: one kind of GPU, nodes, and the network between them.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "stepcast/hardware/device_spec.hpp"
+
+namespace stepcast {
+
+// The shape of the network between nodes.
+struct NetworkSpec {
+  std::string topology = "rail_optimised_fat_tree";
+  std::int64_t nodes_per_pod = 0;  // 0: one pod holds every node
+  double oversubscription = 1.0;   // of the links between pods: 2 carries half
+};
+
+struct ClusterSpec {
+  std::string name;
+  DeviceSpec device;         // its scale_out holds the NICs of this cluster
+  std::int64_t nodes = 1;
+  std::int64_t gpus_per_node = 8;
+  NetworkSpec network;
+  std::vector<Provenance> provenance;
+  SourceTable sources;
+
+  [[nodiscard]] std::int64_t gpus() const { return nodes * gpus_per_node; }
+  // GPUs that one scale-up fabric joins, in this cluster.
+  [[nodiscard]] std::int64_t domain_size() const;
+};
+
+// A cluster's profile as written: which GPU, and what differs from its usual node.
+struct ClusterProfile {
+  std::string name;
+  std::string title;
+  std::string gpu;
+  std::optional<std::int64_t> gpus_per_node;
+  std::optional<double> nics_per_gpu;
+  std::optional<BytesPerSecond> nic_rate;
+  std::optional<double> efficiency;
+  std::optional<Seconds> base_latency;
+  std::optional<Seconds> hop_latency;
+  NetworkSpec network;
+  std::vector<Provenance> provenance;
+  SourceTable sources;
+};
+
+// Reads a cluster's profile. Throws ConfigError with all of its problems.
+ClusterProfile load_cluster_profile(const std::filesystem::path& file,
+                                    const SourceTable& shared_sources);
+
+// `nodes` usual nodes of a GPU.
+ClusterSpec cluster_of(DeviceSpec device, std::int64_t nodes);
+// `nodes` nodes of a profiled cluster.
+ClusterSpec cluster_of(const ClusterProfile& profile, DeviceSpec device, std::int64_t nodes);
+
+}  // namespace stepcast

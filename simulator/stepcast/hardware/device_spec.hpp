@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// One GPU: what it can do a clock cycle, at which clock, and what its memories and links carry.
+//
+// Plain numbers for the models of cost; where each comes from is in `provenance`, in the order of the
+// file. A "compute unit" is a CU (AMD) or an SM (NVIDIA).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepcast/base/dtype.hpp"
+#include "stepcast/base/units.hpp"
+#include "stepcast/hardware/provenance.hpp"
+
+namespace stepcast {
+
+template <typename T>
+using PerDtype = std::array<std::optional<T>, kDtypes.size()>;
+
+enum class Vendor { kAmd, kNvidia };
+
+struct ClockSpec {
+  Hertz peak;
+  Hertz rated;  // the one that data sheets quote their matrix rate at; MFU is relative to it
+  // Under a long GEMM on random operands at the power limit.
+  PerDtype<Hertz> sustained;
+};
+
+struct CacheSpec {
+  Bytes capacity;            // of one instance
+  std::int64_t instances = 1;  // 8 for one L2 a die of 8 dies
+  std::optional<BytesPerSecond> bandwidth;  // aggregate, achieved
+};
+
+struct LocalMemorySpec {  // LDS (AMD) or shared memory (NVIDIA), of one compute unit
+  Bytes capacity;
+  BytesPerCycle bandwidth;
+};
+
+struct HbmSpec {
+  Bytes capacity;
+  BytesPerSecond peak;
+  BytesPerSecond achieved;  // by a long streaming kernel
+  Seconds latency;
+};
+
+struct PowerSpec {
+  Watts limit;
+  Watts idle;
+};
+
+enum class ScaleUpTopology { kSwitch, kFullMesh };
+
+// The fabric between the GPUs of one domain. Rates are of one GPU in one direction.
+struct ScaleUpSpec {
+  std::string technology;
+  ScaleUpTopology topology = ScaleUpTopology::kSwitch;
+  std::int64_t domain_size = 8;
+  std::int64_t links = 1;      // of one GPU; in a full mesh one to each peer
+  BytesPerSecond link_rate;    // of one link, wire rate
+  double efficiency = 1.0;     // what collectives achieve of it
+  Seconds base_latency;        // of any collective
+  Seconds hop_latency;         // of each dependent step
+};
+
+// The network between domains, as one GPU sees it.
+struct ScaleOutSpec {
+  double nics_per_gpu = 1.0;
+  BytesPerSecond nic_rate;   // of one NIC, wire rate
+  double efficiency = 1.0;   // what collectives achieve of it
+  Seconds base_latency;      // added to a collective that leaves the domain
+  Seconds hop_latency;       // of each dependent step over the network
+};
+
+// What simple kernels achieve, as shares of the rates above at the clock that they run at.
+struct AchievedSpec {
+  PerDtype<double> gemm;
+  double attention_forward = 0.0;
+  double attention_backward = 0.0;
+};
+
+struct DeviceSpec {
+  std::string name;
+  std::string title;
+  Vendor vendor = Vendor::kAmd;
+  std::string architecture;  // gfx942, sm90
+
+  std::int64_t compute_units = 0;
+  ClockSpec clock;
+  PerDtype<FlopsPerCycle> matrix_rate;  // of one compute unit, dense, FMA = 2
+  FlopsPerCycle vector_rate;            // of one compute unit, fp32
+  double transcendental_rate = 0.0;     // exp2 of one compute unit a clock cycle
+  Bytes register_file;                  // of one compute unit
+  LocalMemorySpec local_memory;
+  CacheSpec l2;
+  std::optional<CacheSpec> mall;        // AMD's Infinity Cache
+  HbmSpec hbm;
+  PowerSpec power;
+  Seconds launch_latency;               // from kernel to kernel in a stream
+  Seconds graph_launch_latency;         // the same inside a captured graph
+  std::int64_t gpus_per_node = 8;
+  ScaleUpSpec scale_up;
+  ScaleOutSpec scale_out;
+  AchievedSpec achieved;
+
+  std::vector<Provenance> provenance;
+  SourceTable sources;
+
+  // Dense matrix rate of the whole GPU at `clock`; empty if the part has no such format.
+  [[nodiscard]] std::optional<FlopsPerSecond> matrix_peak(Dtype dtype, Hertz at) const;
+  // The clock that a long GEMM of `dtype` holds; that of bf16 where it is not known.
+  [[nodiscard]] Hertz sustained_clock(Dtype dtype) const;
+};
+
+// Reads a GPU's profile. Throws ConfigError with all of its problems.
+DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& shared_sources);
+
+}  // namespace stepcast

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/hardware/provenance.hpp"
+
+#include <array>
+
+#include "stepcast/base/nearest_name.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::array<NamedValue<SourceKind>, 5> kKinds = {{{"spec", SourceKind::kSpec},
+                                                           {"measured", SourceKind::kMeasured},
+                                                           {"derived", SourceKind::kDerived},
+                                                           {"fitted", SourceKind::kFitted},
+                                                           {"assumed", SourceKind::kAssumed}}};
+
+void check_source(MappingReader& number, const std::string& source, const SourceTable& sources) {
+  if (sources.contains(source)) {
+    return;
+  }
+  std::vector<std::string> known;
+  for (const auto& [key, text] : sources) {
+    known.push_back(key);
+  }
+  number.error("source", "names '" + source + "', which is not in 'sources'" +
+                             did_you_mean(source, known) + "; add it there");
+}
+
+}  // namespace
+
+std::string_view name(SourceKind kind) { return kKinds[static_cast<std::size_t>(kind)].name; }
+
+SourceTable read_sources(MappingReader& reader, std::string_view key) {
+  SourceTable sources;
+  if (std::optional<MappingReader> table = reader.optional_mapping(key)) {
+    for (const ConfigEntry& entry : table->node().entries) {
+      sources[entry.key] = table->required_text(entry.key);
+    }
+  }
+  return sources;
+}
+
+const ConfigNode* SourcedReader::value_of(std::string_view key, bool required) {
+  const ConfigNode* node = required ? reader_.take_required(key) : reader_.take(key);
+  if (node == nullptr) {
+    return nullptr;
+  }
+  if (node->kind != ConfigNode::Kind::kMapping) {
+    reader_.error(key, "has no source; write {value: " + node->text +
+                           ", source: KEY} or {value: " + node->text + ", assumed: why}");
+    return nullptr;
+  }
+  MappingReader number(*node, reader_.path_of(key), reader_.diagnostics());
+  const ConfigNode* value = number.take_required("value");
+  Provenance provenance{.key = reader_.path_of(key),
+                        .value = value == nullptr ? "" : value->text,
+                        .kind = SourceKind::kSpec,
+                        .source = number.optional_text("source"),
+                        .note = number.optional_text("note")};
+  const std::string reason = number.optional_text("assumed");
+  provenance.kind =
+      number.optional_choice<SourceKind>("kind", kKinds, reason.empty() ? SourceKind::kSpec
+                                                                        : SourceKind::kAssumed);
+  if (!reason.empty()) {
+    provenance.source = reason;
+  } else if (provenance.source.empty()) {
+    number.error("value", "needs a 'source', or 'assumed' with the reason");
+  } else {
+    check_source(number, provenance.source, *sources_);
+  }
+  number.finish();
+  record_->push_back(std::move(provenance));
+  return value;
+}
+
+std::int64_t SourcedReader::count(std::string_view key, Range<std::int64_t> range) {
+  const ConfigNode* value = value_of(key, true);
+  return value == nullptr ? range.lowest : reader_.count(key, *value, range).value_or(range.lowest);
+}
+
+std::optional<std::int64_t> SourcedReader::optional_count(std::string_view key) {
+  const ConfigNode* value = value_of(key, false);
+  return value == nullptr ? std::nullopt : reader_.count(key, *value, kPositiveCount);
+}
+
+double SourcedReader::number(std::string_view key, Range<double> range) {
+  const ConfigNode* value = value_of(key, true);
+  return value == nullptr ? range.lowest
+                          : reader_.number(key, *value, range).value_or(range.lowest);
+}
+
+std::optional<double> SourcedReader::optional_number(std::string_view key, Range<double> range) {
+  const ConfigNode* value = value_of(key, false);
+  return value == nullptr ? std::nullopt : reader_.number(key, *value, range);
+}
+
+std::optional<SourcedReader> SourcedReader::optional_mapping(std::string_view key) {
+  std::optional<MappingReader> inner = reader_.optional_mapping(key);
+  if (!inner) {
+    return std::nullopt;
+  }
+  return SourcedReader(std::move(*inner), *sources_, *record_);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a number of a hardware profile comes from.
+//
+// In a profile every number is a small mapping: {value: 304, source: CDNA3WP, kind: spec}, or
+// {value: 2.8 us, assumed: as MI300X, no published figure}. `source` names an entry of the file's own
+// `sources` mapping, or one of the file `sources.yaml` beside the folders of profiles.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepcast/config/mapping_reader.hpp"
+
+namespace stepcast {
+
+enum class SourceKind {
+  kSpec,      // a vendor's document
+  kMeasured,  // somebody's published measurement
+  kDerived,   // arithmetic on sourced numbers
+  kFitted,    // fitted to measurements by `stepcast calibrate`
+  kAssumed,   // unknown; the reason of the value is given
+};
+
+std::string_view name(SourceKind kind);
+
+struct Provenance {
+  std::string key;     // "hbm.capacity"
+  std::string value;   // as written
+  SourceKind kind = SourceKind::kAssumed;
+  std::string source;  // the key of a source, or why it is assumed
+  std::string note;
+};
+
+// Source key -> what and where it is.
+using SourceTable = std::map<std::string, std::string>;
+
+// Reads the `sources` mapping of a profile or of sources.yaml.
+SourceTable read_sources(MappingReader& reader, std::string_view key);
+
+// Reads numbers of one mapping of a profile and records where each comes from.
+class SourcedReader {
+ public:
+  SourcedReader(MappingReader reader, const SourceTable& sources, std::vector<Provenance>& record)
+      : reader_(std::move(reader)), sources_(&sources), record_(&record) {}
+
+  template <typename Q>
+  Q quantity(std::string_view key) {
+    return optional_quantity<Q>(key, true).value_or(Q{});
+  }
+  template <typename Q>
+  std::optional<Q> optional_quantity(std::string_view key) {
+    return optional_quantity<Q>(key, false);
+  }
+  std::int64_t count(std::string_view key, Range<std::int64_t> range = kPositiveCount);
+  std::optional<std::int64_t> optional_count(std::string_view key);
+  double number(std::string_view key, Range<double> range);
+  std::optional<double> optional_number(std::string_view key, Range<double> range);
+
+  [[nodiscard]] bool has(std::string_view key) const { return reader_.has(key); }
+  SourcedReader mapping(std::string_view key) {
+    return {reader_.required_mapping(key), *sources_, *record_};
+  }
+  std::optional<SourcedReader> optional_mapping(std::string_view key);
+  MappingReader& reader() { return reader_; }
+  void finish() { reader_.finish(); }
+
+ private:
+  // The node of the number behind `key`; its provenance is recorded.
+  const ConfigNode* value_of(std::string_view key, bool required);
+
+  template <typename Q>
+  std::optional<Q> optional_quantity(std::string_view key, bool required) {
+    const ConfigNode* value = value_of(key, required);
+    return value == nullptr ? std::nullopt : reader_.quantity<Q>(key, *value);
+  }
+
+  MappingReader reader_;
+  const SourceTable* sources_;
+  std::vector<Provenance>* record_;
+};
+
+}  // namespace stepcast

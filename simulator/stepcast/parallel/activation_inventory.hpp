@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a layer keeps of one micro-batch for its backward pass, tensor by tensor.
+//
+// With unfused attention, dropout, a two-matrix MLP of 4H and everything kept, the sum is Megatron's
+// formula s b h (34 + 5 a s / h), with tensor parallelism s b h (10 + 24/t + 5 a s / (h t)) and with
+// sequence parallelism s b h (34 + 5 a s / h) / t (Korthikanti et al., arXiv 2205.05198, section 4).
+// Norm statistics (4 bytes a token) are left out.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "stepcast/parallel/layer_expansion.hpp"
+
+namespace stepcast {
+
+struct SavedTensor {
+  std::string_view name;
+  Bytes bytes;
+};
+
+// What one layer keeps without full recomputation; selective recomputation is applied.
+std::vector<SavedTensor> saved_tensors(const ExpansionContext& context, LayerKind kind);
+Bytes saved_activations(const ExpansionContext& context, LayerKind kind);
+
+// The input of a layer: all that full recomputation keeps of it.
+Bytes layer_input(const ExpansionContext& context);
+
+// Logits and what the loss keeps beside them, on the stage that computes the loss.
+Bytes saved_by_loss(const ExpansionContext& context);
+
+// The vocabulary share of one tensor-parallel rank, padded as the software set says.
+std::int64_t local_vocabulary(const ModelSpec& model, const ParallelPlan& plan,
+                              const SoftwareSpec& software);
+
+}  // namespace stepcast

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/parallel/block_builder.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+
+void BlockBuilder::projection(std::string_view name, std::int64_t rows, std::int64_t outputs,
+                              std::int64_t inputs) {
+  projection_in(name, rows, outputs, inputs, context_.training.dtype);
+}
+
+void BlockBuilder::projection_16bit(std::string_view name, std::int64_t rows, std::int64_t outputs,
+                                    std::int64_t inputs) {
+  const Dtype dtype = is_fp8(context_.training.dtype) ? Dtype::kBf16 : context_.training.dtype;
+  projection_in(name, rows, outputs, inputs, dtype);
+}
+
+void BlockBuilder::projection_in(std::string_view name, std::int64_t rows, std::int64_t outputs,
+                                 std::int64_t inputs, Dtype dtype) {
+  quantize(rows, outputs, inputs, dtype);
+  ops_.forward.push_back({name, Gemm{rows, outputs, inputs, 1, dtype, GemmPass::kForward}});
+  ops_.backward.push_back({name, Gemm{rows, inputs, outputs, 1, dtype, GemmPass::kDgrad}});
+  ops_.backward.push_back({name, Gemm{outputs, inputs, rows, 1, dtype, GemmPass::kWgrad}});
+}
+
+// fp8 products read x (forward), dy and the transposes of both (backward) in 8 bits; the weight's copy
+// is made once a micro-batch.
+void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
+                            Dtype dtype) {
+  if (!is_fp8(dtype)) {
+    return;
+  }
+  const auto add = [](OpList& list, std::int64_t r, std::int64_t c, Direction direction) {
+    list.push_back({"quantize", MemoryBound{MemoryBoundKind::kQuantize, r, c, Bytes(2), direction,
+                                            Implementation::kFused}});
+  };
+  add(ops_.forward, rows, inputs, Direction::kForward);
+  add(ops_.forward, outputs, inputs, Direction::kForward);
+  add(ops_.backward, rows, outputs, Direction::kBackward);
+}
+
+void BlockBuilder::grouped(std::string_view name, std::int64_t groups, std::int64_t rows,
+                           std::int64_t outputs, std::int64_t inputs) {
+  const Dtype dtype = context_.training.dtype;
+  const bool sequential = context_.software.grouped_gemm == GroupedGemmMode::kLegacy;
+  quantize(rows, outputs, inputs, dtype);
+  ops_.forward.push_back(
+      {name, GroupedGemm{groups, rows, outputs, inputs, dtype, GemmPass::kForward, sequential}});
+  ops_.backward.push_back(
+      {name, GroupedGemm{groups, rows, inputs, outputs, dtype, GemmPass::kDgrad, sequential}});
+  ops_.backward.push_back(
+      {name, GroupedGemm{groups, rows, outputs, inputs, dtype, GemmPass::kWgrad, sequential}});
+}
+
+void BlockBuilder::attention(std::string_view name, Attention op) {
+  op.direction = Direction::kForward;
+  ops_.forward.push_back({name, op});
+  op.direction = Direction::kBackward;
+  ops_.backward.push_back({name, op});
+}
+
+void BlockBuilder::memory_bound(std::string_view name, MemoryBoundKind kind, std::int64_t rows,
+                                std::int64_t cols, Implementation implementation, Bytes element) {
+  ops_.forward.push_back(
+      {name, MemoryBound{kind, rows, cols, element, Direction::kForward, implementation}});
+  ops_.backward.push_back(
+      {name, MemoryBound{kind, rows, cols, element, Direction::kBackward, implementation}});
+}
+
+void BlockBuilder::forward_collective(std::string_view name, const Collective& collective) {
+  if (collective.group.size > 1) {
+    ops_.forward.push_back({name, collective});
+  }
+}
+
+void BlockBuilder::backward_collective(std::string_view name, const Collective& collective) {
+  if (collective.group.size > 1) {
+    ops_.backward.push_back({name, collective});
+  }
+}
+
+void BlockBuilder::enter_tensor_parallel(std::string_view name) {
+  const Bytes bytes = static_cast<double>(context_.tokens() * context_.model.hidden) * Bytes(2);
+  const auto collective = [&](CollectiveOp op) {
+    return Collective{op, bytes, context_.plan.tp_group(), Axis::kTensor};
+  };
+  if (context_.plan.sequence_parallel) {
+    forward_collective(name, collective(CollectiveOp::kAllGather));
+    backward_collective(name, collective(CollectiveOp::kReduceScatter));
+    if (!context_.software.keeps_gathered_norm_output) {
+      backward_collective(name, collective(CollectiveOp::kAllGather));
+    }
+  } else {
+    backward_collective(name, collective(CollectiveOp::kAllReduce));
+  }
+}
+
+void BlockBuilder::leave_tensor_parallel(std::string_view name) {
+  const Bytes bytes = static_cast<double>(context_.tokens() * context_.model.hidden) * Bytes(2);
+  const auto collective = [&](CollectiveOp op) {
+    return Collective{op, bytes, context_.plan.tp_group(), Axis::kTensor};
+  };
+  if (context_.plan.sequence_parallel) {
+    forward_collective(name, collective(CollectiveOp::kReduceScatter));
+    backward_collective(name, collective(CollectiveOp::kAllGather));
+  } else {
+    forward_collective(name, collective(CollectiveOp::kAllReduce));
+  }
+}
+
+void BlockBuilder::recompute_since(std::size_t mark) {
+  ops_.recompute.insert(ops_.recompute.end(),
+                        ops_.forward.begin() + static_cast<std::ptrdiff_t>(mark),
+                        ops_.forward.end());
+}
+
+BlockOps BlockBuilder::finish() {
+  std::reverse(ops_.backward.begin(), ops_.backward.end());
+  return std::move(ops_);
+}
+
+}  // namespace stepcast

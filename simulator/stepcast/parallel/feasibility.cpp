@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/parallel/feasibility.hpp"
+
+#include "stepcast/parallel/stage_layout.hpp"
+
+namespace stepcast {
+namespace {
+
+std::string text(std::int64_t value) { return std::to_string(value); }
+
+class Resolver {
+ public:
+  Resolver(PlanRequest request, const ModelSpec& model, const TrainingRecipe& training,
+           const ClusterSpec& cluster)
+      : request_(std::move(request)), model_(model), training_(training), cluster_(cluster) {}
+
+  ResolvedPlan resolve() {
+    if (!request_.given) {
+      choose_plan();
+    }
+    check_device();
+    copy_degrees();
+    divide_world();
+    divide_experts();
+    divide_model();
+    divide_sequence();
+    divide_batch();
+    settle_sharding();
+    settle_pipeline();
+    return std::move(result_);
+  }
+
+ private:
+  void refuse(std::string reason) { result_.reasons.push_back(std::move(reason)); }
+  void note(std::string text) { result_.notes.push_back(std::move(text)); }
+
+  // 'value' must be a multiple of 'divisor'.
+  bool divides(std::int64_t divisor, const std::string& divisor_name, std::int64_t value,
+               const std::string& value_name) {
+    if (divisor > 0 && value % divisor == 0) {
+      return true;
+    }
+    refuse(divisor_name + " = " + text(divisor) + " does not divide " + value_name + " = " +
+           text(value));
+    return false;
+  }
+
+  void check_device() {
+    const Dtype dtype = training_.dtype;
+    if (!cluster_.device.matrix_rate[static_cast<std::size_t>(dtype)]) {
+      refuse(cluster_.device.name + " has no matrix products in " + std::string(name(dtype)));
+    }
+  }
+
+  // No plan given: full sharding over all GPUs; the smallest tensor parallelism with which the global
+  // batch gives every replica whole micro-batches; experts over one node.
+  void choose_plan() {
+    const std::int64_t world = cluster_.gpus();
+    std::int64_t tp = 1;
+    while (tp < cluster_.gpus_per_node && !batch_divides(world / tp)) {
+      tp *= 2;
+    }
+    request_.tp = tp;
+    if (model_.moe) {
+      std::int64_t ep = std::min(cluster_.gpus_per_node / tp, world / tp);
+      while (ep > 1 && (model_.moe->experts % ep != 0 || (world / tp) % ep != 0)) {
+        --ep;
+      }
+      request_.ep = std::max<std::int64_t>(ep, 1);
+    }
+    request_.zero = 3;
+    note("no plan given: tp " + text(request_.tp) + ", ep " + text(request_.ep) +
+         " and full sharding (fsdp) over the remaining " + text(world / tp) + " ranks");
+  }
+
+  [[nodiscard]] bool batch_divides(std::int64_t dp) const {
+    const std::int64_t samples = training_.micro_batch_size * dp;
+    return samples > 0 && training_.global_batch_size % samples == 0;
+  }
+
+  void copy_degrees() {
+    ParallelPlan& plan = result_.plan;
+    plan.tp = request_.tp;
+    plan.pp = request_.pp;
+    plan.vpp = request_.vpp;
+    plan.cp = request_.cp;
+    plan.ep = request_.ep;
+    plan.etp = request_.etp.value_or(1);
+    plan.cp_algorithm = request_.cp_algorithm;
+    plan.overlap = request_.overlap;
+    plan.sequence_parallel = request_.sequence_parallel.value_or(plan.tp > 1) && plan.tp > 1;
+  }
+
+  void divide_world() {
+    ParallelPlan& plan = result_.plan;
+    const std::int64_t world = cluster_.gpus();
+    const std::int64_t model_ranks = plan.tp * plan.cp * plan.pp;
+    if (divides(model_ranks, "tp * cp * pp", world, "the number of GPUs")) {
+      plan.dp = world / model_ranks;
+    }
+    if (request_.dp && *request_.dp != plan.dp) {
+      refuse("dp = " + text(*request_.dp) + ", but " + text(world) + " GPUs / (tp * cp * pp) = " +
+             text(plan.dp) + "; leave dp out, it follows");
+    }
+  }
+
+  void divide_experts() {
+    ParallelPlan& plan = result_.plan;
+    if (!model_.moe) {
+      if (plan.ep > 1 || plan.etp > 1) {
+        refuse("ep and etp must be 1: the model has no experts");
+      }
+      return;
+    }
+    divides(plan.ep, "ep", model_.moe->experts, "the number of experts");
+    divides(plan.etp, "etp", model_.moe->expert_ffn_hidden, "the experts' ffn_hidden");
+    const std::int64_t stage_ranks = plan.tp * plan.cp * plan.dp;
+    if (divides(plan.etp * plan.ep, "etp * ep", stage_ranks, "tp * cp * dp")) {
+      plan.edp = stage_ranks / (plan.etp * plan.ep);
+    }
+  }
+
+  void divide_model() {
+    const std::int64_t tp = result_.plan.tp;
+    const AttentionSpec& attention = model_.attention;
+    divides(tp, "tp", attention.heads, "the number of attention heads");
+    if (attention.kv_heads % tp != 0 && tp % attention.kv_heads != 0) {
+      refuse("tp = " + text(tp) + " neither divides the " + text(attention.kv_heads) +
+             " key/value heads nor is a multiple of them");
+    }
+    divides(tp, "tp", model_.mlp.ffn_hidden, "ffn_hidden");
+    if (model_.moe && model_.moe->shared_expert_ffn_hidden > 0) {
+      divides(tp, "tp", model_.moe->shared_expert_ffn_hidden, "shared_expert_ffn_hidden");
+    }
+  }
+
+  void divide_sequence() {
+    const ParallelPlan& plan = result_.plan;
+    if (plan.cp > 1) {
+      // Two chunks a rank balance causal attention.
+      divides(2 * plan.cp, "2 * cp", training_.sequence_length, "sequence_length");
+    }
+    if (plan.cp_algorithm == CpAlgorithm::kAllToAll) {
+      divides(plan.cp * plan.tp, "cp * tp (cp by all_to_all splits heads)", model_.attention.heads,
+              "the number of attention heads");
+    }
+    if (plan.sequence_parallel) {
+      divides(plan.tp * plan.cp, "tp * cp (sequence parallel)", training_.sequence_length,
+              "sequence_length");
+    }
+  }
+
+  void divide_batch() {
+    ParallelPlan& plan = result_.plan;
+    const std::int64_t samples = training_.micro_batch_size * plan.dp;
+    if (divides(samples, "micro_batch_size * dp", training_.global_batch_size,
+                "global_batch_size")) {
+      plan.micro_batches = training_.global_batch_size / samples;
+    }
+  }
+
+  void settle_sharding() {
+    ParallelPlan& plan = result_.plan;
+    const std::int64_t replicas = plan.replicas();
+    const bool sharded = request_.fsdp.value_or(1) > 1 || request_.hsdp.has_value();
+    plan.zero = request_.zero.value_or(sharded ? 3 : 1);
+    if (sharded && plan.zero != 3) {
+      refuse("zero = " + text(plan.zero) + " contradicts fsdp and hsdp, which are zero 3");
+    }
+    if (plan.zero == 3) {
+      plan.fsdp = request_.hsdp.value_or(request_.fsdp.value_or(replicas));
+      if (request_.hsdp && request_.fsdp && *request_.fsdp != replicas) {
+        refuse("fsdp = " + text(*request_.fsdp) + " with hsdp given must be dp * cp = " +
+               text(replicas));
+      }
+      if (!divides(plan.fsdp, request_.hsdp ? "hsdp" : "fsdp", replicas, "dp * cp")) {
+        plan.fsdp = 1;
+      }
+    }
+    if (plan.replicas() == 1 && plan.zero < 3) {
+      plan.zero = 0;
+    }
+    // Pipelines keep gathered weights over the micro-batches, as torchtitan does.
+    plan.fsdp_reshard = request_.fsdp_reshard.value_or(plan.pp == 1);
+  }
+
+  void settle_pipeline() {
+    ParallelPlan& plan = result_.plan;
+    infer_virtual_stages();
+    const bool interleaved = plan.vpp > 1;
+    plan.schedule = request_.schedule.value_or(interleaved ? Schedule::kInterleaved
+                                                           : Schedule::kOneFOneB);
+    if (plan.pp == 1 && plan.vpp > 1) {
+      refuse("vpp = " + text(plan.vpp) + " needs pp > 1");
+    }
+    if (interleaved && plan.schedule == Schedule::kOneFOneB) {
+      refuse("schedule 1f1b has no virtual stages: vpp = " + text(plan.vpp) +
+             " needs interleaved_1f1b");
+    }
+    if (!interleaved && plan.pp > 1 && plan.schedule == Schedule::kInterleaved) {
+      refuse("schedule interleaved_1f1b needs vpp > 1");
+    }
+    LayoutResult layout = stage_layout(request_, plan.vpp, model_.layers, model_.mtp_layers);
+    plan.stages = std::move(layout.stages);
+    for (std::string& reason : layout.reasons) {
+      refuse(std::move(reason));
+    }
+  }
+
+  // A layout text may hold several stages a rank without vpp being given.
+  void infer_virtual_stages() {
+    ParallelPlan& plan = result_.plan;
+    std::size_t stages = request_.stage_layers.size();
+    if (!request_.layout.empty() && request_.layout != "balanced" && request_.layout != "even") {
+      stages = parse_layout(request_.layout).stages.size();
+    }
+    const auto count = static_cast<std::int64_t>(stages);
+    if (request_.vpp == 1 && count > plan.pp && count % plan.pp == 0) {
+      plan.vpp = count / plan.pp;
+      note("vpp " + text(plan.vpp) + " follows from stage_layout");
+    }
+  }
+
+  PlanRequest request_;
+  const ModelSpec& model_;
+  const TrainingRecipe& training_;
+  const ClusterSpec& cluster_;
+  ResolvedPlan result_;
+};
+
+}  // namespace
+
+ResolvedPlan resolve_plan(const PlanRequest& request, const ModelSpec& model,
+                          const TrainingRecipe& training, const ClusterSpec& cluster) {
+  return Resolver(request, model, training, cluster).resolve();
+}
+
+}  // namespace stepcast

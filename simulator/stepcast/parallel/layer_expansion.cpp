@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/parallel/layer_expansion.hpp"
+
+#include <algorithm>
+
+#include "stepcast/parallel/activation_inventory.hpp"
+#include "stepcast/parallel/block_builder.hpp"
+
+namespace stepcast {
+namespace {
+
+using Kind = MemoryBoundKind;
+
+// What a tensor-parallel rank holds of `total` heads; key/value heads may be replicated.
+std::int64_t local_heads(std::int64_t total, std::int64_t tp) {
+  return std::max<std::int64_t>(1, total / tp);
+}
+
+class LayerExpander {
+ public:
+  LayerExpander(const ExpansionContext& context, LayerKind kind)
+      : context_(context), kind_(kind), build_(context) {}
+
+  BlockOps expand() {
+    norm("attention.norm");
+    attention_block();
+    residual("attention.residual");
+    if (!context_.model.parallel_blocks) {
+      norm("mlp.norm");
+    }
+    if (kind_.moe) {
+      moe_block();
+    } else {
+      dense_block();
+    }
+    residual("mlp.residual");
+    return build_.finish();
+  }
+
+ private:
+  [[nodiscard]] const ModelSpec& model() const { return context_.model; }
+  [[nodiscard]] const ParallelPlan& plan() const { return context_.plan; }
+  [[nodiscard]] const SoftwareSpec& software() const { return context_.software; }
+  [[nodiscard]] bool recomputes(RecomputeModule module) const {
+    return context_.training.recompute.recomputes(module);
+  }
+
+  void norm(std::string_view name) {
+    const std::size_t mark = build_.mark();
+    build_.memory_bound(name, Kind::kNorm, context_.sequence_tokens(), model().hidden,
+                        software().norm);
+    if (recomputes(RecomputeModule::kLayerNorm)) {
+      build_.recompute_since(mark);
+    }
+  }
+
+  void residual(std::string_view name) {
+    const std::int64_t rows = context_.sequence_tokens();
+    if (model().norms_per_layer > 2) {
+      build_.memory_bound(name, Kind::kNorm, rows, model().hidden, software().norm);
+    }
+    if (context_.training.dropout) {
+      build_.memory_bound(name, Kind::kDropout, rows, model().hidden, software().norm);
+    }
+    if (!software().residual_in_norm) {
+      build_.memory_bound(name, Kind::kResidual, rows, model().hidden, software().norm);
+    }
+  }
+
+  void attention_block() {
+    build_.enter_tensor_parallel("attention.tp_in");
+    if (model().attention.kind == AttentionKind::kMla) {
+      mla_projections();
+    } else {
+      gqa_projections();
+    }
+    qk_norm();
+    const std::size_t mark = build_.mark();
+    core_attention();
+    if (recomputes(RecomputeModule::kCoreAttention)) {
+      build_.recompute_since(mark);
+    }
+    const AttentionSpec& a = model().attention;
+    build_.projection("attention.o", context_.tokens(), model().hidden,
+                      local_heads(a.heads, plan().tp) * a.v_head_dim);
+    build_.leave_tensor_parallel("attention.tp_out");
+  }
+
+  void gqa_projections() {
+    const AttentionSpec& a = model().attention;
+    const std::int64_t rows = context_.tokens();
+    const std::int64_t q = local_heads(a.heads, plan().tp) * a.qk_head_dim;
+    const std::int64_t k = local_heads(a.kv_heads, plan().tp) * a.qk_head_dim;
+    const std::int64_t v = local_heads(a.kv_heads, plan().tp) * a.v_head_dim;
+    if (software().fused_qkv) {
+      build_.projection("attention.qkv", rows, q + k + v, model().hidden);
+    } else {
+      build_.projection("attention.q", rows, q, model().hidden);
+      build_.projection("attention.k", rows, k, model().hidden);
+      build_.projection("attention.v", rows, v, model().hidden);
+    }
+    if (a.output_gate) {
+      build_.projection("attention.gate", rows, local_heads(a.heads, plan().tp) * a.v_head_dim,
+                        model().hidden);
+    }
+    if (model().positions == Positions::kRope) {
+      build_.memory_bound("attention.rope", Kind::kRope, rows, q + k, software().rope);
+    }
+  }
+
+  // Six products forward: q down, q up, kv down, k rope, kv up and (in attention_block) o. The down
+  // projections are not divided by tensor parallelism.
+  void mla_projections() {
+    const AttentionSpec& a = model().attention;
+    const MlaSpec& m = a.mla;
+    const std::int64_t rows = context_.tokens();
+    const std::int64_t heads = local_heads(a.heads, plan().tp);
+    if (m.q_lora_rank > 0) {
+      build_.projection("attention.q_down", rows, m.q_lora_rank, model().hidden);
+      build_.memory_bound("attention.q_lora_norm", Kind::kNorm, rows, m.q_lora_rank,
+                          software().norm);
+    }
+    const std::int64_t q_inputs = m.q_lora_rank > 0 ? m.q_lora_rank : model().hidden;
+    const std::size_t up = build_.mark();
+    build_.projection(m.q_lora_rank > 0 ? "attention.q_up" : "attention.q", rows,
+                      heads * a.qk_head_dim, q_inputs);
+    if (recomputes(RecomputeModule::kMlaUp)) {
+      build_.recompute_since(up);
+    }
+    if (software().fused_qkv) {
+      build_.projection("attention.kv_down", rows, m.kv_lora_rank + m.qk_rope_head_dim,
+                        model().hidden);
+    } else {
+      build_.projection("attention.kv_down", rows, m.kv_lora_rank, model().hidden);
+      build_.projection("attention.k_rope", rows, m.qk_rope_head_dim, model().hidden);
+    }
+    build_.memory_bound("attention.kv_lora_norm", Kind::kNorm, rows, m.kv_lora_rank,
+                        software().norm);
+    const std::size_t kv_up = build_.mark();
+    build_.projection("attention.kv_up", rows, heads * (m.qk_nope_head_dim + a.v_head_dim),
+                      m.kv_lora_rank);
+    build_.memory_bound("attention.rope", Kind::kRope, rows,
+                        heads * m.qk_rope_head_dim + m.qk_rope_head_dim, software().rope);
+    // Keys are assembled from their two parts for every head.
+    build_.memory_bound("attention.k_concat", Kind::kCopy, rows, heads * a.qk_head_dim,
+                        software().rope);
+    if (recomputes(RecomputeModule::kMlaUp)) {
+      build_.recompute_since(kv_up);
+    }
+  }
+
+  void qk_norm() {
+    const AttentionSpec& a = model().attention;
+    if (a.qk_norm == QkNorm::kNone) {
+      return;
+    }
+    const std::int64_t width = local_heads(a.heads, plan().tp) * a.qk_head_dim;
+    const std::int64_t kv_width = local_heads(a.kv_heads, plan().tp) * a.qk_head_dim;
+    build_.memory_bound("attention.q_norm", Kind::kNorm, context_.tokens(), width,
+                        software().norm);
+    build_.memory_bound("attention.k_norm", Kind::kNorm, context_.tokens(), kv_width,
+                        software().norm);
+  }
+
+  void core_attention() {
+    const AttentionSpec& a = model().attention;
+    const std::int64_t cp = plan().cp;
+    Attention op;
+    op.batch = context_.training.micro_batch_size;
+    op.seq_kv = context_.training.sequence_length;
+    op.heads = local_heads(a.heads, plan().tp);
+    op.kv_heads = local_heads(a.kv_heads, plan().tp);
+    op.d_qk = a.qk_head_dim;
+    op.d_v = a.v_head_dim;
+    op.window = kind_.window;
+    op.kernel = software().attention;
+    if (plan().cp_algorithm == CpAlgorithm::kAllToAll && cp > 1) {
+      op.seq_q = op.seq_kv;
+      op.heads = local_heads(op.heads, cp);
+      op.kv_heads = local_heads(op.kv_heads, cp);
+    } else {
+      op.seq_q = op.seq_kv / cp;
+    }
+    context_parallel_forward();
+    build_.attention("attention.core", op);
+  }
+
+  // Ring: each rank passes its keys and values to its neighbour cp - 1 times, and their gradients as
+  // well in backward. All-gather: the same bytes in one collective, reduce-scattered in backward.
+  // All-to-all: q, k, v and the output change from sequence to head shards.
+  void context_parallel_forward() {
+    const std::int64_t cp = plan().cp;
+    if (cp == 1) {
+      return;
+    }
+    const AttentionSpec& a = model().attention;
+    const std::int64_t kv_heads = local_heads(a.kv_heads, plan().tp);
+    const std::int64_t heads = local_heads(a.heads, plan().tp);
+    const auto rows = static_cast<double>(context_.tokens());
+    const Bytes kv =
+        rows * static_cast<double>(kv_heads * (a.qk_head_dim + a.v_head_dim)) * Bytes(2);
+    const Bytes qo = rows * static_cast<double>(heads * (a.qk_head_dim + a.v_head_dim)) * Bytes(2);
+    const auto degree = static_cast<double>(cp);
+    const auto add = [&](CollectiveOp forward, CollectiveOp backward, Bytes there, Bytes back) {
+      build_.forward_collective("attention.cp",
+                                {forward, there, plan().cp_group(), Axis::kContext});
+      build_.backward_collective("attention.cp",
+                                 {backward, back, plan().cp_group(), Axis::kContext});
+    };
+    switch (plan().cp_algorithm) {
+      case CpAlgorithm::kRing:
+        return add(CollectiveOp::kAllGather, CollectiveOp::kAllGather, degree * kv,
+                   2.0 * degree * kv);
+      case CpAlgorithm::kAllGather:
+        add(CollectiveOp::kAllGather, CollectiveOp::kAllGather, degree * kv, degree * kv);
+        return build_.backward_collective(
+            "attention.cp",
+            {CollectiveOp::kReduceScatter, degree * kv, plan().cp_group(), Axis::kContext});
+      case CpAlgorithm::kAllToAll:
+        return add(CollectiveOp::kAllToAll, CollectiveOp::kAllToAll, qo + kv, qo + kv);
+    }
+  }
+
+  void dense_block() {
+    const std::size_t mark = build_.mark();
+    build_.enter_tensor_parallel("mlp.tp_in");
+    feed_forward(model().mlp.ffn_hidden / plan().tp);
+    build_.leave_tensor_parallel("mlp.tp_out");
+    if (recomputes(RecomputeModule::kMlp)) {
+      build_.recompute_since(mark);
+    }
+  }
+
+  void feed_forward(std::int64_t width) {
+    const std::int64_t rows = context_.tokens();
+    const std::int64_t hidden = model().hidden;
+    if (!model().mlp.gated) {
+      build_.projection("mlp.up", rows, width, hidden);
+    } else if (software().fused_gate_up) {
+      build_.projection("mlp.gate_up", rows, 2 * width, hidden);
+    } else {
+      build_.projection("mlp.gate", rows, width, hidden);
+      build_.projection("mlp.up", rows, width, hidden);
+    }
+    activation("mlp.activation", rows, width);
+    build_.projection("mlp.down", rows, hidden, width);
+  }
+
+  void activation(std::string_view name, std::int64_t rows, std::int64_t width) {
+    const std::size_t mark = build_.mark();
+    const Kind kind = model().mlp.gated ? Kind::kGatedActivation : Kind::kActivation;
+    build_.memory_bound(name, kind, rows, width, software().activation);
+    if (recomputes(RecomputeModule::kMlpActivation)) {
+      build_.recompute_since(mark);
+    }
+  }
+
+  void moe_block() {
+    const MoeSpec& moe = *model().moe;
+    const std::size_t mark = build_.mark();
+    router(moe);
+    routed_experts(moe);
+    if (moe.shared_expert_ffn_hidden > 0) {
+      build_.enter_tensor_parallel("shared_expert.tp_in");
+      feed_forward(moe.shared_expert_ffn_hidden / plan().tp);
+      build_.leave_tensor_parallel("shared_expert.tp_out");
+    }
+    if (recomputes(RecomputeModule::kMoe)) {
+      build_.recompute_since(mark);
+    }
+  }
+
+  void router(const MoeSpec& moe) {
+    const std::int64_t rows = context_.sequence_tokens();
+    build_.projection_16bit("moe.router", rows, moe.experts, model().hidden);
+    build_.memory_bound("moe.topk", Kind::kRouter, rows, moe.experts, software().permute, Bytes(4));
+  }
+
+  // Each rank sends its own tokens (S / tp of them under sequence parallelism), k copies each, and
+  // receives as many on average: routing is balanced here.
+  void routed_experts(const MoeSpec& moe) {
+    const std::int64_t rows = context_.sequence_tokens() * moe.experts_per_token;
+    const std::int64_t hidden = model().hidden;
+    build_.memory_bound("moe.permute", Kind::kPermute, rows, hidden, software().permute);
+    exchange("moe.dispatch", rows);
+    const std::int64_t expert_rows = rows * plan().etp;
+    const std::int64_t local_experts = moe.experts / plan().ep;
+    if (plan().ep > 1 && local_experts > 1) {
+      // Arrivals come sorted by sender and are sorted again by expert.
+      build_.memory_bound("moe.sort", Kind::kPermute, expert_rows, hidden, software().permute);
+    }
+    expert_layers(moe, local_experts, expert_rows);
+    if (plan().ep > 1 && local_experts > 1) {
+      build_.memory_bound("moe.unsort", Kind::kPermute, expert_rows, hidden, software().permute);
+    }
+    exchange("moe.combine", rows);
+    build_.memory_bound("moe.unpermute", Kind::kUnpermute, rows, hidden, software().permute);
+  }
+
+  void expert_layers(const MoeSpec& moe, std::int64_t local_experts, std::int64_t rows) {
+    const std::int64_t hidden = model().hidden;
+    const std::int64_t width = moe.expert_ffn_hidden / plan().etp;
+    if (!model().mlp.gated) {
+      build_.grouped("experts.up", local_experts, rows, width, hidden);
+    } else if (software().fused_gate_up) {
+      build_.grouped("experts.gate_up", local_experts, rows, 2 * width, hidden);
+    } else {
+      build_.grouped("experts.gate", local_experts, rows, width, hidden);
+      build_.grouped("experts.up", local_experts, rows, width, hidden);
+    }
+    activation("experts.activation", rows, width);
+    build_.grouped("experts.down", local_experts, rows, hidden, width);
+  }
+
+  // Dispatch and combine are each other's mirror, forward and backward. With expert tensor
+  // parallelism the etp ranks gather each other's rows before and scatter the sums after.
+  void exchange(std::string_view name, std::int64_t rows) {
+    const Bytes bytes = static_cast<double>(rows * model().hidden) * Bytes(2);
+    const Collective all_to_all{CollectiveOp::kAllToAll, bytes, plan().ep_group(), Axis::kExpert};
+    const Bytes gathered = static_cast<double>(plan().etp) * bytes;
+    const bool dispatch = name == "moe.dispatch";
+    const Collective gather{CollectiveOp::kAllGather, gathered, plan().etp_group(), Axis::kTensor};
+    const Collective scatter{CollectiveOp::kReduceScatter, gathered, plan().etp_group(),
+                             Axis::kTensor};
+    if (!dispatch) {
+      build_.forward_collective(name, scatter);
+      build_.backward_collective(name, gather);
+    }
+    build_.forward_collective(name, all_to_all);
+    build_.backward_collective(name, all_to_all);
+    if (dispatch) {
+      build_.forward_collective(name, gather);
+      build_.backward_collective(name, scatter);
+    }
+  }
+
+  const ExpansionContext& context_;
+  LayerKind kind_;
+  BlockBuilder build_;
+};
+
+}  // namespace
+
+BlockOps expand_layer(const ExpansionContext& context, LayerKind kind) {
+  return LayerExpander(context, kind).expand();
+}
+
+BlockOps expand_embedding(const ExpansionContext& context) {
+  BlockBuilder build(context);
+  build.memory_bound("embedding", Kind::kEmbedding, context.tokens(), context.model.hidden,
+                     Implementation::kFused);
+  build.leave_tensor_parallel("embedding.tp_out");
+  if (context.training.dropout) {
+    build.memory_bound("embedding.dropout", Kind::kDropout, context.sequence_tokens(),
+                       context.model.hidden, context.software.norm);
+  }
+  return build.finish();
+}
+
+BlockOps expand_loss(const ExpansionContext& context) {
+  BlockBuilder build(context);
+  const std::int64_t vocabulary = local_vocabulary(context.model, context.plan, context.software);
+  build.memory_bound("head.norm", Kind::kNorm, context.sequence_tokens(), context.model.hidden,
+                     context.software.norm);
+  build.enter_tensor_parallel("head.tp_in");
+  build.projection_16bit("head.output", context.tokens(), vocabulary, context.model.hidden);
+  build.memory_bound("head.cross_entropy", Kind::kCrossEntropy, context.tokens(), vocabulary,
+                     context.software.cross_entropy);
+  // The maximum, the sum and the target's logit of each token are reduced over the vocabulary shards.
+  const Bytes statistics = 3.0 * static_cast<double>(context.tokens()) * Bytes(4);
+  build.forward_collective("head.loss_tp", {CollectiveOp::kAllReduce, statistics,
+                                            context.plan.tp_group(), Axis::kTensor});
+  return build.finish();
+}
+
+BlockOps expand_mtp_projection(const ExpansionContext& context) {
+  BlockBuilder build(context);
+  const std::int64_t rows = context.tokens();
+  const std::int64_t hidden = context.model.hidden;
+  build.memory_bound("mtp.embedding", Kind::kEmbedding, rows, hidden, Implementation::kFused);
+  build.memory_bound("mtp.hidden_norm", Kind::kNorm, rows, hidden, context.software.norm);
+  build.memory_bound("mtp.embedding_norm", Kind::kNorm, rows, hidden, context.software.norm);
+  build.projection("mtp.projection", rows, hidden / context.plan.tp, 2 * hidden);
+  return build.finish();
+}
+
+}  // namespace stepcast

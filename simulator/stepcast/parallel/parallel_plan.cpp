@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/parallel/parallel_plan.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr Range<std::int64_t> kDegree{1, 1 << 20};
+
+constexpr std::array<NamedValue<Schedule>, 2> kSchedules = {
+    {{"1f1b", Schedule::kOneFOneB}, {"interleaved_1f1b", Schedule::kInterleaved}}};
+constexpr std::array<NamedValue<CpAlgorithm>, 3> kCpAlgorithms = {
+    {{"ring", CpAlgorithm::kRing},
+     {"all_gather", CpAlgorithm::kAllGather},
+     {"all_to_all", CpAlgorithm::kAllToAll}}};
+constexpr std::array<NamedValue<int>, 1> kOverlapRules = {{{"uniform", 0}}};
+
+std::optional<std::int64_t> optional_degree(MappingReader& reader, std::string_view key,
+                                            Range<std::int64_t> range = kDegree) {
+  const ConfigNode* value = reader.take(key);
+  return value == nullptr ? std::nullopt : reader.count(key, *value, range);
+}
+
+std::optional<bool> optional_switch(MappingReader& reader, std::string_view key) {
+  const ConfigNode* value = reader.take(key);
+  return value == nullptr ? std::nullopt : reader.flag(key, *value);
+}
+
+void read_stage_layout(MappingReader& reader, PlanRequest& plan) {
+  const ConfigNode* value = reader.take("stage_layout");
+  if (value == nullptr) {
+    return;
+  }
+  if (value->kind != ConfigNode::Kind::kSequence) {
+    plan.layout = reader.text("stage_layout", *value).value_or("");
+    return;
+  }
+  for (const ConfigNode& item : value->items) {
+    if (const auto layers = reader.count("stage_layout", item, {0, 10'000})) {
+      plan.stage_layers.push_back(*layers);
+    }
+  }
+}
+
+void read_overlap(MappingReader& reader, UniformOverlap& overlap) {
+  const ConfigNode* value = reader.take("overlap");
+  if (value == nullptr) {
+    return;
+  }
+  if (value->kind == ConfigNode::Kind::kScalar) {
+    reader.choice<int>("overlap", *value, kOverlapRules);
+    return;
+  }
+  MappingReader fractions(*value, reader.path_of("overlap"), reader.diagnostics());
+  fractions.optional_choice<int>("rule", kOverlapRules, 0);
+  for (const Axis axis :
+       {Axis::kTensor, Axis::kExpert, Axis::kContext, Axis::kData, Axis::kPipeline}) {
+    double& share = overlap.hidden[static_cast<std::size_t>(axis)];
+    share = fractions.optional_number(name(axis), share, kFraction);
+  }
+  fractions.finish();
+}
+
+}  // namespace
+
+std::string_view name(Schedule schedule) {
+  return kSchedules[static_cast<std::size_t>(schedule)].name;
+}
+
+PlanRequest read_plan(MappingReader reader) {
+  PlanRequest plan;
+  plan.given = true;
+  plan.tp = reader.optional_count("tp", 1, kDegree);
+  plan.pp = reader.optional_count("pp", 1, kDegree);
+  plan.vpp = reader.optional_count("vpp", 1, kDegree);
+  plan.cp = reader.optional_count("cp", 1, kDegree);
+  plan.ep = reader.optional_count("ep", 1, kDegree);
+  plan.etp = optional_degree(reader, "etp");
+  plan.dp = optional_degree(reader, "dp");
+  plan.fsdp = optional_degree(reader, "fsdp");
+  plan.hsdp = optional_degree(reader, "hsdp");
+  plan.sequence_parallel = optional_switch(reader, "sequence_parallel");
+  plan.zero = optional_degree(reader, "zero", {0, 3});
+  plan.fsdp_reshard = optional_switch(reader, "fsdp_reshard");
+  if (const ConfigNode* schedule = reader.take("schedule")) {
+    plan.schedule = reader.choice<Schedule>("schedule", *schedule, kSchedules);
+  }
+  read_stage_layout(reader, plan);
+  plan.cp_algorithm =
+      reader.optional_choice<CpAlgorithm>("cp_algorithm", kCpAlgorithms, CpAlgorithm::kRing);
+  read_overlap(reader, plan.overlap);
+  reader.finish();
+  return plan;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/parallel/software_spec.hpp"
+
+#include <array>
+
+namespace stepcast {
+namespace {
+
+constexpr std::array<NamedValue<GroupedGemmMode>, 2> kGroupedGemmModes = {
+    {{"turbo", GroupedGemmMode::kTurbo}, {"legacy", GroupedGemmMode::kLegacy}}};
+constexpr std::array<NamedValue<AttentionKernel>, 6> kAttentionKernels = {
+    {{"unfused", AttentionKernel::kUnfused},
+     {"flash2", AttentionKernel::kFlash2},
+     {"flash3", AttentionKernel::kFlash3},
+     {"flash4", AttentionKernel::kFlash4},
+     {"cudnn", AttentionKernel::kCudnn},
+     {"aiter", AttentionKernel::kAiter}}};
+constexpr std::array<NamedValue<Implementation>, 3> kImplementations = {
+    {{"eager", Implementation::kEager},
+     {"compiled", Implementation::kCompiled},
+     {"fused", Implementation::kFused}}};
+constexpr std::array<NamedValue<Bytes>, 2> kGradientDtypes = {
+    {{"fp32", Bytes(4)}, {"bf16", Bytes(2)}}};
+
+void read_implementation(MappingReader& reader, std::string_view key, Implementation& value) {
+  value = reader.optional_choice<Implementation>(key, kImplementations, value);
+}
+
+void read_flag(MappingReader& reader, std::string_view key, bool& value) {
+  value = reader.optional_flag(key, value);
+}
+
+void read_states(MappingReader& reader, SoftwareSpec& software) {
+  std::optional<MappingReader> states = reader.optional_mapping("state_bytes");
+  if (states) {
+    software.states.parameter =
+        states->optional_quantity<Bytes>("parameter", software.states.parameter);
+    software.states.gradient =
+        states->optional_quantity<Bytes>("gradient", software.states.gradient);
+    software.states.optimizer =
+        states->optional_quantity<Bytes>("optimizer", software.states.optimizer);
+    states->finish();
+  }
+  software.gradient_reduce =
+      reader.optional_choice<Bytes>("gradient_reduce", kGradientDtypes, software.gradient_reduce);
+}
+
+}  // namespace
+
+void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
+  read_flag(reader, "fused_qkv", software.fused_qkv);
+  read_flag(reader, "fused_gate_up", software.fused_gate_up);
+  software.grouped_gemm = reader.optional_choice<GroupedGemmMode>("grouped_gemm", kGroupedGemmModes,
+                                                                  software.grouped_gemm);
+  software.attention =
+      reader.optional_choice<AttentionKernel>("attention", kAttentionKernels, software.attention);
+  read_implementation(reader, "norm", software.norm);
+  read_implementation(reader, "rope", software.rope);
+  read_implementation(reader, "activation", software.activation);
+  read_implementation(reader, "permute", software.permute);
+  read_implementation(reader, "cross_entropy", software.cross_entropy);
+  read_implementation(reader, "optimizer", software.optimizer);
+  read_flag(reader, "residual_in_norm", software.residual_in_norm);
+  read_flag(reader, "cuda_graph", software.cuda_graph);
+  read_flag(reader, "async_tp", software.async_tp);
+  read_flag(reader, "keeps_norm_output", software.keeps_norm_output);
+  read_flag(reader, "keeps_gathered_norm_output", software.keeps_gathered_norm_output);
+  read_flag(reader, "keeps_activation_product", software.keeps_activation_product);
+  read_flag(reader, "fsdp_parameters_fp32", software.fsdp_parameters_fp32);
+  read_flag(reader, "fsdp_gathers_for_recompute", software.fsdp_gathers_for_recompute);
+  software.vocabulary_multiple =
+      reader.optional_count("vocabulary_multiple", software.vocabulary_multiple, {1, 65'536});
+  read_states(reader, software);
+}
+
+SoftwareSpec load_software(const std::filesystem::path& file) {
+  const ConfigNode root = load_config(file);
+  Diagnostics diagnostics;
+  MappingReader reader(root, "", diagnostics);
+  SoftwareSpec software;
+  software.name = reader.required_text("name");
+  software.title = reader.required_text("title");
+  software.source = reader.required_text("source");
+  read_software_switches(reader, software);
+  reader.finish();
+  diagnostics.throw_if_any();
+  return software;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the software stack does: a named set of switches that change kernels, traffic and memory.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "stepcast/config/mapping_reader.hpp"
+#include "stepcast/graph/op.hpp"
+
+namespace stepcast {
+
+enum class GroupedGemmMode { kTurbo, kLegacy };  // one grouped kernel, or one kernel an expert
+
+// Bytes a parameter of each kind of state (ZeRO, arXiv 1910.02054, section 3.1: 2, 2 and 12 for Adam
+// in mixed precision; Megatron keeps gradients in 4).
+struct StateBytes {
+  Bytes parameter{2};   // the copy that kernels read
+  Bytes gradient{4};
+  Bytes optimizer{12};  // master copy and two moments
+};
+
+struct SoftwareSpec {
+  std::string name;
+  std::string title;
+  std::string source;
+
+  bool fused_qkv = true;       // one GEMM for q, k and v
+  bool fused_gate_up = true;   // one GEMM for both gated inputs
+  GroupedGemmMode grouped_gemm = GroupedGemmMode::kTurbo;
+  AttentionKernel attention = AttentionKernel::kFlash2;
+  Implementation norm = Implementation::kFused;
+  Implementation rope = Implementation::kFused;
+  Implementation activation = Implementation::kFused;
+  Implementation permute = Implementation::kFused;
+  Implementation cross_entropy = Implementation::kFused;
+  Implementation optimizer = Implementation::kFused;
+  bool residual_in_norm = false;   // the residual addition runs inside the norm kernel
+  bool cuda_graph = false;
+  bool async_tp = false;           // tensor-parallel collectives hidden behind their GEMM
+
+  // What stays for backward.
+  bool keeps_norm_output = true;
+  bool keeps_gathered_norm_output = false;  // under sequence parallelism: the gathered one
+  bool keeps_activation_product = true;     // what the down projection reads
+  bool fsdp_parameters_fp32 = true;         // FSDP shards fp32 parameters and gathers in 16 bits
+  bool fsdp_gathers_for_recompute = false;  // recomputation gathers once more
+  std::int64_t vocabulary_multiple = 1;     // the vocabulary is padded to this times tp
+  StateBytes states;
+  Bytes gradient_reduce{4};                 // bytes an element of reduced gradients
+};
+
+// Reads a software set file. Throws ConfigError with all of its problems.
+SoftwareSpec load_software(const std::filesystem::path& file);
+// Changes the switches that `reader` names; leaves the rest.
+void read_software_switches(MappingReader& reader, SoftwareSpec& software);
+
+}  // namespace stepcast

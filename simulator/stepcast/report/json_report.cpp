@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/report/json_report.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "stepcast/graph/model_flops.hpp"
+
+namespace stepcast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view recompute_name(RecomputeKind kind) {
+  switch (kind) {
+    case RecomputeKind::kNone:
+      return "none";
+    case RecomputeKind::kSelective:
+      return "selective";
+    case RecomputeKind::kFull:
+      return "full";
+  }
+  return "";
+}
+
+Json plan_json(const ParallelPlan& plan) {
+  return {{"tp", plan.tp},
+          {"cp", plan.cp},
+          {"pp", plan.pp},
+          {"vpp", plan.vpp},
+          {"ep", plan.ep},
+          {"etp", plan.etp},
+          {"dp", plan.dp},
+          {"fsdp", plan.fsdp},
+          {"zero", plan.zero},
+          {"sequence_parallel", plan.sequence_parallel},
+          {"fsdp_reshard", plan.fsdp_reshard},
+          {"schedule", name(plan.schedule)},
+          {"micro_batches", plan.micro_batches}};
+}
+
+Json context_json(const Projection& p) {
+  Json backends = Json::object();
+  for (const auto& [role, backend] : p.backends) {
+    backends[role] = backend;
+  }
+  return {{"program", "stepcast"},
+          {"input",
+           {{"model", p.model},
+            {"gpu", p.gpu},
+            {"cluster", p.cluster},
+            {"nodes", p.nodes},
+            {"gpus", p.gpus},
+            {"software", p.software},
+            {"training",
+             {{"sequence_length", p.training.sequence_length},
+              {"micro_batch_size", p.training.micro_batch_size},
+              {"global_batch_size", p.training.global_batch_size},
+              {"dtype", name(p.training.dtype)},
+              {"recompute", recompute_name(p.training.recompute.kind)}}},
+            {"plan", plan_json(p.plan)}}},
+          {"backends", backends},
+          {"flop_convention", kFlopConvention},
+          {"notes", p.notes}};
+}
+
+Json memory_json(const std::vector<StageMemory>& stages) {
+  Json array = Json::array();
+  for (const StageMemory& stage : stages) {
+    array.push_back({{"rank", stage.rank},
+                     {"parameters_bytes", stage.parameters.value()},
+                     {"gradients_bytes", stage.gradients.value()},
+                     {"optimizer_bytes", stage.optimizer.value()},
+                     {"activations_bytes", stage.activations.value()},
+                     {"buffers_bytes", stage.buffers.value()},
+                     {"total_bytes", stage.total().value()}});
+  }
+  return array;
+}
+
+Json time_json(const TimeBreakdown& time) {
+  const auto axis = [&time](Axis a) { return time.exposed[static_cast<std::size_t>(a)].value(); };
+  return {{"compute_s", time.compute.value()},
+          {"tp_communication_s", axis(Axis::kTensor)},
+          {"ep_communication_s", axis(Axis::kExpert)},
+          {"cp_communication_s", axis(Axis::kContext)},
+          {"dp_communication_s", axis(Axis::kData)},
+          {"pp_communication_s", axis(Axis::kPipeline)},
+          {"pipeline_bubble_s", time.bubble.value()},
+          {"optimizer_s", time.optimizer.value()},
+          {"host_s", time.host.value()}};
+}
+
+Json header(const Projection& p) {
+  return {{"schema_version", kJsonSchemaVersion},
+          {"context", context_json(p)},
+          {"feasible", p.feasible},
+          {"reasons", p.reasons}};
+}
+
+}  // namespace
+
+Json to_json(const Projection& p) {
+  Json json = header(p);
+  if (!p.priced) {
+    return json;
+  }
+  json["tokens_per_second_per_gpu"] = p.tokens_per_second_per_gpu;
+  json["step_time_s"] = p.time.step.value();
+  json["model_tflops_per_gpu"] = p.model_rate_per_gpu.value() / 1e12;
+  json["mfu"] = p.mfu;
+  json["peak_memory_bytes"] = p.peak_memory().value();
+  json["memory_by_stage"] = memory_json(p.memory);
+  json["time"] = time_json(p.time.breakdown);
+  json["clock_mhz"] = p.clock.value() / 1e6;
+  return json;
+}
+
+Json memory_to_json(const Projection& p) {
+  Json json = header(p);
+  if (!p.priced) {
+    return json;
+  }
+  json["capacity_bytes"] = p.memory_capacity.value();
+  json["peak_memory_bytes"] = p.peak_memory().value();
+  json["memory_by_stage"] = memory_json(p.memory);
+  return json;
+}
+
+}  // namespace stepcast

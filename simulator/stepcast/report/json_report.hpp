@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// A projection as JSON, with units in the keys; the shape is the interface's.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "stepcast/report/projection.hpp"
+
+namespace stepcast {
+
+inline constexpr int kJsonSchemaVersion = 1;
+
+nlohmann::ordered_json to_json(const Projection& projection);
+// Memory alone, for `stepcast memory`.
+nlohmann::ordered_json memory_to_json(const Projection& projection);
+
+}  // namespace stepcast

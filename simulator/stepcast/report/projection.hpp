@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a projection says, as plain numbers; every report is made from this and from nothing else.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "stepcast/parallel/memory_footprint.hpp"
+#include "stepcast/schedule/step_time.hpp"
+
+namespace stepcast {
+
+struct Projection {
+  // The resolved input.
+  std::string model;
+  std::string gpu;
+  std::string cluster;
+  std::string software;
+  std::int64_t nodes = 0;
+  std::int64_t gpus = 0;
+  TrainingRecipe training;
+  ParallelPlan plan;
+  Hertz clock;
+  bool clock_locked = false;
+  std::map<std::string, std::string> backends;  // role -> name
+  double parameters = 0.0;
+  double active_parameters = 0.0;
+
+  // The answer. Without `priced` the plan does not divide, and there are only reasons.
+  bool feasible = false;
+  bool priced = false;
+  std::vector<std::string> reasons;
+  std::vector<std::string> notes;
+  StepTime time;
+  std::vector<StageMemory> memory;
+  Bytes memory_capacity;
+  double tokens_per_second_per_gpu = 0.0;
+  Flops flops_per_token;
+  FlopsPerSecond model_rate_per_gpu;
+  FlopsPerSecond peak_rate;  // dense, of the training dtype, at the rated clock
+  double mfu = 0.0;
+
+  [[nodiscard]] Bytes peak_memory() const;
+  // The pipeline rank that needs most memory.
+  [[nodiscard]] const StageMemory* fullest_stage() const;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/report/text_report.hpp"
+
+#include <algorithm>
+
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/graph/model_flops.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr double kGi = 1024.0 * 1024.0 * 1024.0;
+
+std::string padded(std::string text, std::size_t width) {
+  text.resize(std::max(width, text.size()), ' ');
+  return text;
+}
+
+std::string right(const std::string& text, std::size_t width) {
+  return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
+}
+
+std::string line(const std::string& key, const std::string& value) {
+  return "  " + padded(key, 26) + value + "\n";
+}
+
+std::string decimals(double value, int digits) {
+  const double scale = digits == 1 ? 10.0 : 100.0;
+  const auto scaled = static_cast<long long>(value * scale + 0.5);
+  const auto unit = static_cast<long long>(scale);
+  std::string fraction = std::to_string(scaled % unit);
+  fraction.insert(0, static_cast<std::size_t>(digits) - fraction.size(), '0');
+  return with_separators(scaled / unit) + "." + fraction;
+}
+
+std::string count(std::int64_t value) { return with_separators(value); }
+
+std::string recompute_text(const RecomputeSpec& recompute) {
+  switch (recompute.kind) {
+    case RecomputeKind::kNone:
+      return "none";
+    case RecomputeKind::kSelective:
+      return "selective";
+    case RecomputeKind::kFull:
+      break;
+  }
+  const std::string layers = std::to_string(recompute.layers);
+  if (recompute.method == RecomputeMethod::kBlock) {
+    return "full (block, " + layers + " layers a stage)";
+  }
+  return recompute.layers == 1 ? "full" : "full (uniform, runs of " + layers + ")";
+}
+
+std::string plan_text(const Projection& p) {
+  const ParallelPlan& plan = p.plan;
+  std::string text = "tp " + count(plan.tp) + (plan.sequence_parallel ? " (sequence parallel)" : "");
+  text += ", cp " + count(plan.cp) + ", pp " + count(plan.pp);
+  text += plan.vpp > 1 ? " x " + count(plan.vpp) + " virtual" : "";
+  text += ", ep " + count(plan.ep) + (plan.etp > 1 ? ", etp " + count(plan.etp) : "");
+  text += ", dp " + count(plan.dp);
+  text += plan.zero == 3 ? ", fsdp " + count(plan.fsdp) : ", zero " + count(plan.zero);
+  return text;
+}
+
+std::string heading(const Projection& p) {
+  std::string text = p.model + " on " + count(p.gpus) + " x " + p.gpu + " (" + count(p.nodes) +
+                     (p.nodes == 1 ? " node)" : " nodes)") + "\n\n";
+  text += line("training", std::string(name(p.training.dtype)) + ", sequence " +
+                               count(p.training.sequence_length) + ", global batch " +
+                               count(p.training.global_batch_size) + ", micro-batch " +
+                               count(p.training.micro_batch_size) + ", recompute " +
+                               recompute_text(p.training.recompute));
+  text += line("plan", plan_text(p));
+  text += line("software", p.software);
+  return text;
+}
+
+std::string notes_and_reasons(const Projection& p) {
+  std::string text;
+  for (const std::string& note : p.notes) {
+    text += line("note", note);
+  }
+  if (!p.reasons.empty()) {
+    text += "\nThis plan cannot run:\n";
+    for (const std::string& reason : p.reasons) {
+      text += "  - " + reason + "\n";
+    }
+  }
+  return text;
+}
+
+std::string result_lines(const Projection& p) {
+  std::string text = "\n";
+  text += line("tokens/s/GPU", decimals(p.tokens_per_second_per_gpu, 1));
+  text += line("step time", readable(p.time.step));
+  text += line("model TFLOP/s/GPU", decimals(p.model_rate_per_gpu.value() / 1e12, 1));
+  text += line("MFU", decimals(100.0 * p.mfu, 1) + " % of " +
+                          decimals(p.peak_rate.value() / 1e12, 1) + " TFLOP/s dense " +
+                          std::string(name(p.training.dtype)));
+  text += line("clock", decimals(p.clock.value() / 1e6, 1) + " MHz" +
+                            (p.clock_locked ? " (locked)" : " (held under a long GEMM)"));
+  return text;
+}
+
+std::string time_line(const std::string& key, Seconds value, const Projection& p) {
+  const double share = p.time.step.value() > 0.0 ? value / p.time.step : 0.0;
+  return "  " + padded(key, 26) + right(readable(value), 12) +
+         right(decimals(100.0 * share, 1), 8) + " %\n";
+}
+
+std::string time_lines(const Projection& p) {
+  const TimeBreakdown& time = p.time.breakdown;
+  const TimeBreakdown& hidden = p.time.hidden;
+  std::string text = "\nWhere the time goes (pipeline rank " + count(p.time.slowest_rank) +
+                     ", the slowest)\n";
+  text += time_line("computation", time.compute, p);
+  for (const Axis axis :
+       {Axis::kTensor, Axis::kExpert, Axis::kContext, Axis::kData, Axis::kPipeline}) {
+    const auto slot = static_cast<std::size_t>(axis);
+    const Seconds all = time.exposed[slot] + hidden.exposed[slot];
+    if (all > Seconds{}) {
+      text += time_line(std::string(name(axis)) + " communication, exposed", time.exposed[slot], p);
+    }
+  }
+  if (time.bubble > Seconds{}) {
+    text += time_line("pipeline bubble", time.bubble, p);
+  }
+  text += time_line("optimizer", time.optimizer, p);
+  text += time_line("step", time.total(), p);
+  if (hidden.communication() > Seconds{}) {
+    text += line("hidden communication", readable(hidden.communication()) + " behind computation");
+  }
+  return text;
+}
+
+std::string gib(Bytes value) { return right(decimals(value.value() / kGi, 2), 12); }
+
+std::string memory_table(const Projection& p) {
+  std::string text = "  " + padded("rank", 6);
+  for (const char* column :
+       {"parameters", "gradients", "optimizer", "activations", "buffers", "total"}) {
+    text += right(column, 12);
+  }
+  text += right("in flight", 12) + "\n";
+  for (const StageMemory& stage : p.memory) {
+    text += "  " + padded(count(stage.rank), 6) + gib(stage.parameters) + gib(stage.gradients) +
+            gib(stage.optimizer) + gib(stage.activations) + gib(stage.buffers) +
+            gib(stage.total()) + right(decimals(stage.in_flight, 1), 12) + "\n";
+  }
+  return text;
+}
+
+std::string memory_lines(const Projection& p) {
+  const StageMemory* fullest = p.fullest_stage();
+  std::string text = "\nMemory of a GPU in GiB (pipeline rank " + count(fullest->rank) +
+                     ", the fullest, of " + readable(p.memory_capacity) + ")\n";
+  const auto entry = [&text](const std::string& key, Bytes value) {
+    text += "  " + padded(key, 26) + gib(value) + "\n";
+  };
+  entry("parameters", fullest->parameters);
+  entry("gradients", fullest->gradients);
+  entry("optimizer states", fullest->optimizer);
+  entry("activations", fullest->activations);
+  entry("buffers", fullest->buffers);
+  entry("total", fullest->total());
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const Projection& p) {
+  std::string text = heading(p);
+  if (p.priced) {
+    text += result_lines(p) + time_lines(p) + memory_lines(p);
+    text += "\n  FLOPs: " + std::string(kFlopConvention) + "\n";
+  }
+  return text + notes_and_reasons(p);
+}
+
+std::string memory_to_text(const Projection& p) {
+  std::string text = heading(p);
+  if (p.priced) {
+    text += "\nMemory of each pipeline rank in GiB, of " + readable(p.memory_capacity) + "\n" +
+            memory_table(p);
+  }
+  return text + notes_and_reasons(p);
+}
+
+std::string to_csv(const Projection& p) {
+  std::string text =
+      "model,gpu,gpus,feasible,tokens_per_second_per_gpu,step_time_s,model_tflops_per_gpu,mfu,"
+      "peak_memory_bytes\n";
+  text += p.model + "," + p.gpu + "," + std::to_string(p.gpus) + "," +
+          (p.feasible ? "true" : "false");
+  if (!p.priced) {
+    return text + ",,,,,\n";
+  }
+  for (const double value :
+       {p.tokens_per_second_per_gpu, p.time.step.value(), p.model_rate_per_gpu.value() / 1e12,
+        p.mfu, p.peak_memory().value()}) {
+    text += "," + shortest_text(value);
+  }
+  return text + "\n";
+}
+
+}  // namespace stepcast

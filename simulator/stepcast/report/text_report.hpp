@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A projection as text for people:
+//
+//   llama3.1_70b on 64 x mi300x (8 nodes), bf16, sequence 8192, global batch 128
+//     plan        tp 1  cp 1  pp 1  ep 1  dp 64, fsdp 64, 2 micro-batches of 1, recompute full
+//
+//   tokens/s/GPU       1,105
+//   step time          14.83 s
+//   ...
+#pragma once
+
+#include <string>
+
+#include "stepcast/report/projection.hpp"
+
+namespace stepcast {
+
+std::string to_text(const Projection& projection);
+std::string memory_to_text(const Projection& projection);
+// One header line and one line of values.
+std::string to_csv(const Projection& projection);
+
+}  // namespace stepcast

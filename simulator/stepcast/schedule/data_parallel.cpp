@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/schedule/data_parallel.hpp"
+
+#include "stepcast/parallel/sharding.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr Bytes kHalf{2};
+
+// One collective for the dense parameters and one for the experts of a stage.
+class ShardTraffic {
+ public:
+  ShardTraffic(const ExpansionContext& context, OpList& ops) : context_(context), ops_(ops) {}
+
+  void add(std::string_view name, CollectiveOp op, const LocalParameters& parameters,
+           Bytes element, bool sharded) {
+    const ParallelPlan& plan = context_.plan;
+    add_one(name, op, parameters.dense * element,
+            sharded ? plan.shard_group() : plan.dp_group());
+    add_one(name, op, parameters.expert * element, plan.edp_group());
+  }
+  void add_replicas(const LocalParameters& parameters, Bytes element) {
+    const ParallelPlan& plan = context_.plan;
+    add_one("dp.replicas", CollectiveOp::kAllReduce,
+            parameters.dense / static_cast<double>(plan.fsdp) * element, plan.replicate_group());
+  }
+
+ private:
+  void add_one(std::string_view name, CollectiveOp op, Bytes bytes, ProcessGroup group) {
+    if (group.size > 1 && bytes > Bytes{}) {
+      ops_.push_back({name, Collective{op, bytes, group, Axis::kData}});
+    }
+  }
+
+  const ExpansionContext& context_;
+  OpList& ops_;
+};
+
+LocalParameters rank_parameters(const ExpansionContext& context, std::int64_t rank) {
+  LocalParameters sum;
+  for (std::int64_t chunk = 0; chunk < context.plan.vpp; ++chunk) {
+    const auto index = static_cast<std::size_t>(chunk * context.plan.pp + rank);
+    sum += stage_parameters(context.model, context.plan, index).all();
+  }
+  return sum;
+}
+
+}  // namespace
+
+std::int64_t parameter_gathers(const ParallelPlan& plan, const TrainingRecipe& training,
+                               const SoftwareSpec& software) {
+  if (plan.zero < 3) {
+    return 0;
+  }
+  const bool again = training.recompute.kind == RecomputeKind::kFull &&
+                     software.fsdp_gathers_for_recompute;
+  return plan.fsdp_reshard ? (again ? 3 : 2) : 1;
+}
+
+MicroBatchCollectives micro_batch_collectives(const ExpansionContext& context,
+                                              std::size_t stage) {
+  const ParallelPlan& plan = context.plan;
+  MicroBatchCollectives collectives;
+  const LocalParameters parameters = stage_parameters(context.model, plan, stage).all();
+  ShardTraffic forward(context, collectives.forward);
+  ShardTraffic backward(context, collectives.backward);
+  if (plan.zero == 3 && plan.fsdp_reshard) {
+    forward.add("fsdp.gather", CollectiveOp::kAllGather, parameters, kHalf, true);
+    const std::int64_t gathers =
+        parameter_gathers(plan, context.training, context.software);
+    for (std::int64_t i = 1; i < gathers; ++i) {
+      backward.add("fsdp.gather", CollectiveOp::kAllGather, parameters, kHalf, true);
+    }
+    backward.add("fsdp.reduce", CollectiveOp::kReduceScatter, parameters,
+                 context.software.gradient_reduce, true);
+  } else if (plan.zero == 2) {
+    backward.add("zero2.reduce", CollectiveOp::kReduceScatter, parameters,
+                 context.software.gradient_reduce, false);
+  }
+  return collectives;
+}
+
+OpList step_collectives(const ExpansionContext& context, std::int64_t rank) {
+  const ParallelPlan& plan = context.plan;
+  const Bytes gradient = context.software.gradient_reduce;
+  const LocalParameters parameters = rank_parameters(context, rank);
+  OpList ops;
+  ShardTraffic traffic(context, ops);
+  switch (plan.zero) {
+    case 0:
+      traffic.add("dp.reduce", CollectiveOp::kAllReduce, parameters, gradient, false);
+      break;
+    case 1:
+      traffic.add("dp.reduce", CollectiveOp::kReduceScatter, parameters, gradient, false);
+      traffic.add("dp.gather", CollectiveOp::kAllGather, parameters, kHalf, false);
+      break;
+    case 2:
+      traffic.add("dp.gather", CollectiveOp::kAllGather, parameters, kHalf, false);
+      break;
+    default:
+      if (!plan.fsdp_reshard) {
+        traffic.add("fsdp.gather", CollectiveOp::kAllGather, parameters, kHalf, true);
+        traffic.add("fsdp.reduce", CollectiveOp::kReduceScatter, parameters, gradient, true);
+      }
+      traffic.add_replicas(parameters, gradient);
+  }
+  return ops;
+}
+
+OpList optimizer_ops(const ExpansionContext& context, std::int64_t rank) {
+  const ParallelPlan& plan = context.plan;
+  const LocalParameters parameters = rank_parameters(context, rank);
+  double elements = parameters.total();
+  if (plan.zero > 0) {
+    const std::int64_t shards = plan.zero == 3 ? plan.fsdp : plan.replicas();
+    elements = parameters.dense / static_cast<double>(shards) +
+               parameters.expert / static_cast<double>(plan.edp);
+  }
+  const auto count = static_cast<std::int64_t>(elements);
+  return {{"optimizer", MemoryBound{MemoryBoundKind::kOptimizer, 1, count, Bytes(4),
+                                    Direction::kForward, context.software.optimizer}}};
+}
+
+}  // namespace stepcast

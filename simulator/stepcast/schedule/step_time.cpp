@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/schedule/step_time.hpp"
+
+#include <algorithm>
+
+#include "stepcast/parallel/memory_footprint.hpp"
+#include "stepcast/parallel/sharding.hpp"
+#include "stepcast/schedule/data_parallel.hpp"
+
+namespace stepcast {
+namespace {
+
+// Asynchronous tensor parallelism hides this share of its collectives behind their own GEMM; judgement
+// after torchtitan's AsyncTP runs, until the timeline schedules it.
+constexpr double kAsyncTensorParallel = 0.5;
+
+constexpr std::size_t slot(Axis axis) { return static_cast<std::size_t>(axis); }
+
+KernelContext kernel_context(const StepContext& context) {
+  const DeviceSpec& device = context.cluster.device;
+  const Seconds launch = context.expansion.software.cuda_graph ? device.graph_launch_latency
+                                                               : device.launch_latency;
+  return {device, context.clock, device.compute_units, launch, Detail::kDuration};
+}
+
+UniformOverlap overlap_of(const StepContext& context) {
+  UniformOverlap overlap = context.expansion.plan.overlap;
+  if (context.expansion.software.async_tp) {
+    double& share = overlap.hidden[slot(Axis::kTensor)];
+    share = std::max(share, kAsyncTensorParallel);
+  }
+  return overlap;
+}
+
+// Prices each kind of layer once and adds up stages from them.
+class StagePricer {
+ public:
+  explicit StagePricer(const StepContext& context) : context_(context) {}
+
+  StageTime stage(std::size_t index) {
+    const ExpansionContext& expansion = context_.expansion;
+    const StageContent& content = expansion.plan.stages[index];
+    StageTime time;
+    add_layers(index, time);
+    if (content.embedding) {
+      add(price_block(expand_embedding(expansion)), 1, time);
+    }
+    if (content.loss) {
+      add(price_block(expand_loss(expansion)), 1 + content.mtp_layers, time);
+    }
+    if (content.mtp_layers > 0) {
+      add(price_block(expand_mtp_projection(expansion)), content.mtp_layers, time);
+    }
+    const MicroBatchCollectives sharding = micro_batch_collectives(expansion, index);
+    time.forward += price(sharding.forward, context_);
+    time.backward += price(sharding.backward, context_);
+    return time;
+  }
+
+ private:
+  struct BlockTime {
+    PassTime forward;
+    PassTime backward;
+    PassTime recompute;
+  };
+  struct PricedKind {
+    LayerKind kind;
+    BlockTime time;
+  };
+
+  BlockTime price_block(const BlockOps& ops) {
+    return {price(ops.forward, context_), price(ops.backward, context_),
+            price(ops.recompute, context_)};
+  }
+
+  static void add(const BlockTime& block, std::int64_t count, StageTime& time) {
+    const auto times = static_cast<double>(count);
+    time.forward += times * block.forward;
+    time.backward += times * block.backward;
+    time.backward += times * block.recompute;
+  }
+
+  void add_layers(std::size_t index, StageTime& time) {
+    const ExpansionContext& expansion = context_.expansion;
+    const std::vector<KindCount> kinds = stage_kinds(expansion.model, expansion.plan, index);
+    std::int64_t layers = 0;
+    for (const KindCount& entry : kinds) {
+      layers += entry.layers;
+    }
+    std::int64_t again = fully_recomputed_layers(expansion.training.recompute, layers);
+    for (const KindCount& entry : kinds) {
+      const BlockTime& block = layer(entry.kind);
+      add(block, entry.layers, time);
+      const std::int64_t repeated = std::min(again, entry.layers);
+      again -= repeated;
+      time.backward += static_cast<double>(repeated) * block.forward;
+    }
+  }
+
+  const BlockTime& layer(LayerKind kind) {
+    const auto known = std::find_if(priced_.begin(), priced_.end(),
+                                    [&](const PricedKind& entry) { return entry.kind == kind; });
+    if (known != priced_.end()) {
+      return known->time;
+    }
+    priced_.push_back({kind, price_block(expand_layer(context_.expansion, kind))});
+    return priced_.back().time;
+  }
+
+  const StepContext& context_;
+  std::vector<PricedKind> priced_;
+};
+
+Seconds pipeline_transfer(const StepContext& context) {
+  const ExpansionContext& expansion = context.expansion;
+  if (expansion.plan.pp == 1) {
+    return {};
+  }
+  const Bytes bytes =
+      static_cast<double>(expansion.sequence_tokens() * expansion.model.hidden) * Bytes(2);
+  const Collective send{CollectiveOp::kSendRecv, bytes, expansion.plan.pp_group(),
+                        Axis::kPipeline};
+  const Seconds whole = context.cost.collective->collective(send, {context.cluster}).duration;
+  return (1.0 - expansion.plan.overlap.hidden[slot(Axis::kPipeline)]) * whole;
+}
+
+// What one pipeline rank does in a step besides waiting.
+struct RankWork {
+  TimeBreakdown spent;
+  TimeBreakdown hidden;
+};
+
+TimeBreakdown hidden_part(const PassTime& pass, const TimeBreakdown& spent) {
+  TimeBreakdown hidden;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    hidden.exposed[axis] = pass.communication[axis] - spent.exposed[axis];
+  }
+  return hidden;
+}
+
+RankWork rank_work(const StepContext& context, std::int64_t rank,
+                   const std::vector<StageTime>& stages) {
+  const ParallelPlan& plan = context.expansion.plan;
+  const UniformOverlap overlap = overlap_of(context);
+  const auto micro_batches = static_cast<double>(plan.micro_batches);
+  RankWork work;
+  PassTime once = price(step_collectives(context.expansion, rank), context);
+  Seconds window;
+  for (std::int64_t chunk = 0; chunk < plan.vpp; ++chunk) {
+    const StageTime& stage = stages[static_cast<std::size_t>(chunk * plan.pp + rank)];
+    for (const PassTime* pass : {&stage.forward, &stage.backward}) {
+      const TimeBreakdown spent = exposed(*pass, overlap);
+      work.spent += micro_batches * spent;
+      work.hidden += micro_batches * hidden_part(*pass, spent);
+      window += pass->compute;
+    }
+  }
+  once.compute = window;
+  TimeBreakdown step = exposed(once, overlap);
+  work.hidden += hidden_part(once, step);
+  step.compute = Seconds{};
+  work.spent += step;
+  work.spent.optimizer = price(optimizer_ops(context.expansion, rank), context).compute;
+  return work;
+}
+
+StageDuration duration_of(const StageTime& stage, const UniformOverlap& overlap) {
+  return {exposed(stage.forward, overlap).total(), exposed(stage.backward, overlap).total()};
+}
+
+}  // namespace
+
+Seconds TimeBreakdown::communication() const {
+  Seconds sum;
+  for (const Seconds part : exposed) {
+    sum += part;
+  }
+  return sum;
+}
+
+Seconds TimeBreakdown::total() const {
+  return compute + communication() + bubble + optimizer + host;
+}
+
+TimeBreakdown& TimeBreakdown::operator+=(const TimeBreakdown& other) {
+  compute += other.compute;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    exposed[axis] += other.exposed[axis];
+  }
+  bubble += other.bubble;
+  optimizer += other.optimizer;
+  host += other.host;
+  return *this;
+}
+
+TimeBreakdown operator*(double factor, TimeBreakdown breakdown) {
+  breakdown.compute = factor * breakdown.compute;
+  for (Seconds& part : breakdown.exposed) {
+    part = factor * part;
+  }
+  breakdown.bubble = factor * breakdown.bubble;
+  breakdown.optimizer = factor * breakdown.optimizer;
+  breakdown.host = factor * breakdown.host;
+  return breakdown;
+}
+
+PassTime& PassTime::operator+=(const PassTime& other) {
+  compute += other.compute;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    communication[axis] += other.communication[axis];
+  }
+  return *this;
+}
+
+PassTime operator*(double factor, PassTime pass) {
+  pass.compute = factor * pass.compute;
+  for (Seconds& part : pass.communication) {
+    part = factor * part;
+  }
+  return pass;
+}
+
+PassTime price(const OpList& ops, const StepContext& context) {
+  const KernelContext kernel = kernel_context(context);
+  PassTime time;
+  for (const Op& op : ops) {
+    const Seconds duration = context.cost.cost(op, kernel, context.cluster).duration;
+    if (const auto* collective = std::get_if<Collective>(&op.work)) {
+      time.communication[slot(collective->axis)] += duration;
+    } else {
+      time.compute += duration;
+    }
+  }
+  return time;
+}
+
+TimeBreakdown exposed(const PassTime& pass, const UniformOverlap& overlap) {
+  TimeBreakdown breakdown;
+  breakdown.compute = pass.compute;
+  Seconds window = pass.compute;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    const Seconds hidden = min(overlap.hidden[axis] * pass.communication[axis], window);
+    window -= hidden;
+    breakdown.exposed[axis] = pass.communication[axis] - hidden;
+  }
+  return breakdown;
+}
+
+StepTime step_time(const StepContext& context) {
+  const ParallelPlan& plan = context.expansion.plan;
+  StepTime result;
+  StagePricer pricer(context);
+  std::vector<StageDuration> durations;
+  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
+    result.stages.push_back(pricer.stage(i));
+    durations.push_back(duration_of(result.stages.back(), overlap_of(context)));
+  }
+  result.ranks = pipeline_timeline(plan.schedule, {plan.pp, plan.vpp, plan.micro_batches},
+                                   durations, pipeline_transfer(context));
+  for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
+    const RankTimeline& timeline = result.ranks[static_cast<std::size_t>(rank)];
+    RankWork work = rank_work(context, rank, result.stages);
+    work.spent.bubble = timeline.bubble;
+    work.spent.exposed[slot(Axis::kPipeline)] += timeline.transfer;
+    if (rank == 0 || work.spent.total() > result.step) {
+      result.step = work.spent.total();
+      result.slowest_rank = rank;
+      result.breakdown = work.spent;
+      result.hidden = work.hidden;
+    }
+  }
+  return result;
+}
+
+}  // namespace stepcast
