@@ -12,10 +12,9 @@
 
 namespace stepcast {
 
-using MakeBackend = std::variant<std::shared_ptr<const GemmModel> (*)(),
-                                 std::shared_ptr<const AttentionModel> (*)(),
-                                 std::shared_ptr<const MemoryBoundModel> (*)(),
-                                 std::shared_ptr<const CollectiveModel> (*)()>;
+using MakeBackend = std::variant<
+    std::shared_ptr<const GemmModel> (*)(), std::shared_ptr<const AttentionModel> (*)(),
+    std::shared_ptr<const MemoryBoundModel> (*)(), std::shared_ptr<const CollectiveModel> (*)()>;
 
 struct BackendInfo {
   std::string_view role;  // gemm, attention, memory_bound, collective

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention by roofline with whole waves.
 //
-//   fused:   time = launch + max(flops / (rate * clock * share) * wave quantisation, bytes / HBM rate)
+//   fused:   time = launch + max(flops / (rate * clock * share) * wave quantisation, bytes / HBM
+//   rate)
 //            with one workgroup for 128 queries of a head and only the FLOPs that the mask leaves
 //   unfused: two (backward: four) full products and passes over the s x s scores in HBM
 //
-// The shares belong to the device's profile (head dimension 128, causal, 4k to 8k tokens). Smaller heads
-// spend more of their time on exponentials: share * min(1, (64 + d) / 192).
-// Wrong for sequences below about 1k, where start-up dominates, and for decoding.
+// The shares belong to the device's profile (head dimension 128, causal, 4k to 8k tokens). Smaller
+// heads spend more of their time on exponentials: share * min(1, (64 + d) / 192). Wrong for
+// sequences below about 1k, where start-up dominates, and for decoding.
 #include <algorithm>
 
 #include "backends/builtin_backends.hpp"
@@ -17,8 +18,8 @@ namespace {
 
 constexpr std::int64_t kQueriesPerGroup = 128;
 
-// FlashAttention 2 was written for Ampere: on Hopper and later it has 0.6 of the rate of kernels that
-// use the asynchronous matrix instructions (FlashAttention 3 paper, forward bars at d = 128).
+// FlashAttention 2 was written for Ampere: on Hopper and later it has 0.6 of the rate of kernels
+// that use the asynchronous matrix instructions (FlashAttention 3 paper, forward bars at d = 128).
 double kernel_share(AttentionKernel kernel, const DeviceSpec& device) {
   const bool asynchronous = device.vendor == Vendor::kNvidia && device.architecture != "sm80";
   return kernel == AttentionKernel::kFlash2 && asynchronous ? 0.6 : 1.0;
@@ -74,8 +75,8 @@ OpCost unfused(const Attention& op, const KernelContext& context) {
   constexpr double kForwardPasses = 8.0;
   constexpr double kBackwardPasses = 10.0;
   const double passes = op.direction == Direction::kForward ? kForwardPasses : kBackwardPasses;
-  const auto scores = static_cast<double>(op.batch * op.heads) *
-                      static_cast<double>(op.seq_q * op.seq_kv);
+  const auto scores =
+      static_cast<double>(op.batch * op.heads) * static_cast<double>(op.seq_q * op.seq_kv);
   const Seconds memory = passes * scores * Bytes(2) / context.device.hbm.achieved;
   OpCost cost = priced(math, memory, context);
   cost.duration = context.launch + math + memory;
@@ -84,8 +85,7 @@ OpCost unfused(const Attention& op, const KernelContext& context) {
 
 class RooflineAttention final : public AttentionModel {
  public:
-  [[nodiscard]] OpCost attention(const Attention& op,
-                                 const KernelContext& context) const override {
+  [[nodiscard]] OpCost attention(const Attention& op, const KernelContext& context) const override {
     return op.kernel == AttentionKernel::kUnfused ? unfused(op, context) : fused(op, context);
   }
 };

@@ -39,8 +39,7 @@ LinkGroup link_group(ProcessGroup group, const ClusterSpec& cluster) {
   links.domains = domains_spanned(group, domain);
   links.inside = inside_rate(fabric, links.members);
   links.outside = outside_rate(cluster, group);
-  links.base_latency =
-      fabric.base_latency + (links.domains > 1 ? nics.base_latency : Seconds{});
+  links.base_latency = fabric.base_latency + (links.domains > 1 ? nics.base_latency : Seconds{});
   links.inside_hop = fabric.hop_latency;
   links.outside_hop = nics.hop_latency;
   return links;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process group sees of the fabric: how many members share a domain, and which rate one of them
-// gets inside it and out of it.
+// What a process group sees of the fabric: how many members share a domain, and which rate one of
+// them gets inside it and out of it.
 #pragma once
 
 #include "stepcast/hardware/cluster_spec.hpp"
@@ -12,16 +12,16 @@ struct LinkGroup {
   std::int64_t ranks = 1;
   std::int64_t members = 1;  // in one domain
   std::int64_t domains = 1;
-  BytesPerSecond inside;     // achieved, of one rank in one direction, towards its domain's members
-  BytesPerSecond outside;    // achieved, of one rank in one direction, towards other domains
-  Seconds base_latency;      // of a collective
+  BytesPerSecond inside;   // achieved, of one rank in one direction, towards its domain's members
+  BytesPerSecond outside;  // achieved, of one rank in one direction, towards other domains
+  Seconds base_latency;    // of a collective
   Seconds inside_hop;
   Seconds outside_hop;
 };
 
-// Inside a switched domain a rank has all of its links; in a full mesh of D GPUs a group of g has g - 1
-// of its D - 1 links. Outside, a rank has its GPU's share of the node's NICs: the node's other GPUs
-// belong to groups of the same kind, which communicate at the same time. Between pods the
+// Inside a switched domain a rank has all of its links; in a full mesh of D GPUs a group of g has g
+// - 1 of its D - 1 links. Outside, a rank has its GPU's share of the node's NICs: the node's other
+// GPUs belong to groups of the same kind, which communicate at the same time. Between pods the
 // oversubscription divides the rate.
 LinkGroup link_group(ProcessGroup group, const ClusterSpec& cluster);
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives as rings or as direct exchanges, whichever is faster, with latency and bandwidth.
 //
-// n ranks, g of them in each of k domains, S bytes (the full tensor), B rate of a rank inside, O outside.
-//   all-gather, reduce-scatter   each rank moves S (n-1)/n; a domain takes in S (n-g)/n over g ranks:
+// n ranks, g of them in each of k domains, S bytes (the full tensor), B rate of a rank inside, O
+// outside.
+//   all-gather, reduce-scatter   each rank moves S (n-1)/n; a domain takes in S (n-g)/n over g
+//   ranks:
 //                                max(S (n-1)/n / B, S (n-g)/n / (g O))
 //   all-reduce                   twice that: 2 (n-1)/n
-//   all-to-all                   each rank sends S/n to every peer: max(S (g-1)/n / B, S (n-g)/n / O)
-//   send/receive                 S over one link of a mesh, all links of a switch, or the NICs
-// Latency of a ring is base + (n - k) inside hops + (k - 1) outside hops, all-reduce twice the hops; of a
-// direct exchange base + one hop of each kind + kMessage for every peer outside.
-// Assumes that both directions of a link run at full rate and that nothing else is on the fabric.
-// Wrong around 1 to 32 MiB, where the libraries change their protocol (too fast by up to 2).
+//   all-to-all                   each rank sends S/n to every peer: max(S (g-1)/n / B, S (n-g)/n /
+//   O) send/receive                 S over one link of a mesh, all links of a switch, or the NICs
+// Latency of a ring is base + (n - k) inside hops + (k - 1) outside hops, all-reduce twice the
+// hops; of a direct exchange base + one hop of each kind + kMessage for every peer outside. Assumes
+// that both directions of a link run at full rate and that nothing else is on the fabric. Wrong
+// around 1 to 32 MiB, where the libraries change their protocol (too fast by up to 2).
 #include <algorithm>
 
 #include "backends/builtin_backends.hpp"
@@ -19,7 +21,8 @@
 namespace stepcast {
 namespace {
 
-// Time to issue one message to a peer outside the domain; assumed, of the order of a NIC's doorbell.
+// Time to issue one message to a peer outside the domain; assumed, of the order of a NIC's
+// doorbell.
 constexpr Seconds kMessage{0.3e-6};
 
 double number(std::int64_t value) { return static_cast<double>(value); }
@@ -103,8 +106,7 @@ class RingDirectCollective final : public CollectiveModel {
     cost.duration = latency + transfer;
     cost.bound = transfer < latency ? Bound::kLatency : Bound::kBandwidth;
     if (context.detail == Detail::kTerms) {
-      cost.terms = {
-          {"latency", latency}, {"scale_up", time.inside}, {"scale_out", time.outside}};
+      cost.terms = {{"latency", latency}, {"scale_up", time.inside}, {"scale_out", time.outside}};
     }
     return cost;
   }

@@ -2,11 +2,12 @@
 // GEMM by roofline with whole waves.
 //
 //   tiles = ceil(m / bm) ceil(n / bn) batch s          s: splits of k
-//   math  = ceil(tiles / units) * 2 bm bn ceil(k / s) / (rate * clock * achieved share * tile share)
-//   time  = launch + max(math, compulsory bytes / achieved HBM rate) + s > 1: reduction of s partials
+//   math  = ceil(tiles / units) * 2 bm bn ceil(k / s) / (rate * clock * achieved share * tile
+//   share) time  = launch + max(math, compulsory bytes / achieved HBM rate) + s > 1: reduction of s
+//   partials
 //
-// The tile and the split are the cheapest of a short list. Assumes that L2 serves what a wave shares,
-// that every operand comes from HBM once and that the library picks the best of the list.
+// The tile and the split are the cheapest of a short list. Assumes that L2 serves what a wave
+// shares, that every operand comes from HBM once and that the library picks the best of the list.
 // Wrong for tiny products (below about 10 us), for k below 256 and where padding of k matters.
 #include <algorithm>
 #include <array>
@@ -17,15 +18,16 @@
 namespace stepcast {
 namespace {
 
-// The share of the matrix rate that a tile keeps: smaller ones load more bytes a FLOP. Judgement after
-// published tile sweeps (hipBLASLt, CUTLASS); the tile backend replaces it with the traffic itself.
+// The share of the matrix rate that a tile keeps: smaller ones load more bytes a FLOP. Judgement
+// after published tile sweeps (hipBLASLt, CUTLASS); the tile backend replaces it with the traffic
+// itself.
 struct Tile {
   std::int64_t rows;
   std::int64_t cols;
   double share;
 };
-constexpr std::array kTiles = {Tile{256, 256, 1.0}, Tile{256, 128, 1.0},  Tile{128, 256, 1.0},
-                               Tile{128, 128, 0.9}, Tile{128, 64, 0.72},  Tile{64, 128, 0.72},
+constexpr std::array kTiles = {Tile{256, 256, 1.0}, Tile{256, 128, 1.0}, Tile{128, 256, 1.0},
+                               Tile{128, 128, 0.9}, Tile{128, 64, 0.72}, Tile{64, 128, 0.72},
                                Tile{64, 64, 0.5}};
 constexpr std::array<std::int64_t, 4> kSplits = {1, 2, 4, 8};
 
@@ -102,7 +104,8 @@ class RooflineGemm final : public GemmModel {
       const auto groups = static_cast<double>(op.groups);
       KernelContext each = context;
       each.launch = context.launch;
-      OpCost cost = roofline(math_time(one, op.dtype, context), compulsory_bytes(op) / groups, each);
+      OpCost cost =
+          roofline(math_time(one, op.dtype, context), compulsory_bytes(op) / groups, each);
       cost.duration = groups * cost.duration;
       for (CostTerm& term : cost.terms) {
         term.duration = groups * term.duration;

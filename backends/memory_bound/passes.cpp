@@ -3,10 +3,10 @@
 //
 //   time = kernels * launch + passes * rows * cols * element / achieved HBM rate
 //
-// A pass reads or writes the rows x cols tensor once. Passes and kernels depend on the implementation:
-// fused (hand-written), compiled (generated), eager (one kernel an elementary operation).
-// Assumes that nothing stays in a cache between kernels; wrong for tensors smaller than the last-level
-// cache, which it prices too high.
+// A pass reads or writes the rows x cols tensor once. Passes and kernels depend on the
+// implementation: fused (hand-written), compiled (generated), eager (one kernel an elementary
+// operation). Assumes that nothing stays in a cache between kernels; wrong for tensors smaller than
+// the last-level cache, which it prices too high.
 #include <array>
 
 #include "backends/builtin_backends.hpp"
@@ -26,9 +26,10 @@ struct KindPasses {
   Passes eager;
 };
 
-// Counted from the tensors that each implementation reads and writes. Norm: x, y; backward dy, x, dx.
-// Gated activation: gate, up, product; backward those two, dy and two gradients. Optimizer: gradient,
-// master, two moments read, the last three written (4 bytes each) and the 16-bit copy: 7.5 fp32 passes.
+// Counted from the tensors that each implementation reads and writes. Norm: x, y; backward dy, x,
+// dx. Gated activation: gate, up, product; backward those two, dy and two gradients. Optimizer:
+// gradient, master, two moments read, the last three written (4 bytes each) and the 16-bit
+// copy: 7.5 fp32 passes.
 constexpr std::array<KindPasses, 15> kPasses = {{
     {MemoryBoundKind::kNorm, {2, 3}, {2, 4}, {6, 9}},
     {MemoryBoundKind::kRope, {2, 2}, {3, 3}, {7, 7}},

@@ -26,15 +26,18 @@ struct DtypeInfo {
 };
 
 inline constexpr std::array kDtypes = {
-    DtypeInfo{Dtype::kBf16, "bf16", Bytes(2)},   DtypeInfo{Dtype::kFp16, "fp16", Bytes(2)},
-    DtypeInfo{Dtype::kFp8, "fp8", Bytes(1)},     DtypeInfo{Dtype::kFp8Block, "fp8_block", Bytes(1)},
-    DtypeInfo{Dtype::kFp4, "fp4", Bytes(0.5)},   DtypeInfo{Dtype::kFp32, "fp32", Bytes(4)},
+    DtypeInfo{Dtype::kBf16, "bf16", Bytes(2)}, DtypeInfo{Dtype::kFp16, "fp16", Bytes(2)},
+    DtypeInfo{Dtype::kFp8, "fp8", Bytes(1)},   DtypeInfo{Dtype::kFp8Block, "fp8_block", Bytes(1)},
+    DtypeInfo{Dtype::kFp4, "fp4", Bytes(0.5)}, DtypeInfo{Dtype::kFp32, "fp32", Bytes(4)},
 };
 
 constexpr const DtypeInfo& info(Dtype dtype) { return kDtypes[static_cast<std::size_t>(dtype)]; }
 constexpr std::string_view name(Dtype dtype) { return info(dtype).name; }
 constexpr Bytes size_of(Dtype dtype) { return info(dtype).size; }
-constexpr bool is_fp8(Dtype dtype) { return dtype == Dtype::kFp8 || dtype == Dtype::kFp8Block; }
+// Formats below 16 bits: operands are quantised before each product.
+constexpr bool is_quantized(Dtype dtype) {
+  return dtype == Dtype::kFp8 || dtype == Dtype::kFp8Block || dtype == Dtype::kFp4;
+}
 
 constexpr std::optional<Dtype> dtype_named(std::string_view text) {
   for (const DtypeInfo& entry : kDtypes) {

@@ -9,8 +9,8 @@ namespace stepcast {
 std::string to_text(const Diagnostic& diagnostic) {
   std::string text = diagnostic.where.file;
   if (diagnostic.where.line > 0) {
-    text += ":" + std::to_string(diagnostic.where.line) + ":" +
-            std::to_string(diagnostic.where.column);
+    text +=
+        ":" + std::to_string(diagnostic.where.line) + ":" + std::to_string(diagnostic.where.column);
   }
   return text + ": error: " + diagnostic.message;
 }

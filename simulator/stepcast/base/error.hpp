@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The three classes of error.
 //
-//   the user's input is wrong   ConfigError: every problem of the input at once, each with file, line,
+//   the user's input is wrong   ConfigError: every problem of the input at once, each with file,
+//   line,
 //                               column and a remedy; caught in main only, exit 2
 //   the plan cannot run         a value (parallel/feasibility.hpp), exit 3
 //   our own fault               STEPCAST_CHECK throws InternalError, exit 1
@@ -71,9 +72,9 @@ class InternalError : public std::logic_error {
 
 // Always on, without side effects; throws InternalError.
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
-#define STEPCAST_CHECK(condition, detail)       \
-  do {                                          \
-    if (!(condition)) {                         \
+#define STEPCAST_CHECK(condition, detail)         \
+  do {                                            \
+    if (!(condition)) {                           \
       ::stepcast::fail_check(#condition, detail); \
-    }                                           \
+    }                                             \
   } while (false)

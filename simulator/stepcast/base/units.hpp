@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Physical quantities as types: Quantity<byte, flop, second, joule exponents> over double.
 //
-// Only base units exist in memory (bytes, floating-point operations, seconds, joules); prefixes live
-// in units_text. Dimensional algebra is done by the compiler, and a dimensionless result is a double.
-// A rate per clock cycle has the dimension of the quantity itself: FLOP/cycle x Hz = FLOP/s.
+// Only base units exist in memory (bytes, floating-point operations, seconds, joules); prefixes
+// live in units_text. Dimensional algebra is done by the compiler, and a dimensionless result is a
+// double. A rate per clock cycle has the dimension of the quantity itself: FLOP/cycle x Hz =
+// FLOP/s.
 #pragma once
 
 #include <compare>
@@ -110,9 +111,7 @@ constexpr Bytes operator""_MiB(unsigned long long v) {
 constexpr Bytes operator""_GB(unsigned long long v) { return Bytes(static_cast<double>(v) * 1e9); }
 constexpr Seconds operator""_s(long double v) { return Seconds(static_cast<double>(v)); }
 constexpr Seconds operator""_us(long double v) { return Seconds(static_cast<double>(v) * 1e-6); }
-constexpr Hertz operator""_MHz(unsigned long long v) {
-  return Hertz(static_cast<double>(v) * 1e6);
-}
+constexpr Hertz operator""_MHz(unsigned long long v) { return Hertz(static_cast<double>(v) * 1e6); }
 }  // namespace literals
 
 }  // namespace stepcast

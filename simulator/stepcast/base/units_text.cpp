@@ -22,14 +22,15 @@ constexpr double kMi = kKi * 1024.0;
 constexpr double kGi = kMi * 1024.0;
 constexpr double kTi = kGi * 1024.0;
 
-constexpr std::array kBytesUnits = {
-    Unit{"B", 1, true},     Unit{"KB", 1e3, false}, Unit{"kB", 1e3, true},   Unit{"MB", 1e6, true},
-    Unit{"GB", 1e9, true},  Unit{"TB", 1e12, true}, Unit{"KiB", kKi, false}, Unit{"MiB", kMi, false},
-    Unit{"GiB", kGi, false}, Unit{"TiB", kTi, false}};
-constexpr std::array kFlopsUnits = {
-    Unit{"FLOP", 1, true},     Unit{"KFLOP", 1e3, false}, Unit{"MFLOP", 1e6, true},
-    Unit{"GFLOP", 1e9, true},  Unit{"TFLOP", 1e12, true}, Unit{"PFLOP", 1e15, true},
-    Unit{"EFLOP", 1e18, true}, Unit{"FLOP/clk", 1, false}};
+constexpr std::array kBytesUnits = {Unit{"B", 1, true},      Unit{"KB", 1e3, false},
+                                    Unit{"kB", 1e3, true},   Unit{"MB", 1e6, true},
+                                    Unit{"GB", 1e9, true},   Unit{"TB", 1e12, true},
+                                    Unit{"KiB", kKi, false}, Unit{"MiB", kMi, false},
+                                    Unit{"GiB", kGi, false}, Unit{"TiB", kTi, false}};
+constexpr std::array kFlopsUnits = {Unit{"FLOP", 1, true},     Unit{"KFLOP", 1e3, false},
+                                    Unit{"MFLOP", 1e6, true},  Unit{"GFLOP", 1e9, true},
+                                    Unit{"TFLOP", 1e12, true}, Unit{"PFLOP", 1e15, true},
+                                    Unit{"EFLOP", 1e18, true}, Unit{"FLOP/clk", 1, false}};
 constexpr std::array kSecondsUnits = {Unit{"ns", 1e-9, true}, Unit{"us", 1e-6, true},
                                       Unit{"ms", 1e-3, true}, Unit{"s", 1, true},
                                       Unit{"min", 60, false}, Unit{"h", 3600, false}};
@@ -38,9 +39,9 @@ constexpr std::array kJoulesUnits = {Unit{"pJ", 1e-12, true}, Unit{"nJ", 1e-9, t
 constexpr std::array kHertzUnits = {Unit{"Hz", 1, true}, Unit{"kHz", 1e3, true},
                                     Unit{"MHz", 1e6, true}, Unit{"GHz", 1e9, true}};
 constexpr std::array kBytesPerSecondUnits = {
-    Unit{"B/s", 1, true},      Unit{"kB/s", 1e3, true},      Unit{"MB/s", 1e6, true},
-    Unit{"GB/s", 1e9, true},   Unit{"TB/s", 1e12, true},     Unit{"MiB/s", kMi, false},
-    Unit{"GiB/s", kGi, false}, Unit{"TiB/s", kTi, false},    Unit{"Mb/s", 1e6 / 8, false},
+    Unit{"B/s", 1, true},         Unit{"kB/s", 1e3, true},      Unit{"MB/s", 1e6, true},
+    Unit{"GB/s", 1e9, true},      Unit{"TB/s", 1e12, true},     Unit{"MiB/s", kMi, false},
+    Unit{"GiB/s", kGi, false},    Unit{"TiB/s", kTi, false},    Unit{"Mb/s", 1e6 / 8, false},
     Unit{"Gb/s", 1e9 / 8, false}, Unit{"Tb/s", 1e12 / 8, false}};
 constexpr std::array kFlopsPerSecondUnits = {
     Unit{"FLOP/s", 1, true},     Unit{"MFLOP/s", 1e6, true},  Unit{"GFLOP/s", 1e9, true},
@@ -131,7 +132,8 @@ std::string digits_for(double value, double factor) {
   if (parses_back(digits, factor, value)) {
     return digits;
   }
-  for (const double target : {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
+  for (const double target :
+       {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}) {
     digits = shortest(std::nextafter(scaled, target));
     if (parses_back(digits, factor, value)) {
       return digits;
@@ -199,9 +201,9 @@ std::string format_quantity(Q quantity) {
   return shortest(value);
 }
 
-#define STEPCAST_QUANTITY_TEXT(Q)                                \
+#define STEPCAST_QUANTITY_TEXT(Q)                                 \
   template ParsedQuantity<Q> parse_quantity<Q>(std::string_view); \
-  template std::string_view quantity_example<Q>();               \
+  template std::string_view quantity_example<Q>();                \
   template std::string format_quantity<Q>(Q)
 STEPCAST_QUANTITY_TEXT(Bytes);
 STEPCAST_QUANTITY_TEXT(Flops);

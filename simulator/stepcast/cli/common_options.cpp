@@ -154,9 +154,9 @@ CostModel cost_model(Experiment& experiment) {
     for (const std::string& known_name : known) {
       names += (names.empty() ? "" : ", ") + known_name;
     }
-    diagnostics.error({"backends." + role, 0, 0}, "unknown backend '" + chosen +
-                                                      "' for the role '" + role +
-                                                      "'; give one of: " + names);
+    diagnostics.error(
+        {"backends." + role, 0, 0},
+        "unknown backend '" + chosen + "' for the role '" + role + "'; give one of: " + names);
   }
   diagnostics.throw_if_any();
   for (const BackendInfo& info : builtin_backends()) {

@@ -32,8 +32,8 @@ std::string provenance_text(const std::vector<Provenance>& provenance, const Sou
   std::vector<std::string> used;
   for (const Provenance& entry : provenance) {
     const bool assumed = entry.kind == SourceKind::kAssumed;
-    std::string origin = assumed ? "assumed: " + entry.source
-                                 : std::string(name(entry.kind)) + ", " + entry.source;
+    std::string origin =
+        assumed ? "assumed: " + entry.source : std::string(name(entry.kind)) + ", " + entry.source;
     origin += entry.note.empty() ? "" : "; " + entry.note;
     text += "  " + padded(entry.key, 32) + padded(entry.value, 16) + origin + "\n";
     if (!assumed) {
@@ -58,10 +58,10 @@ std::string describe_gpu(const std::string& name, const DataRoot& data) {
                          format_quantity(*peak));
     }
   }
-  text += table_line("scale-up", device.scale_up.technology + ", " +
-                                     (device.scale_up.topology == ScaleUpTopology::kSwitch
-                                          ? "switched"
-                                          : "full mesh"));
+  text += table_line(
+      "scale-up",
+      device.scale_up.technology + ", " +
+          (device.scale_up.topology == ScaleUpTopology::kSwitch ? "switched" : "full mesh"));
   return text + "\n" + provenance_text(device.provenance, device.sources);
 }
 
@@ -157,7 +157,8 @@ std::string description_of(const std::string& name, const DataRoot& data) {
     return describe_software(name, data);
   }
   for (const BackendInfo& backend : builtin_backends()) {
-    if (name == backend.name || name == std::string(backend.role) + "=" + std::string(backend.name)) {
+    if (name == backend.name ||
+        name == std::string(backend.role) + "=" + std::string(backend.name)) {
       return describe_backend(backend);
     }
   }
@@ -204,8 +205,9 @@ void add_list(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->required()
       ->check(CLI::IsMember({"gpus", "models", "clusters", "software", "backends", "schedules"}));
   command->add_option("--out", options->output.out, "write to this file");
-  command->callback(
-      [options, &global, &run] { run = [options, &global] { return run_list(*options, global); }; });
+  command->callback([options, &global, &run] {
+    run = [options, &global] { return run_list(*options, global); };
+  });
 }
 
 void add_describe(CLI::App& program, const GlobalOptions& global, Run& run) {

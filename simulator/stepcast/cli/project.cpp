@@ -28,9 +28,7 @@ Projection projection_of(const ExperimentOptions& options, const GlobalOptions& 
   return project(experiment, cost);
 }
 
-int exit_code(const Projection& projection) {
-  return projection.feasible ? kDone : kPlanCannotRun;
-}
+int exit_code(const Projection& projection) { return projection.feasible ? kDone : kPlanCannotRun; }
 
 int run_project(const Options& options, const GlobalOptions& global) {
   const Projection projection = projection_of(options.experiment, global);
@@ -57,8 +55,9 @@ void add_project(CLI::App& program, const GlobalOptions& global, Run& run) {
   auto options = std::make_shared<Options>();
   add_experiment_options(*command, options->experiment);
   add_output_options(*command, options->output, {"text", "json", "csv"});
-  command->callback(
-      [options, &global, &run] { run = [options, &global] { return run_project(*options, global); }; });
+  command->callback([options, &global, &run] {
+    run = [options, &global] { return run_project(*options, global); };
+  });
 }
 
 void add_memory(CLI::App& program, const GlobalOptions& global, Run& run) {
@@ -67,8 +66,9 @@ void add_memory(CLI::App& program, const GlobalOptions& global, Run& run) {
   auto options = std::make_shared<Options>();
   add_experiment_options(*command, options->experiment);
   add_output_options(*command, options->output, {"text", "json"});
-  command->callback(
-      [options, &global, &run] { run = [options, &global] { return run_memory(*options, global); }; });
+  command->callback([options, &global, &run] {
+    run = [options, &global] { return run_memory(*options, global); };
+  });
 }
 
 }  // namespace stepcast::cli

@@ -2,7 +2,8 @@
 // A YAML document as a tree in which every value and every key knows its place.
 //
 // Stricter than YAML: one document, at most kLargestConfig bytes, text keys, no repeated keys, no
-// anchors, aliases or tags. Scalars stay text; typing them is the reader's job (mapping_reader.hpp).
+// anchors, aliases or tags. Scalars stay text; typing them is the reader's job
+// (mapping_reader.hpp).
 #pragma once
 
 #include <cstddef>
@@ -24,10 +25,10 @@ struct ConfigNode {
   enum class Kind { kNull, kScalar, kSequence, kMapping };
 
   Kind kind = Kind::kNull;
-  std::string text;     // of a scalar
-  bool quoted = false;  // a quoted scalar is text, never a number or a truth value
-  std::vector<ConfigNode> items;      // of a sequence
-  std::vector<ConfigEntry> entries;   // of a mapping, in the order of the file
+  std::string text;                  // of a scalar
+  bool quoted = false;               // a quoted scalar is text, never a number or a truth value
+  std::vector<ConfigNode> items;     // of a sequence
+  std::vector<ConfigEntry> entries;  // of a mapping, in the order of the file
   std::shared_ptr<const std::string> file;
   int line = 0;
   int column = 0;
@@ -50,7 +51,8 @@ ConfigNode parse_config(std::string_view text, const std::string& name);
 // Reads and parses a file. Throws ConfigError if it cannot be read.
 ConfigNode load_config(const std::filesystem::path& file);
 
-// The contents of a file. Throws ConfigError if it cannot be read or is larger than `largest` bytes.
+// The contents of a file. Throws ConfigError if it cannot be read or is larger than `largest`
+// bytes.
 std::string read_file(const std::filesystem::path& file, std::size_t largest = kLargestConfig);
 
 // Sets `dotted_key` ("plan.tp") in `root` to the YAML text `value`, making mappings on the way, as

@@ -166,8 +166,7 @@ std::optional<bool> MappingReader::flag(std::string_view key, const ConfigNode& 
   if (!value.quoted && *written == "false") {
     return false;
   }
-  error_at(value,
-           "'" + path_of(key) + "': '" + clipped(*written) + "' is neither true nor false");
+  error_at(value, "'" + path_of(key) + "': '" + clipped(*written) + "' is neither true nor false");
   return std::nullopt;
 }
 

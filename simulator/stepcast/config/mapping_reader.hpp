@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads one YAML mapping strictly: each key is asked for once, what nobody asked for is an error.
 //
-// A problem is recorded in the Diagnostics and reading goes on with a default value, so that one run
-// reports every problem of a file; the caller ends with Diagnostics::throw_if_any(). The reader knows
-// no type of the domain.
+// A problem is recorded in the Diagnostics and reading goes on with a default value, so that one
+// run reports every problem of a file; the caller ends with Diagnostics::throw_if_any(). The reader
+// knows no type of the domain.
 //
 //   MappingReader hbm = reader.mapping("hbm");
 //   spec.capacity = hbm.required<Bytes>("capacity");

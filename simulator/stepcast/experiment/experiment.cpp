@@ -72,8 +72,8 @@ class ExperimentReader {
     }
     const std::string name = top_.text("model", *model).value_or("");
     const bool is_file = name.ends_with(".yaml") || name.ends_with(".yml");
-    experiment_.model = is_file ? load_model(folder_ / name)
-                                : load_named_model(name, data_, model->location());
+    experiment_.model =
+        is_file ? load_model(folder_ / name) : load_named_model(name, data_, model->location());
   }
 
   void read_cluster_section() {

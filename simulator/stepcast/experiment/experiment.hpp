@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One experiment: a model, a cluster, a recipe, a plan and the software, each resolved to plain values.
+// One experiment: a model, a cluster, a recipe, a plan and the software, each resolved to plain
+// values.
 #pragma once
 
 #include <filesystem>
@@ -53,8 +54,8 @@ ModelSpec load_named_model(const std::string& name, const DataRoot& data, const 
 SoftwareSpec load_named_software(const std::string& name, const DataRoot& data,
                                  const Location& where);
 
-// Loads an experiment file and applies `overrides` ("plan.tp=8") in order. Relative file names inside
-// are looked up beside the experiment. Throws ConfigError with every problem.
+// Loads an experiment file and applies `overrides` ("plan.tp=8") in order. Relative file names
+// inside are looked up beside the experiment. Throws ConfigError with every problem.
 Experiment load_experiment(const std::filesystem::path& file,
                            const std::vector<std::string>& overrides, const DataRoot& data);
 

@@ -8,7 +8,8 @@
 
 namespace stepcast {
 
-// A plan that divides but does not fit is priced all the same and called infeasible, with the reasons.
+// A plan that divides but does not fit is priced all the same and called infeasible, with the
+// reasons.
 Projection project(const Experiment& experiment, const CostModel& cost);
 
 }  // namespace stepcast

@@ -7,9 +7,8 @@ namespace stepcast {
 
 Flops training_flops_per_token(const ModelSpec& model, std::int64_t sequence_length) {
   const ParameterCounts counts = count_parameters(model);
-  const std::int64_t lookups = model.tied_embeddings
-                                   ? counts.embedding - model.vocabulary * model.hidden
-                                   : counts.embedding;
+  const std::int64_t lookups =
+      model.tied_embeddings ? counts.embedding - model.vocabulary * model.hidden : counts.embedding;
   const AttentionSpec& a = model.attention;
   const double matrices = 6.0 * static_cast<double>(counts.active - lookups);
   const double attention = 6.0 * static_cast<double>(model.layers * a.heads) *

@@ -66,7 +66,8 @@ void read_gqa(MappingReader& reader, std::int64_t hidden, AttentionSpec& attenti
 
 AttentionSpec read_attention(MappingReader reader, std::int64_t hidden) {
   AttentionSpec attention;
-  attention.kind = reader.optional_choice<AttentionKind>("kind", kAttentionKinds, AttentionKind::kGqa);
+  attention.kind =
+      reader.optional_choice<AttentionKind>("kind", kAttentionKinds, AttentionKind::kGqa);
   attention.heads = reader.required_count("heads", kWidth);
   if (attention.kind == AttentionKind::kMla) {
     read_mla(reader, attention);
@@ -104,8 +105,8 @@ RouterSpec read_router(MappingReader& reader, const MoeSpec& moe) {
   router.expert_bias = mapping->optional_flag("expert_bias", false);
   router.linear_bias = mapping->optional_flag("linear_bias", false);
   if (router.groups > 0 && moe.experts % router.groups != 0) {
-    mapping->error("groups", "must divide the number of experts (" + std::to_string(moe.experts) +
-                                 ")");
+    mapping->error("groups",
+                   "must divide the number of experts (" + std::to_string(moe.experts) + ")");
   }
   if (router.topk_groups > router.groups) {
     mapping->error("topk_groups", "must not exceed 'groups'");
@@ -275,8 +276,8 @@ LayerKind layer_kind(const ModelSpec& model, std::int64_t index) {
     kind.moe = (index - model.moe->first_dense_layers + 1) % model.moe->every == 0;
   }
   const AttentionSpec& attention = model.attention;
-  const bool full = attention.full_attention_every > 0 &&
-                    (index + 1) % attention.full_attention_every == 0;
+  const bool full =
+      attention.full_attention_every > 0 && (index + 1) % attention.full_attention_every == 0;
   kind.window = full ? 0 : attention.sliding_window;
   return kind;
 }

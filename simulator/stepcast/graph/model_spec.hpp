@@ -15,8 +15,8 @@
 
 namespace stepcast {
 
-enum class AttentionKind { kGqa, kMla };     // kGqa with G = A is MHA, with G = 1 is MQA
-enum class QkNorm { kNone, kHead, kFull };   // a norm over d of each head, or over all heads at once
+enum class AttentionKind { kGqa, kMla };    // kGqa with G = A is MHA, with G = 1 is MQA
+enum class QkNorm { kNone, kHead, kFull };  // a norm over d of each head, or over all heads at once
 enum class NormKind { kRmsNorm, kLayerNorm };
 enum class Positions { kRope, kLearned, kAlibi, kNone };
 enum class RouterScore { kSoftmax, kSigmoid };
@@ -38,11 +38,11 @@ struct AttentionSpec {
   QkNorm qk_norm = QkNorm::kNone;
   bool qkv_bias = false;
   bool output_bias = false;
-  bool output_gate = false;                 // a sigmoid gate of A d_v on the output (Qwen3-Next)
-  bool sinks = false;                       // one learned logit a head (GPT-OSS)
-  std::int64_t sliding_window = 0;          // 0: full attention everywhere
-  std::int64_t full_attention_every = 0;    // with a window: every n-th layer is full; 0: none is
-  MlaSpec mla;                              // used if kind is kMla
+  bool output_gate = false;               // a sigmoid gate of A d_v on the output (Qwen3-Next)
+  bool sinks = false;                     // one learned logit a head (GPT-OSS)
+  std::int64_t sliding_window = 0;        // 0: full attention everywhere
+  std::int64_t full_attention_every = 0;  // with a window: every n-th layer is full; 0: none is
+  MlaSpec mla;                            // used if kind is kMla
 };
 
 struct MlpSpec {
@@ -53,10 +53,10 @@ struct MlpSpec {
 
 struct RouterSpec {
   RouterScore score = RouterScore::kSoftmax;
-  std::int64_t groups = 1;        // node-limited routing: experts fall in groups ...
-  std::int64_t topk_groups = 1;   // ... of which a token uses this many
-  bool expert_bias = false;       // a bias an expert that balances load without a loss
-  bool linear_bias = false;       // the router's matrix has a bias
+  std::int64_t groups = 1;       // node-limited routing: experts fall in groups ...
+  std::int64_t topk_groups = 1;  // ... of which a token uses this many
+  bool expert_bias = false;      // a bias an expert that balances load without a loss
+  bool linear_bias = false;      // the router's matrix has a bias
 };
 
 struct MoeSpec {
@@ -72,7 +72,7 @@ struct MoeSpec {
 };
 
 struct PublishedCounts {
-  std::string total;   // as published: "671 B", or a whole number
+  std::string total;  // as published: "671 B", or a whole number
   std::string active;
   std::string source;
 };
@@ -96,9 +96,9 @@ struct ModelSpec {
   bool tied_embeddings = false;
   bool head_bias = false;
   AttentionSpec attention;
-  MlpSpec mlp;                   // of the dense layers
+  MlpSpec mlp;  // of the dense layers
   std::optional<MoeSpec> moe;
-  std::int64_t mtp_layers = 0;   // multi-token prediction modules (DeepSeek-V3, section 2.2)
+  std::int64_t mtp_layers = 0;  // multi-token prediction modules (DeepSeek-V3, section 2.2)
   PublishedCounts published;
 };
 

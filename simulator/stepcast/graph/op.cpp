@@ -11,9 +11,9 @@ double number(std::int64_t count) { return static_cast<double>(count); }
 constexpr std::array<std::string_view, 5> kCollectiveNames = {
     "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv"};
 constexpr std::array<std::string_view, 15> kMemoryBoundNames = {
-    "norm",    "rope",      "activation", "gated_activation", "residual",
-    "dropout", "router",    "permute",    "unpermute",        "quantize",
-    "embedding", "cross_entropy", "cast",  "copy",             "optimizer"};
+    "norm",   "rope",    "activation", "gated_activation", "residual",  "dropout",
+    "router", "permute", "unpermute",  "quantize",         "embedding", "cross_entropy",
+    "cast",   "copy",    "optimizer"};
 constexpr std::array<std::string_view, 3> kImplementationNames = {"eager", "compiled", "fused"};
 constexpr std::array<std::string_view, kAxes> kAxisNames = {"tp", "ep", "cp", "dp", "pp"};
 constexpr std::array<std::string_view, 6> kKernelNames = {"unfused", "flash2", "flash3",
@@ -98,7 +98,8 @@ Bytes compulsory_bytes(const Attention& op) {
   const double o = queries * number(op.d_v);
   const double kv = keys * number(op.d_qk + op.d_v);
   // Backward reads q, k, v, o, do and writes dq, dk, dv.
-  return (op.direction == Direction::kForward ? q + kv + o : 2.0 * q + 2.0 * kv + 2.0 * o) * element;
+  return (op.direction == Direction::kForward ? q + kv + o : 2.0 * q + 2.0 * kv + 2.0 * o) *
+         element;
 }
 
 std::string_view name(CollectiveOp op) { return entry(kCollectiveNames, op); }

@@ -65,15 +65,15 @@ enum class MemoryBoundKind {
   kGatedActivation,  // silu(gate) * up
   kResidual,
   kDropout,
-  kRouter,           // scores, top-k and weights over rows x experts
-  kPermute,          // rows gathered into expert order
-  kUnpermute,        // weighted sum of a token's k rows
-  kQuantize,         // to fp8 with its scale, and the transpose that backward needs
+  kRouter,     // scores, top-k and weights over rows x experts
+  kPermute,    // rows gathered into expert order
+  kUnpermute,  // weighted sum of a token's k rows
+  kQuantize,   // to fp8 with its scale, and the transpose that backward needs
   kEmbedding,
   kCrossEntropy,
-  kCast,             // fp32 to bf16
+  kCast,  // fp32 to bf16
   kCopy,
-  kOptimizer,        // one Adam step over cols parameters with fp32 states
+  kOptimizer,  // one Adam step over cols parameters with fp32 states
 };
 
 enum class Implementation { kEager, kCompiled, kFused };
@@ -94,8 +94,8 @@ enum class CollectiveOp { kAllReduce, kAllGather, kReduceScatter, kAllToAll, kSe
 enum class Axis { kTensor, kExpert, kContext, kData, kPipeline };
 inline constexpr std::size_t kAxes = 5;
 
-// `bytes` is the full tensor: the output of an all-gather, the input of a reduce-scatter, and what one
-// rank puts in for all-reduce, all-to-all (its own share included) and send/receive.
+// `bytes` is the full tensor: the output of an all-gather, the input of a reduce-scatter, and what
+// one rank puts in for all-reduce, all-to-all (its own share included) and send/receive.
 struct Collective {
   CollectiveOp op = CollectiveOp::kAllReduce;
   Bytes bytes;

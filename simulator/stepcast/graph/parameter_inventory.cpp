@@ -159,8 +159,8 @@ ParameterList embedding_parameters(const ModelSpec& model) {
 ParameterList head_parameters(const ModelSpec& model) {
   ParameterList list = {norm(model, "final_norm", model.hidden)};
   if (!model.tied_embeddings) {
-    list.push_back({"head", ParameterRole::kHead, model.vocabulary * model.hidden, 1,
-                    model.vocabulary});
+    list.push_back(
+        {"head", ParameterRole::kHead, model.vocabulary * model.hidden, 1, model.vocabulary});
   }
   if (model.head_bias) {
     list.push_back({"head_bias", ParameterRole::kHead, model.vocabulary, 1, model.vocabulary});

@@ -18,8 +18,8 @@ enum class ParameterRole { kEmbedding, kHead, kAttention, kMlp, kExpert, kRouter
 struct ParameterTensor {
   std::string_view name;  // "q", "o", "gate"
   ParameterRole role;
-  std::int64_t elements = 0;  // of one instance
-  std::int64_t instances = 1; // experts hold one each, and expert parallelism divides them
+  std::int64_t elements = 0;   // of one instance
+  std::int64_t instances = 1;  // experts hold one each, and expert parallelism divides them
   // Tensor parallelism (expert tensor parallelism for experts) divides it in at most this many
   // parts; 1: every rank holds all of it.
   std::int64_t tp_parts = 1;
@@ -39,11 +39,11 @@ ParameterList mtp_extra_parameters(const ModelSpec& model);
 std::int64_t total_elements(const ParameterList& parameters);
 
 struct ParameterCounts {
-  std::int64_t total = 0;       // without multi-token prediction modules, as published counts are
-  std::int64_t active = 0;      // that one token uses: k of E experts
-  std::int64_t embedding = 0;   // token and position tables
-  std::int64_t head = 0;        // the output matrix, 0 if tied
-  std::int64_t mtp = 0;         // of the multi-token prediction modules
+  std::int64_t total = 0;      // without multi-token prediction modules, as published counts are
+  std::int64_t active = 0;     // that one token uses: k of E experts
+  std::int64_t embedding = 0;  // token and position tables
+  std::int64_t head = 0;       // the output matrix, 0 if tied
+  std::int64_t mtp = 0;        // of the multi-token prediction modules
 };
 
 ParameterCounts count_parameters(const ModelSpec& model);

@@ -18,7 +18,7 @@ struct NetworkSpec {
 
 struct ClusterSpec {
   std::string name;
-  DeviceSpec device;         // its scale_out holds the NICs of this cluster
+  DeviceSpec device;  // its scale_out holds the NICs of this cluster
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 8;
   NetworkSpec network;

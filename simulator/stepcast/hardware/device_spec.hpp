@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One GPU: what it can do a clock cycle, at which clock, and what its memories and links carry.
 //
-// Plain numbers for the models of cost; where each comes from is in `provenance`, in the order of the
-// file. A "compute unit" is a CU (AMD) or an SM (NVIDIA).
+// Plain numbers for the models of cost; where each comes from is in `provenance`, in the order of
+// the file. A "compute unit" is a CU (AMD) or an SM (NVIDIA).
 #pragma once
 
 #include <array>
@@ -31,8 +31,8 @@ struct ClockSpec {
 };
 
 struct CacheSpec {
-  Bytes capacity;            // of one instance
-  std::int64_t instances = 1;  // 8 for one L2 a die of 8 dies
+  Bytes capacity;                           // of one instance
+  std::int64_t instances = 1;               // 8 for one L2 a die of 8 dies
   std::optional<BytesPerSecond> bandwidth;  // aggregate, achieved
 };
 
@@ -60,20 +60,20 @@ struct ScaleUpSpec {
   std::string technology;
   ScaleUpTopology topology = ScaleUpTopology::kSwitch;
   std::int64_t domain_size = 8;
-  std::int64_t links = 1;      // of one GPU; in a full mesh one to each peer
-  BytesPerSecond link_rate;    // of one link, wire rate
-  double efficiency = 1.0;     // what collectives achieve of it
-  Seconds base_latency;        // of any collective
-  Seconds hop_latency;         // of each dependent step
+  std::int64_t links = 1;    // of one GPU; in a full mesh one to each peer
+  BytesPerSecond link_rate;  // of one link, wire rate
+  double efficiency = 1.0;   // what collectives achieve of it
+  Seconds base_latency;      // of any collective
+  Seconds hop_latency;       // of each dependent step
 };
 
 // The network between domains, as one GPU sees it.
 struct ScaleOutSpec {
   double nics_per_gpu = 1.0;
-  BytesPerSecond nic_rate;   // of one NIC, wire rate
-  double efficiency = 1.0;   // what collectives achieve of it
-  Seconds base_latency;      // added to a collective that leaves the domain
-  Seconds hop_latency;       // of each dependent step over the network
+  BytesPerSecond nic_rate;  // of one NIC, wire rate
+  double efficiency = 1.0;  // what collectives achieve of it
+  Seconds base_latency;     // added to a collective that leaves the domain
+  Seconds hop_latency;      // of each dependent step over the network
 };
 
 // What simple kernels achieve, as shares of the rates above at the clock that they run at.
@@ -97,11 +97,11 @@ struct DeviceSpec {
   Bytes register_file;                  // of one compute unit
   LocalMemorySpec local_memory;
   CacheSpec l2;
-  std::optional<CacheSpec> mall;        // AMD's Infinity Cache
+  std::optional<CacheSpec> mall;  // AMD's Infinity Cache
   HbmSpec hbm;
   PowerSpec power;
-  Seconds launch_latency;               // from kernel to kernel in a stream
-  Seconds graph_launch_latency;         // the same inside a captured graph
+  Seconds launch_latency;        // from kernel to kernel in a stream
+  Seconds graph_launch_latency;  // the same inside a captured graph
   std::int64_t gpus_per_node = 8;
   ScaleUpSpec scale_up;
   ScaleOutSpec scale_out;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which ranks talk to each other, and where they sit.
 //
-// Ranks are numbered as in Megatron: tensor parallelism varies fastest, then context, then data, then
-// pipeline. A group is `size` ranks that are `stride` apart, so on a fabric whose domains hold D GPUs
-// it has min(size, max(1, D / stride)) members in a domain.
+// Ranks are numbered as in Megatron: tensor parallelism varies fastest, then context, then data,
+// then pipeline. A group is `size` ranks that are `stride` apart, so on a fabric whose domains hold
+// D GPUs it has min(size, max(1, D / stride)) members in a domain.
 #pragma once
 
 #include <algorithm>

@@ -58,9 +58,8 @@ const ConfigNode* SourcedReader::value_of(std::string_view key, bool required) {
                         .source = number.optional_text("source"),
                         .note = number.optional_text("note")};
   const std::string reason = number.optional_text("assumed");
-  provenance.kind =
-      number.optional_choice<SourceKind>("kind", kKinds, reason.empty() ? SourceKind::kSpec
-                                                                        : SourceKind::kAssumed);
+  provenance.kind = number.optional_choice<SourceKind>(
+      "kind", kKinds, reason.empty() ? SourceKind::kSpec : SourceKind::kAssumed);
   if (!reason.empty()) {
     provenance.source = reason;
   } else if (provenance.source.empty()) {

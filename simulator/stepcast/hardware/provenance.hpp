@@ -2,8 +2,8 @@
 // Where a number of a hardware profile comes from.
 //
 // In a profile every number is a small mapping: {value: 304, source: CDNA3WP, kind: spec}, or
-// {value: 2.8 us, assumed: as MI300X, no published figure}. `source` names an entry of the file's own
-// `sources` mapping, or one of the file `sources.yaml` beside the folders of profiles.
+// {value: 2.8 us, assumed: as MI300X, no published figure}. `source` names an entry of the file's
+// own `sources` mapping, or one of the file `sources.yaml` beside the folders of profiles.
 #pragma once
 
 #include <map>
@@ -27,8 +27,8 @@ enum class SourceKind {
 std::string_view name(SourceKind kind);
 
 struct Provenance {
-  std::string key;     // "hbm.capacity"
-  std::string value;   // as written
+  std::string key;    // "hbm.capacity"
+  std::string value;  // as written
   SourceKind kind = SourceKind::kAssumed;
   std::string source;  // the key of a source, or why it is assumed
   std::string note;

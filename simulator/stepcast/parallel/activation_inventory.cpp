@@ -45,7 +45,7 @@ class Inventory {
   }
   // Inputs of fp8 products are kept in 8 bits.
   [[nodiscard]] Bytes operand() const {
-    return is_fp8(context_.training.dtype) ? Bytes(1) : kHalf;
+    return is_quantized(context_.training.dtype) ? Bytes(1) : kHalf;
   }
 
   void keep(std::string_view name, std::int64_t rows, std::int64_t cols, Bytes element) {
@@ -70,11 +70,10 @@ class Inventory {
     const AttentionSpec& a = model().attention;
     if (a.kind == AttentionKind::kMla) {
       const std::int64_t q_rank = a.mla.q_lora_rank;
-      keep("attention.latents", rows(),
-           2 * (q_rank + a.mla.kv_lora_rank) + a.mla.qk_rope_head_dim, kHalf);
+      keep("attention.latents", rows(), 2 * (q_rank + a.mla.kv_lora_rank) + a.mla.qk_rope_head_dim,
+           kHalf);
     }
-    const bool recomputes_up =
-        a.kind == AttentionKind::kMla && recomputes(RecomputeModule::kMlaUp);
+    const bool recomputes_up = a.kind == AttentionKind::kMla && recomputes(RecomputeModule::kMlaUp);
     if (!recomputes_up) {
       keep("attention.q", rows(), local(a.heads) * a.qk_head_dim, kHalf);
       keep("attention.k", rows(), local(a.kv_heads) * a.qk_head_dim, kHalf);
@@ -88,8 +87,8 @@ class Inventory {
     keep("attention.output", rows(), local(a.heads) * a.v_head_dim, kHalf);
   }
 
-  // Flash attention keeps one log-sum-exp a row; unfused attention keeps the probabilities and, with
-  // dropout, its mask and what it let through.
+  // Flash attention keeps one log-sum-exp a row; unfused attention keeps the probabilities and,
+  // with dropout, its mask and what it let through.
   void scores() {
     if (recomputes(RecomputeModule::kCoreAttention)) {
       return;

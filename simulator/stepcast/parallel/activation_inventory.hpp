@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a layer keeps of one micro-batch for its backward pass, tensor by tensor.
 //
-// With unfused attention, dropout, a two-matrix MLP of 4H and everything kept, the sum is Megatron's
-// formula s b h (34 + 5 a s / h), with tensor parallelism s b h (10 + 24/t + 5 a s / (h t)) and with
-// sequence parallelism s b h (34 + 5 a s / h) / t (Korthikanti et al., arXiv 2205.05198, section 4).
-// Norm statistics (4 bytes a token) are left out.
+// With unfused attention, dropout, a two-matrix MLP of 4H and everything kept, the sum is
+// Megatron's formula s b h (34 + 5 a s / h), with tensor parallelism s b h (10 + 24/t + 5 a s / (h
+// t)) and with sequence parallelism s b h (34 + 5 a s / h) / t (Korthikanti et al., arXiv
+// 2205.05198, section 4). Norm statistics (4 bytes a token) are left out.
 #pragma once
 
 #include <string_view>

@@ -12,7 +12,8 @@ void BlockBuilder::projection(std::string_view name, std::int64_t rows, std::int
 
 void BlockBuilder::projection_16bit(std::string_view name, std::int64_t rows, std::int64_t outputs,
                                     std::int64_t inputs) {
-  const Dtype dtype = is_fp8(context_.training.dtype) ? Dtype::kBf16 : context_.training.dtype;
+  const Dtype dtype =
+      is_quantized(context_.training.dtype) ? Dtype::kBf16 : context_.training.dtype;
   projection_in(name, rows, outputs, inputs, dtype);
 }
 
@@ -24,11 +25,11 @@ void BlockBuilder::projection_in(std::string_view name, std::int64_t rows, std::
   ops_.backward.push_back({name, Gemm{outputs, inputs, rows, 1, dtype, GemmPass::kWgrad}});
 }
 
-// fp8 products read x (forward), dy and the transposes of both (backward) in 8 bits; the weight's copy
-// is made once a micro-batch.
+// fp8 products read x (forward), dy and the transposes of both (backward) in 8 bits; the weight's
+// copy is made once a micro-batch.
 void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
                             Dtype dtype) {
-  if (!is_fp8(dtype)) {
+  if (!is_quantized(dtype)) {
     return;
   }
   const auto add = [](OpList& list, std::int64_t r, std::int64_t c, Direction direction) {

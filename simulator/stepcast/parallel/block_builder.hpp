@@ -12,8 +12,8 @@ class BlockBuilder {
  public:
   explicit BlockBuilder(const ExpansionContext& context) : context_(context) {}
 
-  // A projection y = x W^T with its dgrad and wgrad. `dtype` is that of the training recipe unless the
-  // projection stays in 16 bits.
+  // A projection y = x W^T with its dgrad and wgrad. `dtype` is that of the training recipe unless
+  // the projection stays in 16 bits.
   void projection(std::string_view name, std::int64_t rows, std::int64_t outputs,
                   std::int64_t inputs);
   void projection_16bit(std::string_view name, std::int64_t rows, std::int64_t outputs,

@@ -52,8 +52,8 @@ class Resolver {
     }
   }
 
-  // No plan given: full sharding over all GPUs; the smallest tensor parallelism with which the global
-  // batch gives every replica whole micro-batches; experts over one node.
+  // No plan given: full sharding over all GPUs; the smallest tensor parallelism with which the
+  // global batch gives every replica whole micro-batches; experts over one node.
   void choose_plan() {
     const std::int64_t world = cluster_.gpus();
     std::int64_t tp = 1;
@@ -99,8 +99,8 @@ class Resolver {
       plan.dp = world / model_ranks;
     }
     if (request_.dp && *request_.dp != plan.dp) {
-      refuse("dp = " + text(*request_.dp) + ", but " + text(world) + " GPUs / (tp * cp * pp) = " +
-             text(plan.dp) + "; leave dp out, it follows");
+      refuse("dp = " + text(*request_.dp) + ", but " + text(world) +
+             " GPUs / (tp * cp * pp) = " + text(plan.dp) + "; leave dp out, it follows");
     }
   }
 
@@ -170,8 +170,8 @@ class Resolver {
     if (plan.zero == 3) {
       plan.fsdp = request_.hsdp.value_or(request_.fsdp.value_or(replicas));
       if (request_.hsdp && request_.fsdp && *request_.fsdp != replicas) {
-        refuse("fsdp = " + text(*request_.fsdp) + " with hsdp given must be dp * cp = " +
-               text(replicas));
+        refuse("fsdp = " + text(*request_.fsdp) +
+               " with hsdp given must be dp * cp = " + text(replicas));
       }
       if (!divides(plan.fsdp, request_.hsdp ? "hsdp" : "fsdp", replicas, "dp * cp")) {
         plan.fsdp = 1;
@@ -188,8 +188,8 @@ class Resolver {
     ParallelPlan& plan = result_.plan;
     infer_virtual_stages();
     const bool interleaved = plan.vpp > 1;
-    plan.schedule = request_.schedule.value_or(interleaved ? Schedule::kInterleaved
-                                                           : Schedule::kOneFOneB);
+    plan.schedule =
+        request_.schedule.value_or(interleaved ? Schedule::kInterleaved : Schedule::kOneFOneB);
     if (plan.pp == 1 && plan.vpp > 1) {
       refuse("vpp = " + text(plan.vpp) + " needs pp > 1");
     }

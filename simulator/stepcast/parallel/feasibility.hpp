@@ -13,13 +13,13 @@
 namespace stepcast {
 
 struct ResolvedPlan {
-  ParallelPlan plan;                  // settled if there is no reason against it
-  std::vector<std::string> reasons;   // every one at once
-  std::vector<std::string> notes;     // what was chosen because it was not given
+  ParallelPlan plan;                 // settled if there is no reason against it
+  std::vector<std::string> reasons;  // every one at once
+  std::vector<std::string> notes;    // what was chosen because it was not given
 };
 
-// Degrees must divide what they split, and the global batch must be a whole number of micro-batches of
-// every replica: a batch that is not simulated is never used in a rate.
+// Degrees must divide what they split, and the global batch must be a whole number of micro-batches
+// of every replica: a batch that is not simulated is never used in a rate.
 ResolvedPlan resolve_plan(const PlanRequest& request, const ModelSpec& model,
                           const TrainingRecipe& training, const ClusterSpec& cluster);
 

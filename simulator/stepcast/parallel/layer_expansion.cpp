@@ -156,8 +156,7 @@ class LayerExpander {
     }
     const std::int64_t width = local_heads(a.heads, plan().tp) * a.qk_head_dim;
     const std::int64_t kv_width = local_heads(a.kv_heads, plan().tp) * a.qk_head_dim;
-    build_.memory_bound("attention.q_norm", Kind::kNorm, context_.tokens(), width,
-                        software().norm);
+    build_.memory_bound("attention.q_norm", Kind::kNorm, context_.tokens(), width, software().norm);
     build_.memory_bound("attention.k_norm", Kind::kNorm, context_.tokens(), kv_width,
                         software().norm);
   }
@@ -185,9 +184,9 @@ class LayerExpander {
     build_.attention("attention.core", op);
   }
 
-  // Ring: each rank passes its keys and values to its neighbour cp - 1 times, and their gradients as
-  // well in backward. All-gather: the same bytes in one collective, reduce-scattered in backward.
-  // All-to-all: q, k, v and the output change from sequence to head shards.
+  // Ring: each rank passes its keys and values to its neighbour cp - 1 times, and their gradients
+  // as well in backward. All-gather: the same bytes in one collective, reduce-scattered in
+  // backward. All-to-all: q, k, v and the output change from sequence to head shards.
   void context_parallel_forward() {
     const std::int64_t cp = plan().cp;
     if (cp == 1) {
@@ -366,7 +365,8 @@ BlockOps expand_loss(const ExpansionContext& context) {
   build.projection_16bit("head.output", context.tokens(), vocabulary, context.model.hidden);
   build.memory_bound("head.cross_entropy", Kind::kCrossEntropy, context.tokens(), vocabulary,
                      context.software.cross_entropy);
-  // The maximum, the sum and the target's logit of each token are reduced over the vocabulary shards.
+  // The maximum, the sum and the target's logit of each token are reduced over the vocabulary
+  // shards.
   const Bytes statistics = 3.0 * static_cast<double>(context.tokens()) * Bytes(4);
   build.forward_collective("head.loss_tp", {CollectiveOp::kAllReduce, statistics,
                                             context.plan.tp_group(), Axis::kTensor});

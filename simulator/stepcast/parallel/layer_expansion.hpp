@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operators that one rank runs for one micro-batch: of a layer, of the embedding, of the loss.
 //
-// Tensor parallelism splits N (column) or K (row) of a weight, never the tokens of a projection: the
-// collectives around it gather and scatter them (Megatron-LM, arXiv 1909.08053; sequence parallelism,
-// arXiv 2205.05198). Every forward product m x n x k has the backward products dgrad m x k x n and
-// wgrad n x k x m.
+// Tensor parallelism splits N (column) or K (row) of a weight, never the tokens of a projection:
+// the collectives around it gather and scatter them (Megatron-LM, arXiv 1909.08053; sequence
+// parallelism, arXiv 2205.05198). Every forward product m x n x k has the backward products dgrad m
+// x k x n and wgrad n x k x m.
 #pragma once
 
 #include "stepcast/graph/model_spec.hpp"

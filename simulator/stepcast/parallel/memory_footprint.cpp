@@ -12,8 +12,8 @@ namespace {
 
 double ranks(std::int64_t count) { return static_cast<double>(count); }
 
-// Activations of one micro-batch in stage `index`, what recomputation leaves of them, and the largest
-// set that recomputing one layer brings back for a moment.
+// Activations of one micro-batch in stage `index`, what recomputation leaves of them, and the
+// largest set that recomputing one layer brings back for a moment.
 struct StageActivations {
   Bytes kept;
   Bytes transient;
@@ -61,8 +61,8 @@ InFlight peak_in_flight(const ParallelPlan& plan, std::int64_t rank,
     const auto stage = static_cast<std::size_t>(task.chunk * plan.pp + rank);
     const double sign = task.kind == TaskKind::kForward ? 1.0 : -1.0;
     if (task.kind == TaskKind::kForward) {
-      peak.activations = max(peak.activations,
-                             now.activations + stages[stage].kept + stages[stage].transient);
+      peak.activations =
+          max(peak.activations, now.activations + stages[stage].kept + stages[stage].transient);
     } else {
       peak.activations = max(peak.activations, now.activations + stages[stage].transient);
     }
@@ -74,8 +74,8 @@ InFlight peak_in_flight(const ParallelPlan& plan, std::int64_t rank,
   return peak;
 }
 
-// Weights gathered in 16 bits: with resharding the running layer and the prefetched one, and the ends,
-// which stay; without it everything.
+// Weights gathered in 16 bits: with resharding the running layer and the prefetched one, and the
+// ends, which stay; without it everything.
 Bytes gathered_weights(const ExpansionContext& context, std::int64_t rank) {
   const ParallelPlan& plan = context.plan;
   if (plan.zero < 3 || plan.replicas() == 1) {

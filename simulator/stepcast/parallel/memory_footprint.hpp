@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of each pipeline rank at its peak, by kind.
 //
-// States follow the ZeRO table (arXiv 1910.02054): with stage 1 the optimizer states, with 2 also the
-// gradients, with 3 also the parameters are divided by the data-parallel degree. Activations in flight
-// follow from the order of the pipeline schedule. With one micro-batch under full sharding, gradients
-// appear as activations go, so the peak is the larger of the two.
-// Not modelled: fragmentation, the framework's context (see kFrameworkReserve).
+// States follow the ZeRO table (arXiv 1910.02054): with stage 1 the optimizer states, with 2 also
+// the gradients, with 3 also the parameters are divided by the data-parallel degree. Activations in
+// flight follow from the order of the pipeline schedule. With one micro-batch under full sharding,
+// gradients appear as activations go, so the peak is the larger of the two. Not modelled:
+// fragmentation, the framework's context (see kFrameworkReserve).
 #pragma once
 
 #include <vector>
@@ -22,8 +22,8 @@ struct StageMemory {
   Bytes gradients;
   Bytes optimizer;
   Bytes activations;
-  Bytes buffers;          // gathered weights, exchange buffers
-  double in_flight = 0.0; // micro-batches held at the peak, in units of the rank's own share
+  Bytes buffers;           // gathered weights, exchange buffers
+  double in_flight = 0.0;  // micro-batches held at the peak, in units of the rank's own share
 
   [[nodiscard]] Bytes total() const {
     return parameters + gradients + optimizer + activations + buffers;

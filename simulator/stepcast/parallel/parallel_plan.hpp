@@ -3,8 +3,8 @@
 //
 //   world = tp * cp * pp * dp;  the ranks of one pipeline stage also divide as etp * ep * edp.
 //   Ranks are numbered tp, cp, dp, pp from fastest to slowest (experts: etp, ep, edp, pp).
-//   Parameters outside the experts are sharded over `fsdp` of the dp * cp ranks; if that is fewer than
-//   all, the rest replicates the shards (hybrid sharding).
+//   Parameters outside the experts are sharded over `fsdp` of the dp * cp ranks; if that is fewer
+//   than all, the rest replicates the shards (hybrid sharding).
 #pragma once
 
 #include <array>
@@ -51,11 +51,11 @@ struct PlanRequest {
   std::optional<std::int64_t> zero;
   std::optional<bool> fsdp_reshard;
   std::optional<Schedule> schedule;
-  std::string layout;                   // Megatron's layout text, "balanced", or empty
+  std::string layout;                      // Megatron's layout text, "balanced", or empty
   std::vector<std::int64_t> stage_layers;  // explicit layers of each (virtual) stage
   CpAlgorithm cp_algorithm = CpAlgorithm::kRing;
   UniformOverlap overlap;
-  bool given = false;                   // false: the user wrote no plan at all
+  bool given = false;  // false: the user wrote no plan at all
 };
 
 // A plan whose every degree is settled and divides.
@@ -67,9 +67,9 @@ struct ParallelPlan {
   std::int64_t ep = 1;
   std::int64_t etp = 1;
   std::int64_t dp = 1;
-  std::int64_t edp = 1;      // data parallelism of the experts
-  std::int64_t fsdp = 1;     // ranks that share one copy of the parameters; 1: not sharded
-  std::int64_t zero = 0;     // 0 to 3
+  std::int64_t edp = 1;   // data parallelism of the experts
+  std::int64_t fsdp = 1;  // ranks that share one copy of the parameters; 1: not sharded
+  std::int64_t zero = 0;  // 0 to 3
   bool sequence_parallel = false;
   bool fsdp_reshard = true;
   Schedule schedule = Schedule::kOneFOneB;

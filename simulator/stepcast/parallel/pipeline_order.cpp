@@ -15,17 +15,18 @@ std::vector<PipelineTask> grouped_tasks(const PipelineShape& shape, TaskKind kin
     for (std::int64_t step = 0; step < shape.chunks; ++step) {
       const std::int64_t chunk = kind == TaskKind::kForward ? step : shape.chunks - 1 - step;
       for (std::int64_t micro_batch = first; micro_batch < last; ++micro_batch) {
-        tasks.push_back({kind, static_cast<std::int32_t>(chunk),
-                         static_cast<std::int32_t>(micro_batch)});
+        tasks.push_back(
+            {kind, static_cast<std::int32_t>(chunk), static_cast<std::int32_t>(micro_batch)});
       }
     }
   }
   return tasks;
 }
 
-// Forwards that rank `rank` runs before its first backward. The first backward needs the last chunk's
-// first micro-batch, which comes after (v - 1) groups; a first group smaller than p needs fewer, but a
-// small group at the end would then wait for itself, so warming up covers whole groups of p.
+// Forwards that rank `rank` runs before its first backward. The first backward needs the last
+// chunk's first micro-batch, which comes after (v - 1) groups; a first group smaller than p needs
+// fewer, but a small group at the end would then wait for itself, so warming up covers whole groups
+// of p.
 std::int64_t warm_up(Schedule schedule, const PipelineShape& shape, std::int64_t rank) {
   const std::int64_t behind = shape.ranks - 1 - rank;
   const std::int64_t total = shape.chunks * shape.micro_batches;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order in which a pipeline rank runs the forwards and backwards of its (virtual) stages.
 //
-// 1F1B (Narayanan et al., arXiv 2104.04473): rank r of p first runs min(m, p - 1 - r) forwards, then
-// alternates one forward and one backward, then drains. Interleaved: the m micro-batches are taken in
-// groups of p (the last group may be smaller); a group passes through all v chunks of a rank before the
-// next one starts; 2 (p - 1 - r) + (v - 1) p forwards warm up.
+// 1F1B (Narayanan et al., arXiv 2104.04473): rank r of p first runs min(m, p - 1 - r) forwards,
+// then alternates one forward and one backward, then drains. Interleaved: the m micro-batches are
+// taken in groups of p (the last group may be smaller); a group passes through all v chunks of a
+// rank before the next one starts; 2 (p - 1 - r) + (v - 1) p forwards warm up.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class TaskKind { kForward, kBackward };
 
 struct PipelineTask {
   TaskKind kind = TaskKind::kForward;
-  std::int32_t chunk = 0;        // virtual stage on the rank, 0 <= chunk < vpp
+  std::int32_t chunk = 0;  // virtual stage on the rank, 0 <= chunk < vpp
   std::int32_t micro_batch = 0;
   bool operator==(const PipelineTask&) const = default;
 };

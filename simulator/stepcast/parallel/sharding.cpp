@@ -49,8 +49,8 @@ StageParameters stage_parameters(const ModelSpec& model, const ParallelPlan& pla
                          local_parameters(layer_parameters(model, entry.kind), plan);
   }
   if (stage.mtp_layers > 0) {
-    parameters.layers += static_cast<double>(stage.mtp_layers) *
-                         local_parameters(mtp_extra_parameters(model), plan);
+    parameters.layers +=
+        static_cast<double>(stage.mtp_layers) * local_parameters(mtp_extra_parameters(model), plan);
   }
   const LocalParameters embedding = local_parameters(embedding_parameters(model), plan);
   if (stage.embedding) {

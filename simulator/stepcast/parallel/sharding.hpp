@@ -17,8 +17,8 @@ struct LocalParameters {
 };
 LocalParameters operator*(double factor, LocalParameters parameters);
 
-// Elements of `tensor` on one rank before FSDP: divided by tp (etp for experts) up to its tp_parts, and
-// experts by ep.
+// Elements of `tensor` on one rank before FSDP: divided by tp (etp for experts) up to its tp_parts,
+// and experts by ep.
 double local_elements(const ParameterTensor& tensor, const ParallelPlan& plan);
 LocalParameters local_parameters(const ParameterList& parameters, const ParallelPlan& plan);
 
@@ -30,7 +30,8 @@ struct StageParameters {
   [[nodiscard]] LocalParameters all() const;
 };
 
-// Parameters of stage `index` of plan.stages. A tied matrix sits in the first and in the last stage.
+// Parameters of stage `index` of plan.stages. A tied matrix sits in the first and in the last
+// stage.
 StageParameters stage_parameters(const ModelSpec& model, const ParallelPlan& plan,
                                  std::size_t index);
 

@@ -13,10 +13,10 @@ namespace stepcast {
 
 enum class GroupedGemmMode { kTurbo, kLegacy };  // one grouped kernel, or one kernel an expert
 
-// Bytes a parameter of each kind of state (ZeRO, arXiv 1910.02054, section 3.1: 2, 2 and 12 for Adam
-// in mixed precision; Megatron keeps gradients in 4).
+// Bytes a parameter of each kind of state (ZeRO, arXiv 1910.02054, section 3.1: 2, 2 and 12 for
+// Adam in mixed precision; Megatron keeps gradients in 4).
 struct StateBytes {
-  Bytes parameter{2};   // the copy that kernels read
+  Bytes parameter{2};  // the copy that kernels read
   Bytes gradient{4};
   Bytes optimizer{12};  // master copy and two moments
 };
@@ -26,8 +26,8 @@ struct SoftwareSpec {
   std::string title;
   std::string source;
 
-  bool fused_qkv = true;       // one GEMM for q, k and v
-  bool fused_gate_up = true;   // one GEMM for both gated inputs
+  bool fused_qkv = true;      // one GEMM for q, k and v
+  bool fused_gate_up = true;  // one GEMM for both gated inputs
   GroupedGemmMode grouped_gemm = GroupedGemmMode::kTurbo;
   AttentionKernel attention = AttentionKernel::kFlash2;
   Implementation norm = Implementation::kFused;
@@ -36,9 +36,9 @@ struct SoftwareSpec {
   Implementation permute = Implementation::kFused;
   Implementation cross_entropy = Implementation::kFused;
   Implementation optimizer = Implementation::kFused;
-  bool residual_in_norm = false;   // the residual addition runs inside the norm kernel
+  bool residual_in_norm = false;  // the residual addition runs inside the norm kernel
   bool cuda_graph = false;
-  bool async_tp = false;           // tensor-parallel collectives hidden behind their GEMM
+  bool async_tp = false;  // tensor-parallel collectives hidden behind their GEMM
 
   // What stays for backward.
   bool keeps_norm_output = true;
@@ -48,7 +48,7 @@ struct SoftwareSpec {
   bool fsdp_gathers_for_recompute = false;  // recomputation gathers once more
   std::int64_t vocabulary_multiple = 1;     // the vocabulary is padded to this times tp
   StateBytes states;
-  Bytes gradient_reduce{4};                 // bytes an element of reduced gradients
+  Bytes gradient_reduce{4};  // bytes an element of reduced gradients
 };
 
 // Reads a software set file. Throws ConfigError with all of its problems.

@@ -128,9 +128,10 @@ LayoutResult even_layout(std::int64_t stages, std::int64_t layers, std::int64_t 
 // Every stage gets the same number of slots; the embedding and the loss (with its multi-token
 // prediction modules) fill one slot each. What is left over goes to the middle stages.
 LayoutResult balanced_layout(std::int64_t stages, std::int64_t layers, std::int64_t mtp_layers) {
-  if (layers < stages) {
-    return {{}, {std::to_string(layers) + " layers are fewer than pp * vpp = " +
-                 std::to_string(stages) + " stages"}};
+  if (layers + 2 < stages) {
+    return {{},
+            {std::to_string(layers) + " layers, embedding and loss are fewer than pp * vpp = " +
+             std::to_string(stages) + " stages"}};
   }
   const auto count = static_cast<std::size_t>(stages);
   std::vector<std::int64_t> layers_of(count, 0);

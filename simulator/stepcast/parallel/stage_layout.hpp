@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which layers each pipeline stage holds.
 //
-// Stage i of pp * vpp sits on pipeline rank i mod pp as its virtual stage i / pp. Four ways to say it:
+// Stage i of pp * vpp sits on pipeline rank i mod pp as its virtual stage i / pp. Four ways to say
+// it:
 //   nothing        layers / (pp * vpp) each; must divide
-//   "balanced"     as even as possible, embedding and loss counting as one layer each, as Megatron's
+//   "balanced"     as even as possible, embedding and loss counting as one layer each, as
+//   Megatron's
 //                  account-for-embedding and account-for-loss options do
 //   [4, 4, 3]      layers of each stage
 //   "Et*4|t*4L"    Megatron's layout text: E embedding, t layer, m multi-token prediction, L loss,

@@ -7,9 +7,10 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<NamedValue<RecomputeKind>, 3> kKinds = {{{"none", RecomputeKind::kNone},
-                                                              {"selective", RecomputeKind::kSelective},
-                                                              {"full", RecomputeKind::kFull}}};
+constexpr std::array<NamedValue<RecomputeKind>, 3> kKinds = {
+    {{"none", RecomputeKind::kNone},
+     {"selective", RecomputeKind::kSelective},
+     {"full", RecomputeKind::kFull}}};
 constexpr std::array<NamedValue<RecomputeMethod>, 2> kMethods = {
     {{"uniform", RecomputeMethod::kUniform}, {"block", RecomputeMethod::kBlock}}};
 constexpr std::array<NamedValue<RecomputeModule>, 6> kModules = {
@@ -19,10 +20,11 @@ constexpr std::array<NamedValue<RecomputeModule>, 6> kModules = {
      {"mlp", RecomputeModule::kMlp},
      {"moe", RecomputeModule::kMoe},
      {"mla_up_proj", RecomputeModule::kMlaUp}}};
-constexpr std::array<NamedValue<Dtype>, 4> kTrainingDtypes = {{{"bf16", Dtype::kBf16},
+constexpr std::array<NamedValue<Dtype>, 5> kTrainingDtypes = {{{"bf16", Dtype::kBf16},
                                                                {"fp16", Dtype::kFp16},
                                                                {"fp8", Dtype::kFp8},
-                                                               {"fp8_block", Dtype::kFp8Block}}};
+                                                               {"fp8_block", Dtype::kFp8Block},
+                                                               {"fp4", Dtype::kFp4}}};
 constexpr std::array<NamedValue<std::string_view>, 2> kOptimizers = {
     {{"adamw", "adamw"}, {"adam", "adamw"}}};
 
@@ -40,8 +42,7 @@ void read_modules(MappingReader& reader, RecomputeSpec& recompute) {
   }
   recompute.modules.clear();
   for (const ConfigNode& item : list->items) {
-    if (const auto module =
-            reader.choice<RecomputeModule>("recompute_modules", item, kModules)) {
+    if (const auto module = reader.choice<RecomputeModule>("recompute_modules", item, kModules)) {
       recompute.modules.push_back(*module);
     }
   }
@@ -49,8 +50,7 @@ void read_modules(MappingReader& reader, RecomputeSpec& recompute) {
 
 RecomputeSpec read_recompute(MappingReader& reader) {
   RecomputeSpec recompute;
-  recompute.kind =
-      reader.optional_choice<RecomputeKind>("recompute", kKinds, RecomputeKind::kNone);
+  recompute.kind = reader.optional_choice<RecomputeKind>("recompute", kKinds, RecomputeKind::kNone);
   recompute.method = reader.optional_choice<RecomputeMethod>("recompute_method", kMethods,
                                                              RecomputeMethod::kUniform);
   recompute.layers = reader.optional_count("recompute_layers", 1, {0, 10'000});

@@ -53,7 +53,8 @@ std::string recompute_text(const RecomputeSpec& recompute) {
 
 std::string plan_text(const Projection& p) {
   const ParallelPlan& plan = p.plan;
-  std::string text = "tp " + count(plan.tp) + (plan.sequence_parallel ? " (sequence parallel)" : "");
+  std::string text =
+      "tp " + count(plan.tp) + (plan.sequence_parallel ? " (sequence parallel)" : "");
   text += ", cp " + count(plan.cp) + ", pp " + count(plan.pp);
   text += plan.vpp > 1 ? " x " + count(plan.vpp) + " virtual" : "";
   text += ", ep " + count(plan.ep) + (plan.etp > 1 ? ", etp " + count(plan.etp) : "");
@@ -94,9 +95,9 @@ std::string result_lines(const Projection& p) {
   text += line("tokens/s/GPU", decimals(p.tokens_per_second_per_gpu, 1));
   text += line("step time", readable(p.time.step));
   text += line("model TFLOP/s/GPU", decimals(p.model_rate_per_gpu.value() / 1e12, 1));
-  text += line("MFU", decimals(100.0 * p.mfu, 1) + " % of " +
-                          decimals(p.peak_rate.value() / 1e12, 1) + " TFLOP/s dense " +
-                          std::string(name(p.training.dtype)));
+  text +=
+      line("MFU", decimals(100.0 * p.mfu, 1) + " % of " + decimals(p.peak_rate.value() / 1e12, 1) +
+                      " TFLOP/s dense " + std::string(name(p.training.dtype)));
   text += line("clock", decimals(p.clock.value() / 1e6, 1) + " MHz" +
                             (p.clock_locked ? " (locked)" : " (held under a long GEMM)"));
   return text;
@@ -111,8 +112,8 @@ std::string time_line(const std::string& key, Seconds value, const Projection& p
 std::string time_lines(const Projection& p) {
   const TimeBreakdown& time = p.time.breakdown;
   const TimeBreakdown& hidden = p.time.hidden;
-  std::string text = "\nWhere the time goes (pipeline rank " + count(p.time.slowest_rank) +
-                     ", the slowest)\n";
+  std::string text =
+      "\nWhere the time goes (pipeline rank " + count(p.time.slowest_rank) + ", the slowest)\n";
   text += time_line("computation", time.compute, p);
   for (const Axis axis :
        {Axis::kTensor, Axis::kExpert, Axis::kContext, Axis::kData, Axis::kPipeline}) {
@@ -190,14 +191,13 @@ std::string to_csv(const Projection& p) {
   std::string text =
       "model,gpu,gpus,feasible,tokens_per_second_per_gpu,step_time_s,model_tflops_per_gpu,mfu,"
       "peak_memory_bytes\n";
-  text += p.model + "," + p.gpu + "," + std::to_string(p.gpus) + "," +
-          (p.feasible ? "true" : "false");
+  text +=
+      p.model + "," + p.gpu + "," + std::to_string(p.gpus) + "," + (p.feasible ? "true" : "false");
   if (!p.priced) {
     return text + ",,,,,\n";
   }
-  for (const double value :
-       {p.tokens_per_second_per_gpu, p.time.step.value(), p.model_rate_per_gpu.value() / 1e12,
-        p.mfu, p.peak_memory().value()}) {
+  for (const double value : {p.tokens_per_second_per_gpu, p.time.step.value(),
+                             p.model_rate_per_gpu.value() / 1e12, p.mfu, p.peak_memory().value()}) {
     text += "," + shortest_text(value);
   }
   return text + "\n";

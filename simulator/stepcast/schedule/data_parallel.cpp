@@ -13,11 +13,10 @@ class ShardTraffic {
  public:
   ShardTraffic(const ExpansionContext& context, OpList& ops) : context_(context), ops_(ops) {}
 
-  void add(std::string_view name, CollectiveOp op, const LocalParameters& parameters,
-           Bytes element, bool sharded) {
+  void add(std::string_view name, CollectiveOp op, const LocalParameters& parameters, Bytes element,
+           bool sharded) {
     const ParallelPlan& plan = context_.plan;
-    add_one(name, op, parameters.dense * element,
-            sharded ? plan.shard_group() : plan.dp_group());
+    add_one(name, op, parameters.dense * element, sharded ? plan.shard_group() : plan.dp_group());
     add_one(name, op, parameters.expert * element, plan.edp_group());
   }
   void add_replicas(const LocalParameters& parameters, Bytes element) {
@@ -53,13 +52,12 @@ std::int64_t parameter_gathers(const ParallelPlan& plan, const TrainingRecipe& t
   if (plan.zero < 3) {
     return 0;
   }
-  const bool again = training.recompute.kind == RecomputeKind::kFull &&
-                     software.fsdp_gathers_for_recompute;
+  const bool again =
+      training.recompute.kind == RecomputeKind::kFull && software.fsdp_gathers_for_recompute;
   return plan.fsdp_reshard ? (again ? 3 : 2) : 1;
 }
 
-MicroBatchCollectives micro_batch_collectives(const ExpansionContext& context,
-                                              std::size_t stage) {
+MicroBatchCollectives micro_batch_collectives(const ExpansionContext& context, std::size_t stage) {
   const ParallelPlan& plan = context.plan;
   MicroBatchCollectives collectives;
   const LocalParameters parameters = stage_parameters(context.model, plan, stage).all();
@@ -67,8 +65,7 @@ MicroBatchCollectives micro_batch_collectives(const ExpansionContext& context,
   ShardTraffic backward(context, collectives.backward);
   if (plan.zero == 3 && plan.fsdp_reshard) {
     forward.add("fsdp.gather", CollectiveOp::kAllGather, parameters, kHalf, true);
-    const std::int64_t gathers =
-        parameter_gathers(plan, context.training, context.software);
+    const std::int64_t gathers = parameter_gathers(plan, context.training, context.software);
     for (std::int64_t i = 1; i < gathers; ++i) {
       backward.add("fsdp.gather", CollectiveOp::kAllGather, parameters, kHalf, true);
     }

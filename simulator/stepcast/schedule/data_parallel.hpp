@@ -5,10 +5,11 @@
 //   ZeRO 0  all-reduce of gradients once a step
 //   ZeRO 1  reduce-scatter of gradients and all-gather of parameters once a step
 //   ZeRO 2  reduce-scatter for every micro-batch, all-gather once a step
-//   ZeRO 3  with resharding: all-gather forward and again backward, reduce-scatter backward, for every
-//           micro-batch; without it gathers and scatters once a step. Software that wraps recomputation
-//           around the gather does the forward gather twice. Hybrid sharding all-reduces the shards of
-//           gradients between replicas once a step.
+//   ZeRO 3  with resharding: all-gather forward and again backward, reduce-scatter backward, for
+//   every
+//           micro-batch; without it gathers and scatters once a step. Software that wraps
+//           recomputation around the gather does the forward gather twice. Hybrid sharding
+//           all-reduces the shards of gradients between replicas once a step.
 // Experts do the same over their own group.
 #pragma once
 

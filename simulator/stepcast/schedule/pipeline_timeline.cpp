@@ -111,7 +111,7 @@ class PipelineSimulation {
   PipelineShape shape_;
   const std::vector<StageDuration>& stages_;
   Seconds transfer_;
-  std::vector<Seconds> forward_end_;   // stage-major
+  std::vector<Seconds> forward_end_;  // stage-major
   std::vector<Seconds> backward_end_;
   std::vector<std::vector<PipelineTask>> orders_;
   std::vector<RankTimeline> timelines_;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One step of a pipeline, task by task.
 //
-// Every rank runs its tasks in the order of the schedule; a task starts exactly when its rank is free and
-// its input has arrived. A transfer starts when its producer ends and takes `transfer`; the producer
-// goes on meanwhile. With equal stages and free transfers the bubble is the closed form: of 1F1B
-// (p-1)(F+B), interleaved (p-1)(F+B)/v.
+// Every rank runs its tasks in the order of the schedule; a task starts exactly when its rank is
+// free and its input has arrived. A transfer starts when its producer ends and takes `transfer`;
+// the producer goes on meanwhile. With equal stages and free transfers the bubble is the closed
+// form: of 1F1B (p-1)(F+B), interleaved (p-1)(F+B)/v.
 #pragma once
 
 #include <vector>
@@ -32,8 +32,8 @@ struct RankTimeline {
   Seconds end;                  // of the last task
 };
 
-// `stages` has shape.ranks * shape.chunks entries, stage i on rank i mod ranks. Throws InternalError if
-// the schedule waits for itself.
+// `stages` has shape.ranks * shape.chunks entries, stage i on rank i mod ranks. Throws
+// InternalError if the schedule waits for itself.
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
                                             const std::vector<StageDuration>& stages,
                                             Seconds transfer);

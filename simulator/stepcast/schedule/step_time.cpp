@@ -10,16 +10,16 @@
 namespace stepcast {
 namespace {
 
-// Asynchronous tensor parallelism hides this share of its collectives behind their own GEMM; judgement
-// after torchtitan's AsyncTP runs, until the timeline schedules it.
+// Asynchronous tensor parallelism hides this share of its collectives behind their own GEMM;
+// judgement after torchtitan's AsyncTP runs, until the timeline schedules it.
 constexpr double kAsyncTensorParallel = 0.5;
 
 constexpr std::size_t slot(Axis axis) { return static_cast<std::size_t>(axis); }
 
 KernelContext kernel_context(const StepContext& context) {
   const DeviceSpec& device = context.cluster.device;
-  const Seconds launch = context.expansion.software.cuda_graph ? device.graph_launch_latency
-                                                               : device.launch_latency;
+  const Seconds launch =
+      context.expansion.software.cuda_graph ? device.graph_launch_latency : device.launch_latency;
   return {device, context.clock, device.compute_units, launch, Detail::kDuration};
 }
 
@@ -118,8 +118,7 @@ Seconds pipeline_transfer(const StepContext& context) {
   }
   const Bytes bytes =
       static_cast<double>(expansion.sequence_tokens() * expansion.model.hidden) * Bytes(2);
-  const Collective send{CollectiveOp::kSendRecv, bytes, expansion.plan.pp_group(),
-                        Axis::kPipeline};
+  const Collective send{CollectiveOp::kSendRecv, bytes, expansion.plan.pp_group(), Axis::kPipeline};
   const Seconds whole = context.cost.collective->collective(send, {context.cluster}).duration;
   return (1.0 - expansion.plan.overlap.hidden[slot(Axis::kPipeline)]) * whole;
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time of one training step under the uniform overlap rule, and where it goes.
 //
-//   exposed(axis) = communication - min(share(axis) * communication, computation still free to hide it)
+//   exposed(axis) = communication - min(share(axis) * communication, computation still free to hide
+//   it)
 //
 // for each pass of a stage over one micro-batch; then the pipeline task by task; then gradient
-// reduction and parameter gathering of the step, hidden by the last backward and the first forward; then
-// the optimizer. The slowest rank's keys add up to the step.
+// reduction and parameter gathering of the step, hidden by the last backward and the first forward;
+// then the optimizer. The slowest rank's keys add up to the step.
 #pragma once
 
 #include <array>
@@ -31,7 +32,8 @@ struct TimeBreakdown {
 };
 TimeBreakdown operator*(double factor, TimeBreakdown breakdown);
 
-// One pass of one stage over one micro-batch: computation, and communication before anything hides it.
+// One pass of one stage over one micro-batch: computation, and communication before anything hides
+// it.
 struct PassTime {
   Seconds compute;
   std::array<Seconds, kAxes> communication;

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// `stepcast validate FILE...`.
+#include "stepcast/validation/validate.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "stepcast/cli/commands.hpp"
+
+namespace stepcast::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::vector<std::string> backends;
+  OutputOptions output;
+};
+
+int run_validate(const Options& options, const GlobalOptions& global) {
+  Experiment choice;
+  for (const std::string& backend : options.backends) {
+    const std::size_t equals = backend.find('=');
+    if (equals == std::string::npos) {
+      throw ConfigError({"--backend " + backend, 0, 0}, "write ROLE=NAME, e.g. gemm=roofline");
+    }
+    choice.backends[backend.substr(0, equals)] = backend.substr(equals + 1);
+  }
+  const CostModel cost = cost_model(choice);
+  const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
+  const std::vector<ValidationRow> rows = validate_files(files, data_root(global), cost);
+  const std::string& format = options.output.format;
+  write_output(options.output, format == "json"  ? validation_to_json(rows, STEPCAST_VERSION)
+                               : format == "csv" ? validation_to_csv(rows)
+                                                 : validation_to_text(rows));
+  return kDone;
+}
+
+}  // namespace
+
+void add_validate(CLI::App& program, const GlobalOptions& global, Run& run) {
+  CLI::App* command =
+      program.add_subcommand("validate", "predicted against measured, for files of measurements");
+  auto options = std::make_shared<Options>();
+  command->add_option("files", options->files, "files of measurements (JSON lines)")->required();
+  command
+      ->add_option("--backend", options->backends, "choose a backend: gemm=roofline (repeatable)")
+      ->expected(1)
+      ->take_all();
+  add_output_options(*command, options->output, {"text", "json", "csv"});
+  command->callback([options, &global, &run] {
+    run = [options, &global] { return run_validate(*options, global); };
+  });
+}
+
+}  // namespace stepcast::cli

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/validation/error_summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+namespace stepcast {
+namespace {
+
+// Ranks from 1; equal values share the mean of their ranks.
+std::vector<double> ranks_of(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t last = first;
+    while (last < order.size() && values[order[last]] == values[order[first]]) {
+      ++last;
+    }
+    const double shared = 0.5 * static_cast<double>(first + 1 + last);
+    for (std::size_t i = first; i < last; ++i) {
+      ranks[order[i]] = shared;
+    }
+    first = last;
+  }
+  return ranks;
+}
+
+double mean(const std::vector<double>& values) {
+  return values.empty() ? 0.0
+                        : std::accumulate(values.begin(), values.end(), 0.0) /
+                              static_cast<double>(values.size());
+}
+
+ErrorSummary summary_of(const std::vector<const ValidationRow*>& rows) {
+  ErrorSummary summary;
+  std::vector<double> errors;
+  std::vector<double> magnitudes;
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  for (const ValidationRow* row : rows) {
+    if (!row->predicted) {
+      ++summary.skipped;
+      continue;
+    }
+    errors.push_back(row->error());
+    magnitudes.push_back(std::abs(row->error()));
+    predicted.push_back(*row->predicted);
+    measured.push_back(row->measured);
+  }
+  summary.count = errors.size();
+  summary.mean_abs_error = mean(magnitudes);
+  summary.median_abs_error = quantile(magnitudes, 0.5);
+  summary.p90_abs_error = quantile(magnitudes, 0.9);
+  summary.bias = mean(errors);
+  const auto share_within = [&](double limit) {
+    const auto inside = std::count_if(magnitudes.begin(), magnitudes.end(),
+                                      [limit](double e) { return e <= limit; });
+    return magnitudes.empty()
+               ? 0.0
+               : static_cast<double>(inside) / static_cast<double>(magnitudes.size());
+  };
+  summary.within_10 = share_within(0.10);
+  summary.within_20 = share_within(0.20);
+  summary.spearman = spearman(predicted, measured);
+  return summary;
+}
+
+}  // namespace
+
+double quantile(std::vector<double> values, double q) {
+  if (values.empty()) {
+    return 0.0;
+  }
+  std::sort(values.begin(), values.end());
+  const double position = q * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  const double fraction = position - static_cast<double>(below);
+  return values[below] + fraction * (values[above] - values[below]);
+}
+
+double spearman(const std::vector<double>& a, const std::vector<double>& b) {
+  constexpr std::size_t kFewest = 3;
+  if (a.size() < kFewest || a.size() != b.size()) {
+    return 0.0;
+  }
+  const std::vector<double> ra = ranks_of(a);
+  const std::vector<double> rb = ranks_of(b);
+  const double ma = mean(ra);
+  const double mb = mean(rb);
+  double covariance = 0.0;
+  double va = 0.0;
+  double vb = 0.0;
+  for (std::size_t i = 0; i < ra.size(); ++i) {
+    covariance += (ra[i] - ma) * (rb[i] - mb);
+    va += (ra[i] - ma) * (ra[i] - ma);
+    vb += (rb[i] - mb) * (rb[i] - mb);
+  }
+  return va > 0.0 && vb > 0.0 ? covariance / std::sqrt(va * vb) : 0.0;
+}
+
+std::vector<ErrorSummary> summarize(const std::vector<ValidationRow>& rows) {
+  using Key = std::tuple<std::string, std::string, std::string>;
+  std::vector<Key> order;
+  std::vector<Key> totals;
+  std::map<Key, std::vector<const ValidationRow*>> groups;
+  const auto add = [&groups](std::vector<Key>& keys, Key key, const ValidationRow& row) {
+    auto& members = groups[key];
+    if (members.empty()) {
+      keys.push_back(std::move(key));
+    }
+    members.push_back(&row);
+  };
+  for (const ValidationRow& row : rows) {
+    add(order, {row.file, row.group, row.metric}, row);
+    add(totals, {row.file, "all", "all"}, row);
+  }
+  order.insert(order.end(), totals.begin(), totals.end());
+  std::vector<ErrorSummary> summaries;
+  for (const Key& key : order) {
+    ErrorSummary summary = summary_of(groups[key]);
+    std::tie(summary.file, summary.group, summary.metric) = key;
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+}  // namespace stepcast

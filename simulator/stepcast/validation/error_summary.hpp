@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statistics of prediction errors e = predicted / measured - 1 over a group of rows.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stepcast/validation/validation_row.hpp"
+
+namespace stepcast {
+
+struct ErrorSummary {
+  std::string file;
+  std::string group;
+  std::string metric;
+  std::size_t count = 0;  // rows with a prediction
+  std::size_t skipped = 0;
+  double mean_abs_error = 0.0;
+  double median_abs_error = 0.0;
+  double p90_abs_error = 0.0;
+  double bias = 0.0;       // mean of e
+  double within_10 = 0.0;  // share of rows with |e| <= 0.10
+  double within_20 = 0.0;
+  double spearman = 0.0;  // rank correlation of predicted and measured; 0 for fewer than 3 rows
+};
+
+// The value below which a share `q` of the sorted `values` lies, interpolated; 0 for none.
+double quantile(std::vector<double> values, double q);
+// Rank correlation of two series of equal length; ties share their mean rank.
+double spearman(const std::vector<double>& a, const std::vector<double>& b);
+
+// One summary a file, group and metric in the order of first appearance, then one a file over all.
+std::vector<ErrorSummary> summarize(const std::vector<ValidationRow>& rows);
+
+}  // namespace stepcast

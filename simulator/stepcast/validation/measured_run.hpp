@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A measured training run as an experiment that can be projected.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepcast/experiment/experiment.hpp"
+
+namespace stepcast {
+
+struct MeasuredQuantity {
+  std::string metric;
+  double value = 0.0;
+};
+
+struct MeasuredRun {
+  std::string id;
+  std::string gpu;
+  std::string group;
+  std::vector<MeasuredQuantity> quantities;
+  std::optional<Experiment> experiment;
+  std::string skipped;  // why there is no experiment
+};
+
+// Profiles by name, each read once.
+class ProfileCache {
+ public:
+  explicit ProfileCache(const DataRoot& data) : data_(data) {}
+
+  const DeviceSpec& gpu(const std::string& name);
+  const ModelSpec& model(const std::string& name);
+  const SoftwareSpec& software(const std::string& name);
+
+ private:
+  const DataRoot& data_;
+  std::map<std::string, DeviceSpec> gpus_;
+  std::map<std::string, ModelSpec> models_;
+  std::map<std::string, SoftwareSpec> software_;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/validation/training_runs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <regex>
+
+#include "stepcast/validation/json_fields.hpp"
+#include "stepcast/validation/published_names.hpp"
+
+namespace stepcast {
+namespace {
+
+using nlohmann::json;
+
+// Longer remarks are cut: regular expressions recurse.
+constexpr std::size_t kLongestText = 300;
+
+std::string lower(std::string text) {
+  for (char& c : text) {
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return text;
+}
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+// A row that cannot be simulated; the text says why.
+struct Skip {
+  std::string reason;
+};
+
+std::int64_t required(std::optional<std::int64_t> value, const char* what) {
+  if (!value || *value <= 0) {
+    throw Skip{std::string("input missing: ") + what};
+  }
+  return *value;
+}
+
+// A degree that is 1 where nothing else is stated.
+std::int64_t degree(const json& parallel, const char* key) {
+  return std::max<std::int64_t>(1, json_count(parallel, key).value_or(1));
+}
+
+// --- model ------------------------------------------------------------------------------------
+
+AttentionSpec attention_from(const json& model, std::int64_t hidden) {
+  AttentionSpec attention;
+  attention.heads = required(json_count(model, "heads"), "model.heads");
+  attention.kv_heads = json_count(model, "kv_heads").value_or(attention.heads);
+  attention.qk_head_dim = json_count(model, "head_dim").value_or(hidden / attention.heads);
+  attention.v_head_dim = attention.qk_head_dim;
+  const json& mla = json_object(model, "mla");
+  if (mla.empty()) {
+    return attention;
+  }
+  attention.kind = AttentionKind::kMla;
+  attention.kv_heads = attention.heads;
+  attention.mla.q_lora_rank = json_count(mla, "q_lora_rank").value_or(0);
+  attention.mla.kv_lora_rank = required(json_count(mla, "kv_lora_rank"), "model.mla.kv_lora_rank");
+  attention.mla.qk_nope_head_dim = json_count(mla, "qk_nope_head_dim").value_or(128);
+  attention.mla.qk_rope_head_dim = json_count(mla, "qk_rope_head_dim").value_or(64);
+  attention.qk_head_dim = attention.mla.qk_nope_head_dim + attention.mla.qk_rope_head_dim;
+  attention.v_head_dim = json_count(mla, "v_head_dim").value_or(128);
+  return attention;
+}
+
+// A model that we do not ship, from the row's own figures.
+ModelSpec model_from_figures(const json& row) {
+  ModelSpec model;
+  model.name = json_text(row, "name");
+  model.hidden = required(json_count(row, "hidden"), "model.hidden");
+  model.layers = required(json_count(row, "num_layers"), "model.num_layers");
+  model.vocabulary = required(json_count(row, "vocab"), "model.vocab");
+  model.attention = attention_from(row, model.hidden);
+  model.mlp.gated = json_flag(row, "gated_mlp").value_or(true);
+  model.tied_embeddings = json_flag(row, "tied_embeddings").value_or(false);
+  const std::optional<std::int64_t> experts = json_count(row, "experts");
+  const std::optional<std::int64_t> expert_ffn = json_count(row, "moe_ffn");
+  const std::optional<std::int64_t> ffn = json_count(row, "ffn");
+  model.mlp.ffn_hidden = required(ffn ? ffn : expert_ffn, "model.ffn");
+  if (experts && *experts > 1) {
+    MoeSpec moe;
+    moe.experts = *experts;
+    moe.experts_per_token = required(json_count(row, "topk"), "model.topk");
+    moe.expert_ffn_hidden = required(expert_ffn ? expert_ffn : ffn, "model.moe_ffn");
+    moe.shared_expert_ffn_hidden =
+        json_count(row, "shared_experts").value_or(0) * moe.expert_ffn_hidden;
+    moe.first_dense_layers = json_count(row, "dense_layers").value_or(0);
+    model.moe = moe;
+  }
+  return model;
+}
+
+ModelSpec model_of(const json& row, const json& train, ProfileCache& profiles) {
+  const json& figures = json_object(row, "model");
+  const std::string name = model_for(json_text(figures, "name"));
+  if (name.empty()) {
+    return model_from_figures(figures);
+  }
+  ModelSpec model = profiles.model(name);
+  model.layers = json_count(figures, "num_layers").value_or(model.layers);
+  model.vocabulary = json_count(figures, "vocab").value_or(model.vocabulary);
+  model.mtp_layers = json_count(figures, "mtp_layers").value_or(0);
+  if (model.moe) {
+    model.moe->first_dense_layers =
+        json_count(figures, "dense_layers").value_or(model.moe->first_dense_layers);
+  }
+  if (model.max_positions > 0) {
+    model.max_positions = std::max(model.max_positions, json_count(train, "seq_len").value_or(0));
+  }
+  return model;
+}
+
+// --- cluster ----------------------------------------------------------------------------------
+
+ClusterSpec cluster_from(const json& hardware, ProfileCache& profiles) {
+  const std::string published = json_text(hardware, "gpu");
+  const std::string gpu = gpu_for(published);
+  if (gpu.empty()) {
+    throw Skip{"input missing: no profile for the GPU '" + published + "'"};
+  }
+  const DeviceSpec& device = profiles.gpu(gpu);
+  const std::int64_t gpus = required(json_count(hardware, "num_gpus"), "hardware.num_gpus");
+  const std::int64_t in_node =
+      std::min(gpus, json_count(hardware, "gpus_per_node").value_or(device.gpus_per_node));
+  ClusterSpec cluster = cluster_of(device, std::max<std::int64_t>(1, gpus / in_node));
+  cluster.gpus_per_node = in_node;
+  if (gpus % in_node != 0) {
+    throw Skip{"feature unsupported: " + std::to_string(gpus) + " GPUs are no whole nodes of " +
+               std::to_string(in_node)};
+  }
+  if (const auto rate = network_rate_of_gpu(json_text(hardware, "interconnect"), in_node)) {
+    cluster.device.scale_out.nics_per_gpu = 1.0;
+    cluster.device.scale_out.nic_rate = *rate;
+  }
+  return cluster;
+}
+
+// --- recipe and plan --------------------------------------------------------------------------
+
+Dtype dtype_from(const std::string& published, const DeviceSpec& device) {
+  const std::string text = lower(published);
+  const bool blackwell = device.matrix_rate[static_cast<std::size_t>(Dtype::kFp4)].has_value();
+  if (contains(text, "fp4")) {
+    return Dtype::kFp4;
+  }
+  if (contains(text, "mx") || contains(text, "block") || contains(text, "128")) {
+    return blackwell ? Dtype::kFp8 : Dtype::kFp8Block;
+  }
+  if (contains(text, "fp8") || contains(text, "float8")) {
+    return Dtype::kFp8;
+  }
+  return contains(text, "fp16") ? Dtype::kFp16 : Dtype::kBf16;
+}
+
+TrainingRecipe training_from(const json& train, const DeviceSpec& device,
+                             std::int64_t model_replicas) {
+  TrainingRecipe training;
+  training.sequence_length = required(json_count(train, "seq_len"), "train.seq_len");
+  training.micro_batch_size = std::max<std::int64_t>(1, json_count(train, "mbs").value_or(1));
+  const std::int64_t one_each = training.micro_batch_size * model_replicas;
+  training.global_batch_size = json_count(train, "gbs").value_or(one_each);
+  training.dtype = dtype_from(json_text(train, "dtype"), device);
+  training.recompute = recompute_from_text(json_text(train, "recompute"));
+  return training;
+}
+
+PlanRequest plan_from(const json& parallel, const ModelSpec& model) {
+  PlanRequest plan;
+  plan.given = true;
+  plan.tp = degree(parallel, "tp");
+  plan.pp = degree(parallel, "pp");
+  plan.cp = degree(parallel, "cp");
+  plan.vpp = plan.pp > 1 ? degree(parallel, "vpp") : 1;
+  plan.ep = model.moe ? degree(parallel, "ep") : 1;
+  plan.etp = model.moe ? degree(parallel, "etp") : 1;
+  plan.sequence_parallel = json_flag(parallel, "sp").value_or(plan.tp > 1);
+  const std::int64_t fsdp = degree(parallel, "fsdp");
+  plan.zero = json_count(parallel, "zero").value_or(fsdp > 1 ? 3 : 1);
+  if (fsdp > 1) {
+    plan.zero = 3;
+  }
+  if (model.layers % (plan.pp * plan.vpp) != 0) {
+    plan.layout = "balanced";
+  }
+  return plan;
+}
+
+// FSDP degrees are published without context parallelism, which shards as well.
+void settle_fsdp(const json& parallel, PlanRequest& plan, std::int64_t replicas) {
+  const std::int64_t fsdp = degree(parallel, "fsdp");
+  if (plan.zero == 3 && fsdp > 1) {
+    const bool whole = fsdp * plan.cp >= replicas || replicas % fsdp != 0;
+    plan.fsdp = whole ? replicas : fsdp;
+  }
+}
+
+void apply_overlap_texts(const json& train, SoftwareSpec& software) {
+  const json& overlap = json_object(train, "overlap");
+  if (json_flag(overlap, "tp_comm_overlap").value_or(false) ||
+      json_flag(overlap, "async_tp").value_or(false)) {
+    software.async_tp = true;
+  }
+  if (!json_text(overlap, "cuda_graph").empty()) {
+    software.cuda_graph = true;
+  }
+}
+
+Experiment experiment_from(const json& row, ProfileCache& profiles) {
+  const json& train = json_object(row, "train");
+  const json& parallel = json_object(row, "parallel");
+  Experiment experiment;
+  experiment.cluster = cluster_from(json_object(row, "hardware"), profiles);
+  experiment.model = model_of(row, train, profiles);
+  experiment.plan = plan_from(parallel, experiment.model);
+  const PlanRequest& plan = experiment.plan;
+  const std::int64_t ranks = std::max<std::int64_t>(1, plan.tp * plan.pp * plan.cp);
+  const std::int64_t dp = std::max<std::int64_t>(1, experiment.cluster.gpus() / ranks);
+  settle_fsdp(parallel, experiment.plan, dp * plan.cp);
+  experiment.training = training_from(train, experiment.cluster.device, dp);
+  experiment.software = profiles.software(software_for(json_text(train, "framework")));
+  apply_overlap_texts(train, experiment.software);
+  return experiment;
+}
+
+std::vector<MeasuredQuantity> quantities_of(const json& measured) {
+  constexpr double kGi = 1024.0 * 1024.0 * 1024.0;
+  std::vector<MeasuredQuantity> quantities;
+  if (const auto rate = json_number(measured, "tokens_per_s_per_gpu")) {
+    quantities.push_back({"tokens_per_second_per_gpu", *rate});
+  }
+  if (const auto time = json_number(measured, "step_time_s")) {
+    quantities.push_back({"step_time_s", *time});
+  }
+  if (const auto memory = json_number(measured, "memory_gib")) {
+    quantities.push_back({"peak_memory_bytes", *memory * kGi});
+  }
+  return quantities;
+}
+
+}  // namespace
+
+RecomputeSpec recompute_from_text(const std::string& published) {
+  using Module = RecomputeModule;
+  const std::string text = lower(published.substr(0, kLongestText));
+  RecomputeSpec recompute;
+  if (text.empty() || text.starts_with("none")) {
+    return recompute;
+  }
+  if (text.starts_with("selective")) {
+    recompute.kind = RecomputeKind::kSelective;
+    constexpr std::array kModules = {std::pair{"layernorm", Module::kLayerNorm},
+                                     std::pair{"moe_act", Module::kMlpActivation},
+                                     std::pair{"mlp_act", Module::kMlpActivation},
+                                     std::pair{"mla_up_proj", Module::kMlaUp},
+                                     std::pair{":mlp", Module::kMlp},
+                                     std::pair{",mlp", Module::kMlp},
+                                     std::pair{"core", Module::kCoreAttention}};
+    recompute.modules.clear();
+    for (const auto& [word, module] : kModules) {
+      if (contains(text, word)) {
+        recompute.modules.push_back(module);
+      }
+    }
+    // torchtitan's per-operator policy keeps matrix products and attention, and runs the rest
+    // again.
+    if (contains(text, "op")) {
+      recompute.modules = {Module::kLayerNorm, Module::kMlpActivation};
+    }
+    if (recompute.modules.empty()) {
+      recompute.modules = {Module::kCoreAttention};
+    }
+    return recompute;
+  }
+  recompute.kind = RecomputeKind::kFull;
+  std::smatch match;
+  if (contains(text, "block") && std::regex_search(text, match, std::regex(R"((\d{1,4}))"))) {
+    recompute.method = RecomputeMethod::kBlock;
+    recompute.layers = std::stoll(match[1]);
+  }
+  return recompute;
+}
+
+std::optional<BytesPerSecond> network_rate_of_gpu(const std::string& published,
+                                                  std::int64_t gpus_per_node) {
+  const std::string text = published.substr(0, kLongestText);
+  const BytesPerSecond gigabit(1e9 / 8.0);
+  std::smatch match;
+  const auto gpus = static_cast<double>(gpus_per_node);
+  if (std::regex_search(text, match, std::regex(R"((\d{1,3}) ?x ?(\d{1,4}) ?Gb)"))) {
+    return std::stod(match[1]) * std::stod(match[2]) / gpus * gigabit;
+  }
+  if (std::regex_search(text, match, std::regex(R"((\d{1,5}) ?Gb/?p?s? )")) &&
+      (contains(text, "node-node") || contains(text, "per node") || contains(text, "a node"))) {
+    return std::stod(match[1]) / gpus * gigabit;
+  }
+  if (std::regex_search(text, match, std::regex(R"((\d{2,4}) ?Gb/?p?s?)"))) {
+    return std::stod(match[1]) * gigabit;
+  }
+  return std::nullopt;
+}
+
+MeasuredRun read_training_run(const json& row, ProfileCache& profiles) {
+  MeasuredRun run;
+  run.id = json_text(row, "id");
+  run.gpu = gpu_for(json_text(json_object(row, "hardware"), "gpu"));
+  run.group = (run.gpu.empty() ? "unknown" : run.gpu) + " " + json_text(row, "family") + " " +
+              json_text(row, "completeness");
+  run.quantities = quantities_of(json_object(row, "measured"));
+  const std::string task = json_text(row, "task");
+  if (task != "pretrain" && !task.empty()) {
+    run.skipped = "feature unsupported: the task " + task + " (frozen weights, generation)";
+    return run;
+  }
+  try {
+    run.experiment = experiment_from(row, profiles);
+  } catch (const Skip& skip) {
+    run.skipped = skip.reason;
+  }
+  return run;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predicts every row of files of measurements.
+//
+// The format of a file follows from its first line: training runs (`parallel`, `measured`) or
+// measured steps (`case`, `step_s`). A run that happened is timed even where the memory model calls
+// it unfit.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "stepcast/cost/cost_model.hpp"
+#include "stepcast/validation/error_summary.hpp"
+#include "stepcast/validation/measured_run.hpp"
+
+namespace stepcast {
+
+// Rows in the order of the files. Throws ConfigError for a file that cannot be read, is of no known
+// format or holds a line that is no JSON object.
+std::vector<ValidationRow> validate_files(const std::vector<std::filesystem::path>& files,
+                                          const DataRoot& data, const CostModel& cost);
+
+// The summary as a table, and what was skipped for which reason.
+std::string validation_to_text(const std::vector<ValidationRow>& rows);
+// One row a line, with its prediction and error.
+std::string validation_to_csv(const std::vector<ValidationRow>& rows);
+// rows[] and summary[] of the interface.
+std::string validation_to_json(const std::vector<ValidationRow>& rows,
+                               const std::string& program_version);
+
+}  // namespace stepcast

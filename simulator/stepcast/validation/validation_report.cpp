@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/validation/validate.hpp"
+
+namespace stepcast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string cell(std::string text, std::size_t width) {
+  text.resize(std::max(width, text.size() + 1), ' ');
+  return text;
+}
+
+std::string percent(double share) { return significant(100.0 * share, 3); }
+
+Json row_json(const ValidationRow& row) {
+  Json json = {{"file", row.file},   {"id", row.id},         {"gpu", row.gpu},
+               {"group", row.group}, {"metric", row.metric}, {"measured", row.measured}};
+  if (row.predicted) {
+    json["predicted"] = *row.predicted;
+    json["error"] = row.error();
+  } else {
+    json["skipped"] = row.skipped;
+  }
+  return json;
+}
+
+Json summary_json(const ErrorSummary& s) {
+  return {{"file", s.file},
+          {"group", s.group},
+          {"metric", s.metric},
+          {"count", s.count},
+          {"skipped", s.skipped},
+          {"mean_abs_error", s.mean_abs_error},
+          {"median_abs_error", s.median_abs_error},
+          {"p90_abs_error", s.p90_abs_error},
+          {"bias", s.bias},
+          {"within_10", s.within_10},
+          {"within_20", s.within_20},
+          {"spearman", s.spearman}};
+}
+
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    result += c == '"' ? "\"\"" : std::string(1, c);
+  }
+  return result + "\"";
+}
+
+std::string skipped_lines(const std::vector<ValidationRow>& rows) {
+  std::map<std::string, std::size_t> reasons;
+  for (const ValidationRow& row : rows) {
+    if (!row.predicted) {
+      ++reasons[row.skipped];
+    }
+  }
+  std::string text = reasons.empty() ? "" : "\nSkipped rows, by reason\n";
+  for (const auto& [reason, count] : reasons) {
+    text += "  " + cell(std::to_string(count), 6) + reason + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string validation_to_text(const std::vector<ValidationRow>& rows) {
+  std::string text = "Predicted against measured; errors in % of the measured value\n\n";
+  text += cell("group", 36) + cell("metric", 27) + cell("rows", 6) + cell("skipped", 9) +
+          cell("median", 8) + cell("mean", 8) + cell("p90", 8) + cell("bias", 8) +
+          cell("in 10 %", 9) + cell("in 20 %", 9) + "rank\n";
+  for (const ErrorSummary& s : summarize(rows)) {
+    const bool total = s.group == "all";
+    text += cell(total ? s.file : s.group, 36) + cell(s.metric, 27) +
+            cell(std::to_string(s.count), 6) + cell(std::to_string(s.skipped), 9) +
+            cell(percent(s.median_abs_error), 8) + cell(percent(s.mean_abs_error), 8) +
+            cell(percent(s.p90_abs_error), 8) + cell(percent(s.bias), 8) +
+            cell(percent(s.within_10), 9) + cell(percent(s.within_20), 9) +
+            significant(s.spearman, 2) + "\n";
+  }
+  return text + skipped_lines(rows);
+}
+
+std::string validation_to_csv(const std::vector<ValidationRow>& rows) {
+  std::string text = "file,id,gpu,group,metric,measured,predicted,error,skipped\n";
+  for (const ValidationRow& row : rows) {
+    text += quoted(row.file) + "," + quoted(row.id) + "," + row.gpu + "," + quoted(row.group) +
+            "," + row.metric + "," + shortest_text(row.measured) + ",";
+    text += row.predicted ? shortest_text(*row.predicted) + "," + shortest_text(row.error()) : ",";
+    text += "," + quoted(row.skipped) + "\n";
+  }
+  return text;
+}
+
+std::string validation_to_json(const std::vector<ValidationRow>& rows,
+                               const std::string& program_version) {
+  Json json = {{"schema_version", 1},
+               {"context", {{"program", "stepcast"}, {"version", program_version}}},
+               {"rows", Json::array()},
+               {"summary", Json::array()}};
+  for (const ValidationRow& row : rows) {
+    json["rows"].push_back(row_json(row));
+  }
+  for (const ErrorSummary& summary : summarize(rows)) {
+    json["summary"].push_back(summary_json(summary));
+  }
+  return json.dump(1) + "\n";
+}
+
+}  // namespace stepcast
