@@ -7,15 +7,14 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 source "$root/scripts/packages.sh"
 "$root/scripts/install_packages.sh" "${build_packages[@]}"
-build="$root/build/run"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! { cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSTEPCAST_TESTS=OFF \
-  && cmake --build "$build"; } >"$log" 2>&1; then
+if ! (cd "$root" && cmake --preset release && cmake --build --preset release --target stepcast_cli) \
+  >"$log" 2>&1; then
   cat "$log" >&2
   exit 1
 fi
 if [ "$#" -eq 0 ]; then
   set -- project "$root/examples/01_llama3.1_70b_mi300x/experiment.yaml"
 fi
-"$build/bin/stepcast" "$@"
+"$root/build/release/bin/stepcast" "$@"

@@ -36,8 +36,8 @@ ConfigError::ConfigError(std::vector<Diagnostic> diagnostics)
 ConfigError::ConfigError(Location where, std::string message)
     : ConfigError({Diagnostic{std::move(where), std::move(message)}}) {}
 
-void fail_check(const char* condition, const std::string& detail, std::source_location where) {
-  throw InternalError(std::string(where.file_name()) + ":" + std::to_string(where.line()) +
+void fail_check(const char* condition, const std::string& detail, const char* file, int line) {
+  throw InternalError(std::string(file) + ":" + std::to_string(line) +
                       ": internal error: " + condition + ": " + detail);
 }
 

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <exception>
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -65,16 +64,16 @@ class InternalError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-[[noreturn]] void fail_check(const char* condition, const std::string& detail,
-                             std::source_location where = std::source_location::current());
+[[noreturn]] void fail_check(const char* condition, const std::string& detail, const char* file,
+                             int line);
 
 }  // namespace stepcast
 
 // Always on, without side effects; throws InternalError.
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
-#define STEPCAST_CHECK(condition, detail)         \
-  do {                                            \
-    if (!(condition)) {                           \
-      ::stepcast::fail_check(#condition, detail); \
-    }                                             \
+#define STEPCAST_CHECK(condition, detail)                               \
+  do {                                                                  \
+    if (!(condition)) {                                                 \
+      ::stepcast::fail_check(#condition, (detail), __FILE__, __LINE__); \
+    }                                                                   \
   } while (false)

@@ -33,7 +33,7 @@ std::string_view quantity_example();
 
 // The shortest text that parses to the same value, with the largest prefix that keeps it >= 1.
 template <typename Q>
-std::string format_quantity(Q value);
+std::string format_quantity(Q quantity);
 
 // The shortest decimal text that reads back to the same number.
 std::string shortest_text(double value);

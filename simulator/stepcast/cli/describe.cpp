@@ -2,6 +2,7 @@
 // `stepcast list KIND` and `stepcast describe NAME`: what there is, its equation, its source.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 
 #include "backends/builtin_backends.hpp"
 #include "stepcast/base/nearest_name.hpp"
@@ -111,9 +112,14 @@ std::vector<std::string> backend_names() {
   return names;
 }
 
-constexpr const char* kScheduleTexts[][2] = {
-    {"1f1b", "bubble (p-1)/(m+p-1) of the step; holds p micro-batches on the first rank"},
-    {"interleaved_1f1b", "bubble (p-1)/(v m+p-1); each rank holds v virtual stages"},
+struct ScheduleText {
+  const char* name;
+  const char* equation;
+};
+constexpr std::array kScheduleTexts = {
+    ScheduleText{"1f1b",
+                 "bubble (p-1)/(m+p-1) of the step; holds p micro-batches on the first rank"},
+    ScheduleText{"interleaved_1f1b", "bubble (p-1)/(v m+p-1); each rank holds v virtual stages"},
 };
 
 std::vector<std::string> names_of(const std::string& kind, const DataRoot& data) {
@@ -133,8 +139,8 @@ std::vector<std::string> names_of(const std::string& kind, const DataRoot& data)
     return backend_names();
   }
   std::vector<std::string> names;
-  for (const auto& schedule : kScheduleTexts) {
-    names.emplace_back(schedule[0]);
+  for (const ScheduleText& schedule : kScheduleTexts) {
+    names.emplace_back(schedule.name);
   }
   return names;
 }
@@ -162,9 +168,10 @@ std::string description_of(const std::string& name, const DataRoot& data) {
       return describe_backend(backend);
     }
   }
-  for (const auto& schedule : kScheduleTexts) {
-    if (name == schedule[0]) {
-      return std::string("schedule ") + schedule[0] + "\n" + table_line("equation", schedule[1]);
+  for (const ScheduleText& schedule : kScheduleTexts) {
+    if (name == schedule.name) {
+      return std::string("schedule ") + schedule.name + "\n" +
+             table_line("equation", schedule.equation);
     }
   }
   return {};

@@ -12,8 +12,14 @@ namespace {
 struct Options {
   std::vector<std::string> files;
   std::vector<std::string> backends;
+  std::string metric = "all";
   OutputOptions output;
 };
+
+bool is_metric(const std::string& metric, const std::string& wanted) {
+  const bool memory = metric == "peak_memory_bytes";
+  return wanted == "all" || memory == (wanted == "memory");
+}
 
 int run_validate(const Options& options, const GlobalOptions& global) {
   Experiment choice;
@@ -26,7 +32,10 @@ int run_validate(const Options& options, const GlobalOptions& global) {
   }
   const CostModel cost = cost_model(choice);
   const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
-  const std::vector<ValidationRow> rows = validate_files(files, data_root(global), cost);
+  std::vector<ValidationRow> rows = validate_files(files, data_root(global), cost);
+  std::erase_if(rows, [&options](const ValidationRow& row) {
+    return !is_metric(row.metric, options.metric);
+  });
   const std::string& format = options.output.format;
   write_output(options.output, format == "json"  ? validation_to_json(rows, STEPCAST_VERSION)
                                : format == "csv" ? validation_to_csv(rows)
@@ -45,6 +54,9 @@ void add_validate(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->add_option("--backend", options->backends, "choose a backend: gemm=roofline (repeatable)")
       ->expected(1)
       ->take_all();
+  command->add_option("--metric", options->metric, "which quantities")
+      ->check(CLI::IsMember({"all", "throughput", "memory"}))
+      ->capture_default_str();
   add_output_options(*command, options->output, {"text", "json", "csv"});
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_validate(*options, global); };

@@ -175,7 +175,7 @@ std::string MappingReader::required_text(std::string_view key) {
   return value == nullptr ? std::string{} : text(key, *value).value_or(std::string{});
 }
 
-std::string MappingReader::optional_text(std::string_view key, std::string fallback) {
+std::string MappingReader::optional_text(std::string_view key, const std::string& fallback) {
   const ConfigNode* value = take(key);
   return value == nullptr ? fallback : text(key, *value).value_or(fallback);
 }

@@ -62,7 +62,7 @@ class MappingReader {
   const ConfigNode* take_required(std::string_view key);
 
   std::string required_text(std::string_view key);
-  std::string optional_text(std::string_view key, std::string fallback = {});
+  std::string optional_text(std::string_view key, const std::string& fallback = {});
   std::int64_t required_count(std::string_view key, Range<std::int64_t> range = kPositiveCount);
   std::int64_t optional_count(std::string_view key, std::int64_t fallback,
                               Range<std::int64_t> range = kCount);

@@ -15,7 +15,7 @@ constexpr Range<std::int64_t> kNodes{1, 1 << 20};
 std::filesystem::path named_file(const std::filesystem::path& folder, const std::string& name,
                                  const std::string& kind, const Location& where) {
   const bool plain = !name.empty() && name.find('/') == std::string::npos;
-  const std::filesystem::path file = folder / (name + ".yaml");
+  std::filesystem::path file = folder / (name + ".yaml");
   if (plain && std::filesystem::exists(file)) {
     return file;
   }
@@ -109,14 +109,14 @@ class ExperimentReader {
     nics.nic_rate = cluster.optional_quantity<BytesPerSecond>("nic_rate", nics.nic_rate);
     spec.network.oversubscription = cluster.optional_number(
         "oversubscription", spec.network.oversubscription, kOversubscription);
-    if (cluster.has("gpu_clock")) {
-      const Hertz clock = cluster.optional_quantity<Hertz>("gpu_clock", Hertz{});
-      if (!(clock.value() > 0.0) || clock > spec.device.clock.peak) {
-        cluster.error("gpu_clock", "must be above 0 and at most the GPU's peak, " +
-                                       format_quantity(spec.device.clock.peak));
-      }
-      experiment_.locked_clock = clock;
+    const ConfigNode* written = cluster.take("gpu_clock");
+    const std::optional<Hertz> clock =
+        written == nullptr ? std::nullopt : cluster.quantity<Hertz>("gpu_clock", *written);
+    if (clock && (!(clock->value() > 0.0) || *clock > spec.device.clock.peak)) {
+      cluster.error("gpu_clock", "must be above 0 and at most the GPU's peak, " +
+                                     format_quantity(spec.device.clock.peak));
     }
+    experiment_.locked_clock = clock;
   }
 
   void read_software_section() {

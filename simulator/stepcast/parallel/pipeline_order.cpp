@@ -10,8 +10,10 @@ namespace {
 std::vector<PipelineTask> grouped_tasks(const PipelineShape& shape, TaskKind kind) {
   std::vector<PipelineTask> tasks;
   tasks.reserve(static_cast<std::size_t>(shape.chunks * shape.micro_batches));
-  for (std::int64_t first = 0; first < shape.micro_batches; first += shape.ranks) {
-    const std::int64_t last = std::min(first + shape.ranks, shape.micro_batches);
+  const std::int64_t groups = std::max<std::int64_t>(1, shape.micro_batches / shape.ranks);
+  for (std::int64_t group = 0; group < groups; ++group) {
+    const std::int64_t first = group * shape.ranks;
+    const std::int64_t last = group + 1 == groups ? shape.micro_batches : first + shape.ranks;
     for (std::int64_t step = 0; step < shape.chunks; ++step) {
       const std::int64_t chunk = kind == TaskKind::kForward ? step : shape.chunks - 1 - step;
       for (std::int64_t micro_batch = first; micro_batch < last; ++micro_batch) {
@@ -23,17 +25,17 @@ std::vector<PipelineTask> grouped_tasks(const PipelineShape& shape, TaskKind kin
   return tasks;
 }
 
-// Forwards that rank `rank` runs before its first backward. The first backward needs the last
-// chunk's first micro-batch, which comes after (v - 1) groups; a first group smaller than p needs
-// fewer, but a small group at the end would then wait for itself, so warming up covers whole groups
-// of p.
+// Forwards that rank `rank` runs before its first backward: those of all chunks but the last for the
+// largest group, since a backward waits for the last chunk, and two for each rank behind.
 std::int64_t warm_up(Schedule schedule, const PipelineShape& shape, std::int64_t rank) {
   const std::int64_t behind = shape.ranks - 1 - rank;
   const std::int64_t total = shape.chunks * shape.micro_batches;
   if (schedule == Schedule::kOneFOneB) {
     return std::min(total, behind);
   }
-  return std::min(total, 2 * behind + (shape.chunks - 1) * shape.ranks);
+  const std::int64_t remainder = shape.micro_batches % shape.ranks;
+  const std::int64_t largest_group = std::min(shape.micro_batches, shape.ranks + remainder);
+  return std::min(total, 2 * behind + (shape.chunks - 1) * largest_group);
 }
 
 }  // namespace

@@ -127,6 +127,7 @@ Seconds pipeline_transfer(const StepContext& context) {
 struct RankWork {
   TimeBreakdown spent;
   TimeBreakdown hidden;
+  Seconds busy;
 };
 
 TimeBreakdown hidden_part(const PassTime& pass, const TimeBreakdown& spent) {
@@ -256,18 +257,23 @@ StepTime step_time(const StepContext& context) {
   }
   result.ranks = pipeline_timeline(plan.schedule, {plan.pp, plan.vpp, plan.micro_batches},
                                    durations, pipeline_transfer(context));
+  std::vector<RankWork> work;
   for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
+    work.push_back(rank_work(context, rank, result.stages));
+    RankWork& own = work.back();
     const RankTimeline& timeline = result.ranks[static_cast<std::size_t>(rank)];
-    RankWork work = rank_work(context, rank, result.stages);
-    work.spent.bubble = timeline.bubble;
-    work.spent.exposed[slot(Axis::kPipeline)] += timeline.transfer;
-    if (rank == 0 || work.spent.total() > result.step) {
-      result.step = work.spent.total();
-      result.slowest_rank = rank;
-      result.breakdown = work.spent;
-      result.hidden = work.hidden;
-    }
+    own.busy = own.spent.total();
+    own.spent.bubble = timeline.bubble;
+    own.spent.exposed[slot(Axis::kPipeline)] += timeline.transfer;
+    result.step = max(result.step, own.spent.total());
   }
+  const auto slowest = std::max_element(
+      work.begin(), work.end(), [](const RankWork& a, const RankWork& b) { return a.busy < b.busy; });
+  result.slowest_rank = slowest - work.begin();
+  // A rank that is done waits for the last one: the next step starts for all together.
+  slowest->spent.bubble += result.step - slowest->spent.total();
+  result.breakdown = slowest->spent;
+  result.hidden = slowest->hidden;
   return result;
 }
 

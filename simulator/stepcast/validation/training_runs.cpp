@@ -199,6 +199,13 @@ void settle_fsdp(const json& parallel, PlanRequest& plan, std::int64_t replicas)
   }
 }
 
+// torchtitan runs eagerly unless a row says that it was compiled.
+std::string software_of(const json& train) {
+  std::string name = software_for(json_text(train, "framework"));
+  const bool compiled = json_flag(json_object(train, "overlap"), "compile").value_or(false);
+  return name == "torchtitan" && !compiled ? "torchtitan_eager" : name;
+}
+
 void apply_overlap_texts(const json& train, SoftwareSpec& software) {
   const json& overlap = json_object(train, "overlap");
   if (json_flag(overlap, "tp_comm_overlap").value_or(false) ||
@@ -222,7 +229,7 @@ Experiment experiment_from(const json& row, ProfileCache& profiles) {
   const std::int64_t dp = std::max<std::int64_t>(1, experiment.cluster.gpus() / ranks);
   settle_fsdp(parallel, experiment.plan, dp * plan.cp);
   experiment.training = training_from(train, experiment.cluster.device, dp);
-  experiment.software = profiles.software(software_for(json_text(train, "framework")));
+  experiment.software = profiles.software(software_of(train));
   apply_overlap_texts(train, experiment.software);
   return experiment;
 }

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Rewrites what the tests expect of reports and messages, and the README's outputs, from a release build.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+stepcast="$root/build/release/bin/stepcast"
+for folder in "$root"/examples/*/; do
+  [ -f "$folder/experiment.yaml" ] || continue
+  "$stepcast" project "$folder/experiment.yaml" >"$folder/expected.txt"
+done
+cd "$root/tests/cli/bad"
+for input in *.yaml; do
+  "$stepcast" project "$input" >"${input%.yaml}.expected" 2>&1 || true
+done
+"$root/scripts/readme_outputs.sh" --fix "$stepcast"

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// `stepcast import hf FILE`: a model file from a Hugging Face config.json.
+#include <CLI/CLI.hpp>
+
+#include "stepcast/cli/commands.hpp"
+#include "stepcast/import/hf_config.hpp"
+
+namespace stepcast::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  std::string name;
+  OutputOptions output;
+};
+
+int run_import_hf(const Options& options) {
+  const std::string name =
+      options.name.empty() ? std::filesystem::path(options.file).stem().string() : options.name;
+  const ModelSpec model = import_hf_config(read_file(options.file), options.file, name);
+  write_output(options.output, to_yaml(model));
+  return kDone;
+}
+
+}  // namespace
+
+void add_import(CLI::App& program, Run& run) {
+  CLI::App* command = program.add_subcommand("import", "a model file from what you already have");
+  command->require_subcommand(1);
+  CLI::App* hf = command->add_subcommand("hf", "from a Hugging Face config.json");
+  auto options = std::make_shared<Options>();
+  hf->add_option("file", options->file, "config.json")->required();
+  hf->add_option("--name", options->name, "the model's name; the file's stem if not given");
+  hf->add_option("--out", options->output.out, "write to this file instead of standard output");
+  hf->callback([options, &run] { run = [options] { return run_import_hf(*options); }; });
+}
+
+}  // namespace stepcast::cli

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shape of the source tree: includes point one way, and no file is forgotten.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = STEPCAST_DATA_ROOT;
+
+// A layer may include itself and layers of a smaller rank; layers of equal rank are strangers.
+struct Layer {
+  std::string_view name;
+  int rank;
+};
+constexpr std::array kLayers = {
+    Layer{"base", 0},   Layer{"config", 1}, Layer{"hardware", 2},   Layer{"graph", 3},
+    Layer{"parallel", 4}, Layer{"cost", 5}, Layer{"schedule", 6},   Layer{"report", 7},
+    Layer{"experiment", 8}, Layer{"validation", 9}, Layer{"import", 9}, Layer{"backends", 10},
+    Layer{"cli", 11}};
+
+std::optional<int> rank_of(const std::string& layer) {
+  for (const Layer& known : kLayers) {
+    if (known.name == layer) {
+      return known.rank;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string contents(const fs::path& file) {
+  std::ifstream stream(file);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+// Sources below `folder` of the repository, sorted.
+std::vector<fs::path> sources(const std::string& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+    const fs::path extension = entry.path().extension();
+    if (entry.is_regular_file() && (extension == ".cpp" || extension == ".hpp")) {
+      files.push_back(fs::relative(entry.path(), kRoot));
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<fs::path> product_sources() {
+  std::vector<fs::path> files = sources("simulator");
+  const std::vector<fs::path> backends = sources("backends");
+  files.insert(files.end(), backends.begin(), backends.end());
+  return files;
+}
+
+// "stepcast/cost/x.hpp" -> cost; "backends/gemm/x.cpp" -> backends; empty for other headers and for
+// the public header stepcast/stepcast.hpp.
+std::string layer_of_include(const std::string& path) {
+  const std::regex inside(R"(stepcast/([a-z_]+)/.*)");
+  std::smatch match;
+  if (std::regex_match(path, match, inside)) {
+    return match[1];
+  }
+  return path.starts_with("backends/") ? "backends" : "";
+}
+
+std::string layer_of_file(const fs::path& file) {
+  const std::string path = file.generic_string();
+  const std::string start = "simulator/";
+  return layer_of_include(path.starts_with(start) ? path.substr(start.size()) : path);
+}
+
+std::vector<std::string> quoted_includes(const fs::path& file) {
+  const std::string text = contents(kRoot / file);
+  const std::regex include(R"re((?:^|\n)\s*#\s*include\s*["<]([^">]+)[">])re");
+  std::vector<std::string> found;
+  for (std::sregex_iterator i(text.begin(), text.end(), include), end; i != end; ++i) {
+    found.push_back((*i)[1]);
+  }
+  return found;
+}
+
+bool allowed(const std::string& from, const std::string& to) {
+  if (from == to) {
+    return true;
+  }
+  if (to == "backends") {
+    return from == "cli";  // the simulator knows backends by their interface
+  }
+  const std::optional<int> a = rank_of(from);
+  const std::optional<int> b = rank_of(to);
+  return a && b && *b < *a;
+}
+
+TEST_CASE("the rule allows what points down and refuses what points up", "[architecture]") {
+  CHECK(allowed("cost", "graph"));
+  CHECK(allowed("experiment", "report"));
+  CHECK(allowed("cli", "backends"));
+  CHECK(allowed("backends", "cost"));
+  CHECK_FALSE(allowed("graph", "parallel"));
+  CHECK_FALSE(allowed("report", "experiment"));
+  CHECK_FALSE(allowed("experiment", "backends"));
+  CHECK_FALSE(allowed("validation", "import"));
+  CHECK_FALSE(allowed("base", "unheard_of"));
+}
+
+TEST_CASE("a file includes its own layer and lower ones only", "[architecture]") {
+  const std::vector<fs::path> files = product_sources();
+  REQUIRE(files.size() > 50);
+  for (const fs::path& file : files) {
+    const std::string from = layer_of_file(file);
+    if (from.empty()) {
+      continue;  // the public header and files beside the layers
+    }
+    CAPTURE(file.string());
+    CHECK(rank_of(from).has_value());
+    for (const std::string& include : quoted_includes(file)) {
+      const std::string to = layer_of_include(include);
+      if (!to.empty()) {
+        CAPTURE(include);
+        CHECK(allowed(from, to));
+      }
+    }
+  }
+}
+
+TEST_CASE("a header of the product is included by its path from an include root", "[architecture]") {
+  for (const fs::path& file : product_sources()) {
+    const std::string text = contents(kRoot / file);
+    CAPTURE(file.string());
+    CHECK(text.find("#include \"../") == std::string::npos);
+    for (const std::string& include : quoted_includes(file)) {
+      if (include.starts_with("stepcast/")) {
+        CAPTURE(include);
+        CHECK(fs::exists(kRoot / "simulator" / include));
+      }
+    }
+  }
+}
+
+// Whether a CMakeLists.txt above `file` lists it by its path from there.
+bool is_listed(const fs::path& file) {
+  for (fs::path folder = file.parent_path();; folder = folder.parent_path()) {
+    const fs::path lists = kRoot / folder / "CMakeLists.txt";
+    if (fs::exists(lists)) {
+      const std::string path = fs::relative(file, folder.empty() ? "." : folder).generic_string();
+      const std::string text = contents(lists);
+      const std::regex word("(^|[\\s(])" + std::regex_replace(path, std::regex("[.]"), "[.]") +
+                            "($|[\\s)])");
+      if (std::regex_search(text, word)) {
+        return true;
+      }
+    }
+    if (folder.empty()) {
+      return false;
+    }
+  }
+}
+
+TEST_CASE("every source is listed in a CMakeLists.txt", "[architecture]") {
+  std::vector<fs::path> files = product_sources();
+  const std::vector<fs::path> tests = sources("tests");
+  files.insert(files.end(), tests.begin(), tests.end());
+  for (const fs::path& file : files) {
+    if (file.extension() == ".cpp") {
+      CAPTURE(file.string());
+      CHECK((is_listed(file) || file.filename() == "entry.cpp"));  // listed under STEPCAST_FUZZ
+    }
+  }
+}
+
+TEST_CASE("every source names its licence, and every header guards itself", "[architecture]") {
+  for (const fs::path& file : product_sources()) {
+    const std::string text = contents(kRoot / file);
+    CAPTURE(file.string());
+    CHECK(text.starts_with("// SPDX-License-Identifier: "));
+    if (file.extension() == ".hpp") {
+      CHECK(text.find("#pragma once") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("nothing below the command line prints, exits or asks the environment", "[architecture]") {
+  const std::regex forbidden(
+      R"(std::(cout|cerr|clog|exit|abort|getenv)\b|\bprintf\b|<iostream>|spdlog)");
+  for (const fs::path& file : product_sources()) {
+    if (layer_of_file(file) == "cli") {
+      continue;
+    }
+    const std::string text = contents(kRoot / file);
+    std::smatch match;
+    CAPTURE(file.string());
+    CHECK_FALSE(std::regex_search(text, match, forbidden));
+  }
+}
+
+TEST_CASE("every layer has its tests in a folder of the same name", "[architecture]") {
+  for (const char* layer : {"base", "config", "hardware", "graph", "parallel", "cost", "schedule"}) {
+    CAPTURE(layer);
+    CHECK_FALSE(sources("tests/unit/" + std::string(layer)).empty());
+  }
+}
+
+}  // namespace

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fuzz targets. Each reads bytes and throws std::logic_error if the product breaks its promise;
+// anything else that escapes is a fault of the product as well. libFuzzer runs them through entry.cpp,
+// and stepcast_tests replays corpus/ and regressions/ (replay_test.cpp).
+//
+//   cmake --workflow --preset fuzz
+//   build/fuzz/tests/fuzz_config tests/fuzz/corpus/config -max_total_time=600
+//
+// A crash becomes a file in regressions/<target>/, named after what it does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace stepcast::fuzz {
+
+inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
+  return {reinterpret_cast<const char*>(data), size};
+}
+
+inline void promise(bool kept, const std::string& what) {
+  if (!kept) {
+    throw std::logic_error(what);
+  }
+}
+
+// parse_config: a tree, or a ConfigError whose every line has a place and a message.
+int fuzz_config(const std::uint8_t* data, std::size_t size);
+// read_model: a model whose text reads back to the same text, or a ConfigError.
+int fuzz_model(const std::uint8_t* data, std::size_t size);
+// parse_quantity: a finite value whose text parses back to it, or a fault.
+int fuzz_quantity(const std::uint8_t* data, std::size_t size);
+// parse_layout: at most 100,000 layers, or a reason.
+int fuzz_layout(const std::uint8_t* data, std::size_t size);
+
+}  // namespace stepcast::fuzz

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract of cost/cost_model.hpp, for every backend in the list. A new backend is picked up here
+// without a change.
+#include <cmath>
+#include <functional>
+#include <random>
+#include <string>
+
+#include "backends/builtin_backends.hpp"
+#include "catch.hpp"
+#include "sample_specs.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr int kShapes = 300;
+
+// Random operators, from tiny to beyond any model.
+class Shapes {
+ public:
+  explicit Shapes(unsigned seed) : random_(seed) {}
+
+  // Between 1 and 2^bits, evenly in the logarithm, often no power of two.
+  std::int64_t size(int bits) {
+    std::uniform_real_distribution<double> exponent(0.0, bits);
+    return static_cast<std::int64_t>(std::exp2(exponent(random_)));
+  }
+  template <typename T>
+  T one_of(std::initializer_list<T> values) {
+    std::uniform_int_distribution<std::size_t> index(0, values.size() - 1);
+    return *(values.begin() + index(random_));
+  }
+
+  Op op(std::string_view role) {
+    if (role == "attention") {
+      return {"attention", attention()};
+    }
+    if (role == "memory_bound") {
+      return {"memory_bound", memory_bound()};
+    }
+    if (role == "collective") {
+      return {"collective", collective()};
+    }
+    return one_of({true, false}) ? Op{"gemm", gemm()} : Op{"grouped_gemm", grouped_gemm()};
+  }
+
+ private:
+  Dtype dtype() { return one_of({Dtype::kBf16, Dtype::kFp16, Dtype::kFp8, Dtype::kFp8Block}); }
+  GemmPass pass() { return one_of({GemmPass::kForward, GemmPass::kDgrad, GemmPass::kWgrad}); }
+  Direction direction() { return one_of({Direction::kForward, Direction::kBackward}); }
+
+  Gemm gemm() { return {size(17), size(17), size(17), size(4), dtype(), pass()}; }
+  GroupedGemm grouped_gemm() {
+    return {size(8), size(18), size(14), size(14), dtype(), pass(), one_of({true, false})};
+  }
+  Attention attention() {
+    Attention op;
+    op.batch = size(5);
+    op.seq_kv = size(17);
+    op.seq_q = std::max<std::int64_t>(1, op.seq_kv / one_of<std::int64_t>({1, 2, 8}));
+    op.kv_heads = size(4);
+    op.heads = op.kv_heads * size(4);
+    op.d_qk = size(8);
+    op.d_v = size(8);
+    op.causal = one_of({true, false});
+    op.window = one_of<std::int64_t>({0, 1, 128, 4096});
+    op.direction = direction();
+    op.kernel = one_of({AttentionKernel::kUnfused, AttentionKernel::kFlash2,
+                        AttentionKernel::kFlash3, AttentionKernel::kFlash4, AttentionKernel::kCudnn,
+                        AttentionKernel::kAiter});
+    return op;
+  }
+  MemoryBound memory_bound() {
+    std::uniform_int_distribution<int> kind(0, static_cast<int>(MemoryBoundKind::kOptimizer));
+    return {static_cast<MemoryBoundKind>(kind(random_)), size(20), size(20),
+            one_of({Bytes(1), Bytes(2), Bytes(4)}), direction(),
+            one_of({Implementation::kEager, Implementation::kCompiled, Implementation::kFused})};
+  }
+  Collective collective() {
+    return {one_of({CollectiveOp::kAllReduce, CollectiveOp::kAllGather,
+                    CollectiveOp::kReduceScatter, CollectiveOp::kAllToAll, CollectiveOp::kSendRecv}),
+            Bytes(static_cast<double>(size(36))), {size(9), size(6)}, Axis::kData};
+  }
+
+  std::mt19937_64 random_;
+};
+
+// The machine of a price, to change one thing of it.
+struct Machine {
+  ClusterSpec cluster;
+  Hertz clock;
+  std::int64_t units = 0;
+};
+
+Machine machine(const std::string& gpu) {
+  DeviceSpec device = test::shipped_gpu(gpu);
+  const Hertz clock = device.sustained_clock(Dtype::kBf16);
+  const std::int64_t units = device.compute_units;
+  return {cluster_of(std::move(device), 128), clock, units};
+}
+
+OpCost price(const CostModel& cost, const Op& op, const Machine& machine,
+             Detail detail = Detail::kDuration) {
+  const DeviceSpec& device = machine.cluster.device;
+  return cost.cost(op, {device, machine.clock, machine.units, device.launch_latency, detail},
+                   machine.cluster);
+}
+
+// Calls `check` with random operators of each backend on a mesh and on a switched machine.
+void for_each_price(const std::function<void(const CostModel&, const Op&, const Machine&)>& check) {
+  for (const BackendInfo& backend : builtin_backends()) {
+    CostModel cost = default_cost_model();
+    use_backend(cost, backend);
+    for (const char* gpu : {"mi300x", "h100_sxm", "gb200"}) {
+      const Machine on = machine(gpu);
+      Shapes shapes(1);
+      for (int i = 0; i < kShapes; ++i) {
+        const Op op = shapes.op(backend.role);
+        INFO("backend " << backend.role << "/" << backend.name << " on " << gpu << ", operator " << i);
+        check(cost, op, on);
+      }
+    }
+  }
+}
+
+TEST_CASE("every backend says what it computes and assumes", "[property]") {
+  REQUIRE(builtin_backends().size() >= 4);
+  for (const BackendInfo& backend : builtin_backends()) {
+    CHECK_FALSE(backend.name.empty());
+    CHECK_FALSE(backend.equation.empty());
+    CHECK_FALSE(backend.assumptions.empty());
+    CHECK(find_backend(backend.role, backend.name) == &backend);
+  }
+}
+
+TEST_CASE("every price is finite and not negative", "[property]") {
+  for_each_price([](const CostModel& cost, const Op& op, const Machine& on) {
+    const double duration = price(cost, op, on).duration.value();
+    REQUIRE(std::isfinite(duration));
+    REQUIRE(duration >= 0.0);
+  });
+}
+
+TEST_CASE("asking for terms changes no price, and each term has a name and a time", "[property]") {
+  for_each_price([](const CostModel& cost, const Op& op, const Machine& on) {
+    const OpCost plain = price(cost, op, on);
+    const OpCost detailed = price(cost, op, on, Detail::kTerms);
+    REQUIRE(plain.terms.empty());
+    REQUIRE(plain.duration == detailed.duration);
+    REQUIRE(plain.bound == detailed.bound);
+    for (const CostTerm& term : detailed.terms) {
+      REQUIRE_FALSE(term.name.empty());
+      REQUIRE(std::isfinite(term.duration.value()));
+      REQUIRE(term.duration >= Seconds{});
+      REQUIRE(term.duration.value() <= detailed.duration.value() * (1.0 + 1e-9));
+    }
+  });
+}
+
+TEST_CASE("the same question gets the same price", "[property]") {
+  for_each_price([](const CostModel& cost, const Op& op, const Machine& on) {
+    REQUIRE(price(cost, op, on).duration == price(cost, op, on).duration);
+  });
+}
+
+// `improve` makes the machine better; no price may rise.
+void check_never_slower(const std::function<void(Machine&)>& improve) {
+  for_each_price([&](const CostModel& cost, const Op& op, const Machine& on) {
+    Machine better = on;
+    improve(better);
+    REQUIRE(price(cost, op, better).duration.value() <=
+            price(cost, op, on).duration.value() * (1.0 + 1e-12));
+  });
+}
+
+TEST_CASE("a higher clock never makes an operator slower", "[property]") {
+  check_never_slower([](Machine& on) { on.clock = 1.07 * on.clock; });
+}
+
+TEST_CASE("one more compute unit never makes an operator slower", "[property]") {
+  check_never_slower([](Machine& on) { ++on.units; });
+}
+
+TEST_CASE("twice the compute units never make an operator slower", "[property]") {
+  check_never_slower([](Machine& on) { on.units *= 2; });
+}
+
+TEST_CASE("more memory bandwidth never makes an operator slower", "[property]") {
+  check_never_slower([](Machine& on) {
+    on.cluster.device.hbm.achieved = 1.3 * on.cluster.device.hbm.achieved;
+    on.cluster.device.hbm.peak = 1.3 * on.cluster.device.hbm.peak;
+  });
+}
+
+TEST_CASE("faster links never make an operator slower", "[property]") {
+  check_never_slower([](Machine& on) {
+    on.cluster.device.scale_up.link_rate = 1.3 * on.cluster.device.scale_up.link_rate;
+  });
+}
+
+TEST_CASE("faster or more NICs never make an operator slower", "[property]") {
+  check_never_slower([](Machine& on) {
+    on.cluster.device.scale_out.nic_rate = 1.3 * on.cluster.device.scale_out.nic_rate;
+  });
+  check_never_slower([](Machine& on) { on.cluster.device.scale_out.nics_per_gpu *= 2.0; });
+}
+
+TEST_CASE("shorter latencies never make an operator slower", "[property]") {
+  check_never_slower([](Machine& on) {
+    DeviceSpec& device = on.cluster.device;
+    device.launch_latency = 0.5 * device.launch_latency;
+    device.scale_up.base_latency = 0.5 * device.scale_up.base_latency;
+    device.scale_up.hop_latency = 0.5 * device.scale_up.hop_latency;
+    device.scale_out.base_latency = 0.5 * device.scale_out.base_latency;
+    device.scale_out.hop_latency = 0.5 * device.scale_out.hop_latency;
+  });
+}
+
+TEST_CASE("a collective over one rank costs nothing, more bytes never cost less", "[property]") {
+  for_each_price([](const CostModel& cost, const Op& op, const Machine& on) {
+    if (const Collective* found = std::get_if<Collective>(&op.work)) {
+      Collective alone = *found;
+      alone.group.size = 1;
+      REQUIRE(price(cost, {"alone", alone}, on).duration == Seconds{});
+      Collective larger = *found;
+      larger.bytes = 1.5 * larger.bytes;
+      REQUIRE(price(cost, {"larger", larger}, on).duration >= price(cost, op, on).duration);
+    }
+  });
+}
+
+TEST_CASE("no product runs faster than the matrix units at their peak", "[property]") {
+  for_each_price([](const CostModel& cost, const Op& op, const Machine& on) {
+    const Gemm* gemm = std::get_if<Gemm>(&op.work);
+    if (gemm == nullptr) {
+      return;
+    }
+    const DeviceSpec& device = on.cluster.device;
+    const FlopsPerSecond peak = *device.matrix_peak(gemm->dtype, on.clock);
+    REQUIRE(price(cost, op, on).duration >= flops(*gemm) / peak);
+    REQUIRE(price(cost, op, on).duration >= compulsory_bytes(*gemm) / device.hbm.peak);
+  });
+}
+
+}  // namespace
+}  // namespace stepcast

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/experiment/project.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "backends/builtin_backends.hpp"
+#include "catch.hpp"
+#include "sample_specs.hpp"
+#include "stepcast/report/json_report.hpp"
+
+using namespace stepcast;
+using stepcast::test::data_root;
+
+namespace {
+
+std::vector<std::filesystem::path> shipped_experiments() {
+  std::vector<std::filesystem::path> files;
+  const std::filesystem::path root = data_root().folder;
+  for (const auto& entry : std::filesystem::directory_iterator(root / "examples")) {
+    if (std::filesystem::exists(entry.path() / "experiment.yaml")) {
+      files.push_back(entry.path() / "experiment.yaml");
+    }
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(root / "configs/experiments")) {
+    files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Projection projected(const std::filesystem::path& file,
+                     const std::vector<std::string>& overrides = {}) {
+  return project(load_experiment(file, overrides, data_root()), default_cost_model());
+}
+
+std::filesystem::path default_example() {
+  return data_root().folder / "examples/01_llama3.1_70b_mi300x/experiment.yaml";
+}
+
+}  // namespace
+
+TEST_CASE("The keys of time add up to the step time in every shipped experiment", "[unit]") {
+  for (const std::filesystem::path& file : shipped_experiments()) {
+    INFO(file);
+    const nlohmann::ordered_json json = to_json(projected(file));
+    double sum = 0.0;
+    for (const auto& [key, value] : json.at("time").items()) {
+      CHECK(value.get<double>() >= 0.0);
+      sum += value.get<double>();
+    }
+    CHECK(sum == Approx(json.at("step_time_s").get<double>()).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("Tokens a second are the simulated batch over the simulated step", "[unit]") {
+  for (const std::filesystem::path& file : shipped_experiments()) {
+    INFO(file);
+    const Projection p = projected(file);
+    // mbs * micro-batches * dp sequences are what the step ran.
+    const std::int64_t simulated =
+        p.training.micro_batch_size * p.plan.micro_batches * p.plan.dp;
+    CHECK(simulated == p.training.global_batch_size);
+    const double tokens = static_cast<double>(simulated * p.training.sequence_length);
+    CHECK(p.tokens_per_second_per_gpu ==
+          Approx(tokens / p.time.step.value() / static_cast<double>(p.gpus)).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("The totals of a stage are the sum of its kinds, and the peak is the largest", "[unit]") {
+  for (const std::filesystem::path& file : shipped_experiments()) {
+    const nlohmann::ordered_json json = to_json(projected(file));
+    double peak = 0.0;
+    for (const auto& stage : json.at("memory_by_stage")) {
+      double sum = 0.0;
+      for (const char* key : {"parameters_bytes", "gradients_bytes", "optimizer_bytes",
+                              "activations_bytes", "buffers_bytes"}) {
+        sum += stage.at(key).get<double>();
+      }
+      CHECK(sum == Approx(stage.at("total_bytes").get<double>()));
+      peak = std::max(peak, sum);
+    }
+    CHECK(json.at("peak_memory_bytes").get<double>() == Approx(peak));
+  }
+}
+
+TEST_CASE("A global batch that is no whole number of micro-batches gets no rate", "[unit]") {
+  const Projection p = projected(default_example(), {"training.global_batch_size=100"});
+  CHECK_FALSE(p.feasible);
+  CHECK_FALSE(p.priced);
+  CHECK_FALSE(to_json(p).contains("tokens_per_second_per_gpu"));
+  REQUIRE(p.reasons.size() == 1);
+  CHECK(p.reasons.front() == "micro_batch_size * dp = 64 does not divide global_batch_size = 100");
+}
+
+TEST_CASE("A missing plan gets a sensible one and says so", "[unit]") {
+  const ConfigNode root = parse_config(
+      "model: llama3.1_8b\ncluster: {gpu: h100_sxm, nodes: 2}\n"
+      "training: {sequence_length: 4096, global_batch_size: 32}\n",
+      "test");
+  const Projection p = project(read_experiment(root, ".", data_root()), default_cost_model());
+  CHECK(p.feasible);
+  CHECK(p.plan.fsdp == 16);
+  REQUIRE(p.notes.size() == 1);
+  CHECK(p.notes.front().starts_with("no plan given"));
+}
+
+TEST_CASE("A plan that does not fit is priced, and infeasible with the reason", "[unit]") {
+  const Projection p =
+      projected(default_example(), {"plan.fsdp=1", "plan.zero=0", "training.recompute=none"});
+  CHECK(p.priced);
+  CHECK_FALSE(p.feasible);
+  REQUIRE_FALSE(p.reasons.empty());
+  CHECK(p.reasons.front().find("of memory; mi300x has 192.0 GiB") != std::string::npos);
+}
+
+TEST_CASE("A locked clock moves computation and leaves communication", "[unit]") {
+  const Projection slow = projected(default_example(), {"cluster.gpu_clock=1200 MHz"});
+  const Projection fast = projected(default_example(), {"cluster.gpu_clock=2100 MHz"});
+  CHECK(fast.time.breakdown.compute < slow.time.breakdown.compute);
+  const auto all_communication = [](const Projection& p) {
+    return (p.time.breakdown.communication() + p.time.hidden.communication()).value();
+  };
+  CHECK(all_communication(fast) == Approx(all_communication(slow)).epsilon(1e-12));
+}
+
+TEST_CASE("Twice the nodes never need more memory a GPU", "[property]") {
+  const auto nodes = GENERATE(1, 2, 4, 8, 16);
+  const auto set = [](int n) {
+    return std::vector<std::string>{"cluster.nodes=" + std::to_string(n), "plan.fsdp=" + std::to_string(8 * n),
+                                    "training.global_batch_size=1024"};
+  };
+  CHECK(projected(default_example(), set(2 * nodes)).peak_memory() <=
+        projected(default_example(), set(nodes)).peak_memory());
+}
+
+TEST_CASE("More of any resource never makes a step slower", "[property]") {
+  const auto scaled = [](const std::function<void(DeviceSpec&)>& change) {
+    Experiment experiment = load_experiment(
+        data_root().folder / "examples/12_llama3.1_405b_h100/experiment.yaml", {}, data_root());
+    change(experiment.cluster.device);
+    return project(experiment, default_cost_model()).time.step;
+  };
+  const Seconds base = scaled([](DeviceSpec&) {});
+  CHECK(scaled([](DeviceSpec& d) { d.hbm.achieved = 2.0 * d.hbm.achieved; }) < base);
+  CHECK(scaled([](DeviceSpec& d) { d.scale_up.link_rate = 2.0 * d.scale_up.link_rate; }) < base);
+  CHECK(scaled([](DeviceSpec& d) { d.scale_out.nic_rate = 2.0 * d.scale_out.nic_rate; }) < base);
+  CHECK(scaled([](DeviceSpec& d) { d.compute_units *= 2; }) < base);
+  CHECK(scaled([](DeviceSpec& d) { d.launch_latency = 0.5 * d.launch_latency; }) < base);
+}
+
+TEST_CASE("The breakdown never beats what computation alone needs", "[property]") {
+  for (const std::filesystem::path& file : shipped_experiments()) {
+    INFO(file);
+    const Projection p = projected(file);
+    // Model FLOPs at the peak of the part are a lower bound, and so MFU is below 1.
+    CHECK(p.mfu > 0.0);
+    CHECK(p.mfu < 1.0);
+  }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/validation/error_summary.hpp"
+
+#include "catch.hpp"
+
+using namespace stepcast;
+
+namespace {
+
+ValidationRow row(double measured, std::optional<double> predicted) {
+  ValidationRow result;
+  result.file = "f";
+  result.group = "g";
+  result.metric = "m";
+  result.measured = measured;
+  result.predicted = predicted;
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("Quantiles interpolate between sorted values", "[unit]") {
+  CHECK(quantile({4, 1, 3, 2}, 0.5) == Approx(2.5));
+  CHECK(quantile({1, 2, 3, 4, 5}, 0.9) == Approx(4.6));  // position 0.9 * 4 = 3.6
+  CHECK(quantile({}, 0.5) == 0.0);
+}
+
+TEST_CASE("Rank correlation is 1 for any growing series and shares ranks of ties", "[unit]") {
+  CHECK(spearman({1, 2, 3, 4}, {10, 100, 1000, 10000}) == Approx(1.0));
+  CHECK(spearman({1, 2, 3, 4}, {4, 3, 2, 1}) == Approx(-1.0));
+  // Ranks 1, 2.5, 2.5, 4 against 1, 2, 3, 4: covariance 4.5, variances 4.5 and 5.
+  CHECK(spearman({1, 2, 2, 3}, {1, 2, 3, 4}) == Approx(4.5 / std::sqrt(4.5 * 5.0)));
+  CHECK(spearman({1, 2}, {1, 2}) == 0.0);
+}
+
+TEST_CASE("A summary counts predicted and skipped rows apart", "[unit]") {
+  const std::vector<ErrorSummary> summaries =
+      summarize({row(100, 109), row(100, 80), row(100, std::nullopt), row(100, 100)});
+  REQUIRE(summaries.size() == 2);  // the group, and all of the file
+  const ErrorSummary& s = summaries.front();
+  CHECK(s.count == 3);
+  CHECK(s.skipped == 1);
+  CHECK(s.mean_abs_error == Approx(0.29 / 3.0));  // (0.09 + 0.2 + 0) / 3
+  CHECK(s.median_abs_error == Approx(0.09));
+  CHECK(s.bias == Approx(-0.11 / 3.0));
+  CHECK(s.within_10 == Approx(2.0 / 3.0));
+  CHECK(s.within_20 == Approx(1.0));
+  CHECK(summaries.back().group == "all");
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/validation/training_runs.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "catch.hpp"
+#include "sample_specs.hpp"
+
+using namespace stepcast;
+using stepcast::test::data_root;
+
+TEST_CASE("Published texts of recomputation mean what their frameworks do", "[unit]") {
+  CHECK(recompute_from_text("").kind == RecomputeKind::kNone);
+  CHECK(recompute_from_text("none (RECOMPUTE_LAYERS=0 default)").kind == RecomputeKind::kNone);
+  CHECK(recompute_from_text("full").kind == RecomputeKind::kFull);
+  const RecomputeSpec modules = recompute_from_text("selective:layernorm,moe_act");
+  CHECK(modules.recomputes(RecomputeModule::kLayerNorm));
+  CHECK(modules.recomputes(RecomputeModule::kMlpActivation));
+  CHECK_FALSE(modules.recomputes(RecomputeModule::kCoreAttention));
+  CHECK(recompute_from_text("selective (attention core)").recomputes(RecomputeModule::kCoreAttention));
+  const RecomputeSpec block = recompute_from_text("full, method block, num_layers 12");
+  CHECK(block.method == RecomputeMethod::kBlock);
+  CHECK(block.layers == 12);
+}
+
+TEST_CASE("Published texts of a network give the rate of one GPU", "[unit]") {
+  const auto gigabits = [](const char* text, std::int64_t gpus) {
+    const auto rate = network_rate_of_gpu(text, gpus);
+    return rate ? rate->value() * 8.0 / 1e9 : 0.0;
+  };
+  CHECK(gigabits("1600 Gb/s RoCE node-node", 8) == Approx(200.0));
+  CHECK(gigabits("4 x 100Gb RoCE per node", 8) == Approx(50.0));
+  CHECK(gigabits("NVLink + 400Gbps RoCE", 8) == Approx(400.0));
+  CHECK(gigabits("NVLink; RDMA 400Gb/s (CX-7) per GPU", 8) == Approx(400.0));
+  CHECK(gigabits("NVLink + InfiniBand", 8) == 0.0);
+}
+
+TEST_CASE("A row of a model that is not shipped is built from its own figures", "[unit]") {
+  const auto row = nlohmann::json::parse(R"({
+    "id": "x", "family": "dense", "completeness": "A", "task": "pretrain",
+    "model": {"name": "unheard of", "num_layers": 4, "hidden": 1024, "ffn": 4096, "heads": 8,
+              "kv_heads": 2, "head_dim": 128, "vocab": 32000, "gated_mlp": true},
+    "hardware": {"gpu": "H100 SXM 80GB", "gpus_per_node": 8, "num_gpus": 16},
+    "parallel": {"tp": 2, "dp": 8}, "train": {"seq_len": 2048, "mbs": 1, "gbs": 64, "dtype": "bf16"},
+    "measured": {"tokens_per_s_per_gpu": 1000}})");
+  ProfileCache profiles(data_root());
+  const MeasuredRun run = read_training_run(row, profiles);
+  REQUIRE(run.experiment);
+  CHECK(run.group == "h100_sxm dense A");
+  CHECK(run.experiment->model.attention.kv_heads == 2);
+  CHECK(run.experiment->cluster.nodes == 2);
+  CHECK(run.experiment->plan.tp == 2);
+}
+
+TEST_CASE("A row that lacks an input or has another task says why it is skipped", "[unit]") {
+  ProfileCache profiles(data_root());
+  auto row = nlohmann::json::parse(R"({"id": "x", "task": "LoRA", "hardware": {"gpu": "H100"},
+    "measured": {"step_time_s": 1}})");
+  CHECK(read_training_run(row, profiles).skipped.starts_with("feature unsupported: the task LoRA"));
+  row["task"] = "pretrain";
+  CHECK(read_training_run(row, profiles).skipped == "input missing: hardware.num_gpus");
+  row["hardware"]["gpu"] = "TPU v5";
+  CHECK(read_training_run(row, profiles).skipped ==
+        "input missing: no profile for the GPU 'TPU v5'");
+}
