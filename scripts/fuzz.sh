@@ -4,16 +4,21 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=${1:-60}
+targets=(config layout model quantity)
 cmake --preset fuzz >/dev/null
-cmake --build --preset fuzz --target fuzzers
-fuzzers=(build/fuzz/tests/*_fuzz)
-share=$((seconds / ${#fuzzers[@]}))
-for fuzzer in "${fuzzers[@]}"; do
-  name=$(basename "$fuzzer")
+cmake --build --preset fuzz --target "${targets[@]/#/fuzz_}" | tail -n 1
+mkdir -p tests/fuzz/regressions
+share=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))
+for target in "${targets[@]}"; do
   found=$(mktemp -d)
-  "$fuzzer" -max_total_time="$((share > 0 ? share : 1))" -rss_limit_mb=4096 -timeout=10 \
-    -artifact_prefix=tests/fuzz/regressions/ -verbosity=0 -print_final_stats=1 \
-    "$found" "tests/fuzz/corpus/${name%_fuzz}" 2>&1 | grep -E "ERROR|number_of_executed_units|SUMMARY" |
-    sed "s/^/$name: /"
-  rm -rf "$found"
+  log=$(mktemp)
+  if ! "build/fuzz/tests/fuzz_$target" -max_total_time="$share" -rss_limit_mb=4096 -timeout=10 \
+    -artifact_prefix=tests/fuzz/regressions/ -print_final_stats=1 \
+    "$found" "tests/fuzz/corpus/$target" >"$log" 2>&1; then
+    tail -n 60 "$log"
+    echo "fuzz_$target: failed; the input is in tests/fuzz/regressions"
+    exit 1
+  fi
+  echo "fuzz_$target: $(grep number_of_executed_units "$log" | tr -s ' ' | cut -d' ' -f2) inputs"
+  rm -rf "$found" "$log"
 done

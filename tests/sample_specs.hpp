@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small inputs with round numbers, complete, for tests to change field by field; and the shipped files.
+// Small inputs with round numbers, complete, for tests to change field by field; and the shipped
+// files.
 #pragma once
 
 #include <string>

@@ -24,9 +24,9 @@ struct Layer {
   int rank;
 };
 constexpr std::array kLayers = {
-    Layer{"base", 0},   Layer{"config", 1}, Layer{"hardware", 2},   Layer{"graph", 3},
-    Layer{"parallel", 4}, Layer{"cost", 5}, Layer{"schedule", 6},   Layer{"report", 7},
-    Layer{"experiment", 8}, Layer{"validation", 9}, Layer{"import", 9}, Layer{"backends", 10},
+    Layer{"base", 0},       Layer{"config", 1},     Layer{"hardware", 2}, Layer{"graph", 3},
+    Layer{"parallel", 4},   Layer{"cost", 5},       Layer{"schedule", 6}, Layer{"report", 7},
+    Layer{"experiment", 8}, Layer{"validation", 9}, Layer{"import", 9},   Layer{"backends", 10},
     Layer{"cli", 11}};
 
 std::optional<int> rank_of(const std::string& layer) {
@@ -136,7 +136,8 @@ TEST_CASE("a file includes its own layer and lower ones only", "[architecture]")
   }
 }
 
-TEST_CASE("a header of the product is included by its path from an include root", "[architecture]") {
+TEST_CASE("a header of the product is included by its path from an include root",
+          "[architecture]") {
   for (const fs::path& file : product_sources()) {
     const std::string text = contents(kRoot / file);
     CAPTURE(file.string());
@@ -192,7 +193,8 @@ TEST_CASE("every source names its licence, and every header guards itself", "[ar
   }
 }
 
-TEST_CASE("nothing below the command line prints, exits or asks the environment", "[architecture]") {
+TEST_CASE("nothing below the command line prints, exits or asks the environment",
+          "[architecture]") {
   const std::regex forbidden(
       R"(std::(cout|cerr|clog|exit|abort|getenv)\b|\bprintf\b|<iostream>|spdlog)");
   for (const fs::path& file : product_sources()) {
@@ -207,7 +209,8 @@ TEST_CASE("nothing below the command line prints, exits or asks the environment"
 }
 
 TEST_CASE("every layer has its tests in a folder of the same name", "[architecture]") {
-  for (const char* layer : {"base", "config", "hardware", "graph", "parallel", "cost", "schedule"}) {
+  for (const char* layer :
+       {"base", "config", "hardware", "graph", "parallel", "cost", "schedule"}) {
     CAPTURE(layer);
     CHECK_FALSE(sources("tests/unit/" + std::string(layer)).empty());
   }

@@ -17,9 +17,9 @@ struct Target {
   const char* name;
   int (*run)(const std::uint8_t*, std::size_t);
 };
-constexpr std::array kTargets = {Target{"config", fuzz::fuzz_config}, Target{"model", fuzz::fuzz_model},
-                                 Target{"quantity", fuzz::fuzz_quantity},
-                                 Target{"layout", fuzz::fuzz_layout}};
+constexpr std::array kTargets = {
+    Target{"config", fuzz::fuzz_config}, Target{"model", fuzz::fuzz_model},
+    Target{"quantity", fuzz::fuzz_quantity}, Target{"layout", fuzz::fuzz_layout}};
 
 std::vector<std::uint8_t> bytes_of(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);

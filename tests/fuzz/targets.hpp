@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fuzz targets. Each reads bytes and throws std::logic_error if the product breaks its promise;
-// anything else that escapes is a fault of the product as well. libFuzzer runs them through entry.cpp,
-// and stepcast_tests replays corpus/ and regressions/ (replay_test.cpp).
+// anything else that escapes is a fault of the product as well. libFuzzer runs them through
+// entry.cpp, and stepcast_tests replays corpus/ and regressions/ (replay_test.cpp).
 //
 //   cmake --workflow --preset fuzz
 //   build/fuzz/tests/fuzz_config tests/fuzz/corpus/config -max_total_time=600

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of cost/cost_model.hpp, for every backend in the list. A new backend is picked up here
-// without a change.
+// The contract of cost/cost_model.hpp, for every backend in the list. A new backend is picked up
+// here without a change.
 #include <cmath>
 #include <functional>
 #include <random>
@@ -65,21 +65,27 @@ class Shapes {
     op.causal = one_of({true, false});
     op.window = one_of<std::int64_t>({0, 1, 128, 4096});
     op.direction = direction();
-    op.kernel = one_of({AttentionKernel::kUnfused, AttentionKernel::kFlash2,
-                        AttentionKernel::kFlash3, AttentionKernel::kFlash4, AttentionKernel::kCudnn,
-                        AttentionKernel::kAiter});
+    op.kernel =
+        one_of({AttentionKernel::kUnfused, AttentionKernel::kFlash2, AttentionKernel::kFlash3,
+                AttentionKernel::kFlash4, AttentionKernel::kCudnn, AttentionKernel::kAiter});
     return op;
   }
   MemoryBound memory_bound() {
     std::uniform_int_distribution<int> kind(0, static_cast<int>(MemoryBoundKind::kOptimizer));
-    return {static_cast<MemoryBoundKind>(kind(random_)), size(20), size(20),
-            one_of({Bytes(1), Bytes(2), Bytes(4)}), direction(),
+    return {static_cast<MemoryBoundKind>(kind(random_)),
+            size(20),
+            size(20),
+            one_of({Bytes(1), Bytes(2), Bytes(4)}),
+            direction(),
             one_of({Implementation::kEager, Implementation::kCompiled, Implementation::kFused})};
   }
   Collective collective() {
-    return {one_of({CollectiveOp::kAllReduce, CollectiveOp::kAllGather,
-                    CollectiveOp::kReduceScatter, CollectiveOp::kAllToAll, CollectiveOp::kSendRecv}),
-            Bytes(static_cast<double>(size(36))), {size(9), size(6)}, Axis::kData};
+    return {
+        one_of({CollectiveOp::kAllReduce, CollectiveOp::kAllGather, CollectiveOp::kReduceScatter,
+                CollectiveOp::kAllToAll, CollectiveOp::kSendRecv}),
+        Bytes(static_cast<double>(size(36))),
+        {size(9), size(6)},
+        Axis::kData};
   }
 
   std::mt19937_64 random_;
@@ -116,7 +122,8 @@ void for_each_price(const std::function<void(const CostModel&, const Op&, const 
       Shapes shapes(1);
       for (int i = 0; i < kShapes; ++i) {
         const Op op = shapes.op(backend.role);
-        INFO("backend " << backend.role << "/" << backend.name << " on " << gpu << ", operator " << i);
+        INFO("backend " << backend.role << "/" << backend.name << " on " << gpu << ", operator "
+                        << i);
         check(cost, op, on);
       }
     }

@@ -121,8 +121,13 @@ std::string shortest(double value) {
   return {buffer.data(), result.ptr};
 }
 
+// number * factor, rounded once: 1e-6 is no double, but 1e6 is.
+double in_base_units(double number, double factor) {
+  return factor >= 1.0 ? number * factor : number / std::round(1.0 / factor);
+}
+
 bool parses_back(const std::string& digits, double factor, double value) {
-  return std::strtod(digits.c_str(), nullptr) * factor == value;
+  return in_base_units(std::strtod(digits.c_str(), nullptr), factor) == value;
 }
 
 // Digits d with d * factor == value exactly; empty if double arithmetic has none near.
@@ -167,7 +172,7 @@ ParsedQuantity<Q> parse_quantity(std::string_view text) {
   }
   for (const Unit& unit : Dimension<Q>::units) {
     if (unit.text == parsed.rest) {
-      const double value = parsed.number * unit.factor;
+      const double value = in_base_units(parsed.number, unit.factor);
       if (!std::isfinite(value)) {
         return {std::nullopt, QuantityFault::kOutOfRange};
       }

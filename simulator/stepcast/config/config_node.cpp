@@ -113,9 +113,14 @@ class TreeBuilder : public YAML::EventHandler {
     mapping.pending = {key.text, key.line, key.column, {}};
     if (key.kind != ConfigNode::Kind::kScalar || key.text.empty()) {
       diagnostics_.error(key.location(), "a key must be a plain word");
-    } else if (const ConfigNode* first = mapping.node.find(key.text)) {
-      diagnostics_.error(key.location(), "repeated key '" + key.text + "', first given on line " +
-                                             std::to_string(first->line) + "; keep one of them");
+      return;
+    }
+    for (const ConfigEntry& entry : mapping.node.entries) {
+      if (entry.key == key.text) {
+        diagnostics_.error(key.location(), "repeated key '" + key.text + "', first given on line " +
+                                               std::to_string(entry.line) + "; keep one of them");
+        return;
+      }
     }
   }
 
@@ -264,6 +269,10 @@ void apply_override(ConfigNode& root, std::string_view assignment) {
   if (equals == std::string_view::npos || key.empty() || key.front() == '.' || key.back() == '.' ||
       key.find("..") != std::string_view::npos) {
     throw ConfigError({name, 0, 0}, "write an assignment like plan.tp=8");
+  }
+  constexpr auto kDeepest = 16;
+  if (std::count(key.begin(), key.end(), '.') > kDeepest) {
+    throw ConfigError({"--set", 0, 0}, "a key of more than 16 dots is no key of an experiment");
   }
   ConfigNode value = parse_config(assignment.substr(equals + 1), name);
   assign(root, key, std::move(value));

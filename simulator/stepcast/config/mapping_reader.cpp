@@ -97,8 +97,9 @@ const ConfigNode* MappingReader::take_required(std::string_view key) {
 std::optional<std::string> MappingReader::scalar(std::string_view key, const ConfigNode& value,
                                                  std::string_view example) const {
   if (value.kind != ConfigNode::Kind::kScalar) {
-    error_at(value, "'" + path_of(key) + "' must be a single value, not " + kind_name(value.kind) +
-                        (example.empty() ? "" : "; write e.g. " + std::string(example)));
+    error_at(value,
+             "'" + path_of(key) + "' must be a single value, not " + kind_name(value.kind) +
+                 (example.empty() ? "; write one value" : "; write e.g. " + std::string(example)));
     return std::nullopt;
   }
   return value.text;
@@ -266,6 +267,11 @@ void MappingReader::report_quantity(std::string_view key, const ConfigNode& valu
     default:
       return error_at(value, start + "is not a number with a unit" + remedy);
   }
+}
+
+void MappingReader::report_negative(std::string_view key, const ConfigNode& value,
+                                    const std::string& written) const {
+  error_at(value, "'" + path_of(key) + "': '" + clipped(written) + "' is negative; give 0 or more");
 }
 
 void MappingReader::report_choice(std::string_view key, const ConfigNode& value,

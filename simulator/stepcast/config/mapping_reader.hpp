@@ -126,7 +126,7 @@ class MappingReader {
       return std::nullopt;
     }
     if (parsed.value->value() < 0.0) {
-      error_at(value, "'" + path_of(key) + "': '" + *written + "' is negative; give 0 or more");
+      report_negative(key, value, *written);
       return std::nullopt;
     }
     return parsed.value;
@@ -156,6 +156,8 @@ class MappingReader {
   void error_at(const ConfigNode& value, std::string message) const;
   void report_quantity(std::string_view key, const ConfigNode& value, const std::string& written,
                        QuantityFault fault, std::string_view example) const;
+  void report_negative(std::string_view key, const ConfigNode& value,
+                       const std::string& written) const;
   void report_choice(std::string_view key, const ConfigNode& value, const std::string& written,
                      const std::vector<std::string>& names) const;
 

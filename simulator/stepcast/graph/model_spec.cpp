@@ -80,6 +80,9 @@ AttentionSpec read_attention(MappingReader reader, std::int64_t hidden) {
   attention.sinks = reader.optional_flag("sinks", false);
   attention.sliding_window = reader.optional_count("sliding_window", 0, kWidthOrNone);
   attention.full_attention_every = reader.optional_count("full_attention_every", 0, kWidthOrNone);
+  if (attention.sliding_window == 0) {
+    attention.full_attention_every = 0;  // every layer is full anyway
+  }
   reader.finish();
   return attention;
 }
@@ -138,6 +141,9 @@ PublishedCounts read_published(MappingReader reader) {
   published.total = reader.optional_text("total");
   published.active = reader.optional_text("active");
   published.source = reader.required_text("source");
+  if (reader.has("source") && published.source.empty()) {
+    reader.error("source", "is empty; say where the counts are published");
+  }
   reader.finish();
   return published;
 }
@@ -154,6 +160,25 @@ void read_blocks(MappingReader& reader, ModelSpec& model) {
   model.parallel_blocks = reader.optional_flag("parallel_blocks", false);
   model.tied_embeddings = reader.optional_flag("tied_embeddings", false);
   model.head_bias = reader.optional_flag("head_bias", false);
+}
+
+// Counts are 64-bit integers, far beyond any model, and must not overflow on the way.
+void refuse_uncountable(const MappingReader& reader, const ModelSpec& model) {
+  constexpr double kMost = 1e17;
+  const auto number = [](std::int64_t count) { return static_cast<double>(count); };
+  const AttentionSpec& a = model.attention;
+  const MoeSpec moe = model.moe.value_or(MoeSpec{});
+  const double head = number(a.qk_head_dim) + number(a.v_head_dim);
+  const double attention =
+      (number(model.hidden) + number(a.mla.q_lora_rank) + number(a.mla.kv_lora_rank)) * 2.0 *
+      number(a.heads) * head;
+  const double widths = number(model.mlp.ffn_hidden) + number(moe.shared_expert_ffn_hidden) +
+                        number(moe.experts) * (number(moe.expert_ffn_hidden) + 1.0);
+  const double layer = attention + 4.0 * number(model.hidden) * widths;
+  const double ends = 2.0 * number(model.hidden) * number(model.vocabulary + model.max_positions);
+  if (number(model.layers + model.mtp_layers) * layer + ends > kMost) {
+    reader.error("hidden_size", "and the other widths make more than 10^17 parameters; check them");
+  }
 }
 
 void write_attention(YAML::Emitter& out, const AttentionSpec& attention) {
@@ -287,7 +312,11 @@ LayerKind mtp_layer_kind(const ModelSpec& model) { return layer_kind(model, mode
 ModelSpec read_model(MappingReader& reader) {
   ModelSpec model;
   model.name = reader.required_text("name");
-  model.title = reader.optional_text("title", model.name);
+  if (reader.has("name") && model.name.empty()) {
+    reader.error("name", "is empty; give the model a name");
+  }
+  model.title = reader.optional_text("title");
+  model.title = model.title.empty() ? model.name : model.title;
   model.family = reader.optional_text("family");
   model.source = reader.optional_text("source");
   model.note = reader.optional_text("note");
@@ -305,6 +334,7 @@ ModelSpec read_model(MappingReader& reader) {
     model.published = read_published(std::move(*published));
   }
   reader.finish();
+  refuse_uncountable(reader, model);
   return model;
 }
 

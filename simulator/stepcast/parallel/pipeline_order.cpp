@@ -25,8 +25,8 @@ std::vector<PipelineTask> grouped_tasks(const PipelineShape& shape, TaskKind kin
   return tasks;
 }
 
-// Forwards that rank `rank` runs before its first backward: those of all chunks but the last for the
-// largest group, since a backward waits for the last chunk, and two for each rank behind.
+// Forwards that rank `rank` runs before its first backward: those of all chunks but the last for
+// the largest group, since a backward waits for the last chunk, and two for each rank behind.
 std::int64_t warm_up(Schedule schedule, const PipelineShape& shape, std::int64_t rank) {
   const std::int64_t behind = shape.ranks - 1 - rank;
   const std::int64_t total = shape.chunks * shape.micro_batches;

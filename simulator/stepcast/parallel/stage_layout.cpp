@@ -81,7 +81,9 @@ class LayoutExpander {
     if (error != std::errc{} || times == 0) {
       return failed("'*' needs a whole number after it");
     }
-    if (times * std::max<std::size_t>(item.size(), 1) > kLongestLayout) {
+    // Empty groups count as well: repeating nothing takes time too.
+    work_ += std::min(times, kLongestLayout + 1);
+    if (work_ > kLongestLayout || times > kLongestLayout / std::max<std::size_t>(item.size(), 1)) {
       return failed("it expands to more than 100,000 layers");
     }
     position_ = static_cast<std::size_t>(after - text_.data());
@@ -99,6 +101,7 @@ class LayoutExpander {
 
   std::string_view text_;
   std::size_t position_ = 0;
+  std::size_t work_ = 0;  // repetitions so far
   std::string fault_;
 };
 

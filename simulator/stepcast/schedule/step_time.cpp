@@ -267,8 +267,9 @@ StepTime step_time(const StepContext& context) {
     own.spent.exposed[slot(Axis::kPipeline)] += timeline.transfer;
     result.step = max(result.step, own.spent.total());
   }
-  const auto slowest = std::max_element(
-      work.begin(), work.end(), [](const RankWork& a, const RankWork& b) { return a.busy < b.busy; });
+  const auto slowest =
+      std::max_element(work.begin(), work.end(),
+                       [](const RankWork& a, const RankWork& b) { return a.busy < b.busy; });
   result.slowest_rank = slowest - work.begin();
   // A rank that is done waits for the last one: the next step starts for all together.
   slowest->spent.bubble += result.step - slowest->spent.total();

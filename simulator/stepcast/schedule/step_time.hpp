@@ -6,8 +6,8 @@
 //
 // for each pass of a stage over one micro-batch; then the pipeline task by task; then gradient
 // reduction and parameter gathering of the step, hidden by the last backward and the first forward;
-// then the optimizer. The slowest rank is the one with most to do; its keys, waiting included, add up to the
-// step.
+// then the optimizer. The slowest rank is the one with most to do; its keys, waiting included, add
+// up to the step.
 #pragma once
 
 #include <array>

@@ -31,9 +31,9 @@ ClusterSpec mesh_cluster() {
 }
 
 TEST_CASE("a group of one is free, and so are no bytes without latency", "[unit]") {
-  for (const CollectiveOp op : {CollectiveOp::kAllReduce, CollectiveOp::kAllGather,
-                                CollectiveOp::kReduceScatter, CollectiveOp::kAllToAll,
-                                CollectiveOp::kSendRecv}) {
+  for (const CollectiveOp op :
+       {CollectiveOp::kAllReduce, CollectiveOp::kAllGather, CollectiveOp::kReduceScatter,
+        CollectiveOp::kAllToAll, CollectiveOp::kSendRecv}) {
     CHECK(seconds(op, {1, 1}, round_cluster(4)) == 0.0);
     CHECK(seconds(op, {8, 1}, round_cluster(4), Bytes{}) == 0.0);
   }
@@ -65,11 +65,11 @@ TEST_CASE("two neighbours send at the full rate of the switch", "[case]") {
 
 TEST_CASE("two of the eight GPUs of a mesh share one link", "[case]") {
   const ClusterSpec mesh = mesh_cluster();
-  CHECK(seconds(CollectiveOp::kSendRecv, {2, 1}, mesh) == nearly(0.1));    // 1 GB at 10 GB/s
-  CHECK(seconds(CollectiveOp::kAllReduce, {2, 1}, mesh) == nearly(0.1));   // 2 * 1/2 of it
-  CHECK(seconds(CollectiveOp::kAllReduce, {2, 4}, mesh) == nearly(0.1));   // wherever they sit
-  CHECK(seconds(CollectiveOp::kAllReduce, {4, 1}, mesh) == nearly(0.05));  // 1.5 / 30 GB/s
-  CHECK(seconds(CollectiveOp::kAllReduce, {8, 1}, mesh) == nearly(0.025)); // 1.75 / 70 GB/s
+  CHECK(seconds(CollectiveOp::kSendRecv, {2, 1}, mesh) == nearly(0.1));     // 1 GB at 10 GB/s
+  CHECK(seconds(CollectiveOp::kAllReduce, {2, 1}, mesh) == nearly(0.1));    // 2 * 1/2 of it
+  CHECK(seconds(CollectiveOp::kAllReduce, {2, 4}, mesh) == nearly(0.1));    // wherever they sit
+  CHECK(seconds(CollectiveOp::kAllReduce, {4, 1}, mesh) == nearly(0.05));   // 1.5 / 30 GB/s
+  CHECK(seconds(CollectiveOp::kAllReduce, {8, 1}, mesh) == nearly(0.025));  // 1.75 / 70 GB/s
 }
 
 TEST_CASE("one GPU in each node communicates over its NICs alone", "[case]") {
@@ -90,7 +90,8 @@ TEST_CASE("a group over whole nodes uses the NICs of all its members", "[case]")
   CHECK(seconds(CollectiveOp::kAllToAll, {16, 1}, round_cluster(2)) == nearly(0.05 + 2.4e-6));
 }
 
-TEST_CASE("latency is the base and the shorter of a ring's and a direct exchange's hops", "[case]") {
+TEST_CASE("latency is the base and the shorter of a ring's and a direct exchange's hops",
+          "[case]") {
   ClusterSpec cluster = round_cluster(1);
   cluster.device.scale_up.base_latency = Seconds(5e-6);
   cluster.device.scale_up.hop_latency = Seconds(1e-6);

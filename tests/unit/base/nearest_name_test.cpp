@@ -12,12 +12,12 @@ TEST_CASE("edit distance counts insertions, deletions, substitutions and swaps",
   CHECK(edit_distance("", "") == 0);
   CHECK(edit_distance("abc", "abc") == 0);
   CHECK(edit_distance("", "abc") == 3);
-  CHECK(edit_distance("bandwith", "bandwidth") == 1);    // d inserted
-  CHECK(edit_distance("capacityy", "capacity") == 1);    // y deleted
-  CHECK(edit_distance("hbn", "hbm") == 1);               // n for m
-  CHECK(edit_distance("lastency", "latency") == 1);      // s deleted
-  CHECK(edit_distance("seuqence", "sequence") == 1);     // uq swapped
-  CHECK(edit_distance("kitten", "sitting") == 3);        // the textbook's
+  CHECK(edit_distance("bandwith", "bandwidth") == 1);  // d inserted
+  CHECK(edit_distance("capacityy", "capacity") == 1);  // y deleted
+  CHECK(edit_distance("hbn", "hbm") == 1);             // n for m
+  CHECK(edit_distance("lastency", "latency") == 1);    // s deleted
+  CHECK(edit_distance("seuqence", "sequence") == 1);   // uq swapped
+  CHECK(edit_distance("kitten", "sitting") == 3);      // the textbook's
 }
 
 TEST_CASE("edit distance ignores case and is symmetric", "[unit]") {
@@ -34,7 +34,7 @@ TEST_CASE("the nearest name is suggested if a third of the letters or fewer are 
   CHECK(nearest_name("sequence_lenght", names) == "sequence_length");
   CHECK(nearest_name("seq_length", names).empty());  // 5 of 10 letters differ
   CHECK(nearest_name("dtyp", names) == "dtype");
-  CHECK(nearest_name("pt", names) == "tp");          // one swap, of a name of two letters
+  CHECK(nearest_name("pt", names) == "tp");  // one swap, of a name of two letters
   CHECK(nearest_name("xyz", names).empty());
   CHECK(nearest_name("dtype", {}).empty());
 }

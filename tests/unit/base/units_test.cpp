@@ -11,11 +11,17 @@ namespace {
 using namespace literals;
 
 template <typename A, typename B>
-concept Addable = requires(A a, B b) { a + b; };
+concept Addable = requires(A a, B b) {
+  a + b;
+};
 template <typename A, typename B>
-concept Comparable = requires(A a, B b) { a < b; };
+concept Comparable = requires(A a, B b) {
+  a < b;
+};
 template <typename A, typename B>
-concept Assignable = requires(A a, B b) { a += b; };
+concept Assignable = requires(A a, B b) {
+  a += b;
+};
 
 TEST_CASE("quantities of different dimensions do not add up", "[unit]") {
   STATIC_REQUIRE(Addable<Bytes, Bytes>);
@@ -59,7 +65,7 @@ TEST_CASE("a dimensionless result is a plain number", "[unit]") {
 
 TEST_CASE("arithmetic keeps base units", "[unit]") {
   CHECK((1_KiB + 1_B).value() == 1025.0);
-  CHECK((2_MiB - 1_KiB).value() == 2096128.0);     // 2 * 1024 * 1024 - 1024
+  CHECK((2_MiB - 1_KiB).value() == 2096128.0);  // 2 * 1024 * 1024 - 1024
   CHECK((3.0 * 2_GB / BytesPerSecond(1e9)).value() == 6.0);
   CHECK((2048_B * 1000_MHz).value() == 2.048e12);  // 2048 B/cycle at 1 GHz
   CHECK((-2.5_us).value() == test::nearly(-2.5e-6));

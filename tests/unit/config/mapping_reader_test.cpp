@@ -88,8 +88,9 @@ TEST_CASE("an unknown key is refused with the nearest known one", "[unit]") {
 }
 
 TEST_CASE("a whole number is digits and nothing else", "[unit]") {
-  for (const char* value : {"eight", "8.0", "1e3", "010", "00", "0x10", "0o17", "1_000", "+8", "\"8\"",
-                            "'8'", ".inf", ".nan", "inf", "8 8", "true", "8,000", "\"\""}) {
+  for (const char* value :
+       {"eight", "8.0", "1e3", "010", "00", "0x10", "0o17", "1_000", "+8", "\"8\"", "'8'", ".inf",
+        ".nan", "inf", "8 8", "true", "8,000", "\"\""}) {
     CAPTURE(value);
     CHECK_THAT(fault_of("count: " + std::string(value) + "\n"),
                contains_text("a.yaml:1:8: error: 'count': ") &&
@@ -99,7 +100,8 @@ TEST_CASE("a whole number is digits and nothing else", "[unit]") {
 }
 
 TEST_CASE("a whole number outside its range is refused with the range", "[unit]") {
-  for (const char* value : {"-1", "1001", "99999999999999999999999999999", "-99999999999999999999"}) {
+  for (const char* value :
+       {"-1", "1001", "99999999999999999999999999999", "-99999999999999999999"}) {
     CAPTURE(value);
     CHECK_THAT(fault_of("count: " + std::string(value) + "\n"),
                contains_text("is out of range; give 0 to 1000"));
@@ -107,8 +109,8 @@ TEST_CASE("a whole number outside its range is refused with the range", "[unit]"
 }
 
 TEST_CASE("a number is finite, plain and in its range", "[unit]") {
-  for (const char* value : {".inf", "inf", "-.inf", ".nan", "nan", "\"0.5\"", "half", "0,5", "0x1p-1",
-                            "50%", "\"\""}) {
+  for (const char* value :
+       {".inf", "inf", "-.inf", ".nan", "nan", "\"0.5\"", "half", "0,5", "0x1p-1", "50%", "\"\""}) {
     CAPTURE(value);
     CHECK_THAT(fault_of("share: " + std::string(value) + "\n"),
                contains_text("is not a plain number; write e.g. 0.93"));
@@ -148,7 +150,8 @@ TEST_CASE("a value of the wrong kind is refused", "[unit]") {
   CHECK_THAT(fault_of("count: [1]\n"), contains_text("'count' must be a single value, not a list"));
   CHECK_THAT(fault_of("name: {a: 1}\n"),
              contains_text("'name' must be a single value, not a mapping"));
-  CHECK_THAT(fault_of("inner: 3\n"), contains_text("'inner' must be a mapping, not a single value"));
+  CHECK_THAT(fault_of("inner: 3\n"),
+             contains_text("'inner' must be a mapping, not a single value"));
   CHECK_THAT(fault_of("texts: a\n"), contains_text("'texts' must be a list; write [a, b]"));
   CHECK_THAT(fault_of("just text\n"), contains_text("the file must be a mapping"));
 }
@@ -171,7 +174,8 @@ TEST_CASE("a missing mapping is one error, not one for each of its keys", "[unit
   CHECK(diagnostics.entries().front().message == "the file needs the key 'hbm'");
 }
 
-TEST_CASE("all problems of a file are reported at once, each with its place and a remedy", "[unit]") {
+TEST_CASE("all problems of a file are reported at once, each with its place and a remedy",
+          "[unit]") {
   const std::string faults = fault_of(
       "name: [x]\ncount: eight\nshare: 2\ncapacity: 80\ncolour: blue\ntexts: 3\n"
       "inner:\n  count: 0\n  extra: 1\ntypo: 1\n");

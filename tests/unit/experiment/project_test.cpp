@@ -57,8 +57,7 @@ TEST_CASE("Tokens a second are the simulated batch over the simulated step", "[u
     INFO(file);
     const Projection p = projected(file);
     // mbs * micro-batches * dp sequences are what the step ran.
-    const std::int64_t simulated =
-        p.training.micro_batch_size * p.plan.micro_batches * p.plan.dp;
+    const std::int64_t simulated = p.training.micro_batch_size * p.plan.micro_batches * p.plan.dp;
     CHECK(simulated == p.training.global_batch_size);
     const double tokens = static_cast<double>(simulated * p.training.sequence_length);
     CHECK(p.tokens_per_second_per_gpu ==
@@ -126,7 +125,8 @@ TEST_CASE("A locked clock moves computation and leaves communication", "[unit]")
 TEST_CASE("Twice the nodes never need more memory a GPU", "[property]") {
   const auto nodes = GENERATE(1, 2, 4, 8, 16);
   const auto set = [](int n) {
-    return std::vector<std::string>{"cluster.nodes=" + std::to_string(n), "plan.fsdp=" + std::to_string(8 * n),
+    return std::vector<std::string>{"cluster.nodes=" + std::to_string(n),
+                                    "plan.fsdp=" + std::to_string(8 * n),
                                     "training.global_batch_size=1024"};
   };
   CHECK(projected(default_example(), set(2 * nodes)).peak_memory() <=

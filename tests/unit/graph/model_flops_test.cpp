@@ -64,7 +64,8 @@ TEST_CASE("a token pays for its own experts and not for the others", "[unit]") {
   ModelSpec many = few;
   many.moe->experts = 8;
   // Only the router grows, by 4 rows of H.
-  CHECK(training_flops_per_token(many, 10) - training_flops_per_token(few, 10) == Flops(6 * 4 * 16));
+  CHECK(training_flops_per_token(many, 10) - training_flops_per_token(few, 10) ==
+        Flops(6 * 4 * 16));
 }
 
 }  // namespace

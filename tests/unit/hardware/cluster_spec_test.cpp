@@ -54,9 +54,9 @@ TEST_CASE("a switched domain may span nodes and ends with the cluster", "[unit]"
 // Groups on 4 nodes of 8 GPUs.
 TEST_CASE("a process group has as many members in a domain as its stride leaves", "[unit]") {
   CHECK(members_in_domain({8, 1}, 8) == 8);
-  CHECK(members_in_domain({4, 2}, 8) == 4);   // every second GPU
+  CHECK(members_in_domain({4, 2}, 8) == 4);  // every second GPU
   CHECK(members_in_domain({16, 2}, 8) == 4);
-  CHECK(members_in_domain({4, 8}, 8) == 1);   // one in each node
+  CHECK(members_in_domain({4, 8}, 8) == 1);  // one in each node
   CHECK(members_in_domain({2, 32}, 8) == 1);
   CHECK(domains_spanned({8, 1}, 8) == 1);
   CHECK(domains_spanned({16, 2}, 8) == 4);

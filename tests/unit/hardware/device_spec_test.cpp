@@ -53,7 +53,7 @@ TEST_CASE("bf16 peaks at the rated clock are those of the data sheets to 1 %", "
   const auto [name, teraflops] = GENERATE(table<std::string, double>({
       {"mi300x", 1307.4},  // 304 * 2048 * 2.100 GHz
       {"mi325x", 1307.4},
-      {"mi355x", 2517.0},  // 256 * 4096 * 2.400 GHz
+      {"mi355x", 2517.0},    // 256 * 4096 * 2.400 GHz
       {"a100_80gb", 312.0},  // 108 * 2048 * 1.410 GHz
       {"a100_40gb", 312.0},
       {"h100_sxm", 989.4},  // 132 * 4096 * 1.830 GHz
@@ -107,12 +107,13 @@ TEST_CASE("a profile with one fault is refused at that fault", "[unit]") {
   CHECK_THAT(fault_after("{value: 304, source: CDNA3WP}", "304"),
              contains_text("'compute_units' has no source"));
   CHECK_THAT(fault_after("192 GiB", "192"), contains_text("'hbm.capacity': '192' has no unit"));
-  CHECK_THAT(fault_after("capacity: {value: 192", "capcity: {value: 192"),
-             contains_text("'hbm' needs the key 'capacity'") &&
-                 contains_text("did you mean 'capacity'?"));
+  CHECK_THAT(
+      fault_after("capacity: {value: 192", "capcity: {value: 192"),
+      contains_text("'hbm' needs the key 'capacity'") && contains_text("did you mean 'capacity'?"));
   CHECK_THAT(fault_after("topology: full_mesh", "topology: ful_mesh"),
              contains_text("did you mean 'full_mesh'?"));
-  CHECK_THAT(fault_after("vendor: amd", "vendor: intel"), contains_text("give one of: amd, nvidia"));
+  CHECK_THAT(fault_after("vendor: amd", "vendor: intel"),
+             contains_text("give one of: amd, nvidia"));
   CHECK_THAT(fault_after("achieved: {value: 4.11 TB/s", "achieved: {value: 0 TB/s"),
              contains_text("must be greater than 0"));
   CHECK_THAT(fault_after("source: PRIMUS", "source: PRIMUZ"), contains_text("PRIMUS"));

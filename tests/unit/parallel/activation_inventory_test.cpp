@@ -116,8 +116,8 @@ TEST_CASE("the sum is that of the tensors, and each tensor has a name", "[unit]"
 TEST_CASE("each recomputed module saves memory and none adds any", "[property]") {
   Sample sample = test::moe_sample();
   sample.model.attention.kind = AttentionKind::kMla;
-  sample.model.attention.mla = {.q_lora_rank = 128, .kv_lora_rank = 64, .qk_nope_head_dim = 48,
-                                .qk_rope_head_dim = 16};
+  sample.model.attention.mla = {
+      .q_lora_rank = 128, .kv_lora_rank = 64, .qk_nope_head_dim = 48, .qk_rope_head_dim = 16};
   sample.model.attention.kv_heads = sample.model.attention.heads;
   for (const bool moe : {false, true}) {
     Sample none = sample;
@@ -140,7 +140,7 @@ TEST_CASE("the vocabulary is padded to a multiple for every tensor-parallel rank
   sample.software.vocabulary_multiple = 128;
   CHECK(local_vocabulary(sample.model, sample.plan, sample.software) == 50'304);  // 393 * 128
   sample.plan.tp = 8;
-  CHECK(local_vocabulary(sample.model, sample.plan, sample.software) == 6'400);   // 50 * 128
+  CHECK(local_vocabulary(sample.model, sample.plan, sample.software) == 6'400);  // 50 * 128
 }
 
 }  // namespace

@@ -48,9 +48,9 @@ TEST_CASE("what a plan leaves out follows from the cluster and the batch", "[uni
 
 TEST_CASE("every reason against a plan is given at once", "[unit]") {
   Asked asked;
-  asked.request.tp = 3;           // neither GPUs, heads, key heads, ffn_hidden nor sequence
-  asked.request.pp = 5;           // nor layers
-  asked.request.ep = 2;           // no experts
+  asked.request.tp = 3;  // neither GPUs, heads, key heads, ffn_hidden nor sequence
+  asked.request.pp = 5;  // nor layers
+  asked.request.ep = 2;  // no experts
   asked.request.dp = 7;
   asked.sample.training.dtype = Dtype::kFp8;
   asked.sample.training.micro_batch_size = 3;

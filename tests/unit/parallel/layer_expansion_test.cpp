@@ -34,8 +34,8 @@ Sample mla_sample() {
   AttentionSpec& attention = sample.model.attention;
   attention.kind = AttentionKind::kMla;
   attention.kv_heads = attention.heads;
-  attention.mla = {.q_lora_rank = 256, .kv_lora_rank = 128, .qk_nope_head_dim = 64,
-                   .qk_rope_head_dim = 32};
+  attention.mla = {
+      .q_lora_rank = 256, .kv_lora_rank = 128, .qk_nope_head_dim = 64, .qk_rope_head_dim = 32};
   attention.qk_head_dim = 96;
   return sample;
 }
@@ -165,7 +165,8 @@ TEST_CASE("FLOPs summed over context-parallel ranks are those of one GPU", "[pro
   }
 }
 
-TEST_CASE("FLOPs of the experts are the same whatever expert parallelism holds where", "[property]") {
+TEST_CASE("FLOPs of the experts are the same whatever expert parallelism holds where",
+          "[property]") {
   const Sample whole = test::moe_sample();
   const LayerKind kind{.moe = true};
   const double one = flops_of(expand_layer(whole.context(), kind).forward);
@@ -257,8 +258,8 @@ TEST_CASE("experts see k copies of the tokens, shared by the local ones", "[unit
   sample.plan.ep = 4;
   const std::vector<GroupedGemm> gemms =
       works_of<GroupedGemm>(expand_layer(sample.context(), {.moe = true}).forward);
-  REQUIRE(gemms.size() == 2);  // gate and up in one, down
-  CHECK(gemms[0].groups == 4);  // 16 / ep
+  REQUIRE(gemms.size() == 2);       // gate and up in one, down
+  CHECK(gemms[0].groups == 4);      // 16 / ep
   CHECK(gemms[0].m_total == 2048);  // 2 * 1024 tokens
   CHECK(gemms[0].n == 2 * 512);
   CHECK(gemms[0].k == 1024);
@@ -277,7 +278,8 @@ TEST_CASE("selective recomputation repeats the modules it names", "[unit]") {
   CHECK(works_of<Attention>(both.recompute).empty());
 }
 
-TEST_CASE("fp8 products quantise their operands, and the output matrix stays in 16 bits", "[unit]") {
+TEST_CASE("fp8 products quantise their operands, and the output matrix stays in 16 bits",
+          "[unit]") {
   Sample sample = test::dense_sample();
   sample.training.dtype = Dtype::kFp8;
   const BlockOps ops = expand_layer(sample.context(), {});

@@ -49,7 +49,7 @@ TEST_CASE("a sharded fp32 parameter is its own master copy", "[unit]") {
   const StateMemory memory = state_memory({8e9, 0.0}, plan, SoftwareSpec{});
   CHECK(memory.parameters == Bytes(4e9));  // 4 bytes / 8 ranks
   CHECK(memory.gradients == Bytes(4e9));
-  CHECK(memory.optimizer == Bytes(8e9));   // two moments
+  CHECK(memory.optimizer == Bytes(8e9));  // two moments
 }
 
 TEST_CASE("hybrid sharding divides by the shard group only", "[unit]") {

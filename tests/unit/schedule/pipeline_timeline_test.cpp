@@ -105,8 +105,8 @@ TEST_CASE("the interleaved bubble is (p-1)/(v m+p-1) of the step if p divides m"
   }
 }
 
-// One micro-batch takes v p (F + B) to pass through all stages and back; the m - 1 behind it follow at
-// the pace of one stage.
+// One micro-batch takes v p (F + B) to pass through all stages and back; the m - 1 behind it follow
+// at the pace of one stage.
 TEST_CASE("with fewer micro-batches than ranks an interleaved step is v p + m - 1 stages long",
           "[case]") {
   for (std::int64_t p = 2; p <= 8; ++p) {
@@ -119,8 +119,9 @@ TEST_CASE("with fewer micro-batches than ranks an interleaved step is v p + m - 
   }
 }
 
-// No order is faster than v m + p - 1 stages: the last rank waits (p - 1) F, works, and its last result
-// needs (p - 1) B. Filling the last group up with more micro-batches cannot be faster either.
+// No order is faster than v m + p - 1 stages: the last rank waits (p - 1) F, works, and its last
+// result needs (p - 1) B. Filling the last group up with more micro-batches cannot be faster
+// either.
 TEST_CASE("an incomplete last group costs at most what a complete one costs", "[case]") {
   for (std::int64_t p = 2; p <= 8; ++p) {
     for (std::int64_t v = 2; v <= 4; ++v) {
@@ -230,12 +231,11 @@ TEST_CASE("a task starts exactly when its rank is free and its input has arrived
 TEST_CASE("a slower transfer never makes a pipeline faster", "[property]") {
   for (std::int64_t v = 1; v <= 3; ++v) {
     const PipelineShape shape{4, v, 8};
-    const std::vector<StageDuration> stages(static_cast<std::size_t>(4 * v),
-                                            {kForward, kBackward});
+    const std::vector<StageDuration> stages(static_cast<std::size_t>(4 * v), {kForward, kBackward});
     double before = 0.0;
     for (int tenths = 0; tenths <= 20; ++tenths) {
-      const double step = step_of(
-          pipeline_timeline(schedule_for(shape), shape, stages, Seconds(0.1 * tenths)));
+      const double step =
+          step_of(pipeline_timeline(schedule_for(shape), shape, stages, Seconds(0.1 * tenths)));
       CAPTURE(v, tenths);
       CHECK(step >= before);
       before = step;

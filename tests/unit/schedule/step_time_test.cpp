@@ -45,7 +45,8 @@ TEST_CASE("without overlap everything is exposed", "[unit]") {
   CHECK(exposed(pass(10, 3, 20), shares(0.0, 0.0)).total().value() == nearly(33.0));
 }
 
-TEST_CASE("a pass takes at least the longer of its computation and what cannot hide", "[property]") {
+TEST_CASE("a pass takes at least the longer of its computation and what cannot hide",
+          "[property]") {
   for (double share = 0.0; share <= 1.0; share += 0.125) {
     for (double data = 0.0; data <= 40.0; data += 2.5) {
       const double total = exposed(pass(10, 0, data), shares(0.0, share)).total().value();

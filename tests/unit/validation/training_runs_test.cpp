@@ -17,7 +17,8 @@ TEST_CASE("Published texts of recomputation mean what their frameworks do", "[un
   CHECK(modules.recomputes(RecomputeModule::kLayerNorm));
   CHECK(modules.recomputes(RecomputeModule::kMlpActivation));
   CHECK_FALSE(modules.recomputes(RecomputeModule::kCoreAttention));
-  CHECK(recompute_from_text("selective (attention core)").recomputes(RecomputeModule::kCoreAttention));
+  CHECK(recompute_from_text("selective (attention core)")
+            .recomputes(RecomputeModule::kCoreAttention));
   const RecomputeSpec block = recompute_from_text("full, method block, num_layers 12");
   CHECK(block.method == RecomputeMethod::kBlock);
   CHECK(block.layers == 12);
