@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# A Hugging Face config.json becomes a model file that projects. Usage: import_hf.sh STEPCAST ROOT
+set -euo pipefail
+stepcast=$1
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+count=0
+for config in "$2"/tests/data/hf/*.json; do
+  "$stepcast" import hf "$config" --name imported --out "$made/imported.yaml"
+  code=0
+  "$stepcast" project --model "$made/imported.yaml" --gpu mi355x --nodes 16 --gbs 128 >"$made/out" || code=$?
+  if [ "$code" -ne 0 ] || ! grep -q "^imported on 128 x mi355x" "$made/out"; then
+    echo "FAILED: $config exits $code"
+    cat "$made/out"
+    exit 1
+  fi
+  count=$((count + 1))
+done
+echo '{"model_type": "lama"}' >"$made/bad.json"
+code=0
+message=$("$stepcast" import hf "$made/bad.json" 2>&1) || code=$?
+[ "$code" -eq 2 ] && grep -q "llama" <<<"$message" || { echo "FAILED: bad input: $message"; exit 1; }
+echo "$count models"
