@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The whole check, from a bare Debian 12 machine: format, release build and tests, ASan and UBSan build
-# and tests, clang-tidy, a minute of fuzzing. Prints ctest's closing line last.
+# The whole check, from a bare Debian 12 machine: format, release build (g++) and tests, ASan and UBSan
+# build (clang, with the fuzzers) and tests, clang-tidy, a minute of fuzzing. Prints ctest's closing
+# lines last.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -15,12 +16,12 @@ cmake --preset release >/dev/null
 cmake --build --preset release
 ctest --preset release
 step "ASan and UBSan build and tests"
-cmake --preset dev >/dev/null
-cmake --build --preset dev
-ctest --preset dev
+cmake --preset fuzz >/dev/null
+cmake --build --preset fuzz
+ctest --preset fuzz
 step "clang-tidy"
 scripts/check_tidy.sh
 step "fuzzing"
 scripts/fuzz.sh 60
-step "done; the release tests once more, as the closing line"
-ctest --preset release --output-on-failure | tail -n 6
+step "ctest's closing lines, of the release tests"
+ctest --preset release | tail -n 5

@@ -13,8 +13,9 @@ cd "$made/elsewhere"
 cmp installed.txt built.txt
 mkdir consumer
 cp "$2/tests/cli/consumer/"* consumer/
+compiler=$(grep -E '^CMAKE_CXX_COMPILER:' "$build/CMakeCache.txt" | cut -d= -f2-)
 flags=$(grep -E '^CMAKE_CXX_FLAGS:' "$build/CMakeCache.txt" | cut -d= -f2-)
 cmake -S consumer -B consumer/build -G Ninja -DCMAKE_PREFIX_PATH="$made/prefix" \
-  -DCMAKE_CXX_FLAGS="$flags" >/dev/null
+  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" >/dev/null
 cmake --build consumer/build >/dev/null
 consumer/build/consumer "$made/prefix/share/stepcast"

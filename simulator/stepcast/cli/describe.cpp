@@ -106,6 +106,7 @@ std::string describe_backend(const BackendInfo& backend) {
 
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
+  names.reserve(builtin_backends().size());
   for (const BackendInfo& backend : builtin_backends()) {
     names.push_back(std::string(backend.role) + "=" + std::string(backend.name));
   }
@@ -139,6 +140,7 @@ std::vector<std::string> names_of(const std::string& kind, const DataRoot& data)
     return backend_names();
   }
   std::vector<std::string> names;
+  names.reserve(kScheduleTexts.size());
   for (const ScheduleText& schedule : kScheduleTexts) {
     names.emplace_back(schedule.name);
   }

@@ -2,6 +2,7 @@
 #include "stepcast/report/text_report.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/graph/model_flops.hpp"
@@ -26,7 +27,7 @@ std::string line(const std::string& key, const std::string& value) {
 
 std::string decimals(double value, int digits) {
   const double scale = digits == 1 ? 10.0 : 100.0;
-  const auto scaled = static_cast<long long>(value * scale + 0.5);
+  const auto scaled = std::llround(value * scale);
   const auto unit = static_cast<long long>(scale);
   std::string fraction = std::to_string(scaled % unit);
   fraction.insert(0, static_cast<std::size_t>(digits) - fraction.size(), '0');

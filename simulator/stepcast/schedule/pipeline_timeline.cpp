@@ -46,7 +46,7 @@ class PipelineSimulation {
     Seconds arrived;
   };
 
-  Seconds& end_of(std::vector<Seconds>& ends, std::size_t stage, std::int32_t micro_batch) {
+  Seconds& end_of(std::vector<Seconds>& ends, std::size_t stage, std::int32_t micro_batch) const {
     return ends[stage * static_cast<std::size_t>(shape_.micro_batches) +
                 static_cast<std::size_t>(micro_batch)];
   }
