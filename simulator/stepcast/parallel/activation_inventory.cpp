@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "stepcast/parallel/sharding.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -151,12 +153,6 @@ Bytes saved_activations(const ExpansionContext& context, LayerKind kind) {
 
 Bytes layer_input(const ExpansionContext& context) {
   return static_cast<double>(context.sequence_tokens() * context.model.hidden) * kHalf;
-}
-
-std::int64_t local_vocabulary(const ModelSpec& model, const ParallelPlan& plan,
-                              const SoftwareSpec& software) {
-  const std::int64_t multiple = software.vocabulary_multiple * plan.tp;
-  return (model.vocabulary + multiple - 1) / multiple * multiple / plan.tp;
 }
 
 Bytes saved_by_loss(const ExpansionContext& context) {

@@ -29,8 +29,4 @@ Bytes layer_input(const ExpansionContext& context);
 // Logits and what the loss keeps beside them, on the stage that computes the loss.
 Bytes saved_by_loss(const ExpansionContext& context);
 
-// The vocabulary share of one tensor-parallel rank, padded as the software set says.
-std::int64_t local_vocabulary(const ModelSpec& model, const ParallelPlan& plan,
-                              const SoftwareSpec& software);
-
 }  // namespace stepcast

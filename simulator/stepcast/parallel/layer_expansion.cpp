@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "stepcast/parallel/activation_inventory.hpp"
 #include "stepcast/parallel/block_builder.hpp"
+#include "stepcast/parallel/sharding.hpp"
 
 namespace stepcast {
 namespace {

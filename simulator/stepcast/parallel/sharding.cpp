@@ -40,6 +40,12 @@ LocalParameters StageParameters::all() const {
   return sum += ends;
 }
 
+std::int64_t local_vocabulary(const ModelSpec& model, const ParallelPlan& plan,
+                              const SoftwareSpec& software) {
+  const std::int64_t multiple = software.vocabulary_multiple * plan.tp;
+  return (model.vocabulary + multiple - 1) / multiple * multiple / plan.tp;
+}
+
 StageParameters stage_parameters(const ModelSpec& model, const ParallelPlan& plan,
                                  std::size_t index) {
   const StageContent& stage = plan.stages[index];

@@ -4,6 +4,7 @@
 
 #include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/parallel/parallel_plan.hpp"
+#include "stepcast/parallel/software_spec.hpp"
 
 namespace stepcast {
 
@@ -21,6 +22,10 @@ LocalParameters operator*(double factor, LocalParameters parameters);
 // and experts by ep.
 double local_elements(const ParameterTensor& tensor, const ParallelPlan& plan);
 LocalParameters local_parameters(const ParameterList& parameters, const ParallelPlan& plan);
+
+// The vocabulary share of one tensor-parallel rank, padded as the software set says.
+std::int64_t local_vocabulary(const ModelSpec& model, const ParallelPlan& plan,
+                              const SoftwareSpec& software);
 
 // What one stage of the pipeline holds, by owner.
 struct StageParameters {

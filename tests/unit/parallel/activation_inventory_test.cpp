@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/parallel/sharding.hpp"
 
 namespace stepcast {
 namespace {
