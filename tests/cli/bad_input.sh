@@ -37,6 +37,13 @@ for input in binary empty folder missing; do
     failed=1
   fi
 done
+# Measurements in no known format are refused with one message.
+code=0
+text=$("$stepcast" validate "$2/README.md" 2>&1) || code=$?
+if [ "$code" -ne 2 ] || [ "$(wc -l <<<"$text")" -ne 1 ]; then
+  echo "FAILED: validating a file of another format exits $code: $text"
+  failed=1
+fi
 # Nothing is half-written: the output file appears whole or not at all.
 code=0
 "$stepcast" project "$2/examples/01_llama3.1_70b_mi300x/experiment.yaml" --out "$made/no/such/folder" \

@@ -155,7 +155,8 @@ std::string memory_table(const Projection& p) {
 std::string memory_lines(const Projection& p) {
   const StageMemory* fullest = p.fullest_stage();
   std::string text = "\nMemory of a GPU in GiB (pipeline rank " + count(fullest->rank) +
-                     ", the fullest, of " + readable(p.memory_capacity) + ")\n";
+                     ", the fullest): " + (p.feasible ? "fits " : "does not fit ") +
+                     readable(p.memory_capacity) + "\n";
   const auto entry = [&text](const std::string& key, Bytes value) {
     text += "  " + padded(key, 26) + gib(value) + "\n";
   };

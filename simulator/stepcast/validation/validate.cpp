@@ -40,6 +40,10 @@ std::vector<json> parse_lines(const std::filesystem::path& file) {
       continue;
     }
     json row = json::parse(line, nullptr, false);
+    if (!row.is_object() && rows.empty() && diagnostics.empty() && !line.starts_with('{')) {
+      throw ConfigError({file.string(), number, 1},
+                        "the file is not JSON lines; give one JSON object a line");
+    }
     if (!row.is_object()) {
       diagnostics.error({file.string(), number, 1},
                         "this line is no JSON object; write one a line");
