@@ -1,34 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/targets.hpp"
+#include "model_text.hpp"
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/graph/model_spec.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
 
 namespace stepcast::fuzz {
-namespace {
-
-ModelSpec model_from(std::string_view yaml) {
-  const ConfigNode root = parse_config(yaml, "fuzz");
-  Diagnostics diagnostics;
-  MappingReader reader(root, "", diagnostics);
-  ModelSpec model = read_model(reader);
-  diagnostics.throw_if_any();
-  return model;
-}
-
-}  // namespace
 
 int fuzz_model(const std::uint8_t* data, std::size_t size) {
   ModelSpec model;
   try {
-    model = model_from(text_of(data, size));
+    model = test::model_from(text_of(data, size), "fuzz");
   } catch (const ConfigError&) {
     return 0;
   }
   const std::string written = to_yaml(model);
   std::string again;
   try {
-    again = to_yaml(model_from(written));
+    again = to_yaml(test::model_from(written, "fuzz"));
   } catch (const ConfigError& error) {
     promise(false, "the text of an accepted model is refused: " + std::string(error.what()));
   }

@@ -3,8 +3,9 @@
 //
 // 1F1B (Narayanan et al., arXiv 2104.04473): rank r of p first runs min(m, p - 1 - r) forwards,
 // then alternates one forward and one backward, then drains. Interleaved: the m micro-batches are
-// taken in groups of p (the last group may be smaller); a group passes through all v chunks of a
-// rank before the next one starts; 2 (p - 1 - r) + (v - 1) p forwards warm up.
+// taken in groups of p, the last of which also takes the remainder (a group smaller than p would
+// wait for itself); a group passes through all v chunks of a rank before the next one starts;
+// 2 (p - 1 - r) + (v - 1) g forwards warm up, g the largest group.
 #pragma once
 
 #include <cstdint>

@@ -4,7 +4,7 @@
 // Every rank runs its tasks in the order of the schedule; a task starts exactly when its rank is
 // free and its input has arrived. A transfer starts when its producer ends and takes `transfer`;
 // the producer goes on meanwhile. With equal stages and free transfers the bubble is the closed
-// form: of 1F1B (p-1)(F+B), interleaved (p-1)(F+B)/v.
+// form: of 1F1B (p-1)(F+B), interleaved (p-1)(F+B)/v where p divides m.
 #pragma once
 
 #include <vector>

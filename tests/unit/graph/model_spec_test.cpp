@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "catch.hpp"
+#include "model_text.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
 
@@ -15,15 +16,7 @@ namespace {
 using test::config_error;
 using test::contains_text;
 using test::data_root;
-
-ModelSpec model_from(const std::string& yaml) {
-  const ConfigNode root = parse_config(yaml, "a.yaml");
-  Diagnostics diagnostics;
-  MappingReader reader(root, "", diagnostics);
-  ModelSpec model = read_model(reader);
-  diagnostics.throw_if_any();
-  return model;
-}
+using test::model_from;
 
 std::string fault_of(const std::string& yaml) {
   return config_error([&] { model_from(yaml); });

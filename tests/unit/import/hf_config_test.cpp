@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "model_text.hpp"
 #include "sample_specs.hpp"
 
 namespace stepcast {
@@ -16,15 +17,6 @@ ModelSpec imported(const std::string& json) { return import_hf_config(json, "a.j
 
 std::string fault_of(const std::string& json) {
   return config_error([&] { imported(json); });
-}
-
-ModelSpec loaded(const std::string& yaml) {
-  const ConfigNode root = parse_config(yaml, "a.yaml");
-  Diagnostics diagnostics;
-  MappingReader reader(root, "", diagnostics);
-  ModelSpec model = read_model(reader);
-  diagnostics.throw_if_any();
-  return model;
 }
 
 std::string without_descriptions(ModelSpec model) {
@@ -69,7 +61,7 @@ TEST_CASE("an imported model is written as a file that reads back the same", "[u
                sizes("gpt_oss", kExperts), sizes("deepseek_v2", kMla),
                sizes("qwen2_moe", kExperts + R"(, "shared_expert_intermediate_size": 128)"));
   const std::string yaml = to_yaml(imported(json));
-  CHECK(to_yaml(loaded(yaml)) == yaml);
+  CHECK(to_yaml(test::model_from(yaml)) == yaml);
 }
 
 TEST_CASE("an imported model is named after its file and type", "[unit]") {
@@ -331,7 +323,7 @@ TEST_CASE("no value of a key makes the import fail but with a ConfigError", "[un
     changed.insert(changed.size() - 1, ", \"" + key + "\": " + value);
     try {
       const std::string yaml = to_yaml(imported(changed));
-      CHECK(to_yaml(loaded(yaml)) == yaml);
+      CHECK(to_yaml(test::model_from(yaml)) == yaml);
     } catch (const ConfigError& error) {
       CHECK_FALSE(error.diagnostics().empty());
     }
