@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string_view>
 
@@ -34,6 +35,12 @@ inline constexpr std::array kDtypes = {
 constexpr const DtypeInfo& info(Dtype dtype) { return kDtypes[static_cast<std::size_t>(dtype)]; }
 constexpr std::string_view name(Dtype dtype) { return info(dtype).name; }
 constexpr Bytes size_of(Dtype dtype) { return info(dtype).size; }
+constexpr std::size_t slot(Dtype dtype) { return static_cast<std::size_t>(dtype); }
+
+// A value for each format, empty for those that a part does not have.
+template <typename T>
+using PerDtype = std::array<std::optional<T>, kDtypes.size()>;
+
 // Formats below 16 bits: operands are quantised before each product.
 constexpr bool is_quantized(Dtype dtype) {
   return dtype == Dtype::kFp8 || dtype == Dtype::kFp8Block || dtype == Dtype::kFp4;

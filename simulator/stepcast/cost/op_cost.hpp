@@ -2,6 +2,7 @@
 // What an operator costs, and why.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -9,7 +10,9 @@
 
 namespace stepcast {
 
-enum class Bound { kCompute, kMemory, kLatency, kBandwidth };
+// What sets the time: matrix or vector units, HBM, the level of cache that feeds the units, the
+// memory inside a unit, exponentials, start-up and launches, the fabric.
+enum class Bound { kCompute, kMemory, kCache, kLocalMemory, kExponential, kLatency, kBandwidth };
 
 constexpr std::string_view name(Bound bound) {
   switch (bound) {
@@ -17,6 +20,12 @@ constexpr std::string_view name(Bound bound) {
       return "compute";
     case Bound::kMemory:
       return "memory";
+    case Bound::kCache:
+      return "cache";
+    case Bound::kLocalMemory:
+      return "local_memory";
+    case Bound::kExponential:
+      return "exponential";
     case Bound::kLatency:
       return "latency";
     case Bound::kBandwidth:
@@ -25,16 +34,28 @@ constexpr std::string_view name(Bound bound) {
   return "";
 }
 
-// One part of a predicted time: "math 139 us". Terms that run side by side do not add up.
+// One part of a predicted time: "k_loop 139 us". Parts follow each other and add up to the
+// duration; what runs beside a longer part and is hidden by it is no part.
 struct CostTerm {
   std::string_view name;  // with static lifetime
   Seconds duration;
 };
 
+// How a kernel cuts its work, as far as its model knows; all zero if it does not.
+struct Tiling {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t splits = 0;   // of the inner dimension
+  std::int64_t cluster = 0;  // workgroups that share operands
+  double waves = 0.0;        // workgroups over those that run at a time
+};
+
 struct OpCost {
   Seconds duration;
   Bound bound = Bound::kCompute;
-  std::vector<CostTerm> terms;  // filled only where the caller asks for them
+  Joules energy{};                // above idle, at the clock of the context
+  std::vector<CostTerm> terms{};  // filled only where the caller asks for them
+  Tiling tiling{};                // likewise
 };
 
 }  // namespace stepcast

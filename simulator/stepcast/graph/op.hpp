@@ -29,8 +29,9 @@ struct Gemm {
   GemmPass pass = GemmPass::kForward;
 };
 
-// Products of `groups` experts with m_total rows in all, equally shared. In the wgrad pass the rows
-// are the inner dimension: each group is an n x k result over m_total / groups rows.
+// Products of `groups` experts with m_total rows in all, shared as `counts` says or equally without
+// it. In the wgrad pass the rows are the inner dimension: each group is an n x k result over its
+// rows.
 struct GroupedGemm {
   std::int64_t groups = 1;
   std::int64_t m_total = 0;
@@ -38,7 +39,8 @@ struct GroupedGemm {
   std::int64_t k = 0;
   Dtype dtype = Dtype::kBf16;
   GemmPass pass = GemmPass::kForward;
-  bool sequential = false;  // one kernel an expert instead of one for all
+  bool sequential = false;             // one kernel an expert instead of one for all
+  std::vector<std::int64_t> counts{};  // rows of each group, in all m_total; empty: equal
 };
 
 enum class AttentionKernel { kUnfused, kFlash2, kFlash3, kFlash4, kCudnn, kAiter };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/hardware/device_spec.hpp"
 
+#include "stepcast/hardware/by_dtype.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -8,37 +10,6 @@ constexpr std::array<NamedValue<Vendor>, 2> kVendors = {
     {{"amd", Vendor::kAmd}, {"nvidia", Vendor::kNvidia}}};
 constexpr std::array<NamedValue<ScaleUpTopology>, 2> kTopologies = {
     {{"switch", ScaleUpTopology::kSwitch}, {"full_mesh", ScaleUpTopology::kFullMesh}}};
-
-constexpr std::size_t slot(Dtype dtype) { return static_cast<std::size_t>(dtype); }
-
-// A block-scaled format runs at the rate of its plain twin unless the profile says otherwise.
-template <typename T>
-void inherit_block_format(PerDtype<T>& values) {
-  if (!values[slot(Dtype::kFp8Block)]) {
-    values[slot(Dtype::kFp8Block)] = values[slot(Dtype::kFp8)];
-  }
-}
-
-template <typename Q>
-PerDtype<Q> quantities_by_dtype(SourcedReader reader) {
-  PerDtype<Q> values;
-  for (const DtypeInfo& dtype : kDtypes) {
-    values[slot(dtype.dtype)] = reader.optional_quantity<Q>(dtype.name);
-  }
-  reader.finish();
-  inherit_block_format(values);
-  return values;
-}
-
-PerDtype<double> shares_by_dtype(SourcedReader reader) {
-  PerDtype<double> values;
-  for (const DtypeInfo& dtype : kDtypes) {
-    values[slot(dtype.dtype)] = reader.optional_number(dtype.name, kFraction);
-  }
-  reader.finish();
-  inherit_block_format(values);
-  return values;
-}
 
 ClockSpec read_clock(SourcedReader reader) {
   ClockSpec clock;
@@ -112,7 +83,7 @@ ScaleOutSpec read_scale_out(SourcedReader reader) {
 
 AchievedSpec read_achieved(SourcedReader reader) {
   AchievedSpec achieved;
-  achieved.gemm = shares_by_dtype(reader.mapping("gemm"));
+  achieved.gemm = numbers_by_dtype(reader.mapping("gemm"), kFraction);
   achieved.attention_forward = reader.number("attention_forward", kFraction);
   achieved.attention_backward = reader.number("attention_backward", kFraction);
   reader.finish();
@@ -150,6 +121,27 @@ void check(const MappingReader& reader, const DeviceSpec& device) {
       !device.clock.sustained[slot(Dtype::kBf16)]) {
     reader.error("matrix_rate", "needs bf16 here, in 'clock.sustained' and in 'achieved.gemm'");
   }
+}
+
+// Reads the file that `name` names; its problems join those of the profile.
+KernelConstants load_kernels(const std::filesystem::path& folder, const std::string& name,
+                             const MappingReader& where, DeviceSpec& device,
+                             Diagnostics& diagnostics) {
+  KernelConstants kernels;
+  kernels.name = name;
+  const std::filesystem::path file = folder / (name + ".yaml");
+  if (name.empty() || name.find('/') != std::string::npos || !std::filesystem::exists(file)) {
+    where.error("kernels", "names no file of the folder " + folder.filename().string());
+    return kernels;
+  }
+  const ConfigNode root = load_config(file);
+  MappingReader top(root, "", diagnostics);
+  SourceTable sources = device.sources;
+  sources.merge(read_sources(top, "sources"));
+  SourcedReader reader(std::move(top), sources, device.provenance);
+  kernels.power = read_power_constants(reader.mapping("power"));
+  reader.finish();
+  return kernels;
 }
 
 }  // namespace
@@ -192,6 +184,9 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
   device.scale_up = read_scale_up(reader.mapping("scale_up"));
   device.scale_out = read_scale_out(reader.mapping("scale_out"));
   device.achieved = read_achieved(reader.mapping("achieved"));
+  const std::string kernels = reader.reader().required_text("kernels");
+  device.kernels = load_kernels(file.parent_path().parent_path() / "kernels", kernels,
+                                reader.reader(), device, diagnostics);
   check(reader.reader(), device);
   reader.finish();
   diagnostics.throw_if_any();

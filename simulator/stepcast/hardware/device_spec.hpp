@@ -5,7 +5,6 @@
 // the file. A "compute unit" is a CU (AMD) or an SM (NVIDIA).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -14,12 +13,10 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/units.hpp"
+#include "stepcast/hardware/power_constants.hpp"
 #include "stepcast/hardware/provenance.hpp"
 
 namespace stepcast {
-
-template <typename T>
-using PerDtype = std::array<std::optional<T>, kDtypes.size()>;
 
 enum class Vendor { kAmd, kNvidia };
 
@@ -50,7 +47,13 @@ struct HbmSpec {
 
 struct PowerSpec {
   Watts limit;
-  Watts idle;
+  Watts idle;  // clocked, without work
+};
+
+// Constants of the models of kernels, shared by the parts of a family: hardware_profiles/kernels.
+struct KernelConstants {
+  std::string name;
+  PowerConstants power;
 };
 
 enum class ScaleUpTopology { kSwitch, kFullMesh };
@@ -106,6 +109,7 @@ struct DeviceSpec {
   ScaleUpSpec scale_up;
   ScaleOutSpec scale_out;
   AchievedSpec achieved;
+  KernelConstants kernels;
 
   std::vector<Provenance> provenance;
   SourceTable sources;
@@ -116,7 +120,8 @@ struct DeviceSpec {
   [[nodiscard]] Hertz sustained_clock(Dtype dtype) const;
 };
 
-// Reads a GPU's profile. Throws ConfigError with all of its problems.
+// Reads a GPU's profile and the constants of kernels that it names, which lie in the folder
+// `kernels` beside the profile's own folder. Throws ConfigError with all of its problems.
 DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& shared_sources);
 
 }  // namespace stepcast

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The clock at which a kernel runs, from the power that it draws.
+//
+//   power(f) = idle + energy(f) / duration(f) <= limit
+//
+// The limit acts on an average over tens of milliseconds. A kernel by itself is priced at a
+// declared state: warm (repeated for long: the average is the kernel's own power), cool (a short
+// burst: only the burst limit acts, power.limit * burst_ratio) or locked (a fixed clock, whatever
+// the power). A timeline solves the same balance for a whole step, with the energies and times of
+// all of its kernels.
+#pragma once
+
+#include <functional>
+
+#include "stepcast/cost/cost_model.hpp"
+
+namespace stepcast {
+
+enum class PowerState { kWarm, kCool, kLocked };
+
+struct ClockState {
+  PowerState power = PowerState::kWarm;
+  Hertz locked;  // for kLocked
+};
+
+// What repeated work takes at a clock.
+struct WorkAtClock {
+  Seconds duration;
+  Joules energy;  // above idle
+};
+
+// The mean power of work that repeats without a pause.
+Watts mean_power(const PowerSpec& power, const WorkAtClock& work);
+
+// The highest clock, up to the part's peak, at which `work` stays within `limit`; the part's lowest
+// clock (a quarter of its peak) where no clock does. `work` must draw more power at a higher clock.
+Hertz power_limited_clock(const DeviceSpec& device, Watts limit,
+                          const std::function<WorkAtClock(Hertz)>& work);
+
+// The power that `state` allows on average.
+Watts power_limit(const DeviceSpec& device, PowerState state);
+
+struct PricedOp {
+  OpCost cost;
+  Hertz clock;
+};
+
+// The price of one operator at `state`; `context.clock` is ignored.
+PricedOp price_at(const ClockState& state, const Op& op, const CostModel& model,
+                  KernelContext context, const ClusterSpec& cluster);
+
+}  // namespace stepcast

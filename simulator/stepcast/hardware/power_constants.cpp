@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/hardware/power_constants.hpp"
+
+#include "stepcast/hardware/by_dtype.hpp"
+
+namespace stepcast {
+
+PowerConstants read_power_constants(SourcedReader reader) {
+  constexpr Range<double> kExponent{0.0, 4.0};
+  constexpr Range<double> kBurst{1.0, 3.0};
+  PowerConstants power;
+  power.matrix_energy = quantities_by_dtype<Joules>(reader.mapping("matrix_energy"));
+  power.voltage_exponent = reader.number("voltage_exponent", kExponent);
+  power.hbm_energy = reader.quantity<Joules>("hbm_energy_per_byte");
+  power.burst_ratio = reader.number("burst_ratio", kBurst);
+  reader.finish();
+  return power;
+}
+
+}  // namespace stepcast

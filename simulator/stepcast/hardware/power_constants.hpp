@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What work costs in energy, and how that grows with the clock.
+//
+//   energy(f) = matrix cycles * matrix energy(dtype) * (f / rated clock)^voltage_exponent
+//             + HBM bytes * HBM energy
+//   power     = idle + energy / duration
+//
+// A matrix cycle is one cycle of one compute unit with its matrix pipes busy. Energy of a cycle
+// grows with the square of the voltage, and voltage about with the clock: the exponent is near 2.
+// Operands are random: zeros cost less than half (hardware.md 3.1) and are not modelled.
+#pragma once
+
+#include "stepcast/base/dtype.hpp"
+#include "stepcast/base/units.hpp"
+#include "stepcast/hardware/provenance.hpp"
+
+namespace stepcast {
+
+struct PowerConstants {
+  PerDtype<Joules> matrix_energy;  // of one matrix cycle at the rated clock
+  double voltage_exponent = 2.0;
+  Joules hbm_energy;         // of one byte read or written
+  double burst_ratio = 1.0;  // power that short bursts may draw, over the limit of the average
+};
+
+PowerConstants read_power_constants(SourcedReader reader);
+
+}  // namespace stepcast
