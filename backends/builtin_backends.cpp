@@ -7,6 +7,12 @@ namespace stepcast {
 namespace {
 
 constexpr std::array kBackends = {
+    BackendInfo{"gemm", "tile",
+                "launch + start-up + max(prologue + waves of K steps, each bound by matrix rate, "
+                "cache, port or local memory, + epilogues; bytes / HBM rate) + split reduction",
+                "the library picks its cheapest tile, split and cluster; operands are random and "
+                "cold in HBM",
+                &make_tile_gemm},
     BackendInfo{"gemm", "roofline",
                 "launch + max(whole waves of the best tile at the achieved matrix rate, compulsory "
                 "bytes / achieved HBM rate)",

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/cost/power_state.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace stepcast {
 namespace {
 
 constexpr double kLowestShare = 0.25;  // of the peak clock
+constexpr double kTolerance = 1e-4;    // of the power: 0.05 MHz at 1.5 GHz
 constexpr int kIterations = 40;
-constexpr double kTolerance = 1e-7;
+// Calls of a kernel that a measurement on a cool GPU makes before it reports: a few to warm up the
+// caches and a few to time.
+constexpr double kCoolCalls = 10.0;
 
 }  // namespace
 
@@ -16,41 +20,43 @@ Watts mean_power(const PowerSpec& power, const WorkAtClock& work) {
   return work.duration > Seconds{} ? power.idle + work.energy / work.duration : power.idle;
 }
 
-Watts power_limit(const DeviceSpec& device, PowerState state) {
-  return state == PowerState::kCool ? device.kernels.power.burst_ratio * device.power.limit
-                                    : device.power.limit;
+double power_share(const DeviceSpec& device, PowerState state, const WorkAtClock& work) {
+  const PowerSpec& power = device.power;
+  Watts allowed = power.limit - power.idle;
+  if (state == PowerState::kCool) {
+    const PowerConstants& burst = device.kernels.power;
+    const Watts capped = burst.burst_ratio * power.limit - power.idle;
+    allowed = min(capped, allowed + burst.burst_energy / (kCoolCalls * work.duration));
+  }
+  return (mean_power(power, work) - power.idle) / allowed;
 }
 
-Hertz power_limited_clock(const DeviceSpec& device, Watts limit,
-                          const std::function<WorkAtClock(Hertz)>& work) {
+Hertz highest_clock(const DeviceSpec& device, const std::function<double(Hertz)>& share) {
   Hertz high = device.clock.peak;
-  Hertz low = kLowestShare * high;
-  const auto dynamic = [&](Hertz clock) {
-    return mean_power(device.power, work(clock)) - device.power.idle;
-  };
-  const Watts allowed = limit - device.power.idle;
-  Watts at_high = dynamic(high);
-  if (at_high <= allowed) {
+  double at_high = share(high);
+  if (at_high <= 1.0) {
     return high;
   }
-  Watts at_low = dynamic(low);
-  if (at_low >= allowed) {
-    return low;
-  }
-  // Power is close to a power law of the clock: a secant in logarithms, kept inside its bracket.
-  for (int i = 0; i < kIterations && (high - low) / high > kTolerance; ++i) {
-    const double share = std::log(allowed / at_low) / std::log(at_high / at_low);
-    const Hertz guess = low * std::pow(high / low, share);
-    const Watts drawn = dynamic(guess);
-    if (std::abs(drawn / allowed - 1.0) < kTolerance) {
+  // Power is close to a power law of the clock: first its own exponent, then secants in logarithms
+  // inside the bracket.
+  Hertz low = kLowestShare * high;
+  double at_low = 0.0;
+  double exponent = device.kernels.power.voltage_exponent + 1.0;
+  for (int i = 0; i < kIterations; ++i) {
+    const Hertz guess = max(low, high * std::pow(at_high, -1.0 / exponent));
+    const double drawn = share(guess);
+    if (std::abs(drawn - 1.0) < kTolerance || (guess <= low && at_low == 0.0 && drawn > 1.0)) {
       return guess;
     }
-    if (drawn > allowed) {
-      high = guess;
-      at_high = drawn;
-    } else {
+    if (drawn < 1.0) {
       low = guess;
       at_low = drawn;
+    } else {
+      high = guess;
+      at_high = drawn;
+    }
+    if (at_low > 0.0) {
+      exponent = std::max(0.1, std::log(at_high / at_low) / std::log(high / low));
     }
   }
   return low;
@@ -58,21 +64,22 @@ Hertz power_limited_clock(const DeviceSpec& device, Watts limit,
 
 PricedOp price_at(const ClockState& state, const Op& op, const CostModel& model,
                   KernelContext context, const ClusterSpec& cluster) {
-  const Detail detail = context.detail;
+  const auto at = [&](Hertz clock, Detail detail) {
+    KernelContext fixed = context;
+    fixed.clock = clock;
+    fixed.detail = detail;
+    return model.cost(op, fixed, cluster);
+  };
   if (state.power == PowerState::kLocked) {
-    context.clock = state.locked;
-  } else {
-    context.detail = Detail::kDuration;
-    const Watts limit = power_limit(context.device, state.power);
-    context.clock = power_limited_clock(context.device, limit, [&](Hertz clock) {
-      KernelContext at = context;
-      at.clock = clock;
-      const OpCost cost = model.cost(op, at, cluster);
-      return WorkAtClock{cost.duration, cost.energy};
-    });
+    return {at(state.locked, context.detail), state.locked};
   }
-  context.detail = detail;
-  return {model.cost(op, context, cluster), context.clock};
+  PricedOp last;
+  const Hertz clock = highest_clock(context.device, [&](Hertz guess) {
+    last = {at(guess, Detail::kDuration), guess};
+    return power_share(context.device, state.power, {last.cost.duration, last.cost.energy});
+  });
+  const bool priced = last.clock == clock && context.detail == Detail::kDuration;
+  return priced ? last : PricedOp{at(clock, context.detail), clock};
 }
 
 }  // namespace stepcast

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The clock at which a kernel runs, from the power that it draws.
 //
-//   power(f) = idle + energy(f) / duration(f) <= limit
+//   power(f) = idle + energy(f) / duration(f) <= allowed
 //
 // The limit acts on an average over tens of milliseconds. A kernel by itself is priced at a
-// declared state: warm (repeated for long: the average is the kernel's own power), cool (a short
-// burst: only the burst limit acts, power.limit * burst_ratio) or locked (a fixed clock, whatever
-// the power). A timeline solves the same balance for a whole step, with the energies and times of
-// all of its kernels.
+// declared state:
+//   warm    repeated for long: allowed = limit
+//   cool    the first calls after a pause: allowed = limit + burst energy / (calls * duration), at
+//           most burst ratio * limit
+//   locked  a fixed clock, whatever the power
+// A timeline solves the same balance for a whole step, with the energies and times of all of its
+// kernels.
 #pragma once
 
 #include <functional>
@@ -32,13 +35,12 @@ struct WorkAtClock {
 // The mean power of work that repeats without a pause.
 Watts mean_power(const PowerSpec& power, const WorkAtClock& work);
 
-// The highest clock, up to the part's peak, at which `work` stays within `limit`; the part's lowest
-// clock (a quarter of its peak) where no clock does. `work` must draw more power at a higher clock.
-Hertz power_limited_clock(const DeviceSpec& device, Watts limit,
-                          const std::function<WorkAtClock(Hertz)>& work);
+// What `work` draws above idle over what `state` allows above idle; above 1 is too much.
+double power_share(const DeviceSpec& device, PowerState state, const WorkAtClock& work);
 
-// The power that `state` allows on average.
-Watts power_limit(const DeviceSpec& device, PowerState state);
+// The highest clock, up to the part's peak, at which `share` is at most 1; the part's lowest clock
+// (a quarter of its peak) where it never is. `share` must rise with the clock.
+Hertz highest_clock(const DeviceSpec& device, const std::function<double(Hertz)>& share);
 
 struct PricedOp {
   OpCost cost;

@@ -127,20 +127,14 @@ void check(const MappingReader& reader, const DeviceSpec& device) {
 KernelConstants load_kernels(const std::filesystem::path& folder, const std::string& name,
                              const MappingReader& where, DeviceSpec& device,
                              Diagnostics& diagnostics) {
-  KernelConstants kernels;
-  kernels.name = name;
   const std::filesystem::path file = folder / (name + ".yaml");
   if (name.empty() || name.find('/') != std::string::npos || !std::filesystem::exists(file)) {
     where.error("kernels", "names no file of the folder " + folder.filename().string());
-    return kernels;
+    return {};
   }
-  const ConfigNode root = load_config(file);
-  MappingReader top(root, "", diagnostics);
-  SourceTable sources = device.sources;
-  sources.merge(read_sources(top, "sources"));
-  SourcedReader reader(std::move(top), sources, device.provenance);
-  kernels.power = read_power_constants(reader.mapping("power"));
-  reader.finish();
+  KernelConstants kernels =
+      read_kernel_constants(load_config(file), device.sources, device.provenance, diagnostics);
+  kernels.name = name;
   return kernels;
 }
 

@@ -13,7 +13,7 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/units.hpp"
-#include "stepcast/hardware/power_constants.hpp"
+#include "stepcast/hardware/kernel_constants.hpp"
 #include "stepcast/hardware/provenance.hpp"
 
 namespace stepcast {
@@ -48,12 +48,6 @@ struct HbmSpec {
 struct PowerSpec {
   Watts limit;
   Watts idle;  // clocked, without work
-};
-
-// Constants of the models of kernels, shared by the parts of a family: hardware_profiles/kernels.
-struct KernelConstants {
-  std::string name;
-  PowerConstants power;
 };
 
 enum class ScaleUpTopology { kSwitch, kFullMesh };

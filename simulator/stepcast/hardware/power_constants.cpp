@@ -13,6 +13,7 @@ PowerConstants read_power_constants(SourcedReader reader) {
   power.voltage_exponent = reader.number("voltage_exponent", kExponent);
   power.hbm_energy = reader.quantity<Joules>("hbm_energy_per_byte");
   power.burst_ratio = reader.number("burst_ratio", kBurst);
+  power.burst_energy = reader.quantity<Joules>("burst_energy");
   reader.finish();
   return power;
 }

@@ -21,6 +21,7 @@ struct PowerConstants {
   double voltage_exponent = 2.0;
   Joules hbm_energy;         // of one byte read or written
   double burst_ratio = 1.0;  // power that short bursts may draw, over the limit of the average
+  Joules burst_energy;       // that a burst after a pause may draw above the limit
 };
 
 PowerConstants read_power_constants(SourcedReader reader);

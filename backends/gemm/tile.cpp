@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// GEMM tile by tile: the macro tile, split of K and cluster that the library would pick, and the
+// time of its waves. tile_time.hpp has the equation, kernel_library.hpp the tiles.
+//
+// The pick is the cheapest candidate at the clock of the context, as a library's heuristic that was
+// tuned on the part finds it. Assumes operands cold in HBM and read from there once, random data,
+// results in 16 bits. Wrong by 20 to 35 % for tiny results with a long K (4 to 12 us), where
+// libraries do not choose the narrow tiles that would be best.
+#include <array>
+#include <cmath>
+
+#include "backends/builtin_backends.hpp"
+#include "backends/gemm/tile_time.hpp"
+#include "stepcast/cost/energy.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::array kSplits = {2, 3, 4, 6, 8};
+constexpr double kLeastSplitElements = 256.0;  // of K in each part
+constexpr double kRowBytes = 16.0;             // the finest that asynchronous copies load
+
+struct Pick {
+  GemmChoice choice;
+  GemmTime time;
+};
+
+// Prices the clusters of a tile and split, unless the matrix units alone take longer than the best.
+// A pair saves loads and nothing else, so it is only tried where loads set the pace.
+void consider(const GemmProblem& problem, const GemmMachine& machine, const MacroTile& tile,
+              int splits, int cluster_shapes, Pick& best) {
+  if (problem.counts.empty() && least_time(problem, machine, tile, splits) >= best.time.total) {
+    return;
+  }
+  for (int cluster = 0; cluster < cluster_shapes; ++cluster) {
+    const GemmChoice choice{tile, splits, cluster};
+    const GemmTime time = gemm_time(problem, machine, choice);
+    if (time.total < best.time.total) {
+      best = {choice, time};
+    }
+    if (!time.load_bound) {
+      return;
+    }
+  }
+}
+
+// A tile of twice the rows that the product has is as good as the next smaller one, or worse.
+bool oversized(double side, double length) { return side >= 2.0 * length && side > 64.0; }
+
+bool worth_splitting(const GemmProblem& problem, const GemmMachine& machine, const MacroTile& tile,
+                     int splits) {
+  const double groups = whole(problem.m / tile.rows) * whole(problem.n / tile.cols) * problem.batch;
+  return problem.k >= kLeastSplitElements * splits && groups * (splits - 1) < 2.0 * machine.units;
+}
+
+Pick pick(const GemmProblem& problem, const GemmMachine& machine, const KernelLibrary& library) {
+  Pick best;
+  best.time.total = INFINITY;
+  const bool may_split = problem.counts.empty();
+  for (const MacroTile& tile : library.tiles) {
+    if (oversized(tile.rows, problem.m) || oversized(tile.cols, problem.n)) {
+      continue;
+    }
+    consider(problem, machine, tile, 1, library.cluster_shapes, best);
+    for (const int splits : kSplits) {
+      if (!may_split || !worth_splitting(problem, machine, tile, splits)) {
+        break;
+      }
+      consider(problem, machine, tile, splits, library.cluster_shapes, best);
+    }
+  }
+  return best;
+}
+
+// Whether the rows of both operands and of the result start at multiples of 16 bytes. The
+// contiguous sides are k and k (forward), k and n (dgrad), m and n (wgrad).
+bool is_aligned(double m, double n, double k, Dtype dtype, GemmPass pass) {
+  const double element = size_of(dtype).value();
+  const auto whole = [&](double length) { return std::fmod(length * element, kRowBytes) == 0.0; };
+  switch (pass) {
+    case GemmPass::kForward:
+      return whole(k);
+    case GemmPass::kDgrad:
+      return whole(k) && whole(n);
+    case GemmPass::kWgrad:
+      return whole(m) && whole(n);
+  }
+  return true;
+}
+
+std::vector<CostTerm> terms_of(const GemmTime& time, const GemmMachine& machine) {
+  return {{"launch", Seconds(machine.launch)},         {"start_up", Seconds(machine.start_up)},
+          {"prologue", Seconds(time.prologue)},        {"k_loop", Seconds(time.k_loop)},
+          {"epilogue", Seconds(time.epilogue)},        {"memory", Seconds(time.memory)},
+          {"split_reduction", Seconds(time.reduction)}};
+}
+
+OpCost priced(const GemmProblem& problem, const KernelContext& context) {
+  const GemmMachine machine = gemm_machine(problem, context, context.clock);
+  const Pick best = pick(problem, machine, kernel_library(context.device));
+  OpCost cost;
+  cost.duration = Seconds(best.time.total);
+  cost.bound = best.time.bound;
+  cost.energy =
+      kernel_energy({best.time.matrix_cycles, problem.dtype, problem.compulsory}, context);
+  if (context.detail == Detail::kTerms) {
+    cost.terms = terms_of(best.time, machine);
+    cost.tiling = {static_cast<std::int64_t>(best.choice.tile.rows),
+                   static_cast<std::int64_t>(best.choice.tile.cols), best.choice.splits,
+                   best.choice.cluster == 0 ? 1 : 2, best.time.waves};
+  }
+  return cost;
+}
+
+GemmProblem problem_of(const Gemm& op) {
+  GemmProblem problem;
+  problem.m = static_cast<double>(op.m);
+  problem.n = static_cast<double>(op.n);
+  problem.k = static_cast<double>(op.k);
+  problem.batch = static_cast<double>(op.batch);
+  problem.dtype = op.dtype;
+  problem.compulsory = compulsory_bytes(op);
+  problem.aligned = is_aligned(problem.m, problem.n, problem.k, op.dtype, op.pass);
+  return problem;
+}
+
+// `rows` of one group: m of a forward product, k of a weight gradient.
+Gemm group_product(const GroupedGemm& op, std::int64_t rows) {
+  return op.pass == GemmPass::kWgrad ? Gemm{op.n, op.k, rows, 1, op.dtype, op.pass}
+                                     : Gemm{rows, op.n, op.k, 1, op.dtype, op.pass};
+}
+
+GemmProblem problem_of(const GroupedGemm& op) {
+  const std::int64_t mean_rows = (op.m_total + op.groups - 1) / op.groups;
+  GemmProblem problem = problem_of(group_product(op, mean_rows));
+  problem.batch = static_cast<double>(op.groups);
+  problem.compulsory = compulsory_bytes(op);
+  problem.counts = op.counts;
+  problem.counts_are_inner = op.pass == GemmPass::kWgrad;
+  return problem;
+}
+
+// One kernel an expert, one after the other.
+OpCost priced_sequentially(const GroupedGemm& op, const KernelContext& context) {
+  OpCost sum;
+  const auto add = [&](std::int64_t rows, double times) {
+    const OpCost one = priced(problem_of(group_product(op, rows)), context);
+    sum.bound = one.bound;
+    sum.tiling = one.tiling;
+    sum.duration += times * one.duration;
+    sum.energy += times * one.energy;
+    sum.terms.resize(one.terms.size());
+    for (std::size_t i = 0; i < one.terms.size(); ++i) {
+      sum.terms[i].name = one.terms[i].name;
+      sum.terms[i].duration += times * one.terms[i].duration;
+    }
+  };
+  if (op.counts.empty()) {
+    add((op.m_total + op.groups - 1) / op.groups, static_cast<double>(op.groups));
+  }
+  for (const std::int64_t rows : op.counts) {
+    if (rows > 0) {
+      add(rows, 1.0);
+    }
+  }
+  return sum;
+}
+
+class TileGemm final : public GemmModel {
+ public:
+  [[nodiscard]] OpCost gemm(const Gemm& op, const KernelContext& context) const override {
+    return priced(problem_of(op), context);
+  }
+
+  [[nodiscard]] OpCost grouped_gemm(const GroupedGemm& op,
+                                    const KernelContext& context) const override {
+    return op.sequential ? priced_sequentially(op, context) : priced(problem_of(op), context);
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const GemmModel> make_tile_gemm() { return std::make_shared<TileGemm>(); }
+
+}  // namespace stepcast

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fits the constants of a file of hardware_profiles/kernels to measurements.
+//
+//   residual = ln(predicted / measured), each group of rows with the same weight in all
+//
+// Half of the shapes are held back by a stable hash of their name, so that the error on them says
+// what the constants are worth on shapes that nobody measured.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "stepcast/config/config_node.hpp"
+#include "stepcast/hardware/device_spec.hpp"
+
+namespace stepcast {
+
+struct CalibrationRow {
+  std::string group;
+  std::string shape;  // rows of one shape are held back together
+  double measured = 0.0;
+  // What the models say with the constants of `device`.
+  std::function<double(const DeviceSpec& device)> predicted;
+};
+
+struct FittedConstant {
+  std::string key;
+  std::string unit;
+  double before = 0.0;  // in that unit
+  double after = 0.0;
+};
+
+struct GroupError {
+  std::string group;
+  std::size_t fitted = 0;  // rows
+  std::size_t held_back = 0;
+  double fitted_error = 0.0;  // mean of |predicted / measured - 1|
+  double held_back_error = 0.0;
+  double error_before = 0.0;  // of all rows, with the constants of the start
+};
+
+struct Calibration {
+  std::vector<FittedConstant> constants;
+  std::vector<GroupError> groups;
+  ConfigNode kernels;  // the file's tree with the new values
+};
+
+bool is_held_back(const std::string& shape);
+
+// Fits those of `calibrated_constants` that `kernels` has a number for and whose key is in `keys`
+// (all of them where it is empty). `device` supplies everything else. Throws ConfigError if there
+// are too few rows.
+Calibration calibrate(const DeviceSpec& device, const ConfigNode& kernels,
+                      const std::vector<CalibrationRow>& rows,
+                      const std::vector<std::string>& keys);
+
+}  // namespace stepcast

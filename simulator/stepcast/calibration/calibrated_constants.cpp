@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/calibration/calibrated_constants.hpp"
+
+#include <array>
+
+namespace stepcast {
+namespace {
+
+constexpr std::array kConstants = {
+    CalibratedConstant{"power.matrix_energy.bf16", "nJ", 0.3, 20.0,
+                       "energy of a cycle of one unit's matrix pipes at the rated clock"},
+    CalibratedConstant{"power.matrix_energy.fp8", "nJ", 0.3, 20.0, "the same in fp8"},
+    CalibratedConstant{"power.matrix_energy.fp4", "nJ", 0.3, 30.0, "the same in fp4"},
+    CalibratedConstant{"power.voltage_exponent", "", 1.0, 3.0,
+                       "growth of that energy with the clock"},
+    CalibratedConstant{"power.hbm_energy_per_byte", "pJ", 20.0, 200.0,
+                       "energy of moving a byte between HBM and a unit"},
+    CalibratedConstant{"power.burst_ratio", "", 1.0, 2.5,
+                       "power of a short burst over the limit of the average"},
+    CalibratedConstant{"power.burst_energy", "J", 0.5, 200.0,
+                       "energy above the limit that a burst may draw after a pause"},
+    CalibratedConstant{"gemm.matrix_efficiency.bf16", "", 0.5, 1.0,
+                       "share of the matrix rate inside the K loop"},
+    CalibratedConstant{"gemm.matrix_efficiency.fp8", "", 0.4, 1.0, "the same in fp8"},
+    CalibratedConstant{"gemm.matrix_efficiency.fp8_block", "", 0.3, 1.0,
+                       "the same with scales of 128-element blocks"},
+    CalibratedConstant{"gemm.matrix_efficiency.fp4", "", 0.3, 1.0, "the same in fp4"},
+    CalibratedConstant{"gemm.cache_bytes_per_clock", "B", 8.0, 160.0,
+                       "L2 to one unit while all units read"},
+    CalibratedConstant{"gemm.port_bytes_per_clock", "B", 16.0, 160.0,
+                       "L2 to one unit while few read"},
+    CalibratedConstant{"gemm.prologue_cycles", "", 0.0, 12'000.0,
+                       "until the first K step has its operands"},
+    CalibratedConstant{"gemm.epilogue_bytes_per_clock", "B", 2.0, 256.0,
+                       "one unit's results to memory"},
+    CalibratedConstant{"gemm.epilogue_overlap", "", 0.0, 1.0,
+                       "share of an epilogue that the next tile's K loop hides"},
+    CalibratedConstant{"gemm.hbm_share", "", 0.3, 1.0, "share of the peak HBM rate"},
+    CalibratedConstant{"gemm.start_up", "us", 0.0, 10.0, "of a kernel, besides the launch"},
+    CalibratedConstant{"gemm.hbm_latency", "us", 0.05, 5.0,
+                       "of a product that HBM bounds, besides its bytes"},
+    CalibratedConstant{"gemm.split_latency", "us", 0.1, 15.0,
+                       "of reducing the partial sums of a split K loop"},
+};
+
+}  // namespace
+
+std::span<const CalibratedConstant> calibrated_constants() { return kConstants; }
+
+}  // namespace stepcast

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/calibration/kernels_text.hpp"
+
+#include <algorithm>
+
+#include "stepcast/base/units_text.hpp"
+
+namespace stepcast {
+namespace {
+
+std::string scalar(const ConfigNode& node) {
+  const bool plain = !node.text.empty() && !node.quoted &&
+                     node.text.find_first_of(",:{}[]#&*!|>'\"%@`") == std::string::npos;
+  return plain ? node.text : "\"" + node.text + "\"";
+}
+
+bool is_fitted(const Calibration& calibration, const std::string& key) {
+  return std::any_of(calibration.constants.begin(), calibration.constants.end(),
+                     [&](const FittedConstant& constant) { return constant.key == key; });
+}
+
+// {value: 3 us, source: KEY, note: ...} on one line.
+std::string number_text(const ConfigNode& node, bool fitted) {
+  std::string text = "{";
+  for (const ConfigEntry& entry : node.entries) {
+    const bool provenance = entry.key == "source" || entry.key == "assumed" || entry.key == "kind";
+    if (fitted && provenance) {
+      continue;
+    }
+    text += (text.size() > 1 ? ", " : "") + entry.key + ": " + scalar(entry.value);
+    if (fitted && entry.key == "value") {
+      text += ", source: FIT, kind: fitted";
+    }
+  }
+  return text + "}";
+}
+
+void add_mapping(const ConfigNode& node, const std::string& prefix, std::size_t depth,
+                 const Calibration& calibration, std::string& text) {
+  for (const ConfigEntry& entry : node.entries) {
+    if (depth == 0 && entry.key == "sources") {
+      continue;
+    }
+    const std::string key = prefix.empty() ? entry.key : prefix + "." + entry.key;
+    text += std::string(2 * depth, ' ') + entry.key + ":";
+    if (entry.value.kind != ConfigNode::Kind::kMapping) {
+      text += " " + scalar(entry.value) + "\n";
+    } else if (entry.value.find("value") != nullptr) {
+      text += " " + number_text(entry.value, is_fitted(calibration, key)) + "\n";
+    } else {
+      text += "\n";
+      add_mapping(entry.value, key, depth + 1, calibration, text);
+    }
+  }
+}
+
+std::string percent(double share) { return significant(100.0 * share, 3) + " %"; }
+
+std::string padded(std::string text, std::size_t width) {
+  text.resize(std::max(width, text.size()), ' ');
+  return text;
+}
+
+std::string group_table(const Calibration& calibration, const std::string& indent) {
+  std::string text;
+  for (const GroupError& group : calibration.groups) {
+    text +=
+        indent + padded(group.group, 34) + "  before " + padded(percent(group.error_before), 8) +
+        "  fitted " + padded(percent(group.fitted_error), 8) + " of " +
+        padded(std::to_string(group.fitted), 5) + "  held back " +
+        padded(percent(group.held_back_error), 8) + " of " + std::to_string(group.held_back) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string kernels_to_yaml(const Calibration& calibration, const CalibrationRecord& record) {
+  std::string text =
+      "# Constants of the models of kernels, fitted by `stepcast calibrate` on " + record.date +
+      ".\n# Mean absolute error by group; shapes held back were not seen by the fit.\n" +
+      group_table(calibration, "#   ");
+  text += "sources:\n";
+  if (const ConfigNode* sources = calibration.kernels.find("sources")) {
+    for (const ConfigEntry& entry : sources->entries) {
+      text += entry.key == "FIT" ? "" : "  " + entry.key + ": " + scalar(entry.value) + "\n";
+    }
+  }
+  text += "  FIT: \"least squares on " + record.files + ", " + record.date + "\"\n";
+  add_mapping(calibration.kernels, "", 0, calibration, text);
+  return text;
+}
+
+std::string calibration_to_text(const Calibration& calibration) {
+  std::string text = "constants\n";
+  for (const FittedConstant& constant : calibration.constants) {
+    const std::string unit = constant.unit.empty() ? "" : " " + constant.unit;
+    text += "  " + padded(constant.key, 36) + padded(significant(constant.before, 4) + unit, 14) +
+            " -> " + significant(constant.after, 4) + unit + "\n";
+  }
+  return text + "mean absolute error\n" + group_table(calibration, "  ");
+}
+
+}  // namespace stepcast

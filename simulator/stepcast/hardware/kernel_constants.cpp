@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/hardware/kernel_constants.hpp"
+
+namespace stepcast {
+
+KernelConstants read_kernel_constants(const ConfigNode& root, const SourceTable& shared_sources,
+                                      std::vector<Provenance>& provenance,
+                                      Diagnostics& diagnostics) {
+  MappingReader top(root, "", diagnostics);
+  SourceTable sources = shared_sources;
+  sources.merge(read_sources(top, "sources"));
+  SourcedReader reader(std::move(top), sources, provenance);
+  KernelConstants kernels;
+  kernels.power = read_power_constants(reader.mapping("power"));
+  kernels.gemm = read_gemm_constants(reader.mapping("gemm"));
+  reader.finish();
+  return kernels;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constants of the models of kernels, shared by the parts of a family: hardware_profiles/kernels.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stepcast/config/config_node.hpp"
+#include "stepcast/hardware/gemm_constants.hpp"
+#include "stepcast/hardware/power_constants.hpp"
+
+namespace stepcast {
+
+struct KernelConstants {
+  std::string name;
+  PowerConstants power;
+  GemmConstants gemm;
+};
+
+// Reads a file's tree; where each number comes from is added to `provenance`, its problems to
+// `diagnostics`.
+KernelConstants read_kernel_constants(const ConfigNode& root, const SourceTable& shared_sources,
+                                      std::vector<Provenance>& provenance,
+                                      Diagnostics& diagnostics);
+
+}  // namespace stepcast
