@@ -6,6 +6,8 @@ stepcast="$root/build/release/bin/stepcast"
 for folder in "$root"/examples/*/; do
   [ -f "$folder/experiment.yaml" ] || continue
   "$stepcast" project "$folder/experiment.yaml" >"$folder/expected.txt"
+  [ ! -f "$folder/expected_explain.txt" ] ||
+    "$stepcast" explain "$folder/experiment.yaml" >"$folder/expected_explain.txt"
 done
 cd "$root/tests/cli/bad"
 for input in *.yaml; do

@@ -3,6 +3,8 @@
 // files.
 #pragma once
 
+#include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,22 @@ inline ModelSpec shipped_model(const std::string& name) {
 }
 inline DeviceSpec shipped_gpu(const std::string& name) {
   return load_gpu(name, data_root(), {"test", 1, 1});
+}
+
+// Of the examples and of configs/experiments, sorted.
+inline std::vector<std::filesystem::path> shipped_experiments() {
+  std::vector<std::filesystem::path> files;
+  const std::filesystem::path root = data_root().folder;
+  for (const auto& entry : std::filesystem::directory_iterator(root / "examples")) {
+    if (std::filesystem::exists(entry.path() / "experiment.yaml")) {
+      files.push_back(entry.path() / "experiment.yaml");
+    }
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(root / "configs/experiments")) {
+    files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 // What `run` throws as a ConfigError, one problem a line; "no error" if it throws nothing.

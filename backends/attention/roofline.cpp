@@ -48,7 +48,8 @@ OpCost priced(Seconds math, Seconds memory, const KernelContext& context) {
   cost.duration = context.launch + max(math, memory);
   cost.bound = math < memory ? Bound::kMemory : Bound::kCompute;
   if (context.detail == Detail::kTerms) {
-    cost.terms = {{"math", math}, {"memory", memory}, {"launch", context.launch}};
+    cost.terms = {math < memory ? CostTerm{"memory", memory} : CostTerm{"math", math},
+                  {"launch", context.launch}};
   }
   return cost;
 }
@@ -80,6 +81,9 @@ OpCost unfused(const Attention& op, const KernelContext& context) {
   const Seconds memory = passes * scores * Bytes(2) / context.device.hbm.achieved;
   OpCost cost = priced(math, memory, context);
   cost.duration = context.launch + math + memory;
+  if (context.detail == Detail::kTerms) {
+    cost.terms = {{"math", math}, {"memory", memory}, {"launch", context.launch}};
+  }
   return cost;
 }
 

@@ -83,7 +83,8 @@ OpCost roofline(Seconds math, Bytes bytes, const KernelContext& context) {
                : math < memory                    ? Bound::kMemory
                                                   : Bound::kCompute;
   if (context.detail == Detail::kTerms) {
-    cost.terms = {{"math", math}, {"memory", memory}, {"launch", context.launch}};
+    cost.terms = {math < memory ? CostTerm{"memory", memory} : CostTerm{"math", math},
+                  {"launch", context.launch}};
   }
   return cost;
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "backends/builtin_backends.hpp"
 #include "stepcast/base/nearest_name.hpp"
@@ -163,6 +164,11 @@ CostModel cost_model(Experiment& experiment) {
     experiment.backends.try_emplace(std::string(info.role), info.name);
   }
   return model;
+}
+
+std::string json_text(nlohmann::ordered_json json) {
+  json["context"]["version"] = STEPCAST_VERSION;
+  return json.dump(2) + "\n";
 }
 
 void write_output(const OutputOptions& options, const std::string& text) {

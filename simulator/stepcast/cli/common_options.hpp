@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,6 +57,9 @@ Experiment load_experiment(const ExperimentOptions& options, const DataRoot& dat
 
 // The default backends with the experiment's choices; records every role's name in the experiment.
 CostModel cost_model(Experiment& experiment);
+
+// A report's JSON as text, with the program's version in its context.
+std::string json_text(nlohmann::ordered_json json);
 
 // Writes `text` to the chosen file, whole or not at all, or to standard output.
 void write_output(const OutputOptions& options, const std::string& text);

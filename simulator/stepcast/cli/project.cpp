@@ -17,18 +17,11 @@ struct Options {
   OutputOptions output;
 };
 
-std::string json_text(nlohmann::ordered_json json) {
-  json["context"]["version"] = STEPCAST_VERSION;
-  return json.dump(2) + "\n";
-}
-
 Projection projection_of(const ExperimentOptions& options, const GlobalOptions& global) {
   Experiment experiment = load_experiment(options, data_root(global));
   const CostModel cost = cost_model(experiment);
   return project(experiment, cost);
 }
-
-int exit_code(const Projection& projection) { return projection.feasible ? kDone : kPlanCannotRun; }
 
 int run_project(const Options& options, const GlobalOptions& global) {
   const Projection projection = projection_of(options.experiment, global);
@@ -36,7 +29,7 @@ int run_project(const Options& options, const GlobalOptions& global) {
   write_output(options.output, format == "json"  ? json_text(to_json(projection))
                                : format == "csv" ? to_csv(projection)
                                                  : to_text(projection));
-  return exit_code(projection);
+  return projection.feasible ? kDone : kPlanCannotRun;
 }
 
 int run_memory(const Options& options, const GlobalOptions& global) {
@@ -44,7 +37,7 @@ int run_memory(const Options& options, const GlobalOptions& global) {
   const bool json = options.output.format == "json";
   write_output(options.output,
                json ? json_text(memory_to_json(projection)) : memory_to_text(projection));
-  return exit_code(projection);
+  return projection.feasible ? kDone : kPlanCannotRun;
 }
 
 }  // namespace

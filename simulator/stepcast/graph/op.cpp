@@ -19,6 +19,31 @@ constexpr std::array<std::string_view, kAxes> kAxisNames = {"tp", "ep", "cp", "d
 constexpr std::array<std::string_view, 6> kKernelNames = {"unfused", "flash2", "flash3",
                                                           "flash4",  "cudnn",  "aiter"};
 
+// Tensors of rows x cols that a kernel must read and write, whatever its implementation.
+struct TensorPasses {
+  double forward;
+  double backward;
+};
+
+// In the order of MemoryBoundKind.
+constexpr std::array<TensorPasses, 15> kCompulsoryPasses = {{
+    {2, 3},      // norm: x, y; dy, x, dx
+    {2, 2},      // rope
+    {2, 3},      // activation: x, y; dy, x, dx
+    {3, 5},      // gated activation: gate, up, product; those two, dy and two gradients
+    {3, 3},      // residual
+    {2.5, 2.5},  // dropout: a mask of a byte for 2-byte elements
+    {2, 2},      // router
+    {2, 2},      // permute
+    {1, 1},      // unpermute: a token's k rows; its one row depends on k and is left out
+    {2, 2},      // quantize: 16 bits in, two 8-bit copies out
+    {2, 3},      // embedding: rows, y; dy, gradient rows read and written
+    {1, 2},      // cross entropy: logits; logits and their gradient
+    {1.5, 1.5},  // cast
+    {2, 2},      // copy
+    {7.5, 7.5},  // optimizer: gradient, master, two moments; the last three and a 16-bit copy out
+}};
+
 template <typename E, std::size_t N>
 std::string_view entry(const std::array<std::string_view, N>& names, E value) {
   return names[static_cast<std::size_t>(value)];
@@ -100,6 +125,24 @@ Bytes compulsory_bytes(const Attention& op) {
   // Backward reads q, k, v, o, do and writes dq, dk, dv.
   return (op.direction == Direction::kForward ? q + kv + o : 2.0 * q + 2.0 * kv + 2.0 * o) *
          element;
+}
+
+Bytes compulsory_bytes(const MemoryBound& op) {
+  const TensorPasses& passes = kCompulsoryPasses[static_cast<std::size_t>(op.kind)];
+  const double count = op.direction == Direction::kForward ? passes.forward : passes.backward;
+  return count * number(op.rows) * number(op.cols) * op.element;
+}
+
+Bytes compulsory_bytes(const Op& op) {
+  return std::visit(
+      [](const auto& work) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(work)>, Collective>) {
+          return Bytes{};
+        } else {
+          return compulsory_bytes(work);
+        }
+      },
+      op.work);
 }
 
 std::string_view name(CollectiveOp op) { return entry(kCollectiveNames, op); }

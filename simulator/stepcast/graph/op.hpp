@@ -27,6 +27,7 @@ struct Gemm {
   std::int64_t batch = 1;
   Dtype dtype = Dtype::kBf16;
   GemmPass pass = GemmPass::kForward;
+  bool operator==(const Gemm&) const = default;
 };
 
 // Products of `groups` experts with m_total rows in all, shared as `counts` says or equally without
@@ -41,6 +42,7 @@ struct GroupedGemm {
   GemmPass pass = GemmPass::kForward;
   bool sequential = false;             // one kernel an expert instead of one for all
   std::vector<std::int64_t> counts{};  // rows of each group, in all m_total; empty: equal
+  bool operator==(const GroupedGemm&) const = default;
 };
 
 enum class AttentionKernel { kUnfused, kFlash2, kFlash3, kFlash4, kCudnn, kAiter };
@@ -58,6 +60,7 @@ struct Attention {
   Dtype dtype = Dtype::kBf16;
   Direction direction = Direction::kForward;
   AttentionKernel kernel = AttentionKernel::kFlash2;
+  bool operator==(const Attention&) const = default;
 };
 
 enum class MemoryBoundKind {
@@ -88,6 +91,7 @@ struct MemoryBound {
   Bytes element{2};
   Direction direction = Direction::kForward;
   Implementation implementation = Implementation::kFused;
+  bool operator==(const MemoryBound&) const = default;
 };
 
 enum class CollectiveOp { kAllReduce, kAllGather, kReduceScatter, kAllToAll, kSendRecv };
@@ -103,6 +107,7 @@ struct Collective {
   Bytes bytes;
   ProcessGroup group;
   Axis axis = Axis::kData;
+  bool operator==(const Collective&) const = default;
 };
 
 using OpWork = std::variant<Gemm, GroupedGemm, Attention, MemoryBound, Collective>;
@@ -110,6 +115,7 @@ using OpWork = std::variant<Gemm, GroupedGemm, Attention, MemoryBound, Collectiv
 struct Op {
   std::string_view name;  // "attention.q", with static lifetime
   OpWork work;
+  bool operator==(const Op&) const = default;
 };
 
 using OpList = std::vector<Op>;
@@ -124,6 +130,8 @@ Flops flops(const Op& op);
 Bytes compulsory_bytes(const Gemm& op);
 Bytes compulsory_bytes(const GroupedGemm& op);
 Bytes compulsory_bytes(const Attention& op);
+Bytes compulsory_bytes(const MemoryBound& op);
+Bytes compulsory_bytes(const Op& op);  // none for a collective
 
 // Query-key pairs that the mask leaves, of one head and one sequence. With causal masking and fewer
 // queries than keys (context parallelism with balanced chunks) it is the same share of all pairs.

@@ -90,17 +90,17 @@ Json time_json(const TimeBreakdown& time) {
           {"host_s", time.host.value()}};
 }
 
-Json header(const Projection& p) {
+}  // namespace
+
+Json json_header(const Projection& p) {
   return {{"schema_version", kJsonSchemaVersion},
           {"context", context_json(p)},
           {"feasible", p.feasible},
           {"reasons", p.reasons}};
 }
 
-}  // namespace
-
 Json to_json(const Projection& p) {
-  Json json = header(p);
+  Json json = json_header(p);
   if (!p.priced) {
     return json;
   }
@@ -116,7 +116,7 @@ Json to_json(const Projection& p) {
 }
 
 Json memory_to_json(const Projection& p) {
-  Json json = header(p);
+  Json json = json_header(p);
   if (!p.priced) {
     return json;
   }

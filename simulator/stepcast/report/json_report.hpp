@@ -10,6 +10,8 @@ namespace stepcast {
 
 inline constexpr int kJsonSchemaVersion = 1;
 
+// What every report about a projection starts with: version, context, whether it can run.
+nlohmann::ordered_json json_header(const Projection& projection);
 nlohmann::ordered_json to_json(const Projection& projection);
 // Memory alone, for `stepcast memory`.
 nlohmann::ordered_json memory_to_json(const Projection& projection);

@@ -1,38 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/report/text_report.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/graph/model_flops.hpp"
+#include "stepcast/report/text_layout.hpp"
 
 namespace stepcast {
 namespace {
 
 constexpr double kGi = 1024.0 * 1024.0 * 1024.0;
-
-std::string padded(std::string text, std::size_t width) {
-  text.resize(std::max(width, text.size()), ' ');
-  return text;
-}
-
-std::string right(const std::string& text, std::size_t width) {
-  return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
-}
-
-std::string line(const std::string& key, const std::string& value) {
-  return "  " + padded(key, 26) + value + "\n";
-}
-
-std::string decimals(double value, int digits) {
-  const double scale = digits == 1 ? 10.0 : 100.0;
-  const auto scaled = std::llround(value * scale);
-  const auto unit = static_cast<long long>(scale);
-  std::string fraction = std::to_string(scaled % unit);
-  fraction.insert(0, static_cast<std::size_t>(digits) - fraction.size(), '0');
-  return with_separators(scaled / unit) + "." + fraction;
-}
 
 std::string count(std::int64_t value) { return with_separators(value); }
 
@@ -61,33 +37,6 @@ std::string plan_text(const Projection& p) {
   text += ", ep " + count(plan.ep) + (plan.etp > 1 ? ", etp " + count(plan.etp) : "");
   text += ", dp " + count(plan.dp);
   text += plan.zero == 3 ? ", fsdp " + count(plan.fsdp) : ", zero " + count(plan.zero);
-  return text;
-}
-
-std::string heading(const Projection& p) {
-  std::string text = p.model + " on " + count(p.gpus) + " x " + p.gpu + " (" + count(p.nodes) +
-                     (p.nodes == 1 ? " node)" : " nodes)") + "\n\n";
-  text += line("training", std::string(name(p.training.dtype)) + ", sequence " +
-                               count(p.training.sequence_length) + ", global batch " +
-                               count(p.training.global_batch_size) + ", micro-batch " +
-                               count(p.training.micro_batch_size) + ", recompute " +
-                               recompute_text(p.training.recompute));
-  text += line("plan", plan_text(p));
-  text += line("software", p.software);
-  return text;
-}
-
-std::string notes_and_reasons(const Projection& p) {
-  std::string text;
-  for (const std::string& note : p.notes) {
-    text += line("note", note);
-  }
-  if (!p.reasons.empty()) {
-    text += "\nThis plan cannot run:\n";
-    for (const std::string& reason : p.reasons) {
-      text += "  - " + reason + "\n";
-    }
-  }
   return text;
 }
 
@@ -170,6 +119,33 @@ std::string memory_lines(const Projection& p) {
 }
 
 }  // namespace
+
+std::string heading(const Projection& p) {
+  std::string text = p.model + " on " + count(p.gpus) + " x " + p.gpu + " (" + count(p.nodes) +
+                     (p.nodes == 1 ? " node)" : " nodes)") + "\n\n";
+  text += line("training", std::string(name(p.training.dtype)) + ", sequence " +
+                               count(p.training.sequence_length) + ", global batch " +
+                               count(p.training.global_batch_size) + ", micro-batch " +
+                               count(p.training.micro_batch_size) + ", recompute " +
+                               recompute_text(p.training.recompute));
+  text += line("plan", plan_text(p));
+  text += line("software", p.software);
+  return text;
+}
+
+std::string notes_and_reasons(const Projection& p) {
+  std::string text;
+  for (const std::string& note : p.notes) {
+    text += line("note", note);
+  }
+  if (!p.reasons.empty()) {
+    text += "\nThis plan cannot run:\n";
+    for (const std::string& reason : p.reasons) {
+      text += "  - " + reason + "\n";
+    }
+  }
+  return text;
+}
 
 std::string to_text(const Projection& p) {
   std::string text = heading(p);

@@ -16,6 +16,9 @@
 namespace stepcast {
 
 std::string to_text(const Projection& projection);
+// What every report about a projection starts and ends with.
+std::string heading(const Projection& projection);
+std::string notes_and_reasons(const Projection& projection);
 std::string memory_to_text(const Projection& projection);
 // One header line and one line of values.
 std::string to_csv(const Projection& projection);

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 
-#include "stepcast/parallel/memory_footprint.hpp"
-#include "stepcast/parallel/sharding.hpp"
 #include "stepcast/schedule/data_parallel.hpp"
+#include "stepcast/schedule/operator_inventory.hpp"
 
 namespace stepcast {
 namespace {
@@ -16,13 +15,6 @@ constexpr double kAsyncTensorParallel = 0.5;
 
 constexpr std::size_t slot(Axis axis) { return static_cast<std::size_t>(axis); }
 
-KernelContext kernel_context(const StepContext& context) {
-  const DeviceSpec& device = context.cluster.device;
-  const Seconds launch =
-      context.expansion.software.cuda_graph ? device.graph_launch_latency : device.launch_latency;
-  return {device, context.clock, device.compute_units, launch, Detail::kDuration};
-}
-
 UniformOverlap overlap_of(const StepContext& context) {
   UniformOverlap overlap = context.expansion.plan.overlap;
   if (context.expansion.software.async_tp) {
@@ -32,93 +24,32 @@ UniformOverlap overlap_of(const StepContext& context) {
   return overlap;
 }
 
-// Prices each kind of layer once and adds up stages from them.
-class StagePricer {
- public:
-  explicit StagePricer(const StepContext& context) : context_(context) {}
-
-  StageTime stage(std::size_t index) {
-    const ExpansionContext& expansion = context_.expansion;
-    const StageContent& content = expansion.plan.stages[index];
-    StageTime time;
-    add_layers(index, time);
-    if (content.embedding) {
-      add(price_block(expand_embedding(expansion)), 1, time);
-    }
-    if (content.loss) {
-      add(price_block(expand_loss(expansion)), 1 + content.mtp_layers, time);
-    }
-    if (content.mtp_layers > 0) {
-      add(price_block(expand_mtp_projection(expansion)), content.mtp_layers, time);
-    }
-    const MicroBatchCollectives sharding = micro_batch_collectives(expansion, index);
-    time.forward += price(sharding.forward, context_);
-    time.backward += price(sharding.backward, context_);
-    return time;
+// Prices each list of operators once and adds up stages from them.
+std::vector<StageTime> stage_times(const StepContext& context) {
+  const StepLists work = step_lists(context.expansion);
+  std::vector<PassTime> prices;
+  prices.reserve(work.lists.size());
+  for (const OpList& list : work.lists) {
+    prices.push_back(price(list, context));
   }
-
- private:
-  struct BlockTime {
-    PassTime forward;
-    PassTime backward;
-    PassTime recompute;
-  };
-  struct PricedKind {
-    LayerKind kind;
-    BlockTime time;
-  };
-
-  BlockTime price_block(const BlockOps& ops) {
-    return {price(ops.forward, context_), price(ops.backward, context_),
-            price(ops.recompute, context_)};
-  }
-
-  static void add(const BlockTime& block, std::int64_t count, StageTime& time) {
-    const auto times = static_cast<double>(count);
-    time.forward += times * block.forward;
-    time.backward += times * block.backward;
-    time.backward += times * block.recompute;
-  }
-
-  void add_layers(std::size_t index, StageTime& time) {
-    const ExpansionContext& expansion = context_.expansion;
-    const std::vector<KindCount> kinds = stage_kinds(expansion.model, expansion.plan, index);
-    std::int64_t layers = 0;
-    for (const KindCount& entry : kinds) {
-      layers += entry.layers;
-    }
-    std::int64_t again = fully_recomputed_layers(expansion.training.recompute, layers);
-    for (const KindCount& entry : kinds) {
-      const BlockTime& block = layer(entry.kind);
-      add(block, entry.layers, time);
-      const std::int64_t repeated = std::min(again, entry.layers);
-      again -= repeated;
-      time.backward += static_cast<double>(repeated) * block.forward;
+  std::vector<StageTime> stages;
+  stages.reserve(work.stages.size());
+  for (const std::vector<ListUse>& uses : work.stages) {
+    StageTime& time = stages.emplace_back();
+    for (const ListUse& use : uses) {
+      PassTime& pass = use.pass == StepPass::kForward ? time.forward : time.backward;
+      pass += static_cast<double>(use.count) * prices[use.list];
     }
   }
-
-  const BlockTime& layer(LayerKind kind) {
-    const auto known = std::find_if(priced_.begin(), priced_.end(),
-                                    [&](const PricedKind& entry) { return entry.kind == kind; });
-    if (known != priced_.end()) {
-      return known->time;
-    }
-    priced_.push_back({kind, price_block(expand_layer(context_.expansion, kind))});
-    return priced_.back().time;
-  }
-
-  const StepContext& context_;
-  std::vector<PricedKind> priced_;
-};
+  return stages;
+}
 
 Seconds pipeline_transfer(const StepContext& context) {
   const ExpansionContext& expansion = context.expansion;
   if (expansion.plan.pp == 1) {
     return {};
   }
-  const Bytes bytes =
-      static_cast<double>(expansion.sequence_tokens() * expansion.model.hidden) * Bytes(2);
-  const Collective send{CollectiveOp::kSendRecv, bytes, expansion.plan.pp_group(), Axis::kPipeline};
+  const Collective send = pipeline_send(expansion);
   const Seconds whole = context.cost.collective->collective(send, {context.cluster}).duration;
   return (1.0 - expansion.plan.overlap.hidden[slot(Axis::kPipeline)]) * whole;
 }
@@ -220,6 +151,13 @@ PassTime operator*(double factor, PassTime pass) {
   return pass;
 }
 
+KernelContext kernel_context(const StepContext& context, Detail detail) {
+  const DeviceSpec& device = context.cluster.device;
+  const Seconds launch =
+      context.expansion.software.cuda_graph ? device.graph_launch_latency : device.launch_latency;
+  return {device, context.clock, device.compute_units, launch, detail};
+}
+
 PassTime price(const OpList& ops, const StepContext& context) {
   const KernelContext kernel = kernel_context(context);
   PassTime time;
@@ -249,11 +187,10 @@ TimeBreakdown exposed(const PassTime& pass, const UniformOverlap& overlap) {
 StepTime step_time(const StepContext& context) {
   const ParallelPlan& plan = context.expansion.plan;
   StepTime result;
-  StagePricer pricer(context);
+  result.stages = stage_times(context);
   std::vector<StageDuration> durations;
-  for (std::size_t i = 0; i < plan.stages.size(); ++i) {
-    result.stages.push_back(pricer.stage(i));
-    durations.push_back(duration_of(result.stages.back(), overlap_of(context)));
+  for (const StageTime& stage : result.stages) {
+    durations.push_back(duration_of(stage, overlap_of(context)));
   }
   result.ranks = pipeline_timeline(plan.schedule, {plan.pp, plan.vpp, plan.micro_batches},
                                    durations, pipeline_transfer(context));

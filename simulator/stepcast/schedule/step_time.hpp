@@ -64,6 +64,8 @@ struct StepTime {
   std::vector<RankTimeline> ranks;
 };
 
+// What the step's kernels run on.
+KernelContext kernel_context(const StepContext& context, Detail detail = Detail::kDuration);
 // Prices a list of operators, one after the other.
 PassTime price(const OpList& ops, const StepContext& context);
 // Applies the uniform overlap rule to one pass.

@@ -10,23 +10,9 @@
 
 using namespace stepcast;
 using stepcast::test::data_root;
+using stepcast::test::shipped_experiments;
 
 namespace {
-
-std::vector<std::filesystem::path> shipped_experiments() {
-  std::vector<std::filesystem::path> files;
-  const std::filesystem::path root = data_root().folder;
-  for (const auto& entry : std::filesystem::directory_iterator(root / "examples")) {
-    if (std::filesystem::exists(entry.path() / "experiment.yaml")) {
-      files.push_back(entry.path() / "experiment.yaml");
-    }
-  }
-  for (const auto& entry : std::filesystem::directory_iterator(root / "configs/experiments")) {
-    files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 Projection projected(const std::filesystem::path& file,
                      const std::vector<std::string>& overrides = {}) {

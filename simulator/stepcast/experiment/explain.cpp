@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/experiment/explain.hpp"
+
+#include <algorithm>
+
+#include "stepcast/cost/roofline_bound.hpp"
+#include "stepcast/experiment/project.hpp"
+#include "stepcast/schedule/step_time.hpp"
+
+namespace stepcast {
+
+Explanation explain(const Experiment& experiment, const CostModel& cost) {
+  Explanation result;
+  result.projection = project(experiment, cost);
+  const Projection& p = result.projection;
+  if (!p.priced) {
+    return result;
+  }
+  const ExpansionContext expansion{experiment.model, p.plan, experiment.training,
+                                   experiment.software};
+  const ClusterSpec& cluster = experiment.cluster;
+  const KernelContext kernel = kernel_context({expansion, cluster, cost, p.clock}, Detail::kTerms);
+  for (CountedOp& counted : operator_inventory(expansion, p.time.slowest_rank)) {
+    OpCost price = cost.cost(counted.op, kernel, cluster);
+    const Seconds bound = roofline_bound(counted.op, cluster.device, p.clock);
+    result.operators.push_back({std::move(counted), std::move(price), bound});
+  }
+  std::stable_sort(
+      result.operators.begin(), result.operators.end(),
+      [](const ExplainedOp& a, const ExplainedOp& b) { return a.total() > b.total(); });
+  return result;
+}
+
+}  // namespace stepcast

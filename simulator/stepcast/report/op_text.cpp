@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/report/op_text.hpp"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "stepcast/base/units_text.hpp"
+
+namespace stepcast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string times(std::initializer_list<std::int64_t> sizes) {
+  std::string text;
+  for (const std::int64_t size : sizes) {
+    text += (text.empty() ? "" : " x ") + std::to_string(size);
+  }
+  return text;
+}
+
+// Two sizes as one where they are equal: 64, or 64/8.
+std::string pair(std::int64_t first, std::int64_t second) {
+  return std::to_string(first) + (first == second ? "" : "/" + std::to_string(second));
+}
+
+std::string text_of(const Gemm& op) {
+  const std::string one = times({op.m, op.n, op.k});
+  return op.batch == 1 ? one : std::to_string(op.batch) + " of " + one;
+}
+std::string text_of(const GroupedGemm& op) {
+  return times({op.m_total, op.n, op.k}) + " in " + std::to_string(op.groups);
+}
+std::string text_of(const Attention& op) {
+  const bool windowed = op.window > 0 && op.window < op.seq_kv;
+  return std::to_string(op.batch) + " x " + pair(op.seq_q, op.seq_kv) + " x " +
+         pair(op.heads, op.kv_heads) + " x " + pair(op.d_qk, op.d_v) +
+         (windowed ? " w" + std::to_string(op.window) : "");
+}
+std::string text_of(const MemoryBound& op) { return times({op.rows, op.cols}); }
+std::string text_of(const Collective& op) {
+  return std::string(name(op.op)) + " " + readable(op.bytes) + " / " +
+         std::to_string(op.group.size);
+}
+
+Json json_of(const Gemm& op) {
+  return {{"m", op.m}, {"n", op.n}, {"k", op.k}, {"batch", op.batch}, {"pass", name(op.pass)}};
+}
+Json json_of(const GroupedGemm& op) {
+  return {{"groups", op.groups},
+          {"m_total", op.m_total},
+          {"n", op.n},
+          {"k", op.k},
+          {"pass", name(op.pass)}};
+}
+Json json_of(const Attention& op) {
+  return {{"implementation", name(op.kernel)},
+          {"batch", op.batch},
+          {"seq", op.seq_q},
+          {"seq_kv", op.seq_kv},
+          {"heads", op.heads},
+          {"kv_heads", op.kv_heads},
+          {"d_qk", op.d_qk},
+          {"d_v", op.d_v},
+          {"causal", op.causal},
+          {"window", op.window},
+          {"pass", op.direction == Direction::kForward ? "fwd" : "bwd"}};
+}
+Json json_of(const MemoryBound& op) {
+  return {{"op", name(op.kind)},
+          {"implementation", name(op.implementation)},
+          {"rows", op.rows},
+          {"cols", op.cols},
+          {"element_bytes", op.element.value()},
+          {"pass", op.direction == Direction::kForward ? "fwd" : "bwd"}};
+}
+Json json_of(const Collective& op) {
+  return {{"op", name(op.op)},
+          {"axis", name(op.axis)},
+          {"bytes", op.bytes.value()},
+          {"ranks", op.group.size},
+          {"stride", op.group.stride}};
+}
+
+}  // namespace
+
+std::string_view name(GemmPass pass) {
+  switch (pass) {
+    case GemmPass::kForward:
+      return "fwd";
+    case GemmPass::kDgrad:
+      return "dgrad";
+    case GemmPass::kWgrad:
+      return "wgrad";
+  }
+  return "";
+}
+
+std::string_view kind_name(const Op& op) {
+  static constexpr std::array<std::string_view, 5> kNames = {"gemm", "grouped_gemm", "attention",
+                                                             "memory_bound", "collective"};
+  static_assert(kNames.size() == std::variant_size_v<OpWork>);
+  return kNames[op.work.index()];
+}
+
+std::string_view dtype_name(const Op& op) {
+  return std::visit(
+      [](const auto& work) -> std::string_view {
+        using Work = std::decay_t<decltype(work)>;
+        if constexpr (std::is_same_v<Work, MemoryBound> || std::is_same_v<Work, Collective>) {
+          return "";
+        } else {
+          return name(work.dtype);
+        }
+      },
+      op.work);
+}
+
+std::string shape_text(const Op& op) {
+  return std::visit([](const auto& work) { return text_of(work); }, op.work);
+}
+
+nlohmann::ordered_json shape_json(const Op& op) {
+  return std::visit([](const auto& work) { return json_of(work); }, op.work);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/report/operator_report.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/report/json_report.hpp"
+#include "stepcast/report/op_text.hpp"
+#include "stepcast/report/text_layout.hpp"
+#include "stepcast/report/text_report.hpp"
+
+namespace stepcast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kLegend =
+    "\n  time     of one call; share: of the computation, all calls; communication before anything "
+    "hides it\n"
+    "  shape    product m x n x k (in groups), attention batch x sequence x heads/KV heads x head "
+    "size,\n"
+    "           kernel rows x columns, collective full tensor / ranks\n"
+    "  rate     FLOPs of products, bytes that must move of kernels, full tensor of collectives\n"
+    "  roofline max(FLOPs / matrix peak at the clock, bytes that must move / HBM peak) over the "
+    "time\n";
+
+// What an operator achieves: of products in FLOP/s, of everything else in byte/s.
+struct Rate {
+  FlopsPerSecond products;
+  BytesPerSecond moved;
+};
+
+Rate rate_of(const ExplainedOp& entry) {
+  const Op& op = entry.counted.op;
+  if (entry.cost.duration <= Seconds{}) {
+    return {};
+  }
+  if (const Flops work = flops(op); work > Flops{}) {
+    return {work / entry.cost.duration, {}};
+  }
+  const auto* collective = std::get_if<Collective>(&op.work);
+  const Bytes bytes = collective != nullptr ? collective->bytes : compulsory_bytes(op);
+  return {{}, bytes / entry.cost.duration};
+}
+
+double roofline_share(const ExplainedOp& entry) {
+  return entry.cost.duration > Seconds{} ? entry.bound / entry.cost.duration : 0.0;
+}
+
+// 687 TFLOP/s, 4.09 TB/s, below 1 T in the next smaller unit.
+std::string scaled(double base_units, const std::string& unit) {
+  const bool tera = base_units >= 1e12;
+  const double value = base_units / (tera ? 1e12 : 1e9);
+  const std::string digits =
+      value >= 1000.0 ? std::to_string(std::llround(value)) : significant(value, 3);
+  return digits + (tera ? " T" : " G") + unit;
+}
+
+std::string rate_text(const ExplainedOp& entry) {
+  const Rate rate = rate_of(entry);
+  if (rate.products > FlopsPerSecond{}) {
+    return scaled(rate.products.value(), "FLOP/s");
+  }
+  return rate.moved > BytesPerSecond{} ? scaled(rate.moved.value(), "B/s") : "-";
+}
+
+// Backward products by what they make: the pass of a step says only "backward" of both.
+std::string pass_text(const CountedOp& counted) {
+  if (counted.pass == StepPass::kBackward) {
+    if (const auto* gemm = std::get_if<Gemm>(&counted.op.work)) {
+      return std::string(name(gemm->pass));
+    }
+    if (const auto* grouped = std::get_if<GroupedGemm>(&counted.op.work)) {
+      return std::string(name(grouped->pass));
+    }
+  }
+  switch (counted.pass) {
+    case StepPass::kForward:
+      return "fwd";
+    case StepPass::kBackward:
+      return "bwd";
+    case StepPass::kRecompute:
+      return "recomp";
+    case StepPass::kOptimizer:
+    case StepPass::kOnce:
+      return "once";
+  }
+  return "";
+}
+
+std::string tile_text(const Tiling& tiling) {
+  if (tiling.rows == 0) {
+    return "-";
+  }
+  const std::string tile = std::to_string(tiling.rows) + "x" + std::to_string(tiling.cols);
+  return tiling.splits > 1 ? tile + "/" + std::to_string(tiling.splits) : tile;
+}
+
+std::string percent(double share) { return decimals(100.0 * share, 1) + " %"; }
+
+std::string terms_text(const OpCost& cost) {
+  std::string text;
+  for (const CostTerm& term : cost.terms) {
+    text += (text.empty() ? "" : " + ") + std::string(term.name) + " " + readable(term.duration);
+  }
+  return text;
+}
+
+std::vector<std::string> cells(const ExplainedOp& entry, double share) {
+  const Tiling& tiling = entry.cost.tiling;
+  const bool bounded = entry.bound > Seconds{} && entry.cost.duration > Seconds{};
+  return {std::string(entry.counted.op.name),
+          pass_text(entry.counted),
+          with_separators(entry.counted.count),
+          shape_text(entry.counted.op),
+          tile_text(tiling),
+          tiling.waves > 0.0 ? decimals(tiling.waves, 1) : "-",
+          readable(entry.cost.duration),
+          percent(share),
+          rate_text(entry),
+          std::string(name(entry.cost.bound)),
+          bounded ? std::to_string(std::llround(100.0 * roofline_share(entry))) + " %" : "-"};
+}
+
+enum class Part { kComputation, kCommunication };
+
+// One table a part, because shapes of collectives are wider than all others.
+std::string operator_table(const Explanation& e, Part part, Detail detail) {
+  TextTable table({{"operator"},
+                   {"pass"},
+                   {"count", Align::kRight},
+                   {"shape"},
+                   {"tile"},
+                   {"waves", Align::kRight},
+                   {"time", Align::kRight},
+                   {"share", Align::kRight},
+                   {"rate", Align::kRight},
+                   {"bound"},
+                   {"roofline", Align::kRight}});
+  const bool communication = part == Part::kCommunication;
+  for (const ExplainedOp& entry : e.operators) {
+    if (entry.communicates() == communication) {
+      table.add_row(cells(entry, e.share(entry)),
+                    detail == Detail::kTerms ? terms_text(entry.cost) : "");
+    }
+  }
+  const Seconds sum = communication ? e.communication() : e.computation();
+  const double share = e.computation() > Seconds{} ? sum / e.computation() : 0.0;
+  table.add_row({communication ? "all communication" : "all computation", "", "", "", "", "",
+                 readable(sum), percent(share)});
+  return table.text();
+}
+
+Json tile_json(const Tiling& tiling) {
+  if (tiling.rows == 0) {
+    return nullptr;
+  }
+  return {{"rows", tiling.rows},
+          {"cols", tiling.cols},
+          {"splits", tiling.splits},
+          {"cluster", tiling.cluster},
+          {"waves", tiling.waves}};
+}
+
+Json operator_json(const Explanation& e, const ExplainedOp& entry, Detail detail) {
+  const Op& op = entry.counted.op;
+  Json json = {{"name", op.name},
+               {"pass", name(entry.counted.pass)},
+               {"kind", kind_name(op)},
+               {"shape", shape_json(op)},
+               {"count", entry.counted.count},
+               {"time_s", entry.cost.duration.value()},
+               {"total_time_s", entry.total().value()},
+               {"share_of_computation", e.share(entry)},
+               {"tile", tile_json(entry.cost.tiling)}};
+  if (const std::string_view dtype = dtype_name(op); !dtype.empty()) {
+    json["dtype"] = dtype;
+  }
+  const Rate rate = rate_of(entry);
+  if (rate.products > FlopsPerSecond{}) {
+    json["rate_flop_per_s"] = rate.products.value();
+  } else {
+    json["rate_bytes_per_s"] = rate.moved.value();
+  }
+  json["bound"] = name(entry.cost.bound);
+  if (entry.bound > Seconds{}) {
+    json["roofline_time_s"] = entry.bound.value();
+    json["roofline_share"] = roofline_share(entry);
+  }
+  if (detail == Detail::kTerms) {
+    json["terms"] = Json::array();
+    for (const CostTerm& term : entry.cost.terms) {
+      json["terms"].push_back({{"name", term.name}, {"time_s", term.duration.value()}});
+    }
+  }
+  return json;
+}
+
+std::string terms_csv(const OpCost& cost) {
+  std::string text;
+  for (const CostTerm& term : cost.terms) {
+    text += (text.empty() ? "" : ";") + std::string(term.name) + "=" +
+            shortest_text(term.duration.value());
+  }
+  return text;
+}
+
+std::string number_or_empty(double value) { return value > 0.0 ? shortest_text(value) : ""; }
+
+}  // namespace
+
+Seconds Explanation::computation() const {
+  Seconds sum;
+  for (const ExplainedOp& entry : operators) {
+    sum += entry.communicates() ? Seconds{} : entry.total();
+  }
+  return sum;
+}
+
+Seconds Explanation::communication() const {
+  Seconds sum;
+  for (const ExplainedOp& entry : operators) {
+    sum += entry.communicates() ? entry.total() : Seconds{};
+  }
+  return sum;
+}
+
+double Explanation::share(const ExplainedOp& op) const {
+  const Seconds all = computation();
+  return all > Seconds{} ? op.total() / all : 0.0;
+}
+
+std::string to_text(const Explanation& e, Detail detail) {
+  const Projection& p = e.projection;
+  std::string text = heading(p);
+  if (p.priced) {
+    text += line("step time", readable(p.time.step));
+    text += line("clock", decimals(p.clock.value() / 1e6, 1) + " MHz");
+    text += "\nOperators of pipeline rank " + std::to_string(p.time.slowest_rank) +
+            ", the slowest, in a step\n" + operator_table(e, Part::kComputation, detail);
+    if (e.communication() > Seconds{}) {
+      text += "\n" + operator_table(e, Part::kCommunication, detail);
+    }
+    text += kLegend;
+  }
+  return text + notes_and_reasons(p);
+}
+
+nlohmann::ordered_json to_json(const Explanation& e, Detail detail) {
+  const Projection& p = e.projection;
+  Json json = json_header(p);
+  if (!p.priced) {
+    return json;
+  }
+  json["step_time_s"] = p.time.step.value();
+  json["clock_mhz"] = p.clock.value() / 1e6;
+  json["pipeline_rank"] = p.time.slowest_rank;
+  json["computation_s"] = e.computation().value();
+  json["communication_s"] = e.communication().value();
+  json["operators"] = Json::array();
+  for (const ExplainedOp& entry : e.operators) {
+    json["operators"].push_back(operator_json(e, entry, detail));
+  }
+  return json;
+}
+
+std::string to_csv(const Explanation& e, Detail detail) {
+  const bool terms = detail == Detail::kTerms;
+  std::string text =
+      "operator,pass,kind,dtype,shape,count,time_s,total_time_s,share_of_computation,tile,waves,"
+      "rate_flop_per_s,rate_bytes_per_s,bound,roofline_time_s,roofline_share";
+  text += terms ? ",terms_s\n" : "\n";
+  for (const ExplainedOp& entry : e.operators) {
+    const Op& op = entry.counted.op;
+    const Rate rate = rate_of(entry);
+    const Tiling& tiling = entry.cost.tiling;
+    for (const std::string& cell :
+         {std::string(op.name), std::string(name(entry.counted.pass)), std::string(kind_name(op)),
+          std::string(dtype_name(op)), shape_text(op), std::to_string(entry.counted.count),
+          shortest_text(entry.cost.duration.value()), shortest_text(entry.total().value()),
+          shortest_text(e.share(entry)), tiling.rows > 0 ? tile_text(tiling) : "",
+          number_or_empty(tiling.waves), number_or_empty(rate.products.value()),
+          number_or_empty(rate.moved.value()), std::string(name(entry.cost.bound)),
+          number_or_empty(entry.bound.value())}) {
+      text += cell + ",";
+    }
+    text += number_or_empty(roofline_share(entry));
+    text += terms ? "," + terms_csv(entry.cost) + "\n" : "\n";
+  }
+  return text;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# `stepcast explain` in its three formats, into a file, and refusing what it cannot explain.
+# Usage: explain.sh STEPCAST ROOT
+set -euo pipefail
+stepcast=$1
+experiment="$2/examples/01_llama3.1_70b_mi300x/experiment.yaml"
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+failed=0
+complain() { echo "FAILED: $*"; failed=1; }
+exits() { # expected code, arguments; output to $made/out
+  local code=0 expected=$1
+  shift
+  "$stepcast" explain "$@" >"$made/out" 2>&1 || code=$?
+  [ "$code" -eq "$expected" ] || complain "explain $* exits $code, not $expected"
+}
+says() { grep -q -- "$1" "$made/out" || complain "no '$1' in: $(head -n 5 "$made/out")"; }
+
+exits 0 "$experiment"
+says '^  operator .* roofline$'
+says '^  mlp.gate_up '
+says '^  all computation .* 100.0 %$'
+says '^  fsdp.gather '
+! grep -q 'launch ' "$made/out" || complain "terms without --terms"
+exits 0 "$experiment" --terms
+says 'launch '
+exits 0 "$experiment" --format json --terms
+says '"operators": \['
+says '"time_s": '
+says '"terms": \['
+says '"version": '
+exits 0 "$experiment" --format csv
+says '^operator,pass,kind,'
+exits 0 "$experiment" --out "$made/file"
+[ ! -s "$made/out" ] || complain "--out prints as well"
+grep -q '^  all computation' "$made/file" || complain "--out wrote something else"
+exits 0 --model llama3.1_8b --gpu h100_sxm --gbs 64
+says '^llama3.1_8b on 8 x h100_sxm'
+
+exits 2 --model no_such_model --gpu h100_sxm
+says 'error: '
+exits 2 "$made/missing.yaml"
+exits 2 "$experiment" --format yaml
+exits 2 "$experiment" --set plan.tpp=8
+exits 3 "$experiment" --gbs 100
+says '^This plan cannot run:'
+says '^  - '
+exits 3 "$experiment" --recompute none --fsdp 1 --zero 0
+says '^  all computation'
+says '^This plan cannot run:'
+
+# Nothing is promised that is not there yet.
+exits 0 --help
+! grep -qi 'critical\|sensitiv' "$made/out" || complain "--help names what does not exist"
+exit $failed

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/experiment/explain.hpp"
+
+#include "backends/builtin_backends.hpp"
+#include "catch.hpp"
+#include "sample_specs.hpp"
+
+namespace stepcast {
+namespace {
+
+Explanation explained(const std::filesystem::path& file,
+                      const std::vector<std::string>& overrides = {}) {
+  return explain(load_experiment(file, overrides, test::data_root()), default_cost_model());
+}
+
+std::filesystem::path example(const std::string& name) {
+  return test::data_root().folder / "examples" / name / "experiment.yaml";
+}
+
+// Operators by what the breakdown calls them, communication before anything hides it.
+void check_sums(const Explanation& e) {
+  const TimeBreakdown& time = e.projection.time.breakdown;
+  const TimeBreakdown& hidden = e.projection.time.hidden;
+  std::array<Seconds, kAxes> communication;
+  for (const ExplainedOp& entry : e.operators) {
+    if (const auto* collective = std::get_if<Collective>(&entry.counted.op.work)) {
+      communication[static_cast<std::size_t>(collective->axis)] += entry.total();
+    }
+  }
+  CHECK(e.computation().value() == Approx((time.compute + time.optimizer).value()).epsilon(1e-9));
+  for (const Axis axis : {Axis::kTensor, Axis::kExpert, Axis::kContext, Axis::kData}) {
+    const auto slot = static_cast<std::size_t>(axis);
+    CHECK(communication[slot].value() ==
+          Approx((time.exposed[slot] + hidden.exposed[slot]).value()).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("operators add up to the step of every shipped experiment", "[property]") {
+  for (const std::filesystem::path& file : test::shipped_experiments()) {
+    INFO(file);
+    check_sums(explained(file));
+  }
+}
+
+TEST_CASE("operators add up with virtual stages and every recomputation", "[property]") {
+  const auto recompute =
+      GENERATE(RecomputeKind::kNone, RecomputeKind::kSelective, RecomputeKind::kFull);
+  const auto explained_with = [&](const char* name, const std::vector<std::string>& overrides) {
+    Experiment experiment = load_experiment(example(name), overrides, test::data_root());
+    experiment.training.recompute.kind = recompute;
+    return explain(experiment, default_cost_model());
+  };
+  for (const char* name : {"12_llama3.1_405b_h100", "13_mixtral_8x22b_h100", "14_deepseek_v3_h800",
+                           "11_deepseek_v3_mi300x"}) {
+    CAPTURE(name);
+    check_sums(explained_with(name, {}));
+  }
+  const Explanation e =
+      explained_with("01_llama3.1_70b_mi300x", {"plan.pp=4", "plan.vpp=4", "plan.fsdp=1"});
+  REQUIRE(e.projection.priced);
+  CHECK(e.projection.plan.vpp == 4);
+  check_sums(e);
+}
+
+TEST_CASE("terms add up to each operator's time", "[property]") {
+  for (const std::filesystem::path& file : test::shipped_experiments()) {
+    INFO(file);
+    for (const ExplainedOp& entry : explained(file).operators) {
+      INFO(entry.counted.op.name);
+      Seconds sum;
+      for (const CostTerm& term : entry.cost.terms) {
+        sum += term.duration;
+      }
+      CHECK(sum.value() == Approx(entry.cost.duration.value()).epsilon(1e-9));
+    }
+  }
+}
+
+TEST_CASE("operators come with most total time first", "[unit]") {
+  const Explanation e = explained(example("14_deepseek_v3_h800"));
+  REQUIRE(e.operators.size() > 50);
+  CHECK(std::is_sorted(
+      e.operators.begin(), e.operators.end(),
+      [](const ExplainedOp& a, const ExplainedOp& b) { return a.total() > b.total(); }));
+}
+
+// A kernel whose operands stay in a cache may beat the bandwidth of HBM, a product never beats the
+// matrix units.
+TEST_CASE("no product of a shipped experiment beats its roofline", "[property]") {
+  for (const std::filesystem::path& file : test::shipped_experiments()) {
+    INFO(file);
+    for (const ExplainedOp& entry : explained(file).operators) {
+      INFO(entry.counted.op.name);
+      CHECK((flops(entry.counted.op) == Flops{} || entry.bound <= entry.cost.duration));
+    }
+  }
+}
+
+TEST_CASE("a plan that does not divide has reasons and no operators", "[unit]") {
+  const Explanation e =
+      explained(example("01_llama3.1_70b_mi300x"), {"training.global_batch_size=100"});
+  CHECK_FALSE(e.projection.priced);
+  CHECK_FALSE(e.projection.reasons.empty());
+  CHECK(e.operators.empty());
+}
+
+}  // namespace
+}  // namespace stepcast
