@@ -29,7 +29,7 @@ constexpr std::array kConstants = {
                        "L2 to one unit while all units read"},
     CalibratedConstant{"gemm.port_bytes_per_clock", "B", 16.0, 160.0,
                        "L2 to one unit while few read"},
-    CalibratedConstant{"gemm.prologue_cycles", "", 0.0, 12'000.0,
+    CalibratedConstant{"gemm.prologue_cycles", "", 0.0, 20'000.0,
                        "until the first K step has its operands"},
     CalibratedConstant{"gemm.epilogue_bytes_per_clock", "B", 2.0, 256.0,
                        "one unit's results to memory"},
