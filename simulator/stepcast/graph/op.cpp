@@ -10,10 +10,33 @@ double number(std::int64_t count) { return static_cast<double>(count); }
 
 constexpr std::array<std::string_view, 5> kCollectiveNames = {
     "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv"};
-constexpr std::array<std::string_view, 15> kMemoryBoundNames = {
-    "norm",   "rope",    "activation", "gated_activation", "residual",  "dropout",
-    "router", "permute", "unpermute",  "quantize",         "embedding", "cross_entropy",
-    "cast",   "copy",    "optimizer"};
+constexpr std::array<std::string_view, 27> kMemoryBoundNames = {"norm",
+                                                                "layer_norm",
+                                                                "rope",
+                                                                "activation",
+                                                                "gated_activation",
+                                                                "residual",
+                                                                "dropout",
+                                                                "router",
+                                                                "topk",
+                                                                "permute",
+                                                                "unpermute",
+                                                                "gather",
+                                                                "index_add",
+                                                                "strided_copy",
+                                                                "quantize",
+                                                                "quantize_row",
+                                                                "quantize_block",
+                                                                "quantize_fp4",
+                                                                "transpose",
+                                                                "embedding",
+                                                                "cross_entropy",
+                                                                "parallel_cross_entropy",
+                                                                "cast",
+                                                                "cast_up",
+                                                                "copy",
+                                                                "concatenate",
+                                                                "optimizer"};
 constexpr std::array<std::string_view, 3> kImplementationNames = {"eager", "compiled", "fused"};
 constexpr std::array<std::string_view, kAxes> kAxisNames = {"tp", "ep", "cp", "dp", "pp"};
 constexpr std::array<std::string_view, 6> kKernelNames = {"unfused", "flash2", "flash3",

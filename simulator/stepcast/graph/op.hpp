@@ -64,23 +64,39 @@ struct Attention {
 };
 
 enum class MemoryBoundKind {
-  kNorm,
+  kNorm,       // RMSNorm
+  kLayerNorm,  // mean and variance
   kRope,
   kActivation,       // of one input tensor (GELU, squared ReLU)
   kGatedActivation,  // silu(gate) * up
-  kResidual,
+  kResidual,         // forward: x + y; backward: one more gradient added to the sum
   kDropout,
-  kRouter,     // scores, top-k and weights over rows x experts
-  kPermute,    // rows gathered into expert order
-  kUnpermute,  // weighted sum of a token's k rows
-  kQuantize,   // to fp8 with its scale, and the transpose that backward needs
+  kRouter,  // scores, top-k and weights over rows x experts
+  kTopK,    // the k largest of each row
+  // rows x cols: the k rows of every token
+  kPermute,      // gathered into expert order
+  kUnpermute,    // a token's k rows weighted and summed
+  kGather,       // rows by index
+  kIndexAdd,     // rows added by index, atomically
+  kStridedCopy,  // blocks of rows in another order
+  // To 8 or 4 bits with scales; cols of 16 bits are read
+  kQuantize,       // one scale a tensor
+  kQuantizeRow,    // one scale a row
+  kQuantizeBlock,  // one scale for 128 values
+  kQuantizeFp4,    // one scale for 16 or 32 values
+  kTranspose,
   kEmbedding,
   kCrossEntropy,
-  kCast,  // fp32 to bf16
+  kParallelCrossEntropy,  // over a shard of the vocabulary
+  kCast,                  // fp32 to 16 bits; `element` is that of the narrow side
+  kCastUp,                // 16 bits to fp32; likewise
   kCopy,
-  kOptimizer,  // one Adam step over cols parameters with fp32 states
+  kConcatenate,  // of many tensors into fp32: what FSDP does to gradients; `element` of the inputs
+  kOptimizer,    // one Adam step over cols parameters with states of `element` each
 };
 
+// Eager: one kernel an elementary operation. Compiled: generated, by torch.compile. Fused: written
+// by hand, or one vectorised kernel of the framework.
 enum class Implementation { kEager, kCompiled, kFused };
 
 // A kernel bound by memory over a rows x cols tensor of `element` bytes a value.
@@ -91,6 +107,7 @@ struct MemoryBound {
   Bytes element{2};
   Direction direction = Direction::kForward;
   Implementation implementation = Implementation::kFused;
+  bool resident = false;  // the kernel before left the operands in the cache, if they fit
   bool operator==(const MemoryBound&) const = default;
 };
 

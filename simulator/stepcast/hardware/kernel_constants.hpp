@@ -7,6 +7,7 @@
 
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/hardware/gemm_constants.hpp"
+#include "stepcast/hardware/memory_constants.hpp"
 #include "stepcast/hardware/power_constants.hpp"
 
 namespace stepcast {
@@ -15,6 +16,7 @@ struct KernelConstants {
   std::string name;
   PowerConstants power;
   GemmConstants gemm;
+  MemoryConstants memory;
 };
 
 // Reads a file's tree; where each number comes from is added to `provenance`, its problems to

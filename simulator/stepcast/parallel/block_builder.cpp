@@ -25,16 +25,22 @@ void BlockBuilder::projection_in(std::string_view name, std::int64_t rows, std::
   ops_.backward.push_back({name, Gemm{outputs, inputs, rows, 1, dtype, GemmPass::kWgrad}});
 }
 
-// fp8 products read x (forward), dy and the transposes of both (backward) in 8 bits; the weight's
-// copy is made once a micro-batch.
+// Scaled products read x (forward), dy and the transposes of both (backward) in 8 or 4 bits; the
+// weight's copy is made once a micro-batch. The transposes are a second result of the same kernels.
 void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
                             Dtype dtype) {
   if (!is_quantized(dtype)) {
     return;
   }
-  const auto add = [](OpList& list, std::int64_t r, std::int64_t c, Direction direction) {
-    list.push_back({"quantize", MemoryBound{MemoryBoundKind::kQuantize, r, c, Bytes(2), direction,
-                                            Implementation::kFused}});
+  const MemoryBoundKind kind = dtype == Dtype::kFp8Block ? MemoryBoundKind::kQuantizeBlock
+                               : dtype == Dtype::kFp4    ? MemoryBoundKind::kQuantizeFp4
+                                                         : MemoryBoundKind::kQuantize;
+  const auto add = [&](OpList& list, std::int64_t r, std::int64_t c, Direction direction) {
+    const MemoryBound cast{kind, r, c, Bytes(2), direction, Implementation::kFused};
+    const MemoryBound transpose{MemoryBoundKind::kTranspose, r, c, size_of(dtype), direction,
+                                Implementation::kFused};
+    list.push_back({"quantize", cast});
+    list.push_back({"quantize.transpose", transpose});
   };
   add(ops_.forward, rows, inputs, Direction::kForward);
   add(ops_.forward, outputs, inputs, Direction::kForward);
@@ -67,6 +73,22 @@ void BlockBuilder::memory_bound(std::string_view name, MemoryBoundKind kind, std
       {name, MemoryBound{kind, rows, cols, element, Direction::kForward, implementation}});
   ops_.backward.push_back(
       {name, MemoryBound{kind, rows, cols, element, Direction::kBackward, implementation}});
+}
+
+void BlockBuilder::norm(std::string_view name, std::int64_t rows) {
+  const MemoryBoundKind kind = context_.model.norm == NormKind::kLayerNorm
+                                   ? MemoryBoundKind::kLayerNorm
+                                   : MemoryBoundKind::kNorm;
+  memory_bound(name, kind, rows, context_.model.hidden, context_.software.norm);
+}
+
+void BlockBuilder::gradient_sum(std::string_view name, std::int64_t rows, std::int64_t terms,
+                                Implementation implementation) {
+  const MemoryBound sum{MemoryBoundKind::kResidual, rows,          context_.model.hidden, Bytes(2),
+                        Direction::kBackward,       implementation};
+  for (std::int64_t i = 1; i < terms; ++i) {
+    ops_.backward.push_back({name, sum});
+  }
 }
 
 void BlockBuilder::forward_collective(std::string_view name, const Collective& collective) {

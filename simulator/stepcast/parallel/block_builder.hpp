@@ -23,6 +23,12 @@ class BlockBuilder {
   void attention(std::string_view name, Attention op);
   void memory_bound(std::string_view name, MemoryBoundKind kind, std::int64_t rows,
                     std::int64_t cols, Implementation implementation, Bytes element = Bytes(2));
+  // The model's norm over rows of the hidden size.
+  void norm(std::string_view name, std::int64_t rows);
+  // `terms` gradients of one rows x hidden tensor are summed in backward, after those of everything
+  // added later.
+  void gradient_sum(std::string_view name, std::int64_t rows, std::int64_t terms,
+                    Implementation implementation);
   // Collectives of the forward and of the backward pass; nothing for a group of one.
   void forward_collective(std::string_view name, const Collective& collective);
   void backward_collective(std::string_view name, const Collective& collective);

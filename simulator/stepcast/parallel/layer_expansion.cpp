@@ -47,8 +47,7 @@ class LayerExpander {
 
   void norm(std::string_view name) {
     const std::size_t mark = build_.mark();
-    build_.memory_bound(name, Kind::kNorm, context_.sequence_tokens(), model().hidden,
-                        software().norm);
+    build_.norm(name, context_.sequence_tokens());
     if (recomputes(RecomputeModule::kLayerNorm)) {
       build_.recompute_since(mark);
     }
@@ -57,7 +56,7 @@ class LayerExpander {
   void residual(std::string_view name) {
     const std::int64_t rows = context_.sequence_tokens();
     if (model().norms_per_layer > 2) {
-      build_.memory_bound(name, Kind::kNorm, rows, model().hidden, software().norm);
+      build_.norm(name, rows);
     }
     if (context_.training.dropout) {
       build_.memory_bound(name, Kind::kDropout, rows, model().hidden, software().norm);
@@ -92,6 +91,8 @@ class LayerExpander {
     const std::int64_t q = local_heads(a.heads, plan().tp) * a.qk_head_dim;
     const std::int64_t k = local_heads(a.kv_heads, plan().tp) * a.qk_head_dim;
     const std::int64_t v = local_heads(a.kv_heads, plan().tp) * a.v_head_dim;
+    build_.gradient_sum("attention.gradient_sum", rows,
+                        (software().fused_qkv ? 1 : 3) + (a.output_gate ? 1 : 0), software().norm);
     if (software().fused_qkv) {
       build_.projection("attention.qkv", rows, q + k + v, model().hidden);
     } else {
@@ -115,6 +116,8 @@ class LayerExpander {
     const MlaSpec& m = a.mla;
     const std::int64_t rows = context_.tokens();
     const std::int64_t heads = local_heads(a.heads, plan().tp);
+    build_.gradient_sum("attention.gradient_sum", rows, software().fused_qkv ? 2 : 3,
+                        software().norm);
     if (m.q_lora_rank > 0) {
       build_.projection("attention.q_down", rows, m.q_lora_rank, model().hidden);
       build_.memory_bound("attention.q_lora_norm", Kind::kNorm, rows, m.q_lora_rank,
@@ -233,9 +236,11 @@ class LayerExpander {
   void feed_forward(std::int64_t width) {
     const std::int64_t rows = context_.tokens();
     const std::int64_t hidden = model().hidden;
+    const bool apart = model().mlp.gated && !software().fused_gate_up;
+    build_.gradient_sum("mlp.gradient_sum", rows, apart ? 2 : 1, software().norm);
     if (!model().mlp.gated) {
       build_.projection("mlp.up", rows, width, hidden);
-    } else if (software().fused_gate_up) {
+    } else if (!apart) {
       build_.projection("mlp.gate_up", rows, 2 * width, hidden);
     } else {
       build_.projection("mlp.gate", rows, width, hidden);
@@ -257,6 +262,9 @@ class LayerExpander {
   void moe_block() {
     const MoeSpec& moe = *model().moe;
     const std::size_t mark = build_.mark();
+    // The router, the routed experts and the shared expert read the same tensor.
+    build_.gradient_sum("moe.gradient_sum", context_.sequence_tokens(),
+                        moe.shared_expert_ffn_hidden > 0 ? 3 : 2, software().permute);
     router(moe);
     routed_experts(moe);
     if (moe.shared_expert_ffn_hidden > 0) {
@@ -286,11 +294,12 @@ class LayerExpander {
     const std::int64_t local_experts = moe.experts / plan().ep;
     if (plan().ep > 1 && local_experts > 1) {
       // Arrivals come sorted by sender and are sorted again by expert.
-      build_.memory_bound("moe.sort", Kind::kPermute, expert_rows, hidden, software().permute);
+      build_.memory_bound("moe.sort", Kind::kStridedCopy, expert_rows, hidden, software().permute);
     }
     expert_layers(moe, local_experts, expert_rows);
     if (plan().ep > 1 && local_experts > 1) {
-      build_.memory_bound("moe.unsort", Kind::kPermute, expert_rows, hidden, software().permute);
+      build_.memory_bound("moe.unsort", Kind::kStridedCopy, expert_rows, hidden,
+                          software().permute);
     }
     exchange("moe.combine", rows);
     build_.memory_bound("moe.unpermute", Kind::kUnpermute, rows, hidden, software().permute);
@@ -299,9 +308,11 @@ class LayerExpander {
   void expert_layers(const MoeSpec& moe, std::int64_t local_experts, std::int64_t rows) {
     const std::int64_t hidden = model().hidden;
     const std::int64_t width = moe.expert_ffn_hidden / plan().etp;
+    const bool apart = model().mlp.gated && !software().fused_gate_up;
+    build_.gradient_sum("experts.gradient_sum", rows, apart ? 2 : 1, software().permute);
     if (!model().mlp.gated) {
       build_.grouped("experts.up", local_experts, rows, width, hidden);
-    } else if (software().fused_gate_up) {
+    } else if (!apart) {
       build_.grouped("experts.gate_up", local_experts, rows, 2 * width, hidden);
     } else {
       build_.grouped("experts.gate", local_experts, rows, width, hidden);
@@ -359,11 +370,11 @@ BlockOps expand_embedding(const ExpansionContext& context) {
 BlockOps expand_loss(const ExpansionContext& context) {
   BlockBuilder build(context);
   const std::int64_t vocabulary = local_vocabulary(context.model, context.plan, context.software);
-  build.memory_bound("head.norm", Kind::kNorm, context.sequence_tokens(), context.model.hidden,
-                     context.software.norm);
+  build.norm("head.norm", context.sequence_tokens());
   build.enter_tensor_parallel("head.tp_in");
   build.projection_16bit("head.output", context.tokens(), vocabulary, context.model.hidden);
-  build.memory_bound("head.cross_entropy", Kind::kCrossEntropy, context.tokens(), vocabulary,
+  const Kind loss = context.plan.tp > 1 ? Kind::kParallelCrossEntropy : Kind::kCrossEntropy;
+  build.memory_bound("head.cross_entropy", loss, context.tokens(), vocabulary,
                      context.software.cross_entropy);
   // The maximum, the sum and the target's logit of each token are reduced over the vocabulary
   // shards.

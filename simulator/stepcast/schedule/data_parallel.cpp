@@ -115,7 +115,9 @@ OpList optimizer_ops(const ExpansionContext& context, std::int64_t rank) {
                parameters.expert / static_cast<double>(plan.edp);
   }
   const auto count = static_cast<std::int64_t>(elements);
-  return {{"optimizer", MemoryBound{MemoryBoundKind::kOptimizer, 1, count, Bytes(4),
+  // Moments of 2 bytes each stand for a step in 16 bits throughout.
+  const bool half = context.software.states.optimizer <= 2.0 * kHalf;
+  return {{"optimizer", MemoryBound{MemoryBoundKind::kOptimizer, 1, count, half ? kHalf : Bytes(4),
                                     Direction::kForward, context.software.optimizer}}};
 }
 

@@ -284,12 +284,34 @@ TEST_CASE("fp8 products quantise their operands, and the output matrix stays in 
   sample.training.dtype = Dtype::kFp8;
   const BlockOps ops = expand_layer(sample.context(), {});
   int quantised = 0;
+  int transposed = 0;
   for (const MemoryBound& op : works_of<MemoryBound>(ops.forward)) {
     quantised += op.kind == MemoryBoundKind::kQuantize ? 1 : 0;
+    transposed += op.kind == MemoryBoundKind::kTranspose ? 1 : 0;
   }
   CHECK(quantised == 8);  // input and weight of qkv, o, gate_up, down
+  CHECK(transposed == 8);
   CHECK(works_of<Gemm>(ops.forward)[0].dtype == Dtype::kFp8);
   CHECK(works_of<Gemm>(expand_loss(sample.context()).forward)[0].dtype == Dtype::kBf16);
+}
+
+// Each product of a tensor gives it a gradient: q, k and v two sums, gate and up one.
+TEST_CASE("projections that are kept apart sum the gradients of their input", "[unit]") {
+  const auto sums = [](const Sample& sample) {
+    std::int64_t count = 0;
+    for (const Op& op : expand_layer(sample.context(), {}).backward) {
+      count += op.name.ends_with("gradient_sum") ? 1 : 0;
+    }
+    return count;
+  };
+  Sample sample = test::dense_sample();
+  sample.software.fused_qkv = true;
+  sample.software.fused_gate_up = true;
+  CHECK(sums(sample) == 0);
+  sample.software.fused_gate_up = false;
+  CHECK(sums(sample) == 1);
+  sample.software.fused_qkv = false;
+  CHECK(sums(sample) == 3);
 }
 
 TEST_CASE("the output matrix is divided over the vocabulary", "[unit]") {

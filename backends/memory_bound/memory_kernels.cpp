@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/memory_bound/memory_kernels.hpp"
+
+namespace stepcast {
+namespace {
+
+using Kind = MemoryBoundKind;
+
+// --- kernels ----------------------------------------------------------------------------------
+
+constexpr MemoryKernel stream(double passes, double cached = 0.0) {
+  return {.passes = passes, .cached = cached};
+}
+constexpr MemoryKernel gather(double passes) {
+  return {.passes = passes, .path = MemoryPath::kGather};
+}
+constexpr MemoryKernel uncoalesced(double passes) {
+  return {.passes = passes, .path = MemoryPath::kUncoalesced};
+}
+constexpr MemoryKernel indexed(double passes, double values = 1.0) {
+  return {.passes = passes, .path = MemoryPath::kIndexed, .values = values};
+}
+constexpr MemoryKernel arithmetic(double passes, double values = 1.0, double cached = 0.0) {
+  return {.passes = passes, .path = MemoryPath::kArithmetic, .values = values, .cached = cached};
+}
+constexpr MemoryKernel atomic(double passes, double values = 1.0) {
+  return {.passes = passes, .path = MemoryPath::kAtomic, .values = values};
+}
+constexpr MemoryKernel update(double passes) {
+  return {.passes = passes, .path = MemoryPath::kUpdate};
+}
+// One group of threads a row, which it reduces before it writes.
+constexpr MemoryKernel by_row(MemoryKernel kernel, double work = 1.0) {
+  kernel.row_work = work;
+  kernel.ramps = 2.0;
+  return kernel;
+}
+constexpr MemoryKernel times(int repeats, MemoryKernel kernel) {
+  kernel.repeats = repeats;
+  return kernel;
+}
+constexpr MemoryKernel merged(MemoryKernel kernel) {
+  kernel.ramps = 0.0;
+  kernel.launches = 0.0;
+  return kernel;
+}
+// Over something much smaller than the tensor.
+constexpr MemoryKernel tiny() { return {}; }
+// Sums over rows of partial sums: too few groups of threads to hide latency.
+constexpr MemoryKernel column_sums() { return {.passes = 0.1, .ramps = 8.0}; }
+// A radix sort of indices: eight passes over keys, each waiting for its neighbours' counts.
+constexpr MemoryKernel sort() { return {.ramps = 8.0, .repeats = 8}; }
+// Without reads to alternate with, writes reach 0.77 of a copy's rate.
+constexpr MemoryKernel fill(double passes) { return stream(passes / 0.77); }
+
+// --- lists ------------------------------------------------------------------------------------
+
+template <typename... Kernels>
+constexpr KernelList list(Kernels... kernels) {
+  static_assert(sizeof...(Kernels) <= kMostKernels);
+  return {{kernels...}, sizeof...(Kernels)};
+}
+
+struct Passes {
+  KernelList forward;
+  KernelList backward;
+};
+
+// The same kernel in both directions.
+constexpr Passes both(MemoryKernel kernel) { return {list(kernel), list(kernel)}; }
+
+struct KindKernels {
+  Kind kind;
+  Passes fused;
+  Passes compiled;
+  Passes eager;
+};
+
+constexpr KindKernels any(Kind kind, Passes passes) { return {kind, passes, passes, passes}; }
+
+// dx from dy, x; the gain's gradient is summed over rows in two steps.
+constexpr KernelList kNormGrad = list(by_row(stream(3, 3)), column_sums(), tiny());
+// PyTorch's own: the gain's gradient reads dy and x again.
+constexpr KernelList kFusedNormGrad = list(by_row(stream(3, 3)), stream(2));
+constexpr KernelList kLayerNormGrad = list(by_row(arithmetic(3, 1, 2)), by_row(arithmetic(2)));
+
+// RMSNorm as a model file writes it: two conversions to fp32, square, mean, + epsilon, rsqrt, two
+// products and a conversion back, each a kernel.
+constexpr Passes kEagerNorm = {
+    list(times(2, indexed(3)), stream(4), stream(2), times(2, tiny()), indexed(4), stream(3),
+         indexed(2)),
+    list(indexed(2), stream(3), stream(1), indexed(3), indexed(4), stream(6), stream(2), indexed(6),
+         stream(6), times(3, stream(3)), times(3, tiny()))};
+
+// Query and key one after the other, each in halves: to fp32, four products, difference and sum,
+// concatenation, back to 16 bits. Backward also pads the halves' gradients.
+constexpr Passes kEagerRope = {
+    list(times(2, indexed(1.5, 0.5)), times(8, indexed(1, 0.25)), times(4, stream(1.5)),
+         times(2, stream(2)), times(2, stream(1.5))),
+    list(times(2, indexed(1.5, 0.5)), times(8, indexed(1, 0.25)), times(4, stream(1.5)),
+         times(2, stream(3.5)), times(2, stream(1.5)))};
+
+constexpr MemoryKernel kSelect = by_row(indexed(1, 9), 3.5);  // the k largest of a row
+
+// To fp32, absolute values, their maximum, product with the scale, conversion to 8 bits.
+constexpr KernelList kEagerQuantize =
+    list(indexed(3), stream(2), stream(1), stream(4), indexed(2.5), times(2, tiny()));
+constexpr KernelList kEagerBlockQuantize =
+    list(indexed(3), stream(2), stream(1), indexed(4), indexed(2.5), times(2, tiny()));
+
+constexpr Passes kSortedEmbedding = {list(gather(2)),
+                                     list(sort(), atomic(1.5, 0.9), atomic(1.5, 0.9))};
+
+// To fp32, maximum, difference, exp, sum, log-probabilities; backward fill, exp, product, sum,
+// conversion.
+constexpr Passes kEagerParallelLoss = {
+    list(indexed(3), stream(2), indexed(4), stream(4), stream(2), indexed(4), times(3, tiny())),
+    list(fill(2), stream(4), indexed(4), stream(6), stream(3))};
+
+// --- the table --------------------------------------------------------------------------------
+
+constexpr std::array<KindKernels, 27> kTable = {{
+    // The row is read again to be scaled, and dy, x twice and their products in backward.
+    {Kind::kNorm,
+     {list(by_row(stream(2, 1))), kFusedNormGrad},
+     {list(by_row(stream(2, 1))), kNormGrad},
+     kEagerNorm},
+    {Kind::kLayerNorm,
+     {list(by_row(arithmetic(2, 1, 1))), kLayerNormGrad},
+     {list(by_row(stream(2, 1))), kNormGrad},
+     {list(by_row(arithmetic(2, 1, 1))), kLayerNormGrad}},
+    // Generated kernels read the tables for every head, from the cache.
+    {Kind::kRope,
+     both(stream(2)),
+     {list(times(2, stream(1, 0.5))), list(times(2, stream(1, 1)))},
+     kEagerRope},
+    any(Kind::kActivation, {list(arithmetic(2)), list(arithmetic(3))}),
+    {Kind::kGatedActivation,
+     {list(stream(3)), list(stream(5))},
+     {list(stream(3)), list(stream(5))},
+     {list(stream(2), stream(3)), list(times(3, stream(3)))}},
+    // Compiled: the sum before a norm is read by its kernel and not written, and computed again in
+    // the sum after; backward it is one more operand of the norm's kernel, which keeps less in
+    // flight
+    // than a copy does.
+    {Kind::kResidual,
+     both(stream(3)),
+     {list(stream(2.5)), list(merged(stream(2)))},
+     both(stream(3))},
+    // A mask of a byte is kept, or (compiled) the random bits are computed again.
+    {Kind::kDropout,
+     {list(arithmetic(2.5, 1.25)), list(stream(2.5))},
+     both(arithmetic(2, 2)),
+     {list(arithmetic(2.5, 1.25)), list(stream(2.5))}},
+    {Kind::kRouter,
+     {list(by_row(stream(2))), list(by_row(stream(2)))},
+     {list(by_row(stream(2)), kSelect, tiny()), list(stream(3), tiny())},
+     {list(indexed(1.5), by_row(stream(2)), kSelect, times(5, tiny())),
+      list(stream(1), by_row(stream(3)), stream(1.5), times(3, tiny()))}},
+    any(Kind::kTopK, {list(kSelect), list(indexed(2))}),
+    // Sources are read k times, partly from the cache. Backward of an index is an atomic sum into
+    // zeros; a hand-written kernel gathers.
+    {Kind::kPermute,
+     {list(gather(2)), list(gather(1.75))},
+     {list(sort(), gather(1.75)), list(fill(0.5), atomic(2.5))},
+     {list(sort(), gather(1.75)), list(fill(0.5), atomic(2.5))}},
+    {Kind::kUnpermute,
+     {list(gather(1.75)), list(gather(2))},
+     {list(sort(), gather(2), stream(1.5)), list(stream(2.5), stream(1.5), fill(1), atomic(3))},
+     {list(sort(), gather(2), indexed(2), indexed(1.5, 0.6)),
+      list(indexed(1.5), indexed(2.5), stream(1), fill(1), atomic(3))}},
+    {Kind::kGather,
+     both(gather(2)),
+     {list(gather(2)), list(fill(1), atomic(3))},
+     {list(gather(2)), list(fill(1), atomic(3))}},
+    any(Kind::kIndexAdd, {list(atomic(3)), list(gather(2))}),
+    {Kind::kStridedCopy, both(gather(2)), both(stream(2)), both(indexed(2))},
+    // Fused: the scale of the step before, or of a row that stays in registers.
+    {Kind::kQuantize,
+     both(stream(1.5)),
+     {list(stream(1), tiny(), stream(1.5)), list(stream(1), tiny(), stream(1.5))},
+     {kEagerQuantize, kEagerQuantize}},
+    {Kind::kQuantizeRow,
+     both(by_row(stream(1.5))),
+     both(by_row(stream(1.5, 1))),
+     {kEagerQuantize, kEagerQuantize}},
+    {Kind::kQuantizeBlock,
+     both(stream(1.5)),
+     both(stream(1.5)),
+     {kEagerBlockQuantize, kEagerBlockQuantize}},
+    {Kind::kQuantizeFp4,
+     both(arithmetic(1.3)),
+     both(arithmetic(1.3)),
+     {kEagerBlockQuantize, kEagerBlockQuantize}},
+    // Fused: a second result of the kernel that quantises.
+    {Kind::kTranspose, both(merged(stream(1))), both(gather(2)), both(uncoalesced(2))},
+    any(Kind::kEmbedding, kSortedEmbedding),
+    // Fused: a read, and the gradient written over the logits. Compiled: exp of a running maximum.
+    {Kind::kCrossEntropy,
+     {list(stream(1)), list(stream(2))},
+     {list(by_row(arithmetic(1)), tiny()), list(arithmetic(2))},
+     {list(indexed(3), by_row(stream(7)), tiny()), list(fill(2), stream(6), stream(3))}},
+    {Kind::kParallelCrossEntropy,
+     {list(stream(1), tiny()), list(stream(2))},
+     {list(times(2, by_row(arithmetic(1))), tiny()), list(arithmetic(2))},
+     kEagerParallelLoss},
+    any(Kind::kCast, both(stream(3))),
+    {Kind::kCastUp, both(stream(3)), both(stream(3)), both(indexed(3))},
+    any(Kind::kCopy, both(stream(2))),
+    any(Kind::kConcatenate, both(indexed(3, 1.1))),
+    // Gradient, parameter and two moments read, the last three written. Eager: PyTorch's foreach
+    // form, 23 passes in 13 kernels; the loop over tensors makes 20 in 8 for each.
+    {Kind::kOptimizer, both(update(7)), both(stream(7)), both(times(13, stream(23.0 / 13.0)))},
+}};
+
+}  // namespace
+
+const KernelList& kernels_of(const MemoryBound& op) {
+  const KindKernels& entry = kTable[static_cast<std::size_t>(op.kind)];
+  const Passes* passes = &entry.fused;
+  switch (op.implementation) {
+    case Implementation::kEager:
+      passes = &entry.eager;
+      break;
+    case Implementation::kCompiled:
+      passes = &entry.compiled;
+      break;
+    case Implementation::kFused:
+      break;
+  }
+  return op.direction == Direction::kForward ? passes->forward : passes->backward;
+}
+
+}  // namespace stepcast

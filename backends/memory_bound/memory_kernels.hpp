@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels that an implementation of a memory-bound operator runs, as passes over its tensor.
+//
+// A pass moves the rows x cols tensor once at `element` bytes a value: reading x and writing y of
+// the same shape and type is 2, reading 16 bits and writing 32 is 3. Counted from the operations
+// that each implementation launches, and checked against traces of PyTorch 2.11 on H200.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "stepcast/graph/op.hpp"
+
+namespace stepcast {
+
+// What limits a kernel besides bandwidth.
+enum class MemoryPath {
+  kStream,       // contiguous, vectorised
+  kGather,       // whole rows in another order
+  kUncoalesced,  // neighbouring values from different lines
+  kIndexed,      // every value addressed on its own: strided, broadcast, 16 to 32 bits
+  kArithmetic,   // exp, erf, running moments, random bits for every value
+  kAtomic,       // atomic additions
+  kUpdate,       // Adam: loads, arithmetic and stores of a block follow each other
+};
+
+struct MemoryKernel {
+  double passes = 0.0;  // from and to HBM
+  MemoryPath path = MemoryPath::kStream;
+  double values = 1.0;    // that the path works on, for each of the tensor
+  double cached = 0.0;    // further passes over a row that was read just before
+  double row_work = 0.0;  // in units of the constant cost of a row
+  double ramps = 1.0;     // dependent round trips to memory before and after the stream
+  double launches = 1.0;  // 0: generated as part of a neighbour's kernel
+  int repeats = 1;
+};
+
+// At most `kMostKernels` different kernels in order.
+inline constexpr std::size_t kMostKernels = 12;
+struct KernelList {
+  std::array<MemoryKernel, kMostKernels> kernels{};
+  std::size_t count = 0;
+
+  [[nodiscard]] std::span<const MemoryKernel> all() const { return {kernels.data(), count}; }
+};
+
+const KernelList& kernels_of(const MemoryBound& op);
+
+}  // namespace stepcast

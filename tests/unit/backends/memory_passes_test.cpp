@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "backends/builtin_backends.hpp"
+#include "catch.hpp"
+#include "sample_specs.hpp"
+
+namespace stepcast {
+namespace {
+
+// Round numbers: 1 TB/s, 100 units at 1 GHz, no start-up.
+DeviceSpec plain_device() {
+  DeviceSpec device = test::shipped_gpu("h200_sxm");
+  device.compute_units = 100;
+  device.clock.peak = Hertz(1e9);
+  device.hbm.peak = BytesPerSecond(1.2e12);
+  device.hbm.achieved = BytesPerSecond(1e12);
+  device.l2 = {Bytes(40e6), 1, BytesPerSecond(4e12)};
+  device.mall.reset();
+  MemoryConstants& memory = device.kernels.memory;
+  memory.ramp = Seconds{};
+  memory.unit_bandwidth = BytesPerSecond(12.5e9);
+  memory.streaming = 1.0;
+  memory.gather = 0.5;
+  memory.cache_share = 0.5;
+  memory.indexed_cycles = 1.0;
+  memory.update_cycles = 0.5;
+  memory.row_cycles = 0.0;
+  return device;
+}
+
+OpCost cost(const DeviceSpec& device, const MemoryBound& op, std::int64_t units = 0,
+            Seconds launch = {}, Detail detail = Detail::kDuration) {
+  const KernelContext context{device, device.clock.peak, units > 0 ? units : device.compute_units,
+                              launch, detail};
+  return make_passes_memory_bound()->memory_bound(op, context);
+}
+
+double microseconds(const DeviceSpec& device, const MemoryBound& op, std::int64_t units = 0) {
+  return 1e6 * cost(device, op, units).duration.value();
+}
+
+MemoryBound op_of(MemoryBoundKind kind, std::int64_t rows, std::int64_t cols,
+                  Implementation implementation = Implementation::kFused,
+                  Direction direction = Direction::kForward, Bytes element = Bytes(2)) {
+  return {kind, rows, cols, element, direction, implementation};
+}
+
+// 50,000 x 1,000 values of 2 bytes are 100 MB, and 100 us a pass at 1 TB/s.
+TEST_CASE("a copy reads and writes its tensor once", "[unit]") {
+  const DeviceSpec device = plain_device();
+  CHECK(microseconds(device, op_of(MemoryBoundKind::kCopy, 50'000, 1'000)) == Approx(200.0));
+  CHECK(microseconds(device, op_of(MemoryBoundKind::kResidual, 50'000, 1'000)) == Approx(300.0));
+  CHECK(microseconds(device, op_of(MemoryBoundKind::kGatedActivation, 50'000, 1'000)) ==
+        Approx(300.0));
+  CHECK(microseconds(device, op_of(MemoryBoundKind::kGatedActivation, 50'000, 1'000,
+                                   Implementation::kFused, Direction::kBackward)) == Approx(500.0));
+}
+
+TEST_CASE("rows in another order move at the gather's share of the rate", "[unit]") {
+  CHECK(microseconds(plain_device(), op_of(MemoryBoundKind::kGather, 50'000, 1'000)) ==
+        Approx(400.0));
+}
+
+// 1,600 rows of 2 kB in flight fit in 20 MB, so that x is read again at 4 TB/s; 1,600 rows of 20 kB
+// do not.
+TEST_CASE("a norm reads its rows again, from the cache while they fit", "[unit]") {
+  const DeviceSpec device = plain_device();
+  CHECK(microseconds(device, op_of(MemoryBoundKind::kNorm, 50'000, 1'000)) == Approx(225.0));
+  CHECK(microseconds(device, op_of(MemoryBoundKind::kNorm, 5'000, 10'000)) == Approx(300.0));
+}
+
+// 50 million values at one a cycle and unit, 1e11 a second, take 500 us; their 300 MB only 300.
+TEST_CASE("conversion to fp32 goes by values, conversion from fp32 by bytes", "[unit]") {
+  const DeviceSpec device = plain_device();
+  const MemoryBound up = op_of(MemoryBoundKind::kCastUp, 50'000, 1'000, Implementation::kEager);
+  CHECK(microseconds(device, up) == Approx(500.0));
+  CHECK(cost(device, up).bound == Bound::kCompute);
+  CHECK(microseconds(device, op_of(MemoryBoundKind::kCast, 50'000, 1'000,
+                                   Implementation::kEager)) == Approx(300.0));
+  DeviceSpec faster = device;
+  faster.clock.peak = Hertz(2e9);
+  CHECK(microseconds(faster, up) == Approx(300.0));
+}
+
+// 28 bytes a parameter at 1 TB/s are 28 ps, half a cycle of 100 units at 1 GHz 5 ps more.
+TEST_CASE("a fused Adam step pays for its traffic and for its arithmetic", "[unit]") {
+  CHECK(microseconds(plain_device(),
+                     op_of(MemoryBoundKind::kOptimizer, 1, 1'000'000, Implementation::kFused,
+                           Direction::kForward, Bytes(4))) == Approx(33.0));
+}
+
+// 40 units with 12.5 GB/s each keep 0.5 TB/s in flight; 80 and 100 more than HBM achieves.
+TEST_CASE("too few compute units do not fill the memory", "[unit]") {
+  const DeviceSpec device = plain_device();
+  const MemoryBound copy = op_of(MemoryBoundKind::kCopy, 50'000, 1'000);
+  CHECK(microseconds(device, copy, 40) == Approx(400.0));
+  CHECK(microseconds(device, copy, 80) == Approx(200.0));
+}
+
+TEST_CASE("a small tensor pays the ramp and each kernel a launch", "[unit]") {
+  DeviceSpec device = plain_device();
+  device.kernels.memory.ramp = Seconds(1e-6);
+  const MemoryBound copy = op_of(MemoryBoundKind::kCopy, 1, 1);
+  const OpCost once = cost(device, copy, 0, Seconds(2e-6));
+  CHECK(once.duration.value() == Approx(3e-6).epsilon(1e-4));
+  CHECK(once.bound == Bound::kLatency);
+  // silu and product are two kernels.
+  const MemoryBound eager = op_of(MemoryBoundKind::kGatedActivation, 1, 1, Implementation::kEager);
+  CHECK(cost(device, eager, 0, Seconds(2e-6)).duration.value() == Approx(6e-6).epsilon(1e-4));
+}
+
+TEST_CASE("operands left in the cache move at its rate, larger ones do not", "[unit]") {
+  const DeviceSpec device = plain_device();
+  MemoryBound small = op_of(MemoryBoundKind::kCopy, 4'000, 1'000);  // 16 MB in all
+  CHECK(microseconds(device, small) == Approx(16.0));
+  small.resident = true;
+  CHECK(microseconds(device, small) == Approx(4.0));
+  CHECK(cost(device, small).energy == Joules{});
+  MemoryBound large = op_of(MemoryBoundKind::kCopy, 50'000, 1'000);
+  large.resident = true;
+  CHECK(microseconds(device, large) == Approx(200.0));
+}
+
+TEST_CASE("energy is that of the bytes from and to HBM", "[unit]") {
+  DeviceSpec device = plain_device();
+  device.kernels.power.hbm_energy = Joules(1e-11);
+  CHECK(cost(device, op_of(MemoryBoundKind::kCopy, 50'000, 1'000)).energy.value() == Approx(2e-3));
+}
+
+constexpr int kKinds = static_cast<int>(MemoryBoundKind::kOptimizer) + 1;
+
+// Every kind, implementation and direction on parts of both vendors.
+template <typename Check>
+void for_each_operator(const Check& check) {
+  for (const char* gpu : {"a100_80gb", "h200_sxm", "b200", "mi300x", "mi355x"}) {
+    const DeviceSpec device = test::shipped_gpu(gpu);
+    for (int kind = 0; kind < kKinds; ++kind) {
+      for (const Implementation implementation :
+           {Implementation::kFused, Implementation::kCompiled, Implementation::kEager}) {
+        for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
+          INFO(gpu << " " << name(static_cast<MemoryBoundKind>(kind)) << " "
+                   << name(implementation));
+          check(device,
+                op_of(static_cast<MemoryBoundKind>(kind), 8192, 4096, implementation, direction));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the terms of a memory-bound operator add up to its duration", "[property]") {
+  for_each_operator([](const DeviceSpec& device, const MemoryBound& op) {
+    const OpCost price = cost(device, op, 0, device.launch_latency, Detail::kTerms);
+    Seconds sum;
+    for (const CostTerm& term : price.terms) {
+      sum += term.duration;
+    }
+    REQUIRE(price.duration > Seconds{});
+    REQUIRE(sum.value() == Approx(price.duration.value()).epsilon(1e-9));
+  });
+}
+
+TEST_CASE("more rows or columns never cost less", "[property]") {
+  for_each_operator([](const DeviceSpec& device, MemoryBound op) {
+    std::mt19937_64 random(7);
+    std::uniform_real_distribution<double> exponent(0.0, 18.0);
+    for (int i = 0; i < 20; ++i) {
+      op.rows = static_cast<std::int64_t>(std::exp2(exponent(random)));
+      op.cols = static_cast<std::int64_t>(std::exp2(exponent(random)));
+      const Seconds base = cost(device, op).duration;
+      MemoryBound taller = op;
+      taller.rows = op.rows * 9 / 8 + 1;
+      MemoryBound wider = op;
+      wider.cols = op.cols * 9 / 8 + 1;
+      REQUIRE(cost(device, taller).duration >= base);
+      REQUIRE(cost(device, wider).duration >= base);
+    }
+  });
+}
+
+TEST_CASE("no large copy, sum or cast runs faster than HBM at its peak", "[property]") {
+  for_each_operator([](const DeviceSpec& device, MemoryBound op) {
+    op.rows = 1 << 20;
+    const double pass = static_cast<double>(op.rows) * static_cast<double>(op.cols) * 2.0;
+    const Seconds one_pass = Bytes(pass) / device.hbm.peak;
+    REQUIRE(cost(device, op).duration >= one_pass);
+  });
+}
+
+}  // namespace
+}  // namespace stepcast
