@@ -29,6 +29,9 @@ constexpr MemoryKernel atomic(double passes, double values = 1.0) {
 constexpr MemoryKernel update(double passes) {
   return {.passes = passes, .path = MemoryPath::kUpdate};
 }
+constexpr MemoryKernel convert(double passes, double values = 1.0) {
+  return {.passes = passes, .path = MemoryPath::kConvert, .values = values};
+}
 // One group of threads a row, which it reduces before it writes.
 constexpr MemoryKernel by_row(MemoryKernel kernel, double work = 1.0) {
   kernel.row_work = work;
@@ -119,7 +122,7 @@ constexpr Passes kEagerParallelLoss = {
 
 // --- the table --------------------------------------------------------------------------------
 
-constexpr std::array<KindKernels, 27> kTable = {{
+constexpr std::array<KindKernels, 30> kTable = {{
     // The row is read again to be scaled, and dy, x twice and their products in backward.
     {Kind::kNorm,
      {list(by_row(stream(2, 1))), kFusedNormGrad},
@@ -192,6 +195,12 @@ constexpr std::array<KindKernels, 27> kTable = {{
      both(arithmetic(1.3)),
      both(arithmetic(1.3)),
      {kEagerBlockQuantize, kEagerBlockQuantize}},
+    // Cleared maximum, maximum, scale, its reciprocal, conversion; blocks find theirs on the way.
+    any(Kind::kServedQuantize, {list(times(3, tiny()), convert(1), convert(1.5)),
+                                list(times(3, tiny()), convert(1), convert(1.5))}),
+    any(Kind::kServedQuantizeBlock, {list(tiny(), convert(1.5)), list(tiny(), convert(1.5))}),
+    any(Kind::kServedQuantizeFp4,
+        {list(times(3, tiny()), convert(1.25)), list(times(3, tiny()), convert(1.25))}),
     // Fused: a second result of the kernel that quantises.
     {Kind::kTranspose, both(merged(stream(1))), both(gather(2)), both(uncoalesced(2))},
     any(Kind::kEmbedding, kSortedEmbedding),

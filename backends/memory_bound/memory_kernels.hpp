@@ -22,6 +22,7 @@ enum class MemoryPath {
   kIndexed,      // every value addressed on its own: strided, broadcast, 16 to 32 bits
   kArithmetic,   // exp, erf, running moments, random bits for every value
   kAtomic,       // atomic additions
+  kConvert,      // maximum of, or scaling and conversion to 8 or 4 bits
   kUpdate,       // Adam: loads, arithmetic and stores of a block follow each other
 };
 

@@ -99,6 +99,8 @@ class OperatorOnDevice {
         return constants_.arithmetic_cycles;
       case MemoryPath::kAtomic:
         return constants_.atomic_cycles;
+      case MemoryPath::kConvert:
+        return constants_.convert_cycles;
       case MemoryPath::kUpdate:
         return constants_.update_cycles;
       default:

@@ -41,6 +41,21 @@ constexpr std::array kConstants = {
                        "of a product that HBM bounds, besides its bytes"},
     CalibratedConstant{"gemm.split_latency", "us", 0.1, 15.0,
                        "of reducing the partial sums of a split K loop"},
+    CalibratedConstant{"memory_bound.ramp", "us", 0.05, 10.0,
+                       "first and last accesses of a kernel, when little is in flight"},
+    CalibratedConstant{"memory_bound.streaming", "", 0.3, 1.15,
+                       "large contiguous reads and writes, of hbm.achieved"},
+    CalibratedConstant{"memory_bound.gather", "", 0.05, 1.0, "rows in random order, of streaming"},
+    CalibratedConstant{"memory_bound.indexed_cycles", "", 0.05, 10.0,
+                       "a value addressed on its own"},
+    CalibratedConstant{"memory_bound.arithmetic_cycles", "", 0.02, 5.0,
+                       "a value through exp, erf, running moments or random bits"},
+    CalibratedConstant{"memory_bound.convert_cycles", "", 0.01, 5.0,
+                       "a value's maximum, or its scaling and conversion to 8 bits"},
+    CalibratedConstant{"memory_bound.update_cycles", "", 0.02, 5.0,
+                       "a parameter of a fused Adam step, beside its traffic"},
+    CalibratedConstant{"memory_bound.row_cycles", "", 0.0, 5'000.0,
+                       "start and reduction of a row in a kernel of one group a row"},
 };
 
 }  // namespace

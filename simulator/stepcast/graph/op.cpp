@@ -10,7 +10,7 @@ double number(std::int64_t count) { return static_cast<double>(count); }
 
 constexpr std::array<std::string_view, 5> kCollectiveNames = {
     "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv"};
-constexpr std::array<std::string_view, 27> kMemoryBoundNames = {"norm",
+constexpr std::array<std::string_view, 30> kMemoryBoundNames = {"norm",
                                                                 "layer_norm",
                                                                 "rope",
                                                                 "activation",
@@ -28,6 +28,9 @@ constexpr std::array<std::string_view, 27> kMemoryBoundNames = {"norm",
                                                                 "quantize_row",
                                                                 "quantize_block",
                                                                 "quantize_fp4",
+                                                                "served_quantize",
+                                                                "served_quantize_block",
+                                                                "served_quantize_fp4",
                                                                 "transpose",
                                                                 "embedding",
                                                                 "cross_entropy",

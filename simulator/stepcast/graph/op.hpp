@@ -80,10 +80,13 @@ enum class MemoryBoundKind {
   kIndexAdd,     // rows added by index, atomically
   kStridedCopy,  // blocks of rows in another order
   // To 8 or 4 bits with scales; cols of 16 bits are read
-  kQuantize,       // one scale a tensor
-  kQuantizeRow,    // one scale a row
-  kQuantizeBlock,  // one scale for 128 values
-  kQuantizeFp4,    // one scale for 16 or 32 values
+  kQuantize,        // one scale a tensor
+  kQuantizeRow,     // one scale a row
+  kQuantizeBlock,   // one scale for 128 values
+  kQuantizeFp4,     // one scale for 16 or 32 values
+  kServedQuantize,  // the activation of a linear layer, as TensorRT-LLM finds and applies its scale
+  kServedQuantizeBlock,  // the same by 128-element blocks
+  kServedQuantizeFp4,    // the same to fp4
   kTranspose,
   kEmbedding,
   kCrossEntropy,

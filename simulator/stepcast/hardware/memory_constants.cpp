@@ -23,6 +23,7 @@ MemoryConstants read_memory_constants(SourcedReader reader) {
   memory.indexed_cycles = reader.number("indexed_cycles", kCycles);
   memory.arithmetic_cycles = reader.number("arithmetic_cycles", kCycles);
   memory.atomic_cycles = reader.number("atomic_cycles", kCycles);
+  memory.convert_cycles = reader.number("convert_cycles", kCycles);
   memory.update_cycles = reader.number("update_cycles", kCycles);
   memory.row_cycles = reader.number("row_cycles", kCycles);
   if (reader.has("unit_bandwidth") && !(memory.unit_bandwidth.value() > 0.0)) {

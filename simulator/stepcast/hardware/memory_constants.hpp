@@ -25,6 +25,7 @@ struct MemoryConstants {
   double indexed_cycles = 0.0;     // a value addressed on its own (strided, broadcast, converted)
   double arithmetic_cycles = 0.0;  // a value through exp, erf, running moments or random bits
   double atomic_cycles = 0.0;      // a 16-bit value added atomically
+  double convert_cycles = 0.0;     // a value's maximum, or its scaling and conversion to 8 bits
   double update_cycles = 0.0;      // a parameter of a fused Adam step, not hidden by its traffic
   double row_cycles = 0.0;         // start and reduction of a row in a kernel of one group a row
 };
