@@ -16,8 +16,8 @@ constexpr std::array<std::string_view, 15> kMemoryBoundNames = {
     "cast",   "copy",    "optimizer"};
 constexpr std::array<std::string_view, 3> kImplementationNames = {"eager", "compiled", "fused"};
 constexpr std::array<std::string_view, kAxes> kAxisNames = {"tp", "ep", "cp", "dp", "pp"};
-constexpr std::array<std::string_view, 6> kKernelNames = {"unfused", "flash2", "flash3",
-                                                          "flash4",  "cudnn",  "aiter"};
+constexpr std::array<std::string_view, 8> kKernelNames = {
+    "unfused", "flash2", "flash3", "flash4", "cudnn", "aiter", "aiter_a16", "trtllm"};
 
 template <typename E, std::size_t N>
 std::string_view entry(const std::array<std::string_view, N>& names, E value) {

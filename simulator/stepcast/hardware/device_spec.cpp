@@ -140,6 +140,7 @@ KernelConstants load_kernels(const std::filesystem::path& folder, const std::str
   sources.merge(read_sources(top, "sources"));
   SourcedReader reader(std::move(top), sources, device.provenance);
   kernels.power = read_power_constants(reader.mapping("power"));
+  kernels.attention = read_attention_constants(reader.mapping("attention"));
   reader.finish();
   return kernels;
 }

@@ -13,6 +13,7 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/units.hpp"
+#include "stepcast/hardware/attention_constants.hpp"
 #include "stepcast/hardware/power_constants.hpp"
 #include "stepcast/hardware/provenance.hpp"
 
@@ -54,6 +55,7 @@ struct PowerSpec {
 struct KernelConstants {
   std::string name;
   PowerConstants power;
+  AttentionConstants attention;
 };
 
 enum class ScaleUpTopology { kSwitch, kFullMesh };
