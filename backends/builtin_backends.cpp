@@ -18,6 +18,11 @@ constexpr std::array kBackends = {
                 "bytes / achieved HBM rate)",
                 "L2 serves what a wave shares; the library picks the best of seven tiles",
                 &make_roofline_gemm},
+    BackendInfo{"attention", "tile",
+                "launches + max(workgroups of tiles over the units: products, softmax that they do "
+                "not hide, start and tail; bytes / HBM rate) + extra kernels",
+                "one code path for each named kernel; keys and values come out of the cache",
+                &make_tile_attention},
     BackendInfo{"attention", "roofline",
                 "launch + max(masked FLOPs / (matrix rate * achieved share), bytes / HBM rate)",
                 "the profile's share holds for causal heads of 128 at 4k to 8k tokens",

@@ -4,13 +4,14 @@
 //   fused:   time = launch + max(flops / (rate * clock * share) * wave quantisation, bytes / HBM
 //   rate)
 //            with one workgroup for 128 queries of a head and only the FLOPs that the mask leaves
-//   unfused: two (backward: four) full products and passes over the s x s scores in HBM
+//   unfused: see unfused.hpp
 //
 // The shares belong to the device's profile (head dimension 128, causal, 4k to 8k tokens). Smaller
 // heads spend more of their time on exponentials: share * min(1, (64 + d) / 192). Wrong for
 // sequences below about 1k, where start-up dominates, and for decoding.
 #include <algorithm>
 
+#include "backends/attention/unfused.hpp"
 #include "backends/builtin_backends.hpp"
 
 namespace stepcast {
@@ -65,32 +66,11 @@ OpCost fused(const Attention& op, const KernelContext& context) {
   return priced(math, compulsory_bytes(op) / context.device.hbm.achieved, context);
 }
 
-OpCost unfused(const Attention& op, const KernelContext& context) {
-  Attention full = op;
-  full.causal = false;
-  full.window = 0;
-  const auto slot = static_cast<std::size_t>(Dtype::kBf16);
-  const double share = *context.device.achieved.gemm[slot];
-  const Seconds math = flops(full) / (share * matrix_rate(context));
-  // Scores in 16 bits: written, scaled and masked, softmax, dropout, read; backward the converse.
-  constexpr double kForwardPasses = 8.0;
-  constexpr double kBackwardPasses = 10.0;
-  const double passes = op.direction == Direction::kForward ? kForwardPasses : kBackwardPasses;
-  const auto scores =
-      static_cast<double>(op.batch * op.heads) * static_cast<double>(op.seq_q * op.seq_kv);
-  const Seconds memory = passes * scores * Bytes(2) / context.device.hbm.achieved;
-  OpCost cost = priced(math, memory, context);
-  cost.duration = context.launch + math + memory;
-  if (context.detail == Detail::kTerms) {
-    cost.terms = {{"math", math}, {"memory", memory}, {"launch", context.launch}};
-  }
-  return cost;
-}
-
 class RooflineAttention final : public AttentionModel {
  public:
   [[nodiscard]] OpCost attention(const Attention& op, const KernelContext& context) const override {
-    return op.kernel == AttentionKernel::kUnfused ? unfused(op, context) : fused(op, context);
+    return op.kernel == AttentionKernel::kUnfused ? unfused_attention(op, context)
+                                                  : fused(op, context);
   }
 };
 

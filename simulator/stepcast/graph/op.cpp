@@ -42,8 +42,8 @@ constexpr std::array<std::string_view, 30> kMemoryBoundNames = {"norm",
                                                                 "optimizer"};
 constexpr std::array<std::string_view, 3> kImplementationNames = {"eager", "compiled", "fused"};
 constexpr std::array<std::string_view, kAxes> kAxisNames = {"tp", "ep", "cp", "dp", "pp"};
-constexpr std::array<std::string_view, 6> kKernelNames = {"unfused", "flash2", "flash3",
-                                                          "flash4",  "cudnn",  "aiter"};
+constexpr std::array<std::string_view, 8> kKernelNames = {
+    "unfused", "flash2", "flash3", "flash4", "cudnn", "aiter", "aiter_a16", "trtllm"};
 
 // Tensors of rows x cols that a kernel must read and write, whatever its implementation.
 struct TensorPasses {

@@ -45,7 +45,19 @@ struct GroupedGemm {
   bool operator==(const GroupedGemm&) const = default;
 };
 
-enum class AttentionKernel { kUnfused, kFlash2, kFlash3, kFlash4, kCudnn, kAiter };
+// aiter accumulates the gradient of queries with 32-bit atomics, as its own default and the
+// published recipes of MI300X have it; aiter_a16 with 16-bit ones. trtllm is TensorRT-LLM's context
+// attention (forward only).
+enum class AttentionKernel {
+  kUnfused,
+  kFlash2,
+  kFlash3,
+  kFlash4,
+  kCudnn,
+  kAiter,
+  kAiterA16,
+  kTrtllm,
+};
 
 struct Attention {
   std::int64_t batch = 0;

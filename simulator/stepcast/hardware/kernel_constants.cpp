@@ -13,6 +13,7 @@ KernelConstants read_kernel_constants(const ConfigNode& root, const SourceTable&
   KernelConstants kernels;
   kernels.power = read_power_constants(reader.mapping("power"));
   kernels.gemm = read_gemm_constants(reader.mapping("gemm"));
+  kernels.attention = read_attention_constants(reader.mapping("attention"));
   kernels.memory = read_memory_constants(reader.mapping("memory_bound"));
   reader.finish();
   return kernels;

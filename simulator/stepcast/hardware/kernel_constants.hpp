@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stepcast/config/config_node.hpp"
+#include "stepcast/hardware/attention_constants.hpp"
 #include "stepcast/hardware/gemm_constants.hpp"
 #include "stepcast/hardware/memory_constants.hpp"
 #include "stepcast/hardware/power_constants.hpp"
@@ -16,6 +17,7 @@ struct KernelConstants {
   std::string name;
   PowerConstants power;
   GemmConstants gemm;
+  AttentionConstants attention;
   MemoryConstants memory;
 };
 

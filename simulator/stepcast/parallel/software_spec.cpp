@@ -8,13 +8,15 @@ namespace {
 
 constexpr std::array<NamedValue<GroupedGemmMode>, 2> kGroupedGemmModes = {
     {{"turbo", GroupedGemmMode::kTurbo}, {"legacy", GroupedGemmMode::kLegacy}}};
-constexpr std::array<NamedValue<AttentionKernel>, 6> kAttentionKernels = {
+constexpr std::array<NamedValue<AttentionKernel>, 8> kAttentionKernels = {
     {{"unfused", AttentionKernel::kUnfused},
      {"flash2", AttentionKernel::kFlash2},
      {"flash3", AttentionKernel::kFlash3},
      {"flash4", AttentionKernel::kFlash4},
      {"cudnn", AttentionKernel::kCudnn},
-     {"aiter", AttentionKernel::kAiter}}};
+     {"aiter", AttentionKernel::kAiter},
+     {"aiter_a16", AttentionKernel::kAiterA16},
+     {"trtllm", AttentionKernel::kTrtllm}}};
 constexpr std::array<NamedValue<Implementation>, 3> kImplementations = {
     {{"eager", Implementation::kEager},
      {"compiled", Implementation::kCompiled},

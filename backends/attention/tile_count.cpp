@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/attention/tile_count.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace stepcast {
+namespace {
+
+std::int64_t blocks(std::int64_t length, std::int64_t side) { return (length + side - 1) / side; }
+
+// Both sides of the loop, in tokens.
+struct Extents {
+  std::int64_t outer = 0;
+  std::int64_t inner = 0;
+  std::int64_t outer_side = 0;
+  std::int64_t inner_side = 0;
+};
+
+Extents extents(const Attention& op, const ScoreTile& tile) {
+  return op.direction == Direction::kForward
+             ? Extents{op.seq_q, op.seq_kv, tile.queries, tile.keys}
+             : Extents{op.seq_kv, op.seq_q, tile.keys, tile.queries};
+}
+
+}  // namespace
+
+TileCount tile_count(const Attention& op, const ScoreTile& tile) {
+  const Extents loop = extents(op, tile);
+  const auto inner_side = static_cast<double>(loop.inner_side);
+  const auto outer_side = static_cast<double>(loop.outer_side);
+  const std::int64_t own = blocks(loop.outer, loop.outer_side);
+  const auto all = static_cast<double>(blocks(loop.inner, loop.inner_side));
+  const double heads = static_cast<double>(op.batch) * static_cast<double>(op.heads);
+  // Blocks that an edge of the mask cuts, beyond its length over the side of a tile: the edge lies
+  // at any multiple of the greatest common divisor.
+  const auto common = static_cast<double>(std::gcd(loop.outer_side, loop.inner_side));
+  const double cut = 1.0 - common / inner_side;
+
+  TileCount count{heads * static_cast<double>(own), all, all, heads * static_cast<double>(own),
+                  all};
+  double shortest = all;
+  if (op.causal) {
+    shortest = std::min(all, outer_side / inner_side + 0.5 * cut);
+    count.mean = std::min(all, 0.5 * (shortest + all + 0.5 * cut));
+    count.longest_groups = heads * (all > shortest ? 1.0 : static_cast<double>(own));
+  }
+  if (op.window > 0 && op.window < op.seq_kv) {
+    // A window reaches over window tokens to one side if causal, to both if not.
+    const double reach = (op.causal ? 1.0 : 2.0) * static_cast<double>(op.window - 1);
+    const double share =
+        op.direction == Direction::kForward
+            ? 1.0
+            : std::min(1.0, static_cast<double>(op.seq_q) / static_cast<double>(op.seq_kv));
+    const double capped = std::min(all, (outer_side + reach * share) / inner_side + cut);
+    const double rise = all - shortest;
+    const double below = capped - shortest;
+    const double ramp = rise > 0.0 ? below / rise : 0.0;  // share of workgroups below the cap
+    count.mean = std::min(count.mean, capped - 0.5 * below * ramp);
+    count.longest = capped;
+    count.longest_groups = std::max(count.longest_groups, count.groups * (1.0 - ramp));
+  }
+  count.shortest = std::min(shortest, count.longest);
+  return count;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/attention/unfused.hpp"
+
+#include "stepcast/cost/energy.hpp"
+
+namespace stepcast {
+
+OpCost unfused_attention(const Attention& op, const KernelContext& context) {
+  Attention full = op;
+  full.causal = false;
+  full.window = 0;
+  const std::size_t bf16 = slot(Dtype::kBf16);
+  const FlopsPerCycle unit_rate = *context.device.matrix_rate[bf16];
+  const FlopsPerSecond rate =
+      static_cast<double>(context.compute_units) * unit_rate * context.clock;
+  const Seconds math = flops(full) / (*context.device.achieved.gemm[bf16] * rate);
+  // Scores in 16 bits: written, scaled and masked, softmax, dropout, read; backward the converse.
+  constexpr double kForwardPasses = 8.0;
+  constexpr double kBackwardPasses = 10.0;
+  const double passes = op.direction == Direction::kForward ? kForwardPasses : kBackwardPasses;
+  const double scores =
+      static_cast<double>(op.batch * op.heads) * static_cast<double>(op.seq_q * op.seq_kv);
+  const Bytes bytes = passes * scores * Bytes(2);
+  const Seconds memory = bytes / context.device.hbm.achieved;
+  OpCost cost;
+  cost.duration = context.launch + math + memory;
+  cost.bound = math < memory ? Bound::kMemory : Bound::kCompute;
+  cost.energy = kernel_energy({flops(full) / unit_rate, Dtype::kBf16, bytes}, context);
+  if (context.detail == Detail::kTerms) {
+    cost.terms = {{"math", math}, {"memory", memory}, {"launch", context.launch}};
+  }
+  return cost;
+}
+
+}  // namespace stepcast

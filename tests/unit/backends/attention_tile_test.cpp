@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/attention/flash_kernel.hpp"
+#include "backends/attention/tile_count.hpp"
+#include "backends/builtin_backends.hpp"
+#include "catch.hpp"
+#include "sample_specs.hpp"
+
+namespace stepcast {
+namespace {
+
+using test::nearly;
+using test::shipped_gpu;
+
+constexpr Hertz kClock{1e9};
+
+// A part where a product cycle is 4,096 FLOPs and all else is free: exponentials, vectors, memory,
+// caches, starts and launches. One unit, so that cycles can be counted by hand.
+DeviceSpec only_products(const char* architecture) {
+  DeviceSpec device;
+  device.vendor = Vendor::kNvidia;
+  device.architecture = architecture;
+  device.compute_units = 1;
+  device.clock.peak = kClock;
+  device.clock.rated = kClock;
+  device.matrix_rate[slot(Dtype::kBf16)] = FlopsPerCycle(4096.0);
+  device.vector_rate = FlopsPerCycle(1e15);
+  device.transcendental_rate = 1e15;
+  device.local_memory.bandwidth = BytesPerCycle(1e15);
+  device.l2.bandwidth = BytesPerSecond(1e24);
+  device.hbm.achieved = BytesPerSecond(1e24);
+  return device;
+}
+
+Attention square(std::int64_t length, std::int64_t heads, AttentionKernel kernel,
+                 Direction direction = Direction::kForward) {
+  Attention op;
+  op.batch = 1;
+  op.seq_q = length;
+  op.seq_kv = length;
+  op.heads = heads;
+  op.kv_heads = heads;
+  op.d_qk = 128;
+  op.d_v = 128;
+  op.causal = false;
+  op.direction = direction;
+  op.kernel = kernel;
+  return op;
+}
+
+OpCost cost(const Attention& op, const DeviceSpec& device, std::int64_t units,
+            Detail detail = Detail::kDuration) {
+  return make_tile_attention()->attention(op,
+                                          {device, kClock, units, device.launch_latency, detail});
+}
+
+double seconds(const Attention& op, const DeviceSpec& device) {
+  return cost(op, device, device.compute_units).duration.value();
+}
+
+TEST_CASE("blocks above the diagonal are skipped, those on it are computed whole", "[unit]") {
+  Attention op = square(1024, 2, AttentionKernel::kFlash2);
+  op.causal = true;
+  // 8 blocks of queries a head see 1, 2 ... 8 blocks of keys: 4.5 in the mean.
+  const TileCount count = tile_count(op, {128, 128});
+  CHECK(count.groups == 16.0);
+  CHECK(count.mean == 4.5);
+  CHECK(count.longest == 8.0);
+  CHECK(count.longest_groups == 2.0);
+  // With 64 keys a block: 2, 4 ... 16.
+  CHECK(tile_count(op, {128, 64}).mean == 9.0);
+  // With 256: 1, 1, 2, 2 ... 4, 4.
+  CHECK(tile_count(op, {128, 256}).mean == 2.5);
+}
+
+TEST_CASE("a ragged sequence fills its last blocks", "[unit]") {
+  const TileCount count = tile_count(square(130, 1, AttentionKernel::kFlash2), {128, 128});
+  CHECK(count.groups == 2.0);
+  CHECK(count.mean == 2.0);
+}
+
+TEST_CASE("a window caps the blocks of a workgroup", "[unit]") {
+  Attention op = square(65'536, 1, AttentionKernel::kFlash2);
+  op.causal = true;
+  op.window = 129;
+  // A block of 128 queries reaches 256 keys that start on a block's edge: 2 blocks.
+  const TileCount count = tile_count(op, {128, 128});
+  CHECK(count.longest == 2.0);
+  CHECK(count.mean == Approx(2.0).epsilon(0.01));
+  op.causal = false;
+  CHECK(tile_count(op, {128, 128}).longest == 3.0);
+}
+
+TEST_CASE("a forward workgroup takes the cycles of its products", "[unit]") {
+  // 2 x 128 x 128 x (128 + 128) FLOPs are 2,048 cycles.
+  const Attention op = square(128, 1, AttentionKernel::kCudnn);
+  const double share = flash_kernel(op, only_products("sm90")).forward.matrix_share;
+  CHECK(seconds(op, only_products("sm90")) == Approx(2048e-9 / share).epsilon(1e-9));
+}
+
+TEST_CASE("keys wider than values cost their share", "[unit]") {
+  const DeviceSpec device = only_products("sm90");
+  Attention op = square(4096, 1, AttentionKernel::kCudnn);
+  const double plain = seconds(op, device);
+  op.d_qk = 192;
+  CHECK(seconds(op, device) == Approx(plain * (192.0 + 128.0) / 256.0).epsilon(1e-9));
+}
+
+TEST_CASE("heads are padded to the kernel's next dimension", "[unit]") {
+  const DeviceSpec device = only_products("sm90");
+  Attention op = square(4096, 1, AttentionKernel::kCudnn);
+  const double padded = seconds(op, device);
+  op.d_qk = 80;
+  op.d_v = 80;
+  CHECK(seconds(op, device) == nearly(padded));
+}
+
+TEST_CASE("equal workgroups run in whole waves", "[unit]") {
+  const DeviceSpec device = only_products("sm90");
+  const double one = cost(square(128, 8, AttentionKernel::kCudnn), device, 8).duration.value();
+  CHECK(cost(square(128, 9, AttentionKernel::kCudnn), device, 8).duration.value() ==
+        nearly(2.0 * one));
+  CHECK(cost(square(128, 16, AttentionKernel::kCudnn), device, 8).duration.value() ==
+        nearly(2.0 * one));
+}
+
+TEST_CASE("causal attention costs about half at a long sequence, more at a short one", "[unit]") {
+  const DeviceSpec device = shipped_gpu("h100_sxm");
+  const auto ratio = [&](std::int64_t length) {
+    Attention op = square(length, 32, AttentionKernel::kCudnn);
+    const double full = seconds(op, device);
+    op.causal = true;
+    return seconds(op, device) / full;
+  };
+  CHECK(ratio(65'536) == Approx(0.5).epsilon(0.03));
+  CHECK(ratio(2048) > 0.55);
+}
+
+TEST_CASE("a short window takes a long sequence off its square", "[unit]") {
+  const DeviceSpec device = shipped_gpu("h200_sxm");
+  Attention op = square(32'768, 64, AttentionKernel::kCudnn);
+  op.causal = true;
+  op.window = 128;
+  const double once = seconds(op, device);
+  op.seq_q *= 2;
+  op.seq_kv *= 2;
+  CHECK(seconds(op, device) == Approx(2.0 * once).epsilon(0.02));
+}
+
+TEST_CASE("shared keys save memory traffic, not products", "[unit]") {
+  const DeviceSpec device = shipped_gpu("h200_sxm");
+  Attention op = square(8192, 32, AttentionKernel::kCudnn);
+  const OpCost own = cost(op, device, device.compute_units);
+  op.kv_heads = 4;
+  const OpCost shared = cost(op, device, device.compute_units);
+  CHECK(shared.duration == own.duration);
+  CHECK(shared.energy < own.energy);
+}
+
+TEST_CASE("operands in shared memory bound the backward tile of Blackwell", "[unit]") {
+  // FlashAttention 4 counts 3,328 cycles for a tile of 128 x 128 x 128 at 128 B a clock; five
+  // products of 512 cycles each take 2,560.
+  DeviceSpec device = only_products("sm100");
+  device.matrix_rate[slot(Dtype::kBf16)] = FlopsPerCycle(8192.0);
+  device.local_memory.bandwidth = BytesPerCycle(128.0);
+  const OpCost tile = cost(square(128, 1, AttentionKernel::kFlash4, Direction::kBackward), device,
+                           1, Detail::kTerms);
+  CHECK(tile.duration.value() == Approx(3328e-9).epsilon(1e-9));
+  CHECK(tile.bound == Bound::kLocalMemory);
+  REQUIRE(tile.terms.size() > 2);
+  CHECK(tile.terms[0].duration.value() == Approx(2560e-9).epsilon(1e-9));
+  CHECK(tile.terms[2].duration.value() == Approx(768e-9).epsilon(1e-9));
+}
+
+TEST_CASE("32-bit sums of query gradients cost more than 16-bit ones on AMD", "[unit]") {
+  const DeviceSpec device = shipped_gpu("mi355x");
+  const double wide =
+      seconds(square(8192, 32, AttentionKernel::kAiter, Direction::kBackward), device);
+  const double narrow =
+      seconds(square(8192, 32, AttentionKernel::kAiterA16, Direction::kBackward), device);
+  CHECK(wide > 1.1 * narrow);
+  CHECK(wide < 2.0 * narrow);
+}
+
+TEST_CASE("a kernel that a part does not have runs as the part's own", "[unit]") {
+  const auto same = [](const char* gpu, AttentionKernel asked, AttentionKernel own,
+                       Direction direction) {
+    const DeviceSpec device = shipped_gpu(gpu);
+    CHECK(seconds(square(4096, 16, asked, direction), device) ==
+          seconds(square(4096, 16, own, direction), device));
+  };
+  using Kernel = AttentionKernel;
+  same("mi300x", Kernel::kFlash3, Kernel::kAiter, Direction::kForward);
+  same("a100_80gb", Kernel::kCudnn, Kernel::kFlash2, Direction::kBackward);
+  same("h100_sxm", Kernel::kFlash4, Kernel::kCudnn, Direction::kForward);
+  same("h100_sxm", Kernel::kTrtllm, Kernel::kCudnn, Direction::kBackward);
+}
+
+TEST_CASE("unfused attention pays for the scores that the mask clears", "[unit]") {
+  const DeviceSpec device = shipped_gpu("h100_sxm");
+  Attention op = square(2048, 16, AttentionKernel::kUnfused);
+  const double full = seconds(op, device);
+  op.causal = true;
+  CHECK(seconds(op, device) == full);
+  CHECK(full > 3.0 * seconds(square(2048, 16, AttentionKernel::kCudnn), device));
+}
+
+TEST_CASE("the terms of a fused kernel add up to its time", "[unit]") {
+  for (const char* gpu : {"a100_80gb", "h200_sxm", "b200", "mi300x", "mi355x"}) {
+    const DeviceSpec device = shipped_gpu(gpu);
+    for (const std::int64_t length : {1, 100, 1024, 8192}) {
+      for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
+        Attention op = square(length, 12, AttentionKernel::kFlash2, direction);
+        op.kv_heads = 4;
+        op.causal = true;
+        const OpCost priced = cost(op, device, device.compute_units, Detail::kTerms);
+        Seconds sum;
+        for (const CostTerm& term : priced.terms) {
+          sum += term.duration;
+        }
+        CHECK(sum.value() == Approx(priced.duration.value()).epsilon(1e-9));
+        CHECK(priced.tiling.waves > 0.0);
+      }
+    }
+  }
+}
+
+TEST_CASE("a longer sequence is no cheaper, and no kernel beats the matrix units", "[property]") {
+  const auto kernel = GENERATE(AttentionKernel::kFlash2, AttentionKernel::kFlash4,
+                               AttentionKernel::kAiterA16, AttentionKernel::kTrtllm);
+  const auto direction = GENERATE(Direction::kForward, Direction::kBackward);
+  const auto causal = GENERATE(false, true);
+  const auto window = GENERATE(0, 1, 128, 4096);
+  for (const char* gpu : {"a100_80gb", "h100_sxm", "b200", "mi300x", "mi355x"}) {
+    const DeviceSpec device = shipped_gpu(gpu);
+    double shorter = 0.0;
+    for (std::int64_t length = 1; length < 100'000; length += 1 + length / 7) {
+      Attention op = square(length, 18, kernel, direction);
+      op.causal = causal;
+      op.window = window;
+      const double taken = seconds(op, device);
+      INFO(gpu << ", " << length << " tokens");
+      REQUIRE(taken >= 0.9 * shorter);
+      REQUIRE(taken * device.matrix_peak(op.dtype, kClock)->value() >= flops(op).value());
+      shorter = taken;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stepcast
