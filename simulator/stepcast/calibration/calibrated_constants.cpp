@@ -7,13 +7,13 @@ namespace stepcast {
 namespace {
 
 constexpr std::array kConstants = {
-    CalibratedConstant{"power.matrix_energy.bf16", "nJ", 0.3, 20.0,
-                       "energy of a cycle of one unit's matrix pipes at the rated clock"},
-    CalibratedConstant{"power.matrix_energy.fp8", "nJ", 0.3, 20.0, "the same in fp8"},
-    CalibratedConstant{"power.matrix_energy.fp4", "nJ", 0.3, 30.0, "the same in fp4"},
+    CalibratedConstant{"power.matrix_energy.bf16", "nJ", 0.3, 40.0,
+                       "energy of a cycle of one unit's matrix pipes at the reference clock"},
+    CalibratedConstant{"power.matrix_energy.fp8", "nJ", 0.3, 40.0, "the same in fp8"},
+    CalibratedConstant{"power.matrix_energy.fp4", "nJ", 0.3, 60.0, "the same in fp4"},
     CalibratedConstant{"power.voltage_exponent", "", 1.0, 3.0,
                        "growth of that energy with the clock"},
-    CalibratedConstant{"power.hbm_energy_per_byte", "pJ", 20.0, 200.0,
+    CalibratedConstant{"power.hbm_energy_per_byte", "pJ", 20.0, 120.0,
                        "energy of moving a byte between HBM and a unit"},
     CalibratedConstant{"power.burst_ratio", "", 1.0, 2.5,
                        "power of a short burst over the limit of the average"},

@@ -12,7 +12,7 @@ Joules kernel_energy(const KernelActivity& activity, const KernelContext& contex
   if (activity.matrix_cycles > 0.0) {
     const Joules cycle = power.matrix_energy[slot(activity.dtype)].value_or(
         power.matrix_energy[slot(Dtype::kBf16)].value_or(Joules{}));
-    const double growth = std::pow(context.clock / device.clock.rated, power.voltage_exponent);
+    const double growth = std::pow(context.clock / power.reference_clock, power.voltage_exponent);
     energy += activity.matrix_cycles * growth * cycle;
   }
   return energy;

@@ -10,10 +10,14 @@ PowerConstants read_power_constants(SourcedReader reader) {
   constexpr Range<double> kBurst{1.0, 3.0};
   PowerConstants power;
   power.matrix_energy = quantities_by_dtype<Joules>(reader.mapping("matrix_energy"));
+  power.reference_clock = reader.quantity<Hertz>("reference_clock");
   power.voltage_exponent = reader.number("voltage_exponent", kExponent);
   power.hbm_energy = reader.quantity<Joules>("hbm_energy_per_byte");
   power.burst_ratio = reader.number("burst_ratio", kBurst);
   power.burst_energy = reader.quantity<Joules>("burst_energy");
+  if (reader.has("reference_clock") && !(power.reference_clock.value() > 0.0)) {
+    reader.reader().error("reference_clock", "must be greater than 0");
+  }
   reader.finish();
   return power;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What work costs in energy, and how that grows with the clock.
 //
-//   energy(f) = matrix cycles * matrix energy(dtype) * (f / rated clock)^voltage_exponent
+//   energy(f) = matrix cycles * matrix energy(dtype) * (f / reference clock)^voltage_exponent
 //             + HBM bytes * HBM energy
 //   power     = idle + energy / duration
 //
@@ -17,7 +17,8 @@
 namespace stepcast {
 
 struct PowerConstants {
-  PerDtype<Joules> matrix_energy;  // of one matrix cycle at the rated clock
+  Hertz reference_clock;           // at which the energies hold
+  PerDtype<Joules> matrix_energy;  // of one matrix cycle
   double voltage_exponent = 2.0;
   Joules hbm_energy;         // of one byte read or written
   double burst_ratio = 1.0;  // power that short bursts may draw, over the limit of the average
