@@ -106,7 +106,8 @@ class RingDirectCollective final : public CollectiveModel {
     cost.duration = latency + transfer;
     cost.bound = transfer < latency ? Bound::kLatency : Bound::kBandwidth;
     if (context.detail == Detail::kTerms) {
-      cost.terms = {{"latency", latency}, {"scale_up", time.inside}, {"scale_out", time.outside}};
+      const bool outside = time.inside < time.outside;
+      cost.terms = {{"latency", latency}, {outside ? "scale_out" : "scale_up", transfer}};
     }
     return cost;
   }

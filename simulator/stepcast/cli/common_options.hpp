@@ -34,6 +34,7 @@ struct ExperimentOptions {
   std::string gpu;
   std::optional<std::int64_t> nodes;
   std::optional<double> gpu_clock_mhz;
+  std::string power_limit;                                  // "500 W"
   std::vector<std::string> settings;                        // --set key=value
   std::vector<std::string> backends;                        // --backend role=name
   std::vector<std::pair<std::string, std::string>> direct;  // --tp 8 as plan.tp=8
@@ -56,6 +57,8 @@ Experiment load_experiment(const ExperimentOptions& options, const DataRoot& dat
 
 // The default backends with the experiment's choices; records every role's name in the experiment.
 CostModel cost_model(Experiment& experiment);
+// The default backends with those that --backend ROLE=NAME chooses.
+CostModel cost_model(const std::vector<std::string>& backends);
 
 // Writes `text` to the chosen file, whole or not at all, or to standard output.
 void write_output(const OutputOptions& options, const std::string& text);

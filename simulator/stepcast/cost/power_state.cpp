@@ -56,6 +56,13 @@ Hertz power_limited_clock(const DeviceSpec& device, Watts limit,
   return low;
 }
 
+Hertz duty_cycle_clock(const DeviceSpec& device, double duty,
+                       const std::function<WorkAtClock(Hertz)>& work) {
+  const Watts idle = device.power.idle;
+  const Watts average = idle + (power_limit(device, PowerState::kWarm) - idle) / duty;
+  return power_limited_clock(device, min(average, power_limit(device, PowerState::kCool)), work);
+}
+
 PricedOp price_at(const ClockState& state, const Op& op, const CostModel& model,
                   KernelContext context, const ClusterSpec& cluster) {
   const Detail detail = context.detail;

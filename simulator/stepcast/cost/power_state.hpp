@@ -40,6 +40,12 @@ Hertz power_limited_clock(const DeviceSpec& device, Watts limit,
 // The power that `state` allows on average.
 Watts power_limit(const DeviceSpec& device, PowerState state);
 
+// The clock inside the bursts of work that runs for a share `duty` of the time and pauses for the
+// rest: the average over both stays within the limit, and the bursts within theirs.
+//   idle + duty * dynamic(f) <= limit,  idle + dynamic(f) <= burst_ratio * limit
+Hertz duty_cycle_clock(const DeviceSpec& device, double duty,
+                       const std::function<WorkAtClock(Hertz)>& work);
+
 struct PricedOp {
   OpCost cost;
   Hertz clock;
