@@ -13,4 +13,14 @@ cd "$root/tests/cli/bad"
 for input in *.yaml; do
   "$stepcast" project "$input" >"${input%.yaml}.expected" 2>&1 || true
 done
+for input in cost_*.jsonl; do
+  "$stepcast" cost --gpu h200_sxm "$input" >"${input%.*}.expected" 2>&1 || true
+done
+for input in validate_*.jsonl validate_*.csv; do
+  "$stepcast" validate "$input" >"${input%.*}.expected" 2>&1 || true
+done
+cd "$root/tests/cli/cost"
+for input in *.jsonl; do
+  "$stepcast" cost --gpu h200_sxm --terms "$input" >"${input%.*}.expected"
+done
 "$root/scripts/readme_outputs.sh" --fix "$stepcast"

@@ -106,8 +106,8 @@ class RingDirectCollective final : public CollectiveModel {
     cost.duration = latency + transfer;
     cost.bound = transfer < latency ? Bound::kLatency : Bound::kBandwidth;
     if (context.detail == Detail::kTerms) {
-      cost.terms = {{"latency", latency},
-                    {time.inside < time.outside ? "scale_out" : "scale_up", transfer}};
+      const bool outside = time.inside < time.outside;
+      cost.terms = {{"latency", latency}, {outside ? "scale_out" : "scale_up", transfer}};
     }
     return cost;
   }

@@ -83,8 +83,8 @@ OpCost roofline(Seconds math, Bytes bytes, const KernelContext& context) {
                : math < memory                    ? Bound::kMemory
                                                   : Bound::kCompute;
   if (context.detail == Detail::kTerms) {
-    cost.terms = {math < memory ? CostTerm{"memory", memory} : CostTerm{"math", math},
-                  {"launch", context.launch}};
+    const bool by_memory = math < memory;
+    cost.terms = {{by_memory ? "memory" : "math", max(math, memory)}, {"launch", context.launch}};
   }
   return cost;
 }

@@ -5,23 +5,29 @@ set -euo pipefail
 stepcast=$1
 cd "$2/tests/cli/bad"
 failed=0
-check() { # input, expected exit code
+check() { # input, expected exit code, command
   local code=0 text
-  text=$("$stepcast" project "$1" 2>&1) || code=$?
+  text=$("$stepcast" "${@:3}" "$1" 2>&1) || code=$?
   if [ "$code" -ne "$2" ]; then
     echo "FAILED: $1 exits $code, not $2"
     failed=1
   fi
-  if ! diff -u "${1%.yaml}.expected" <(printf '%s\n' "$text"); then
+  if ! diff -u "${1%.*}.expected" <(printf '%s\n' "$text"); then
     echo "FAILED: $1: other messages"
     failed=1
   fi
 }
 for input in *.yaml; do
   case $input in
-    plan_*) check "$input" 3 ;;
-    *) check "$input" 2 ;;
+    plan_*) check "$input" 3 project ;;
+    *) check "$input" 2 project ;;
   esac
+done
+for input in cost_*; do
+  [ "${input##*.}" = expected ] || check "$input" 2 cost --gpu h200_sxm
+done
+for input in validate_*; do
+  [ "${input##*.}" = expected ] || check "$input" 2 validate
 done
 # Files that are no text, or empty, made here because they cannot be kept as text.
 made=$(mktemp -d)

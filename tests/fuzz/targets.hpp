@@ -35,5 +35,9 @@ int fuzz_model(const std::uint8_t* data, std::size_t size);
 int fuzz_quantity(const std::uint8_t* data, std::size_t size);
 // parse_layout: at most 100,000 layers, or a reason.
 int fuzz_layout(const std::uint8_t* data, std::size_t size);
+// read_operator: an operator with a finite price, or errors whose every one has a place.
+int fuzz_operator(const std::uint8_t* data, std::size_t size);
+// parse_csv: rows of as many fields as the header, or errors with a place.
+int fuzz_table(const std::uint8_t* data, std::size_t size);
 
 }  // namespace stepcast::fuzz

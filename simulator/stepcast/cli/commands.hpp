@@ -14,6 +14,7 @@ using Run = std::function<int()>;
 void add_project(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_memory(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_explain(CLI::App& program, const GlobalOptions& global, Run& run);
+void add_cost(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_validate(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_import(CLI::App& program, Run& run);
 void add_list(CLI::App& program, const GlobalOptions& global, Run& run);

@@ -73,6 +73,9 @@ std::vector<std::string> assignments(const ExperimentOptions& options) {
   if (options.gpu_clock_mhz) {
     set("cluster.gpu_clock", shortest_text(*options.gpu_clock_mhz) + " MHz");
   }
+  if (!options.power_limit.empty()) {
+    set("cluster.power_limit", options.power_limit);
+  }
   for (const auto& [key, value] : options.direct) {
     set(key, value);
   }
@@ -99,6 +102,7 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
   command.add_option("--gpu", options.gpu, "a GPU's name");
   command.add_option("--nodes", options.nodes, "number of nodes");
   command.add_option("--gpu-clock-mhz", options.gpu_clock_mhz, "lock the GPU clock, MHz");
+  command.add_option("--power-limit", options.power_limit, "of each GPU: '500 W'");
   command.add_option("--set", options.settings, "set any key: plan.tp=8 (repeatable)")
       ->expected(1)
       ->take_all();
@@ -169,6 +173,18 @@ CostModel cost_model(Experiment& experiment) {
 std::string json_text(nlohmann::ordered_json json) {
   json["context"]["version"] = STEPCAST_VERSION;
   return json.dump(2) + "\n";
+}
+
+CostModel cost_model(const std::vector<std::string>& backends) {
+  Experiment choice;
+  for (const std::string& backend : backends) {
+    const std::size_t equals = backend.find('=');
+    if (equals == std::string::npos) {
+      throw ConfigError({"--backend " + backend, 0, 0}, "write ROLE=NAME, e.g. gemm=roofline");
+    }
+    choice.backends[backend.substr(0, equals)] = backend.substr(equals + 1);
+  }
+  return cost_model(choice);
 }
 
 void write_output(const OutputOptions& options, const std::string& text) {

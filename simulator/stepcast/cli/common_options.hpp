@@ -35,6 +35,7 @@ struct ExperimentOptions {
   std::string gpu;
   std::optional<std::int64_t> nodes;
   std::optional<double> gpu_clock_mhz;
+  std::string power_limit;                                  // "500 W"
   std::vector<std::string> settings;                        // --set key=value
   std::vector<std::string> backends;                        // --backend role=name
   std::vector<std::pair<std::string, std::string>> direct;  // --tp 8 as plan.tp=8
@@ -57,6 +58,8 @@ Experiment load_experiment(const ExperimentOptions& options, const DataRoot& dat
 
 // The default backends with the experiment's choices; records every role's name in the experiment.
 CostModel cost_model(Experiment& experiment);
+// The default backends with those that --backend ROLE=NAME chooses.
+CostModel cost_model(const std::vector<std::string>& backends);
 
 // A report's JSON as text, with the program's version in its context.
 std::string json_text(nlohmann::ordered_json json);

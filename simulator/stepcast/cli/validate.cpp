@@ -22,15 +22,7 @@ bool is_metric(const std::string& metric, const std::string& wanted) {
 }
 
 int run_validate(const Options& options, const GlobalOptions& global) {
-  Experiment choice;
-  for (const std::string& backend : options.backends) {
-    const std::size_t equals = backend.find('=');
-    if (equals == std::string::npos) {
-      throw ConfigError({"--backend " + backend, 0, 0}, "write ROLE=NAME, e.g. gemm=roofline");
-    }
-    choice.backends[backend.substr(0, equals)] = backend.substr(equals + 1);
-  }
-  const CostModel cost = cost_model(choice);
+  const CostModel cost = cost_model(options.backends);
   const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
   std::vector<ValidationRow> rows = validate_files(files, data_root(global), cost);
   std::erase_if(rows, [&options](const ValidationRow& row) {
@@ -49,7 +41,8 @@ void add_validate(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command =
       program.add_subcommand("validate", "predicted against measured, for files of measurements");
   auto options = std::make_shared<Options>();
-  command->add_option("files", options->files, "files of measurements (JSON lines)")->required();
+  command->add_option("files", options->files, "files of measurements (JSON lines or CSV)")
+      ->required();
   command
       ->add_option("--backend", options->backends, "choose a backend: gemm=roofline (repeatable)")
       ->expected(1)

@@ -62,6 +62,17 @@ Hertz highest_clock(const DeviceSpec& device, const std::function<double(Hertz)>
   return low;
 }
 
+Hertz duty_cycle_clock(const DeviceSpec& device, double duty,
+                       const std::function<WorkAtClock(Hertz)>& work) {
+  const PowerSpec& power = device.power;
+  const Watts average = power.limit - power.idle;
+  const Watts burst = device.kernels.power.burst_ratio * power.limit - power.idle;
+  return highest_clock(device, [&](Hertz clock) {
+    const Watts drawn = mean_power(power, work(clock)) - power.idle;
+    return std::max(duty * drawn / average, drawn / burst);
+  });
+}
+
 PricedOp price_at(const ClockState& state, const Op& op, const CostModel& model,
                   KernelContext context, const ClusterSpec& cluster) {
   const auto at = [&](Hertz clock, Detail detail) {

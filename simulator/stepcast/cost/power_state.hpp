@@ -42,6 +42,12 @@ double power_share(const DeviceSpec& device, PowerState state, const WorkAtClock
 // (a quarter of its peak) where it never is. `share` must rise with the clock.
 Hertz highest_clock(const DeviceSpec& device, const std::function<double(Hertz)>& share);
 
+// The clock inside the bursts of work that runs for a share `duty` of the time and pauses for the
+// rest: the average over both stays within the limit, and the bursts within theirs.
+//   idle + duty * dynamic(f) <= limit,  idle + dynamic(f) <= burst_ratio * limit
+Hertz duty_cycle_clock(const DeviceSpec& device, double duty,
+                       const std::function<WorkAtClock(Hertz)>& work);
+
 struct PricedOp {
   OpCost cost;
   Hertz clock;

@@ -117,6 +117,17 @@ class ExperimentReader {
                                      format_quantity(spec.device.clock.peak));
     }
     experiment_.locked_clock = clock;
+    read_power_limit(cluster);
+  }
+
+  void read_power_limit(MappingReader& cluster) {
+    PowerSpec& power = experiment_.cluster.device.power;
+    const bool given = cluster.has("power_limit");
+    power.limit = cluster.optional_quantity<Watts>("power_limit", power.limit);
+    if (given && power.limit <= power.idle) {
+      cluster.error("power_limit", "must be above what the GPU draws without work, " +
+                                       format_quantity(power.idle));
+    }
   }
 
   void read_software_section() {

@@ -125,7 +125,8 @@ Bytes compulsory_bytes(const Gemm& op) {
   const double n = number(op.n);
   const double k = number(op.k);
   constexpr Bytes kOut{2};  // results leave in 16 bits whatever the inputs are
-  return number(op.batch) * ((m * k + k * n) * in + m * n * kOut);
+  const double result_passes = op.accumulate ? 2.0 : 1.0;
+  return number(op.batch) * ((m * k + k * n) * in + result_passes * m * n * kOut);
 }
 
 Bytes compulsory_bytes(const GroupedGemm& op) {
@@ -178,5 +179,22 @@ std::string_view name(Implementation implementation) {
 }
 std::string_view name(Axis axis) { return entry(kAxisNames, axis); }
 std::string_view name(AttentionKernel kernel) { return entry(kKernelNames, kernel); }
+
+template <>
+std::span<const std::string_view> names_of<CollectiveOp>() {
+  return kCollectiveNames;
+}
+template <>
+std::span<const std::string_view> names_of<MemoryBoundKind>() {
+  return kMemoryBoundNames;
+}
+template <>
+std::span<const std::string_view> names_of<Implementation>() {
+  return kImplementationNames;
+}
+template <>
+std::span<const std::string_view> names_of<AttentionKernel>() {
+  return kKernelNames;
+}
 
 }  // namespace stepcast

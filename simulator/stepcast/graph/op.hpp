@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -27,6 +28,7 @@ struct Gemm {
   std::int64_t batch = 1;
   Dtype dtype = Dtype::kBf16;
   GemmPass pass = GemmPass::kForward;
+  bool accumulate = false;  // adds to the result, which is read as well
   bool operator==(const Gemm&) const = default;
 };
 
@@ -174,5 +176,17 @@ std::string_view name(MemoryBoundKind kind);
 std::string_view name(Implementation implementation);
 std::string_view name(Axis axis);
 std::string_view name(AttentionKernel kernel);
+
+// The names of every value, in the order of the enumeration.
+template <typename E>
+std::span<const std::string_view> names_of();
+template <>
+std::span<const std::string_view> names_of<CollectiveOp>();
+template <>
+std::span<const std::string_view> names_of<MemoryBoundKind>();
+template <>
+std::span<const std::string_view> names_of<Implementation>();
+template <>
+std::span<const std::string_view> names_of<AttentionKernel>();
 
 }  // namespace stepcast

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "stepcast/config/json_fields.hpp"
 #include "stepcast/graph/model_spec.hpp"
-#include "stepcast/import/json_fields.hpp"
 
 namespace stepcast {
 

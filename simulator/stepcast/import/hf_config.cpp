@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/config/json_fields.hpp"
 #include "stepcast/import/hf_attention.hpp"
-#include "stepcast/import/json_fields.hpp"
 
 namespace stepcast {
 namespace {
@@ -273,7 +273,12 @@ ModelSpec import_hf_config(std::string_view json_text, const std::string& file_n
   if (model_name.empty()) {
     diagnostics.error({file_name}, "the model needs a name; give one that is not empty");
   }
-  JsonFields fields(parse_json_object(json_text, file_name, diagnostics), file_name, diagnostics);
+  const JsonSource source{file_name};
+  std::optional<JsonObject> object = parse_json_object(json_text, source, diagnostics);
+  if (!object) {
+    diagnostics.throw_if_any();
+  }
+  JsonFields fields(std::move(*object), source, diagnostics);
   ModelSpec model;
   model.name = model_name;
   model.title = model_name;

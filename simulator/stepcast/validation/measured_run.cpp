@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/validation/measured_run.hpp"
 
+#include "stepcast/cost/operator_line.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -12,6 +14,12 @@ const DeviceSpec& ProfileCache::gpu(const std::string& name) {
   const auto known = gpus_.find(name);
   return known != gpus_.end() ? known->second
                               : gpus_.emplace(name, load_gpu(name, data_, kWhere)).first->second;
+}
+
+const ClusterSpec& ProfileCache::fabric(const std::string& name) {
+  const auto known = fabrics_.find(name);
+  return known != fabrics_.end() ? known->second
+                                 : fabrics_.emplace(name, fabric_of(gpu(name))).first->second;
 }
 
 const ModelSpec& ProfileCache::model(const std::string& name) {

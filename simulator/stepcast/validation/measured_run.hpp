@@ -31,12 +31,16 @@ class ProfileCache {
   explicit ProfileCache(const DataRoot& data) : data_(data) {}
 
   const DeviceSpec& gpu(const std::string& name);
+  // Nodes of the part, for kernels and collectives by themselves.
+  const ClusterSpec& fabric(const std::string& name);
+  [[nodiscard]] std::vector<std::string> gpu_names() const { return names_in(data_.gpus()); }
   const ModelSpec& model(const std::string& name);
   const SoftwareSpec& software(const std::string& name);
 
  private:
   const DataRoot& data_;
   std::map<std::string, DeviceSpec> gpus_;
+  std::map<std::string, ClusterSpec> fabrics_;
   std::map<std::string, ModelSpec> models_;
   std::map<std::string, SoftwareSpec> software_;
 };

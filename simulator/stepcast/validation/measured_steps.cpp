@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stepcast/validation/json_fields.hpp"
+#include "stepcast/validation/loose_fields.hpp"
 
 namespace stepcast {
 namespace {

@@ -6,7 +6,7 @@
 #include <cctype>
 #include <regex>
 
-#include "stepcast/validation/json_fields.hpp"
+#include "stepcast/validation/loose_fields.hpp"
 #include "stepcast/validation/published_names.hpp"
 
 namespace stepcast {

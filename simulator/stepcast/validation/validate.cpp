@@ -5,54 +5,30 @@
 #include <sstream>
 
 #include "stepcast/experiment/project.hpp"
-#include "stepcast/validation/json_fields.hpp"
-#include "stepcast/validation/measured_steps.hpp"
-#include "stepcast/validation/training_runs.hpp"
+#include "stepcast/validation/measurement_files.hpp"
 
 namespace stepcast {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLargestData = 256U << 20U;  // bytes
+// --- runs -------------------------------------------------------------------------------------
 
-using ReadRow = MeasuredRun (*)(const json&, ProfileCache&);
-
-ReadRow reader_for(const json& first, const std::string& file) {
-  if (first.contains("parallel") && first.contains("measured")) {
-    return &read_training_run;
-  }
-  if (first.contains("case") && first.contains("step_s")) {
-    return &read_measured_step;
-  }
-  throw ConfigError({file, 1, 1},
-                    "unknown format: rows need 'parallel' and 'measured' (training runs) or 'case' "
-                    "and 'step_s' (measured steps)");
-}
-
-std::vector<json> parse_lines(const std::filesystem::path& file) {
-  std::istringstream stream(read_file(file, kLargestData));
+std::vector<json> parse_lines(const std::string& text, const std::string& file) {
+  std::istringstream stream(text);
   Diagnostics diagnostics;
   std::vector<json> rows;
   std::string line;
   for (int number = 1; std::getline(stream, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) {
+    if (is_blank_line(line)) {
       continue;
     }
     json row = json::parse(line, nullptr, false);
-    if (!row.is_object() && rows.empty() && diagnostics.empty() && !line.starts_with('{')) {
-      throw ConfigError({file.string(), number, 1},
-                        "the file is not JSON lines; give one JSON object a line");
-    }
     if (!row.is_object()) {
-      diagnostics.error({file.string(), number, 1},
-                        "this line is no JSON object; write one a line");
+      diagnostics.error({file, number, 1}, "this line is no JSON object; write one a line");
       continue;
     }
     rows.push_back(std::move(row));
-  }
-  if (rows.empty() && diagnostics.empty()) {
-    diagnostics.error({file.string(), 1, 1}, "the file has no rows");
   }
   diagnostics.throw_if_any();
   return rows;
@@ -101,6 +77,42 @@ void add_rows(const MeasuredRun& run, ValidationRow row, const CostModel& cost,
   }
 }
 
+// --- kernels ----------------------------------------------------------------------------------
+
+void add_rows(const MeasuredKernel& kernel, const std::string& file, ProfileCache& profiles,
+              const CostModel& cost, std::vector<ValidationRow>& rows) {
+  KernelPrediction prediction;
+  if (kernel.skipped.empty()) {
+    prediction = predict(kernel, cost, profiles.fabric(kernel.gpu));
+  }
+  for (const MeasuredQuantity& quantity : kernel.quantities) {
+    ValidationRow row;
+    row.file = file;
+    row.id = kernel.id;
+    row.gpu = kernel.gpu;
+    row.group = kernel.group;
+    row.metric = quantity.metric;
+    row.measured = quantity.value;
+    row.skipped = kernel.skipped;
+    if (row.skipped.empty()) {
+      row.predicted = prediction.of(quantity.metric);
+    }
+    rows.push_back(std::move(row));
+  }
+}
+
+void add_runs(ReadRun read, const std::string& text, const std::filesystem::path& file,
+              ProfileCache& profiles, const CostModel& cost, std::vector<ValidationRow>& rows) {
+  const std::vector<json> lines = parse_lines(text, file.string());
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const MeasuredRun run = read(lines[i], profiles);
+    ValidationRow row;
+    row.file = file.filename().string();
+    row.id = run.id.empty() ? std::to_string(i + 1) : run.id;
+    add_rows(run, std::move(row), cost, rows);
+  }
+}
+
 }  // namespace
 
 std::vector<ValidationRow> validate_files(const std::vector<std::filesystem::path>& files,
@@ -108,14 +120,13 @@ std::vector<ValidationRow> validate_files(const std::vector<std::filesystem::pat
   std::vector<ValidationRow> rows;
   ProfileCache profiles(data);
   for (const std::filesystem::path& file : files) {
-    const std::vector<json> lines = parse_lines(file);
-    const ReadRow read = reader_for(lines.front(), file.string());
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      const MeasuredRun run = read(lines[i], profiles);
-      ValidationRow row;
-      row.file = file.filename().string();
-      row.id = run.id.empty() ? std::to_string(i + 1) : run.id;
-      add_rows(run, std::move(row), cost, rows);
+    const MeasurementFile measured = read_measurements(file);
+    if (const auto* read_run = std::get_if<ReadRun>(&measured.format->read)) {
+      add_runs(*read_run, measured.text, file, profiles, cost, rows);
+      continue;
+    }
+    for (const MeasuredKernel& kernel : kernels_of(measured, profiles)) {
+      add_rows(kernel, file.filename().string(), profiles, cost, rows);
     }
   }
   return rows;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predicts every row of files of measurements.
 //
-// The format of a file follows from its first line: training runs (`parallel`, `measured`) or
-// measured steps (`case`, `step_s`). A run that happened is timed even where the memory model calls
-// it unfit.
+// The format of a file follows from the names on its first line (measurement_formats.cpp): runs and
+// steps are projected, kernels and collectives priced by themselves. A run that happened is timed
+// even where the memory model calls it unfit.
 #pragma once
 
 #include <filesystem>

@@ -108,6 +108,17 @@ TEST_CASE("A locked clock moves computation and leaves communication", "[unit]")
   CHECK(all_communication(fast) == Approx(all_communication(slow)).epsilon(1e-12));
 }
 
+TEST_CASE("A power limit replaces the part's own and must leave power for work", "[unit]") {
+  const auto limited = [](const std::string& limit) {
+    return load_experiment(default_example(), {"cluster.power_limit=" + limit}, data_root());
+  };
+  CHECK(limited("500 W").cluster.device.power.limit == Watts(500));
+  CHECK(stepcast::test::config_error([&] {
+          limited("10 W");
+        }).find("'cluster.power_limit' must be above what the GPU draws without work") !=
+        std::string::npos);
+}
+
 TEST_CASE("Twice the nodes never need more memory a GPU", "[property]") {
   const auto nodes = GENERATE(1, 2, 4, 8, 16);
   const auto set = [](int n) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields of a JSON row that may be absent, null or of another type.
+// Fields of a published JSON row, which may be absent, null or of another type; rows whose every
+// field is to be right are read with config/json_fields.hpp.
 #pragma once
 
 #include <cstdint>

@@ -4,42 +4,21 @@
 // Unlike MappingReader, keys that nobody asks for are no error: such files hold much that we do not
 // need. A problem is recorded in the Diagnostics and reading goes on with a default value, so that
 // one run reports every problem; the caller ends with finish() and Diagnostics::throw_if_any().
-// Problems of syntax have line and column, all others name the key: JSON values know no place.
+// Problems of a line of its own have its place and the key's column; those of a whole file name the
+// key.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <initializer_list>
-#include <map>
+#include <optional>
 #include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "stepcast/base/error.hpp"
+#include "stepcast/config/json_object.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 
 namespace stepcast {
 
-inline constexpr std::size_t kLargestJson = 1U << 20U;  // bytes
-inline constexpr int kDeepestJson = 64;                 // levels of lists and objects
-
-struct JsonValue {
-  enum class Kind { kNull, kFlag, kInteger, kNumber, kText, kList, kObject };
-
-  Kind kind = Kind::kNull;
-  bool flag = false;
-  std::int64_t integer = 0;
-  std::string text = {};  // a text, or a number that is no std::int64_t as it was written
-  std::vector<JsonValue> items = {};  // of a list, whose own lists and objects are left empty
-};
-
-using JsonObject = std::map<std::string, JsonValue, std::less<>>;  // nested objects are left empty
-
-// Parses a JSON object. Throws ConfigError if it is none; repeated keys go to `diagnostics`.
-JsonObject parse_json_object(std::string_view text, const std::string& file,
-                             Diagnostics& diagnostics);
+// The number that a value is, if it is one.
+std::optional<double> number_of(const JsonValue& value);
 
 // What an optional key means if it is not there, and if its value is null.
 struct CountFallback {
@@ -49,8 +28,8 @@ struct CountFallback {
 
 class JsonFields {
  public:
-  JsonFields(JsonObject object, std::string file, Diagnostics& diagnostics)
-      : object_(std::move(object)), file_(std::move(file)), diagnostics_(&diagnostics) {}
+  JsonFields(JsonObject object, JsonSource source, Diagnostics& diagnostics)
+      : object_(std::move(object)), source_(std::move(source)), diagnostics_(&diagnostics) {}
 
   // Whether `key` is there with a value other than null.
   [[nodiscard]] bool has(std::string_view key) const;
@@ -66,14 +45,48 @@ class JsonFields {
   // A key that must be there but may be null, which means none.
   std::int64_t count_or_null(std::string_view key, Range<std::int64_t> range);
   std::int64_t count(std::string_view key, CountFallback fallback, Range<std::int64_t> range);
+  double required_number(std::string_view key, Range<double> range);
+  double number(std::string_view key, double fallback, Range<double> range);
   bool flag(std::string_view key, bool fallback);
   std::vector<std::string> texts(std::string_view key);
   std::vector<std::int64_t> counts(std::string_view key, Range<std::int64_t> range);
+
+  // The value that the text of `key` names, or the fallback without the key.
+  template <typename E>
+  E choice(std::string_view key, std::span<const NamedValue<E>> choices, E fallback) {
+    const JsonValue* value = find(key);
+    if (value == nullptr || value->kind == JsonValue::Kind::kNull) {
+      return fallback;
+    }
+    std::vector<std::string> names;
+    for (const NamedValue<E>& entry : choices) {
+      if (value->kind == JsonValue::Kind::kText && value->text == entry.name) {
+        return entry.value;
+      }
+    }
+    for (const NamedValue<E>& entry : choices) {
+      names.emplace_back(entry.name);
+    }
+    refuse_choice(key, *value, names);
+    return fallback;
+  }
+  template <typename E>
+  E required_choice(std::string_view key, std::span<const NamedValue<E>> choices) {
+    if (find(key) == nullptr) {
+      missing(key);
+    }
+    return choice(key, choices, choices.front().value);
+  }
+  // The value of `key` as it is, null without it; for what has more than one form.
+  const JsonValue* value(std::string_view key) { return find(key); }
 
   // Records "'key' message".
   void error(std::string_view key, const std::string& message);
   // Reports the required keys that are missing, with a misspelt one if there is such.
   void finish();
+  // Refuses a key that nobody asks for, and that is none of `others`, if it is one letter away from
+  // one that was asked for and is absent.
+  void refuse_misspelt(std::initializer_list<std::string_view> others);
 
  private:
   const JsonValue* find(std::string_view key);
@@ -81,9 +94,12 @@ class JsonFields {
                        Range<std::int64_t> range);
   const std::vector<JsonValue>& list(std::string_view key);
   void missing(std::string_view key);
+  void refuse_choice(std::string_view key, const JsonValue& value,
+                     const std::vector<std::string>& names);
+  [[nodiscard]] Location place_of(std::string_view key) const;
 
   JsonObject object_;
-  std::string file_;
+  JsonSource source_;
   Diagnostics* diagnostics_;
   std::set<std::string, std::less<>> asked_;
   std::set<std::string, std::less<>> failed_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/validation/json_fields.hpp"
+#include "stepcast/validation/loose_fields.hpp"
 
 #include <cmath>
 

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// `stepcast cost --gpu NAME [FILE]`: JSON lines of operators in, the same lines with prices out.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "stepcast/cli/commands.hpp"
+#include "stepcast/cost/operator_line.hpp"
+
+namespace stepcast::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kLargestInput = 256U << 20U;  // bytes
+
+struct Options {
+  std::string file;
+  std::string gpu;
+  std::vector<std::string> backends;
+  std::optional<double> gpu_clock_mhz;
+  std::string power_limit;
+  bool terms = false;
+  OutputOptions output;
+};
+
+void lock_clock(const Options& options, const DeviceSpec& device) {
+  const double peak = device.clock.peak.value() / 1e6;
+  if (options.gpu_clock_mhz && !(*options.gpu_clock_mhz >= 1.0 && *options.gpu_clock_mhz <= peak)) {
+    throw ConfigError({"--gpu-clock-mhz", 0, 0}, shortest_text(*options.gpu_clock_mhz) +
+                                                     " is out of range; give 1 to the peak of " +
+                                                     device.name + ", " + shortest_text(peak));
+  }
+}
+
+Watts limit_from(const std::string& text, const PowerSpec& power) {
+  const ParsedQuantity<Watts> parsed = parse_quantity<Watts>(text);
+  if (!parsed.value || *parsed.value <= power.idle) {
+    throw ConfigError({"--power-limit", 0, 0},
+                      "'" + text + "' must be a power with its unit, '500 W', above the " +
+                          format_quantity(power.idle) + " that the GPU draws without work");
+  }
+  return *parsed.value;
+}
+
+DeviceSpec device_of(const Options& options, const DataRoot& data) {
+  DeviceSpec device = load_gpu(options.gpu, data, {"command line", 0, 0});
+  lock_clock(options, device);
+  if (!options.power_limit.empty()) {
+    device.power.limit = limit_from(options.power_limit, device.power);
+  }
+  return device;
+}
+
+std::string read_input(const std::string& file) {
+  if (!file.empty() && file != "-") {
+    return read_file(file, kLargestInput);
+  }
+  std::string text{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+  if (text.size() > kLargestInput) {
+    throw ConfigError({"stdin", 0, 0}, "more than 256 MiB; give the lines in parts");
+  }
+  return text;
+}
+
+// Calls `read` with every line that is not blank, and its number.
+template <typename Read>
+void for_each_line(std::string_view text, const Read& read) {
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    if (line.find_first_not_of(" \t\r") != std::string_view::npos) {
+      read(line, number);
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+struct PricedLine {
+  std::string_view text;
+  OperatorLine work;
+};
+
+std::vector<PricedLine> read_lines(std::string_view text, const std::string& name,
+                                   const DeviceSpec& device) {
+  Diagnostics diagnostics;
+  std::vector<PricedLine> lines;
+  for_each_line(text, [&](std::string_view line, int number) {
+    const JsonSource source = json_line(name, number);
+    if (std::optional<JsonObject> object = parse_json_object(line, source, diagnostics)) {
+      JsonFields fields(std::move(*object), source, diagnostics);
+      lines.push_back({line, read_operator(fields, device)});
+      fields.finish();
+    }
+  });
+  diagnostics.throw_if_any();
+  return lines;
+}
+
+void add_terms(const OpCost& cost, Json& line) {
+  Json& terms = line["terms"] = Json::object();
+  for (const CostTerm& term : cost.terms) {
+    terms[std::string(term.name)] = term.duration.value();
+  }
+  const Tiling& tiling = cost.tiling;
+  if (tiling.rows > 0) {
+    line["tiling"] = {{"rows", tiling.rows},
+                      {"cols", tiling.cols},
+                      {"splits", tiling.splits},
+                      {"cluster", tiling.cluster},
+                      {"waves", tiling.waves}};
+  }
+}
+
+std::string priced_text(const PricedLine& line, const Options& options, const CostModel& model,
+                        const ClusterSpec& cluster) {
+  OperatorLine work = line.work;
+  if (options.gpu_clock_mhz && work.state.power != PowerState::kLocked) {
+    work.state = {PowerState::kLocked, Hertz(*options.gpu_clock_mhz * 1e6)};
+  }
+  const PricedOp priced =
+      price(work, model, cluster, options.terms ? Detail::kTerms : Detail::kDuration);
+  Json json = Json::parse(line.text);
+  json["predicted_s"] = priced.cost.duration.value();
+  json["clock_mhz"] = priced.clock.value() / 1e6;
+  json["bound"] = name(priced.cost.bound);
+  if (options.terms) {
+    add_terms(priced.cost, json);
+  }
+  return json.dump() + "\n";
+}
+
+int run_cost(const Options& options, const GlobalOptions& global) {
+  const CostModel model = cost_model(options.backends);
+  const ClusterSpec cluster = fabric_of(device_of(options, data_root(global)));
+  const std::string text = read_input(options.file);
+  const std::string name = options.file.empty() || options.file == "-" ? "stdin" : options.file;
+  std::string result;
+  for (const PricedLine& line : read_lines(text, name, cluster.device)) {
+    result += priced_text(line, options, model, cluster);
+  }
+  write_output(options.output, result);
+  return kDone;
+}
+
+}  // namespace
+
+void add_cost(CLI::App& program, const GlobalOptions& global, Run& run) {
+  CLI::App* command = program.add_subcommand(
+      "cost", "JSON lines of operators in, the same lines with their predicted time out");
+  auto options = std::make_shared<Options>();
+  command->add_option("file", options->file, "operators, one JSON object a line; default: stdin");
+  command->add_option("--gpu", options->gpu, "a GPU's name")->required();
+  command
+      ->add_option("--backend", options->backends, "choose a backend: gemm=roofline (repeatable)")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--gpu-clock-mhz", options->gpu_clock_mhz,
+                      "lock the clock, MHz; a line that locks its own keeps that");
+  command->add_option("--power-limit", options->power_limit, "of the GPU: '500 W'");
+  command->add_flag("--terms", options->terms, "add what makes up each time");
+  command->add_option("--out", options->output.out, "write to this file, not standard output");
+  command->callback([options, &global, &run] {
+    run = [options, &global] { return run_cost(*options, global); };
+  });
+}
+
+}  // namespace stepcast::cli

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/cost/operator_line.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace stepcast {
+namespace {
+
+constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
+constexpr Range<std::int64_t> kSize{1, kLargestSize};
+constexpr Range<std::int64_t> kSizeOrNone{0, kLargestSize};
+constexpr Range<std::int64_t> kRanks{1, std::int64_t{1} << 20};
+constexpr Range<std::int64_t> kTensorBytes{1, std::int64_t{1} << 50};
+constexpr Range<double> kLockedMhz{1.0, 1e5};
+constexpr double kMostElements = 1125899906842624.0;           // 2^50, of one tensor
+constexpr double kMostPairs = 1152921504606846976.0;           // 2^60, of queries and keys
+constexpr std::int64_t kFabricNodes = std::int64_t{1} << 20U;  // beyond any group of ranks
+
+double number(std::int64_t count) { return static_cast<double>(count); }
+
+// --- names ------------------------------------------------------------------------------------
+
+template <typename E>
+std::vector<NamedValue<E>> named_values() {
+  std::vector<NamedValue<E>> values;
+  for (const std::string_view name : names_of<E>()) {
+    values.push_back({name, static_cast<E>(values.size())});
+  }
+  return values;
+}
+
+template <typename E>
+std::span<const NamedValue<E>> enum_names() {
+  static const std::vector<NamedValue<E>> values = named_values<E>();
+  return values;
+}
+
+constexpr std::array kGemmPasses = {NamedValue<GemmPass>{"fwd", GemmPass::kForward},
+                                    NamedValue<GemmPass>{"dgrad", GemmPass::kDgrad},
+                                    NamedValue<GemmPass>{"wgrad", GemmPass::kWgrad}};
+constexpr std::array kDirections = {NamedValue<Direction>{"fwd", Direction::kForward},
+                                    NamedValue<Direction>{"bwd", Direction::kBackward}};
+
+struct DtypeAlias {
+  std::string_view alias;
+  std::string_view name;
+};
+constexpr std::array kDtypeAliases = {
+    DtypeAlias{"bfloat16", "bf16"}, DtypeAlias{"float16", "fp16"}, DtypeAlias{"fp8_e4m3", "fp8"},
+    DtypeAlias{"nvfp4", "fp4"},     DtypeAlias{"mxfp4", "fp4"},    DtypeAlias{"float32", "fp32"}};
+
+// Names that measurements give to kinds of ours; one that is itself a kind is not looked up here.
+struct MemoryBoundAlias {
+  std::string_view alias;
+  std::string_view name;
+};
+constexpr std::array kMemoryBoundAliases = {
+    MemoryBoundAlias{"add", "residual"},
+    MemoryBoundAlias{"rms_norm", "norm"},
+    MemoryBoundAlias{"layer_norm", "norm"},
+    MemoryBoundAlias{"gather", "permute"},
+    MemoryBoundAlias{"gather_rows", "permute"},
+    MemoryBoundAlias{"swiglu", "gated_activation"},
+    MemoryBoundAlias{"swiglu_fused", "gated_activation"},
+    MemoryBoundAlias{"cross_entropy_fused", "cross_entropy"},
+};
+
+std::vector<NamedValue<MemoryBoundKind>> memory_bound_names() {
+  std::vector<NamedValue<MemoryBoundKind>> values = named_values<MemoryBoundKind>();
+  const std::size_t kinds = values.size();
+  for (const MemoryBoundAlias& alias : kMemoryBoundAliases) {
+    for (std::size_t i = 0; i < kinds; ++i) {
+      if (values[i].name == alias.name) {
+        values.push_back({alias.alias, values[i].value});
+      }
+    }
+  }
+  return values;
+}
+
+// --- fields -----------------------------------------------------------------------------------
+
+// A tensor too large to be counted is none that a program has.
+void check_elements(JsonFields& fields, std::string_view key, double elements) {
+  if (elements > kMostElements) {
+    fields.error(key, "makes a tensor of " + significant(elements, 3) +
+                          " elements, more than 2^50; give smaller sizes");
+  }
+}
+
+Dtype read_dtype(JsonFields& fields, const DeviceSpec& device, bool on_matrix_units) {
+  const auto dtype = fields.choice<Dtype>("dtype", dtype_names(), Dtype::kBf16);
+  if (on_matrix_units && !device.matrix_rate[slot(dtype)]) {
+    std::string has;
+    for (const DtypeInfo& known : kDtypes) {
+      if (device.matrix_rate[slot(known.dtype)]) {
+        has += (has.empty() ? "" : ", ") + std::string(known.name);
+      }
+    }
+    fields.error("dtype", "is " + std::string(name(dtype)) + ", which " + device.name +
+                              " has no rate for; it has " + has);
+  }
+  return dtype;
+}
+
+ClockState locked_state(JsonFields& fields, const JsonValue& value, const DeviceSpec& device) {
+  if (value.keys.size() != 1 || value.keys.front() != "locked_mhz" || value.items.size() != 1) {
+    fields.error("state",
+                 "must be warm, cool or {\"locked_mhz\": 1500}; the object holds other keys");
+    return {};
+  }
+  const std::optional<double> mhz = number_of(value.items.front());
+  const double peak = device.clock.peak.value() / 1e6;
+  if (!mhz || !(*mhz >= kLockedMhz.lowest) || *mhz > peak) {
+    fields.error("state", "has a 'locked_mhz' of " + shown(value.items.front()) +
+                              "; give 1 to the peak of " + device.name + ", " +
+                              shortest_text(peak));
+    return {};
+  }
+  return {PowerState::kLocked, Hertz(*mhz * 1e6)};
+}
+
+ClockState read_state(JsonFields& fields, const DeviceSpec& device) {
+  static constexpr std::array kStates = {NamedValue<PowerState>{"warm", PowerState::kWarm},
+                                         NamedValue<PowerState>{"cool", PowerState::kCool}};
+  const JsonValue* value = fields.value("state");
+  if (value != nullptr && value->kind == JsonValue::Kind::kObject) {
+    return locked_state(fields, *value, device);
+  }
+  return {fields.choice<PowerState>("state", kStates, PowerState::kWarm), {}};
+}
+
+// --- kinds ------------------------------------------------------------------------------------
+
+Op read_gemm(JsonFields& fields, Dtype dtype) {
+  Gemm op;
+  op.m = fields.required_count("m", kSize);
+  op.n = fields.required_count("n", kSize);
+  op.k = fields.required_count("k", kSize);
+  op.batch = fields.count("batch", {1, 1}, kSize);
+  op.dtype = dtype;
+  op.pass = fields.choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
+  op.accumulate = fields.flag("accumulate", false);
+  check_elements(fields, "m", number(op.batch) * number(op.m) * number(op.n));
+  check_elements(fields, "k", number(op.batch) * number(op.m) * number(op.k));
+  check_elements(fields, "n", number(op.batch) * number(op.n) * number(op.k));
+  return {"gemm", op};
+}
+
+// The rows of all groups: m_total, or the sum of counts, which must agree.
+std::int64_t read_rows(JsonFields& fields, GroupedGemm& op) {
+  std::int64_t sum = 0;
+  for (const std::int64_t count : op.counts) {
+    sum += count;
+  }
+  if (op.counts.empty()) {
+    return fields.required_count("m_total", kSize);
+  }
+  const std::int64_t rows = fields.count("m_total", {sum, sum}, kSize);
+  if (fields.good({"m_total", "counts"}) && rows != sum) {
+    fields.error("counts", "add up to " + std::to_string(sum) + ", but 'm_total' is " +
+                               std::to_string(rows) + "; give one of them, or the same");
+  }
+  if (fields.good({"m_total", "counts"}) && (sum < 1 || sum > kLargestSize)) {
+    fields.error("counts", "add up to " + std::to_string(sum) + "; give 1 to " +
+                               std::to_string(kLargestSize) + " rows");
+  }
+  return rows;
+}
+
+Op read_grouped_gemm(JsonFields& fields, Dtype dtype) {
+  constexpr Range<std::int64_t> kGroups{1, 1 << 20};
+  GroupedGemm op;
+  op.counts = fields.counts("counts", kSizeOrNone);
+  const auto listed = static_cast<std::int64_t>(op.counts.size());
+  op.groups = op.counts.empty() ? fields.required_count("groups", kGroups)
+                                : fields.count("groups", {listed, listed}, kGroups);
+  if (fields.good({"groups", "counts"}) && !op.counts.empty() && op.groups != listed) {
+    fields.error("groups", "is " + std::to_string(op.groups) + ", but 'counts' has " +
+                               std::to_string(listed) + " entries; give one of them, or the same");
+  }
+  op.m_total = read_rows(fields, op);
+  op.n = fields.required_count("n", kSize);
+  op.k = fields.required_count("k", kSize);
+  op.dtype = dtype;
+  op.pass = fields.choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
+  check_elements(fields, "n", number(op.m_total) * number(op.n));
+  check_elements(fields, "k", number(op.m_total) * number(op.k));
+  check_elements(fields, "groups", number(op.groups) * number(op.n) * number(op.k));
+  return {"grouped_gemm", op};
+}
+
+Op read_attention(JsonFields& fields, Dtype dtype, const DeviceSpec& device) {
+  constexpr Range<std::int64_t> kHeadSize{1, 65'536};
+  Attention op;
+  op.batch = fields.required_count("batch", kSize);
+  op.seq_q = fields.required_count("seq", kSize);
+  op.seq_kv = fields.count("seq_kv", {op.seq_q, op.seq_q}, kSize);
+  op.heads = fields.required_count("heads", kSize);
+  op.kv_heads = fields.count("kv_heads", {op.heads, op.heads}, kSize);
+  op.d_qk = fields.required_count("d_qk", kHeadSize);
+  op.d_v = fields.count("d_v", {op.d_qk, op.d_qk}, kHeadSize);
+  op.causal = fields.flag("causal", true);
+  op.window = fields.count("window", {}, kSizeOrNone);
+  op.dtype = dtype;
+  op.direction = fields.choice<Direction>("pass", kDirections, Direction::kForward);
+  op.kernel = fields.choice<AttentionKernel>("implementation", enum_names<AttentionKernel>(),
+                                             native_attention(device));
+  if (fields.good({"heads", "kv_heads"}) && op.heads % op.kv_heads != 0) {
+    fields.error("kv_heads", "is " + std::to_string(op.kv_heads) +
+                                 ", which does not divide 'heads' (" + std::to_string(op.heads) +
+                                 ")");
+  }
+  const double width = number(std::max(op.d_qk, op.d_v));
+  check_elements(fields, "seq", number(op.batch) * number(op.seq_q) * number(op.heads) * width);
+  check_elements(fields, "seq_kv", number(op.batch) * number(op.seq_kv) * number(op.heads) * width);
+  if (number(op.batch) * number(op.heads) * number(op.seq_q) * number(op.seq_kv) > kMostPairs) {
+    fields.error("seq", "makes more than 2^60 pairs of queries and keys; give smaller sizes");
+  }
+  return {"attention", op};
+}
+
+Op read_memory_bound(JsonFields& fields, Dtype dtype) {
+  static const std::vector<NamedValue<MemoryBoundKind>> kinds = memory_bound_names();
+  MemoryBound op;
+  op.kind = fields.required_choice<MemoryBoundKind>("op", kinds);
+  op.rows = fields.required_count("rows", kSize);
+  op.cols = fields.required_count("cols", kSize);
+  op.element = size_of(dtype);
+  op.direction = fields.choice<Direction>("pass", kDirections, Direction::kForward);
+  op.implementation = fields.choice<Implementation>("implementation", enum_names<Implementation>(),
+                                                    Implementation::kFused);
+  check_elements(fields, "rows", number(op.rows) * number(op.cols));
+  return {"memory_bound", op};
+}
+
+// Algorithms are chosen by the backend; none can be forced yet.
+void read_auto(JsonFields& fields, std::string_view key) {
+  const JsonValue* value = fields.value(key);
+  if (value != nullptr && value->kind != JsonValue::Kind::kNull && value->text != "auto") {
+    fields.error(key, "must be auto, the only one that there is yet: the backend chooses; it is " +
+                          shown(*value));
+  }
+}
+
+Op read_collective(JsonFields& fields) {
+  Collective op;
+  op.op = fields.required_choice<CollectiveOp>("op", enum_names<CollectiveOp>());
+  op.bytes = Bytes(number(fields.required_count("bytes", kTensorBytes)));
+  op.group.size = fields.required_count("ranks", kRanks);
+  op.group.stride = fields.count("stride", {1, 1}, kRanks);
+  read_auto(fields, "algorithm");
+  read_auto(fields, "protocol");
+  return {"collective", op};
+}
+
+enum class Kind { kGemm, kGroupedGemm, kAttention, kMemoryBound, kCollective };
+constexpr std::array kKinds = {NamedValue<Kind>{"gemm", Kind::kGemm},
+                               NamedValue<Kind>{"grouped_gemm", Kind::kGroupedGemm},
+                               NamedValue<Kind>{"attention", Kind::kAttention},
+                               NamedValue<Kind>{"memory_bound", Kind::kMemoryBound},
+                               NamedValue<Kind>{"collective", Kind::kCollective}};
+
+Op read_work(JsonFields& fields, Kind kind, Dtype dtype, const DeviceSpec& device) {
+  switch (kind) {
+    case Kind::kGemm:
+      return read_gemm(fields, dtype);
+    case Kind::kGroupedGemm:
+      return read_grouped_gemm(fields, dtype);
+    case Kind::kAttention:
+      return read_attention(fields, dtype, device);
+    case Kind::kMemoryBound:
+      return read_memory_bound(fields, dtype);
+    case Kind::kCollective:
+      return read_collective(fields);
+  }
+  return {};
+}
+
+KernelContext context_of(const OperatorLine& line, const DeviceSpec& device, Detail detail) {
+  const Seconds launch = line.launch == Launch::kStream  ? device.launch_latency
+                         : line.launch == Launch::kGraph ? device.graph_launch_latency
+                                                         : Seconds{};
+  return {device, device.clock.peak, device.compute_units, launch, detail};
+}
+
+}  // namespace
+
+std::span<const NamedValue<Dtype>> dtype_names() {
+  static const std::vector<NamedValue<Dtype>> names = [] {
+    std::vector<NamedValue<Dtype>> values;
+    values.reserve(kDtypes.size() + kDtypeAliases.size());
+    for (const DtypeInfo& dtype : kDtypes) {
+      values.push_back({dtype.name, dtype.dtype});
+    }
+    for (const DtypeAlias& alias : kDtypeAliases) {
+      values.push_back({alias.alias, *dtype_named(alias.name)});
+    }
+    return values;
+  }();
+  return names;
+}
+
+AttentionKernel native_attention(const DeviceSpec& device) {
+  if (device.vendor == Vendor::kAmd) {
+    return AttentionKernel::kAiter;
+  }
+  return device.architecture == "sm80"   ? AttentionKernel::kFlash2
+         : device.architecture == "sm90" ? AttentionKernel::kCudnn
+                                         : AttentionKernel::kFlash4;
+}
+
+ClusterSpec fabric_of(const DeviceSpec& device) { return cluster_of(device, kFabricNodes); }
+
+OperatorLine read_operator(JsonFields& fields, const DeviceSpec& device) {
+  OperatorLine line;
+  const JsonValue* written = fields.value("kind");
+  if (written != nullptr && (written->text == "dispatch" || written->text == "combine")) {
+    fields.error("kind", "is " + written->text +
+                             ", which is not built yet; there are gemm, grouped_gemm, attention, "
+                             "memory_bound and collective");
+    return line;
+  }
+  const Kind kind = fields.required_choice<Kind>("kind", kKinds);
+  if (written == nullptr || !fields.good({"kind"})) {
+    return line;  // what the other fields mean is not known
+  }
+  const bool on_matrix_units =
+      kind == Kind::kGemm || kind == Kind::kGroupedGemm || kind == Kind::kAttention;
+  line.dtype = read_dtype(fields, device, on_matrix_units);
+  line.state = read_state(fields, device);
+  line.launch = fields.flag("graph", false) ? Launch::kGraph : Launch::kStream;
+  line.op = read_work(fields, kind, line.dtype, device);
+  fields.refuse_misspelt({"count", "group"});
+  return line;
+}
+
+PricedOp price(const OperatorLine& line, const CostModel& model, const ClusterSpec& cluster,
+               Detail detail) {
+  return price_at(line.state, line.op, model, context_of(line, cluster.device, detail), cluster);
+}
+
+OpCost price_at_clock(const OperatorLine& line, const CostModel& model, const ClusterSpec& cluster,
+                      Hertz clock) {
+  KernelContext context = context_of(line, cluster.device, Detail::kDuration);
+  context.clock = clock;
+  return model.cost(line.op, context, cluster);
+}
+
+}  // namespace stepcast

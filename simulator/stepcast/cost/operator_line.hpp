@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// One operator written as a JSON object, as `stepcast cost` and files of measurements have it.
+//
+//   {"kind": "gemm", "m": 8192, "n": 4096, "k": 4096, "pass": "dgrad", "dtype": "bf16"}
+//
+//   gemm           m, n, k; batch 1, pass fwd | dgrad | wgrad, accumulate false
+//   grouped_gemm   m_total or counts[], n, k; groups (with counts: as many), pass
+//   attention      batch, seq, heads, d_qk; seq_kv = seq, kv_heads = heads, d_v = d_qk,
+//                  causal true, window 0 (none), pass fwd | bwd, implementation (the part's own)
+//   memory_bound   op, rows, cols; pass fwd | bwd, implementation fused
+//   collective     op, bytes, ranks; stride 1, algorithm auto, protocol auto
+//
+// Every kind takes `dtype` (bf16), `state` (warm, cool or {"locked_mhz": N}) and `graph` (false:
+// kernels follow each other in a stream, true: in a captured graph). Other keys are the caller's.
+#pragma once
+
+#include "stepcast/config/json_fields.hpp"
+#include "stepcast/cost/power_state.hpp"
+
+namespace stepcast {
+
+// What a kernel's time includes of getting it started.
+enum class Launch { kStream, kGraph, kNone };
+
+struct OperatorLine {
+  Op op;
+  Dtype dtype = Dtype::kBf16;
+  ClockState state;
+  Launch launch = Launch::kStream;
+};
+
+// Reads an operator that runs on `device`; problems are recorded in `fields`, and what is returned
+// then is of no use. The caller reads its own keys and ends with fields.finish().
+OperatorLine read_operator(JsonFields& fields, const DeviceSpec& device);
+
+// Names of formats as operators have them, aliases included.
+std::span<const NamedValue<Dtype>> dtype_names();
+
+// The attention kernel that a part's usual libraries take.
+AttentionKernel native_attention(const DeviceSpec& device);
+
+// The one node type of the part, as many as any group needs.
+ClusterSpec fabric_of(const DeviceSpec& device);
+
+// The price on all compute units of the cluster's part, at the line's state.
+PricedOp price(const OperatorLine& line, const CostModel& model, const ClusterSpec& cluster,
+               Detail detail = Detail::kDuration);
+// The same at a clock.
+OpCost price_at_clock(const OperatorLine& line, const CostModel& model, const ClusterSpec& cluster,
+                      Hertz clock);
+
+}  // namespace stepcast

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of comma-separated values (RFC 4180), strictly: a header with distinct names, as many
+// fields in every row, quoted fields with "" for a quote. Every field knows its place.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepcast/config/json_object.hpp"
+
+namespace stepcast {
+
+struct CsvField {
+  std::string text;
+  int column = 0;  // of its first character
+};
+
+struct CsvRow {
+  int line = 0;  // of its first field
+  std::vector<CsvField> fields;
+};
+
+struct CsvTable {
+  std::vector<std::string> names;
+  std::vector<CsvRow> rows;
+};
+
+// Parses a table; rows with problems are left out, and all problems go to `diagnostics`.
+CsvTable parse_csv(std::string_view text, const std::string& file, Diagnostics& diagnostics);
+
+// The fields of the first line.
+std::vector<std::string> csv_names(std::string_view text);
+
+// A row as an object: numbers as numbers, the rest as text, empty fields left out.
+JsonObject object_of(const CsvRow& row, const std::vector<std::string>& names);
+
+}  // namespace stepcast

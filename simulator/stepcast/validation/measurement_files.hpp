@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of measurements: their format and, for files of kernels, what they hold.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "stepcast/validation/measurement_formats.hpp"
+
+namespace stepcast {
+
+struct MeasurementFile {
+  std::string name;
+  std::string text;
+  const MeasurementFormat* format = nullptr;
+};
+
+// Reads a file and tells its format from its first line. Throws ConfigError for a file that cannot
+// be read or is of no known format.
+MeasurementFile read_measurements(const std::filesystem::path& file);
+
+// The kernels of a file in its order, repeats merged. Throws ConfigError with every wrong row, and
+// for files of another kind.
+std::vector<MeasuredKernel> kernels_of(const MeasurementFile& file, ProfileCache& profiles);
+
+bool is_blank_line(const std::string& line);
+
+}  // namespace stepcast

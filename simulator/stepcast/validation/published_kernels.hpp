@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables of kernels that others published (measured/published/*.csv).
+#pragma once
+
+#include "stepcast/validation/measured_kernel.hpp"
+
+namespace stepcast {
+
+// sku, dtype, m, n, k, latency_us: short runs, so that only the burst limit acts. Rows below 20 us
+// have a group of their own: they are mostly start-up.
+void read_gemm_point(KernelRow row, std::vector<MeasuredKernel>& kernels);
+// sku, batch, seqlen, heads, kv_heads, head_dim, latency_us: causal forward of TensorRT-LLM,
+// likewise; rows below 50 us have a group of their own.
+void read_attention_point(KernelRow row, std::vector<MeasuredKernel>& kernels);
+// Shapes, and TFLOP/s of aiter's forward and of its backward with 16- and 32-bit atomics on MI300X
+// and MI355X; a causal mask halves the FLOPs.
+void read_aiter_attention(KernelRow row, std::vector<MeasuredKernel>& kernels);
+// sku, op, num_gpus, bytes, latency_us: in one node.
+void read_nccl_point(KernelRow row, std::vector<MeasuredKernel>& kernels);
+
+}  // namespace stepcast

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/cost/operator_line.hpp"
+
+#include "backends/builtin_backends.hpp"
+#include "catch.hpp"
+#include "sample_specs.hpp"
+
+namespace stepcast {
+namespace {
+
+using test::config_error;
+using test::shipped_gpu;
+
+const DeviceSpec& h200() {
+  static const DeviceSpec device = shipped_gpu("h200_sxm");
+  return device;
+}
+
+OperatorLine read(const std::string& text, const DeviceSpec& device = h200()) {
+  Diagnostics diagnostics;
+  const JsonSource source = json_line("a.jsonl", 3);
+  std::optional<JsonObject> object = parse_json_object(text, source, diagnostics);
+  diagnostics.throw_if_any();
+  JsonFields fields(std::move(*object), source, diagnostics);
+  OperatorLine line = read_operator(fields, device);
+  fields.finish();
+  diagnostics.throw_if_any();
+  return line;
+}
+
+template <typename Work>
+Work work_of(const std::string& text) {
+  return std::get<Work>(read(text).op.work);
+}
+
+std::string fault_of(const std::string& text) {
+  return config_error([&] { read(text); });
+}
+
+void check_fault(const std::string& text, const std::string& message) {
+  CAPTURE(text);
+  CHECK_THAT(fault_of(text), Catch::Matchers::Contains(message));
+}
+
+const std::string kGemm = R"({"kind": "gemm", "m": 2, "n": 3, "k": 5)";
+const std::string kAttention =
+    R"({"kind": "attention", "batch": 2, "seq": 512, "heads": 8, "d_qk": 192)";
+
+TEST_CASE("a GEMM line is a GEMM", "[unit]") {
+  const Gemm plain = work_of<Gemm>(kGemm + "}");
+  CHECK((plain.m == 2 && plain.n == 3 && plain.k == 5 && plain.batch == 1));
+  CHECK(plain.dtype == Dtype::kBf16);
+  CHECK(plain.pass == GemmPass::kForward);
+  const Gemm full = work_of<Gemm>(
+      kGemm + R"(, "batch": 7, "dtype": "fp8_e4m3", "pass": "wgrad", "accumulate": true})");
+  CHECK((full.batch == 7 && full.dtype == Dtype::kFp8 && full.accumulate));
+  CHECK(full.pass == GemmPass::kWgrad);
+}
+
+TEST_CASE("rows of a grouped GEMM come from their sum or from their counts", "[unit]") {
+  const GroupedGemm equal = work_of<GroupedGemm>(
+      R"({"kind": "grouped_gemm", "groups": 4, "m_total": 64, "n": 3, "k": 5})");
+  CHECK((equal.groups == 4 && equal.m_total == 64 && equal.counts.empty()));
+  const GroupedGemm counted =
+      work_of<GroupedGemm>(R"({"kind": "grouped_gemm", "counts": [3, 0, 4], "n": 3, "k": 5})");
+  CHECK((counted.groups == 3 && counted.m_total == 7));
+  CHECK(counted.counts == std::vector<std::int64_t>{3, 0, 4});
+  check_fault(R"({"kind": "grouped_gemm", "counts": [3, 4], "m_total": 8, "n": 3, "k": 5})",
+              "'counts' add up to 7, but 'm_total' is 8");
+  check_fault(R"({"kind": "grouped_gemm", "counts": [3, 4], "groups": 3, "n": 3, "k": 5})",
+              "'groups' is 3, but 'counts' has 2 entries");
+  check_fault(R"({"kind": "grouped_gemm", "counts": [0, 0], "n": 3, "k": 5})",
+              "'counts' add up to 0");
+  check_fault(R"({"kind": "grouped_gemm", "groups": 2, "n": 3, "k": 5})",
+              "the line needs the key 'm_total'");
+}
+
+TEST_CASE("an attention line takes its defaults from its other fields and from the part",
+          "[unit]") {
+  const Attention plain = work_of<Attention>(kAttention + "}");
+  CHECK((plain.seq_q == 512 && plain.seq_kv == 512 && plain.heads == 8 && plain.kv_heads == 8));
+  CHECK((plain.d_qk == 192 && plain.d_v == 192 && plain.causal && plain.window == 0));
+  CHECK(plain.kernel == AttentionKernel::kCudnn);
+  const Attention full = work_of<Attention>(
+      kAttention + R"(, "seq_kv": 1024, "kv_heads": 2, "d_v": 128, "causal": false, "window": 64,
+                      "pass": "bwd", "implementation": "flash3"})");
+  CHECK((full.seq_kv == 1024 && full.kv_heads == 2 && full.d_v == 128 && full.window == 64));
+  CHECK((full.direction == Direction::kBackward && full.kernel == AttentionKernel::kFlash3));
+  CHECK_FALSE(full.causal);
+  check_fault(kAttention + R"(, "kv_heads": 3})",
+              "'kv_heads' is 3, which does not divide 'heads' (8)");
+}
+
+TEST_CASE("every attention kernel and memory-bound kind is known by its name", "[unit]") {
+  for (const std::string_view kernel : names_of<AttentionKernel>()) {
+    const std::string text = kAttention + R"(, "implementation": ")" + std::string(kernel) + "\"}";
+    CHECK(name(work_of<Attention>(text).kernel) == kernel);
+  }
+  for (const std::string_view kind : names_of<MemoryBoundKind>()) {
+    const std::string text =
+        R"({"kind": "memory_bound", "rows": 1, "cols": 2, "op": ")" + std::string(kind) + "\"}";
+    CHECK(name(work_of<MemoryBound>(text).kind) == kind);
+  }
+}
+
+TEST_CASE("a memory-bound line takes the names of measurements as well", "[unit]") {
+  const auto kind = [](const std::string& op) {
+    return work_of<MemoryBound>(R"({"kind": "memory_bound", "rows": 4, "cols": 8, "op": ")" + op +
+                                "\"}")
+        .kind;
+  };
+  CHECK(kind("add") == MemoryBoundKind::kResidual);
+  CHECK(kind("rms_norm") == MemoryBoundKind::kNorm);
+  CHECK(kind("swiglu_fused") == MemoryBoundKind::kGatedActivation);
+  CHECK(kind("cross_entropy_fused") == MemoryBoundKind::kCrossEntropy);
+  const MemoryBound op = work_of<MemoryBound>(
+      R"({"kind": "memory_bound", "op": "norm", "rows": 4, "cols": 8, "dtype": "fp32", "pass": "bwd",
+          "implementation": "eager"})");
+  CHECK((op.rows == 4 && op.cols == 8 && op.element == Bytes(4)));
+  CHECK((op.direction == Direction::kBackward && op.implementation == Implementation::kEager));
+}
+
+TEST_CASE("a collective line is a collective that the backend chooses the algorithm of", "[unit]") {
+  const std::string text =
+      R"({"kind": "collective", "op": "all_gather", "bytes": 4096, "ranks": 8)";
+  const Collective op = work_of<Collective>(text + R"(, "stride": 2, "algorithm": "auto"})");
+  CHECK((op.op == CollectiveOp::kAllGather && op.bytes == Bytes(4096)));
+  CHECK((op.group.size == 8 && op.group.stride == 2));
+  check_fault(text + R"(, "algorithm": "ring"})", "'algorithm' must be auto, the only one");
+  check_fault(text + R"(, "protocol": "ll128"})", "'protocol' must be auto");
+}
+
+TEST_CASE("a line is warm, cool or locked, in a stream or in a graph", "[unit]") {
+  CHECK(read(kGemm + "}").state.power == PowerState::kWarm);
+  CHECK(read(kGemm + "}").launch == Launch::kStream);
+  const OperatorLine cool = read(kGemm + R"(, "state": "cool", "graph": true})");
+  CHECK((cool.state.power == PowerState::kCool && cool.launch == Launch::kGraph));
+  const OperatorLine locked = read(kGemm + R"(, "state": {"locked_mhz": 1500}})");
+  CHECK((locked.state.power == PowerState::kLocked && locked.state.locked == Hertz(1.5e9)));
+  check_fault(kGemm + R"(, "state": {"locked_mhz": 2500}})", "1 to the peak of h200_sxm, 1980");
+  check_fault(kGemm + R"(, "state": {"locked": 1500}})", "{\"locked_mhz\": 1500}");
+  check_fault(kGemm + R"(, "state": {"locked_mhz": [1500]}})", "a 'locked_mhz' of a list");
+  check_fault(kGemm + R"(, "state": "hot"})", "'state' must be one of warm, cool");
+}
+
+TEST_CASE("a format that the part lacks is refused, for matrix products only", "[unit]") {
+  check_fault(kGemm + R"(, "dtype": "nvfp4"})",
+              "'dtype' is fp4, which h200_sxm has no rate for; it has bf16");
+  CHECK(read(R"({"kind": "memory_bound", "op": "copy", "rows": 4, "cols": 8, "dtype": "fp4"})")
+            .dtype == Dtype::kFp4);
+}
+
+TEST_CASE("all problems of a line are reported at once, each with its key's column", "[unit]") {
+  CHECK(fault_of(R"({"kind": "gemm", "m": 0, "n": "x", "kk": 5, "dtype": "bf61", "batchs": 2})") ==
+        "a.jsonl:3:18: error: 'm' must be a whole number from 1 to 2147483648, not 0\n"
+        "a.jsonl:3:26: error: 'n' must be a whole number from 1 to 2147483648, not the text 'x'\n"
+        "a.jsonl:3:36: error: the line needs the key 'k'; is 'kk' meant to be it?\n"
+        "a.jsonl:3:45: error: 'dtype' must be one of bf16, fp16, fp8, fp8_block, fp4, fp32, "
+        "bfloat16, float16, fp8_e4m3, nvfp4, mxfp4, float32; it is the text 'bf61'; did you mean "
+        "'bf16'?\n"
+        "a.jsonl:3:62: error: unknown key 'batchs'; did you mean 'batch'?");
+  check_fault(R"({"m": 2})", "a.jsonl:3:1: error: the line needs the key 'kind'");
+  check_fault(R"({"kind": "gem"})", "did you mean 'gemm'?");
+  check_fault(R"({"kind": "dispatch", "tokens": 4})", "'kind' is dispatch, which is not built yet");
+  check_fault(kGemm + R"(, "m": 4})", "a.jsonl:3:42: error: duplicate key 'm'");
+  check_fault("[1, 2]", "a.jsonl:3:1: error: the line must hold one JSON object");
+  check_fault(R"({"kind": )", "a.jsonl:3:10: error: not JSON");
+}
+
+TEST_CASE("sizes that no machine has are refused before they overflow", "[unit]") {
+  check_fault(R"({"kind": "gemm", "m": 2147483648, "n": 2147483648, "k": 1})", "more than 2^50");
+  check_fault(R"({"kind": "gemm", "m": 4294967296, "n": 1, "k": 1})", "'m' must be a whole number");
+  check_fault(
+      R"({"kind": "attention", "batch": 2147483648, "seq": 2147483648, "heads": 1, "d_qk": 1})",
+      "more than 2^50");
+  check_fault(R"({"kind": "attention", "batch": 1, "seq": 2147483648, "heads": 4096, "d_qk": 1})",
+              "more than 2^60 pairs");
+  check_fault(R"({"kind": "memory_bound", "op": "copy", "rows": 2147483648, "cols": 2147483648})",
+              "more than 2^50");
+}
+
+TEST_CASE("a line of each kind has a price, and a lower clock a higher one", "[unit]") {
+  const CostModel model = default_cost_model();
+  const ClusterSpec fabric = fabric_of(h200());
+  for (const std::string& text :
+       {kGemm + "}", kAttention + "}",
+        std::string(R"({"kind": "grouped_gemm", "counts": [3000, 4000], "n": 3000, "k": 5000})"),
+        std::string(R"({"kind": "memory_bound", "op": "norm", "rows": 4096, "cols": 4096})"),
+        std::string(
+            R"({"kind": "collective", "op": "all_reduce", "bytes": 4096, "ranks": 512})")}) {
+    CAPTURE(text);
+    const OperatorLine line = read(text);
+    const PricedOp priced = price(line, model, fabric);
+    CHECK(priced.cost.duration > Seconds{});
+    CHECK(price_at_clock(line, model, fabric, Hertz(1e9)).duration >= priced.cost.duration);
+  }
+}
+
+TEST_CASE("the part's own attention kernel follows from its architecture", "[unit]") {
+  CHECK(native_attention(shipped_gpu("a100_80gb")) == AttentionKernel::kFlash2);
+  CHECK(native_attention(shipped_gpu("h100_sxm")) == AttentionKernel::kCudnn);
+  CHECK(native_attention(shipped_gpu("b200")) == AttentionKernel::kFlash4);
+  CHECK(native_attention(shipped_gpu("mi300x")) == AttentionKernel::kAiter);
+}
+
+}  // namespace
+}  // namespace stepcast
