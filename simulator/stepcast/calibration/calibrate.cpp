@@ -83,22 +83,22 @@ class Fit {
     return tree;
   }
 
-  DeviceSpec device_with(const std::vector<double>& values) const {
+  ClusterSpec machine_with(const std::vector<double>& values) const {
     DeviceSpec device = device_;
     Diagnostics diagnostics;
     std::vector<Provenance> provenance;
     device.kernels =
         read_kernel_constants(tree_with(values), device.sources, provenance, diagnostics);
     diagnostics.throw_if_any();
-    return device;
+    return cluster_of(std::move(device), 1);
   }
 
   std::vector<double> predictions(const std::vector<double>& values) const {
-    const DeviceSpec device = device_with(values);
+    const ClusterSpec machine = machine_with(values);
     std::vector<double> result;
     result.reserve(rows_.size());
     for (const CalibrationRow& row : rows_) {
-      result.push_back(row.predicted(device));
+      result.push_back(row.predicted(machine));
     }
     return result;
   }
@@ -120,11 +120,11 @@ class Fit {
       problem.weights.push_back(1.0 / std::sqrt(sizes[row->group]));
     }
     problem.residuals = [this, fitted](const std::vector<double>& values) {
-      const DeviceSpec device = device_with(values);
+      const ClusterSpec machine = machine_with(values);
       std::vector<double> residuals;
       residuals.reserve(fitted.size());
       for (const CalibrationRow* row : fitted) {
-        residuals.push_back(std::log(row->predicted(device) / row->measured));
+        residuals.push_back(std::log(row->predicted(machine) / row->measured));
       }
       return residuals;
     };

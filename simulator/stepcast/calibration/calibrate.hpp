@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "stepcast/config/config_node.hpp"
-#include "stepcast/hardware/device_spec.hpp"
+#include "stepcast/hardware/cluster_spec.hpp"
 
 namespace stepcast {
 
@@ -20,8 +20,8 @@ struct CalibrationRow {
   std::string group;
   std::string shape;  // rows of one shape are held back together
   double measured = 0.0;
-  // What the models say with the constants of `device`.
-  std::function<double(const DeviceSpec& device)> predicted;
+  // What the models say with the constants of the part of `machine`.
+  std::function<double(const ClusterSpec& machine)> predicted;
 };
 
 struct FittedConstant {

@@ -15,6 +15,7 @@ void add_project(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_memory(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_explain(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_cost(CLI::App& program, const GlobalOptions& global, Run& run);
+void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_validate(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_import(CLI::App& program, Run& run);
 void add_list(CLI::App& program, const GlobalOptions& global, Run& run);

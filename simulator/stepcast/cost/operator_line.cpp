@@ -7,7 +7,7 @@
 namespace stepcast {
 namespace {
 
-constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
+constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;
 constexpr Range<std::int64_t> kSize{1, kLargestSize};
 constexpr Range<std::int64_t> kSizeOrNone{0, kLargestSize};
 constexpr Range<std::int64_t> kRanks{1, std::int64_t{1} << 20};

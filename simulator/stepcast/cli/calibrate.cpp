@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// `stepcast calibrate FILE... --gpu NAME`.
+#include "stepcast/calibration/calibrate.hpp"
+
+#include <CLI/CLI.hpp>
+#include <ctime>
+#include <memory>
+
+#include "stepcast/calibration/kernels_text.hpp"
+#include "stepcast/cli/commands.hpp"
+#include "stepcast/report/op_text.hpp"
+#include "stepcast/validation/measurement_files.hpp"
+
+namespace stepcast::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> files;
+  std::string gpu;
+  std::vector<std::string> backends;
+  std::vector<std::string> keys;
+  std::string date;
+  OutputOptions output;
+};
+
+std::string today() {
+  const std::time_t now = std::time(nullptr);
+  char text[16];
+  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
+  return text;
+}
+
+// A row for each quantity of the kernel that constants of kernels move.
+void add_rows(const MeasuredKernel& kernel, const CostModel& model,
+              std::vector<CalibrationRow>& rows) {
+  for (const MeasuredQuantity& quantity : kernel.quantities) {
+    CalibrationRow row;
+    row.group = kernel.group + (quantity.metric == "time_s" ? "" : " " + quantity.metric);
+    row.shape = shape_text(kernel.work.op);
+    row.measured = quantity.value;
+    row.predicted = [kernel, &model, metric = quantity.metric](const ClusterSpec& machine) {
+      return predict(kernel, model, machine).of(metric);
+    };
+    rows.push_back(std::move(row));
+  }
+}
+
+std::vector<CalibrationRow> rows_of(const Options& options, const DataRoot& data,
+                                    const CostModel& model) {
+  ProfileCache profiles(data);
+  std::vector<CalibrationRow> rows;
+  for (const std::string& file : options.files) {
+    for (const MeasuredKernel& kernel : kernels_of(read_measurements(file), profiles)) {
+      const bool prices = !std::holds_alternative<Collective>(kernel.work.op.work);
+      if (kernel.gpu == options.gpu && kernel.skipped.empty() && prices) {
+        add_rows(kernel, model, rows);
+      }
+    }
+  }
+  return rows;
+}
+
+std::string names_of_files(const Options& options) {
+  std::string names;
+  for (const std::string& file : options.files) {
+    names += (names.empty() ? "" : ", ") + std::filesystem::path(file).filename().string();
+  }
+  return names;
+}
+
+int run_calibrate(const Options& options, const GlobalOptions& global) {
+  const DataRoot data = data_root(global);
+  const CostModel model = cost_model(options.backends);
+  const DeviceSpec device = load_gpu(options.gpu, data, {"--gpu", 0, 0});
+  const std::filesystem::path kernels = data.kernels() / (device.kernels.name + ".yaml");
+  const std::vector<CalibrationRow> rows = rows_of(options, data, model);
+  const Calibration calibration = calibrate(device, load_config(kernels), rows, options.keys);
+  const CalibrationRecord record{options.date.empty() ? today() : options.date,
+                                 names_of_files(options)};
+  if (!options.output.out.empty()) {
+    write_output({}, calibration_to_text(calibration));
+  }
+  write_output(options.output, kernels_to_yaml(calibration, record));
+  return kDone;
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
+  CLI::App* command = program.add_subcommand(
+      "calibrate", "fit the constants of a GPU's kernels to measurements and write them");
+  auto options = std::make_shared<Options>();
+  command->add_option("files", options->files, "files of measured kernels (JSON lines or CSV)")
+      ->required();
+  command->add_option("--gpu", options->gpu, "the GPU whose rows and constants are taken")
+      ->required();
+  command
+      ->add_option("--constant", options->keys,
+                   "fit this constant, e.g. gemm.start_up (repeatable); default: all")
+      ->expected(1)
+      ->take_all();
+  command
+      ->add_option("--backend", options->backends, "choose a backend: gemm=roofline (repeatable)")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--date", options->date, "date to write into the file; default: today");
+  command->add_option("--out", options->output.out,
+                      "write the file of hardware_profiles/kernels here, and the residuals to "
+                      "standard output; default: the file to standard output");
+  command->callback([options, &global, &run] {
+    run = [options, &global] { return run_calibrate(*options, global); };
+  });
+}
+
+}  // namespace stepcast::cli
