@@ -21,8 +21,12 @@ struct MacroTile {
 struct KernelLibrary {
   std::span<const MacroTile> tiles;  // largest area first
   int cluster_shapes = 1;  // 1: no clusters; 3: alone, pairs along rows, pairs along columns
+  bool splits = true;      // whether it has kernels that split the inner dimension
+  bool overlaps =
+      true;  // whether a tile's loads start, and its results leave, beside its neighbours
 };
 
-KernelLibrary kernel_library(const DeviceSpec& device);
+// The library that serves products of a format: block-scaled ones on NVIDIA have one of their own.
+KernelLibrary kernel_library(const DeviceSpec& device, Dtype dtype);
 
 }  // namespace stepcast

@@ -56,7 +56,7 @@ bool worth_splitting(const GemmProblem& problem, const GemmMachine& machine, con
 Pick pick(const GemmProblem& problem, const GemmMachine& machine, const KernelLibrary& library) {
   Pick best;
   best.time.total = INFINITY;
-  const bool may_split = problem.counts.empty();
+  const bool may_split = library.splits && problem.counts.empty();
   for (const MacroTile& tile : library.tiles) {
     if (oversized(tile.rows, problem.m) || oversized(tile.cols, problem.n)) {
       continue;
@@ -96,8 +96,9 @@ std::vector<CostTerm> terms_of(const GemmTime& time, const GemmMachine& machine)
 }
 
 OpCost priced(const GemmProblem& problem, const KernelContext& context) {
-  const GemmMachine machine = gemm_machine(problem, context, context.clock);
-  const Pick best = pick(problem, machine, kernel_library(context.device));
+  const KernelLibrary library = kernel_library(context.device, problem.dtype);
+  const GemmMachine machine = gemm_machine(problem, library, context);
+  const Pick best = pick(problem, machine, library);
   OpCost cost;
   cost.duration = Seconds(best.time.total);
   cost.bound = best.time.bound;

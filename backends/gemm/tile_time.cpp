@@ -101,7 +101,8 @@ double reduction_seconds(const GemmProblem& problem, const GemmMachine& machine,
 
 }  // namespace
 
-GemmMachine gemm_machine(const GemmProblem& problem, const KernelContext& context, Hertz clock) {
+GemmMachine gemm_machine(const GemmProblem& problem, const KernelLibrary& library,
+                         const KernelContext& context) {
   const DeviceSpec& device = context.device;
   const GemmConstants& gemm = device.kernels.gemm;
   const std::size_t own =
@@ -111,14 +112,15 @@ GemmMachine gemm_machine(const GemmProblem& problem, const KernelContext& contex
       gemm.matrix_efficiency[own].value_or(*gemm.matrix_efficiency[slot(Dtype::kBf16)]);
   GemmMachine machine;
   machine.units = static_cast<double>(context.compute_units);
-  machine.hertz = clock.value();
+  machine.hertz = context.clock.value();
   machine.peak_per_cycle = peak;
   machine.flops_per_cycle = peak * efficiency * (problem.aligned ? 1.0 : gemm.unaligned_share);
   machine.cache_per_cycle = gemm.cache_rate.value() * static_cast<double>(device.compute_units);
   machine.port_per_cycle = gemm.port_rate.value();
   machine.local_per_cycle = device.local_memory.bandwidth.value();
   machine.epilogue_per_cycle = gemm.epilogue_rate.value();
-  machine.epilogue_overlap = gemm.epilogue_overlap;
+  machine.epilogue_overlap = library.overlaps ? gemm.epilogue_overlap : 0.0;
+  machine.prologue_each_wave = !library.overlaps;
   machine.prologue_cycles = gemm.prologue_cycles;
   machine.hbm_per_second = gemm.hbm_share * device.hbm.peak.value();
   machine.hbm_latency = gemm.hbm_latency.value();
@@ -148,7 +150,8 @@ GemmTime gemm_time(const GemmProblem& problem, const GemmMachine& machine,
                         std::min(epilogue, loop.cycles / std::max(1.0, waves));
   time.waves = grid.groups / machine.units;
   time.matrix_cycles = grid.group_steps * 2.0 * area * step_elements / machine.peak_per_cycle;
-  time.prologue = machine.prologue_cycles / machine.hertz;
+  const double prologues = machine.prologue_each_wave ? waves : 1.0;
+  time.prologue = prologues * machine.prologue_cycles / machine.hertz;
   time.load_bound = loop.bound == Bound::kCache;
   time.k_loop = loop.cycles / machine.hertz;
   time.epilogue = (waves * epilogue - hidden) / machine.hertz;

@@ -7,7 +7,8 @@
 //               port         bytes of a group's operands / what one unit can load
 //               local memory the same bytes, both operands whole, / its bandwidth
 //   k loop  = max(waves * steps * step, groups * steps * bytes / what the cache feeds to all units)
-//   time    = launch + start-up + prologue + k loop + waves * epilogue - what the next K loop hides
+//   time    = launch + start-up + prologue (of each wave, if tiles do not overlap) + k loop + waves
+//   * epilogue - what the next K loop hides
 //             of it, or HBM if that takes longer; + reduction of the partial sums of splits
 //
 // A pair of a cluster loads one operand together. All members of groups of unequal size share the
@@ -55,6 +56,7 @@ struct GemmMachine {
   double epilogue_per_cycle = 1.0;
   double epilogue_overlap = 0.0;
   double prologue_cycles = 0.0;
+  bool prologue_each_wave = false;
   double hbm_per_second = 1.0;
   double hbm_latency = 0.0;
   double split_latency = 0.0;
@@ -63,7 +65,8 @@ struct GemmMachine {
   double element = 2.0;  // bytes
 };
 
-GemmMachine gemm_machine(const GemmProblem& problem, const KernelContext& context, Hertz clock);
+GemmMachine gemm_machine(const GemmProblem& problem, const KernelLibrary& library,
+                         const KernelContext& context);
 
 // Seconds, unless the name says otherwise. The parts follow each other; `total` is their sum.
 struct GemmTime {

@@ -42,6 +42,10 @@ constexpr std::array kGemmPasses = {NamedValue<GemmPass>{"fwd", GemmPass::kForwa
 constexpr std::array kDirections = {NamedValue<Direction>{"fwd", Direction::kForward},
                                     NamedValue<Direction>{"bwd", Direction::kBackward}};
 
+constexpr std::array kLaunches = {NamedValue<Launch>{"stream", Launch::kStream},
+                                  NamedValue<Launch>{"graph", Launch::kGraph},
+                                  NamedValue<Launch>{"none", Launch::kNone}};
+
 struct DtypeAlias {
   std::string_view alias;
   std::string_view name;
@@ -331,6 +335,9 @@ OperatorLine read_operator(JsonFields& fields, const DeviceSpec& device) {
   line.dtype = read_dtype(fields, device, on_matrix_units);
   line.state = read_state(fields, device);
   line.launch = fields.flag("graph", false) ? Launch::kGraph : Launch::kStream;
+  if (fields.has("launch")) {
+    line.launch = fields.required_choice<Launch>("launch", kLaunches);
+  }
   line.op = read_work(fields, kind, line.dtype, device);
   fields.refuse_misspelt({"count", "group"});
   return line;

@@ -11,7 +11,8 @@
 //   collective     op, bytes, ranks; stride 1, algorithm auto, protocol auto
 //
 // Every kind takes `dtype` (bf16), `state` (warm, cool or {"locked_mhz": N}) and `graph` (false:
-// kernels follow each other in a stream, true: in a captured graph). Other keys are the caller's.
+// kernels follow each other in a stream, true: in a captured graph) or `launch` (stream, graph or
+// none: the kernel alone). Other keys are the caller's.
 #pragma once
 
 #include "stepcast/config/json_fields.hpp"

@@ -136,6 +136,8 @@ void read_aiter_attention(KernelRow row, std::vector<MeasuredKernel>& kernels) {
       continue;
     }
     attention->direction = column.direction;
+    attention->kernel = std::string_view(column.group) == "bwd a16" ? AttentionKernel::kAiterA16
+                                                                    : AttentionKernel::kAiter;
     kernel.gpu = column.gpu;
     kernel.group = std::string(column.gpu) + " aiter " + column.group;
     const bool forward = column.direction == Direction::kForward;
