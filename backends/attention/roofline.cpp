@@ -13,6 +13,7 @@
 
 #include "backends/attention/unfused.hpp"
 #include "backends/builtin_backends.hpp"
+#include "stepcast/cost/energy.hpp"
 
 namespace stepcast {
 namespace {
@@ -63,7 +64,10 @@ OpCost fused(const Attention& op, const KernelContext& context) {
   // A last wave that is not full costs less than a whole one: groups differ in length when causal.
   const double quantisation = 0.5 * (1.0 + wave_quantisation(op, context));
   const Seconds math = quantisation * flops(op) / (share * matrix_rate(context));
-  return priced(math, compulsory_bytes(op) / context.device.hbm.achieved, context);
+  OpCost cost = priced(math, compulsory_bytes(op) / context.device.hbm.achieved, context);
+  const FlopsPerCycle rate = *context.device.matrix_rate[slot(Dtype::kBf16)];
+  cost.energy = kernel_energy({flops(op) / rate, op.dtype, compulsory_bytes(op)}, context);
+  return cost;
 }
 
 class RooflineAttention final : public AttentionModel {

@@ -14,6 +14,7 @@
 #include <cmath>
 
 #include "backends/builtin_backends.hpp"
+#include "stepcast/cost/energy.hpp"
 
 namespace stepcast {
 namespace {
@@ -42,11 +43,11 @@ struct Shape {
 
 // FLOP/s of one unit at the context's clock, with the share of it that GEMMs achieve.
 FlopsPerSecond unit_rate(Dtype dtype, const KernelContext& context) {
-  const auto slot = static_cast<std::size_t>(dtype);
-  const auto base = static_cast<std::size_t>(Dtype::kBf16);
+  const std::size_t own = slot(dtype);
+  const std::size_t base = slot(Dtype::kBf16);
   const DeviceSpec& device = context.device;
-  const FlopsPerCycle rate = device.matrix_rate[slot].value_or(*device.matrix_rate[base]);
-  const double share = device.achieved.gemm[slot].value_or(*device.achieved.gemm[base]);
+  const FlopsPerCycle rate = device.matrix_rate[own].value_or(*device.matrix_rate[base]);
+  const double share = device.achieved.gemm[own].value_or(*device.achieved.gemm[base]);
   return share * rate * context.clock;
 }
 
@@ -89,15 +90,31 @@ OpCost roofline(Seconds math, Bytes bytes, const KernelContext& context) {
   return cost;
 }
 
+// The matrix pipes are busy for the FLOPs at their peak rate; padding draws nothing here.
+Joules energy_of(Flops work, Bytes bytes, Dtype dtype, const KernelContext& context) {
+  const std::optional<FlopsPerCycle>& own = context.device.matrix_rate[slot(dtype)];
+  const FlopsPerCycle rate = own.value_or(*context.device.matrix_rate[slot(Dtype::kBf16)]);
+  return kernel_energy({work / rate, dtype, bytes}, context);
+}
+
 class RooflineGemm final : public GemmModel {
  public:
   [[nodiscard]] OpCost gemm(const Gemm& op, const KernelContext& context) const override {
-    return roofline(math_time({op.m, op.n, op.k, op.batch}, op.dtype, context),
-                    compulsory_bytes(op), context);
+    OpCost cost = roofline(math_time({op.m, op.n, op.k, op.batch}, op.dtype, context),
+                           compulsory_bytes(op), context);
+    cost.energy = energy_of(flops(op), compulsory_bytes(op), op.dtype, context);
+    return cost;
   }
 
   [[nodiscard]] OpCost grouped_gemm(const GroupedGemm& op,
                                     const KernelContext& context) const override {
+    OpCost cost = timed_groups(op, context);
+    cost.energy = energy_of(flops(op), compulsory_bytes(op), op.dtype, context);
+    return cost;
+  }
+
+ private:
+  [[nodiscard]] static OpCost timed_groups(const GroupedGemm& op, const KernelContext& context) {
     const std::int64_t rows = ceil_div(op.m_total, op.groups);
     const bool wgrad = op.pass == GemmPass::kWgrad;
     const Shape one = wgrad ? Shape{op.n, op.k, rows, 1} : Shape{rows, op.n, op.k, 1};

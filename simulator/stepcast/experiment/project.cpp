@@ -4,6 +4,7 @@
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/parallel/feasibility.hpp"
+#include "stepcast/schedule/step_clock.hpp"
 
 namespace stepcast {
 namespace {
@@ -23,8 +24,6 @@ Projection described(const Experiment& experiment) {
   p.active_parameters = static_cast<double>(counts.active);
   p.memory_capacity = experiment.cluster.device.hbm.capacity;
   p.clock_locked = experiment.locked_clock.has_value();
-  p.clock = experiment.locked_clock.value_or(
-      experiment.cluster.device.sustained_clock(experiment.training.dtype));
   return p;
 }
 
@@ -56,7 +55,12 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
                                    experiment.software};
   p.memory = memory_by_stage(expansion);
   p.reasons = memory_reasons(p.memory, experiment.cluster.device);
-  p.time = step_time({expansion, experiment.cluster, cost, p.clock});
+  const StepContext step{expansion, experiment.cluster, cost,
+                         experiment.locked_clock.value_or(Hertz{})};
+  StepAtClock timed = p.clock_locked ? step_at_locked_clock(step) : step_within_power(step);
+  p.clock = timed.clock;
+  p.power = timed.power;
+  p.time = std::move(timed.time);
   p.priced = true;
   p.feasible = p.reasons.empty();
   rate(p, experiment);

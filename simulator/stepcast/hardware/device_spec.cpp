@@ -65,6 +65,7 @@ ScaleUpSpec read_scale_up(SourcedReader reader) {
   fabric.efficiency = reader.number("efficiency", kFraction);
   fabric.base_latency = reader.quantity<Seconds>("base_latency");
   fabric.hop_latency = reader.quantity<Seconds>("hop_latency");
+  fabric.kernel_units = reader.count("kernel_units");
   reader.finish();
   return fabric;
 }

@@ -62,6 +62,7 @@ struct ScaleUpSpec {
   double efficiency = 1.0;   // what collectives achieve of it
   Seconds base_latency;      // of any collective
   Seconds hop_latency;       // of each dependent step
+  std::int64_t kernel_units = 0;  // compute units that a collective's kernel holds
 };
 
 // The network between domains, as one GPU sees it.

@@ -79,7 +79,7 @@ Json memory_json(const std::vector<StageMemory>& stages) {
 
 Json time_json(const TimeBreakdown& time) {
   const auto axis = [&time](Axis a) { return time.exposed[static_cast<std::size_t>(a)].value(); };
-  return {{"compute_s", time.compute.value()},
+  return {{"compute_s", (time.compute + time.contention).value()},
           {"tp_communication_s", axis(Axis::kTensor)},
           {"ep_communication_s", axis(Axis::kExpert)},
           {"cp_communication_s", axis(Axis::kContext)},
@@ -112,6 +112,7 @@ Json to_json(const Projection& p) {
   json["memory_by_stage"] = memory_json(p.memory);
   json["time"] = time_json(p.time.breakdown);
   json["clock_mhz"] = p.clock.value() / 1e6;
+  json["power_w"] = p.power.value();
   return json;
 }
 

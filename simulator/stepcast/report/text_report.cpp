@@ -48,8 +48,9 @@ std::string result_lines(const Projection& p) {
   text +=
       line("MFU", decimals(100.0 * p.mfu, 1) + " % of " + decimals(p.peak_rate.value() / 1e12, 1) +
                       " TFLOP/s dense " + std::string(name(p.training.dtype)));
-  text += line("clock", decimals(p.clock.value() / 1e6, 1) + " MHz" +
-                            (p.clock_locked ? " (locked)" : " (held under a long GEMM)"));
+  const std::string why = p.clock_locked ? "locked" : "what the power limit leaves";
+  text += line("clock", decimals(p.clock.value() / 1e6, 1) + " MHz (" + why + "), " +
+                            decimals(p.power.value(), 1) + " W on average");
   return text;
 }
 
@@ -65,6 +66,9 @@ std::string time_lines(const Projection& p) {
   std::string text =
       "\nWhere the time goes (pipeline rank " + count(p.time.slowest_rank) + ", the slowest)\n";
   text += time_line("computation", time.compute, p);
+  if (time.contention > Seconds{}) {
+    text += time_line("slowed by communication", time.contention, p);
+  }
   for (const Axis axis :
        {Axis::kTensor, Axis::kExpert, Axis::kContext, Axis::kData, Axis::kPipeline}) {
     const auto slot = static_cast<std::size_t>(axis);

@@ -24,6 +24,13 @@ UniformOverlap overlap_of(const StepContext& context) {
   return overlap;
 }
 
+// The share of the compute units that a communication kernel holds while it runs.
+double units_held(const StepContext& context) {
+  const DeviceSpec& device = context.cluster.device;
+  return static_cast<double>(device.scale_up.kernel_units) /
+         static_cast<double>(device.compute_units);
+}
+
 // Prices each list of operators once and adds up stages from them.
 std::vector<StageTime> stage_times(const StepContext& context) {
   const StepLists work = step_lists(context.expansion);
@@ -59,6 +66,7 @@ struct RankWork {
   TimeBreakdown spent;
   TimeBreakdown hidden;
   Seconds busy;
+  Joules energy;
 };
 
 TimeBreakdown hidden_part(const PassTime& pass, const TimeBreakdown& spent) {
@@ -73,6 +81,7 @@ RankWork rank_work(const StepContext& context, std::int64_t rank,
                    const std::vector<StageTime>& stages) {
   const ParallelPlan& plan = context.expansion.plan;
   const UniformOverlap overlap = overlap_of(context);
+  const double held = units_held(context);
   const auto micro_batches = static_cast<double>(plan.micro_batches);
   RankWork work;
   PassTime once = price(step_collectives(context.expansion, rank), context);
@@ -80,23 +89,29 @@ RankWork rank_work(const StepContext& context, std::int64_t rank,
   for (std::int64_t chunk = 0; chunk < plan.vpp; ++chunk) {
     const StageTime& stage = stages[static_cast<std::size_t>(chunk * plan.pp + rank)];
     for (const PassTime* pass : {&stage.forward, &stage.backward}) {
-      const TimeBreakdown spent = exposed(*pass, overlap);
+      const TimeBreakdown spent = exposed(*pass, overlap, held);
       work.spent += micro_batches * spent;
       work.hidden += micro_batches * hidden_part(*pass, spent);
+      work.energy += micro_batches * pass->energy;
       window += pass->compute;
     }
   }
   once.compute = window;
-  TimeBreakdown step = exposed(once, overlap);
+  TimeBreakdown step = exposed(once, overlap, held);
   work.hidden += hidden_part(once, step);
   step.compute = Seconds{};
   work.spent += step;
-  work.spent.optimizer = price(optimizer_ops(context.expansion, rank), context).compute;
+  const PassTime optimizer = price(optimizer_ops(context.expansion, rank), context);
+  work.spent.optimizer = optimizer.compute;
+  work.energy += optimizer.energy;
   return work;
 }
 
-StageDuration duration_of(const StageTime& stage, const UniformOverlap& overlap) {
-  return {exposed(stage.forward, overlap).total(), exposed(stage.backward, overlap).total()};
+StageDuration duration_of(const StageTime& stage, const StepContext& context) {
+  const UniformOverlap overlap = overlap_of(context);
+  const double held = units_held(context);
+  return {exposed(stage.forward, overlap, held).total(),
+          exposed(stage.backward, overlap, held).total()};
 }
 
 }  // namespace
@@ -110,11 +125,12 @@ Seconds TimeBreakdown::communication() const {
 }
 
 Seconds TimeBreakdown::total() const {
-  return compute + communication() + bubble + optimizer + host;
+  return compute + contention + communication() + bubble + optimizer + host;
 }
 
 TimeBreakdown& TimeBreakdown::operator+=(const TimeBreakdown& other) {
   compute += other.compute;
+  contention += other.contention;
   for (std::size_t axis = 0; axis < kAxes; ++axis) {
     exposed[axis] += other.exposed[axis];
   }
@@ -126,6 +142,7 @@ TimeBreakdown& TimeBreakdown::operator+=(const TimeBreakdown& other) {
 
 TimeBreakdown operator*(double factor, TimeBreakdown breakdown) {
   breakdown.compute = factor * breakdown.compute;
+  breakdown.contention = factor * breakdown.contention;
   for (Seconds& part : breakdown.exposed) {
     part = factor * part;
   }
@@ -137,6 +154,7 @@ TimeBreakdown operator*(double factor, TimeBreakdown breakdown) {
 
 PassTime& PassTime::operator+=(const PassTime& other) {
   compute += other.compute;
+  energy += other.energy;
   for (std::size_t axis = 0; axis < kAxes; ++axis) {
     communication[axis] += other.communication[axis];
   }
@@ -145,6 +163,7 @@ PassTime& PassTime::operator+=(const PassTime& other) {
 
 PassTime operator*(double factor, PassTime pass) {
   pass.compute = factor * pass.compute;
+  pass.energy = factor * pass.energy;
   for (Seconds& part : pass.communication) {
     part = factor * part;
   }
@@ -162,17 +181,18 @@ PassTime price(const OpList& ops, const StepContext& context) {
   const KernelContext kernel = kernel_context(context);
   PassTime time;
   for (const Op& op : ops) {
-    const Seconds duration = context.cost.cost(op, kernel, context.cluster).duration;
+    const OpCost cost = context.cost.cost(op, kernel, context.cluster);
     if (const auto* collective = std::get_if<Collective>(&op.work)) {
-      time.communication[slot(collective->axis)] += duration;
+      time.communication[slot(collective->axis)] += cost.duration;
     } else {
-      time.compute += duration;
+      time.compute += cost.duration;
+      time.energy += cost.energy;
     }
   }
   return time;
 }
 
-TimeBreakdown exposed(const PassTime& pass, const UniformOverlap& overlap) {
+TimeBreakdown exposed(const PassTime& pass, const UniformOverlap& overlap, double units_held) {
   TimeBreakdown breakdown;
   breakdown.compute = pass.compute;
   Seconds window = pass.compute;
@@ -181,6 +201,7 @@ TimeBreakdown exposed(const PassTime& pass, const UniformOverlap& overlap) {
     window -= hidden;
     breakdown.exposed[axis] = pass.communication[axis] - hidden;
   }
+  breakdown.contention = units_held * (pass.compute - window);
   return breakdown;
 }
 
@@ -190,7 +211,7 @@ StepTime step_time(const StepContext& context) {
   result.stages = stage_times(context);
   std::vector<StageDuration> durations;
   for (const StageTime& stage : result.stages) {
-    durations.push_back(duration_of(stage, overlap_of(context)));
+    durations.push_back(duration_of(stage, context));
   }
   result.ranks = pipeline_timeline(plan.schedule, {plan.pp, plan.vpp, plan.micro_batches},
                                    durations, pipeline_transfer(context));
@@ -211,6 +232,7 @@ StepTime step_time(const StepContext& context) {
   // A rank that is done waits for the last one: the next step starts for all together.
   slowest->spent.bubble += result.step - slowest->spent.total();
   result.breakdown = slowest->spent;
+  result.energy = slowest->energy;
   result.hidden = slowest->hidden;
   return result;
 }

@@ -22,6 +22,7 @@ namespace stepcast {
 // Wall time by what it is spent on.
 struct TimeBreakdown {
   Seconds compute;
+  Seconds contention;  // that computation takes longer beside the communication that it hides
   std::array<Seconds, kAxes> exposed;  // communication that nothing hides, by axis
   Seconds bubble;
   Seconds optimizer;
@@ -38,6 +39,7 @@ TimeBreakdown operator*(double factor, TimeBreakdown breakdown);
 struct PassTime {
   Seconds compute;
   std::array<Seconds, kAxes> communication;
+  Joules energy;  // of the computation, above idle
 
   PassTime& operator+=(const PassTime& other);
 };
@@ -57,6 +59,7 @@ struct StageTime {
 
 struct StepTime {
   Seconds step;
+  Joules energy;                  // of the slowest rank's computation, above idle
   std::int64_t slowest_rank = 0;  // of the pipeline
   TimeBreakdown breakdown;        // of the slowest rank; its total is `step`
   TimeBreakdown hidden;           // communication of the slowest rank that computation hides
@@ -68,8 +71,9 @@ struct StepTime {
 KernelContext kernel_context(const StepContext& context, Detail detail = Detail::kDuration);
 // Prices a list of operators, one after the other.
 PassTime price(const OpList& ops, const StepContext& context);
-// Applies the uniform overlap rule to one pass.
-TimeBreakdown exposed(const PassTime& pass, const UniformOverlap& overlap);
+// Applies the uniform overlap rule to one pass; communication holds the share `units_held` of the
+// compute units while it runs.
+TimeBreakdown exposed(const PassTime& pass, const UniformOverlap& overlap, double units_held = 0.0);
 
 StepTime step_time(const StepContext& context);
 
