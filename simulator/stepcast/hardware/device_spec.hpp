@@ -57,11 +57,11 @@ struct ScaleUpSpec {
   std::string technology;
   ScaleUpTopology topology = ScaleUpTopology::kSwitch;
   std::int64_t domain_size = 8;
-  std::int64_t links = 1;    // of one GPU; in a full mesh one to each peer
-  BytesPerSecond link_rate;  // of one link, wire rate
-  double efficiency = 1.0;   // what collectives achieve of it
-  Seconds base_latency;      // of any collective
-  Seconds hop_latency;       // of each dependent step
+  std::int64_t links = 1;         // of one GPU; in a full mesh one to each peer
+  BytesPerSecond link_rate;       // of one link, wire rate
+  double efficiency = 1.0;        // what collectives achieve of it
+  Seconds base_latency;           // of any collective
+  Seconds hop_latency;            // of each dependent step
   std::int64_t kernel_units = 0;  // compute units that a collective's kernel holds
 };
 

@@ -14,6 +14,7 @@ PowerConstants read_power_constants(SourcedReader reader) {
   power.voltage_exponent = reader.number("voltage_exponent", kExponent);
   power.hbm_energy = reader.quantity<Joules>("hbm_energy_per_byte");
   power.burst_ratio = reader.number("burst_ratio", kBurst);
+  power.clock_spread = reader.number("clock_spread", Range<double>{0.0, 0.1});
   power.burst_energy = reader.quantity<Joules>("burst_energy");
   if (reader.has("reference_clock") && !(power.reference_clock.value() > 0.0)) {
     reader.reader().error("reference_clock", "must be greater than 0");

@@ -20,9 +20,10 @@ struct PowerConstants {
   Hertz reference_clock;           // at which the energies hold
   PerDtype<Joules> matrix_energy;  // of one matrix cycle
   double voltage_exponent = 2.0;
-  Joules hbm_energy;         // of one byte read or written
-  double burst_ratio = 1.0;  // power that short bursts may draw, over the limit of the average
-  Joules burst_energy;       // that a burst after a pause may draw above the limit
+  Joules hbm_energy;          // of one byte read or written
+  double burst_ratio = 1.0;   // power that short bursts may draw, over the limit of the average
+  double clock_spread = 0.0;  // standard deviation between GPUs of the clock at the limit, of it
+  Joules burst_energy;        // that a burst after a pause may draw above the limit
 };
 
 PowerConstants read_power_constants(SourcedReader reader);

@@ -36,6 +36,44 @@ class ShardTraffic {
   OpList& ops_;
 };
 
+// The copies that PyTorch's FSDP2 makes around its collectives: of its own fp32 shard into 16 bits
+// before a gather, of the gathered buffer into the parameters, and of gradients into one fp32
+// buffer before they are reduced.
+class ShardCopies {
+ public:
+  ShardCopies(const ExpansionContext& context, const LocalParameters& parameters)
+      : plan_(context.plan),
+        parameters_(parameters),
+        copies_(context.software.fsdp_parameters_fp32) {}
+
+  void around_gather(OpList& ops) const {
+    add("fsdp.copy_in", MemoryBoundKind::kCast, Implementation::kEager, true, ops);
+    add("fsdp.copy_out", MemoryBoundKind::kCopy, Implementation::kFused, false, ops);
+  }
+  void before_reduce(OpList& ops) const {
+    add("fsdp.concatenate", MemoryBoundKind::kConcatenate, Implementation::kFused, false, ops);
+  }
+
+ private:
+  void add(std::string_view name, MemoryBoundKind kind, Implementation implementation, bool shard,
+           OpList& ops) const {
+    add_one(name, kind, implementation, parameters_.dense, plan_.shard_group().size, shard, ops);
+    add_one(name, kind, implementation, parameters_.expert, plan_.edp_group().size, shard, ops);
+  }
+  void add_one(std::string_view name, MemoryBoundKind kind, Implementation implementation,
+               double parameters, std::int64_t ranks, bool shard, OpList& ops) const {
+    const double moved = shard ? parameters / static_cast<double>(ranks) : parameters;
+    if (copies_ && ranks > 1 && moved >= 1.0) {
+      ops.push_back({name, MemoryBound{kind, 1, static_cast<std::int64_t>(moved), kHalf,
+                                       Direction::kForward, implementation}});
+    }
+  }
+
+  const ParallelPlan& plan_;
+  const LocalParameters& parameters_;
+  bool copies_;
+};
+
 LocalParameters rank_parameters(const ExpansionContext& context, std::int64_t rank) {
   LocalParameters sum;
   for (std::int64_t chunk = 0; chunk < context.plan.vpp; ++chunk) {
@@ -64,11 +102,15 @@ MicroBatchCollectives micro_batch_collectives(const ExpansionContext& context, s
   ShardTraffic forward(context, collectives.forward);
   ShardTraffic backward(context, collectives.backward);
   if (plan.zero == 3 && plan.fsdp_reshard) {
+    const ShardCopies copies(context, parameters);
+    copies.around_gather(collectives.forward);
     forward.add("fsdp.gather", CollectiveOp::kAllGather, parameters, kHalf, true);
     const std::int64_t gathers = parameter_gathers(plan, context.training, context.software);
     for (std::int64_t i = 1; i < gathers; ++i) {
+      copies.around_gather(collectives.backward);
       backward.add("fsdp.gather", CollectiveOp::kAllGather, parameters, kHalf, true);
     }
+    copies.before_reduce(collectives.backward);
     backward.add("fsdp.reduce", CollectiveOp::kReduceScatter, parameters,
                  context.software.gradient_reduce, true);
   } else if (plan.zero == 2) {

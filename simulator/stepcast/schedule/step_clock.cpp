@@ -2,10 +2,22 @@
 #include "stepcast/schedule/step_clock.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 #include "stepcast/cost/power_state.hpp"
 
 namespace stepcast {
+
+double expected_extreme(std::int64_t gpus) {
+  if (gpus < 2) {
+    return 0.0;
+  }
+  const double log = std::log(static_cast<double>(gpus));
+  const double q = std::sqrt(2.0 * log);
+  return std::max(0.0, q - (std::log(log) + std::log(4.0 * std::numbers::pi)) / (2.0 * q) +
+                           std::numbers::egamma / q);
+}
 
 StepAtClock step_at_locked_clock(const StepContext& context) {
   StepAtClock result;
@@ -29,10 +41,12 @@ StepAtClock step_within_power(StepContext context) {
     const Watts computing = mean_power(power, {busy, last.time.energy}) - power.idle;
     return std::max((last.power - power.idle) / average, computing / burst);
   });
-  if (last.clock == clock) {
+  if (clock >= device.clock.peak) {
     return last;
   }
-  context.clock = clock;
+  const double behind =
+      device.kernels.power.clock_spread * expected_extreme(context.cluster.gpus());
+  context.clock = (1.0 - behind) * clock;
   return step_at_locked_clock(context);
 }
 

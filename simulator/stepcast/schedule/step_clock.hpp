@@ -5,6 +5,10 @@
 //   idle + energy(f) / step(f) <= limit
 //   idle + energy(f) / (compute + optimizer)(f) <= burst ratio * limit
 //
+// GPUs differ, and all wait for the slowest: of n GPUs with a spread s of their clocks it runs at
+//   clock (1 - s e(n)),  e(n) = q - (ln ln n + ln 4 pi) / (2 q) + 0.577 / q,  q = sqrt(2 ln n)
+// which is the mean of the largest of n normal variables (extreme value theory).
+//
 // The limit acts on an average over tens of milliseconds, so a step that waits for communication
 // runs its kernels faster than one that does not. One clock for all kernels of a step; the energy
 // of communication is not counted.
@@ -22,6 +26,9 @@ struct StepAtClock {
 
 // The step at the clock that the power limit leaves it; `context.clock` is ignored.
 StepAtClock step_within_power(StepContext context);
+
+// By how many standard deviations the slowest of `gpus` falls behind their mean; 0 for one.
+double expected_extreme(std::int64_t gpus);
 
 // The step at `context.clock`, whatever power it draws.
 StepAtClock step_at_locked_clock(const StepContext& context);
