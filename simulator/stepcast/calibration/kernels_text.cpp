@@ -8,10 +8,22 @@
 namespace stepcast {
 namespace {
 
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+    }
+    result += c == '\n' ? "\\n" : std::string(1, c);
+  }
+  return result + "\"";
+}
+
 std::string scalar(const ConfigNode& node) {
-  const bool plain = !node.text.empty() && !node.quoted &&
-                     node.text.find_first_of(",:{}[]#&*!|>'\"%@`") == std::string::npos;
-  return plain ? node.text : "\"" + node.text + "\"";
+  const bool plain = !node.text.empty() && !node.quoted && node.text.front() != '-' &&
+                     node.text.front() != '?' &&
+                     node.text.find_first_of(",:{}[]#&*!|>'\"%@`\\\n") == std::string::npos;
+  return plain ? node.text : quoted(node.text);
 }
 
 bool is_fitted(const Calibration& calibration, const std::string& key) {
@@ -19,8 +31,30 @@ bool is_fitted(const Calibration& calibration, const std::string& key) {
                      [&](const FittedConstant& constant) { return constant.key == key; });
 }
 
+// Whether a number that this fit leaves alone names `source`.
+bool is_used(const ConfigNode& node, const std::string& prefix, const Calibration& calibration,
+             const std::string& source) {
+  const ConfigNode* own = node.find("source");
+  if (own != nullptr && node.find("value") != nullptr) {
+    return own->text == source && !is_fitted(calibration, prefix);
+  }
+  return std::any_of(node.entries.begin(), node.entries.end(), [&](const ConfigEntry& entry) {
+    const std::string key = prefix.empty() ? entry.key : prefix + "." + entry.key;
+    return is_used(entry.value, key, calibration, source);
+  });
+}
+
+// FIT, or FIT2, FIT3 ... where numbers of an earlier fit stay.
+std::string fit_source(const Calibration& calibration) {
+  std::string source = "FIT";
+  for (int i = 2; is_used(calibration.kernels, "", calibration, source); ++i) {
+    source = "FIT" + std::to_string(i);
+  }
+  return source;
+}
+
 // {value: 3 us, source: KEY, note: ...} on one line.
-std::string number_text(const ConfigNode& node, bool fitted) {
+std::string number_text(const ConfigNode& node, bool fitted, const std::string& source) {
   std::string text = "{";
   for (const ConfigEntry& entry : node.entries) {
     const bool provenance = entry.key == "source" || entry.key == "assumed" || entry.key == "kind";
@@ -29,14 +63,14 @@ std::string number_text(const ConfigNode& node, bool fitted) {
     }
     text += (text.size() > 1 ? ", " : "") + entry.key + ": " + scalar(entry.value);
     if (fitted && entry.key == "value") {
-      text += ", source: FIT, kind: fitted";
+      text += ", source: " + source + ", kind: fitted";
     }
   }
   return text + "}";
 }
 
 void add_mapping(const ConfigNode& node, const std::string& prefix, std::size_t depth,
-                 const Calibration& calibration, std::string& text) {
+                 const Calibration& calibration, const std::string& source, std::string& text) {
   for (const ConfigEntry& entry : node.entries) {
     if (depth == 0 && entry.key == "sources") {
       continue;
@@ -46,10 +80,10 @@ void add_mapping(const ConfigNode& node, const std::string& prefix, std::size_t 
     if (entry.value.kind != ConfigNode::Kind::kMapping) {
       text += " " + scalar(entry.value) + "\n";
     } else if (entry.value.find("value") != nullptr) {
-      text += " " + number_text(entry.value, is_fitted(calibration, key)) + "\n";
+      text += " " + number_text(entry.value, is_fitted(calibration, key), source) + "\n";
     } else {
       text += "\n";
-      add_mapping(entry.value, key, depth + 1, calibration, text);
+      add_mapping(entry.value, key, depth + 1, calibration, source, text);
     }
   }
 }
@@ -80,14 +114,18 @@ std::string kernels_to_yaml(const Calibration& calibration, const CalibrationRec
       "# Constants of the models of kernels, fitted by `stepcast calibrate` on " + record.date +
       ".\n# Mean absolute error by group; shapes held back were not seen by the fit.\n" +
       group_table(calibration, "#   ");
+  const std::string source = fit_source(calibration);
   text += "sources:\n";
   if (const ConfigNode* sources = calibration.kernels.find("sources")) {
     for (const ConfigEntry& entry : sources->entries) {
-      text += entry.key == "FIT" ? "" : "  " + entry.key + ": " + scalar(entry.value) + "\n";
+      const bool stays =
+          !entry.key.starts_with("FIT") || is_used(calibration.kernels, "", calibration, entry.key);
+      text += stays ? "  " + entry.key + ": " + scalar(entry.value) + "\n" : "";
     }
   }
-  text += "  FIT: \"least squares on " + record.files + ", " + record.date + "\"\n";
-  add_mapping(calibration.kernels, "", 0, calibration, text);
+  text +=
+      "  " + source + ": " + quoted("least squares on " + record.files + ", " + record.date) + "\n";
+  add_mapping(calibration.kernels, "", 0, calibration, source, text);
   return text;
 }
 
