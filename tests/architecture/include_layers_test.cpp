@@ -26,8 +26,8 @@ struct Layer {
 constexpr std::array kLayers = {
     Layer{"base", 0},       Layer{"config", 1},     Layer{"hardware", 2}, Layer{"graph", 3},
     Layer{"parallel", 4},   Layer{"cost", 5},       Layer{"schedule", 6}, Layer{"report", 7},
-    Layer{"experiment", 8}, Layer{"validation", 9}, Layer{"import", 9},   Layer{"backends", 10},
-    Layer{"cli", 11}};
+    Layer{"experiment", 8}, Layer{"validation", 9}, Layer{"import", 9},   Layer{"calibration", 9},
+    Layer{"backends", 10},  Layer{"cli", 11}};
 
 std::optional<int> rank_of(const std::string& layer) {
   for (const Layer& known : kLayers) {

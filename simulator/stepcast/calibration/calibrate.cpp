@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
+#include <optional>
+#include <utility>
 
+#include "stepcast/base/nearest_name.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/calibration/calibrated_constants.hpp"
 #include "stepcast/calibration/least_squares.hpp"
@@ -32,68 +36,124 @@ ConfigNode* value_node(ConfigNode& root, std::string_view key) {
   return node;
 }
 
-std::string written(double value, std::string_view unit) {
-  const std::string number = significant(value, 4);
-  std::string plain;
-  std::copy_if(number.begin(), number.end(), std::back_inserter(plain),
-               [](char c) { return c != ','; });
-  return unit.empty() ? plain : plain + " " + std::string(unit);
+template <typename Q>
+std::optional<double> in_units(const std::string& text, const std::string& unit) {
+  const std::optional<Q> value = parse_quantity<Q>(text).value;
+  const std::optional<Q> one = parse_quantity<Q>("1 " + unit).value;
+  return value && one ? std::optional(*value / *one) : std::nullopt;
+}
+
+// The number in the constant's unit, whichever unit the file is written in.
+double number_in(const ConfigNode& node, std::string_view unit_name) {
+  const std::string unit(unit_name);
+  if (unit.empty()) {
+    return std::strtod(node.text.c_str(), nullptr);
+  }
+  for (const std::optional<double> number :
+       {in_units<Seconds>(node.text, unit), in_units<Joules>(node.text, unit),
+        in_units<Bytes>(node.text, unit)}) {
+    if (number) {
+      return *number;
+    }
+  }
+  throw ConfigError(node.location(), "'" + node.text + "' is no quantity in " + unit);
+}
+
+std::string with_unit(const std::string& number, std::string_view unit) {
+  return unit.empty() ? number : number + " " + std::string(unit);
+}
+
+// What the file gets: four digits, as more would promise what no fit can tell.
+std::string rounded(double value) {
+  std::string text = significant(value, 4);
+  std::erase(text, ',');
+  return text;
+}
+
+void check_keys(ConfigNode& kernels, const std::vector<std::string>& keys) {
+  std::vector<std::string> known;
+  for (const CalibratedConstant& constant : calibrated_constants()) {
+    known.emplace_back(constant.key);
+  }
+  Diagnostics diagnostics;
+  for (const std::string& key : keys) {
+    const Location where{"--constant " + key, 0, 0};
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      diagnostics.error(where, "no constant of this name is fitted" + did_you_mean(key, known));
+    } else if (value_node(kernels, key) == nullptr) {
+      diagnostics.error(where,
+                        "the GPU's file of kernels has no number for it; add one to start from");
+    }
+  }
+  diagnostics.throw_if_any();
 }
 
 class Fit {
  public:
-  Fit(const DeviceSpec& device, const ConfigNode& kernels, const std::vector<CalibrationRow>& rows,
+  Fit(const DeviceSpec& device, ConfigNode kernels, const std::vector<CalibrationRow>& rows,
       const std::vector<std::string>& keys)
-      : device_(device), tree_(kernels), rows_(rows) {
+      : device_(device), tree_(std::move(kernels)), rows_(rows) {
+    check_keys(tree_, keys);
+    for (const CalibrationRow& row : rows_) {
+      if (!is_held_back(row.shape)) {
+        fitted_.push_back(&row);
+      }
+    }
     for (const CalibratedConstant& constant : calibrated_constants()) {
       const bool wanted =
           keys.empty() || std::find(keys.begin(), keys.end(), constant.key) != keys.end();
       const ConfigNode* node = value_node(tree_, constant.key);
       if (wanted && node != nullptr) {
         constants_.push_back(&constant);
-        start_.push_back(std::strtod(node->text.c_str(), nullptr));
+        start_.push_back(number_in(*node, constant.unit));
       }
     }
+    leave_what_no_row_tells(keys);
   }
 
   Calibration run() {
-    const std::vector<double> before = predictions(start_);
-    LeastSquaresProblem problem = problem_of();
-    if (problem.weights.size() < kRowsPerConstant * constants_.size()) {
-      throw ConfigError(Location{}, "too few rows to fit " + std::to_string(constants_.size()) +
-                                        " constants: " + std::to_string(problem.weights.size()));
+    if (constants_.empty() || fitted_.size() < kRowsPerConstant * constants_.size()) {
+      throw ConfigError({"measurements", 0, 0},
+                        std::to_string(fitted_.size()) + " rows are too few to fit " +
+                            std::to_string(constants_.size()) + " constants; give " +
+                            std::to_string(kRowsPerConstant * constants_.size()) +
+                            " or more besides those held back, or choose with --constant");
     }
-    const std::vector<double> found = solve(problem);
+    std::vector<double> found = solve(problem_of());
+    for (double& value : found) {
+      value = std::strtod(rounded(value).c_str(), nullptr);
+    }
     Calibration result;
     for (std::size_t i = 0; i < constants_.size(); ++i) {
       result.constants.push_back(
           {std::string(constants_[i]->key), std::string(constants_[i]->unit), start_[i], found[i]});
     }
-    result.groups = group_errors(before, predictions(found));
-    result.kernels = tree_with(found);
+    result.groups = group_errors(predictions(start_), predictions(found));
+    result.kernels = tree_with(found, rounded);
     return result;
   }
 
  private:
-  ConfigNode tree_with(const std::vector<double>& values) const {
+  [[nodiscard]] ConfigNode tree_with(const std::vector<double>& values,
+                                     std::string (*text)(double)) const {
     ConfigNode tree = tree_;
     for (std::size_t i = 0; i < constants_.size(); ++i) {
-      value_node(tree, constants_[i]->key)->text = written(values[i], constants_[i]->unit);
+      value_node(tree, constants_[i]->key)->text = with_unit(text(values[i]), constants_[i]->unit);
     }
     return tree;
   }
 
-  ClusterSpec machine_with(const std::vector<double>& values) const {
+  [[nodiscard]] ClusterSpec machine_with(const std::vector<double>& values) const {
     DeviceSpec device = device_;
     Diagnostics diagnostics;
     std::vector<Provenance> provenance;
-    device.kernels =
-        read_kernel_constants(tree_with(values), device.sources, provenance, diagnostics);
+    device.kernels = read_kernel_constants(tree_with(values, shortest_text), device.sources,
+                                           provenance, diagnostics);
     diagnostics.throw_if_any();
     return cluster_of(std::move(device), 1);
   }
 
-  std::vector<double> predictions(const std::vector<double>& values) const {
+  [[nodiscard]] std::vector<double> predictions(const std::vector<double>& values) const {
     const ClusterSpec machine = machine_with(values);
     std::vector<double> result;
     result.reserve(rows_.size());
@@ -103,36 +163,63 @@ class Fit {
     return result;
   }
 
-  LeastSquaresProblem problem_of() const {
-    std::map<std::string, double> sizes;
-    std::vector<const CalibrationRow*> fitted;
-    for (const CalibrationRow& row : rows_) {
-      if (!is_held_back(row.shape)) {
-        fitted.push_back(&row);
-        sizes[row.group] += 1.0;
+  // A constant that changes no prediction, neither at its least nor at its most, would be called
+  // fitted without being it.
+  void leave_what_no_row_tells(const std::vector<std::string>& keys) {
+    const std::vector<double> all = start_;
+    const std::vector<const CalibratedConstant*> candidates = constants_;
+    const std::vector<double> before = residuals(all);
+    Diagnostics diagnostics;
+    std::vector<double> kept_start;
+    std::vector<const CalibratedConstant*> kept;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const auto moves = [&](double value) {
+        std::vector<double> values = all;
+        values[i] = value;
+        return residuals(values) != before;
+      };
+      if (moves(candidates[i]->low) || moves(candidates[i]->high)) {
+        kept.push_back(candidates[i]);
+        kept_start.push_back(all[i]);
+      } else if (!keys.empty() && !fitted_.empty()) {
+        diagnostics.error({"--constant " + std::string(candidates[i]->key), 0, 0},
+                          "no row depends on it; give measurements of what it describes");
       }
+    }
+    diagnostics.throw_if_any();
+    constants_ = std::move(kept);
+    start_ = std::move(kept_start);
+  }
+
+  // Of the rows that are not held back.
+  [[nodiscard]] std::vector<double> residuals(const std::vector<double>& values) const {
+    const ClusterSpec machine = machine_with(values);
+    std::vector<double> result;
+    result.reserve(fitted_.size());
+    for (const CalibrationRow* row : fitted_) {
+      result.push_back(std::log(row->predicted(machine) / row->measured));
+    }
+    return result;
+  }
+
+  [[nodiscard]] LeastSquaresProblem problem_of() const {
+    std::map<std::string, double> sizes;
+    for (const CalibrationRow* row : fitted_) {
+      sizes[row->group] += 1.0;
     }
     LeastSquaresProblem problem;
     for (std::size_t i = 0; i < constants_.size(); ++i) {
       problem.parameters.push_back({start_[i], constants_[i]->low, constants_[i]->high});
     }
-    for (const CalibrationRow* row : fitted) {
+    for (const CalibrationRow* row : fitted_) {
       problem.weights.push_back(1.0 / std::sqrt(sizes[row->group]));
     }
-    problem.residuals = [this, fitted](const std::vector<double>& values) {
-      const ClusterSpec machine = machine_with(values);
-      std::vector<double> residuals;
-      residuals.reserve(fitted.size());
-      for (const CalibrationRow* row : fitted) {
-        residuals.push_back(std::log(row->predicted(machine) / row->measured));
-      }
-      return residuals;
-    };
+    problem.residuals = [this](const std::vector<double>& values) { return residuals(values); };
     return problem;
   }
 
-  std::vector<GroupError> group_errors(const std::vector<double>& before,
-                                       const std::vector<double>& after) const {
+  [[nodiscard]] std::vector<GroupError> group_errors(const std::vector<double>& before,
+                                                     const std::vector<double>& after) const {
     std::vector<GroupError> groups;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const CalibrationRow& row = rows_[i];
@@ -163,6 +250,7 @@ class Fit {
   const DeviceSpec& device_;
   ConfigNode tree_;
   const std::vector<CalibrationRow>& rows_;
+  std::vector<const CalibrationRow*> fitted_;  // not held back
   std::vector<const CalibratedConstant*> constants_;
   std::vector<double> start_;
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fits the constants of a file of hardware_profiles/kernels to measurements.
 //
-//   residual = ln(predicted / measured), each group of rows with the same weight in all
+//   residual = ln(predicted / measured), weight of a row = 1 / sqrt(rows of its group)
+//
+// so that a large group does not drown the small ones, and a small one does not rule them.
 //
 // Half of the shapes are held back by a stable hash of their name, so that the error on them says
 // what the constants are worth on shapes that nobody measured.
@@ -48,9 +50,10 @@ struct Calibration {
 
 bool is_held_back(const std::string& shape);
 
-// Fits those of `calibrated_constants` that `kernels` has a number for and whose key is in `keys`
-// (all of them where it is empty). `device` supplies everything else. Throws ConfigError if there
-// are too few rows.
+// Fits those of `calibrated_constants` that `kernels` has a number for, that some row depends on,
+// and whose key is in `keys` (all of them where it is empty). `device` supplies everything else.
+// Throws ConfigError if there are too few rows, and for a key that cannot be fitted or that
+// `kernels` or the rows say nothing about.
 Calibration calibrate(const DeviceSpec& device, const ConfigNode& kernels,
                       const std::vector<CalibrationRow>& rows,
                       const std::vector<std::string>& keys);

@@ -8,10 +8,22 @@
 namespace stepcast {
 namespace {
 
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      result += '\\';
+    }
+    result += c == '\n' ? "\\n" : std::string(1, c);
+  }
+  return result + "\"";
+}
+
 std::string scalar(const ConfigNode& node) {
-  const bool plain = !node.text.empty() && !node.quoted &&
-                     node.text.find_first_of(",:{}[]#&*!|>'\"%@`") == std::string::npos;
-  return plain ? node.text : "\"" + node.text + "\"";
+  const bool plain = !node.text.empty() && !node.quoted && node.text.front() != '-' &&
+                     node.text.front() != '?' &&
+                     node.text.find_first_of(",:{}[]#&*!|>'\"%@`\\\n") == std::string::npos;
+  return plain ? node.text : quoted(node.text);
 }
 
 bool is_fitted(const Calibration& calibration, const std::string& key) {
@@ -111,7 +123,8 @@ std::string kernels_to_yaml(const Calibration& calibration, const CalibrationRec
       text += stays ? "  " + entry.key + ": " + scalar(entry.value) + "\n" : "";
     }
   }
-  text += "  " + source + ": \"least squares on " + record.files + ", " + record.date + "\"\n";
+  text +=
+      "  " + source + ": " + quoted("least squares on " + record.files + ", " + record.date) + "\n";
   add_mapping(calibration.kernels, "", 0, calibration, source, text);
   return text;
 }

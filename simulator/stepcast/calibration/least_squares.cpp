@@ -4,6 +4,7 @@
 #include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <unsupported/Eigen/NonLinearOptimization>
 #include <unsupported/Eigen/NumericalDiff>
 
@@ -14,21 +15,27 @@ namespace {
 // changes, so the steps look across them first.
 constexpr double kFirstStep = 0.03;
 constexpr double kStepShrink = 0.4;
-constexpr int kEvaluations = 400;
+// Of each round: a fit of 20 constants to 2,300 rows ends within half a minute.
+constexpr int kEvaluations = 250;
 
 double rho(double residual, double scale) {
   const double ratio = residual / scale;
   return 2.0 * scale * scale * (std::sqrt(1.0 + ratio * ratio) - 1.0);
 }
 
+// Eigen's differences step by a share of the variable itself: angles are kept between a quarter and
+// three quarters of a turn, so that none is near zero.
+constexpr double kHalfTurn = std::numbers::pi;
+
 double bounded(const BoundedParameter& parameter, double angle) {
-  return parameter.low + (parameter.high - parameter.low) * 0.5 * (std::sin(angle) + 1.0);
+  return parameter.low +
+         (parameter.high - parameter.low) * 0.5 * (std::sin(angle - kHalfTurn) + 1.0);
 }
 
 double angle_of(const BoundedParameter& parameter, double value) {
   const double share = (value - parameter.low) / (parameter.high - parameter.low);
   // A start at a bound has no slope there: step inside.
-  return std::asin(2.0 * std::clamp(share, 0.005, 0.995) - 1.0);
+  return kHalfTurn + std::asin(2.0 * std::clamp(share, 0.005, 0.995) - 1.0);
 }
 
 std::vector<double> values_at(const LeastSquaresProblem& problem, const Eigen::VectorXd& angles) {
@@ -75,7 +82,7 @@ double objective(const LeastSquaresProblem& problem, const std::vector<double>& 
 std::vector<double> solve(const LeastSquaresProblem& problem) {
   std::vector<double> best;
   for (const BoundedParameter& parameter : problem.parameters) {
-    best.push_back(parameter.start);
+    best.push_back(std::clamp(parameter.start, parameter.low, parameter.high));
   }
   if (best.empty() || problem.weights.size() < best.size()) {
     return best;

@@ -27,7 +27,8 @@ struct LeastSquaresProblem {
   int rounds = 3;               // restarts from the last answer, with finer differences
 };
 
-// The values that it ends at, never worse than the start.
+// The values that it ends at: inside the bounds, and never worse than the start, which is moved
+// inside first.
 std::vector<double> solve(const LeastSquaresProblem& problem);
 
 // The objective at `values`.

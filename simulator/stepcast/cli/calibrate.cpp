@@ -5,9 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <ctime>
 #include <memory>
+#include <set>
 
 #include "stepcast/calibration/kernels_text.hpp"
 #include "stepcast/cli/commands.hpp"
+#include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/report/op_text.hpp"
 #include "stepcast/validation/measurement_files.hpp"
 
@@ -45,17 +47,34 @@ void add_rows(const MeasuredKernel& kernel, const CostModel& model,
   }
 }
 
+std::string joined(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
 std::vector<CalibrationRow> rows_of(const Options& options, const DataRoot& data,
                                     const CostModel& model) {
   ProfileCache profiles(data);
   std::vector<CalibrationRow> rows;
+  std::set<std::string> gpus;
   for (const std::string& file : options.files) {
     for (const MeasuredKernel& kernel : kernels_of(read_measurements(file), profiles)) {
+      gpus.insert(kernel.gpu);
       const bool prices = !std::holds_alternative<Collective>(kernel.work.op.work);
       if (kernel.gpu == options.gpu && kernel.skipped.empty() && prices) {
         add_rows(kernel, model, rows);
       }
     }
+  }
+  if (rows.empty()) {
+    throw ConfigError(
+        {"--gpu " + options.gpu, 0, 0},
+        "the files have no rows of this GPU that constants of kernels move; they have "
+        "rows of " +
+            joined(gpus));
   }
   return rows;
 }
@@ -68,9 +87,19 @@ std::string names_of_files(const Options& options) {
   return names;
 }
 
+void refuse_tables(const std::vector<std::string>& backends) {
+  for (const std::string& backend : backends) {
+    if (!parse_backend_choice(backend).file.empty()) {
+      throw ConfigError({"--backend " + backend, 0, 0},
+                        "a table of measurements has no constants to fit; choose a model");
+    }
+  }
+}
+
 int run_calibrate(const Options& options, const GlobalOptions& global) {
   const DataRoot data = data_root(global);
-  const CostModel model = cost_model(options.backends);
+  refuse_tables(options.backends);
+  const CostModel model = cost_model(options.backends, data);
   const DeviceSpec device = load_gpu(options.gpu, data, {"--gpu", 0, 0});
   const std::filesystem::path kernels = data.kernels() / (device.kernels.name + ".yaml");
   const std::vector<CalibrationRow> rows = rows_of(options, data, model);
@@ -97,11 +126,11 @@ void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
   command
       ->add_option("--constant", options->keys,
                    "fit this constant, e.g. gemm.start_up (repeatable); default: all")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   command
       ->add_option("--backend", options->backends, "choose a backend: gemm=roofline (repeatable)")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   command->add_option("--date", options->date, "date to write into the file; default: today");
   command->add_option("--out", options->output.out,

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/builtin_backends.hpp"
-#include "stepcast/base/nearest_name.hpp"
+#include "stepcast/experiment/backend_choice.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -56,6 +56,17 @@ ConfigNode experiment_tree(const ExperimentOptions& options) {
   return parse_config(kCommandLineDefaults, "command line");
 }
 
+// A file on the command line lies where the user is; one of an experiment lies beside it.
+std::string as_of_experiment(const std::string& backend, const ExperimentOptions& options) {
+  const BackendChoice choice = parse_backend_choice(backend);
+  const std::filesystem::path folder = std::filesystem::path(options.file).parent_path();
+  if (choice.file.empty() || folder.empty()) {
+    return backend;
+  }
+  std::error_code error;
+  return choice.name + ":" + std::filesystem::proximate(choice.file, folder, error).string();
+}
+
 std::vector<std::string> assignments(const ExperimentOptions& options) {
   std::vector<std::string> list;
   const auto set = [&list](const std::string& key, const std::string& value) {
@@ -80,10 +91,32 @@ std::vector<std::string> assignments(const ExperimentOptions& options) {
     set(key, value);
   }
   for (const std::string& backend : options.backends) {
-    list.push_back("backends." + backend);
+    list.push_back("backends." + as_of_experiment(backend, options));
   }
   list.insert(list.end(), options.settings.begin(), options.settings.end());
   return list;
+}
+
+// What is wrong with a choice; empty if it can be used.
+std::string fault_of(const BackendChoice& choice, const std::string& role,
+                     const BackendInfo* backend) {
+  if (backend == nullptr) {
+    std::string names;
+    for (const BackendInfo& info : builtin_backends()) {
+      if (info.role == role) {
+        names += (names.empty() ? "" : ", ") + std::string(info.name) +
+                 (info.takes_file() ? ":FILE" : "");
+      }
+    }
+    return "unknown backend '" + choice.name + "' for the role '" + role +
+           "'; give one of: " + names;
+  }
+  if (backend->takes_file() && choice.file.empty()) {
+    return "needs a file of measured kernels; write '" + choice.name + ":FILE'";
+  }
+  return !backend->takes_file() && !choice.file.empty()
+             ? "the backend '" + choice.name + "' takes no file; it is '" + choice.file + "'"
+             : "";
 }
 
 }  // namespace
@@ -104,10 +137,10 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
   command.add_option("--gpu-clock-mhz", options.gpu_clock_mhz, "lock the GPU clock, MHz");
   command.add_option("--power-limit", options.power_limit, "of each GPU: '500 W'");
   command.add_option("--set", options.settings, "set any key: plan.tp=8 (repeatable)")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   command.add_option("--backend", options.backends, "choose a backend: gemm=roofline (repeatable)")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   for (const DirectOption& option : kDirectOptions) {
     command.add_option_function<std::string>(
@@ -141,27 +174,17 @@ Experiment load_experiment(const ExperimentOptions& options, const DataRoot& dat
   return read_experiment(root, std::filesystem::path(options.file).parent_path(), data);
 }
 
-CostModel cost_model(Experiment& experiment) {
+CostModel cost_model(Experiment& experiment, const DataRoot& data) {
   CostModel model = default_cost_model();
   Diagnostics diagnostics;
   for (const auto& [role, chosen] : experiment.backends) {
-    if (const BackendInfo* backend = find_backend(role, chosen)) {
-      use_backend(model, *backend);
-      continue;
+    const BackendChoice choice = parse_backend_choice(chosen);
+    const BackendInfo* backend = find_backend(role, choice.name);
+    if (const std::string fault = fault_of(choice, role, backend); !fault.empty()) {
+      diagnostics.error({"backends." + role, 0, 0}, fault);
+    } else {
+      use_backend(model, *backend, {choice.file, data});
     }
-    std::vector<std::string> known;
-    for (const BackendInfo& info : builtin_backends()) {
-      if (info.role == role) {
-        known.emplace_back(info.name);
-      }
-    }
-    std::string names;
-    for (const std::string& known_name : known) {
-      names += (names.empty() ? "" : ", ") + known_name;
-    }
-    diagnostics.error(
-        {"backends." + role, 0, 0},
-        "unknown backend '" + chosen + "' for the role '" + role + "'; give one of: " + names);
   }
   diagnostics.throw_if_any();
   for (const BackendInfo& info : builtin_backends()) {
@@ -175,7 +198,7 @@ std::string json_text(nlohmann::ordered_json json) {
   return json.dump(2) + "\n";
 }
 
-CostModel cost_model(const std::vector<std::string>& backends) {
+CostModel cost_model(const std::vector<std::string>& backends, const DataRoot& data) {
   Experiment choice;
   for (const std::string& backend : backends) {
     const std::size_t equals = backend.find('=');
@@ -184,7 +207,7 @@ CostModel cost_model(const std::vector<std::string>& backends) {
     }
     choice.backends[backend.substr(0, equals)] = backend.substr(equals + 1);
   }
-  return cost_model(choice);
+  return cost_model(choice, data);
 }
 
 void write_output(const OutputOptions& options, const std::string& text) {

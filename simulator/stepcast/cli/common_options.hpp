@@ -56,10 +56,10 @@ DataRoot data_root(const GlobalOptions& options);
 // The experiment that the options name, with every option applied. Throws ConfigError.
 Experiment load_experiment(const ExperimentOptions& options, const DataRoot& data);
 
-// The default backends with the experiment's choices; records every role's name in the experiment.
-CostModel cost_model(Experiment& experiment);
-// The default backends with those that --backend ROLE=NAME chooses.
-CostModel cost_model(const std::vector<std::string>& backends);
+// The default backends with the experiment's choices; records every role's in the experiment.
+CostModel cost_model(Experiment& experiment, const DataRoot& data);
+// The default backends with those that --backend ROLE=NAME or ROLE=NAME:FILE chooses.
+CostModel cost_model(const std::vector<std::string>& backends, const DataRoot& data);
 
 // A report's JSON as text, with the program's version in its context.
 std::string json_text(nlohmann::ordered_json json);

@@ -125,6 +125,9 @@ std::string priced_text(const PricedLine& line, const Options& options, const Co
   json["predicted_s"] = priced.cost.duration.value();
   json["clock_mhz"] = priced.clock.value() / 1e6;
   json["bound"] = name(priced.cost.bound);
+  if (priced.cost.origin != Origin::kModel) {
+    json["origin"] = name(priced.cost.origin);
+  }
   if (options.terms) {
     add_terms(priced.cost, json);
   }
@@ -132,8 +135,9 @@ std::string priced_text(const PricedLine& line, const Options& options, const Co
 }
 
 int run_cost(const Options& options, const GlobalOptions& global) {
-  const CostModel model = cost_model(options.backends);
-  const ClusterSpec cluster = fabric_of(device_of(options, data_root(global)));
+  const DataRoot data = data_root(global);
+  const CostModel model = cost_model(options.backends, data);
+  const ClusterSpec cluster = fabric_of(device_of(options, data));
   const std::string text = read_input(options.file);
   const std::string name = options.file.empty() || options.file == "-" ? "stdin" : options.file;
   std::string result;
@@ -154,7 +158,7 @@ void add_cost(CLI::App& program, const GlobalOptions& global, Run& run) {
   command->add_option("--gpu", options->gpu, "a GPU's name")->required();
   command
       ->add_option("--backend", options->backends, "choose a backend: gemm=roofline (repeatable)")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   command->add_option("--gpu-clock-mhz", options->gpu_clock_mhz,
                       "lock the clock, MHz; a line that locks its own keeps that");

@@ -99,7 +99,11 @@ std::string describe_software(const std::string& name, const DataRoot& data) {
 }
 
 std::string describe_backend(const BackendInfo& backend) {
+  const std::string choice = std::string(backend.role) + "=" + std::string(backend.name);
   return std::string(backend.role) + " backend " + std::string(backend.name) + "\n" +
+         (backend.takes_file()
+              ? table_line("takes", "a file of measured kernels: " + choice + ":FILE")
+              : "") +
          table_line("equation", std::string(backend.equation)) +
          table_line("assumes", std::string(backend.assumptions));
 }

@@ -17,8 +17,9 @@ struct Options {
 };
 
 int run_explain(const Options& options, const GlobalOptions& global) {
-  Experiment experiment = load_experiment(options.experiment, data_root(global));
-  const CostModel cost = cost_model(experiment);
+  const DataRoot data = data_root(global);
+  Experiment experiment = load_experiment(options.experiment, data);
+  const CostModel cost = cost_model(experiment, data);
   const Explanation explanation = explain(experiment, cost);
   const Detail detail = options.terms ? Detail::kTerms : Detail::kDuration;
   const std::string& format = options.output.format;

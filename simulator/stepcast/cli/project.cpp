@@ -18,8 +18,9 @@ struct Options {
 };
 
 Projection projection_of(const ExperimentOptions& options, const GlobalOptions& global) {
-  Experiment experiment = load_experiment(options, data_root(global));
-  const CostModel cost = cost_model(experiment);
+  const DataRoot data = data_root(global);
+  Experiment experiment = load_experiment(options, data);
+  const CostModel cost = cost_model(experiment, data);
   return project(experiment, cost);
 }
 

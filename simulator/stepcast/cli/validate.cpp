@@ -22,9 +22,10 @@ bool is_metric(const std::string& metric, const std::string& wanted) {
 }
 
 int run_validate(const Options& options, const GlobalOptions& global) {
-  const CostModel cost = cost_model(options.backends);
+  const DataRoot data = data_root(global);
+  const CostModel cost = cost_model(options.backends, data);
   const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
-  std::vector<ValidationRow> rows = validate_files(files, data_root(global), cost);
+  std::vector<ValidationRow> rows = validate_files(files, data, cost);
   std::erase_if(rows, [&options](const ValidationRow& row) {
     return !is_metric(row.metric, options.metric);
   });
@@ -45,7 +46,7 @@ void add_validate(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->required();
   command
       ->add_option("--backend", options->backends, "choose a backend: gemm=roofline (repeatable)")
-      ->expected(1)
+      ->allow_extra_args(false)
       ->take_all();
   command->add_option("--metric", options->metric, "which quantities")
       ->check(CLI::IsMember({"all", "throughput", "memory"}))

@@ -50,12 +50,31 @@ struct Tiling {
   double waves = 0.0;        // workgroups over those that run at a time
 };
 
+// Where a price comes from: a model of kernels, or a table of the user's measurements, of which
+// kFallback is what the table has nothing near.
+enum class Origin { kModel, kMeasured, kInterpolated, kFallback };
+
+constexpr std::string_view name(Origin origin) {
+  switch (origin) {
+    case Origin::kModel:
+      return "model";
+    case Origin::kMeasured:
+      return "measured";
+    case Origin::kInterpolated:
+      return "interpolated";
+    case Origin::kFallback:
+      return "fallback";
+  }
+  return "";
+}
+
 struct OpCost {
   Seconds duration;
   Bound bound = Bound::kCompute;
   Joules energy{};                // above idle, at the clock of the context
   std::vector<CostTerm> terms{};  // filled only where the caller asks for them
   Tiling tiling{};                // likewise
+  Origin origin = Origin::kModel;
 };
 
 }  // namespace stepcast

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/experiment/backend_choice.hpp"
 
 namespace stepcast {
 namespace {
@@ -154,9 +155,13 @@ class ExperimentReader {
       return;
     }
     for (const std::string_view role : {"gemm", "attention", "memory_bound", "collective"}) {
-      const std::string name = backends->optional_text(role);
-      if (!name.empty()) {
-        experiment_.backends[std::string(role)] = name;
+      std::string written = backends->optional_text(role);
+      const BackendChoice choice = parse_backend_choice(written);
+      if (!choice.file.empty()) {
+        written = choice.name + ":" + (folder_ / choice.file).lexically_normal().string();
+      }
+      if (!written.empty()) {
+        experiment_.backends[std::string(role)] = written;
       }
     }
     backends->finish();

@@ -42,7 +42,8 @@ struct Experiment {
   PlanRequest plan;
   SoftwareSpec software;
   std::optional<Hertz> locked_clock;
-  std::map<std::string, std::string> backends;  // role -> name, where the user chose one
+  // Role -> name or name:file (backend_choice.hpp), where the user chose one.
+  std::map<std::string, std::string> backends;
 };
 
 // Names (file stems) of the YAML files of a folder, sorted.

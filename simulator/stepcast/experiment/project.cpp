@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/experiment/project.hpp"
 
+#include <algorithm>
+
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/parallel/feasibility.hpp"
+#include "stepcast/schedule/operator_inventory.hpp"
 #include "stepcast/schedule/step_clock.hpp"
 
 namespace stepcast {
@@ -39,6 +44,39 @@ void rate(Projection& p, const Experiment& experiment) {
   p.mfu = p.peak_rate > FlopsPerSecond{} ? p.model_rate_per_gpu / p.peak_rate : 0.0;
 }
 
+bool reads_a_table(const Experiment& experiment) {
+  return std::any_of(
+      experiment.backends.begin(), experiment.backends.end(),
+      [](const auto& chosen) { return !parse_backend_choice(chosen.second).file.empty(); });
+}
+
+struct OriginUse {
+  int operators = 0;
+  Seconds time;
+};
+
+// How far tables of measurements reach: operators of the slowest rank, each shape once.
+std::string table_note(const StepContext& step, std::int64_t rank) {
+  const KernelContext kernel = kernel_context(step, Detail::kDuration);
+  std::map<Origin, OriginUse> uses;
+  Seconds all;
+  for (const CountedOp& counted : operator_inventory(step.expansion, rank)) {
+    const OpCost cost = step.cost.cost(counted.op, kernel, step.cluster);
+    const Seconds time = static_cast<double>(counted.count) * cost.duration;
+    ++uses[cost.origin].operators;
+    uses[cost.origin].time += time;
+    all += cost.origin == Origin::kModel ? Seconds{} : time;
+  }
+  std::string text = "operators with a table, and their share of its time: ";
+  for (const Origin origin : {Origin::kMeasured, Origin::kInterpolated, Origin::kFallback}) {
+    const OriginUse& use = uses[origin];
+    text += (origin == Origin::kMeasured ? "" : ", ") + std::to_string(use.operators) + " " +
+            std::string(name(origin)) + " (" +
+            significant(all > Seconds{} ? 100.0 * (use.time / all) : 0.0, 3) + " %)";
+  }
+  return text;
+}
+
 }  // namespace
 
 Projection project(const Experiment& experiment, const CostModel& cost) {
@@ -61,6 +99,10 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   p.clock = timed.clock;
   p.power = timed.power;
   p.time = std::move(timed.time);
+  if (reads_a_table(experiment)) {
+    p.notes.push_back(
+        table_note({expansion, experiment.cluster, cost, p.clock}, p.time.slowest_rank));
+  }
   p.priced = true;
   p.feasible = p.reasons.empty();
   rate(p, experiment);

@@ -3,11 +3,10 @@
 
 namespace stepcast {
 
-KernelConstants read_kernel_constants(const ConfigNode& root, const SourceTable& shared_sources,
+KernelConstants read_kernel_constants(const ConfigNode& root, SourceTable& sources,
                                       std::vector<Provenance>& provenance,
                                       Diagnostics& diagnostics) {
   MappingReader top(root, "", diagnostics);
-  SourceTable sources = shared_sources;
   sources.merge(read_sources(top, "sources"));
   SourcedReader reader(std::move(top), sources, provenance);
   KernelConstants kernels;

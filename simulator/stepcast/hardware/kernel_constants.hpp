@@ -21,9 +21,9 @@ struct KernelConstants {
   MemoryConstants memory;
 };
 
-// Reads a file's tree; where each number comes from is added to `provenance`, its problems to
-// `diagnostics`.
-KernelConstants read_kernel_constants(const ConfigNode& root, const SourceTable& shared_sources,
+// Reads a file's tree; its own sources are added to the shared `sources`, where each number comes
+// from to `provenance`, and its problems to `diagnostics`.
+KernelConstants read_kernel_constants(const ConfigNode& root, SourceTable& sources,
                                       std::vector<Provenance>& provenance,
                                       Diagnostics& diagnostics);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/report/operator_report.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -24,6 +25,17 @@ constexpr const char* kLegend =
     "  rate     FLOPs of products, bytes that must move of kernels, full tensor of collectives\n"
     "  roofline max(FLOPs / matrix peak at the clock, bytes that must move / HBM peak) over the "
     "time\n";
+
+constexpr const char* kOriginLegend =
+    "  origin   measured: rows of the table of this operator; interpolated: rows of sizes near "
+    "it;\n"
+    "           fallback: no row near, the model alone; model: a backend without a table\n";
+
+// Whether a table of measurements had a say, so that origins are worth a column.
+bool has_tables(const Explanation& e) {
+  return std::any_of(e.operators.begin(), e.operators.end(),
+                     [](const ExplainedOp& entry) { return entry.cost.origin != Origin::kModel; });
+}
 
 // What an operator achieves: of products in FLOP/s, of everything else in byte/s.
 struct Rate {
@@ -107,41 +119,51 @@ std::string terms_text(const OpCost& cost) {
   return text;
 }
 
-std::vector<std::string> cells(const ExplainedOp& entry, double share) {
+std::vector<std::string> cells(const ExplainedOp& entry, double share, bool with_origin) {
   const Tiling& tiling = entry.cost.tiling;
   const bool bounded = entry.bound > Seconds{} && entry.cost.duration > Seconds{};
-  return {std::string(entry.counted.op.name),
-          pass_text(entry.counted),
-          with_separators(entry.counted.count),
-          shape_text(entry.counted.op),
-          tile_text(tiling),
-          tiling.waves > 0.0 ? decimals(tiling.waves, 1) : "-",
-          readable(entry.cost.duration),
-          percent(share),
-          rate_text(entry),
-          std::string(name(entry.cost.bound)),
-          bounded ? std::to_string(std::llround(100.0 * roofline_share(entry))) + " %" : "-"};
+  std::vector<std::string> row = {
+      std::string(entry.counted.op.name),
+      pass_text(entry.counted),
+      with_separators(entry.counted.count),
+      shape_text(entry.counted.op),
+      tile_text(tiling),
+      tiling.waves > 0.0 ? decimals(tiling.waves, 1) : "-",
+      readable(entry.cost.duration),
+      percent(share),
+      rate_text(entry),
+      std::string(name(entry.cost.bound)),
+      bounded ? std::to_string(std::llround(100.0 * roofline_share(entry))) + " %" : "-"};
+  if (with_origin) {
+    row.emplace_back(name(entry.cost.origin));
+  }
+  return row;
 }
 
 enum class Part { kComputation, kCommunication };
 
 // One table a part, because shapes of collectives are wider than all others.
 std::string operator_table(const Explanation& e, Part part, Detail detail) {
-  TextTable table({{"operator"},
-                   {"pass"},
-                   {"count", Align::kRight},
-                   {"shape"},
-                   {"tile"},
-                   {"waves", Align::kRight},
-                   {"time", Align::kRight},
-                   {"share", Align::kRight},
-                   {"rate", Align::kRight},
-                   {"bound"},
-                   {"roofline", Align::kRight}});
+  const bool with_origin = has_tables(e);
+  std::vector<TextTable::Column> columns = {{"operator"},
+                                            {"pass"},
+                                            {"count", Align::kRight},
+                                            {"shape"},
+                                            {"tile"},
+                                            {"waves", Align::kRight},
+                                            {"time", Align::kRight},
+                                            {"share", Align::kRight},
+                                            {"rate", Align::kRight},
+                                            {"bound"},
+                                            {"roofline", Align::kRight}};
+  if (with_origin) {
+    columns.push_back({"origin"});
+  }
+  TextTable table(std::move(columns));
   const bool communication = part == Part::kCommunication;
   for (const ExplainedOp& entry : e.operators) {
     if (entry.communicates() == communication) {
-      table.add_row(cells(entry, e.share(entry)),
+      table.add_row(cells(entry, e.share(entry), with_origin),
                     detail == Detail::kTerms ? terms_text(entry.cost) : "");
     }
   }
@@ -184,6 +206,9 @@ Json operator_json(const Explanation& e, const ExplainedOp& entry, Detail detail
     json["rate_bytes_per_s"] = rate.moved.value();
   }
   json["bound"] = name(entry.cost.bound);
+  if (entry.cost.origin != Origin::kModel) {
+    json["origin"] = name(entry.cost.origin);
+  }
   if (entry.bound > Seconds{}) {
     json["roofline_time_s"] = entry.bound.value();
     json["roofline_share"] = roofline_share(entry);
@@ -242,7 +267,7 @@ std::string to_text(const Explanation& e, Detail detail) {
     if (e.communication() > Seconds{}) {
       text += "\n" + operator_table(e, Part::kCommunication, detail);
     }
-    text += kLegend;
+    text += kLegend + std::string(has_tables(e) ? kOriginLegend : "");
   }
   return text + notes_and_reasons(p);
 }
@@ -270,6 +295,8 @@ std::string to_csv(const Explanation& e, Detail detail) {
   std::string text =
       "operator,pass,kind,dtype,shape,count,time_s,total_time_s,share_of_computation,tile,waves,"
       "rate_flop_per_s,rate_bytes_per_s,bound,roofline_time_s,roofline_share";
+  const bool with_origin = has_tables(e);
+  text += with_origin ? ",origin" : "";
   text += terms ? ",terms_s\n" : "\n";
   for (const ExplainedOp& entry : e.operators) {
     const Op& op = entry.counted.op;
@@ -286,6 +313,7 @@ std::string to_csv(const Explanation& e, Detail detail) {
       text += cell + ",";
     }
     text += number_or_empty(roofline_share(entry));
+    text += with_origin ? "," + std::string(name(entry.cost.origin)) : "";
     text += terms ? "," + terms_csv(entry.cost) + "\n" : "\n";
   }
   return text;

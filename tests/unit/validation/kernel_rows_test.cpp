@@ -1,35 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // One row of every format of kernels, from a file to its validation rows.
 #include <filesystem>
-#include <fstream>
 
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/validation/measurement_formats.hpp"
 #include "stepcast/validation/validate.hpp"
+#include "text_file.hpp"
 
 namespace stepcast {
 namespace {
 
 using test::config_error;
 using test::data_root;
-
-// A file that is gone with the test.
-class TextFile {
- public:
-  TextFile(const std::string& name, const std::string& text)
-      : path_(std::filesystem::temp_directory_path() / ("stepcast_test_" + name)) {
-    std::ofstream(path_) << text;
-  }
-  TextFile(const TextFile&) = delete;
-  TextFile& operator=(const TextFile&) = delete;
-  ~TextFile() { std::filesystem::remove(path_); }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using test::TextFile;
 
 std::vector<ValidationRow> rows_of(const std::string& text, const std::string& name = "kernels") {
   const TextFile file(name, text);

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/measured/measured_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "stepcast/validation/measurement_files.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr double kReach = 1.0;  // octaves of each size
+constexpr std::size_t kNearest = 8;
+// Octaves. Nearer rows weigh no more, so that one of equal sizes is not alone beside its like.
+constexpr double kClose = 0.01;
+
+// --- operators as points ------------------------------------------------------------------------
+
+template <typename... Values>
+ShapePoint::Kind kind_of(Values... values) {
+  return {static_cast<std::int64_t>(values)...};
+}
+
+template <typename... Values>
+ShapePoint::Sizes sizes_of(Values... values) {
+  return {std::log2(std::max(1.0, static_cast<double>(values)))...};
+}
+
+std::int64_t largest_group(const GroupedGemm& op) {
+  return op.counts.empty() ? op.m_total / std::max<std::int64_t>(1, op.groups)
+                           : *std::max_element(op.counts.begin(), op.counts.end());
+}
+
+struct Place {
+  ShapePoint operator()(const Gemm& op) const {
+    return {kind_of(0, op.dtype, op.pass), sizes_of(op.m, op.n, op.k, op.batch)};
+  }
+  ShapePoint operator()(const GroupedGemm& op) const {
+    return {kind_of(1, op.dtype, op.pass, op.sequential),
+            sizes_of(op.groups, op.m_total, largest_group(op), op.n, op.k)};
+  }
+  ShapePoint operator()(const Attention& op) const {
+    return {kind_of(2, op.dtype, op.direction, op.kernel, op.causal, op.window, op.d_qk, op.d_v),
+            sizes_of(op.batch, op.seq_q, op.seq_kv, op.heads, op.kv_heads)};
+  }
+  ShapePoint operator()(const MemoryBound& op) const {
+    return {kind_of(3, op.kind, op.direction, op.implementation, op.element.value()),
+            sizes_of(op.rows, op.cols)};
+  }
+  ShapePoint operator()(const Collective& op) const {
+    return {kind_of(4, op.op, op.group.size, op.group.stride), sizes_of(op.bytes.value())};
+  }
+};
+
+std::string_view role_of(const OpWork& work) {
+  constexpr std::array<std::string_view, 5> kRoles = {"gemm", "gemm", "attention", "memory_bound",
+                                                      "collective"};
+  return kRoles[work.index()];
+}
+
+// Without what does not change the time: why a rank communicates.
+OpWork comparable(OpWork work) {
+  if (auto* collective = std::get_if<Collective>(&work)) {
+    collective->axis = {};
+  }
+  return work;
+}
+
+// --- rows ---------------------------------------------------------------------------------------
+
+std::optional<Seconds> time_of(const MeasuredKernel& kernel) {
+  for (const MeasuredQuantity& quantity : kernel.quantities) {
+    if (quantity.metric.ends_with("_s")) {
+      return Seconds(quantity.value);
+    }
+  }
+  return std::nullopt;
+}
+
+// The clock of the row's state for a kernel of the model's energy and the measured time.
+Hertz clock_of(const MeasuredKernel& kernel, Seconds measured, const CostModel& model,
+               const ClusterSpec& cluster) {
+  const ClockState& state = kernel.work.state;
+  const auto work = [&](Hertz clock) {
+    return WorkAtClock{measured, price_at_clock(kernel.work, model, cluster, clock).energy};
+  };
+  if (kernel.duty) {
+    return duty_cycle_clock(cluster.device, *kernel.duty, work);
+  }
+  if (state.power == PowerState::kLocked) {
+    return state.locked;
+  }
+  return highest_clock(cluster.device, [&](Hertz clock) {
+    return power_share(cluster.device, state.power, work(clock));
+  });
+}
+
+// Zero if the row says nothing about its kernel alone.
+double ratio_of(const MeasuredKernel& kernel, const CostModel& model, const ClusterSpec& cluster) {
+  const std::optional<Seconds> measured = time_of(kernel);
+  if (!measured || kernel.before) {
+    return 0.0;
+  }
+  const Hertz clock = clock_of(kernel, *measured, model, cluster);
+  const Seconds predicted = price_at_clock(kernel.work, model, cluster, clock).duration;
+  return predicted > Seconds{} ? *measured / predicted : 0.0;
+}
+
+struct Neighbour {
+  double distance = 0.0;
+  double log_ratio = 0.0;
+};
+
+std::optional<double> distance_within_reach(const ShapePoint::Sizes& a,
+                                            const ShapePoint::Sizes& b) {
+  double square = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double octaves = std::abs(a[i] - b[i]);
+    if (octaves > kReach) {
+      return std::nullopt;
+    }
+    square += octaves * octaves;
+  }
+  return std::sqrt(square);
+}
+
+// The mean of the nearest, weighted with the inverse of the distance.
+TableFactor interpolated(std::vector<Neighbour> near) {
+  if (near.empty()) {
+    return {};
+  }
+  const std::size_t kept = std::min(kNearest, near.size());
+  std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(kept), near.end(),
+                    [](const Neighbour& a, const Neighbour& b) { return a.distance < b.distance; });
+  double sum = 0.0;
+  double weights = 0.0;
+  for (std::size_t i = 0; i < kept; ++i) {
+    const double weight = 1.0 / std::max(near[i].distance, kClose);
+    sum += weight * near[i].log_ratio;
+    weights += weight;
+  }
+  return {std::exp(sum / weights), Origin::kInterpolated};
+}
+
+}  // namespace
+
+ShapePoint shape_point(const OpWork& work) { return std::visit(Place{}, work); }
+
+MeasuredTable::MeasuredTable(std::string_view role, const BackendArgument& argument) {
+  if (argument.file.empty()) {
+    return;
+  }
+  const CostModel model = default_cost_model();
+  ProfileCache profiles(argument.data);
+  for (const MeasuredKernel& kernel : kernels_of(read_measurements(argument.file), profiles)) {
+    if (!kernel.skipped.empty() || role_of(kernel.work.op.work) != role) {
+      continue;
+    }
+    const double ratio = ratio_of(kernel, model, profiles.fabric(kernel.gpu));
+    if (ratio > 0.0) {
+      const ShapePoint point = shape_point(kernel.work.op.work);
+      gpus_[kernel.gpu][point.kind].push_back(
+          {comparable(kernel.work.op.work), point.log2_sizes, std::log(ratio)});
+    }
+  }
+  if (gpus_.empty()) {
+    throw ConfigError({argument.file.string(), 1, 1},
+                      "the file has no rows for the role '" + std::string(role) + "'");
+  }
+}
+
+TableFactor MeasuredTable::factor(const OpWork& work, const std::string& gpu) const {
+  const auto rows_of_gpu = gpus_.find(gpu);
+  if (rows_of_gpu == gpus_.end()) {
+    return {};
+  }
+  const ShapePoint point = shape_point(work);
+  const auto rows = rows_of_gpu->second.find(point.kind);
+  if (rows == rows_of_gpu->second.end()) {
+    return {};
+  }
+  const OpWork wanted = comparable(work);
+  double equal_sum = 0.0;
+  double equal = 0.0;
+  std::vector<Neighbour> near;
+  for (const Row& row : rows->second) {
+    if (const auto distance = distance_within_reach(row.log2_sizes, point.log2_sizes)) {
+      near.push_back({*distance, row.log_ratio});
+      const bool same = *distance == 0.0 && row.work == wanted;
+      equal_sum += same ? row.log_ratio : 0.0;
+      equal += same ? 1.0 : 0.0;
+    }
+  }
+  return equal > 0.0 ? TableFactor{std::exp(equal_sum / equal), Origin::kMeasured}
+                     : interpolated(std::move(near));
+}
+
+}  // namespace stepcast
