@@ -19,12 +19,13 @@ struct TileRule {
 constexpr TileRule kAmpere{32, 256, 32'768, true};
 // cuBLAS on Hopper (nvjet): many widths, accumulators in five eighths of the registers.
 constexpr TileRule kHopper{32, 320, 40'960, false};
+// DeepGEMM on Hopper: every block's product is scaled into a second set of accumulators.
+constexpr TileRule kHopperBlockScaled{32, 256, 20'480, false};
 // Blackwell: 128 x 256 of a pair's 256 x 256, two of them in tensor memory.
 constexpr TileRule kBlackwell{64, 320, 32'768, false};
 // hipBLASLt on CDNA: up to 256 x 256, accumulators in half of 128 K registers.
 constexpr TileRule kCdna{32, 256, 65'536, false};
 
-constexpr std::size_t kMostTiles = 96;
 constexpr int kSmallestArea = 2'048;
 
 constexpr bool power_of_two(int value) { return (value & (value - 1)) == 0; }
@@ -65,6 +66,7 @@ constexpr TileTable table_of(const TileRule& rule) {
 
 constexpr TileTable kAmpereTiles = table_of(kAmpere);
 constexpr TileTable kHopperTiles = table_of(kHopper);
+constexpr TileTable kHopperBlockScaledTiles = table_of(kHopperBlockScaled);
 constexpr TileTable kBlackwellTiles = table_of(kBlackwell);
 constexpr TileTable kCdnaTiles = table_of(kCdna);
 
@@ -74,14 +76,18 @@ std::span<const MacroTile> listed(const TileTable& table) {
 
 }  // namespace
 
-KernelLibrary kernel_library(const DeviceSpec& device) {
+KernelLibrary kernel_library(const DeviceSpec& device, Dtype dtype) {
   if (device.vendor == Vendor::kAmd) {
-    return {listed(kCdnaTiles), 1};
+    return {listed(kCdnaTiles), 1, true};
   }
   if (device.architecture == "sm80") {
-    return {listed(kAmpereTiles), 1};
+    return {listed(kAmpereTiles), 1, true};
   }
-  return {listed(device.architecture == "sm90" ? kHopperTiles : kBlackwellTiles), 3};
+  const bool hopper = device.architecture == "sm90";
+  if (dtype == Dtype::kFp8Block) {
+    return {listed(hopper ? kHopperBlockScaledTiles : kBlackwellTiles), 3, false, false};
+  }
+  return {listed(hopper ? kHopperTiles : kBlackwellTiles), 3, true};
 }
 
 }  // namespace stepcast
