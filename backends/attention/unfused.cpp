@@ -13,7 +13,10 @@ OpCost unfused_attention(const Attention& op, const KernelContext& context) {
   const FlopsPerCycle unit_rate = *context.device.matrix_rate[bf16];
   const FlopsPerSecond rate =
       static_cast<double>(context.compute_units) * unit_rate * context.clock;
-  const Seconds math = flops(full) / (*context.device.achieved.gemm[bf16] * rate);
+  // Products of short sequences wait for their operands.
+  const Bytes operands = compulsory_bytes(op);
+  const Seconds math = max(flops(full) / (*context.device.achieved.gemm[bf16] * rate),
+                           operands / context.device.hbm.achieved);
   // Scores in 16 bits: written, scaled and masked, softmax, dropout, read; backward the converse.
   constexpr double kForwardPasses = 8.0;
   constexpr double kBackwardPasses = 10.0;
@@ -25,7 +28,7 @@ OpCost unfused_attention(const Attention& op, const KernelContext& context) {
   OpCost cost;
   cost.duration = context.launch + math + memory;
   cost.bound = math < memory ? Bound::kMemory : Bound::kCompute;
-  cost.energy = kernel_energy({flops(full) / unit_rate, Dtype::kBf16, bytes}, context);
+  cost.energy = kernel_energy({flops(full) / unit_rate, Dtype::kBf16, bytes + operands}, context);
   if (context.detail == Detail::kTerms) {
     cost.terms = {{"math", math}, {"memory", memory}, {"launch", context.launch}};
   }

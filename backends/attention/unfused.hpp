@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention without a fused kernel: full products, and the scores pass through HBM.
 //
-//   time = launch + masked and unmasked FLOPs / (matrix rate * achieved GEMM share) + passes over
-//          the queries x keys scores / HBM rate
+//   time = launch + max(masked and unmasked FLOPs / (matrix rate * achieved GEMM share), operands /
+//          HBM rate) + passes over the queries x keys scores / HBM rate
 //
 // Every score is computed, whatever the mask. Wrong where the scores fit a cache.
 #pragma once

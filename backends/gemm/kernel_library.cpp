@@ -26,7 +26,6 @@ constexpr TileRule kBlackwell{64, 320, 32'768, false};
 // hipBLASLt on CDNA: up to 256 x 256, accumulators in half of 128 K registers.
 constexpr TileRule kCdna{32, 256, 65'536, false};
 
-constexpr std::size_t kMostTiles = 96;
 constexpr int kSmallestArea = 2'048;
 
 constexpr bool power_of_two(int value) { return (value & (value - 1)) == 0; }

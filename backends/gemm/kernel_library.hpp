@@ -6,6 +6,7 @@
 // holds the K steps in flight.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -18,12 +19,17 @@ struct MacroTile {
   double cols;
 };
 
+// Of any library.
+inline constexpr std::size_t kMostTiles = 96;
+inline constexpr std::size_t kSideStep = 32;  // all sides are multiples of it
+inline constexpr std::size_t kLongestSide = 320;
+
 struct KernelLibrary {
   std::span<const MacroTile> tiles;  // largest area first
   int cluster_shapes = 1;  // 1: no clusters; 3: alone, pairs along rows, pairs along columns
   bool splits = true;      // whether it has kernels that split the inner dimension
-  bool overlaps =
-      true;  // whether a tile's loads start, and its results leave, beside its neighbours
+  // Whether a tile's loads start, and its results leave, beside its neighbours.
+  bool overlaps = true;
 };
 
 // The library that serves products of a format: block-scaled ones on NVIDIA have one of their own.

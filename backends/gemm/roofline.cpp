@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // GEMM by roofline with whole waves.
 //
-//   tiles = ceil(m / bm) ceil(n / bn) batch s          s: splits of k
-//   math  = ceil(tiles / units) * 2 bm bn ceil(k / s) / (rate * clock * achieved share * tile
-//   share) time  = launch + max(math, compulsory bytes / achieved HBM rate) + s > 1: reduction of s
-//   partials
+//   tiles = ceil(m / bm) ceil(n / bn) batch s        s: splits of k, in parts of at least 512
+//   math  = ceil(tiles / units) * 2 bm bn part / (rate * clock * achieved share * tile share)
+//           + s > 1: reduction of s partials
+//   time  = launch + max(math, compulsory bytes / achieved HBM rate)
 //
 // The tile and the split are the cheapest of a short list. Assumes that L2 serves what a wave
 // shares, that every operand comes from HBM once and that the library picks the best of the list.
@@ -31,6 +31,7 @@ constexpr std::array kTiles = {Tile{256, 256, 1.0}, Tile{256, 128, 1.0}, Tile{12
                                Tile{128, 128, 0.9}, Tile{128, 64, 0.72}, Tile{64, 128, 0.72},
                                Tile{64, 64, 0.5}};
 constexpr std::array<std::int64_t, 4> kSplits = {1, 2, 4, 8};
+constexpr std::int64_t kLeastPart = 512;  // of k
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -59,16 +60,18 @@ Seconds math_time(const Shape& shape, Dtype dtype, const KernelContext& context)
     const std::int64_t tiles =
         ceil_div(shape.m, tile.rows) * ceil_div(shape.n, tile.cols) * shape.batch;
     for (const std::int64_t split : kSplits) {
-      if (split > 1 && (shape.k / split < 512 || tiles >= context.compute_units)) {
+      const std::int64_t part = std::max(ceil_div(shape.k, split), std::min(shape.k, kLeastPart));
+      const std::int64_t parts = ceil_div(shape.k, part);
+      if (split > 1 && (parts == 1 || tiles >= context.compute_units)) {
         break;
       }
-      const auto waves = static_cast<double>(ceil_div(tiles * split, context.compute_units));
-      const auto products = static_cast<double>(tile.rows * tile.cols * ceil_div(shape.k, split));
+      const auto waves = static_cast<double>(ceil_div(tiles * parts, context.compute_units));
+      const auto products = static_cast<double>(tile.rows * tile.cols * part);
       Seconds time = waves * Flops(2.0 * products) / (tile.share * rate);
-      if (split > 1) {
+      if (parts > 1) {
         constexpr Bytes kPartial{4};
         const auto outputs = static_cast<double>(shape.m * shape.n * shape.batch);
-        time += static_cast<double>(2 * split) * outputs * kPartial / context.device.hbm.achieved;
+        time += static_cast<double>(2 * parts) * outputs * kPartial / context.device.hbm.achieved;
       }
       best = min(best, time);
     }

@@ -2,88 +2,35 @@
 // GEMM tile by tile: the macro tile, split of K and cluster that the library would pick, and the
 // time of its waves. tile_time.hpp has the equation, kernel_library.hpp the tiles.
 //
-// The pick is the cheapest candidate at the clock of the context, as a library's heuristic that was
-// tuned on the part finds it. Assumes operands cold in HBM and read from there once, random data,
-// results in 16 bits. Wrong by 20 to 35 % for tiny results with a long K (4 to 12 us), where
-// libraries do not choose the narrow tiles that would be best.
-#include <array>
-#include <cmath>
-
+// The pick (tile_search.hpp) is the cheapest candidate at the clock of the context, as a library's
+// heuristic that was tuned on the part finds it. Kernels of groups do not split K. Assumes operands
+// cold in HBM and read from there once, random data, results in 16 bits. Wrong by 20 to 35 % for
+// tiny results with a long K (4 to 12 us), where libraries do not choose the narrow tiles that
+// would be best.
 #include "backends/builtin_backends.hpp"
-#include "backends/gemm/tile_time.hpp"
+#include "backends/gemm/tile_search.hpp"
 #include "stepcast/cost/energy.hpp"
 
 namespace stepcast {
 namespace {
 
-constexpr std::array kSplits = {2, 3, 4, 6, 8};
-constexpr double kLeastSplitElements = 256.0;  // of K in each part
-constexpr double kRowBytes = 16.0;             // the finest that asynchronous copies load
-
-struct Pick {
-  GemmChoice choice;
-  GemmTime time;
-};
-
-// Prices the clusters of a tile and split, unless the matrix units alone take longer than the best.
-// A pair saves loads and nothing else, so it is only tried where loads set the pace.
-void consider(const GemmProblem& problem, const GemmMachine& machine, const MacroTile& tile,
-              int splits, int cluster_shapes, Pick& best) {
-  if (problem.counts.empty() && least_time(problem, machine, tile, splits) >= best.time.total) {
-    return;
-  }
-  for (int cluster = 0; cluster < cluster_shapes; ++cluster) {
-    const GemmChoice choice{tile, splits, cluster};
-    const GemmTime time = gemm_time(problem, machine, choice);
-    if (time.total < best.time.total) {
-      best = {choice, time};
-    }
-    if (!time.load_bound) {
-      return;
-    }
-  }
-}
-
-// A tile of twice the rows that the product has is as good as the next smaller one, or worse.
-bool oversized(double side, double length) { return side >= 2.0 * length && side > 64.0; }
-
-bool worth_splitting(const GemmProblem& problem, const GemmMachine& machine, const MacroTile& tile,
-                     int splits) {
-  const double groups = whole(problem.m / tile.rows) * whole(problem.n / tile.cols) * problem.batch;
-  return problem.k >= kLeastSplitElements * splits && groups * (splits - 1) < 2.0 * machine.units;
-}
-
-Pick pick(const GemmProblem& problem, const GemmMachine& machine, const KernelLibrary& library) {
-  Pick best;
-  best.time.total = INFINITY;
-  const bool may_split = library.splits && problem.counts.empty();
-  for (const MacroTile& tile : library.tiles) {
-    if (oversized(tile.rows, problem.m) || oversized(tile.cols, problem.n)) {
-      continue;
-    }
-    consider(problem, machine, tile, 1, library.cluster_shapes, best);
-    for (const int splits : kSplits) {
-      if (!may_split || !worth_splitting(problem, machine, tile, splits)) {
-        break;
-      }
-      consider(problem, machine, tile, splits, library.cluster_shapes, best);
-    }
-  }
-  return best;
-}
+constexpr double kRowBytes = 16.0;  // the finest that asynchronous copies load
 
 // Whether the rows of both operands and of the result start at multiples of 16 bytes. The
 // contiguous sides are k and k (forward), k and n (dgrad), m and n (wgrad).
 bool is_aligned(double m, double n, double k, Dtype dtype, GemmPass pass) {
   const double element = size_of(dtype).value();
-  const auto whole = [&](double length) { return std::fmod(length * element, kRowBytes) == 0.0; };
+  const auto whole_rows = [&](double length) {
+    const double rows = length * element / kRowBytes;
+    return whole(rows) == rows;
+  };
   switch (pass) {
     case GemmPass::kForward:
-      return whole(k);
+      return whole_rows(k);
     case GemmPass::kDgrad:
-      return whole(k) && whole(n);
+      return whole_rows(k) && whole_rows(n);
     case GemmPass::kWgrad:
-      return whole(m) && whole(n);
+      return whole_rows(m) && whole_rows(n);
   }
   return true;
 }
@@ -98,7 +45,7 @@ std::vector<CostTerm> terms_of(const GemmTime& time, const GemmMachine& machine)
 OpCost priced(const GemmProblem& problem, const KernelContext& context) {
   const KernelLibrary library = kernel_library(context.device, problem.dtype);
   const GemmMachine machine = gemm_machine(problem, library, context);
-  const Pick best = pick(problem, machine, library);
+  const GemmPick best = cheapest(problem, machine, library);
   OpCost cost;
   cost.duration = Seconds(best.time.total);
   cost.bound = best.time.bound;
@@ -137,6 +84,7 @@ GemmProblem problem_of(const GroupedGemm& op) {
   problem.batch = static_cast<double>(op.groups);
   problem.compulsory = compulsory_bytes(op);
   problem.counts = op.counts;
+  problem.may_split = false;
   problem.counts_are_inner = op.pass == GemmPass::kWgrad;
   return problem;
 }

@@ -12,49 +12,24 @@ constexpr double kPartialBytes = 4.0;
 // Groups of the grid, and K steps over all of them.
 struct Grid {
   double groups = 0.0;
-  double group_steps = 0.0;    // summed over groups
-  double longest_steps = 0.0;  // of one group
+  double group_steps = 0.0;  // summed over groups
+  TileCounts::Steps steps;
 };
 
-double whole_pairs(double count, bool paired) { return paired ? 2.0 * whole(0.5 * count) : count; }
+double whole_pairs(double count) { return 2.0 * whole(0.5 * count); }
 
-void add_product(const GemmMachine& machine, const GemmChoice& choice, double m, double n, double k,
-                 double batch, Grid& grid) {
-  const double rows = whole_pairs(whole(m / choice.tile.rows), choice.cluster == 1);
-  const double cols = whole_pairs(whole(n / choice.tile.cols), choice.cluster == 2);
-  const double groups = batch * rows * cols * choice.splits;
-  const double steps = whole(k * machine.element / (choice.splits * machine.step_bytes));
-  grid.groups += groups;
-  grid.group_steps += groups * steps;
-  grid.longest_steps = std::max(grid.longest_steps, steps);
+TileCounts::Side side_of(double length, double side) {
+  const double tiles = whole(length / side);
+  return {tiles, whole_pairs(tiles)};
 }
 
-Grid grid_of(const GemmProblem& problem, const GemmMachine& machine, const GemmChoice& choice) {
-  Grid grid;
-  if (problem.counts.empty()) {
-    add_product(machine, choice, problem.m, problem.n, problem.k, problem.batch, grid);
-  }
-  for (const std::int64_t count : problem.counts) {
-    const auto own = static_cast<double>(count);
-    if (problem.counts_are_inner) {
-      add_product(machine, choice, problem.m, problem.n, own, 1.0, grid);
-    } else if (count > 0) {
-      add_product(machine, choice, own, problem.n, problem.k, 1.0, grid);
-    }
-  }
-  return grid;
-}
-
-// Steps that the busiest unit runs: whole waves of equal groups; groups of unequal length are dealt
-// out as units become free, which leaves half of the longest one as a tail.
-double busiest_steps(const Grid& grid, double units) {
-  const double mean_steps = grid.group_steps / grid.groups;
-  const double whole_waves = whole(grid.groups / units) * mean_steps;
-  if (grid.longest_steps <= mean_steps) {
-    return whole_waves;
-  }
-  const double dealt = grid.group_steps / units + 0.5 * grid.longest_steps;
-  return std::max(grid.longest_steps, std::min(dealt, whole_waves + grid.longest_steps));
+Grid grid_of(const TileCounts& counts, const GemmChoice& choice) {
+  const TileCounts::Side& rows = counts.rows(choice.tile);
+  const TileCounts::Side& cols = counts.cols(choice.tile);
+  const TileCounts::Steps steps = counts.steps(choice.splits);
+  const double tiles = (choice.cluster == 1 ? rows.paired : rows.alone) *
+                       (choice.cluster == 2 ? cols.paired : cols.alone) * choice.splits;
+  return {counts.products() * tiles, tiles * steps.sum, steps};
 }
 
 struct KLoop {
@@ -62,7 +37,7 @@ struct KLoop {
   Bound bound = Bound::kCompute;
 };
 
-KLoop k_loop(const Grid& grid, const GemmMachine& machine, const GemmChoice& choice) {
+KLoop k_loop(const Grid& grid, double waves, const GemmMachine& machine, const GemmChoice& choice) {
   const MacroTile& tile = choice.tile;
   const double step_elements = machine.step_bytes / machine.element;
   const double matrix = 2.0 * tile.rows * tile.cols * step_elements / machine.flops_per_cycle;
@@ -72,7 +47,7 @@ KLoop k_loop(const Grid& grid, const GemmMachine& machine, const GemmChoice& cho
   const double loaded = loaded_bytes * machine.step_bytes;
   const double port = loaded / machine.port_per_cycle;
   const double step = std::max({matrix, local, port});
-  const double by_units = busiest_steps(grid, machine.units) * step;
+  const double by_units = busiest_steps(grid.steps, waves, grid.group_steps / machine.units) * step;
   const double by_cache = grid.group_steps * loaded / machine.cache_per_cycle;
   if (by_cache > by_units) {
     return {by_cache, Bound::kCache};
@@ -83,23 +58,23 @@ KLoop k_loop(const Grid& grid, const GemmMachine& machine, const GemmChoice& cho
   return {by_units, bound};
 }
 
-double results(const GemmProblem& problem) {
-  const double products = problem.counts.empty()     ? problem.batch
-                          : problem.counts_are_inner ? static_cast<double>(problem.counts.size())
-                                                     : 1.0;
-  return problem.m * problem.n * products;
-}
+}  // namespace
 
 // Partial sums are written and read again through the cache.
 double reduction_seconds(const GemmProblem& problem, const GemmMachine& machine, int splits) {
   if (splits == 1) {
     return 0.0;
   }
-  const double bytes = results(problem) * (kPartialBytes * splits + kResultBytes);
+  const double bytes =
+      problem.m * problem.n * problem.batch * (kPartialBytes * splits + kResultBytes);
   return machine.split_latency + bytes / (machine.cache_per_cycle * machine.hertz);
 }
 
-}  // namespace
+double memory_seconds(const GemmProblem& problem, const GemmMachine& machine) {
+  return problem.compulsory.value() / machine.hbm_per_second + machine.hbm_latency;
+}
+
+double result_bytes(int splits) { return splits > 1 ? kPartialBytes : kResultBytes; }
 
 GemmMachine gemm_machine(const GemmProblem& problem, const KernelLibrary& library,
                          const KernelContext& context) {
@@ -131,9 +106,44 @@ GemmMachine gemm_machine(const GemmProblem& problem, const KernelLibrary& librar
   return machine;
 }
 
-GemmTime gemm_time(const GemmProblem& problem, const GemmMachine& machine,
+TileCounts::TileCounts(const GemmProblem& problem, const GemmMachine& machine)
+    : inner_bytes_(problem.k * machine.element), step_bytes_(machine.step_bytes) {
+  const bool share_rows = !problem.counts.empty() && !problem.counts_are_inner;
+  for (std::size_t i = 0; i < kSides; ++i) {
+    const auto side = static_cast<double>(kSideStep * (i + 1));
+    cols_[i] = side_of(problem.n, side);
+    rows_[i] = share_rows ? Side{} : side_of(problem.m, side);
+    for (const std::int64_t count : share_rows ? problem.counts : std::span<const std::int64_t>{}) {
+      const Side own = side_of(static_cast<double>(count), side);
+      rows_[i].alone += own.alone;
+      rows_[i].paired += own.paired;
+    }
+  }
+  if (problem.counts.empty()) {
+    products_ = problem.batch;
+  } else if (problem.counts_are_inner) {
+    unequal_ = true;
+    products_ = static_cast<double>(problem.counts.size());
+    for (const std::int64_t count : problem.counts) {
+      const double steps = whole(static_cast<double>(count) * machine.element / step_bytes_);
+      inner_.sum += steps;
+      inner_.longest = std::max(inner_.longest, steps);
+    }
+    inner_.mean = inner_.sum / products_;
+  }
+}
+
+TileCounts::Steps TileCounts::steps(int splits) const {
+  if (unequal_) {
+    return inner_;
+  }
+  const double steps = whole(inner_bytes_ / (splits * step_bytes_));
+  return {products_ * steps, steps, steps};
+}
+
+GemmTime gemm_time(const GemmProblem& problem, const GemmMachine& machine, const TileCounts& counts,
                    const GemmChoice& choice) {
-  const Grid grid = grid_of(problem, machine, choice);
+  const Grid grid = grid_of(counts, choice);
   GemmTime time;
   if (grid.groups <= 0.0) {
     time.total = machine.launch + machine.start_up;
@@ -141,11 +151,10 @@ GemmTime gemm_time(const GemmProblem& problem, const GemmMachine& machine,
     return time;
   }
   const double step_elements = machine.step_bytes / machine.element;
-  const KLoop loop = k_loop(grid, machine, choice);
-  const double area = choice.tile.rows * choice.tile.cols;
-  const double result_bytes = choice.splits > 1 ? kPartialBytes : kResultBytes;
-  const double epilogue = area * result_bytes / machine.epilogue_per_cycle;
   const double waves = whole(grid.groups / machine.units);
+  const KLoop loop = k_loop(grid, waves, machine, choice);
+  const double area = choice.tile.rows * choice.tile.cols;
+  const double epilogue = area * result_bytes(choice.splits) / machine.epilogue_per_cycle;
   const double hidden = (waves - 1.0) * machine.epilogue_overlap *
                         std::min(epilogue, loop.cycles / std::max(1.0, waves));
   time.waves = grid.groups / machine.units;
@@ -155,29 +164,17 @@ GemmTime gemm_time(const GemmProblem& problem, const GemmMachine& machine,
   time.load_bound = loop.bound == Bound::kCache;
   time.k_loop = loop.cycles / machine.hertz;
   time.epilogue = (waves * epilogue - hidden) / machine.hertz;
-  const double core = time.prologue + time.k_loop + time.epilogue;
-  const double memory = problem.compulsory.value() / machine.hbm_per_second + machine.hbm_latency;
-  time.memory = std::max(0.0, memory - core);
+  time.core = time.prologue + time.k_loop + time.epilogue;
+  const double memory = memory_seconds(problem, machine);
+  time.memory = std::max(0.0, memory - time.core);
   time.reduction = reduction_seconds(problem, machine, choice.splits);
-  time.total = machine.launch + machine.start_up + core + time.memory + time.reduction;
+  time.total = machine.launch + machine.start_up + std::max(time.core, memory) + time.reduction;
   const double latency = machine.launch + machine.start_up + time.prologue + time.reduction;
-  time.bound = memory > core                                    ? Bound::kMemory
+  time.bound = memory > time.core                               ? Bound::kMemory
                : latency > std::max(time.k_loop, time.epilogue) ? Bound::kLatency
                : time.epilogue > time.k_loop                    ? Bound::kCache
                                                                 : loop.bound;
   return time;
-}
-
-double least_time(const GemmProblem& problem, const GemmMachine& machine, const MacroTile& tile,
-                  int splits) {
-  const double groups =
-      whole(problem.m / tile.rows) * whole(problem.n / tile.cols) * problem.batch * splits;
-  const double steps = whole(problem.k * machine.element / (splits * machine.step_bytes));
-  const double step_elements = machine.step_bytes / machine.element;
-  const double matrix = 2.0 * tile.rows * tile.cols * step_elements / machine.flops_per_cycle;
-  const double cycles = whole(groups / machine.units) * steps * matrix + machine.prologue_cycles;
-  return machine.launch + machine.start_up + cycles / machine.hertz +
-         (splits > 1 ? machine.split_latency : 0.0);
 }
 
 }  // namespace stepcast

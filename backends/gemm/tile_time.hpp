@@ -7,14 +7,16 @@
 //               port         bytes of a group's operands / what one unit can load
 //               local memory the same bytes, both operands whole, / its bandwidth
 //   k loop  = max(waves * steps * step, groups * steps * bytes / what the cache feeds to all units)
-//   time    = launch + start-up + prologue (of each wave, if tiles do not overlap) + k loop + waves
-//   * epilogue - what the next K loop hides
-//             of it, or HBM if that takes longer; + reduction of the partial sums of splits
+//   core    = prologue (of each wave, if tiles do not overlap) + k loop + waves * epilogue - what
+//             the next K loop hides of it
+//   time    = launch + start-up + max(core, HBM) + reduction of the partial sums of splits
 //
 // A pair of a cluster loads one operand together. All members of groups of unequal size share the
 // grid. Waves are whole.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -32,6 +34,7 @@ struct GemmProblem {
   double batch = 1.0;
   std::span<const std::int64_t> counts;
   bool counts_are_inner = false;
+  bool may_split = true;  // the inner dimension; kernels of groups walk over all of it
   Dtype dtype = Dtype::kBf16;
   bool aligned = true;
   Bytes compulsory;
@@ -68,9 +71,45 @@ struct GemmMachine {
 GemmMachine gemm_machine(const GemmProblem& problem, const KernelLibrary& library,
                          const KernelContext& context);
 
+// What the grids of all choices for a problem are made of, counted once for each side of a tile.
+class TileCounts {
+ public:
+  TileCounts(const GemmProblem& problem, const GemmMachine& machine);
+
+  struct Side {
+    double alone = 0.0;   // tiles along the dimension; summed over counts
+    double paired = 0.0;  // the same in whole pairs
+  };
+  [[nodiscard]] const Side& rows(const MacroTile& tile) const { return rows_[index(tile.rows)]; }
+  [[nodiscard]] const Side& cols(const MacroTile& tile) const { return cols_[index(tile.cols)]; }
+
+  // K steps of one of `splits` parts of a product.
+  struct Steps {
+    double sum = 0.0;      // over products, for one tile of each
+    double mean = 0.0;     // of a workgroup
+    double longest = 0.0;  // likewise
+  };
+  [[nodiscard]] Steps steps(int splits) const;
+  // Products that all have the tiles that rows() and cols() say.
+  [[nodiscard]] double products() const { return products_; }
+
+ private:
+  static constexpr std::size_t kSides = kLongestSide / kSideStep;
+  static std::size_t index(double side) { return static_cast<std::size_t>(side) / kSideStep - 1; }
+
+  std::array<Side, kSides> rows_{};
+  std::array<Side, kSides> cols_{};
+  double inner_bytes_ = 0.0;
+  double step_bytes_ = 1.0;
+  double products_ = 1.0;
+  bool unequal_ = false;  // inner dimensions
+  Steps inner_;           // of those
+};
+
 // Seconds, unless the name says otherwise. The parts follow each other; `total` is their sum.
 struct GemmTime {
   double total = 0.0;
+  double core = 0.0;  // prologue, K loop and epilogue
   double prologue = 0.0;
   double k_loop = 0.0;
   double epilogue = 0.0;
@@ -82,18 +121,33 @@ struct GemmTime {
   Bound bound = Bound::kCompute;
 };
 
-GemmTime gemm_time(const GemmProblem& problem, const GemmMachine& machine,
+GemmTime gemm_time(const GemmProblem& problem, const GemmMachine& machine, const TileCounts& counts,
                    const GemmChoice& choice);
 
-// What no cluster can go below for an equal-sized problem: the matrix units' time. Seconds.
-double least_time(const GemmProblem& problem, const GemmMachine& machine, const MacroTile& tile,
-                  int splits);
+// What HBM takes for the operands and results.
+double memory_seconds(const GemmProblem& problem, const GemmMachine& machine);
+// What adding up the partial sums of a split K loop takes.
+double reduction_seconds(const GemmProblem& problem, const GemmMachine& machine, int splits);
+// Bytes of a result as a workgroup writes it.
+double result_bytes(int splits);
 
-// The least whole number that is not below `value`, which is not negative and below 2^53. Cheaper
-// than std::ceil, which is a call on the oldest x86-64.
+// The least whole number that is not below `value`, which is not negative and below 2^51. Cheaper
+// than std::ceil, which is a call on the oldest x86-64: adding 2^52 leaves no place for a fraction.
 inline double whole(double value) {
-  const auto truncated = static_cast<double>(static_cast<std::int64_t>(value));
-  return truncated < value ? truncated + 1.0 : truncated;
+  constexpr double kNoFractions = 4503599627370496.0;
+  const double nearest = (value + kNoFractions) - kNoFractions;
+  return nearest + (nearest < value ? 1.0 : 0.0);
+}
+
+// Steps that the busiest unit runs: whole waves of equal groups; groups of unequal length are dealt
+// out as units become free, which leaves half of the longest one as a tail.
+inline double busiest_steps(const TileCounts::Steps& steps, double waves, double each_unit) {
+  const double whole_waves = waves * steps.mean;
+  if (steps.longest <= steps.mean) {
+    return whole_waves;
+  }
+  const double dealt = each_unit + 0.5 * steps.longest;
+  return std::max(steps.longest, std::min(dealt, whole_waves + steps.longest));
 }
 
 }  // namespace stepcast

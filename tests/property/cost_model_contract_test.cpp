@@ -3,93 +3,18 @@
 // here without a change.
 #include <cmath>
 #include <functional>
-#include <random>
 #include <string>
 
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
+#include "property/random_ops.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/cost/roofline_bound.hpp"
 
 namespace stepcast {
 namespace {
 
 constexpr int kShapes = 300;
-
-// Random operators, from tiny to beyond any model.
-class Shapes {
- public:
-  explicit Shapes(unsigned seed) : random_(seed) {}
-
-  // Between 1 and 2^bits, evenly in the logarithm, often no power of two.
-  std::int64_t size(int bits) {
-    std::uniform_real_distribution<double> exponent(0.0, bits);
-    return static_cast<std::int64_t>(std::exp2(exponent(random_)));
-  }
-  template <typename T>
-  T one_of(std::initializer_list<T> values) {
-    std::uniform_int_distribution<std::size_t> index(0, values.size() - 1);
-    return *(values.begin() + index(random_));
-  }
-
-  Op op(std::string_view role) {
-    if (role == "attention") {
-      return {"attention", attention()};
-    }
-    if (role == "memory_bound") {
-      return {"memory_bound", memory_bound()};
-    }
-    if (role == "collective") {
-      return {"collective", collective()};
-    }
-    return one_of({true, false}) ? Op{"gemm", gemm()} : Op{"grouped_gemm", grouped_gemm()};
-  }
-
- private:
-  Dtype dtype() { return one_of({Dtype::kBf16, Dtype::kFp16, Dtype::kFp8, Dtype::kFp8Block}); }
-  GemmPass pass() { return one_of({GemmPass::kForward, GemmPass::kDgrad, GemmPass::kWgrad}); }
-  Direction direction() { return one_of({Direction::kForward, Direction::kBackward}); }
-
-  Gemm gemm() { return {size(17), size(17), size(17), size(4), dtype(), pass()}; }
-  GroupedGemm grouped_gemm() {
-    return {size(8), size(18), size(14), size(14), dtype(), pass(), one_of({true, false})};
-  }
-  Attention attention() {
-    Attention op;
-    op.batch = size(5);
-    op.seq_kv = size(17);
-    op.seq_q = std::max<std::int64_t>(1, op.seq_kv / one_of<std::int64_t>({1, 2, 8}));
-    op.kv_heads = size(4);
-    op.heads = op.kv_heads * size(4);
-    op.d_qk = size(8);
-    op.d_v = size(8);
-    op.causal = one_of({true, false});
-    op.window = one_of<std::int64_t>({0, 1, 128, 4096});
-    op.direction = direction();
-    op.kernel =
-        one_of({AttentionKernel::kUnfused, AttentionKernel::kFlash2, AttentionKernel::kFlash3,
-                AttentionKernel::kFlash4, AttentionKernel::kCudnn, AttentionKernel::kAiter});
-    return op;
-  }
-  MemoryBound memory_bound() {
-    std::uniform_int_distribution<int> kind(0, static_cast<int>(MemoryBoundKind::kOptimizer));
-    return {static_cast<MemoryBoundKind>(kind(random_)),
-            size(20),
-            size(20),
-            one_of({Bytes(1), Bytes(2), Bytes(4)}),
-            direction(),
-            one_of({Implementation::kEager, Implementation::kCompiled, Implementation::kFused})};
-  }
-  Collective collective() {
-    return {
-        one_of({CollectiveOp::kAllReduce, CollectiveOp::kAllGather, CollectiveOp::kReduceScatter,
-                CollectiveOp::kAllToAll, CollectiveOp::kSendRecv}),
-        Bytes(static_cast<double>(size(36))),
-        {size(9), size(6)},
-        Axis::kData};
-  }
-
-  std::mt19937_64 random_;
-};
 
 // The machine of a price, to change one thing of it.
 struct Machine {
@@ -119,7 +44,7 @@ void for_each_price(const std::function<void(const CostModel&, const Op&, const 
     use_backend(cost, backend);
     for (const char* gpu : {"mi300x", "h100_sxm", "gb200"}) {
       const Machine on = machine(gpu);
-      Shapes shapes(1);
+      test::RandomOps shapes(1);
       for (int i = 0; i < kShapes; ++i) {
         const Op op = shapes.op(backend.role);
         INFO("backend " << backend.role << "/" << backend.name << " on " << gpu << ", operator "
@@ -240,14 +165,9 @@ TEST_CASE("a collective over one rank costs nothing, more bytes never cost less"
 
 TEST_CASE("no product runs faster than the matrix units at their peak", "[property]") {
   for_each_price([](const CostModel& cost, const Op& op, const Machine& on) {
-    const Gemm* gemm = std::get_if<Gemm>(&op.work);
-    if (gemm == nullptr) {
-      return;
+    if (std::holds_alternative<Gemm>(op.work)) {
+      REQUIRE(price(cost, op, on).duration >= roofline_bound(op, on.cluster.device, on.clock));
     }
-    const DeviceSpec& device = on.cluster.device;
-    const FlopsPerSecond peak = *device.matrix_peak(gemm->dtype, on.clock);
-    REQUIRE(price(cost, op, on).duration >= flops(*gemm) / peak);
-    REQUIRE(price(cost, op, on).duration >= compulsory_bytes(*gemm) / device.hbm.peak);
   });
 }
 

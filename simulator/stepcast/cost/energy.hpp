@@ -9,7 +9,7 @@ namespace stepcast {
 struct KernelActivity {
   double matrix_cycles = 0.0;  // summed over compute units, with the matrix pipes busy
   Dtype dtype = Dtype::kBf16;
-  Bytes hbm;  // read and written
+  Bytes hbm{};  // read and written
 };
 
 Joules kernel_energy(const KernelActivity& activity, const KernelContext& context);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/graph/op.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace stepcast {
@@ -45,30 +46,57 @@ constexpr std::array<std::string_view, kAxes> kAxisNames = {"tp", "ep", "cp", "d
 constexpr std::array<std::string_view, 8> kKernelNames = {
     "unfused", "flash2", "flash3", "flash4", "cudnn", "aiter", "aiter_a16", "trtllm"};
 
-// Tensors of rows x cols that a kernel must read and write, whatever its implementation.
+// Tensors of rows x cols that must be read and written, whatever the implementation: what a
+// generated kernel takes over from its neighbour or computes again is left out.
 struct TensorPasses {
+  MemoryBoundKind kind;
   double forward;
   double backward;
 };
 
-// In the order of MemoryBoundKind.
-constexpr std::array<TensorPasses, 15> kCompulsoryPasses = {{
-    {2, 3},      // norm: x, y; dy, x, dx
-    {2, 2},      // rope
-    {2, 3},      // activation: x, y; dy, x, dx
-    {3, 5},      // gated activation: gate, up, product; those two, dy and two gradients
-    {3, 3},      // residual
-    {2.5, 2.5},  // dropout: a mask of a byte for 2-byte elements
-    {2, 2},      // router
-    {2, 2},      // permute
-    {1, 1},      // unpermute: a token's k rows; its one row depends on k and is left out
-    {2, 2},      // quantize: 16 bits in, two 8-bit copies out
-    {2, 3},      // embedding: rows, y; dy, gradient rows read and written
-    {1, 2},      // cross entropy: logits; logits and their gradient
-    {1.5, 1.5},  // cast
-    {2, 2},      // copy
-    {7.5, 7.5},  // optimizer: gradient, master, two moments; the last three and a 16-bit copy out
+using Kind = MemoryBoundKind;
+constexpr std::array<TensorPasses, kMemoryBoundNames.size()> kCompulsoryPasses = {{
+    {Kind::kNorm, 2, 3},             // x, y; dy, x, dx
+    {Kind::kLayerNorm, 2, 3},        // likewise
+    {Kind::kRope, 2, 2},             // x, y
+    {Kind::kActivation, 2, 3},       // x, y; dy, x, dx
+    {Kind::kGatedActivation, 3, 5},  // gate, up, product; those two, dy and two gradients
+    {Kind::kResidual, 2.5, 2},       // the sum's second operand may be the norm's that follows
+    {Kind::kDropout, 2, 2},          // the mask can be computed again
+    {Kind::kRouter, 2, 2},           // scores, weights
+    {Kind::kTopK, 1, 2},             // scores; zeros and the gradient of the k largest
+    {Kind::kPermute, 1, 1},          // a token's k rows; its one row depends on k and is left out
+    {Kind::kUnpermute, 1, 1},        // likewise
+    {Kind::kGather, 2, 2},
+    {Kind::kIndexAdd, 3, 2},  // rows, sums read and written; gradient read and written
+    {Kind::kStridedCopy, 2, 2},
+    {Kind::kQuantize, 1.5, 1.5},  // 16 bits in, 8 out
+    {Kind::kQuantizeRow, 1.5, 1.5},
+    {Kind::kQuantizeBlock, 1.5, 1.5},
+    {Kind::kQuantizeFp4, 1.25, 1.25},  // 16 bits in, 4 out
+    {Kind::kServedQuantize, 1.5, 1.5},
+    {Kind::kServedQuantizeBlock, 1.5, 1.5},
+    {Kind::kServedQuantizeFp4, 1.25, 1.25},
+    {Kind::kTranspose, 1, 1},             // a second result of the kernel before it
+    {Kind::kEmbedding, 2, 2},             // rows, y; dy, gradient rows
+    {Kind::kCrossEntropy, 1, 2},          // logits; logits and their gradient
+    {Kind::kParallelCrossEntropy, 1, 2},  // likewise
+    {Kind::kCast, 3, 3},                  // 32 bits in, 16 out, counted in 16
+    {Kind::kCastUp, 3, 3},                // the converse
+    {Kind::kCopy, 2, 2},
+    {Kind::kConcatenate, 3, 3},  // 16 bits in, 32 out
+    {Kind::kOptimizer, 7, 7},    // gradient, master, two moments; the last three written
 }};
+
+constexpr bool listed_in_order() {
+  for (std::size_t i = 0; i < kCompulsoryPasses.size(); ++i) {
+    if (static_cast<std::size_t>(kCompulsoryPasses.at(i).kind) != i) {
+      return false;
+    }
+  }
+  return true;
+}
+static_assert(listed_in_order());
 
 template <typename E, std::size_t N>
 std::string_view entry(const std::array<std::string_view, N>& names, E value) {
@@ -134,12 +162,16 @@ Bytes compulsory_bytes(const GroupedGemm& op) {
   const double rows = number(op.m_total);
   const double n = number(op.n);
   const double k = number(op.k);
-  const double groups = number(op.groups);
   constexpr Bytes kOut{2};
+  // The weights of a group without rows stay where they are. Its gradient is zeros, which the
+  // kernel of all groups writes.
+  const auto idle = std::count(op.counts.begin(), op.counts.end(), 0);
+  const double busy = number(op.groups - static_cast<std::int64_t>(idle));
   if (op.pass == GemmPass::kWgrad) {
-    return rows * (n + k) * in + groups * n * k * kOut;
+    const double written = op.sequential ? busy : number(op.groups);
+    return rows * (n + k) * in + written * n * k * kOut;
   }
-  return (rows * k + groups * n * k) * in + rows * n * kOut;
+  return (rows * k + busy * n * k) * in + rows * n * kOut;
 }
 
 Bytes compulsory_bytes(const Attention& op) {

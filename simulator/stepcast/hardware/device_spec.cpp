@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/hardware/device_spec.hpp"
 
+#include <algorithm>
+
+#include "stepcast/base/nearest_name.hpp"
 #include "stepcast/hardware/by_dtype.hpp"
 
 namespace stepcast {
@@ -124,13 +127,30 @@ void check(const MappingReader& reader, const DeviceSpec& device) {
   }
 }
 
+// Names of the files of a folder, sorted; none if there is no such folder.
+std::vector<std::string> yaml_names(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code missing;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
+    if (entry.path().extension() == ".yaml") {
+      names.push_back(entry.path().stem().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 // Reads the file that `name` names; its problems join those of the profile.
 KernelConstants load_kernels(const std::filesystem::path& folder, const std::string& name,
                              const MappingReader& where, DeviceSpec& device,
                              Diagnostics& diagnostics) {
   const std::filesystem::path file = folder / (name + ".yaml");
+  if (!where.has("kernels")) {
+    return {};  // reported as missing
+  }
   if (name.empty() || name.find('/') != std::string::npos || !std::filesystem::exists(file)) {
-    where.error("kernels", "names no file of the folder " + folder.filename().string());
+    where.error("kernels", "is '" + name + "', which names no file of the folder " +
+                               folder.filename().string() + did_you_mean(name, yaml_names(folder)));
     return {};
   }
   KernelConstants kernels =

@@ -93,6 +93,29 @@ TEST_CASE("a grouped GEMM must read the weights of every group", "[unit]") {
   CHECK(compulsory_bytes(op) == Bytes(2 * (700 + 500 + 4 * 35)));
 }
 
+TEST_CASE("a group without rows needs no weights, and its gradient is zeros", "[unit]") {
+  GroupedGemm op{.groups = 4, .m_total = 100, .n = 5, .k = 7, .counts = {60, 0, 40, 0}};
+  CHECK(compulsory_bytes(op) == Bytes(2 * (700 + 2 * 35 + 500)));
+  op.pass = GemmPass::kWgrad;
+  CHECK(compulsory_bytes(op) == Bytes(2 * (700 + 500 + 4 * 35)));
+  op.sequential = true;  // no kernel writes it
+  CHECK(compulsory_bytes(op) == Bytes(2 * (700 + 500 + 2 * 35)));
+}
+
+TEST_CASE("every memory-bound kind has passes of its own", "[unit]") {
+  const auto passes = [](MemoryBoundKind kind, Direction direction) {
+    const MemoryBound op{.kind = kind, .rows = 10, .cols = 10, .direction = direction};
+    return compulsory_bytes(op) / Bytes(200);
+  };
+  CHECK(passes(MemoryBoundKind::kNorm, Direction::kBackward) == 3.0);
+  CHECK(passes(MemoryBoundKind::kRope, Direction::kForward) == 2.0);
+  CHECK(passes(MemoryBoundKind::kGatedActivation, Direction::kBackward) == 5.0);
+  CHECK(passes(MemoryBoundKind::kCrossEntropy, Direction::kForward) == 1.0);
+  CHECK(passes(MemoryBoundKind::kServedQuantizeFp4, Direction::kForward) == 1.25);
+  CHECK(passes(MemoryBoundKind::kCopy, Direction::kForward) == 2.0);
+  CHECK(passes(MemoryBoundKind::kOptimizer, Direction::kForward) == 7.0);
+}
+
 TEST_CASE("attention must read q, k and v and write its output", "[unit]") {
   // Rows of q: 2 * 8 * 4 heads; of k and v: 2 * 8 * 2 heads. Widths 24 and 16.
   CHECK(compulsory_bytes(attention(8, 8, true, 0)) ==

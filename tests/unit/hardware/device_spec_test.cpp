@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/hardware/device_spec.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <functional>
+#include <set>
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
@@ -28,6 +29,33 @@ TEST_CASE("every shipped GPU profile loads and gives a source for each number", 
       CAPTURE(number.key);
       CHECK_FALSE(number.source.empty());
       CHECK((number.kind == SourceKind::kAssumed || device.sources.contains(number.source)));
+    }
+  }
+}
+
+TEST_CASE("every file of constants of kernels is used by a profile", "[unit]") {
+  std::set<std::string> used;
+  for (const std::string& name : names_in(data_root().gpus())) {
+    used.insert(test::shipped_gpu(name).kernels.name);
+  }
+  const std::vector<std::string> files = names_in(data_root().gpus().parent_path() / "kernels");
+  CHECK(std::vector<std::string>(used.begin(), used.end()) == files);
+}
+
+TEST_CASE("every constant of kernels gives a source", "[unit]") {
+  const std::filesystem::path folder = data_root().gpus().parent_path() / "kernels";
+  for (const std::string& name : names_in(folder)) {
+    CAPTURE(name);
+    std::vector<Provenance> provenance;
+    Diagnostics diagnostics;
+    const ConfigNode root = load_config(folder / (name + ".yaml"));
+    SourceTable sources = load_shared_sources(data_root());
+    read_kernel_constants(root, sources, provenance, diagnostics);
+    CHECK(config_error([&] { diagnostics.throw_if_any(); }) == "no error");
+    CHECK(provenance.size() >= 30);
+    for (const Provenance& number : provenance) {
+      CAPTURE(number.key);
+      CHECK_FALSE(number.source.empty());
     }
   }
 }
@@ -86,20 +114,48 @@ TEST_CASE("the sustained clock of an unmeasured format is that of bf16", "[unit]
   CHECK(device.sustained_clock(Dtype::kFp8) == Hertz(1.1e9));
 }
 
-// A shipped profile with one piece of its text replaced, read under its own name.
-std::string fault_after(const std::string& piece, const std::string& replacement) {
-  std::string text = read_file(data_root().gpus() / "mi300x.yaml");
-  const std::size_t at = text.find(piece);
-  REQUIRE(at != std::string::npos);
-  text.replace(at, piece.size(), replacement);
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() /
-      ("stepcast_device_" + std::to_string(std::hash<std::string>{}(text)) + ".yaml");
-  std::ofstream(file) << text;
-  const std::string fault =
-      config_error([&] { load_device(file, load_shared_sources(data_root())); });
-  std::filesystem::remove(file);
-  return fault;
+struct Replacement {
+  std::string piece;
+  std::string by;
+};
+
+// MI300X in a folder of profiles of its own, with one piece of the profile's text or of the text of
+// the constants that it names replaced. The folder is gone with this.
+class Profiles {
+ public:
+  Profiles(const Replacement& in_gpu, const Replacement& in_kernels)
+      : folder_(std::filesystem::temp_directory_path() / "stepcast_device_spec_test") {
+    copy("gpus", in_gpu);
+    copy("kernels", in_kernels);
+  }
+  Profiles(const Profiles&) = delete;
+  Profiles& operator=(const Profiles&) = delete;
+  ~Profiles() { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] std::string fault() const {
+    return config_error(
+        [&] { load_device(folder_ / "gpus" / "mi300x.yaml", load_shared_sources(data_root())); });
+  }
+
+ private:
+  void copy(const std::string& kind, const Replacement& replacement) const {
+    std::string text = read_file(data_root().gpus().parent_path() / kind / "mi300x.yaml");
+    const std::size_t at = text.find(replacement.piece);
+    CAPTURE(replacement.piece);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, replacement.piece.size(), replacement.by);
+    std::filesystem::create_directories(folder_ / kind);
+    std::ofstream(folder_ / kind / "mi300x.yaml") << text;
+  }
+
+  std::filesystem::path folder_;
+};
+
+std::string fault_after(const std::string& piece, const std::string& by) {
+  return Profiles({piece, by}, {}).fault();
+}
+std::string kernels_fault_after(const std::string& piece, const std::string& by) {
+  return Profiles({}, {piece, by}).fault();
 }
 
 TEST_CASE("a profile with one fault is refused at that fault", "[unit]") {
@@ -117,6 +173,54 @@ TEST_CASE("a profile with one fault is refused at that fault", "[unit]") {
   CHECK_THAT(fault_after("achieved: {value: 4.11 TB/s", "achieved: {value: 0 TB/s"),
              contains_text("must be greater than 0"));
   CHECK_THAT(fault_after("source: PRIMUS", "source: PRIMUZ"), contains_text("PRIMUS"));
+}
+
+// The constants of kernels with another entry for `key`, which it must have. The message must give
+// the entry's line.
+std::string fault_of_constant(const std::string& key, const std::string& entry) {
+  const std::string text = read_file(data_root().gpus().parent_path() / "kernels" / "mi300x.yaml");
+  const std::size_t at = text.find("  " + key + ": {");
+  REQUIRE(at != std::string::npos);
+  const std::string whole = text.substr(at, text.find('}', at) + 1 - at);
+  const std::string fault = kernels_fault_after(whole, "  " + key + ": " + entry);
+  const auto line =
+      1 + std::count(text.begin(), std::next(text.begin(), static_cast<long>(at)), '\n');
+  CHECK_THAT(fault, contains_text("kernels/mi300x.yaml:" + std::to_string(line) + ":"));
+  return fault;
+}
+
+TEST_CASE("a fault in the constants of kernels is refused at its file and line", "[unit]") {
+  CHECK_THAT(kernels_fault_after("prologue_cycles:", "prologue_cycels:"),
+             contains_text("kernels/mi300x.yaml:") &&
+                 contains_text("'gemm' needs the key 'prologue_cycles'") &&
+                 contains_text("did you mean 'prologue_cycles'?"));
+  CHECK_THAT(
+      kernels_fault_after("gemm:\n", "gemm:\n  warp_size: {value: 64, assumed: x}\n"),
+      contains_text("kernels/mi300x.yaml:") && contains_text("unknown key 'warp_size' in 'gemm'"));
+  CHECK_THAT(fault_of_constant("start_up", "{value: 1 GHz, assumed: x}"),
+             contains_text("'gemm.start_up': '1 GHz'"));
+  CHECK_THAT(fault_of_constant("hbm_share", "{value: 1.5, assumed: x}"),
+             contains_text("'gemm.hbm_share'"));
+  CHECK_THAT(fault_of_constant("port_bytes_per_clock", "{value: 0 B, assumed: x}"),
+             contains_text("must be greater than 0"));
+  CHECK_THAT(fault_of_constant("split_latency", "{value: 1 us, source: NOBODY}"),
+             contains_text("'NOBODY', which is not in 'sources'"));
+  CHECK_THAT(fault_of_constant("split_latency", "1 us"), contains_text("has no source"));
+}
+
+TEST_CASE("constants of kernels need the matrix efficiency of bf16", "[unit]") {
+  CHECK_THAT(kernels_fault_after("matrix_efficiency:\n    bf16:", "matrix_efficiency:\n    fp32:"),
+             contains_text("'gemm.matrix_efficiency' needs bf16"));
+}
+
+TEST_CASE("constants of kernels that no file holds are refused with the nearest name", "[unit]") {
+  CHECK_THAT(fault_after("kernels: mi300x", "kernels: mi30x"),
+             contains_text("gpus/mi300x.yaml:") &&
+                 contains_text("'kernels' is 'mi30x', which names no file of the folder kernels; "
+                               "did you mean 'mi300x'?"));
+  CHECK_THAT(fault_after("kernels: mi300x", "kernels: ../gpus/mi300x"),
+             contains_text("names no file of the folder kernels"));
+  CHECK_THAT(fault_after("kernels: mi300x\n", ""), contains_text("needs the key 'kernels'"));
 }
 
 }  // namespace

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random operators, from tiny to beyond any model.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <initializer_list>
+#include <random>
+#include <string_view>
+
+#include "stepcast/graph/op.hpp"
+
+namespace stepcast::test {
+
+class RandomOps {
+ public:
+  explicit RandomOps(unsigned seed) : random_(seed) {}
+
+  // Between 1 and 2^bits, evenly in the logarithm, often no power of two.
+  std::int64_t size(int bits) {
+    std::uniform_real_distribution<double> exponent(0.0, bits);
+    return static_cast<std::int64_t>(std::exp2(exponent(random_)));
+  }
+  // The same, half of the time a multiple of 16 to 256 as sizes of models are.
+  std::int64_t length(int bits) {
+    const std::int64_t multiple = one_of<std::int64_t>({1, 1, 1, 16, 128, 256});
+    return (size(bits) + multiple - 1) / multiple * multiple;
+  }
+  // A larger one, up to four times, that the same powers of two divide.
+  std::int64_t larger(std::int64_t value) {
+    const std::int64_t step = 2 * (value & -value);
+    std::uniform_real_distribution<double> factor(1.0, 4.0);
+    const double more = (factor(random_) - 1.0) * static_cast<double>(value);
+    return value + step * std::max<std::int64_t>(1, static_cast<std::int64_t>(more) / step);
+  }
+  double share(double lowest, double highest) {
+    return std::uniform_real_distribution<double>(lowest, highest)(random_);
+  }
+  template <typename T>
+  T one_of(std::initializer_list<T> values) {
+    std::uniform_int_distribution<std::size_t> index(0, values.size() - 1);
+    return *(values.begin() + index(random_));
+  }
+
+  Op op(std::string_view role) {
+    if (role == "attention") {
+      return {"attention", attention()};
+    }
+    if (role == "memory_bound") {
+      return {"memory_bound", memory_bound()};
+    }
+    if (role == "collective") {
+      return {"collective", collective()};
+    }
+    return one_of({true, false}) ? Op{"gemm", gemm()} : Op{"grouped_gemm", grouped_gemm()};
+  }
+
+  Gemm gemm() {
+    return {length(17), length(17), length(17), size(4), dtype(), pass(), one_of({true, false})};
+  }
+
+  // Rows shared equally, or by counts of which some are zero.
+  GroupedGemm grouped_gemm() {
+    GroupedGemm op{size(8), size(18), length(14), length(14), dtype(), pass()};
+    op.sequential = one_of({true, false, false});
+    if (one_of({true, false})) {
+      const double mean = static_cast<double>(op.m_total) / static_cast<double>(op.groups);
+      const int bits = static_cast<int>(std::log2(1.0 + mean));
+      op.m_total = 0;
+      for (std::int64_t group = 0; group < op.groups; ++group) {
+        op.counts.push_back(one_of<std::int64_t>({0, 1, 1, 1}) * size(bits + 1));
+        op.m_total += op.counts.back();
+      }
+      op.counts.back() += op.m_total == 0 ? 1 : 0;
+      op.m_total = std::max<std::int64_t>(1, op.m_total);
+    }
+    return op;
+  }
+
+  Attention attention() {
+    Attention op;
+    op.batch = size(5);
+    op.seq_kv = length(17);
+    op.seq_q = std::max<std::int64_t>(1, op.seq_kv / one_of<std::int64_t>({1, 1, 2, 8}));
+    op.kv_heads = size(4);
+    op.heads = op.kv_heads * size(4);
+    op.d_qk = length(8);
+    op.d_v = one_of({op.d_qk, length(8)});
+    op.causal = one_of({true, false});
+    op.window = one_of<std::int64_t>({0, 0, 0, 1, 128, 4096});
+    op.dtype = one_of({Dtype::kBf16, Dtype::kBf16, Dtype::kFp16, Dtype::kFp8});
+    op.direction = one_of({Direction::kForward, Direction::kBackward});
+    op.kernel =
+        one_of({AttentionKernel::kUnfused, AttentionKernel::kFlash2, AttentionKernel::kFlash3,
+                AttentionKernel::kFlash4, AttentionKernel::kCudnn, AttentionKernel::kAiter,
+                AttentionKernel::kAiterA16, AttentionKernel::kTrtllm});
+    return op;
+  }
+
+  MemoryBound memory_bound() {
+    std::uniform_int_distribution<int> kind(0, static_cast<int>(MemoryBoundKind::kOptimizer));
+    return {static_cast<MemoryBoundKind>(kind(random_)),
+            size(20),
+            size(20),
+            one_of({Bytes(1), Bytes(2), Bytes(4)}),
+            one_of({Direction::kForward, Direction::kBackward}),
+            one_of({Implementation::kEager, Implementation::kCompiled, Implementation::kFused}),
+            one_of({true, false, false})};
+  }
+
+  Collective collective() {
+    return {
+        one_of({CollectiveOp::kAllReduce, CollectiveOp::kAllGather, CollectiveOp::kReduceScatter,
+                CollectiveOp::kAllToAll, CollectiveOp::kSendRecv}),
+        Bytes(static_cast<double>(size(36))),
+        {size(9), size(6)},
+        Axis::kData};
+  }
+
+ private:
+  Dtype dtype() {
+    return one_of({Dtype::kBf16, Dtype::kBf16, Dtype::kFp16, Dtype::kFp8, Dtype::kFp8Block,
+                   Dtype::kFp4, Dtype::kFp32});
+  }
+  GemmPass pass() { return one_of({GemmPass::kForward, GemmPass::kDgrad, GemmPass::kWgrad}); }
+
+  std::mt19937_64 random_;
+};
+
+}  // namespace stepcast::test
