@@ -23,7 +23,7 @@ struct Projection {
   ParallelPlan plan;
   Hertz clock;
   bool clock_locked = false;
-  Watts power;  // mean, of one GPU of the slowest rank
+  Watts power;                                  // mean, of one GPU of the slowest rank
   std::map<std::string, std::string> backends;  // role -> name
   double parameters = 0.0;
   double active_parameters = 0.0;

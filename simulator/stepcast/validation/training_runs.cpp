@@ -202,7 +202,10 @@ void settle_fsdp(const json& parallel, PlanRequest& plan, std::int64_t replicas)
 // torchtitan runs eagerly unless a row says that it was compiled.
 std::string software_of(const json& train) {
   std::string name = software_for(json_text(train, "framework"));
-  const bool compiled = json_flag(json_object(train, "overlap"), "compile").value_or(false);
+  const json& overlap = json_object(train, "overlap");
+  // A flag, or a text that names what is compiled.
+  const bool compiled =
+      json_flag(overlap, "compile").value_or(!json_text(overlap, "compile").empty());
   return name == "torchtitan" && !compiled ? "torchtitan_eager" : name;
 }
 
@@ -214,6 +217,9 @@ void apply_overlap_texts(const json& train, SoftwareSpec& software) {
   }
   if (!json_text(overlap, "cuda_graph").empty()) {
     software.cuda_graph = true;
+  }
+  if (json_text(overlap, "ep_comm_backend") == "deepep") {
+    software.permute = Implementation::kFused;  // DeepEP brings its own kernels
   }
 }
 
