@@ -13,7 +13,7 @@ constexpr std::array kConstants = {
     CalibratedConstant{"power.matrix_energy.fp4", "nJ", 0.3, 60.0, "the same in fp4"},
     CalibratedConstant{"power.voltage_exponent", "", 1.0, 3.0,
                        "growth of that energy with the clock"},
-    CalibratedConstant{"power.hbm_energy_per_byte", "pJ", 20.0, 120.0,
+    CalibratedConstant{"power.hbm_energy_per_byte", "pJ", 20.0, 80.0,
                        "energy of moving a byte between HBM and a unit"},
     CalibratedConstant{"power.burst_ratio", "", 1.0, 2.5,
                        "power of a short burst over the limit of the average"},

@@ -28,9 +28,10 @@ double parameters_of(const Sample& sample) {
 double bytes_of(const OpList& ops, CollectiveOp kind) {
   double sum = 0.0;
   for (const Op& op : ops) {
-    const auto& collective = std::get<Collective>(op.work);
-    CHECK(collective.axis == Axis::kData);
-    sum += collective.op == kind ? collective.bytes.value() : 0.0;
+    if (const auto* collective = std::get_if<Collective>(&op.work)) {
+      CHECK(collective->axis == Axis::kData);
+      sum += collective->op == kind ? collective->bytes.value() : 0.0;
+    }
   }
   return sum;
 }
@@ -75,6 +76,32 @@ TEST_CASE("less than full sharding gathers no parameters before they are used", 
     CHECK(parameter_gathers(sample.plan, sample.training, sample.software) == 0);
     CHECK(gathers_of(micro_batch_collectives(sample.context(), 0)) == 0);
   }
+}
+
+// Values that copies of `kind` move.
+double copied(const OpList& ops, MemoryBoundKind kind) {
+  double sum = 0.0;
+  for (const Op& op : ops) {
+    const auto* copy = std::get_if<MemoryBound>(&op.work);
+    sum += copy != nullptr && copy->kind == kind ? static_cast<double>(copy->cols) : 0.0;
+  }
+  return sum;
+}
+
+TEST_CASE("FSDP2 casts its shard, copies gathered parameters and concatenates gradients",
+          "[unit]") {
+  Sample sample = sharded(3, 8);
+  sample.software.fsdp_parameters_fp32 = true;
+  const double p = parameters_of(sample);
+  const MicroBatchCollectives each = micro_batch_collectives(sample.context(), 0);
+  CHECK(copied(each.forward, MemoryBoundKind::kCast) == Approx(p / 8.0));
+  CHECK(copied(each.forward, MemoryBoundKind::kCopy) == p);
+  CHECK(copied(each.backward, MemoryBoundKind::kCopy) == p);
+  CHECK(copied(each.backward, MemoryBoundKind::kConcatenate) == p);
+  sample.software.fsdp_parameters_fp32 = false;
+  const MicroBatchCollectives buffers = micro_batch_collectives(sample.context(), 0);
+  CHECK(copied(buffers.forward, MemoryBoundKind::kCopy) == 0.0);
+  CHECK(copied(buffers.backward, MemoryBoundKind::kConcatenate) == 0.0);
 }
 
 // ZeRO, section 7: with P parameters, 2 bytes of parameters and 4 of reduced gradients.

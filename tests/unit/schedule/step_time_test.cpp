@@ -57,6 +57,14 @@ TEST_CASE("a pass takes at least the longer of its computation and what cannot h
   }
 }
 
+TEST_CASE("computation slows by the units that hidden communication holds", "[unit]") {
+  // 8 of 10 s of computation run beside communication that holds a quarter of the units.
+  const TimeBreakdown time = exposed(pass(10, 8, 0), shares(1.0, 0.0), 0.25);
+  CHECK(time.contention.value() == nearly(2.0));
+  CHECK(time.total().value() == nearly(12.0));
+  CHECK(exposed(pass(10, 8, 0), shares(0.0, 0.0), 0.25).contention == Seconds{});
+}
+
 TEST_CASE("breakdowns add up and scale part by part", "[unit]") {
   TimeBreakdown a = exposed(pass(10, 4, 5), shares(0.0, 0.0));
   a.bubble = Seconds(1);

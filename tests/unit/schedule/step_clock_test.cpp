@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/schedule/step_clock.hpp"
+
+#include "backends/builtin_backends.hpp"
+#include "catch.hpp"
+#include "sample_specs.hpp"
+
+namespace stepcast {
+namespace {
+
+StepAtClock step_on(ClusterSpec cluster, std::int64_t nodes) {
+  static const test::Sample sample = test::dense_sample();
+  static const CostModel cost = default_cost_model();
+  cluster.nodes = nodes;
+  return step_within_power({sample.context(), cluster, cost, Hertz{}});
+}
+
+ClusterSpec limited(double watts) {
+  DeviceSpec device = test::shipped_gpu("h200_sxm");
+  device.power.limit = Watts(watts);
+  return cluster_of(std::move(device), 1);
+}
+
+TEST_CASE("the slowest of n GPUs falls behind as the largest of n normal variables", "[unit]") {
+  // Means of the largest of 8, 64 and 1024: 1.42, 2.39 and 3.25 deviations.
+  CHECK(expected_extreme(1) == 0.0);
+  CHECK(expected_extreme(8) == Approx(1.42).epsilon(0.1));
+  CHECK(expected_extreme(64) == Approx(2.39).epsilon(0.03));
+  CHECK(expected_extreme(1024) == Approx(3.25).epsilon(0.03));
+}
+
+TEST_CASE("a lower power limit lowers the clock and the power of a step", "[unit]") {
+  const StepAtClock free = step_on(limited(2000.0), 1);
+  const StepAtClock tight = step_on(limited(300.0), 1);
+  CHECK(free.clock == test::shipped_gpu("h200_sxm").clock.peak);
+  CHECK(tight.clock < free.clock);
+  CHECK(tight.power <= Watts(300.1));
+  CHECK(tight.time.step > free.time.step);
+}
+
+TEST_CASE("more GPUs wait for a slower one, unless the clock is at its peak", "[unit]") {
+  CHECK(step_on(limited(300.0), 8).clock < step_on(limited(300.0), 1).clock);
+  CHECK(step_on(limited(2000.0), 8).clock == step_on(limited(2000.0), 1).clock);
+}
+
+}  // namespace
+}  // namespace stepcast
