@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/validation/measured_kernel.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "stepcast/validation/error_summary.hpp"
@@ -50,11 +51,41 @@ double KernelPrediction::of(const std::string& metric) const {
   if (metric == "clock_mhz") {
     return clock.value() / 1e6;
   }
+  if (metric == "communication_s") {
+    return communication.value();
+  }
   return metric == "power_w" ? power.value() : time.value();
 }
 
+namespace {
+
+// The mean time of a kernel's calls, of which the first run on the units that a collective leaves.
+// The collective is not slowed.
+KernelPrediction predict_beside(const MeasuredKernel& kernel, const CostModel& model,
+                                const ClusterSpec& cluster) {
+  const DeviceSpec& device = cluster.device;
+  const Beside& beside = *kernel.beside;
+  const Seconds communication =
+      model.collective->collective(beside.collective, FabricContext{cluster}).duration;
+  const auto time_on = [&](std::int64_t units) {
+    const KernelContext context{device, {}, units, device.launch_latency};
+    return price_at(kernel.work.state, kernel.work.op, model, context, cluster);
+  };
+  const PricedOp alone = time_on(device.compute_units);
+  const Seconds shared = time_on(device.compute_units - device.scale_up.kernel_units).cost.duration;
+  const Seconds window = beside.collectives * communication;
+  const double slow = std::min(beside.kernels, window / shared);
+  const Seconds all = slow * shared + (beside.kernels - slow) * alone.cost.duration;
+  return {all / beside.kernels, alone.clock, {}, communication};
+}
+
+}  // namespace
+
 KernelPrediction predict(const MeasuredKernel& kernel, const CostModel& model,
                          const ClusterSpec& cluster) {
+  if (kernel.beside) {
+    return predict_beside(kernel, model, cluster);
+  }
   const DeviceSpec& device = cluster.device;
   const auto at = [&](Hertz clock) {
     const OpCost cost = price_at_clock(kernel.work, model, cluster, clock);
@@ -65,13 +96,15 @@ KernelPrediction predict(const MeasuredKernel& kernel, const CostModel& model,
     OperatorLine before = kernel.work;
     before.op = kernel.before.value_or(Op{});
     const Seconds earlier = kernel.before ? price(before, model, cluster).cost.duration : Seconds{};
-    return {earlier + priced.cost.duration, priced.clock,
-            mean_power(device.power, {priced.cost.duration, priced.cost.energy})};
+    return {earlier + priced.cost.duration,
+            priced.clock,
+            mean_power(device.power, {priced.cost.duration, priced.cost.energy}),
+            {}};
   }
   const Hertz clock = duty_cycle_clock(device, *kernel.duty, at);
   const WorkAtClock burst = at(clock);
   const Watts dynamic = mean_power(device.power, burst) - device.power.idle;
-  return {burst.duration, clock, device.power.idle + *kernel.duty * dynamic};
+  return {burst.duration, clock, device.power.idle + *kernel.duty * dynamic, {}};
 }
 
 std::vector<MeasuredKernel> repeats_merged(std::vector<MeasuredKernel> kernels) {

@@ -11,13 +11,21 @@
 
 namespace stepcast {
 
+// Collectives that run on another stream from the start of `kernels` calls of a kernel.
+struct Beside {
+  Collective collective;
+  double collectives = 0.0;
+  double kernels = 0.0;
+};
+
 struct MeasuredKernel {
   std::string id;
   std::string gpu;
   std::string group;
   OperatorLine work;
-  std::optional<Op> before;    // what the measured time holds besides and before it
-  std::optional<double> duty;  // share of the time that it runs in bursts; empty: without pauses
+  std::optional<Beside> beside;  // what runs beside it for a while
+  std::optional<Op> before;      // what the measured time holds besides and before it
+  std::optional<double> duty;    // share of the time that it runs in bursts; empty: without pauses
   std::vector<MeasuredQuantity> quantities;
   std::string skipped;  // why `work` cannot be priced
   std::string repeats;  // what rows of one shape share, so that they are judged on their median
@@ -50,6 +58,7 @@ struct KernelPrediction {
   Seconds time;
   Hertz clock;
   Watts power;
+  Seconds communication;  // of one collective beside it
 
   [[nodiscard]] double of(const std::string& metric) const;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stepcast/validation/contention_rows.hpp"
 #include "stepcast/validation/kernel_rows.hpp"
 #include "stepcast/validation/measured_steps.hpp"
 #include "stepcast/validation/published_kernels.hpp"
@@ -24,6 +25,10 @@ constexpr std::array kFormats = {
     MeasurementFormat{"GEMM", kJson, {"m", "n", "k", "kind", "s"}, &read_h200_gemm},
     MeasurementFormat{"sustained GEMM", kJson, {"m", "n", "k", "smi"}, &read_h200_sustained},
     MeasurementFormat{"GEMM in bursts", kJson, {"m", "n", "k", "duty", "data"}, &read_h200_duty},
+    MeasurementFormat{"GEMM beside collectives",
+                      kJson,
+                      {"comm", "gemm", "gemm_s", "comm_s", "comm_bytes"},
+                      &read_h200_contention},
     MeasurementFormat{"attention", kJson, {"impl", "fwd_s", "bwd_s"}, &read_h200_attention},
     MeasurementFormat{
         "memory-bound kernels", kJson, {"op", "rows", "cols", "s"}, &read_h200_memory_bound},

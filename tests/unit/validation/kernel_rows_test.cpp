@@ -50,6 +50,26 @@ TEST_CASE("rows of grouped GEMMs are grouped by pass", "[unit]") {
   check_row(rows[0], "h200_sxm bf16 grouped wgrad", "time_s", 1e-5);
 }
 
+TEST_CASE("products beside collectives take longer than alone", "[unit]") {
+  const auto rows = rows_of(
+      R"({"comm": "none", "gemm": "8192x8192x8192", "gemm_s": 1.4e-3, "comm_s": null, "comm_bytes": 536870912, "gemm_total_s": 0.084}
+{"comm": "all_gather", "gemm": "8192x8192x8192", "gemm_s": 1.7e-3, "comm_s": 1.9e-3, "comm_bytes": 536870912, "gemm_total_s": 0.102})");
+  REQUIRE(rows.size() == 3);
+  check_row(rows[0], "h200_sxm bf16 beside none", "gemm_s", 1.4e-3);
+  check_row(rows[1], "h200_sxm bf16 beside all_gather", "gemm_s", 1.7e-3);
+  check_row(rows[2], "h200_sxm bf16 beside all_gather", "communication_s", 1.9e-3);
+  // Collectives hold 24 of 132 units for a part of the run.
+  CHECK(*rows[1].predicted > *rows[0].predicted);
+  CHECK(*rows[1].predicted < *rows[0].predicted * 132.0 / 108.0 * 1.05);
+}
+
+TEST_CASE("a product beside collectives needs a shape and a collective that exists", "[unit]") {
+  const std::string fault = fault_of(
+      R"({"comm": "shout", "gemm": "8192x8192", "gemm_s": 1.4e-3, "comm_s": 1e-3, "comm_bytes": 1, "gemm_total_s": 0.084})");
+  CHECK(fault.find("'gemm' must be MxNxK") != std::string::npos);
+  CHECK(fault.find("'comm' must be none or a collective") != std::string::npos);
+}
+
 TEST_CASE("a row of attention is a forward and a backward", "[unit]") {
   const auto rows = rows_of(
       R"({"impl": "flash2", "batch": 1, "seq": 1024, "heads": 32, "kv_heads": 8, "d_qk": 128, "d_v": 128, "causal": false, "fwd_s": 7e-5, "bwd_s": 3e-4})");
