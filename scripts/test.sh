@@ -14,7 +14,7 @@ scripts/check_format.sh
 step "release build and tests"
 cmake --preset release >/dev/null
 cmake --build --preset release
-ctest --preset release
+ctest --preset release | tee build/release_tests.log
 step "ASan and UBSan build and tests"
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz
@@ -24,4 +24,4 @@ scripts/check_tidy.sh
 step "fuzzing"
 scripts/fuzz.sh 60
 step "ctest's closing lines, of the release tests"
-ctest --preset release | tail -n 5
+tail -n 5 build/release_tests.log

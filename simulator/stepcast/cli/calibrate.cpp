@@ -3,6 +3,7 @@
 #include "stepcast/calibration/calibrate.hpp"
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <ctime>
 #include <memory>
 #include <set>
@@ -27,9 +28,9 @@ struct Options {
 
 std::string today() {
   const std::time_t now = std::time(nullptr);
-  char text[16];
-  std::strftime(text, sizeof text, "%Y-%m-%d", std::gmtime(&now));
-  return text;
+  std::array<char, 16> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d", std::gmtime(&now));
+  return text.data();
 }
 
 // A row for each quantity of the kernel that constants of kernels move.
