@@ -5,15 +5,7 @@ set -euo pipefail
 stepcast=$1
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
-failed=0
-complain() { echo "FAILED: $*"; failed=1; }
-exits() { # expected code, arguments; output to $made/out
-  local code=0 expected=$1
-  shift
-  "$stepcast" "$@" >"$made/out" 2>&1 || code=$?
-  [ "$code" -eq "$expected" ] || complain "$* exits $code, not $expected: $(head -n 5 "$made/out")"
-}
-says() { grep -q -- "$1" "$made/out" || complain "no '$1' in: $(head -n 5 "$made/out")"; }
+source "$(dirname "${BASH_SOURCE[0]}")/run_checks.sh"
 
 # A machine whose kernels start in 1.3 us and ramp up in 1.7 us.
 cp -r "$2/hardware_profiles" "$made/data"

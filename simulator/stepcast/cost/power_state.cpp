@@ -14,6 +14,11 @@ constexpr int kIterations = 40;
 // caches and a few to time.
 constexpr double kCoolCalls = 10.0;
 
+// What a burst may draw above idle.
+Watts burst_allowance(const DeviceSpec& device) {
+  return device.kernels.power.burst_ratio * device.power.limit - device.power.idle;
+}
+
 }  // namespace
 
 Watts mean_power(const PowerSpec& power, const WorkAtClock& work) {
@@ -24,11 +29,16 @@ double power_share(const DeviceSpec& device, PowerState state, const WorkAtClock
   const PowerSpec& power = device.power;
   Watts allowed = power.limit - power.idle;
   if (state == PowerState::kCool) {
-    const PowerConstants& burst = device.kernels.power;
-    const Watts capped = burst.burst_ratio * power.limit - power.idle;
-    allowed = min(capped, allowed + burst.burst_energy / (kCoolCalls * work.duration));
+    const Joules reserve = device.kernels.power.burst_energy;
+    allowed = min(burst_allowance(device), allowed + reserve / (kCoolCalls * work.duration));
   }
   return (mean_power(power, work) - power.idle) / allowed;
+}
+
+double duty_cycle_share(const DeviceSpec& device, double duty, const WorkAtClock& work) {
+  const PowerSpec& power = device.power;
+  const Watts drawn = mean_power(power, work) - power.idle;
+  return std::max(duty * drawn / (power.limit - power.idle), drawn / burst_allowance(device));
 }
 
 Hertz highest_clock(const DeviceSpec& device, const std::function<double(Hertz)>& share) {
@@ -64,13 +74,8 @@ Hertz highest_clock(const DeviceSpec& device, const std::function<double(Hertz)>
 
 Hertz duty_cycle_clock(const DeviceSpec& device, double duty,
                        const std::function<WorkAtClock(Hertz)>& work) {
-  const PowerSpec& power = device.power;
-  const Watts average = power.limit - power.idle;
-  const Watts burst = device.kernels.power.burst_ratio * power.limit - power.idle;
-  return highest_clock(device, [&](Hertz clock) {
-    const Watts drawn = mean_power(power, work(clock)) - power.idle;
-    return std::max(duty * drawn / average, drawn / burst);
-  });
+  return highest_clock(device,
+                       [&](Hertz clock) { return duty_cycle_share(device, duty, work(clock)); });
 }
 
 PricedOp price_at(const ClockState& state, const Op& op, const CostModel& model,

@@ -38,13 +38,16 @@ Watts mean_power(const PowerSpec& power, const WorkAtClock& work);
 // What `work` draws above idle over what `state` allows above idle; above 1 is too much.
 double power_share(const DeviceSpec& device, PowerState state, const WorkAtClock& work);
 
+// The same for work that runs for a share `duty` of the time and pauses for the rest: the average
+// over both stays within the limit, and the work while it runs within that of bursts.
+//   idle + duty * dynamic(f) <= limit,  idle + dynamic(f) <= burst_ratio * limit
+double duty_cycle_share(const DeviceSpec& device, double duty, const WorkAtClock& work);
+
 // The highest clock, up to the part's peak, at which `share` is at most 1; the part's lowest clock
 // (a quarter of its peak) where it never is. `share` must rise with the clock.
 Hertz highest_clock(const DeviceSpec& device, const std::function<double(Hertz)>& share);
 
-// The clock inside the bursts of work that runs for a share `duty` of the time and pauses for the
-// rest: the average over both stays within the limit, and the bursts within theirs.
-//   idle + duty * dynamic(f) <= limit,  idle + dynamic(f) <= burst_ratio * limit
+// The clock inside the bursts of work that runs for a share `duty` of the time.
 Hertz duty_cycle_clock(const DeviceSpec& device, double duty,
                        const std::function<WorkAtClock(Hertz)>& work);
 

@@ -47,7 +47,7 @@ class Resolver {
 
   void check_device() {
     const Dtype dtype = training_.dtype;
-    if (!cluster_.device.matrix_rate[static_cast<std::size_t>(dtype)]) {
+    if (!cluster_.device.matrix_rate[slot(dtype)]) {
       refuse(cluster_.device.name + " has no matrix products in " + std::string(name(dtype)));
     }
   }

@@ -29,17 +29,13 @@ StepAtClock step_at_locked_clock(const StepContext& context) {
 
 StepAtClock step_within_power(StepContext context) {
   const DeviceSpec& device = context.cluster.device;
-  const PowerSpec& power = device.power;
-  const Watts average = power.limit - power.idle;
-  const Watts burst = device.kernels.power.burst_ratio * power.limit - power.idle;
   StepAtClock last;
   const Hertz clock = highest_clock(device, [&](Hertz guess) {
     context.clock = guess;
     last = step_at_locked_clock(context);
     const TimeBreakdown& spent = last.time.breakdown;
     const Seconds busy = spent.compute + spent.contention + spent.optimizer;
-    const Watts computing = mean_power(power, {busy, last.time.energy}) - power.idle;
-    return std::max((last.power - power.idle) / average, computing / burst);
+    return duty_cycle_share(device, busy / last.time.step, {busy, last.time.energy});
   });
   if (clock >= device.clock.peak) {
     return last;

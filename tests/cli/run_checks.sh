@@ -1,0 +1,11 @@
+# What tests of the program share, to be sourced. They set stepcast (the program) and made (a folder of
+# their own) and end with: exit $failed
+failed=0
+complain() { echo "FAILED: $*"; failed=1; }
+exits() { # expected code, arguments; output to $made/out
+  local code=0 expected=$1
+  shift
+  "$stepcast" "$@" >"$made/out" 2>&1 || code=$?
+  [ "$code" -eq "$expected" ] || complain "$* exits $code, not $expected: $(head -n 5 "$made/out")"
+}
+says() { grep -q -- "$1" "$made/out" || complain "no '$1' in: $(head -n 5 "$made/out")"; }
