@@ -8,7 +8,10 @@
 //                                max(S (n-1)/n / B, S (n-g)/n / (g O))
 //   all-reduce                   twice that: 2 (n-1)/n
 //   all-to-all                   each rank sends S/n to every peer: max(S (g-1)/n / B, S (n-g)/n /
-//   O) send/receive                 S over one link of a mesh, all links of a switch, or the NICs
+//   O)
+//   send/receive                 S over one link of a mesh, all links of a switch, or the NICs
+//   broadcast                    S over every link of the ring
+//   expert exchange              an all-to-all with one row for each token and expert
 // Latency of a ring is base + (n - k) inside hops + (k - 1) outside hops, all-reduce twice the
 // hops; of a direct exchange base + one hop of each kind + kMessage for every peer outside. Assumes
 // that both directions of a link run at full rate and that nothing else is on the fabric. Wrong
@@ -74,6 +77,15 @@ CollectiveTime send_time(const LinkGroup& links, Bytes bytes) {
   return time;
 }
 
+// Pipelined along the ring: every link carries the tensor once.
+CollectiveTime broadcast_time(const LinkGroup& links, Bytes bytes) {
+  CollectiveTime time;
+  time.latency = ring_hops(links);
+  time.inside = links.members > 1 ? bytes / links.inside : Seconds{};
+  time.outside = links.domains > 1 ? bytes / (number(links.members) * links.outside) : Seconds{};
+  return time;
+}
+
 CollectiveTime time_of(const Collective& op, const LinkGroup& links) {
   switch (op.op) {
     case CollectiveOp::kAllGather:
@@ -87,6 +99,8 @@ CollectiveTime time_of(const Collective& op, const LinkGroup& links) {
       return all_to_all_time(links, op.bytes);
     case CollectiveOp::kSendRecv:
       return send_time(links, op.bytes);
+    case CollectiveOp::kBroadcast:
+      return broadcast_time(links, op.bytes);
   }
   return {};
 }
@@ -110,6 +124,14 @@ class RingDirectCollective final : public CollectiveModel {
       cost.terms = {{"latency", latency}, {outside ? "scale_out" : "scale_up", transfer}};
     }
     return cost;
+  }
+
+  [[nodiscard]] OpCost exchange(const ExpertExchange& op,
+                                const FabricContext& context) const override {
+    const double rows = number(op.tokens) * number(op.topk);
+    return collective({CollectiveOp::kAllToAll, rows * number(op.hidden) * size_of(op.dtype),
+                       op.group, Axis::kExpert},
+                      context);
   }
 };
 

@@ -18,7 +18,8 @@
 //   grouped_gemm  groups, rows of all, of the largest, n, k   format, pass, one kernel or many
 //   attention     batch, sequences, heads                 format, pass, kernel, mask, head sizes
 //   memory_bound  rows, cols                              kind, pass, implementation, element
-//   collective    bytes                                   operation, ranks, stride
+//   collective    bytes                                   operation, ranks, stride, algorithm
+//   exchange      tokens, hidden, experts                 dispatcher, ranks, stride, top k
 // What a row cannot say but a step knows (operands left in the cache, gradients that are added)
 // changes the model's part only: such an operator is interpolated even from a row of its sizes.
 //
@@ -74,6 +75,11 @@ class MeasuredModel final : public GemmModel,
   [[nodiscard]] OpCost collective(const Collective& op,
                                   const FabricContext& context) const override {
     return corrected(model_.collective->collective(op, context),
+                     table_.factor(op, context.cluster.device.name));
+  }
+  [[nodiscard]] OpCost exchange(const ExpertExchange& op,
+                                const FabricContext& context) const override {
+    return corrected(model_.collective->exchange(op, context),
                      table_.factor(op, context.cluster.device.name));
   }
 

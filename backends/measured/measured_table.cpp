@@ -49,13 +49,19 @@ struct Place {
             sizes_of(op.rows, op.cols)};
   }
   ShapePoint operator()(const Collective& op) const {
-    return {kind_of(4, op.op, op.group.size, op.group.stride), sizes_of(op.bytes.value())};
+    return {kind_of(4, op.op, op.group.size, op.group.stride, op.algorithm, op.protocol),
+            sizes_of(op.bytes.value())};
+  }
+  ShapePoint operator()(const ExpertExchange& op) const {
+    return {kind_of(5, op.phase, op.dispatcher, op.primitive, op.dtype, op.group.size,
+                    op.group.stride, op.topk, op.compute_units, op.routing.kind),
+            sizes_of(op.tokens, op.hidden, op.experts)};
   }
 };
 
 std::string_view role_of(const OpWork& work) {
-  constexpr std::array<std::string_view, 5> kRoles = {"gemm", "gemm", "attention", "memory_bound",
-                                                      "collective"};
+  constexpr std::array<std::string_view, 6> kRoles = {"gemm",         "gemm",       "attention",
+                                                      "memory_bound", "collective", "collective"};
   return kRoles[work.index()];
 }
 

@@ -16,7 +16,7 @@ namespace stepcast {
 
 // Where an operator lies among others: what it must share with a row to be compared, and its sizes.
 struct ShapePoint {
-  using Kind = std::array<std::int64_t, 8>;
+  using Kind = std::array<std::int64_t, 12>;
   using Sizes = std::array<double, 5>;
   Kind kind{};
   Sizes log2_sizes{};

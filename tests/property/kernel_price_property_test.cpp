@@ -66,6 +66,7 @@ std::string text(const MemoryBound& op) {
   return out.str();
 }
 std::string text(const Collective& /*op*/) { return "collective"; }
+std::string text(const ExpertExchange& /*op*/) { return "exchange"; }
 std::string text(const Op& op) {
   return std::visit([](const auto& work) { return text(work); }, op.work);
 }
@@ -230,6 +231,7 @@ MemoryBound larger(const MemoryBound& op, RandomOps& random) {
   return grown;
 }
 Collective larger(const Collective& op, RandomOps& /*random*/) { return op; }
+ExpertExchange larger(const ExpertExchange& op, RandomOps& /*random*/) { return op; }
 
 // Waves are whole and libraries switch kernels, so a little more work may take a little less.
 TEST_CASE("a larger shape of equal alignment takes at least 0.9 of the time", "[property]") {

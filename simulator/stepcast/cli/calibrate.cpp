@@ -64,7 +64,7 @@ std::vector<CalibrationRow> rows_of(const Options& options, const DataRoot& data
   for (const std::string& file : options.files) {
     for (const MeasuredKernel& kernel : kernels_of(read_measurements(file), profiles)) {
       gpus.insert(kernel.gpu);
-      const bool prices = !std::holds_alternative<Collective>(kernel.work.op.work);
+      const bool prices = !communication_axis(kernel.work.op).has_value();
       if (kernel.gpu == options.gpu && kernel.skipped.empty() && prices) {
         add_rows(kernel, model, rows);
       }

@@ -18,6 +18,9 @@ struct Price {
   OpCost operator()(const Collective& op) const {
     return model.collective->collective(op, FabricContext{cluster, kernel.detail});
   }
+  OpCost operator()(const ExpertExchange& op) const {
+    return model.collective->exchange(op, FabricContext{cluster, kernel.detail});
+  }
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 //   - a pure function of its arguments; no state, no I/O;
 //   - the duration is finite and not negative; more bandwidth, units or clock never make it longer;
 //   - terms are filled only if the context asks for them, and asking changes no duration;
-//   - a collective over a group of one costs nothing.
+//   - a collective over a group of one costs nothing on the fabric.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +61,8 @@ class CollectiveModel {
   virtual ~CollectiveModel() = default;
   [[nodiscard]] virtual OpCost collective(const Collective& op,
                                           const FabricContext& context) const = 0;
+  [[nodiscard]] virtual OpCost exchange(const ExpertExchange& op,
+                                        const FabricContext& context) const = 0;
 };
 
 // One backend a role.

@@ -6,7 +6,7 @@ namespace {
 
 template <typename Work>
 Dtype dtype_of(const Work& work) {
-  if constexpr (std::is_same_v<Work, MemoryBound> || std::is_same_v<Work, Collective>) {
+  if constexpr (std::is_same_v<Work, MemoryBound> || kIsCommunication<Work>) {
     return Dtype::kBf16;  // without matrix products
   } else {
     return work.dtype;

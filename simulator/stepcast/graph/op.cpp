@@ -9,8 +9,11 @@ namespace {
 
 double number(std::int64_t count) { return static_cast<double>(count); }
 
-constexpr std::array<std::string_view, 5> kCollectiveNames = {
-    "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv"};
+constexpr std::array<std::string_view, 6> kCollectiveNames = {
+    "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv", "broadcast"};
+constexpr std::array<std::string_view, 8> kAlgorithmNames = {
+    "auto", "ring", "tree", "recursive_doubling", "direct", "hierarchical", "in_switch", "pxn"};
+constexpr std::array<std::string_view, 4> kProtocolNames = {"auto", "ll", "ll128", "simple"};
 constexpr std::array<std::string_view, 30> kMemoryBoundNames = {"norm",
                                                                 "layer_norm",
                                                                 "rope",
@@ -138,7 +141,7 @@ Flops flops(const Op& op) {
   return std::visit(
       [](const auto& work) {
         using Work = std::decay_t<decltype(work)>;
-        if constexpr (std::is_same_v<Work, MemoryBound> || std::is_same_v<Work, Collective>) {
+        if constexpr (std::is_same_v<Work, MemoryBound> || kIsCommunication<Work>) {
           return Flops{};
         } else {
           return flops(work);
@@ -195,7 +198,7 @@ Bytes compulsory_bytes(const MemoryBound& op) {
 Bytes compulsory_bytes(const Op& op) {
   return std::visit(
       [](const auto& work) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(work)>, Collective>) {
+        if constexpr (kIsCommunication<std::decay_t<decltype(work)>>) {
           return Bytes{};
         } else {
           return compulsory_bytes(work);
@@ -204,7 +207,17 @@ Bytes compulsory_bytes(const Op& op) {
       op.work);
 }
 
+std::optional<Axis> communication_axis(const Op& op) {
+  if (const auto* collective = std::get_if<Collective>(&op.work)) {
+    return collective->axis;
+  }
+  return std::holds_alternative<ExpertExchange>(op.work) ? std::optional(Axis::kExpert)
+                                                         : std::nullopt;
+}
+
 std::string_view name(CollectiveOp op) { return entry(kCollectiveNames, op); }
+std::string_view name(CollectiveAlgorithm algorithm) { return entry(kAlgorithmNames, algorithm); }
+std::string_view name(Protocol protocol) { return entry(kProtocolNames, protocol); }
 std::string_view name(MemoryBoundKind kind) { return entry(kMemoryBoundNames, kind); }
 std::string_view name(Implementation implementation) {
   return entry(kImplementationNames, implementation);
@@ -215,6 +228,14 @@ std::string_view name(AttentionKernel kernel) { return entry(kKernelNames, kerne
 template <>
 std::span<const std::string_view> names_of<CollectiveOp>() {
   return kCollectiveNames;
+}
+template <>
+std::span<const std::string_view> names_of<CollectiveAlgorithm>() {
+  return kAlgorithmNames;
+}
+template <>
+std::span<const std::string_view> names_of<Protocol>() {
+  return kProtocolNames;
 }
 template <>
 std::span<const std::string_view> names_of<MemoryBoundKind>() {

@@ -6,13 +6,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/units.hpp"
+#include "stepcast/graph/expert_exchange.hpp"
 #include "stepcast/hardware/process_group.hpp"
 
 namespace stepcast {
@@ -128,23 +131,50 @@ struct MemoryBound {
   bool operator==(const MemoryBound&) const = default;
 };
 
-enum class CollectiveOp { kAllReduce, kAllGather, kReduceScatter, kAllToAll, kSendRecv };
+enum class CollectiveOp {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kAllToAll,
+  kSendRecv,
+  kBroadcast,
+};
+
+// How the members exchange. Direct: every rank with every other at once, which for all-to-all is
+// called single-shot. PXN: gathered on the GPU of the destination's rail, then one message a node.
+enum class CollectiveAlgorithm {
+  kAuto,  // the library's choice
+  kRing,
+  kTree,
+  kRecursiveDoubling,
+  kDirect,
+  kHierarchical,
+  kInSwitch,
+  kPxn,
+};
+
+// NCCL's wire protocols: LL carries 4 bytes of data and a flag of 4, LL128 120 and 8, Simple data
+// alone with synchronisation of whole chunks.
+enum class Protocol { kAuto, kLl, kLl128, kSimple };
 
 // Why a rank communicates: the axis that reports and overlap rules speak of.
 enum class Axis { kTensor, kExpert, kContext, kData, kPipeline };
 inline constexpr std::size_t kAxes = 5;
 
 // `bytes` is the full tensor: the output of an all-gather, the input of a reduce-scatter, and what
-// one rank puts in for all-reduce, all-to-all (its own share included) and send/receive.
+// one rank puts in for all-reduce, all-to-all (its own share included), broadcast and send/receive.
 struct Collective {
   CollectiveOp op = CollectiveOp::kAllReduce;
   Bytes bytes;
   ProcessGroup group;
   Axis axis = Axis::kData;
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::kAuto;
+  Protocol protocol = Protocol::kAuto;
+  double imbalance = 1.0;  // of an all-to-all: bytes of the most loaded rank over the mean
   bool operator==(const Collective&) const = default;
 };
 
-using OpWork = std::variant<Gemm, GroupedGemm, Attention, MemoryBound, Collective>;
+using OpWork = std::variant<Gemm, GroupedGemm, Attention, MemoryBound, Collective, ExpertExchange>;
 
 struct Op {
   std::string_view name;  // "attention.q", with static lifetime
@@ -153,6 +183,12 @@ struct Op {
 };
 
 using OpList = std::vector<Op>;
+
+// Whether the fabric carries it, and if so, why the rank communicates.
+template <typename Work>
+inline constexpr bool kIsCommunication =
+    std::is_same_v<Work, Collective> || std::is_same_v<Work, ExpertExchange>;
+std::optional<Axis> communication_axis(const Op& op);
 
 // Work of an operator. FLOPs count an FMA as 2 and only what the mask leaves.
 Flops flops(const Gemm& op);
@@ -165,23 +201,26 @@ Bytes compulsory_bytes(const Gemm& op);
 Bytes compulsory_bytes(const GroupedGemm& op);
 Bytes compulsory_bytes(const Attention& op);
 Bytes compulsory_bytes(const MemoryBound& op);
-Bytes compulsory_bytes(const Op& op);  // none for a collective
+Bytes compulsory_bytes(const Op& op);  // none for what the fabric carries
 
 // Query-key pairs that the mask leaves, of one head and one sequence. With causal masking and fewer
 // queries than keys (context parallelism with balanced chunks) it is the same share of all pairs.
 double attended_pairs(const Attention& op);
 
 std::string_view name(CollectiveOp op);
+std::string_view name(CollectiveAlgorithm algorithm);
+std::string_view name(Protocol protocol);
 std::string_view name(MemoryBoundKind kind);
 std::string_view name(Implementation implementation);
 std::string_view name(Axis axis);
 std::string_view name(AttentionKernel kernel);
 
-// The names of every value, in the order of the enumeration.
-template <typename E>
-std::span<const std::string_view> names_of();
 template <>
 std::span<const std::string_view> names_of<CollectiveOp>();
+template <>
+std::span<const std::string_view> names_of<CollectiveAlgorithm>();
+template <>
+std::span<const std::string_view> names_of<Protocol>();
 template <>
 std::span<const std::string_view> names_of<MemoryBoundKind>();
 template <>

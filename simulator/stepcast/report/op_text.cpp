@@ -42,6 +42,11 @@ std::string text_of(const Collective& op) {
   return std::string(name(op.op)) + " " + readable(op.bytes) + " / " +
          std::to_string(op.group.size);
 }
+std::string text_of(const ExpertExchange& op) {
+  return std::string(name(op.dispatcher)) + " " + times({op.tokens, op.hidden}) + " top " +
+         std::to_string(op.topk) + " of " + std::to_string(op.experts) + " / " +
+         std::to_string(op.group.size);
+}
 
 Json json_of(const Gemm& op) {
   return {{"m", op.m}, {"n", op.n}, {"k", op.k}, {"batch", op.batch}, {"pass", name(op.pass)}};
@@ -81,6 +86,17 @@ Json json_of(const Collective& op) {
           {"ranks", op.group.size},
           {"stride", op.group.stride}};
 }
+Json json_of(const ExpertExchange& op) {
+  return {{"dispatcher", name(op.dispatcher)},
+          {"primitive", name(op.primitive)},
+          {"tokens", op.tokens},
+          {"hidden", op.hidden},
+          {"experts", op.experts},
+          {"topk", op.topk},
+          {"ep", op.group.size},
+          {"stride", op.group.stride},
+          {"routing", name(op.routing.kind)}};
+}
 
 }  // namespace
 
@@ -97,8 +113,11 @@ std::string_view name(GemmPass pass) {
 }
 
 std::string_view kind_name(const Op& op) {
-  static constexpr std::array<std::string_view, 5> kNames = {"gemm", "grouped_gemm", "attention",
-                                                             "memory_bound", "collective"};
+  if (const auto* exchange = std::get_if<ExpertExchange>(&op.work)) {
+    return name(exchange->phase);
+  }
+  static constexpr std::array<std::string_view, 6> kNames = {
+      "gemm", "grouped_gemm", "attention", "memory_bound", "collective", "dispatch"};
   static_assert(kNames.size() == std::variant_size_v<OpWork>);
   return kNames[op.work.index()];
 }

@@ -25,9 +25,7 @@ struct ExplainedOp {
   OpCost cost;    // of one call, with terms
   Seconds bound;  // no kernel is faster; zero: there is no such bound
 
-  [[nodiscard]] bool communicates() const {
-    return std::holds_alternative<Collective>(counted.op.work);
-  }
+  [[nodiscard]] bool communicates() const { return communication_axis(counted.op).has_value(); }
   [[nodiscard]] Seconds total() const { return static_cast<double>(counted.count) * cost.duration; }
 };
 

@@ -182,8 +182,8 @@ PassTime price(const OpList& ops, const StepContext& context) {
   PassTime time;
   for (const Op& op : ops) {
     const OpCost cost = context.cost.cost(op, kernel, context.cluster);
-    if (const auto* collective = std::get_if<Collective>(&op.work)) {
-      time.communication[slot(collective->axis)] += cost.duration;
+    if (const std::optional<Axis> axis = communication_axis(op)) {
+      time.communication[slot(*axis)] += cost.duration;
     } else {
       time.compute += cost.duration;
       time.energy += cost.energy;

@@ -265,7 +265,7 @@ void read_trace_operator(KernelRow row, std::vector<MeasuredKernel>& kernels) {
     kernel.work = read_operator(fields, row.profiles.gpu(kernel.gpu));
     fields.finish();
     kernel.work.launch = Launch::kNone;
-    const bool collective = std::holds_alternative<Collective>(kernel.work.op.work);
+    const bool collective = communication_axis(kernel.work.op).has_value();
     kernel.group = kernel.gpu + " " +
                    (collective ? "" : std::string(name(kernel.work.dtype)) + " ") + group +
                    size_of_gemm(kernel.work);

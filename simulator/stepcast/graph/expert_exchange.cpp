@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/graph/expert_exchange.hpp"
+
+#include <array>
+
+namespace stepcast {
+namespace {
+
+constexpr std::array<std::string_view, 2> kPhaseNames = {"dispatch", "combine"};
+constexpr std::array<std::string_view, 8> kDispatcherNames = {
+    "allgather",          "alltoall", "deepep", "deepep_v2",
+    "deepep_low_latency", "hybridep", "sonic",  "minimal_async_ep"};
+constexpr std::array<std::string_view, 6> kPrimitiveNames = {"auto", "ag",         "rs",
+                                                             "a2a",  "rank_dedup", "node_dedup"};
+constexpr std::array<std::string_view, 5> kRoutingNames = {"uniform", "round_robin_forced",
+                                                           "group_limited", "zipf", "counts"};
+
+template <typename E, std::size_t N>
+std::string_view entry(const std::array<std::string_view, N>& names, E value) {
+  return names[static_cast<std::size_t>(value)];
+}
+
+}  // namespace
+
+std::string_view name(ExchangePhase phase) { return entry(kPhaseNames, phase); }
+std::string_view name(Dispatcher dispatcher) { return entry(kDispatcherNames, dispatcher); }
+std::string_view name(ExchangePrimitive primitive) { return entry(kPrimitiveNames, primitive); }
+std::string_view name(RoutingKind kind) { return entry(kRoutingNames, kind); }
+
+template <>
+std::span<const std::string_view> names_of<ExchangePhase>() {
+  return kPhaseNames;
+}
+template <>
+std::span<const std::string_view> names_of<Dispatcher>() {
+  return kDispatcherNames;
+}
+template <>
+std::span<const std::string_view> names_of<ExchangePrimitive>() {
+  return kPrimitiveNames;
+}
+template <>
+std::span<const std::string_view> names_of<RoutingKind>() {
+  return kRoutingNames;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// How tokens reach the ranks that hold their experts (dispatch) and how the results come back
+// (combine).
+//
+// A rank has `tokens` tokens of `hidden` values; each chooses `topk` of `experts` experts, which
+// the ranks of `group` hold in equal parts.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "stepcast/base/dtype.hpp"
+#include "stepcast/base/enum_names.hpp"
+#include "stepcast/hardware/process_group.hpp"
+
+namespace stepcast {
+
+enum class ExchangePhase { kDispatch, kCombine };
+
+// The software that exchanges: Megatron's allgather and alltoall dispatchers, DeepEP with its
+// normal kernels (V1, V2) and its low-latency ones, HybridEP, SonicMoE, torchtitan's
+// MinimalAsyncEP.
+enum class Dispatcher {
+  kAllGather,
+  kAllToAll,
+  kDeepEp,
+  kDeepEpV2,
+  kDeepEpLowLatency,
+  kHybridEp,
+  kSonic,
+  kMinimalAsyncEp,
+};
+
+// Which rows travel: all tokens to all ranks, one row for each (token, expert), one for each
+// (token, rank) or one for each (token, node).
+enum class ExchangePrimitive {
+  kAuto,  // what the dispatcher does, or the fastest where it has several
+  kAllGather,
+  kReduceScatter,
+  kAllToAll,
+  kRankDedup,
+  kNodeDedup,
+};
+
+enum class RoutingKind {
+  kUniform,           // topk distinct experts, all sets alike
+  kRoundRobinForced,  // token t takes experts t topk ... t topk + topk - 1, modulo all of them
+  kGroupLimited,      // uniform within groups_per_token of `groups` equal groups of experts
+  kZipf,              // popularity of the i-th expert 1 / i^zipf_exponent
+  kCounts,            // as many tokens for each expert as `counts` says
+};
+
+struct Routing {
+  RoutingKind kind = RoutingKind::kUniform;
+  std::int64_t groups = 1;
+  std::int64_t groups_per_token = 1;
+  double zipf_exponent = 0.0;
+  std::vector<std::int64_t> counts{};  // tokens of each expert, over all ranks
+  bool operator==(const Routing&) const = default;
+};
+
+struct ExpertExchange {
+  ExchangePhase phase = ExchangePhase::kDispatch;
+  Dispatcher dispatcher = Dispatcher::kAllToAll;
+  ExchangePrimitive primitive = ExchangePrimitive::kAuto;
+  std::int64_t tokens = 0;  // of one rank
+  std::int64_t hidden = 0;
+  std::int64_t experts = 1;
+  std::int64_t topk = 1;
+  ProcessGroup group;
+  Dtype dtype = Dtype::kBf16;      // of the rows; fp8 ones travel with a scale for 128 values
+  std::int64_t compute_units = 0;  // that its kernels may hold; 0: the dispatcher's default
+  Routing routing{};
+  bool operator==(const ExpertExchange&) const = default;
+};
+
+std::string_view name(ExchangePhase phase);
+std::string_view name(Dispatcher dispatcher);
+std::string_view name(ExchangePrimitive primitive);
+std::string_view name(RoutingKind kind);
+
+template <>
+std::span<const std::string_view> names_of<ExchangePhase>();
+template <>
+std::span<const std::string_view> names_of<Dispatcher>();
+template <>
+std::span<const std::string_view> names_of<ExchangePrimitive>();
+template <>
+std::span<const std::string_view> names_of<RoutingKind>();
+
+}  // namespace stepcast
