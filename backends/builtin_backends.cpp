@@ -43,6 +43,11 @@ constexpr std::array kBackends = {
                 &make_passes_memory_bound},
     BackendInfo{"memory_bound", "measured", kMeasuredEquation, kMeasuredAssumptions,
                 &make_measured_memory_bound},
+    BackendInfo{"collective", "library",
+                "base + hops, partly hidden behind max(bytes inside / scale-up rate, bytes outside "
+                "/ NIC rate) + own part, by algorithm and protocol",
+                "NCCL's and RCCL's algorithms and their choice by size; an otherwise idle fabric",
+                &make_library_collective},
     BackendInfo{"collective", "ring_direct",
                 "base + hops + max(bytes inside / scale-up rate, bytes outside / NIC rate)",
                 "both directions at full rate, an otherwise idle fabric, one protocol",

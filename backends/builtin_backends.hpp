@@ -57,6 +57,7 @@ std::shared_ptr<const GemmModel> make_tile_gemm();
 std::shared_ptr<const AttentionModel> make_tile_attention();
 std::shared_ptr<const AttentionModel> make_roofline_attention();
 std::shared_ptr<const MemoryBoundModel> make_passes_memory_bound();
+std::shared_ptr<const CollectiveModel> make_library_collective();
 std::shared_ptr<const CollectiveModel> make_ring_direct_collective();
 
 std::shared_ptr<const GemmModel> make_measured_gemm(const BackendArgument& argument);

@@ -6,14 +6,18 @@
 namespace stepcast {
 namespace {
 
-BytesPerSecond inside_rate(const ScaleUpSpec& fabric, std::int64_t members) {
-  const double wire_links = static_cast<double>(fabric.links) * fabric.efficiency;
-  if (fabric.topology == ScaleUpTopology::kSwitch || fabric.domain_size <= 1) {
-    return wire_links * fabric.link_rate;
+bool is_mesh(const ScaleUpSpec& fabric) {
+  return fabric.topology == ScaleUpTopology::kFullMesh && fabric.domain_size > 1;
+}
+
+BytesPerSecond wire_rate(const ScaleUpSpec& fabric, std::int64_t members) {
+  const BytesPerSecond all = static_cast<double>(fabric.links) * fabric.link_rate;
+  if (!is_mesh(fabric)) {
+    return all;
   }
   const auto peers = static_cast<double>(members - 1);
   const auto all_peers = static_cast<double>(fabric.domain_size - 1);
-  return std::min(1.0, peers / all_peers) * wire_links * fabric.link_rate;
+  return std::min(1.0, peers / all_peers) * all;
 }
 
 BytesPerSecond outside_rate(const ClusterSpec& cluster, ProcessGroup group) {
@@ -37,9 +41,12 @@ LinkGroup link_group(ProcessGroup group, const ClusterSpec& cluster) {
   links.ranks = group.size;
   links.members = members_in_domain(group, domain);
   links.domains = domains_spanned(group, domain);
-  links.inside = inside_rate(fabric, links.members);
+  links.mesh = is_mesh(fabric);
+  links.wire_inside = wire_rate(fabric, links.members);
+  links.inside = fabric.efficiency * links.wire_inside;
   links.outside = outside_rate(cluster, group);
-  links.base_latency = fabric.base_latency + (links.domains > 1 ? nics.base_latency : Seconds{});
+  links.network_base = links.domains > 1 ? nics.base_latency : Seconds{};
+  links.base_latency = fabric.base_latency + links.network_base;
   links.inside_hop = fabric.hop_latency;
   links.outside_hop = nics.hop_latency;
   return links;

@@ -12,9 +12,12 @@ struct LinkGroup {
   std::int64_t ranks = 1;
   std::int64_t members = 1;  // in one domain
   std::int64_t domains = 1;
-  BytesPerSecond inside;   // achieved, of one rank in one direction, towards its domain's members
-  BytesPerSecond outside;  // achieved, of one rank in one direction, towards other domains
-  Seconds base_latency;    // of a collective
+  bool mesh = false;           // links of its own to every member, not a switch
+  BytesPerSecond wire_inside;  // of one rank in one direction, towards its domain's members
+  BytesPerSecond inside;       // the same, achieved
+  BytesPerSecond outside;      // achieved, of one rank in one direction, towards other domains
+  Seconds base_latency;        // of a collective, with that of the network if it leaves a domain
+  Seconds network_base;        // that of the network alone
   Seconds inside_hop;
   Seconds outside_hop;
 };

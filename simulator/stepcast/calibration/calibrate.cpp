@@ -11,7 +11,6 @@
 
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/calibration/calibrated_constants.hpp"
 #include "stepcast/calibration/least_squares.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 
@@ -51,7 +50,7 @@ double number_in(const ConfigNode& node, std::string_view unit_name) {
   }
   for (const std::optional<double> number :
        {in_units<Seconds>(node.text, unit), in_units<Joules>(node.text, unit),
-        in_units<Bytes>(node.text, unit)}) {
+        in_units<Bytes>(node.text, unit), in_units<BytesPerSecond>(node.text, unit)}) {
     if (number) {
       return *number;
     }
@@ -70,9 +69,9 @@ std::string rounded(double value) {
   return text;
 }
 
-void check_keys(ConfigNode& kernels, const std::vector<std::string>& keys) {
+void check_keys(ConfigNode& file, const std::vector<std::string>& keys, ConstantsOf of) {
   std::vector<std::string> known;
-  for (const CalibratedConstant& constant : calibrated_constants()) {
+  for (const CalibratedConstant& constant : calibrated_constants(of)) {
     known.emplace_back(constant.key);
   }
   Diagnostics diagnostics;
@@ -80,9 +79,9 @@ void check_keys(ConfigNode& kernels, const std::vector<std::string>& keys) {
     const Location where{"--constant " + key, 0, 0};
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       diagnostics.error(where, "no constant of this name is fitted" + did_you_mean(key, known));
-    } else if (value_node(kernels, key) == nullptr) {
+    } else if (value_node(file, key) == nullptr) {
       diagnostics.error(where,
-                        "the GPU's file of kernels has no number for it; add one to start from");
+                        "the GPU's file of constants has no number for it; add one to start from");
     }
   }
   diagnostics.throw_if_any();
@@ -90,16 +89,16 @@ void check_keys(ConfigNode& kernels, const std::vector<std::string>& keys) {
 
 class Fit {
  public:
-  Fit(const DeviceSpec& device, ConfigNode kernels, const std::vector<CalibrationRow>& rows,
-      const std::vector<std::string>& keys)
-      : device_(device), tree_(std::move(kernels)), rows_(rows) {
-    check_keys(tree_, keys);
+  Fit(const DeviceSpec& device, ConfigNode file, const std::vector<CalibrationRow>& rows,
+      const std::vector<std::string>& keys, ConstantsOf of)
+      : device_(device), of_(of), tree_(std::move(file)), rows_(rows) {
+    check_keys(tree_, keys, of);
     for (const CalibrationRow& row : rows_) {
       if (!is_held_back(row.shape)) {
         fitted_.push_back(&row);
       }
     }
-    for (const CalibratedConstant& constant : calibrated_constants()) {
+    for (const CalibratedConstant& constant : calibrated_constants(of)) {
       const bool wanted =
           keys.empty() || std::find(keys.begin(), keys.end(), constant.key) != keys.end();
       const ConfigNode* node = value_node(tree_, constant.key);
@@ -129,7 +128,8 @@ class Fit {
           {std::string(constants_[i]->key), std::string(constants_[i]->unit), start_[i], found[i]});
     }
     result.groups = group_errors(predictions(start_), predictions(found));
-    result.kernels = tree_with(found, rounded);
+    result.file = tree_with(found, rounded);
+    result.of = of_;
     return result;
   }
 
@@ -147,8 +147,12 @@ class Fit {
     DeviceSpec device = device_;
     Diagnostics diagnostics;
     std::vector<Provenance> provenance;
-    device.kernels = read_kernel_constants(tree_with(values, shortest_text), device.sources,
-                                           provenance, diagnostics);
+    const ConfigNode tree = tree_with(values, shortest_text);
+    if (of_ == ConstantsOf::kKernels) {
+      device.kernels = read_kernel_constants(tree, device.sources, provenance, diagnostics);
+    } else {
+      device.collectives = read_collective_constants(tree, device.sources, provenance, diagnostics);
+    }
     diagnostics.throw_if_any();
     return cluster_of(std::move(device), 1);
   }
@@ -248,6 +252,7 @@ class Fit {
   }
 
   const DeviceSpec& device_;
+  ConstantsOf of_;
   ConfigNode tree_;
   const std::vector<CalibrationRow>& rows_;
   std::vector<const CalibrationRow*> fitted_;  // not held back
@@ -266,10 +271,10 @@ bool is_held_back(const std::string& shape) {
   return ((hash >> 32U) & 1U) != 0;
 }
 
-Calibration calibrate(const DeviceSpec& device, const ConfigNode& kernels,
-                      const std::vector<CalibrationRow>& rows,
-                      const std::vector<std::string>& keys) {
-  return Fit(device, kernels, rows, keys).run();
+Calibration calibrate(const DeviceSpec& device, const ConfigNode& file,
+                      const std::vector<CalibrationRow>& rows, const std::vector<std::string>& keys,
+                      ConstantsOf of) {
+  return Fit(device, file, rows, keys, of).run();
 }
 
 }  // namespace stepcast

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits the constants of a file of hardware_profiles/kernels to measurements.
+// Fits the constants of a file of hardware_profiles/kernels or of hardware_profiles/collectives to
+// measurements.
 //
 //   residual = ln(predicted / measured), weight of a row = 1 / sqrt(rows of its group)
 //
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "stepcast/calibration/calibrated_constants.hpp"
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/hardware/cluster_spec.hpp"
 
@@ -45,17 +47,18 @@ struct GroupError {
 struct Calibration {
   std::vector<FittedConstant> constants;
   std::vector<GroupError> groups;
-  ConfigNode kernels;  // the file's tree with the new values
+  ConfigNode file;  // the tree with the new values
+  ConstantsOf of = ConstantsOf::kKernels;
 };
 
 bool is_held_back(const std::string& shape);
 
-// Fits those of `calibrated_constants` that `kernels` has a number for, that some row depends on,
+// Fits those of `calibrated_constants` that `file` has a number for, that some row depends on,
 // and whose key is in `keys` (all of them where it is empty). `device` supplies everything else.
 // Throws ConfigError if there are too few rows, and for a key that cannot be fitted or that
-// `kernels` or the rows say nothing about.
-Calibration calibrate(const DeviceSpec& device, const ConfigNode& kernels,
-                      const std::vector<CalibrationRow>& rows,
-                      const std::vector<std::string>& keys);
+// `file` or the rows say nothing about.
+Calibration calibrate(const DeviceSpec& device, const ConfigNode& file,
+                      const std::vector<CalibrationRow>& rows, const std::vector<std::string>& keys,
+                      ConstantsOf of = ConstantsOf::kKernels);
 
 }  // namespace stepcast

@@ -6,7 +6,7 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array kConstants = {
+constexpr std::array kKernelConstants = {
     CalibratedConstant{"power.matrix_energy.bf16", "nJ", 0.3, 40.0,
                        "energy of a cycle of one unit's matrix pipes at the reference clock"},
     CalibratedConstant{"power.matrix_energy.fp8", "nJ", 0.3, 40.0, "the same in fp8"},
@@ -58,8 +58,35 @@ constexpr std::array kConstants = {
                        "start and reduction of a row in a kernel of one group a row"},
 };
 
+constexpr std::array kCollectiveConstants = {
+    CalibratedConstant{"ll.base", "us", 0.5, 50.0, "start of a collective by LL"},
+    CalibratedConstant{"ll.hop", "us", 0.3, 10.0, "dependent step inside a domain by LL"},
+    CalibratedConstant{"ll.rate", "GB/s", 10.0, 2000.0,
+                       "of a rank by LL over all that it sends, receives or keeps"},
+    CalibratedConstant{"simple.base", "us", 0.5, 400.0, "start of a collective by Simple"},
+    CalibratedConstant{"simple.hop", "us", 2.0, 40.0, "dependent step inside a domain by Simple"},
+    CalibratedConstant{"simple.ring_share", "", 0.3, 1.0, "of the wire rate that rings reach"},
+    CalibratedConstant{"simple.own_rate", "GB/s", 100.0, 10'000.0,
+                       "at which a rank copies its own part"},
+    CalibratedConstant{"in_switch.base", "us", 15.0, 100.0, "start of a reduction in the switch"},
+    CalibratedConstant{"in_switch.share", "", 0.2, 1.0, "of the wire rate, over the tensor"},
+    CalibratedConstant{"in_switch.ramp", "us", 0.0, 300.0, "lost on the way to full chunks"},
+    CalibratedConstant{"in_switch.ramp_bytes", "MB", 1.0, 500.0,
+                       "of the tensor, from which on chunks are full"},
+    CalibratedConstant{"message.base", "us", 1.0, 100.0, "start of point-to-point messages"},
+    CalibratedConstant{"message.share", "", 0.3, 1.0, "of the wire rate that messages reach"},
+    CalibratedConstant{"message.own_rate", "GB/s", 100.0, 10'000.0,
+                       "at which a rank copies its own part of an all-to-all"},
+    CalibratedConstant{"message.ramp", "us", 0.0, 100.0, "lost on the way to full chunks"},
+};
+
 }  // namespace
 
-std::span<const CalibratedConstant> calibrated_constants() { return kConstants; }
+std::span<const CalibratedConstant> calibrated_constants(ConstantsOf of) {
+  if (of == ConstantsOf::kCollectives) {
+    return kCollectiveConstants;
+  }
+  return kKernelConstants;
+}
 
 }  // namespace stepcast

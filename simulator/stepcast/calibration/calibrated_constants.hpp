@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constants of hardware_profiles/kernels that measurements can settle: what each means, its
-// unit and the range that physics leaves it.
+// The constants of hardware_profiles/kernels and hardware_profiles/collectives that measurements
+// can settle: what each means, its unit and the range that physics leaves it.
 #pragma once
 
 #include <span>
@@ -16,6 +16,9 @@ struct CalibratedConstant {
   std::string_view meaning;
 };
 
-std::span<const CalibratedConstant> calibrated_constants();
+// Which folder of profiles a file of constants lies in.
+enum class ConstantsOf { kKernels, kCollectives };
+
+std::span<const CalibratedConstant> calibrated_constants(ConstantsOf of);
 
 }  // namespace stepcast

@@ -8,7 +8,8 @@
 #include <memory>
 #include <set>
 
-#include "stepcast/calibration/kernels_text.hpp"
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/calibration/constants_text.hpp"
 #include "stepcast/cli/commands.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/report/op_text.hpp"
@@ -22,6 +23,7 @@ struct Options {
   std::string gpu;
   std::vector<std::string> backends;
   std::vector<std::string> keys;
+  ConstantsOf of = ConstantsOf::kKernels;
   std::string date;
   OutputOptions output;
 };
@@ -33,13 +35,21 @@ std::string today() {
   return text.data();
 }
 
-// A row for each quantity of the kernel that constants of kernels move.
+// What is held back together: a shape; of collectives a size, whatever the number of ranks.
+std::string shape_of(const Op& op) {
+  const auto* collective = std::get_if<Collective>(&op.work);
+  return collective == nullptr ? shape_text(op)
+                               : std::string(name(collective->op)) + " of " +
+                                     shortest_text(collective->bytes.value()) + " bytes";
+}
+
+// A row for each quantity of the kernel.
 void add_rows(const MeasuredKernel& kernel, const CostModel& model,
               std::vector<CalibrationRow>& rows) {
   for (const MeasuredQuantity& quantity : kernel.quantities) {
     CalibrationRow row;
     row.group = kernel.group + (quantity.metric == "time_s" ? "" : " " + quantity.metric);
-    row.shape = shape_text(kernel.work.op);
+    row.shape = shape_of(kernel.work.op);
     row.measured = quantity.value;
     row.predicted = [kernel, &model, metric = quantity.metric](const ClusterSpec& machine) {
       return predict(kernel, model, machine).of(metric);
@@ -64,8 +74,9 @@ std::vector<CalibrationRow> rows_of(const Options& options, const DataRoot& data
   for (const std::string& file : options.files) {
     for (const MeasuredKernel& kernel : kernels_of(read_measurements(file), profiles)) {
       gpus.insert(kernel.gpu);
-      const bool prices = !communication_axis(kernel.work.op).has_value();
-      if (kernel.gpu == options.gpu && kernel.skipped.empty() && prices) {
+      const bool communicates = communication_axis(kernel.work.op).has_value();
+      const bool moved = communicates == (options.of == ConstantsOf::kCollectives);
+      if (kernel.gpu == options.gpu && kernel.skipped.empty() && moved) {
         add_rows(kernel, model, rows);
       }
     }
@@ -73,8 +84,7 @@ std::vector<CalibrationRow> rows_of(const Options& options, const DataRoot& data
   if (rows.empty()) {
     throw ConfigError(
         {"--gpu " + options.gpu, 0, 0},
-        "the files have no rows of this GPU that constants of kernels move; they have "
-        "rows of " +
+        "the files have no rows of this GPU that these constants move; they have rows of " +
             joined(gpus));
   }
   return rows;
@@ -102,15 +112,19 @@ int run_calibrate(const Options& options, const GlobalOptions& global) {
   refuse_tables(options.backends);
   const CostModel model = cost_model(options.backends, data);
   const DeviceSpec device = load_gpu(options.gpu, data, {"--gpu", 0, 0});
-  const std::filesystem::path kernels = data.kernels() / (device.kernels.name + ".yaml");
+  const bool kernels = options.of == ConstantsOf::kKernels;
+  const std::filesystem::path file = kernels
+                                         ? data.kernels() / (device.kernels.name + ".yaml")
+                                         : data.collectives() / (device.collectives.name + ".yaml");
   const std::vector<CalibrationRow> rows = rows_of(options, data, model);
-  const Calibration calibration = calibrate(device, load_config(kernels), rows, options.keys);
+  const Calibration calibration =
+      calibrate(device, load_config(file), rows, options.keys, options.of);
   const CalibrationRecord record{options.date.empty() ? today() : options.date,
                                  names_of_files(options)};
   if (!options.output.out.empty()) {
     write_output({}, calibration_to_text(calibration));
   }
-  write_output(options.output, kernels_to_yaml(calibration, record));
+  write_output(options.output, constants_to_yaml(calibration, record));
   return kDone;
 }
 
@@ -118,12 +132,15 @@ int run_calibrate(const Options& options, const GlobalOptions& global) {
 
 void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
-      "calibrate", "fit the constants of a GPU's kernels to measurements and write them");
+      "calibrate", "fit the constants of a GPU's kernels or collectives to measurements");
   auto options = std::make_shared<Options>();
   command->add_option("files", options->files, "files of measured kernels (JSON lines or CSV)")
       ->required();
   command->add_option("--gpu", options->gpu, "the GPU whose rows and constants are taken")
       ->required();
+  command->add_option("--of", options->of, "which constants: kernels (default) or collectives")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, ConstantsOf>{
+          {"kernels", ConstantsOf::kKernels}, {"collectives", ConstantsOf::kCollectives}}));
   command
       ->add_option("--constant", options->keys,
                    "fit this constant, e.g. gemm.start_up (repeatable); default: all")
@@ -135,7 +152,7 @@ void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->take_all();
   command->add_option("--date", options->date, "date to write into the file; default: today");
   command->add_option("--out", options->output.out,
-                      "write the file of hardware_profiles/kernels here, and the residuals to "
+                      "write the file of constants here, and the residuals to "
                       "standard output; default: the file to standard output");
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_calibrate(*options, global); };

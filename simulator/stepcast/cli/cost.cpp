@@ -125,6 +125,10 @@ std::string priced_text(const PricedLine& line, const Options& options, const Co
   json["predicted_s"] = priced.cost.duration.value();
   json["clock_mhz"] = priced.clock.value() / 1e6;
   json["bound"] = name(priced.cost.bound);
+  if (!priced.cost.algorithm.empty()) {
+    json["algorithm"] = priced.cost.algorithm;
+    json["protocol"] = priced.cost.protocol;
+  }
   if (priced.cost.origin != Origin::kModel) {
     json["origin"] = name(priced.cost.origin);
   }

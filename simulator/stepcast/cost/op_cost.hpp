@@ -75,6 +75,8 @@ struct OpCost {
   std::vector<CostTerm> terms{};  // filled only where the caller asks for them
   Tiling tiling{};                // likewise
   Origin origin = Origin::kModel;
+  std::string_view algorithm{};  // of a collective, with static lifetime
+  std::string_view protocol{};   // likewise
 };
 
 }  // namespace stepcast

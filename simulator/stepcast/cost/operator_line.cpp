@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "stepcast/graph/collective_algorithm.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -42,9 +44,9 @@ constexpr std::array kGemmPasses = {NamedValue<GemmPass>{"fwd", GemmPass::kForwa
 constexpr std::array kDirections = {NamedValue<Direction>{"fwd", Direction::kForward},
                                     NamedValue<Direction>{"bwd", Direction::kBackward}};
 
-constexpr std::array kLaunches = {NamedValue<Launch>{"stream", Launch::kStream},
-                                  NamedValue<Launch>{"graph", Launch::kGraph},
-                                  NamedValue<Launch>{"none", Launch::kNone}};
+constexpr std::array kLaunches = {
+    NamedValue<Launch>{"stream", Launch::kStream}, NamedValue<Launch>{"graph", Launch::kGraph},
+    NamedValue<Launch>{"none", Launch::kNone}, NamedValue<Launch>{"eager", Launch::kEager}};
 
 struct DtypeAlias {
   std::string_view alias;
@@ -239,23 +241,56 @@ Op read_memory_bound(JsonFields& fields, Dtype dtype) {
   return {"memory_bound", op};
 }
 
-// Algorithms are chosen by the backend; none can be forced yet.
-void read_auto(JsonFields& fields, std::string_view key) {
-  const JsonValue* value = fields.value(key);
-  if (value != nullptr && value->kind != JsonValue::Kind::kNull && value->text != "auto") {
-    fields.error(key, "must be auto, the only one that there is yet: the backend chooses; it is " +
-                          shown(*value));
+constexpr std::array kAlgorithmAliases = {
+    NamedValue<CollectiveAlgorithm>{"single_shot", CollectiveAlgorithm::kDirect},
+    NamedValue<CollectiveAlgorithm>{"nvls", CollectiveAlgorithm::kInSwitch}};
+
+std::span<const NamedValue<CollectiveAlgorithm>> algorithm_values() {
+  static const std::vector<NamedValue<CollectiveAlgorithm>> values = [] {
+    std::vector<NamedValue<CollectiveAlgorithm>> all = named_values<CollectiveAlgorithm>();
+    all.insert(all.end(), kAlgorithmAliases.begin(), kAlgorithmAliases.end());
+    return all;
+  }();
+  return values;
+}
+
+bool reduces_in_switch(const DeviceSpec& device) {
+  return device.collectives.in_switch && device.scale_up.topology == ScaleUpTopology::kSwitch;
+}
+
+void check_algorithm(JsonFields& fields, const Collective& op, const DeviceSpec& device) {
+  if (!has_algorithm(op.op, op.algorithm)) {
+    fields.error("algorithm", "is " + std::string(name(op.algorithm)) + ", which " +
+                                  std::string(name(op.op)) + " has not; it has auto, " +
+                                  algorithm_names(op.op));
+  } else if (op.algorithm == CollectiveAlgorithm::kInSwitch && !reduces_in_switch(device)) {
+    fields.error("algorithm", "is in_switch, but the fabric of " + device.name +
+                                  " does not reduce in its switches; leave it auto");
+  }
+  const bool has_protocols = op.algorithm == CollectiveAlgorithm::kRing ||
+                             op.algorithm == CollectiveAlgorithm::kTree ||
+                             (op.algorithm == CollectiveAlgorithm::kAuto &&
+                              has_algorithm(op.op, CollectiveAlgorithm::kRing));
+  if (op.protocol != Protocol::kAuto && op.protocol != Protocol::kSimple && !has_protocols) {
+    fields.error("protocol", "is " + std::string(name(op.protocol)) +
+                                 ", which rings and trees alone run; leave it auto");
   }
 }
 
-Op read_collective(JsonFields& fields) {
+Op read_collective(JsonFields& fields, const DeviceSpec& device) {
+  constexpr Range<double> kImbalance{1.0, 1e6};
   Collective op;
   op.op = fields.required_choice<CollectiveOp>("op", enum_names<CollectiveOp>());
   op.bytes = Bytes(number(fields.required_count("bytes", kTensorBytes)));
   op.group.size = fields.required_count("ranks", kRanks);
   op.group.stride = fields.count("stride", {1, 1}, kRanks);
-  read_auto(fields, "algorithm");
-  read_auto(fields, "protocol");
+  op.algorithm = fields.choice<CollectiveAlgorithm>("algorithm", algorithm_values(),
+                                                    CollectiveAlgorithm::kAuto);
+  op.protocol = fields.choice<Protocol>("protocol", enum_names<Protocol>(), Protocol::kAuto);
+  op.imbalance = fields.number("imbalance", 1.0, kImbalance);
+  if (fields.good({"op", "algorithm", "protocol"})) {
+    check_algorithm(fields, op, device);
+  }
   return {"collective", op};
 }
 
@@ -277,7 +312,7 @@ Op read_work(JsonFields& fields, Kind kind, Dtype dtype, const DeviceSpec& devic
     case Kind::kMemoryBound:
       return read_memory_bound(fields, dtype);
     case Kind::kCollective:
-      return read_collective(fields);
+      return read_collective(fields, device);
   }
   return {};
 }
@@ -287,6 +322,33 @@ KernelContext context_of(const OperatorLine& line, const DeviceSpec& device, Det
                          : line.launch == Launch::kGraph ? device.graph_launch_latency
                                                          : Seconds{};
   return {device, device.clock.peak, device.compute_units, launch, detail};
+}
+
+// How long the host takes for one call when it launches call after call.
+Seconds host_call(const Collective& op, const CollectiveConstants& constants) {
+  switch (op.op) {
+    case CollectiveOp::kSendRecv:
+      return constants.message.host_call;
+    case CollectiveOp::kAllToAll:
+      return constants.message.host_call + number(op.group.size - 1) * constants.message.host_peer;
+    default:
+      return constants.host_call;
+  }
+}
+
+// A kernel that a host launches comes after the one before, and after the host's call.
+void wait_for_host(const Op& op, const DeviceSpec& device, Detail detail, OpCost& cost) {
+  const auto* collective = std::get_if<Collective>(&op.work);
+  if (collective == nullptr) {
+    return;
+  }
+  const Seconds host = host_call(*collective, device.collectives);
+  const Seconds duration = max(host, cost.duration + device.launch_latency);
+  if (detail == Detail::kTerms) {
+    cost.terms.push_back({"host", duration - cost.duration});
+  }
+  cost.bound = host < duration ? cost.bound : Bound::kLatency;
+  cost.duration = duration;
 }
 
 }  // namespace
@@ -345,7 +407,12 @@ OperatorLine read_operator(JsonFields& fields, const DeviceSpec& device) {
 
 PricedOp price(const OperatorLine& line, const CostModel& model, const ClusterSpec& cluster,
                Detail detail) {
-  return price_at(line.state, line.op, model, context_of(line, cluster.device, detail), cluster);
+  PricedOp priced =
+      price_at(line.state, line.op, model, context_of(line, cluster.device, detail), cluster);
+  if (line.launch == Launch::kEager) {
+    wait_for_host(line.op, cluster.device, detail, priced.cost);
+  }
+  return priced;
 }
 
 OpCost price_at_clock(const OperatorLine& line, const CostModel& model, const ClusterSpec& cluster,

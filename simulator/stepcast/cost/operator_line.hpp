@@ -8,11 +8,13 @@
 //   attention      batch, seq, heads, d_qk; seq_kv = seq, kv_heads = heads, d_v = d_qk,
 //                  causal true, window 0 (none), pass fwd | bwd, implementation (the part's own)
 //   memory_bound   op, rows, cols; pass fwd | bwd, implementation fused
-//   collective     op, bytes, ranks; stride 1, algorithm auto, protocol auto
+//   collective     op, bytes, ranks; stride 1, algorithm auto, protocol auto (of ring and tree),
+//                  imbalance 1 (of an all-to-all: the most loaded rank's bytes over the mean)
 //
 // Every kind takes `dtype` (bf16), `state` (warm, cool or {"locked_mhz": N}) and `graph` (false:
-// kernels follow each other in a stream, true: in a captured graph) or `launch` (stream, graph or
-// none: the kernel alone). Other keys are the caller's.
+// kernels follow each other in a stream, true: in a captured graph) or `launch` (stream, graph,
+// none: the kernel alone, or eager: a collective that its host launches one after the other, which
+// takes at least as long as the host's call). Other keys are the caller's.
 #pragma once
 
 #include "stepcast/config/json_fields.hpp"
@@ -21,7 +23,7 @@
 namespace stepcast {
 
 // What a kernel's time includes of getting it started.
-enum class Launch { kStream, kGraph, kNone };
+enum class Launch { kStream, kGraph, kNone, kEager };
 
 struct OperatorLine {
   Op op;

@@ -24,6 +24,9 @@ struct DataRoot {
   [[nodiscard]] std::filesystem::path models() const { return folder / "configs/models"; }
   [[nodiscard]] std::filesystem::path software() const { return folder / "configs/software"; }
   [[nodiscard]] std::filesystem::path gpus() const { return folder / "hardware_profiles/gpus"; }
+  [[nodiscard]] std::filesystem::path collectives() const {
+    return folder / "hardware_profiles/collectives";
+  }
   [[nodiscard]] std::filesystem::path kernels() const {
     return folder / "hardware_profiles/kernels";
   }

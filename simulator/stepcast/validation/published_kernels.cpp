@@ -160,8 +160,9 @@ void read_nccl_point(KernelRow row, std::vector<MeasuredKernel>& kernels) {
   const double time = fields.required_number("latency_us", kMeasuredMicroseconds);
   fields.finish();
   if (const auto* work = std::get_if<Collective>(&kernel.work.op.work)) {
-    kernel.group =
-        kernel.gpu + " " + std::string(name(work->op)) + " x" + std::to_string(work->group.size);
+    constexpr Bytes kSmall{1048576.0};
+    kernel.group = kernel.gpu + " " + std::string(name(work->op)) +
+                   (work->bytes < kSmall ? " below 1 MiB" : "");
   }
   kernel.quantities = {{"time_s", seconds(time)}};
   kernels.push_back(std::move(kernel));

@@ -120,14 +120,26 @@ TEST_CASE("a memory-bound line takes the names of measurements as well", "[unit]
   CHECK((op.direction == Direction::kBackward && op.implementation == Implementation::kEager));
 }
 
-TEST_CASE("a collective line is a collective that the backend chooses the algorithm of", "[unit]") {
+TEST_CASE("a collective line leaves its algorithm to the library or forces it", "[unit]") {
   const std::string text =
       R"({"kind": "collective", "op": "all_gather", "bytes": 4096, "ranks": 8)";
   const Collective op = work_of<Collective>(text + R"(, "stride": 2, "algorithm": "auto"})");
   CHECK((op.op == CollectiveOp::kAllGather && op.bytes == Bytes(4096)));
   CHECK((op.group.size == 8 && op.group.stride == 2));
-  check_fault(text + R"(, "algorithm": "ring"})", "'algorithm' must be auto, the only one");
-  check_fault(text + R"(, "protocol": "ll128"})", "'protocol' must be auto");
+  CHECK((op.algorithm == CollectiveAlgorithm::kAuto && op.protocol == Protocol::kAuto));
+  const Collective forced =
+      work_of<Collective>(text + R"(, "algorithm": "ring", "protocol": "ll128"})");
+  CHECK((forced.algorithm == CollectiveAlgorithm::kRing && forced.protocol == Protocol::kLl128));
+  check_fault(text + R"(, "algorithm": "tree"})",
+              "'algorithm' is tree, which all_gather has not; it has auto, ring");
+  check_fault(text + R"(, "algorithm": "direct", "protocol": "ll"})",
+              "'protocol' is ll, which rings and trees alone run; leave it auto");
+  const std::string all_to_all =
+      R"({"kind": "collective", "op": "all_to_all", "bytes": 8, "ranks": 8)";
+  CHECK(work_of<Collective>(all_to_all + R"(, "algorithm": "single_shot"})").algorithm ==
+        CollectiveAlgorithm::kDirect);
+  CHECK(work_of<Collective>(all_to_all + R"(, "imbalance": 1.5})").imbalance == 1.5);
+  check_fault(all_to_all + R"(, "imbalance": 0.5})", "'imbalance'");
 }
 
 TEST_CASE("a line is warm, cool or locked, in a stream or in a graph", "[unit]") {

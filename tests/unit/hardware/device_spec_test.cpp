@@ -42,6 +42,14 @@ TEST_CASE("every file of constants of kernels is used by a profile", "[unit]") {
   CHECK(std::vector<std::string>(used.begin(), used.end()) == files);
 }
 
+TEST_CASE("every file of constants of collectives is used by a profile", "[unit]") {
+  std::set<std::string> used;
+  for (const std::string& name : names_in(data_root().gpus())) {
+    used.insert(test::shipped_gpu(name).collectives.name);
+  }
+  CHECK(std::vector<std::string>(used.begin(), used.end()) == names_in(data_root().collectives()));
+}
+
 TEST_CASE("every constant of kernels gives a source", "[unit]") {
   const std::filesystem::path folder = data_root().gpus().parent_path() / "kernels";
   for (const std::string& name : names_in(folder)) {
@@ -127,6 +135,7 @@ class Profiles {
       : folder_(std::filesystem::temp_directory_path() / "stepcast_device_spec_test") {
     copy("gpus", in_gpu);
     copy("kernels", in_kernels);
+    std::filesystem::copy(data_root().collectives(), folder_ / "collectives");
   }
   Profiles(const Profiles&) = delete;
   Profiles& operator=(const Profiles&) = delete;
@@ -172,6 +181,8 @@ TEST_CASE("a profile with one fault is refused at that fault", "[unit]") {
              contains_text("give one of: amd, nvidia"));
   CHECK_THAT(fault_after("achieved: {value: 4.11 TB/s", "achieved: {value: 0 TB/s"),
              contains_text("must be greater than 0"));
+  CHECK_THAT(fault_after("collectives: mi300x", "collectives: mi301x"),
+             contains_text("names no file of the folder collectives; did you mean 'mi300x'?"));
   CHECK_THAT(fault_after("source: PRIMUS", "source: PRIMUZ"), contains_text("PRIMUS"));
 }
 

@@ -110,7 +110,7 @@ TEST_CASE("launches and collectives on H200 are read", "[unit]") {
   CHECK(*launches[1].predicted < *launches[0].predicted);
   const auto collectives =
       rows_of(R"({"op": "all_reduce", "ranks": 4, "bytes": 2048, "dtype": "bf16", "s": 7e-5})");
-  check_row(collectives[0], "h200_sxm all_reduce x4", "time_s", 7e-5);
+  check_row(collectives[0], "h200_sxm all_reduce x4 below 4 MiB", "time_s", 7e-5);
 }
 
 TEST_CASE("an operator line with a GPU and a time is a measurement", "[unit]") {
@@ -138,7 +138,7 @@ TEST_CASE("points of published tables are read; short ones have a group of their
   CHECK_THAT(attention[0].group,
              Catch::Matchers::StartsWith("h100_sxm ") && Catch::Matchers::EndsWith(" causal fwd"));
   const auto nccl = rows_of("sku,op,num_gpus,bytes,latency_us\ngb200,alltoall,4,1024,9.08\n");
-  check_row(nccl[0], "gb200 all_to_all x4", "time_s", 9.08e-6);
+  check_row(nccl[0], "gb200 all_to_all below 1 MiB", "time_s", 9.08e-6);
 }
 
 TEST_CASE("rates of aiter become times with half of the FLOPs for a causal mask", "[unit]") {

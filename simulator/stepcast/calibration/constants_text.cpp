@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/calibration/kernels_text.hpp"
+#include "stepcast/calibration/constants_text.hpp"
 
 #include <algorithm>
 
@@ -47,7 +47,7 @@ bool is_used(const ConfigNode& node, const std::string& prefix, const Calibratio
 // FIT, or FIT2, FIT3 ... where numbers of an earlier fit stay.
 std::string fit_source(const Calibration& calibration) {
   std::string source = "FIT";
-  for (int i = 2; is_used(calibration.kernels, "", calibration, source); ++i) {
+  for (int i = 2; is_used(calibration.file, "", calibration, source); ++i) {
     source = "FIT" + std::to_string(i);
   }
   return source;
@@ -109,23 +109,25 @@ std::string group_table(const Calibration& calibration, const std::string& inden
 
 }  // namespace
 
-std::string kernels_to_yaml(const Calibration& calibration, const CalibrationRecord& record) {
+std::string constants_to_yaml(const Calibration& calibration, const CalibrationRecord& record) {
+  const bool kernels = calibration.of == ConstantsOf::kKernels;
   std::string text =
-      "# Constants of the models of kernels, fitted by `stepcast calibrate` on " + record.date +
+      "# Constants of the " + std::string(kernels ? "models of kernels" : "model of collectives") +
+      ", fitted by `stepcast calibrate` on " + record.date +
       ".\n# Mean absolute error by group; shapes held back were not seen by the fit.\n" +
       group_table(calibration, "#   ");
   const std::string source = fit_source(calibration);
   text += "sources:\n";
-  if (const ConfigNode* sources = calibration.kernels.find("sources")) {
+  if (const ConfigNode* sources = calibration.file.find("sources")) {
     for (const ConfigEntry& entry : sources->entries) {
       const bool stays =
-          !entry.key.starts_with("FIT") || is_used(calibration.kernels, "", calibration, entry.key);
+          !entry.key.starts_with("FIT") || is_used(calibration.file, "", calibration, entry.key);
       text += stays ? "  " + entry.key + ": " + scalar(entry.value) + "\n" : "";
     }
   }
   text +=
       "  " + source + ": " + quoted("least squares on " + record.files + ", " + record.date) + "\n";
-  add_mapping(calibration.kernels, "", 0, calibration, source, text);
+  add_mapping(calibration.file, "", 0, calibration, source, text);
   return text;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/calibration/kernels_text.hpp"
+#include "stepcast/calibration/constants_text.hpp"
 
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ const CalibrationRecord kRecord{"2026-11-21", "gemm.jsonl, copies.jsonl"};
 // A calibration that did not move anything but says that it settled these.
 Calibration settled(ConfigNode kernels, const std::vector<std::string>& keys) {
   Calibration calibration;
-  calibration.kernels = std::move(kernels);
+  calibration.file = std::move(kernels);
   for (const std::string& key : keys) {
     calibration.constants.push_back({key, "", 1.0, 1.0});
   }
@@ -34,6 +34,8 @@ DeviceSpec h200_with(const std::string& kernels) {
   fs::create_directories(folder / "kernels");
   fs::copy_file(test::data_root().gpus() / "h200_sxm.yaml", folder / "gpus/h200_sxm.yaml",
                 fs::copy_options::overwrite_existing);
+  fs::copy(test::data_root().collectives(), folder / "collectives",
+           fs::copy_options::recursive | fs::copy_options::overwrite_existing);
   std::ofstream(folder / "kernels/h200.yaml") << kernels;
   const SourceTable sources = load_shared_sources(test::data_root());
   DeviceSpec device = load_device(folder / "gpus/h200_sxm.yaml", sources);
@@ -53,7 +55,7 @@ TEST_CASE("the file of a calibration loads again with the same constants", "[uni
   truth.kernels.gemm.start_up = Seconds(1.1e-6);
   const Calibration found =
       test::calibrate_h200(test::rows_priced_with(truth), {"gemm.start_up", "memory_bound.ramp"});
-  const DeviceSpec loaded = h200_with(kernels_to_yaml(found, kRecord));
+  const DeviceSpec loaded = h200_with(constants_to_yaml(found, kRecord));
   CHECK(loaded.kernels.gemm.start_up.value() * 1e6 == Approx(found.constants[0].after));
   CHECK(loaded.kernels.memory.ramp.value() * 1e6 == Approx(found.constants[1].after));
   CHECK(loaded.kernels.gemm.unaligned_share == truth.kernels.gemm.unaligned_share);
@@ -62,9 +64,10 @@ TEST_CASE("the file of a calibration loads again with the same constants", "[uni
 }
 
 TEST_CASE("fitted numbers name their fit, and the others keep source and note", "[unit]") {
-  const DeviceSpec before = h200_with(kernels_to_yaml(settled(test::h200_kernels(), {}), kRecord));
+  const DeviceSpec before =
+      h200_with(constants_to_yaml(settled(test::h200_kernels(), {}), kRecord));
   const DeviceSpec after =
-      h200_with(kernels_to_yaml(settled(test::h200_kernels(), {"gemm.start_up"}), kRecord));
+      h200_with(constants_to_yaml(settled(test::h200_kernels(), {"gemm.start_up"}), kRecord));
   REQUIRE(after.provenance.size() == before.provenance.size());
   for (std::size_t i = 0; i < after.provenance.size(); ++i) {
     const Provenance& old = before.provenance[i];
@@ -83,10 +86,10 @@ TEST_CASE("fitted numbers name their fit, and the others keep source and note", 
 
 TEST_CASE("a second fit keeps the record of the first only where its numbers stay", "[unit]") {
   const std::string first =
-      kernels_to_yaml(settled(test::h200_kernels(), {"gemm.start_up"}), kRecord);
+      constants_to_yaml(settled(test::h200_kernels(), {"gemm.start_up"}), kRecord);
   const CalibrationRecord later{"2027-01-02", "later.jsonl"};
   const auto second = [&](const std::string& key) {
-    return h200_with(kernels_to_yaml(settled(parse_config(first, "first"), {key}), later));
+    return h200_with(constants_to_yaml(settled(parse_config(first, "first"), {key}), later));
   };
   const DeviceSpec other = second("gemm.hbm_share");
   CHECK(number(other, "gemm.start_up").source == "FIT");
@@ -114,12 +117,12 @@ TEST_CASE("texts with quotes, commas and line breaks survive", "[unit]") {
       }
     }
   }
-  const DeviceSpec device = h200_with(kernels_to_yaml(settled(kernels, {}), kRecord));
+  const DeviceSpec device = h200_with(constants_to_yaml(settled(kernels, {}), kRecord));
   CHECK(number(device, "gemm.start_up").note == note);
 }
 
 TEST_CASE("the errors of each group head the file", "[unit]") {
-  const std::string text = kernels_to_yaml(settled(test::h200_kernels(), {}), kRecord);
+  const std::string text = constants_to_yaml(settled(test::h200_kernels(), {}), kRecord);
   CHECK_THAT(text, test::contains_text("#   h200_sxm bf16 model"));
   CHECK_THAT(text, test::contains_text("held back 4.20 %"));
   CHECK_THAT(calibration_to_text(settled(test::h200_kernels(), {"gemm.start_up"})),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of hardware_profiles/kernels as text, with what was fitted, to what and when.
+// A file of constants as text, with what was fitted, to what and when.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct CalibrationRecord {
 };
 
 // The file's text. Fitted numbers name `files` as their source.
-std::string kernels_to_yaml(const Calibration& calibration, const CalibrationRecord& record);
+std::string constants_to_yaml(const Calibration& calibration, const CalibrationRecord& record);
 
 // The constants before and after, and the errors of each group, as a table.
 std::string calibration_to_text(const Calibration& calibration);

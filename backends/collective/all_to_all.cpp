@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// All-to-all: single-shot, hierarchical and PXN; and send/receive.
+//
+// Single-shot sends n - g messages over the network, each of S / n: many small ones are bound by
+// the rate at which a NIC starts messages, and more connections than it holds cost a miss each.
+// Hierarchical and PXN first bring what goes to a domain to the member on the destination's rail,
+// so that k - 1 messages of g S / n remain; PXN does so while earlier messages are on the network.
+// The price is that (g - 1)/g of what leaves passes over the scale-up links too.
+#include <algorithm>
+
+#include "backends/collective/collective_time.hpp"
+
+namespace stepcast {
+namespace {
+
+// Of a message, in which chunks become full: 8.4 MB on A100, 14 to 16 on Hopper, 30 on Blackwell at
+// the rates that they reach.
+constexpr Seconds kRampTransfer{47e-6};
+
+double number(std::int64_t value) { return static_cast<double>(value); }
+
+struct Parts {
+  Bytes inside;   // to members of the own domain
+  Bytes outside;  // to all others
+  Bytes own;
+};
+
+Parts parts_of(Bytes bytes, double imbalance, const LinkGroup& links) {
+  const double n = number(links.ranks);
+  const double g = number(links.members);
+  return {imbalance * (g - 1.0) / n * bytes, imbalance * (n - g) / n * bytes, bytes / n};
+}
+
+Seconds inside_time(Bytes moved, const FabricView& view) {
+  const MessageConstants& c = view.constants.message;
+  if (view.links.members <= 1) {
+    return {};
+  }
+  const Seconds transfer = moved / (c.share * view.links.wire_inside);
+  return transfer + std::min(1.0, transfer / kRampTransfer) * c.ramp;
+}
+
+// The NICs' time for `messages` of `bytes` in all.
+Seconds network_time(Bytes bytes, double messages, const FabricView& view) {
+  const MessageConstants& c = view.constants.message;
+  if (view.links.domains <= 1) {
+    return {};
+  }
+  const double missed =
+      messages > 0.0 ? std::max(0.0, 1.0 - number(c.connections) / messages) : 0.0;
+  return max(bytes / (c.network_share * view.links.outside),
+             messages * (c.issue + missed * c.connection_miss));
+}
+
+Seconds latency(Seconds base, const ProtocolConstants& protocol, const FabricView& view) {
+  return base + view.links.network_base +
+         (view.links.domains > 1 ? protocol.network_hop : Seconds{});
+}
+
+Seconds latency(const FabricView& view) {
+  return latency(view.constants.message.base, view.constants.simple, view);
+}
+
+// Everything that a rank sends, receives or keeps goes through its units at the rate of LL.
+CollectiveTime by_ll(Bytes units_move, Bytes outside, double peers, const FabricView& view) {
+  constexpr double kVolume = 2.0;  // a flag of 4 bytes with each 4 bytes of data
+  const CollectiveConstants& c = view.constants;
+  const Transfer transfer =
+      slower(units_move / c.ll_rate, network_time(kVolume * outside, peers, view));
+  return {latency(c.ll.base + c.ll.hop, c.ll, view) + transfer.time, transfer.time,
+          transfer.outside, CollectiveAlgorithm::kDirect, Protocol::kLl};
+}
+
+CollectiveTime quicker(const CollectiveTime& a, const CollectiveTime& b) {
+  return b.duration < a.duration ? b : a;
+}
+
+CollectiveTime single_shot(const Parts& parts, const FabricView& view) {
+  const double peers = number(view.links.ranks - view.links.members);
+  const Seconds inside =
+      inside_time(parts.inside, view) + parts.own / view.constants.message.own_rate;
+  const Transfer transfer = slower(inside, network_time(parts.outside, peers, view));
+  const CollectiveTime simple{latency(view) + transfer.time, transfer.time, transfer.outside,
+                              CollectiveAlgorithm::kDirect, Protocol::kSimple};
+  const Bytes all = parts.inside + parts.outside + parts.own;
+  return all > view.constants.message.ll_bytes
+             ? simple
+             : quicker(simple, by_ll(all, parts.outside, peers, view));
+}
+
+CollectiveTime by_rails(CollectiveAlgorithm algorithm, const Parts& parts, const FabricView& view) {
+  const double g = number(view.links.members);
+  const double nodes = number(view.links.domains - 1);
+  const Bytes regrouped = (g - 1.0) / g * parts.outside;
+  const Seconds inside =
+      inside_time(parts.inside + regrouped, view) + parts.own / view.constants.message.own_rate;
+  const Seconds outside = network_time(parts.outside, nodes, view);
+  const Seconds start =
+      latency(view) + (view.links.members > 1 ? view.constants.simple.hop : Seconds{});
+  if (algorithm == CollectiveAlgorithm::kHierarchical) {
+    return {start + inside + outside, inside + outside, inside < outside, algorithm,
+            Protocol::kSimple};
+  }
+  const Seconds fill = nodes > 0.0 ? inside_time(regrouped / nodes, view) : Seconds{};
+  const Transfer transfer = slower(inside, outside);
+  return {start + fill + transfer.time, transfer.time, transfer.outside, algorithm,
+          Protocol::kSimple};
+}
+
+}  // namespace
+
+CollectiveTime all_to_all_time(CollectiveAlgorithm algorithm, Bytes bytes, double imbalance,
+                               const FabricView& view) {
+  const Parts parts = parts_of(bytes, imbalance, view.links);
+  if (algorithm == CollectiveAlgorithm::kDirect || view.links.domains == 1) {
+    return single_shot(parts, view);
+  }
+  if (algorithm != CollectiveAlgorithm::kAuto) {
+    return by_rails(algorithm, parts, view);
+  }
+  return quicker(single_shot(parts, view), by_rails(CollectiveAlgorithm::kPxn, parts, view));
+}
+
+CollectiveTime send_time(Bytes bytes, const FabricView& view) {
+  const CollectiveConstants& c = view.constants;
+  const bool inside = view.links.members > 1;
+  const Seconds transfer =
+      bytes / (inside ? c.ring_share * view.links.wire_inside : view.links.outside);
+  const Seconds hop = inside ? Seconds{} : c.simple.network_hop + view.links.network_base;
+  const CollectiveTime simple{c.message.base + hop + transfer, transfer, !inside,
+                              CollectiveAlgorithm::kDirect, Protocol::kSimple};
+  return bytes > c.message.ll_bytes
+             ? simple
+             : quicker(simple, by_ll(bytes, inside ? Bytes{} : bytes, 1.0, view));
+}
+
+}  // namespace stepcast

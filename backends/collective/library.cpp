@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives as NCCL and RCCL run them: their algorithms and protocols, and their choice by size.
+// The equations stand in collective_time.hpp and graph/collective_algorithm.cpp.
+#include "backends/builtin_backends.hpp"
+#include "backends/collective/collective_time.hpp"
+
+namespace stepcast {
+namespace {
+
+class LibraryCollective final : public CollectiveModel {
+ public:
+  [[nodiscard]] OpCost collective(const Collective& op,
+                                  const FabricContext& context) const override {
+    if (op.group.size <= 1) {
+      return {};
+    }
+    const DeviceSpec& device = context.cluster.device;
+    const LinkGroup links = link_group(op.group, context.cluster);
+    const CollectiveTime time = library_time(op, {links, device.collectives});
+    OpCost cost;
+    cost.duration = time.duration;
+    const Seconds latency = time.duration - time.transfer;
+    cost.bound = time.transfer < latency ? Bound::kLatency : Bound::kBandwidth;
+    cost.algorithm = name(time.algorithm);
+    cost.protocol = name(time.protocol);
+    if (context.detail == Detail::kTerms) {
+      cost.terms = {{"latency", latency}, {time.outside ? "scale_out" : "scale_up", time.transfer}};
+    }
+    return cost;
+  }
+
+  [[nodiscard]] OpCost exchange(const ExpertExchange& op,
+                                const FabricContext& context) const override {
+    const auto rows = static_cast<double>(op.tokens * op.topk);
+    const auto row = static_cast<double>(op.hidden) * size_of(op.dtype);
+    return collective({CollectiveOp::kAllToAll, rows * row, op.group, Axis::kExpert}, context);
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const CollectiveModel> make_library_collective() {
+  return std::make_shared<LibraryCollective>();
+}
+
+}  // namespace stepcast

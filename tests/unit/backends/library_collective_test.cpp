@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// The algorithms of collectives on round numbers: 8 GPUs a node with 500 GB/s of links, of which
+// rings reach 400, and a NIC of 50 GB/s each.
+#include "backends/builtin_backends.hpp"
+#include "backends/collective/collective_time.hpp"
+#include "catch.hpp"
+#include "sample_specs.hpp"
+#include "stepcast/graph/collective_algorithm.hpp"
+
+namespace stepcast {
+namespace {
+
+using Algorithm = CollectiveAlgorithm;
+using Kind = CollectiveOp;
+using test::nearly;
+
+constexpr double kMicro = 1e-6;
+
+ClusterSpec cluster(std::int64_t nodes = 4) {
+  ClusterSpec made = test::round_cluster(nodes);
+  ScaleUpSpec& fabric = made.device.scale_up;
+  fabric.links = 10;
+  fabric.link_rate = BytesPerSecond(50e9);
+  made.device.scale_out.nic_rate = BytesPerSecond(50e9);
+  made.device.scale_out.efficiency = 1.0;
+  made.device.scale_out.nics_per_gpu = 1.0;
+  CollectiveConstants& c = made.device.collectives;
+  c.ll = {Seconds(5e-6), Seconds(1e-6), Seconds(3e-6)};
+  c.ll_rate = BytesPerSecond(200e9);
+  c.ll128 = {Seconds(8e-6), Seconds(2e-6), Seconds(5e-6)};
+  c.ll128_share = 0.9375;
+  c.simple = {Seconds(10e-6), Seconds(4e-6), Seconds(10e-6)};
+  c.ring_share = 0.8;
+  c.own_rate = BytesPerSecond(1e12);
+  c.tree_share = 0.5;
+  c.in_switch = InSwitchConstants{8, Seconds(20e-6), 0.6, Seconds(40e-6), Bytes(1e7)};
+  c.message.ll_bytes = Bytes(65536);
+  c.message.base = Seconds(10e-6);
+  c.message.share = 0.8;
+  c.message.own_rate = BytesPerSecond(1e12);
+  c.message.ramp = Seconds{};
+  c.message.network_share = 1.0;
+  c.message.issue = Seconds(1e-6);
+  c.message.connections = 1'000'000;
+  return made;
+}
+
+ClusterSpec mesh() {
+  ClusterSpec made = cluster();
+  made.device.scale_up.topology = ScaleUpTopology::kFullMesh;
+  made.device.scale_up.links = 7;
+  made.device.scale_up.link_rate = BytesPerSecond(500e9 / 7.0);
+  made.device.collectives.in_switch.reset();
+  return made;
+}
+
+double seconds(const Collective& op, const ClusterSpec& on) {
+  return make_library_collective()->collective(op, {on}).duration.value();
+}
+
+Collective forced(Kind op, double bytes, ProcessGroup group, Algorithm algorithm,
+                  Protocol protocol = Protocol::kSimple) {
+  Collective made{op, Bytes(bytes), group, Axis::kData};
+  made.algorithm = algorithm;
+  made.protocol = protocol;
+  return made;
+}
+
+TEST_CASE("a group of one is free with every algorithm", "[unit]") {
+  for (const AlgorithmInfo& info : algorithm_table()) {
+    CHECK(seconds(forced(info.op, 1e9, {1, 1}, info.algorithm), cluster()) == 0.0);
+  }
+}
+
+// base + 3 hops + S / R: every byte is sent, received or kept by the units.
+TEST_CASE("a ring by LL is bound by the units", "[case]") {
+  CHECK(seconds(forced(Kind::kAllGather, 1e6, {4, 1}, Algorithm::kRing, Protocol::kLl),
+                cluster()) == nearly((5 + 3 + 5) * kMicro));
+  // 6 hops and 7/4 of the tensor.
+  CHECK(seconds(forced(Kind::kAllReduce, 4e6, {4, 1}, Algorithm::kRing, Protocol::kLl),
+                cluster()) == nearly((5 + 6 + 35) * kMicro));
+}
+
+// 3 hops of 2 us, 3/4 S over links of 375 GB/s, S / 4 copied at 1 TB/s.
+TEST_CASE("a ring by LL128 carries 120 bytes in 128", "[case]") {
+  CHECK(seconds(forced(Kind::kAllGather, 4e6, {4, 1}, Algorithm::kRing, Protocol::kLl128),
+                cluster()) == nearly((8 + 6 + 8 + 1) * kMicro));
+}
+
+// Patarasuk and Yuan: 2 (n - 1)/n S / B, and the rank's own part.
+TEST_CASE("a large ring all-reduce by Simple takes 2 (n-1)/n S / B and a copy", "[case]") {
+  CHECK(seconds(forced(Kind::kAllReduce, 40e9, {8, 1}, Algorithm::kRing), cluster()) ==
+        Approx(0.175 + 0.005).epsilon(1e-3));
+  CHECK(seconds(forced(Kind::kAllGather, 40e9, {8, 1}, Algorithm::kRing), cluster()) ==
+        Approx(0.0875 + 0.005).epsilon(1e-3));
+}
+
+TEST_CASE("a hidden hop costs between nothing and itself", "[unit]") {
+  CHECK(partly_hidden(Seconds(1e-6), Seconds{}).value() == nearly(1e-6));
+  CHECK(partly_hidden(Seconds(1.0), Seconds(1.0)).value() == Approx(1.5874));  // 2^(2/3)
+  CHECK(partly_hidden(Seconds(1e-6), Seconds(1.0)).value() == Approx(1.0));
+}
+
+TEST_CASE("two GPUs of a mesh of eight have one link of seven", "[case]") {
+  CHECK(seconds(forced(Kind::kAllGather, 8e9, {2, 1}, Algorithm::kRing), mesh()) ==
+        Approx(4e9 / (400e9 / 7.0) + 0.004).epsilon(1e-3));
+}
+
+// Inside a node a ring that goes on to the next loads seven of eight links: 400 * 8/7 = 457 GB/s,
+// and eight NICs carry 400.
+TEST_CASE("a ring through the nodes of a mesh is bound by the NICs", "[case]") {
+  CHECK(seconds(forced(Kind::kAllGather, 16e9, {16, 1}, Algorithm::kRing), mesh()) ==
+        Approx(15e9 / 400e9 + 0.001).epsilon(2e-3));
+  ClusterSpec fast = mesh();
+  fast.device.scale_out.nic_rate = BytesPerSecond(500e9);
+  CHECK(seconds(forced(Kind::kAllGather, 16e9, {16, 1}, Algorithm::kRing), fast) ==
+        Approx(15e9 / (400e9 * 8.0 / 7.0) + 0.001).epsilon(2e-3));
+}
+
+// 2 (7 h + 2 H) and S at half the bus rate.
+TEST_CASE("a tree climbs a chain in each node and a binary tree between them", "[case]") {
+  CHECK(seconds(forced(Kind::kAllReduce, 4e6, {32, 1}, Algorithm::kTree), cluster()) ==
+        nearly((10 + 2 * (28 + 20) + 20) * kMicro));
+}
+
+// 2 (3 h + 2 H), 2 * 7/8 S inside and 2 * 3/4 S / 8 of each NIC.
+TEST_CASE("recursive doubling takes a logarithm of steps", "[case]") {
+  CHECK(seconds(forced(Kind::kAllReduce, 8e6, {32, 1}, Algorithm::kRecursiveDoubling), cluster()) ==
+        nearly((10 + 2 * (12 + 20) + 35 + 30) * kMicro));
+}
+
+// One hop each way; 28 messages leave the node; 28/32 S through every NIC.
+TEST_CASE("a direct all-gather sends every part to every rank", "[case]") {
+  CHECK(seconds(forced(Kind::kAllGather, 8e6, {32, 1}, Algorithm::kDirect), cluster()) ==
+        nearly((10 + 4 + 10 + 24 + 120) * kMicro));
+}
+
+TEST_CASE("a hierarchical all-reduce leaves a node with an eighth of the tensor", "[case]") {
+  CHECK(
+      seconds(forced(Kind::kAllReduce, 80e9, {32, 1}, Algorithm::kHierarchical), cluster()) ==
+      Approx(2 * 70e9 / 400e9 + 2 * 10e9 / 1e12 + 1.5 * 10e9 / 50e9 + 2.5e9 / 1e12).epsilon(1e-3));
+}
+
+TEST_CASE("a switch that reduces carries the tensor once", "[case]") {
+  CHECK(seconds(forced(Kind::kAllReduce, 30e6, {8, 1}, Algorithm::kInSwitch), cluster()) ==
+        nearly((20 + 40 + 100) * kMicro));
+  CHECK(seconds(forced(Kind::kAllReduce, 3e6, {8, 1}, Algorithm::kInSwitch), cluster()) ==
+        nearly((20 + 12 + 10) * kMicro));
+}
+
+// (g - 1)/n S inside at 400 GB/s beside (n - g)/n S over the NIC and one message a peer.
+TEST_CASE("a single-shot all-to-all is bound by its NIC", "[case]") {
+  CHECK(seconds(forced(Kind::kAllToAll, 32e6, {32, 1}, Algorithm::kDirect), cluster()) ==
+        nearly((10 + 10 + 480) * kMicro));
+  // Small messages: 24 of them take longer than their bytes.
+  CHECK(seconds(forced(Kind::kAllToAll, 320e3, {32, 1}, Algorithm::kDirect), cluster()) ==
+        nearly((10 + 10 + 24) * kMicro));
+}
+
+TEST_CASE("the most loaded rank sets the pace of an uneven all-to-all", "[case]") {
+  Collective uneven = forced(Kind::kAllToAll, 32e6, {32, 1}, Algorithm::kDirect);
+  uneven.imbalance = 2.0;
+  CHECK(seconds(uneven, cluster()) == nearly((10 + 10 + 960) * kMicro));
+}
+
+TEST_CASE("PXN wins with many nodes and small messages and loses with few and large", "[case]") {
+  const auto at = [](std::int64_t ranks, double bytes, Algorithm algorithm) {
+    return seconds(forced(Kind::kAllToAll, bytes, {ranks, 1}, algorithm), cluster(128));
+  };
+  CHECK(at(1024, 4e6, Algorithm::kPxn) < 0.5 * at(1024, 4e6, Algorithm::kDirect));
+  CHECK(at(16, 1e9, Algorithm::kPxn) > at(16, 1e9, Algorithm::kDirect));
+  for (const double bytes : {1e5, 1e7, 1e9}) {
+    for (const std::int64_t ranks : {16, 64, 1024}) {
+      CHECK(at(ranks, bytes, Algorithm::kPxn) <= at(ranks, bytes, Algorithm::kHierarchical));
+      CHECK(at(ranks, bytes, Algorithm::kAuto) <= at(ranks, bytes, Algorithm::kDirect));
+    }
+  }
+}
+
+TEST_CASE("connections that a NIC does not hold cost a miss", "[case]") {
+  ClusterSpec few = cluster();
+  few.device.collectives.message.connections = 12;
+  few.device.collectives.message.connection_miss = Seconds(2e-6);
+  // Half of 24 messages miss: 24 (1 + 1) us.
+  CHECK(seconds(forced(Kind::kAllToAll, 320e3, {32, 1}, Algorithm::kDirect), few) ==
+        nearly((10 + 10 + 48) * kMicro));
+}
+
+// LL while 6 + S / 100 GB/s is less than 10 + S / 300 GB/s: up to 0.6 MB.
+TEST_CASE("the library picks the protocol that it estimates to be faster", "[case]") {
+  ClusterSpec tuned = cluster();
+  tuned.device.collectives.tuning =
+      TuningConstants{{Seconds(5e-6), Seconds(1e-6), BytesPerSecond(50e9)},
+                      std::nullopt,
+                      {Seconds(9e-6), Seconds(1e-6), BytesPerSecond(150e9)},
+                      std::nullopt};
+  const auto protocol_of = [&](double bytes) {
+    const Collective op{Kind::kAllGather, Bytes(bytes), {2, 1}, Axis::kData};
+    return make_library_collective()->collective(op, {tuned}).protocol;
+  };
+  CHECK(protocol_of(0.59e6) == "ll");
+  CHECK(protocol_of(0.61e6) == "simple");
+}
+
+TEST_CASE("a switch of protocols never makes a larger tensor faster", "[unit]") {
+  for (const char* gpu : {"a100_80gb", "h100_sxm", "b200", "gb200", "mi300x"}) {
+    const ClusterSpec real = cluster_of(test::shipped_gpu(gpu), 4);
+    for (const Kind op :
+         {Kind::kAllReduce, Kind::kAllGather, Kind::kBroadcast, Kind::kAllToAll, Kind::kSendRecv}) {
+      for (const std::int64_t ranks : {2, 4, 8, 32}) {
+        double before = 0.0;
+        for (double bytes = 256; bytes < 1e10; bytes *= 1.07) {
+          const double now = seconds({op, Bytes(bytes), {ranks, 1}, Axis::kData}, real);
+          INFO(gpu << " " << name(op) << " of " << ranks << ", " << bytes << " bytes");
+          REQUIRE(now >= before);
+          before = now;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stepcast
