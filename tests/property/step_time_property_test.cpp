@@ -49,6 +49,16 @@ std::vector<Named> plans() {
     s.plan.ep = 8;
     s.plan.edp = 2;
   });
+  for (const Dispatcher dispatcher :
+       {Dispatcher::kAllGather, Dispatcher::kDeepEp, Dispatcher::kHybridEp, Dispatcher::kSonic,
+        Dispatcher::kMinimalAsyncEp}) {
+    add("ep by " + std::string(name(dispatcher)), test::moe_sample(), [dispatcher](Sample& s) {
+      s.plan.dp = 16;
+      s.plan.ep = 8;
+      s.plan.edp = 2;
+      s.plan.exchange.dispatcher = dispatcher;
+    });
+  }
   add("full recomputation", test::dense_sample(),
       [](Sample& s) { s.training.recompute.kind = RecomputeKind::kFull; });
   return plans;

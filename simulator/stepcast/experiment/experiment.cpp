@@ -53,6 +53,7 @@ class ExperimentReader {
       experiment_.plan = read_plan(std::move(*plan));
     }
     collect(diagnostics_, [this] { read_software_section(); });
+    read_exchange_section();
     read_backends_section();
     top_.optional_text("description");
     top_.finish();
@@ -147,6 +148,36 @@ class ExperimentReader {
     experiment_.software = load_named_software(base, data_, reader.location("base"));
     read_software_switches(reader, experiment_.software);
     reader.finish();
+  }
+
+  // On top of what the software set says.
+  void read_exchange_section() {
+    ExchangeSpec& exchange = experiment_.software.exchange;
+    if (std::optional<MappingReader> mapping = top_.optional_mapping("expert_exchange")) {
+      if (!experiment_.model.moe && experiment_.model.layers > 0) {
+        top_.error("expert_exchange", "must be left out: the model has no experts");
+      }
+      read_exchange(std::move(*mapping), exchange);
+    }
+    ExchangeSpec used = exchange;
+    used.dispatcher = experiment_.plan.dispatcher.value_or(exchange.dispatcher);
+    for (const ExchangeProblem& problem : exchange_problems(used, experiment_.model.moe)) {
+      exchange_mapping(problem.key).error(problem.key, problem.message);
+    }
+  }
+
+  // Where the key of an exchange at fault was written; else the dispatcher, else the experiment.
+  MappingReader exchange_mapping(std::string_view key) {
+    const ConfigNode& root = top_.node();
+    const ConfigNode* own = root.find("expert_exchange");
+    const ConfigNode* software = root.find("software");
+    const ConfigNode* switches = software == nullptr ? nullptr : software->find("expert_exchange");
+    for (const ConfigNode* node : {own, switches}) {
+      if (node != nullptr && node->find(key) != nullptr) {
+        return {*node, node == own ? "expert_exchange" : "software.expert_exchange", diagnostics_};
+      }
+    }
+    return {own != nullptr ? *own : root, "expert_exchange", diagnostics_};
   }
 
   void read_backends_section() {

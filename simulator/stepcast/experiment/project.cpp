@@ -81,8 +81,8 @@ std::string table_note(const StepContext& step, std::int64_t rank) {
 
 Projection project(const Experiment& experiment, const CostModel& cost) {
   Projection p = described(experiment);
-  ResolvedPlan resolved =
-      resolve_plan(experiment.plan, experiment.model, experiment.training, experiment.cluster);
+  ResolvedPlan resolved = resolve_plan(experiment.plan, experiment.model, experiment.training,
+                                       experiment.cluster, experiment.software.exchange);
   p.plan = std::move(resolved.plan);
   p.notes = std::move(resolved.notes);
   p.reasons = std::move(resolved.reasons);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stepcast/parallel/exchange_buffers.hpp"
 #include "stepcast/parallel/sharding.hpp"
 
 namespace stepcast {
@@ -109,11 +110,15 @@ class Inventory {
   }
 
   void feed_forward(std::int64_t rows_in, std::int64_t width) {
-    keep("mlp.activation_input", rows_in, (model().mlp.gated ? 2 : 1) * width, kHalf);
+    activation_input(rows_in, width);
     if (context_.software.keeps_activation_product &&
         !recomputes(RecomputeModule::kMlpActivation)) {
       keep("mlp.activation_output", rows_in, width, operand());
     }
+  }
+
+  void activation_input(std::int64_t rows_in, std::int64_t width) {
+    keep("mlp.activation_input", rows_in, (model().mlp.gated ? 2 : 1) * width, kHalf);
   }
 
   void experts() {
@@ -121,14 +126,43 @@ class Inventory {
       return;
     }
     const MoeSpec& moe = *model().moe;
-    const std::int64_t copies = sequence_rows() * moe.experts_per_token;
-    const std::int64_t expert_rows = copies * context_.plan.etp;
     keep("moe.router_scores", sequence_rows(), moe.experts, kFloat);
-    keep("experts.input", expert_rows, hidden(), operand());
-    feed_forward(expert_rows, moe.expert_ffn_hidden / context_.plan.etp);
-    keep("moe.combined_rows", copies, hidden(), kHalf);
+    routed_experts(moe.expert_ffn_hidden / context_.plan.etp);
     if (moe.shared_expert_ffn_hidden > 0) {
       feed_forward(rows(), moe.shared_expert_ffn_hidden / context_.plan.tp);
+    }
+  }
+
+  // A token's k rows come back one by one, and are kept for the gradient of their weights, or are
+  // summed where the experts are: then the weights are applied there, and their gradient follows
+  // from what the activation keeps.
+  void routed_experts(std::int64_t width) {
+    const ExchangeShape shape = exchange_shape(context_);
+    const std::int64_t rows = buffer_rows(context_);
+    switch (dispatcher_in_use(context_.plan)) {
+      case Dispatcher::kAllToAll:
+        keep("experts.input", rows, hidden(), operand());
+        feed_forward(rows, width);
+        keep("moe.combined_rows", sent_rows(context_.plan.exchange, shape), hidden(), kHalf);
+        return;
+      case Dispatcher::kAllGather:
+      case Dispatcher::kDeepEp:
+      case Dispatcher::kDeepEpV2:
+      case Dispatcher::kHybridEp:
+      case Dispatcher::kDeepEpLowLatency:
+        keep("experts.input", rows, hidden(), operand());
+        return feed_forward(rows, width);
+      case Dispatcher::kSonic:
+        // The first product gathers its rows from what arrived; the second one's input is computed
+        // again.
+        keep("experts.input", sonic_saved_rows(context_.plan.exchange, shape, rows), hidden(),
+             kHalf);
+        return activation_input(rows, width);
+      case Dispatcher::kMinimalAsyncEp:
+        // The experts' input stays in the receive buffer, which is none of the activations.
+        feed_forward(rows, width);
+        keep("moe.combined_rows", shape.tokens * shape.topk, hidden(), kHalf);
+        return;
     }
   }
 

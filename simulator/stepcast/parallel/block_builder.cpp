@@ -75,6 +75,23 @@ void BlockBuilder::memory_bound(std::string_view name, MemoryBoundKind kind, std
       {name, MemoryBound{kind, rows, cols, element, Direction::kBackward, implementation}});
 }
 
+void BlockBuilder::forward_memory_bound(std::string_view name, MemoryBoundKind kind,
+                                        std::int64_t rows, std::int64_t cols,
+                                        Implementation implementation, Bytes element) {
+  ops_.forward.push_back(
+      {name, MemoryBound{kind, rows, cols, element, Direction::kForward, implementation}});
+}
+
+void BlockBuilder::activation(std::string_view name, std::int64_t rows, std::int64_t width) {
+  const std::size_t start = mark();
+  const bool gated = context_.model.mlp.gated;
+  memory_bound(name, gated ? MemoryBoundKind::kGatedActivation : MemoryBoundKind::kActivation, rows,
+               width, context_.software.activation);
+  if (context_.training.recompute.recomputes(RecomputeModule::kMlpActivation)) {
+    recompute_since(start);
+  }
+}
+
 void BlockBuilder::norm(std::string_view name, std::int64_t rows) {
   const MemoryBoundKind kind = context_.model.norm == NormKind::kLayerNorm
                                    ? MemoryBoundKind::kLayerNorm
@@ -100,6 +117,18 @@ void BlockBuilder::forward_collective(std::string_view name, const Collective& c
 void BlockBuilder::backward_collective(std::string_view name, const Collective& collective) {
   if (collective.group.size > 1) {
     ops_.backward.push_back({name, collective});
+  }
+}
+
+void BlockBuilder::forward_exchange(std::string_view name, const ExpertExchange& exchange) {
+  if (exchange.group.size > 1) {
+    ops_.forward.push_back({name, exchange});
+  }
+}
+
+void BlockBuilder::backward_exchange(std::string_view name, const ExpertExchange& exchange) {
+  if (exchange.group.size > 1) {
+    ops_.backward.push_back({name, exchange});
   }
 }
 

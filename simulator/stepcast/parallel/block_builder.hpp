@@ -23,6 +23,11 @@ class BlockBuilder {
   void attention(std::string_view name, Attention op);
   void memory_bound(std::string_view name, MemoryBoundKind kind, std::int64_t rows,
                     std::int64_t cols, Implementation implementation, Bytes element = Bytes(2));
+  // The same without a backward pass: what is known from forward, or has no gradient.
+  void forward_memory_bound(std::string_view name, MemoryBoundKind kind, std::int64_t rows,
+                            std::int64_t cols, Implementation implementation, Bytes element);
+  // The model's activation between two products, run again before backward if it is recomputed.
+  void activation(std::string_view name, std::int64_t rows, std::int64_t width);
   // The model's norm over rows of the hidden size.
   void norm(std::string_view name, std::int64_t rows);
   // `terms` gradients of one rows x hidden tensor are summed in backward, after those of everything
@@ -32,6 +37,8 @@ class BlockBuilder {
   // Collectives of the forward and of the backward pass; nothing for a group of one.
   void forward_collective(std::string_view name, const Collective& collective);
   void backward_collective(std::string_view name, const Collective& collective);
+  void forward_exchange(std::string_view name, const ExpertExchange& exchange);
+  void backward_exchange(std::string_view name, const ExpertExchange& exchange);
 
   // Around tensor-parallel projections over `rows` x hidden values. Entering: all-gather forward;
   // reduce-scatter backward and the input gathered again for wgrad. Leaving: the converse. Without

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/parallel/feasibility.hpp"
 
+#include "stepcast/parallel/exchange_feasibility.hpp"
 #include "stepcast/parallel/stage_layout.hpp"
 
 namespace stepcast {
@@ -11,8 +12,10 @@ std::string text(std::int64_t value) { return std::to_string(value); }
 class Resolver {
  public:
   Resolver(PlanRequest request, const ModelSpec& model, const TrainingRecipe& training,
-           const ClusterSpec& cluster)
-      : request_(std::move(request)), model_(model), training_(training), cluster_(cluster) {}
+           const ClusterSpec& cluster, const ExchangeSpec& exchange)
+      : request_(std::move(request)), model_(model), training_(training), cluster_(cluster) {
+    result_.plan.exchange = exchange;
+  }
 
   ResolvedPlan resolve() {
     if (!request_.given) {
@@ -22,6 +25,7 @@ class Resolver {
     copy_degrees();
     divide_world();
     divide_experts();
+    settle_exchange();
     divide_model();
     divide_sequence();
     divide_batch();
@@ -117,6 +121,22 @@ class Resolver {
     const std::int64_t stage_ranks = plan.tp * plan.cp * plan.dp;
     if (divides(plan.etp * plan.ep, "etp * ep", stage_ranks, "tp * cp * dp")) {
       plan.edp = stage_ranks / (plan.etp * plan.ep);
+    }
+  }
+
+  void settle_exchange() {
+    ParallelPlan& plan = result_.plan;
+    if (request_.dispatcher) {
+      plan.exchange.dispatcher = *request_.dispatcher;
+      if (!model_.moe) {
+        refuse("dispatcher must be left out: the model has no experts");
+      }
+    }
+    plan.ep_in_domain = members_in_domain(plan.ep_group(), cluster_.domain_size());
+    if (model_.moe && plan.ep > 1) {
+      for (std::string& reason : exchange_reasons(plan, training_.recompute)) {
+        refuse(std::move(reason));
+      }
     }
   }
 
@@ -231,8 +251,9 @@ class Resolver {
 }  // namespace
 
 ResolvedPlan resolve_plan(const PlanRequest& request, const ModelSpec& model,
-                          const TrainingRecipe& training, const ClusterSpec& cluster) {
-  return Resolver(request, model, training, cluster).resolve();
+                          const TrainingRecipe& training, const ClusterSpec& cluster,
+                          const ExchangeSpec& exchange) {
+  return Resolver(request, model, training, cluster, exchange).resolve();
 }
 
 }  // namespace stepcast

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/parallel/block_builder.hpp"
+#include "stepcast/parallel/expert_expansion.hpp"
 #include "stepcast/parallel/sharding.hpp"
 
 namespace stepcast {
@@ -246,17 +247,8 @@ class LayerExpander {
       build_.projection("mlp.gate", rows, width, hidden);
       build_.projection("mlp.up", rows, width, hidden);
     }
-    activation("mlp.activation", rows, width);
+    build_.activation("mlp.activation", rows, width);
     build_.projection("mlp.down", rows, hidden, width);
-  }
-
-  void activation(std::string_view name, std::int64_t rows, std::int64_t width) {
-    const std::size_t mark = build_.mark();
-    const Kind kind = model().mlp.gated ? Kind::kGatedActivation : Kind::kActivation;
-    build_.memory_bound(name, kind, rows, width, software().activation);
-    if (recomputes(RecomputeModule::kMlpActivation)) {
-      build_.recompute_since(mark);
-    }
   }
 
   void moe_block() {
@@ -266,7 +258,7 @@ class LayerExpander {
     build_.gradient_sum("moe.gradient_sum", context_.sequence_tokens(),
                         moe.shared_expert_ffn_hidden > 0 ? 3 : 2, software().permute);
     router(moe);
-    routed_experts(moe);
+    expand_routed_experts(context_, build_);
     if (moe.shared_expert_ffn_hidden > 0) {
       build_.enter_tensor_parallel("shared_expert.tp_in");
       feed_forward(moe.shared_expert_ffn_hidden / plan().tp);
@@ -281,67 +273,6 @@ class LayerExpander {
     const std::int64_t rows = context_.sequence_tokens();
     build_.projection_16bit("moe.router", rows, moe.experts, model().hidden);
     build_.memory_bound("moe.topk", Kind::kRouter, rows, moe.experts, software().permute, Bytes(4));
-  }
-
-  // Each rank sends its own tokens (S / tp of them under sequence parallelism), k copies each, and
-  // receives as many on average: routing is balanced here.
-  void routed_experts(const MoeSpec& moe) {
-    const std::int64_t rows = context_.sequence_tokens() * moe.experts_per_token;
-    const std::int64_t hidden = model().hidden;
-    build_.memory_bound("moe.permute", Kind::kPermute, rows, hidden, software().permute);
-    exchange("moe.dispatch", rows);
-    const std::int64_t expert_rows = rows * plan().etp;
-    const std::int64_t local_experts = moe.experts / plan().ep;
-    if (plan().ep > 1 && local_experts > 1) {
-      // Arrivals come sorted by sender and are sorted again by expert.
-      build_.memory_bound("moe.sort", Kind::kStridedCopy, expert_rows, hidden, software().permute);
-    }
-    expert_layers(moe, local_experts, expert_rows);
-    if (plan().ep > 1 && local_experts > 1) {
-      build_.memory_bound("moe.unsort", Kind::kStridedCopy, expert_rows, hidden,
-                          software().permute);
-    }
-    exchange("moe.combine", rows);
-    build_.memory_bound("moe.unpermute", Kind::kUnpermute, rows, hidden, software().permute);
-  }
-
-  void expert_layers(const MoeSpec& moe, std::int64_t local_experts, std::int64_t rows) {
-    const std::int64_t hidden = model().hidden;
-    const std::int64_t width = moe.expert_ffn_hidden / plan().etp;
-    const bool apart = model().mlp.gated && !software().fused_gate_up;
-    build_.gradient_sum("experts.gradient_sum", rows, apart ? 2 : 1, software().permute);
-    if (!model().mlp.gated) {
-      build_.grouped("experts.up", local_experts, rows, width, hidden);
-    } else if (!apart) {
-      build_.grouped("experts.gate_up", local_experts, rows, 2 * width, hidden);
-    } else {
-      build_.grouped("experts.gate", local_experts, rows, width, hidden);
-      build_.grouped("experts.up", local_experts, rows, width, hidden);
-    }
-    activation("experts.activation", rows, width);
-    build_.grouped("experts.down", local_experts, rows, hidden, width);
-  }
-
-  // Dispatch and combine are each other's mirror, forward and backward. With expert tensor
-  // parallelism the etp ranks gather each other's rows before and scatter the sums after.
-  void exchange(std::string_view name, std::int64_t rows) {
-    const Bytes bytes = static_cast<double>(rows * model().hidden) * Bytes(2);
-    const Collective all_to_all{CollectiveOp::kAllToAll, bytes, plan().ep_group(), Axis::kExpert};
-    const Bytes gathered = static_cast<double>(plan().etp) * bytes;
-    const bool dispatch = name == "moe.dispatch";
-    const Collective gather{CollectiveOp::kAllGather, gathered, plan().etp_group(), Axis::kTensor};
-    const Collective scatter{CollectiveOp::kReduceScatter, gathered, plan().etp_group(),
-                             Axis::kTensor};
-    if (!dispatch) {
-      build_.forward_collective(name, scatter);
-      build_.backward_collective(name, gather);
-    }
-    build_.forward_collective(name, all_to_all);
-    build_.backward_collective(name, all_to_all);
-    if (dispatch) {
-      build_.forward_collective(name, gather);
-      build_.backward_collective(name, scatter);
-    }
   }
 
   const ExpansionContext& context_;

@@ -5,6 +5,7 @@
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/parallel/activation_inventory.hpp"
+#include "stepcast/parallel/exchange_buffers.hpp"
 #include "stepcast/parallel/pipeline_order.hpp"
 
 namespace stepcast {
@@ -102,15 +103,6 @@ Bytes gathered_weights(const ExpansionContext& context, std::int64_t rank) {
   return held * kHalf;
 }
 
-// Send and receive buffers of the expert exchange, both directions.
-Bytes exchange_buffers(const ExpansionContext& context) {
-  if (!context.model.moe || context.plan.ep == 1) {
-    return {};
-  }
-  const std::int64_t rows = context.sequence_tokens() * context.model.moe->experts_per_token;
-  return 2.0 * static_cast<double>(rows * context.model.hidden) * Bytes(2);
-}
-
 StageMemory rank_memory(const ExpansionContext& context, std::int64_t rank,
                         const std::vector<StageActivations>& activations) {
   const ParallelPlan& plan = context.plan;
@@ -125,7 +117,7 @@ StageMemory rank_memory(const ExpansionContext& context, std::int64_t rank,
   memory.parameters = states.parameters;
   memory.gradients = states.gradients;
   memory.optimizer = states.optimizer;
-  memory.buffers = gathered_weights(context, rank) + exchange_buffers(context);
+  memory.buffers = gathered_weights(context, rank) + total(exchange_buffers(context));
   const InFlight in_flight = peak_in_flight(plan, rank, activations);
   memory.activations = in_flight.activations;
   memory.in_flight = in_flight.micro_batches;

@@ -88,6 +88,7 @@ PlanRequest read_plan(MappingReader reader) {
   plan.cp_algorithm =
       reader.optional_choice<CpAlgorithm>("cp_algorithm", kCpAlgorithms, CpAlgorithm::kRing);
   read_overlap(reader, plan.overlap);
+  plan.dispatcher = read_dispatcher(reader);
   reader.finish();
   return plan;
 }

@@ -15,6 +15,7 @@
 
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/graph/op.hpp"
+#include "stepcast/parallel/exchange_spec.hpp"
 
 namespace stepcast {
 
@@ -55,7 +56,8 @@ struct PlanRequest {
   std::vector<std::int64_t> stage_layers;  // explicit layers of each (virtual) stage
   CpAlgorithm cp_algorithm = CpAlgorithm::kRing;
   UniformOverlap overlap;
-  bool given = false;  // false: the user wrote no plan at all
+  std::optional<Dispatcher> dispatcher;  // instead of the software's
+  bool given = false;                    // false: the user wrote no plan at all
 };
 
 // A plan whose every degree is settled and divides.
@@ -75,6 +77,8 @@ struct ParallelPlan {
   Schedule schedule = Schedule::kOneFOneB;
   CpAlgorithm cp_algorithm = CpAlgorithm::kRing;
   UniformOverlap overlap;
+  ExchangeSpec exchange;
+  std::int64_t ep_in_domain = 0;     // ranks of ep that one scale-up domain holds; 0: all
   std::vector<StageContent> stages;  // pp * vpp of them, in the order of the model
   std::int64_t micro_batches = 1;    // of one rank and step
 

@@ -47,6 +47,25 @@ void read_states(MappingReader& reader, SoftwareSpec& software) {
       reader.optional_choice<Bytes>("gradient_reduce", kGradientDtypes, software.gradient_reduce);
 }
 
+// 'deepep: true' is short for 'dispatcher: deepep'.
+void read_exchange_switches(MappingReader& reader, ExchangeSpec& exchange) {
+  const std::optional<Dispatcher> dispatcher = read_dispatcher(reader);
+  const bool was = exchange.dispatcher == Dispatcher::kDeepEp;
+  const bool deepep = reader.optional_flag("deepep", was);
+  if (dispatcher && reader.has("deepep") && deepep != (*dispatcher == Dispatcher::kDeepEp)) {
+    reader.error("deepep", "contradicts dispatcher: " + std::string(name(*dispatcher)) +
+                               "; leave one of them out");
+  }
+  if (dispatcher) {
+    exchange.dispatcher = *dispatcher;
+  } else if (deepep != was) {
+    exchange.dispatcher = deepep ? Dispatcher::kDeepEp : Dispatcher::kAllToAll;
+  }
+  if (std::optional<MappingReader> mapping = reader.optional_mapping("expert_exchange")) {
+    read_exchange(std::move(*mapping), exchange);
+  }
+}
+
 }  // namespace
 
 void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
@@ -72,6 +91,7 @@ void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
   read_flag(reader, "fsdp_gathers_for_recompute", software.fsdp_gathers_for_recompute);
   software.vocabulary_multiple =
       reader.optional_count("vocabulary_multiple", software.vocabulary_multiple, {1, 65'536});
+  read_exchange_switches(reader, software.exchange);
   read_states(reader, software);
 }
 

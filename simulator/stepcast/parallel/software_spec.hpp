@@ -8,6 +8,7 @@
 
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/graph/op.hpp"
+#include "stepcast/parallel/exchange_spec.hpp"
 
 namespace stepcast {
 
@@ -39,6 +40,8 @@ struct SoftwareSpec {
   bool residual_in_norm = false;  // the residual addition runs inside the norm kernel
   bool cuda_graph = false;
   bool async_tp = false;  // tensor-parallel collectives hidden behind their GEMM
+
+  ExchangeSpec exchange;  // its dispatcher unless the plan names one
 
   // What stays for backward.
   bool keeps_norm_output = true;

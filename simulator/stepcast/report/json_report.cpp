@@ -22,6 +22,21 @@ std::string_view recompute_name(RecomputeKind kind) {
   return "";
 }
 
+// As settled: what the user left out follows from the dispatcher, and the routing from the model.
+Json exchange_json(const ExchangeSpec& exchange) {
+  return {{"dispatch_dtype", name(exchange.dispatch_dtype)},
+          {"num_sms", exchange.compute_units},
+          {"dispatch_primitive", name(exchange.dispatch_primitive)},
+          {"combine_primitive", name(exchange.combine_primitive)},
+          {"routing", exchange.routing ? name(exchange.routing->kind) : "model"},
+          {"receive_buffer", name(receive_buffer_of(exchange))},
+          {"pad_multiple", exchange.pad_multiple},
+          {"redispatch_in_backward", exchange.redispatch_in_backward},
+          {"cpu_sync", name(cpu_sync_of(exchange))},
+          {"collective_only", exchange.collective_only},
+          {"moe_all_to_all", name(exchange.all_to_all)}};
+}
+
 Json plan_json(const ParallelPlan& plan) {
   return {{"tp", plan.tp},
           {"cp", plan.cp},
@@ -35,6 +50,8 @@ Json plan_json(const ParallelPlan& plan) {
           {"sequence_parallel", plan.sequence_parallel},
           {"fsdp_reshard", plan.fsdp_reshard},
           {"schedule", name(plan.schedule)},
+          {"dispatcher", name(plan.exchange.dispatcher)},
+          {"expert_exchange", exchange_json(plan.exchange)},
           {"micro_batches", plan.micro_batches}};
 }
 

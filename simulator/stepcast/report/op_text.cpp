@@ -95,6 +95,7 @@ Json json_of(const ExpertExchange& op) {
           {"topk", op.topk},
           {"ep", op.group.size},
           {"stride", op.group.stride},
+          {"num_sms", op.compute_units},
           {"routing", name(op.routing.kind)}};
 }
 

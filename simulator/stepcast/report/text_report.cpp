@@ -35,6 +35,9 @@ std::string plan_text(const Projection& p) {
   text += ", cp " + count(plan.cp) + ", pp " + count(plan.pp);
   text += plan.vpp > 1 ? " x " + count(plan.vpp) + " virtual" : "";
   text += ", ep " + count(plan.ep) + (plan.etp > 1 ? ", etp " + count(plan.etp) : "");
+  if (plan.ep > 1 && plan.exchange.dispatcher != Dispatcher::kAllToAll) {
+    text += " (" + std::string(name(plan.exchange.dispatcher)) + ")";
+  }
   text += ", dp " + count(plan.dp);
   text += plan.zero == 3 ? ", fsdp " + count(plan.fsdp) : ", zero " + count(plan.zero);
   return text;

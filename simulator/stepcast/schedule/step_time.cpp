@@ -24,13 +24,6 @@ UniformOverlap overlap_of(const StepContext& context) {
   return overlap;
 }
 
-// The share of the compute units that a communication kernel holds while it runs.
-double units_held(const StepContext& context) {
-  const DeviceSpec& device = context.cluster.device;
-  return static_cast<double>(device.scale_up.kernel_units) /
-         static_cast<double>(device.compute_units);
-}
-
 // Prices each list of operators once and adds up stages from them.
 std::vector<StageTime> stage_times(const StepContext& context) {
   const StepLists work = step_lists(context.expansion);
@@ -81,7 +74,7 @@ RankWork rank_work(const StepContext& context, std::int64_t rank,
                    const std::vector<StageTime>& stages) {
   const ParallelPlan& plan = context.expansion.plan;
   const UniformOverlap overlap = overlap_of(context);
-  const double held = units_held(context);
+  const UnitsHeld held = units_held(context);
   const auto micro_batches = static_cast<double>(plan.micro_batches);
   RankWork work;
   PassTime once = price(step_collectives(context.expansion, rank), context);
@@ -109,7 +102,7 @@ RankWork rank_work(const StepContext& context, std::int64_t rank,
 
 StageDuration duration_of(const StageTime& stage, const StepContext& context) {
   const UniformOverlap overlap = overlap_of(context);
-  const double held = units_held(context);
+  const UnitsHeld held = units_held(context);
   return {exposed(stage.forward, overlap, held).total(),
           exposed(stage.backward, overlap, held).total()};
 }
@@ -192,7 +185,18 @@ PassTime price(const OpList& ops, const StepContext& context) {
   return time;
 }
 
-TimeBreakdown exposed(const PassTime& pass, const UniformOverlap& overlap, double units_held) {
+UnitsHeld units_held(const StepContext& context) {
+  const DeviceSpec& device = context.cluster.device;
+  const auto all = static_cast<double>(device.compute_units);
+  const std::int64_t library = device.scale_up.kernel_units;
+  UnitsHeld held{};
+  held.fill(static_cast<double>(library) / all);
+  const std::int64_t units = units_held(context.expansion.plan.exchange, library);
+  held[slot(Axis::kExpert)] = std::min(1.0, static_cast<double>(units) / all);
+  return held;
+}
+
+TimeBreakdown exposed(const PassTime& pass, const UniformOverlap& overlap, const UnitsHeld& held) {
   TimeBreakdown breakdown;
   breakdown.compute = pass.compute;
   Seconds window = pass.compute;
@@ -200,8 +204,8 @@ TimeBreakdown exposed(const PassTime& pass, const UniformOverlap& overlap, doubl
     const Seconds hidden = min(overlap.hidden[axis] * pass.communication[axis], window);
     window -= hidden;
     breakdown.exposed[axis] = pass.communication[axis] - hidden;
+    breakdown.contention += held[axis] * hidden;
   }
-  breakdown.contention = units_held * (pass.compute - window);
   return breakdown;
 }
 

@@ -71,9 +71,12 @@ struct StepTime {
 KernelContext kernel_context(const StepContext& context, Detail detail = Detail::kDuration);
 // Prices a list of operators, one after the other.
 PassTime price(const OpList& ops, const StepContext& context);
-// Applies the uniform overlap rule to one pass; communication holds the share `units_held` of the
-// compute units while it runs.
-TimeBreakdown exposed(const PassTime& pass, const UniformOverlap& overlap, double units_held = 0.0);
+// The share of the compute units that the communication of each axis holds while it runs.
+using UnitsHeld = std::array<double, kAxes>;
+UnitsHeld units_held(const StepContext& context);
+// Applies the uniform overlap rule to one pass.
+TimeBreakdown exposed(const PassTime& pass, const UniformOverlap& overlap,
+                      const UnitsHeld& held = {});
 
 StepTime step_time(const StepContext& context);
 

@@ -209,6 +209,35 @@ std::string software_of(const json& train) {
   return name == "torchtitan" && !compiled ? "torchtitan_eager" : name;
 }
 
+// The dispatcher that a run names. A padded capacity spares the host its wait for the sizes. Runs
+// by HybridEP, and by Primus' DeepEP (a feature), stay with alltoall: without the time of the host
+// they come out too fast already, and faster still without the permutation.
+void apply_dispatcher(const json& train, SoftwareSpec& software) {
+  constexpr std::array kNamed = {std::pair{"deepep", Dispatcher::kDeepEp},
+                                 std::pair{"minimal_async_ep", Dispatcher::kMinimalAsyncEp},
+                                 std::pair{"allgather", Dispatcher::kAllGather},
+                                 std::pair{"alltoall", Dispatcher::kAllToAll}};
+  const json& overlap = json_object(train, "overlap");
+  const std::string text =
+      lower(json_text(overlap, "moe_dispatcher") + " " + json_text(overlap, "ep_comm_backend"))
+          .substr(0, kLongestText);
+  const auto named = std::find_if(kNamed.begin(), kNamed.end(),
+                                  [&](const auto& entry) { return contains(text, entry.first); });
+  if (named == kNamed.end()) {
+    return;
+  }
+  ExchangeSpec& exchange = software.exchange;
+  exchange.dispatcher = named->second;
+  std::smatch factor;
+  if (exchange.dispatcher == Dispatcher::kAllToAll && contains(text, "padded") &&
+      std::regex_search(text, factor, std::regex(R"(capacity_factor (\d{1,3}(\.\d{1,3})?))"))) {
+    exchange.capacity_factor = std::stod(factor[1]);
+  }
+  if (exchange.dispatcher != Dispatcher::kAllToAll) {
+    software.permute = Implementation::kFused;  // these bring their own kernels
+  }
+}
+
 void apply_overlap_texts(const json& train, SoftwareSpec& software) {
   const json& overlap = json_object(train, "overlap");
   if (json_flag(overlap, "tp_comm_overlap").value_or(false) ||
@@ -218,9 +247,7 @@ void apply_overlap_texts(const json& train, SoftwareSpec& software) {
   if (!json_text(overlap, "cuda_graph").empty()) {
     software.cuda_graph = true;
   }
-  if (json_text(overlap, "ep_comm_backend") == "deepep") {
-    software.permute = Implementation::kFused;  // DeepEP brings its own kernels
-  }
+  apply_dispatcher(train, software);
 }
 
 Experiment experiment_from(const json& row, ProfileCache& profiles) {

@@ -23,8 +23,8 @@ void check_sums(const Explanation& e) {
   const TimeBreakdown& hidden = e.projection.time.hidden;
   std::array<Seconds, kAxes> communication;
   for (const ExplainedOp& entry : e.operators) {
-    if (const auto* collective = std::get_if<Collective>(&entry.counted.op.work)) {
-      communication[static_cast<std::size_t>(collective->axis)] += entry.total();
+    if (const std::optional<Axis> axis = communication_axis(entry.counted.op)) {
+      communication[static_cast<std::size_t>(*axis)] += entry.total();
     }
   }
   CHECK(e.computation().value() == Approx((time.compute + time.optimizer).value()).epsilon(1e-9));

@@ -20,7 +20,7 @@ struct Asked {
     request.given = true;
   }
   [[nodiscard]] ResolvedPlan resolve() const {
-    return resolve_plan(request, sample.model, sample.training, cluster);
+    return resolve_plan(request, sample.model, sample.training, cluster, sample.software.exchange);
   }
   [[nodiscard]] std::string reasons() const {
     std::string text;
@@ -185,6 +185,60 @@ TEST_CASE("degrees beyond any cluster are refused and crash nothing", "[property
   asked.request.dp = kHuge;
   asked.request.fsdp = kHuge;
   CHECK(asked.resolve().reasons.size() > 5);
+}
+
+// 16 GPUs in nodes of 8, 48 experts.
+Asked exchanging(Dispatcher dispatcher, std::int64_t ep) {
+  Asked asked;
+  asked.sample.model.moe = test::experts(48, 2, 512);
+  asked.sample.training.micro_batch_size = 1;
+  asked.request.ep = ep;
+  asked.request.dispatcher = dispatcher;
+  return asked;
+}
+
+TEST_CASE("the plan's dispatcher goes before the software's", "[unit]") {
+  Asked asked = exchanging(Dispatcher::kHybridEp, 8);
+  asked.sample.software.exchange.dispatcher = Dispatcher::kDeepEp;
+  asked.sample.software.exchange.compute_units = 20;
+  ParallelPlan plan = asked.resolve().plan;
+  CHECK(plan.exchange.dispatcher == Dispatcher::kHybridEp);
+  CHECK(plan.exchange.compute_units == 20);
+  CHECK(plan.ep_in_domain == 8);
+  asked.request.dispatcher.reset();
+  CHECK(asked.resolve().plan.exchange.dispatcher == Dispatcher::kDeepEp);
+}
+
+TEST_CASE("a dispatcher is refused where it cannot reach or keep what it needs", "[unit]") {
+  CHECK(exchanging(Dispatcher::kDeepEp, 16).reasons().empty());
+  Asked deepep = exchanging(Dispatcher::kDeepEp, 12);
+  deepep.cluster = test::round_cluster(3);
+  deepep.cluster.device.matrix_rate[static_cast<std::size_t>(Dtype::kBf16)] = FlopsPerCycle(2048);
+  deepep.sample.training.global_batch_size = 48;
+  CHECK_THAT(deepep.reasons(), contains_text("at most 8 ranks or a multiple of 8"));
+  deepep.request.dispatcher = Dispatcher::kHybridEp;
+  CHECK(deepep.reasons().empty());
+  Asked fixed = exchanging(Dispatcher::kDeepEp, 16);
+  fixed.sample.software.exchange.receive_buffer = ReceiveBuffer::kWorstCase;
+  CHECK_THAT(fixed.reasons(), contains_text("only within one scale-up domain"));
+
+  Asked sonic = exchanging(Dispatcher::kSonic, 16);
+  CHECK(sonic.reasons().empty());
+  sonic.sample.software.exchange.dispatch_primitive = ExchangePrimitive::kRankDedup;
+  CHECK_THAT(sonic.reasons(), contains_text("node_dedup only"));
+
+  Asked minimal = exchanging(Dispatcher::kMinimalAsyncEp, 16);
+  CHECK_THAT(minimal.reasons(), contains_text("must fit one scale-up domain"));
+  CHECK_THAT(minimal.reasons(), contains_text("needs recompute full"));
+  minimal.request.ep = 8;
+  minimal.sample.training.recompute.kind = RecomputeKind::kFull;
+  CHECK(minimal.reasons().empty());
+}
+
+TEST_CASE("a model without experts has no dispatcher", "[unit]") {
+  Asked asked;
+  asked.request.dispatcher = Dispatcher::kDeepEp;
+  CHECK_THAT(asked.reasons(), contains_text("the model has no experts"));
 }
 
 }  // namespace

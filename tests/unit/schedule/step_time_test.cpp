@@ -26,6 +26,12 @@ UniformOverlap shares(double tensor, double data) {
   return overlap;
 }
 
+UnitsHeld evenly(double share) {
+  UnitsHeld held{};
+  held.fill(share);
+  return held;
+}
+
 TEST_CASE("communication is exposed by what its share does not hide", "[unit]") {
   const TimeBreakdown time = exposed(pass(10, 4, 5), shares(0.5, 0.8));
   CHECK(time.compute.value() == 10.0);
@@ -59,10 +65,19 @@ TEST_CASE("a pass takes at least the longer of its computation and what cannot h
 
 TEST_CASE("computation slows by the units that hidden communication holds", "[unit]") {
   // 8 of 10 s of computation run beside communication that holds a quarter of the units.
-  const TimeBreakdown time = exposed(pass(10, 8, 0), shares(1.0, 0.0), 0.25);
+  const TimeBreakdown time = exposed(pass(10, 8, 0), shares(1.0, 0.0), evenly(0.25));
   CHECK(time.contention.value() == nearly(2.0));
   CHECK(time.total().value() == nearly(12.0));
-  CHECK(exposed(pass(10, 8, 0), shares(0.0, 0.0), 0.25).contention == Seconds{});
+  CHECK(exposed(pass(10, 8, 0), shares(0.0, 0.0), evenly(0.25)).contention == Seconds{});
+}
+
+TEST_CASE("each axis holds its own units while it is hidden", "[unit]") {
+  // 4 s of tensor parallelism hold a quarter, 5 s of data parallelism a tenth.
+  UnitsHeld held{};
+  held[slot(Axis::kTensor)] = 0.25;
+  held[slot(Axis::kData)] = 0.1;
+  const TimeBreakdown time = exposed(pass(10, 4, 5), shares(1.0, 1.0), held);
+  CHECK(time.contention.value() == nearly(1.5));
 }
 
 TEST_CASE("breakdowns add up and scale part by part", "[unit]") {
