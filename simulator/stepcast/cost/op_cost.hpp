@@ -75,6 +75,7 @@ struct OpCost {
   std::vector<CostTerm> terms{};  // filled only where the caller asks for them
   Tiling tiling{};                // likewise
   Origin origin = Origin::kModel;
+  std::int64_t units = 0;  // compute units that a communication kernel holds while it runs
 };
 
 }  // namespace stepcast

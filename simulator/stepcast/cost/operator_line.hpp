@@ -9,6 +9,8 @@
 //                  causal true, window 0 (none), pass fwd | bwd, implementation (the part's own)
 //   memory_bound   op, rows, cols; pass fwd | bwd, implementation fused
 //   collective     op, bytes, ranks; stride 1, algorithm auto, protocol auto
+//   dispatch, combine  dispatcher, tokens (of a rank), hidden, experts, topk, ep; more in
+//                  exchange_line.hpp
 //
 // Every kind takes `dtype` (bf16), `state` (warm, cool or {"locked_mhz": N}) and `graph` (false:
 // kernels follow each other in a stream, true: in a captured graph) or `launch` (stream, graph or

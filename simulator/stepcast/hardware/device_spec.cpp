@@ -140,23 +140,38 @@ std::vector<std::string> yaml_names(const std::filesystem::path& folder) {
   return names;
 }
 
-// Reads the file that `name` names; its problems join those of the profile.
-KernelConstants load_kernels(const std::filesystem::path& folder, const std::string& name,
-                             const MappingReader& where, DeviceSpec& device,
-                             Diagnostics& diagnostics) {
-  const std::filesystem::path file = folder / (name + ".yaml");
-  if (!where.has("kernels")) {
-    return {};  // reported as missing
+// The file of the folder `key` that the profile names there; empty, and an error, if there is none.
+std::optional<std::filesystem::path> named_file(const std::filesystem::path& profiles,
+                                                const std::string& key, const std::string& name,
+                                                const MappingReader& where) {
+  if (!where.has(key)) {
+    return std::nullopt;  // reported as missing
   }
+  const std::filesystem::path folder = profiles / key;
+  std::filesystem::path file = folder / (name + ".yaml");
   if (name.empty() || name.find('/') != std::string::npos || !std::filesystem::exists(file)) {
-    where.error("kernels", "is '" + name + "', which names no file of the folder " +
-                               folder.filename().string() + did_you_mean(name, yaml_names(folder)));
-    return {};
+    where.error(key, "is '" + name + "', which names no file of the folder " + key +
+                         did_you_mean(name, yaml_names(folder)));
+    return std::nullopt;
   }
-  KernelConstants kernels =
-      read_kernel_constants(load_config(file), device.sources, device.provenance, diagnostics);
-  kernels.name = name;
-  return kernels;
+  return file;
+}
+
+// The constants of the files that the profile names; their problems join those of the profile.
+void read_named_constants(SourcedReader& reader, const std::filesystem::path& profiles,
+                          DeviceSpec& device, Diagnostics& diagnostics) {
+  const std::string kernels = reader.reader().required_text("kernels");
+  if (const auto file = named_file(profiles, "kernels", kernels, reader.reader())) {
+    device.kernels =
+        read_kernel_constants(load_config(*file), device.sources, device.provenance, diagnostics);
+    device.kernels.name = kernels;
+  }
+  const std::string exchange = reader.reader().required_text("exchange");
+  if (const auto file = named_file(profiles, "exchange", exchange, reader.reader())) {
+    device.exchange =
+        read_exchange_constants(load_config(*file), device.sources, device.provenance, diagnostics);
+    device.exchange.name = exchange;
+  }
 }
 
 }  // namespace
@@ -199,9 +214,7 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
   device.scale_up = read_scale_up(reader.mapping("scale_up"));
   device.scale_out = read_scale_out(reader.mapping("scale_out"));
   device.achieved = read_achieved(reader.mapping("achieved"));
-  const std::string kernels = reader.reader().required_text("kernels");
-  device.kernels = load_kernels(file.parent_path().parent_path() / "kernels", kernels,
-                                reader.reader(), device, diagnostics);
+  read_named_constants(reader, file.parent_path().parent_path(), device, diagnostics);
   check(reader.reader(), device);
   reader.finish();
   diagnostics.throw_if_any();

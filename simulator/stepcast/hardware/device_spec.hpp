@@ -13,6 +13,7 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/units.hpp"
+#include "stepcast/hardware/exchange_constants.hpp"
 #include "stepcast/hardware/kernel_constants.hpp"
 #include "stepcast/hardware/provenance.hpp"
 
@@ -105,6 +106,7 @@ struct DeviceSpec {
   ScaleOutSpec scale_out;
   AchievedSpec achieved;
   KernelConstants kernels;
+  ExchangeConstants exchange;
 
   std::vector<Provenance> provenance;
   SourceTable sources;
@@ -115,8 +117,8 @@ struct DeviceSpec {
   [[nodiscard]] Hertz sustained_clock(Dtype dtype) const;
 };
 
-// Reads a GPU's profile and the constants of kernels that it names, which lie in the folder
-// `kernels` beside the profile's own folder. Throws ConfigError with all of its problems.
+// Reads a GPU's profile and the constants that it names, which lie in the folders `kernels` and
+// `exchange` beside the profile's own folder. Throws ConfigError with all of its problems.
 DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& shared_sources);
 
 }  // namespace stepcast

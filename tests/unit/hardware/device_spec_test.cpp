@@ -42,6 +42,15 @@ TEST_CASE("every file of constants of kernels is used by a profile", "[unit]") {
   CHECK(std::vector<std::string>(used.begin(), used.end()) == files);
 }
 
+TEST_CASE("every file of constants of exchanges is used by a profile", "[unit]") {
+  std::set<std::string> used;
+  for (const std::string& name : names_in(data_root().gpus())) {
+    used.insert(test::shipped_gpu(name).exchange.name);
+  }
+  const std::vector<std::string> files = names_in(data_root().gpus().parent_path() / "exchange");
+  CHECK(std::vector<std::string>(used.begin(), used.end()) == files);
+}
+
 TEST_CASE("every constant of kernels gives a source", "[unit]") {
   const std::filesystem::path folder = data_root().gpus().parent_path() / "kernels";
   for (const std::string& name : names_in(folder)) {
@@ -127,6 +136,7 @@ class Profiles {
       : folder_(std::filesystem::temp_directory_path() / "stepcast_device_spec_test") {
     copy("gpus", in_gpu);
     copy("kernels", in_kernels);
+    std::filesystem::copy(data_root().gpus().parent_path() / "exchange", folder_ / "exchange");
   }
   Profiles(const Profiles&) = delete;
   Profiles& operator=(const Profiles&) = delete;
@@ -172,6 +182,8 @@ TEST_CASE("a profile with one fault is refused at that fault", "[unit]") {
              contains_text("give one of: amd, nvidia"));
   CHECK_THAT(fault_after("achieved: {value: 4.11 TB/s", "achieved: {value: 0 TB/s"),
              contains_text("must be greater than 0"));
+  CHECK_THAT(fault_after("exchange: cdna3", "exchange: cdna4"),
+             contains_text("names no file of the folder exchange; did you mean 'cdna3'?"));
   CHECK_THAT(fault_after("source: PRIMUS", "source: PRIMUZ"), contains_text("PRIMUS"));
 }
 
