@@ -3,6 +3,7 @@
 // The equations stand in collective_time.hpp and graph/collective_algorithm.cpp.
 #include "backends/builtin_backends.hpp"
 #include "backends/collective/collective_time.hpp"
+#include "backends/exchange/exchange.hpp"
 
 namespace stepcast {
 namespace {
@@ -21,6 +22,7 @@ class LibraryCollective final : public CollectiveModel {
     cost.duration = time.duration;
     const Seconds latency = time.duration - time.transfer;
     cost.bound = time.transfer < latency ? Bound::kLatency : Bound::kBandwidth;
+    cost.units = device.scale_up.kernel_units;
     cost.algorithm = name(time.algorithm);
     cost.protocol = name(time.protocol);
     if (context.detail == Detail::kTerms) {
@@ -31,9 +33,7 @@ class LibraryCollective final : public CollectiveModel {
 
   [[nodiscard]] OpCost exchange(const ExpertExchange& op,
                                 const FabricContext& context) const override {
-    const auto rows = static_cast<double>(op.tokens * op.topk);
-    const auto row = static_cast<double>(op.hidden) * size_of(op.dtype);
-    return collective({CollectiveOp::kAllToAll, rows * row, op.group, Axis::kExpert}, context);
+    return exchange_cost(op, context, *this);
   }
 };
 

@@ -11,7 +11,7 @@
 //   O)
 //   send/receive                 S over one link of a mesh, all links of a switch, or the NICs
 //   broadcast                    S over every link of the ring
-//   expert exchange              an all-to-all with one row for each token and expert
+//   expert exchange              by dispatcher: exchange/exchange.hpp
 // Latency of a ring is base + (n - k) inside hops + (k - 1) outside hops, all-reduce twice the
 // hops; of a direct exchange base + one hop of each kind + kMessage for every peer outside. Assumes
 // that both directions of a link run at full rate and that nothing else is on the fabric. Wrong
@@ -20,6 +20,7 @@
 
 #include "backends/builtin_backends.hpp"
 #include "backends/collective/link_group.hpp"
+#include "backends/exchange/exchange.hpp"
 
 namespace stepcast {
 namespace {
@@ -128,10 +129,7 @@ class RingDirectCollective final : public CollectiveModel {
 
   [[nodiscard]] OpCost exchange(const ExpertExchange& op,
                                 const FabricContext& context) const override {
-    const double rows = number(op.tokens) * number(op.topk);
-    return collective({CollectiveOp::kAllToAll, rows * number(op.hidden) * size_of(op.dtype),
-                       op.group, Axis::kExpert},
-                      context);
+    return exchange_cost(op, context, *this);
   }
 };
 

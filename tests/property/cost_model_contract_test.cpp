@@ -163,6 +163,21 @@ TEST_CASE("a collective over one rank costs nothing, more bytes never cost less"
   });
 }
 
+TEST_CASE("an exchange of one rank costs nothing, and more tokens never cost less", "[property]") {
+  for_each_price([](const CostModel& cost, const Op& op, const Machine& on) {
+    if (const ExpertExchange* found = std::get_if<ExpertExchange>(&op.work)) {
+      ExpertExchange alone = *found;
+      alone.group.size = 1;
+      REQUIRE(price(cost, {"alone", alone}, on).duration == Seconds{});
+      ExpertExchange larger = *found;
+      larger.tokens = 2 * larger.tokens;
+      REQUIRE(price(cost, {"larger", larger}, on).duration.value() >=
+              price(cost, op, on).duration.value() * (1.0 - 1e-12));
+      REQUIRE(price(cost, op, on).units >= 0);
+    }
+  });
+}
+
 TEST_CASE("no product runs faster than the matrix units at their peak", "[property]") {
   for_each_price([](const CostModel& cost, const Op& op, const Machine& on) {
     if (std::holds_alternative<Gemm>(op.work)) {

@@ -51,7 +51,7 @@ class RandomOps {
       return {"memory_bound", memory_bound()};
     }
     if (role == "collective") {
-      return {"collective", collective()};
+      return one_of({true, false}) ? Op{"collective", collective()} : Op{"exchange", exchange()};
     }
     return one_of({true, false}) ? Op{"gemm", gemm()} : Op{"grouped_gemm", grouped_gemm()};
   }
@@ -107,6 +107,45 @@ class RandomOps {
             one_of({Direction::kForward, Direction::kBackward}),
             one_of({Implementation::kEager, Implementation::kCompiled, Implementation::kFused}),
             one_of({true, false, false})};
+  }
+
+  Routing routing(std::int64_t experts, std::int64_t topk) {
+    Routing routing;
+    routing.kind =
+        one_of({RoutingKind::kUniform, RoutingKind::kRoundRobinForced, RoutingKind::kGroupLimited,
+                RoutingKind::kZipf, RoutingKind::kCounts, RoutingKind::kIndependent});
+    routing.zipf_exponent = share(0.0, 2.0);
+    if (routing.kind == RoutingKind::kGroupLimited) {
+      routing.groups = one_of<std::int64_t>({1, 2, 4});
+      const std::int64_t of_group = std::max<std::int64_t>(1, experts / routing.groups);
+      routing.groups_per_token = std::min(routing.groups, (topk + of_group - 1) / of_group);
+    }
+    if (routing.kind == RoutingKind::kCounts) {
+      for (std::int64_t expert = 0; expert < experts; ++expert) {
+        routing.counts.push_back(one_of<std::int64_t>({0, 1, 1, 1}) * size(10));
+      }
+      ++routing.counts.front();
+    }
+    return routing;
+  }
+
+  // Of 2 to 131,072 ranks.
+  ExpertExchange exchange() {
+    std::uniform_int_distribution<int> kind(0, static_cast<int>(Dispatcher::kMinimalAsyncEp));
+    ExpertExchange op;
+    op.phase = one_of({ExchangePhase::kDispatch, ExchangePhase::kCombine});
+    op.dispatcher = static_cast<Dispatcher>(kind(random_));
+    op.tokens = size(17);
+    op.hidden = length(14);
+    op.topk = size(4);
+    op.experts = 4 * op.topk * size(5);
+    op.group = {one_of<std::int64_t>({2, 3, 8, 16, 64, 131'072, 1 + size(12)}),
+                one_of<std::int64_t>({1, 1, 1, 2, 8, 64})};
+    op.dtype = dtype();
+    op.compute_units = one_of<std::int64_t>({0, 0, 4, 24});
+    op.routing = routing(op.experts, op.topk);
+    op.capacity_factor = one_of({0.0, 0.0, 1.0, 1.5});
+    return op;
   }
 
   Collective collective() {

@@ -7,6 +7,7 @@
 
 #include "stepcast/cli/commands.hpp"
 #include "stepcast/cost/operator_line.hpp"
+#include "stepcast/graph/expert_traffic.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -113,6 +114,32 @@ void add_terms(const OpCost& cost, Json& line) {
   }
 }
 
+// A number of bytes, which is mostly whole.
+Json bytes_json(Bytes bytes) {
+  const double value = bytes.value();
+  const auto whole = static_cast<std::int64_t>(value);
+  return static_cast<double>(whole) == value ? Json(whole) : Json(value);
+}
+
+// Bytes of an exchange by three conventions, and the rate at which a profiler would show it.
+void add_traffic(const Op& op, const ClusterSpec& cluster, Seconds duration, Json& line) {
+  const auto* exchange = std::get_if<ExpertExchange>(&op.work);
+  const auto* collective = std::get_if<Collective>(&op.work);
+  Bytes tensor;
+  if (exchange != nullptr) {
+    const ExchangeTraffic traffic = expert_traffic(*exchange, cluster.domain_size());
+    tensor = traffic.tensor;
+    line["tensor_bytes"] = bytes_json(traffic.tensor);
+    line["logical_bytes"] = bytes_json(traffic.logical);
+    line["wire_bytes"] = bytes_json(traffic.wire);
+  } else if (collective != nullptr) {
+    tensor = collective->bytes;
+  }
+  if (tensor > Bytes{} && duration > Seconds{}) {
+    line["effective_interconnect_tbps"] = (tensor / duration).value() / 1e12;
+  }
+}
+
 std::string priced_text(const PricedLine& line, const Options& options, const CostModel& model,
                         const ClusterSpec& cluster) {
   OperatorLine work = line.work;
@@ -132,6 +159,7 @@ std::string priced_text(const PricedLine& line, const Options& options, const Co
   if (priced.cost.origin != Origin::kModel) {
     json["origin"] = name(priced.cost.origin);
   }
+  add_traffic(work.op, cluster, priced.cost.duration, json);
   if (options.terms) {
     add_terms(priced.cost, json);
   }

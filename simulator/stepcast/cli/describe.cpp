@@ -5,6 +5,7 @@
 #include <array>
 
 #include "backends/builtin_backends.hpp"
+#include "backends/exchange/exchange.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/cli/commands.hpp"
 #include "stepcast/graph/model_flops.hpp"
@@ -108,6 +109,21 @@ std::string describe_backend(const BackendInfo& backend) {
          table_line("assumes", std::string(backend.assumptions));
 }
 
+std::string describe_dispatcher(const DispatcherInfo& info) {
+  return "dispatcher " + std::string(name(info.dispatcher)) + "\n" +
+         table_line("equation", std::string(info.equation)) +
+         table_line("assumes", std::string(info.assumptions)) +
+         table_line("source", std::string(info.source));
+}
+
+std::vector<std::string> dispatcher_names() {
+  std::vector<std::string> names;
+  for (const DispatcherInfo& info : dispatcher_infos()) {
+    names.emplace_back(name(info.dispatcher));
+  }
+  return names;
+}
+
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
   names.reserve(builtin_backends().size());
@@ -143,6 +159,9 @@ std::vector<std::string> names_of(const std::string& kind, const DataRoot& data)
   if (kind == "backends") {
     return backend_names();
   }
+  if (kind == "dispatchers") {
+    return dispatcher_names();
+  }
   std::vector<std::string> names;
   names.reserve(kScheduleTexts.size());
   for (const ScheduleText& schedule : kScheduleTexts) {
@@ -174,6 +193,11 @@ std::string description_of(const std::string& name, const DataRoot& data) {
       return describe_backend(backend);
     }
   }
+  for (const DispatcherInfo& info : dispatcher_infos()) {
+    if (name == stepcast::name(info.dispatcher)) {
+      return describe_dispatcher(info);
+    }
+  }
   for (const ScheduleText& schedule : kScheduleTexts) {
     if (name == schedule.name) {
       return std::string("schedule ") + schedule.name + "\n" +
@@ -188,7 +212,8 @@ int run_describe(const Options& options, const GlobalOptions& global) {
   const std::string text = description_of(options.name, data);
   if (text.empty()) {
     std::vector<std::string> known;
-    for (const char* kind : {"gpus", "models", "clusters", "software", "backends", "schedules"}) {
+    for (const char* kind :
+         {"gpus", "models", "clusters", "software", "backends", "dispatchers", "schedules"}) {
       const std::vector<std::string> names = names_of(kind, data);
       known.insert(known.end(), names.begin(), names.end());
     }
@@ -216,7 +241,8 @@ void add_list(CLI::App& program, const GlobalOptions& global, Run& run) {
   auto options = std::make_shared<Options>();
   command->add_option("kind", options->name, "what to list")
       ->required()
-      ->check(CLI::IsMember({"gpus", "models", "clusters", "software", "backends", "schedules"}));
+      ->check(CLI::IsMember(
+          {"gpus", "models", "clusters", "software", "backends", "dispatchers", "schedules"}));
   command->add_option("--out", options->output.out, "write to this file");
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_list(*options, global); };
@@ -225,7 +251,8 @@ void add_list(CLI::App& program, const GlobalOptions& global, Run& run) {
 
 void add_describe(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
-      "describe", "a GPU, cluster, model, software set, backend or schedule, with its sources");
+      "describe",
+      "a GPU, cluster, model, software set, backend, dispatcher or schedule, with its sources");
   auto options = std::make_shared<Options>();
   command->add_option("name", options->name, "its name")->required();
   command->add_option("--out", options->output.out, "write to this file");

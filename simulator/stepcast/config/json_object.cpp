@@ -59,8 +59,8 @@ class CountingIterator {
   std::size_t* taken_;
 };
 
-// Keeps the keys of the outermost object and one level of what is in them, as the parser meets
-// them.
+// Keeps the keys of the outermost object and one level of what is in them, and the scalars of lists
+// in its objects, as the parser meets them.
 class OutermostObject : public nlohmann::json_sax<nlohmann::json> {
  public:
   OutermostObject(const JsonSource& source, Diagnostics& diagnostics)
@@ -129,8 +129,15 @@ class OutermostObject : public nlohmann::json_sax<nlohmann::json> {
       current_ = &object_.insert_or_assign(key_, std::move(value)).first->second;
     } else if (depth_ == 2 && is_object_ && current_ != nullptr) {
       current_->items.push_back(std::move(value));
+    } else if (depth_ == 3 && is_object_ && in_list_of_object()) {
+      current_->items.back().items.push_back(std::move(value));
     }
     return true;
+  }
+  // Whether what is read lies in a list that is a value of an object that is an outermost value.
+  [[nodiscard]] bool in_list_of_object() const {
+    return current_ != nullptr && current_->kind == Kind::kObject && !current_->items.empty() &&
+           current_->items.back().kind == Kind::kList;
   }
   bool open(Kind kind) {
     put({.kind = kind});

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The outermost object of a JSON text that another program wrote, with the place of every key.
 //
-// Lists and objects inside it keep their own scalars; what is nested deeper is left empty, so that
-// neither depth nor size of the rest costs anything.
+// Lists and objects inside it keep their own scalars, and so do lists inside those objects; what is
+// nested deeper is left empty, so that neither depth nor size of the rest costs anything.
 #pragma once
 
 #include <cstddef>

@@ -77,6 +77,7 @@ struct OpCost {
   Origin origin = Origin::kModel;
   std::string_view algorithm{};  // of a collective, with static lifetime
   std::string_view protocol{};   // likewise
+  std::int64_t units = 0;        // compute units that a communication kernel holds while it runs
 };
 
 }  // namespace stepcast

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "stepcast/cost/exchange_line.hpp"
 #include "stepcast/graph/collective_algorithm.hpp"
 
 namespace stepcast {
@@ -294,12 +295,22 @@ Op read_collective(JsonFields& fields, const DeviceSpec& device) {
   return {"collective", op};
 }
 
-enum class Kind { kGemm, kGroupedGemm, kAttention, kMemoryBound, kCollective };
+enum class Kind {
+  kGemm,
+  kGroupedGemm,
+  kAttention,
+  kMemoryBound,
+  kCollective,
+  kDispatch,
+  kCombine,
+};
 constexpr std::array kKinds = {NamedValue<Kind>{"gemm", Kind::kGemm},
                                NamedValue<Kind>{"grouped_gemm", Kind::kGroupedGemm},
                                NamedValue<Kind>{"attention", Kind::kAttention},
                                NamedValue<Kind>{"memory_bound", Kind::kMemoryBound},
-                               NamedValue<Kind>{"collective", Kind::kCollective}};
+                               NamedValue<Kind>{"collective", Kind::kCollective},
+                               NamedValue<Kind>{"dispatch", Kind::kDispatch},
+                               NamedValue<Kind>{"combine", Kind::kCombine}};
 
 Op read_work(JsonFields& fields, Kind kind, Dtype dtype, const DeviceSpec& device) {
   switch (kind) {
@@ -313,6 +324,10 @@ Op read_work(JsonFields& fields, Kind kind, Dtype dtype, const DeviceSpec& devic
       return read_memory_bound(fields, dtype);
     case Kind::kCollective:
       return read_collective(fields, device);
+    case Kind::kDispatch:
+      return {"dispatch", read_exchange(fields, ExchangePhase::kDispatch, dtype)};
+    case Kind::kCombine:
+      return {"combine", read_exchange(fields, ExchangePhase::kCombine, dtype)};
   }
   return {};
 }
@@ -382,12 +397,6 @@ ClusterSpec fabric_of(const DeviceSpec& device) { return cluster_of(device, kFab
 OperatorLine read_operator(JsonFields& fields, const DeviceSpec& device) {
   OperatorLine line;
   const JsonValue* written = fields.value("kind");
-  if (written != nullptr && (written->text == "dispatch" || written->text == "combine")) {
-    fields.error("kind", "is " + written->text +
-                             ", which is not built yet; there are gemm, grouped_gemm, attention, "
-                             "memory_bound and collective");
-    return line;
-  }
   const Kind kind = fields.required_choice<Kind>("kind", kKinds);
   if (written == nullptr || !fields.good({"kind"})) {
     return line;  // what the other fields mean is not known

@@ -10,6 +10,8 @@
 //   memory_bound   op, rows, cols; pass fwd | bwd, implementation fused
 //   collective     op, bytes, ranks; stride 1, algorithm auto, protocol auto (of ring and tree),
 //                  imbalance 1 (of an all-to-all: the most loaded rank's bytes over the mean)
+//   dispatch, combine  dispatcher, tokens (of a rank), hidden, experts, topk, ep; more in
+//                  exchange_line.hpp
 //
 // Every kind takes `dtype` (bf16), `state` (warm, cool or {"locked_mhz": N}) and `graph` (false:
 // kernels follow each other in a stream, true: in a captured graph) or `launch` (stream, graph,

@@ -12,8 +12,8 @@ constexpr std::array<std::string_view, 8> kDispatcherNames = {
     "deepep_low_latency", "hybridep", "sonic",  "minimal_async_ep"};
 constexpr std::array<std::string_view, 6> kPrimitiveNames = {"auto", "ag",         "rs",
                                                              "a2a",  "rank_dedup", "node_dedup"};
-constexpr std::array<std::string_view, 5> kRoutingNames = {"uniform", "round_robin_forced",
-                                                           "group_limited", "zipf", "counts"};
+constexpr std::array<std::string_view, 6> kRoutingNames = {
+    "uniform", "round_robin_forced", "group_limited", "zipf", "counts", "independent"};
 
 template <typename E, std::size_t N>
 std::string_view entry(const std::array<std::string_view, N>& names, E value) {

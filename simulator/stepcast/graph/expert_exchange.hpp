@@ -50,6 +50,7 @@ enum class RoutingKind {
   kGroupLimited,      // uniform within groups_per_token of `groups` equal groups of experts
   kZipf,              // popularity of the i-th expert 1 / i^zipf_exponent
   kCounts,            // as many tokens for each expert as `counts` says
+  kIndependent,       // topk draws with replacement, as SonicMoE's profiler routes
 };
 
 struct Routing {
@@ -73,6 +74,7 @@ struct ExpertExchange {
   Dtype dtype = Dtype::kBf16;      // of the rows; fp8 ones travel with a scale for 128 values
   std::int64_t compute_units = 0;  // that its kernels may hold; 0: the dispatcher's default
   Routing routing{};
+  double capacity_factor = 0.0;  // of every expert; pairs beyond it are dropped; 0: none
   bool operator==(const ExpertExchange&) const = default;
 };
 

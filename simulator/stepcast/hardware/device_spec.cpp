@@ -172,6 +172,12 @@ void read_named_constants(SourcedReader& reader, const std::filesystem::path& pr
                                                    device.provenance, diagnostics);
     device.collectives.name = collectives;
   }
+  const std::string exchange = reader.reader().required_text("exchange");
+  if (const auto file = named_file(profiles, "exchange", exchange, reader.reader())) {
+    device.exchange =
+        read_exchange_constants(load_config(*file), device.sources, device.provenance, diagnostics);
+    device.exchange.name = exchange;
+  }
 }
 
 }  // namespace

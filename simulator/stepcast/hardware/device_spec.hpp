@@ -14,6 +14,7 @@
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/units.hpp"
 #include "stepcast/hardware/collective_constants.hpp"
+#include "stepcast/hardware/exchange_constants.hpp"
 #include "stepcast/hardware/kernel_constants.hpp"
 #include "stepcast/hardware/provenance.hpp"
 
@@ -107,6 +108,7 @@ struct DeviceSpec {
   AchievedSpec achieved;
   KernelConstants kernels;
   CollectiveConstants collectives;
+  ExchangeConstants exchange;
 
   std::vector<Provenance> provenance;
   SourceTable sources;
@@ -117,8 +119,9 @@ struct DeviceSpec {
   [[nodiscard]] Hertz sustained_clock(Dtype dtype) const;
 };
 
-// Reads a GPU's profile and the constants that it names, which lie in the folders `kernels` and
-// `collectives` beside the profile's own folder. Throws ConfigError with all of its problems.
+// Reads a GPU's profile and the constants that it names, which lie in the folders `kernels`,
+// `collectives` and `exchange` beside the profile's own folder. Throws ConfigError with all of its
+// problems.
 DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& shared_sources);
 
 }  // namespace stepcast

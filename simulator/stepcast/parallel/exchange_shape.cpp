@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stepcast/parallel/expert_load.hpp"
+#include "stepcast/graph/routing.hpp"
 
 namespace stepcast {
 namespace {
@@ -53,8 +53,10 @@ ExchangeShape exchange_shape(const ExpansionContext& context) {
   const MoeSpec& moe = *context.model.moe;
   const std::int64_t wide = dispatcher_in_use(plan) == Dispatcher::kAllToAll ? 1 : plan.etp;
   const Routing routing = routing_of(plan.exchange, moe);
-  const ExpertPlacement placement{moe.experts, moe.experts_per_token, plan.ep,
-                                  context.sequence_tokens()};
+  const PartLoads loads =
+      part_loads(routing, {moe.experts, moe.experts_per_token, context.sequence_tokens()}, plan.ep);
+  const double mean_copies =
+      static_cast<double>(moe.experts_per_token) / static_cast<double>(plan.ep);
   ExchangeShape shape;
   shape.tokens = context.sequence_tokens();
   shape.hidden = context.model.hidden;
@@ -63,8 +65,8 @@ ExchangeShape exchange_shape(const ExpansionContext& context) {
   shape.ranks = plan.ep * wide;
   shape.ranks_in_domain =
       std::min(shape.ranks, plan.ep_in_domain > 0 ? plan.ep_in_domain * wide : shape.ranks);
-  shape.imbalance = expert_imbalance(routing, placement);
-  shape.destinations = static_cast<double>(wide) * destinations(routing, placement);
+  shape.imbalance = loads.most_copies / mean_copies;
+  shape.destinations = static_cast<double>(wide) * loads.distinct;
   return shape;
 }
 

@@ -44,6 +44,12 @@ const DeviceSpec* named_gpu(JsonFields& fields, const std::string& gpu, ProfileC
   return &profiles.gpu(gpu);
 }
 
+// Exchanges of tokens have a metric for each direction.
+std::string time_metric(const Op& op) {
+  const auto* exchange = std::get_if<ExpertExchange>(&op.work);
+  return exchange == nullptr ? "time_s" : std::string(name(exchange->phase)) + "_s";
+}
+
 }  // namespace
 
 void read_timed_operator(KernelRow row, std::vector<MeasuredKernel>& kernels) {
@@ -55,7 +61,8 @@ void read_timed_operator(KernelRow row, std::vector<MeasuredKernel>& kernels) {
     kernel.work = read_operator(fields, *device);
     kernel.group = fields.text("group", group_of(kernel, std::string(kernel.work.op.name)));
   }
-  kernel.quantities = {{"time_s", fields.required_number("s", kMeasuredSeconds)}};
+  kernel.quantities = {
+      {time_metric(kernel.work.op), fields.required_number("s", kMeasuredSeconds)}};
   if (fields.has("clock_mhz")) {
     kernel.quantities.push_back({"clock_mhz", fields.required_number("clock_mhz", kMhz)});
   }

@@ -41,6 +41,10 @@ constexpr std::array kFormats = {
                       &read_attention_point},
     MeasurementFormat{
         "NCCL points", kCsv, {"sku", "op", "num_gpus", "bytes", "latency_us"}, &read_nccl_point},
+    MeasurementFormat{"DeepEP points",
+                      kCsv,
+                      {"sku", "sms", "experts", "dispatch_us", "combine_us"},
+                      &read_deepep_point},
     MeasurementFormat{
         "aiter attention", kCsv, {"seqlen_q", "hdim", "fwd_mi300x"}, &read_aiter_attention},
     MeasurementFormat{"operators of traces",

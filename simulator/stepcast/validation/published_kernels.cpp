@@ -11,6 +11,8 @@ namespace {
 
 constexpr double kShortGemm = 20.0;       // us
 constexpr double kShortAttention = 50.0;  // us
+constexpr std::int64_t kFewTokens = 1024;
+constexpr std::int64_t kGpusOfTray = 4;  // that a GB200 host has
 
 double seconds(double microseconds) { return microseconds * 1e-6; }
 
@@ -166,6 +168,33 @@ void read_nccl_point(KernelRow row, std::vector<MeasuredKernel>& kernels) {
   }
   kernel.quantities = {{"time_s", seconds(time)}};
   kernels.push_back(std::move(kernel));
+}
+
+void read_deepep_point(KernelRow row, std::vector<MeasuredKernel>& kernels) {
+  const auto sku = row.object.find("sku");
+  const bool tray = sku != row.object.end() && gpu_for(sku->second.text) == "gb200";
+  row.rename("sms", "num_sms");
+  row.set_text("kind", "dispatch");
+  row.set_text("dispatcher", "deepep");
+  row.set_text("dtype", "fp8");
+  row.set_count("ep", tray ? kGpusOfTray : 8);
+  JsonFields fields = row.fields();
+  MeasuredKernel dispatch = kernel_of_sku(fields, row.profiles);
+  const double dispatched = fields.required_number("dispatch_us", kMeasuredMicroseconds);
+  const double combined = fields.required_number("combine_us", kMeasuredMicroseconds);
+  fields.finish();
+  MeasuredKernel combine = dispatch;
+  if (auto* exchange = std::get_if<ExpertExchange>(&combine.work.op.work)) {
+    const std::string few = exchange->tokens < kFewTokens ? " below 1024 tokens" : "";
+    dispatch.group = dispatch.gpu + " deepep" + few;
+    combine.group = dispatch.group;
+    exchange->phase = ExchangePhase::kCombine;
+    combine.work.op.name = "combine";
+  }
+  dispatch.quantities = {{"dispatch_s", seconds(dispatched)}};
+  combine.quantities = {{"combine_s", seconds(combined)}};
+  kernels.push_back(std::move(dispatch));
+  kernels.push_back(std::move(combine));
 }
 
 }  // namespace stepcast

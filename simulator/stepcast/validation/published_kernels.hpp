@@ -17,5 +17,9 @@ void read_attention_point(KernelRow row, std::vector<MeasuredKernel>& kernels);
 void read_aiter_attention(KernelRow row, std::vector<MeasuredKernel>& kernels);
 // sku, op, num_gpus, bytes, latency_us: in one node.
 void read_nccl_point(KernelRow row, std::vector<MeasuredKernel>& kernels);
+// sku, hidden, tokens, topk, experts, sms, dispatch_us, combine_us: DeepEP's normal kernels on the
+// 8 GPUs of a node, 4 of GB200; dispatched in fp8, combined in bf16, experts at random. Rows below
+// 1024 tokens have a group of their own.
+void read_deepep_point(KernelRow row, std::vector<MeasuredKernel>& kernels);
 
 }  // namespace stepcast

@@ -174,7 +174,7 @@ TEST_CASE("all problems of a line are reported at once, each with its key's colu
       "a.jsonl:3:62: error: unknown key 'batchs'; did you mean 'batch'?");
   check_fault(R"({"m": 2})", "a.jsonl:3:1: error: the line needs the key 'kind'");
   check_fault(R"({"kind": "gem"})", "did you mean 'gemm'?");
-  check_fault(R"({"kind": "dispatch", "tokens": 4})", "'kind' is dispatch, which is not built yet");
+  check_fault(R"({"kind": "dispatch", "tokens": 4})", "the line needs the key 'dispatcher'");
   check_fault(kGemm + R"(, "m": 4})", "a.jsonl:3:42: error: duplicate key 'm'");
   check_fault("[1, 2]", "a.jsonl:3:1: error: the line must hold one JSON object");
   check_fault(R"({"kind": )", "a.jsonl:3:10: error: not JSON");

@@ -50,6 +50,15 @@ TEST_CASE("every file of constants of collectives is used by a profile", "[unit]
   CHECK(std::vector<std::string>(used.begin(), used.end()) == names_in(data_root().collectives()));
 }
 
+TEST_CASE("every file of constants of exchanges is used by a profile", "[unit]") {
+  std::set<std::string> used;
+  for (const std::string& name : names_in(data_root().gpus())) {
+    used.insert(test::shipped_gpu(name).exchange.name);
+  }
+  const std::vector<std::string> files = names_in(data_root().gpus().parent_path() / "exchange");
+  CHECK(std::vector<std::string>(used.begin(), used.end()) == files);
+}
+
 TEST_CASE("every constant of kernels gives a source", "[unit]") {
   const std::filesystem::path folder = data_root().gpus().parent_path() / "kernels";
   for (const std::string& name : names_in(folder)) {
@@ -136,6 +145,7 @@ class Profiles {
     copy("gpus", in_gpu);
     copy("kernels", in_kernels);
     std::filesystem::copy(data_root().collectives(), folder_ / "collectives");
+    std::filesystem::copy(data_root().gpus().parent_path() / "exchange", folder_ / "exchange");
   }
   Profiles(const Profiles&) = delete;
   Profiles& operator=(const Profiles&) = delete;
@@ -183,6 +193,8 @@ TEST_CASE("a profile with one fault is refused at that fault", "[unit]") {
              contains_text("must be greater than 0"));
   CHECK_THAT(fault_after("collectives: mi300x", "collectives: mi301x"),
              contains_text("names no file of the folder collectives; did you mean 'mi300x'?"));
+  CHECK_THAT(fault_after("exchange: cdna3", "exchange: cdna4"),
+             contains_text("names no file of the folder exchange; did you mean 'cdna3'?"));
   CHECK_THAT(fault_after("source: PRIMUS", "source: PRIMUZ"), contains_text("PRIMUS"));
 }
 

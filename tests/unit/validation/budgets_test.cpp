@@ -35,7 +35,7 @@ std::vector<ValidationRow> shipped_kernels() {
   return validated({"h200/gemm_bf16.jsonl", "h200/gemm_fp8.jsonl", "h200/grouped_gemm.jsonl",
                     "h200/attention.jsonl", "h200/memory_bound.jsonl", "h200/sustained.jsonl",
                     "h200/duty.jsonl", "flash3_h100.jsonl", "mi355x_gemm.jsonl",
-                    "steady_square_gemm.jsonl", "memory_kernels.jsonl"},
+                    "steady_square_gemm.jsonl", "memory_kernels.jsonl", "expert_exchange.jsonl"},
                    shipped());
 }
 
@@ -98,6 +98,37 @@ TEST_CASE("Kernels measured on H200 are predicted within a few per cent", "[vali
                                   {"mi355x bf16 gpt-oss", "time_s", 8.0}});
 }
 
+TEST_CASE("Published exchanges of tokens among experts are predicted", "[validation]") {
+  const std::vector<ValidationRow> rows = shipped_kernels();
+  const auto each_within = [&](const std::string& group, double percent) {
+    INFO(group);
+    std::size_t found = 0;
+    for (const ValidationRow& row : rows) {
+      if (row.group == group) {
+        ++found;
+        REQUIRE(row.predicted.has_value());
+        CHECK(std::abs(row.error()) <= percent / 100.0);
+      }
+    }
+    return found;
+  };
+  CHECK(each_within("h800 deepep within a node", 5.0) == 2);
+  CHECK(each_within("h800 deepep between nodes", 5.0) == 6);
+  CHECK(each_within("h800 deepep_low_latency", 8.0) == 12);
+  CHECK(each_within("b300 sonic", 6.0) == 6);
+  check_means(rows, {{"h100_sxm deepep_v2", "dispatch_s", 12.0},
+                     {"h100_sxm deepep_v2", "combine_s", 12.0},
+                     {"b200 deepep_v2", "dispatch_s", 12.0},
+                     {"b200 deepep_v2", "combine_s", 12.0},
+                     {"h100_sxm hybridep", "dispatch_s", 12.0},
+                     {"h100_sxm hybridep", "combine_s", 12.0},
+                     {"b200 hybridep", "dispatch_s", 12.0},
+                     {"b200 hybridep", "combine_s", 12.0},
+                     {"gb200 hybridep", "dispatch_s", 12.0},
+                     {"b200 deepep by units", "dispatch_s", 12.0},
+                     {"b200 deepep by units", "combine_s", 12.0}});
+}
+
 TEST_CASE("Published kernels of other parts are predicted", "[.shared]") {
   const std::filesystem::path folder =
       data_root().folder.parent_path() / "shared/measured/published";
@@ -129,6 +160,14 @@ TEST_CASE("Published kernels of other parts are predicted", "[.shared]") {
                {"mi355x aiter bwd a16", "backward_s", 10.0},
                {"mi300x aiter bwd a32", "backward_s", 10.0},
                {"mi355x aiter bwd a32", "backward_s", 10.0}});
+  std::vector<MeanBar> exchanges;
+  for (const char* gpu : {"b200", "gb200", "h100_sxm", "h200_sxm"}) {
+    for (const char* metric : {"dispatch_s", "combine_s"}) {
+      exchanges.push_back({std::string(gpu) + " deepep", metric, 15.0});
+      exchanges.push_back({std::string(gpu) + " deepep below 1024 tokens", metric, 15.0});
+    }
+  }
+  check_means(validated({"deepep_intranode_points.csv"}, folder), exchanges);
   check_means(validated({"trace_operators.csv"}, folder),
               {{"mi300x bf16 trace above 5 GFLOP", "time_s", 12.0}});
 }

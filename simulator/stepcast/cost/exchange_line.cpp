@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/cost/exchange_line.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <numeric>
+
+#include "stepcast/base/nearest_name.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr Range<std::int64_t> kTokens{1, std::int64_t{1} << 30U};
+constexpr Range<std::int64_t> kHidden{1, std::int64_t{1} << 20U};
+constexpr Range<std::int64_t> kExperts{1, 65'536};
+constexpr Range<std::int64_t> kTopK{1, 256};
+constexpr Range<std::int64_t> kRanks{1, std::int64_t{1} << 20U};
+constexpr Range<std::int64_t> kUnits{0, 1024};
+constexpr Range<std::int64_t> kRoutedTokens{0, std::int64_t{1} << 40U};
+constexpr Range<double> kFactor{0.0, 1024.0};
+constexpr double kSteepestZipf = 8.0;
+constexpr std::size_t kLargestCounts = std::size_t{1} << 20U;  // bytes
+
+bool within(Range<std::int64_t> range, std::int64_t value) {
+  return value >= range.lowest && value <= range.highest;
+}
+
+template <typename E>
+std::vector<NamedValue<E>> values_of() {
+  std::vector<NamedValue<E>> values;
+  for (const std::string_view name : names_of<E>()) {
+    values.push_back({name, static_cast<E>(values.size())});
+  }
+  return values;
+}
+
+template <typename E>
+std::span<const NamedValue<E>> values() {
+  static const std::vector<NamedValue<E>> named = values_of<E>();
+  return named;
+}
+
+// The object of a `routing`: what it holds is read key by key, and nothing else may be there.
+class RoutingObject {
+ public:
+  RoutingObject(JsonFields& fields, const JsonValue& object) : fields_(&fields), object_(&object) {}
+
+  Routing read() {
+    Routing routing;
+    const bool listed = find("counts") != nullptr;
+    const bool in_file = find("counts_file") != nullptr;
+    routing.kind = listed || in_file ? RoutingKind::kCounts : kind();
+    if (listed && in_file) {
+      error("has both 'counts' and 'counts_file'; keep one of them");
+    }
+    read_kind(routing, listed, in_file);
+    refuse_unknown();
+    return routing;
+  }
+
+ private:
+  void read_kind(Routing& routing, bool listed, bool in_file) {
+    if (routing.kind == RoutingKind::kZipf) {
+      routing.zipf_exponent = exponent();
+    } else if (routing.kind == RoutingKind::kGroupLimited) {
+      routing.groups = count("groups");
+      routing.groups_per_token = count("groups_per_token");
+    } else if (routing.kind == RoutingKind::kCounts) {
+      if (listed) {
+        routing.counts = counts();
+      } else if (in_file) {
+        routing.counts = counts_of_file();
+      } else {
+        error("of kind counts needs 'counts', a list, or 'counts_file'");
+      }
+      known_.emplace_back("kind");
+    }
+  }
+
+  RoutingKind kind() {
+    const JsonValue* value = find("kind");
+    const std::string text = value == nullptr ? "" : value->text;
+    std::vector<std::string> names;
+    for (const NamedValue<RoutingKind>& entry : values<RoutingKind>()) {
+      if (text == entry.name) {
+        return entry.value;
+      }
+      names.emplace_back(entry.name);
+    }
+    std::string list;
+    for (const std::string& name : names) {
+      list += (list.empty() ? "" : ", ") + name;
+    }
+    error("needs a 'kind', one of " + list + did_you_mean(text, names));
+    return RoutingKind::kUniform;
+  }
+
+  double exponent() {
+    const JsonValue* value = find("alpha");
+    const std::optional<double> alpha = value == nullptr ? std::nullopt : number_of(*value);
+    if (!alpha || !(*alpha >= 0.0 && *alpha <= kSteepestZipf)) {
+      error("of kind zipf needs an 'alpha' from 0 to 8, the exponent");
+      return 0.0;
+    }
+    return *alpha;
+  }
+
+  std::int64_t count(const char* key) {
+    const JsonValue* value = find(key);
+    if (value == nullptr || value->kind != JsonValue::Kind::kInteger ||
+        !within(kExperts, value->integer)) {
+      error("of kind group_limited needs '" + std::string(key) + "', a whole number from 1");
+      return 1;
+    }
+    return value->integer;
+  }
+
+  std::vector<std::int64_t> counts() {
+    std::vector<std::int64_t> result;
+    const JsonValue* list = find("counts");
+    for (const JsonValue& item : list->items) {
+      if (item.kind != JsonValue::Kind::kInteger || !within(kRoutedTokens, item.integer)) {
+        error("has a list 'counts' with " + shown(item) + "; give whole numbers of tokens");
+        return {};
+      }
+      result.push_back(item.integer);
+    }
+    if (result.empty()) {
+      error("has 'counts' that is no list of numbers; give one for each expert");
+    }
+    return result;
+  }
+
+  std::vector<std::int64_t> counts_of_file() {
+    const JsonValue* value = find("counts_file");
+    std::string text;
+    try {
+      text = read_file(value->text, kLargestCounts);
+    } catch (const ConfigError&) {
+      error("names the 'counts_file' " + shown(*value) + ", which cannot be read");
+      return {};
+    }
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return c == ',' || c == '\n' || c == '\r'; }, ' ');
+    std::vector<std::int64_t> result;
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    while (at = std::find_if(at, end, [](char c) { return c != ' ' && c != '\t'; }), at != end) {
+      std::int64_t count = -1;
+      const auto [next, problem] = std::from_chars(at, end, count);
+      if (problem != std::errc{} || !within(kRoutedTokens, count)) {
+        error("names a 'counts_file' that holds more than whole numbers of tokens");
+        return {};
+      }
+      result.push_back(count);
+      at = next;
+    }
+    return result;
+  }
+
+  const JsonValue* find(const char* key) {
+    known_.emplace_back(key);
+    for (std::size_t i = 0; i < object_->keys.size() && i < object_->items.size(); ++i) {
+      if (object_->keys[i] == key) {
+        return &object_->items[i];
+      }
+    }
+    return nullptr;
+  }
+
+  void refuse_unknown() {
+    for (const std::string& key : object_->keys) {
+      if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
+        error("has an unknown key '" + shown(key) + "'" + did_you_mean(key, known_));
+        return;
+      }
+    }
+  }
+
+  void error(const std::string& message) { fields_->error("routing", message); }
+
+  JsonFields* fields_;
+  const JsonValue* object_;
+  std::vector<std::string> known_;
+};
+
+Routing read_routing(JsonFields& fields) {
+  const JsonValue* value = fields.value("routing");
+  if (value != nullptr && value->kind == JsonValue::Kind::kObject) {
+    return RoutingObject(fields, *value).read();
+  }
+  Routing routing;
+  routing.kind =
+      fields.choice<RoutingKind>("routing", values<RoutingKind>(), RoutingKind::kUniform);
+  if (routing.kind == RoutingKind::kZipf || routing.kind == RoutingKind::kGroupLimited ||
+      routing.kind == RoutingKind::kCounts) {
+    fields.error("routing", "is " + std::string(name(routing.kind)) +
+                                ", which needs more; give an object such as {\"kind\": \"zipf\", "
+                                "\"alpha\": 1.0}");
+  }
+  return routing;
+}
+
+void check_routing(JsonFields& fields, const ExpertExchange& op) {
+  const Routing& routing = op.routing;
+  const auto complain = [&](const std::string& message) { fields.error("routing", message); };
+  if (routing.kind == RoutingKind::kGroupLimited) {
+    if (op.experts % routing.groups != 0) {
+      complain("has " + std::to_string(routing.groups) +
+               " groups, which do not divide 'experts' (" + std::to_string(op.experts) + ")");
+    } else if (routing.groups_per_token > routing.groups) {
+      complain("takes more groups a token than there are");
+    } else if (routing.groups_per_token * (op.experts / routing.groups) < op.topk) {
+      complain("leaves a token fewer experts than 'topk'; allow more groups");
+    }
+  }
+  if (routing.kind == RoutingKind::kCounts) {
+    if (static_cast<std::int64_t>(routing.counts.size()) != op.experts) {
+      complain("has " + std::to_string(routing.counts.size()) + " counts for " +
+               std::to_string(op.experts) + " 'experts'; give one for each");
+    } else if (*std::max_element(routing.counts.begin(), routing.counts.end()) == 0) {
+      complain("has counts that are all 0");
+    }
+  }
+}
+
+// The primitives that each dispatcher has.
+bool has_primitive(const ExpertExchange& op) {
+  using P = ExchangePrimitive;
+  const bool dispatch = op.phase == ExchangePhase::kDispatch;
+  switch (op.dispatcher) {
+    case Dispatcher::kAllGather:
+      return op.primitive == (dispatch ? P::kAllGather : P::kReduceScatter);
+    case Dispatcher::kAllToAll:
+    case Dispatcher::kDeepEpLowLatency:
+    case Dispatcher::kMinimalAsyncEp:
+      return op.primitive == P::kAllToAll;
+    case Dispatcher::kDeepEp:
+    case Dispatcher::kDeepEpV2:
+    case Dispatcher::kHybridEp:
+      return op.primitive == P::kNodeDedup;
+    case Dispatcher::kSonic:
+      return op.primitive != (dispatch ? P::kReduceScatter : P::kAllGather);
+  }
+  return false;
+}
+
+Dispatcher read_dispatcher(JsonFields& fields) {
+  const auto dispatcher = fields.required_choice<Dispatcher>("dispatcher", values<Dispatcher>());
+  const std::int64_t version = fields.count("version", {1, 1}, {1, 2});
+  const bool low_latency = fields.flag("low_latency", false);
+  const bool special = version == 2 || low_latency;
+  if (!special || !fields.good({"dispatcher", "version", "low_latency"})) {
+    return dispatcher;
+  }
+  if (dispatcher != Dispatcher::kDeepEp || (version == 2 && low_latency)) {
+    fields.error(low_latency ? "low_latency" : "version",
+                 "belongs to the dispatcher deepep, one of the two at a time");
+  }
+  return low_latency ? Dispatcher::kDeepEpLowLatency : Dispatcher::kDeepEpV2;
+}
+
+}  // namespace
+
+ExpertExchange read_exchange(JsonFields& fields, ExchangePhase phase, Dtype dtype) {
+  ExpertExchange op;
+  op.phase = phase;
+  op.dtype = dtype;
+  op.dispatcher = read_dispatcher(fields);
+  op.primitive = fields.choice<ExchangePrimitive>("primitive", values<ExchangePrimitive>(),
+                                                  ExchangePrimitive::kAuto);
+  op.tokens = fields.required_count("tokens", kTokens);
+  op.hidden = fields.required_count("hidden", kHidden);
+  op.experts = fields.required_count("experts", kExperts);
+  op.topk = fields.required_count("topk", kTopK);
+  op.group.size = fields.required_count("ep", kRanks);
+  op.group.stride = fields.count("stride", {1, 1}, kRanks);
+  op.compute_units = fields.count("num_sms", {}, kUnits);
+  op.capacity_factor = fields.number("capacity_factor", 0.0, kFactor);
+  op.routing = read_routing(fields);
+  if (fields.good({"primitive", "dispatcher"}) && op.primitive != ExchangePrimitive::kAuto &&
+      !has_primitive(op)) {
+    fields.error("primitive", "is " + std::string(name(op.primitive)) + ", which " +
+                                  std::string(name(op.dispatcher)) + " has no " +
+                                  std::string(name(op.phase)) + " for; leave it out for auto");
+  }
+  if (fields.good({"topk", "experts"}) && op.topk > op.experts) {
+    fields.error("topk", "is " + std::to_string(op.topk) + " of " + std::to_string(op.experts) +
+                             " 'experts'; give at most as many");
+  }
+  if (fields.good({"routing", "topk", "experts"})) {
+    check_routing(fields, op);
+  }
+  return op;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/graph/expert_traffic.hpp"
+
+#include <cmath>
+
+namespace stepcast {
+namespace {
+
+constexpr double kScaleBlock = 128.0;  // values that share an fp8 scale of 4 bytes
+constexpr double kFp4Block = 16.0;     // values that share an fp4 scale of a byte
+constexpr Bytes kScale{4.0};
+constexpr Bytes kMessageHeader{16.0};
+
+double number(std::int64_t value) { return static_cast<double>(value); }
+
+Bytes dispatched_row(Dtype dtype, double hidden) {
+  const Bytes values = hidden * size_of(dtype);
+  switch (dtype) {
+    case Dtype::kFp8:
+    case Dtype::kFp8Block:
+      return values + std::ceil(hidden / kScaleBlock) * kScale;
+    case Dtype::kFp4:
+      return values + Bytes(std::ceil(hidden / kFp4Block));
+    default:
+      return values;
+  }
+}
+
+Bytes combined_element(Dtype dtype) {
+  return dtype == Dtype::kFp32 ? size_of(Dtype::kFp32) : size_of(Dtype::kBf16);
+}
+
+// How loads compare with their mean.
+double peak_of(double most, double mean) { return mean > 0.0 ? std::max(1.0, most / mean) : 1.0; }
+
+void count_rows(const ExpertExchange& op, ExchangePrimitive primitive, ExchangeTraffic& traffic) {
+  const double tokens = number(op.tokens);
+  const double ranks = number(traffic.ranks);
+  const ExpertChoice choice{op.experts, op.topk, op.tokens};
+  const PartLoads by_rank = part_loads(op.routing, choice, traffic.ranks);
+  const double kept = kept_share(op.routing, choice, op.capacity_factor);
+  traffic.copies = tokens * number(op.topk) * kept;
+  traffic.rows = tokens * by_rank.distinct;
+  traffic.inside_peak = peak_of(ranks * by_rank.most_hits, by_rank.distinct);
+  if (primitive == ExchangePrimitive::kAllGather ||
+      primitive == ExchangePrimitive::kReduceScatter) {
+    traffic.rows = tokens * ranks;
+    traffic.inside_peak = 1.0;
+  } else if (primitive == ExchangePrimitive::kAllToAll) {
+    traffic.rows = traffic.copies;
+    traffic.inside_peak = peak_of(ranks * by_rank.most_copies * kept, number(op.topk) * kept);
+  }
+  traffic.outside_peak = traffic.inside_peak;
+  traffic.rows_inside = traffic.rows * number(traffic.members - 1) / ranks;
+  traffic.rows_outside = traffic.rows * number(traffic.ranks - traffic.members) / ranks;
+}
+
+// One row a token and node over the network, spread inside by the GPU that received it.
+void count_node_rows(const ExpertExchange& op, ExchangeTraffic& traffic) {
+  const double domains = number(traffic.domains);
+  const PartLoads by_node =
+      part_loads(op.routing, {op.experts, op.topk, op.tokens}, traffic.domains);
+  traffic.node_rows = number(op.tokens) * by_node.distinct;
+  traffic.rows_inside = traffic.rows * number(traffic.members - 1) / number(traffic.members);
+  traffic.rows_outside = traffic.node_rows * (domains - 1.0) / domains;
+  traffic.outside_peak = peak_of(domains * by_node.most_hits, by_node.distinct);
+}
+
+}  // namespace
+
+ExchangePrimitive resolved_primitive(const ExpertExchange& op) {
+  if (op.primitive != ExchangePrimitive::kAuto) {
+    return op.primitive;
+  }
+  switch (op.dispatcher) {
+    case Dispatcher::kAllGather:
+      return op.phase == ExchangePhase::kDispatch ? ExchangePrimitive::kAllGather
+                                                  : ExchangePrimitive::kReduceScatter;
+    case Dispatcher::kAllToAll:
+    case Dispatcher::kDeepEpLowLatency:
+    case Dispatcher::kMinimalAsyncEp:
+      return ExchangePrimitive::kAllToAll;
+    case Dispatcher::kDeepEp:
+    case Dispatcher::kDeepEpV2:
+    case Dispatcher::kHybridEp:
+      return ExchangePrimitive::kNodeDedup;
+    case Dispatcher::kSonic:
+      return ExchangePrimitive::kRankDedup;
+  }
+  return ExchangePrimitive::kAllToAll;
+}
+
+Bytes exchange_row(const ExpertExchange& op) {
+  const double hidden = number(op.hidden);
+  if (op.phase == ExchangePhase::kCombine) {
+    return hidden * combined_element(op.dtype);
+  }
+  const bool with_header = op.dispatcher == Dispatcher::kDeepEpLowLatency;
+  return dispatched_row(op.dtype, hidden) + (with_header ? kMessageHeader : Bytes{});
+}
+
+ExchangeTraffic expert_traffic(const ExpertExchange& op, std::int64_t domain_size) {
+  ExchangeTraffic traffic;
+  traffic.ranks = op.group.size;
+  traffic.members = members_in_domain(op.group, domain_size);
+  traffic.domains = domains_spanned(op.group, domain_size);
+  traffic.row = exchange_row(op);
+  const ExchangePrimitive primitive = resolved_primitive(op);
+  count_rows(op, primitive, traffic);
+  const bool by_node = primitive == ExchangePrimitive::kNodeDedup && traffic.domains > 1;
+  if (by_node) {
+    count_node_rows(op, traffic);
+  }
+  const bool dispatch = op.phase == ExchangePhase::kDispatch;
+  const double input_rows = dispatch ? number(op.tokens) : traffic.rows;
+  const Bytes element = dispatch ? size_of(op.dtype) : combined_element(op.dtype);
+  traffic.tensor = input_rows * number(op.hidden) * element;
+  traffic.logical = (by_node ? traffic.node_rows : traffic.rows) * traffic.row;
+  traffic.wire = (traffic.rows_inside + traffic.rows_outside) * traffic.row;
+  return traffic;
+}
+
+}  // namespace stepcast

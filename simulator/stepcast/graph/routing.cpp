@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/graph/routing.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include "stepcast/graph/weighted_choice.hpp"
+
+namespace stepcast {
+namespace {
+
+double number(std::int64_t value) { return static_cast<double>(value); }
+
+// All parts alike: P(miss) is the same for each.
+PartLoads even_loads(double miss, ExpertChoice choice, double parts) {
+  return {parts * (1.0 - miss), 1.0 - miss, number(choice.topk) / parts};
+}
+
+double uniform_miss(ExpertChoice choice, double parts) {
+  const double experts = number(choice.experts);
+  const double own = experts / parts;
+  double miss = 1.0;
+  for (double i = 0.0; i < number(choice.topk) && miss > 0.0; i += 1.0) {
+    miss *= std::max(0.0, experts - own - i) / std::max(1.0, experts - i);
+  }
+  return miss;
+}
+
+// The experts of a token, best first, that avoid a part: probability by the number of groups seen
+// so far, and whether the part's own group, if the part lies in one, is among them.
+class AvoidingSequences {
+ public:
+  AvoidingSequences(const Routing& routing, ExpertChoice choice, double parts)
+      : groups_(number(routing.groups)),
+        allowed_(std::min(number(routing.groups_per_token), groups_)),
+        group_(number(choice.experts) / groups_),
+        part_(number(choice.experts) / parts),
+        own_groups_(std::max(1.0, std::round(part_ / group_))),
+        inside_(part_ < group_),
+        probability_(static_cast<std::size_t>(allowed_) + 1) {
+    probability_[0][0] = 1.0;
+  }
+
+  double after(std::int64_t draws) {
+    for (std::int64_t draw = 0; draw < draws; ++draw) {
+      advance(number(draw));
+    }
+    double sum = 0.0;
+    for (const std::array<double, 2>& seen : probability_) {
+      sum += seen[0] + seen[1];
+    }
+    return std::clamp(sum, 0.0, 1.0);
+  }
+
+ private:
+  void advance(double drawn) {
+    std::vector<std::array<double, 2>> next(probability_.size());
+    for (std::size_t seen = 0; seen < probability_.size(); ++seen) {
+      for (const bool own : {false, true}) {
+        const double before = probability_[seen][own ? 1 : 0];
+        if (before > 0.0) {
+          step(before, drawn, seen, own, next);
+        }
+      }
+    }
+    probability_ = std::move(next);
+  }
+
+  void step(double before, double drawn, std::size_t seen, bool own,
+            std::vector<std::array<double, 2>>& next) const {
+    const auto groups = static_cast<double>(seen);
+    const bool open = groups < allowed_;
+    const double all = std::max(1.0, (open ? groups_ : groups) * group_ - drawn);
+    const double in_seen = groups * group_ - drawn - (inside_ && own ? part_ : 0.0);
+    next[seen][own ? 1 : 0] += before * std::clamp(in_seen / all, 0.0, 1.0);
+    if (!open) {
+      return;
+    }
+    const double avoided = inside_ ? (own ? 0.0 : 1.0) : own_groups_;
+    const double others = std::max(0.0, groups_ - groups - avoided) * group_;
+    next[seen + 1][own ? 1 : 0] += before * std::clamp(others / all, 0.0, 1.0);
+    if (inside_ && !own) {
+      next[seen + 1][1] += before * std::clamp((group_ - part_) / all, 0.0, 1.0);
+    }
+  }
+
+  double groups_;
+  double allowed_;
+  double group_;       // experts of a group
+  double part_;        // experts of a part
+  double own_groups_;  // groups of a part that holds whole ones
+  bool inside_;        // the part is within one group
+  std::vector<std::array<double, 2>> probability_;
+};
+
+// Counts the tokens of a rank that reach each part, and their copies there.
+PartLoads forced_loads(ExpertChoice choice, std::int64_t parts) {
+  const std::int64_t experts = choice.experts;
+  const std::int64_t period = experts / std::gcd(experts, choice.topk);
+  const std::int64_t tokens = std::clamp<std::int64_t>(choice.tokens, 1, period);
+  const std::int64_t holders = std::min(parts, experts);  // ranks beyond share an expert's tokens
+  std::vector<double> hits(static_cast<std::size_t>(holders));
+  std::vector<double> copies(hits.size());
+  // Tokens first to last, each as often as `weight` says: a period repeats itself.
+  const auto count = [&](std::int64_t first, std::int64_t last, double weight) {
+    for (std::int64_t token = first; token < last; ++token) {
+      std::int64_t before = -1;
+      for (std::int64_t i = 0; i < std::min(choice.topk, experts); ++i) {
+        const std::int64_t part = (token * choice.topk + i) % experts * holders / experts;
+        copies[static_cast<std::size_t>(part)] += weight;
+        hits[static_cast<std::size_t>(part)] += part == before ? 0.0 : weight;
+        before = part;
+      }
+    }
+  };
+  const std::int64_t runs = std::max<std::int64_t>(1, choice.tokens / tokens);
+  const std::int64_t rest = choice.tokens > tokens ? choice.tokens % tokens : 0;
+  count(0, tokens, number(runs));
+  count(0, rest, 1.0);
+  const double all = number(runs * tokens + rest);
+  const double share = number(holders) / number(parts);
+  // A token that wraps around may come back to its first part.
+  const auto reached = [&](double hit) { return std::min(hit, all); };
+  PartLoads loads{0.0, 0.0, 0.0};
+  for (std::size_t part = 0; part < hits.size(); ++part) {
+    loads.distinct += reached(hits[part]) / all;
+    loads.most_hits = std::max(loads.most_hits, reached(hits[part]) / all * share);
+    loads.most_copies = std::max(loads.most_copies, copies[part] / all * share);
+  }
+  return loads;
+}
+
+std::vector<double> weights_of(const Routing& routing, ExpertChoice choice) {
+  return routing.kind == RoutingKind::kZipf ? zipf_weights(choice.experts, routing.zipf_exponent)
+                                            : weights_of_counts(routing.counts, choice.topk);
+}
+
+}  // namespace
+
+PartLoads part_loads(const Routing& routing, ExpertChoice choice, std::int64_t parts) {
+  const double all = number(parts);
+  if (parts <= 1) {
+    return {1.0, 1.0, number(choice.topk)};
+  }
+  switch (routing.kind) {
+    case RoutingKind::kUniform:
+      return even_loads(uniform_miss(choice, all), choice, all);
+    case RoutingKind::kIndependent:
+      return even_loads(std::pow(1.0 - 1.0 / all, number(choice.topk)), choice, all);
+    case RoutingKind::kGroupLimited:
+      return even_loads(AvoidingSequences(routing, choice, all).after(choice.topk), choice, all);
+    case RoutingKind::kRoundRobinForced:
+      return forced_loads(choice, parts);
+    case RoutingKind::kZipf:
+    case RoutingKind::kCounts:
+      return weighted_part_loads(weights_of(routing, choice), choice.topk, parts);
+  }
+  return {};
+}
+
+std::int64_t expert_capacity(std::int64_t all_tokens, std::int64_t topk, std::int64_t experts,
+                             double factor) {
+  return static_cast<std::int64_t>(
+      std::ceil(number(all_tokens) * number(topk) / number(experts) * factor));
+}
+
+double kept_share(const Routing& routing, ExpertChoice choice, double capacity_factor) {
+  if (!(capacity_factor > 0.0)) {
+    return 1.0;
+  }
+  const double mean = number(choice.topk) / number(choice.experts);
+  if (routing.kind != RoutingKind::kZipf && routing.kind != RoutingKind::kCounts) {
+    return std::min(1.0, capacity_factor);
+  }
+  double kept = 0.0;
+  for (const double load : inclusion(weights_of(routing, choice), choice.topk)) {
+    kept += std::min(load, capacity_factor * mean);
+  }
+  return std::min(1.0, kept / number(choice.topk));
+}
+
+std::int64_t padded_rows(std::int64_t rows_of_expert, std::int64_t experts, std::int64_t multiple) {
+  const std::int64_t step = std::max<std::int64_t>(1, multiple);
+  return experts * ((rows_of_expert + step - 1) / step * step);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the experts of a token lie: of E experts in `parts` equal contiguous parts (ranks, or nodes
+// of ranks), how many parts a token that chooses K of them reaches, and how the load is shared.
+//
+// e = E / parts experts a part. P(miss) is the probability that a token has no expert in a part.
+//   uniform       P(miss) = C(E-e, K) / C(E, K) = prod_{i<K} (E-e-i) / (E-i)
+//   independent   P(miss) = (1 - 1/parts)^K: K draws with replacement, as SonicMoE's profiler
+//   routes group_limited The groups of a token are those of its best experts, so that its experts,
+//   best
+//                 first, are a uniform sequence until the last allowed group appears, and uniform
+//                 over the allowed groups from then on; P(miss) follows by counting sequences.
+//                 A token reaches min(groups of a uniform choice, allowed groups) groups.
+//   round_robin_forced  Tokens are counted: t takes experts tK ... tK+K-1 modulo E on every rank.
+//   zipf, counts  Successive draws without replacement, weight i^-alpha or the weights whose
+//                 inclusion probabilities are K counts_i / sum; P(miss) = prod_j (1 - s / (s +
+//                 M_j)), s the part's weight and M_j the others' mean weight left after j draws
+//                 among them (weighted_choice.hpp).
+// Assumes expert i of E lies in part i parts / E, so that Zipf's hottest experts share a part, and
+// tokens that choose independently of each other. Wrong for small T, where the most loaded part of
+// a uniform routing exceeds the mean by chance, and where parts cut through groups of experts.
+#pragma once
+
+#include "stepcast/graph/expert_exchange.hpp"
+
+namespace stepcast {
+
+// Of one token, on average.
+struct PartLoads {
+  double distinct = 1.0;     // parts that it reaches: the sum of P(hit)
+  double most_hits = 1.0;    // P(hit) of the part that most tokens reach
+  double most_copies = 1.0;  // (token, expert) pairs in the part that has most
+};
+
+struct ExpertChoice {
+  std::int64_t experts = 1;
+  std::int64_t topk = 1;
+  std::int64_t tokens = 1;  // of one rank; what a forced routing counts
+};
+
+PartLoads part_loads(const Routing& routing, ExpertChoice choice, std::int64_t parts);
+
+// Rows that one expert may take of W ranks' tokens with a capacity factor: ceil(tokens K / E
+// factor).
+std::int64_t expert_capacity(std::int64_t all_tokens, std::int64_t topk, std::int64_t experts,
+                             double factor);
+// Share of the (token, expert) pairs that capacities leave; 1 with a factor of 0, which means none.
+// Loads are the mean ones: none of a uniform routing is dropped at a factor of 1.
+double kept_share(const Routing& routing, ExpertChoice choice, double capacity_factor);
+// `rows` of each of `experts` rounded up to a multiple; 0 or 1: as they are.
+std::int64_t padded_rows(std::int64_t rows_of_expert, std::int64_t experts, std::int64_t multiple);
+
+}  // namespace stepcast

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/graph/weighted_choice.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace stepcast {
+namespace {
+
+constexpr std::size_t kTimes = 160;         // of the grid
+constexpr double kMostIncluded = 1 - 1e-9;  // a draw that is certain would have no finite weight
+constexpr int kHalvings = 100;
+
+double number(std::int64_t value) { return static_cast<double>(value); }
+
+double drawn_by(const std::vector<double>& weights, double time) {
+  double drawn = 0.0;
+  for (const double weight : weights) {
+    drawn -= std::expm1(-weight * time);
+  }
+  return drawn;
+}
+
+// When `draws` items are drawn on average.
+double time_of_draws(const std::vector<double>& weights, double draws) {
+  double high = 1.0;
+  while (drawn_by(weights, high) < draws && high < 1e15) {
+    high *= 2.0;
+  }
+  double low = 0.0;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = 0.5 * (low + high);
+    (drawn_by(weights, middle) < draws ? low : high) = middle;
+  }
+  return 0.5 * (low + high);
+}
+
+// Items drawn and weight left, at each time of a grid that is fine at its beginning.
+struct History {
+  std::array<double, kTimes> drawn{};
+  std::array<double, kTimes> left{};
+};
+
+double grid_time(std::size_t index, double end) {
+  const double share = static_cast<double>(index) / static_cast<double>(kTimes - 1);
+  return end * share * share * share;
+}
+
+History history_of(const std::vector<double>& weights, std::size_t first, std::size_t last,
+                   double end) {
+  History history;
+  for (std::size_t k = 0; k < kTimes; ++k) {
+    const double time = grid_time(k, end);
+    for (std::size_t i = first; i < last; ++i) {
+      const double survives = std::exp(-weights[i] * time);
+      history.drawn[k] += 1.0 - survives;
+      history.left[k] += weights[i] * survives;
+    }
+  }
+  return history;
+}
+
+// P(miss) of a part: at each draw the part has its whole weight and the others what is left.
+double missed(const History& all, const History& part, double draws) {
+  const double weight = part.left.front();
+  double miss = 1.0;
+  std::size_t k = 0;
+  for (double before = 0.0; before < draws; before += 1.0) {
+    const auto others = [&](std::size_t at) { return all.drawn[at] - part.drawn[at]; };
+    while (k + 2 < kTimes && others(k + 1) < before) {
+      ++k;
+    }
+    const double step = others(k + 1) - others(k);
+    const double share = step > 0.0 ? std::clamp((before - others(k)) / step, 0.0, 1.0) : 0.0;
+    const double left_low = all.left[k] - part.left[k];
+    const double left_high = all.left[k + 1] - part.left[k + 1];
+    const double left = std::max(0.0, left_low + share * (left_high - left_low));
+    miss *= left + weight > 0.0 ? left / (left + weight) : 1.0;
+  }
+  return miss;
+}
+
+// With a part for each item or less, items are hit as often as they are drawn.
+PartLoads fine_parts(const std::vector<double>& weights, std::int64_t draws, std::int64_t parts) {
+  const std::vector<double> included = inclusion(weights, draws);
+  const double largest = *std::max_element(included.begin(), included.end());
+  const double share = number(static_cast<std::int64_t>(weights.size())) / number(parts);
+  return {number(draws), largest * share, largest * share};
+}
+
+}  // namespace
+
+std::vector<double> zipf_weights(std::int64_t items, double exponent) {
+  std::vector<double> weights(static_cast<std::size_t>(items));
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    weights[i] = std::pow(static_cast<double>(i + 1), -exponent);
+  }
+  return weights;
+}
+
+std::vector<double> weights_of_counts(const std::vector<std::int64_t>& counts, std::int64_t draws) {
+  const double sum = std::accumulate(counts.begin(), counts.end(), 0.0);
+  std::vector<double> weights;
+  weights.reserve(counts.size());
+  for (const std::int64_t count : counts) {
+    const double included = sum > 0.0 ? number(draws) * number(count) / sum : 0.0;
+    weights.push_back(-std::log1p(-std::min(included, kMostIncluded)));
+  }
+  return weights;
+}
+
+std::vector<double> inclusion(const std::vector<double>& weights, std::int64_t draws) {
+  const double end = time_of_draws(weights, number(draws));
+  std::vector<double> included;
+  included.reserve(weights.size());
+  for (const double weight : weights) {
+    included.push_back(-std::expm1(-weight * end));
+  }
+  return included;
+}
+
+PartLoads weighted_part_loads(const std::vector<double>& weights, std::int64_t draws,
+                              std::int64_t parts) {
+  const auto items = static_cast<std::int64_t>(weights.size());
+  if (parts >= items) {
+    return fine_parts(weights, draws, parts);
+  }
+  const std::vector<double> included = inclusion(weights, draws);
+  // Draws among the others end later than those among all.
+  const double end = 4.0 * time_of_draws(weights, number(draws));
+  const History all = history_of(weights, 0, weights.size(), end);
+  PartLoads loads{0.0, 0.0, 0.0};
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const auto first = static_cast<std::size_t>(part * items / parts);
+    const auto last = static_cast<std::size_t>((part + 1) * items / parts);
+    const History own = history_of(weights, first, last, end);
+    const double copies =
+        std::accumulate(included.begin() + static_cast<std::ptrdiff_t>(first),
+                        included.begin() + static_cast<std::ptrdiff_t>(last), 0.0);
+    const double hits = std::min(copies, 1.0 - missed(all, own, number(draws)));
+    loads.distinct += hits;
+    loads.most_hits = std::max(loads.most_hits, hits);
+    loads.most_copies = std::max(loads.most_copies, copies);
+  }
+  return loads;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Successive draws without replacement from weighted items, in the mean-field limit.
+//
+// Drawing one after the other with probabilities in proportion to the weights left is the order of
+// independent exponential clocks with the weights as rates. At time t an item is drawn with
+// probability 1 - exp(-w t); the time of the j-th draw is taken as the one at which j items are
+// drawn on average. Exact for equal weights, where a part's P(miss) is the hypergeometric one; off
+// by about a hundredth where a few items have most of the weight.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "stepcast/graph/routing.hpp"
+
+namespace stepcast {
+
+// Weights i^-exponent of `items`.
+std::vector<double> zipf_weights(std::int64_t items, double exponent);
+// Weights under which item i is drawn with probability draws counts_i / sum, at most nearly 1.
+std::vector<double> weights_of_counts(const std::vector<std::int64_t>& counts, std::int64_t draws);
+// Probability of each item to be among `draws`.
+std::vector<double> inclusion(const std::vector<double>& weights, std::int64_t draws);
+// Of `parts` equal contiguous parts of the items.
+PartLoads weighted_part_loads(const std::vector<double>& weights, std::int64_t draws,
+                              std::int64_t parts);
+
+}  // namespace stepcast

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/hardware/exchange_constants.hpp"
+
+namespace stepcast {
+namespace {
+
+// A share of nothing would make an exchange take for ever.
+constexpr Range<double> kShare{0.01, 2.0};
+
+template <typename Q>
+Q quantity_or_none(SourcedReader& reader, std::string_view key) {
+  return reader.optional_quantity<Q>(key).value_or(Q{});
+}
+
+ExchangeKernel read_kernel(SourcedReader reader) {
+  ExchangeKernel kernel;
+  kernel.start_up = reader.quantity<Seconds>("start_up");
+  kernel.first_row_rate = quantity_or_none<BytesPerSecond>(reader, "first_row_rate");
+  kernel.token_time = quantity_or_none<Seconds>(reader, "token_time");
+  kernel.token_rate = quantity_or_none<BytesPerSecond>(reader, "token_rate");
+  kernel.row_time = quantity_or_none<Seconds>(reader, "row_time");
+  kernel.row_rate = quantity_or_none<BytesPerSecond>(reader, "row_rate");
+  kernel.row_interval = quantity_or_none<Seconds>(reader, "row_interval");
+  kernel.link_share = reader.number("link_share", kShare);
+  kernel.network_share = reader.number("network_share", kShare);
+  reader.finish();
+  return kernel;
+}
+
+// The constants that every dispatcher may have; those of collectives have no kernels of their own.
+DispatcherConstants read_dispatcher(SourcedReader reader, bool with_kernels) {
+  DispatcherConstants constants;
+  constants.units = reader.optional_count("units").value_or(0);
+  constants.host_sync = quantity_or_none<Seconds>(reader, "host_sync");
+  constants.relay_share = reader.optional_number("relay_share", kShare).value_or(1.0);
+  constants.local_share = reader.optional_number("local_share", kShare).value_or(0.0);
+  constants.scan_rate = quantity_or_none<BytesPerSecond>(reader, "scan_rate");
+  if (with_kernels) {
+    constants.dispatch = read_kernel(reader.mapping("dispatch"));
+    constants.combine = read_kernel(reader.mapping("combine"));
+  }
+  reader.finish();
+  return constants;
+}
+
+}  // namespace
+
+ExchangeConstants read_exchange_constants(const ConfigNode& root, SourceTable& sources,
+                                          std::vector<Provenance>& provenance,
+                                          Diagnostics& diagnostics) {
+  MappingReader top(root, "", diagnostics);
+  sources.merge(read_sources(top, "sources"));
+  SourcedReader reader(std::move(top), sources, provenance);
+  ExchangeConstants constants;
+  constants.alltoall = read_dispatcher(reader.mapping("alltoall"), false);
+  constants.deepep = read_dispatcher(reader.mapping("deepep"), true);
+  constants.deepep_v2 = read_dispatcher(reader.mapping("deepep_v2"), true);
+  constants.low_latency = read_dispatcher(reader.mapping("deepep_low_latency"), true);
+  constants.hybridep = read_dispatcher(reader.mapping("hybridep"), true);
+  constants.sonic = read_dispatcher(reader.mapping("sonic"), true);
+  constants.minimal_async_ep = read_dispatcher(reader.mapping("minimal_async_ep"), true);
+  reader.finish();
+  return constants;
+}
+
+}  // namespace stepcast
