@@ -33,6 +33,12 @@ for wrong in "--gpu-clock-mhz 9999" "--gpu-clock-mhz nan" "--power-limit 60" "--
     complain "$wrong exits $code: $(cat "$made/out" "$made/message")"
   fi
 done
+# Every collective, algorithm and dispatcher states its equation and source.
+for name in $("$stepcast" list collectives) $("$stepcast" list dispatchers) ring tree recursive_doubling direct \
+  hierarchical in_switch pxn; do
+  "$stepcast" describe "$name" >"$made/out" && grep -q '^  equation' "$made/out" &&
+    grep -q '^  source' "$made/out" || complain "describe $name: $(cat "$made/out")"
+done
 # 100,000 lines in seconds; a sanitizer's build gets its time.
 awk 'BEGIN { for (i = 1; i <= 100000; i++)
   printf "{\"kind\": \"gemm\", \"m\": %d, \"n\": %d, \"k\": %d, \"id\": %d}\n", i % 9973 + 1, i % 7919 + 1, i % 4099 + 1, i }' \

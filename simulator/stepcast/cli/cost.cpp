@@ -153,8 +153,7 @@ std::string priced_text(const PricedLine& line, const Options& options, const Co
   json["clock_mhz"] = priced.clock.value() / 1e6;
   json["bound"] = name(priced.cost.bound);
   if (!priced.cost.algorithm.empty()) {
-    json["algorithm"] = priced.cost.algorithm;
-    json["protocol"] = priced.cost.protocol;
+    json["ran_as"] = std::string(priced.cost.algorithm) + " " + std::string(priced.cost.protocol);
   }
   if (priced.cost.origin != Origin::kModel) {
     json["origin"] = name(priced.cost.origin);

@@ -8,6 +8,7 @@
 #include "backends/exchange/exchange.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/cli/commands.hpp"
+#include "stepcast/graph/collective_algorithm.hpp"
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
 
@@ -124,6 +125,27 @@ std::vector<std::string> dispatcher_names() {
   return names;
 }
 
+std::vector<std::string> collective_names() {
+  std::vector<std::string> names;
+  for (const std::string_view name : stepcast::names_of<CollectiveOp>()) {
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+// The algorithms of a collective, or the collectives of an algorithm; empty if it is neither.
+std::string describe_collective(const std::string& wanted) {
+  std::string text;
+  for (const AlgorithmInfo& info : algorithm_table()) {
+    if (wanted == name(info.op) || wanted == name(info.algorithm)) {
+      text += std::string(name(info.op)) + " by " + std::string(name(info.algorithm)) + "\n" +
+              table_line("equation", std::string(info.equation)) +
+              table_line("source", std::string(info.source));
+    }
+  }
+  return text.empty() ? text : text + "\n" + std::string(kAlgorithmSymbols) + "\n";
+}
+
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
   names.reserve(builtin_backends().size());
@@ -158,6 +180,9 @@ std::vector<std::string> names_of(const std::string& kind, const DataRoot& data)
   }
   if (kind == "backends") {
     return backend_names();
+  }
+  if (kind == "collectives") {
+    return collective_names();
   }
   if (kind == "dispatchers") {
     return dispatcher_names();
@@ -198,6 +223,9 @@ std::string description_of(const std::string& name, const DataRoot& data) {
       return describe_dispatcher(info);
     }
   }
+  if (const std::string text = describe_collective(name); !text.empty()) {
+    return text;
+  }
   for (const ScheduleText& schedule : kScheduleTexts) {
     if (name == schedule.name) {
       return std::string("schedule ") + schedule.name + "\n" +
@@ -212,8 +240,8 @@ int run_describe(const Options& options, const GlobalOptions& global) {
   const std::string text = description_of(options.name, data);
   if (text.empty()) {
     std::vector<std::string> known;
-    for (const char* kind :
-         {"gpus", "models", "clusters", "software", "backends", "dispatchers", "schedules"}) {
+    for (const char* kind : {"gpus", "models", "clusters", "software", "backends", "collectives",
+                             "dispatchers", "schedules"}) {
       const std::vector<std::string> names = names_of(kind, data);
       known.insert(known.end(), names.begin(), names.end());
     }
@@ -241,8 +269,8 @@ void add_list(CLI::App& program, const GlobalOptions& global, Run& run) {
   auto options = std::make_shared<Options>();
   command->add_option("kind", options->name, "what to list")
       ->required()
-      ->check(CLI::IsMember(
-          {"gpus", "models", "clusters", "software", "backends", "dispatchers", "schedules"}));
+      ->check(CLI::IsMember({"gpus", "models", "clusters", "software", "backends", "collectives",
+                             "dispatchers", "schedules"}));
   command->add_option("--out", options->output.out, "write to this file");
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_list(*options, global); };
@@ -252,7 +280,8 @@ void add_list(CLI::App& program, const GlobalOptions& global, Run& run) {
 void add_describe(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
       "describe",
-      "a GPU, cluster, model, software set, backend, dispatcher or schedule, with its sources");
+      "a GPU, cluster, model, software set, backend, collective, dispatcher or schedule, with "
+      "its sources");
   auto options = std::make_shared<Options>();
   command->add_option("name", options->name, "its name")->required();
   command->add_option("--out", options->output.out, "write to this file");
