@@ -148,10 +148,17 @@ class Fit {
     Diagnostics diagnostics;
     std::vector<Provenance> provenance;
     const ConfigNode tree = tree_with(values, shortest_text);
-    if (of_ == ConstantsOf::kKernels) {
-      device.kernels = read_kernel_constants(tree, device.sources, provenance, diagnostics);
-    } else {
-      device.collectives = read_collective_constants(tree, device.sources, provenance, diagnostics);
+    switch (of_) {
+      case ConstantsOf::kKernels:
+        device.kernels = read_kernel_constants(tree, device.sources, provenance, diagnostics);
+        break;
+      case ConstantsOf::kCollectives:
+        device.collectives =
+            read_collective_constants(tree, device.sources, provenance, diagnostics);
+        break;
+      case ConstantsOf::kExchanges:
+        device.exchange = read_exchange_constants(tree, device.sources, provenance, diagnostics);
+        break;
     }
     diagnostics.throw_if_any();
     return cluster_of(std::move(device), 1);

@@ -80,13 +80,44 @@ constexpr std::array kCollectiveConstants = {
     CalibratedConstant{"message.ramp", "us", 0.0, 100.0, "lost on the way to full chunks"},
 };
 
+constexpr std::array kExchangeConstants = {
+    CalibratedConstant{"deepep.dispatch.start_up", "us", 1.0, 200.0,
+                       "layout, counts and barriers, whatever the tokens"},
+    CalibratedConstant{"deepep.dispatch.first_row_rate", "GB/s", 0.1, 1000.0,
+                       "of a single row through the pipeline"},
+    CalibratedConstant{"deepep.dispatch.token_time", "ns", 1.0, 3000.0,
+                       "of a unit for each token that it sends or reduces"},
+    CalibratedConstant{"deepep.dispatch.token_rate", "GB/s", 1.0, 1000.0,
+                       "of a unit, over each token's row"},
+    CalibratedConstant{"deepep.dispatch.row_time", "ns", 1.0, 3000.0,
+                       "of a unit for each row that it moves"},
+    CalibratedConstant{"deepep.dispatch.row_rate", "GB/s", 1.0, 1000.0, "of a unit, over the rows"},
+    CalibratedConstant{"deepep.dispatch.row_interval", "ns", 0.05, 100.0,
+                       "between rows, however many units"},
+    CalibratedConstant{"deepep.dispatch.link_share", "", 0.3, 1.5,
+                       "of what collectives achieve on the links"},
+    CalibratedConstant{"deepep.combine.start_up", "us", 1.0, 200.0, "the same of combine"},
+    CalibratedConstant{"deepep.combine.first_row_rate", "GB/s", 0.1, 1000.0, "the same of combine"},
+    CalibratedConstant{"deepep.combine.token_time", "ns", 1.0, 3000.0, "the same of combine"},
+    CalibratedConstant{"deepep.combine.token_rate", "GB/s", 1.0, 1000.0, "the same of combine"},
+    CalibratedConstant{"deepep.combine.row_time", "ns", 1.0, 3000.0, "the same of combine"},
+    CalibratedConstant{"deepep.combine.row_rate", "GB/s", 1.0, 1000.0, "the same of combine"},
+    CalibratedConstant{"deepep.combine.row_interval", "ns", 0.05, 100.0, "the same of combine"},
+    CalibratedConstant{"deepep.combine.link_share", "", 0.3, 1.5, "the same of combine"},
+};
+
 }  // namespace
 
 std::span<const CalibratedConstant> calibrated_constants(ConstantsOf of) {
-  if (of == ConstantsOf::kCollectives) {
-    return kCollectiveConstants;
+  switch (of) {
+    case ConstantsOf::kKernels:
+      return kKernelConstants;
+    case ConstantsOf::kCollectives:
+      return kCollectiveConstants;
+    case ConstantsOf::kExchanges:
+      return kExchangeConstants;
   }
-  return kKernelConstants;
+  return {};
 }
 
 }  // namespace stepcast

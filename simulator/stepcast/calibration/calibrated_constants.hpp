@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constants of hardware_profiles/kernels and hardware_profiles/collectives that measurements
+// The constants of hardware_profiles/kernels, hardware_profiles/collectives and
+// hardware_profiles/exchange that measurements
 // can settle: what each means, its unit and the range that physics leaves it.
 #pragma once
 
@@ -17,7 +18,7 @@ struct CalibratedConstant {
 };
 
 // Which folder of profiles a file of constants lies in.
-enum class ConstantsOf { kKernels, kCollectives };
+enum class ConstantsOf { kKernels, kCollectives, kExchanges };
 
 std::span<const CalibratedConstant> calibrated_constants(ConstantsOf of);
 

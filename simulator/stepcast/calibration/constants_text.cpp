@@ -107,12 +107,23 @@ std::string group_table(const Calibration& calibration, const std::string& inden
   return text;
 }
 
+std::string_view what_of(ConstantsOf of) {
+  switch (of) {
+    case ConstantsOf::kKernels:
+      return "models of kernels";
+    case ConstantsOf::kCollectives:
+      return "model of collectives";
+    case ConstantsOf::kExchanges:
+      return "models of exchanges of tokens";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string constants_to_yaml(const Calibration& calibration, const CalibrationRecord& record) {
-  const bool kernels = calibration.of == ConstantsOf::kKernels;
   std::string text =
-      "# Constants of the " + std::string(kernels ? "models of kernels" : "model of collectives") +
+      "# Constants of the " + std::string(what_of(calibration.of)) +
       ", fitted by `stepcast calibrate` on " + record.date +
       ".\n# Mean absolute error by group; shapes held back were not seen by the fit.\n" +
       group_table(calibration, "#   ");

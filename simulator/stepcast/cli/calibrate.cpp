@@ -35,12 +35,27 @@ std::string today() {
   return text.data();
 }
 
-// What is held back together: a shape; of collectives a size, whatever the number of ranks.
+// What is held back together: a shape; of collectives a size, whatever the number of ranks; of
+// exchanges a layer, whatever the tokens and units.
 std::string shape_of(const Op& op) {
-  const auto* collective = std::get_if<Collective>(&op.work);
-  return collective == nullptr ? shape_text(op)
-                               : std::string(name(collective->op)) + " of " +
-                                     shortest_text(collective->bytes.value()) + " bytes";
+  if (const auto* collective = std::get_if<Collective>(&op.work)) {
+    return std::string(name(collective->op)) + " of " + shortest_text(collective->bytes.value()) +
+           " bytes";
+  }
+  if (const auto* exchange = std::get_if<ExpertExchange>(&op.work)) {
+    return "hidden " + std::to_string(exchange->hidden) + ", top " +
+           std::to_string(exchange->topk) + " of " + std::to_string(exchange->experts);
+  }
+  return shape_text(op);
+}
+
+// Which constants price it.
+ConstantsOf constants_of(const Op& op) {
+  if (std::holds_alternative<ExpertExchange>(op.work)) {
+    return ConstantsOf::kExchanges;
+  }
+  return std::holds_alternative<Collective>(op.work) ? ConstantsOf::kCollectives
+                                                     : ConstantsOf::kKernels;
 }
 
 // A row for each quantity of the kernel.
@@ -74,8 +89,7 @@ std::vector<CalibrationRow> rows_of(const Options& options, const DataRoot& data
   for (const std::string& file : options.files) {
     for (const MeasuredKernel& kernel : kernels_of(read_measurements(file), profiles)) {
       gpus.insert(kernel.gpu);
-      const bool communicates = communication_axis(kernel.work.op).has_value();
-      const bool moved = communicates == (options.of == ConstantsOf::kCollectives);
+      const bool moved = constants_of(kernel.work.op) == options.of;
       if (kernel.gpu == options.gpu && kernel.skipped.empty() && moved) {
         add_rows(kernel, model, rows);
       }
@@ -107,15 +121,25 @@ void refuse_tables(const std::vector<std::string>& backends) {
   }
 }
 
+std::filesystem::path constants_file(ConstantsOf of, const DeviceSpec& device,
+                                     const DataRoot& data) {
+  switch (of) {
+    case ConstantsOf::kKernels:
+      return data.kernels() / (device.kernels.name + ".yaml");
+    case ConstantsOf::kCollectives:
+      return data.collectives() / (device.collectives.name + ".yaml");
+    case ConstantsOf::kExchanges:
+      return data.exchange() / (device.exchange.name + ".yaml");
+  }
+  return {};
+}
+
 int run_calibrate(const Options& options, const GlobalOptions& global) {
   const DataRoot data = data_root(global);
   refuse_tables(options.backends);
   const CostModel model = cost_model(options.backends, data);
   const DeviceSpec device = load_gpu(options.gpu, data, {"--gpu", 0, 0});
-  const bool kernels = options.of == ConstantsOf::kKernels;
-  const std::filesystem::path file = kernels
-                                         ? data.kernels() / (device.kernels.name + ".yaml")
-                                         : data.collectives() / (device.collectives.name + ".yaml");
+  const std::filesystem::path file = constants_file(options.of, device, data);
   const std::vector<CalibrationRow> rows = rows_of(options, data, model);
   const Calibration calibration =
       calibrate(device, load_config(file), rows, options.keys, options.of);
@@ -132,15 +156,20 @@ int run_calibrate(const Options& options, const GlobalOptions& global) {
 
 void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
-      "calibrate", "fit the constants of a GPU's kernels or collectives to measurements");
+      "calibrate",
+      "fit the constants of a GPU's kernels, collectives or exchanges to measurements");
   auto options = std::make_shared<Options>();
   command->add_option("files", options->files, "files of measured kernels (JSON lines or CSV)")
       ->required();
   command->add_option("--gpu", options->gpu, "the GPU whose rows and constants are taken")
       ->required();
-  command->add_option("--of", options->of, "which constants: kernels (default) or collectives")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, ConstantsOf>{
-          {"kernels", ConstantsOf::kKernels}, {"collectives", ConstantsOf::kCollectives}}));
+  command
+      ->add_option("--of", options->of,
+                   "which constants: kernels (default), collectives or exchanges")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, ConstantsOf>{{"kernels", ConstantsOf::kKernels},
+                                             {"collectives", ConstantsOf::kCollectives},
+                                             {"exchanges", ConstantsOf::kExchanges}}));
   command
       ->add_option("--constant", options->keys,
                    "fit this constant, e.g. gemm.start_up (repeatable); default: all")

@@ -27,6 +27,9 @@ struct DataRoot {
   [[nodiscard]] std::filesystem::path collectives() const {
     return folder / "hardware_profiles/collectives";
   }
+  [[nodiscard]] std::filesystem::path exchange() const {
+    return folder / "hardware_profiles/exchange";
+  }
   [[nodiscard]] std::filesystem::path kernels() const {
     return folder / "hardware_profiles/kernels";
   }

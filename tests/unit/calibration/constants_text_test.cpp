@@ -36,7 +36,7 @@ DeviceSpec h200_with(const std::string& kernels) {
                 fs::copy_options::overwrite_existing);
   fs::copy(test::data_root().collectives(), folder / "collectives",
            fs::copy_options::recursive | fs::copy_options::overwrite_existing);
-  fs::copy(test::data_root().gpus().parent_path() / "exchange", folder / "exchange",
+  fs::copy(test::data_root().exchange(), folder / "exchange",
            fs::copy_options::recursive | fs::copy_options::overwrite_existing);
   std::ofstream(folder / "kernels/h200.yaml") << kernels;
   const SourceTable sources = load_shared_sources(test::data_root());

@@ -55,7 +55,7 @@ TEST_CASE("every file of constants of exchanges is used by a profile", "[unit]")
   for (const std::string& name : names_in(data_root().gpus())) {
     used.insert(test::shipped_gpu(name).exchange.name);
   }
-  const std::vector<std::string> files = names_in(data_root().gpus().parent_path() / "exchange");
+  const std::vector<std::string> files = names_in(data_root().exchange());
   CHECK(std::vector<std::string>(used.begin(), used.end()) == files);
 }
 
@@ -145,7 +145,7 @@ class Profiles {
     copy("gpus", in_gpu);
     copy("kernels", in_kernels);
     std::filesystem::copy(data_root().collectives(), folder_ / "collectives");
-    std::filesystem::copy(data_root().gpus().parent_path() / "exchange", folder_ / "exchange");
+    std::filesystem::copy(data_root().exchange(), folder_ / "exchange");
   }
   Profiles(const Profiles&) = delete;
   Profiles& operator=(const Profiles&) = delete;
