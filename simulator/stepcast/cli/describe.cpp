@@ -223,7 +223,7 @@ std::string description_of(const std::string& name, const DataRoot& data) {
       return describe_dispatcher(info);
     }
   }
-  if (const std::string text = describe_collective(name); !text.empty()) {
+  if (std::string text = describe_collective(name); !text.empty()) {
     return text;
   }
   for (const ScheduleText& schedule : kScheduleTexts) {

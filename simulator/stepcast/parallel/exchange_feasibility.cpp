@@ -37,7 +37,7 @@ std::vector<std::string> deepep_reasons(const ParallelPlan& plan) {
 std::vector<std::string> sonic_reasons(const ParallelPlan& plan) {
   std::vector<std::string> reasons;
   if (plan.etp > 1) {
-    reasons.push_back("dispatcher sonic has no expert tensor parallelism: etp must be 1");
+    reasons.emplace_back("dispatcher sonic has no expert tensor parallelism: etp must be 1");
   }
   const bool peers =
       needs_peers(plan.exchange.dispatch_primitive) || needs_peers(plan.exchange.combine_primitive);
@@ -58,7 +58,7 @@ std::vector<std::string> minimal_async_reasons(const ParallelPlan& plan,
   const bool again =
       recompute.kind == RecomputeKind::kFull || recompute.recomputes(RecomputeModule::kMoe);
   if (!again) {
-    reasons.push_back(
+    reasons.emplace_back(
         "dispatcher minimal_async_ep overwrites what arrived: it needs recompute full, or "
         "selective with moe");
   }

@@ -221,8 +221,8 @@ void apply_dispatcher(const json& train, SoftwareSpec& software) {
   const std::string text =
       lower(json_text(overlap, "moe_dispatcher") + " " + json_text(overlap, "ep_comm_backend"))
           .substr(0, kLongestText);
-  const auto named = std::find_if(kNamed.begin(), kNamed.end(),
-                                  [&](const auto& entry) { return contains(text, entry.first); });
+  const auto* named = std::find_if(kNamed.begin(), kNamed.end(),
+                                   [&](const auto& entry) { return contains(text, entry.first); });
   if (named == kNamed.end()) {
     return;
   }
