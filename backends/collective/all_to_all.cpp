@@ -40,16 +40,21 @@ Seconds inside_time(Bytes moved, const FabricView& view) {
   return transfer + std::min(1.0, transfer / kRampTransfer) * c.ramp;
 }
 
+// Of a rank that sends as much to every place of the other nodes, of which one is on its own rail.
+BytesPerSecond mixed_rate(const LinkGroup& links) {
+  const double g = number(links.members);
+  return g / (1.0 / links.outside + (g - 1.0) / links.across_rails);
+}
+
 // The NICs' time for `messages` of `bytes` in all.
-Seconds network_time(Bytes bytes, double messages, const FabricView& view) {
+Seconds network_time(Bytes bytes, double messages, BytesPerSecond rate, const FabricView& view) {
   const MessageConstants& c = view.constants.message;
   if (view.links.domains <= 1) {
     return {};
   }
   const double missed =
       messages > 0.0 ? std::max(0.0, 1.0 - number(c.connections) / messages) : 0.0;
-  return max(bytes / (c.network_share * view.links.outside),
-             messages * (c.issue + missed * c.connection_miss));
+  return max(bytes / (c.network_share * rate), messages * (c.issue + missed * c.connection_miss));
 }
 
 Seconds latency(Seconds base, const ProtocolConstants& protocol, const FabricView& view) {
@@ -65,8 +70,8 @@ Seconds latency(const FabricView& view) {
 CollectiveTime by_ll(Bytes units_move, Bytes outside, double peers, const FabricView& view) {
   constexpr double kVolume = 2.0;  // a flag of 4 bytes with each 4 bytes of data
   const CollectiveConstants& c = view.constants;
-  const Transfer transfer =
-      slower(units_move / c.ll_rate, network_time(kVolume * outside, peers, view));
+  const Transfer transfer = slower(
+      units_move / c.ll_rate, network_time(kVolume * outside, peers, mixed_rate(view.links), view));
   return {latency(c.ll.base + c.ll.hop, c.ll, view) + transfer.time, transfer.time,
           transfer.outside, CollectiveAlgorithm::kDirect, Protocol::kLl};
 }
@@ -79,7 +84,8 @@ CollectiveTime single_shot(const Parts& parts, const FabricView& view) {
   const double peers = number(view.links.ranks - view.links.members);
   const Seconds inside =
       inside_time(parts.inside, view) + parts.own / view.constants.message.own_rate;
-  const Transfer transfer = slower(inside, network_time(parts.outside, peers, view));
+  const Transfer transfer =
+      slower(inside, network_time(parts.outside, peers, mixed_rate(view.links), view));
   const CollectiveTime simple{latency(view) + transfer.time, transfer.time, transfer.outside,
                               CollectiveAlgorithm::kDirect, Protocol::kSimple};
   const Bytes all = parts.inside + parts.outside + parts.own;
@@ -94,7 +100,7 @@ CollectiveTime by_rails(CollectiveAlgorithm algorithm, const Parts& parts, const
   const Bytes regrouped = (g - 1.0) / g * parts.outside;
   const Seconds inside =
       inside_time(parts.inside + regrouped, view) + parts.own / view.constants.message.own_rate;
-  const Seconds outside = network_time(parts.outside, nodes, view);
+  const Seconds outside = network_time(parts.outside, nodes, view.links.outside, view);
   const Seconds start =
       latency(view) + (view.links.members > 1 ? view.constants.simple.hop : Seconds{});
   if (algorithm == CollectiveAlgorithm::kHierarchical) {

@@ -20,15 +20,25 @@ BytesPerSecond wire_rate(const ScaleUpSpec& fabric, std::int64_t members) {
   return std::min(1.0, peers / all_peers) * all;
 }
 
+bool leaves_pod(const ClusterSpec& cluster, ProcessGroup group) {
+  const std::int64_t pod = cluster.network.nodes_per_pod;
+  return pod > 0 && group.size * group.stride > pod * cluster.gpus_per_node;
+}
+
 BytesPerSecond outside_rate(const ClusterSpec& cluster, ProcessGroup group) {
   const ScaleOutSpec& nics = cluster.device.scale_out;
   BytesPerSecond rate = nics.nics_per_gpu * nics.efficiency * nics.nic_rate;
-  const std::int64_t pod = cluster.network.nodes_per_pod;
-  const std::int64_t ranks_per_pod = pod * cluster.gpus_per_node;
-  if (pod > 0 && group.size * group.stride > ranks_per_pod) {
+  if (leaves_pod(cluster, group)) {
     rate = rate / cluster.network.oversubscription;
   }
   return rate;
+}
+
+BytesPerSecond across_rails_rate(const ClusterSpec& cluster, BytesPerSecond outside,
+                                 ProcessGroup group) {
+  const bool rails = cluster.network.topology.find("rail_optimised") != std::string::npos;
+  return rails && !leaves_pod(cluster, group) ? outside / cluster.network.oversubscription
+                                              : outside;
 }
 
 }  // namespace
@@ -45,6 +55,7 @@ LinkGroup link_group(ProcessGroup group, const ClusterSpec& cluster) {
   links.wire_inside = wire_rate(fabric, links.members);
   links.inside = fabric.efficiency * links.wire_inside;
   links.outside = outside_rate(cluster, group);
+  links.across_rails = across_rails_rate(cluster, links.outside, group);
   links.network_base = links.domains > 1 ? nics.base_latency : Seconds{};
   links.base_latency = fabric.base_latency + links.network_base;
   links.inside_hop = fabric.hop_latency;

@@ -12,12 +12,13 @@ struct LinkGroup {
   std::int64_t ranks = 1;
   std::int64_t members = 1;  // in one domain
   std::int64_t domains = 1;
-  bool mesh = false;           // links of its own to every member, not a switch
-  BytesPerSecond wire_inside;  // of one rank in one direction, towards its domain's members
-  BytesPerSecond inside;       // the same, achieved
-  BytesPerSecond outside;      // achieved, of one rank in one direction, towards other domains
-  Seconds base_latency;        // of a collective, with that of the network if it leaves a domain
-  Seconds network_base;        // that of the network alone
+  bool mesh = false;            // links of its own to every member, not a switch
+  BytesPerSecond wire_inside;   // of one rank in one direction, towards its domain's members
+  BytesPerSecond inside;        // the same, achieved
+  BytesPerSecond outside;       // achieved, of one rank in one direction, towards other domains
+  BytesPerSecond across_rails;  // the same towards a GPU of another place in its node
+  Seconds base_latency;         // of a collective, with that of the network if it leaves a domain
+  Seconds network_base;         // that of the network alone
   Seconds inside_hop;
   Seconds outside_hop;
 };
@@ -25,7 +26,9 @@ struct LinkGroup {
 // Inside a switched domain a rank has all of its links; in a full mesh of D GPUs a group of g has g
 // - 1 of its D - 1 links. Outside, a rank has its GPU's share of the node's NICs: the node's other
 // GPUs belong to groups of the same kind, which communicate at the same time. Between pods the
-// oversubscription divides the rate.
+// oversubscription divides the rate. In a rail-optimised network the GPUs of one place in their
+// nodes share a leaf of a pod, so that only traffic to other places climbs to the spine and meets
+// the oversubscription there.
 LinkGroup link_group(ProcessGroup group, const ClusterSpec& cluster);
 
 }  // namespace stepcast

@@ -123,18 +123,14 @@ Json bytes_json(Bytes bytes) {
 
 // Bytes of an exchange by three conventions, and the rate at which a profiler would show it.
 void add_traffic(const Op& op, const ClusterSpec& cluster, Seconds duration, Json& line) {
-  const auto* exchange = std::get_if<ExpertExchange>(&op.work);
-  const auto* collective = std::get_if<Collective>(&op.work);
-  Bytes tensor;
-  if (exchange != nullptr) {
-    const ExchangeTraffic traffic = expert_traffic(*exchange, cluster.domain_size());
-    tensor = traffic.tensor;
+  const std::int64_t domain = cluster.domain_size();
+  if (const auto* exchange = std::get_if<ExpertExchange>(&op.work)) {
+    const ExchangeTraffic traffic = expert_traffic(*exchange, domain);
     line["tensor_bytes"] = bytes_json(traffic.tensor);
     line["logical_bytes"] = bytes_json(traffic.logical);
     line["wire_bytes"] = bytes_json(traffic.wire);
-  } else if (collective != nullptr) {
-    tensor = collective->bytes;
   }
+  const Bytes tensor = interconnect_bytes(op, domain);
   if (tensor > Bytes{} && duration > Seconds{}) {
     line["effective_interconnect_tbps"] = (tensor / duration).value() / 1e12;
   }

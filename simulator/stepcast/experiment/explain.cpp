@@ -5,6 +5,7 @@
 
 #include "stepcast/cost/roofline_bound.hpp"
 #include "stepcast/experiment/project.hpp"
+#include "stepcast/graph/expert_traffic.hpp"
 #include "stepcast/schedule/step_time.hpp"
 
 namespace stepcast {
@@ -23,7 +24,8 @@ Explanation explain(const Experiment& experiment, const CostModel& cost) {
   for (CountedOp& counted : operator_inventory(expansion, p.time.slowest_rank)) {
     OpCost price = cost.cost(counted.op, kernel, cluster);
     const Seconds bound = roofline_bound(counted.op, cluster.device, p.clock);
-    result.operators.push_back({std::move(counted), std::move(price), bound});
+    const Bytes carried = interconnect_bytes(counted.op, cluster.domain_size());
+    result.operators.push_back({std::move(counted), std::move(price), bound, carried});
   }
   std::stable_sort(
       result.operators.begin(), result.operators.end(),

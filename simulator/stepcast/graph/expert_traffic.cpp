@@ -120,4 +120,12 @@ ExchangeTraffic expert_traffic(const ExpertExchange& op, std::int64_t domain_siz
   return traffic;
 }
 
+Bytes interconnect_bytes(const Op& op, std::int64_t domain_size) {
+  if (const auto* collective = std::get_if<Collective>(&op.work)) {
+    return collective->bytes;
+  }
+  const auto* exchange = std::get_if<ExpertExchange>(&op.work);
+  return exchange != nullptr ? expert_traffic(*exchange, domain_size).tensor : Bytes{};
+}
+
 }  // namespace stepcast

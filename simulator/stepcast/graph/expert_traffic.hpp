@@ -22,6 +22,7 @@
 #pragma once
 
 #include "stepcast/base/units.hpp"
+#include "stepcast/graph/op.hpp"
 #include "stepcast/graph/routing.hpp"
 
 namespace stepcast {
@@ -51,5 +52,8 @@ ExchangePrimitive resolved_primitive(const ExpertExchange& op);
 Bytes exchange_row(const ExpertExchange& op);
 
 ExchangeTraffic expert_traffic(const ExpertExchange& op, std::int64_t domain_size);
+
+// The tensor of a collective or an exchange; none of a kernel.
+Bytes interconnect_bytes(const Op& op, std::int64_t domain_size);
 
 }  // namespace stepcast

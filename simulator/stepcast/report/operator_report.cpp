@@ -22,7 +22,8 @@ constexpr const char* kLegend =
     "  shape    product m x n x k (in groups), attention batch x sequence x heads/KV heads x head "
     "size,\n"
     "           kernel rows x columns, collective full tensor / ranks\n"
-    "  rate     FLOPs of products, bytes that must move of kernels, full tensor of collectives\n"
+    "  rate     FLOPs of products, bytes that must move of kernels, and apart from them\n"
+    "           the tensor of communication over its interconnect\n"
     "  roofline max(FLOPs / matrix peak at the clock, bytes that must move / HBM peak) over the "
     "time\n";
 
@@ -37,10 +38,12 @@ bool has_tables(const Explanation& e) {
                      [](const ExplainedOp& entry) { return entry.cost.origin != Origin::kModel; });
 }
 
-// What an operator achieves: of products in FLOP/s, of everything else in byte/s.
+// What an operator achieves: products in FLOP/s, kernels bound by memory in byte/s of HBM, and
+// apart from it communication in byte/s of its tensor.
 struct Rate {
   FlopsPerSecond products;
   BytesPerSecond moved;
+  BytesPerSecond interconnect;
 };
 
 Rate rate_of(const ExplainedOp& entry) {
@@ -49,11 +52,12 @@ Rate rate_of(const ExplainedOp& entry) {
     return {};
   }
   if (const Flops work = flops(op); work > Flops{}) {
-    return {work / entry.cost.duration, {}};
+    return {work / entry.cost.duration, {}, {}};
   }
-  const auto* collective = std::get_if<Collective>(&op.work);
-  const Bytes bytes = collective != nullptr ? collective->bytes : compulsory_bytes(op);
-  return {{}, bytes / entry.cost.duration};
+  if (entry.communicates()) {
+    return {{}, {}, entry.interconnect / entry.cost.duration};
+  }
+  return {{}, compulsory_bytes(op) / entry.cost.duration, {}};
 }
 
 double roofline_share(const ExplainedOp& entry) {
@@ -74,7 +78,8 @@ std::string rate_text(const ExplainedOp& entry) {
   if (rate.products > FlopsPerSecond{}) {
     return scaled(rate.products.value(), "FLOP/s");
   }
-  return rate.moved > BytesPerSecond{} ? scaled(rate.moved.value(), "B/s") : "-";
+  const BytesPerSecond bytes = rate.moved + rate.interconnect;
+  return bytes > BytesPerSecond{} ? scaled(bytes.value(), "B/s") : "-";
 }
 
 // Backward products by what they make: the pass of a step says only "backward" of both.
@@ -145,22 +150,23 @@ enum class Part { kComputation, kCommunication };
 // One table a part, because shapes of collectives are wider than all others.
 std::string operator_table(const Explanation& e, Part part, Detail detail) {
   const bool with_origin = has_tables(e);
-  std::vector<TextTable::Column> columns = {{"operator"},
-                                            {"pass"},
-                                            {"count", Align::kRight},
-                                            {"shape"},
-                                            {"tile"},
-                                            {"waves", Align::kRight},
-                                            {"time", Align::kRight},
-                                            {"share", Align::kRight},
-                                            {"rate", Align::kRight},
-                                            {"bound"},
-                                            {"roofline", Align::kRight}};
+  const bool communication = part == Part::kCommunication;
+  std::vector<TextTable::Column> columns = {
+      {"operator"},
+      {"pass"},
+      {"count", Align::kRight},
+      {"shape"},
+      {"tile"},
+      {"waves", Align::kRight},
+      {"time", Align::kRight},
+      {"share", Align::kRight},
+      {communication ? "interconnect" : "rate", Align::kRight},
+      {"bound"},
+      {"roofline", Align::kRight}};
   if (with_origin) {
     columns.push_back({"origin"});
   }
   TextTable table(std::move(columns));
-  const bool communication = part == Part::kCommunication;
   for (const ExplainedOp& entry : e.operators) {
     if (entry.communicates() == communication) {
       table.add_row(cells(entry, e.share(entry), with_origin),
@@ -202,6 +208,8 @@ Json operator_json(const Explanation& e, const ExplainedOp& entry, Detail detail
   const Rate rate = rate_of(entry);
   if (rate.products > FlopsPerSecond{}) {
     json["rate_flop_per_s"] = rate.products.value();
+  } else if (entry.communicates()) {
+    json["effective_interconnect_tbps"] = rate.interconnect.value() / 1e12;
   } else {
     json["rate_bytes_per_s"] = rate.moved.value();
   }
@@ -294,7 +302,8 @@ std::string to_csv(const Explanation& e, Detail detail) {
   const bool terms = detail == Detail::kTerms;
   std::string text =
       "operator,pass,kind,dtype,shape,count,time_s,total_time_s,share_of_computation,tile,waves,"
-      "rate_flop_per_s,rate_bytes_per_s,bound,roofline_time_s,roofline_share";
+      "rate_flop_per_s,rate_bytes_per_s,effective_interconnect_tbps,bound,roofline_time_s,roofline_"
+      "share";
   const bool with_origin = has_tables(e);
   text += with_origin ? ",origin" : "";
   text += terms ? ",terms_s\n" : "\n";
@@ -308,8 +317,8 @@ std::string to_csv(const Explanation& e, Detail detail) {
           shortest_text(entry.cost.duration.value()), shortest_text(entry.total().value()),
           shortest_text(e.share(entry)), tiling.rows > 0 ? tile_text(tiling) : "",
           number_or_empty(tiling.waves), number_or_empty(rate.products.value()),
-          number_or_empty(rate.moved.value()), std::string(name(entry.cost.bound)),
-          number_or_empty(entry.bound.value())}) {
+          number_or_empty(rate.moved.value()), number_or_empty(rate.interconnect.value() / 1e12),
+          std::string(name(entry.cost.bound)), number_or_empty(entry.bound.value())}) {
       text += cell + ",";
     }
     text += number_or_empty(roofline_share(entry));

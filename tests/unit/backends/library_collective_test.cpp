@@ -177,6 +177,19 @@ TEST_CASE("PXN wins with many nodes and small messages and loses with few and la
   }
 }
 
+// Seven of eight places are reached through a spine of half the rate: 480 us (1/8 + 7/8 * 2).
+TEST_CASE("an oversubscribed spine slows what leaves its rail, and PXN stays on it", "[case]") {
+  ClusterSpec oversubscribed = cluster();
+  oversubscribed.network.oversubscription = 2.0;
+  CHECK(seconds(forced(Kind::kAllToAll, 32e6, {32, 1}, Algorithm::kDirect), oversubscribed) ==
+        nearly((10 + 10 + 900) * kMicro));
+  CHECK(seconds(forced(Kind::kAllToAll, 32e6, {32, 1}, Algorithm::kPxn), oversubscribed) ==
+        nearly(seconds(forced(Kind::kAllToAll, 32e6, {32, 1}, Algorithm::kPxn), cluster())));
+  oversubscribed.network.topology = "fat_tree";
+  CHECK(seconds(forced(Kind::kAllToAll, 32e6, {32, 1}, Algorithm::kDirect), oversubscribed) ==
+        nearly((10 + 10 + 480) * kMicro));
+}
+
 TEST_CASE("connections that a NIC does not hold cost a miss", "[case]") {
   ClusterSpec few = cluster();
   few.device.collectives.message.connections = 12;

@@ -29,7 +29,8 @@ Explanation sample() {
   e.operators.push_back({{{"mlp.norm", norm}, StepPass::kForward, 5}, read, Seconds(1e-3)});
   const Collective reduce{CollectiveOp::kAllReduce, Bytes(1e9), {8, 1}, Axis::kData};
   const OpCost transfer{Seconds(4e-3), Bound::kBandwidth};
-  e.operators.push_back({{{"dp.reduce", reduce}, StepPass::kOnce, 1}, transfer, Seconds{}});
+  e.operators.push_back(
+      {{{"dp.reduce", reduce}, StepPass::kOnce, 1}, transfer, Seconds{}, Bytes(1e9)});
   return e;
 }
 
@@ -97,7 +98,7 @@ TEST_CASE("every CSV line has as many cells as the header", "[unit]") {
     std::string line;
     std::getline(lines, line);
     const auto commas = std::count(line.begin(), line.end(), ',');
-    CHECK(commas == (detail == Detail::kTerms ? 16 : 15));
+    CHECK(commas == (detail == Detail::kTerms ? 17 : 16));
     int rows = 0;
     for (; std::getline(lines, line); ++rows) {
       CHECK(std::count(line.begin(), line.end(), ',') == commas);
