@@ -37,6 +37,7 @@ OpCost primitive_cost(const ExpertExchange& op, const FabricContext& context) {
       transfer_time(transfer, dispatch ? constants.dispatch : constants.combine,
                     exchange_links(op, context.cluster), constants.relay_share);
   OpCost cost = kernel_cost(time, units_of(op, constants.units, device), context.detail);
+  cost.algorithm = name(op.primitive);
   if (!dispatch && op.primitive != ExchangePrimitive::kAllToAll) {
     // The most loaded rank has the most copies as well.
     const Bytes passed = traffic.inside_peak * (traffic.copies + traffic.rows) * traffic.row;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepcast cost --gpu NAME [FILE]`: JSON lines of operators in, the same lines with prices out.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -121,6 +122,19 @@ Json bytes_json(Bytes bytes) {
   return static_cast<double>(whole) == value ? Json(whole) : Json(value);
 }
 
+// The exchange with the primitive that its dispatcher chose.
+Op as_run(Op op, const OpCost& cost) {
+  auto* exchange = std::get_if<ExpertExchange>(&op.work);
+  if (exchange != nullptr) {
+    const std::span<const std::string_view> names = names_of<ExchangePrimitive>();
+    const auto chosen = std::find(names.begin(), names.end(), cost.algorithm);
+    if (chosen != names.end()) {
+      exchange->primitive = static_cast<ExchangePrimitive>(chosen - names.begin());
+    }
+  }
+  return op;
+}
+
 // Bytes of an exchange by three conventions, and the rate at which a profiler would show it.
 void add_traffic(const Op& op, const ClusterSpec& cluster, Seconds duration, Json& line) {
   const std::int64_t domain = cluster.domain_size();
@@ -149,12 +163,14 @@ std::string priced_text(const PricedLine& line, const Options& options, const Co
   json["clock_mhz"] = priced.clock.value() / 1e6;
   json["bound"] = name(priced.cost.bound);
   if (!priced.cost.algorithm.empty()) {
-    json["ran_as"] = std::string(priced.cost.algorithm) + " " + std::string(priced.cost.protocol);
+    const std::string_view protocol = priced.cost.protocol;
+    json["ran_as"] =
+        std::string(priced.cost.algorithm) + (protocol.empty() ? "" : " ") + std::string(protocol);
   }
   if (priced.cost.origin != Origin::kModel) {
     json["origin"] = name(priced.cost.origin);
   }
-  add_traffic(work.op, cluster, priced.cost.duration, json);
+  add_traffic(as_run(work.op, priced.cost), cluster, priced.cost.duration, json);
   if (options.terms) {
     add_terms(priced.cost, json);
   }

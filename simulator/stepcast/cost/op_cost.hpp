@@ -75,9 +75,10 @@ struct OpCost {
   std::vector<CostTerm> terms{};  // filled only where the caller asks for them
   Tiling tiling{};                // likewise
   Origin origin = Origin::kModel;
-  std::string_view algorithm{};  // of a collective, with static lifetime
-  std::string_view protocol{};   // likewise
-  std::int64_t units = 0;        // compute units that a communication kernel holds while it runs
+  // Of a collective, with static lifetime; of an exchange that chooses, the primitive.
+  std::string_view algorithm{};
+  std::string_view protocol{};  // of a collective, likewise
+  std::int64_t units = 0;       // compute units that a communication kernel holds while it runs
 };
 
 }  // namespace stepcast

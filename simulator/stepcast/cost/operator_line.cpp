@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "stepcast/config/enum_fields.hpp"
+#include "stepcast/cost/collective_line.hpp"
 #include "stepcast/cost/exchange_line.hpp"
-#include "stepcast/graph/collective_algorithm.hpp"
 
 namespace stepcast {
 namespace {
@@ -13,8 +14,6 @@ namespace {
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;
 constexpr Range<std::int64_t> kSize{1, kLargestSize};
 constexpr Range<std::int64_t> kSizeOrNone{0, kLargestSize};
-constexpr Range<std::int64_t> kRanks{1, std::int64_t{1} << 20};
-constexpr Range<std::int64_t> kTensorBytes{1, std::int64_t{1} << 50};
 constexpr Range<double> kLockedMhz{1.0, 1e5};
 constexpr double kMostElements = 1125899906842624.0;           // 2^50, of one tensor
 constexpr double kMostPairs = 1152921504606846976.0;           // 2^60, of queries and keys
@@ -23,21 +22,6 @@ constexpr std::int64_t kFabricNodes = std::int64_t{1} << 20U;  // beyond any gro
 double number(std::int64_t count) { return static_cast<double>(count); }
 
 // --- names ------------------------------------------------------------------------------------
-
-template <typename E>
-std::vector<NamedValue<E>> named_values() {
-  std::vector<NamedValue<E>> values;
-  for (const std::string_view name : names_of<E>()) {
-    values.push_back({name, static_cast<E>(values.size())});
-  }
-  return values;
-}
-
-template <typename E>
-std::span<const NamedValue<E>> enum_names() {
-  static const std::vector<NamedValue<E>> values = named_values<E>();
-  return values;
-}
 
 constexpr std::array kGemmPasses = {NamedValue<GemmPass>{"fwd", GemmPass::kForward},
                                     NamedValue<GemmPass>{"dgrad", GemmPass::kDgrad},
@@ -242,59 +226,6 @@ Op read_memory_bound(JsonFields& fields, Dtype dtype) {
   return {"memory_bound", op};
 }
 
-constexpr std::array kAlgorithmAliases = {
-    NamedValue<CollectiveAlgorithm>{"single_shot", CollectiveAlgorithm::kDirect},
-    NamedValue<CollectiveAlgorithm>{"nvls", CollectiveAlgorithm::kInSwitch}};
-
-std::span<const NamedValue<CollectiveAlgorithm>> algorithm_values() {
-  static const std::vector<NamedValue<CollectiveAlgorithm>> values = [] {
-    std::vector<NamedValue<CollectiveAlgorithm>> all = named_values<CollectiveAlgorithm>();
-    all.insert(all.end(), kAlgorithmAliases.begin(), kAlgorithmAliases.end());
-    return all;
-  }();
-  return values;
-}
-
-bool reduces_in_switch(const DeviceSpec& device) {
-  return device.collectives.in_switch && device.scale_up.topology == ScaleUpTopology::kSwitch;
-}
-
-void check_algorithm(JsonFields& fields, const Collective& op, const DeviceSpec& device) {
-  if (!has_algorithm(op.op, op.algorithm)) {
-    fields.error("algorithm", "is " + std::string(name(op.algorithm)) + ", which " +
-                                  std::string(name(op.op)) + " has not; it has auto, " +
-                                  algorithm_names(op.op));
-  } else if (op.algorithm == CollectiveAlgorithm::kInSwitch && !reduces_in_switch(device)) {
-    fields.error("algorithm", "is in_switch, but the fabric of " + device.name +
-                                  " does not reduce in its switches; leave it auto");
-  }
-  const bool has_protocols = op.algorithm == CollectiveAlgorithm::kRing ||
-                             op.algorithm == CollectiveAlgorithm::kTree ||
-                             (op.algorithm == CollectiveAlgorithm::kAuto &&
-                              has_algorithm(op.op, CollectiveAlgorithm::kRing));
-  if (op.protocol != Protocol::kAuto && op.protocol != Protocol::kSimple && !has_protocols) {
-    fields.error("protocol", "is " + std::string(name(op.protocol)) +
-                                 ", which rings and trees alone run; leave it auto");
-  }
-}
-
-Op read_collective(JsonFields& fields, const DeviceSpec& device) {
-  constexpr Range<double> kImbalance{1.0, 1e6};
-  Collective op;
-  op.op = fields.required_choice<CollectiveOp>("op", enum_names<CollectiveOp>());
-  op.bytes = Bytes(number(fields.required_count("bytes", kTensorBytes)));
-  op.group.size = fields.required_count("ranks", kRanks);
-  op.group.stride = fields.count("stride", {1, 1}, kRanks);
-  op.algorithm = fields.choice<CollectiveAlgorithm>("algorithm", algorithm_values(),
-                                                    CollectiveAlgorithm::kAuto);
-  op.protocol = fields.choice<Protocol>("protocol", enum_names<Protocol>(), Protocol::kAuto);
-  op.imbalance = fields.number("imbalance", 1.0, kImbalance);
-  if (fields.good({"op", "algorithm", "protocol"})) {
-    check_algorithm(fields, op, device);
-  }
-  return {"collective", op};
-}
-
 enum class Kind {
   kGemm,
   kGroupedGemm,
@@ -323,7 +254,7 @@ Op read_work(JsonFields& fields, Kind kind, Dtype dtype, const DeviceSpec& devic
     case Kind::kMemoryBound:
       return read_memory_bound(fields, dtype);
     case Kind::kCollective:
-      return read_collective(fields, device);
+      return {"collective", read_collective(fields, device)};
     case Kind::kDispatch:
       return {"dispatch", read_exchange(fields, ExchangePhase::kDispatch, dtype)};
     case Kind::kCombine:
@@ -337,33 +268,6 @@ KernelContext context_of(const OperatorLine& line, const DeviceSpec& device, Det
                          : line.launch == Launch::kGraph ? device.graph_launch_latency
                                                          : Seconds{};
   return {device, device.clock.peak, device.compute_units, launch, detail};
-}
-
-// How long the host takes for one call when it launches call after call.
-Seconds host_call(const Collective& op, const CollectiveConstants& constants) {
-  switch (op.op) {
-    case CollectiveOp::kSendRecv:
-      return constants.message.host_call;
-    case CollectiveOp::kAllToAll:
-      return constants.message.host_call + number(op.group.size - 1) * constants.message.host_peer;
-    default:
-      return constants.host_call;
-  }
-}
-
-// A kernel that a host launches comes after the one before, and after the host's call.
-void wait_for_host(const Op& op, const DeviceSpec& device, Detail detail, OpCost& cost) {
-  const auto* collective = std::get_if<Collective>(&op.work);
-  if (collective == nullptr) {
-    return;
-  }
-  const Seconds host = host_call(*collective, device.collectives);
-  const Seconds duration = max(host, cost.duration + device.launch_latency);
-  if (detail == Detail::kTerms) {
-    cost.terms.push_back({"host", duration - cost.duration});
-  }
-  cost.bound = host < duration ? cost.bound : Bound::kLatency;
-  cost.duration = duration;
 }
 
 }  // namespace
@@ -418,8 +322,9 @@ PricedOp price(const OperatorLine& line, const CostModel& model, const ClusterSp
                Detail detail) {
   PricedOp priced =
       price_at(line.state, line.op, model, context_of(line, cluster.device, detail), cluster);
-  if (line.launch == Launch::kEager) {
-    wait_for_host(line.op, cluster.device, detail, priced.cost);
+  const auto* collective = std::get_if<Collective>(&line.op.work);
+  if (line.launch == Launch::kEager && collective != nullptr && collective->group.size > 1) {
+    wait_for_host(*collective, cluster.device, detail, priced.cost);
   }
   return priced;
 }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/cost/collective_line.hpp"
+
+#include <array>
+
+#include "stepcast/config/enum_fields.hpp"
+#include "stepcast/graph/collective_algorithm.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr Range<std::int64_t> kRanks{1, std::int64_t{1} << 20};
+constexpr Range<std::int64_t> kTensorBytes{1, std::int64_t{1} << 50};
+
+double number(std::int64_t count) { return static_cast<double>(count); }
+
+constexpr std::array kAlgorithmAliases = {
+    NamedValue<CollectiveAlgorithm>{"single_shot", CollectiveAlgorithm::kDirect},
+    NamedValue<CollectiveAlgorithm>{"nvls", CollectiveAlgorithm::kInSwitch}};
+
+std::span<const NamedValue<CollectiveAlgorithm>> algorithm_values() {
+  static const std::vector<NamedValue<CollectiveAlgorithm>> values = [] {
+    std::vector<NamedValue<CollectiveAlgorithm>> all = named_values<CollectiveAlgorithm>();
+    all.insert(all.end(), kAlgorithmAliases.begin(), kAlgorithmAliases.end());
+    return all;
+  }();
+  return values;
+}
+
+bool reduces_in_switch(const DeviceSpec& device) {
+  return device.collectives.in_switch && device.scale_up.topology == ScaleUpTopology::kSwitch;
+}
+
+void check_algorithm(JsonFields& fields, const Collective& op, const DeviceSpec& device) {
+  if (!has_algorithm(op.op, op.algorithm)) {
+    fields.error("algorithm", "is " + std::string(name(op.algorithm)) + ", which " +
+                                  std::string(name(op.op)) + " has not; it has auto, " +
+                                  algorithm_names(op.op));
+  } else if (op.algorithm == CollectiveAlgorithm::kInSwitch && !reduces_in_switch(device)) {
+    fields.error("algorithm", "is in_switch, but the fabric of " + device.name +
+                                  " does not reduce in its switches; leave it auto");
+  }
+  const bool has_protocols = op.algorithm == CollectiveAlgorithm::kRing ||
+                             op.algorithm == CollectiveAlgorithm::kTree ||
+                             (op.algorithm == CollectiveAlgorithm::kAuto &&
+                              has_algorithm(op.op, CollectiveAlgorithm::kRing));
+  if (op.protocol != Protocol::kAuto && op.protocol != Protocol::kSimple && !has_protocols) {
+    fields.error("protocol", "is " + std::string(name(op.protocol)) +
+                                 ", which rings and trees alone run; leave it auto");
+  }
+}
+
+// How long the host takes for one call when it launches call after call.
+Seconds host_call(const Collective& op, const CollectiveConstants& constants) {
+  switch (op.op) {
+    case CollectiveOp::kSendRecv:
+      return constants.message.host_call;
+    case CollectiveOp::kAllToAll:
+      return constants.message.host_call + number(op.group.size - 1) * constants.message.host_peer;
+    default:
+      return constants.host_call;
+  }
+}
+
+}  // namespace
+
+Collective read_collective(JsonFields& fields, const DeviceSpec& device) {
+  constexpr Range<double> kImbalance{1.0, 1e6};
+  Collective op;
+  op.op = fields.required_choice<CollectiveOp>("op", enum_names<CollectiveOp>());
+  op.bytes = Bytes(number(fields.required_count("bytes", kTensorBytes)));
+  op.group.size = fields.required_count("ranks", kRanks);
+  op.group.stride = fields.count("stride", {1, 1}, kRanks);
+  op.algorithm = fields.choice<CollectiveAlgorithm>("algorithm", algorithm_values(),
+                                                    CollectiveAlgorithm::kAuto);
+  op.protocol = fields.choice<Protocol>("protocol", enum_names<Protocol>(), Protocol::kAuto);
+  op.imbalance = fields.number("imbalance", 1.0, kImbalance);
+  if (fields.good({"op", "algorithm", "protocol"})) {
+    check_algorithm(fields, op, device);
+  }
+  return op;
+}
+
+void wait_for_host(const Collective& op, const DeviceSpec& device, Detail detail, OpCost& cost) {
+  const Seconds host = host_call(op, device.collectives);
+  const Seconds duration = max(host, cost.duration + device.launch_latency);
+  if (detail == Detail::kTerms) {
+    cost.terms.push_back({"host", duration - cost.duration});
+  }
+  cost.bound = host < duration ? cost.bound : Bound::kLatency;
+  cost.duration = duration;
+}
+
+}  // namespace stepcast
