@@ -15,6 +15,7 @@ namespace stepcast {
 namespace {
 
 constexpr int kShapes = 300;
+constexpr int kExchanges = 100;  // an exchange among many ranks takes long to count
 
 // The machine of a price, to change one thing of it.
 struct Machine {
@@ -45,7 +46,8 @@ void for_each_price(const std::function<void(const CostModel&, const Op&, const 
     for (const char* gpu : {"mi300x", "h100_sxm", "gb200"}) {
       const Machine on = machine(gpu);
       test::RandomOps shapes(1);
-      for (int i = 0; i < kShapes; ++i) {
+      const int count = backend.role == "collective" ? kExchanges : kShapes;
+      for (int i = 0; i < count; ++i) {
         const Op op = shapes.op(backend.role);
         INFO("backend " << backend.role << "/" << backend.name << " on " << gpu << ", operator "
                         << i);
