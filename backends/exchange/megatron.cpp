@@ -2,10 +2,9 @@
 // Megatron's dispatchers over the collectives' library.
 //
 //   allgather   dispatch: all-gather of the W T rows; combine: reduce-scatter of as many
-//   alltoall    all-to-all of the T K rows; at dispatch the host waits for the counts of rows,
-//   which
-//               a small all-to-all brings: + host_sync + all-to-all of the counts. With a capacity
-//               factor the splits are equal and known, and nothing waits.
+//   alltoall    all-to-all of the T K rows; at dispatch the host waits for the counts of rows, for
+//               which there is a small all-to-all: + host_sync + all-to-all of the counts. With a
+//               capacity factor the splits are equal and known, and nothing waits.
 //
 // Permuting the rows before and after is done elsewhere. Assumes that the library's all-to-all with
 // unequal splits takes the time of equal ones of the most loaded rank.

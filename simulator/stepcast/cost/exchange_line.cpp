@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/config/enum_fields.hpp"
 
 namespace stepcast {
 namespace {
@@ -24,21 +25,6 @@ constexpr std::size_t kLargestCounts = std::size_t{1} << 20U;  // bytes
 
 bool within(Range<std::int64_t> range, std::int64_t value) {
   return value >= range.lowest && value <= range.highest;
-}
-
-template <typename E>
-std::vector<NamedValue<E>> values_of() {
-  std::vector<NamedValue<E>> values;
-  for (const std::string_view name : names_of<E>()) {
-    values.push_back({name, static_cast<E>(values.size())});
-  }
-  return values;
-}
-
-template <typename E>
-std::span<const NamedValue<E>> values() {
-  static const std::vector<NamedValue<E>> named = values_of<E>();
-  return named;
 }
 
 // The object of a `routing`: what it holds is read key by key, and nothing else may be there.
@@ -82,7 +68,7 @@ class RoutingObject {
     const JsonValue* value = find("kind");
     const std::string text = value == nullptr ? "" : value->text;
     std::vector<std::string> names;
-    for (const NamedValue<RoutingKind>& entry : values<RoutingKind>()) {
+    for (const NamedValue<RoutingKind>& entry : enum_names<RoutingKind>()) {
       if (text == entry.name) {
         return entry.value;
       }
@@ -192,7 +178,7 @@ Routing read_routing(JsonFields& fields) {
   }
   Routing routing;
   routing.kind =
-      fields.choice<RoutingKind>("routing", values<RoutingKind>(), RoutingKind::kUniform);
+      fields.choice<RoutingKind>("routing", enum_names<RoutingKind>(), RoutingKind::kUniform);
   if (routing.kind == RoutingKind::kZipf || routing.kind == RoutingKind::kGroupLimited ||
       routing.kind == RoutingKind::kCounts) {
     fields.error("routing", "is " + std::string(name(routing.kind)) +
@@ -247,7 +233,8 @@ bool has_primitive(const ExpertExchange& op) {
 }
 
 Dispatcher read_dispatcher(JsonFields& fields) {
-  const auto dispatcher = fields.required_choice<Dispatcher>("dispatcher", values<Dispatcher>());
+  const auto dispatcher =
+      fields.required_choice<Dispatcher>("dispatcher", enum_names<Dispatcher>());
   const std::int64_t version = fields.count("version", {1, 1}, {1, 2});
   const bool low_latency = fields.flag("low_latency", false);
   const bool special = version == 2 || low_latency;
@@ -268,7 +255,7 @@ ExpertExchange read_exchange(JsonFields& fields, ExchangePhase phase, Dtype dtyp
   op.phase = phase;
   op.dtype = dtype;
   op.dispatcher = read_dispatcher(fields);
-  op.primitive = fields.choice<ExchangePrimitive>("primitive", values<ExchangePrimitive>(),
+  op.primitive = fields.choice<ExchangePrimitive>("primitive", enum_names<ExchangePrimitive>(),
                                                   ExchangePrimitive::kAuto);
   op.tokens = fields.required_count("tokens", kTokens);
   op.hidden = fields.required_count("hidden", kHidden);

@@ -4,12 +4,11 @@
 //
 // e = E / parts experts a part. P(miss) is the probability that a token has no expert in a part.
 //   uniform       P(miss) = C(E-e, K) / C(E, K) = prod_{i<K} (E-e-i) / (E-i)
-//   independent   P(miss) = (1 - 1/parts)^K: K draws with replacement, as SonicMoE's profiler
-//   routes group_limited The groups of a token are those of its best experts, so that its experts,
-//   best
-//                 first, are a uniform sequence until the last allowed group appears, and uniform
-//                 over the allowed groups from then on; P(miss) follows by counting sequences.
-//                 A token reaches min(groups of a uniform choice, allowed groups) groups.
+//   independent   P(miss) = (1 - 1/parts)^K: K draws with replacement (SonicMoE's profiler)
+//   group_limited The groups of a token are those of its best experts. Best first, those are
+//                 a uniform sequence until the last allowed group appears, and uniform over the
+//                 allowed groups from then on; P(miss) follows by counting sequences. A token
+//                 reaches min(groups of a uniform choice, allowed groups) groups.
 //   round_robin_forced  Tokens are counted: t takes experts tK ... tK+K-1 modulo E on every rank.
 //   zipf, counts  Successive draws without replacement, weight i^-alpha or the weights whose
 //                 inclusion probabilities are K counts_i / sum; P(miss) = prod_j (1 - s / (s +

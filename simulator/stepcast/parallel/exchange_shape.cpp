@@ -12,10 +12,6 @@ namespace {
 std::int64_t rounded(double rows) { return static_cast<std::int64_t>(std::llround(rows)); }
 std::int64_t rounded_up(double rows) { return static_cast<std::int64_t>(std::ceil(rows)); }
 
-std::int64_t padded(std::int64_t rows, std::int64_t multiple) {
-  return multiple > 1 ? (rows + multiple - 1) / multiple * multiple : rows;
-}
-
 // T k of all etp ranks, those of the most loaded rank.
 std::int64_t arriving_rows(const ExchangeShape& shape) {
   return rounded(static_cast<double>(shape.tokens * shape.topk) * shape.imbalance);
@@ -79,8 +75,7 @@ std::int64_t worst_case_rows(Dispatcher dispatcher, const ExchangeShape& shape) 
 }
 
 std::int64_t expert_capacity(const ExchangeShape& shape, double factor) {
-  return rounded_up(static_cast<double>(shape.tokens * shape.topk) /
-                    static_cast<double>(shape.experts) * factor);
+  return expert_capacity(shape.tokens, shape.topk, shape.experts, factor);
 }
 
 std::int64_t sent_rows(const ExchangeSpec& spec, const ExchangeShape& shape) {
@@ -101,7 +96,7 @@ std::int64_t expert_rows(const ExpansionContext& context) {
   }
   if (spec.pad_multiple > 1 && !skips_padding(dispatcher)) {
     const std::int64_t experts = shape.local_experts();
-    rows = experts * padded((rows + experts - 1) / experts, spec.pad_multiple);
+    rows = padded_rows((rows + experts - 1) / experts, experts, spec.pad_multiple);
   }
   return rows * gathered;
 }
@@ -117,9 +112,9 @@ std::int64_t buffer_rows(const ExpansionContext& context) {
     case ReceiveBuffer::kDynamic:
       return expert_rows(context);
     case ReceiveBuffer::kWorstCase:
-      return padded(worst_case_rows(dispatcher, shape), spec.pad_multiple);
+      return padded_rows(worst_case_rows(dispatcher, shape), 1, spec.pad_multiple);
     case ReceiveBuffer::kCapacity:
-      return padded(capacity_rows(spec, shape), spec.pad_multiple);
+      return padded_rows(capacity_rows(spec, shape), 1, spec.pad_multiple);
   }
   return 0;
 }
