@@ -53,6 +53,15 @@ Transfer slower(Seconds inside, Seconds outside);
 // Dependent steps: powers of two, rounded up.
 double doublings(std::int64_t ranks);
 
+// What every rank of a ring does.
+struct RingSteps {
+  double inside = 0.0;
+  double outside = 0.0;
+  double sent = 0.0;  // of the tensor, by each rank
+  double own = 0.0;   // of the tensor, copied by each rank for itself
+};
+RingSteps ring_steps(CollectiveOp op, const LinkGroup& links);
+
 // All-reduce, all-gather, reduce-scatter and broadcast.
 CollectiveTime ring_time(CollectiveOp op, Bytes bytes, Protocol protocol, const FabricView& view);
 // All-reduce and broadcast.

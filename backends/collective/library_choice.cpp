@@ -25,11 +25,9 @@ struct Candidate {
   double per_byte = 0.0;  // s
 };
 
-Candidate estimate(Protocol protocol, const ProtocolTuning& tuning, CollectiveOp op, double n) {
-  const double steps = (op == CollectiveOp::kAllReduce ? 2.0 : 1.0) * (n - 1.0);
-  const double sent = op == CollectiveOp::kBroadcast ? 1.0 : steps / n;
-  return {CollectiveAlgorithm::kRing, protocol, tuning.base + steps * tuning.hop,
-          sent / tuning.rate.value()};
+Candidate estimate(Protocol protocol, const ProtocolTuning& tuning, const RingSteps& ring) {
+  return {CollectiveAlgorithm::kRing, protocol, tuning.base + ring.inside * tuning.hop,
+          ring.sent / tuning.rate.value()};
 }
 
 bool uses_switch(const FabricView& view) {
@@ -39,12 +37,12 @@ bool uses_switch(const FabricView& view) {
 
 std::vector<Candidate> estimates(CollectiveOp op, const FabricView& view, bool ring_only) {
   const TuningConstants& tuning = *view.constants.tuning;
-  const double n = number(view.links.ranks);
-  std::vector<Candidate> candidates = {estimate(Protocol::kLl, tuning.ll, op, n)};
+  const RingSteps ring = ring_steps(op, view.links);  // inside one domain
+  std::vector<Candidate> candidates = {estimate(Protocol::kLl, tuning.ll, ring)};
   if (tuning.ll128) {
-    candidates.push_back(estimate(Protocol::kLl128, *tuning.ll128, op, n));
+    candidates.push_back(estimate(Protocol::kLl128, *tuning.ll128, ring));
   }
-  candidates.push_back(estimate(Protocol::kSimple, tuning.simple, op, n));
+  candidates.push_back(estimate(Protocol::kSimple, tuning.simple, ring));
   const bool in_switch = op == CollectiveOp::kAllReduce && tuning.in_switch && uses_switch(view);
   if (in_switch && !ring_only) {
     candidates.push_back({CollectiveAlgorithm::kInSwitch, Protocol::kSimple, tuning.in_switch->base,

@@ -13,26 +13,6 @@ constexpr double kLl128Volume = 128.0 / 120.0;
 
 double number(std::int64_t value) { return static_cast<double>(value); }
 
-struct RingSteps {
-  double inside = 0.0;
-  double outside = 0.0;
-  double sent = 0.0;  // of the tensor, by each rank
-  double own = 0.0;   // of the tensor, copied by each rank for itself
-};
-
-RingSteps steps_of(CollectiveOp op, const LinkGroup& links) {
-  const double n = number(links.ranks);
-  const bool twice = op == CollectiveOp::kAllReduce;
-  const double steps = (twice ? 2.0 : 1.0) * (n - 1.0);
-  const double k = number(links.domains);
-  RingSteps ring;
-  ring.outside = links.domains == 1 ? 0.0 : std::min(steps, twice ? 2.0 * k : k - 1.0);
-  ring.inside = steps - ring.outside;
-  ring.sent = op == CollectiveOp::kBroadcast ? 1.0 : steps / n;
-  ring.own = op == CollectiveOp::kBroadcast ? 0.0 : 1.0 / n;
-  return ring;
-}
-
 // Of a rank's links, with the share that Simple reaches.
 BytesPerSecond ring_rate(const FabricView& view) {
   const LinkGroup& links = view.links;
@@ -80,9 +60,22 @@ double doublings(std::int64_t ranks) {
   return steps;
 }
 
+RingSteps ring_steps(CollectiveOp op, const LinkGroup& links) {
+  const double n = number(links.ranks);
+  const bool twice = op == CollectiveOp::kAllReduce;
+  const double steps = (twice ? 2.0 : 1.0) * (n - 1.0);
+  const double k = number(links.domains);
+  RingSteps ring;
+  ring.outside = links.domains == 1 ? 0.0 : std::min(steps, twice ? 2.0 * k : k - 1.0);
+  ring.inside = steps - ring.outside;
+  ring.sent = op == CollectiveOp::kBroadcast ? 1.0 : steps / n;
+  ring.own = op == CollectiveOp::kBroadcast ? 0.0 : 1.0 / n;
+  return ring;
+}
+
 CollectiveTime ring_time(CollectiveOp op, Bytes bytes, Protocol protocol, const FabricView& view) {
   const CollectiveConstants& c = view.constants;
-  const RingSteps ring = steps_of(op, view.links);
+  const RingSteps ring = ring_steps(op, view.links);
   const Bytes sent = ring.sent * bytes;
   const Bytes own = ring.own * bytes;
   CollectiveTime time;
