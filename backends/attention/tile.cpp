@@ -266,6 +266,7 @@ OpCost fused_attention(const Attention& op, const KernelContext& context) {
   OpCost cost;
   cost.duration = parts.launches + parts.extra + max(parts.span, max(parts.hbm, parts.cache));
   cost.bound = bound_of(parts);
+  cost.launches = context.launch > Seconds{} ? parts.launches / context.launch : 1.0;
   const double tiles = parts.count.groups * parts.count.mean;
   cost.energy = kernel_energy({tiles * parts.tile.matrix, op.dtype, bytes + extra.bytes}, context);
   if (context.detail == Detail::kTerms) {

@@ -32,6 +32,7 @@ namespace {
 constexpr double kRowsInFlight = 16.0;
 
 struct KernelTime {
+  double launches = 0.0;
   Seconds launch;
   Seconds ramp;
   Seconds memory;
@@ -39,6 +40,7 @@ struct KernelTime {
   Bytes hbm;
 
   void add(double times, const KernelTime& other) {
+    launches += times * other.launches;
     launch += times * other.launch;
     ramp += times * other.ramp;
     memory += times * other.memory;
@@ -70,6 +72,7 @@ class OperatorOnDevice {
 
   [[nodiscard]] KernelTime time(const MemoryKernel& kernel) const {
     KernelTime time;
+    time.launches = kernel.launches;
     time.launch = kernel.launches * context_.launch;
     time.ramp = kernel.ramps * constants_.ramp;
     const Seconds memory = memory_time(kernel, time.hbm);
@@ -165,6 +168,7 @@ class PassesModel final : public MemoryBoundModel {
     OpCost cost;
     cost.duration = sum.launch + sum.ramp + sum.memory + sum.compute;
     cost.bound = bound_of(sum);
+    cost.launches = sum.launches;
     cost.energy = kernel_energy({.hbm = sum.hbm}, context);
     if (context.detail == Detail::kTerms) {
       cost.terms = {{"memory", sum.memory},

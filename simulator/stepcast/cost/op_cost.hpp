@@ -79,6 +79,7 @@ struct OpCost {
   std::string_view algorithm{};
   std::string_view protocol{};  // of a collective, likewise
   std::int64_t units = 0;       // compute units that a communication kernel holds while it runs
+  double launches = 1.0;        // kernels that the host launches for it
 };
 
 }  // namespace stepcast

@@ -102,6 +102,16 @@ MessageConstants read_message(SourcedReader reader) {
   return message;
 }
 
+BesideComputation read_beside(SourcedReader reader) {
+  constexpr Range<double> kSlowdown{1.0, 10.0};
+  BesideComputation beside;
+  beside.gather = reader.number("gather", kSlowdown);
+  beside.reduce = reader.number("reduce", kSlowdown);
+  beside.exchange = reader.number("exchange", kSlowdown);
+  reader.finish();
+  return beside;
+}
+
 }  // namespace
 
 CollectiveConstants read_collective_constants(const ConfigNode& root, SourceTable& sources,
@@ -116,6 +126,7 @@ CollectiveConstants read_collective_constants(const ConfigNode& root, SourceTabl
   constants.in_switch = read_in_switch(reader);
   constants.message = read_message(reader.mapping("message"));
   constants.host_call = reader.quantity<Seconds>("host_call");
+  constants.beside = read_beside(reader.mapping("beside_computation"));
   reader.finish();
   return constants;
 }

@@ -61,6 +61,14 @@ struct MessageConstants {
   Seconds host_peer;             // more of it for each further peer
 };
 
+// How many times longer communication takes while computation runs on the other units: it shares
+// HBM, the L2 and the clock, and its last workgroups wait for units that computation frees.
+struct BesideComputation {
+  double gather = 1.0;    // all-gather
+  double reduce = 1.0;    // reduce-scatter and all-reduce
+  double exchange = 1.0;  // all-to-all, send and receive, expert exchange
+};
+
 struct CollectiveConstants {
   std::string name;
   std::optional<TuningConstants> tuning;  // empty: the library picks the fastest
@@ -75,6 +83,7 @@ struct CollectiveConstants {
   std::optional<InSwitchConstants> in_switch;
   MessageConstants message;
   Seconds host_call;  // between collectives that a host launches one by one
+  BesideComputation beside;
 };
 
 // Reads a file's tree; its own sources are added to the shared `sources`, where each number comes

@@ -91,6 +91,7 @@ class Resolver {
     plan.ep = request_.ep;
     plan.etp = request_.etp.value_or(1);
     plan.cp_algorithm = request_.cp_algorithm;
+    plan.uniform = request_.uniform;
     plan.overlap = request_.overlap;
     plan.sequence_parallel = request_.sequence_parallel.value_or(plan.tp > 1) && plan.tp > 1;
   }

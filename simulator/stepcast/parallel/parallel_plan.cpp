@@ -12,7 +12,8 @@ constexpr std::array<NamedValue<CpAlgorithm>, 3> kCpAlgorithms = {
     {{"ring", CpAlgorithm::kRing},
      {"all_gather", CpAlgorithm::kAllGather},
      {"all_to_all", CpAlgorithm::kAllToAll}}};
-constexpr std::array<NamedValue<int>, 1> kOverlapRules = {{{"uniform", 0}}};
+constexpr std::array<NamedValue<bool>, 2> kOverlapRules = {
+    {{"timeline", false}, {"uniform", true}}};
 
 std::optional<std::int64_t> optional_degree(MappingReader& reader, std::string_view key,
                                             Range<std::int64_t> range = kDegree) {
@@ -41,20 +42,20 @@ void read_stage_layout(MappingReader& reader, PlanRequest& plan) {
   }
 }
 
-void read_overlap(MappingReader& reader, UniformOverlap& overlap) {
+void read_overlap(MappingReader& reader, PlanRequest& plan) {
   const ConfigNode* value = reader.take("overlap");
   if (value == nullptr) {
     return;
   }
   if (value->kind == ConfigNode::Kind::kScalar) {
-    reader.choice<int>("overlap", *value, kOverlapRules);
+    plan.uniform = reader.choice<bool>("overlap", *value, kOverlapRules).value_or(false);
     return;
   }
   MappingReader fractions(*value, reader.path_of("overlap"), reader.diagnostics());
-  fractions.optional_choice<int>("rule", kOverlapRules, 0);
+  plan.uniform = fractions.optional_choice<bool>("rule", kOverlapRules, true);
   for (const Axis axis :
        {Axis::kTensor, Axis::kExpert, Axis::kContext, Axis::kData, Axis::kPipeline}) {
-    double& share = overlap.hidden[static_cast<std::size_t>(axis)];
+    double& share = plan.overlap.hidden[static_cast<std::size_t>(axis)];
     share = fractions.optional_number(name(axis), share, kFraction);
   }
   fractions.finish();
@@ -87,7 +88,7 @@ PlanRequest read_plan(MappingReader reader) {
   read_stage_layout(reader, plan);
   plan.cp_algorithm =
       reader.optional_choice<CpAlgorithm>("cp_algorithm", kCpAlgorithms, CpAlgorithm::kRing);
-  read_overlap(reader, plan.overlap);
+  read_overlap(reader, plan);
   plan.dispatcher = read_dispatcher(reader);
   reader.finish();
   return plan;

@@ -55,6 +55,7 @@ struct PlanRequest {
   std::string layout;                      // Megatron's layout text, "balanced", or empty
   std::vector<std::int64_t> stage_layers;  // explicit layers of each (virtual) stage
   CpAlgorithm cp_algorithm = CpAlgorithm::kRing;
+  bool uniform = false;  // overlap by the shares below instead of a timeline
   UniformOverlap overlap;
   std::optional<Dispatcher> dispatcher;  // instead of the software's
   bool given = false;                    // false: the user wrote no plan at all
@@ -76,6 +77,7 @@ struct ParallelPlan {
   bool fsdp_reshard = true;
   Schedule schedule = Schedule::kOneFOneB;
   CpAlgorithm cp_algorithm = CpAlgorithm::kRing;
+  bool uniform = false;  // overlap by the shares below instead of a timeline
   UniformOverlap overlap;
   ExchangeSpec exchange;
   std::int64_t ep_in_domain = 0;     // ranks of ep that one scale-up domain holds; 0: all

@@ -47,6 +47,15 @@ void read_states(MappingReader& reader, SoftwareSpec& software) {
       reader.optional_choice<Bytes>("gradient_reduce", kGradientDtypes, software.gradient_reduce);
 }
 
+void read_host(MappingReader& reader, HostSpec& host) {
+  if (std::optional<MappingReader> mapping = reader.optional_mapping("host")) {
+    host.kernel = mapping->optional_quantity<Seconds>("kernel", host.kernel);
+    host.communication = mapping->optional_quantity<Seconds>("communication", host.communication);
+    host.synchronise = mapping->optional_quantity<Seconds>("synchronise", host.synchronise);
+    mapping->finish();
+  }
+}
+
 // 'deepep: true' is short for 'dispatcher: deepep'.
 void read_exchange_switches(MappingReader& reader, ExchangeSpec& exchange) {
   const std::optional<Dispatcher> dispatcher = read_dispatcher(reader);
@@ -84,6 +93,11 @@ void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
   read_flag(reader, "residual_in_norm", software.residual_in_norm);
   read_flag(reader, "cuda_graph", software.cuda_graph);
   read_flag(reader, "async_tp", software.async_tp);
+  read_flag(reader, "overlap_grad_reduce", software.overlap_grad_reduce);
+  read_flag(reader, "overlap_param_gather", software.overlap_param_gather);
+  read_flag(reader, "shared_expert_overlap", software.shared_expert_overlap);
+  read_flag(reader, "fsdp_root_holds_ends", software.fsdp_root_holds_ends);
+  read_host(reader, software.host);
   read_flag(reader, "keeps_norm_output", software.keeps_norm_output);
   read_flag(reader, "keeps_gathered_norm_output", software.keeps_gathered_norm_output);
   read_flag(reader, "keeps_activation_product", software.keeps_activation_product);

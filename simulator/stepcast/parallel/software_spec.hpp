@@ -22,6 +22,14 @@ struct StateBytes {
   Bytes optimizer{12};  // master copy and two moments
 };
 
+// What the host takes to launch, with everything of the framework around it. A captured graph
+// launches at once.
+struct HostSpec {
+  Seconds kernel;         // for each kernel
+  Seconds communication;  // for each collective or exchange
+  Seconds synchronise;    // from the end of what the host waits for until it launches again
+};
+
 struct SoftwareSpec {
   std::string name;
   std::string title;
@@ -41,6 +49,12 @@ struct SoftwareSpec {
   bool cuda_graph = false;
   bool async_tp = false;  // tensor-parallel collectives hidden behind their GEMM
 
+  bool overlap_grad_reduce = true;    // gradients are reduced while backward goes on
+  bool overlap_param_gather = true;   // updated parameters are gathered while forward goes on
+  bool shared_expert_overlap = false;  // the shared expert runs beside the exchange
+  bool fsdp_root_holds_ends = true;   // embedding and head are one FSDP unit, gathered first
+
+  HostSpec host;
   ExchangeSpec exchange;  // its dispatcher unless the plan names one
 
   // What stays for backward.

@@ -8,37 +8,35 @@ namespace {
 
 constexpr Bytes kHalf{2};
 
-// One collective for the dense parameters and one for the experts of a stage.
+// One collective for the dense parameters and one for the experts of a unit.
 class ShardTraffic {
  public:
-  ShardTraffic(const ExpansionContext& context, OpList& ops) : context_(context), ops_(ops) {}
+  ShardTraffic(const ParallelPlan& plan, const LocalParameters& parameters)
+      : plan_(plan), parameters_(parameters) {}
 
-  void add(std::string_view name, CollectiveOp op, const LocalParameters& parameters, Bytes element,
-           bool sharded) {
-    const ParallelPlan& plan = context_.plan;
-    add_one(name, op, parameters.dense * element, sharded ? plan.shard_group() : plan.dp_group());
-    add_one(name, op, parameters.expert * element, plan.edp_group());
+  void add(std::string_view name, CollectiveOp op, Bytes element, OpList& ops) const {
+    add_one(name, op, parameters_.dense * element,
+            plan_.zero == 3 ? plan_.shard_group() : plan_.dp_group(), ops);
+    add_one(name, op, parameters_.expert * element, plan_.edp_group(), ops);
   }
-  void add_replicas(const LocalParameters& parameters, Bytes element) {
-    const ParallelPlan& plan = context_.plan;
+  void add_replicas(Bytes element, OpList& ops) const {
     add_one("dp.replicas", CollectiveOp::kAllReduce,
-            parameters.dense / static_cast<double>(plan.fsdp) * element, plan.replicate_group());
+            parameters_.dense / static_cast<double>(plan_.fsdp) * element, plan_.replicate_group(),
+            ops);
   }
 
  private:
-  void add_one(std::string_view name, CollectiveOp op, Bytes bytes, ProcessGroup group) {
+  static void add_one(std::string_view name, CollectiveOp op, Bytes bytes, ProcessGroup group,
+                      OpList& ops) {
     if (group.size > 1 && bytes > Bytes{}) {
-      ops_.push_back({name, Collective{op, bytes, group, Axis::kData}});
+      ops.push_back({name, Collective{op, bytes, group, Axis::kData}});
     }
   }
 
-  const ExpansionContext& context_;
-  OpList& ops_;
+  const ParallelPlan& plan_;
+  const LocalParameters& parameters_;
 };
 
-// The copies that PyTorch's FSDP2 makes around its collectives: of its own fp32 shard into 16 bits
-// before a gather, of the gathered buffer into the parameters, and of gradients into one fp32
-// buffer before they are reduced.
 class ShardCopies {
  public:
   ShardCopies(const ExpansionContext& context, const LocalParameters& parameters)
@@ -46,12 +44,13 @@ class ShardCopies {
         parameters_(parameters),
         copies_(context.software.fsdp_parameters_fp32) {}
 
-  void around_gather(OpList& ops) const {
-    add("fsdp.copy_in", MemoryBoundKind::kCast, Implementation::kEager, true, ops);
-    add("fsdp.copy_out", MemoryBoundKind::kCopy, Implementation::kFused, false, ops);
+  void around_gather(UnitTraffic& traffic) const {
+    add("fsdp.copy_in", MemoryBoundKind::kCast, Implementation::kEager, true, traffic.copy_in);
+    add("fsdp.copy_out", MemoryBoundKind::kCopy, Implementation::kFused, false, traffic.copy_out);
   }
-  void before_reduce(OpList& ops) const {
-    add("fsdp.concatenate", MemoryBoundKind::kConcatenate, Implementation::kFused, false, ops);
+  void before_reduce(UnitTraffic& traffic) const {
+    add("fsdp.concatenate", MemoryBoundKind::kConcatenate, Implementation::kFused, false,
+        traffic.before_reduce);
   }
 
  private:
@@ -85,66 +84,45 @@ LocalParameters rank_parameters(const ExpansionContext& context, std::int64_t ra
 
 }  // namespace
 
-std::int64_t parameter_gathers(const ParallelPlan& plan, const TrainingRecipe& training,
-                               const SoftwareSpec& software) {
-  if (plan.zero < 3) {
-    return 0;
-  }
-  const bool again =
-      training.recompute.kind == RecomputeKind::kFull && software.fsdp_gathers_for_recompute;
-  return plan.fsdp_reshard ? (again ? 3 : 2) : 1;
-}
-
-MicroBatchCollectives micro_batch_collectives(const ExpansionContext& context, std::size_t stage) {
-  const ParallelPlan& plan = context.plan;
-  MicroBatchCollectives collectives;
-  const LocalParameters parameters = stage_parameters(context.model, plan, stage).all();
-  ShardTraffic forward(context, collectives.forward);
-  ShardTraffic backward(context, collectives.backward);
-  if (plan.zero == 3 && plan.fsdp_reshard) {
-    const ShardCopies copies(context, parameters);
-    copies.around_gather(collectives.forward);
-    forward.add("fsdp.gather", CollectiveOp::kAllGather, parameters, kHalf, true);
-    const std::int64_t gathers = parameter_gathers(plan, context.training, context.software);
-    for (std::int64_t i = 1; i < gathers; ++i) {
-      copies.around_gather(collectives.backward);
-      backward.add("fsdp.gather", CollectiveOp::kAllGather, parameters, kHalf, true);
-    }
-    copies.before_reduce(collectives.backward);
-    backward.add("fsdp.reduce", CollectiveOp::kReduceScatter, parameters,
-                 context.software.gradient_reduce, true);
-  } else if (plan.zero == 2) {
-    backward.add("zero2.reduce", CollectiveOp::kReduceScatter, parameters,
-                 context.software.gradient_reduce, false);
-  }
-  return collectives;
-}
-
-OpList step_collectives(const ExpansionContext& context, std::int64_t rank) {
-  const ParallelPlan& plan = context.plan;
-  const Bytes gradient = context.software.gradient_reduce;
-  const LocalParameters parameters = rank_parameters(context, rank);
-  OpList ops;
-  ShardTraffic traffic(context, ops);
+TrafficRule traffic_rule(const ParallelPlan& plan, const TrainingRecipe& training,
+                         const SoftwareSpec& software) {
+  using enum Frequency;
   switch (plan.zero) {
     case 0:
-      traffic.add("dp.reduce", CollectiveOp::kAllReduce, parameters, gradient, false);
-      break;
+      return {kNever, kNever, 0, kOnceAStep};
     case 1:
-      traffic.add("dp.reduce", CollectiveOp::kReduceScatter, parameters, gradient, false);
-      traffic.add("dp.gather", CollectiveOp::kAllGather, parameters, kHalf, false);
-      break;
+      return {kOnceAStep, kNever, 0, kOnceAStep};
     case 2:
-      traffic.add("dp.gather", CollectiveOp::kAllGather, parameters, kHalf, false);
-      break;
+      return {kOnceAStep, kNever, 0, kEveryMicroBatch};
     default:
       if (!plan.fsdp_reshard) {
-        traffic.add("fsdp.gather", CollectiveOp::kAllGather, parameters, kHalf, true);
-        traffic.add("fsdp.reduce", CollectiveOp::kReduceScatter, parameters, gradient, true);
+        return {kOnceAStep, kNever, 0, kOnceAStep};
       }
-      traffic.add_replicas(parameters, gradient);
+      const bool again =
+          training.recompute.kind == RecomputeKind::kFull && software.fsdp_gathers_for_recompute;
+      return {kEveryMicroBatch, kEveryMicroBatch, again ? 2 : 1, kEveryMicroBatch};
   }
-  return ops;
+}
+
+UnitTraffic unit_traffic(const ExpansionContext& context, const LocalParameters& parameters) {
+  const ParallelPlan& plan = context.plan;
+  const Bytes gradient = context.software.gradient_reduce;
+  const ShardTraffic shards(plan, parameters);
+  UnitTraffic traffic;
+  if (plan.zero > 0) {
+    shards.add(plan.zero == 3 ? "fsdp.gather" : "dp.gather", CollectiveOp::kAllGather, kHalf,
+               traffic.gather);
+  }
+  shards.add(plan.zero == 3 ? "fsdp.reduce" : "dp.reduce",
+             plan.zero == 0 ? CollectiveOp::kAllReduce : CollectiveOp::kReduceScatter, gradient,
+             traffic.reduce);
+  if (plan.zero == 3) {
+    const ShardCopies copies(context, parameters);
+    copies.around_gather(traffic);
+    copies.before_reduce(traffic);
+    shards.add_replicas(gradient, traffic.replicas);
+  }
+  return traffic;
 }
 
 OpList optimizer_ops(const ExpansionContext& context, std::int64_t rank) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What data parallelism adds to a step: gathers and reductions of parameters and gradients, and the
-// optimizer.
+// What data parallelism adds to a step: gathers and reductions of parameters and gradients, unit by
+// unit, and the optimizer. A unit is what is gathered and reduced together: an FSDP unit, or a
+// bucket of gradients; here a layer, or the ends of the model.
 //
 //   ZeRO 0  all-reduce of gradients once a step
 //   ZeRO 1  reduce-scatter of gradients and all-gather of parameters once a step
 //   ZeRO 2  reduce-scatter for every micro-batch, all-gather once a step
 //   ZeRO 3  with resharding: all-gather forward and again backward, reduce-scatter backward, for
-//   every
-//           micro-batch; without it gathers and scatters once a step. Software that wraps
+//           every micro-batch; without it gathers and scatters once a step. Software that wraps
 //           recomputation around the gather does the forward gather twice. Hybrid sharding
 //           all-reduces the shards of gradients between replicas once a step.
 // Experts do the same over their own group.
@@ -15,24 +15,38 @@
 
 #include "stepcast/graph/op.hpp"
 #include "stepcast/parallel/layer_expansion.hpp"
+#include "stepcast/parallel/sharding.hpp"
 
 namespace stepcast {
 
-// Collectives of one stage for every micro-batch.
-struct MicroBatchCollectives {
-  OpList forward;
-  OpList backward;
-};
-MicroBatchCollectives micro_batch_collectives(const ExpansionContext& context, std::size_t stage);
+enum class Frequency { kNever, kOnceAStep, kEveryMicroBatch };
 
-// Collectives of one pipeline rank once a step.
-OpList step_collectives(const ExpansionContext& context, std::int64_t rank);
+// When a plan moves parameters and gradients.
+struct TrafficRule {
+  Frequency forward_gather = Frequency::kNever;
+  Frequency backward_gather = Frequency::kNever;
+  std::int64_t backward_gathers = 0;  // one after the other
+  Frequency reduce = Frequency::kNever;
+};
+TrafficRule traffic_rule(const ParallelPlan& plan, const TrainingRecipe& training,
+                         const SoftwareSpec& software);
+
+// The collectives of one unit, and the copies that PyTorch's FSDP2 makes around them: of its own
+// fp32 shard into 16 bits before a gather, of the gathered buffer into the parameters, and of
+// gradients into one fp32 buffer before they are reduced.
+struct UnitTraffic {
+  OpList copy_in;
+  OpList gather;
+  OpList copy_out;
+  OpList before_reduce;
+  OpList reduce;
+  OpList replicas;  // all-reduce between replicas of the shards, once a step
+
+  [[nodiscard]] bool empty() const { return gather.empty() && reduce.empty() && replicas.empty(); }
+};
+UnitTraffic unit_traffic(const ExpansionContext& context, const LocalParameters& parameters);
 
 // The optimizer kernels of one pipeline rank.
 OpList optimizer_ops(const ExpansionContext& context, std::int64_t rank);
-
-// All-gathers of one layer's parameters for one micro-batch.
-std::int64_t parameter_gathers(const ParallelPlan& plan, const TrainingRecipe& training,
-                               const SoftwareSpec& software);
 
 }  // namespace stepcast

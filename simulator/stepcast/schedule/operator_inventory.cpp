@@ -3,106 +3,9 @@
 
 #include <algorithm>
 
-#include "stepcast/parallel/memory_footprint.hpp"
-#include "stepcast/parallel/sharding.hpp"
-#include "stepcast/schedule/data_parallel.hpp"
 
 namespace stepcast {
 namespace {
-
-// Expands each block once and notes which stages run it.
-class ListCollector {
- public:
-  explicit ListCollector(const ExpansionContext& context) : context_(context) {}
-
-  StepLists collect() {
-    for (std::size_t i = 0; i < context_.plan.stages.size(); ++i) {
-      result_.stages.emplace_back();
-      stage(i);
-    }
-    return std::move(result_);
-  }
-
- private:
-  // Where the lists of a block are.
-  struct Block {
-    std::size_t forward;
-    std::size_t backward;
-    std::size_t recompute;
-  };
-  struct KnownKind {
-    LayerKind kind;
-    Block block;
-  };
-
-  std::size_t keep(OpList list) {
-    result_.lists.push_back(std::move(list));
-    return result_.lists.size() - 1;
-  }
-  Block keep(BlockOps ops) {
-    const std::size_t forward = keep(std::move(ops.forward));
-    const std::size_t backward = keep(std::move(ops.backward));
-    return {forward, backward, keep(std::move(ops.recompute))};
-  }
-
-  void use(std::size_t list, StepPass pass, std::int64_t count) {
-    if (count > 0 && !result_.lists[list].empty()) {
-      result_.stages.back().push_back({list, pass, count});
-    }
-  }
-  void use(const Block& block, std::int64_t count) {
-    use(block.forward, StepPass::kForward, count);
-    use(block.backward, StepPass::kBackward, count);
-    use(block.recompute, StepPass::kRecompute, count);
-  }
-
-  void stage(std::size_t index) {
-    const StageContent& content = context_.plan.stages[index];
-    if (content.embedding) {
-      use(keep(expand_embedding(context_)), 1);
-    }
-    layers(index);
-    if (content.mtp_layers > 0) {
-      use(keep(expand_mtp_projection(context_)), content.mtp_layers);
-    }
-    if (content.loss) {
-      use(keep(expand_loss(context_)), 1 + content.mtp_layers);
-    }
-    MicroBatchCollectives sharding = micro_batch_collectives(context_, index);
-    use(keep(std::move(sharding.forward)), StepPass::kForward, 1);
-    use(keep(std::move(sharding.backward)), StepPass::kBackward, 1);
-  }
-
-  void layers(std::size_t index) {
-    const std::vector<KindCount> kinds = stage_kinds(context_.model, context_.plan, index);
-    std::int64_t all = 0;
-    for (const KindCount& entry : kinds) {
-      all += entry.layers;
-    }
-    std::int64_t again = fully_recomputed_layers(context_.training.recompute, all);
-    for (const KindCount& entry : kinds) {
-      const Block block = layer(entry.kind);
-      use(block, entry.layers);
-      const std::int64_t repeated = std::min(again, entry.layers);
-      again -= repeated;
-      use(block.forward, StepPass::kRecompute, repeated);
-    }
-  }
-
-  Block layer(LayerKind kind) {
-    const auto known = std::find_if(known_.begin(), known_.end(),
-                                    [&](const KnownKind& entry) { return entry.kind == kind; });
-    if (known != known_.end()) {
-      return known->block;
-    }
-    known_.push_back({kind, keep(expand_layer(context_, kind))});
-    return known_.back().block;
-  }
-
-  const ExpansionContext& context_;
-  StepLists result_;
-  std::vector<KnownKind> known_;
-};
 
 // Counts operators, equal ones together.
 class OpCounter {
@@ -129,6 +32,51 @@ class OpCounter {
   std::vector<CountedOp> counted_;
 };
 
+// Counts a stage's units for all micro-batches.
+class StageCounter {
+ public:
+  StageCounter(const StepWork& work, std::int64_t micro_batches, OpCounter& counter)
+      : work_(work), micro_batches_(micro_batches), counter_(counter) {}
+
+  void count(const UnitRun& run) {
+    const WorkUnit& unit = work_.units[run.unit];
+    const std::int64_t times = run.count * micro_batches_;
+    counter_.add(unit.forward, StepPass::kForward, times);
+    counter_.add(unit.backward, StepPass::kBackward, times);
+    counter_.add(run.again ? unit.forward : unit.recompute, StepPass::kRecompute, times);
+    if (run.again) {
+      counter_.add(unit.recompute, StepPass::kRecompute, times);
+    }
+    traffic(unit, run.count);
+  }
+
+ private:
+  void traffic(const WorkUnit& unit, std::int64_t units) {
+    const UnitTraffic& t = unit.traffic;
+    const TrafficRule& rule = work_.rule;
+    for (const OpList* list : {&t.copy_in, &t.gather, &t.copy_out}) {
+      add(*list, rule.forward_gather, StepPass::kForward, units);
+      if (!unit.held) {
+        add(*list, rule.backward_gather, StepPass::kBackward, units * rule.backward_gathers);
+      }
+    }
+    add(t.before_reduce, rule.reduce, StepPass::kBackward, units);
+    add(t.reduce, rule.reduce, StepPass::kBackward, units);
+    add(t.replicas, Frequency::kOnceAStep, StepPass::kBackward, units);
+  }
+  void add(const OpList& ops, Frequency frequency, StepPass pass, std::int64_t units) {
+    if (frequency == Frequency::kEveryMicroBatch) {
+      counter_.add(ops, pass, units * micro_batches_);
+    } else if (frequency == Frequency::kOnceAStep) {
+      counter_.add(ops, StepPass::kOnce, units);
+    }
+  }
+
+  const StepWork& work_;
+  std::int64_t micro_batches_;
+  OpCounter& counter_;
+};
+
 }  // namespace
 
 std::string_view name(StepPass pass) {
@@ -147,23 +95,15 @@ std::string_view name(StepPass pass) {
   return "";
 }
 
-StepLists step_lists(const ExpansionContext& context) { return ListCollector(context).collect(); }
-
-Collective pipeline_send(const ExpansionContext& context) {
-  const Bytes bytes =
-      static_cast<double>(context.sequence_tokens() * context.model.hidden) * Bytes(2);
-  return {CollectiveOp::kSendRecv, bytes, context.plan.pp_group(), Axis::kPipeline};
-}
-
 std::vector<CountedOp> operator_inventory(const ExpansionContext& context, std::int64_t rank) {
   const ParallelPlan& plan = context.plan;
-  const StepLists work = step_lists(context);
+  const StepWork work = step_work(context);
   const Op send{"pipeline.send", pipeline_send(context)};
   OpCounter counter;
   for (std::int64_t chunk = 0; chunk < plan.vpp; ++chunk) {
     const std::int64_t stage = chunk * plan.pp + rank;
-    for (const ListUse& use : work.stages[static_cast<std::size_t>(stage)]) {
-      counter.add(work.lists[use.list], use.pass, use.count * plan.micro_batches);
+    for (const UnitRun& run : work.stages[static_cast<std::size_t>(stage)]) {
+      StageCounter(work, plan.micro_batches, counter).count(run);
     }
     if (plan.pp > 1 && stage + 1 < plan.pp * plan.vpp) {
       counter.add(send, StepPass::kForward, plan.micro_batches);
@@ -172,7 +112,6 @@ std::vector<CountedOp> operator_inventory(const ExpansionContext& context, std::
       counter.add(send, StepPass::kBackward, plan.micro_batches);
     }
   }
-  counter.add(step_collectives(context, rank), StepPass::kOnce, 1);
   counter.add(optimizer_ops(context, rank), StepPass::kOptimizer, 1);
   return counter.take();
 }

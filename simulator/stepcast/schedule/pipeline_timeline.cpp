@@ -98,10 +98,21 @@ class PipelineSimulation {
     timeline.bubble += start - free - on_its_way;
     const std::size_t stage = stage_of(rank, task);
     const bool forward = task.kind == TaskKind::kForward;
-    const Seconds end = start + (forward ? stages_[stage].forward : stages_[stage].backward);
+    const Seconds end = start + duration_of(stage, task);
     end_of(forward ? forward_end_ : backward_end_, stage, task.micro_batch) = end;
     timeline.spans.push_back({task, start, end});
     timeline.end = end;
+  }
+
+  [[nodiscard]] Seconds duration_of(std::size_t stage, const PipelineTask& task) const {
+    const StageDuration& times = stages_[stage];
+    if (task.kind == TaskKind::kForward) {
+      const bool first = task.micro_batch == 0 && times.first_forward >= Seconds{};
+      return first ? times.first_forward : times.forward;
+    }
+    const bool last =
+        task.micro_batch + 1 == shape_.micro_batches && times.last_backward >= Seconds{};
+    return last ? times.last_backward : times.backward;
   }
 
   [[nodiscard]] std::size_t stage_of(std::size_t rank, const PipelineTask& task) const {

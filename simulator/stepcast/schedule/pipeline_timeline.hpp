@@ -17,6 +17,8 @@ namespace stepcast {
 struct StageDuration {
   Seconds forward;
   Seconds backward;
+  Seconds first_forward{-1.0};  // of micro-batch 0; below 0: as the others
+  Seconds last_backward{-1.0};  // of the last one; likewise
 };
 
 struct TaskSpan {

@@ -19,20 +19,25 @@ double expected_extreme(std::int64_t gpus) {
                            std::numbers::egamma / q);
 }
 
-StepAtClock step_at_locked_clock(const StepContext& context) {
-  StepAtClock result;
-  result.clock = context.clock;
-  result.time = step_time(context);
-  result.power = mean_power(context.cluster.device.power, {result.time.step, result.time.energy});
-  return result;
+namespace {
+
+StepAtClock described(const DeviceSpec& device, Hertz clock, StepTime time) {
+  const Watts power = mean_power(device.power, {time.step, time.energy});
+  return {clock, power, std::move(time)};
 }
 
-StepAtClock step_within_power(StepContext context) {
+}  // namespace
+
+StepAtClock step_at_locked_clock(const StepContext& context) {
+  return described(context.cluster.device, context.clock, step_time(context));
+}
+
+StepAtClock step_within_power(const StepContext& context) {
   const DeviceSpec& device = context.cluster.device;
+  StepTimer timer(context);
   StepAtClock last;
   const Hertz clock = highest_clock(device, [&](Hertz guess) {
-    context.clock = guess;
-    last = step_at_locked_clock(context);
+    last = described(device, guess, timer.near(guess));
     const TimeBreakdown& spent = last.time.breakdown;
     const Seconds busy = spent.compute + spent.contention + spent.optimizer;
     return duty_cycle_share(device, busy / last.time.step, {busy, last.time.energy});
@@ -42,8 +47,8 @@ StepAtClock step_within_power(StepContext context) {
   }
   const double behind =
       device.kernels.power.clock_spread * expected_extreme(context.cluster.gpus());
-  context.clock = (1.0 - behind) * clock;
-  return step_at_locked_clock(context);
+  const Hertz slowest = (1.0 - behind) * clock;
+  return described(device, slowest, timer.near(slowest));
 }
 
 }  // namespace stepcast

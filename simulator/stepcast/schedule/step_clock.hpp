@@ -25,7 +25,7 @@ struct StepAtClock {
 };
 
 // The step at the clock that the power limit leaves it; `context.clock` is ignored.
-StepAtClock step_within_power(StepContext context);
+StepAtClock step_within_power(const StepContext& context);
 
 // By how many standard deviations the slowest of `gpus` falls behind their mean; 0 for one.
 double expected_extreme(std::int64_t gpus);

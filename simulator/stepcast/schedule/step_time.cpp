@@ -2,188 +2,138 @@
 #include "stepcast/schedule/step_time.hpp"
 
 #include <algorithm>
+#include <cmath>
 
-#include "stepcast/schedule/data_parallel.hpp"
-#include "stepcast/schedule/operator_inventory.hpp"
+#include "stepcast/base/error.hpp"
 
 namespace stepcast {
 namespace {
 
-// Asynchronous tensor parallelism hides this share of its collectives behind their own GEMM;
-// judgement after torchtitan's AsyncTP runs, until the timeline schedules it.
-constexpr double kAsyncTensorParallel = 0.5;
+// Clocks at which a step is priced, a share of the peak apart.
+constexpr double kGrid = 32.0;
 
-constexpr std::size_t slot(Axis axis) { return static_cast<std::size_t>(axis); }
-
-UniformOverlap overlap_of(const StepContext& context) {
-  UniformOverlap overlap = context.expansion.plan.overlap;
-  if (context.expansion.software.async_tp) {
-    double& share = overlap.hidden[slot(Axis::kTensor)];
-    share = std::max(share, kAsyncTensorParallel);
-  }
-  return overlap;
+PassTime forward_of(const StageProgram& program, const PassPlace& place,
+                    const StepContext& context) {
+  const ParallelPlan& plan = context.expansion.plan;
+  return plan.uniform ? uniform_forward(program, place, plan.overlap, units_held(context))
+                      : forward_pass(program, place);
 }
 
-// Prices each list of operators once and adds up stages from them.
-std::vector<StageTime> stage_times(const StepContext& context) {
-  const StepLists work = step_lists(context.expansion);
-  std::vector<PassTime> prices;
-  prices.reserve(work.lists.size());
-  for (const OpList& list : work.lists) {
-    prices.push_back(price(list, context));
+PassTime backward_of(const StageProgram& program, const PassPlace& place,
+                     const StepContext& context) {
+  const ParallelPlan& plan = context.expansion.plan;
+  return plan.uniform ? uniform_backward(program, place, plan.overlap, units_held(context))
+                      : backward_pass(program, place);
+}
+
+StageTime stage_time(const StageProgram& program, const StepContext& context) {
+  const bool single = context.expansion.plan.micro_batches == 1;
+  StageTime time;
+  time.first_forward = forward_of(program, {.first = true, .host_lead = {}}, context);
+  PassPlace last{.last = true};
+  if (single) {
+    last.host_lead = time.first_forward.host_lead;
+  } else {
+    time.forward = forward_of(program, {}, context);
+    time.backward = backward_of(program, {}, context);
   }
-  std::vector<StageTime> stages;
-  stages.reserve(work.stages.size());
-  for (const std::vector<ListUse>& uses : work.stages) {
-    StageTime& time = stages.emplace_back();
-    for (const ListUse& use : uses) {
-      PassTime& pass = use.pass == StepPass::kForward ? time.forward : time.backward;
-      pass += static_cast<double>(use.count) * prices[use.list];
+  time.last_backward = backward_of(program, last, context);
+  if (single) {
+    time.forward = time.first_forward;
+    time.backward = time.last_backward;
+  }
+  return time;
+}
+
+// Stages with the same runs take the same time.
+std::vector<StageTime> stage_times(const StepWork& work, const StepTasks& tasks,
+                                   const StepContext& context) {
+  std::vector<StageTime> times;
+  times.reserve(work.stages.size());
+  for (std::size_t i = 0; i < work.stages.size(); ++i) {
+    const auto known = std::find(work.stages.begin(), work.stages.begin() +
+                                                          static_cast<std::ptrdiff_t>(i),
+                                 work.stages[i]);
+    const auto earlier = static_cast<std::size_t>(known - work.stages.begin());
+    if (earlier < i) {
+      times.push_back(times[earlier]);
+      continue;
     }
+    const StageProgram program{tasks, work.stages[i], work.rule, context.expansion.software};
+    times.push_back(stage_time(program, context));
   }
-  return stages;
+  return times;
 }
 
-Seconds pipeline_transfer(const StepContext& context) {
-  const ExpansionContext& expansion = context.expansion;
-  if (expansion.plan.pp == 1) {
-    return {};
-  }
-  const Collective send = pipeline_send(expansion);
-  const Seconds whole = context.cost.collective->collective(send, {context.cluster}).duration;
-  return (1.0 - expansion.plan.overlap.hidden[slot(Axis::kPipeline)]) * whole;
+StageDuration duration_of(const StageTime& stage) {
+  return {stage.forward.duration(), stage.backward.duration(), stage.first_forward.duration(),
+          stage.last_backward.duration()};
 }
 
 // What one pipeline rank does in a step besides waiting.
 struct RankWork {
   TimeBreakdown spent;
   TimeBreakdown hidden;
-  Seconds busy;
   Joules energy;
+
+  void add(const PassTime& pass, double times) {
+    spent += times * pass.spent;
+    hidden += times * pass.hidden;
+    energy += times * pass.energy;
+  }
 };
 
-TimeBreakdown hidden_part(const PassTime& pass, const TimeBreakdown& spent) {
-  TimeBreakdown hidden;
-  for (std::size_t axis = 0; axis < kAxes; ++axis) {
-    hidden.exposed[axis] = pass.communication[axis] - spent.exposed[axis];
-  }
-  return hidden;
-}
-
-RankWork rank_work(const StepContext& context, std::int64_t rank,
+RankWork rank_work(const ParallelPlan& plan, std::int64_t rank, const StepTasks& tasks,
                    const std::vector<StageTime>& stages) {
-  const ParallelPlan& plan = context.expansion.plan;
-  const UniformOverlap overlap = overlap_of(context);
-  const UnitsHeld held = units_held(context);
-  const auto micro_batches = static_cast<double>(plan.micro_batches);
+  const auto between = static_cast<double>(plan.micro_batches - 1);
   RankWork work;
-  PassTime once = price(step_collectives(context.expansion, rank), context);
-  Seconds window;
   for (std::int64_t chunk = 0; chunk < plan.vpp; ++chunk) {
     const StageTime& stage = stages[static_cast<std::size_t>(chunk * plan.pp + rank)];
-    for (const PassTime* pass : {&stage.forward, &stage.backward}) {
-      const TimeBreakdown spent = exposed(*pass, overlap, held);
-      work.spent += micro_batches * spent;
-      work.hidden += micro_batches * hidden_part(*pass, spent);
-      work.energy += micro_batches * pass->energy;
-      window += pass->compute;
-    }
+    work.add(stage.first_forward, 1.0);
+    work.add(stage.forward, between);
+    work.add(stage.backward, between);
+    work.add(stage.last_backward, 1.0);
   }
-  once.compute = window;
-  TimeBreakdown step = exposed(once, overlap, held);
-  work.hidden += hidden_part(once, step);
-  step.compute = Seconds{};
-  work.spent += step;
-  const PassTime optimizer = price(optimizer_ops(context.expansion, rank), context);
-  work.spent.optimizer = optimizer.compute;
-  work.energy += optimizer.energy;
+  for (const StreamTask& task : tasks.optimizer[static_cast<std::size_t>(rank)]) {
+    work.spent.optimizer += task.alone;
+    work.energy += task.energy;
+  }
   return work;
 }
 
-StageDuration duration_of(const StageTime& stage, const StepContext& context) {
-  const UniformOverlap overlap = overlap_of(context);
-  const UnitsHeld held = units_held(context);
-  return {exposed(stage.forward, overlap, held).total(),
-          exposed(stage.backward, overlap, held).total()};
+StepTime assemble(const StepWork& work, const StepTasks& tasks, const StepContext& context) {
+  const ParallelPlan& plan = context.expansion.plan;
+  StepTime result;
+  result.stages = stage_times(work, tasks, context);
+  std::vector<StageDuration> durations;
+  for (const StageTime& stage : result.stages) {
+    durations.push_back(duration_of(stage));
+  }
+  const Seconds transfer =
+      (plan.uniform ? 1.0 - plan.overlap.hidden[slot(Axis::kPipeline)] : 1.0) * tasks.transfer;
+  result.ranks = pipeline_timeline(plan.schedule, {plan.pp, plan.vpp, plan.micro_batches},
+                                   durations, transfer);
+  std::vector<RankWork> ranks;
+  std::vector<Seconds> busy;
+  for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
+    ranks.push_back(rank_work(plan, rank, tasks, result.stages));
+    TimeBreakdown& spent = ranks.back().spent;
+    busy.push_back(spent.total());
+    spent.bubble = result.ranks[static_cast<std::size_t>(rank)].bubble;
+    spent.exposed[slot(Axis::kPipeline)] += result.ranks[static_cast<std::size_t>(rank)].transfer;
+    result.step = max(result.step, spent.total());
+  }
+  result.slowest_rank = std::max_element(busy.begin(), busy.end()) - busy.begin();
+  RankWork& slowest = ranks[static_cast<std::size_t>(result.slowest_rank)];
+  // A rank that is done waits for the last one: the next step starts for all together.
+  slowest.spent.bubble += result.step - slowest.spent.total();
+  result.breakdown = slowest.spent;
+  result.energy = slowest.energy;
+  result.hidden = slowest.hidden;
+  return result;
 }
 
 }  // namespace
-
-Seconds TimeBreakdown::communication() const {
-  Seconds sum;
-  for (const Seconds part : exposed) {
-    sum += part;
-  }
-  return sum;
-}
-
-Seconds TimeBreakdown::total() const {
-  return compute + contention + communication() + bubble + optimizer + host;
-}
-
-TimeBreakdown& TimeBreakdown::operator+=(const TimeBreakdown& other) {
-  compute += other.compute;
-  contention += other.contention;
-  for (std::size_t axis = 0; axis < kAxes; ++axis) {
-    exposed[axis] += other.exposed[axis];
-  }
-  bubble += other.bubble;
-  optimizer += other.optimizer;
-  host += other.host;
-  return *this;
-}
-
-TimeBreakdown operator*(double factor, TimeBreakdown breakdown) {
-  breakdown.compute = factor * breakdown.compute;
-  breakdown.contention = factor * breakdown.contention;
-  for (Seconds& part : breakdown.exposed) {
-    part = factor * part;
-  }
-  breakdown.bubble = factor * breakdown.bubble;
-  breakdown.optimizer = factor * breakdown.optimizer;
-  breakdown.host = factor * breakdown.host;
-  return breakdown;
-}
-
-PassTime& PassTime::operator+=(const PassTime& other) {
-  compute += other.compute;
-  energy += other.energy;
-  for (std::size_t axis = 0; axis < kAxes; ++axis) {
-    communication[axis] += other.communication[axis];
-  }
-  return *this;
-}
-
-PassTime operator*(double factor, PassTime pass) {
-  pass.compute = factor * pass.compute;
-  pass.energy = factor * pass.energy;
-  for (Seconds& part : pass.communication) {
-    part = factor * part;
-  }
-  return pass;
-}
-
-KernelContext kernel_context(const StepContext& context, Detail detail) {
-  const DeviceSpec& device = context.cluster.device;
-  const Seconds launch =
-      context.expansion.software.cuda_graph ? device.graph_launch_latency : device.launch_latency;
-  return {device, context.clock, device.compute_units, launch, detail};
-}
-
-PassTime price(const OpList& ops, const StepContext& context) {
-  const KernelContext kernel = kernel_context(context);
-  PassTime time;
-  for (const Op& op : ops) {
-    const OpCost cost = context.cost.cost(op, kernel, context.cluster);
-    if (const std::optional<Axis> axis = communication_axis(op)) {
-      time.communication[slot(*axis)] += cost.duration;
-    } else {
-      time.compute += cost.duration;
-      time.energy += cost.energy;
-    }
-  }
-  return time;
-}
 
 UnitsHeld units_held(const StepContext& context) {
   const DeviceSpec& device = context.cluster.device;
@@ -196,49 +146,41 @@ UnitsHeld units_held(const StepContext& context) {
   return held;
 }
 
-TimeBreakdown exposed(const PassTime& pass, const UniformOverlap& overlap, const UnitsHeld& held) {
-  TimeBreakdown breakdown;
-  breakdown.compute = pass.compute;
-  Seconds window = pass.compute;
-  for (std::size_t axis = 0; axis < kAxes; ++axis) {
-    const Seconds hidden = min(overlap.hidden[axis] * pass.communication[axis], window);
-    window -= hidden;
-    breakdown.exposed[axis] = pass.communication[axis] - hidden;
-    breakdown.contention += held[axis] * hidden;
-  }
-  return breakdown;
+StepTime StepTimer::at(Hertz clock) const {
+  const StepContext fixed{context_.expansion, context_.cluster, context_.cost, clock};
+  return assemble(work_, price_step(work_, fixed), fixed);
 }
 
-StepTime step_time(const StepContext& context) {
-  const ParallelPlan& plan = context.expansion.plan;
-  StepTime result;
-  result.stages = stage_times(context);
-  std::vector<StageDuration> durations;
-  for (const StageTime& stage : result.stages) {
-    durations.push_back(duration_of(stage, context));
+StepTime StepTimer::near(Hertz clock) {
+  const Hertz peak = context_.cluster.device.clock.peak;
+  const auto below = static_cast<std::int64_t>(std::floor(kGrid * (clock / peak)));
+  const double fast = static_cast<double>(below + 1) / kGrid;
+  const double slow = static_cast<double>(below) / kGrid;
+  const StepContext fixed{context_.expansion, context_.cluster, context_.cost, clock};
+  if (clock / peak == slow) {
+    return assemble(work_, node(below), fixed);
   }
-  result.ranks = pipeline_timeline(plan.schedule, {plan.pp, plan.vpp, plan.micro_batches},
-                                   durations, pipeline_transfer(context));
-  std::vector<RankWork> work;
-  for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
-    work.push_back(rank_work(context, rank, result.stages));
-    RankWork& own = work.back();
-    const RankTimeline& timeline = result.ranks[static_cast<std::size_t>(rank)];
-    own.busy = own.spent.total();
-    own.spent.bubble = timeline.bubble;
-    own.spent.exposed[slot(Axis::kPipeline)] += timeline.transfer;
-    result.step = max(result.step, own.spent.total());
-  }
-  const auto slowest =
-      std::max_element(work.begin(), work.end(),
-                       [](const RankWork& a, const RankWork& b) { return a.busy < b.busy; });
-  result.slowest_rank = slowest - work.begin();
-  // A rank that is done waits for the last one: the next step starts for all together.
-  slowest->spent.bubble += result.step - slowest->spent.total();
-  result.breakdown = slowest->spent;
-  result.energy = slowest->energy;
-  result.hidden = slowest->hidden;
-  return result;
+  STEPCAST_CHECK(below > 0, "a clock far below the part's range");
+  node(below);  // may move the other
+  node(below + 1);
+  // A period's share of the way from the slow clock's to the fast one's.
+  const double period = peak / clock;
+  const double share = (1.0 / slow - period) / (1.0 / slow - 1.0 / fast);
+  return assemble(work_, between(node(below), node(below + 1), share), fixed);
 }
+
+const StepTasks& StepTimer::node(std::int64_t index) {
+  const auto known = std::find_if(nodes_.begin(), nodes_.end(),
+                                  [&](const Node& entry) { return entry.index == index; });
+  if (known != nodes_.end()) {
+    return known->tasks;
+  }
+  const Hertz clock = (static_cast<double>(index) / kGrid) * context_.cluster.device.clock.peak;
+  nodes_.push_back(
+      {index, price_step(work_, {context_.expansion, context_.cluster, context_.cost, clock})});
+  return nodes_.back().tasks;
+}
+
+StepTime step_time(const StepContext& context) { return StepTimer(context).at(context.clock); }
 
 }  // namespace stepcast

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/cost/contention.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+namespace {
+
+// Bytes of HBM for each byte that a rank sends or receives over the fabric.
+double hbm_passes(CollectiveOp op) {
+  const bool sums = op == CollectiveOp::kReduceScatter || op == CollectiveOp::kAllReduce;
+  return sums ? 3.0 : 2.0;
+}
+
+// Bytes that a rank sends over the fabric, in units of the tensor.
+double wire_share(const Collective& op) {
+  const auto ranks = static_cast<double>(op.group.size);
+  switch (op.op) {
+    case CollectiveOp::kAllReduce:
+      return 2.0 * (ranks - 1.0) / ranks;
+    case CollectiveOp::kSendRecv:
+    case CollectiveOp::kBroadcast:
+      return 1.0;
+    default:
+      return (ranks - 1.0) / ranks;
+  }
+}
+
+}  // namespace
+
+CommunicationLoad CommunicationLoad::combined(const CommunicationLoad& other) const {
+  return {std::max(units, other.units), max(hbm, other.hbm)};
+}
+
+CommunicationLoad communication_load(const Op& op, const OpCost& cost) {
+  CommunicationLoad load;
+  if (!communication_axis(op) || !(cost.duration > Seconds{})) {
+    return load;
+  }
+  load.units = cost.units;
+  if (const auto* collective = std::get_if<Collective>(&op.work)) {
+    const Bytes moved =
+        hbm_passes(collective->op) * wire_share(*collective) * collective->bytes;
+    load.hbm = moved / cost.duration;
+  }
+  return load;
+}
+
+Seconds duration_beside(const Op& op, const OpCost& alone, const CommunicationLoad& load,
+                        const CostModel& model, KernelContext kernel, const ClusterSpec& cluster) {
+  kernel.compute_units = std::max<std::int64_t>(1, kernel.compute_units - load.units);
+  const Seconds fewer = model.cost(op, kernel, cluster).duration;
+  Seconds beside = max(alone.duration, fewer);
+  if (alone.bound == Bound::kMemory) {
+    constexpr double kLeast = 0.1;  // of HBM, that computation keeps
+    const double left = 1.0 - load.hbm / kernel.device.hbm.achieved;
+    beside = max(beside, alone.duration / std::max(kLeast, left));
+  }
+  return beside;
+}
+
+double slowdown_beside_computation(const Op& op, const DeviceSpec& device) {
+  const BesideComputation& slowdown = device.collectives.beside;
+  const auto* collective = std::get_if<Collective>(&op.work);
+  if (collective == nullptr) {
+    return slowdown.exchange;
+  }
+  switch (collective->op) {
+    case CollectiveOp::kAllGather:
+    case CollectiveOp::kBroadcast:
+      return slowdown.gather;
+    case CollectiveOp::kReduceScatter:
+    case CollectiveOp::kAllReduce:
+      return slowdown.reduce;
+    case CollectiveOp::kAllToAll:
+    case CollectiveOp::kSendRecv:
+      return slowdown.exchange;
+  }
+  return 1.0;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass of one stage over one micro-batch, on the streams of a rank.
+//
+// FSDP2 as it runs: when a unit begins to compute, the next one's parameters are gathered; a unit
+// waits for its own, copies them out, computes, and (backward) concatenates its gradients, waits
+// for the reduction before and posts its own. ZeRO 0 to 2 gather in the first forward and reduce in
+// the last backward of a step in the same way, bucket by bucket, or all at once where the software
+// does not overlap them.
+//
+// Units of one kind in a row are simulated until two of them take the same time and leave the same
+// communication behind; the others repeat that.
+#pragma once
+
+#include "stepcast/schedule/rank_streams.hpp"
+#include "stepcast/schedule/unit_prices.hpp"
+
+namespace stepcast {
+
+// Where in a step the pass is.
+struct PassPlace {
+  bool first = false;  // forward of the first micro-batch: nothing was gathered before
+  bool last = false;   // backward of the last micro-batch: everything is reduced at its end
+  Seconds host_lead{1e6};  // of the host at its start; far ahead unless a pass before says less
+};
+
+struct PassTime {
+  TimeBreakdown spent;   // its total is the duration
+  TimeBreakdown hidden;  // communication that computation hides
+  Joules energy;         // of the computation, above idle
+  Seconds weight;        // of `spent`, weight gradients
+  Seconds host_lead;     // at its end
+
+  [[nodiscard]] Seconds duration() const { return spent.total(); }
+};
+
+struct StageProgram {
+  const StepTasks& tasks;
+  const std::vector<UnitRun>& runs;
+  TrafficRule rule;
+  const SoftwareSpec& software;
+};
+
+PassTime forward_pass(const StageProgram& program, const PassPlace& place,
+                      std::vector<StreamSpan>* record = nullptr);
+PassTime backward_pass(const StageProgram& program, const PassPlace& place,
+                       std::vector<StreamSpan>* record = nullptr);
+
+}  // namespace stepcast

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/schedule/rank_streams.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "stepcast/base/error.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
+
+}  // namespace
+
+void RankStreams::run(std::span<const StreamTask> first, std::span<const StreamTask> second) {
+  std::array<Program, 2> programs;
+  programs[0].tasks = first;
+  programs[1].tasks = second;
+  for (;;) {
+    start_what_can(programs);
+    if (programs[0].ended() && programs[1].ended()) {
+      return;
+    }
+    advance(programs);
+  }
+}
+
+std::int64_t RankStreams::post(std::span<const StreamTask> communication) {
+  for (const StreamTask& task : communication) {
+    enqueue(task);
+  }
+  return tickets_;
+}
+
+void RankStreams::wait(std::int64_t ticket) {
+  std::array<Program, 1> waiting;
+  for (const Stream& stream : streams_) {
+    for (std::size_t i = stream.head; i < stream.tasks.size(); ++i) {
+      if (stream.tasks[i].ticket <= ticket) {
+        waiting[0].awaited = stream.tasks[i].ticket;
+        waiting[0].awaited_axis = *stream.tasks[i].task.axis;
+        while (!ended(waiting[0].awaited)) {
+          start_communication();
+          advance(waiting);
+        }
+        return wait(ticket);
+      }
+    }
+  }
+}
+
+std::array<Seconds, kAxes> RankStreams::backlog() const {
+  std::array<Seconds, kAxes> left{};
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    const Stream& stream = streams_[axis];
+    for (std::size_t i = stream.head; i < stream.tasks.size(); ++i) {
+      left[axis] += stream.tasks[i].left;
+    }
+  }
+  return left;
+}
+
+void RankStreams::repeat_since(const StreamTotals& before, std::int64_t times) {
+  const auto n = static_cast<double>(times);
+  const Seconds shift = n * (totals_.now - before.now);
+  totals_.host += n * (totals_.host - before.host);
+  totals_.spent += n * (totals_.spent - before.spent);
+  totals_.energy += n * (totals_.energy - before.energy);
+  totals_.launching += n * (totals_.launching - before.launching);
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    totals_.communicated[axis] += n * (totals_.communicated[axis] - before.communicated[axis]);
+    Stream& stream = streams_[axis];
+    for (std::size_t i = stream.head; i < stream.tasks.size(); ++i) {
+      stream.tasks[i].queued += shift;
+      if (stream.tasks[i].start >= Seconds{}) {
+        stream.tasks[i].start += shift;
+      }
+    }
+  }
+  totals_.now += shift;
+  compute_free_ += shift;
+}
+
+// --- programs ---------------------------------------------------------------------------------
+
+// A program goes on until it waits; while the stream of computation is busy it waits for that.
+void RankStreams::start_what_can(std::span<Program> programs) {
+  bool progress = true;
+  while (progress) {
+    progress = false;
+    for (Program& program : programs) {
+      while (step(program)) {
+        progress = true;
+      }
+    }
+  }
+  start_communication();
+}
+
+bool RankStreams::step(Program& program) {
+  if (program.computes || (program.awaited != 0 && !ended(program.awaited))) {
+    return false;
+  }
+  program.awaited = 0;
+  if (program.next == program.tasks.size()) {
+    return false;
+  }
+  const StreamTask& task = program.tasks[program.next];
+  if (!task.axis) {
+    if (owner_ != nullptr) {
+      return false;
+    }
+    begin(program, task);
+  } else if (task.mode == TaskMode::kJoin) {
+    const Stream& stream = streams_[slot(*task.axis)];
+    program.awaited = stream.idle() ? 0 : stream.tasks.back().ticket;
+    program.awaited_axis = *task.axis;
+  } else {
+    const std::int64_t ticket = enqueue(task);
+    if (task.mode == TaskMode::kBlocking) {
+      program.awaited = ticket;
+      program.awaited_axis = *task.axis;
+    }
+  }
+  ++program.next;
+  return true;
+}
+
+void RankStreams::begin(Program& program, const StreamTask& task) {
+  launch(task);
+  compute_cause_ = max(totals_.now, totals_.host);
+  compute_start_ = compute_cause_;
+  computing_ = task;
+  compute_left_ = task.alone;
+  owner_ = &program;
+  program.computes = true;
+}
+
+std::int64_t RankStreams::enqueue(const StreamTask& task) {
+  launch(task);
+  Stream& stream = streams_[slot(*task.axis)];
+  if (stream.idle()) {
+    stream.tasks.clear();
+    stream.head = 0;
+  }
+  ++tickets_;
+  stream.tasks.push_back({task, task.alone, totals_.now, Seconds{-1.0}, {}, tickets_});
+  open_.push_back(tickets_);
+  return tickets_;
+}
+
+bool RankStreams::ended(std::int64_t ticket) const {
+  return std::find(open_.begin(), open_.end(), ticket) == open_.end();
+}
+
+// --- time -------------------------------------------------------------------------------------
+
+// The first of each stream starts, unless a kernel runs: it must drain first.
+void RankStreams::start_communication() {
+  const bool kernel_runs = owner_ != nullptr && compute_start_ < totals_.now;
+  if (kernel_runs) {
+    return;
+  }
+  for (Stream& stream : streams_) {
+    if (!stream.idle() && stream.front().start < Seconds{}) {
+      stream.front().start = totals_.now;
+      stream.front().cause = max(stream.front().queued, compute_free_);
+    }
+  }
+}
+
+bool RankStreams::running(std::size_t axis) const {
+  return !streams_[axis].idle() && streams_[axis].front().start >= Seconds{};
+}
+
+bool RankStreams::communicates() const {
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    if (running(axis)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Of the kernel's time alone, per second; 0 if none runs.
+double RankStreams::compute_rate() const {
+  if (owner_ == nullptr || compute_start_ > totals_.now) {
+    return 0.0;
+  }
+  const bool slowed = communicates() && computing_.beside > computing_.alone &&
+                      computing_.alone > Seconds{};
+  return slowed ? computing_.alone / computing_.beside : 1.0;
+}
+
+double RankStreams::communication_rate(std::size_t axis) const {
+  const StreamTask& task = streams_[axis].front().task;
+  double sharing = 1.0;
+  for (std::size_t other = 0; other < kAxes; ++other) {
+    if (other != axis && running(other) && task.fabric != Fabric::kNone &&
+        streams_[other].front().task.fabric == task.fabric) {
+      sharing += 1.0;
+    }
+  }
+  const bool beside = owner_ != nullptr && compute_start_ <= totals_.now;
+  return 1.0 / (sharing * (beside ? task.slowdown : 1.0));
+}
+
+void RankStreams::advance(std::span<Program> programs) {
+  const double compute = compute_rate();
+  Seconds step = kNever;
+  if (compute > 0.0) {
+    step = compute_left_ / compute;
+  } else if (owner_ != nullptr) {
+    step = compute_start_ - totals_.now;
+  }
+  std::array<double, kAxes> rates{};
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    if (running(axis)) {
+      rates[axis] = communication_rate(axis);
+      step = min(step, streams_[axis].front().left / rates[axis]);
+    }
+  }
+  STEPCAST_CHECK(step < kNever, "the streams of a rank wait for each other");
+  account(step, programs);
+  totals_.now += step;
+  const bool launched = owner_ != nullptr && compute == 0.0 && totals_.now >= compute_start_;
+  if (launched) {
+    totals_.now = compute_start_;
+  }
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    if (rates[axis] > 0.0) {
+      Communication& first = streams_[axis].front();
+      const Seconds all = first.left / rates[axis];
+      first.left = all <= step ? Seconds{} : first.left - rates[axis] * step;
+      if (all <= step) {
+        finish(axis);
+      }
+    }
+  }
+  if (compute > 0.0) {
+    const Seconds all = compute_left_ / compute;
+    compute_left_ = all <= step ? Seconds{} : compute_left_ - compute * step;
+    if (all <= step) {
+      finish_computation();
+    }
+  }
+}
+
+// Computation counts first; then the communication that a program waits for; then the host.
+void RankStreams::account(Seconds passed, std::span<const Program> programs) {
+  const double compute = compute_rate();
+  if (compute > 0.0) {
+    totals_.spent.compute += compute * passed;
+    totals_.spent.contention += (1.0 - compute) * passed;
+    return;
+  }
+  for (const Program& program : programs) {
+    if (program.awaited != 0 && !ended(program.awaited)) {
+      totals_.spent.exposed[slot(program.awaited_axis)] += passed;
+      return;
+    }
+  }
+  totals_.spent.host += passed;
+}
+
+void RankStreams::finish(std::size_t axis) {
+  Stream& stream = streams_[axis];
+  Communication& first = stream.front();
+  totals_.communicated[axis] += first.task.alone + first.task.hidden;
+  if (first.task.host_waits) {
+    totals_.host = max(totals_.host, totals_.now);
+  }
+  note(first.task.axis, first.start, first.cause);
+  std::erase(open_, first.ticket);
+  ++stream.head;
+  if (!stream.idle()) {
+    stream.front().queued = max(stream.front().queued, totals_.now);
+  }
+}
+
+void RankStreams::finish_computation() {
+  totals_.energy += computing_.energy;
+  if (computing_.host_waits) {
+    totals_.host = max(totals_.host, totals_.now);
+  }
+  note(std::nullopt, compute_start_, compute_cause_);
+  compute_free_ = totals_.now;
+  owner_->computes = false;
+  owner_ = nullptr;
+}
+
+void RankStreams::note(std::optional<Axis> axis, Seconds start, Seconds cause) {
+  if (record_ != nullptr) {
+    record_->push_back({axis, start, totals_.now, cause});
+  }
+}
+
+}  // namespace stepcast

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The streams of one rank in time: programs of tasks run on them, and every instant is accounted.
+//
+//   - A task starts exactly when what it waits for has ended and its stream is free; a computation
+//     also no earlier than the host has launched it.
+//   - Communication that was posted starts when the kernel that runs at that time drains.
+//   - While computation and communication run together each advances at its own slower rate, and
+//     communications over one fabric share it evenly.
+//
+// Two programs at once share the streams: while one waits for its communication the other computes
+// (batch-split overlap, DualPipe).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stepcast/schedule/stream_task.hpp"
+#include "stepcast/schedule/time_breakdown.hpp"
+
+namespace stepcast {
+
+// One task on its stream, as a recorder of spans sees it.
+struct StreamSpan {
+  std::optional<Axis> axis;  // empty: the stream of computation
+  Seconds start;
+  Seconds end;
+  Seconds cause;  // the last of: stream free, what it waits for ended, launched, posted
+};
+
+// What has happened so far.
+struct StreamTotals {
+  Seconds now;
+  Seconds host;         // when the host has launched everything so far
+  TimeBreakdown spent;  // of every instant until now
+  std::array<Seconds, kAxes> communicated{};
+  Joules energy;
+  Seconds launching;  // that the host spent, side by side with the device
+};
+
+class RankStreams {
+ public:
+  // `host_lead`: by how much the host is ahead of the device at the start.
+  explicit RankStreams(Seconds host_lead, std::vector<StreamSpan>* record = nullptr)
+      : record_(record) {
+    totals_.host = -1.0 * host_lead;
+  }
+
+  // Runs one program, or two side by side, to the end of their own tasks.
+  void run(std::span<const StreamTask> tasks) { run(tasks, {}); }
+  void run(std::span<const StreamTask> first, std::span<const StreamTask> second);
+  // Queues communication that runs beside what follows; returns a ticket to wait for.
+  std::int64_t post(std::span<const StreamTask> communication);
+  void wait(std::int64_t ticket);
+  void wait_for_all() { wait(tickets_); }
+
+  [[nodiscard]] const StreamTotals& totals() const { return totals_; }
+  [[nodiscard]] Seconds host_lead() const { return totals_.now - totals_.host; }
+  // What communication is left on each stream: equal states go on equally.
+  [[nodiscard]] std::array<Seconds, kAxes> backlog() const;
+  // Adds `times` repetitions of what happened since `before`, without running it.
+  void repeat_since(const StreamTotals& before, std::int64_t times);
+
+ private:
+  struct Communication {
+    StreamTask task;
+    Seconds left;         // of its time alone
+    Seconds queued;       // when it was posted and its stream was free
+    Seconds start{-1.0};  // below 0: has not started
+    Seconds cause;        // of its start
+    std::int64_t ticket = 0;
+  };
+  // First in, first out, without giving memory back between tasks.
+  struct Stream {
+    std::vector<Communication> tasks;
+    std::size_t head = 0;
+    [[nodiscard]] bool idle() const { return head == tasks.size(); }
+    [[nodiscard]] Communication& front() { return tasks[head]; }
+    [[nodiscard]] const Communication& front() const { return tasks[head]; }
+  };
+  struct Program {
+    std::span<const StreamTask> tasks;
+    std::size_t next = 0;
+    std::int64_t awaited = 0;  // ticket; 0: none
+    Axis awaited_axis = Axis::kData;
+    bool computes = false;
+    [[nodiscard]] bool ended() const { return next == tasks.size() && awaited == 0 && !computes; }
+  };
+
+  void start_what_can(std::span<Program> programs);
+  bool step(Program& program);
+  void begin(Program& program, const StreamTask& task);
+  std::int64_t enqueue(const StreamTask& task);
+  void launch(const StreamTask& task) {
+    totals_.host += task.host;
+    totals_.launching += task.host;
+  }
+  [[nodiscard]] bool ended(std::int64_t ticket) const;
+  void start_communication();
+  [[nodiscard]] bool running(std::size_t axis) const;
+  [[nodiscard]] bool communicates() const;
+  [[nodiscard]] double compute_rate() const;
+  [[nodiscard]] double communication_rate(std::size_t axis) const;
+  void advance(std::span<Program> programs);
+  void account(Seconds passed, std::span<const Program> programs);
+  void finish(std::size_t axis);
+  void finish_computation();
+  void note(std::optional<Axis> axis, Seconds start, Seconds cause);
+
+  StreamTotals totals_;
+  std::array<Stream, kAxes> streams_;
+  std::vector<std::int64_t> open_;  // tickets of communication that has not ended
+  std::int64_t tickets_ = 0;
+  // The kernel on the stream of computation, if any.
+  Program* owner_ = nullptr;
+  StreamTask computing_;
+  Seconds compute_left_;   // of its time alone
+  Seconds compute_start_;  // later than now while the host has not launched it
+  Seconds compute_cause_;
+  Seconds compute_free_;  // when the stream became free
+  std::vector<StreamSpan>* record_;
+};
+
+}  // namespace stepcast

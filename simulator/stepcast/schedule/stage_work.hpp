@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each pipeline stage runs for one micro-batch: units of work in the order of the model.
+//
+// A unit is a layer, the embedding, the loss or the ends that FSDP's root holds. Layers of one kind
+// are one unit that stages run several times, so that a step is a few lists of operators and how
+// often each stage runs them.
+#pragma once
+
+#include <vector>
+
+#include "stepcast/parallel/layer_expansion.hpp"
+#include "stepcast/schedule/data_parallel.hpp"
+
+namespace stepcast {
+
+struct WorkUnit {
+  OpList forward;
+  OpList backward;
+  OpList recompute;  // what selective recomputation runs again before backward
+  UnitTraffic traffic;
+  bool held = false;  // its parameters stay gathered from forward to backward
+};
+
+// A stage runs a unit `count` times in a row.
+struct UnitRun {
+  std::size_t unit = 0;
+  std::int64_t count = 0;
+  bool again = false;  // full recomputation: the forward once more before backward
+  bool operator==(const UnitRun&) const = default;
+};
+
+struct StepWork {
+  std::vector<WorkUnit> units;               // each once, however many stages run it
+  std::vector<std::vector<UnitRun>> stages;  // of plan.stages, for one micro-batch
+  TrafficRule rule;
+};
+
+StepWork step_work(const ExpansionContext& context);
+
+// What a stage sends to the next one (and gradients to the one before) for each micro-batch.
+Collective pipeline_send(const ExpansionContext& context);
+
+}  // namespace stepcast

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Priced work on the streams of one rank.
+//
+// A rank has a stream of computation, one of communication for each axis, and a host that launches
+// in program order. Communication blocks the program that runs it, unless it is started to be
+// joined later.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "stepcast/base/units.hpp"
+#include "stepcast/graph/op.hpp"
+
+namespace stepcast {
+
+// What carries a communication: links of the scale-up domain, or the NIC as well.
+enum class Fabric { kNone, kScaleUp, kScaleOut };
+
+enum class TaskMode {
+  kBlocking,  // what follows waits for it
+  kStart,     // communication that what follows runs beside
+  kJoin,      // waits for all communication over the axis that was started; takes no time itself
+};
+
+struct StreamTask {
+  Seconds alone;
+  Seconds beside;            // computation: while communication runs at the same time
+  Joules energy;             // of computation, above idle
+  Seconds host;              // that the host takes to launch it
+  std::optional<Axis> axis;  // of communication; empty: computation
+  Fabric fabric = Fabric::kNone;
+  double slowdown = 1.0;  // of communication, beside computation
+  Seconds hidden;         // of communication: more that its own neighbours hide, by construction
+  TaskMode mode = TaskMode::kBlocking;
+  bool weight_gradient = false;
+  bool host_waits = false;  // the host waits for it before it launches what follows
+};
+
+using TaskList = std::vector<StreamTask>;
+
+}  // namespace stepcast

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/schedule/unit_prices.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+namespace {
+
+Fabric fabric_of(const Op& op, const ClusterSpec& cluster) {
+  const auto* collective = std::get_if<Collective>(&op.work);
+  const auto* exchange = std::get_if<ExpertExchange>(&op.work);
+  if (collective == nullptr && exchange == nullptr) {
+    return Fabric::kNone;
+  }
+  const ProcessGroup group = collective != nullptr ? collective->group : exchange->group;
+  return domains_spanned(group, cluster.domain_size()) > 1 ? Fabric::kScaleOut : Fabric::kScaleUp;
+}
+
+bool is_weight_gradient(const Op& op) {
+  const auto* gemm = std::get_if<Gemm>(&op.work);
+  const auto* grouped = std::get_if<GroupedGemm>(&op.work);
+  return (gemm != nullptr && gemm->pass == GemmPass::kWgrad) ||
+         (grouped != nullptr && grouped->pass == GemmPass::kWgrad);
+}
+
+class TaskPricer {
+ public:
+  TaskPricer(const StepContext& context, CommunicationLoad load)
+      : context_(context),
+        kernel_(kernel_context(context)),
+        load_(load),
+        host_(context.expansion.software.cuda_graph ? HostSpec{}
+                                                    : context.expansion.software.host) {}
+
+  [[nodiscard]] StreamTask task(const Op& op) const {
+    const OpCost cost = context_.cost.cost(op, kernel_, context_.cluster);
+    StreamTask task;
+    task.alone = cost.duration;
+    task.beside = cost.duration;
+    task.axis = communication_axis(op);
+    if (task.axis) {
+      task.fabric = fabric_of(op, context_.cluster);
+      task.slowdown = slowdown_beside_computation(op, context_.cluster.device);
+      task.host = host_.communication;
+      return task;
+    }
+    task.energy = cost.energy;
+    task.host = cost.launches * host_.kernel;
+    task.weight_gradient = is_weight_gradient(op);
+    if (load_.units > 0 || load_.hbm > BytesPerSecond{}) {
+      task.beside =
+          duration_beside(op, cost, load_, context_.cost, kernel_, context_.cluster);
+    }
+    return task;
+  }
+
+  [[nodiscard]] TaskList tasks(const OpList& ops) const {
+    TaskList list;
+    list.reserve(ops.size());
+    for (const Op& op : ops) {
+      list.push_back(task(op));
+    }
+    return list;
+  }
+
+ private:
+  const StepContext& context_;
+  KernelContext kernel_;
+  CommunicationLoad load_;
+  HostSpec host_;
+};
+
+// --- overlap inside a layer -------------------------------------------------------------------
+
+void expose(StreamTask& communication, Seconds exposed) {
+  communication.hidden += communication.alone - exposed;
+  communication.alone = exposed;
+}
+
+bool is_product(const Op& op) {
+  return std::holds_alternative<Gemm>(op.work) || std::holds_alternative<GroupedGemm>(op.work);
+}
+
+// The product that reads what is gathered follows it; the one whose result is reduced precedes it.
+void overlap_tensor_parallel(const OpList& ops, TaskList& tasks, std::int64_t tp) {
+  const auto pieces = static_cast<double>(tp);
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const auto* collective = std::get_if<Collective>(&ops[i].work);
+    if (collective == nullptr || collective->axis != Axis::kTensor) {
+      continue;
+    }
+    const bool gathers = collective->op == CollectiveOp::kAllGather;
+    const std::size_t neighbour = gathers ? i + 1 : i - 1;
+    const bool exists = gathers ? i + 1 < ops.size() : i > 0;
+    if (exists && is_product(ops[neighbour])) {
+      const Seconds product = tasks[neighbour].alone;
+      const Seconds whole = tasks[i].alone;
+      expose(tasks[i], min(whole, max(whole - product, Seconds{}) + min(whole, product) / pieces));
+    }
+  }
+}
+
+// Rings pass keys and values on while each part attends.
+void overlap_ring_attention(const OpList& ops, TaskList& tasks, std::int64_t cp) {
+  const auto rounds = static_cast<double>(cp - 1);
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const auto* collective = std::get_if<Collective>(&ops[i].work);
+    if (collective == nullptr || collective->axis != Axis::kContext) {
+      continue;
+    }
+    for (const std::size_t neighbour : {i + 1, i - 1}) {
+      if (neighbour < ops.size() && std::holds_alternative<Attention>(ops[neighbour].work)) {
+        const Seconds attention = tasks[neighbour].alone / static_cast<double>(cp);
+        expose(tasks[i], rounds * max(tasks[i].alone / rounds - attention, Seconds{}));
+        break;
+      }
+    }
+  }
+}
+
+bool of_shared_expert(const Op& op) {
+  return op.name.starts_with("mlp.") || op.name.starts_with("shared_expert.");
+}
+
+// The exchange of a layer's experts: how it is written in the list.
+bool exchanges_experts(const Op& op) {
+  return communication_axis(op) == Axis::kExpert &&
+         (op.name == "moe.dispatch" || op.name == "moe.combine");
+}
+
+// The shared expert's kernels go where the exchange would be waited for: the first half beside the
+// first exchange of the list, the rest beside the second.
+void overlap_shared_expert(const OpList& ops, TaskList& tasks) {
+  TaskList shared;
+  std::vector<std::size_t> order;
+  std::vector<std::size_t> exchanges;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (of_shared_expert(ops[i])) {
+      shared.push_back(tasks[i]);
+      continue;
+    }
+    if (exchanges_experts(ops[i])) {
+      exchanges.push_back(order.size());
+    }
+    order.push_back(i);
+  }
+  if (shared.empty() || exchanges.size() < 2) {
+    return;
+  }
+  TaskList merged;
+  std::size_t placed = 0;
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    merged.push_back(tasks[order[at]]);
+    const bool first = at == exchanges.front();
+    if (!first && at != exchanges.back()) {
+      continue;
+    }
+    merged.back().mode = TaskMode::kStart;
+    const std::size_t until = first ? (shared.size() + 1) / 2 : shared.size();
+    for (; placed < until; ++placed) {
+      merged.push_back(shared[placed]);
+    }
+    StreamTask join;
+    join.axis = Axis::kExpert;
+    join.mode = TaskMode::kJoin;
+    merged.push_back(join);
+  }
+  tasks = std::move(merged);
+}
+
+// --- units ------------------------------------------------------------------------------------
+
+class UnitPricer {
+ public:
+  UnitPricer(const StepContext& context, const CommunicationLoad& load)
+      : context_(context), alone_(context, {}), beside_(context, load) {}
+
+  [[nodiscard]] UnitTasks unit(const WorkUnit& work) const {
+    UnitTasks tasks;
+    tasks.forward = program(work.forward);
+    tasks.backward = program(work.recompute);
+    const TaskList backward = program(work.backward);
+    tasks.backward.insert(tasks.backward.end(), backward.begin(), backward.end());
+    tasks.gather = beside(work.traffic.copy_in);
+    const TaskList gathered = alone_.tasks(work.traffic.gather);
+    tasks.gather.insert(tasks.gather.end(), gathered.begin(), gathered.end());
+    tasks.copy_out = beside_.tasks(work.traffic.copy_out);
+    tasks.before_reduce = beside_.tasks(work.traffic.before_reduce);
+    tasks.reduce = alone_.tasks(work.traffic.reduce);
+    tasks.replicas = alone_.tasks(work.traffic.replicas);
+    tasks.held = work.held;
+    return tasks;
+  }
+
+ private:
+  [[nodiscard]] TaskList program(const OpList& ops) const {
+    const ParallelPlan& plan = context_.expansion.plan;
+    const SoftwareSpec& software = context_.expansion.software;
+    TaskList tasks = beside_.tasks(ops);
+    if (software.async_tp && plan.tp > 1) {
+      overlap_tensor_parallel(ops, tasks, plan.tp);
+    }
+    if (plan.cp > 1 && plan.cp_algorithm == CpAlgorithm::kRing) {
+      overlap_ring_attention(ops, tasks, plan.cp);
+    }
+    host_waits(ops, tasks);
+    if (software.shared_expert_overlap) {
+      overlap_shared_expert(ops, tasks);
+    }
+    return tasks;
+  }
+
+  // The host must know how many rows arrive before it launches the exchange: it waits for the
+  // kernel before, and again where the sizes are sent by the exchange itself.
+  void host_waits(const OpList& ops, TaskList& tasks) const {
+    const ParallelPlan& plan = context_.expansion.plan;
+    const SoftwareSpec& software = context_.expansion.software;
+    if (!context_.expansion.model.moe || cpu_sync_of(plan.exchange) != CpuSync::kBlocking) {
+      return;
+    }
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      if (ops[i].name == "moe.dispatch" && communication_axis(ops[i]) == Axis::kExpert && i > 0) {
+        tasks[i - 1].host_waits = true;
+        tasks[i].host += software.host.synchronise;
+      }
+    }
+  }
+
+  // Copies of FSDP's own stream, before the gather on it.
+  [[nodiscard]] TaskList beside(const OpList& copies) const {
+    TaskList tasks = alone_.tasks(copies);
+    for (StreamTask& task : tasks) {
+      task.axis = Axis::kData;
+    }
+    return tasks;
+  }
+
+  const StepContext& context_;
+  TaskPricer alone_;
+  TaskPricer beside_;
+};
+
+// What runs beside computation takes at most this.
+CommunicationLoad load_of(const StepWork& work, const StepContext& context) {
+  const KernelContext kernel = kernel_context(context);
+  CommunicationLoad load;
+  const auto add = [&](const OpList& ops) {
+    for (const Op& op : ops) {
+      if (communication_axis(op)) {
+        load = load.combined(
+            communication_load(op, context.cost.cost(op, kernel, context.cluster)));
+      }
+    }
+  };
+  const bool shared_beside = context.expansion.software.shared_expert_overlap;
+  for (const WorkUnit& unit : work.units) {
+    add(unit.traffic.gather);
+    add(unit.traffic.reduce);
+    if (shared_beside) {
+      add(unit.forward);
+    }
+  }
+  return load;
+}
+
+Seconds pipeline_transfer(const StepContext& context) {
+  const ExpansionContext& expansion = context.expansion;
+  if (expansion.plan.pp == 1) {
+    return {};
+  }
+  const Collective send = pipeline_send(expansion);
+  return context.cost.collective->collective(send, {context.cluster}).duration;
+}
+
+// --- between two clocks -----------------------------------------------------------------------
+
+Seconds mixed(Seconds slow, Seconds fast, double share) { return slow + share * (fast - slow); }
+
+TaskList mixed(const TaskList& slow, const TaskList& fast, double share) {
+  TaskList list = fast;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    list[i].alone = mixed(slow[i].alone, fast[i].alone, share);
+    list[i].beside = mixed(slow[i].beside, fast[i].beside, share);
+    list[i].hidden = mixed(slow[i].hidden, fast[i].hidden, share);
+    list[i].energy = slow[i].energy + share * (fast[i].energy - slow[i].energy);
+  }
+  return list;
+}
+
+}  // namespace
+
+KernelContext kernel_context(const StepContext& context, Detail detail) {
+  const DeviceSpec& device = context.cluster.device;
+  const Seconds launch =
+      context.expansion.software.cuda_graph ? device.graph_launch_latency : device.launch_latency;
+  return {device, context.clock, device.compute_units, launch, detail};
+}
+
+TaskList price(const OpList& ops, const StepContext& context, const CommunicationLoad& load) {
+  return TaskPricer(context, load).tasks(ops);
+}
+
+StepTasks price_step(const StepWork& work, const StepContext& context) {
+  const UnitPricer pricer(context, load_of(work, context));
+  StepTasks tasks;
+  tasks.units.reserve(work.units.size());
+  for (const WorkUnit& unit : work.units) {
+    tasks.units.push_back(pricer.unit(unit));
+  }
+  for (std::int64_t rank = 0; rank < context.expansion.plan.pp; ++rank) {
+    tasks.optimizer.push_back(price(optimizer_ops(context.expansion, rank), context));
+  }
+  tasks.transfer = pipeline_transfer(context);
+  return tasks;
+}
+
+StepTasks between(const StepTasks& slow, const StepTasks& fast, double share_of_fast) {
+  StepTasks result = fast;
+  for (std::size_t i = 0; i < result.units.size(); ++i) {
+    UnitTasks& unit = result.units[i];
+    for (TaskList UnitTasks::*list :
+         {&UnitTasks::forward, &UnitTasks::backward, &UnitTasks::gather, &UnitTasks::copy_out,
+          &UnitTasks::before_reduce, &UnitTasks::reduce, &UnitTasks::replicas}) {
+      unit.*list = mixed(slow.units[i].*list, fast.units[i].*list, share_of_fast);
+    }
+  }
+  for (std::size_t rank = 0; rank < result.optimizer.size(); ++rank) {
+    result.optimizer[rank] = mixed(slow.optimizer[rank], fast.optimizer[rank], share_of_fast);
+  }
+  result.transfer = mixed(slow.transfer, fast.transfer, share_of_fast);
+  return result;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Units of work as priced tasks at a clock.
+//
+// Asynchronous tensor parallelism cuts a collective and its product into tp pieces, of which one is
+// never hidden: exposed = max(0, C - G) + min(C, G) / tp. Ring attention passes keys and values on
+// in cp - 1 pieces beside cp pieces of attention: exposed = (cp - 1) max(0, C / (cp - 1) - A / cp).
+#pragma once
+
+#include "stepcast/cost/contention.hpp"
+#include "stepcast/cost/cost_model.hpp"
+#include "stepcast/schedule/stage_work.hpp"
+#include "stepcast/schedule/stream_task.hpp"
+
+namespace stepcast {
+
+struct StepContext {
+  const ExpansionContext& expansion;
+  const ClusterSpec& cluster;
+  const CostModel& cost;
+  Hertz clock;
+};
+
+// What the step's kernels run on.
+KernelContext kernel_context(const StepContext& context, Detail detail = Detail::kDuration);
+
+struct UnitTasks {
+  TaskList forward;
+  TaskList backward;   // what selective recomputation runs again goes first
+  TaskList gather;     // communication, its copy in front
+  TaskList copy_out;   // computation after it
+  TaskList before_reduce;
+  TaskList reduce;
+  TaskList replicas;
+  bool held = false;
+};
+
+struct StepTasks {
+  std::vector<UnitTasks> units;
+  std::vector<TaskList> optimizer;  // of each pipeline rank
+  Seconds transfer;                 // of activations from stage to stage
+};
+
+StepTasks price_step(const StepWork& work, const StepContext& context);
+
+// One list of operators as blocking tasks, beside communication of `load`.
+TaskList price(const OpList& ops, const StepContext& context, const CommunicationLoad& load = {});
+
+// Between two clocks: every time and energy linear in the clock's period.
+StepTasks between(const StepTasks& slow, const StepTasks& fast, double share_of_fast);
+
+}  // namespace stepcast
