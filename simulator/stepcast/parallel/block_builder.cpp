@@ -82,6 +82,14 @@ void BlockBuilder::forward_memory_bound(std::string_view name, MemoryBoundKind k
       {name, MemoryBound{kind, rows, cols, element, Direction::kForward, implementation}});
 }
 
+void BlockBuilder::cast(std::string_view name, std::int64_t rows, std::int64_t cols) {
+  const auto kernel = [&](MemoryBoundKind kind) {
+    return MemoryBound{kind, rows, cols, Bytes(2), Direction::kForward, Implementation::kEager};
+  };
+  ops_.forward.push_back({name, kernel(MemoryBoundKind::kCast)});
+  ops_.backward.push_back({name, kernel(MemoryBoundKind::kCastUp)});
+}
+
 void BlockBuilder::activation(std::string_view name, std::int64_t rows, std::int64_t width) {
   const std::size_t start = mark();
   const bool gated = context_.model.mlp.gated;
@@ -139,7 +147,10 @@ void BlockBuilder::enter_tensor_parallel(std::string_view name) {
   };
   if (context_.plan.sequence_parallel) {
     forward_collective(name, collective(CollectiveOp::kAllGather));
+    relayout(ops_.forward, Direction::kForward);
+    // Backward is reversed when it is finished: the copy runs before the reduction.
     backward_collective(name, collective(CollectiveOp::kReduceScatter));
+    relayout(ops_.backward, Direction::kBackward);
     if (!context_.software.keeps_gathered_norm_output) {
       backward_collective(name, collective(CollectiveOp::kAllGather));
     }
@@ -154,10 +165,23 @@ void BlockBuilder::leave_tensor_parallel(std::string_view name) {
     return Collective{op, bytes, context_.plan.tp_group(), Axis::kTensor};
   };
   if (context_.plan.sequence_parallel) {
+    relayout(ops_.forward, Direction::kForward);
     forward_collective(name, collective(CollectiveOp::kReduceScatter));
+    relayout(ops_.backward, Direction::kBackward);
     backward_collective(name, collective(CollectiveOp::kAllGather));
   } else {
     forward_collective(name, collective(CollectiveOp::kAllReduce));
+  }
+}
+
+// Collectives gather and scatter the outermost dimension; where that is the batch, the sequence's
+// parts of each of its entries are copied into place.
+void BlockBuilder::relayout(OpList& ops, Direction direction) {
+  if (context_.software.tp_relayout && context_.plan.tp > 1 &&
+      context_.training.micro_batch_size > 1) {
+    ops.push_back({"tp.relayout", MemoryBound{MemoryBoundKind::kStridedCopy, context_.tokens(),
+                                              context_.model.hidden, Bytes(2), direction,
+                                              Implementation::kCompiled}});
   }
 }
 

@@ -26,6 +26,8 @@ class BlockBuilder {
   // The same without a backward pass: what is known from forward, or has no gradient.
   void forward_memory_bound(std::string_view name, MemoryBoundKind kind, std::int64_t rows,
                             std::int64_t cols, Implementation implementation, Bytes element);
+  // fp32 values to 16 bits forward, their gradients back.
+  void cast(std::string_view name, std::int64_t rows, std::int64_t cols);
   // The model's activation between two products, run again before backward if it is recomputed.
   void activation(std::string_view name, std::int64_t rows, std::int64_t width);
   // The model's norm over rows of the hidden size.
@@ -55,6 +57,7 @@ class BlockBuilder {
  private:
   void projection_in(std::string_view name, std::int64_t rows, std::int64_t outputs,
                      std::int64_t inputs, Dtype dtype);
+  void relayout(OpList& ops, Direction direction);
   void quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs, Dtype dtype);
 
   const ExpansionContext& context_;

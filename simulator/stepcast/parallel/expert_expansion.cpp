@@ -235,6 +235,7 @@ class ExpertExpander {
     const std::int64_t local = moe().experts / plan().ep;
     const bool gated = context_.model.mlp.gated;
     const bool apart = gated && !context_.software.fused_gate_up;
+    cast_weights(local, (gated ? 3 : 2) * width);
     build_.gradient_sum("experts.gradient_sum", rows_, apart ? 2 : 1, context_.software.permute);
     if (!gated) {
       build_.grouped("experts.up", local, rows_, width, hidden());
@@ -246,6 +247,12 @@ class ExpertExpander {
     }
     build_.activation("experts.activation", rows_, width);
     build_.grouped("experts.down", local, rows_, hidden(), width);
+  }
+
+  void cast_weights(std::int64_t experts, std::int64_t width) {
+    if (context_.software.casts_expert_weights) {
+      build_.cast("experts.cast", experts * width, hidden());
+    }
   }
 
   const ExpansionContext& context_;

@@ -47,6 +47,10 @@ struct SoftwareSpec {
   Implementation optimizer = Implementation::kFused;
   bool residual_in_norm = false;  // the residual addition runs inside the norm kernel
   bool cuda_graph = false;
+  bool tp_relayout = false;            // tensors of more than one sequence are copied around
+                                       // tensor-parallel collectives, their sequence outermost
+  bool casts_expert_weights = false;   // fp32 expert weights become 16 bits in every forward
+  bool accumulates_in_gemm = true;     // gradients of micro-batches are summed by the product
   bool async_tp = false;  // tensor-parallel collectives hidden behind their GEMM
 
   bool overlap_grad_reduce = true;    // gradients are reduced while backward goes on

@@ -109,6 +109,15 @@ UnitTraffic unit_traffic(const ExpansionContext& context, const LocalParameters&
   const Bytes gradient = context.software.gradient_reduce;
   const ShardTraffic shards(plan, parameters);
   UnitTraffic traffic;
+  const bool keeps_gradients = plan.zero < 3 || !plan.fsdp_reshard;
+  if (!context.software.accumulates_in_gemm && keeps_gradients && plan.micro_batches > 1 &&
+      parameters.total() >= 1.0) {
+    traffic.accumulate.push_back(
+        {"gradient.accumulate",
+         MemoryBound{MemoryBoundKind::kResidual, 1, static_cast<std::int64_t>(parameters.total()),
+                     context.software.states.gradient, Direction::kForward,
+                     Implementation::kFused}});
+  }
   if (plan.zero > 0) {
     shards.add(plan.zero == 3 ? "fsdp.gather" : "dp.gather", CollectiveOp::kAllGather, kHalf,
                traffic.gather);

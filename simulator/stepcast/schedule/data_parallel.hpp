@@ -38,6 +38,7 @@ struct UnitTraffic {
   OpList copy_in;
   OpList gather;
   OpList copy_out;
+  OpList accumulate;  // added to the gradients of the micro-batches before
   OpList before_reduce;
   OpList reduce;
   OpList replicas;  // all-reduce between replicas of the shards, once a step

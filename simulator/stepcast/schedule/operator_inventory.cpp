@@ -47,6 +47,7 @@ class StageCounter {
     if (run.again) {
       counter_.add(unit.recompute, StepPass::kRecompute, times);
     }
+    counter_.add(unit.traffic.accumulate, StepPass::kBackward, times);
     traffic(unit, run.count);
   }
 

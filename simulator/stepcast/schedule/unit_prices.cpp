@@ -181,6 +181,8 @@ class UnitPricer {
     tasks.backward = program(work.recompute);
     const TaskList backward = program(work.backward);
     tasks.backward.insert(tasks.backward.end(), backward.begin(), backward.end());
+    const TaskList accumulate = beside_.tasks(work.traffic.accumulate);
+    tasks.backward.insert(tasks.backward.end(), accumulate.begin(), accumulate.end());
     tasks.gather = beside(work.traffic.copy_in);
     const TaskList gathered = alone_.tasks(work.traffic.gather);
     tasks.gather.insert(tasks.gather.end(), gathered.begin(), gathered.end());
