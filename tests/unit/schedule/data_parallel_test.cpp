@@ -4,6 +4,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/parallel/sharding.hpp"
+#include "stepcast/schedule/stage_work.hpp"
 
 namespace stepcast {
 namespace {
@@ -24,6 +25,43 @@ double parameters_of(const Sample& sample) {
   return stage_parameters(sample.model, sample.plan, 0).all().total();
 }
 
+// What a stage moves for one micro-batch, and what once a step.
+struct Traffic {
+  OpList forward;
+  OpList backward;
+  OpList once;
+};
+
+void append(OpList& to, const OpList& ops, std::int64_t times) {
+  for (std::int64_t i = 0; i < times; ++i) {
+    to.insert(to.end(), ops.begin(), ops.end());
+  }
+}
+
+Traffic traffic_of(const Sample& sample, std::size_t stage = 0) {
+  const StepWork work = step_work(sample.context());
+  Traffic traffic;
+  const auto move = [&](Frequency frequency, OpList& each, const OpList& ops, std::int64_t times) {
+    if (frequency != Frequency::kNever) {
+      append(frequency == Frequency::kOnceAStep ? traffic.once : each, ops, times);
+    }
+  };
+  for (const UnitRun& run : work.stages[stage]) {
+    const WorkUnit& unit = work.units[run.unit];
+    const UnitTraffic& t = unit.traffic;
+    const std::int64_t again = unit.held ? 0 : run.count * work.rule.backward_gathers;
+    for (const OpList* ops : {&t.copy_in, &t.gather, &t.copy_out}) {
+      move(work.rule.forward_gather, traffic.forward, *ops, run.count);
+      move(work.rule.backward_gather, traffic.backward, *ops, again);
+    }
+    for (const OpList* ops : {&t.before_reduce, &t.reduce}) {
+      move(work.rule.reduce, traffic.backward, *ops, run.count);
+    }
+    append(traffic.once, t.replicas, run.count);
+  }
+  return traffic;
+}
+
 // Bytes of every collective of one kind.
 double bytes_of(const OpList& ops, CollectiveOp kind) {
   double sum = 0.0;
@@ -34,16 +72,6 @@ double bytes_of(const OpList& ops, CollectiveOp kind) {
     }
   }
   return sum;
-}
-
-int gathers_of(const MicroBatchCollectives& collectives) {
-  int count = 0;
-  for (const OpList* list : {&collectives.forward, &collectives.backward}) {
-    for (const Op& op : *list) {
-      count += op.name == "fsdp.gather" ? 1 : 0;
-    }
-  }
-  return count;
 }
 
 // Forward and backward gather with resharding; recomputation inside the wrapper gathers once more.
@@ -63,18 +91,30 @@ TEST_CASE("full sharding gathers once, twice or three times", "[case]") {
   sample.training.recompute.kind = recompute;
   sample.software.fsdp_gathers_for_recompute = again;
   CAPTURE(reshard, again, gathers);
-  CHECK(parameter_gathers(sample.plan, sample.training, sample.software) == gathers);
-  const MicroBatchCollectives each = micro_batch_collectives(sample.context(), 0);
-  CHECK(gathers_of(each) == (reshard ? static_cast<int>(gathers) : 0));
-  const OpList once = step_collectives(sample.context(), 0);
-  CHECK(bytes_of(once, CollectiveOp::kAllGather) == (reshard ? 0.0 : 2.0 * parameters_of(sample)));
+  const TrafficRule rule = traffic_rule(sample.plan, sample.training, sample.software);
+  CHECK(1 + rule.backward_gathers == gathers);
+  CHECK((rule.forward_gather == Frequency::kEveryMicroBatch) == reshard);
+  CHECK((rule.reduce == Frequency::kEveryMicroBatch) == reshard);
+
+  // The root holds the ends, which are gathered forward alone.
+  const double all = parameters_of(sample);
+  const double layers = all - stage_parameters(sample.model, sample.plan, 0).ends.total();
+  const Traffic traffic = traffic_of(sample);
+  CHECK(bytes_of(traffic.forward, CollectiveOp::kAllGather) ==
+        nearly(reshard ? 2.0 * all : 0.0));
+  CHECK(bytes_of(traffic.backward, CollectiveOp::kAllGather) ==
+        nearly(reshard ? 2.0 * static_cast<double>(gathers - 1) * layers : 0.0));
+  CHECK(bytes_of(traffic.once, CollectiveOp::kAllGather) == nearly(reshard ? 0.0 : 2.0 * all));
 }
 
-TEST_CASE("less than full sharding gathers no parameters before they are used", "[unit]") {
+TEST_CASE("less than full sharding gathers parameters at most once a step", "[unit]") {
   for (const std::int64_t zero : {0, 1, 2}) {
     const Sample sample = sharded(zero, 8);
-    CHECK(parameter_gathers(sample.plan, sample.training, sample.software) == 0);
-    CHECK(gathers_of(micro_batch_collectives(sample.context(), 0)) == 0);
+    const TrafficRule rule = traffic_rule(sample.plan, sample.training, sample.software);
+    CHECK(rule.forward_gather == (zero == 0 ? Frequency::kNever : Frequency::kOnceAStep));
+    CHECK(rule.backward_gather == Frequency::kNever);
+    CHECK(bytes_of(traffic_of(sample).forward, CollectiveOp::kAllGather) == 0.0);
+    CHECK(bytes_of(traffic_of(sample).backward, CollectiveOp::kAllGather) == 0.0);
   }
 }
 
@@ -93,13 +133,14 @@ TEST_CASE("FSDP2 casts its shard, copies gathered parameters and concatenates gr
   Sample sample = sharded(3, 8);
   sample.software.fsdp_parameters_fp32 = true;
   const double p = parameters_of(sample);
-  const MicroBatchCollectives each = micro_batch_collectives(sample.context(), 0);
+  const double ends = stage_parameters(sample.model, sample.plan, 0).ends.total();
+  const Traffic each = traffic_of(sample);
   CHECK(copied(each.forward, MemoryBoundKind::kCast) == Approx(p / 8.0));
   CHECK(copied(each.forward, MemoryBoundKind::kCopy) == p);
-  CHECK(copied(each.backward, MemoryBoundKind::kCopy) == p);
+  CHECK(copied(each.backward, MemoryBoundKind::kCopy) == p - ends);
   CHECK(copied(each.backward, MemoryBoundKind::kConcatenate) == p);
   sample.software.fsdp_parameters_fp32 = false;
-  const MicroBatchCollectives buffers = micro_batch_collectives(sample.context(), 0);
+  const Traffic buffers = traffic_of(sample);
   CHECK(copied(buffers.forward, MemoryBoundKind::kCopy) == 0.0);
   CHECK(copied(buffers.backward, MemoryBoundKind::kConcatenate) == 0.0);
 }
@@ -108,49 +149,55 @@ TEST_CASE("FSDP2 casts its shard, copies gathered parameters and concatenates gr
 TEST_CASE("each ZeRO stage moves its gradients and parameters", "[case]") {
   const Sample zero0 = sharded(0, 8);
   const double p = parameters_of(zero0);
-  CHECK(bytes_of(step_collectives(zero0.context(), 0), CollectiveOp::kAllReduce) == 4.0 * p);
+  CHECK(bytes_of(traffic_of(zero0).once, CollectiveOp::kAllReduce) == nearly(4.0 * p));
 
-  const OpList zero1 = step_collectives(sharded(1, 8).context(), 0);
-  CHECK(bytes_of(zero1, CollectiveOp::kReduceScatter) == 4.0 * p);
-  CHECK(bytes_of(zero1, CollectiveOp::kAllGather) == 2.0 * p);
+  const Traffic zero1 = traffic_of(sharded(1, 8));
+  CHECK(bytes_of(zero1.once, CollectiveOp::kReduceScatter) == nearly(4.0 * p));
+  CHECK(bytes_of(zero1.once, CollectiveOp::kAllGather) == nearly(2.0 * p));
 
-  const Sample zero2 = sharded(2, 8);
-  CHECK(bytes_of(micro_batch_collectives(zero2.context(), 0).backward,
-                 CollectiveOp::kReduceScatter) == 4.0 * p);
-  CHECK(bytes_of(step_collectives(zero2.context(), 0), CollectiveOp::kAllGather) == 2.0 * p);
+  const Traffic zero2 = traffic_of(sharded(2, 8));
+  CHECK(bytes_of(zero2.backward, CollectiveOp::kReduceScatter) == nearly(4.0 * p));
+  CHECK(bytes_of(zero2.once, CollectiveOp::kAllGather) == nearly(2.0 * p));
 
-  const MicroBatchCollectives zero3 = micro_batch_collectives(sharded(3, 8).context(), 0);
-  CHECK(bytes_of(zero3.forward, CollectiveOp::kAllGather) == 2.0 * p);
-  CHECK(bytes_of(zero3.backward, CollectiveOp::kAllGather) == 2.0 * p);
-  CHECK(bytes_of(zero3.backward, CollectiveOp::kReduceScatter) == 4.0 * p);
-  CHECK(step_collectives(sharded(3, 8).context(), 0).empty());
+  Sample full = sharded(3, 8);
+  const double ends = stage_parameters(full.model, full.plan, 0).ends.total();
+  for (const bool root_holds_ends : {true, false}) {
+    full.software.fsdp_root_holds_ends = root_holds_ends;
+    const Traffic zero3 = traffic_of(full);
+    // Embedding and head are equal here; the head stays gathered from the loss to its backward.
+    const double kept = root_holds_ends ? ends : ends - 32'000.0 * 1024.0;
+    CHECK(bytes_of(zero3.forward, CollectiveOp::kAllGather) == nearly(2.0 * p));
+    CHECK(bytes_of(zero3.backward, CollectiveOp::kAllGather) == nearly(2.0 * (p - kept)));
+    CHECK(bytes_of(zero3.backward, CollectiveOp::kReduceScatter) == nearly(4.0 * p));
+    CHECK(zero3.once.empty());
+  }
 }
 
 TEST_CASE("gradients reduced in 16 bits move half", "[unit]") {
   Sample sample = sharded(0, 8);
   sample.software.gradient_reduce = Bytes(2);
-  CHECK(bytes_of(step_collectives(sample.context(), 0), CollectiveOp::kAllReduce) ==
-        2.0 * parameters_of(sample));
+  CHECK(bytes_of(traffic_of(sample).once, CollectiveOp::kAllReduce) ==
+        nearly(2.0 * parameters_of(sample)));
 }
 
 TEST_CASE("a single replica moves nothing", "[unit]") {
   for (const std::int64_t zero : {0, 1, 2, 3}) {
-    const Sample sample = sharded(zero, 1);
-    CHECK(step_collectives(sample.context(), 0).empty());
-    CHECK(micro_batch_collectives(sample.context(), 0).forward.empty());
-    CHECK(micro_batch_collectives(sample.context(), 0).backward.empty());
+    const Traffic traffic = traffic_of(sharded(zero, 1));
+    CHECK(traffic.once.empty());
+    CHECK(traffic.forward.empty());
+    CHECK(traffic.backward.empty());
   }
 }
 
 TEST_CASE("hybrid sharding all-reduces the shards between replicas once a step", "[case]") {
   Sample sample = sharded(3, 16);
   sample.plan.fsdp = 8;
-  const OpList ops = step_collectives(sample.context(), 0);
-  REQUIRE(ops.size() == 1);
-  const auto& collective = std::get<Collective>(ops[0].work);
-  CHECK(collective.op == CollectiveOp::kAllReduce);
-  CHECK(collective.bytes.value() == nearly(4.0 * parameters_of(sample) / 8.0));
-  CHECK(collective.group == ProcessGroup{2, 8});
+  const OpList ops = traffic_of(sample).once;
+  REQUIRE(ops.size() == 9);  // of the root and of 8 layers
+  for (const Op& op : ops) {
+    CHECK(std::get<Collective>(op.work).group == ProcessGroup{2, 8});
+  }
+  CHECK(bytes_of(ops, CollectiveOp::kAllReduce) == nearly(4.0 * parameters_of(sample) / 8.0));
 }
 
 TEST_CASE("experts are reduced over their own, smaller group", "[unit]") {
@@ -159,14 +206,24 @@ TEST_CASE("experts are reduced over their own, smaller group", "[unit]") {
   sample.plan.ep = 4;
   sample.plan.edp = 4;
   const LocalParameters local = stage_parameters(sample.model, sample.plan, 0).all();
-  const OpList ops = step_collectives(sample.context(), 0);
-  REQUIRE(ops.size() == 2);
-  const auto& dense = std::get<Collective>(ops[0].work);
-  const auto& expert = std::get<Collective>(ops[1].work);
-  CHECK(dense.group == ProcessGroup{16, 1});
-  CHECK(dense.bytes == Bytes(4.0 * local.dense));
-  CHECK(expert.group == ProcessGroup{4, 4});
-  CHECK(expert.bytes == Bytes(4.0 * local.expert));
+  double dense = 0.0;
+  double expert = 0.0;
+  for (const Op& op : traffic_of(sample).once) {
+    const auto& collective = std::get<Collective>(op.work);
+    const bool of_experts = collective.group == ProcessGroup{4, 4};
+    CHECK((of_experts || collective.group == ProcessGroup{16, 1}));
+    (of_experts ? expert : dense) += collective.bytes.value();
+  }
+  CHECK(dense == nearly(4.0 * local.dense));
+  CHECK(expert == nearly(4.0 * local.expert));
+}
+
+TEST_CASE("a unit without parameters moves nothing", "[unit]") {
+  for (const std::int64_t zero : {0, 1, 3}) {
+    const Sample sample = sharded(zero, 8);
+    CHECK(unit_traffic(sample.context(), {}).empty());
+    CHECK_FALSE(unit_traffic(sample.context(), {.dense = 1024.0}).empty());
+  }
 }
 
 TEST_CASE("the optimizer updates a rank's shard", "[unit]") {
@@ -180,14 +237,14 @@ TEST_CASE("the optimizer updates a rank's shard", "[unit]") {
   }
 }
 
-TEST_CASE("pipeline ranks together reduce every parameter once", "[property]") {
+TEST_CASE("pipeline stages together reduce every parameter once", "[property]") {
   Sample sample = sharded(0, 8);
-  const double whole = bytes_of(step_collectives(sample.context(), 0), CollectiveOp::kAllReduce);
+  const double whole = bytes_of(traffic_of(sample).once, CollectiveOp::kAllReduce);
   for (const auto& [pp, vpp] : {std::pair<std::int64_t, std::int64_t>{2, 1}, {4, 1}, {2, 2}}) {
     test::set_pipeline(sample, pp, vpp);
     double sum = 0.0;
-    for (std::int64_t rank = 0; rank < pp; ++rank) {
-      sum += bytes_of(step_collectives(sample.context(), rank), CollectiveOp::kAllReduce);
+    for (std::size_t stage = 0; stage < sample.plan.stages.size(); ++stage) {
+      sum += bytes_of(traffic_of(sample, stage).once, CollectiveOp::kAllReduce);
     }
     CHECK(sum == nearly(whole));
   }

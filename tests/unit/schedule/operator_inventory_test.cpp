@@ -4,7 +4,6 @@
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/schedule/data_parallel.hpp"
 #include "stepcast/schedule/step_time.hpp"
 
 namespace stepcast {
@@ -95,27 +94,70 @@ Sample mla_sample() {
   return sample;
 }
 
-PassTime counted_time(const StepContext& context, std::int64_t rank) {
-  PassTime sum;
+// Computation on its own stream, and what runs on a stream of communication: collectives, and the
+// copies that FSDP makes beside them.
+struct Work {
+  Seconds compute;
+  std::array<Seconds, kAxes> communication{};
+};
+
+Work counted_work(const StepContext& context, std::int64_t rank) {
+  Work sum;
   for (const CountedOp& entry : operator_inventory(context.expansion, rank)) {
-    if (entry.op.name != "pipeline.send") {  // spans of the pipeline, no time of a pass
-      sum += static_cast<double>(entry.count) * price({entry.op}, context);
+    if (entry.op.name == "pipeline.send") {  // spans of the pipeline, no time of a pass
+      continue;
+    }
+    const StreamTask task = price({entry.op}, context).front();
+    const Seconds all = static_cast<double>(entry.count) * task.alone;
+    const bool copy_in = entry.op.name == "fsdp.copy_in";
+    if (task.axis || copy_in) {
+      sum.communication[slot(task.axis.value_or(Axis::kData))] += all;
+    } else {
+      sum.compute += all;
     }
   }
   return sum;
 }
 
-PassTime rank_time(const StepContext& context, std::int64_t rank) {
+// The same from the passes of the rank's stages and its optimizer.
+Work timed_work(const StepContext& context, std::int64_t rank) {
   const ParallelPlan& plan = context.expansion.plan;
   const StepTime step = step_time(context);
-  PassTime sum = price(step_collectives(context.expansion, rank), context);
-  sum += price(optimizer_ops(context.expansion, rank), context);
+  Work sum;
+  const auto add = [&](const PassTime& pass, std::int64_t count) {
+    const auto times = static_cast<double>(count);
+    sum.compute += times * pass.spent.compute;
+    for (std::size_t axis = 0; axis < kAxes; ++axis) {
+      sum.communication[axis] += times * (pass.spent.exposed[axis] + pass.hidden.exposed[axis]);
+    }
+  };
   for (std::int64_t chunk = 0; chunk < plan.vpp; ++chunk) {
     const StageTime& stage = step.stages[static_cast<std::size_t>(chunk * plan.pp + rank)];
-    sum += static_cast<double>(plan.micro_batches) * stage.forward;
-    sum += static_cast<double>(plan.micro_batches) * stage.backward;
+    add(stage.first_forward, 1);
+    add(stage.forward, plan.micro_batches - 1);
+    add(stage.backward, plan.micro_batches - 1);
+    add(stage.last_backward, 1);
+  }
+  for (const StreamTask& task : price(optimizer_ops(context.expansion, rank), context)) {
+    sum.compute += task.alone;
   }
   return sum;
+}
+
+void check_work(const Sample& sample, const ClusterSpec& cluster, const CostModel& cost) {
+  const ExpansionContext expansion = sample.context();
+  const StepContext context{expansion, cluster, cost, Hertz(1.4e9)};
+  for (std::int64_t rank = 0; rank < sample.plan.pp; ++rank) {
+    CAPTURE(rank);
+    const Work counted = counted_work(context, rank);
+    const Work timed = timed_work(context, rank);
+    CHECK(counted.compute.value() == Approx(timed.compute.value()).epsilon(1e-9));
+    for (std::size_t axis = 0; axis < kAxes; ++axis) {
+      CAPTURE(axis);
+      CHECK(counted.communication[axis].value() ==
+            Approx(timed.communication[axis].value()).epsilon(1e-9));
+    }
+  }
 }
 
 TEST_CASE("counts times prices are the time of every rank of a pipeline", "[property]") {
@@ -128,17 +170,30 @@ TEST_CASE("counts times prices are the time of every rank of a pipeline", "[prop
   for (Sample sample : {test::dense_sample(), test::moe_sample(), mla_sample()}) {
     sample.training.recompute.kind = recompute;
     test::set_pipeline(sample, pp, vpp);
-    const ExpansionContext expansion = sample.context();
-    const StepContext context{expansion, cluster, cost, Hertz(1.4e9)};
-    for (std::int64_t rank = 0; rank < pp; ++rank) {
-      CAPTURE(pp, vpp, rank);
-      const PassTime counted = counted_time(context, rank);
-      const PassTime timed = rank_time(context, rank);
-      CHECK(counted.compute.value() == Approx(timed.compute.value()).epsilon(1e-9));
-      for (std::size_t axis = 0; axis < kAxes; ++axis) {
-        CHECK(counted.communication[axis].value() ==
-              Approx(timed.communication[axis].value()).epsilon(1e-9));
-      }
+    CAPTURE(pp, vpp, recompute);
+    check_work(sample, cluster, cost);
+  }
+}
+
+// Every rule of traffic, in every pass; a step of one micro-batch is the first and the last.
+TEST_CASE("counts times prices are the time of a rank whatever is sharded", "[property]") {
+  const auto zero = GENERATE(0, 1, 2, 3);
+  const auto micro_batches = GENERATE(1, 2, 8);
+  const auto reshard = GENERATE(true, false);
+  const ClusterSpec cluster = cluster_of(test::shipped_gpu("h100_sxm"), 8);
+  const CostModel cost = default_cost_model();
+  for (Sample sample : {test::dense_sample(), mla_sample()}) {
+    sample.plan.dp = 16;
+    sample.plan.edp = 16 / sample.plan.ep;
+    sample.plan.zero = zero;
+    sample.plan.fsdp = zero == 3 ? 8 : 1;
+    sample.plan.fsdp_reshard = reshard;
+    sample.plan.micro_batches = micro_batches;
+    sample.software.fsdp_gathers_for_recompute = true;
+    for (const bool recompute : {false, true}) {
+      sample.training.recompute.kind = recompute ? RecomputeKind::kFull : RecomputeKind::kNone;
+      CAPTURE(zero, micro_batches, reshard, recompute);
+      check_work(sample, cluster, cost);
     }
   }
 }

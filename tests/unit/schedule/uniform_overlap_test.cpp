@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/schedule/step_time.hpp"
+#include "stepcast/schedule/uniform_overlap.hpp"
 
 #include "catch.hpp"
 
@@ -8,10 +8,8 @@ namespace {
 
 using test::nearly;
 
-constexpr std::size_t slot(Axis axis) { return static_cast<std::size_t>(axis); }
-
-PassTime pass(double compute, double tensor, double data) {
-  PassTime time;
+PassWork pass(double compute, double tensor, double data) {
+  PassWork time;
   time.compute = Seconds(compute);
   time.communication[slot(Axis::kTensor)] = Seconds(tensor);
   time.communication[slot(Axis::kData)] = Seconds(data);
