@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Rewrites what the tests expect of reports and messages, and the README's outputs, from a release build.
+# Rewrites what the tests expect of reports and messages, the errors to expect (update_accuracy.sh) and the
+# README's outputs, from a release build.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 stepcast="$root/build/release/bin/stepcast"
+"$root/scripts/update_accuracy.sh" "$stepcast"
 for folder in "$root"/examples/*/; do
   [ -f "$folder/experiment.yaml" ] || continue
   "$stepcast" project "$folder/experiment.yaml" >"$folder/expected.txt"

@@ -39,5 +39,7 @@ int fuzz_layout(const std::uint8_t* data, std::size_t size);
 int fuzz_operator(const std::uint8_t* data, std::size_t size);
 // parse_csv: rows of as many fields as the header, or errors with a place.
 int fuzz_table(const std::uint8_t* data, std::size_t size);
+// device_spans, summary_of: times within the step, or a ConfigError.
+int fuzz_trace(const std::uint8_t* data, std::size_t size);
 
 }  // namespace stepcast::fuzz

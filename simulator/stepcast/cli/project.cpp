@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepcast project` and `stepcast memory`.
 #include "stepcast/experiment/project.hpp"
+#include "stepcast/experiment/accuracy.hpp"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -21,7 +22,9 @@ Projection projection_of(const ExperimentOptions& options, const GlobalOptions& 
   const DataRoot data = data_root(global);
   Experiment experiment = load_experiment(options, data);
   const CostModel cost = cost_model(experiment, data);
-  return project(experiment, cost);
+  Projection projection = project(experiment, cost);
+  projection.expected_error = expected_error(load_accuracy(data), experiment);
+  return projection;
 }
 
 int run_project(const Options& options, const GlobalOptions& global) {

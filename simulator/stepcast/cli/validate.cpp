@@ -3,8 +3,10 @@
 #include "stepcast/validation/validate.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "stepcast/cli/commands.hpp"
+#include "stepcast/validation/step_trace.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -13,11 +15,13 @@ struct Options {
   std::vector<std::string> files;
   std::vector<std::string> backends;
   std::string metric = "all";
+  std::string experiment;
+  bool baseline = false;
   OutputOptions output;
 };
 
 bool is_metric(const std::string& metric, const std::string& wanted) {
-  const bool memory = metric == "peak_memory_bytes";
+  const bool memory = metric == "peak_memory_bytes" || metric == "fits";
   return wanted == "all" || memory == (wanted == "memory");
 }
 
@@ -25,14 +29,23 @@ int run_validate(const Options& options, const GlobalOptions& global) {
   const DataRoot data = data_root(global);
   const CostModel cost = cost_model(options.backends, data);
   const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
-  std::vector<ValidationRow> rows = validate_files(files, data, cost);
+  std::optional<Experiment> of_traces;
+  if (!options.experiment.empty()) {
+    if (std::none_of(files.begin(), files.end(), is_step_trace)) {
+      throw ConfigError({"--experiment " + options.experiment, 0, 0},
+                        "none of the files is a profiler trace, which it is for");
+    }
+    of_traces = load_experiment(std::filesystem::path(options.experiment), {}, data);
+  }
+  std::vector<ValidationRow> rows = validate_files(files, data, cost, of_traces);
   std::erase_if(rows, [&options](const ValidationRow& row) {
     return !is_metric(row.metric, options.metric);
   });
   const std::string& format = options.output.format;
-  write_output(options.output, format == "json"  ? validation_to_json(rows, STEPCAST_VERSION)
-                               : format == "csv" ? validation_to_csv(rows)
-                                                 : validation_to_text(rows));
+  write_output(options.output, format == "json"       ? validation_to_json(rows, STEPCAST_VERSION)
+                               : format == "csv"      ? validation_to_csv(rows)
+                               : format == "accuracy" ? validation_to_accuracy(rows)
+                                                      : validation_to_text(rows, options.baseline));
   return kDone;
 }
 
@@ -42,16 +55,22 @@ void add_validate(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command =
       program.add_subcommand("validate", "predicted against measured, for files of measurements");
   auto options = std::make_shared<Options>();
-  command->add_option("files", options->files, "files of measurements (JSON lines or CSV)")
+  command
+      ->add_option("files", options->files,
+                   "files of measurements (JSON lines, CSV, profiler traces)")
       ->required();
   command
       ->add_option("--backend", options->backends, "choose a backend: gemm=roofline (repeatable)")
       ->allow_extra_args(false)
       ->take_all();
+  command->add_option("--experiment", options->experiment,
+                      "what the profiler traces among the files are of");
+  command->add_flag("--baseline", options->baseline,
+                    "beside each group of runs: the error of one TFLOP/s for all of them");
   command->add_option("--metric", options->metric, "which quantities")
       ->check(CLI::IsMember({"all", "throughput", "memory"}))
       ->capture_default_str();
-  add_output_options(*command, options->output, {"text", "json", "csv"});
+  add_output_options(*command, options->output, {"text", "json", "csv", "accuracy"});
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_validate(*options, global); };
   });

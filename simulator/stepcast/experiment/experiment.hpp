@@ -36,6 +36,9 @@ struct DataRoot {
   [[nodiscard]] std::filesystem::path clusters() const {
     return folder / "hardware_profiles/clusters";
   }
+  [[nodiscard]] std::filesystem::path accuracy() const {
+    return folder / "hardware_profiles/accuracy.yaml";
+  }
   [[nodiscard]] std::filesystem::path sources() const {
     return folder / "hardware_profiles/sources.yaml";
   }

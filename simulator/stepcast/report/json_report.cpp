@@ -107,6 +107,15 @@ Json time_json(const TimeBreakdown& time) {
           {"host_s", time.host.value()}};
 }
 
+Json expected_error_json(const ExpectedError& error) {
+  Json json = {{"gpu", error.gpu}, {"family", error.family}, {"runs", error.runs}};
+  if (error.runs > 0) {
+    json["median"] = error.median;
+    json["p90"] = error.p90;
+  }
+  return json;
+}
+
 }  // namespace
 
 Json json_header(const Projection& p) {
@@ -126,6 +135,9 @@ Json to_json(const Projection& p) {
   json["model_tflops_per_gpu"] = p.model_rate_per_gpu.value() / 1e12;
   json["mfu"] = p.mfu;
   json["peak_memory_bytes"] = p.peak_memory().value();
+  if (p.expected_error) {
+    json["expected_error"] = expected_error_json(*p.expected_error);
+  }
   json["memory_by_stage"] = memory_json(p.memory);
   json["time"] = time_json(p.time.breakdown);
   json["clock_mhz"] = p.clock.value() / 1e6;

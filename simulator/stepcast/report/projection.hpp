@@ -3,10 +3,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "stepcast/parallel/memory_footprint.hpp"
+#include "stepcast/report/expected_error.hpp"
 #include "stepcast/schedule/step_time.hpp"
 
 namespace stepcast {
@@ -41,6 +43,7 @@ struct Projection {
   FlopsPerSecond model_rate_per_gpu;
   FlopsPerSecond peak_rate;  // dense, of the training dtype, at the rated clock
   double mfu = 0.0;
+  std::optional<ExpectedError> expected_error;
 
   [[nodiscard]] Bytes peak_memory() const;
   // The pipeline rank that needs most memory.

@@ -46,6 +46,9 @@ std::string plan_text(const Projection& p) {
 std::string result_lines(const Projection& p) {
   std::string text = "\n";
   text += line("tokens/s/GPU", decimals(p.tokens_per_second_per_gpu, 1));
+  if (p.expected_error) {
+    text += line("expected error", expected_error_text(*p.expected_error));
+  }
   text += line("step time", readable(p.time.step));
   text += line("model TFLOP/s/GPU", decimals(p.model_rate_per_gpu.value() / 1e12, 1));
   text +=

@@ -37,6 +37,39 @@ double mean(const std::vector<double>& values) {
                               static_cast<double>(values.size());
 }
 
+std::optional<ConstantRate> constant_rate(const std::vector<const ValidationRow*>& rows) {
+  std::vector<double> ratios;
+  for (const ValidationRow* row : rows) {
+    if (row->predicted && row->at_unit_rate) {
+      ratios.push_back(row->measured / *row->at_unit_rate);
+    }
+  }
+  if (ratios.empty()) {
+    return std::nullopt;
+  }
+  const double constant = quantile(ratios, 0.5);
+  std::vector<double> magnitudes;
+  for (const double ratio : ratios) {
+    magnitudes.push_back(std::abs(constant / ratio - 1.0));
+  }
+  return ConstantRate{mean(magnitudes), quantile(magnitudes, 0.5), quantile(magnitudes, 0.9)};
+}
+
+std::optional<FitRates> fit_rates(const std::vector<const ValidationRow*>& rows) {
+  const auto share_right = [&rows](bool fits) {
+    double all = 0.0;
+    double right = 0.0;
+    for (const ValidationRow* row : rows) {
+      if (row->predicted && (row->measured > 0.5) == fits) {
+        all += 1.0;
+        right += (*row->predicted > 0.5) == fits ? 1.0 : 0.0;
+      }
+    }
+    return all > 0.0 ? right / all : 0.0;
+  };
+  return FitRates{share_right(true), share_right(false)};
+}
+
 ErrorSummary summary_of(const std::vector<const ValidationRow*>& rows) {
   ErrorSummary summary;
   std::vector<double> errors;
@@ -119,13 +152,21 @@ std::vector<ErrorSummary> summarize(const std::vector<ValidationRow>& rows) {
   };
   for (const ValidationRow& row : rows) {
     add(order, {row.file, row.group, row.metric}, row);
-    add(totals, {row.file, "all", "all"}, row);
+    if (row.metric != "fits") {  // its error is no share of what was measured
+      add(totals, {row.file, "all", "all"}, row);
+    }
   }
   order.insert(order.end(), totals.begin(), totals.end());
   std::vector<ErrorSummary> summaries;
   for (const Key& key : order) {
     ErrorSummary summary = summary_of(groups[key]);
     std::tie(summary.file, summary.group, summary.metric) = key;
+    if (summary.group != "all") {  // one constant is for one metric
+      summary.constant_rate = constant_rate(groups[key]);
+    }
+    if (summary.metric == "fits") {
+      summary.fits = fit_rates(groups[key]);
+    }
     summaries.push_back(std::move(summary));
   }
   return summaries;

@@ -2,12 +2,30 @@
 // Statistics of prediction errors e = predicted / measured - 1 over a group of rows.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "stepcast/validation/validation_row.hpp"
 
 namespace stepcast {
+
+// What one rate for every run, fitted on the same rows, does: measured = c * (metric at one model
+// FLOP a second), with c the median over the rows.
+struct ConstantRate {
+  double mean_abs_error = 0.0;
+  double median_abs_error = 0.0;
+  double p90_abs_error = 0.0;
+};
+
+// Of runs that fit and of runs that do not, the shares that are predicted right; the balanced
+// accuracy is their mean.
+struct FitRates {
+  double fitting = 0.0;
+  double not_fitting = 0.0;
+
+  [[nodiscard]] double balanced_accuracy() const { return 0.5 * (fitting + not_fitting); }
+};
 
 struct ErrorSummary {
   std::string file;
@@ -22,6 +40,8 @@ struct ErrorSummary {
   double within_10 = 0.0;  // share of rows with |e| <= 0.10
   double within_20 = 0.0;
   double spearman = 0.0;  // rank correlation of predicted and measured; 0 for fewer than 3 rows
+  std::optional<ConstantRate> constant_rate;  // of rates and times of whole steps
+  std::optional<FitRates> fits;               // of the metric `fits`
 };
 
 // The value below which a share `q` of the sorted `values` lies, interpolated; 0 for none.

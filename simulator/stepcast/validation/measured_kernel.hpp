@@ -31,7 +31,7 @@ struct MeasuredKernel {
   std::string repeats;  // what rows of one shape share, so that they are judged on their median
 };
 
-// A row of a file of kernels, and where what it names is found.
+// A row that is read strictly, and where what it names is found.
 struct KernelRow {
   JsonObject object;
   JsonSource source;

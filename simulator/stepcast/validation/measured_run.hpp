@@ -14,6 +14,8 @@ namespace stepcast {
 struct MeasuredQuantity {
   std::string metric;
   double value = 0.0;
+  std::string group = {};    // where it differs from the run's
+  std::string skipped = {};  // why this one is not compared
 };
 
 struct MeasuredRun {
@@ -23,6 +25,7 @@ struct MeasuredRun {
   std::vector<MeasuredQuantity> quantities;
   std::optional<Experiment> experiment;
   std::string skipped;  // why there is no experiment
+  std::string split;    // by which it is held out or not; empty: its id (held_out.hpp)
 };
 
 // Profiles by name, each read once.

@@ -119,6 +119,22 @@ MeasurementFile read_measurements(const std::filesystem::path& file) {
   return measured;
 }
 
+std::vector<MeasuredRun> runs_of_table(ReadTableRun read, const MeasurementFile& file,
+                                       ProfileCache& profiles) {
+  Diagnostics diagnostics;
+  const CsvTable table = parse_csv(file.text, file.name, diagnostics);
+  std::vector<MeasuredRun> runs;
+  for (const CsvRow& row : table.rows) {
+    runs.push_back(
+        read({object_of(row, table.names), table_row(file.name, row.line), profiles, diagnostics}));
+  }
+  if (table.rows.empty() && diagnostics.empty()) {
+    diagnostics.error({file.name, 1, 1}, "the file has no rows");
+  }
+  diagnostics.throw_if_any();
+  return runs;
+}
+
 std::vector<MeasuredKernel> kernels_of(const MeasurementFile& file, ProfileCache& profiles) {
   const auto* read = std::get_if<ReadKernels>(&file.format->read);
   if (read == nullptr) {

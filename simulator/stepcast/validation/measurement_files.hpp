@@ -24,6 +24,10 @@ MeasurementFile read_measurements(const std::filesystem::path& file);
 // for files of another kind.
 std::vector<MeasuredKernel> kernels_of(const MeasurementFile& file, ProfileCache& profiles);
 
+// The runs of a table, row by row. Throws ConfigError with every wrong row.
+std::vector<MeasuredRun> runs_of_table(ReadTableRun read, const MeasurementFile& file,
+                                       ProfileCache& profiles);
+
 bool is_blank_line(const std::string& line);
 
 }  // namespace stepcast

@@ -6,9 +6,11 @@
 #include "stepcast/validation/contention_rows.hpp"
 #include "stepcast/validation/kernel_rows.hpp"
 #include "stepcast/validation/measured_steps.hpp"
+#include "stepcast/validation/nanotron_grid.hpp"
 #include "stepcast/validation/published_kernels.hpp"
 #include "stepcast/validation/trace_operators.hpp"
 #include "stepcast/validation/training_runs.hpp"
+#include "stepcast/validation/vtrain_runs.hpp"
 
 namespace stepcast {
 namespace {
@@ -34,6 +36,12 @@ constexpr std::array kFormats = {
         "memory-bound kernels", kJson, {"op", "rows", "cols", "s"}, &read_h200_memory_bound},
     MeasurementFormat{"collectives", kJson, {"op", "ranks", "bytes", "s"}, &read_h200_collective},
     MeasurementFormat{"launches", kJson, {"op", "s"}, &read_h200_launch},
+    MeasurementFormat{"nanotron grid",
+                      kCsv,
+                      {"tok/s/gpu", "batch_accum", "AllReduce (GB/s)", "after_pp_fix"},
+                      &read_nanotron_run},
+    MeasurementFormat{
+        "vTrain runs", kCsv, {"# GPUs", "global batch", "iteration time (ms)"}, &read_vtrain_run},
     MeasurementFormat{"GEMM points", kCsv, {"sku", "m", "n", "k", "latency_us"}, &read_gemm_point},
     MeasurementFormat{"attention points",
                       kCsv,

@@ -18,12 +18,14 @@ namespace stepcast {
 enum class Syntax { kJsonLines, kCsv };
 
 using ReadRun = MeasuredRun (*)(const nlohmann::json&, ProfileCache&);
+// A run from a row whose every field is to be right.
+using ReadTableRun = MeasuredRun (*)(KernelRow row);
 
 struct MeasurementFormat {
   std::string_view name;
   Syntax syntax = Syntax::kJsonLines;
   std::array<std::string_view, 5> names;  // keys or columns that the first line must have
-  std::variant<ReadRun, ReadKernels> read;
+  std::variant<ReadRun, ReadKernels, ReadTableRun> read;
 };
 
 // The first one that fits counts.

@@ -59,6 +59,10 @@ constexpr std::array kModels = {
     Alias{"Qwen3-30B-A3B", "qwen3_30b_a3b"},
     Alias{"Qwen3-32B", "qwen3_32b"},
     Alias{"Qwen3-4B", "qwen3_4b"},
+    Alias{"megatron_1t", "megatron_1t"},
+    Alias{"megatron_22b", "megatron_22b"},
+    Alias{"megatron_530b", "megatron_530b"},
+    Alias{"megatron_175b", "gpt3_175b"},
 };
 
 // The first whose words are all in the published name.

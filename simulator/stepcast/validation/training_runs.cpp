@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "stepcast/validation/loose_fields.hpp"
+#include "stepcast/validation/published_model.hpp"
 #include "stepcast/validation/published_names.hpp"
 
 namespace stepcast {
@@ -28,91 +29,9 @@ bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-// A row that cannot be simulated; the text says why.
-struct Skip {
-  std::string reason;
-};
-
-std::int64_t required(std::optional<std::int64_t> value, const char* what) {
-  if (!value || *value <= 0) {
-    throw Skip{std::string("input missing: ") + what};
-  }
-  return *value;
-}
-
 // A degree that is 1 where nothing else is stated.
 std::int64_t degree(const json& parallel, const char* key) {
   return std::max<std::int64_t>(1, json_count(parallel, key).value_or(1));
-}
-
-// --- model ------------------------------------------------------------------------------------
-
-AttentionSpec attention_from(const json& model, std::int64_t hidden) {
-  AttentionSpec attention;
-  attention.heads = required(json_count(model, "heads"), "model.heads");
-  attention.kv_heads = json_count(model, "kv_heads").value_or(attention.heads);
-  attention.qk_head_dim = json_count(model, "head_dim").value_or(hidden / attention.heads);
-  attention.v_head_dim = attention.qk_head_dim;
-  const json& mla = json_object(model, "mla");
-  if (mla.empty()) {
-    return attention;
-  }
-  attention.kind = AttentionKind::kMla;
-  attention.kv_heads = attention.heads;
-  attention.mla.q_lora_rank = json_count(mla, "q_lora_rank").value_or(0);
-  attention.mla.kv_lora_rank = required(json_count(mla, "kv_lora_rank"), "model.mla.kv_lora_rank");
-  attention.mla.qk_nope_head_dim = json_count(mla, "qk_nope_head_dim").value_or(128);
-  attention.mla.qk_rope_head_dim = json_count(mla, "qk_rope_head_dim").value_or(64);
-  attention.qk_head_dim = attention.mla.qk_nope_head_dim + attention.mla.qk_rope_head_dim;
-  attention.v_head_dim = json_count(mla, "v_head_dim").value_or(128);
-  return attention;
-}
-
-// A model that we do not ship, from the row's own figures.
-ModelSpec model_from_figures(const json& row) {
-  ModelSpec model;
-  model.name = json_text(row, "name");
-  model.hidden = required(json_count(row, "hidden"), "model.hidden");
-  model.layers = required(json_count(row, "num_layers"), "model.num_layers");
-  model.vocabulary = required(json_count(row, "vocab"), "model.vocab");
-  model.attention = attention_from(row, model.hidden);
-  model.mlp.gated = json_flag(row, "gated_mlp").value_or(true);
-  model.tied_embeddings = json_flag(row, "tied_embeddings").value_or(false);
-  const std::optional<std::int64_t> experts = json_count(row, "experts");
-  const std::optional<std::int64_t> expert_ffn = json_count(row, "moe_ffn");
-  const std::optional<std::int64_t> ffn = json_count(row, "ffn");
-  model.mlp.ffn_hidden = required(ffn ? ffn : expert_ffn, "model.ffn");
-  if (experts && *experts > 1) {
-    MoeSpec moe;
-    moe.experts = *experts;
-    moe.experts_per_token = required(json_count(row, "topk"), "model.topk");
-    moe.expert_ffn_hidden = required(expert_ffn ? expert_ffn : ffn, "model.moe_ffn");
-    moe.shared_expert_ffn_hidden =
-        json_count(row, "shared_experts").value_or(0) * moe.expert_ffn_hidden;
-    moe.first_dense_layers = json_count(row, "dense_layers").value_or(0);
-    model.moe = moe;
-  }
-  return model;
-}
-
-ModelSpec model_of(const json& row, const json& train, ProfileCache& profiles) {
-  const json& figures = json_object(row, "model");
-  const std::string name = model_for(json_text(figures, "name"));
-  if (name.empty()) {
-    return model_from_figures(figures);
-  }
-  ModelSpec model = profiles.model(name);
-  model.layers = json_count(figures, "num_layers").value_or(model.layers);
-  model.vocabulary = json_count(figures, "vocab").value_or(model.vocabulary);
-  model.mtp_layers = json_count(figures, "mtp_layers").value_or(0);
-  if (model.moe) {
-    model.moe->first_dense_layers =
-        json_count(figures, "dense_layers").value_or(model.moe->first_dense_layers);
-  }
-  if (model.max_positions > 0) {
-    model.max_positions = std::max(model.max_positions, json_count(train, "seq_len").value_or(0));
-  }
-  return model;
 }
 
 // --- cluster ----------------------------------------------------------------------------------
@@ -121,17 +40,17 @@ ClusterSpec cluster_from(const json& hardware, ProfileCache& profiles) {
   const std::string published = json_text(hardware, "gpu");
   const std::string gpu = gpu_for(published);
   if (gpu.empty()) {
-    throw Skip{"input missing: no profile for the GPU '" + published + "'"};
+    throw SkippedRow{"input missing: no profile for the GPU '" + published + "'"};
   }
   const DeviceSpec& device = profiles.gpu(gpu);
-  const std::int64_t gpus = required(json_count(hardware, "num_gpus"), "hardware.num_gpus");
+  const std::int64_t gpus = required_count(json_count(hardware, "num_gpus"), "hardware.num_gpus");
   const std::int64_t in_node =
       std::min(gpus, json_count(hardware, "gpus_per_node").value_or(device.gpus_per_node));
   ClusterSpec cluster = cluster_of(device, std::max<std::int64_t>(1, gpus / in_node));
   cluster.gpus_per_node = in_node;
   if (gpus % in_node != 0) {
-    throw Skip{"feature unsupported: " + std::to_string(gpus) + " GPUs are no whole nodes of " +
-               std::to_string(in_node)};
+    throw SkippedRow{"feature unsupported: " + std::to_string(gpus) +
+                     " GPUs are no whole nodes of " + std::to_string(in_node)};
   }
   if (const auto rate = network_rate_of_gpu(json_text(hardware, "interconnect"), in_node)) {
     cluster.device.scale_out.nics_per_gpu = 1.0;
@@ -160,12 +79,13 @@ Dtype dtype_from(const std::string& published, const DeviceSpec& device) {
 TrainingRecipe training_from(const json& train, const DeviceSpec& device,
                              std::int64_t model_replicas) {
   TrainingRecipe training;
-  training.sequence_length = required(json_count(train, "seq_len"), "train.seq_len");
+  training.sequence_length = required_count(json_count(train, "seq_len"), "train.seq_len");
   training.micro_batch_size = std::max<std::int64_t>(1, json_count(train, "mbs").value_or(1));
   const std::int64_t one_each = training.micro_batch_size * model_replicas;
   training.global_batch_size = json_count(train, "gbs").value_or(one_each);
   training.dtype = dtype_from(json_text(train, "dtype"), device);
   training.recompute = recompute_from_text(json_text(train, "recompute"));
+  training.dropout = json_flag(train, "dropout").value_or(false);
   return training;
 }
 
@@ -201,6 +121,9 @@ void settle_fsdp(const json& parallel, PlanRequest& plan, std::int64_t replicas)
 
 // torchtitan runs eagerly unless a row says that it was compiled.
 std::string software_of(const json& train) {
+  if (std::string named = json_text(train, "software"); !named.empty()) {
+    return named;
+  }
   std::string name = software_for(json_text(train, "framework"));
   const json& overlap = json_object(train, "overlap");
   // A flag, or a text that names what is compiled.
@@ -250,17 +173,30 @@ void apply_overlap_texts(const json& train, SoftwareSpec& software) {
   apply_dispatcher(train, software);
 }
 
+// How a run communicates, as far as it says so.
+void apply_communication(const json& train, PlanRequest& plan) {
+  const json& overlap = json_object(train, "overlap");
+  if (!json_flag(overlap, "grad_reduce_overlap").value_or(true)) {
+    plan.overlap.hidden[static_cast<std::size_t>(Axis::kData)] = 0.0;
+  }
+  if (plan.cp > 1 && json_text(overlap, "cp_comm_type") == "a2a") {
+    plan.cp_algorithm = CpAlgorithm::kAllToAll;
+    plan.overlap.hidden[static_cast<std::size_t>(Axis::kContext)] = 0.0;
+  }
+}
+
 Experiment experiment_from(const json& row, ProfileCache& profiles) {
   const json& train = json_object(row, "train");
   const json& parallel = json_object(row, "parallel");
   Experiment experiment;
   experiment.cluster = cluster_from(json_object(row, "hardware"), profiles);
-  experiment.model = model_of(row, train, profiles);
+  experiment.model = published_model(row, train, profiles);
   experiment.plan = plan_from(parallel, experiment.model);
   const PlanRequest& plan = experiment.plan;
   const std::int64_t ranks = std::max<std::int64_t>(1, plan.tp * plan.pp * plan.cp);
   const std::int64_t dp = std::max<std::int64_t>(1, experiment.cluster.gpus() / ranks);
   settle_fsdp(parallel, experiment.plan, dp * plan.cp);
+  apply_communication(train, experiment.plan);
   experiment.training = training_from(train, experiment.cluster.device, dp);
   experiment.software = profiles.software(software_of(train));
   apply_overlap_texts(train, experiment.software);
@@ -350,6 +286,10 @@ MeasuredRun read_training_run(const json& row, ProfileCache& profiles) {
   run.gpu = gpu_for(json_text(json_object(row, "hardware"), "gpu"));
   run.group = (run.gpu.empty() ? "unknown" : run.gpu) + " " + json_text(row, "family") + " " +
               json_text(row, "completeness");
+  if (std::string own = json_text(row, "group"); !own.empty()) {
+    run.group = std::move(own);
+  }
+  run.split = json_text(row, "config_group");
   run.quantities = quantities_of(json_object(row, "measured"));
   const std::string task = json_text(row, "task");
   if (task != "pretrain" && !task.empty()) {
@@ -358,7 +298,7 @@ MeasuredRun read_training_run(const json& row, ProfileCache& profiles) {
   }
   try {
     run.experiment = experiment_from(row, profiles);
-  } catch (const Skip& skip) {
+  } catch (const SkippedRow& skip) {
     run.skipped = skip.reason;
   }
   return run;

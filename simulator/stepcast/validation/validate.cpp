@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/validation/validate.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "stepcast/experiment/project.hpp"
+#include "stepcast/report/expected_error.hpp"
+#include "stepcast/validation/held_out.hpp"
 #include "stepcast/validation/measurement_files.hpp"
+#include "stepcast/validation/parallel_loop.hpp"
+#include "stepcast/validation/step_trace.hpp"
+#include "stepcast/validation/trace_rows.hpp"
 
 namespace stepcast {
 namespace {
@@ -35,6 +42,9 @@ std::vector<json> parse_lines(const std::string& text, const std::string& file) 
 }
 
 double predicted(const std::string& metric, const Projection& projection) {
+  if (metric == "fits") {
+    return projection.feasible ? 1.0 : 0.0;
+  }
   if (metric == "tokens_per_second_per_gpu") {
     return projection.tokens_per_second_per_gpu;
   }
@@ -49,13 +59,37 @@ std::string joined(const std::vector<std::string>& reasons) {
   return text;
 }
 
-void add_rows(const MeasuredRun& run, ValidationRow row, const CostModel& cost,
-              std::vector<ValidationRow>& rows) {
+// The metric of a GPU that does one model FLOP a second; empty for metrics that are no speed.
+std::optional<double> at_unit_rate(const std::string& metric, const Projection& projection) {
+  const double flops = projection.flops_per_token.value();
+  const double tokens = static_cast<double>(projection.training.global_batch_size) *
+                        static_cast<double>(projection.training.sequence_length) /
+                        static_cast<double>(projection.gpus);
+  if (metric == "tokens_per_second_per_gpu") {
+    return 1.0 / flops;
+  }
+  return metric == "step_time_s" ? std::optional(flops * tokens) : std::nullopt;
+}
+
+bool has_comparison(const MeasuredRun& run) {
+  return run.experiment &&
+         std::any_of(run.quantities.begin(), run.quantities.end(),
+                     [](const auto& quantity) { return quantity.skipped.empty(); });
+}
+
+// The rows of one run; `row` says which file and row it is.
+std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
+                                   const CostModel& cost) {
+  std::vector<ValidationRow> rows;
   row.gpu = run.gpu;
   row.group = run.group;
   row.skipped = run.skipped;
-  Projection projection;
+  row.held_out = is_held_out(run.split.empty() ? row.id : run.split);
   if (run.experiment) {
+    row.family = accuracy_family(run.experiment->model);
+  }
+  Projection projection;
+  if (has_comparison(run)) {
     projection = project(*run.experiment, cost);
     if (!projection.priced) {
       row.skipped = "plan refused: " + joined(projection.reasons);
@@ -67,14 +101,17 @@ void add_rows(const MeasuredRun& run, ValidationRow row, const CostModel& cost,
     rows.push_back(row);
   }
   for (const MeasuredQuantity& quantity : run.quantities) {
-    row.metric = quantity.metric;
-    row.measured = quantity.value;
-    row.predicted.reset();
-    if (row.skipped.empty()) {
-      row.predicted = predicted(quantity.metric, projection);
+    ValidationRow& own = rows.emplace_back(row);
+    own.metric = quantity.metric;
+    own.measured = quantity.value;
+    own.group = quantity.group.empty() ? row.group : quantity.group;
+    own.skipped = row.skipped.empty() ? quantity.skipped : row.skipped;
+    if (own.skipped.empty()) {
+      own.predicted = predicted(quantity.metric, projection);
+      own.at_unit_rate = at_unit_rate(quantity.metric, projection);
     }
-    rows.push_back(row);
   }
+  return rows;
 }
 
 // --- kernels ----------------------------------------------------------------------------------
@@ -101,28 +138,51 @@ void add_rows(const MeasuredKernel& kernel, const std::string& file, ProfileCach
   }
 }
 
-void add_runs(ReadRun read, const std::string& text, const std::filesystem::path& file,
+// --- files ------------------------------------------------------------------------------------
+
+std::vector<MeasuredRun> runs_of(const MeasurementFile& file, ProfileCache& profiles) {
+  if (const auto* read_row = std::get_if<ReadTableRun>(&file.format->read)) {
+    return runs_of_table(*read_row, file, profiles);
+  }
+  const auto* read = std::get_if<ReadRun>(&file.format->read);
+  std::vector<MeasuredRun> runs;
+  for (const json& line : parse_lines(file.text, file.name)) {
+    runs.push_back((*read)(line, profiles));
+  }
+  return runs;
+}
+
+void add_runs(const MeasurementFile& measured, const std::filesystem::path& file,
               ProfileCache& profiles, const CostModel& cost, std::vector<ValidationRow>& rows) {
-  const std::vector<json> lines = parse_lines(text, file.string());
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const MeasuredRun run = read(lines[i], profiles);
+  const std::vector<MeasuredRun> runs = runs_of(measured, profiles);
+  std::vector<std::vector<ValidationRow>> own(runs.size());
+  for_each_index(runs.size(), [&](std::size_t i) {
     ValidationRow row;
     row.file = file.filename().string();
-    row.id = run.id.empty() ? std::to_string(i + 1) : run.id;
-    add_rows(run, std::move(row), cost, rows);
+    row.id = runs[i].id.empty() ? std::to_string(i + 1) : runs[i].id;
+    own[i] = rows_of(runs[i], std::move(row), cost);
+  });
+  for (std::vector<ValidationRow>& of_run : own) {
+    std::move(of_run.begin(), of_run.end(), std::back_inserter(rows));
   }
 }
 
 }  // namespace
 
 std::vector<ValidationRow> validate_files(const std::vector<std::filesystem::path>& files,
-                                          const DataRoot& data, const CostModel& cost) {
+                                          const DataRoot& data, const CostModel& cost,
+                                          const std::optional<Experiment>& of_traces) {
   std::vector<ValidationRow> rows;
   ProfileCache profiles(data);
   for (const std::filesystem::path& file : files) {
+    if (is_step_trace(file)) {
+      const std::vector<ValidationRow> own = trace_rows(file, of_traces, profiles, cost);
+      rows.insert(rows.end(), own.begin(), own.end());
+      continue;
+    }
     const MeasurementFile measured = read_measurements(file);
-    if (const auto* read_run = std::get_if<ReadRun>(&measured.format->read)) {
-      add_runs(*read_run, measured.text, file, profiles, cost, rows);
+    if (!std::holds_alternative<ReadKernels>(measured.format->read)) {
+      add_runs(measured, file, profiles, cost, rows);
       continue;
     }
     for (const MeasuredKernel& kernel : kernels_of(measured, profiles)) {

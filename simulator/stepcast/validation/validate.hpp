@@ -15,15 +15,21 @@
 
 namespace stepcast {
 
-// Rows in the order of the files. Throws ConfigError for a file that cannot be read, is of no known
-// format or holds a line that is no JSON object.
+// Profiler traces are compared with `of_traces`, or with the step that their name names
+// (trace_rows.hpp). Rows in the order of the files. Throws ConfigError for a file that cannot be
+// read, is of no known format or holds a line that is no JSON object.
 std::vector<ValidationRow> validate_files(const std::vector<std::filesystem::path>& files,
-                                          const DataRoot& data, const CostModel& cost);
+                                          const DataRoot& data, const CostModel& cost,
+                                          const std::optional<Experiment>& of_traces = {});
 
-// The summary as a table, and what was skipped for which reason.
-std::string validation_to_text(const std::vector<ValidationRow>& rows);
+// The summary as a table, which runs fit, and what was skipped for which reason; with
+// `constant_rate` what one rate for every run of a group, fitted on its own rows, would give.
+std::string validation_to_text(const std::vector<ValidationRow>& rows, bool constant_rate = false);
 // One row a line, with its prediction and error.
 std::string validation_to_csv(const std::vector<ValidationRow>& rows);
+// Median and 90th percentile of the errors of held-out runs, by GPU and family of model, as
+// hardware_profiles/accuracy.yaml (experiment/accuracy.hpp).
+std::string validation_to_accuracy(const std::vector<ValidationRow>& rows);
 // rows[] and summary[] of the interface.
 std::string validation_to_json(const std::vector<ValidationRow>& rows,
                                const std::string& program_version);

@@ -26,22 +26,36 @@ Json row_json(const ValidationRow& row) {
   } else {
     json["skipped"] = row.skipped;
   }
+  if (row.held_out) {
+    json["held_out"] = *row.held_out;
+  }
   return json;
 }
 
 Json summary_json(const ErrorSummary& s) {
-  return {{"file", s.file},
-          {"group", s.group},
-          {"metric", s.metric},
-          {"count", s.count},
-          {"skipped", s.skipped},
-          {"mean_abs_error", s.mean_abs_error},
-          {"median_abs_error", s.median_abs_error},
-          {"p90_abs_error", s.p90_abs_error},
-          {"bias", s.bias},
-          {"within_10", s.within_10},
-          {"within_20", s.within_20},
-          {"spearman", s.spearman}};
+  Json json = {{"file", s.file},
+               {"group", s.group},
+               {"metric", s.metric},
+               {"count", s.count},
+               {"skipped", s.skipped},
+               {"mean_abs_error", s.mean_abs_error},
+               {"median_abs_error", s.median_abs_error},
+               {"p90_abs_error", s.p90_abs_error},
+               {"bias", s.bias},
+               {"within_10", s.within_10},
+               {"within_20", s.within_20},
+               {"spearman", s.spearman}};
+  if (s.constant_rate) {
+    json["constant_rate"] = {{"mean_abs_error", s.constant_rate->mean_abs_error},
+                             {"median_abs_error", s.constant_rate->median_abs_error},
+                             {"p90_abs_error", s.constant_rate->p90_abs_error}};
+  }
+  if (s.fits) {
+    json["balanced_accuracy"] = s.fits->balanced_accuracy();
+    json["right_of_fitting"] = s.fits->fitting;
+    json["right_of_not_fitting"] = s.fits->not_fitting;
+  }
+  return json;
 }
 
 std::string quoted(const std::string& text) {
@@ -66,32 +80,71 @@ std::string skipped_lines(const std::vector<ValidationRow>& rows) {
   return text;
 }
 
+// Whether runs fit in memory, by class.
+std::string fit_lines(const std::vector<ErrorSummary>& summaries) {
+  std::string text;
+  for (const ErrorSummary& s : summaries) {
+    if (s.fits && s.count > 0) {
+      text += "  " + cell(s.group, 36) + cell(std::to_string(s.count) + " runs", 12) +
+              "balanced accuracy " + percent(s.fits->balanced_accuracy()) +
+              " %: right of those that fit " + percent(s.fits->fitting) +
+              " %, of those that do not " + percent(s.fits->not_fitting) + " %\n";
+    }
+  }
+  return text.empty() ? "" : "\nFits in memory or not\n" + text;
+}
+
+// What one rate a group, fitted on its own rows, would give.
+std::string constant_rate_lines(const std::vector<ErrorSummary>& summaries) {
+  std::string text;
+  for (const ErrorSummary& s : summaries) {
+    if (s.constant_rate) {
+      text += "  " + cell(s.group, 36) + cell(s.metric, 27) +
+              cell(percent(s.median_abs_error) + " against " +
+                       percent(s.constant_rate->median_abs_error),
+                   22) +
+              percent(s.mean_abs_error) + " against " + percent(s.constant_rate->mean_abs_error) +
+              "\n";
+    }
+  }
+  return text.empty()
+             ? ""
+             : "\nErrors in % against those of one TFLOP/s for every run, fitted on the same "
+               "rows\n  " +
+                   cell("group", 36) + cell("metric", 27) + cell("median", 22) + "mean\n" + text;
+}
+
 }  // namespace
 
-std::string validation_to_text(const std::vector<ValidationRow>& rows) {
+std::string validation_to_text(const std::vector<ValidationRow>& rows, bool constant_rate) {
+  const std::vector<ErrorSummary> summaries = summarize(rows);
   std::string text = "Predicted against measured; errors in % of the measured value\n\n";
   text += cell("group", 36) + cell("metric", 27) + cell("rows", 6) + cell("skipped", 9) +
           cell("median", 8) + cell("mean", 8) + cell("p90", 8) + cell("bias", 8) +
           cell("in 10 %", 9) + cell("in 20 %", 9) + "rank\n";
-  for (const ErrorSummary& s : summarize(rows)) {
+  for (const ErrorSummary& s : summaries) {
     const bool total = s.group == "all";
-    text += cell(total ? s.file : s.group, 36) + cell(s.metric, 27) +
-            cell(std::to_string(s.count), 6) + cell(std::to_string(s.skipped), 9) +
-            cell(percent(s.median_abs_error), 8) + cell(percent(s.mean_abs_error), 8) +
-            cell(percent(s.p90_abs_error), 8) + cell(percent(s.bias), 8) +
-            cell(percent(s.within_10), 9) + cell(percent(s.within_20), 9) +
-            significant(s.spearman, 2) + "\n";
+    if (!s.fits) {
+      text += cell(total ? s.file : s.group, 36) + cell(s.metric, 27) +
+              cell(std::to_string(s.count), 6) + cell(std::to_string(s.skipped), 9) +
+              cell(percent(s.median_abs_error), 8) + cell(percent(s.mean_abs_error), 8) +
+              cell(percent(s.p90_abs_error), 8) + cell(percent(s.bias), 8) +
+              cell(percent(s.within_10), 9) + cell(percent(s.within_20), 9) +
+              significant(s.spearman, 2) + "\n";
+    }
   }
-  return text + skipped_lines(rows);
+  return text + fit_lines(summaries) + (constant_rate ? constant_rate_lines(summaries) : "") +
+         skipped_lines(rows);
 }
 
 std::string validation_to_csv(const std::vector<ValidationRow>& rows) {
-  std::string text = "file,id,gpu,group,metric,measured,predicted,error,skipped\n";
+  std::string text = "file,id,gpu,group,metric,measured,predicted,error,skipped,held_out\n";
   for (const ValidationRow& row : rows) {
     text += quoted(row.file) + "," + quoted(row.id) + "," + row.gpu + "," + quoted(row.group) +
             "," + row.metric + "," + shortest_text(row.measured) + ",";
     text += row.predicted ? shortest_text(*row.predicted) + "," + shortest_text(row.error()) : ",";
-    text += "," + quoted(row.skipped) + "\n";
+    const char* half = row.held_out.value_or(false) ? "true" : "false";
+    text += "," + quoted(row.skipped) + "," + (row.held_out ? half : "") + "\n";
   }
   return text;
 }

@@ -18,8 +18,17 @@ struct ValidationRow {
   std::optional<double> predicted;
   std::string skipped;  // why there is no prediction
 
-  // predicted / measured - 1
-  [[nodiscard]] double error() const { return *predicted / measured - 1.0; }
+  // Of whole runs.
+  std::string family;            // dense, moe or mla
+  std::optional<bool> held_out;  // empty for what is no run
+  // The metric of a GPU that does one model FLOP a second, for rates and times of steps: a single
+  // constant times this is the simplest model there is.
+  std::optional<double> at_unit_rate;
+
+  // predicted / measured - 1; of yes and no (`fits`) predicted - measured
+  [[nodiscard]] double error() const {
+    return metric == "fits" ? *predicted - measured : *predicted / measured - 1.0;
+  }
 };
 
 }  // namespace stepcast

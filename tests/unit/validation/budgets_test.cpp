@@ -28,7 +28,9 @@ const std::filesystem::path& shipped() {
 }
 
 std::vector<ValidationRow> shipped_runs() {
-  return validated({"training_runs.jsonl", "h200_steps.jsonl"}, shipped());
+  return validated(
+      {"training_runs.jsonl", "h200_steps.jsonl", "simumax_b200.jsonl", "megatron_table5.jsonl"},
+      shipped());
 }
 
 std::vector<ValidationRow> shipped_kernels() {
@@ -205,4 +207,35 @@ TEST_CASE("Of the whole set of published runs at least 95 % of grades A and B ar
   CHECK(all > 400);
   CHECK(static_cast<double>(predicted) >= 0.95 * static_cast<double>(all));
   CHECK(quantile(errors_of_a, 0.5) <= 0.25);
+}
+
+TEST_CASE("Published grids of runs are predicted on the network that they measured", "[.shared]") {
+  const std::filesystem::path folder =
+      data_root().folder.parent_path() / "shared/measured/published";
+  check_means(validated({"vtrain_a100_multi_node.csv"}, folder),
+              {{"a100_80gb vtrain multi", "step_time_s", 12.0}});
+  std::size_t judged = 0;
+  for (const ErrorSummary& summary : summarize(validated({"nanotron_h100_grid.csv"}, folder))) {
+    if (summary.fits) {
+      CHECK(summary.fits->balanced_accuracy() >= 0.9);
+      judged += summary.count;
+    }
+  }
+  CHECK(judged > 2000);
+}
+
+TEST_CASE("Traces of steps are compared by category", "[.shared]") {
+  const std::filesystem::path folder =
+      data_root().folder.parent_path() / "shared/measured/h200/traces";
+  for (const char* name : {"dense_fsdpN.json.gz", "dense_tpN.json.gz", "gptoss_ep.json.gz",
+                           "moe_mixtral_epN.json.gz"}) {
+    INFO(name);
+    const std::vector<ValidationRow> rows = validated({name}, folder);
+    const auto gemm = std::find_if(rows.begin(), rows.end(), [](const ValidationRow& row) {
+      return row.metric == "category_s:gemm";
+    });
+    REQUIRE(gemm != rows.end());
+    REQUIRE(gemm->predicted.has_value());
+    CHECK(std::abs(gemm->error()) <= 0.15);
+  }
 }

@@ -47,3 +47,35 @@ TEST_CASE("A summary counts predicted and skipped rows apart", "[unit]") {
   CHECK(s.within_20 == Approx(1.0));
   CHECK(summaries.back().group == "all");
 }
+
+TEST_CASE("One rate for every run is the median of theirs", "[unit]") {
+  // Rates 100, 110 and 200 a unit: the constant 110 errs by 0.1, 0 and 0.45.
+  std::vector<ValidationRow> rows = {row(100, 100), row(220, 220), row(600, 600)};
+  rows[0].at_unit_rate = 1.0;
+  rows[1].at_unit_rate = 2.0;
+  rows[2].at_unit_rate = 3.0;
+  const std::vector<ErrorSummary> summaries = summarize(rows);
+  REQUIRE(summaries.front().constant_rate);
+  CHECK(summaries.front().constant_rate->mean_abs_error == Approx((0.1 + 0.0 + 0.45) / 3.0));
+  CHECK(summaries.front().constant_rate->median_abs_error == Approx(0.1));
+  CHECK_FALSE(summaries.back().constant_rate);
+  CHECK_FALSE(summarize({row(1, 1)}).front().constant_rate);
+}
+
+TEST_CASE("Whether runs fit is judged by class, and is no part of a file's error", "[unit]") {
+  // Of four that fit three are right, of two that do not one.
+  std::vector<ValidationRow> rows = {row(1, 1), row(1, 1), row(1, 1),
+                                     row(1, 0), row(0, 0), row(0, 1)};
+  for (ValidationRow& fit : rows) {
+    fit.metric = "fits";
+  }
+  rows.push_back(row(100, 110));
+  const std::vector<ErrorSummary> summaries = summarize(rows);
+  REQUIRE(summaries.front().fits);
+  CHECK(summaries.front().fits->fitting == Approx(0.75));
+  CHECK(summaries.front().fits->not_fitting == Approx(0.5));
+  CHECK(summaries.front().fits->balanced_accuracy() == Approx(0.625));
+  CHECK(summaries.front().mean_abs_error == Approx(2.0 / 6.0));
+  CHECK(summaries.back().group == "all");
+  CHECK(summaries.back().count == 1);
+}

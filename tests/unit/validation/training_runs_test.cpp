@@ -64,3 +64,26 @@ TEST_CASE("A row that lacks an input or has another task says why it is skipped"
   CHECK(read_training_run(row, profiles).skipped ==
         "input missing: no profile for the GPU 'TPU v5'");
 }
+
+TEST_CASE("A row says which software ran it, how it communicated and in which group it is",
+          "[unit]") {
+  const auto row = nlohmann::json::parse(R"({
+    "id": "x", "family": "dense", "completeness": "A", "config_group": "abc", "group": "b200 mine",
+    "model": {"name": "unheard of", "num_layers": 4, "hidden": 1024, "ffn": 4096, "heads": 8,
+              "vocab": 32000},
+    "hardware": {"gpu": "B200 SXM", "gpus_per_node": 8, "num_gpus": 8},
+    "parallel": {"tp": 1, "cp": 4, "dp": 2},
+    "train": {"seq_len": 4096, "mbs": 1, "gbs": 8, "dtype": "fp16", "dropout": true,
+              "software": "megatron_2021",
+              "overlap": {"grad_reduce_overlap": false, "cp_comm_type": "a2a"}},
+    "measured": {"step_time_s": 1}})");
+  ProfileCache profiles(data_root());
+  const MeasuredRun run = read_training_run(row, profiles);
+  REQUIRE(run.experiment);
+  CHECK(run.group == "b200 mine");
+  CHECK(run.split == "abc");
+  CHECK(run.experiment->software.name == "megatron_2021");
+  CHECK(run.experiment->training.dropout);
+  CHECK(run.experiment->plan.cp_algorithm == CpAlgorithm::kAllToAll);
+  CHECK(run.experiment->plan.overlap.hidden[static_cast<std::size_t>(Axis::kData)] == 0.0);
+}
