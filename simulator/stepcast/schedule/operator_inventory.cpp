@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stepcast/parallel/memory_footprint.hpp"
+#include "stepcast/parallel/recompute_choice.hpp"
 #include "stepcast/parallel/sharding.hpp"
 #include "stepcast/schedule/data_parallel.hpp"
 
@@ -29,6 +29,7 @@ class ListCollector {
     std::size_t forward;
     std::size_t backward;
     std::size_t recompute;
+    std::size_t full_recompute;
   };
   struct KnownKind {
     LayerKind kind;
@@ -42,7 +43,8 @@ class ListCollector {
   Block keep(BlockOps ops) {
     const std::size_t forward = keep(std::move(ops.forward));
     const std::size_t backward = keep(std::move(ops.backward));
-    return {forward, backward, keep(std::move(ops.recompute))};
+    const std::size_t recompute = keep(std::move(ops.recompute));
+    return {forward, backward, recompute, keep(std::move(ops.full_recompute))};
   }
 
   void use(std::size_t list, StepPass pass, std::int64_t count) {
@@ -75,17 +77,11 @@ class ListCollector {
 
   void layers(std::size_t index) {
     const std::vector<KindCount> kinds = stage_kinds(context_.model, context_.plan, index);
-    std::int64_t all = 0;
-    for (const KindCount& entry : kinds) {
-      all += entry.layers;
-    }
-    std::int64_t again = fully_recomputed_layers(context_.training.recompute, all);
-    for (const KindCount& entry : kinds) {
-      const Block block = layer(entry.kind);
-      use(block, entry.layers);
-      const std::int64_t repeated = std::min(again, entry.layers);
-      again -= repeated;
-      use(block.forward, StepPass::kRecompute, repeated);
+    const std::vector<std::int64_t> again = recomputed_layers(context_, index);
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      const Block block = layer(kinds[i].kind);
+      use(block, kinds[i].layers);
+      use(block.full_recompute, StepPass::kRecompute, again[i]);
     }
   }
 

@@ -14,6 +14,7 @@ namespace stepcast {
 struct MeasuredQuantity {
   std::string metric;
   double value = 0.0;
+  std::optional<std::int64_t> rank = std::nullopt;  // of the pipeline; else the fullest
 };
 
 struct MeasuredRun {
@@ -22,7 +23,8 @@ struct MeasuredRun {
   std::string group;
   std::vector<MeasuredQuantity> quantities;
   std::optional<Experiment> experiment;
-  std::string skipped;  // why there is no experiment
+  bool reserved_memory = false;  // the source reports what the allocator reserved
+  std::string skipped;           // why there is no experiment
 };
 
 // Profiles by name, each read once.

@@ -34,11 +34,24 @@ std::vector<json> parse_lines(const std::string& text, const std::string& file) 
   return rows;
 }
 
-double predicted(const std::string& metric, const Projection& projection) {
-  if (metric == "tokens_per_second_per_gpu") {
+Bytes predicted_memory(const MeasuredRun& run, const MeasuredQuantity& quantity,
+                       const Projection& projection) {
+  Bytes most;
+  for (const StageMemory& stage : projection.memory) {
+    if (!quantity.rank || *quantity.rank == stage.rank) {
+      most = max(most, run.reserved_memory ? stage.reserved : stage.total());
+    }
+  }
+  return most;
+}
+
+double predicted(const MeasuredRun& run, const MeasuredQuantity& quantity,
+                 const Projection& projection) {
+  if (quantity.metric == "tokens_per_second_per_gpu") {
     return projection.tokens_per_second_per_gpu;
   }
-  return metric == "step_time_s" ? projection.time.step.value() : projection.peak_memory().value();
+  return quantity.metric == "step_time_s" ? projection.time.step.value()
+                                          : predicted_memory(run, quantity, projection).value();
 }
 
 std::string joined(const std::vector<std::string>& reasons) {
@@ -51,6 +64,7 @@ std::string joined(const std::vector<std::string>& reasons) {
 
 void add_rows(const MeasuredRun& run, ValidationRow row, const CostModel& cost,
               std::vector<ValidationRow>& rows) {
+  const std::string id = row.id;
   row.gpu = run.gpu;
   row.group = run.group;
   row.skipped = run.skipped;
@@ -67,11 +81,12 @@ void add_rows(const MeasuredRun& run, ValidationRow row, const CostModel& cost,
     rows.push_back(row);
   }
   for (const MeasuredQuantity& quantity : run.quantities) {
+    row.id = quantity.rank ? id + ":rank" + std::to_string(*quantity.rank) : id;
     row.metric = quantity.metric;
     row.measured = quantity.value;
     row.predicted.reset();
     if (row.skipped.empty()) {
-      row.predicted = predicted(quantity.metric, projection);
+      row.predicted = predicted(run, quantity, projection);
     }
     rows.push_back(row);
   }
