@@ -8,6 +8,7 @@
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/parallel/feasibility.hpp"
+#include "stepcast/parallel/recompute_choice.hpp"
 #include "stepcast/schedule/operator_inventory.hpp"
 #include "stepcast/schedule/step_clock.hpp"
 
@@ -42,6 +43,29 @@ void rate(Projection& p, const Experiment& experiment) {
   p.model_rate_per_gpu = tokens_per_gpu * p.flops_per_token / p.time.step;
   p.peak_rate = device.matrix_peak(p.training.dtype, device.clock.rated).value_or(FlopsPerSecond{});
   p.mfu = p.peak_rate > FlopsPerSecond{} ? p.model_rate_per_gpu / p.peak_rate : 0.0;
+}
+
+// One of each kind that the model has, in the order of its layers.
+std::vector<SavedLayer> saved_layers(const ExpansionContext& context) {
+  std::vector<SavedLayer> layers;
+  std::vector<LayerKind> known;
+  for (std::size_t stage = 0; stage < context.plan.stages.size(); ++stage) {
+    const std::vector<std::int64_t> again = recomputed_layers(context, stage);
+    const std::vector<KindCount> kinds = stage_kinds(context.model, context.plan, stage);
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      const LayerKind kind = kinds[i].kind;
+      const auto at = std::find(known.begin(), known.end(), kind) - known.begin();
+      if (at == std::ssize(known)) {
+        known.push_back(kind);
+        std::string name = kind.moe ? "MoE layer" : "dense layer";
+        name += kind.window > 0 ? " with a window" : "";
+        layers.push_back({std::move(name), false, saved_tensors(context, kind)});
+      }
+      SavedLayer& layer = layers[static_cast<std::size_t>(at)];
+      layer.recomputed = layer.recomputed || again[i] > 0;
+    }
+  }
+  return layers;
 }
 
 bool reads_a_table(const Experiment& experiment) {
@@ -92,6 +116,8 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   const ExpansionContext expansion{experiment.model, p.plan, experiment.training,
                                    experiment.software};
   p.memory = memory_by_stage(expansion);
+  judge_memory(p.memory, experiment.cluster.device);
+  p.saved = saved_layers(expansion);
   p.reasons = memory_reasons(p.memory, experiment.cluster.device);
   const StepContext step{expansion, experiment.cluster, cost,
                          experiment.locked_clock.value_or(Hertz{})};

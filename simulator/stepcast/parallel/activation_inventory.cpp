@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/parallel/exchange_buffers.hpp"
+#include "stepcast/parallel/recompute_choice.hpp"
 #include "stepcast/parallel/sharding.hpp"
 
 namespace stepcast {
@@ -18,20 +19,20 @@ class Inventory {
   Inventory(const ExpansionContext& context, LayerKind kind) : context_(context), kind_(kind) {}
 
   std::vector<SavedTensor> collect() {
-    keep("layer_input", sequence_rows(), hidden(), kHalf);
-    norm_output("attention.norm_output");
+    keep("layer_input", {}, sequence_rows(), hidden(), kHalf);
+    norm_output("attention.norm_output", "attention.norm");
     attention();
-    dropout_mask("attention.dropout_mask");
-    keep("mlp.input", sequence_rows(), hidden(), kHalf);
+    dropout_mask("attention.dropout_mask", "attention.residual");
+    keep("mlp.input", "attention.o", sequence_rows(), hidden(), kHalf);
     if (!model().parallel_blocks) {
-      norm_output("mlp.norm_output");
+      norm_output("mlp.norm_output", "mlp.norm");
     }
     if (kind_.moe) {
       experts();
     } else if (!recomputes(RecomputeModule::kMlp)) {
-      feed_forward(rows(), model().mlp.ffn_hidden / context_.plan.tp);
+      feed_forward("mlp", rows(), model().mlp.ffn_hidden / context_.plan.tp);
     }
-    dropout_mask("mlp.dropout_mask");
+    dropout_mask("mlp.dropout_mask", "mlp.residual");
     return std::move(tensors_);
   }
 
@@ -51,43 +52,60 @@ class Inventory {
     return is_quantized(context_.training.dtype) ? Bytes(1) : kHalf;
   }
 
-  void keep(std::string_view name, std::int64_t rows, std::int64_t cols, Bytes element) {
-    tensors_.push_back({name, static_cast<double>(rows) * static_cast<double>(cols) * element});
+  void keep(std::string_view name, std::string_view producer, std::int64_t rows, std::int64_t cols,
+            Bytes element) {
+    const Bytes bytes = static_cast<double>(rows) * static_cast<double>(cols) * element;
+    tensors_.push_back({name, producer, bytes});
   }
 
-  void norm_output(std::string_view name) {
+  void norm_output(std::string_view name, std::string_view producer) {
     if (!context_.software.keeps_norm_output || recomputes(RecomputeModule::kLayerNorm)) {
       return;
     }
     const bool gathered = context_.software.keeps_gathered_norm_output;
-    keep(name, gathered ? rows() : sequence_rows(), hidden(), operand());
+    keep(name, producer, gathered ? rows() : sequence_rows(), hidden(), operand());
   }
 
-  void dropout_mask(std::string_view name) {
+  void dropout_mask(std::string_view name, std::string_view producer) {
     if (context_.training.dropout) {
-      keep(name, sequence_rows(), hidden(), kMask);
+      keep(name, producer, sequence_rows(), hidden(), kMask);
     }
+  }
+
+  // The product that q, k or v comes from.
+  [[nodiscard]] std::string_view projection(std::string_view own, std::string_view mla) const {
+    if (model().attention.kind == AttentionKind::kMla) {
+      return mla;
+    }
+    return context_.software.fused_qkv ? "attention.qkv" : own;
   }
 
   void attention() {
     const AttentionSpec& a = model().attention;
-    if (a.kind == AttentionKind::kMla) {
+    const bool mla = a.kind == AttentionKind::kMla;
+    if (mla) {
       const std::int64_t q_rank = a.mla.q_lora_rank;
-      keep("attention.latents", rows(), 2 * (q_rank + a.mla.kv_lora_rank) + a.mla.qk_rope_head_dim,
-           kHalf);
+      keep("attention.latents", "attention.kv_down", rows(),
+           2 * (q_rank + a.mla.kv_lora_rank) + a.mla.qk_rope_head_dim, kHalf);
     }
-    const bool recomputes_up = a.kind == AttentionKind::kMla && recomputes(RecomputeModule::kMlaUp);
-    if (!recomputes_up) {
-      keep("attention.q", rows(), local(a.heads) * a.qk_head_dim, kHalf);
-      keep("attention.k", rows(), local(a.kv_heads) * a.qk_head_dim, kHalf);
-      keep("attention.v", rows(), local(a.kv_heads) * a.v_head_dim, kHalf);
+    const std::int64_t q_width = local(a.heads) * a.qk_head_dim;
+    const std::int64_t k_width = local(a.kv_heads) * a.qk_head_dim;
+    const std::int64_t v_width = local(a.kv_heads) * a.v_head_dim;
+    if (!(mla && recomputes(RecomputeModule::kMlaUp))) {
+      keep("attention.q", projection("attention.q", "attention.q_up"), rows(), q_width, kHalf);
+      keep("attention.k", projection("attention.k", "attention.kv_up"), rows(), k_width, kHalf);
+      keep("attention.v", projection("attention.v", "attention.kv_up"), rows(), v_width, kHalf);
+    }
+    if (context_.software.memory.keeps_projected_qkv) {
+      keep("attention.projected_qkv", projection("attention.q", "attention.kv_up"), rows(),
+           q_width + k_width + v_width, kHalf);
     }
     if (a.qk_norm != QkNorm::kNone) {
-      keep("attention.qk_norm_input", rows(), (local(a.heads) + local(a.kv_heads)) * a.qk_head_dim,
-           kHalf);
+      keep("attention.qk_norm_input", projection("attention.q", "attention.q_up"), rows(),
+           q_width + k_width, kHalf);
     }
     scores();
-    keep("attention.output", rows(), local(a.heads) * a.v_head_dim, kHalf);
+    keep("attention.output", "attention.core", rows(), local(a.heads) * a.v_head_dim, kHalf);
   }
 
   // Flash attention keeps one log-sum-exp a row; unfused attention keeps the probabilities and,
@@ -98,27 +116,47 @@ class Inventory {
     }
     const std::int64_t score_rows = rows() * local(model().attention.heads);
     if (context_.software.attention != AttentionKernel::kUnfused) {
-      keep("attention.log_sum_exp", score_rows, 1, kFloat);
+      keep("attention.log_sum_exp", "attention.core", score_rows, 1, kFloat);
       return;
     }
     const std::int64_t keys = context_.training.sequence_length;
-    keep("attention.probabilities", score_rows, keys, kHalf);
+    keep("attention.probabilities", "attention.core", score_rows, keys, kHalf);
     if (context_.training.dropout) {
-      keep("attention.score_mask", score_rows, keys, kMask);
-      keep("attention.dropped_probabilities", score_rows, keys, kHalf);
+      keep("attention.score_mask", "attention.core", score_rows, keys, kMask);
+      keep("attention.dropped_probabilities", "attention.core", score_rows, keys, kHalf);
     }
   }
 
-  void feed_forward(std::int64_t rows_in, std::int64_t width) {
-    activation_input(rows_in, width);
-    if (context_.software.keeps_activation_product &&
-        !recomputes(RecomputeModule::kMlpActivation)) {
-      keep("mlp.activation_output", rows_in, width, operand());
+  // `block` names the operators: mlp, or experts.
+  void feed_forward(std::string_view block, std::int64_t rows_in, std::int64_t width) {
+    activation_input(block, rows_in, width);
+    const bool experts = block == "experts";
+    const bool again = recomputes(RecomputeModule::kMlpActivation) ||
+                       (experts && recomputes(RecomputeModule::kMoeActivation));
+    if (again) {
+      return;
+    }
+    const std::string_view producer = experts ? "experts.activation" : "mlp.activation";
+    // Eager kernels keep the activated gate apart from its product with the other input.
+    if (model().mlp.gated && context_.software.activation == Implementation::kEager) {
+      keep("mlp.activated_gate", producer, rows_in, width, kHalf);
+    }
+    if (context_.software.keeps_activation_product) {
+      keep("mlp.activation_output", producer, rows_in, width, operand());
     }
   }
 
-  void activation_input(std::int64_t rows_in, std::int64_t width) {
-    keep("mlp.activation_input", rows_in, (model().mlp.gated ? 2 : 1) * width, kHalf);
+  void activation_input(std::string_view block, std::int64_t rows_in, std::int64_t width) {
+    const bool experts = block == "experts";
+    if (!model().mlp.gated) {
+      return keep("mlp.activation_input", experts ? "experts.up" : "mlp.up", rows_in, width, kHalf);
+    }
+    if (context_.software.fused_gate_up) {
+      return keep("mlp.activation_input", experts ? "experts.gate_up" : "mlp.gate_up", rows_in,
+                  2 * width, kHalf);
+    }
+    keep("mlp.gate", experts ? "experts.gate" : "mlp.gate", rows_in, width, kHalf);
+    keep("mlp.up", experts ? "experts.up" : "mlp.up", rows_in, width, kHalf);
   }
 
   void experts() {
@@ -126,10 +164,15 @@ class Inventory {
       return;
     }
     const MoeSpec& moe = *model().moe;
-    keep("moe.router_scores", sequence_rows(), moe.experts, kFloat);
+    keep("moe.router_scores", "moe.router", sequence_rows(), moe.experts, kFloat);
     routed_experts(moe.expert_ffn_hidden / context_.plan.etp);
-    if (moe.shared_expert_ffn_hidden > 0) {
-      feed_forward(rows(), moe.shared_expert_ffn_hidden / context_.plan.tp);
+    if (context_.software.memory.keeps_expert_casts) {
+      const LocalParameters layer =
+          local_parameters(layer_parameters(model(), kind_), context_.plan);
+      tensors_.push_back({"experts.weight_casts", {}, layer.expert * kHalf});
+    }
+    if (moe.shared_expert_ffn_hidden > 0 && !recomputes(RecomputeModule::kSharedExperts)) {
+      feed_forward("mlp", rows(), moe.shared_expert_ffn_hidden / context_.plan.tp);
     }
   }
 
@@ -141,27 +184,28 @@ class Inventory {
     const std::int64_t rows = buffer_rows(context_);
     switch (dispatcher_in_use(context_.plan)) {
       case Dispatcher::kAllToAll:
-        keep("experts.input", rows, hidden(), operand());
-        feed_forward(rows, width);
-        keep("moe.combined_rows", sent_rows(context_.plan.exchange, shape), hidden(), kHalf);
+        keep("experts.input", "moe.dispatch", rows, hidden(), operand());
+        feed_forward("experts", rows, width);
+        keep("moe.combined_rows", "moe.combine", sent_rows(context_.plan.exchange, shape), hidden(),
+             kHalf);
         return;
       case Dispatcher::kAllGather:
       case Dispatcher::kDeepEp:
       case Dispatcher::kDeepEpV2:
       case Dispatcher::kHybridEp:
       case Dispatcher::kDeepEpLowLatency:
-        keep("experts.input", rows, hidden(), operand());
-        return feed_forward(rows, width);
+        keep("experts.input", "moe.dispatch", rows, hidden(), operand());
+        return feed_forward("experts", rows, width);
       case Dispatcher::kSonic:
         // The first product gathers its rows from what arrived; the second one's input is computed
         // again.
-        keep("experts.input", sonic_saved_rows(context_.plan.exchange, shape, rows), hidden(),
-             kHalf);
-        return activation_input(rows, width);
+        keep("experts.input", "moe.dispatch", sonic_saved_rows(context_.plan.exchange, shape, rows),
+             hidden(), kHalf);
+        return activation_input("experts", rows, width);
       case Dispatcher::kMinimalAsyncEp:
         // The experts' input stays in the receive buffer, which is none of the activations.
-        feed_forward(rows, width);
-        keep("moe.combined_rows", shape.tokens * shape.topk, hidden(), kHalf);
+        feed_forward("experts", rows, width);
+        keep("moe.combined_rows", "moe.combine", shape.tokens * shape.topk, hidden(), kHalf);
         return;
     }
   }
@@ -173,29 +217,48 @@ class Inventory {
 
 }  // namespace
 
-std::vector<SavedTensor> saved_tensors(const ExpansionContext& context, LayerKind kind) {
-  return Inventory(context, kind).collect();
+std::vector<SavedTensor> all_tensors(const ExpansionContext& context, LayerKind kind) {
+  TrainingRecipe training = context.training;
+  training.recompute = {};
+  const ExpansionContext whole{context.model, context.plan, training, context.software};
+  return Inventory(whole, kind).collect();
 }
 
-Bytes saved_activations(const ExpansionContext& context, LayerKind kind) {
+std::vector<SavedTensor> saved_tensors(const ExpansionContext& context, LayerKind kind) {
+  return chooses_tensors(context.training.recompute) ? chosen_tensors(context, kind)
+                                                     : Inventory(context, kind).collect();
+}
+
+Bytes total(const std::vector<SavedTensor>& tensors) {
   Bytes sum;
-  for (const SavedTensor& tensor : saved_tensors(context, kind)) {
+  for (const SavedTensor& tensor : tensors) {
     sum += tensor.bytes;
   }
   return sum;
+}
+
+Bytes saved_activations(const ExpansionContext& context, LayerKind kind) {
+  return total(saved_tensors(context, kind));
+}
+
+Bytes rerun_activations(const ExpansionContext& context, LayerKind kind) {
+  return max(total(all_tensors(context, kind)) - saved_activations(context, kind), Bytes{});
 }
 
 Bytes layer_input(const ExpansionContext& context) {
   return static_cast<double>(context.sequence_tokens() * context.model.hidden) * kHalf;
 }
 
-Bytes saved_by_loss(const ExpansionContext& context) {
-  // 16-bit logits and their gradient; in eager mode two fp32 copies as well.
-  const bool eager = context.software.cross_entropy == Implementation::kEager;
-  const Bytes per_logit = eager ? Bytes(12) : Bytes(4);
-  const auto logits = static_cast<double>(
-      context.tokens() * local_vocabulary(context.model, context.plan, context.software));
-  return logits * per_logit + 2.0 * layer_input(context);
+Bytes backward_workspace(const ExpansionContext& context, LayerKind kind) {
+  const ModelSpec& model = context.model;
+  std::int64_t rows = context.tokens();
+  std::int64_t width = model.mlp.ffn_hidden / context.plan.tp;
+  if (kind.moe) {
+    rows = buffer_rows(context);
+    width = model.moe->expert_ffn_hidden / context.plan.etp;
+  }
+  const std::int64_t inner = (model.mlp.gated ? 3 : 2) * width;
+  return static_cast<double>(rows * (inner + 2 * model.hidden)) * kHalf;
 }
 
 }  // namespace stepcast

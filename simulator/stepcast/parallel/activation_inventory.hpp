@@ -16,17 +16,24 @@ namespace stepcast {
 
 struct SavedTensor {
   std::string_view name;
+  std::string_view producer;  // the operator whose result it is; empty for the layer's input
   Bytes bytes;
 };
+Bytes total(const std::vector<SavedTensor>& tensors);
 
 // What one layer keeps without full recomputation; selective recomputation is applied.
 std::vector<SavedTensor> saved_tensors(const ExpansionContext& context, LayerKind kind);
 Bytes saved_activations(const ExpansionContext& context, LayerKind kind);
+// What it would keep without any recomputation.
+std::vector<SavedTensor> all_tensors(const ExpansionContext& context, LayerKind kind);
+// What recomputation within the layer brings back for its backward.
+Bytes rerun_activations(const ExpansionContext& context, LayerKind kind);
 
 // The input of a layer: all that full recomputation keeps of it.
 Bytes layer_input(const ExpansionContext& context);
 
-// Logits and what the loss keeps beside them, on the stage that computes the loss.
-Bytes saved_by_loss(const ExpansionContext& context);
+// Gradients of activations that a layer's backward holds at most: of the inputs and the product of
+// its activation, and of the rows that enter and leave the feed-forward.
+Bytes backward_workspace(const ExpansionContext& context, LayerKind kind);
 
 }  // namespace stepcast

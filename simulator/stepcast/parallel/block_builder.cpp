@@ -95,7 +95,10 @@ void BlockBuilder::activation(std::string_view name, std::int64_t rows, std::int
   const bool gated = context_.model.mlp.gated;
   memory_bound(name, gated ? MemoryBoundKind::kGatedActivation : MemoryBoundKind::kActivation, rows,
                width, context_.software.activation);
-  if (context_.training.recompute.recomputes(RecomputeModule::kMlpActivation)) {
+  const RecomputeSpec& recompute = context_.training.recompute;
+  const bool experts = name == "experts.activation";
+  if (recompute.recomputes(RecomputeModule::kMlpActivation) ||
+      (experts && recompute.recomputes(RecomputeModule::kMoeActivation))) {
     recompute_since(start);
   }
 }
@@ -186,13 +189,17 @@ void BlockBuilder::relayout(OpList& ops, Direction direction) {
 }
 
 void BlockBuilder::recompute_since(std::size_t mark) {
-  ops_.recompute.insert(ops_.recompute.end(),
-                        ops_.forward.begin() + static_cast<std::ptrdiff_t>(mark),
-                        ops_.forward.end());
+  again_.resize(ops_.forward.size(), false);
+  std::fill(again_.begin() + static_cast<std::ptrdiff_t>(mark), again_.end(), true);
 }
 
 BlockOps BlockBuilder::finish() {
   std::reverse(ops_.backward.begin(), ops_.backward.end());
+  for (std::size_t i = 0; i < again_.size(); ++i) {
+    if (again_[i]) {
+      ops_.recompute.push_back(ops_.forward[i]);
+    }
+  }
   return std::move(ops_);
 }
 

@@ -4,6 +4,8 @@
 // Backward operators are kept in the order of the forward ones and reversed by finish().
 #pragma once
 
+#include <vector>
+
 #include "stepcast/parallel/layer_expansion.hpp"
 
 namespace stepcast {
@@ -62,6 +64,7 @@ class BlockBuilder {
 
   const ExpansionContext& context_;
   BlockOps ops_;
+  std::vector<bool> again_;  // of the forward operators: run again, once however often asked for
 };
 
 }  // namespace stepcast

@@ -27,6 +27,7 @@ class Resolver {
     divide_experts();
     settle_exchange();
     divide_model();
+    check_recomputed_layers();
     divide_sequence();
     divide_batch();
     settle_sharding();
@@ -152,6 +153,15 @@ class Resolver {
     divides(tp, "tp", model_.mlp.ffn_hidden, "ffn_hidden");
     if (model_.moe && model_.moe->shared_expert_ffn_hidden > 0) {
       divides(tp, "tp", model_.moe->shared_expert_ffn_hidden, "shared_expert_ffn_hidden");
+    }
+  }
+
+  void check_recomputed_layers() {
+    for (const std::int64_t layer : training_.recompute.layer_list) {
+      if (layer >= model_.layers) {
+        refuse("recompute_layers names layer " + text(layer) +
+               ", but the model's layers are 0 to " + text(model_.layers - 1));
+      }
     }
   }
 

@@ -5,6 +5,7 @@
 
 #include "stepcast/parallel/block_builder.hpp"
 #include "stepcast/parallel/expert_expansion.hpp"
+#include "stepcast/parallel/recompute_choice.hpp"
 #include "stepcast/parallel/sharding.hpp"
 
 namespace stepcast {
@@ -35,7 +36,15 @@ class LayerExpander {
       dense_block();
     }
     residual("mlp.residual");
-    return build_.finish();
+    BlockOps ops = build_.finish();
+    const RecomputeSpec& recompute = context_.training.recompute;
+    if (chooses_tensors(recompute)) {
+      ops.recompute = rerun_for_choice(context_, kind_, ops.forward);
+    }
+    if (recompute.kind == RecomputeKind::kFull) {
+      ops.full_recompute = rerun_in_full(context_, kind_, ops.forward);
+    }
+    return ops;
   }
 
  private:
@@ -260,9 +269,13 @@ class LayerExpander {
     router(moe);
     expand_routed_experts(context_, build_);
     if (moe.shared_expert_ffn_hidden > 0) {
+      const std::size_t shared = build_.mark();
       build_.enter_tensor_parallel("shared_expert.tp_in");
       feed_forward(moe.shared_expert_ffn_hidden / plan().tp);
       build_.leave_tensor_parallel("shared_expert.tp_out");
+      if (recomputes(RecomputeModule::kSharedExperts)) {
+        build_.recompute_since(shared);
+      }
     }
     if (recomputes(RecomputeModule::kMoe)) {
       build_.recompute_since(mark);

@@ -35,11 +35,12 @@ struct ExpansionContext {
 struct BlockOps {
   OpList forward;
   OpList backward;
-  OpList recompute;  // what selective recomputation runs again before backward
+  OpList recompute;       // what selective recomputation runs again before backward
+  OpList full_recompute;  // what full recomputation runs again: forward, or its needed part
 };
 
-// One layer. Full recomputation runs the whole forward list again; it is up to the caller, because
-// only some layers of a stage may do it.
+// One layer. Whether full recomputation runs is up to the caller, because only some layers of a
+// stage may do it.
 BlockOps expand_layer(const ExpansionContext& context, LayerKind kind);
 BlockOps expand_embedding(const ExpansionContext& context);
 // Final norm, output matrix and cross entropy.

@@ -4,153 +4,224 @@
 #include <algorithm>
 
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/parallel/activation_inventory.hpp"
 #include "stepcast/parallel/exchange_buffers.hpp"
 #include "stepcast/parallel/pipeline_order.hpp"
+#include "stepcast/parallel/stage_budget.hpp"
 
 namespace stepcast {
 namespace {
 
-double ranks(std::int64_t count) { return static_cast<double>(count); }
+constexpr Bytes kHalf{2};
 
-// Activations of one micro-batch in stage `index`, what recomputation leaves of them, and the
-// largest set that recomputing one layer brings back for a moment.
-struct StageActivations {
-  Bytes kept;
-  Bytes transient;
+double real(std::int64_t count) { return static_cast<double>(count); }
+
+// A (virtual) stage of the rank, and how far its backwards have come.
+struct HeldStage {
+  std::size_t index = 0;
+  StageBudget budget;
+  Bytes gradients;  // of all its weights, as the plan shards them
+  bool has_gradients = false;
 };
 
-StageActivations stage_activations(const ExpansionContext& context, std::size_t index) {
-  const RecomputeSpec& recompute = context.training.recompute;
-  const std::vector<KindCount> kinds = stage_kinds(context.model, context.plan, index);
-  StageActivations result;
-  std::int64_t layers = 0;
-  for (const KindCount& entry : kinds) {
-    layers += entry.layers;
-  }
-  std::int64_t recomputed = fully_recomputed_layers(recompute, layers);
-  const bool uniform = recompute.method == RecomputeMethod::kUniform;
-  const double inputs_kept = uniform ? 1.0 / ranks(recompute.layers) : 1.0;
-  for (const KindCount& entry : kinds) {
-    const Bytes whole = saved_activations(context, entry.kind);
-    const std::int64_t again = std::min(recomputed, entry.layers);
-    recomputed -= again;
-    result.kept += ranks(entry.layers - again) * whole;
-    result.kept += ranks(again) * inputs_kept * layer_input(context);
-    if (again > 0) {
-      result.transient = max(result.transient, (uniform ? ranks(recompute.layers) : 1.0) * whole);
-    }
-  }
-  if (context.plan.stages[index].loss) {
-    result.transient = max(result.transient, saved_by_loss(context));
-  }
-  return result;
+// Whether the dispatcher's buffers outlive a layer: those of alltoall and allgather are tensors.
+bool lasting_buffers(const ParallelPlan& plan) {
+  const Dispatcher dispatcher = dispatcher_in_use(plan);
+  return dispatcher != Dispatcher::kAllToAll && dispatcher != Dispatcher::kAllGather;
 }
 
-// The most that micro-batches in flight hold on `rank`, walking through its schedule.
-struct InFlight {
-  Bytes activations;
-  double micro_batches = 0.0;
+// Walks through a rank's schedule and keeps the moment with the highest total.
+class RankWalk {
+ public:
+  RankWalk(const ExpansionContext& context, std::int64_t rank) : context_(context) {
+    held_.rank = rank;
+    for (std::int64_t chunk = 0; chunk < plan().vpp; ++chunk) {
+      add_stage(static_cast<std::size_t>(chunk * plan().pp + rank));
+    }
+    for (const HeldStage& stage : stages_) {
+      held_.gathered += stage.budget.gathered;
+    }
+    const Bytes exchange = total(exchange_buffers(context));
+    (lasting_buffers(plan()) ? held_.exchange : passing_exchange_) = exchange;
+    held_.outside = outside_allocator();
+  }
+
+  StageMemory peak() {
+    const PipelineShape shape{plan().pp, plan().vpp, plan().micro_batches};
+    for (const PipelineTask& task : pipeline_order(plan().schedule, shape, held_.rank)) {
+      HeldStage& stage = stages_[static_cast<std::size_t>(task.chunk)];
+      task.kind == TaskKind::kForward ? forward(stage) : backward(stage);
+    }
+    optimizer();
+    // The peaks of both pools: they share nothing.
+    peak_.reserved = (1.0 + rules().fragmentation) * own_peak_ + streams_peak_;
+    return peak_;
+  }
+
+ private:
+  [[nodiscard]] const ParallelPlan& plan() const { return context_.plan; }
+  [[nodiscard]] const MemoryRules& rules() const { return context_.software.memory; }
+
+  void add_stage(std::size_t index) {
+    HeldStage stage;
+    stage.index = index;
+    stage.budget = stage_budget(context_, index);
+    const LocalParameters parameters = stage_parameters(context_.model, plan(), index).all();
+    const StateMemory states = state_memory(parameters, plan(), context_.software);
+    held_.parameters += states.parameters;
+    held_.optimizer += states.optimizer;
+    held_.gradients += dummy_gradients(index);
+    all_parameters_ += parameters.total();
+    stage.gradients = max(states.gradients, stage.budget.full_gradients) +
+                      parameters.total() * rules().gradient_copy;
+    if (rules().gradients_stay) {
+      held_.gradients += stage.gradients;
+      stage.has_gradients = true;
+    }
+    if (rules().receives_ahead && plan().pp > 1) {
+      const StageContent& content = plan().stages[index];
+      const double sides = (content.embedding ? 0.0 : 1.0) + (content.loss ? 0.0 : 1.0);
+      held_.received +=
+          sides * real(plan().micro_batches * context_.sequence_tokens() * context_.model.hidden) *
+          kHalf;
+    }
+    stages_.push_back(stage);
+  }
+
+  // One of each distinct weight of a layer, cached where fused accumulation has no gradient to
+  // return. Experts of a layer are alike.
+  [[nodiscard]] Bytes dummy_gradients(std::size_t index) const {
+    double elements = 0.0;
+    for (const KindCount& entry : stage_kinds(context_.model, plan(), index)) {
+      double layer = 0.0;
+      for (const ParameterTensor& tensor : layer_parameters(context_.model, entry.kind)) {
+        layer += local_elements(tensor, plan()) / std::max(1.0, real(tensor.instances / plan().ep));
+      }
+      elements = std::max(elements, layer);
+    }
+    return elements / real(plan().vpp) * rules().dummy_gradients;
+  }
+
+  [[nodiscard]] Bytes outside_allocator() const {
+    double groups = 0.0;
+    for (const std::int64_t size : {plan().tp, plan().cp, plan().pp, plan().ep, plan().dp}) {
+      groups += size > 1 ? 1.0 : 0.0;
+    }
+    return rules().context + groups * rules().communicator;
+  }
+
+  void forward(HeldStage& stage) {
+    const StageBudget& budget = stage.budget;
+    held_.activations += budget.kept;
+    in_flight_ += 1.0 / real(plan().vpp);
+    peak_in_flight_ = std::max(peak_in_flight_, in_flight_);
+    StageMemory now = held_;
+    if (!plan().stages[stage.index].loss) {
+      now.gathered += budget.gathered_layers;
+      now.exchange += passing_exchange_;
+      return consider(now, "forward");
+    }
+    now.gathered += budget.gathered_head;
+    StageMemory head = now;
+    now.loss = budget.loss + kept_logits_;
+    consider(now, "loss");
+    kept_logits_ += rules().keeps_logits && plan().pp > 1 ? budget.logits : Bytes{};
+    head.loss = budget.head_backward + kept_logits_;
+    consider(head, "head backward");
+  }
+
+  void backward(HeldStage& stage) {
+    const StageBudget& budget = stage.budget;
+    StageMemory now = held_;
+    now.activations += budget.recomputed;
+    now.workspace = budget.workspace;
+    now.gathered += budget.gathered_layers;
+    now.reduced = budget.reduced_layer;
+    now.loss = kept_logits_;
+    now.exchange += passing_exchange_;
+    consider(now, "backward");
+    held_.activations -= budget.kept;
+    in_flight_ -= 1.0 / real(plan().vpp);
+    if (!stage.has_gradients) {
+      held_.gradients += stage.gradients;
+      stage.has_gradients = true;
+    }
+    now = held_;
+    now.activations += budget.last_kept + budget.recomputed;
+    now.workspace = budget.workspace;
+    now.gathered += budget.gathered_layers;
+    now.reduced = budget.reduced_layer;
+    now.loss = kept_logits_;
+    now.exchange += passing_exchange_;
+    consider(now, "first layer");
+    now = held_;
+    now.reduced = budget.reduced_ends;
+    now.loss = kept_logits_;
+    consider(now, "embedding");
+  }
+
+  void optimizer() {
+    StageMemory now = held_;
+    now.loss = 2.0 * kept_logits_;  // one by one, and joined
+    now.gathered =
+        plan().zero == 1 || plan().zero == 2 ? all_parameters_ * rules().gathered_copy : Bytes{};
+    consider(now, "optimizer");
+  }
+
+  void consider(StageMemory now, std::string_view moment) {
+    const bool sharded = plan().zero == 3 && plan().replicas() > 1;
+    Bytes streams = now.gathered + now.reduced;
+    streams += sharded && !rules().gradients_stay ? now.gradients : Bytes{};
+    streams_peak_ = max(streams_peak_, streams);
+    own_peak_ = max(own_peak_, now.total() - streams);
+    now.in_flight = peak_in_flight_;
+    now.moment = moment;
+    if (now.total() > peak_.total()) {
+      peak_ = now;
+    }
+    peak_.in_flight = peak_in_flight_;
+  }
+
+  const ExpansionContext& context_;
+  std::vector<HeldStage> stages_;
+  StageMemory held_;
+  StageMemory peak_;
+  Bytes kept_logits_;
+  Bytes passing_exchange_;  // rows that live while a layer runs
+  Bytes own_peak_;          // of the stream that computes
+  Bytes streams_peak_;      // of those that communicate
+  double all_parameters_ = 0.0;
+  double in_flight_ = 0.0;
+  double peak_in_flight_ = 0.0;
 };
 
-InFlight peak_in_flight(const ParallelPlan& plan, std::int64_t rank,
-                        const std::vector<StageActivations>& stages) {
-  const PipelineShape shape{plan.pp, plan.vpp, plan.micro_batches};
-  InFlight now;
-  InFlight peak;
-  for (const PipelineTask& task : pipeline_order(plan.schedule, shape, rank)) {
-    const auto stage = static_cast<std::size_t>(task.chunk * plan.pp + rank);
-    const double sign = task.kind == TaskKind::kForward ? 1.0 : -1.0;
-    if (task.kind == TaskKind::kForward) {
-      peak.activations =
-          max(peak.activations, now.activations + stages[stage].kept + stages[stage].transient);
-    } else {
-      peak.activations = max(peak.activations, now.activations + stages[stage].transient);
-    }
-    now.activations += sign * stages[stage].kept;
-    now.micro_batches += sign / ranks(plan.vpp);
-    peak.micro_batches = std::max(peak.micro_batches, now.micro_batches);
-    peak.activations = max(peak.activations, now.activations);
-  }
-  return peak;
-}
-
-// Weights gathered in 16 bits: with resharding the running layer and the prefetched one, and the
-// ends, which stay; without it everything.
-Bytes gathered_weights(const ExpansionContext& context, std::int64_t rank) {
-  const ParallelPlan& plan = context.plan;
-  if (plan.zero < 3 || plan.replicas() == 1) {
-    return {};
-  }
-  constexpr Bytes kHalf{2};
-  double held = 0.0;
-  for (std::int64_t chunk = 0; chunk < plan.vpp; ++chunk) {
-    const auto index = static_cast<std::size_t>(chunk * plan.pp + rank);
-    const StageParameters parameters = stage_parameters(context.model, plan, index);
-    held += parameters.ends.dense;
-    if (!plan.fsdp_reshard) {
-      held += parameters.layers.dense;
-      continue;
-    }
-    double largest = 0.0;
-    for (const KindCount& entry : stage_kinds(context.model, plan, index)) {
-      const ParameterList layer = layer_parameters(context.model, entry.kind);
-      const LocalParameters local = local_parameters(layer, plan);
-      largest = std::max(largest, local.dense + (plan.edp > 1 ? local.expert : 0.0));
-    }
-    held += 2.0 * largest;
-  }
-  return held * kHalf;
-}
-
-StageMemory rank_memory(const ExpansionContext& context, std::int64_t rank,
-                        const std::vector<StageActivations>& activations) {
-  const ParallelPlan& plan = context.plan;
-  LocalParameters parameters;
-  for (std::int64_t chunk = 0; chunk < plan.vpp; ++chunk) {
-    const auto index = static_cast<std::size_t>(chunk * plan.pp + rank);
-    parameters += stage_parameters(context.model, plan, index).all();
-  }
-  const StateMemory states = state_memory(parameters, plan, context.software);
-  StageMemory memory;
-  memory.rank = rank;
-  memory.parameters = states.parameters;
-  memory.gradients = states.gradients;
-  memory.optimizer = states.optimizer;
-  memory.buffers = gathered_weights(context, rank) + total(exchange_buffers(context));
-  const InFlight in_flight = peak_in_flight(plan, rank, activations);
-  memory.activations = in_flight.activations;
-  memory.in_flight = in_flight.micro_batches;
-  const bool gradients_follow = plan.zero == 3 && plan.micro_batches == 1 && plan.pp == 1;
-  if (gradients_follow) {
-    // Gradients appear layer by layer while activations go: the larger of the two is the peak.
-    (memory.activations < memory.gradients ? memory.activations : memory.gradients) = Bytes{};
-  }
-  return memory;
-}
+Bytes used(const StageMemory& stage) { return stage.total() + stage.outside; }
 
 }  // namespace
 
-std::int64_t fully_recomputed_layers(const RecomputeSpec& recompute, std::int64_t layers) {
-  if (recompute.kind != RecomputeKind::kFull) {
-    return 0;
+std::string_view name(MemoryVerdict verdict) {
+  switch (verdict) {
+    case MemoryVerdict::kFits:
+      return "fits";
+    case MemoryVerdict::kTight:
+      return "tight";
+    case MemoryVerdict::kDoesNotFit:
+      return "does not fit";
   }
-  return recompute.method == RecomputeMethod::kUniform ? layers
-                                                       : std::min(recompute.layers, layers);
+  return "";
 }
 
 StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& plan,
                          const SoftwareSpec& software) {
   const StateBytes& bytes = software.states;
-  const double replicas = ranks(plan.replicas());
+  const double replicas = real(plan.replicas());
   const auto shared = [&](int stage, bool expert) {
     if (plan.zero < stage) {
       return 1.0;
     }
     if (expert) {
-      return ranks(plan.edp);
+      return real(plan.edp);
     }
-    return plan.zero == 3 ? ranks(plan.fsdp) : replicas;
+    return plan.zero == 3 ? real(plan.fsdp) : replicas;
   };
   StateMemory memory;
   for (const bool expert : {false, true}) {
@@ -170,28 +241,33 @@ StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& 
 }
 
 std::vector<StageMemory> memory_by_stage(const ExpansionContext& context) {
-  std::vector<StageActivations> activations;
-  activations.reserve(context.plan.stages.size());
-  for (std::size_t i = 0; i < context.plan.stages.size(); ++i) {
-    activations.push_back(stage_activations(context, i));
-  }
   std::vector<StageMemory> stages;
   for (std::int64_t rank = 0; rank < context.plan.pp; ++rank) {
-    stages.push_back(rank_memory(context, rank, activations));
+    stages.push_back(RankWalk(context, rank).peak());
   }
   return stages;
 }
 
+void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device) {
+  const Bytes capacity = device.hbm.capacity;
+  for (StageMemory& stage : stages) {
+    const bool tight =
+        stage.reserved + stage.outside > capacity || used(stage) > kTightShare * capacity;
+    stage.verdict = used(stage) > capacity ? MemoryVerdict::kDoesNotFit
+                    : tight                ? MemoryVerdict::kTight
+                                           : MemoryVerdict::kFits;
+  }
+}
+
 std::vector<std::string> memory_reasons(const std::vector<StageMemory>& stages,
                                         const DeviceSpec& device) {
-  const Bytes usable = device.hbm.capacity - kFrameworkReserve;
   std::vector<std::string> reasons;
   for (const StageMemory& stage : stages) {
-    if (stage.total() > usable) {
+    if (used(stage) > device.hbm.capacity) {
       reasons.push_back("pipeline rank " + std::to_string(stage.rank) + " needs " +
                         readable(stage.total()) + " of memory; " + device.name + " has " +
-                        readable(device.hbm.capacity) + ", less " + readable(kFrameworkReserve) +
-                        " kept for the framework");
+                        readable(device.hbm.capacity) + ", less " + readable(stage.outside) +
+                        " for the driver and communicators");
     }
   }
   return reasons;

@@ -2,10 +2,20 @@
 // Memory of each pipeline rank at its peak, by kind.
 //
 // States follow the ZeRO table (arXiv 1910.02054): with stage 1 the optimizer states, with 2 also
-// the gradients, with 3 also the parameters are divided by the data-parallel degree. Activations in
-// flight follow from the order of the pipeline schedule. With one micro-batch under full sharding,
-// gradients appear as activations go, so the peak is the larger of the two. Not modelled:
-// fragmentation, the framework's context (see kFrameworkReserve).
+// the gradients, with 3 also the parameters are divided by the data-parallel degree. The peak is
+// the largest of the moments of a step, walked in the order of the pipeline schedule:
+//
+//   forward        micro-batches in flight, gathered layers
+//   loss           the same, logits with their copies and gradient
+//   head backward  the same, gradient of the logits, of the output matrix and of its input
+//   backward       the last layer's: everything in flight, one layer recomputed, its gradients
+//   first layer    one layer left of the micro-batch, gradients of all weights
+//   embedding      gradients of all weights, those of the ends not yet reduced
+//   optimizer      no activations, all gradients, logits kept over the step
+//
+// What of this the software holds is said by MemoryRules. Reserved memory adds fragmentation, and
+// the pools of streams: FSDP's gathers and reductions run on their own streams, and a caching
+// allocator gives no stream what another one freed, so that their peaks add up.
 #pragma once
 
 #include <vector>
@@ -13,25 +23,12 @@
 #include "stepcast/hardware/cluster_spec.hpp"
 #include "stepcast/parallel/layer_expansion.hpp"
 #include "stepcast/parallel/sharding.hpp"
+#include "stepcast/parallel/stage_memory.hpp"
 
 namespace stepcast {
 
-struct StageMemory {
-  std::int64_t rank = 0;  // of the pipeline
-  Bytes parameters;
-  Bytes gradients;
-  Bytes optimizer;
-  Bytes activations;
-  Bytes buffers;           // gathered weights, exchange buffers
-  double in_flight = 0.0;  // micro-batches held at the peak, in units of the rank's own share
-
-  [[nodiscard]] Bytes total() const {
-    return parameters + gradients + optimizer + activations + buffers;
-  }
-};
-
-// Kept free for the driver's context and the communication library on every GPU.
-inline constexpr Bytes kFrameworkReserve{2.0 * 1024 * 1024 * 1024};
+// Above this share of the device a plan that fits is called tight.
+inline constexpr double kTightShare = 0.95;
 
 // States of `parameters` on one rank under the plan's ZeRO stage.
 struct StateMemory {
@@ -42,14 +39,13 @@ struct StateMemory {
 StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& plan,
                          const SoftwareSpec& software);
 
-// Every pipeline rank's memory, rank 0 first.
+// Every pipeline rank's memory, rank 0 first; without verdicts.
 std::vector<StageMemory> memory_by_stage(const ExpansionContext& context);
 
+// Sets the verdicts against the GPU's memory.
+void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device);
 // Reasons why the plan does not fit the GPU's memory; empty if it fits.
 std::vector<std::string> memory_reasons(const std::vector<StageMemory>& stages,
                                         const DeviceSpec& device);
-
-// Layers of a stage that full recomputation runs again.
-std::int64_t fully_recomputed_layers(const RecomputeSpec& recompute, std::int64_t layers);
 
 }  // namespace stepcast

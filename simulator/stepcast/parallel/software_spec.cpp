@@ -110,6 +110,9 @@ void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
       reader.optional_count("vocabulary_multiple", software.vocabulary_multiple, {1, 65'536});
   read_exchange_switches(reader, software.exchange);
   read_states(reader, software);
+  if (std::optional<MappingReader> memory = reader.optional_mapping("memory")) {
+    read_memory_rules(std::move(*memory), software.memory);
+  }
 }
 
 SoftwareSpec load_software(const std::filesystem::path& file) {

@@ -9,6 +9,7 @@
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/graph/op.hpp"
 #include "stepcast/parallel/exchange_spec.hpp"
+#include "stepcast/parallel/memory_rules.hpp"
 
 namespace stepcast {
 
@@ -70,6 +71,7 @@ struct SoftwareSpec {
   std::int64_t vocabulary_multiple = 1;     // the vocabulary is padded to this times tp
   StateBytes states;
   Bytes gradient_reduce{4};  // bytes an element of reduced gradients
+  MemoryRules memory;
 };
 
 // Reads a software set file. Throws ConfigError with all of its problems.

@@ -16,15 +16,29 @@ namespace stepcast {
 //
 //   full uniform: every layer is recomputed; one input is kept for each run of `layers` layers
 //   full block: the first `layers` layers of each stage are recomputed, the rest keeps everything
+//   full, layer_list: the layers named, counted from 0 over the model
 //   selective: the modules named are recomputed in every layer
-enum class RecomputeKind { kNone, kSelective, kFull };
+//   selective_op, memory_budget: tensors are picked one by one (recompute_choice.hpp)
+enum class RecomputeKind { kNone, kSelective, kFull, kOperators, kBudget };
 enum class RecomputeMethod { kUniform, kBlock };
-enum class RecomputeModule { kCoreAttention, kLayerNorm, kMlpActivation, kMlp, kMoe, kMlaUp };
+enum class RecomputeModule {
+  kCoreAttention,
+  kLayerNorm,
+  kMlpActivation,  // of every feed-forward, experts included
+  kMoeActivation,  // of the routed experts
+  kMlp,
+  kMoe,
+  kSharedExperts,
+  kMlaUp
+};
+std::string_view name(RecomputeKind kind);
 
 struct RecomputeSpec {
   RecomputeKind kind = RecomputeKind::kNone;
   RecomputeMethod method = RecomputeMethod::kUniform;
   std::int64_t layers = 1;
+  std::vector<std::int64_t> layer_list;  // full: these, whatever the method says
+  double budget = 1.0;                   // memory_budget: the share of saved bytes that stays
   std::vector<RecomputeModule> modules = {RecomputeModule::kCoreAttention};
 
   [[nodiscard]] bool recomputes(RecomputeModule module) const;

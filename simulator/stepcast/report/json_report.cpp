@@ -10,18 +10,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string_view recompute_name(RecomputeKind kind) {
-  switch (kind) {
-    case RecomputeKind::kNone:
-      return "none";
-    case RecomputeKind::kSelective:
-      return "selective";
-    case RecomputeKind::kFull:
-      return "full";
-  }
-  return "";
-}
-
 // As settled: what the user left out follows from the dispatcher, and the routing from the model.
 Json exchange_json(const ExchangeSpec& exchange) {
   return {{"dispatch_dtype", name(exchange.dispatch_dtype)},
@@ -73,7 +61,7 @@ Json context_json(const Projection& p) {
               {"micro_batch_size", p.training.micro_batch_size},
               {"global_batch_size", p.training.global_batch_size},
               {"dtype", name(p.training.dtype)},
-              {"recompute", recompute_name(p.training.recompute.kind)}}},
+              {"recompute", name(p.training.recompute.kind)}}},
             {"plan", plan_json(p.plan)}}},
           {"backends", backends},
           {"flop_convention", kFlopConvention},
@@ -88,8 +76,35 @@ Json memory_json(const std::vector<StageMemory>& stages) {
                      {"gradients_bytes", stage.gradients.value()},
                      {"optimizer_bytes", stage.optimizer.value()},
                      {"activations_bytes", stage.activations.value()},
-                     {"buffers_bytes", stage.buffers.value()},
-                     {"total_bytes", stage.total().value()}});
+                     {"buffers_bytes", stage.buffers().value()},
+                     {"total_bytes", stage.total().value()},
+                     {"allocated_bytes", stage.total().value()},
+                     {"reserved_bytes", stage.reserved.value()},
+                     {"outside_bytes", stage.outside.value()},
+                     {"peak_moment", stage.moment},
+                     {"verdict", name(stage.verdict)},
+                     {"buffers",
+                      {{"loss_bytes", stage.loss.value()},
+                       {"workspace_bytes", stage.workspace.value()},
+                       {"gathered_bytes", stage.gathered.value()},
+                       {"reduced_bytes", stage.reduced.value()},
+                       {"exchange_bytes", stage.exchange.value()},
+                       {"received_bytes", stage.received.value()}}}});
+  }
+  return array;
+}
+
+Json saved_json(const std::vector<SavedLayer>& layers) {
+  Json array = Json::array();
+  for (const SavedLayer& layer : layers) {
+    Json tensors = Json::array();
+    for (const SavedTensor& tensor : layer.tensors) {
+      tensors.push_back({{"name", tensor.name}, {"bytes", tensor.bytes.value()}});
+    }
+    array.push_back({{"layer", layer.kind},
+                     {"recomputed_in_full", layer.recomputed},
+                     {"saved_bytes", total(layer.tensors).value()},
+                     {"tensors", std::move(tensors)}});
   }
   return array;
 }
@@ -153,6 +168,7 @@ Json memory_to_json(const Projection& p) {
   json["capacity_bytes"] = p.memory_capacity.value();
   json["peak_memory_bytes"] = p.peak_memory().value();
   json["memory_by_stage"] = memory_json(p.memory);
+  json["saved_by_layer"] = saved_json(p.saved);
   return json;
 }
 

@@ -7,11 +7,19 @@
 #include <string>
 #include <vector>
 
+#include "stepcast/parallel/activation_inventory.hpp"
 #include "stepcast/parallel/memory_footprint.hpp"
 #include "stepcast/report/expected_error.hpp"
 #include "stepcast/schedule/step_time.hpp"
 
 namespace stepcast {
+
+// What one layer of a kind keeps of a micro-batch for backward.
+struct SavedLayer {
+  std::string kind;         // "dense layer", "MoE layer"
+  bool recomputed = false;  // some such layers keep their input only
+  std::vector<SavedTensor> tensors;
+};
 
 struct Projection {
   // The resolved input.
@@ -37,6 +45,7 @@ struct Projection {
   std::vector<std::string> notes;
   StepTime time;
   std::vector<StageMemory> memory;
+  std::vector<SavedLayer> saved;  // one layer of each kind
   Bytes memory_capacity;
   double tokens_per_second_per_gpu = 0.0;
   Flops flops_per_token;

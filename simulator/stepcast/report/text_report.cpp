@@ -13,13 +13,14 @@ constexpr double kGi = 1024.0 * 1024.0 * 1024.0;
 std::string count(std::int64_t value) { return with_separators(value); }
 
 std::string recompute_text(const RecomputeSpec& recompute) {
-  switch (recompute.kind) {
-    case RecomputeKind::kNone:
-      return "none";
-    case RecomputeKind::kSelective:
-      return "selective";
-    case RecomputeKind::kFull:
-      break;
+  if (recompute.kind == RecomputeKind::kBudget) {
+    return "memory_budget " + shortest_text(recompute.budget);
+  }
+  if (recompute.kind != RecomputeKind::kFull) {
+    return std::string(name(recompute.kind));
+  }
+  if (!recompute.layer_list.empty()) {
+    return "full (" + std::to_string(recompute.layer_list.size()) + " layers named)";
   }
   const std::string layers = std::to_string(recompute.layers);
   if (recompute.method == RecomputeMethod::kBlock) {
@@ -98,33 +99,69 @@ std::string gib(Bytes value) { return right(decimals(value.value() / kGi, 2), 12
 
 std::string memory_table(const Projection& p) {
   std::string text = "  " + padded("rank", 6);
-  for (const char* column :
-       {"parameters", "gradients", "optimizer", "activations", "buffers", "total"}) {
+  for (const char* column : {"parameters", "gradients", "optimizer", "activations", "buffers",
+                             "allocated", "reserved", "outside"}) {
     text += right(column, 12);
   }
-  text += right("in flight", 12) + "\n";
+  text += right("in flight", 12) + "  at its peak\n";
   for (const StageMemory& stage : p.memory) {
     text += "  " + padded(count(stage.rank), 6) + gib(stage.parameters) + gib(stage.gradients) +
-            gib(stage.optimizer) + gib(stage.activations) + gib(stage.buffers) +
-            gib(stage.total()) + right(decimals(stage.in_flight, 1), 12) + "\n";
+            gib(stage.optimizer) + gib(stage.activations) + gib(stage.buffers()) +
+            gib(stage.total()) + gib(stage.reserved) + gib(stage.outside) +
+            right(decimals(stage.in_flight, 1), 12) + "  " + std::string(stage.moment) + ": " +
+            std::string(name(stage.verdict)) + "\n";
   }
+  return text;
+}
+
+std::string memory_entry(const std::string& key, Bytes value) {
+  return "  " + padded(key, 26) + gib(value) + "\n";
+}
+
+// Lines of the buffers that there are.
+std::string buffer_lines(const StageMemory& stage) {
+  std::string text;
+  const auto entry = [&text](const char* key, Bytes value) {
+    text += value > Bytes{} ? memory_entry(std::string("  ") + key, value) : std::string();
+  };
+  entry("logits and loss", stage.loss);
+  entry("backward workspace", stage.workspace);
+  entry("gathered weights", stage.gathered);
+  entry("gradients to reduce", stage.reduced);
+  entry("expert exchange", stage.exchange);
+  entry("pipeline receives", stage.received);
+  return text;
+}
+
+std::string saved_lines(const SavedLayer& layer) {
+  std::string text = "\nSaved by a " + layer.kind + " of one micro-batch, in MiB";
+  text += layer.recomputed ? "; recomputed layers keep their input only\n" : "\n";
+  const auto entry = [&text](std::string_view key, Bytes value) {
+    text += "  " + padded(std::string(key), 32) +
+            right(decimals(value.value() / (1024.0 * 1024.0), 2), 12) + "\n";
+  };
+  for (const SavedTensor& tensor : layer.tensors) {
+    entry(tensor.name, tensor.bytes);
+  }
+  entry("total", total(layer.tensors));
   return text;
 }
 
 std::string memory_lines(const Projection& p) {
   const StageMemory* fullest = p.fullest_stage();
+  const std::string verdict(name(fullest->verdict));
   std::string text = "\nMemory of a GPU in GiB (pipeline rank " + count(fullest->rank) +
-                     ", the fullest): " + (p.feasible ? "fits " : "does not fit ") +
+                     ", the fullest, at its peak: " + std::string(fullest->moment) +
+                     "): " + verdict + (fullest->verdict == MemoryVerdict::kTight ? " in " : " ") +
                      readable(p.memory_capacity) + "\n";
-  const auto entry = [&text](const std::string& key, Bytes value) {
-    text += "  " + padded(key, 26) + gib(value) + "\n";
-  };
-  entry("parameters", fullest->parameters);
-  entry("gradients", fullest->gradients);
-  entry("optimizer states", fullest->optimizer);
-  entry("activations", fullest->activations);
-  entry("buffers", fullest->buffers);
-  entry("total", fullest->total());
+  text += memory_entry("parameters", fullest->parameters);
+  text += memory_entry("gradients", fullest->gradients);
+  text += memory_entry("optimizer states", fullest->optimizer);
+  text += memory_entry("activations", fullest->activations);
+  text += memory_entry("buffers", fullest->buffers()) + buffer_lines(*fullest);
+  text += memory_entry("total (allocated)", fullest->total());
+  text += memory_entry("reserved", fullest->reserved);
+  text += memory_entry("driver, communicators", fullest->outside);
   return text;
 }
 
@@ -171,6 +208,11 @@ std::string memory_to_text(const Projection& p) {
   if (p.priced) {
     text += "\nMemory of each pipeline rank in GiB, of " + readable(p.memory_capacity) + "\n" +
             memory_table(p);
+    text += "\nBuffers of rank " + count(p.fullest_stage()->rank) + ", the fullest\n" +
+            buffer_lines(*p.fullest_stage());
+    for (const SavedLayer& layer : p.saved) {
+      text += saved_lines(layer);
+    }
   }
   return text + notes_and_reasons(p);
 }

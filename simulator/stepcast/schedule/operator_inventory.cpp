@@ -43,9 +43,9 @@ class StageCounter {
     const std::int64_t times = run.count * micro_batches_;
     counter_.add(unit.forward, StepPass::kForward, times);
     counter_.add(unit.backward, StepPass::kBackward, times);
-    counter_.add(run.again ? unit.forward : unit.recompute, StepPass::kRecompute, times);
+    counter_.add(unit.recompute, StepPass::kRecompute, times);
     if (run.again) {
-      counter_.add(unit.recompute, StepPass::kRecompute, times);
+      counter_.add(unit.again, StepPass::kRecompute, times);
     }
     counter_.add(unit.traffic.accumulate, StepPass::kBackward, times);
     traffic(unit, run.count);

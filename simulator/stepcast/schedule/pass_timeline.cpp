@@ -121,7 +121,7 @@ class Pass {
     const UnitTasks& unit = tasks(turns_[turn]);
     receive(turn);
     if (turns_[turn].again) {
-      streams_.run(unit.forward);
+      streams_.run(unit.again);
     }
     streams_.run(unit.backward);
     if (reduces_ && reduces_beside()) {

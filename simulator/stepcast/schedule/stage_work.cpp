@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "stepcast/parallel/memory_footprint.hpp"
+#include "stepcast/parallel/recompute_choice.hpp"
 #include "stepcast/parallel/sharding.hpp"
 
 namespace stepcast {
@@ -35,6 +35,7 @@ class WorkCollector {
     unit.forward = std::move(ops.forward);
     unit.backward = std::move(ops.backward);
     unit.recompute = std::move(ops.recompute);
+    unit.again = std::move(ops.full_recompute);
     unit.traffic = unit_traffic(context_, parameters);
     result_.units.push_back(std::move(unit));
     return result_.units.size() - 1;
@@ -91,17 +92,11 @@ class WorkCollector {
 
   void layers(std::size_t index) {
     const std::vector<KindCount> kinds = stage_kinds(context_.model, context_.plan, index);
-    std::int64_t all = 0;
-    for (const KindCount& entry : kinds) {
-      all += entry.layers;
-    }
-    std::int64_t again = fully_recomputed_layers(context_.training.recompute, all);
-    for (const KindCount& entry : kinds) {
-      const std::size_t unit = layer(entry.kind);
-      const std::int64_t repeated = std::min(again, entry.layers);
-      again -= repeated;
-      run(unit, repeated, true);
-      run(unit, entry.layers - repeated);
+    const std::vector<std::int64_t> again = recomputed_layers(context_, index);
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      const std::size_t unit = layer(kinds[i].kind);
+      run(unit, again[i], true);
+      run(unit, kinds[i].layers - again[i]);
     }
   }
 

@@ -17,6 +17,7 @@ struct WorkUnit {
   OpList forward;
   OpList backward;
   OpList recompute;  // what selective recomputation runs again before backward
+  OpList again;      // what full recomputation runs again
   UnitTraffic traffic;
   bool held = false;  // its parameters stay gathered from forward to backward
 };
@@ -25,7 +26,7 @@ struct WorkUnit {
 struct UnitRun {
   std::size_t unit = 0;
   std::int64_t count = 0;
-  bool again = false;  // full recomputation: the forward once more before backward
+  bool again = false;  // fully recomputed
   bool operator==(const UnitRun&) const = default;
 };
 

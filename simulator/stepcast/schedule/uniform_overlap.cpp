@@ -84,7 +84,7 @@ PassTime uniform_backward(const StageProgram& program, const PassPlace& place,
     const auto times = static_cast<double>(run.count);
     pass.add(unit.backward, times);
     if (run.again) {
-      pass.add(unit.forward, times);
+      pass.add(unit.again, times);
     }
     if (!unit.held) {
       const auto gathers = static_cast<double>(program.rule.backward_gathers);

@@ -178,6 +178,7 @@ class UnitPricer {
   [[nodiscard]] UnitTasks unit(const WorkUnit& work) const {
     UnitTasks tasks;
     tasks.forward = program(work.forward);
+    tasks.again = program(work.again);
     tasks.backward = program(work.recompute);
     const TaskList backward = program(work.backward);
     tasks.backward.insert(tasks.backward.end(), backward.begin(), backward.end());
@@ -321,8 +322,8 @@ StepTasks between(const StepTasks& slow, const StepTasks& fast, double share_of_
   for (std::size_t i = 0; i < result.units.size(); ++i) {
     UnitTasks& unit = result.units[i];
     for (TaskList UnitTasks::*list :
-         {&UnitTasks::forward, &UnitTasks::backward, &UnitTasks::gather, &UnitTasks::copy_out,
-          &UnitTasks::before_reduce, &UnitTasks::reduce, &UnitTasks::replicas}) {
+         {&UnitTasks::forward, &UnitTasks::again, &UnitTasks::backward, &UnitTasks::gather,
+          &UnitTasks::copy_out, &UnitTasks::before_reduce, &UnitTasks::reduce, &UnitTasks::replicas}) {
       unit.*list = mixed(slow.units[i].*list, fast.units[i].*list, share_of_fast);
     }
   }

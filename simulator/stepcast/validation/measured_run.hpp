@@ -16,6 +16,7 @@ struct MeasuredQuantity {
   double value = 0.0;
   std::string group = {};    // where it differs from the run's
   std::string skipped = {};  // why this one is not compared
+  std::optional<std::int64_t> rank = std::nullopt;  // of the pipeline; else the fullest
 };
 
 struct MeasuredRun {
@@ -24,6 +25,7 @@ struct MeasuredRun {
   std::string group;
   std::vector<MeasuredQuantity> quantities;
   std::optional<Experiment> experiment;
+  bool reserved_memory = false;  // the source reports what the allocator reserved
   std::string skipped;  // why there is no experiment
   std::string split;    // by which it is held out or not; empty: its id (held_out.hpp)
 };

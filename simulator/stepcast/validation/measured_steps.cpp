@@ -80,13 +80,27 @@ std::vector<MeasuredQuantity> quantities_of(const json& row) {
   }
   const auto memory = row.find("peak_alloc_bytes");
   if (memory != row.end() && memory->is_array() && !memory->empty()) {
+    const bool by_rank = json_text(row, "mode") == "pp";
     double peak = 0.0;
+    std::vector<MeasuredQuantity> ranks;
     for (const json& value : *memory) {
-      peak = std::max(peak, value.is_number() ? value.get<double>() : 0.0);
+      const double bytes = value.is_number() ? value.get<double>() : 0.0;
+      peak = std::max(peak, bytes);
+      ranks.push_back({"peak_memory_bytes", bytes, static_cast<std::int64_t>(ranks.size())});
     }
     quantities.push_back({"peak_memory_bytes", peak});
+    if (by_rank) {
+      quantities.insert(quantities.end(), ranks.begin(), ranks.end());
+    }
   }
   return quantities;
+}
+
+std::string software_of(const json& row, const std::string& mode, const PlanRequest& plan) {
+  if (mode == "tp" && plan.tp == at_least_one(row, "world")) {
+    return "pytorch_loss_parallel";
+  }
+  return mode == "local" || mode == "pp" ? "pytorch_bf16" : "pytorch_compiled";
 }
 
 }  // namespace
@@ -103,9 +117,7 @@ MeasuredRun read_measured_step(const json& row, ProfileCache& profiles) {
   experiment.cluster = cluster_from(row, mode == "local", profiles);
   experiment.plan = plan_from(row, mode);
   experiment.training = training_from(row, mode, experiment.plan);
-  const bool sixteen_bit = mode == "local" || mode == "pp" ||
-                           (mode == "tp" && experiment.plan.tp == at_least_one(row, "world"));
-  experiment.software = profiles.software(sixteen_bit ? "pytorch_bf16" : "pytorch_compiled");
+  experiment.software = profiles.software(software_of(row, mode, experiment.plan));
   run.experiment = std::move(experiment);
   return run;
 }

@@ -119,8 +119,10 @@ void settle_fsdp(const json& parallel, PlanRequest& plan, std::int64_t replicas)
   }
 }
 
-// torchtitan runs eagerly unless a row says that it was compiled.
-std::string software_of(const json& train) {
+// torchtitan runs eagerly unless a row says that it was compiled; its benchmarks of 2024 compiled
+// the blocks only.
+std::string software_of(const json& row) {
+  const json& train = json_object(row, "train");
   if (std::string named = json_text(train, "software"); !named.empty()) {
     return named;
   }
@@ -129,7 +131,14 @@ std::string software_of(const json& train) {
   // A flag, or a text that names what is compiled.
   const bool compiled =
       json_flag(overlap, "compile").value_or(!json_text(overlap, "compile").empty());
-  return name == "torchtitan" && !compiled ? "torchtitan_eager" : name;
+  if (name != "torchtitan") {
+    return name;
+  }
+  const json& source = json_object(row, "source");
+  const std::string ref = json_text(source, "ref");
+  const bool of_2024 = contains(json_text(source, "title"), "2024") ||
+                       contains(ref.substr(0, ref.find('@')), "_2024");
+  return !compiled ? "torchtitan_eager" : of_2024 ? "torchtitan_2024" : name;
 }
 
 // The dispatcher that a run names. A padded capacity spares the host its wait for the sizes. Runs
@@ -198,7 +207,7 @@ Experiment experiment_from(const json& row, ProfileCache& profiles) {
   settle_fsdp(parallel, experiment.plan, dp * plan.cp);
   apply_communication(train, experiment.plan);
   experiment.training = training_from(train, experiment.cluster.device, dp);
-  experiment.software = profiles.software(software_of(train));
+  experiment.software = profiles.software(software_of(row));
   apply_overlap_texts(train, experiment.software);
   return experiment;
 }
@@ -230,9 +239,10 @@ RecomputeSpec recompute_from_text(const std::string& published) {
   if (text.starts_with("selective")) {
     recompute.kind = RecomputeKind::kSelective;
     constexpr std::array kModules = {std::pair{"layernorm", Module::kLayerNorm},
-                                     std::pair{"moe_act", Module::kMlpActivation},
+                                     std::pair{"moe_act", Module::kMoeActivation},
                                      std::pair{"mlp_act", Module::kMlpActivation},
                                      std::pair{"mla_up_proj", Module::kMlaUp},
+                                     std::pair{"shared_experts", Module::kSharedExperts},
                                      std::pair{":mlp", Module::kMlp},
                                      std::pair{",mlp", Module::kMlp},
                                      std::pair{"core", Module::kCoreAttention}};
@@ -242,10 +252,8 @@ RecomputeSpec recompute_from_text(const std::string& published) {
         recompute.modules.push_back(module);
       }
     }
-    // torchtitan's per-operator policy keeps matrix products and attention, and runs the rest
-    // again.
-    if (contains(text, "op")) {
-      recompute.modules = {Module::kLayerNorm, Module::kMlpActivation};
+    if (std::regex_search(text, std::regex(R"(\bop\b)"))) {
+      recompute.kind = RecomputeKind::kOperators;
     }
     if (recompute.modules.empty()) {
       recompute.modules = {Module::kCoreAttention};
@@ -291,6 +299,9 @@ MeasuredRun read_training_run(const json& row, ProfileCache& profiles) {
   }
   run.split = json_text(row, "config_group");
   run.quantities = quantities_of(json_object(row, "measured"));
+  // torchtitan logs max_memory_reserved; the others max_memory_allocated.
+  run.reserved_memory =
+      software_for(json_text(json_object(row, "train"), "framework")) == "torchtitan";
   const std::string task = json_text(row, "task");
   if (task != "pretrain" && !task.empty()) {
     run.skipped = "feature unsupported: the task " + task + " (frozen weights, generation)";

@@ -41,14 +41,27 @@ std::vector<json> parse_lines(const std::string& text, const std::string& file) 
   return rows;
 }
 
-double predicted(const std::string& metric, const Projection& projection) {
-  if (metric == "fits") {
+Bytes predicted_memory(const MeasuredRun& run, const MeasuredQuantity& quantity,
+                       const Projection& projection) {
+  Bytes most;
+  for (const StageMemory& stage : projection.memory) {
+    if (!quantity.rank || *quantity.rank == stage.rank) {
+      most = max(most, run.reserved_memory ? stage.reserved : stage.total());
+    }
+  }
+  return most;
+}
+
+double predicted(const MeasuredRun& run, const MeasuredQuantity& quantity,
+                 const Projection& projection) {
+  if (quantity.metric == "fits") {
     return projection.feasible ? 1.0 : 0.0;
   }
-  if (metric == "tokens_per_second_per_gpu") {
+  if (quantity.metric == "tokens_per_second_per_gpu") {
     return projection.tokens_per_second_per_gpu;
   }
-  return metric == "step_time_s" ? projection.time.step.value() : projection.peak_memory().value();
+  return quantity.metric == "step_time_s" ? projection.time.step.value()
+                                          : predicted_memory(run, quantity, projection).value();
 }
 
 std::string joined(const std::vector<std::string>& reasons) {
@@ -102,12 +115,13 @@ std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
   }
   for (const MeasuredQuantity& quantity : run.quantities) {
     ValidationRow& own = rows.emplace_back(row);
+    own.id = quantity.rank ? row.id + ":rank" + std::to_string(*quantity.rank) : row.id;
     own.metric = quantity.metric;
     own.measured = quantity.value;
     own.group = quantity.group.empty() ? row.group : quantity.group;
     own.skipped = row.skipped.empty() ? quantity.skipped : row.skipped;
     if (own.skipped.empty()) {
-      own.predicted = predicted(quantity.metric, projection);
+      own.predicted = predicted(run, quantity, projection);
       own.at_unit_rate = at_unit_rate(quantity.metric, projection);
     }
   }

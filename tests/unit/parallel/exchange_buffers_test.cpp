@@ -189,7 +189,7 @@ TEST_CASE("the dispatcher's memory counts as buffers of the footprint", "[unit]"
   Sample sample = exchanging(Dispatcher::kMinimalAsyncEp);
   const Bytes expected = Bytes(2.0 * 8192 * 1024 * 2 + 4 * 16 * 8);
   CHECK(total(exchange_buffers(sample.context())) == expected);
-  CHECK(memory_by_stage(sample.context()).front().buffers == expected);
+  CHECK(memory_by_stage(sample.context()).front().exchange == expected);
   sample.plan.ep = 1;
   CHECK(exchange_buffers(sample.context()).empty());
 }

@@ -15,10 +15,11 @@ TEST_CASE("Published texts of recomputation mean what their frameworks do", "[un
   CHECK(recompute_from_text("full").kind == RecomputeKind::kFull);
   const RecomputeSpec modules = recompute_from_text("selective:layernorm,moe_act");
   CHECK(modules.recomputes(RecomputeModule::kLayerNorm));
-  CHECK(modules.recomputes(RecomputeModule::kMlpActivation));
+  CHECK(modules.recomputes(RecomputeModule::kMoeActivation));
   CHECK_FALSE(modules.recomputes(RecomputeModule::kCoreAttention));
   CHECK(recompute_from_text("selective (attention core)")
             .recomputes(RecomputeModule::kCoreAttention));
+  CHECK(recompute_from_text("selective (op)").kind == RecomputeKind::kOperators);
   const RecomputeSpec block = recompute_from_text("full, method block, num_layers 12");
   CHECK(block.method == RecomputeMethod::kBlock);
   CHECK(block.layers == 12);

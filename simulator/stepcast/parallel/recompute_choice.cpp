@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/parallel/recompute_choice.hpp"
+
+#include <algorithm>
+
+#include "stepcast/parallel/sharding.hpp"
+
+namespace stepcast {
+namespace {
+
+bool is_product(const Op& op) {
+  return std::holds_alternative<Gemm>(op.work) || std::holds_alternative<GroupedGemm>(op.work);
+}
+
+bool is_exchange(const Op& op) {
+  const auto* collective = std::get_if<Collective>(&op.work);
+  return std::holds_alternative<ExpertExchange>(op.work) ||
+         (collective != nullptr && collective->op == CollectiveOp::kAllToAll);
+}
+
+bool is_reduction(const Op& op) {
+  const auto* collective = std::get_if<Collective>(&op.work);
+  return collective != nullptr && (collective->op == CollectiveOp::kReduceScatter ||
+                                   collective->op == CollectiveOp::kAllReduce);
+}
+
+// No backward reads what these make.
+bool is_last(const Op& op) {
+  return op.name == "mlp.down" || op.name == "mlp.tp_out" || op.name == "mlp.residual";
+}
+
+// Results that torchtitan's policy saves.
+class OperatorPolicy {
+ public:
+  explicit OperatorPolicy(const OpList& forward) {
+    bool keep_next = true;
+    for (const Op& op : forward) {
+      if (std::holds_alternative<Gemm>(op.work)) {
+        if (keep_next) {
+          kept_.push_back(op.name);
+        }
+        keep_next = !keep_next;
+      } else if (std::holds_alternative<Attention>(op.work) || is_exchange(op)) {
+        kept_.push_back(op.name);
+      } else if (is_reduction(op)) {
+        // What a row-parallel product gives is saved after its reduce-scatter.
+        kept_.push_back(op.name);
+        kept_.push_back(op.name == "attention.tp_out" ? "attention.o" : op.name);
+      }
+    }
+  }
+  [[nodiscard]] bool keeps(std::string_view producer) const {
+    return std::find(kept_.begin(), kept_.end(), producer) != kept_.end();
+  }
+
+ private:
+  std::vector<std::string_view> kept_;
+};
+
+ExpansionContext without_recompute(const ExpansionContext& context, TrainingRecipe& training) {
+  training = context.training;
+  training.recompute = {};
+  return {context.model, context.plan, training, context.software};
+}
+
+OpList forward_of(const ExpansionContext& context, LayerKind kind) {
+  TrainingRecipe training;
+  return expand_layer(without_recompute(context, training), kind).forward;
+}
+
+// FLOP-equivalents to make a tensor again.
+double cost_of(const SavedTensor& tensor, const OpList& forward) {
+  double cost = 0.0;
+  for (const Op& op : forward) {
+    if (op.name == tensor.producer) {
+      cost += flops(op).value() + kFlopsPerByte * compulsory_bytes(op).value();
+    }
+  }
+  return cost;
+}
+
+bool may_go(const SavedTensor& tensor, const OpList& forward) {
+  return !tensor.producer.empty() &&
+         std::none_of(forward.begin(), forward.end(),
+                      [&](const Op& op) { return op.name == tensor.producer && is_exchange(op); });
+}
+
+std::vector<SavedTensor> within_budget(std::vector<SavedTensor> tensors, const OpList& forward,
+                                       double budget) {
+  std::vector<std::size_t> order;
+  std::vector<double> price(tensors.size());
+  Bytes optional;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    optional += tensors[i].producer.empty() ? Bytes{} : tensors[i].bytes;
+    price[i] = cost_of(tensors[i], forward) / std::max(1.0, tensors[i].bytes.value());
+    if (may_go(tensors[i], forward)) {
+      order.push_back(i);
+    }
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return price[a] < price[b]; });
+  const Bytes allowed = budget * optional;
+  for (const std::size_t i : order) {
+    if (optional <= allowed) {
+      break;
+    }
+    optional -= tensors[i].bytes;
+    tensors[i].bytes = Bytes{};
+  }
+  std::erase_if(tensors, [](const SavedTensor& tensor) { return tensor.bytes == Bytes{}; });
+  return tensors;
+}
+
+// Layers of the recipe's list that stage `index` holds, by kind.
+std::vector<std::int64_t> named_layers(const ExpansionContext& context, std::size_t index,
+                                       const std::vector<KindCount>& kinds) {
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < index; ++i) {
+    first += context.plan.stages[i].layers;
+  }
+  const std::int64_t end = first + context.plan.stages[index].layers;
+  std::vector<std::int64_t> again(kinds.size(), 0);
+  for (const std::int64_t layer : context.training.recompute.layer_list) {
+    if (layer < first || layer >= end) {
+      continue;
+    }
+    const LayerKind kind = layer_kind(context.model, layer);
+    const auto at = std::find_if(kinds.begin(), kinds.end(),
+                                 [&](const KindCount& entry) { return entry.kind == kind; });
+    ++again[static_cast<std::size_t>(at - kinds.begin())];
+  }
+  return again;
+}
+
+}  // namespace
+
+bool chooses_tensors(const RecomputeSpec& recompute) {
+  return recompute.kind == RecomputeKind::kOperators || recompute.kind == RecomputeKind::kBudget;
+}
+
+std::vector<SavedTensor> chosen_tensors(const ExpansionContext& context, LayerKind kind) {
+  const OpList forward = forward_of(context, kind);
+  std::vector<SavedTensor> tensors = all_tensors(context, kind);
+  if (context.training.recompute.kind == RecomputeKind::kBudget) {
+    return within_budget(std::move(tensors), forward, context.training.recompute.budget);
+  }
+  const OperatorPolicy policy(forward);
+  std::erase_if(tensors, [&](const SavedTensor& tensor) {
+    return !tensor.producer.empty() && !policy.keeps(tensor.producer);
+  });
+  if (context.software.memory.keeps_unread_outputs && policy.keeps("mlp.down")) {
+    tensors.push_back({"mlp.output", "mlp.down", layer_input(context)});
+  }
+  return tensors;
+}
+
+OpList rerun_for_choice(const ExpansionContext& context, LayerKind kind, const OpList& forward) {
+  const std::vector<SavedTensor> kept = chosen_tensors(context, kind);
+  const OperatorPolicy policy(forward);
+  const bool by_policy = context.training.recompute.kind == RecomputeKind::kOperators;
+  const std::vector<SavedTensor> all = all_tensors(context, kind);
+  const auto makes_one_of = [](const std::vector<SavedTensor>& tensors, const Op& op) {
+    return std::any_of(tensors.begin(), tensors.end(),
+                       [&](const SavedTensor& tensor) { return tensor.producer == op.name; });
+  };
+  OpList again;
+  for (const Op& op : forward) {
+    const bool given_up = makes_one_of(all, op) && !makes_one_of(kept, op);
+    const bool between =
+        by_policy && !is_last(op) && !policy.keeps(op.name) && !is_reduction(op) && !is_product(op);
+    if (given_up || between) {
+      again.push_back(op);
+    }
+  }
+  return again;
+}
+
+OpList rerun_in_full(const ExpansionContext& context, LayerKind kind, const OpList& forward) {
+  if (!context.software.memory.recompute_stops_early || kind.moe) {
+    return forward;
+  }
+  const auto last = std::find_if(forward.begin(), forward.end(),
+                                 [](const Op& op) { return op.name == "mlp.down"; });
+  return {forward.begin(), last};
+}
+
+std::vector<std::int64_t> recomputed_layers(const ExpansionContext& context, std::size_t index) {
+  const RecomputeSpec& recompute = context.training.recompute;
+  const std::vector<KindCount> kinds = stage_kinds(context.model, context.plan, index);
+  if (recompute.kind != RecomputeKind::kFull) {
+    return std::vector<std::int64_t>(kinds.size(), 0);
+  }
+  if (!recompute.layer_list.empty()) {
+    return named_layers(context, index, kinds);
+  }
+  const bool all = recompute.method == RecomputeMethod::kUniform;
+  std::int64_t left = recompute.layers;
+  std::vector<std::int64_t> again;
+  for (const KindCount& entry : kinds) {
+    again.push_back(all ? entry.layers : std::min(left, entry.layers));
+    left -= again.back();
+  }
+  return again;
+}
+
+}  // namespace stepcast

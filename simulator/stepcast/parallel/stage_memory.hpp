@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a pipeline rank holds at one moment of a step, by kind.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "stepcast/base/units.hpp"
+
+namespace stepcast {
+
+// Whether a rank's memory fits: `tight` where the allocated peak fits, but what the allocator
+// reserves for it does not, or hardly anything is left.
+enum class MemoryVerdict { kFits, kTight, kDoesNotFit };
+std::string_view name(MemoryVerdict verdict);
+
+struct StageMemory {
+  std::int64_t rank = 0;  // of the pipeline
+  Bytes parameters;
+  Bytes gradients;
+  Bytes optimizer;
+  Bytes activations;  // saved tensors of the micro-batches in flight, and a layer recomputed
+
+  // Buffers, by purpose.
+  Bytes loss;       // logits, their copies and gradient
+  Bytes workspace;  // gradients of activations and of weights while backward runs
+  Bytes gathered;   // weights gathered from their shards
+  Bytes reduced;    // full gradients on their way to their shards
+  Bytes exchange;   // of the expert dispatcher
+  Bytes received;   // of the pipeline
+
+  std::string_view moment;  // of the peak: loss, head backward, backward, optimizer ...
+  double in_flight = 0.0;   // micro-batches held at most, in units of the rank's own share
+  Bytes reserved;           // by the allocator, fragmentation and other streams' pools included
+  Bytes outside;            // the allocator: driver context and communicators
+  MemoryVerdict verdict = MemoryVerdict::kFits;
+
+  [[nodiscard]] Bytes buffers() const {
+    return loss + workspace + gathered + reduced + exchange + received;
+  }
+  // The allocator's peak.
+  [[nodiscard]] Bytes total() const {
+    return parameters + gradients + optimizer + activations + buffers();
+  }
+};
+
+}  // namespace stepcast
