@@ -53,24 +53,29 @@ struct InFlight {
   double micro_batches = 0.0;
 };
 
-InFlight peak_in_flight(const ParallelPlan& plan, std::int64_t rank,
-                        const std::vector<StageActivations>& stages) {
-  const PipelineShape shape{plan.pp, plan.vpp, plan.micro_batches};
+InFlight peak_in_flight(const RankOrder& order, const std::vector<HeldStage>& held,
+                        const ParallelPlan& plan, const std::vector<StageActivations>& stages) {
+  const auto of_chunk = [&](std::int32_t chunk) -> const StageActivations& {
+    return stages[held[static_cast<std::size_t>(chunk)].stage];
+  };
   InFlight now;
   InFlight peak;
-  for (const PipelineTask& task : pipeline_order(plan.schedule, shape, rank)) {
-    const auto stage = static_cast<std::size_t>(task.chunk * plan.pp + rank);
-    const double sign = task.kind == TaskKind::kForward ? 1.0 : -1.0;
-    if (task.kind == TaskKind::kForward) {
-      peak.activations =
-          max(peak.activations, now.activations + stages[stage].kept + stages[stage].transient);
-    } else {
-      peak.activations = max(peak.activations, now.activations + stages[stage].transient);
+  for (const PipelineTask& task : order) {
+    const ActivationChange change = activation_change(task);
+    Bytes transient = of_chunk(task.chunk).transient;
+    if (change.taken != kNoChunk) {
+      now.activations += of_chunk(change.taken).kept;
+      now.micro_batches += 1.0 / ranks(plan.vpp);
+      peak.micro_batches = std::max(peak.micro_batches, now.micro_batches);
     }
-    now.activations += sign * stages[stage].kept;
-    now.micro_batches += sign / ranks(plan.vpp);
-    peak.micro_batches = std::max(peak.micro_batches, now.micro_batches);
-    peak.activations = max(peak.activations, now.activations);
+    if (task.kind == TaskKind::kOverlapped) {
+      transient += of_chunk(task.backward_chunk).transient;
+    }
+    peak.activations = max(peak.activations, now.activations + transient);
+    if (change.returned != kNoChunk) {
+      now.activations -= of_chunk(change.returned).kept;
+      now.micro_batches -= 1.0 / ranks(plan.vpp);
+    }
   }
   return peak;
 }
@@ -84,8 +89,8 @@ Bytes gathered_weights(const ExpansionContext& context, std::int64_t rank) {
   }
   constexpr Bytes kHalf{2};
   double held = 0.0;
-  for (std::int64_t chunk = 0; chunk < plan.vpp; ++chunk) {
-    const auto index = static_cast<std::size_t>(chunk * plan.pp + rank);
+  for (const HeldStage& stage : stages_held(plan, rank)) {
+    const std::size_t index = stage.stage;
     const StageParameters parameters = stage_parameters(context.model, plan, index);
     held += parameters.ends.dense;
     if (!plan.fsdp_reshard) {
@@ -103,13 +108,13 @@ Bytes gathered_weights(const ExpansionContext& context, std::int64_t rank) {
   return held * kHalf;
 }
 
-StageMemory rank_memory(const ExpansionContext& context, std::int64_t rank,
+StageMemory rank_memory(const ExpansionContext& context, std::int64_t rank, const RankOrder& order,
                         const std::vector<StageActivations>& activations) {
   const ParallelPlan& plan = context.plan;
+  const std::vector<HeldStage> held = stages_held(plan, rank);
   LocalParameters parameters;
-  for (std::int64_t chunk = 0; chunk < plan.vpp; ++chunk) {
-    const auto index = static_cast<std::size_t>(chunk * plan.pp + rank);
-    parameters += stage_parameters(context.model, plan, index).all();
+  for (const HeldStage& stage : held) {
+    parameters += stage_parameters(context.model, plan, stage.stage).all();
   }
   const StateMemory states = state_memory(parameters, plan, context.software);
   StageMemory memory;
@@ -118,7 +123,7 @@ StageMemory rank_memory(const ExpansionContext& context, std::int64_t rank,
   memory.gradients = states.gradients;
   memory.optimizer = states.optimizer;
   memory.buffers = gathered_weights(context, rank) + total(exchange_buffers(context));
-  const InFlight in_flight = peak_in_flight(plan, rank, activations);
+  const InFlight in_flight = peak_in_flight(order, held, plan, activations);
   memory.activations = in_flight.activations;
   memory.in_flight = in_flight.micro_batches;
   const bool gradients_follow = plan.zero == 3 && plan.micro_batches == 1 && plan.pp == 1;
@@ -175,9 +180,12 @@ std::vector<StageMemory> memory_by_stage(const ExpansionContext& context) {
   for (std::size_t i = 0; i < context.plan.stages.size(); ++i) {
     activations.push_back(stage_activations(context, i));
   }
+  const std::vector<RankOrder> orders =
+      pipeline_orders(context.plan.schedule, pipeline_shape(context.plan));
   std::vector<StageMemory> stages;
   for (std::int64_t rank = 0; rank < context.plan.pp; ++rank) {
-    stages.push_back(rank_memory(context, rank, activations));
+    const RankOrder& order = orders[static_cast<std::size_t>(rank)];
+    stages.push_back(rank_memory(context, rank, order, activations));
   }
   return stages;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/data_parallel.hpp"
 
+#include <cstdlib>
+
+#include "stepcast/parallel/pipeline_stages.hpp"
 #include "stepcast/parallel/sharding.hpp"
 
 namespace stepcast {
@@ -23,6 +26,17 @@ class ShardTraffic {
     const ParallelPlan& plan = context_.plan;
     add_one("dp.replicas", CollectiveOp::kAllReduce,
             parameters.dense / static_cast<double>(plan.fsdp) * element, plan.replicate_group());
+  }
+  // Of what this rank keeps of its gradients, with the pipeline rank that holds the same stages.
+  void add_mirror(const LocalParameters& parameters, Bytes element, std::int64_t rank) {
+    const ParallelPlan& plan = context_.plan;
+    const bool divided = plan.zero > 0;
+    const auto dense = static_cast<double>(plan.zero == 3 ? plan.fsdp : plan.replicas());
+    const double kept = parameters.dense / (divided ? dense : 1.0) +
+                        parameters.expert / (divided ? static_cast<double>(plan.edp) : 1.0);
+    const std::int64_t apart = std::abs(plan.pp - 1 - 2 * rank);
+    add_one("dp.mirror", CollectiveOp::kAllReduce, kept * element,
+            {2, plan.tp * plan.cp * plan.dp * apart});
   }
 
  private:
@@ -76,9 +90,8 @@ class ShardCopies {
 
 LocalParameters rank_parameters(const ExpansionContext& context, std::int64_t rank) {
   LocalParameters sum;
-  for (std::int64_t chunk = 0; chunk < context.plan.vpp; ++chunk) {
-    const auto index = static_cast<std::size_t>(chunk * context.plan.pp + rank);
-    sum += stage_parameters(context.model, context.plan, index).all();
+  for (const HeldStage& held : stages_held(context.plan, rank)) {
+    sum += stage_parameters(context.model, context.plan, held.stage).all();
   }
   return sum;
 }
@@ -143,6 +156,9 @@ OpList step_collectives(const ExpansionContext& context, std::int64_t rank) {
         traffic.add("fsdp.reduce", CollectiveOp::kReduceScatter, parameters, gradient, true);
       }
       traffic.add_replicas(parameters, gradient);
+  }
+  if (placement_of(plan.schedule) == StagePlacement::kBidirectional) {
+    traffic.add_mirror(parameters, gradient, rank);
   }
   return ops;
 }

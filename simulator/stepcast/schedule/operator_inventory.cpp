@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/parallel/memory_footprint.hpp"
+#include "stepcast/parallel/pipeline_stages.hpp"
 #include "stepcast/parallel/sharding.hpp"
 #include "stepcast/schedule/data_parallel.hpp"
 
@@ -160,16 +161,17 @@ std::vector<CountedOp> operator_inventory(const ExpansionContext& context, std::
   const StepLists work = step_lists(context);
   const Op send{"pipeline.send", pipeline_send(context)};
   OpCounter counter;
-  for (std::int64_t chunk = 0; chunk < plan.vpp; ++chunk) {
-    const std::int64_t stage = chunk * plan.pp + rank;
-    for (const ListUse& use : work.stages[static_cast<std::size_t>(stage)]) {
-      counter.add(work.lists[use.list], use.pass, use.count * plan.micro_batches);
+  const PipelineShape shape = pipeline_shape(plan);
+  for (const HeldStage& held : stages_held(plan, rank)) {
+    for (const ListUse& use : work.stages[held.stage]) {
+      counter.add(work.lists[use.list], use.pass, use.count * held.micro_batches);
     }
-    if (plan.pp > 1 && stage + 1 < plan.pp * plan.vpp) {
-      counter.add(send, StepPass::kForward, plan.micro_batches);
+    const auto stage = static_cast<std::int64_t>(held.stage);
+    if (crosses_ranks(plan.schedule, shape, stage)) {
+      counter.add(send, StepPass::kForward, held.micro_batches);
     }
-    if (plan.pp > 1 && stage > 0) {
-      counter.add(send, StepPass::kBackward, plan.micro_batches);
+    if (crosses_ranks(plan.schedule, shape, stage - 1)) {
+      counter.add(send, StepPass::kBackward, held.micro_batches);
     }
   }
   counter.add(step_collectives(context, rank), StepPass::kOnce, 1);

@@ -15,6 +15,13 @@ constexpr double kAsyncTensorParallel = 0.5;
 
 constexpr std::size_t slot(Axis axis) { return static_cast<std::size_t>(axis); }
 
+bool is_weight_gradient(const Op& op) {
+  const auto* const gemm = std::get_if<Gemm>(&op.work);
+  const auto* const grouped = std::get_if<GroupedGemm>(&op.work);
+  return (gemm != nullptr && gemm->pass == GemmPass::kWgrad) ||
+         (grouped != nullptr && grouped->pass == GemmPass::kWgrad);
+}
+
 UniformOverlap overlap_of(const StepContext& context) {
   UniformOverlap overlap = context.expansion.plan.overlap;
   if (context.expansion.software.async_tp) {
@@ -75,12 +82,12 @@ RankWork rank_work(const StepContext& context, std::int64_t rank,
   const ParallelPlan& plan = context.expansion.plan;
   const UniformOverlap overlap = overlap_of(context);
   const UnitsHeld held = units_held(context);
-  const auto micro_batches = static_cast<double>(plan.micro_batches);
   RankWork work;
   PassTime once = price(step_collectives(context.expansion, rank), context);
   Seconds window;
-  for (std::int64_t chunk = 0; chunk < plan.vpp; ++chunk) {
-    const StageTime& stage = stages[static_cast<std::size_t>(chunk * plan.pp + rank)];
+  for (const HeldStage& held_stage : stages_held(plan, rank)) {
+    const StageTime& stage = stages[held_stage.stage];
+    const auto micro_batches = static_cast<double>(held_stage.micro_batches);
     for (const PassTime* pass : {&stage.forward, &stage.backward}) {
       const TimeBreakdown spent = exposed(*pass, overlap, held);
       work.spent += micro_batches * spent;
@@ -104,7 +111,7 @@ StageDuration duration_of(const StageTime& stage, const StepContext& context) {
   const UniformOverlap overlap = overlap_of(context);
   const UnitsHeld held = units_held(context);
   return {exposed(stage.forward, overlap, held).total(),
-          exposed(stage.backward, overlap, held).total()};
+          exposed(stage.backward, overlap, held).total(), stage.backward.weight};
 }
 
 }  // namespace
@@ -147,6 +154,7 @@ TimeBreakdown operator*(double factor, TimeBreakdown breakdown) {
 
 PassTime& PassTime::operator+=(const PassTime& other) {
   compute += other.compute;
+  weight += other.weight;
   energy += other.energy;
   for (std::size_t axis = 0; axis < kAxes; ++axis) {
     communication[axis] += other.communication[axis];
@@ -156,6 +164,7 @@ PassTime& PassTime::operator+=(const PassTime& other) {
 
 PassTime operator*(double factor, PassTime pass) {
   pass.compute = factor * pass.compute;
+  pass.weight = factor * pass.weight;
   pass.energy = factor * pass.energy;
   for (Seconds& part : pass.communication) {
     part = factor * part;
@@ -179,6 +188,7 @@ PassTime price(const OpList& ops, const StepContext& context) {
       time.communication[slot(*axis)] += cost.duration;
     } else {
       time.compute += cost.duration;
+      time.weight += is_weight_gradient(op) ? cost.duration : Seconds{};
       time.energy += cost.energy;
     }
   }
@@ -217,8 +227,8 @@ StepTime step_time(const StepContext& context) {
   for (const StageTime& stage : result.stages) {
     durations.push_back(duration_of(stage, context));
   }
-  result.ranks = pipeline_timeline(plan.schedule, {plan.pp, plan.vpp, plan.micro_batches},
-                                   durations, pipeline_transfer(context));
+  result.ranks =
+      pipeline_timeline(plan.schedule, pipeline_shape(plan), durations, pipeline_transfer(context));
   std::vector<RankWork> work;
   for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
     work.push_back(rank_work(context, rank, result.stages));

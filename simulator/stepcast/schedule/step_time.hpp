@@ -39,7 +39,8 @@ TimeBreakdown operator*(double factor, TimeBreakdown breakdown);
 struct PassTime {
   Seconds compute;
   std::array<Seconds, kAxes> communication;
-  Joules energy;  // of the computation, above idle
+  Seconds weight;  // the part of `compute` that are gradients of weights
+  Joules energy;   // of the computation, above idle
 
   PassTime& operator+=(const PassTime& other);
 };

@@ -110,10 +110,10 @@ PassTime rank_time(const StepContext& context, std::int64_t rank) {
   const StepTime step = step_time(context);
   PassTime sum = price(step_collectives(context.expansion, rank), context);
   sum += price(optimizer_ops(context.expansion, rank), context);
-  for (std::int64_t chunk = 0; chunk < plan.vpp; ++chunk) {
-    const StageTime& stage = step.stages[static_cast<std::size_t>(chunk * plan.pp + rank)];
-    sum += static_cast<double>(plan.micro_batches) * stage.forward;
-    sum += static_cast<double>(plan.micro_batches) * stage.backward;
+  for (const HeldStage& held : stages_held(plan, rank)) {
+    const StageTime& stage = step.stages[held.stage];
+    sum += static_cast<double>(held.micro_batches) * stage.forward;
+    sum += static_cast<double>(held.micro_batches) * stage.backward;
   }
   return sum;
 }
@@ -121,13 +121,19 @@ PassTime rank_time(const StepContext& context, std::int64_t rank) {
 TEST_CASE("counts times prices are the time of every rank of a pipeline", "[property]") {
   const auto recompute =
       GENERATE(RecomputeKind::kNone, RecomputeKind::kSelective, RecomputeKind::kFull);
-  const auto [pp, vpp] =
-      GENERATE(table<std::int64_t, std::int64_t>({{1, 1}, {4, 1}, {2, 2}, {4, 2}}));
+  const auto [pp, vpp, schedule] =
+      GENERATE(table<std::int64_t, std::int64_t, Schedule>({{1, 1, Schedule::kOneFOneB},
+                                                            {4, 1, Schedule::kOneFOneB},
+                                                            {2, 2, Schedule::kInterleaved},
+                                                            {4, 2, Schedule::kInterleaved},
+                                                            {4, 2, Schedule::kZbV},
+                                                            {4, 1, Schedule::kDualPipe}}));
   const ClusterSpec cluster = cluster_of(test::shipped_gpu("h100_sxm"), 8);
   const CostModel cost = default_cost_model();
   for (Sample sample : {test::dense_sample(), test::moe_sample(), mla_sample()}) {
     sample.training.recompute.kind = recompute;
     test::set_pipeline(sample, pp, vpp);
+    sample.plan.schedule = schedule;
     const ExpansionContext expansion = sample.context();
     const StepContext context{expansion, cluster, cost, Hertz(1.4e9)};
     for (std::int64_t rank = 0; rank < pp; ++rank) {
