@@ -44,6 +44,12 @@ std::vector<Named> plans() {
   });
   add("pp", test::dense_sample(), [](Sample& s) { test::set_pipeline(s, 4, 1); });
   add("vpp", test::dense_sample(), [](Sample& s) { test::set_pipeline(s, 4, 2); });
+  for (const Schedule schedule : {Schedule::kZbH1, Schedule::kZbV, Schedule::kDualPipe}) {
+    add(std::string(name(schedule)), test::dense_sample(), [schedule](Sample& s) {
+      test::set_pipeline(s, 4, schedule == Schedule::kZbV ? 2 : 1);
+      s.plan.schedule = schedule;
+    });
+  }
   add("ep", test::moe_sample(), [](Sample& s) {
     s.plan.dp = 16;
     s.plan.ep = 8;

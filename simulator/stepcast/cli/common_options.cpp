@@ -25,6 +25,7 @@ constexpr std::array kDirectOptions = {
     DirectOption{"--tp", "plan.tp", "tensor parallelism"},
     DirectOption{"--pp", "plan.pp", "pipeline parallelism"},
     DirectOption{"--vpp", "plan.vpp", "virtual stages of a pipeline rank"},
+    DirectOption{"--schedule", "plan.schedule", "pipeline schedule; of 'project' also: all"},
     DirectOption{"--cp", "plan.cp", "context parallelism"},
     DirectOption{"--ep", "plan.ep", "expert parallelism"},
     DirectOption{"--etp", "plan.etp", "tensor parallelism of the experts"},

@@ -2,7 +2,6 @@
 // `stepcast list KIND` and `stepcast describe NAME`: what there is, its equation, its source.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 
 #include "backends/builtin_backends.hpp"
 #include "backends/exchange/exchange.hpp"
@@ -11,6 +10,7 @@
 #include "stepcast/graph/collective_algorithm.hpp"
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
+#include "stepcast/parallel/schedules/schedule_info.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -155,15 +155,14 @@ std::vector<std::string> backend_names() {
   return names;
 }
 
-struct ScheduleText {
-  const char* name;
-  const char* equation;
-};
-constexpr std::array kScheduleTexts = {
-    ScheduleText{"1f1b",
-                 "bubble (p-1)/(m+p-1) of the step; holds p micro-batches on the first rank"},
-    ScheduleText{"interleaved_1f1b", "bubble (p-1)/(v m+p-1); each rank holds v virtual stages"},
-};
+std::string describe_schedule(const ScheduleInfo& info) {
+  return "schedule " + std::string(name(info.schedule)) + "\n" +
+         table_line("bubble", std::string(info.bubble)) +
+         table_line("memory in flight", std::string(info.memory)) +
+         table_line("assumes", std::string(info.assumptions)) +
+         table_line("source", std::string(info.source)) + "\n" + std::string(kScheduleSymbols) +
+         "\n";
+}
 
 std::vector<std::string> names_of(const std::string& kind, const DataRoot& data) {
   if (kind == "gpus") {
@@ -188,9 +187,8 @@ std::vector<std::string> names_of(const std::string& kind, const DataRoot& data)
     return dispatcher_names();
   }
   std::vector<std::string> names;
-  names.reserve(kScheduleTexts.size());
-  for (const ScheduleText& schedule : kScheduleTexts) {
-    names.emplace_back(schedule.name);
+  for (const std::string_view schedule : stepcast::names_of<Schedule>()) {
+    names.emplace_back(schedule);
   }
   return names;
 }
@@ -226,10 +224,9 @@ std::string description_of(const std::string& name, const DataRoot& data) {
   if (std::string text = describe_collective(name); !text.empty()) {
     return text;
   }
-  for (const ScheduleText& schedule : kScheduleTexts) {
-    if (name == schedule.name) {
-      return std::string("schedule ") + schedule.name + "\n" +
-             table_line("equation", schedule.equation);
+  for (const ScheduleInfo& info : schedule_infos()) {
+    if (name == stepcast::name(info.schedule)) {
+      return describe_schedule(info);
     }
   }
   return {};

@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/cli/commands.hpp"
+#include "stepcast/experiment/schedule_comparison.hpp"
 #include "stepcast/report/json_report.hpp"
+#include "stepcast/report/schedule_report.hpp"
 #include "stepcast/report/text_report.hpp"
 
 namespace stepcast::cli {
@@ -27,7 +29,36 @@ Projection projection_of(const ExperimentOptions& options, const GlobalOptions& 
   return projection;
 }
 
+constexpr const char* kScheduleKey = "plan.schedule";
+
+// Whether --schedule all was given; the option is taken out of `options`, for it names no schedule.
+bool take_all_schedules(ExperimentOptions& options) {
+  const auto is_all = [](const auto& option) {
+    return option.first == kScheduleKey && option.second == "all";
+  };
+  return std::erase_if(options.direct, is_all) > 0;
+}
+
+int run_comparison(const ExperimentOptions& options, const OutputOptions& output,
+                   const GlobalOptions& global) {
+  if (output.format == "csv") {
+    throw ConfigError({"--format csv", 0, 0},
+                      "is not there with --schedule all; give text or json");
+  }
+  const DataRoot data = data_root(global);
+  Experiment experiment = load_experiment(options, data);
+  const CostModel cost = cost_model(experiment, data);
+  const std::vector<Projection> projections = compare_schedules(experiment, cost);
+  write_output(output, output.format == "json" ? json_text(schedules_to_json(projections))
+                                               : schedules_to_text(projections));
+  return any_feasible(projections) ? kDone : kPlanCannotRun;
+}
+
 int run_project(const Options& options, const GlobalOptions& global) {
+  ExperimentOptions experiment = options.experiment;
+  if (take_all_schedules(experiment)) {
+    return run_comparison(experiment, options.output, global);
+  }
   const Projection projection = projection_of(options.experiment, global);
   const std::string& format = options.output.format;
   write_output(options.output, format == "json"  ? json_text(to_json(projection))

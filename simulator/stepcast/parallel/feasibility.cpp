@@ -2,6 +2,7 @@
 #include "stepcast/parallel/feasibility.hpp"
 
 #include "stepcast/parallel/exchange_feasibility.hpp"
+#include "stepcast/parallel/schedules/schedule_info.hpp"
 #include "stepcast/parallel/stage_layout.hpp"
 
 namespace stepcast {
@@ -218,18 +219,18 @@ class Resolver {
   void settle_pipeline() {
     ParallelPlan& plan = result_.plan;
     infer_virtual_stages();
-    const bool interleaved = plan.vpp > 1;
     plan.schedule =
-        request_.schedule.value_or(interleaved ? Schedule::kInterleaved : Schedule::kOneFOneB);
+        request_.schedule.value_or(plan.vpp > 1 ? Schedule::kInterleaved : Schedule::kOneFOneB);
+    const bool v_shaped = placement_of(plan.schedule) == StagePlacement::kV;
+    if (v_shaped && plan.pp > 1 && plan.vpp == 1) {
+      plan.vpp = 2;
+      note("vpp 2 follows from schedule " + std::string(name(plan.schedule)));
+    }
     if (plan.pp == 1 && plan.vpp > 1) {
       refuse("vpp = " + text(plan.vpp) + " needs pp > 1");
     }
-    if (interleaved && plan.schedule == Schedule::kOneFOneB) {
-      refuse("schedule 1f1b has no virtual stages: vpp = " + text(plan.vpp) +
-             " needs interleaved_1f1b");
-    }
-    if (!interleaved && plan.pp > 1 && plan.schedule == Schedule::kInterleaved) {
-      refuse("schedule interleaved_1f1b needs vpp > 1");
+    for (std::string& reason : schedule_reasons(plan.schedule, plan.pp, plan.vpp)) {
+      refuse(std::move(reason));
     }
     LayoutResult layout = stage_layout(request_, plan.vpp, model_.layers, model_.mtp_layers);
     plan.stages = std::move(layout.stages);

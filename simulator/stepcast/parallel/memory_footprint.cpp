@@ -16,7 +16,7 @@ constexpr Bytes kHalf{2};
 double real(std::int64_t count) { return static_cast<double>(count); }
 
 // A (virtual) stage of the rank, and how far its backwards have come.
-struct HeldStage {
+struct WalkedStage {
   std::size_t index = 0;
   StageBudget budget;
   Bytes gradients;  // of all its weights, as the plan shards them
@@ -34,10 +34,10 @@ class RankWalk {
  public:
   RankWalk(const ExpansionContext& context, std::int64_t rank) : context_(context) {
     held_.rank = rank;
-    for (std::int64_t chunk = 0; chunk < plan().vpp; ++chunk) {
-      add_stage(static_cast<std::size_t>(chunk * plan().pp + rank));
+    for (const HeldStage& stage : stages_held(plan(), rank)) {
+      add_stage(stage.stage);
     }
-    for (const HeldStage& stage : stages_) {
+    for (const WalkedStage& stage : stages_) {
       held_.gathered += stage.budget.gathered;
     }
     const Bytes exchange = total(exchange_buffers(context));
@@ -45,11 +45,15 @@ class RankWalk {
     held_.outside = outside_allocator();
   }
 
-  StageMemory peak() {
-    const PipelineShape shape{plan().pp, plan().vpp, plan().micro_batches};
-    for (const PipelineTask& task : pipeline_order(plan().schedule, shape, held_.rank)) {
-      HeldStage& stage = stages_[static_cast<std::size_t>(task.chunk)];
-      task.kind == TaskKind::kForward ? forward(stage) : backward(stage);
+  StageMemory peak(const RankOrder& order) {
+    for (const PipelineTask& task : order) {
+      const ActivationChange change = activation_change(task);
+      if (change.taken != kNoChunk) {
+        forward(stages_[static_cast<std::size_t>(change.taken)]);
+      }
+      if (change.returned != kNoChunk) {
+        backward(stages_[static_cast<std::size_t>(change.returned)]);
+      }
     }
     optimizer();
     // The peaks of both pools: they share nothing.
@@ -62,7 +66,7 @@ class RankWalk {
   [[nodiscard]] const MemoryRules& rules() const { return context_.software.memory; }
 
   void add_stage(std::size_t index) {
-    HeldStage stage;
+    WalkedStage stage;
     stage.index = index;
     stage.budget = stage_budget(context_, index);
     const LocalParameters parameters = stage_parameters(context_.model, plan(), index).all();
@@ -109,7 +113,7 @@ class RankWalk {
     return rules().context + groups * rules().communicator;
   }
 
-  void forward(HeldStage& stage) {
+  void forward(WalkedStage& stage) {
     const StageBudget& budget = stage.budget;
     held_.activations += budget.kept;
     in_flight_ += 1.0 / real(plan().vpp);
@@ -129,7 +133,7 @@ class RankWalk {
     consider(head, "head backward");
   }
 
-  void backward(HeldStage& stage) {
+  void backward(WalkedStage& stage) {
     const StageBudget& budget = stage.budget;
     StageMemory now = held_;
     now.activations += budget.recomputed;
@@ -182,7 +186,7 @@ class RankWalk {
   }
 
   const ExpansionContext& context_;
-  std::vector<HeldStage> stages_;
+  std::vector<WalkedStage> stages_;
   StageMemory held_;
   StageMemory peak_;
   Bytes kept_logits_;
@@ -242,8 +246,10 @@ StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& 
 
 std::vector<StageMemory> memory_by_stage(const ExpansionContext& context) {
   std::vector<StageMemory> stages;
-  for (std::int64_t rank = 0; rank < context.plan.pp; ++rank) {
-    stages.push_back(RankWalk(context, rank).peak());
+  const ParallelPlan& plan = context.plan;
+  const std::vector<RankOrder> orders = pipeline_orders(plan.schedule, pipeline_shape(plan));
+  for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
+    stages.push_back(RankWalk(context, rank).peak(orders[static_cast<std::size_t>(rank)]));
   }
   return stages;
 }

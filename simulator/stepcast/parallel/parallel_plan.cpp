@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/parallel/parallel_plan.hpp"
 
+#include "stepcast/config/enum_fields.hpp"
+
 namespace stepcast {
 namespace {
 
 constexpr Range<std::int64_t> kDegree{1, 1 << 20};
 
-constexpr std::array<NamedValue<Schedule>, 2> kSchedules = {
-    {{"1f1b", Schedule::kOneFOneB}, {"interleaved_1f1b", Schedule::kInterleaved}}};
+constexpr std::array<std::string_view, 10> kScheduleNames = {
+    "gpipe",  "1f1b",  "interleaved_1f1b", "zb_h1",    "zb_h2", "zbv",
+    "v_half", "v_min", "dualpipe",         "dualpipev"};
 constexpr std::array<NamedValue<CpAlgorithm>, 3> kCpAlgorithms = {
     {{"ring", CpAlgorithm::kRing},
      {"all_gather", CpAlgorithm::kAllGather},
@@ -64,7 +67,12 @@ void read_overlap(MappingReader& reader, PlanRequest& plan) {
 }  // namespace
 
 std::string_view name(Schedule schedule) {
-  return kSchedules[static_cast<std::size_t>(schedule)].name;
+  return kScheduleNames[static_cast<std::size_t>(schedule)];
+}
+
+template <>
+std::span<const std::string_view> names_of<Schedule>() {
+  return kScheduleNames;
 }
 
 PlanRequest read_plan(MappingReader reader) {
@@ -83,7 +91,7 @@ PlanRequest read_plan(MappingReader reader) {
   plan.zero = optional_degree(reader, "zero", {0, 3});
   plan.fsdp_reshard = optional_switch(reader, "fsdp_reshard");
   if (const ConfigNode* schedule = reader.take("schedule")) {
-    plan.schedule = reader.choice<Schedule>("schedule", *schedule, kSchedules);
+    plan.schedule = reader.choice<Schedule>("schedule", *schedule, enum_names<Schedule>());
   }
   read_stage_layout(reader, plan);
   plan.cp_algorithm =

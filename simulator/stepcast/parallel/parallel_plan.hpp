@@ -13,13 +13,26 @@
 #include <string>
 #include <vector>
 
+#include "stepcast/base/enum_names.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/graph/op.hpp"
 #include "stepcast/parallel/exchange_spec.hpp"
 
 namespace stepcast {
 
-enum class Schedule { kOneFOneB, kInterleaved };
+// In the order of their names in parallel_plan.cpp.
+enum class Schedule {
+  kGpipe,
+  kOneFOneB,
+  kInterleaved,
+  kZbH1,
+  kZbH2,
+  kZbV,
+  kVHalf,
+  kVMin,
+  kDualPipe,
+  kDualPipeV,
+};
 enum class CpAlgorithm { kRing, kAllGather, kAllToAll };
 
 // Layers of one pipeline stage (a virtual stage when vpp > 1), and what else sits there.
@@ -103,5 +116,7 @@ struct ParallelPlan {
 PlanRequest read_plan(MappingReader reader);
 
 std::string_view name(Schedule schedule);
+template <>
+std::span<const std::string_view> names_of<Schedule>();
 
 }  // namespace stepcast

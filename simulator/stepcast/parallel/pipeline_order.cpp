@@ -3,57 +3,60 @@
 
 #include <algorithm>
 
+#include "stepcast/parallel/schedules/building_block.hpp"
+#include "stepcast/parallel/schedules/dual_pipe.hpp"
+#include "stepcast/parallel/schedules/one_f_one_b.hpp"
+
 namespace stepcast {
-namespace {
 
-// Forwards in the order of the interleaved schedule; backwards take the chunks the other way round.
-std::vector<PipelineTask> grouped_tasks(const PipelineShape& shape, TaskKind kind) {
-  std::vector<PipelineTask> tasks;
-  tasks.reserve(static_cast<std::size_t>(shape.chunks * shape.micro_batches));
-  const std::int64_t groups = std::max<std::int64_t>(1, shape.micro_batches / shape.ranks);
-  for (std::int64_t group = 0; group < groups; ++group) {
-    const std::int64_t first = group * shape.ranks;
-    const std::int64_t last = group + 1 == groups ? shape.micro_batches : first + shape.ranks;
-    for (std::int64_t step = 0; step < shape.chunks; ++step) {
-      const std::int64_t chunk = kind == TaskKind::kForward ? step : shape.chunks - 1 - step;
-      for (std::int64_t micro_batch = first; micro_batch < last; ++micro_batch) {
-        tasks.push_back(
-            {kind, static_cast<std::int32_t>(chunk), static_cast<std::int32_t>(micro_batch)});
-      }
-    }
+std::vector<RankOrder> pipeline_orders(Schedule schedule, const PipelineShape& shape) {
+  switch (schedule) {
+    case Schedule::kGpipe:
+    case Schedule::kOneFOneB:
+    case Schedule::kInterleaved:
+      return alternating_orders(schedule, shape);
+    case Schedule::kZbH1:
+    case Schedule::kZbH2:
+    case Schedule::kZbV:
+    case Schedule::kVHalf:
+    case Schedule::kVMin:
+      return building_block_orders(schedule, shape);
+    case Schedule::kDualPipe:
+    case Schedule::kDualPipeV:
+      break;
   }
-  return tasks;
+  return dual_pipe_orders(schedule, shape);
 }
 
-// Forwards that rank `rank` runs before its first backward: those of all chunks but the last for
-// the largest group, since a backward waits for the last chunk, and two for each rank behind.
-std::int64_t warm_up(Schedule schedule, const PipelineShape& shape, std::int64_t rank) {
-  const std::int64_t behind = shape.ranks - 1 - rank;
-  const std::int64_t total = shape.chunks * shape.micro_batches;
-  if (schedule == Schedule::kOneFOneB) {
-    return std::min(total, behind);
-  }
-  const std::int64_t remainder = shape.micro_batches % shape.ranks;
-  const std::int64_t largest_group = std::min(shape.micro_batches, shape.ranks + remainder);
-  return std::min(total, 2 * behind + (shape.chunks - 1) * largest_group);
+RankOrder pipeline_order(Schedule schedule, const PipelineShape& shape, std::int64_t rank) {
+  return std::move(pipeline_orders(schedule, shape)[static_cast<std::size_t>(rank)]);
 }
 
-}  // namespace
-
-std::vector<PipelineTask> pipeline_order(Schedule schedule, const PipelineShape& shape,
-                                         std::int64_t rank) {
-  const std::vector<PipelineTask> forwards = grouped_tasks(shape, TaskKind::kForward);
-  const std::vector<PipelineTask> backwards = grouped_tasks(shape, TaskKind::kBackward);
-  const auto warm = static_cast<std::size_t>(warm_up(schedule, shape, rank));
-  std::vector<PipelineTask> order(forwards.begin(),
-                                  forwards.begin() + static_cast<std::ptrdiff_t>(warm));
-  order.reserve(2 * forwards.size());
-  for (std::size_t i = warm; i < forwards.size(); ++i) {
-    order.push_back(forwards[i]);
-    order.push_back(backwards[i - warm]);
+ActivationChange activation_change(const PipelineTask& task) {
+  switch (task.kind) {
+    case TaskKind::kForward:
+      return {task.chunk, kNoChunk};
+    case TaskKind::kBackward:
+    case TaskKind::kWeightGradient:
+      return {kNoChunk, task.chunk};
+    case TaskKind::kOverlapped:
+      return {task.chunk, task.backward_chunk};
+    case TaskKind::kInputGradient:
+      break;
   }
-  order.insert(order.end(), backwards.end() - static_cast<std::ptrdiff_t>(warm), backwards.end());
-  return order;
+  return {};
+}
+
+double peak_in_flight(const RankOrder& order, const PipelineShape& shape) {
+  std::int64_t now = 0;
+  std::int64_t peak = 0;
+  for (const PipelineTask& task : order) {
+    const ActivationChange change = activation_change(task);
+    now += change.taken == kNoChunk ? 0 : 1;
+    peak = std::max(peak, now);
+    now -= change.returned == kNoChunk ? 0 : 1;
+  }
+  return static_cast<double>(peak * shape.ranks) / static_cast<double>(stage_count(shape));
 }
 
 }  // namespace stepcast

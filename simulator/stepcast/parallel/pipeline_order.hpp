@@ -1,37 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order in which a pipeline rank runs the forwards and backwards of its (virtual) stages.
+// The order in which every pipeline rank runs its tasks.
 //
-// 1F1B (Narayanan et al., arXiv 2104.04473): rank r of p first runs min(m, p - 1 - r) forwards,
-// then alternates one forward and one backward, then drains. Interleaved: the m micro-batches are
-// taken in groups of p, the last of which also takes the remainder (a group smaller than p would
-// wait for itself); a group passes through all v chunks of a rank before the next one starts;
-// 2 (p - 1 - r) + (v - 1) g forwards warm up, g the largest group.
+// An order depends on the schedule, the ranks, the chunks and the micro-batches, not on durations:
+// schedules that place tasks into gaps do so for tasks of one length (F = B = W), as their papers
+// draw them. Each order is one that a timetable has followed, so that no durations can make it wait
+// for itself. The families, with their sources: schedules/one_f_one_b.hpp, building_block.hpp and
+// dual_pipe.hpp.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "stepcast/parallel/parallel_plan.hpp"
+#include "stepcast/parallel/pipeline_stages.hpp"
 
 namespace stepcast {
 
-enum class TaskKind { kForward, kBackward };
+// kBackward is the whole of it; schedules that split it run the gradient of the input (which the
+// stage before waits for) and that of the weights (for which nobody waits) apart. kOverlapped is
+// one forward and one whole backward that run side by side.
+enum class TaskKind : std::uint8_t {
+  kForward,
+  kBackward,
+  kInputGradient,
+  kWeightGradient,
+  kOverlapped,
+};
 
 struct PipelineTask {
   TaskKind kind = TaskKind::kForward;
-  std::int32_t chunk = 0;  // virtual stage on the rank, 0 <= chunk < vpp
+  std::int32_t chunk = 0;  // of the rank, 0 <= chunk < chunks_held
   std::int32_t micro_batch = 0;
+  // Of the backward of an overlapped pair; chunk and micro_batch are those of its forward.
+  std::int32_t backward_chunk = 0;
+  std::int32_t backward_micro_batch = 0;
   bool operator==(const PipelineTask&) const = default;
 };
 
-struct PipelineShape {
-  std::int64_t ranks = 1;
-  std::int64_t chunks = 1;  // of a rank
-  std::int64_t micro_batches = 1;
-};
+using RankOrder = std::vector<PipelineTask>;
 
-// The order of rank `rank`, every task exactly once.
-std::vector<PipelineTask> pipeline_order(Schedule schedule, const PipelineShape& shape,
-                                         std::int64_t rank);
+// The order of every rank, every task exactly once.
+std::vector<RankOrder> pipeline_orders(Schedule schedule, const PipelineShape& shape);
+// That of one rank.
+RankOrder pipeline_order(Schedule schedule, const PipelineShape& shape, std::int64_t rank);
+
+// Chunks whose activations of one micro-batch a task begins to hold, before it runs, and gives
+// back, after it: a forward takes them, and the gradient of the weights, the last that reads them,
+// returns them. What an input gradient alone may already free is not counted.
+inline constexpr std::int32_t kNoChunk = -1;
+struct ActivationChange {
+  std::int32_t taken = kNoChunk;
+  std::int32_t returned = kNoChunk;
+};
+ActivationChange activation_change(const PipelineTask& task);
+
+// The most activations that an order holds, in those of one micro-batch over 1 / p of the model: a
+// chunk counts p / stages.
+double peak_in_flight(const RankOrder& order, const PipelineShape& shape);
 
 }  // namespace stepcast

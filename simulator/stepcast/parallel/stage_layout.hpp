@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which layers each pipeline stage holds.
 //
-// Stage i of pp * vpp sits on pipeline rank i mod pp as its virtual stage i / pp. Four ways to say
-// it:
+// Which of the pp * vpp stages a pipeline rank holds follows from the schedule
+// (pipeline_stages.hpp). Four ways to say what is in them:
 //   nothing        layers / (pp * vpp) each; must divide
 //   "balanced"     as even as possible, embedding and loss counting as one layer each, as
 //   Megatron's

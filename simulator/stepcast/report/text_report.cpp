@@ -35,6 +35,9 @@ std::string plan_text(const Projection& p) {
       "tp " + count(plan.tp) + (plan.sequence_parallel ? " (sequence parallel)" : "");
   text += ", cp " + count(plan.cp) + ", pp " + count(plan.pp);
   text += plan.vpp > 1 ? " x " + count(plan.vpp) + " virtual" : "";
+  if (plan.schedule != Schedule::kOneFOneB && plan.schedule != Schedule::kInterleaved) {
+    text += " (" + std::string(name(plan.schedule)) + ")";
+  }
   text += ", ep " + count(plan.ep) + (plan.etp > 1 ? ", etp " + count(plan.etp) : "");
   if (plan.ep > 1 && plan.exchange.dispatcher != Dispatcher::kAllToAll) {
     text += " (" + std::string(name(plan.exchange.dispatcher)) + ")";

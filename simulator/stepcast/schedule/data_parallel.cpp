@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/data_parallel.hpp"
 
+#include <cstdlib>
+
+#include <algorithm>
+
+#include "stepcast/parallel/pipeline_stages.hpp"
 #include "stepcast/parallel/sharding.hpp"
 
 namespace stepcast {
@@ -23,6 +28,27 @@ class ShardTraffic {
     add_one("dp.replicas", CollectiveOp::kAllReduce,
             parameters_.dense / static_cast<double>(plan_.fsdp) * element, plan_.replicate_group(),
             ops);
+  }
+  // Of what this rank keeps of its gradients, with the pipeline rank that holds the same stages.
+  void add_mirror(const LocalParameters& parameters, Bytes element, std::int64_t rank) {
+    const ParallelPlan& plan = context_.plan;
+    const bool divided = plan.zero > 0;
+    const auto dense = static_cast<double>(plan.zero == 3 ? plan.fsdp : plan.replicas());
+    const double kept = parameters.dense / (divided ? dense : 1.0) +
+                        parameters.expert / (divided ? static_cast<double>(plan.edp) : 1.0);
+    const std::int64_t apart = std::abs(plan.pp - 1 - 2 * rank);
+    add_one("dp.mirror", CollectiveOp::kAllReduce, kept * element,
+            {2, plan.tp * plan.cp * plan.dp * apart});
+  }
+  // A stage lies on ranks r and p - 1 - r, on average half the pipeline apart.
+  void add_mirror(Bytes element, OpList& ops) const {
+    const bool divided = plan_.zero > 0;
+    const auto dense = static_cast<double>(plan_.zero == 3 ? plan_.fsdp : plan_.replicas());
+    const double kept = parameters_.dense / (divided ? dense : 1.0) +
+                        parameters_.expert / (divided ? static_cast<double>(plan_.edp) : 1.0);
+    const std::int64_t apart = std::max<std::int64_t>(1, plan_.pp / 2);
+    add_one("dp.mirror", CollectiveOp::kAllReduce, kept * element,
+            {2, plan_.tp * plan_.cp * plan_.dp * apart}, ops);
   }
 
  private:
@@ -75,9 +101,8 @@ class ShardCopies {
 
 LocalParameters rank_parameters(const ExpansionContext& context, std::int64_t rank) {
   LocalParameters sum;
-  for (std::int64_t chunk = 0; chunk < context.plan.vpp; ++chunk) {
-    const auto index = static_cast<std::size_t>(chunk * context.plan.pp + rank);
-    sum += stage_parameters(context.model, context.plan, index).all();
+  for (const HeldStage& held : stages_held(context.plan, rank)) {
+    sum += stage_parameters(context.model, context.plan, held.stage).all();
   }
   return sum;
 }
@@ -130,6 +155,9 @@ UnitTraffic unit_traffic(const ExpansionContext& context, const LocalParameters&
     copies.around_gather(traffic);
     copies.before_reduce(traffic);
     shards.add_replicas(gradient, traffic.replicas);
+  }
+  if (placement_of(plan.schedule) == StagePlacement::kBidirectional) {
+    shards.add_mirror(gradient, traffic.replicas);
   }
   return traffic;
 }

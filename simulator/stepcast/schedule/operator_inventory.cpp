@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stepcast/parallel/pipeline_stages.hpp"
 
 namespace stepcast {
 namespace {
@@ -101,16 +102,17 @@ std::vector<CountedOp> operator_inventory(const ExpansionContext& context, std::
   const StepWork work = step_work(context);
   const Op send{"pipeline.send", pipeline_send(context)};
   OpCounter counter;
-  for (std::int64_t chunk = 0; chunk < plan.vpp; ++chunk) {
-    const std::int64_t stage = chunk * plan.pp + rank;
-    for (const UnitRun& run : work.stages[static_cast<std::size_t>(stage)]) {
-      StageCounter(work, plan.micro_batches, counter).count(run);
+  const PipelineShape shape = pipeline_shape(plan);
+  for (const HeldStage& held : stages_held(plan, rank)) {
+    for (const UnitRun& run : work.stages[held.stage]) {
+      StageCounter(work, held.micro_batches, counter).count(run);
     }
-    if (plan.pp > 1 && stage + 1 < plan.pp * plan.vpp) {
-      counter.add(send, StepPass::kForward, plan.micro_batches);
+    const auto stage = static_cast<std::int64_t>(held.stage);
+    if (crosses_ranks(plan.schedule, shape, stage)) {
+      counter.add(send, StepPass::kForward, held.micro_batches);
     }
-    if (plan.pp > 1 && stage > 0) {
-      counter.add(send, StepPass::kBackward, plan.micro_batches);
+    if (crosses_ranks(plan.schedule, shape, stage - 1)) {
+      counter.add(send, StepPass::kBackward, held.micro_batches);
     }
   }
   counter.add(optimizer_ops(context, rank), StepPass::kOptimizer, 1);

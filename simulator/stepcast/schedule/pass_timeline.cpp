@@ -28,6 +28,23 @@ std::vector<Turn> turns_of(const std::vector<UnitRun>& runs) {
   return turns;
 }
 
+bool happens(Frequency frequency, bool once) {
+  return frequency == Frequency::kEveryMicroBatch || (frequency == Frequency::kOnceAStep && once);
+}
+
+bool gathers_beside(const StageProgram& program) {
+  return program.rule.forward_gather == Frequency::kEveryMicroBatch ||
+         program.software.overlap_param_gather;
+}
+
+Seconds alone(const TaskList& tasks) {
+  Seconds sum;
+  for (const StreamTask& task : tasks) {
+    sum += task.alone;
+  }
+  return sum;
+}
+
 class Pass {
  public:
   Pass(const StageProgram& program, const PassPlace& place, std::vector<StreamSpan>* record)
@@ -39,19 +56,14 @@ class Pass {
 
   PassTime forward() {
     gathers_ = happens(program_.rule.forward_gather, place_.first);
-    const bool at_once = gathers_ && program_.rule.forward_gather == Frequency::kOnceAStep &&
-                         !program_.software.overlap_param_gather;
-    if (at_once) {
-      for (const Turn& turn : turns_) {
-        streams_.post(tasks(turn).gather);
-      }
-      streams_.wait_for_all();
-      gathers_ = false;
+    if (place_.first) {
+      // Those of the first unit, or all where the software does not gather beside forward, ended
+      // before.
+      gathers_ = gathers_ && gathers_beside(program_);
+      } else {
+      prefetch(0);
     }
-    prefetch(0);
-    if (!place_.first) {
-      ticket_ = 0;  // gathered beside the pass before
-    }
+    ticket_ = 0;  // gathered beside the pass before
     run_turns([this](std::size_t turn) { forward_turn(turn); });
     return result();
   }
@@ -68,18 +80,12 @@ class Pass {
         reduce(tasks(turn));
       }
     }
-    if (place_.last) {
-      streams_.wait_for_all();
-    }
     return result();
   }
 
  private:
   [[nodiscard]] const UnitTasks& tasks(const Turn& turn) const {
     return program_.tasks.units[turn.unit];
-  }
-  static bool happens(Frequency frequency, bool once) {
-    return frequency == Frequency::kEveryMicroBatch || (frequency == Frequency::kOnceAStep && once);
   }
   [[nodiscard]] bool reduces_beside() const { return program_.software.overlap_grad_reduce; }
   [[nodiscard]] bool gathers(std::size_t turn) const {
@@ -211,6 +217,9 @@ class Pass {
     }
     time.energy = totals.energy;
     time.host_lead = streams_.host_lead();
+    time.backlog = streams_.backlog()[slot(Axis::kData)];
+    // What is left goes on after the pass; whoever waits for it counts it as exposed.
+    time.hidden.exposed[slot(Axis::kData)] += place_.last ? time.backlog : Seconds{};
     if (backward_) {
       for (const Turn& turn : turns_) {
         for (const StreamTask& task : tasks(turn).backward) {
@@ -234,6 +243,22 @@ class Pass {
 };
 
 }  // namespace
+
+GatherTime first_gather(const StageProgram& program) {
+  GatherTime time;
+  if (!happens(program.rule.forward_gather, true)) {
+    return time;
+  }
+  for (const UnitRun& run : program.runs) {
+    const Seconds unit = alone(program.tasks.units[run.unit].gather);
+    time.first = time.first > Seconds{} ? time.first : unit;
+    time.all += static_cast<double>(run.count) * unit;
+  }
+  if (!gathers_beside(program)) {
+    time.first = time.all;
+  }
+  return time;
+}
 
 PassTime forward_pass(const StageProgram& program, const PassPlace& place,
                       std::vector<StreamSpan>* record) {

@@ -18,8 +18,8 @@ namespace stepcast {
 
 // Where in a step the pass is.
 struct PassPlace {
-  bool first = false;  // forward of the first micro-batch: nothing was gathered before
-  bool last = false;   // backward of the last micro-batch: everything is reduced at its end
+  bool first = false;  // forward of the first micro-batch: it begins when the first unit is gathered
+  bool last = false;   // backward of the last micro-batch, which reduces what is reduced once
   Seconds host_lead{1e6};  // of the host at its start; far ahead unless a pass before says less
 };
 
@@ -29,6 +29,7 @@ struct PassTime {
   Joules energy;         // of the computation, above idle
   Seconds weight;        // of `spent`, weight gradients
   Seconds host_lead;     // at its end
+  Seconds backlog;       // data-parallel communication that is left when it ends
 
   [[nodiscard]] Seconds duration() const { return spent.total(); }
 };
@@ -39,6 +40,14 @@ struct StageProgram {
   TrafficRule rule;
   const SoftwareSpec& software;
 };
+
+// How long the gathers of a stage's parameters take before its first forward: of the first unit,
+// and of all of them.
+struct GatherTime {
+  Seconds first;
+  Seconds all;
+};
+GatherTime first_gather(const StageProgram& program);
 
 PassTime forward_pass(const StageProgram& program, const PassPlace& place,
                       std::vector<StreamSpan>* record = nullptr);

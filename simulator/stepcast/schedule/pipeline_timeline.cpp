@@ -1,34 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/pipeline_timeline.hpp"
 
-#include <optional>
-
 #include "stepcast/base/error.hpp"
 
 namespace stepcast {
 namespace {
 
+// What a task hands to one other task, perhaps of another rank.
+struct Output {
+  Seconds end{-1.0};          // before it is done: negative
+  std::int32_t producer = 0;  // rank
+  std::int32_t waiting = -1;  // a rank that waits for it
+  [[nodiscard]] bool done() const { return end >= Seconds{}; }
+};
+
+// When the last input was produced and when it was there.
+struct Input {
+  Seconds produced;
+  Seconds arrived;
+};
+
 class PipelineSimulation {
  public:
   PipelineSimulation(Schedule schedule, const PipelineShape& shape,
-                     const std::vector<StageDuration>& stages, Seconds transfer)
-      : shape_(shape), stages_(stages), transfer_(transfer) {
-    const auto tasks = stages.size() * static_cast<std::size_t>(shape.micro_batches);
-    forward_end_.assign(tasks, kNotDone);
-    backward_end_.assign(tasks, kNotDone);
+                     const std::vector<RankOrder>& orders, const std::vector<StageDuration>& stages,
+                     Seconds transfer)
+      : chunks_(static_cast<std::size_t>(chunks_held(schedule, shape))),
+        micro_batches_(static_cast<std::size_t>(shape.micro_batches)),
+        stages_(stages),
+        transfer_(transfer),
+        orders_(orders),
+        timelines_(orders.size()) {
+    forwards_.resize(stages.size() * micro_batches_);
+    backwards_.resize(stages.size() * micro_batches_);
+    stage_of_.reserve(orders.size() * chunks_);
+    runnable_.reserve(orders.size());
+    passes_.reserve(orders.size() * chunks_);
     for (std::int64_t rank = 0; rank < shape.ranks; ++rank) {
-      orders_.push_back(pipeline_order(schedule, shape, rank));
+      for (std::size_t chunk = 0; chunk < chunks_; ++chunk) {
+        stage_of_.push_back(static_cast<std::size_t>(
+            stage_on(schedule, shape, rank, static_cast<std::int64_t>(chunk))));
+        const std::int64_t through =
+            micro_batches_through(schedule, shape, static_cast<std::int64_t>(chunk));
+        passes_.push_back({through, false});
+      }
+      timelines_[static_cast<std::size_t>(rank)].chunk_end.resize(chunks_);
+      timelines_[static_cast<std::size_t>(rank)].spans.reserve(
+          orders[static_cast<std::size_t>(rank)].size());
+      runnable_.push_back(static_cast<std::int32_t>(shape.ranks - 1 - rank));
     }
-    timelines_.resize(orders_.size());
   }
 
   std::vector<RankTimeline> run() {
-    bool progress = true;
-    while (progress) {
-      progress = false;
-      for (std::size_t rank = 0; rank < orders_.size(); ++rank) {
-        progress = advance(rank) || progress;
-      }
+    while (!runnable_.empty()) {
+      const std::int32_t rank = runnable_.back();
+      runnable_.pop_back();
+      advance(rank);
     }
     for (std::size_t rank = 0; rank < orders_.size(); ++rank) {
       STEPCAST_CHECK(timelines_[rank].spans.size() == orders_[rank].size(),
@@ -38,104 +65,187 @@ class PipelineSimulation {
   }
 
  private:
-  static constexpr Seconds kNotDone{-1.0};
-
-  // What a task waits for: when its producer ended and when the data is there.
-  struct Input {
-    Seconds produced;
-    Seconds arrived;
-  };
-
-  Seconds& end_of(std::vector<Seconds>& ends, std::size_t stage, std::int32_t micro_batch) const {
-    return ends[stage * static_cast<std::size_t>(shape_.micro_batches) +
-                static_cast<std::size_t>(micro_batch)];
+  [[nodiscard]] std::size_t stage_at(std::int32_t rank, std::int32_t chunk) const {
+    return stage_of_[static_cast<std::size_t>(rank) * chunks_ + static_cast<std::size_t>(chunk)];
+  }
+  [[nodiscard]] std::size_t slot(std::size_t stage, std::int32_t micro_batch) const {
+    return stage * micro_batches_ + static_cast<std::size_t>(micro_batch);
   }
 
   // Runs the tasks of `rank` until one has to wait for another rank.
-  bool advance(std::size_t rank) {
-    RankTimeline& timeline = timelines_[rank];
-    bool progress = false;
-    while (timeline.spans.size() < orders_[rank].size()) {
-      const PipelineTask task = orders_[rank][timeline.spans.size()];
-      const std::optional<Input> input = input_of(rank, task);
-      if (!input) {
+  void advance(std::int32_t rank) {
+    RankTimeline& timeline = timelines_[static_cast<std::size_t>(rank)];
+    const RankOrder& order = orders_[static_cast<std::size_t>(rank)];
+    while (timeline.spans.size() < order.size()) {
+      const PipelineTask& task = order[timeline.spans.size()];
+      Input input;
+      if (!inputs_are_done(rank, task, input)) {
+        return;
+      }
+      run_task(rank, task, input, timeline);
+    }
+  }
+
+  // The inputs of `task`; false, and the rank is noted as waiting, if one is not done.
+  bool inputs_are_done(std::int32_t rank, const PipelineTask& task, Input& input) {
+    switch (task.kind) {
+      case TaskKind::kForward:
+        return forward_input(rank, task.chunk, task.micro_batch, input);
+      case TaskKind::kBackward:
+      case TaskKind::kInputGradient:
+        return backward_input(rank, task.chunk, task.micro_batch, input);
+      case TaskKind::kOverlapped:
+        return forward_input(rank, task.chunk, task.micro_batch, input) &&
+               backward_input(rank, task.backward_chunk, task.backward_micro_batch, input);
+      case TaskKind::kWeightGradient:
         break;
-      }
-      run_task(rank, task, *input);
-      progress = true;
     }
-    return progress;
+    // What it needs was made on the same rank before.
+    return true;
   }
 
-  std::optional<Input> input_of(std::size_t rank, const PipelineTask& task) {
-    const std::size_t stage = stage_of(rank, task);
-    Seconds produced;
-    bool crosses = true;
-    if (task.kind == TaskKind::kForward) {
-      if (stage == 0) {
-        return Input{};
-      }
-      produced = end_of(forward_end_, stage - 1, task.micro_batch);
-    } else if (stage + 1 == stages_.size()) {
-      produced = end_of(forward_end_, stage, task.micro_batch);
-      crosses = false;
-    } else {
-      produced = end_of(backward_end_, stage + 1, task.micro_batch);
-    }
-    if (produced == kNotDone) {
-      return std::nullopt;
-    }
-    const bool other_rank = crosses && orders_.size() > 1;
-    return Input{produced, other_rank ? produced + transfer_ : produced};
+  bool forward_input(std::int32_t rank, std::int32_t chunk, std::int32_t micro_batch,
+                     Input& input) {
+    const std::size_t stage = stage_at(rank, chunk);
+    return stage == 0 || take(forwards_[slot(stage - 1, micro_batch)], rank, input);
+  }
+  bool backward_input(std::int32_t rank, std::int32_t chunk, std::int32_t micro_batch,
+                      Input& input) {
+    const std::size_t stage = stage_at(rank, chunk);
+    return take(stage + 1 == stages_.size() ? forwards_[slot(stage, micro_batch)]
+                                            : backwards_[slot(stage + 1, micro_batch)],
+                rank, input);
   }
 
-  void run_task(std::size_t rank, const PipelineTask& task, const Input& input) {
-    RankTimeline& timeline = timelines_[rank];
+  bool take(Output& output, std::int32_t rank, Input& input) const {
+    if (!output.done()) {
+      output.waiting = rank;
+      return false;
+    }
+    const Seconds arrived = output.producer == rank ? output.end : output.end + transfer_;
+    if (arrived >= input.arrived) {
+      input = {output.end, arrived};
+    }
+    return true;
+  }
+
+  void run_task(std::int32_t rank, const PipelineTask& task, const Input& input,
+                RankTimeline& timeline) {
     const Seconds free = timeline.end;
-    const Seconds start = max(free, input.arrived);
-    const Seconds on_its_way = start > free ? start - max(free, input.produced) : Seconds{};
+    const std::size_t stage = stage_at(rank, task.chunk);
+    const bool pair = task.kind == TaskKind::kOverlapped;
+    const std::size_t back = pair ? stage_at(rank, task.backward_chunk) : stage;
+    const Ends ends = ends_of(rank, task);
+    const Seconds arrived = max(free, input.arrived);
+    const Seconds start = ends.first ? max(arrived, stages_[stage].ready) : arrived;
+    const Seconds on_its_way = arrived > free ? arrived - max(free, input.produced) : Seconds{};
+    timeline.parameters += start - arrived;
     timeline.transfer += on_its_way;
-    timeline.bubble += start - free - on_its_way;
-    const std::size_t stage = stage_of(rank, task);
-    const bool forward = task.kind == TaskKind::kForward;
-    const Seconds end = start + duration_of(stage, task);
-    end_of(forward ? forward_end_ : backward_end_, stage, task.micro_batch) = end;
+    timeline.bubble += arrived - free - on_its_way;
+    Seconds end = start + task_duration(task, stages_[stage], stages_[back]);
+    end += ends.first ? stages_[stage].first_extra : Seconds{};
+    end += ends.last ? stages_[back].last_extra : Seconds{};
+    timeline.chunk_end[static_cast<std::size_t>(task.chunk)] = end;
+    if (pair) {
+      timeline.chunk_end[static_cast<std::size_t>(task.backward_chunk)] = end;
+    }
     timeline.spans.push_back({task, start, end});
     timeline.end = end;
-  }
-
-  [[nodiscard]] Seconds duration_of(std::size_t stage, const PipelineTask& task) const {
-    const StageDuration& times = stages_[stage];
-    if (task.kind == TaskKind::kForward) {
-      const bool first = task.micro_batch == 0 && times.first_forward >= Seconds{};
-      return first ? times.first_forward : times.forward;
+    if (task.kind == TaskKind::kForward || pair) {
+      hand_over(forwards_[slot(stage, task.micro_batch)], rank, end);
     }
-    const bool last =
-        task.micro_batch + 1 == shape_.micro_batches && times.last_backward >= Seconds{};
-    return last ? times.last_backward : times.backward;
+    if (pair) {
+      hand_over(backwards_[slot(back, task.backward_micro_batch)], rank, end);
+    } else if (task.kind == TaskKind::kBackward || task.kind == TaskKind::kInputGradient) {
+      hand_over(backwards_[slot(stage, task.micro_batch)], rank, end);
+    }
   }
 
-  [[nodiscard]] std::size_t stage_of(std::size_t rank, const PipelineTask& task) const {
-    return static_cast<std::size_t>(task.chunk) * orders_.size() + rank;
+  // Whether a task is the first forward of its chunk on the rank, or its last backward.
+  struct Ends {
+    bool first = false;
+    bool last = false;
+  };
+  Ends ends_of(std::int32_t rank, const PipelineTask& task) {
+    const std::size_t own = static_cast<std::size_t>(rank) * chunks_;
+    const bool pair = task.kind == TaskKind::kOverlapped;
+    Ends ends;
+    if (task.kind == TaskKind::kForward || pair) {
+      Passes& left = passes_[own + static_cast<std::size_t>(task.chunk)];
+      ends.first = !left.begun;
+      left.begun = true;
+    }
+    if (task.kind == TaskKind::kBackward || task.kind == TaskKind::kWeightGradient || pair) {
+      const std::int32_t chunk = pair ? task.backward_chunk : task.chunk;
+      ends.last = --passes_[own + static_cast<std::size_t>(chunk)].backwards == 0;
+    }
+    return ends;
   }
 
-  PipelineShape shape_;
+  void hand_over(Output& output, std::int32_t rank, Seconds end) {
+    output.end = end;
+    output.producer = rank;
+    if (output.waiting >= 0) {
+      runnable_.push_back(output.waiting);
+    }
+  }
+
+  std::size_t chunks_;
+  std::size_t micro_batches_;
   const std::vector<StageDuration>& stages_;
   Seconds transfer_;
-  std::vector<Seconds> forward_end_;  // stage-major
-  std::vector<Seconds> backward_end_;
-  std::vector<std::vector<PipelineTask>> orders_;
+  const std::vector<RankOrder>& orders_;
   std::vector<RankTimeline> timelines_;
+  std::vector<std::size_t> stage_of_;  // rank-major, by chunk
+  struct Passes {
+    std::int64_t backwards = 0;  // still to come
+    bool begun = false;
+  };
+  std::vector<Passes> passes_;   // rank-major, by chunk
+  std::vector<Output> forwards_;  // stage-major
+  std::vector<Output> backwards_;
+  std::vector<std::int32_t> runnable_;  // ranks that need not wait, as far as is known
 };
 
 }  // namespace
 
+Seconds task_duration(const PipelineTask& task, const StageDuration& stage,
+                      const StageDuration& backward_stage) {
+  switch (task.kind) {
+    case TaskKind::kForward:
+      return stage.forward;
+    case TaskKind::kBackward:
+      return stage.backward;
+    case TaskKind::kInputGradient:
+      return stage.backward - stage.weight;
+    case TaskKind::kWeightGradient:
+      return stage.weight;
+    case TaskKind::kOverlapped:
+      break;
+  }
+  return stage.forward + backward_stage.backward - min(stage.saved(), backward_stage.saved());
+}
+
+std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
+                                            const std::vector<RankOrder>& orders,
+                                            const std::vector<StageDuration>& stages,
+                                            Seconds transfer) {
+  STEPCAST_CHECK(static_cast<std::int64_t>(stages.size()) == stage_count(shape),
+                 "one duration a stage is needed");
+  std::vector<RankTimeline> ranks =
+      PipelineSimulation(schedule, shape, orders, stages, transfer).run();
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    ranks[rank].in_flight = peak_in_flight(orders[rank], shape);
+  }
+  return ranks;
+}
+
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
                                             const std::vector<StageDuration>& stages,
                                             Seconds transfer) {
-  STEPCAST_CHECK(static_cast<std::int64_t>(stages.size()) == shape.ranks * shape.chunks,
+  STEPCAST_CHECK(static_cast<std::int64_t>(stages.size()) == stage_count(shape),
                  "one duration a stage is needed");
-  return PipelineSimulation(schedule, shape, stages, transfer).run();
+  return pipeline_timeline(schedule, shape, pipeline_orders(schedule, shape), stages, transfer);
 }
 
 }  // namespace stepcast

@@ -27,8 +27,10 @@ PassTime backward_of(const StageProgram& program, const PassPlace& place,
 }
 
 StageTime stage_time(const StageProgram& program, const StepContext& context) {
-  const bool single = context.expansion.plan.micro_batches == 1;
+  const ParallelPlan& plan = context.expansion.plan;
+  const bool single = plan.micro_batches == 1;
   StageTime time;
+  time.gather = plan.uniform ? GatherTime{} : first_gather(program);
   time.first_forward = forward_of(program, {.first = true, .host_lead = {}}, context);
   PassPlace last{.last = true};
   if (single) {
@@ -66,8 +68,31 @@ std::vector<StageTime> stage_times(const StepWork& work, const StepTasks& tasks,
 }
 
 StageDuration duration_of(const StageTime& stage) {
-  return {stage.forward.duration(), stage.backward.duration(), stage.first_forward.duration(),
-          stage.last_backward.duration()};
+  StageDuration duration{stage.forward.duration(), stage.backward.duration(),
+                         stage.backward.weight};
+  duration.ready = stage.gather.first;
+  duration.first_extra = stage.first_forward.duration() - stage.forward.duration();
+  duration.last_extra = stage.last_backward.duration() - stage.backward.duration();
+  return duration;
+}
+
+// The parameters of a rank's chunks are gathered one after the other.
+std::vector<StageDuration> durations_of(const std::vector<StageTime>& stages,
+                                        const ParallelPlan& plan) {
+  std::vector<StageDuration> durations;
+  durations.reserve(stages.size());
+  for (const StageTime& stage : stages) {
+    durations.push_back(duration_of(stage));
+  }
+  for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
+    Seconds before;
+    for (const HeldStage& held : stages_held(plan, rank)) {
+      StageDuration& duration = durations[held.stage];
+      duration.ready = max(duration.ready, before + stages[held.stage].gather.first);
+      before += stages[held.stage].gather.all;
+    }
+  }
+  return durations;
 }
 
 // What one pipeline rank does in a step besides waiting.
@@ -85,14 +110,15 @@ struct RankWork {
 
 RankWork rank_work(const ParallelPlan& plan, std::int64_t rank, const StepTasks& tasks,
                    const std::vector<StageTime>& stages) {
-  const auto between = static_cast<double>(plan.micro_batches - 1);
   RankWork work;
-  for (std::int64_t chunk = 0; chunk < plan.vpp; ++chunk) {
-    const StageTime& stage = stages[static_cast<std::size_t>(chunk * plan.pp + rank)];
+  for (const HeldStage& held : stages_held(plan, rank)) {
+    const StageTime& stage = stages[held.stage];
+    const auto between = static_cast<double>(held.micro_batches - 1);
     work.add(stage.first_forward, 1.0);
     work.add(stage.forward, between);
     work.add(stage.backward, between);
     work.add(stage.last_backward, 1.0);
+    work.hidden.exposed[slot(Axis::kData)] += stage.gather.first;
   }
   for (const StreamTask& task : tasks.optimizer[static_cast<std::size_t>(rank)]) {
     work.spent.optimizer += task.alone;
@@ -101,27 +127,51 @@ RankWork rank_work(const ParallelPlan& plan, std::int64_t rank, const StepTasks&
   return work;
 }
 
+// How long after its last task a rank still reduces: chunks that end earlier go on beside the tasks
+// that follow, unless the software reduces at the end only.
+Seconds reduction_tail(const ParallelPlan& plan, bool beside, std::int64_t rank,
+                       const RankTimeline& timeline, const std::vector<StageTime>& stages) {
+  struct Left {
+    Seconds from;
+    Seconds backlog;
+  };
+  std::vector<Left> chunks;
+  for (const HeldStage& held : stages_held(plan, rank)) {
+    const Seconds end = timeline.chunk_end[static_cast<std::size_t>(held.chunk)];
+    chunks.push_back({beside ? end : timeline.end, stages[held.stage].last_backward.backlog});
+  }
+  std::sort(chunks.begin(), chunks.end(),
+            [](const Left& a, const Left& b) { return a.from < b.from; });
+  Seconds free;
+  for (const Left& chunk : chunks) {
+    free = max(free, chunk.from) + chunk.backlog;
+  }
+  return max(Seconds{}, free - timeline.end);
+}
+
 StepTime assemble(const StepWork& work, const StepTasks& tasks, const StepContext& context) {
   const ParallelPlan& plan = context.expansion.plan;
   StepTime result;
   result.stages = stage_times(work, tasks, context);
-  std::vector<StageDuration> durations;
-  for (const StageTime& stage : result.stages) {
-    durations.push_back(duration_of(stage));
-  }
   const Seconds transfer =
       (plan.uniform ? 1.0 - plan.overlap.hidden[slot(Axis::kPipeline)] : 1.0) * tasks.transfer;
-  result.ranks = pipeline_timeline(plan.schedule, {plan.pp, plan.vpp, plan.micro_batches},
-                                   durations, transfer);
+  result.ranks = pipeline_timeline(plan.schedule, pipeline_shape(plan),
+                                   durations_of(result.stages, plan), transfer);
   std::vector<RankWork> ranks;
   std::vector<Seconds> busy;
   for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
-    ranks.push_back(rank_work(plan, rank, tasks, result.stages));
-    TimeBreakdown& spent = ranks.back().spent;
-    busy.push_back(spent.total());
-    spent.bubble = result.ranks[static_cast<std::size_t>(rank)].bubble;
-    spent.exposed[slot(Axis::kPipeline)] += result.ranks[static_cast<std::size_t>(rank)].transfer;
-    result.step = max(result.step, spent.total());
+    const RankTimeline& timeline = result.ranks[static_cast<std::size_t>(rank)];
+    RankWork& own = ranks.emplace_back(rank_work(plan, rank, tasks, result.stages));
+    busy.push_back(own.spent.total());
+    const Seconds tail = reduction_tail(plan, context.expansion.software.overlap_grad_reduce, rank,
+                                        timeline, result.stages);
+    const Seconds waited = timeline.parameters + tail;
+    own.spent.bubble = timeline.bubble;
+    own.spent.exposed[slot(Axis::kPipeline)] += timeline.transfer;
+    own.spent.exposed[slot(Axis::kData)] += waited;
+    Seconds& hidden = own.hidden.exposed[slot(Axis::kData)];
+    hidden = max(Seconds{}, hidden - waited);
+    result.step = max(result.step, own.spent.total());
   }
   result.slowest_rank = std::max_element(busy.begin(), busy.end()) - busy.begin();
   RankWork& slowest = ranks[static_cast<std::size_t>(result.slowest_rank)];

@@ -22,6 +22,7 @@ struct StageTime {
   PassTime forward;
   PassTime backward;  // recomputation included
   PassTime last_backward;
+  GatherTime gather;
 };
 
 struct StepTime {
@@ -31,7 +32,7 @@ struct StepTime {
   TimeBreakdown breakdown;        // of the slowest rank; its total is `step`
   TimeBreakdown hidden;           // communication of the slowest rank that computation hides
   std::vector<StageTime> stages;
-  std::vector<RankTimeline> ranks;
+  std::vector<RankTimeline> ranks;  // of the pipeline, without what follows it
 };
 
 UnitsHeld units_held(const StepContext& context);

@@ -135,6 +135,19 @@ TEST_CASE("virtual stages need a pipeline and its interleaved schedule", "[unit]
   CHECK_THAT(asked.reasons(), contains_text("interleaved_1f1b needs vpp > 1"));
 }
 
+TEST_CASE("a V-shaped schedule brings its two virtual stages along", "[unit]") {
+  Asked asked;
+  asked.request.pp = 2;
+  asked.request.schedule = Schedule::kZbV;
+  const ResolvedPlan resolved = asked.resolve();
+  REQUIRE(resolved.reasons.empty());
+  CHECK(resolved.plan.vpp == 2);
+  CHECK(resolved.plan.stages.size() == 4);
+  CHECK_THAT(resolved.notes.at(0), contains_text("vpp 2 follows from schedule zbv"));
+  asked.request.vpp = 4;
+  CHECK_THAT(asked.reasons(), contains_text("zbv has two stages a rank: vpp = 4 must be 2"));
+}
+
 TEST_CASE("virtual stages follow from a layout that has more stages than ranks", "[unit]") {
   Asked asked;
   asked.request.pp = 2;

@@ -314,5 +314,17 @@ TEST_CASE("a rank that does not fit says what it needs and what there is", "[uni
                              contains_text("small has 80.00 GiB"));
 }
 
+TEST_CASE("split backwards hold activations until the gradient of the weights", "[unit]") {
+  Sample sample = test::dense_sample();
+  test::set_pipeline(sample, 4, 1);
+  sample.plan.micro_batches = 8;
+  sample.plan.schedule = Schedule::kZbH1;
+  for (const StageMemory& stage : memory_by_stage(sample.context())) {
+    CHECK(stage.in_flight == 4.0);  // p on every rank; 1F1B has 4, 3, 2, 1
+  }
+  sample.plan.schedule = Schedule::kDualPipe;
+  CHECK(memory_by_stage(sample.context())[0].in_flight == 5.0);  // p + 1
+}
+
 }  // namespace
 }  // namespace stepcast

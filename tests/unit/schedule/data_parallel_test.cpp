@@ -250,5 +250,28 @@ TEST_CASE("pipeline stages together reduce every parameter once", "[property]") 
   }
 }
 
+// Ranks r and p - 1 - r of DualPipe hold the same stages and add up their gradients.
+TEST_CASE("DualPipe's two holders of a stage reduce their gradients once a step", "[unit]") {
+  Sample sample = sharded(1, 8);
+  test::set_pipeline(sample, 4, 1);
+  const auto mirror = [&sample](std::int64_t rank) {
+    for (const Op& op : step_collectives(sample.context(), rank)) {
+      if (op.name == "dp.mirror") {
+        return std::get<Collective>(op.work);
+      }
+    }
+    return Collective{};
+  };
+  CHECK(mirror(0).bytes == Bytes{});
+  sample.plan.schedule = Schedule::kDualPipe;
+  // Stages 0 and 3, gradients as the software reduces them, a share of 1 / dp on every rank.
+  const double elements = stage_parameters(sample.model, sample.plan, 0).all().total() +
+                          stage_parameters(sample.model, sample.plan, 3).all().total();
+  CHECK(mirror(0).bytes.value() ==
+        nearly(elements / 8.0 * sample.software.gradient_reduce.value()));
+  CHECK(mirror(0).group == ProcessGroup{2, 3 * 8});  // 3 ranks of 8 GPUs apart
+  CHECK(mirror(2).group == ProcessGroup{2, 8});
+}
+
 }  // namespace
 }  // namespace stepcast

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/parallel/schedules/one_f_one_b.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+namespace {
+
+// Forwards in the order of the interleaved schedule; backwards take the chunks the other way round.
+RankOrder grouped_tasks(const PipelineShape& shape, TaskKind kind) {
+  RankOrder tasks;
+  tasks.reserve(static_cast<std::size_t>(shape.chunks * shape.micro_batches));
+  const std::int64_t groups = std::max<std::int64_t>(1, shape.micro_batches / shape.ranks);
+  for (std::int64_t group = 0; group < groups; ++group) {
+    const std::int64_t first = group * shape.ranks;
+    const std::int64_t last = group + 1 == groups ? shape.micro_batches : first + shape.ranks;
+    for (std::int64_t step = 0; step < shape.chunks; ++step) {
+      const std::int64_t chunk = kind == TaskKind::kForward ? step : shape.chunks - 1 - step;
+      for (std::int64_t micro_batch = first; micro_batch < last; ++micro_batch) {
+        tasks.push_back(
+            {kind, static_cast<std::int32_t>(chunk), static_cast<std::int32_t>(micro_batch)});
+      }
+    }
+  }
+  return tasks;
+}
+
+// Forwards that rank `rank` runs before it alternates: of the interleaved schedule those of all
+// chunks but the last for the largest group, since a backward waits for the last chunk, and two for
+// each rank behind.
+std::int64_t warm_up(Schedule schedule, const PipelineShape& shape, std::int64_t rank) {
+  const std::int64_t behind = shape.ranks - 1 - rank;
+  const std::int64_t total = shape.chunks * shape.micro_batches;
+  if (schedule == Schedule::kGpipe) {
+    return total;
+  }
+  if (schedule == Schedule::kOneFOneB) {
+    return std::min(total, behind);
+  }
+  const std::int64_t remainder = shape.micro_batches % shape.ranks;
+  const std::int64_t largest_group = std::min(shape.micro_batches, shape.ranks + remainder);
+  return std::min(total, 2 * behind + (shape.chunks - 1) * largest_group);
+}
+
+RankOrder alternating(const RankOrder& forwards, const RankOrder& backwards, std::size_t warm) {
+  RankOrder order;
+  order.reserve(2 * forwards.size());
+  order.assign(forwards.begin(), forwards.begin() + static_cast<std::ptrdiff_t>(warm));
+  for (std::size_t i = warm; i < forwards.size(); ++i) {
+    order.push_back(forwards[i]);
+    order.push_back(backwards[i - warm]);
+  }
+  order.insert(order.end(), backwards.end() - static_cast<std::ptrdiff_t>(warm), backwards.end());
+  return order;
+}
+
+}  // namespace
+
+std::vector<RankOrder> alternating_orders(Schedule schedule, const PipelineShape& shape) {
+  const RankOrder forwards = grouped_tasks(shape, TaskKind::kForward);
+  const RankOrder backwards = grouped_tasks(shape, TaskKind::kBackward);
+  std::vector<RankOrder> orders;
+  orders.reserve(static_cast<std::size_t>(shape.ranks));
+  for (std::int64_t rank = 0; rank < shape.ranks; ++rank) {
+    const auto warm = static_cast<std::size_t>(warm_up(schedule, shape, rank));
+    orders.push_back(alternating(forwards, backwards, warm));
+  }
+  return orders;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/experiment/schedule_comparison.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "backends/builtin_backends.hpp"
+#include "catch.hpp"
+#include "sample_specs.hpp"
+#include "stepcast/report/schedule_report.hpp"
+
+namespace stepcast {
+namespace {
+
+using test::contains_text;
+
+// Llama 3.1 70B has 80 layers: 8 ranks of 10, or of twice 5.
+std::vector<Projection> compared(const std::string& plan) {
+  const ConfigNode root = parse_config(
+      "model: llama3.1_70b\n"
+      "cluster: {gpu: h100_sxm, nodes: 8}\n"
+      "training: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 32}\n"
+      "plan: " +
+          plan + "\n",
+      "test");
+  return compare_schedules(read_experiment(root, "", test::data_root()), default_cost_model());
+}
+
+const Projection& of(const std::vector<Projection>& projections, Schedule schedule) {
+  return *std::find_if(projections.begin(), projections.end(),
+                       [&](const Projection& p) { return p.plan.schedule == schedule; });
+}
+
+TEST_CASE("a comparison prices every schedule with the chunks that it needs", "[unit]") {
+  const std::vector<Projection> all = compared("{tp: 8, pp: 8}");
+  REQUIRE(all.size() == names_of<Schedule>().size());
+  for (const Projection& p : all) {
+    CAPTURE(name(p.plan.schedule));
+    REQUIRE(p.priced);
+  }
+  CHECK(of(all, Schedule::kZbV).plan.vpp == 2);
+  CHECK(of(all, Schedule::kDualPipe).plan.vpp == 1);
+  const auto step = [&](Schedule schedule) { return of(all, schedule).time.step; };
+  CHECK(step(Schedule::kZbV) < step(Schedule::kZbH1));
+  CHECK(step(Schedule::kZbH1) < step(Schedule::kOneFOneB));
+  CHECK(of(all, Schedule::kVMin).peak_memory() < of(all, Schedule::kZbV).peak_memory());
+  // Every stage lies on two ranks.
+  CHECK(of(all, Schedule::kDualPipe).memory[3].parameters >
+        1.9 * of(all, Schedule::kOneFOneB).memory[3].parameters);
+}
+
+TEST_CASE("schedules that a plan does not allow are listed with their reasons", "[unit]") {
+  const std::vector<Projection> all = compared("{tp: 8, zero: 3}");
+  const std::string text = schedules_to_text(all);
+  CHECK_THAT(text, contains_text("schedule zbv needs pp > 1"));
+  CHECK_THAT(text, contains_text("schedule dualpipe needs an even pp"));
+  const nlohmann::ordered_json json = schedules_to_json(all);
+  REQUIRE(json.at("schedules").size() == all.size());
+  for (const auto& row : json.at("schedules")) {
+    CHECK(row.contains("step_time_s") ==
+          (row.at("schedule") != "dualpipe" && row.at("schedule") != "dualpipev" &&
+           row.at("schedule") != "zbv" && row.at("schedule") != "v_half" &&
+           row.at("schedule") != "v_min"));
+  }
+}
+
+}  // namespace
+}  // namespace stepcast
