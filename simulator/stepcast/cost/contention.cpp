@@ -39,8 +39,7 @@ CommunicationLoad communication_load(const Op& op, const OpCost& cost) {
   }
   load.units = cost.units;
   if (const auto* collective = std::get_if<Collective>(&op.work)) {
-    const Bytes moved =
-        hbm_passes(collective->op) * wire_share(*collective) * collective->bytes;
+    const Bytes moved = hbm_passes(collective->op) * wire_share(*collective) * collective->bytes;
     load.hbm = moved / cost.duration;
   }
   return load;

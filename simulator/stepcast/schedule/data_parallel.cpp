@@ -30,16 +30,6 @@ class ShardTraffic {
             ops);
   }
   // Of what this rank keeps of its gradients, with the pipeline rank that holds the same stages.
-  void add_mirror(const LocalParameters& parameters, Bytes element, std::int64_t rank) {
-    const ParallelPlan& plan = context_.plan;
-    const bool divided = plan.zero > 0;
-    const auto dense = static_cast<double>(plan.zero == 3 ? plan.fsdp : plan.replicas());
-    const double kept = parameters.dense / (divided ? dense : 1.0) +
-                        parameters.expert / (divided ? static_cast<double>(plan.edp) : 1.0);
-    const std::int64_t apart = std::abs(plan.pp - 1 - 2 * rank);
-    add_one("dp.mirror", CollectiveOp::kAllReduce, kept * element,
-            {2, plan.tp * plan.cp * plan.dp * apart});
-  }
   // A stage lies on ranks r and p - 1 - r, on average half the pipeline apart.
   void add_mirror(Bytes element, OpList& ops) const {
     const bool divided = plan_.zero > 0;

@@ -60,7 +60,7 @@ class Pass {
       // Those of the first unit, or all where the software does not gather beside forward, ended
       // before.
       gathers_ = gathers_ && gathers_beside(program_);
-      } else {
+    } else {
       prefetch(0);
     }
     ticket_ = 0;  // gathered beside the pass before
@@ -200,8 +200,8 @@ class Pass {
     }
     const Seconds lead_before = second.now - second.host;
     const Seconds lead = third.now - third.host;
-    const bool keeps_up = lead >= lead_before || same(lead, lead_before, duration) ||
-                          lead > Seconds(1e5);
+    const bool keeps_up =
+        lead >= lead_before || same(lead, lead_before, duration) || lead > Seconds(1e5);
     return equal && keeps_up;
   }
 

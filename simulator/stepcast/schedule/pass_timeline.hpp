@@ -18,8 +18,9 @@ namespace stepcast {
 
 // Where in a step the pass is.
 struct PassPlace {
-  bool first = false;  // forward of the first micro-batch: it begins when the first unit is gathered
-  bool last = false;   // backward of the last micro-batch, which reduces what is reduced once
+  bool first =
+      false;          // forward of the first micro-batch: it begins when the first unit is gathered
+  bool last = false;  // backward of the last micro-batch, which reduces what is reduced once
   Seconds host_lead{1e6};  // of the host at its start; far ahead unless a pass before says less
 };
 

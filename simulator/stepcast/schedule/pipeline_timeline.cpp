@@ -201,7 +201,7 @@ class PipelineSimulation {
     std::int64_t backwards = 0;  // still to come
     bool begun = false;
   };
-  std::vector<Passes> passes_;   // rank-major, by chunk
+  std::vector<Passes> passes_;    // rank-major, by chunk
   std::vector<Output> forwards_;  // stage-major
   std::vector<Output> backwards_;
   std::vector<std::int32_t> runnable_;  // ranks that need not wait, as far as is known

@@ -46,13 +46,13 @@ struct TaskSpan {
 };
 
 struct RankTimeline {
-  std::vector<TaskSpan> spans;  // in order; never overlapping
-  Seconds bubble;               // idle, waiting for a task of another rank
-  Seconds transfer;             // idle, while the awaited input is on its way
-  Seconds parameters;           // idle, until they are gathered
-  Seconds end;                  // of the last task
+  std::vector<TaskSpan> spans;     // in order; never overlapping
+  Seconds bubble;                  // idle, waiting for a task of another rank
+  Seconds transfer;                // idle, while the awaited input is on its way
+  Seconds parameters;              // idle, until they are gathered
+  Seconds end;                     // of the last task
   std::vector<Seconds> chunk_end;  // of the last task of each chunk
-  double in_flight = 0.0;       // activations held at the peak (peak_in_flight)
+  double in_flight = 0.0;          // activations held at the peak (peak_in_flight)
 };
 
 // `stages` has one entry for each stage of the model. Throws InternalError if the schedule waits

@@ -189,8 +189,8 @@ double RankStreams::compute_rate() const {
   if (owner_ == nullptr || compute_start_ > totals_.now) {
     return 0.0;
   }
-  const bool slowed = communicates() && computing_.beside > computing_.alone &&
-                      computing_.alone > Seconds{};
+  const bool slowed =
+      communicates() && computing_.beside > computing_.alone && computing_.alone > Seconds{};
   return slowed ? computing_.alone / computing_.beside : 1.0;
 }
 

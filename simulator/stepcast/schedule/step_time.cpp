@@ -53,9 +53,8 @@ std::vector<StageTime> stage_times(const StepWork& work, const StepTasks& tasks,
   std::vector<StageTime> times;
   times.reserve(work.stages.size());
   for (std::size_t i = 0; i < work.stages.size(); ++i) {
-    const auto known = std::find(work.stages.begin(), work.stages.begin() +
-                                                          static_cast<std::ptrdiff_t>(i),
-                                 work.stages[i]);
+    const auto known = std::find(
+        work.stages.begin(), work.stages.begin() + static_cast<std::ptrdiff_t>(i), work.stages[i]);
     const auto earlier = static_cast<std::size_t>(known - work.stages.begin());
     if (earlier < i) {
       times.push_back(times[earlier]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Overlap as a share of each kind of communication, in place of the timeline: what Primus and others
-// assume.
+// Overlap as a share of each kind of communication, in place of the timeline: what Primus and
+// others assume.
 //
 //   exposed(axis) = communication - min(share(axis) * communication, computation still free to hide
 //                   it)

@@ -48,8 +48,7 @@ class TaskPricer {
     task.host = cost.launches * host_.kernel;
     task.weight_gradient = is_weight_gradient(op);
     if (load_.units > 0 || load_.hbm > BytesPerSecond{}) {
-      task.beside =
-          duration_beside(op, cost, load_, context_.cost, kernel_, context_.cluster);
+      task.beside = duration_beside(op, cost, load_, context_.cost, kernel_, context_.cluster);
     }
     return task;
   }
@@ -250,8 +249,8 @@ CommunicationLoad load_of(const StepWork& work, const StepContext& context) {
   const auto add = [&](const OpList& ops) {
     for (const Op& op : ops) {
       if (communication_axis(op)) {
-        load = load.combined(
-            communication_load(op, context.cost.cost(op, kernel, context.cluster)));
+        load =
+            load.combined(communication_load(op, context.cost.cost(op, kernel, context.cluster)));
       }
     }
   };
@@ -323,7 +322,8 @@ StepTasks between(const StepTasks& slow, const StepTasks& fast, double share_of_
     UnitTasks& unit = result.units[i];
     for (TaskList UnitTasks::*list :
          {&UnitTasks::forward, &UnitTasks::again, &UnitTasks::backward, &UnitTasks::gather,
-          &UnitTasks::copy_out, &UnitTasks::before_reduce, &UnitTasks::reduce, &UnitTasks::replicas}) {
+          &UnitTasks::copy_out, &UnitTasks::before_reduce, &UnitTasks::reduce,
+          &UnitTasks::replicas}) {
       unit.*list = mixed(slow.units[i].*list, fast.units[i].*list, share_of_fast);
     }
   }

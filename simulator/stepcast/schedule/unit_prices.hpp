@@ -25,10 +25,10 @@ KernelContext kernel_context(const StepContext& context, Detail detail = Detail:
 
 struct UnitTasks {
   TaskList forward;
-  TaskList again;      // of full recomputation, before backward
-  TaskList backward;   // what selective recomputation runs again goes first
-  TaskList gather;     // communication, its copy in front
-  TaskList copy_out;   // computation after it
+  TaskList again;     // of full recomputation, before backward
+  TaskList backward;  // what selective recomputation runs again goes first
+  TaskList gather;    // communication, its copy in front
+  TaskList copy_out;  // computation after it
   TaskList before_reduce;
   TaskList reduce;
   TaskList replicas;

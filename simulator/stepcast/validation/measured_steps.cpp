@@ -86,7 +86,9 @@ std::vector<MeasuredQuantity> quantities_of(const json& row) {
     for (const json& value : *memory) {
       const double bytes = value.is_number() ? value.get<double>() : 0.0;
       peak = std::max(peak, bytes);
-      ranks.push_back({"peak_memory_bytes", bytes, static_cast<std::int64_t>(ranks.size())});
+      ranks.push_back({.metric = "peak_memory_bytes",
+                       .value = bytes,
+                       .rank = static_cast<std::int64_t>(ranks.size())});
     }
     quantities.push_back({"peak_memory_bytes", peak});
     if (by_rank) {
