@@ -80,7 +80,9 @@ class Pass {
         reduce(tasks(turn));
       }
     }
-    return result();
+    const PassTime time = result();
+    streams_.wait_for_all();  // for the record: what is left ends after the pass
+    return time;
   }
 
  private:

@@ -272,7 +272,7 @@ void RankStreams::finish(std::size_t axis) {
   if (first.task.host_waits) {
     totals_.host = max(totals_.host, totals_.now);
   }
-  note(first.task.axis, first.start, first.cause);
+  note(first.task, first.start, first.cause);
   std::erase(open_, first.ticket);
   ++stream.head;
   if (!stream.idle()) {
@@ -285,15 +285,15 @@ void RankStreams::finish_computation() {
   if (computing_.host_waits) {
     totals_.host = max(totals_.host, totals_.now);
   }
-  note(std::nullopt, compute_start_, compute_cause_);
+  note(computing_, compute_start_, compute_cause_);
   compute_free_ = totals_.now;
   owner_->computes = false;
   owner_ = nullptr;
 }
 
-void RankStreams::note(std::optional<Axis> axis, Seconds start, Seconds cause) {
+void RankStreams::note(const StreamTask& task, Seconds start, Seconds cause) {
   if (record_ != nullptr) {
-    record_->push_back({axis, start, totals_.now, cause});
+    record_->push_back({task.axis, start, totals_.now, cause, task.op});
   }
 }
 

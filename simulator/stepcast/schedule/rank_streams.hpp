@@ -26,7 +26,8 @@ struct StreamSpan {
   std::optional<Axis> axis;  // empty: the stream of computation
   Seconds start;
   Seconds end;
-  Seconds cause;  // the last of: stream free, what it waits for ended, launched, posted
+  Seconds cause;         // the last of: stream free, what it waits for ended, launched, posted
+  std::int32_t op = -1;  // StreamTask::op
 };
 
 // What has happened so far.
@@ -106,7 +107,7 @@ class RankStreams {
   void account(Seconds passed, std::span<const Program> programs);
   void finish(std::size_t axis);
   void finish_computation();
-  void note(std::optional<Axis> axis, Seconds start, Seconds cause);
+  void note(const StreamTask& task, Seconds start, Seconds cause);
 
   StreamTotals totals_;
   std::array<Stream, kAxes> streams_;

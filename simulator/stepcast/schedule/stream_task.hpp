@@ -6,6 +6,7 @@
 // joined later.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct StreamTask {
   Seconds hidden;         // of communication: more that its own neighbours hide, by construction
   TaskMode mode = TaskMode::kBlocking;
   bool weight_gradient = false;
+  std::int32_t op = -1;     // place among the operators of the step; below 0: not noted
   bool host_waits = false;  // the host waits for it before it launches what follows
 };
 

@@ -53,11 +53,16 @@ class TaskPricer {
     return task;
   }
 
-  [[nodiscard]] TaskList tasks(const OpList& ops) const {
+  // Notes the operators in `noted`, if it is given.
+  [[nodiscard]] TaskList tasks(const OpList& ops, std::vector<Op>* noted = nullptr) const {
     TaskList list;
     list.reserve(ops.size());
     for (const Op& op : ops) {
       list.push_back(task(op));
+      if (noted != nullptr) {
+        list.back().op = static_cast<std::int32_t>(noted->size());
+        noted->push_back(op);
+      }
     }
     return list;
   }
@@ -171,8 +176,8 @@ void overlap_shared_expert(const OpList& ops, TaskList& tasks) {
 
 class UnitPricer {
  public:
-  UnitPricer(const StepContext& context, const CommunicationLoad& load)
-      : context_(context), alone_(context, {}), beside_(context, load) {}
+  UnitPricer(const StepContext& context, const CommunicationLoad& load, std::vector<Op>& noted)
+      : context_(context), alone_(context, {}), beside_(context, load), noted_(noted) {}
 
   [[nodiscard]] UnitTasks unit(const WorkUnit& work) const {
     UnitTasks tasks;
@@ -181,15 +186,15 @@ class UnitPricer {
     tasks.backward = program(work.recompute);
     const TaskList backward = program(work.backward);
     tasks.backward.insert(tasks.backward.end(), backward.begin(), backward.end());
-    const TaskList accumulate = beside_.tasks(work.traffic.accumulate);
+    const TaskList accumulate = beside_.tasks(work.traffic.accumulate, &noted_);
     tasks.backward.insert(tasks.backward.end(), accumulate.begin(), accumulate.end());
     tasks.gather = beside(work.traffic.copy_in);
-    const TaskList gathered = alone_.tasks(work.traffic.gather);
+    const TaskList gathered = alone_.tasks(work.traffic.gather, &noted_);
     tasks.gather.insert(tasks.gather.end(), gathered.begin(), gathered.end());
-    tasks.copy_out = beside_.tasks(work.traffic.copy_out);
-    tasks.before_reduce = beside_.tasks(work.traffic.before_reduce);
-    tasks.reduce = alone_.tasks(work.traffic.reduce);
-    tasks.replicas = alone_.tasks(work.traffic.replicas);
+    tasks.copy_out = beside_.tasks(work.traffic.copy_out, &noted_);
+    tasks.before_reduce = beside_.tasks(work.traffic.before_reduce, &noted_);
+    tasks.reduce = alone_.tasks(work.traffic.reduce, &noted_);
+    tasks.replicas = alone_.tasks(work.traffic.replicas, &noted_);
     tasks.held = work.held;
     return tasks;
   }
@@ -198,7 +203,7 @@ class UnitPricer {
   [[nodiscard]] TaskList program(const OpList& ops) const {
     const ParallelPlan& plan = context_.expansion.plan;
     const SoftwareSpec& software = context_.expansion.software;
-    TaskList tasks = beside_.tasks(ops);
+    TaskList tasks = beside_.tasks(ops, &noted_);
     if (software.async_tp && plan.tp > 1) {
       overlap_tensor_parallel(ops, tasks, plan.tp);
     }
@@ -230,7 +235,7 @@ class UnitPricer {
 
   // Copies of FSDP's own stream, before the gather on it.
   [[nodiscard]] TaskList beside(const OpList& copies) const {
-    TaskList tasks = alone_.tasks(copies);
+    TaskList tasks = alone_.tasks(copies, &noted_);
     for (StreamTask& task : tasks) {
       task.axis = Axis::kData;
     }
@@ -240,6 +245,7 @@ class UnitPricer {
   const StepContext& context_;
   TaskPricer alone_;
   TaskPricer beside_;
+  std::vector<Op>& noted_;
 };
 
 // What runs beside computation takes at most this.
@@ -303,14 +309,15 @@ TaskList price(const OpList& ops, const StepContext& context, const Communicatio
 }
 
 StepTasks price_step(const StepWork& work, const StepContext& context) {
-  const UnitPricer pricer(context, load_of(work, context));
   StepTasks tasks;
+  const UnitPricer pricer(context, load_of(work, context), tasks.ops);
   tasks.units.reserve(work.units.size());
   for (const WorkUnit& unit : work.units) {
     tasks.units.push_back(pricer.unit(unit));
   }
   for (std::int64_t rank = 0; rank < context.expansion.plan.pp; ++rank) {
-    tasks.optimizer.push_back(price(optimizer_ops(context.expansion, rank), context));
+    tasks.optimizer.push_back(
+        TaskPricer(context, {}).tasks(optimizer_ops(context.expansion, rank), &tasks.ops));
   }
   tasks.transfer = pipeline_transfer(context);
   return tasks;

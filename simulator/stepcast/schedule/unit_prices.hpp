@@ -39,6 +39,7 @@ struct StepTasks {
   std::vector<UnitTasks> units;
   std::vector<TaskList> optimizer;  // of each pipeline rank
   Seconds transfer;                 // of activations from stage to stage
+  std::vector<Op> ops;              // that StreamTask::op speaks of
 };
 
 StepTasks price_step(const StepWork& work, const StepContext& context);

@@ -5,7 +5,7 @@
 
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/experiment/project.hpp"
-#include "stepcast/schedule/operator_inventory.hpp"
+#include "stepcast/schedule/step_spans.hpp"
 
 namespace stepcast {
 namespace {
@@ -26,14 +26,16 @@ CategoryTimes device_times(const Experiment& experiment, const Projection& proje
                            const CostModel& cost) {
   const ExpansionContext expansion{experiment.model, projection.plan, experiment.training,
                                    experiment.software};
-  const DeviceSpec& device = experiment.cluster.device;
-  const KernelContext kernel{device, projection.clock, device.compute_units, Seconds{},
-                             Detail::kDuration};
+  const StepContext step{expansion, experiment.cluster, cost, projection.clock};
+  const StepSpans streams = step_spans(step, 0);
   CategoryTimes times{};
-  for (const CountedOp& counted : operator_inventory(expansion, 0)) {
-    times[static_cast<std::size_t>(category_of(counted.op))] +=
-        static_cast<double>(counted.count) *
-        cost.cost(counted.op, kernel, experiment.cluster).duration;
+  for (const PassSpans& pass : streams.passes) {
+    for (const StreamSpan& span : pass.spans) {
+      if (span.op >= 0) {
+        const Op& op = streams.ops[static_cast<std::size_t>(span.op)];
+        times[static_cast<std::size_t>(category_of(op))] += pass.times * (span.end - span.start);
+      }
+    }
   }
   return times;
 }

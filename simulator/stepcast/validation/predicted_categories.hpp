@@ -5,8 +5,8 @@
 // After a pause a GPU may draw more than its limit until it has spent its reserve of energy:
 //   t_burst = burst energy / (power at the burst's clock - limit)
 // A step of that clock's duration T runs a share min(1, t_burst / T) of its work at it, the rest at
-// the clock of the steady state. Each category is its operators' count times their price, without
-// launches and without what kernels lose beside communication.
+// the clock of the steady state. Each category is the time of its spans on the streams of the rank,
+// with what kernels lose beside communication and the gaps between them.
 #pragma once
 
 #include "stepcast/cost/cost_model.hpp"

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/schedule/step_spans.hpp"
+
+#include "stepcast/parallel/pipeline_stages.hpp"
+
+namespace stepcast {
+namespace {
+
+class SpanCollector {
+ public:
+  explicit SpanCollector(const StepContext& context)
+      : context_(context),
+        work_(step_work(context.expansion)),
+        tasks_(price_step(work_, context)) {}
+
+  StepSpans collect(std::int64_t rank) {
+    for (const HeldStage& held : stages_held(context_.expansion.plan, rank)) {
+      stage(held);
+    }
+    run(tasks_.optimizer[static_cast<std::size_t>(rank)], 1.0);
+    result_.ops = tasks_.ops;
+    return std::move(result_);
+  }
+
+ private:
+  void stage(const HeldStage& held) {
+    const StageProgram program{tasks_, work_.stages[held.stage], work_.rule,
+                               context_.expansion.software};
+    const auto between = static_cast<double>(held.micro_batches - 1);
+    first_gather_of(program);
+    forward_pass(program, {.first = true}, record(1.0));
+    if (between > 0.0) {
+      forward_pass(program, {}, record(between));
+      backward_pass(program, {}, record(between));
+    }
+    backward_pass(program, {.last = true}, record(1.0));
+  }
+
+  void first_gather_of(const StageProgram& program) {
+    if (program.rule.forward_gather == Frequency::kNever) {
+      return;
+    }
+    for (const UnitRun& unit : program.runs) {
+      const TaskList& gather = tasks_.units[unit.unit].gather;
+      if (!gather.empty()) {
+        return run(gather, 1.0);
+      }
+    }
+  }
+
+  void run(const TaskList& tasks, double times) {
+    RankStreams streams(Seconds(1.0), record(times));
+    streams.run(tasks);
+  }
+
+  std::vector<StreamSpan>* record(double times) {
+    result_.passes.push_back({{}, times});
+    return &result_.passes.back().spans;
+  }
+
+  const StepContext& context_;
+  StepWork work_;
+  StepTasks tasks_;
+  StepSpans result_;
+};
+
+}  // namespace
+
+StepSpans step_spans(const StepContext& context, std::int64_t rank) {
+  return SpanCollector(context).collect(rank);
+}
+
+}  // namespace stepcast
