@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "stepcast/cost/contention.hpp"
+#include "stepcast/schedule/rank_streams.hpp"
 #include "stepcast/validation/error_summary.hpp"
 
 namespace stepcast {
@@ -59,24 +61,36 @@ double KernelPrediction::of(const std::string& metric) const {
 
 namespace {
 
-// The mean time of a kernel's calls, of which the first run on the units that a collective leaves.
-// The collective is not slowed.
+// Kernels one after the other while collectives run one after the other on a stream of their own.
 KernelPrediction predict_beside(const MeasuredKernel& kernel, const CostModel& model,
                                 const ClusterSpec& cluster) {
   const DeviceSpec& device = cluster.device;
   const Beside& beside = *kernel.beside;
-  const Seconds communication =
-      model.collective->collective(beside.collective, FabricContext{cluster}).duration;
-  const auto time_on = [&](std::int64_t units) {
-    const KernelContext context{device, {}, units, device.launch_latency};
-    return price_at(kernel.work.state, kernel.work.op, model, context, cluster);
-  };
-  const PricedOp alone = time_on(device.compute_units);
-  const Seconds shared = time_on(device.compute_units - device.scale_up.kernel_units).cost.duration;
-  const Seconds window = beside.collectives * communication;
-  const double slow = std::min(beside.kernels, window / shared);
-  const Seconds all = slow * shared + (beside.kernels - slow) * alone.cost.duration;
-  return {all / beside.kernels, alone.clock, {}, communication};
+  const Op collective{"collective", beside.collective};
+  KernelContext context{device, {}, device.compute_units, device.launch_latency};
+  const PricedOp alone = price_at(kernel.work.state, kernel.work.op, model, context, cluster);
+  context.clock = alone.clock;
+  const OpCost moved = model.cost(collective, context, cluster);
+  StreamTask computation;
+  computation.alone = alone.cost.duration;
+  computation.beside =
+      duration_beside(kernel.work.op, alone.cost, communication_load(collective, moved), model,
+                      context, cluster);
+  StreamTask communication;
+  communication.axis = Axis::kData;
+  communication.alone = moved.duration;
+  communication.slowdown = slowdown_beside_computation(collective, device);
+  std::vector<StreamSpan> spans;
+  RankStreams streams(Seconds(1.0), &spans);
+  streams.post(TaskList(static_cast<std::size_t>(beside.collectives), communication));
+  streams.run(TaskList(static_cast<std::size_t>(beside.kernels), computation));
+  const Seconds all = streams.totals().now;
+  streams.wait_for_all();
+  Seconds last;
+  for (const StreamSpan& span : spans) {
+    last = span.axis ? max(last, span.end) : last;
+  }
+  return {all / beside.kernels, alone.clock, {}, last / beside.collectives};
 }
 
 }  // namespace
