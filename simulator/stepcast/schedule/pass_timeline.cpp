@@ -95,6 +95,10 @@ class Pass {
     return gathers_ && !unit.gather.empty() && !(backward_ && unit.held);
   }
 
+  [[nodiscard]] std::int64_t gathers_of_unit() const {
+    return backward_ ? program_.rule.backward_gathers : 1;
+  }
+
   // Posts the gather of the first unit from `turn` on that has one.
   void prefetch(std::size_t turn) {
     while (turn < turns_.size() && !gathers(turn)) {
@@ -102,8 +106,7 @@ class Pass {
     }
     ticket_ = 0;
     if (turn < turns_.size()) {
-      const std::int64_t times = backward_ ? program_.rule.backward_gathers : 1;
-      for (std::int64_t i = 0; i < times; ++i) {
+      for (std::int64_t i = 0; i < gathers_of_unit(); ++i) {
         ticket_ = streams_.post(tasks(turns_[turn]).gather);
       }
     }
@@ -116,7 +119,9 @@ class Pass {
     if (ticket_ != 0) {
       streams_.wait(ticket_);
     }
-    streams_.run(tasks(turns_[turn]).copy_out);
+    for (std::int64_t i = 0; i < gathers_of_unit(); ++i) {
+      streams_.run(tasks(turns_[turn]).copy_out);
+    }
     prefetch(turn + 1);
   }
 
@@ -157,15 +162,15 @@ class Pass {
   void run_turns(RunTurn run_turn) {
     StreamTotals before;
     StreamTotals middle = streams_.totals();
-    std::array<Seconds, kAxes> left = streams_.backlog();
+    streams_.left_of_tasks(left_);
     for (std::size_t turn = 0; turn < turns_.size(); ++turn) {
       before = middle;
-      const std::array<Seconds, kAxes> left_before = left;
+      std::swap(left_, left_before_);
       middle = streams_.totals();
       run_turn(turn);
-      left = streams_.backlog();
+      streams_.left_of_tasks(left_);
       const std::size_t rest = repeating(turn);
-      if (exact_ && rest > 0 && repeats(before, middle, left_before, left)) {
+      if (exact_ && rest > 0 && repeats(before, middle)) {
         streams_.repeat_since(middle, static_cast<std::int64_t>(rest));
         turn += rest;
       }
@@ -186,9 +191,7 @@ class Pass {
   }
 
   // Whether the last turn took what the one before it took, and the host cannot fall behind later.
-  [[nodiscard]] bool repeats(const StreamTotals& first, const StreamTotals& second,
-                             const std::array<Seconds, kAxes>& left_before,
-                             const std::array<Seconds, kAxes>& left) const {
+  [[nodiscard]] bool repeats(const StreamTotals& first, const StreamTotals& second) const {
     const StreamTotals& third = streams_.totals();
     const Seconds duration = third.now - second.now;
     const TimeBreakdown difference = (third.spent - second.spent) - (second.spent - first.spent);
@@ -197,9 +200,11 @@ class Pass {
     off += max(difference.host, -1.0 * difference.host);
     bool equal = same(off, Seconds{}, duration);
     for (std::size_t axis = 0; axis < kAxes; ++axis) {
-      equal = equal && same(difference.exposed[axis], Seconds{}, duration) &&
-              same(left[axis], left_before[axis], duration);
+      equal = equal && same(difference.exposed[axis], Seconds{}, duration);
     }
+    equal =
+        equal && std::equal(left_.begin(), left_.end(), left_before_.begin(), left_before_.end(),
+                            [&](Seconds a, Seconds b) { return same(a, b, duration); });
     const Seconds lead_before = second.now - second.host;
     const Seconds lead = third.now - third.host;
     const bool keeps_up =
@@ -213,6 +218,7 @@ class Pass {
     time.spent = totals.spent;
     // However far ahead the host was, passes that repeat cannot be faster than it launches them.
     time.spent.host += max(Seconds{}, totals.launching - totals.now);
+    // What is left goes on after the pass; whoever waits for it counts it as exposed.
     for (std::size_t axis = 0; axis < kAxes; ++axis) {
       time.hidden.exposed[axis] =
           max(Seconds{}, totals.communicated[axis] - time.spent.exposed[axis]);
@@ -220,8 +226,6 @@ class Pass {
     time.energy = totals.energy;
     time.host_lead = streams_.host_lead();
     time.backlog = streams_.backlog()[slot(Axis::kData)];
-    // What is left goes on after the pass; whoever waits for it counts it as exposed.
-    time.hidden.exposed[slot(Axis::kData)] += place_.last ? time.backlog : Seconds{};
     if (backward_) {
       for (const Turn& turn : turns_) {
         for (const StreamTask& task : tasks(turn).backward) {
@@ -242,6 +246,9 @@ class Pass {
   bool reduces_ = false;
   std::int64_t ticket_ = 0;   // of the gather that was posted last
   std::int64_t reduced_ = 0;  // ticket of the reduction that was posted last
+  // Of the tasks of communication, after the last turn and the one before.
+  std::vector<Seconds> left_;
+  std::vector<Seconds> left_before_;
 };
 
 }  // namespace

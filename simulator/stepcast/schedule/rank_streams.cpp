@@ -62,6 +62,16 @@ std::array<Seconds, kAxes> RankStreams::backlog() const {
   return left;
 }
 
+void RankStreams::left_of_tasks(std::vector<Seconds>& left) const {
+  left.clear();
+  for (const Stream& stream : streams_) {
+    left.emplace_back(-1.0);
+    for (std::size_t i = stream.head; i < stream.tasks.size(); ++i) {
+      left.push_back(stream.tasks[i].left);
+    }
+  }
+}
+
 void RankStreams::repeat_since(const StreamTotals& before, std::int64_t times) {
   const auto n = static_cast<double>(times);
   const Seconds shift = n * (totals_.now - before.now);
@@ -140,6 +150,7 @@ void RankStreams::begin(Program& program, const StreamTask& task) {
 
 std::int64_t RankStreams::enqueue(const StreamTask& task) {
   launch(task);
+  totals_.communicated[slot(*task.axis)] += task.alone + task.hidden;
   Stream& stream = streams_[slot(*task.axis)];
   if (stream.idle()) {
     stream.tasks.clear();
@@ -268,7 +279,6 @@ void RankStreams::account(Seconds passed, std::span<const Program> programs) {
 void RankStreams::finish(std::size_t axis) {
   Stream& stream = streams_[axis];
   Communication& first = stream.front();
-  totals_.communicated[axis] += first.task.alone + first.task.hidden;
   if (first.task.host_waits) {
     totals_.host = max(totals_.host, totals_.now);
   }

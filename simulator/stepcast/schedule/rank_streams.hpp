@@ -33,9 +33,9 @@ struct StreamSpan {
 // What has happened so far.
 struct StreamTotals {
   Seconds now;
-  Seconds host;         // when the host has launched everything so far
-  TimeBreakdown spent;  // of every instant until now
-  std::array<Seconds, kAxes> communicated{};
+  Seconds host;                               // when the host has launched everything so far
+  TimeBreakdown spent;                        // of every instant until now
+  std::array<Seconds, kAxes> communicated{};  // begun, queued or ended
   Joules energy;
   Seconds launching;  // that the host spent, side by side with the device
 };
@@ -58,8 +58,10 @@ class RankStreams {
 
   [[nodiscard]] const StreamTotals& totals() const { return totals_; }
   [[nodiscard]] Seconds host_lead() const { return totals_.now - totals_.host; }
-  // What communication is left on each stream: equal states go on equally.
+  // What communication is left on each stream.
   [[nodiscard]] std::array<Seconds, kAxes> backlog() const;
+  // The same task by task, one stream after the other, -1 before each: equal states go on equally.
+  void left_of_tasks(std::vector<Seconds>& left) const;
   // Adds `times` repetitions of what happened since `before`, without running it.
   void repeat_since(const StreamTotals& before, std::int64_t times);
 
