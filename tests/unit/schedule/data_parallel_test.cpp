@@ -100,8 +100,7 @@ TEST_CASE("full sharding gathers once, twice or three times", "[case]") {
   const double all = parameters_of(sample);
   const double layers = all - stage_parameters(sample.model, sample.plan, 0).ends.total();
   const Traffic traffic = traffic_of(sample);
-  CHECK(bytes_of(traffic.forward, CollectiveOp::kAllGather) ==
-        nearly(reshard ? 2.0 * all : 0.0));
+  CHECK(bytes_of(traffic.forward, CollectiveOp::kAllGather) == nearly(reshard ? 2.0 * all : 0.0));
   CHECK(bytes_of(traffic.backward, CollectiveOp::kAllGather) ==
         nearly(reshard ? 2.0 * static_cast<double>(gathers - 1) * layers : 0.0));
   CHECK(bytes_of(traffic.once, CollectiveOp::kAllGather) == nearly(reshard ? 0.0 : 2.0 * all));
@@ -224,6 +223,20 @@ TEST_CASE("a unit without parameters moves nothing", "[unit]") {
     CHECK(unit_traffic(sample.context(), {}).empty());
     CHECK_FALSE(unit_traffic(sample.context(), {.dense = 1024.0}).empty());
   }
+}
+
+TEST_CASE("clipping moves 18 bytes of a rank's share and 4 of each of its gradients", "[unit]") {
+  Sample sample = sharded(1, 4);
+  sample.software.states.gradient = Bytes(4);
+  CHECK(optimizer_ops(sample.context(), 0).size() == 1);
+  sample.software.clips_gradients = true;
+  Bytes moved;
+  for (const Op& op : optimizer_ops(sample.context(), 0)) {
+    moved += op.name == "optimizer" ? Bytes{} : compulsory_bytes(op);
+  }
+  // Norm 4, clipping 8, copy into 16 bits 4 + 2; zeros 4.
+  const double parameters = parameters_of(sample);
+  CHECK(moved.value() == Approx(18.0 * parameters / 4.0 + 4.0 * parameters).epsilon(1e-4));
 }
 
 TEST_CASE("the optimizer updates a rank's shard", "[unit]") {
