@@ -68,14 +68,16 @@ GemmProblem problem_of(const Gemm& op) {
   problem.batch = static_cast<double>(op.batch);
   problem.dtype = op.dtype;
   problem.compulsory = compulsory_bytes(op);
+  problem.result_bytes = (op.accumulate ? 2.0 : 1.0) * op.result.value();
   problem.aligned = is_aligned(problem.m, problem.n, problem.k, op.dtype, op.pass);
   return problem;
 }
 
 // `rows` of one group: m of a forward product, k of a weight gradient.
 Gemm group_product(const GroupedGemm& op, std::int64_t rows) {
-  return op.pass == GemmPass::kWgrad ? Gemm{op.n, op.k, rows, 1, op.dtype, op.pass}
-                                     : Gemm{rows, op.n, op.k, 1, op.dtype, op.pass};
+  return op.pass == GemmPass::kWgrad
+             ? Gemm{op.n, op.k, rows, 1, op.dtype, op.pass, op.accumulate, op.result}
+             : Gemm{rows, op.n, op.k, 1, op.dtype, op.pass, op.accumulate, op.result};
 }
 
 GemmProblem problem_of(const GroupedGemm& op) {

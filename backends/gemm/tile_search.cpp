@@ -139,7 +139,7 @@ class Search {
       splits_[split_count_++] = {
           splits, counts_.steps(splits),
           splits > 1 ? kJustBelow * reduction_seconds(problem_, machine_, splits) : 0.0,
-          result_bytes(splits) / machine_.epilogue_per_cycle};
+          result_bytes(problem_, splits) / machine_.epilogue_per_cycle};
     }
   }
 

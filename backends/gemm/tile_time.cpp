@@ -6,7 +6,6 @@
 namespace stepcast {
 namespace {
 
-constexpr double kResultBytes = 2.0;
 constexpr double kPartialBytes = 4.0;
 
 // Groups of the grid, and K steps over all of them.
@@ -66,7 +65,7 @@ double reduction_seconds(const GemmProblem& problem, const GemmMachine& machine,
     return 0.0;
   }
   const double bytes =
-      problem.m * problem.n * problem.batch * (kPartialBytes * splits + kResultBytes);
+      problem.m * problem.n * problem.batch * (kPartialBytes * splits + problem.result_bytes);
   return machine.split_latency + bytes / (machine.cache_per_cycle * machine.hertz);
 }
 
@@ -74,7 +73,9 @@ double memory_seconds(const GemmProblem& problem, const GemmMachine& machine) {
   return problem.compulsory.value() / machine.hbm_per_second + machine.hbm_latency;
 }
 
-double result_bytes(int splits) { return splits > 1 ? kPartialBytes : kResultBytes; }
+double result_bytes(const GemmProblem& problem, int splits) {
+  return splits > 1 ? kPartialBytes : problem.result_bytes;
+}
 
 GemmMachine gemm_machine(const GemmProblem& problem, const KernelLibrary& library,
                          const KernelContext& context) {
@@ -154,7 +155,7 @@ GemmTime gemm_time(const GemmProblem& problem, const GemmMachine& machine, const
   const double waves = whole(grid.groups / machine.units);
   const KLoop loop = k_loop(grid, waves, machine, choice);
   const double area = choice.tile.rows * choice.tile.cols;
-  const double epilogue = area * result_bytes(choice.splits) / machine.epilogue_per_cycle;
+  const double epilogue = area * result_bytes(problem, choice.splits) / machine.epilogue_per_cycle;
   const double hidden = (waves - 1.0) * machine.epilogue_overlap *
                         std::min(epilogue, loop.cycles / std::max(1.0, waves));
   time.waves = grid.groups / machine.units;

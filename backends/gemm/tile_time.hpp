@@ -38,6 +38,8 @@ struct GemmProblem {
   Dtype dtype = Dtype::kBf16;
   bool aligned = true;
   Bytes compulsory;
+  double result_bytes = 2.0;  // an element of the result, through the epilogue: written, and read
+                              // where it is added to
 };
 
 struct GemmChoice {
@@ -129,7 +131,7 @@ double memory_seconds(const GemmProblem& problem, const GemmMachine& machine);
 // What adding up the partial sums of a split K loop takes.
 double reduction_seconds(const GemmProblem& problem, const GemmMachine& machine, int splits);
 // Bytes of a result as a workgroup writes it.
-double result_bytes(int splits);
+double result_bytes(const GemmProblem& problem, int splits);
 
 // The least whole number that is not below `value`, which is not negative and below 2^51. Cheaper
 // than std::ceil, which is a call on the oldest x86-64: adding 2^52 leaves no place for a fraction.

@@ -124,6 +124,11 @@ ClockState read_state(JsonFields& fields, const DeviceSpec& device) {
 
 // --- kinds ------------------------------------------------------------------------------------
 
+// Weight gradients may be kept in fp32.
+Bytes read_result(JsonFields& fields) {
+  return Bytes(fields.flag("fp32_result", false) ? 4.0 : 2.0);
+}
+
 Op read_gemm(JsonFields& fields, Dtype dtype) {
   Gemm op;
   op.m = fields.required_count("m", kSize);
@@ -133,6 +138,7 @@ Op read_gemm(JsonFields& fields, Dtype dtype) {
   op.dtype = dtype;
   op.pass = fields.choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
   op.accumulate = fields.flag("accumulate", false);
+  op.result = read_result(fields);
   check_elements(fields, "m", number(op.batch) * number(op.m) * number(op.n));
   check_elements(fields, "k", number(op.batch) * number(op.m) * number(op.k));
   check_elements(fields, "n", number(op.batch) * number(op.n) * number(op.k));
@@ -176,6 +182,8 @@ Op read_grouped_gemm(JsonFields& fields, Dtype dtype) {
   op.k = fields.required_count("k", kSize);
   op.dtype = dtype;
   op.pass = fields.choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
+  op.accumulate = fields.flag("accumulate", false);
+  op.result = read_result(fields);
   check_elements(fields, "n", number(op.m_total) * number(op.n));
   check_elements(fields, "k", number(op.m_total) * number(op.k));
   check_elements(fields, "groups", number(op.groups) * number(op.n) * number(op.k));

@@ -155,9 +155,8 @@ Bytes compulsory_bytes(const Gemm& op) {
   const double m = number(op.m);
   const double n = number(op.n);
   const double k = number(op.k);
-  constexpr Bytes kOut{2};  // results leave in 16 bits whatever the inputs are
   const double result_passes = op.accumulate ? 2.0 : 1.0;
-  return number(op.batch) * ((m * k + k * n) * in + result_passes * m * n * kOut);
+  return number(op.batch) * ((m * k + k * n) * in + result_passes * m * n * op.result);
 }
 
 Bytes compulsory_bytes(const GroupedGemm& op) {
@@ -165,16 +164,16 @@ Bytes compulsory_bytes(const GroupedGemm& op) {
   const double rows = number(op.m_total);
   const double n = number(op.n);
   const double k = number(op.k);
-  constexpr Bytes kOut{2};
+  const double result_passes = op.accumulate ? 2.0 : 1.0;
   // The weights of a group without rows stay where they are. Its gradient is zeros, which the
   // kernel of all groups writes.
   const auto idle = std::count(op.counts.begin(), op.counts.end(), 0);
   const double busy = number(op.groups - static_cast<std::int64_t>(idle));
   if (op.pass == GemmPass::kWgrad) {
     const double written = op.sequential ? busy : number(op.groups);
-    return rows * (n + k) * in + written * n * k * kOut;
+    return rows * (n + k) * in + result_passes * written * n * k * op.result;
   }
-  return (rows * k + busy * n * k) * in + rows * n * kOut;
+  return (rows * k + busy * n * k) * in + result_passes * rows * n * op.result;
 }
 
 Bytes compulsory_bytes(const Attention& op) {

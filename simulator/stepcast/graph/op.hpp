@@ -32,6 +32,7 @@ struct Gemm {
   Dtype dtype = Dtype::kBf16;
   GemmPass pass = GemmPass::kForward;
   bool accumulate = false;  // adds to the result, which is read as well
+  Bytes result{2};          // an element of the result, whatever the inputs are; 4: fp32 gradients
   bool operator==(const Gemm&) const = default;
 };
 
@@ -47,6 +48,8 @@ struct GroupedGemm {
   GemmPass pass = GemmPass::kForward;
   bool sequential = false;             // one kernel an expert instead of one for all
   std::vector<std::int64_t> counts{};  // rows of each group, in all m_total; empty: equal
+  bool accumulate = false;             // as of Gemm
+  Bytes result{2};
   bool operator==(const GroupedGemm&) const = default;
 };
 

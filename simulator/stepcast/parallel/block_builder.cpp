@@ -22,7 +22,19 @@ void BlockBuilder::projection_in(std::string_view name, std::int64_t rows, std::
   quantize(rows, outputs, inputs, dtype);
   ops_.forward.push_back({name, Gemm{rows, outputs, inputs, 1, dtype, GemmPass::kForward}});
   ops_.backward.push_back({name, Gemm{rows, inputs, outputs, 1, dtype, GemmPass::kDgrad}});
-  ops_.backward.push_back({name, Gemm{outputs, inputs, rows, 1, dtype, GemmPass::kWgrad}});
+  ops_.backward.push_back({name, Gemm{outputs, inputs, rows, 1, dtype, GemmPass::kWgrad,
+                                      sums_gradients(), gradient_element()}});
+}
+
+// FSDP frees what it has reduced: there is nothing to add to.
+bool BlockBuilder::sums_gradients() const {
+  const ParallelPlan& plan = context_.plan;
+  return context_.software.accumulates_in_gemm && (plan.zero < 3 || !plan.fsdp_reshard);
+}
+
+// A product that adds to the gradients writes them as they are kept.
+Bytes BlockBuilder::gradient_element() const {
+  return sums_gradients() ? context_.software.states.gradient : Gemm{}.result;
 }
 
 // Scaled products read x (forward), dy and the transposes of both (backward) in 8 or 4 bits; the
@@ -56,8 +68,16 @@ void BlockBuilder::grouped(std::string_view name, std::int64_t groups, std::int6
       {name, GroupedGemm{groups, rows, outputs, inputs, dtype, GemmPass::kForward, sequential}});
   ops_.backward.push_back(
       {name, GroupedGemm{groups, rows, inputs, outputs, dtype, GemmPass::kDgrad, sequential}});
-  ops_.backward.push_back(
-      {name, GroupedGemm{groups, rows, outputs, inputs, dtype, GemmPass::kWgrad, sequential}});
+  ops_.backward.push_back({name, GroupedGemm{groups,
+                                             rows,
+                                             outputs,
+                                             inputs,
+                                             dtype,
+                                             GemmPass::kWgrad,
+                                             sequential,
+                                             {},
+                                             sums_gradients(),
+                                             gradient_element()}});
 }
 
 void BlockBuilder::attention(std::string_view name, Attention op) {

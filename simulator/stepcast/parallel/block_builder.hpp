@@ -59,6 +59,8 @@ class BlockBuilder {
  private:
   void projection_in(std::string_view name, std::int64_t rows, std::int64_t outputs,
                      std::int64_t inputs, Dtype dtype);
+  [[nodiscard]] bool sums_gradients() const;
+  [[nodiscard]] Bytes gradient_element() const;
   void relayout(OpList& ops, Direction direction);
   void quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs, Dtype dtype);
 

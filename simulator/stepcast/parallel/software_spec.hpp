@@ -48,16 +48,18 @@ struct SoftwareSpec {
   Implementation optimizer = Implementation::kFused;
   bool residual_in_norm = false;  // the residual addition runs inside the norm kernel
   bool cuda_graph = false;
-  bool tp_relayout = false;            // tensors of more than one sequence are copied around
-                                       // tensor-parallel collectives, their sequence outermost
-  bool casts_expert_weights = false;   // fp32 expert weights become 16 bits in every forward
-  bool accumulates_in_gemm = true;     // gradients of micro-batches are summed by the product
-  bool async_tp = false;  // tensor-parallel collectives hidden behind their GEMM
+  bool tp_relayout = false;           // tensors of more than one sequence are copied around
+                                      // tensor-parallel collectives, their sequence outermost
+  bool casts_expert_weights = false;  // fp32 expert weights become 16 bits in every forward
+  bool accumulates_in_gemm = true;    // gradients of micro-batches are summed by the product
+  bool clips_gradients = false;       // by their norm, in passes of their own before the update;
+                                      // gradient buffers are zeroed and parameters copied after it
+  bool async_tp = false;              // tensor-parallel collectives hidden behind their GEMM
 
-  bool overlap_grad_reduce = true;    // gradients are reduced while backward goes on
-  bool overlap_param_gather = true;   // updated parameters are gathered while forward goes on
+  bool overlap_grad_reduce = true;     // gradients are reduced while backward goes on
+  bool overlap_param_gather = true;    // updated parameters are gathered while forward goes on
   bool shared_expert_overlap = false;  // the shared expert runs beside the exchange
-  bool fsdp_root_holds_ends = true;   // embedding and head are one FSDP unit, gathered first
+  bool fsdp_root_holds_ends = true;    // embedding and head are one FSDP unit, gathered first
 
   HostSpec host;
   ExchangeSpec exchange;  // its dispatcher unless the plan names one

@@ -97,6 +97,23 @@ LocalParameters rank_parameters(const ExpansionContext& context, std::int64_t ra
   return sum;
 }
 
+// The norm reads the gradients of the rank's share and clipping scales them; the new parameters are
+// copied into 16 bits; the buffers of all local gradients are zeroed. A copy moves two elements
+// where reading or writing alone moves one: half as many stand for it.
+void add_passes_beside_update(const ExpansionContext& context, std::int64_t share,
+                              std::int64_t local, OpList& ops) {
+  const auto add = [&](std::string_view name, MemoryBoundKind kind, std::int64_t count,
+                       Bytes element) {
+    ops.push_back({name, MemoryBound{kind, 1, std::max<std::int64_t>(1, count), element,
+                                     Direction::kForward, Implementation::kFused}});
+  };
+  const Bytes gradient = context.software.states.gradient;
+  add("gradient.norm", MemoryBoundKind::kCopy, share / 2, gradient);
+  add("gradient.clip", MemoryBoundKind::kCopy, share, gradient);
+  add("parameter.cast", MemoryBoundKind::kCast, share, kHalf);
+  add("gradient.zero", MemoryBoundKind::kCopy, local / 2, gradient);
+}
+
 }  // namespace
 
 TrafficRule traffic_rule(const ParallelPlan& plan, const TrainingRecipe& training,
@@ -164,8 +181,13 @@ OpList optimizer_ops(const ExpansionContext& context, std::int64_t rank) {
   const auto count = static_cast<std::int64_t>(elements);
   // Moments of 2 bytes each stand for a step in 16 bits throughout.
   const bool half = context.software.states.optimizer <= 2.0 * kHalf;
-  return {{"optimizer", MemoryBound{MemoryBoundKind::kOptimizer, 1, count, half ? kHalf : Bytes(4),
-                                    Direction::kForward, context.software.optimizer}}};
+  OpList ops = {
+      {"optimizer", MemoryBound{MemoryBoundKind::kOptimizer, 1, count, half ? kHalf : Bytes(4),
+                                Direction::kForward, context.software.optimizer}}};
+  if (context.software.clips_gradients) {
+    add_passes_beside_update(context, count, static_cast<std::int64_t>(parameters.total()), ops);
+  }
+  return ops;
 }
 
 }  // namespace stepcast

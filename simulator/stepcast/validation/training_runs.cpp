@@ -89,6 +89,19 @@ TrainingRecipe training_from(const json& train, const DeviceSpec& device,
   return training;
 }
 
+std::optional<Schedule> schedule_from(const json& parallel) {
+  const std::string text = json_text(parallel, "schedule");
+  if (text.empty()) {
+    return std::nullopt;
+  }
+  const auto names = names_of<Schedule>();
+  const auto found = std::find(names.begin(), names.end(), text);
+  if (found == names.end()) {
+    throw SkippedRow{"feature unsupported: the pipeline schedule '" + text + "'"};
+  }
+  return static_cast<Schedule>(found - names.begin());
+}
+
 PlanRequest plan_from(const json& parallel, const ModelSpec& model) {
   PlanRequest plan;
   plan.given = true;
@@ -104,6 +117,7 @@ PlanRequest plan_from(const json& parallel, const ModelSpec& model) {
   if (fsdp > 1) {
     plan.zero = 3;
   }
+  plan.schedule = schedule_from(parallel);
   if (model.layers % (plan.pp * plan.vpp) != 0) {
     plan.layout = "balanced";
   }
@@ -172,6 +186,11 @@ void apply_dispatcher(const json& train, SoftwareSpec& software) {
 
 void apply_overlap_texts(const json& train, SoftwareSpec& software) {
   const json& overlap = json_object(train, "overlap");
+  // Megatron gathers parameters beside the forward pass only if it reduces beside the backward one.
+  if (!json_flag(overlap, "grad_reduce_overlap").value_or(true)) {
+    software.overlap_grad_reduce = false;
+    software.overlap_param_gather = false;
+  }
   if (json_flag(overlap, "tp_comm_overlap").value_or(false) ||
       json_flag(overlap, "async_tp").value_or(false)) {
     software.async_tp = true;

@@ -116,6 +116,14 @@ TEST_CASE("the next tile's K loop hides a share of an epilogue", "[unit]") {
   CHECK(time.epilogue == nearly((2.0 - 0.25) * 1024 * kNs));
 }
 
+TEST_CASE("adding to fp32 results takes four times the epilogue of writing 16 bits", "[unit]") {
+  Gemm op{1024, 512, 4096};
+  op.accumulate = true;
+  op.result = Bytes(4);
+  // 128 KiB a tile, read and written, at 64 B.
+  CHECK(term(price(op, round_device()), "epilogue") == nearly(4 * 1024 * kNs));
+}
+
 TEST_CASE("small tiles are bound by what a unit can load", "[unit]") {
   // 64 + 64 rows of 128 bytes at 48 B a clock, against 128 cycles of products.
   const GemmTime time = time_of(problem_of(64, 64, 4096), {{64, 64}, 1, 0});

@@ -86,6 +86,15 @@ TEST_CASE("a GEMM must read both operands and write its result in 16 bits", "[un
   CHECK(compulsory_bytes(fp8) == Bytes(21 + 35 + 2 * 15));
 }
 
+TEST_CASE("a GEMM that adds to fp32 gradients reads and writes 4 bytes of each", "[unit]") {
+  const Gemm op{.m = 3, .n = 5, .k = 7, .accumulate = true, .result = Bytes(4)};
+  CHECK(compulsory_bytes(op) == Bytes(2 * (21 + 35) + 2 * 4 * 15));
+  GroupedGemm grouped{.groups = 4, .m_total = 100, .n = 5, .k = 7, .pass = GemmPass::kWgrad};
+  grouped.accumulate = true;
+  grouped.result = Bytes(4);
+  CHECK(compulsory_bytes(grouped) == Bytes(2 * (700 + 500) + 2 * 4 * 4 * 35));
+}
+
 TEST_CASE("a grouped GEMM must read the weights of every group", "[unit]") {
   GroupedGemm op{.groups = 4, .m_total = 100, .n = 5, .k = 7};
   CHECK(compulsory_bytes(op) == Bytes(2 * (700 + 4 * 35 + 500)));

@@ -225,6 +225,20 @@ TEST_CASE("a unit without parameters moves nothing", "[unit]") {
   }
 }
 
+TEST_CASE("clipping moves 18 bytes of a rank's share and 4 of each of its gradients", "[unit]") {
+  Sample sample = sharded(1, 4);
+  sample.software.states.gradient = Bytes(4);
+  CHECK(optimizer_ops(sample.context(), 0).size() == 1);
+  sample.software.clips_gradients = true;
+  Bytes moved;
+  for (const Op& op : optimizer_ops(sample.context(), 0)) {
+    moved += op.name == "optimizer" ? Bytes{} : compulsory_bytes(op);
+  }
+  // Norm 4, clipping 8, copy into 16 bits 4 + 2; zeros 4.
+  const double parameters = parameters_of(sample);
+  CHECK(moved.value() == Approx(18.0 * parameters / 4.0 + 4.0 * parameters).epsilon(1e-4));
+}
+
 TEST_CASE("the optimizer updates a rank's shard", "[unit]") {
   const auto elements = [](const Sample& sample) {
     return std::get<MemoryBound>(optimizer_ops(sample.context(), 0).front().work).cols;

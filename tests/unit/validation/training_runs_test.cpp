@@ -87,4 +87,24 @@ TEST_CASE("A row says which software ran it, how it communicated and in which gr
   CHECK(run.experiment->training.dropout);
   CHECK(run.experiment->plan.cp_algorithm == CpAlgorithm::kAllToAll);
   CHECK(run.experiment->plan.overlap.hidden[static_cast<std::size_t>(Axis::kData)] == 0.0);
+  CHECK_FALSE(run.experiment->software.overlap_grad_reduce);
+  CHECK_FALSE(run.experiment->software.overlap_param_gather);
+}
+
+TEST_CASE("A row names its pipeline schedule", "[unit]") {
+  auto row = nlohmann::json::parse(R"({
+    "id": "x", "family": "dense", "task": "pretrain",
+    "model": {"name": "unheard of", "num_layers": 16, "hidden": 1024, "ffn": 4096, "heads": 8,
+              "vocab": 32000},
+    "hardware": {"gpu": "MI300X", "gpus_per_node": 8, "num_gpus": 8},
+    "parallel": {"pp": 8, "vpp": 2, "schedule": "zbv"},
+    "train": {"seq_len": 4096, "mbs": 1, "gbs": 16, "dtype": "bf16"},
+    "measured": {"step_time_s": 1}})");
+  ProfileCache profiles(data_root());
+  const MeasuredRun run = read_training_run(row, profiles);
+  REQUIRE(run.experiment);
+  CHECK(run.experiment->plan.schedule == Schedule::kZbV);
+  row["parallel"]["schedule"] = "chimera";
+  CHECK(read_training_run(row, profiles).skipped ==
+        "feature unsupported: the pipeline schedule 'chimera'");
 }
