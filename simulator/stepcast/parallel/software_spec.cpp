@@ -6,8 +6,12 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<NamedValue<GroupedGemmMode>, 2> kGroupedGemmModes = {
-    {{"turbo", GroupedGemmMode::kTurbo}, {"legacy", GroupedGemmMode::kLegacy}}};
+constexpr std::array<NamedValue<GroupedGemmMode>, 3> kGroupedGemmModes = {
+    {{"turbo", GroupedGemmMode::kTurbo},
+     {"legacy", GroupedGemmMode::kLegacy},
+     {"streams", GroupedGemmMode::kStreams}}};
+constexpr std::array<NamedValue<CudaGraphScope>, 2> kCudaGraphScopes = {
+    {{"whole", CudaGraphScope::kWhole}, {"without_experts", CudaGraphScope::kWithoutExperts}}};
 constexpr std::array<NamedValue<AttentionKernel>, 8> kAttentionKernels = {
     {{"unfused", AttentionKernel::kUnfused},
      {"flash2", AttentionKernel::kFlash2},
@@ -92,6 +96,8 @@ void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
   read_implementation(reader, "optimizer", software.optimizer);
   read_flag(reader, "residual_in_norm", software.residual_in_norm);
   read_flag(reader, "cuda_graph", software.cuda_graph);
+  software.cuda_graph_scope = reader.optional_choice<CudaGraphScope>(
+      "cuda_graph_scope", kCudaGraphScopes, software.cuda_graph_scope);
   read_flag(reader, "tp_relayout", software.tp_relayout);
   read_flag(reader, "casts_expert_weights", software.casts_expert_weights);
   read_flag(reader, "accumulates_in_gemm", software.accumulates_in_gemm);
@@ -100,6 +106,7 @@ void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
   read_flag(reader, "overlap_grad_reduce", software.overlap_grad_reduce);
   read_flag(reader, "overlap_param_gather", software.overlap_param_gather);
   read_flag(reader, "shared_expert_overlap", software.shared_expert_overlap);
+  read_flag(reader, "ep_overlap", software.ep_overlap);
   read_flag(reader, "fsdp_root_holds_ends", software.fsdp_root_holds_ends);
   read_host(reader, software.host);
   read_flag(reader, "keeps_norm_output", software.keeps_norm_output);

@@ -13,7 +13,13 @@
 
 namespace stepcast {
 
-enum class GroupedGemmMode { kTurbo, kLegacy };  // one grouped kernel, or one kernel an expert
+// One grouped kernel; one kernel an expert, one after the other; or one an expert over several
+// streams, which together run like a grouped one.
+enum class GroupedGemmMode { kTurbo, kLegacy, kStreams };
+
+// What a captured graph holds: everything, or what does not depend on how many rows the experts
+// get, which leaves the exchange and the experts to the host.
+enum class CudaGraphScope { kWhole, kWithoutExperts };
 
 // Bytes a parameter of each kind of state (ZeRO, arXiv 1910.02054, section 3.1: 2, 2 and 12 for
 // Adam in mixed precision; Megatron keeps gradients in 4).
@@ -26,7 +32,7 @@ struct StateBytes {
 // What the host takes to launch, with everything of the framework around it. A captured graph
 // launches at once.
 struct HostSpec {
-  Seconds kernel;         // for each kernel
+  Seconds kernel;         // for each kernel that the operators of a layer list
   Seconds communication;  // for each collective or exchange
   Seconds synchronise;    // from the end of what the host waits for until it launches again
 };
@@ -48,6 +54,7 @@ struct SoftwareSpec {
   Implementation optimizer = Implementation::kFused;
   bool residual_in_norm = false;  // the residual addition runs inside the norm kernel
   bool cuda_graph = false;
+  CudaGraphScope cuda_graph_scope = CudaGraphScope::kWhole;
   bool tp_relayout = false;           // tensors of more than one sequence are copied around
                                       // tensor-parallel collectives, their sequence outermost
   bool casts_expert_weights = false;  // fp32 expert weights become 16 bits in every forward
@@ -59,7 +66,8 @@ struct SoftwareSpec {
   bool overlap_grad_reduce = true;     // gradients are reduced while backward goes on
   bool overlap_param_gather = true;    // updated parameters are gathered while forward goes on
   bool shared_expert_overlap = false;  // the shared expert runs beside the exchange
-  bool fsdp_root_holds_ends = true;    // embedding and head are one FSDP unit, gathered first
+  bool ep_overlap = false;  // exchanges of a forward run beside a backward, and the other way round
+  bool fsdp_root_holds_ends = true;  // embedding and head are one FSDP unit, gathered first
 
   HostSpec host;
   ExchangeSpec exchange;  // its dispatcher unless the plan names one

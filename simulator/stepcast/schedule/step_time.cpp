@@ -26,6 +26,21 @@ PassTime backward_of(const StageProgram& program, const PassPlace& place,
                       : backward_pass(program, place);
 }
 
+bool pairs_by_itself(Schedule schedule) {
+  return schedule == Schedule::kDualPipe || schedule == Schedule::kDualPipeV;
+}
+
+// Megatron's condition: chunks, so that enough forwards come first, or no pipeline at all.
+bool pairs_passes(const StepContext& context) {
+  const ParallelPlan& plan = context.expansion.plan;
+  if (plan.uniform || !context.expansion.model.moe) {
+    return false;
+  }
+  return pairs_by_itself(plan.schedule) ||
+         (context.expansion.software.ep_overlap &&
+          (plan.pp == 1 || plan.schedule == Schedule::kInterleaved));
+}
+
 StageTime stage_time(const StageProgram& program, const StepContext& context) {
   const ParallelPlan& plan = context.expansion.plan;
   const bool single = plan.micro_batches == 1;
@@ -43,6 +58,9 @@ StageTime stage_time(const StageProgram& program, const StepContext& context) {
   if (single) {
     time.forward = time.first_forward;
     time.backward = time.last_backward;
+  }
+  if (pairs_passes(context)) {
+    time.pair_saves = saved_by_pair(program, time.forward, time.backward);
   }
   return time;
 }
@@ -69,6 +87,9 @@ std::vector<StageTime> stage_times(const StepWork& work, const StepTasks& tasks,
 StageDuration duration_of(const StageTime& stage) {
   StageDuration duration{stage.forward.duration(), stage.backward.duration(),
                          stage.backward.weight};
+  if (stage.pair_saves) {
+    duration.overlapped = duration.forward + duration.backward - stage.pair_saves->total();
+  }
   duration.ready = stage.gather.first;
   duration.first_extra = stage.first_forward.duration() - stage.forward.duration();
   duration.last_extra = stage.last_backward.duration() - stage.backward.duration();
@@ -106,6 +127,33 @@ struct RankWork {
     energy += times * pass.energy;
   }
 };
+
+// What the pairs of a rank save: of two stages, what the one that saves less does.
+void subtract_pairs(const ParallelPlan& plan, std::int64_t rank, const RankTimeline& timeline,
+                    const std::vector<StageTime>& stages, RankWork& work) {
+  std::vector<std::size_t> stage_of;
+  for (const HeldStage& held : stages_held(plan, rank)) {
+    const auto chunk = static_cast<std::size_t>(held.chunk);
+    stage_of.resize(std::max(stage_of.size(), chunk + 1));
+    stage_of[chunk] = held.stage;
+  }
+  for (const TaskSpan& span : timeline.spans) {
+    if (span.task.kind != TaskKind::kOverlapped) {
+      continue;
+    }
+    const auto& own = stages[stage_of[static_cast<std::size_t>(span.task.chunk)]].pair_saves;
+    const auto& other =
+        stages[stage_of[static_cast<std::size_t>(span.task.backward_chunk)]].pair_saves;
+    if (!own || !other) {
+      continue;
+    }
+    const TimeBreakdown& saved = other->total() < own->total() ? *other : *own;
+    work.spent = work.spent - saved;
+    for (std::size_t axis = 0; axis < kAxes; ++axis) {
+      work.hidden.exposed[axis] += saved.exposed[axis];
+    }
+  }
+}
 
 RankWork rank_work(const ParallelPlan& plan, std::int64_t rank, const StepTasks& tasks,
                    const std::vector<StageTime>& stages) {
@@ -154,13 +202,19 @@ StepTime assemble(const StepWork& work, const StepTasks& tasks, const StepContex
   result.stages = stage_times(work, tasks, context);
   const Seconds transfer =
       (plan.uniform ? 1.0 - plan.overlap.hidden[slot(Axis::kPipeline)] : 1.0) * tasks.transfer;
-  result.ranks = pipeline_timeline(plan.schedule, pipeline_shape(plan),
-                                   durations_of(result.stages, plan), transfer);
+  const PipelineShape shape = pipeline_shape(plan);
+  std::vector<RankOrder> orders = pipeline_orders(plan.schedule, shape);
+  if (pairs_passes(context) && !pairs_by_itself(plan.schedule)) {
+    std::transform(orders.begin(), orders.end(), orders.begin(), paired_order);
+  }
+  result.ranks =
+      pipeline_timeline(plan.schedule, shape, orders, durations_of(result.stages, plan), transfer);
   std::vector<RankWork> ranks;
   std::vector<Seconds> busy;
   for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
     const RankTimeline& timeline = result.ranks[static_cast<std::size_t>(rank)];
     RankWork& own = ranks.emplace_back(rank_work(plan, rank, tasks, result.stages));
+    subtract_pairs(plan, rank, timeline, result.stages, own);
     busy.push_back(own.spent.total());
     const Seconds tail = reduction_tail(plan, context.expansion.software.overlap_grad_reduce, rank,
                                         timeline, result.stages);

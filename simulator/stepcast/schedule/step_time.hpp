@@ -8,8 +8,10 @@
 // step.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "stepcast/schedule/paired_passes.hpp"
 #include "stepcast/schedule/pass_timeline.hpp"
 #include "stepcast/schedule/pipeline_timeline.hpp"
 #include "stepcast/schedule/uniform_overlap.hpp"
@@ -23,6 +25,8 @@ struct StageTime {
   PassTime backward;  // recomputation included
   PassTime last_backward;
   GatherTime gather;
+  // That a forward and a backward side by side take less; empty where the schedule has no pairs.
+  std::optional<TimeBreakdown> pair_saves;
 };
 
 struct StepTime {

@@ -23,16 +23,38 @@ bool is_weight_gradient(const Op& op) {
          (grouped != nullptr && grouped->pass == GemmPass::kWgrad);
 }
 
+// What of a layer depends on how many rows its experts get: from the first of these operators to
+// the last.
+struct ExpertRange {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  [[nodiscard]] bool holds(std::size_t i) const { return begin <= i && i < end; }
+};
+
+ExpertRange expert_range(const OpList& ops) {
+  ExpertRange range;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const std::string_view name = ops[i].name;
+    const bool routes = name == "moe.router" || name == "moe.topk" || name == "moe.gradient_sum";
+    if (name.starts_with("experts.") || (name.starts_with("moe.") && !routes)) {
+      range.begin = range.end == 0 ? i : range.begin;
+      range.end = i + 1;
+    }
+  }
+  return range;
+}
+
 class TaskPricer {
  public:
   TaskPricer(const StepContext& context, CommunicationLoad load)
       : context_(context),
         kernel_(kernel_context(context)),
         load_(load),
-        host_(context.expansion.software.cuda_graph ? HostSpec{}
-                                                    : context.expansion.software.host) {}
+        host_(context.expansion.software.host) {}
 
-  [[nodiscard]] StreamTask task(const Op& op) const {
+  // `captured`: a graph launches it.
+  [[nodiscard]] StreamTask task(const Op& op, bool captured) const {
+    const HostSpec host = captured ? HostSpec{} : host_;
     const OpCost cost = context_.cost.cost(op, kernel_, context_.cluster);
     StreamTask task;
     task.alone = cost.duration;
@@ -41,11 +63,11 @@ class TaskPricer {
     if (task.axis) {
       task.fabric = fabric_of(op, context_.cluster);
       task.slowdown = slowdown_beside_computation(op, context_.cluster.device);
-      task.host = host_.communication;
+      task.host = host.communication;
       return task;
     }
     task.energy = cost.energy;
-    task.host = cost.launches * host_.kernel;
+    task.host = launches(op, cost) * host.kernel;
     task.weight_gradient = is_weight_gradient(op);
     if (load_.units > 0 || load_.hbm > BytesPerSecond{}) {
       task.beside = duration_beside(op, cost, load_, context_.cost, kernel_, context_.cluster);
@@ -57,17 +79,38 @@ class TaskPricer {
   [[nodiscard]] TaskList tasks(const OpList& ops, std::vector<Op>* noted = nullptr) const {
     TaskList list;
     list.reserve(ops.size());
-    for (const Op& op : ops) {
-      list.push_back(task(op));
+    const SoftwareSpec& software = context_.expansion.software;
+    const bool partly =
+        software.cuda_graph && software.cuda_graph_scope == CudaGraphScope::kWithoutExperts;
+    const ExpertRange experts = partly ? expert_range(ops) : ExpertRange{};
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      const bool captured = software.cuda_graph && !experts.holds(i);
+      list.push_back(task(ops[i], captured));
+      // The graph itself is one launch.
+      const bool first = i == 0 || experts.holds(i - 1);
+      if (partly && captured && first) {
+        list.back().host = host_.kernel;
+      }
       if (noted != nullptr) {
         list.back().op = static_cast<std::int32_t>(noted->size());
-        noted->push_back(op);
+        noted->push_back(ops[i]);
       }
     }
     return list;
   }
 
  private:
+  // Grouped products that are one kernel an expert; in 8 bits each of them quantises its rows too.
+  [[nodiscard]] double launches(const Op& op, const OpCost& cost) const {
+    const GroupedGemmMode mode = context_.expansion.software.grouped_gemm;
+    const auto* grouped = std::get_if<GroupedGemm>(&op.work);
+    if (grouped == nullptr || mode == GroupedGemmMode::kTurbo) {
+      return cost.launches;
+    }
+    const bool quantises = size_of(grouped->dtype) < Bytes(2);
+    return (quantises ? 2.0 : 1.0) * static_cast<double>(grouped->groups);
+  }
+
   const StepContext& context_;
   KernelContext kernel_;
   CommunicationLoad load_;
@@ -181,10 +224,10 @@ class UnitPricer {
 
   [[nodiscard]] UnitTasks unit(const WorkUnit& work) const {
     UnitTasks tasks;
-    tasks.forward = program(work.forward);
-    tasks.again = program(work.again);
-    tasks.backward = program(work.recompute);
-    const TaskList backward = program(work.backward);
+    tasks.forward = program(work.forward, true);
+    tasks.again = program(work.again, true);
+    tasks.backward = program(work.recompute, true);
+    const TaskList backward = program(work.backward, false);
     tasks.backward.insert(tasks.backward.end(), backward.begin(), backward.end());
     const TaskList accumulate = beside_.tasks(work.traffic.accumulate, &noted_);
     tasks.backward.insert(tasks.backward.end(), accumulate.begin(), accumulate.end());
@@ -200,7 +243,8 @@ class UnitPricer {
   }
 
  private:
-  [[nodiscard]] TaskList program(const OpList& ops) const {
+  // `learns`: the sizes of the exchange are not known yet.
+  [[nodiscard]] TaskList program(const OpList& ops, bool learns) const {
     const ParallelPlan& plan = context_.expansion.plan;
     const SoftwareSpec& software = context_.expansion.software;
     TaskList tasks = beside_.tasks(ops, &noted_);
@@ -210,7 +254,9 @@ class UnitPricer {
     if (plan.cp > 1 && plan.cp_algorithm == CpAlgorithm::kRing) {
       overlap_ring_attention(ops, tasks, plan.cp);
     }
-    host_waits(ops, tasks);
+    if (learns) {
+      host_waits(ops, tasks);
+    }
     if (software.shared_expert_overlap) {
       overlap_shared_expert(ops, tasks);
     }
@@ -218,7 +264,7 @@ class UnitPricer {
   }
 
   // The host must know how many rows arrive before it launches the exchange: it waits for the
-  // kernel before, and again where the sizes are sent by the exchange itself.
+  // kernel before. Backward knows from forward.
   void host_waits(const OpList& ops, TaskList& tasks) const {
     const ParallelPlan& plan = context_.expansion.plan;
     const SoftwareSpec& software = context_.expansion.software;

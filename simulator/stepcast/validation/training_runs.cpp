@@ -102,7 +102,8 @@ std::optional<Schedule> schedule_from(const json& parallel) {
   return static_cast<Schedule>(found - names.begin());
 }
 
-PlanRequest plan_from(const json& parallel, const ModelSpec& model) {
+// `shards_experts`: unless they say otherwise experts are cut by the framework like the rest.
+PlanRequest plan_from(const json& parallel, const ModelSpec& model, bool shards_experts) {
   PlanRequest plan;
   plan.given = true;
   plan.tp = degree(parallel, "tp");
@@ -110,7 +111,8 @@ PlanRequest plan_from(const json& parallel, const ModelSpec& model) {
   plan.cp = degree(parallel, "cp");
   plan.vpp = plan.pp > 1 ? degree(parallel, "vpp") : 1;
   plan.ep = model.moe ? degree(parallel, "ep") : 1;
-  plan.etp = model.moe ? degree(parallel, "etp") : 1;
+  const std::int64_t expert_tensor = shards_experts ? plan.tp : 1;
+  plan.etp = model.moe ? json_count(parallel, "etp").value_or(expert_tensor) : 1;
   plan.sequence_parallel = json_flag(parallel, "sp").value_or(plan.tp > 1);
   const std::int64_t fsdp = degree(parallel, "fsdp");
   plan.zero = json_count(parallel, "zero").value_or(fsdp > 1 ? 3 : 1);
@@ -142,6 +144,9 @@ std::string software_of(const json& row) {
   }
   std::string name = software_for(json_text(train, "framework"));
   const json& overlap = json_object(train, "overlap");
+  if (name.starts_with("primus") && overlap.contains("features")) {
+    return "primus_moe";
+  }
   // A flag, or a text that names what is compiled.
   const bool compiled =
       json_flag(overlap, "compile").value_or(!json_text(overlap, "compile").empty());
@@ -155,18 +160,43 @@ std::string software_of(const json& row) {
   return !compiled ? "torchtitan_eager" : of_2024 ? "torchtitan_2024" : name;
 }
 
-// The dispatcher that a run names. A padded capacity spares the host its wait for the sizes. Runs
-// by HybridEP, and by Primus' DeepEP (a feature), stay with alltoall: without the time of the host
-// they come out too fast already, and faster still without the permutation.
-void apply_dispatcher(const json& train, SoftwareSpec& software) {
-  constexpr std::array kNamed = {std::pair{"deepep", Dispatcher::kDeepEp},
-                                 std::pair{"minimal_async_ep", Dispatcher::kMinimalAsyncEp},
-                                 std::pair{"allgather", Dispatcher::kAllGather},
-                                 std::pair{"alltoall", Dispatcher::kAllToAll}};
+bool has_feature(const json& train, std::string_view feature) {
   const json& overlap = json_object(train, "overlap");
-  const std::string text =
-      lower(json_text(overlap, "moe_dispatcher") + " " + json_text(overlap, "ep_comm_backend"))
-          .substr(0, kLongestText);
+  const auto features = overlap.is_object() ? overlap.find("features") : overlap.end();
+  return overlap.is_object() && features != overlap.end() && features->is_array() &&
+         std::any_of(features->begin(), features->end(),
+                     [&](const json& entry) { return entry.is_string() && entry == feature; });
+}
+
+// The recipes of Megatron Bridge since 25.11 set one: DeepEP on Hopper, HybridEP on Blackwell. A
+// row that says null has been read and has none.
+std::string usual_dispatcher(const json& train, const DeviceSpec& device) {
+  const std::string framework = lower(json_text(train, "framework")).substr(0, kLongestText);
+  std::smatch version;
+  const bool bridge =
+      std::regex_search(framework, version, std::regex(R"(megatron-bridge \((\d\d\.\d\d))")) &&
+      version[1].str() >= "25.11";
+  if (!bridge || json_object(train, "overlap").contains("moe_dispatcher")) {
+    return {};
+  }
+  const bool blackwell = device.matrix_rate[static_cast<std::size_t>(Dtype::kFp4)].has_value();
+  return blackwell ? "hybridep" : "deepep";
+}
+
+// The dispatcher that a run names. A padded capacity spares the host its wait for the sizes.
+void apply_dispatcher(const json& train, const DeviceSpec& device, SoftwareSpec& software) {
+  constexpr std::array kNamed = {
+      std::pair{"hybridep", Dispatcher::kHybridEp}, std::pair{"deepep", Dispatcher::kDeepEp},
+      std::pair{"minimal_async_ep", Dispatcher::kMinimalAsyncEp},
+      std::pair{"allgather", Dispatcher::kAllGather}, std::pair{"alltoall", Dispatcher::kAllToAll}};
+  const json& overlap = json_object(train, "overlap");
+  std::string stated =
+      json_text(overlap, "moe_dispatcher") + " " + json_text(overlap, "ep_comm_backend");
+  stated += has_feature(train, "deepep") ? "deepep" : usual_dispatcher(train, device);
+  const std::string text = lower(stated.substr(0, kLongestText));
+  if (contains(text, "moe_grouped_gemm false")) {
+    software.grouped_gemm = GroupedGemmMode::kLegacy;
+  }
   const auto* named = std::find_if(kNamed.begin(), kNamed.end(),
                                    [&](const auto& entry) { return contains(text, entry.first); });
   if (named == kNamed.end()) {
@@ -179,12 +209,24 @@ void apply_dispatcher(const json& train, SoftwareSpec& software) {
       std::regex_search(text, factor, std::regex(R"(capacity_factor (\d{1,3}(\.\d{1,3})?))"))) {
     exchange.capacity_factor = std::stod(factor[1]);
   }
-  if (exchange.dispatcher != Dispatcher::kAllToAll) {
+  if (exchange.dispatcher != Dispatcher::kAllToAll && !has_feature(train, "deepep")) {
     software.permute = Implementation::kFused;  // these bring their own kernels
   }
 }
 
-void apply_overlap_texts(const json& train, SoftwareSpec& software) {
+// Features of Primus' MoE package, each on top of its baseline.
+void apply_features(const json& train, SoftwareSpec& software) {
+  if (has_feature(train, "ce_fusion")) {
+    software.cross_entropy = Implementation::kFused;
+  }
+  if (has_feature(train, "sync_free")) {
+    software.permute = Implementation::kFused;
+    software.host.synchronise = {};
+  }
+}
+
+void apply_overlap_texts(const json& train, Experiment& experiment) {
+  SoftwareSpec& software = experiment.software;
   const json& overlap = json_object(train, "overlap");
   // Megatron gathers parameters beside the forward pass only if it reduces beside the backward one.
   if (!json_flag(overlap, "grad_reduce_overlap").value_or(true)) {
@@ -195,10 +237,17 @@ void apply_overlap_texts(const json& train, SoftwareSpec& software) {
       json_flag(overlap, "async_tp").value_or(false)) {
     software.async_tp = true;
   }
-  if (!json_text(overlap, "cuda_graph").empty()) {
+  const std::string graph = json_text(overlap, "cuda_graph");
+  if (!graph.empty()) {
     software.cuda_graph = true;
   }
-  apply_dispatcher(train, software);
+  // Transformer Engine's graphs are captured module by module, without dropless experts.
+  if (graph == "transformer_engine" && experiment.model.moe) {
+    software.cuda_graph_scope = CudaGraphScope::kWithoutExperts;
+  }
+  software.ep_overlap = json_flag(overlap, "moe_a2a_overlap").value_or(software.ep_overlap);
+  apply_dispatcher(train, experiment.cluster.device, software);
+  apply_features(train, software);
 }
 
 // How a run communicates, as far as it says so.
@@ -219,15 +268,18 @@ Experiment experiment_from(const json& row, ProfileCache& profiles) {
   Experiment experiment;
   experiment.cluster = cluster_from(json_object(row, "hardware"), profiles);
   experiment.model = published_model(row, train, profiles);
-  experiment.plan = plan_from(parallel, experiment.model);
+  // Megatron's expert-tensor-parallel-size is that of the rest by default.
+  const std::string software = software_of(row);
+  const bool megatron = !software.starts_with("torchtitan") && !software.starts_with("pytorch");
+  experiment.plan = plan_from(parallel, experiment.model, megatron);
   const PlanRequest& plan = experiment.plan;
   const std::int64_t ranks = std::max<std::int64_t>(1, plan.tp * plan.pp * plan.cp);
   const std::int64_t dp = std::max<std::int64_t>(1, experiment.cluster.gpus() / ranks);
   settle_fsdp(parallel, experiment.plan, dp * plan.cp);
   apply_communication(train, experiment.plan);
   experiment.training = training_from(train, experiment.cluster.device, dp);
-  experiment.software = profiles.software(software_of(row));
-  apply_overlap_texts(train, experiment.software);
+  experiment.software = profiles.software(software);
+  apply_overlap_texts(train, experiment);
   return experiment;
 }
 

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// One forward and one backward of a stage side by side, unit by unit: the exchanges of one run
+// beside the computation of the other.
+//
+// Unit i of the forward pass runs with the backward of the unit at the mirrored place, as two
+// programs on one set of streams (Megatron's overlap_moe_expert_parallel_comm; DualPipe, arXiv
+// 2412.19437, section 3.2.1). Both end before the next two begin. A pair is never worse than its
+// two passes one after the other, which the software could run instead.
+#pragma once
+
+#include <optional>
+
+#include "stepcast/parallel/pipeline_order.hpp"
+#include "stepcast/schedule/pass_timeline.hpp"
+
+namespace stepcast {
+
+// What the pair saves over `forward` and `backward` one after the other; empty where parameters are
+// gathered for every micro-batch, which nothing overlaps in pairs.
+std::optional<TimeBreakdown> saved_by_pair(const StageProgram& program, const PassTime& forward,
+                                           const PassTime& backward);
+
+// The order of a rank with each backward that a forward follows directly beside it: one more
+// forward comes before the first pair than without.
+RankOrder paired_order(const RankOrder& order);
+
+}  // namespace stepcast
