@@ -8,8 +8,9 @@ namespace {
 
 constexpr std::array<NamedValue<GroupedGemmMode>, 2> kGroupedGemmModes = {
     {{"turbo", GroupedGemmMode::kTurbo}, {"legacy", GroupedGemmMode::kLegacy}}};
-constexpr std::array<NamedValue<AttentionKernel>, 8> kAttentionKernels = {
+constexpr std::array<NamedValue<AttentionKernel>, 9> kAttentionKernels = {
     {{"unfused", AttentionKernel::kUnfused},
+     {"flash1", AttentionKernel::kFlash1},
      {"flash2", AttentionKernel::kFlash2},
      {"flash3", AttentionKernel::kFlash3},
      {"flash4", AttentionKernel::kFlash4},
@@ -52,6 +53,7 @@ void read_host(MappingReader& reader, HostSpec& host) {
     host.kernel = mapping->optional_quantity<Seconds>("kernel", host.kernel);
     host.communication = mapping->optional_quantity<Seconds>("communication", host.communication);
     host.synchronise = mapping->optional_quantity<Seconds>("synchronise", host.synchronise);
+    host.step = mapping->optional_quantity<Seconds>("step", host.step);
     mapping->finish();
   }
 }
@@ -91,12 +93,17 @@ void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
   read_implementation(reader, "cross_entropy", software.cross_entropy);
   read_implementation(reader, "optimizer", software.optimizer);
   read_flag(reader, "residual_in_norm", software.residual_in_norm);
+  software.attention_copies =
+      reader.optional_count("attention_copies", software.attention_copies, {0, 64});
+  software.gradient_passes =
+      reader.optional_count("gradient_passes", software.gradient_passes, {0, 64});
   read_flag(reader, "cuda_graph", software.cuda_graph);
   read_flag(reader, "tp_relayout", software.tp_relayout);
   read_flag(reader, "casts_expert_weights", software.casts_expert_weights);
   read_flag(reader, "accumulates_in_gemm", software.accumulates_in_gemm);
   read_flag(reader, "async_tp", software.async_tp);
   read_flag(reader, "overlap_grad_reduce", software.overlap_grad_reduce);
+  read_flag(reader, "zero_broadcasts", software.zero_broadcasts);
   read_flag(reader, "overlap_param_gather", software.overlap_param_gather);
   read_flag(reader, "shared_expert_overlap", software.shared_expert_overlap);
   read_flag(reader, "fsdp_root_holds_ends", software.fsdp_root_holds_ends);

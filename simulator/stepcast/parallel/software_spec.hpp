@@ -29,6 +29,7 @@ struct HostSpec {
   Seconds kernel;         // for each kernel
   Seconds communication;  // for each collective or exchange
   Seconds synchronise;    // from the end of what the host waits for until it launches again
+  Seconds step;           // once a step, while the device waits: data, loss scale, norms, logging
 };
 
 struct SoftwareSpec {
@@ -47,17 +48,24 @@ struct SoftwareSpec {
   Implementation cross_entropy = Implementation::kFused;
   Implementation optimizer = Implementation::kFused;
   bool residual_in_norm = false;  // the residual addition runs inside the norm kernel
+  // How often queries, keys and values are copied around attention, in both directions: into
+  // another layout, out of a merged projection, without padding. Values addressed one by one.
+  std::int64_t attention_copies = 0;
+  // Passes over the gradients between backward and the optimizer: norm, scale, casts, copies.
+  std::int64_t gradient_passes = 0;
   bool cuda_graph = false;
-  bool tp_relayout = false;            // tensors of more than one sequence are copied around
-                                       // tensor-parallel collectives, their sequence outermost
-  bool casts_expert_weights = false;   // fp32 expert weights become 16 bits in every forward
-  bool accumulates_in_gemm = true;     // gradients of micro-batches are summed by the product
-  bool async_tp = false;  // tensor-parallel collectives hidden behind their GEMM
+  bool tp_relayout = false;           // tensors of more than one sequence are copied around
+                                      // tensor-parallel collectives, their sequence outermost
+  bool casts_expert_weights = false;  // fp32 expert weights become 16 bits in every forward
+  bool accumulates_in_gemm = true;    // gradients of micro-batches are summed by the product
+  bool async_tp = false;              // tensor-parallel collectives hidden behind their GEMM
 
-  bool overlap_grad_reduce = true;    // gradients are reduced while backward goes on
-  bool overlap_param_gather = true;   // updated parameters are gathered while forward goes on
+  bool overlap_grad_reduce = true;     // gradients are reduced while backward goes on
+  bool zero_broadcasts = false;        // ZeRO 1 and 2: updated parameters are not gathered but
+                                       // broadcast by one rank after the other
+  bool overlap_param_gather = true;    // updated parameters are gathered while forward goes on
   bool shared_expert_overlap = false;  // the shared expert runs beside the exchange
-  bool fsdp_root_holds_ends = true;   // embedding and head are one FSDP unit, gathered first
+  bool fsdp_root_holds_ends = true;    // embedding and head are one FSDP unit, gathered first
 
   HostSpec host;
   ExchangeSpec exchange;  // its dispatcher unless the plan names one
