@@ -69,6 +69,29 @@ constexpr auto kAiterGfx950Tiles = std::to_array<HeadTiles>({
     {256, {128, 64}, {128, 64}, {16, 128}},
 });
 
+// FlashAttention 1 and its port to Triton: a block of keys outside, queries inside, every result
+// rescaled in each tile; workgroups of a head are few.
+constexpr auto kFlash1Tiles = std::to_array<HeadTiles>({
+    {64, {128, 128}, {128, 128}, {128, 128}},
+    {128, {128, 128}, {128, 128}, {128, 128}},
+});
+constexpr FlashKernel kFlash1Ampere = {
+    .kernel = Kernel::kFlash1,
+    .family = "sm80",
+    .tiles = kFlash1Tiles,
+    .forward = {.matrix_share = 0.73, .tail = 1.0},
+    .backward = {.matrix_share = 0.38, .tail = 1.0},
+    .sums_shared_keys = true,
+};
+// The same code on Hopper.
+constexpr FlashKernel kFlash1Hopper = {
+    .kernel = Kernel::kFlash1,
+    .family = "sm90",
+    .tiles = kFlash1Tiles,
+    .forward = {.matrix_share = 0.28, .tail = 1.0},
+    .backward = {.matrix_share = 0.21, .tail = 1.0},
+    .sums_shared_keys = true,
+};
 // Synchronous matrix instructions; what of the softmax is hidden, a second workgroup on the unit
 // hides. Workgroups of a head start with the shortest, hence the long tail.
 constexpr FlashKernel kFlash2Ampere = {
@@ -175,6 +198,8 @@ constexpr DirectionTraits kGfx950Forward = {.overlap = 0.9, .tail = 0.39};
 constexpr DirectionTraits kGfx950Backward = {.overlap = 1.0, .start_share = 0.2, .tail = 0.07};
 
 constexpr std::array kKernels = {
+    kFlash1Ampere,
+    kFlash1Hopper,
     kFlash2Ampere,
     kFlash2Hopper,
     kFlash2Blackwell,

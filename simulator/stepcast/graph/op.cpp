@@ -46,8 +46,8 @@ constexpr std::array<std::string_view, 30> kMemoryBoundNames = {"norm",
                                                                 "optimizer"};
 constexpr std::array<std::string_view, 3> kImplementationNames = {"eager", "compiled", "fused"};
 constexpr std::array<std::string_view, kAxes> kAxisNames = {"tp", "ep", "cp", "dp", "pp"};
-constexpr std::array<std::string_view, 8> kKernelNames = {
-    "unfused", "flash2", "flash3", "flash4", "cudnn", "aiter", "aiter_a16", "trtllm"};
+constexpr std::array<std::string_view, 9> kKernelNames = {
+    "unfused", "flash1", "flash2", "flash3", "flash4", "cudnn", "aiter", "aiter_a16", "trtllm"};
 
 // Tensors of rows x cols that must be read and written, whatever the implementation: what a
 // generated kernel takes over from its neighbour or computes again is left out.

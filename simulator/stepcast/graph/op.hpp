@@ -58,6 +58,7 @@ struct GroupedGemm {
 // attention (forward only).
 enum class AttentionKernel {
   kUnfused,
+  kFlash1,
   kFlash2,
   kFlash3,
   kFlash4,

@@ -196,8 +196,13 @@ class Resolver {
     const std::int64_t replicas = plan.replicas();
     const bool sharded = request_.fsdp.value_or(1) > 1 || request_.hsdp.has_value();
     plan.zero = request_.zero.value_or(sharded ? 3 : 1);
-    if (sharded && plan.zero != 3) {
+    const bool groups = plan.zero == 1 && request_.hsdp && request_.fsdp.value_or(1) == 1;
+    if (sharded && plan.zero != 3 && !groups) {
       refuse("zero = " + text(plan.zero) + " contradicts fsdp and hsdp, which are zero 3");
+    }
+    if (groups) {
+      plan.fsdp = divides(*request_.hsdp, "hsdp", replicas, "dp * cp") ? *request_.hsdp : 1;
+      plan.zero = plan.fsdp > 1 ? 1 : 0;
     }
     if (plan.zero == 3) {
       plan.fsdp = request_.hsdp.value_or(request_.fsdp.value_or(replicas));

@@ -84,6 +84,7 @@ class LayerExpander {
       gqa_projections();
     }
     qk_norm();
+    attention_copies();
     const std::size_t mark = build_.mark();
     core_attention();
     if (recomputes(RecomputeModule::kCoreAttention)) {
@@ -172,6 +173,16 @@ class LayerExpander {
     build_.memory_bound("attention.q_norm", Kind::kNorm, context_.tokens(), width, software().norm);
     build_.memory_bound("attention.k_norm", Kind::kNorm, context_.tokens(), kv_width,
                         software().norm);
+  }
+
+  void attention_copies() {
+    const AttentionSpec& a = model().attention;
+    const std::int64_t width = local_heads(a.heads, plan().tp) * a.qk_head_dim +
+                               local_heads(a.kv_heads, plan().tp) * (a.qk_head_dim + a.v_head_dim);
+    for (std::int64_t i = 0; i < software().attention_copies; ++i) {
+      build_.memory_bound("attention.copy", Kind::kStridedCopy, context_.tokens(), width,
+                          Implementation::kEager);
+    }
   }
 
   void core_attention() {

@@ -225,7 +225,7 @@ StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& 
     if (expert) {
       return real(plan.edp);
     }
-    return plan.zero == 3 ? real(plan.fsdp) : replicas;
+    return plan.zero == 3 || plan.fsdp > 1 ? real(plan.fsdp) : replicas;
   };
   StateMemory memory;
   for (const bool expert : {false, true}) {

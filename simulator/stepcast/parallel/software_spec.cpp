@@ -12,8 +12,9 @@ constexpr std::array<NamedValue<GroupedGemmMode>, 3> kGroupedGemmModes = {
      {"streams", GroupedGemmMode::kStreams}}};
 constexpr std::array<NamedValue<CudaGraphScope>, 2> kCudaGraphScopes = {
     {{"whole", CudaGraphScope::kWhole}, {"without_experts", CudaGraphScope::kWithoutExperts}}};
-constexpr std::array<NamedValue<AttentionKernel>, 8> kAttentionKernels = {
+constexpr std::array<NamedValue<AttentionKernel>, 9> kAttentionKernels = {
     {{"unfused", AttentionKernel::kUnfused},
+     {"flash1", AttentionKernel::kFlash1},
      {"flash2", AttentionKernel::kFlash2},
      {"flash3", AttentionKernel::kFlash3},
      {"flash4", AttentionKernel::kFlash4},
@@ -56,6 +57,7 @@ void read_host(MappingReader& reader, HostSpec& host) {
     host.kernel = mapping->optional_quantity<Seconds>("kernel", host.kernel);
     host.communication = mapping->optional_quantity<Seconds>("communication", host.communication);
     host.synchronise = mapping->optional_quantity<Seconds>("synchronise", host.synchronise);
+    host.step = mapping->optional_quantity<Seconds>("step", host.step);
     mapping->finish();
   }
 }
@@ -95,6 +97,8 @@ void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
   read_implementation(reader, "cross_entropy", software.cross_entropy);
   read_implementation(reader, "optimizer", software.optimizer);
   read_flag(reader, "residual_in_norm", software.residual_in_norm);
+  software.attention_copies =
+      reader.optional_count("attention_copies", software.attention_copies, {0, 64});
   read_flag(reader, "cuda_graph", software.cuda_graph);
   software.cuda_graph_scope = reader.optional_choice<CudaGraphScope>(
       "cuda_graph_scope", kCudaGraphScopes, software.cuda_graph_scope);
@@ -104,6 +108,7 @@ void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
   read_flag(reader, "clips_gradients", software.clips_gradients);
   read_flag(reader, "async_tp", software.async_tp);
   read_flag(reader, "overlap_grad_reduce", software.overlap_grad_reduce);
+  read_flag(reader, "zero_broadcasts", software.zero_broadcasts);
   read_flag(reader, "overlap_param_gather", software.overlap_param_gather);
   read_flag(reader, "shared_expert_overlap", software.shared_expert_overlap);
   read_flag(reader, "ep_overlap", software.ep_overlap);

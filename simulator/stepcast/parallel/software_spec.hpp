@@ -35,6 +35,7 @@ struct HostSpec {
   Seconds kernel;         // for each kernel that the operators of a layer list
   Seconds communication;  // for each collective or exchange
   Seconds synchronise;    // from the end of what the host waits for until it launches again
+  Seconds step;           // once a step, while the device waits: data, loss scale, norms, logging
 };
 
 struct SoftwareSpec {
@@ -53,6 +54,9 @@ struct SoftwareSpec {
   Implementation cross_entropy = Implementation::kFused;
   Implementation optimizer = Implementation::kFused;
   bool residual_in_norm = false;  // the residual addition runs inside the norm kernel
+  // How often queries, keys and values are copied around attention, in both directions: into
+  // another layout, out of a merged projection, without padding. Values addressed one by one.
+  std::int64_t attention_copies = 0;
   bool cuda_graph = false;
   CudaGraphScope cuda_graph_scope = CudaGraphScope::kWhole;
   bool tp_relayout = false;           // tensors of more than one sequence are copied around
@@ -64,6 +68,8 @@ struct SoftwareSpec {
   bool async_tp = false;              // tensor-parallel collectives hidden behind their GEMM
 
   bool overlap_grad_reduce = true;     // gradients are reduced while backward goes on
+  bool zero_broadcasts = false;        // ZeRO 1 and 2: updated parameters are not gathered but
+                                       // broadcast by one rank after the other
   bool overlap_param_gather = true;    // updated parameters are gathered while forward goes on
   bool shared_expert_overlap = false;  // the shared expert runs beside the exchange
   bool ep_overlap = false;  // exchanges of a forward run beside a backward, and the other way round

@@ -13,6 +13,15 @@ namespace {
 
 constexpr Bytes kHalf{2};
 
+// Ranks that share one copy of what ZeRO divides: with zero 1 all, or groups of them.
+std::int64_t sharding_ranks(const ParallelPlan& plan) {
+  return plan.zero == 3 || plan.fsdp > 1 ? plan.fsdp : plan.replicas();
+}
+
+ProcessGroup sharding_group(const ParallelPlan& plan) {
+  return plan.zero == 3 || plan.fsdp > 1 ? plan.shard_group() : plan.dp_group();
+}
+
 // One collective for the dense parameters and one for the experts of a unit.
 class ShardTraffic {
  public:
@@ -20,8 +29,7 @@ class ShardTraffic {
       : plan_(plan), parameters_(parameters) {}
 
   void add(std::string_view name, CollectiveOp op, Bytes element, OpList& ops) const {
-    add_one(name, op, parameters_.dense * element,
-            plan_.zero == 3 ? plan_.shard_group() : plan_.dp_group(), ops);
+    add_one(name, op, parameters_.dense * element, sharding_group(plan_), ops);
     add_one(name, op, parameters_.expert * element, plan_.edp_group(), ops);
   }
   void add_replicas(Bytes element, OpList& ops) const {
@@ -33,7 +41,7 @@ class ShardTraffic {
   // A stage lies on ranks r and p - 1 - r, on average half the pipeline apart.
   void add_mirror(Bytes element, OpList& ops) const {
     const bool divided = plan_.zero > 0;
-    const auto dense = static_cast<double>(plan_.zero == 3 ? plan_.fsdp : plan_.replicas());
+    const auto dense = static_cast<double>(sharding_ranks(plan_));
     const double kept = parameters_.dense / (divided ? dense : 1.0) +
                         parameters_.expert / (divided ? static_cast<double>(plan_.edp) : 1.0);
     const std::int64_t apart = std::max<std::int64_t>(1, plan_.pp / 2);
@@ -88,6 +96,10 @@ class ShardCopies {
   const LocalParameters& parameters_;
   bool copies_;
 };
+
+bool broadcasts_parameters(const ExpansionContext& context) {
+  return context.software.zero_broadcasts && (context.plan.zero == 1 || context.plan.zero == 2);
+}
 
 LocalParameters rank_parameters(const ExpansionContext& context, std::int64_t rank) {
   LocalParameters sum;
@@ -150,7 +162,7 @@ UnitTraffic unit_traffic(const ExpansionContext& context, const LocalParameters&
                      context.software.states.gradient, Direction::kForward,
                      Implementation::kFused}});
   }
-  if (plan.zero > 0) {
+  if (plan.zero > 0 && !broadcasts_parameters(context)) {
     shards.add(plan.zero == 3 ? "fsdp.gather" : "dp.gather", CollectiveOp::kAllGather, kHalf,
                traffic.gather);
   }
@@ -161,6 +173,8 @@ UnitTraffic unit_traffic(const ExpansionContext& context, const LocalParameters&
     const ShardCopies copies(context, parameters);
     copies.around_gather(traffic);
     copies.before_reduce(traffic);
+  }
+  if (plan.zero == 3 || plan.fsdp > 1) {
     shards.add_replicas(gradient, traffic.replicas);
   }
   if (placement_of(plan.schedule) == StagePlacement::kBidirectional) {
@@ -174,8 +188,7 @@ OpList optimizer_ops(const ExpansionContext& context, std::int64_t rank) {
   const LocalParameters parameters = rank_parameters(context, rank);
   double elements = parameters.total();
   if (plan.zero > 0) {
-    const std::int64_t shards = plan.zero == 3 ? plan.fsdp : plan.replicas();
-    elements = parameters.dense / static_cast<double>(shards) +
+    elements = parameters.dense / static_cast<double>(sharding_ranks(plan)) +
                parameters.expert / static_cast<double>(plan.edp);
   }
   const auto count = static_cast<std::int64_t>(elements);
@@ -186,6 +199,13 @@ OpList optimizer_ops(const ExpansionContext& context, std::int64_t rank) {
                                 Direction::kForward, context.software.optimizer}}};
   if (context.software.clips_gradients) {
     add_passes_beside_update(context, count, static_cast<std::int64_t>(parameters.total()), ops);
+  }
+  if (broadcasts_parameters(context)) {
+    // Each rank its own share, one after the other.
+    const Collective broadcast{CollectiveOp::kBroadcast, elements * kHalf, sharding_group(plan),
+                               Axis::kData};
+    ops.insert(ops.end(), static_cast<std::size_t>(sharding_ranks(plan)),
+               {"dp.broadcast", broadcast});
   }
   return ops;
 }

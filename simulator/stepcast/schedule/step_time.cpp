@@ -168,7 +168,7 @@ RankWork rank_work(const ParallelPlan& plan, std::int64_t rank, const StepTasks&
     work.hidden.exposed[slot(Axis::kData)] += stage.gather.first;
   }
   for (const StreamTask& task : tasks.optimizer[static_cast<std::size_t>(rank)]) {
-    work.spent.optimizer += task.alone;
+    (task.axis ? work.spent.exposed[slot(*task.axis)] : work.spent.optimizer) += task.alone;
     work.energy += task.energy;
   }
   return work;
@@ -220,6 +220,7 @@ StepTime assemble(const StepWork& work, const StepTasks& tasks, const StepContex
                                         timeline, result.stages);
     const Seconds waited = timeline.parameters + tail;
     own.spent.bubble = timeline.bubble;
+    own.spent.host += context.expansion.software.host.step;
     own.spent.exposed[slot(Axis::kPipeline)] += timeline.transfer;
     own.spent.exposed[slot(Axis::kData)] += waited;
     Seconds& hidden = own.hidden.exposed[slot(Axis::kData)];

@@ -116,8 +116,7 @@ void set_network(const MeasuredNetwork& network, bool reduces_whole, ClusterSpec
   CollectiveConstants& library = device.collectives;
   const Seconds hop = hop_of_rank(network, cluster);
   for (ProtocolConstants* protocol : {&library.ll, &library.ll128, &library.simple}) {
-    protocol->hop = max(protocol->hop, hop);
-    protocol->network_hop = max(protocol->network_hop, hop);
+    protocol->network_hop = max(protocol->network_hop, static_cast<double>(kGpusPerNode) * hop);
   }
   if (reduces_whole) {
     ScaleOutSpec& nics = device.scale_out;

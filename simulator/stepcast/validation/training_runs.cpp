@@ -135,6 +135,21 @@ void settle_fsdp(const json& parallel, PlanRequest& plan, std::int64_t replicas)
   }
 }
 
+// InternEvo shards its optimizer over groups of ranks: "(group 8)", or "group size 8" in a note.
+void settle_optimizer_group(const json& row, PlanRequest& plan, std::int64_t replicas) {
+  const json& train = json_object(row, "train");
+  const std::string text =
+      (json_text(train, "optimizer") + " " + json_text(row, "notes")).substr(0, kLongestText);
+  std::smatch group;
+  if (plan.zero == 1 &&
+      std::regex_search(text, group, std::regex(R"(group (?:size )?(\d{1,4}))"))) {
+    const std::int64_t ranks = std::stoll(group[1]);
+    if (ranks > 1 && ranks < replicas && replicas % ranks == 0) {
+      plan.hsdp = ranks;
+    }
+  }
+}
+
 // torchtitan runs eagerly unless a row says that it was compiled; its benchmarks of 2024 compiled
 // the blocks only.
 std::string software_of(const json& row) {
@@ -276,6 +291,7 @@ Experiment experiment_from(const json& row, ProfileCache& profiles) {
   const std::int64_t ranks = std::max<std::int64_t>(1, plan.tp * plan.pp * plan.cp);
   const std::int64_t dp = std::max<std::int64_t>(1, experiment.cluster.gpus() / ranks);
   settle_fsdp(parallel, experiment.plan, dp * plan.cp);
+  settle_optimizer_group(row, experiment.plan, dp * plan.cp);
   apply_communication(train, experiment.plan);
   experiment.training = training_from(train, experiment.cluster.device, dp);
   experiment.software = profiles.software(software);

@@ -68,6 +68,7 @@ MeasuredRun read_vtrain_run(KernelRow row) {
   training.micro_batch_size = fields.required_count("micro batch", kDegree);
   training.global_batch_size = fields.required_count("global batch", kWidth);
   training.dtype = Dtype::kFp16;
+  training.dropout = true;  // 0.1, Megatron's default for attention and hidden states
   experiment.model = model_from(fields, training.sequence_length);
   experiment.plan = plan_from(fields);
   const std::int64_t gpus = fields.required_count("# GPUs", kDegree);
