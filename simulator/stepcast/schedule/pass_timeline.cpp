@@ -89,6 +89,9 @@ class Pass {
   [[nodiscard]] const UnitTasks& tasks(const Turn& turn) const {
     return program_.tasks.units[turn.unit];
   }
+  [[nodiscard]] const UnitSums& sums(const Turn& turn) const {
+    return program_.tasks.sums[turn.unit];
+  }
   [[nodiscard]] bool reduces_beside() const { return program_.software.overlap_grad_reduce; }
   [[nodiscard]] bool gathers(std::size_t turn) const {
     const UnitTasks& unit = tasks(turns_[turn]);
@@ -127,16 +130,16 @@ class Pass {
 
   void forward_turn(std::size_t turn) {
     receive(turn);
-    streams_.run(tasks(turns_[turn]).forward);
+    streams_.run(tasks(turns_[turn]).forward, sums(turns_[turn]).forward);
   }
 
   void backward_turn(std::size_t turn) {
     const UnitTasks& unit = tasks(turns_[turn]);
     receive(turn);
     if (turns_[turn].again) {
-      streams_.run(unit.again);
+      streams_.run(unit.again, sums(turns_[turn]).again);
     }
-    streams_.run(unit.backward);
+    streams_.run(unit.backward, sums(turns_[turn]).backward);
     if (reduces_ && reduces_beside()) {
       reduce(unit);
     }
@@ -228,9 +231,7 @@ class Pass {
     time.backlog = streams_.backlog()[slot(Axis::kData)];
     if (backward_) {
       for (const Turn& turn : turns_) {
-        for (const StreamTask& task : tasks(turn).backward) {
-          time.weight += task.weight_gradient ? task.alone : Seconds{};
-        }
+        time.weight += sums(turn).backward.weight;
       }
     }
     return time;

@@ -232,20 +232,18 @@ std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineSha
                                             Seconds transfer) {
   STEPCAST_CHECK(static_cast<std::int64_t>(stages.size()) == stage_count(shape),
                  "one duration a stage is needed");
-  std::vector<RankTimeline> ranks =
-      PipelineSimulation(schedule, shape, orders, stages, transfer).run();
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    ranks[rank].in_flight = peak_in_flight(orders[rank], shape);
-  }
-  return ranks;
+  return PipelineSimulation(schedule, shape, orders, stages, transfer).run();
 }
 
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
                                             const std::vector<StageDuration>& stages,
                                             Seconds transfer) {
-  STEPCAST_CHECK(static_cast<std::int64_t>(stages.size()) == stage_count(shape),
-                 "one duration a stage is needed");
-  return pipeline_timeline(schedule, shape, pipeline_orders(schedule, shape), stages, transfer);
+  const std::vector<RankOrder> orders = pipeline_orders(schedule, shape);
+  std::vector<RankTimeline> ranks = pipeline_timeline(schedule, shape, orders, stages, transfer);
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    ranks[rank].in_flight = peak_in_flight(orders[rank], shape);
+  }
+  return ranks;
 }
 
 }  // namespace stepcast

@@ -52,7 +52,8 @@ struct RankTimeline {
   Seconds parameters;              // idle, until they are gathered
   Seconds end;                     // of the last task
   std::vector<Seconds> chunk_end;  // of the last task of each chunk
-  double in_flight = 0.0;          // activations held at the peak (peak_in_flight)
+  double in_flight = 0.0;          // activations held at the peak (peak_in_flight);
+                                   // 0 where the orders were given
 };
 
 // `stages` has one entry for each stage of the model. Throws InternalError if the schedule waits

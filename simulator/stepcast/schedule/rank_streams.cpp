@@ -18,6 +18,9 @@ void RankStreams::run(std::span<const StreamTask> first, std::span<const StreamT
   std::array<Program, 2> programs;
   programs[0].tasks = first;
   programs[1].tasks = second;
+  if (second.empty()) {
+    run_alone(programs[0]);
+  }
   for (;;) {
     start_what_can(programs);
     if (programs[0].ended() && programs[1].ended()) {
@@ -27,6 +30,171 @@ void RankStreams::run(std::span<const StreamTask> first, std::span<const StreamT
   }
 }
 
+// A program by itself, as far as at most one stream has communication queued: the same as by
+// events, in a fraction of the time.
+void RankStreams::run_alone(Program& program) {
+  for (; program.next < program.tasks.size(); ++program.next) {
+    const StreamTask& task = program.tasks[program.next];
+    if (open_.empty()) {
+      if (!task.axis) {
+        run_kernel(task);
+      } else if (task.mode == TaskMode::kBlocking) {
+        run_communication(task);
+      } else if (task.mode != TaskMode::kJoin) {
+        return;
+      }
+      continue;
+    }
+    const std::optional<std::size_t> busy = only_busy_stream();
+    const bool queued = task.axis && (slot(*task.axis) == busy || task.mode != TaskMode::kBlocking);
+    if (!busy || queued) {
+      return;
+    }
+    task.axis ? run_communication_beside(task, *busy) : run_kernel_beside(task, *busy);
+  }
+}
+
+std::optional<std::size_t> RankStreams::only_busy_stream() const {
+  std::optional<std::size_t> busy;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    if (!streams_[axis].idle()) {
+      if (busy) {
+        return std::nullopt;
+      }
+      busy = axis;
+    }
+  }
+  return busy;
+}
+
+// The communication of `axis` goes on at full rate until the kernel is launched, then both at their
+// slower rates; what is queued behind it waits until the kernel drains.
+void RankStreams::run_kernel_beside(const StreamTask& task, std::size_t axis) {
+  launch(task);
+  Stream& stream = streams_[axis];
+  const Seconds start = max(totals_.now, totals_.host);
+  while (!stream.idle()) {
+    Communication& first = stream.front();
+    begin_communication(axis);
+    if (totals_.now + first.left > start) {
+      break;
+    }
+    totals_.spent.host += first.left;
+    totals_.now += first.left;
+    finish(axis);
+  }
+  const Seconds idle = start - totals_.now;
+  totals_.spent.host += idle;
+  totals_.now = start;
+  Seconds left = task.alone;
+  if (!stream.idle()) {
+    Communication& first = stream.front();
+    first.left -= idle;
+    const double rate =
+        task.beside > task.alone && task.alone > Seconds{} ? task.alone / task.beside : 1.0;
+    const Seconds both = min(left / rate, first.task.slowdown * first.left);
+    const bool ends = first.task.slowdown * first.left <= both;
+    totals_.spent.contention += (1.0 - rate) * both;
+    totals_.now += both;
+    left -= rate * both;
+    first.left = ends ? Seconds{} : first.left - both / first.task.slowdown;
+    if (ends) {
+      finish(axis);
+    }
+  }
+  end_kernel(task, start, max(Seconds{}, left));
+}
+
+void RankStreams::begin_communication(std::size_t axis) {
+  if (!running(axis)) {
+    Communication& first = streams_[axis].front();
+    first.start = totals_.now;
+    first.cause = max(first.queued, compute_free_);
+    running_ |= 1U << axis;
+  }
+}
+
+void RankStreams::run_kernel(const StreamTask& task) {
+  launch(task);
+  const Seconds start = max(totals_.now, totals_.host);
+  totals_.spent.host += start - totals_.now;
+  totals_.now = start;
+  end_kernel(task, start, task.alone);
+}
+
+// `left`: of the kernel's time, with nothing beside it.
+void RankStreams::end_kernel(const StreamTask& task, Seconds start, Seconds left) {
+  totals_.spent.compute += task.alone;
+  totals_.energy += task.energy;
+  totals_.now += left;
+  compute_free_ = totals_.now;
+  if (task.host_waits) {
+    totals_.host = max(totals_.host, totals_.now);
+  }
+  note(task, start, start);
+}
+
+void RankStreams::run_communication(const StreamTask& task) {
+  launch(task);
+  const Seconds start = totals_.now;
+  totals_.communicated[slot(*task.axis)] += task.alone + task.hidden;
+  totals_.spent.exposed[slot(*task.axis)] += task.alone;
+  totals_.now += task.alone;
+  ++tickets_;
+  if (task.host_waits) {
+    totals_.host = max(totals_.host, totals_.now);
+  }
+  note(task, start, start);
+}
+
+void RankStreams::run(std::span<const StreamTask> tasks, const TaskSums& sums) {
+  const bool ahead = totals_.host + sums.host <= totals_.now;
+  if (!sums.plain || !open_.empty() || !ahead || record_ != nullptr) {
+    return run(tasks, std::span<const StreamTask>{});
+  }
+  totals_.host += sums.host;
+  totals_.launching += sums.host;
+  totals_.energy += sums.energy;
+  totals_.spent.compute += sums.compute;
+  totals_.now += sums.compute;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    totals_.spent.exposed[axis] += sums.exposed[axis];
+    totals_.communicated[axis] += sums.communicated[axis];
+    totals_.now += sums.exposed[axis];
+  }
+  compute_free_ = totals_.now;
+}
+
+// Of two communications over one fabric each has half of it.
+void RankStreams::run_communication_beside(const StreamTask& task, std::size_t axis) {
+  launch(task);
+  ++tickets_;
+  const std::size_t own = slot(*task.axis);
+  totals_.communicated[own] += task.alone + task.hidden;
+  const Seconds start = totals_.now;
+  Seconds left = task.alone;
+  while (left > Seconds{} && !streams_[axis].idle()) {
+    begin_communication(axis);
+    Communication& first = streams_[axis].front();
+    const bool shares = task.fabric != Fabric::kNone && first.task.fabric == task.fabric;
+    const Seconds both = min(left, first.left);
+    const Seconds passed = shares ? 2.0 * both : both;
+    totals_.spent.exposed[own] += passed;
+    totals_.now += passed;
+    left -= both;
+    first.left -= both;
+    if (!(first.left > Seconds{})) {
+      finish(axis);
+    }
+  }
+  totals_.spent.exposed[own] += left;
+  totals_.now += left;
+  if (task.host_waits) {
+    totals_.host = max(totals_.host, totals_.now);
+  }
+  note(task, start, start);
+}
+
 std::int64_t RankStreams::post(std::span<const StreamTask> communication) {
   for (const StreamTask& task : communication) {
     enqueue(task);
@@ -34,19 +202,15 @@ std::int64_t RankStreams::post(std::span<const StreamTask> communication) {
   return tickets_;
 }
 
+// Communication of the lowest axis first, so that all of it is waited for.
 void RankStreams::wait(std::int64_t ticket) {
   std::array<Program, 1> waiting;
-  for (const Stream& stream : streams_) {
-    for (std::size_t i = stream.head; i < stream.tasks.size(); ++i) {
-      if (stream.tasks[i].ticket <= ticket) {
-        waiting[0].awaited = stream.tasks[i].ticket;
-        waiting[0].awaited_axis = *stream.tasks[i].task.axis;
-        while (!ended(waiting[0].awaited)) {
-          start_communication();
-          advance(waiting);
-        }
-        return wait(ticket);
-      }
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    while (!streams_[axis].idle() && streams_[axis].front().ticket <= ticket) {
+      waiting[0].awaited = streams_[axis].front().ticket;
+      waiting[0].awaited_axis = static_cast<Axis>(axis);
+      start_communication();
+      advance(waiting);
     }
   }
 }
@@ -174,25 +338,11 @@ void RankStreams::start_communication() {
   if (kernel_runs) {
     return;
   }
-  for (Stream& stream : streams_) {
-    if (!stream.idle() && stream.front().start < Seconds{}) {
-      stream.front().start = totals_.now;
-      stream.front().cause = max(stream.front().queued, compute_free_);
+  for (std::size_t axis = 0; axis < kAxes && !open_.empty(); ++axis) {
+    if (!streams_[axis].idle()) {
+      begin_communication(axis);
     }
   }
-}
-
-bool RankStreams::running(std::size_t axis) const {
-  return !streams_[axis].idle() && streams_[axis].front().start >= Seconds{};
-}
-
-bool RankStreams::communicates() const {
-  for (std::size_t axis = 0; axis < kAxes; ++axis) {
-    if (running(axis)) {
-      return true;
-    }
-  }
-  return false;
 }
 
 // Of the kernel's time alone, per second; 0 if none runs.
@@ -201,14 +351,15 @@ double RankStreams::compute_rate() const {
     return 0.0;
   }
   const bool slowed =
-      communicates() && computing_.beside > computing_.alone && computing_.alone > Seconds{};
+      running_ != 0 && computing_.beside > computing_.alone && computing_.alone > Seconds{};
   return slowed ? computing_.alone / computing_.beside : 1.0;
 }
 
 double RankStreams::communication_rate(std::size_t axis) const {
   const StreamTask& task = streams_[axis].front().task;
   double sharing = 1.0;
-  for (std::size_t other = 0; other < kAxes; ++other) {
+  const bool others = running_ != 1U << axis;
+  for (std::size_t other = 0; others && other < kAxes; ++other) {
     if (other != axis && running(other) && task.fabric != Fabric::kNone &&
         streams_[other].front().task.fabric == task.fabric) {
       sharing += 1.0;
@@ -234,7 +385,7 @@ void RankStreams::advance(std::span<Program> programs) {
     }
   }
   STEPCAST_CHECK(step < kNever, "the streams of a rank wait for each other");
-  account(step, programs);
+  account(step, compute, programs);
   totals_.now += step;
   const bool launched = owner_ != nullptr && compute == 0.0 && totals_.now >= compute_start_;
   if (launched) {
@@ -260,8 +411,7 @@ void RankStreams::advance(std::span<Program> programs) {
 }
 
 // Computation counts first; then the communication that a program waits for; then the host.
-void RankStreams::account(Seconds passed, std::span<const Program> programs) {
-  const double compute = compute_rate();
+void RankStreams::account(Seconds passed, double compute, std::span<const Program> programs) {
   if (compute > 0.0) {
     totals_.spent.compute += compute * passed;
     totals_.spent.contention += (1.0 - compute) * passed;
@@ -285,6 +435,7 @@ void RankStreams::finish(std::size_t axis) {
   note(first.task, first.start, first.cause);
   std::erase(open_, first.ticket);
   ++stream.head;
+  running_ &= ~(1U << axis);
   if (!stream.idle()) {
     stream.front().queued = max(stream.front().queued, totals_.now);
   }

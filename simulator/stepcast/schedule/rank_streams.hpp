@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -49,8 +50,10 @@ class RankStreams {
   }
 
   // Runs one program, or two side by side, to the end of their own tasks.
-  void run(std::span<const StreamTask> tasks) { run(tasks, {}); }
+  void run(std::span<const StreamTask> tasks) { run(tasks, std::span<const StreamTask>{}); }
   void run(std::span<const StreamTask> first, std::span<const StreamTask> second);
+  // The same program, of which the sums are known.
+  void run(std::span<const StreamTask> tasks, const TaskSums& sums);
   // Queues communication that runs beside what follows; returns a ticket to wait for.
   std::int64_t post(std::span<const StreamTask> communication);
   void wait(std::int64_t ticket);
@@ -91,6 +94,14 @@ class RankStreams {
     [[nodiscard]] bool ended() const { return next == tasks.size() && awaited == 0 && !computes; }
   };
 
+  void run_alone(Program& program);
+  [[nodiscard]] std::optional<std::size_t> only_busy_stream() const;
+  void run_kernel(const StreamTask& task);
+  void run_kernel_beside(const StreamTask& task, std::size_t axis);
+  void run_communication_beside(const StreamTask& task, std::size_t axis);
+  void end_kernel(const StreamTask& task, Seconds start, Seconds left);
+  void begin_communication(std::size_t axis);
+  void run_communication(const StreamTask& task);
   void start_what_can(std::span<Program> programs);
   bool step(Program& program);
   void begin(Program& program, const StreamTask& task);
@@ -101,12 +112,11 @@ class RankStreams {
   }
   [[nodiscard]] bool ended(std::int64_t ticket) const;
   void start_communication();
-  [[nodiscard]] bool running(std::size_t axis) const;
-  [[nodiscard]] bool communicates() const;
+  [[nodiscard]] bool running(std::size_t axis) const { return (running_ >> axis & 1U) != 0; }
   [[nodiscard]] double compute_rate() const;
   [[nodiscard]] double communication_rate(std::size_t axis) const;
   void advance(std::span<Program> programs);
-  void account(Seconds passed, std::span<const Program> programs);
+  void account(Seconds passed, double compute, std::span<const Program> programs);
   void finish(std::size_t axis);
   void finish_computation();
   void note(const StreamTask& task, Seconds start, Seconds cause);
@@ -114,6 +124,7 @@ class RankStreams {
   StreamTotals totals_;
   std::array<Stream, kAxes> streams_;
   std::vector<std::int64_t> open_;  // tickets of communication that has not ended
+  std::uint32_t running_ = 0;       // axes whose first communication has started, a bit each
   std::int64_t tickets_ = 0;
   // The kernel on the stream of computation, if any.
   Program* owner_ = nullptr;

@@ -21,6 +21,9 @@ class WorkCollector {
       result_.stages.emplace_back();
       stage(i);
     }
+    for (std::int64_t rank = 0; rank < context_.plan.pp; ++rank) {
+      result_.optimizer.push_back(optimizer_ops(context_, rank));
+    }
     return std::move(result_);
   }
 

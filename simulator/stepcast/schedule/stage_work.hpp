@@ -34,6 +34,7 @@ struct StepWork {
   std::vector<WorkUnit> units;               // each once, however many stages run it
   std::vector<std::vector<UnitRun>> stages;  // of plan.stages, for one micro-batch
   TrafficRule rule;
+  std::vector<OpList> optimizer;  // of each pipeline rank, once a step
 };
 
 StepWork step_work(const ExpansionContext& context);

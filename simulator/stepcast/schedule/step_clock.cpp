@@ -26,6 +26,81 @@ StepAtClock described(const DeviceSpec& device, Hertz clock, StepTime time) {
   return {clock, power, std::move(time)};
 }
 
+// Between two clocks of the grid, of which the slow one stays within the limit and the fast one
+// does not, power is a power law of the clock.
+class GridSearch {
+ public:
+  GridSearch(const StepContext& context, StepTimer& timer)
+      : device_(context.cluster.device), timer_(timer) {}
+
+  // The highest clock within the limits: the peak, or one below it.
+  Hertz highest_clock() {
+    std::int64_t slow = kLowest;    // the fastest known to be within, or the lowest of all
+    std::int64_t fast = kPeak + 1;  // the slowest known to be beyond
+    std::int64_t index = first_guess();
+    while (fast - slow > 1) {
+      const double drawn = share(index);
+      (drawn <= 1.0 ? slow : fast) = index;
+      index = std::clamp(next_guess(index, drawn), slow + 1, std::max(slow + 1, fast - 1));
+    }
+    if (slow == kPeak) {
+      return timer_.grid_clock(kPeak);
+    }
+    const double at_slow = share(slow);
+    if (at_slow >= 1.0) {
+      return timer_.grid_clock(slow);
+    }
+    const double exponent = std::log(share(fast) / at_slow) /
+                            std::log(timer_.grid_clock(fast) / timer_.grid_clock(slow));
+    return timer_.grid_clock(slow) * std::pow(at_slow, -1.0 / exponent);
+  }
+
+  // A step that was priced on the way.
+  StepTime take(std::int64_t index) { return std::move(known(index).time); }
+
+ private:
+  static constexpr std::int64_t kPeak = StepTimer::kGrid;
+  static constexpr std::int64_t kLowest = kPeak / 4;
+
+  struct Known {
+    std::int64_t index = 0;
+    double share = 0.0;  // of the allowed power
+    StepTime time;
+  };
+
+  [[nodiscard]] std::int64_t first_guess() {
+    const StepTimer::RoughStep rough = timer_.rough();
+    const double drawn = duty_cycle_share(device_, rough.duty, {rough.compute, rough.energy});
+    return drawn <= 1.0 ? kPeak : std::clamp(next_guess(kPeak, drawn), kLowest + 1, kPeak);
+  }
+  // From what the power would be if it followed its own law.
+  [[nodiscard]] std::int64_t next_guess(std::int64_t index, double drawn) const {
+    const double exponent = device_.kernels.power.voltage_exponent + 1.0;
+    const double at_limit = static_cast<double>(index) * std::pow(drawn, -1.0 / exponent);
+    // Within: the next to try is the first that should be beyond, and the other way round.
+    return static_cast<std::int64_t>(drawn <= 1.0 ? std::ceil(at_limit) : std::floor(at_limit));
+  }
+
+  double share(std::int64_t index) { return known(index).share; }
+  Known& known(std::int64_t index) {
+    const auto found = std::find_if(known_.begin(), known_.end(),
+                                    [&](const Known& entry) { return entry.index == index; });
+    if (found != known_.end()) {
+      return *found;
+    }
+    StepTime time = timer_.on_grid(index);
+    const TimeBreakdown& spent = time.breakdown;
+    const Seconds busy = spent.compute + spent.contention + spent.optimizer;
+    const double drawn = duty_cycle_share(device_, busy / time.step, {busy, time.energy});
+    known_.push_back({index, drawn, std::move(time)});
+    return known_.back();
+  }
+
+  const DeviceSpec& device_;
+  StepTimer& timer_;
+  std::vector<Known> known_;
+};
+
 }  // namespace
 
 StepAtClock step_at_locked_clock(const StepContext& context) {
@@ -35,15 +110,10 @@ StepAtClock step_at_locked_clock(const StepContext& context) {
 StepAtClock step_within_power(const StepContext& context) {
   const DeviceSpec& device = context.cluster.device;
   StepTimer timer(context);
-  StepAtClock last;
-  const Hertz clock = highest_clock(device, [&](Hertz guess) {
-    last = described(device, guess, timer.near(guess));
-    const TimeBreakdown& spent = last.time.breakdown;
-    const Seconds busy = spent.compute + spent.contention + spent.optimizer;
-    return duty_cycle_share(device, busy / last.time.step, {busy, last.time.energy});
-  });
+  GridSearch search(context, timer);
+  const Hertz clock = search.highest_clock();
   if (clock >= device.clock.peak) {
-    return last;
+    return described(device, clock, search.take(StepTimer::kGrid));
   }
   const double behind =
       device.kernels.power.clock_spread * expected_extreme(context.cluster.gpus());

@@ -11,14 +11,13 @@ class SpanCollector {
   explicit SpanCollector(const StepContext& context)
       : context_(context),
         work_(step_work(context.expansion)),
-        tasks_(price_step(work_, context)) {}
+        tasks_(price_step(work_, context, &result_.ops)) {}
 
   StepSpans collect(std::int64_t rank) {
     for (const HeldStage& held : stages_held(context_.expansion.plan, rank)) {
       stage(held);
     }
     run(tasks_.optimizer[static_cast<std::size_t>(rank)], 1.0);
-    result_.ops = tasks_.ops;
     return std::move(result_);
   }
 
@@ -60,8 +59,8 @@ class SpanCollector {
 
   const StepContext& context_;
   StepWork work_;
-  StepTasks tasks_;
   StepSpans result_;
+  StepTasks tasks_;
 };
 
 }  // namespace

@@ -9,9 +9,6 @@
 namespace stepcast {
 namespace {
 
-// Clocks at which a step is priced, a share of the peak apart.
-constexpr double kGrid = 32.0;
-
 PassTime forward_of(const StageProgram& program, const PassPlace& place,
                     const StepContext& context) {
   const ParallelPlan& plan = context.expansion.plan;
@@ -196,19 +193,24 @@ Seconds reduction_tail(const ParallelPlan& plan, bool beside, std::int64_t rank,
   return max(Seconds{}, free - timeline.end);
 }
 
-StepTime assemble(const StepWork& work, const StepTasks& tasks, const StepContext& context) {
+std::vector<RankOrder> orders_of(const StepContext& context) {
+  const ParallelPlan& plan = context.expansion.plan;
+  std::vector<RankOrder> orders = pipeline_orders(plan.schedule, pipeline_shape(plan));
+  if (pairs_passes(context) && !pairs_by_itself(plan.schedule)) {
+    std::transform(orders.begin(), orders.end(), orders.begin(), paired_order);
+  }
+  return orders;
+}
+
+StepTime assemble(const StepWork& work, const StepTasks& tasks,
+                  const std::vector<RankOrder>& orders, const StepContext& context) {
   const ParallelPlan& plan = context.expansion.plan;
   StepTime result;
   result.stages = stage_times(work, tasks, context);
   const Seconds transfer =
       (plan.uniform ? 1.0 - plan.overlap.hidden[slot(Axis::kPipeline)] : 1.0) * tasks.transfer;
-  const PipelineShape shape = pipeline_shape(plan);
-  std::vector<RankOrder> orders = pipeline_orders(plan.schedule, shape);
-  if (pairs_passes(context) && !pairs_by_itself(plan.schedule)) {
-    std::transform(orders.begin(), orders.end(), orders.begin(), paired_order);
-  }
-  result.ranks =
-      pipeline_timeline(plan.schedule, shape, orders, durations_of(result.stages, plan), transfer);
+  result.ranks = pipeline_timeline(plan.schedule, pipeline_shape(plan), orders,
+                                   durations_of(result.stages, plan), transfer);
   std::vector<RankWork> ranks;
   std::vector<Seconds> busy;
   for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
@@ -250,27 +252,68 @@ UnitsHeld units_held(const StepContext& context) {
   return held;
 }
 
+StepTimer::StepTimer(const StepContext& context)
+    : context_(context), work_(step_work(context.expansion)), orders_(orders_of(context)) {}
+
 StepTime StepTimer::at(Hertz clock) const {
   const StepContext fixed{context_.expansion, context_.cluster, context_.cost, clock};
-  return assemble(work_, price_step(work_, fixed), fixed);
+  return assemble(work_, price_step(work_, fixed), orders_, fixed);
+}
+
+Hertz StepTimer::grid_clock(std::int64_t index) const {
+  return (static_cast<double>(index) / static_cast<double>(kGrid)) *
+         context_.cluster.device.clock.peak;
+}
+
+StepTime StepTimer::on_grid(std::int64_t index) {
+  const StepContext fixed{context_.expansion, context_.cluster, context_.cost, grid_clock(index)};
+  return assemble(work_, node(index), orders_, fixed);
 }
 
 StepTime StepTimer::near(Hertz clock) {
   const Hertz peak = context_.cluster.device.clock.peak;
-  const auto below = static_cast<std::int64_t>(std::floor(kGrid * (clock / peak)));
-  const double fast = static_cast<double>(below + 1) / kGrid;
-  const double slow = static_cast<double>(below) / kGrid;
-  const StepContext fixed{context_.expansion, context_.cluster, context_.cost, clock};
-  if (clock / peak == slow) {
-    return assemble(work_, node(below), fixed);
+  constexpr auto kSteps = static_cast<double>(kGrid);
+  const auto below = static_cast<std::int64_t>(std::floor(kSteps * (clock / peak)));
+  if (clock == grid_clock(below)) {
+    return on_grid(below);
   }
   STEPCAST_CHECK(below > 0, "a clock far below the part's range");
+  const double fast = static_cast<double>(below + 1) / kSteps;
+  const double slow = static_cast<double>(below) / kSteps;
   node(below);  // may move the other
   node(below + 1);
   // A period's share of the way from the slow clock's to the fast one's.
   const double period = peak / clock;
   const double share = (1.0 / slow - period) / (1.0 / slow - 1.0 / fast);
-  return assemble(work_, between(node(below), node(below + 1), share), fixed);
+  const StepContext fixed{context_.expansion, context_.cluster, context_.cost, clock};
+  return assemble(work_, between(node(below), node(below + 1), share), orders_, fixed);
+}
+
+StepTimer::RoughStep StepTimer::rough() {
+  const StepTasks& tasks = node(kGrid);
+  RoughStep step;
+  Seconds exposed;
+  for (const UnitRun& run : work_.stages.front()) {
+    const UnitSums& unit = tasks.sums[run.unit];
+    for (const TaskSums* sums : {&unit.forward, &unit.again, &unit.backward}) {
+      if (sums == &unit.again && !run.again) {
+        continue;
+      }
+      const auto times = static_cast<double>(run.count);
+      step.compute += times * sums->compute;
+      step.energy += times * sums->energy;
+      for (const Seconds& axis : sums->exposed) {
+        exposed += times * axis;
+      }
+    }
+  }
+  const ParallelPlan& plan = context_.expansion.plan;
+  const auto tasks_of_rank = static_cast<double>(plan.micro_batches * plan.vpp);
+  const double waits = static_cast<double>(plan.pp - 1) / tasks_of_rank;
+  if (const Seconds busy = step.compute + exposed; busy > Seconds{}) {
+    step.duty = step.compute / busy / (1.0 + waits);
+  }
+  return step;
 }
 
 const StepTasks& StepTimer::node(std::int64_t index) {
@@ -279,9 +322,8 @@ const StepTasks& StepTimer::node(std::int64_t index) {
   if (known != nodes_.end()) {
     return known->tasks;
   }
-  const Hertz clock = (static_cast<double>(index) / kGrid) * context_.cluster.device.clock.peak;
-  nodes_.push_back(
-      {index, price_step(work_, {context_.expansion, context_.cluster, context_.cost, clock})});
+  nodes_.push_back({index, price_step(work_, {context_.expansion, context_.cluster, context_.cost,
+                                              grid_clock(index)})});
   return nodes_.back().tasks;
 }
 

@@ -44,15 +44,27 @@ UnitsHeld units_held(const StepContext& context);
 // Prices a step at any clock; what costs time is kept between calls.
 class StepTimer {
  public:
+  // Clocks at which a step is priced, a share of the peak apart.
+  static constexpr std::int64_t kGrid = 32;
+
   // `context.clock` is ignored.
-  explicit StepTimer(const StepContext& context)
-      : context_(context), work_(step_work(context.expansion)) {}
+  explicit StepTimer(const StepContext& context);
 
   // At exactly this clock.
   [[nodiscard]] StepTime at(Hertz clock) const;
-  // The same from prices at the two clocks of a fixed grid around it: times are linear in the
-  // period between them, which is off by less than 0.1 %.
+  // The same from prices at the two clocks of the grid around it: times are linear in the period
+  // between them, which is off by less than 0.1 %.
   [[nodiscard]] StepTime near(Hertz clock);
+  // At `index` / kGrid of the peak clock.
+  [[nodiscard]] StepTime on_grid(std::int64_t index);
+  [[nodiscard]] Hertz grid_clock(std::int64_t index) const;
+  // About what the first stage does at the peak clock, nothing overlapped: where a search begins.
+  struct RoughStep {
+    double duty = 1.0;  // share of the time that it computes
+    Seconds compute;
+    Joules energy;
+  };
+  [[nodiscard]] RoughStep rough();
 
  private:
   struct Node {
@@ -63,6 +75,7 @@ class StepTimer {
 
   StepContext context_;
   StepWork work_;
+  std::vector<RankOrder> orders_;
   std::vector<Node> nodes_;
 };
 

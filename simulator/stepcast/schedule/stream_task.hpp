@@ -6,6 +6,7 @@
 // joined later.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -40,5 +41,17 @@ struct StreamTask {
 };
 
 using TaskList = std::vector<StreamTask>;
+
+// A list of tasks one after the other, with nothing beside them and the host far ahead.
+struct TaskSums {
+  Seconds compute;
+  Seconds weight;  // the part of it that is gradients of weights
+  std::array<Seconds, kAxes> exposed{};
+  std::array<Seconds, kAxes> communicated{};
+  Joules energy;
+  Seconds host;
+  bool plain = true;  // none is started to be joined later, and the host waits for none
+};
+TaskSums sums_of(const TaskList& tasks);
 
 }  // namespace stepcast

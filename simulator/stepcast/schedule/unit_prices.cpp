@@ -219,7 +219,7 @@ void overlap_shared_expert(const OpList& ops, TaskList& tasks) {
 
 class UnitPricer {
  public:
-  UnitPricer(const StepContext& context, const CommunicationLoad& load, std::vector<Op>& noted)
+  UnitPricer(const StepContext& context, const CommunicationLoad& load, std::vector<Op>* noted)
       : context_(context), alone_(context, {}), beside_(context, load), noted_(noted) {}
 
   [[nodiscard]] UnitTasks unit(const WorkUnit& work) const {
@@ -229,15 +229,15 @@ class UnitPricer {
     tasks.backward = program(work.recompute, true);
     const TaskList backward = program(work.backward, false);
     tasks.backward.insert(tasks.backward.end(), backward.begin(), backward.end());
-    const TaskList accumulate = beside_.tasks(work.traffic.accumulate, &noted_);
+    const TaskList accumulate = beside_.tasks(work.traffic.accumulate, noted_);
     tasks.backward.insert(tasks.backward.end(), accumulate.begin(), accumulate.end());
     tasks.gather = beside(work.traffic.copy_in);
-    const TaskList gathered = alone_.tasks(work.traffic.gather, &noted_);
+    const TaskList gathered = alone_.tasks(work.traffic.gather, noted_);
     tasks.gather.insert(tasks.gather.end(), gathered.begin(), gathered.end());
-    tasks.copy_out = beside_.tasks(work.traffic.copy_out, &noted_);
-    tasks.before_reduce = beside_.tasks(work.traffic.before_reduce, &noted_);
-    tasks.reduce = alone_.tasks(work.traffic.reduce, &noted_);
-    tasks.replicas = alone_.tasks(work.traffic.replicas, &noted_);
+    tasks.copy_out = beside_.tasks(work.traffic.copy_out, noted_);
+    tasks.before_reduce = beside_.tasks(work.traffic.before_reduce, noted_);
+    tasks.reduce = alone_.tasks(work.traffic.reduce, noted_);
+    tasks.replicas = alone_.tasks(work.traffic.replicas, noted_);
     tasks.held = work.held;
     return tasks;
   }
@@ -247,7 +247,7 @@ class UnitPricer {
   [[nodiscard]] TaskList program(const OpList& ops, bool learns) const {
     const ParallelPlan& plan = context_.expansion.plan;
     const SoftwareSpec& software = context_.expansion.software;
-    TaskList tasks = beside_.tasks(ops, &noted_);
+    TaskList tasks = beside_.tasks(ops, noted_);
     if (software.async_tp && plan.tp > 1) {
       overlap_tensor_parallel(ops, tasks, plan.tp);
     }
@@ -281,7 +281,7 @@ class UnitPricer {
 
   // Copies of FSDP's own stream, before the gather on it.
   [[nodiscard]] TaskList beside(const OpList& copies) const {
-    TaskList tasks = alone_.tasks(copies, &noted_);
+    TaskList tasks = alone_.tasks(copies, noted_);
     for (StreamTask& task : tasks) {
       task.axis = Axis::kData;
     }
@@ -291,7 +291,7 @@ class UnitPricer {
   const StepContext& context_;
   TaskPricer alone_;
   TaskPricer beside_;
-  std::vector<Op>& noted_;
+  std::vector<Op>* noted_;
 };
 
 // What runs beside computation takes at most this.
@@ -354,16 +354,22 @@ TaskList price(const OpList& ops, const StepContext& context, const Communicatio
   return TaskPricer(context, load).tasks(ops);
 }
 
-StepTasks price_step(const StepWork& work, const StepContext& context) {
+UnitSums sums_of(const UnitTasks& unit) {
+  return {sums_of(unit.forward), sums_of(unit.again), sums_of(unit.backward)};
+}
+
+StepTasks price_step(const StepWork& work, const StepContext& context, std::vector<Op>* ops) {
   StepTasks tasks;
-  const UnitPricer pricer(context, load_of(work, context), tasks.ops);
+  const UnitPricer pricer(context, load_of(work, context), ops);
   tasks.units.reserve(work.units.size());
   for (const WorkUnit& unit : work.units) {
     tasks.units.push_back(pricer.unit(unit));
+    tasks.sums.push_back(sums_of(tasks.units.back()));
   }
-  for (std::int64_t rank = 0; rank < context.expansion.plan.pp; ++rank) {
-    tasks.optimizer.push_back(
-        TaskPricer(context, {}).tasks(optimizer_ops(context.expansion, rank), &tasks.ops));
+  const TaskPricer alone(context, {});
+  tasks.optimizer.reserve(work.optimizer.size());
+  for (const OpList& update : work.optimizer) {
+    tasks.optimizer.push_back(alone.tasks(update, ops));
   }
   tasks.transfer = pipeline_transfer(context);
   return tasks;
@@ -379,6 +385,7 @@ StepTasks between(const StepTasks& slow, const StepTasks& fast, double share_of_
           &UnitTasks::replicas}) {
       unit.*list = mixed(slow.units[i].*list, fast.units[i].*list, share_of_fast);
     }
+    result.sums[i] = sums_of(unit);
   }
   for (std::size_t rank = 0; rank < result.optimizer.size(); ++rank) {
     result.optimizer[rank] = mixed(slow.optimizer[rank], fast.optimizer[rank], share_of_fast);

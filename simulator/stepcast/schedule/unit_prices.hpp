@@ -35,14 +35,24 @@ struct UnitTasks {
   bool held = false;
 };
 
+// Of the lists of a unit that computation waits for.
+struct UnitSums {
+  TaskSums forward;
+  TaskSums again;
+  TaskSums backward;
+};
+UnitSums sums_of(const UnitTasks& unit);
+
 struct StepTasks {
   std::vector<UnitTasks> units;
+  std::vector<UnitSums> sums;       // of `units`
   std::vector<TaskList> optimizer;  // of each pipeline rank
   Seconds transfer;                 // of activations from stage to stage
-  std::vector<Op> ops;              // that StreamTask::op speaks of
 };
 
-StepTasks price_step(const StepWork& work, const StepContext& context);
+// Notes in `ops`, if it is given, the operators that StreamTask::op speaks of.
+StepTasks price_step(const StepWork& work, const StepContext& context,
+                     std::vector<Op>* ops = nullptr);
 
 // One list of operators as blocking tasks, beside communication of `load`.
 TaskList price(const OpList& ops, const StepContext& context, const CommunicationLoad& load = {});

@@ -36,7 +36,7 @@ TaskList communication(double seconds) {
 
 // A stage of units that a test fills in; a unit is 0 s long until then.
 struct Stage {
-  StepTasks tasks;
+  mutable StepTasks tasks;  // their sums follow from the rest
   std::vector<UnitRun> runs;
   TrafficRule rule = kReshards;
   SoftwareSpec software;
@@ -45,7 +45,13 @@ struct Stage {
     runs.push_back({tasks.units.size(), count, again});
     return tasks.units.emplace_back();
   }
-  [[nodiscard]] StageProgram program() const { return {tasks, runs, rule, software}; }
+  [[nodiscard]] StageProgram program() const {
+    tasks.sums.clear();
+    for (const UnitTasks& unit : tasks.units) {
+      tasks.sums.push_back(sums_of(unit));
+    }
+    return {tasks, runs, rule, software};
+  }
   [[nodiscard]] PassTime forward(const PassPlace& place) const {
     return forward_pass(program(), place);
   }

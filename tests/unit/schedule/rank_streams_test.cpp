@@ -418,6 +418,32 @@ void each_task(const std::vector<Act>& acts, const Take& take) {
 
 bool close(Seconds a, Seconds b) { return Approx(b.value()).margin(1e-9) == a.value(); }
 
+// A second program that does nothing makes the streams go from event to event.
+TEST_CASE("a program by itself takes what it takes event by event", "[property]") {
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    RandomTasks random(seed);
+    const std::vector<Act> acts = random_acts(random, false);
+    const Seconds lead(random.duration());
+    std::vector<Act> by_events = acts;
+    for (Act& act : by_events) {
+      act.second = {join(Axis::kPipeline)};
+    }
+    std::vector<StreamSpan> spans;
+    std::vector<StreamSpan> event_spans;
+    const StreamTotals alone = run_acts(acts, lead, spans).totals();
+    const StreamTotals events = run_acts(by_events, lead, event_spans).totals();
+    CAPTURE(seed);
+    bool equal = close(alone.now, events.now) && close(alone.host, events.host) &&
+                 close(alone.spent.compute, events.spent.compute) &&
+                 close(alone.spent.contention, events.spent.contention) &&
+                 close(alone.spent.host, events.spent.host) && spans.size() == event_spans.size();
+    for (std::size_t axis = 0; axis < kAxes; ++axis) {
+      equal = equal && close(alone.spent.exposed[axis], events.spent.exposed[axis]);
+    }
+    REQUIRE(equal);
+  }
+}
+
 TEST_CASE("every instant of any programs is accounted once", "[property]") {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     RandomTasks random(seed);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/schedule/stream_task.hpp"
+
+namespace stepcast {
+
+TaskSums sums_of(const TaskList& tasks) {
+  TaskSums sums;
+  for (const StreamTask& task : tasks) {
+    sums.plain = sums.plain && task.mode == TaskMode::kBlocking && !task.host_waits;
+    sums.host += task.host;
+    sums.energy += task.energy;
+    if (task.axis) {
+      const auto axis = static_cast<std::size_t>(*task.axis);
+      sums.exposed[axis] += task.alone;
+      sums.communicated[axis] += task.alone + task.hidden;
+    } else {
+      sums.compute += task.alone;
+      sums.weight += task.weight_gradient ? task.alone : Seconds{};
+    }
+  }
+  return sums;
+}
+
+}  // namespace stepcast
