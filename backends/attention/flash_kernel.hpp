@@ -27,10 +27,11 @@ struct HeadTiles {
 
 // How one direction of a kernel uses its compute unit; fitted unless flash_kernel.cpp says so.
 struct DirectionTraits {
-  double matrix_share = 1.0;  // of the efficiency that the part's constants give
-  double overlap = 0.0;       // share of the shorter of products and softmax that is hidden
-  double start_share = 1.0;   // start and end of a workgroup, over those of the part's constants
-  double tail = 0.0;          // idle time at the end where workgroups differ, in longest ones
+  double matrix_share = 1.0;   // of the efficiency that the part's constants give
+  double unequal_share = 1.0;  // of that again where d_qk and d_v differ
+  double overlap = 0.0;        // share of the shorter of products and softmax that is hidden
+  double start_share = 1.0;    // start and end of a workgroup, over those of the part's constants
+  double tail = 0.0;           // idle time at the end where workgroups differ, in longest ones
 };
 
 struct FlashKernel {

@@ -108,7 +108,8 @@ TileCycles tile_cycles(const Attention& op, const Cut& cut, const FlashKernel& k
   const double operations = forward(op) ? kForwardOperations : kBackwardOperations;
   TileCycles cycles;
   cycles.matrix = 2.0 * scores * products / rate.value();
-  cycles.products = cycles.matrix / (traits.matrix_share * efficiency);
+  const double unequal = op.d_qk == op.d_v ? 1.0 : traits.unequal_share;
+  cycles.products = cycles.matrix / (traits.matrix_share * unequal * efficiency);
   cycles.softmax = scores * (1.0 / device.transcendental_rate + operations / lanes);
   cycles.exposed = std::max(0.0, cycles.softmax - cycles.products) +
                    (1.0 - traits.overlap) * std::min(cycles.products, cycles.softmax);

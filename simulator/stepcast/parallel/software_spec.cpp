@@ -106,6 +106,7 @@ void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
   read_flag(reader, "casts_expert_weights", software.casts_expert_weights);
   read_flag(reader, "accumulates_in_gemm", software.accumulates_in_gemm);
   read_flag(reader, "clips_gradients", software.clips_gradients);
+  read_flag(reader, "checks_gradients", software.checks_gradients);
   read_flag(reader, "async_tp", software.async_tp);
   read_flag(reader, "overlap_grad_reduce", software.overlap_grad_reduce);
   read_flag(reader, "zero_broadcasts", software.zero_broadcasts);

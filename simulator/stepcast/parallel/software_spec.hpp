@@ -65,6 +65,8 @@ struct SoftwareSpec {
   bool accumulates_in_gemm = true;    // gradients of micro-batches are summed by the product
   bool clips_gradients = false;       // by their norm, in passes of their own before the update;
                                       // gradient buffers are zeroed and parameters copied after it
+  bool checks_gradients = false;      // before they are reduced: buffers are divided by the number
+                                      // of replicas and searched for what is not a number
   bool async_tp = false;              // tensor-parallel collectives hidden behind their GEMM
 
   bool overlap_grad_reduce = true;     // gradients are reduced while backward goes on

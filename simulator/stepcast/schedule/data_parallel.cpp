@@ -109,21 +109,30 @@ LocalParameters rank_parameters(const ExpansionContext& context, std::int64_t ra
   return sum;
 }
 
+Op pass_over(std::string_view name, MemoryBoundKind kind, std::int64_t count, Bytes element) {
+  return {name, MemoryBound{kind, 1, std::max<std::int64_t>(1, count), element, Direction::kForward,
+                            Implementation::kFused}};
+}
+
 // The norm reads the gradients of the rank's share and clipping scales them; the new parameters are
 // copied into 16 bits; the buffers of all local gradients are zeroed. A copy moves two elements
 // where reading or writing alone moves one: half as many stand for it.
 void add_passes_beside_update(const ExpansionContext& context, std::int64_t share,
                               std::int64_t local, OpList& ops) {
-  const auto add = [&](std::string_view name, MemoryBoundKind kind, std::int64_t count,
-                       Bytes element) {
-    ops.push_back({name, MemoryBound{kind, 1, std::max<std::int64_t>(1, count), element,
-                                     Direction::kForward, Implementation::kFused}});
-  };
   const Bytes gradient = context.software.states.gradient;
-  add("gradient.norm", MemoryBoundKind::kCopy, share / 2, gradient);
-  add("gradient.clip", MemoryBoundKind::kCopy, share, gradient);
-  add("parameter.cast", MemoryBoundKind::kCast, share, kHalf);
-  add("gradient.zero", MemoryBoundKind::kCopy, local / 2, gradient);
+  ops.push_back(pass_over("gradient.norm", MemoryBoundKind::kCopy, share / 2, gradient));
+  ops.push_back(pass_over("gradient.clip", MemoryBoundKind::kCopy, share, gradient));
+  ops.push_back(pass_over("parameter.cast", MemoryBoundKind::kCast, share, kHalf));
+  ops.push_back(pass_over("gradient.zero", MemoryBoundKind::kCopy, local / 2, gradient));
+}
+
+// The mean over replicas divides each local gradient before the sum; a norm reads it once more.
+void add_passes_before_reduction(const ExpansionContext& context, std::int64_t local, OpList& ops) {
+  const Bytes gradient = context.software.states.gradient;
+  if (context.plan.dp * context.plan.cp > 1) {
+    ops.push_back(pass_over("gradient.mean", MemoryBoundKind::kCopy, local, gradient));
+  }
+  ops.push_back(pass_over("gradient.check", MemoryBoundKind::kCopy, local / 2, gradient));
 }
 
 }  // namespace
@@ -197,8 +206,12 @@ OpList optimizer_ops(const ExpansionContext& context, std::int64_t rank) {
   OpList ops = {
       {"optimizer", MemoryBound{MemoryBoundKind::kOptimizer, 1, count, half ? kHalf : Bytes(4),
                                 Direction::kForward, context.software.optimizer}}};
+  const auto local = static_cast<std::int64_t>(parameters.total());
+  if (context.software.checks_gradients) {
+    add_passes_before_reduction(context, local, ops);
+  }
   if (context.software.clips_gradients) {
-    add_passes_beside_update(context, count, static_cast<std::int64_t>(parameters.total()), ops);
+    add_passes_beside_update(context, count, local, ops);
   }
   if (broadcasts_parameters(context)) {
     // Each rank its own share, one after the other.

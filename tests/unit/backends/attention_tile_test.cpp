@@ -171,6 +171,20 @@ TEST_CASE("operands in shared memory bound the backward tile of Blackwell", "[un
   CHECK(tile.terms[2].duration.value() == Approx(768e-9).epsilon(1e-9));
 }
 
+TEST_CASE("cuDNN on Blackwell reaches a smaller share of the rate with heads of 192 and 128",
+          "[unit]") {
+  const DeviceSpec device = only_products("sm100");
+  Attention op = square(8192, 1, AttentionKernel::kCudnn);
+  op.d_qk = 192;
+  op.d_v = 192;
+  const double equal = seconds(op, device);
+  op.d_v = 128;
+  const double share = flash_kernel(op, device).forward.unequal_share;
+  CHECK(share < 1.0);
+  // Forward is a product over d_qk and one over d_v: 320 of 384 as much work.
+  CHECK(seconds(op, device) == Approx(equal * 320.0 / 384.0 / share).epsilon(1e-9));
+}
+
 TEST_CASE("32-bit sums of query gradients cost more than 16-bit ones on AMD", "[unit]") {
   const DeviceSpec device = shipped_gpu("mi355x");
   const double wide =

@@ -239,6 +239,21 @@ TEST_CASE("clipping moves 18 bytes of a rank's share and 4 of each of its gradie
   CHECK(moved.value() == Approx(18.0 * parameters / 4.0 + 4.0 * parameters).epsilon(1e-4));
 }
 
+TEST_CASE("checking moves 12 bytes of each local gradient, 4 of them without replicas", "[unit]") {
+  for (const std::int64_t replicas : {1, 4}) {
+    Sample sample = sharded(1, replicas);
+    sample.software.states.gradient = Bytes(4);
+    sample.software.checks_gradients = true;
+    Bytes moved;
+    for (const Op& op : optimizer_ops(sample.context(), 0)) {
+      moved += op.name == "optimizer" ? Bytes{} : compulsory_bytes(op);
+    }
+    // The mean reads and writes 4 bytes each; the search for what is not a number reads 4.
+    const double each = replicas > 1 ? 12.0 : 4.0;
+    CHECK(moved.value() == Approx(each * parameters_of(sample)).epsilon(1e-4));
+  }
+}
+
 TEST_CASE("the optimizer updates a rank's shard", "[unit]") {
   const auto elements = [](const Sample& sample) {
     return std::get<MemoryBound>(optimizer_ops(sample.context(), 0).front().work).cols;
