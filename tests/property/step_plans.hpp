@@ -63,6 +63,21 @@ inline std::vector<NamedPlan> step_plans() {
       s.plan.exchange.dispatcher = dispatcher;
     });
   }
+  add("ep side by side", moe_sample(), [](Sample& s) {
+    s.plan.dp = 16;
+    s.plan.ep = 8;
+    s.plan.edp = 2;
+    s.software.ep_overlap = true;
+  });
+  for (const Schedule schedule : {Schedule::kInterleaved, Schedule::kDualPipe}) {
+    add("ep side by side, " + std::string(name(schedule)), moe_sample(), [schedule](Sample& s) {
+      set_pipeline(s, 4, schedule == Schedule::kInterleaved ? 2 : 1);
+      s.plan.schedule = schedule;
+      s.plan.dp = 8;
+      s.plan.ep = 8;
+      s.software.ep_overlap = true;
+    });
+  }
   add("full recomputation", dense_sample(),
       [](Sample& s) { s.training.recompute.kind = RecomputeKind::kFull; });
   return plans;

@@ -55,6 +55,7 @@ void read_states(MappingReader& reader, SoftwareSpec& software) {
 void read_host(MappingReader& reader, HostSpec& host) {
   if (std::optional<MappingReader> mapping = reader.optional_mapping("host")) {
     host.kernel = mapping->optional_quantity<Seconds>("kernel", host.kernel);
+    host.expert = mapping->optional_quantity<Seconds>("expert", host.expert);
     host.communication = mapping->optional_quantity<Seconds>("communication", host.communication);
     host.synchronise = mapping->optional_quantity<Seconds>("synchronise", host.synchronise);
     host.step = mapping->optional_quantity<Seconds>("step", host.step);

@@ -33,6 +33,8 @@ struct StateBytes {
 // launches at once.
 struct HostSpec {
   Seconds kernel;         // for each kernel that the operators of a layer list
+  Seconds expert;         // for each product of one expert, where experts are launched one by one,
+                          // and again where it quantises its rows
   Seconds communication;  // for each collective or exchange
   Seconds synchronise;    // from the end of what the host waits for until it launches again
   Seconds step;           // once a step, while the device waits: data, loss scale, norms, logging

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "stepcast/parallel/exchange_shape.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -67,7 +69,7 @@ class TaskPricer {
       return task;
     }
     task.energy = cost.energy;
-    task.host = launches(op, cost) * host.kernel;
+    task.host = launching(op, cost, host);
     task.weight_gradient = is_weight_gradient(op);
     if (load_.units > 0 || load_.hbm > BytesPerSecond{}) {
       task.beside = duration_beside(op, cost, load_, context_.cost, kernel_, context_.cluster);
@@ -100,15 +102,20 @@ class TaskPricer {
   }
 
  private:
-  // Grouped products that are one kernel an expert; in 8 bits each of them quantises its rows too.
-  [[nodiscard]] double launches(const Op& op, const OpCost& cost) const {
+  // A transpose is a second result of the kernel before it. Grouped products may be one kernel an
+  // expert; in 8 bits each of them quantises its rows too.
+  [[nodiscard]] Seconds launching(const Op& op, const OpCost& cost, const HostSpec& host) const {
+    const auto* kernel = std::get_if<MemoryBound>(&op.work);
+    if (kernel != nullptr && kernel->kind == MemoryBoundKind::kTranspose) {
+      return {};
+    }
     const GroupedGemmMode mode = context_.expansion.software.grouped_gemm;
     const auto* grouped = std::get_if<GroupedGemm>(&op.work);
     if (grouped == nullptr || mode == GroupedGemmMode::kTurbo) {
-      return cost.launches;
+      return cost.launches * host.kernel;
     }
     const bool quantises = size_of(grouped->dtype) < Bytes(2);
-    return (quantises ? 2.0 : 1.0) * static_cast<double>(grouped->groups);
+    return (quantises ? 2.0 : 1.0) * static_cast<double>(grouped->groups) * host.expert;
   }
 
   const StepContext& context_;
@@ -264,16 +271,18 @@ class UnitPricer {
   }
 
   // The host must know how many rows arrive before it launches the exchange: it waits for the
-  // kernel before. Backward knows from forward.
+  // kernel before. HybridEP counts on the device, and the host waits for what arrived before it
+  // launches the experts one by one. Backward knows from forward.
   void host_waits(const OpList& ops, TaskList& tasks) const {
     const ParallelPlan& plan = context_.expansion.plan;
     const SoftwareSpec& software = context_.expansion.software;
     if (!context_.expansion.model.moe || cpu_sync_of(plan.exchange) != CpuSync::kBlocking) {
       return;
     }
+    const bool counted_by_device = dispatcher_in_use(plan) == Dispatcher::kHybridEp;
     for (std::size_t i = 0; i < ops.size(); ++i) {
       if (ops[i].name == "moe.dispatch" && communication_axis(ops[i]) == Axis::kExpert && i > 0) {
-        tasks[i - 1].host_waits = true;
+        tasks[counted_by_device ? i : i - 1].host_waits = true;
         tasks[i].host += software.host.synchronise;
       }
     }

@@ -61,14 +61,17 @@ ClusterSpec cluster_from(const json& hardware, ProfileCache& profiles) {
 
 // --- recipe and plan --------------------------------------------------------------------------
 
+bool is_blackwell(const DeviceSpec& device) {
+  return device.matrix_rate[static_cast<std::size_t>(Dtype::kFp4)].has_value();
+}
+
 Dtype dtype_from(const std::string& published, const DeviceSpec& device) {
   const std::string text = lower(published);
-  const bool blackwell = device.matrix_rate[static_cast<std::size_t>(Dtype::kFp4)].has_value();
   if (contains(text, "fp4")) {
     return Dtype::kFp4;
   }
   if (contains(text, "mx") || contains(text, "block") || contains(text, "128")) {
-    return blackwell ? Dtype::kFp8 : Dtype::kFp8Block;
+    return is_blackwell(device) ? Dtype::kFp8 : Dtype::kFp8Block;
   }
   if (contains(text, "fp8") || contains(text, "float8")) {
     return Dtype::kFp8;
@@ -162,6 +165,9 @@ std::string software_of(const json& row) {
   if (name.starts_with("primus") && overlap.contains("features")) {
     return "primus_moe";
   }
+  if (name == "nemo" && contains(json_text(overlap, "moe_dispatcher"), "moe_grouped_gemm false")) {
+    return "nemo_2024";
+  }
   // A flag, or a text that names what is compiled.
   const bool compiled =
       json_flag(overlap, "compile").value_or(!json_text(overlap, "compile").empty());
@@ -183,23 +189,39 @@ bool has_feature(const json& train, std::string_view feature) {
                      [&](const json& entry) { return entry.is_string() && entry == feature; });
 }
 
-// The recipes of Megatron Bridge since 25.11 set one: DeepEP on Hopper, HybridEP on Blackwell. A
-// row that says null has been read and has none.
-std::string usual_dispatcher(const json& train, const DeviceSpec& device) {
+// The release of Megatron Bridge that a run names, as "25.11"; empty if another framework ran.
+std::string bridge_release(const json& train) {
   const std::string framework = lower(json_text(train, "framework")).substr(0, kLongestText);
   std::smatch version;
-  const bool bridge =
-      std::regex_search(framework, version, std::regex(R"(megatron-bridge \((\d\d\.\d\d))")) &&
-      version[1].str() >= "25.11";
-  if (!bridge || json_object(train, "overlap").contains("moe_dispatcher")) {
+  const bool named =
+      std::regex_search(framework, version, std::regex(R"(megatron-bridge \((\d\d\.\d\d))"));
+  return named ? version[1].str() : std::string{};
+}
+
+// The recipes of Megatron Bridge since 25.11 set one, DeepEP on Hopper and HybridEP on Blackwell,
+// but for GPT-OSS, which keeps all-to-all. A row that says null has been read and has none.
+std::string usual_dispatcher(const json& row, const DeviceSpec& device) {
+  const json& train = json_object(row, "train");
+  const bool keeps_all_to_all =
+      contains(lower(json_text(json_object(row, "model"), "name")), "gpt-oss");
+  if (bridge_release(train) < "25.11" || keeps_all_to_all ||
+      json_object(train, "overlap").contains("moe_dispatcher")) {
     return {};
   }
-  const bool blackwell = device.matrix_rate[static_cast<std::size_t>(Dtype::kFp4)].has_value();
-  return blackwell ? "hybridep" : "deepep";
+  return is_blackwell(device) ? "hybridep" : "deepep";
+}
+
+// Since 26.06 they capture the whole step of experts in MXFP8 on Blackwell, which pads what the
+// experts receive.
+bool usually_captures_step(const json& train, const DeviceSpec& device) {
+  return bridge_release(train) >= "26.06" && is_blackwell(device) &&
+         contains(lower(json_text(train, "dtype")), "mx") &&
+         !json_object(train, "overlap").contains("cuda_graph");
 }
 
 // The dispatcher that a run names. A padded capacity spares the host its wait for the sizes.
-void apply_dispatcher(const json& train, const DeviceSpec& device, SoftwareSpec& software) {
+void apply_dispatcher(const json& row, const DeviceSpec& device, SoftwareSpec& software) {
+  const json& train = json_object(row, "train");
   constexpr std::array kNamed = {
       std::pair{"hybridep", Dispatcher::kHybridEp}, std::pair{"deepep", Dispatcher::kDeepEp},
       std::pair{"minimal_async_ep", Dispatcher::kMinimalAsyncEp},
@@ -207,11 +229,8 @@ void apply_dispatcher(const json& train, const DeviceSpec& device, SoftwareSpec&
   const json& overlap = json_object(train, "overlap");
   std::string stated =
       json_text(overlap, "moe_dispatcher") + " " + json_text(overlap, "ep_comm_backend");
-  stated += has_feature(train, "deepep") ? "deepep" : usual_dispatcher(train, device);
+  stated += has_feature(train, "deepep") ? "deepep" : usual_dispatcher(row, device);
   const std::string text = lower(stated.substr(0, kLongestText));
-  if (contains(text, "moe_grouped_gemm false")) {
-    software.grouped_gemm = GroupedGemmMode::kLegacy;
-  }
   const auto* named = std::find_if(kNamed.begin(), kNamed.end(),
                                    [&](const auto& entry) { return contains(text, entry.first); });
   if (named == kNamed.end()) {
@@ -240,7 +259,8 @@ void apply_features(const json& train, SoftwareSpec& software) {
   }
 }
 
-void apply_overlap_texts(const json& train, Experiment& experiment) {
+void apply_overlap_texts(const json& row, Experiment& experiment) {
+  const json& train = json_object(row, "train");
   SoftwareSpec& software = experiment.software;
   const json& overlap = json_object(train, "overlap");
   // Megatron gathers parameters beside the forward pass only if it reduces beside the backward one.
@@ -253,15 +273,15 @@ void apply_overlap_texts(const json& train, Experiment& experiment) {
     software.async_tp = true;
   }
   const std::string graph = json_text(overlap, "cuda_graph");
-  if (!graph.empty()) {
-    software.cuda_graph = true;
-  }
+  const bool whole =
+      experiment.model.moe && usually_captures_step(train, experiment.cluster.device);
+  software.cuda_graph = software.cuda_graph || !graph.empty() || whole;
   // Transformer Engine's graphs are captured module by module, without dropless experts.
   if (graph == "transformer_engine" && experiment.model.moe) {
     software.cuda_graph_scope = CudaGraphScope::kWithoutExperts;
   }
   software.ep_overlap = json_flag(overlap, "moe_a2a_overlap").value_or(software.ep_overlap);
-  apply_dispatcher(train, experiment.cluster.device, software);
+  apply_dispatcher(row, experiment.cluster.device, software);
   apply_features(train, software);
 }
 
@@ -295,7 +315,7 @@ Experiment experiment_from(const json& row, ProfileCache& profiles) {
   apply_communication(train, experiment.plan);
   experiment.training = training_from(train, experiment.cluster.device, dp);
   experiment.software = profiles.software(software);
-  apply_overlap_texts(train, experiment);
+  apply_overlap_texts(row, experiment);
   return experiment;
 }
 

@@ -108,3 +108,43 @@ TEST_CASE("A row names its pipeline schedule", "[unit]") {
   CHECK(read_training_run(row, profiles).skipped ==
         "feature unsupported: the pipeline schedule 'chimera'");
 }
+
+TEST_CASE("A row of experts says how they are launched and what a graph holds", "[unit]") {
+  auto row = nlohmann::json::parse(R"x({
+    "id": "x", "family": "moe", "task": "pretrain",
+    "model": {"name": "unheard of", "num_layers": 16, "hidden": 1024, "ffn": 4096, "heads": 8,
+              "vocab": 32000, "experts": 16, "topk": 2, "moe_ffn": 512},
+    "hardware": {"gpu": "GB200", "gpus_per_node": 4, "num_gpus": 8},
+    "parallel": {"ep": 8},
+    "train": {"seq_len": 4096, "mbs": 1, "gbs": 16, "dtype": "mxfp8",
+              "framework": "Megatron-Bridge (26.06)", "overlap": {}},
+    "measured": {"step_time_s": 1}})x");
+  ProfileCache profiles(data_root());
+  const auto software = [&] {
+    const MeasuredRun run = read_training_run(row, profiles);
+    REQUIRE(run.experiment);
+    return run.experiment->software;
+  };
+  CHECK(software().name == "nemo");
+  CHECK(software().grouped_gemm == GroupedGemmMode::kStreams);
+  CHECK(software().exchange.dispatcher == Dispatcher::kHybridEp);
+  CHECK(software().cuda_graph);
+  CHECK(software().cuda_graph_scope == CudaGraphScope::kWhole);
+  row["train"]["dtype"] = "bf16";
+  CHECK_FALSE(software().cuda_graph);
+  row["train"]["dtype"] = "mxfp8";
+  row["train"]["framework"] = "Megatron-Bridge (26.02)";
+  CHECK_FALSE(software().cuda_graph);
+  row["train"]["overlap"]["cuda_graph"] = "transformer_engine";
+  CHECK(software().cuda_graph);
+  CHECK(software().cuda_graph_scope == CudaGraphScope::kWithoutExperts);
+  row["model"]["name"] = "GPT-OSS of some size";
+  CHECK(software().exchange.dispatcher == Dispatcher::kAllToAll);
+  row["train"]["framework"] = "NeMo/Megatron-Core";
+  row["train"]["overlap"] = nlohmann::json::object();
+  row["train"]["overlap"]["moe_dispatcher"] =
+      "alltoall, capacity_factor 1.0 padded, moe_grouped_gemm false";
+  CHECK(software().name == "nemo_2024");
+  CHECK(software().grouped_gemm == GroupedGemmMode::kLegacy);
+  CHECK(software().exchange.capacity_factor == 1.0);
+}
