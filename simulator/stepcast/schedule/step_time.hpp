@@ -53,7 +53,7 @@ class StepTimer {
   // At exactly this clock.
   [[nodiscard]] StepTime at(Hertz clock) const;
   // The same from prices at the two clocks of the grid around it: times are linear in the period
-  // between them, which is off by less than 0.1 %.
+  // between them, which is off by less than 0.3 %.
   [[nodiscard]] StepTime near(Hertz clock);
   // At `index` / kGrid of the peak clock.
   [[nodiscard]] StepTime on_grid(std::int64_t index);
