@@ -43,7 +43,7 @@ std::vector<test::NamedPlan> timeline_plans() {
     again.sample.training.recompute.kind = RecomputeKind::kFull;
     again.sample.software.fsdp_gathers_for_recompute = true;
     again.sample.software.shared_expert_overlap = true;
-    again.sample.software.host = {Seconds(8e-6), Seconds(20e-6), Seconds(10e-6)};
+    again.sample.software.host = {Seconds(8e-6), Seconds(20e-6), Seconds(10e-6), Seconds(1e-3)};
     plans.push_back(std::move(again));
   }
   return plans;
