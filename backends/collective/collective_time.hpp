@@ -5,7 +5,8 @@
 // outside.
 //
 //   ring     base + hidden(hops, transfer); all-reduce has 2 (n - 1) steps, all-gather and
-//            reduce-scatter n - 1, of which 2 k or k - 1 leave a domain
+//            reduce-scatter n - 1, of which 2 k or k leave a domain, and all where g = 1: what
+//            starts in the middle of a domain ends in it. A broadcast leaves k - 1
 //     Simple transfer = V / min(B, g O) + own / C, with V = steps / n S over the links and own =
 //            S / n that a rank copies for itself; hidden(h, t) = (h^1.5 + t^1.5)^(2/3): hops are
 //            paid in full while chunks are small and hide behind the transfer of large ones

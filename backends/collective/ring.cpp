@@ -66,7 +66,10 @@ RingSteps ring_steps(CollectiveOp op, const LinkGroup& links) {
   const double steps = (twice ? 2.0 : 1.0) * (n - 1.0);
   const double k = number(links.domains);
   RingSteps ring;
-  ring.outside = links.domains == 1 ? 0.0 : std::min(steps, twice ? 2.0 * k : k - 1.0);
+  // What starts in the middle of a domain ends in it, and leaves each; a root's ends before its
+  // own.
+  const double crossed = op == CollectiveOp::kBroadcast ? k - 1.0 : (twice ? 2.0 : 1.0) * k;
+  ring.outside = links.domains == 1 ? 0.0 : std::min(steps, crossed);
   ring.inside = steps - ring.outside;
   ring.sent = op == CollectiveOp::kBroadcast ? 1.0 : steps / n;
   ring.own = op == CollectiveOp::kBroadcast ? 0.0 : 1.0 / n;

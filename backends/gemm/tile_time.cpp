@@ -73,6 +73,18 @@ double memory_seconds(const GemmProblem& problem, const GemmMachine& machine) {
   return problem.compulsory.value() / machine.hbm_per_second + machine.hbm_latency;
 }
 
+double share_of(RowAlignment alignment, const GemmConstants& gemm) {
+  switch (alignment) {
+    case RowAlignment::kWhole:
+      return 1.0;
+    case RowAlignment::kPartial:
+      return gemm.unaligned_share;
+    case RowAlignment::kOdd:
+      return gemm.odd_share;
+  }
+  return 1.0;
+}
+
 double result_bytes(const GemmProblem& problem, int splits) {
   return splits > 1 ? kPartialBytes : problem.result_bytes;
 }
@@ -90,7 +102,7 @@ GemmMachine gemm_machine(const GemmProblem& problem, const KernelLibrary& librar
   machine.units = static_cast<double>(context.compute_units);
   machine.hertz = context.clock.value();
   machine.peak_per_cycle = peak;
-  machine.flops_per_cycle = peak * efficiency * (problem.aligned ? 1.0 : gemm.unaligned_share);
+  machine.flops_per_cycle = peak * efficiency * share_of(problem.alignment, gemm);
   machine.cache_per_cycle = gemm.cache_rate.value() * static_cast<double>(device.compute_units);
   machine.port_per_cycle = gemm.port_rate.value();
   machine.local_per_cycle = device.local_memory.bandwidth.value();

@@ -25,6 +25,10 @@
 
 namespace stepcast {
 
+// Where rows start: at multiples of the 16 bytes that asynchronous copies load at once, of the 4
+// that are the least they load, or between.
+enum class RowAlignment { kWhole, kPartial, kOdd };
+
 // One product, or `batch` equal ones, or one of each count in `counts` where those are given: they
 // stand for m, or for k where `counts_are_inner`.
 struct GemmProblem {
@@ -36,7 +40,7 @@ struct GemmProblem {
   bool counts_are_inner = false;
   bool may_split = true;  // the inner dimension; kernels of groups walk over all of it
   Dtype dtype = Dtype::kBf16;
-  bool aligned = true;
+  RowAlignment alignment = RowAlignment::kWhole;
   Bytes compulsory;
   double result_bytes = 2.0;  // an element of the result, through the epilogue: written, and read
                               // where it is added to

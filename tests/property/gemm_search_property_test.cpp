@@ -55,7 +55,8 @@ GemmProblem random_problem(test::RandomOps& random, std::vector<std::int64_t>& c
   problem.k = static_cast<double>(op.k);
   problem.batch = static_cast<double>(op.batch);
   problem.dtype = op.dtype;
-  problem.aligned = random.one_of({true, false});
+  problem.alignment =
+      random.one_of({RowAlignment::kWhole, RowAlignment::kPartial, RowAlignment::kOdd});
   problem.compulsory = compulsory_bytes(op);
   counts.clear();
   if (random.one_of({true, false, false})) {

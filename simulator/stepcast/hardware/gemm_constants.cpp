@@ -34,6 +34,7 @@ GemmConstants read_gemm_constants(SourcedReader reader) {
   gemm.hbm_latency = reader.quantity<Seconds>("hbm_latency");
   gemm.split_latency = reader.quantity<Seconds>("split_latency");
   gemm.unaligned_share = reader.number("unaligned_share", kShare);
+  gemm.odd_share = reader.optional_number("odd_share", kShare).value_or(gemm.unaligned_share);
   if (reader.has("matrix_efficiency") && !gemm.matrix_efficiency[slot(Dtype::kBf16)]) {
     reader.reader().error("matrix_efficiency", "needs bf16, which other formats fall back to");
   }

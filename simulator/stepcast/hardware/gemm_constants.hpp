@@ -20,6 +20,7 @@ struct GemmConstants {
   Seconds hbm_latency;                 // of a product that HBM bounds, besides its bytes
   Seconds split_latency;               // of reducing the partial sums of a split K loop
   double unaligned_share = 1.0;        // of the rate where a row's bytes are no multiple of 16
+  double odd_share = 1.0;              // where they are no multiple of 4 either
 };
 
 GemmConstants read_gemm_constants(SourcedReader reader);

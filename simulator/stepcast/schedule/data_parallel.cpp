@@ -101,6 +101,12 @@ bool broadcasts_parameters(const ExpansionContext& context) {
   return context.software.zero_broadcasts && (context.plan.zero == 1 || context.plan.zero == 2);
 }
 
+// Updated parameters that nothing runs beside are gathered in one collective, not a layer each.
+bool gathers_at_once(const ExpansionContext& context) {
+  return !context.software.overlap_param_gather && !broadcasts_parameters(context) &&
+         (context.plan.zero == 1 || context.plan.zero == 2);
+}
+
 LocalParameters rank_parameters(const ExpansionContext& context, std::int64_t rank) {
   LocalParameters sum;
   for (const HeldStage& held : stages_held(context.plan, rank)) {
@@ -171,7 +177,7 @@ UnitTraffic unit_traffic(const ExpansionContext& context, const LocalParameters&
                      context.software.states.gradient, Direction::kForward,
                      Implementation::kFused}});
   }
-  if (plan.zero > 0 && !broadcasts_parameters(context)) {
+  if (plan.zero > 0 && !broadcasts_parameters(context) && !gathers_at_once(context)) {
     shards.add(plan.zero == 3 ? "fsdp.gather" : "dp.gather", CollectiveOp::kAllGather, kHalf,
                traffic.gather);
   }
@@ -219,6 +225,9 @@ OpList optimizer_ops(const ExpansionContext& context, std::int64_t rank) {
                                Axis::kData};
     ops.insert(ops.end(), static_cast<std::size_t>(sharding_ranks(plan)),
                {"dp.broadcast", broadcast});
+  }
+  if (gathers_at_once(context)) {
+    ShardTraffic(plan, parameters).add("dp.gather", CollectiveOp::kAllGather, kHalf, ops);
   }
   return ops;
 }

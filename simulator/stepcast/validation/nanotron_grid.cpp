@@ -16,11 +16,17 @@ constexpr Range<std::int64_t> kWidth{1, 1 << 24};
 constexpr Range<double> kWhole{1.0, 1e9};  // written with a decimal point: 8.0
 constexpr Range<double> kGigabytes{1e-3, 1e4};
 constexpr std::int64_t kGpusPerNode = 8;
+constexpr std::int64_t kKeyHeadsOfFew = 8;  // of runs whose name ends in gqa8
 // Of the tensor that the runs measured their network with. It is not stated: at this size the time
 // of a hop that follows is the one that tensor-parallel groups over 2 and 4 nodes show, 0.3 ms a
 // node while the network was sound and 2.4 ms while it was not, whatever the size of their
 // messages.
 constexpr Bytes kBenchmarkTensor{1024.0 * 1024 * 1024};
+
+// Inside a node the runs measured either 450 to 461 GB/s or 419 to 427. In the latter everything
+// waits: groups inside a node, too, take a hop of the network's length at each rank. In the former
+// groups inside a node are as fast as on one node alone.
+constexpr BytesPerSecond kSoundInside{438e9};
 
 enum class Outcome { kSuccess, kOutOfMemory, kOther };
 constexpr std::array<NamedValue<Outcome>, 3> kOutcomes = {
@@ -50,21 +56,42 @@ bool is_tied(ModelSpec model, double named) {
   return named > 0.0 && off(true) < off(false);
 }
 
+// Of the model whose size a name gives: variants with fewer key heads or another vocabulary keep
+// it.
+std::int64_t named_width(ModelSpec model, double named) {
+  constexpr std::int64_t kStep = 1024;  // all widths of the grid are multiples
+  model.vocabulary = 131'072;
+  model.attention.kv_heads = model.attention.heads;
+  const auto parameters = [&](std::int64_t width) {
+    model.mlp.ffn_hidden = width;
+    return static_cast<double>(count_parameters(model).total);
+  };
+  const double narrow = parameters(kStep);
+  const double steps = (named - narrow) / (parameters(2 * kStep) - narrow);
+  return kStep * std::max<std::int64_t>(1, 1 + std::llround(steps));
+}
+
 ModelSpec model_from(JsonFields& fields, const std::string& name) {
   ModelSpec model;
   model.name = name.substr(0, name.find('_'));
   model.hidden = fields.required_count("hidden_size", kWidth);
   model.layers = fields.required_count("num_layers", kDegree);
   model.vocabulary = fields.required_count("vocab_size", kWidth);
-  model.mlp.ffn_hidden = fields.has("interm_dim") ? fields.required_count("interm_dim", kWidth) : 0;
   AttentionSpec& attention = model.attention;
   attention.heads = fields.required_count("num_heads", kDegree);
-  attention.kv_heads = fields.has("num_kv_heads") ? whole(fields, "num_kv_heads") : attention.heads;
   attention.qk_head_dim = std::max<std::int64_t>(1, model.hidden / attention.heads);
   attention.v_head_dim = attention.qk_head_dim;
+  const double named = named_parameters(name);
+  model.mlp.ffn_hidden = fields.has("interm_dim") ? fields.required_count("interm_dim", kWidth)
+                         : named > 0.0            ? named_width(model, named)
+                                                  : 0;
+  const bool few = name.ends_with("_gqa8");
+  attention.kv_heads = fields.has("num_kv_heads") ? whole(fields, "num_kv_heads")
+                       : few                      ? kKeyHeadsOfFew
+                                                  : attention.heads;
   model.tied_embeddings = fields.has("tie_word_embeddings")
                               ? fields.required_choice<bool>("tie_word_embeddings", kFlags)
-                              : is_tied(model, named_parameters(name));
+                              : is_tied(model, named);
   return model;
 }
 
@@ -74,7 +101,6 @@ struct Row {
   TrainingRecipe training;
   Outcome outcome = Outcome::kOther;
   bool after_fix = false;
-  bool async = true;
 };
 
 // Bus bandwidths that a run measured over all of its ranks, and inside a node.
@@ -115,8 +141,13 @@ void set_network(const MeasuredNetwork& network, bool reduces_whole, ClusterSpec
   DeviceSpec& device = cluster.device;
   CollectiveConstants& library = device.collectives;
   const Seconds hop = hop_of_rank(network, cluster);
+  const bool disturbed = network.all_reduce_inside < kSoundInside;
+  const double hops = disturbed ? 1.0 : static_cast<double>(kGpusPerNode);
   for (ProtocolConstants* protocol : {&library.ll, &library.ll128, &library.simple}) {
-    protocol->network_hop = max(protocol->network_hop, static_cast<double>(kGpusPerNode) * hop);
+    if (disturbed) {
+      protocol->hop = max(protocol->hop, hop);
+    }
+    protocol->network_hop = max(protocol->network_hop, hops * hop);
   }
   if (reduces_whole) {
     ScaleOutSpec& nics = device.scale_out;
@@ -165,8 +196,6 @@ Row row_from(JsonFields& fields) {
   training.global_batch_size = training.micro_batch_size * whole(fields, "batch_accum") * dp;
   row.outcome = fields.required_choice<Outcome>("status", kOutcomes);
   row.after_fix = fields.required_choice<bool>("after_pp_fix", kFlags);
-  // Runs that failed leave it out; all others have it.
-  row.async = fields.choice<bool>("tp_async_comm", kFlags, true);
   return row;
 }
 
@@ -181,7 +210,7 @@ std::string group_of(const Row& row) {
 std::vector<MeasuredQuantity> quantities_of(JsonFields& fields, const Row& row, bool measured) {
   std::vector<MeasuredQuantity> quantities;
   if (row.outcome == Outcome::kOther) {
-    return {{"tokens_per_second_per_gpu", 0.0, group_of(row),
+    return {{"tokens_per_second_per_gpu", 0.0, "h100_sxm nanotron, ended by a fault",
              "input missing: the run ended by a timeout or another fault"}};
   }
   if (row.outcome == Outcome::kSuccess) {
@@ -227,7 +256,9 @@ MeasuredRun read_nanotron_run(KernelRow row) {
     experiment.cluster = cluster_from(*network, read, std::move(experiment.cluster));
   }
   experiment.software = row.profiles.software("nanotron");
-  experiment.software.async_tp = read.async;
+  // DDP's hook reduces whole buckets beside backward. Where ZeRO divides them the runs take longer
+  // by about what that is alone.
+  experiment.software.overlap_grad_reduce = read.plan.zero == 0;
   run.experiment = std::move(experiment);
   return run;
 }

@@ -297,6 +297,26 @@ void apply_communication(const json& train, PlanRequest& plan) {
   }
 }
 
+// Unless a run says otherwise, torchtitan's pipelines split a rank's batch into as many
+// micro-batches as there are stages, of which looped schedules give each rank two
+// (torchtitan/distributed/pipeline.py).
+void settle_pipeline_pieces(const json& row, Experiment& experiment) {
+  constexpr std::int64_t kStagesOfLoop = 2;
+  PlanRequest& plan = experiment.plan;
+  TrainingRecipe& training = experiment.training;
+  if (plan.pp == 1 || json_count(json_object(row, "train"), "mbs")) {
+    return;
+  }
+  if (!json_count(json_object(row, "parallel"), "vpp") &&
+      contains(json_text(row, "notes"), "Interleaved1F1B")) {
+    plan.vpp = kStagesOfLoop;
+    plan.layout = "balanced";
+  }
+  const std::int64_t ranks = plan.tp * plan.pp * plan.cp;
+  const std::int64_t pieces = experiment.cluster.gpus() / ranks * plan.pp * plan.vpp;
+  training.micro_batch_size = std::max<std::int64_t>(1, training.global_batch_size / pieces);
+}
+
 Experiment experiment_from(const json& row, ProfileCache& profiles) {
   const json& train = json_object(row, "train");
   const json& parallel = json_object(row, "parallel");
@@ -314,6 +334,9 @@ Experiment experiment_from(const json& row, ProfileCache& profiles) {
   settle_optimizer_group(row, experiment.plan, dp * plan.cp);
   apply_communication(train, experiment.plan);
   experiment.training = training_from(train, experiment.cluster.device, dp);
+  if (software.starts_with("torchtitan")) {
+    settle_pipeline_pieces(row, experiment);
+  }
   experiment.software = profiles.software(software);
   apply_overlap_texts(row, experiment);
   return experiment;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr Range<std::int64_t> kDegree{1, 1 << 16};
 constexpr Range<std::int64_t> kWidth{1, 1 << 24};
-constexpr std::int64_t kVocabulary = 51'200;
+constexpr std::int64_t kVocabulary = 50'257;  // GPT-2's
 constexpr std::int64_t kGpusPerNode = 8;
 constexpr BytesPerSecond kNodeNetwork{800e9 / 8.0};
 
@@ -83,6 +83,13 @@ MeasuredRun read_vtrain_run(KernelRow row) {
   fields.finish();
   experiment.cluster = cluster_from(gpus, row.profiles.gpu(run.gpu));
   experiment.software = row.profiles.software("megatron_2021");
+  if (!nodes) {
+    // The model of vTrain's own profiler, which these rows were run with, pads nothing: each rank
+    // holds a whole share of the vocabulary (src/model/gpt_modeling.py).
+    experiment.software.vocabulary_multiple = 1;
+    experiment.model.vocabulary -=
+        experiment.model.vocabulary % std::max<std::int64_t>(1, experiment.plan.tp);
+  }
   run.experiment = std::move(experiment);
   return run;
 }

@@ -97,6 +97,40 @@ TEST_CASE("a forward workgroup takes the cycles of its products", "[unit]") {
   CHECK(seconds(op, only_products("sm90")) == Approx(2048e-9 / share).epsilon(1e-9));
 }
 
+// arXiv 2307.08691 of A100: the first version's forward reaches 30 to 50 % of the peak; the second
+// is 1.7 to 3 times as fast as it, 1.3 to 2.5 times as fast as its port to Triton.
+TEST_CASE("FlashAttention 1 is where its successor's paper saw it and its port", "[case]") {
+  const DeviceSpec device = shipped_gpu("a100_80gb");
+  const std::int64_t length = GENERATE(1024, 2048, 8192);
+  const std::int64_t head = GENERATE(64, 128);
+  const auto time = [&](AttentionKernel kernel, Direction direction) {
+    // 16 k tokens and a hidden size of 2048, as in its figures.
+    Attention op = square(length, 16'384 / length * (2048 / head), kernel, direction);
+    op.d_qk = head;
+    op.d_v = head;
+    return seconds(op, device);
+  };
+  const double forward = time(AttentionKernel::kFlash1, Direction::kForward);
+  const double peak = 312e12 * (kClock / device.clock.peak);
+  const double share = 4.0 * 2048.0 * 16'384.0 * static_cast<double>(length) / forward / peak;
+  CHECK(share > 0.30);
+  CHECK(share < 0.50);
+  const double ratio = (forward + time(AttentionKernel::kFlash1, Direction::kBackward)) /
+                       (time(AttentionKernel::kFlash2, Direction::kForward) +
+                        time(AttentionKernel::kFlash2, Direction::kBackward));
+  CHECK(ratio > 1.7);
+  CHECK(ratio < 2.5);
+}
+
+TEST_CASE("FlashAttention 1 stays behind the second on Hopper", "[unit]") {
+  const DeviceSpec device = shipped_gpu("h100_sxm");
+  const Direction direction = GENERATE(Direction::kForward, Direction::kBackward);
+  const double first = seconds(square(4096, 64, AttentionKernel::kFlash1, direction), device);
+  const double second = seconds(square(4096, 64, AttentionKernel::kFlash2, direction), device);
+  CHECK(first > 1.3 * second);
+  CHECK(first < 2.5 * second);
+}
+
 TEST_CASE("keys wider than values cost their share", "[unit]") {
   const DeviceSpec device = only_products("sm90");
   Attention op = square(4096, 1, AttentionKernel::kCudnn);

@@ -36,6 +36,7 @@ DeviceSpec round_device(const std::string& architecture = "sm80") {
   gemm.start_up = Seconds(3e-6);
   gemm.split_latency = Seconds(2e-6);
   gemm.unaligned_share = 0.5;
+  gemm.odd_share = 0.25;
   return device;
 }
 
@@ -180,6 +181,22 @@ TEST_CASE("rows that are no multiple of 16 bytes slow the products down", "[unit
   // In a weight gradient K is no contiguous side.
   op.pass = GemmPass::kWgrad;
   CHECK(term(price(op, round_device()), "k_loop") == nearly(aligned));
+}
+
+TEST_CASE("rows of an odd number of 16-bit values are slower still", "[unit]") {
+  Gemm op{1024, 512, 10944, 1, Dtype::kFp16};
+  const double aligned = term(price(op, round_device()), "k_loop");
+  op.k = 10943;  // as many steps
+  CHECK(term(price(op, round_device()), "k_loop") == nearly(aligned / 0.25));
+  // A head of an odd number of words: its forward product writes such rows, a gradient reads them.
+  Gemm head{1024, 1023, 4096, 1, Dtype::kFp16, GemmPass::kForward};
+  Gemm padded = head;
+  padded.n = 1024;  // as many tiles
+  CHECK(term(price(head, round_device()), "k_loop") ==
+        nearly(term(price(padded, round_device()), "k_loop")));
+  head.pass = padded.pass = GemmPass::kWgrad;
+  CHECK(term(price(head, round_device()), "k_loop") ==
+        nearly(term(price(padded, round_device()), "k_loop") / 0.25));
 }
 
 TEST_CASE("fp8 halves the K loop", "[unit]") {

@@ -81,6 +81,21 @@ TEST_CASE("a ring by LL is bound by the units", "[case]") {
                 cluster()) == nearly((5 + 6 + 35) * kMicro));
 }
 
+// What rank 1 of 16 gathers from rank 2 comes through both nodes and back into the first.
+TEST_CASE("a ring crosses the network once for each of its nodes", "[case]") {
+  ClusterSpec far = cluster();
+  far.device.collectives.ll.network_hop += Seconds(1 * kMicro);
+  const auto crossings = [&](Kind op, ProcessGroup group) {
+    const Collective ring = forced(op, 8.0, group, Algorithm::kRing, Protocol::kLl);
+    return (seconds(ring, far) - seconds(ring, cluster())) / kMicro;
+  };
+  CHECK(crossings(Kind::kAllGather, {16, 1}) == Approx(2.0));
+  CHECK(crossings(Kind::kReduceScatter, {32, 1}) == Approx(4.0));
+  CHECK(crossings(Kind::kAllReduce, {16, 1}) == Approx(4.0));
+  CHECK(crossings(Kind::kBroadcast, {16, 1}) == Approx(1.0));
+  CHECK(crossings(Kind::kAllGather, {4, 8}) == Approx(3.0));  // one GPU of each node
+}
+
 // 3 hops of 2 us, 3/4 S over links of 375 GB/s, S / 4 copied at 1 TB/s.
 TEST_CASE("a ring by LL128 carries 120 bytes in 128", "[case]") {
   CHECK(seconds(forced(Kind::kAllGather, 4e6, {4, 1}, Algorithm::kRing, Protocol::kLl128),

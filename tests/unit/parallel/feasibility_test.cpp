@@ -113,6 +113,26 @@ TEST_CASE("zero 3 follows from fsdp, and contradictions are refused", "[unit]") 
   CHECK_THAT(asked.reasons(), contains_text("fsdp = 5 does not divide dp * cp = 16"));
 }
 
+TEST_CASE("zero 1 within groups keeps its stage, and the groups must divide the replicas",
+          "[unit]") {
+  Asked asked;
+  asked.sample.training.global_batch_size = 32;
+  asked.request.zero = 1;
+  asked.request.hsdp = 4;
+  const ResolvedPlan groups = asked.resolve();
+  REQUIRE(groups.reasons.empty());
+  CHECK(groups.plan.zero == 1);
+  CHECK(groups.plan.fsdp == 4);  // ranks that share one optimizer
+  CHECK(groups.plan.replicate_group() == ProcessGroup{4, 4});
+  asked.request.hsdp = 5;
+  CHECK_THAT(asked.reasons(), contains_text("hsdp = 5 does not divide dp * cp = 16"));
+  asked.request.hsdp = 1;  // everybody a whole optimizer
+  CHECK(asked.resolve().plan.zero == 0);
+  asked.request.hsdp = 4;
+  asked.request.fsdp = 16;
+  CHECK_THAT(asked.reasons(), contains_text("zero = 1 contradicts fsdp and hsdp"));
+}
+
 TEST_CASE("one replica has nothing to shard", "[unit]") {
   Asked asked;
   asked.cluster.nodes = 1;

@@ -61,6 +61,20 @@ TEST_CASE("a dense layer has the GEMMs of the Llama paper", "[unit]") {
   CHECK(works_of<Attention>(ops.forward).size() == 1);
 }
 
+TEST_CASE("copies of q, k and v run around attention in both directions", "[unit]") {
+  Sample sample = test::dense_sample();
+  const auto copies = [&](const OpList& ops) {
+    return works_of<MemoryBound>(ops, "attention.copy");
+  };
+  CHECK(copies(expand_layer(sample.context(), {}).forward).empty());
+  sample.software.attention_copies = 3;
+  const BlockOps ops = expand_layer(sample.context(), {});
+  REQUIRE(copies(ops.forward).size() == 3);
+  CHECK(copies(ops.backward).size() == 3);
+  CHECK(copies(ops.forward)[0].rows == 1024);
+  CHECK(copies(ops.forward)[0].cols == (16 + 2 * 4) * 64);
+}
+
 // DeepSeek-V2: q down, q up, kv down, k rope, kv up, o; and for each dgrad and wgrad.
 TEST_CASE("latent attention has 6 GEMMs forward and 12 backward", "[case]") {
   Sample sample = mla_sample();

@@ -254,6 +254,51 @@ TEST_CASE("checking moves 12 bytes of each local gradient, 4 of them without rep
   }
 }
 
+TEST_CASE("with broadcasts each rank's share is sent once, instead of the gather", "[unit]") {
+  Sample sample = sharded(1, 4);
+  const double gathered = bytes_of(traffic_of(sample).forward, CollectiveOp::kAllGather) +
+                          bytes_of(traffic_of(sample).once, CollectiveOp::kAllGather);
+  CHECK(gathered == nearly(2.0 * parameters_of(sample)));
+  sample.software.zero_broadcasts = true;
+  const OpList ops = optimizer_ops(sample.context(), 0);
+  CHECK(bytes_of(ops, CollectiveOp::kBroadcast) == nearly(gathered));
+  std::size_t broadcasts = 0;
+  for (const Op& op : ops) {
+    if (const auto* collective = std::get_if<Collective>(&op.work)) {
+      CHECK(collective->bytes.value() == nearly(gathered / 4.0));
+      CHECK(collective->group == ProcessGroup{4, 1});
+      ++broadcasts;
+    }
+  }
+  CHECK(broadcasts == 4);
+  CHECK(bytes_of(traffic_of(sample).once, CollectiveOp::kAllGather) == 0.0);
+  // Full sharding gathers a layer at a time whatever the switch says.
+  Sample full = sharded(3, 4);
+  full.software.zero_broadcasts = true;
+  CHECK(bytes_of(optimizer_ops(full.context(), 0), CollectiveOp::kBroadcast) == 0.0);
+}
+
+TEST_CASE("parameters that nothing overlaps are gathered at once after the update", "[unit]") {
+  for (const std::int64_t zero : {1, 2}) {
+    Sample sample = sharded(zero, 4);
+    const auto gathers = [&] {
+      std::vector<double> bytes;
+      for (const Op& op : optimizer_ops(sample.context(), 0)) {
+        if (const auto* collective = std::get_if<Collective>(&op.work)) {
+          CHECK(collective->op == CollectiveOp::kAllGather);
+          bytes.push_back(collective->bytes.value());
+        }
+      }
+      return bytes;
+    };
+    CHECK(gathers().empty());
+    sample.software.overlap_param_gather = false;
+    REQUIRE(gathers().size() == 1);
+    CHECK(gathers()[0] == nearly(2.0 * parameters_of(sample)));
+    CHECK(bytes_of(traffic_of(sample).once, CollectiveOp::kAllGather) == 0.0);
+  }
+}
+
 TEST_CASE("the optimizer updates a rank's shard", "[unit]") {
   const auto elements = [](const Sample& sample) {
     return std::get<MemoryBound>(optimizer_ops(sample.context(), 0).front().work).cols;

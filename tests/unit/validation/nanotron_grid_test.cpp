@@ -39,7 +39,7 @@ TEST_CASE("A row of nanotron's grid is a Llama with the figures of its columns",
   CHECK(experiment.cluster.gpus() == 64);
   CHECK(experiment.plan.sequence_parallel == true);
   CHECK(experiment.training.global_batch_size == 2 * 4 * 32);
-  CHECK(experiment.software.async_tp);
+  CHECK_FALSE(experiment.software.overlap_grad_reduce);  // ZeRO 1
   CHECK(runs[0].quantities[0].metric == "tokens_per_second_per_gpu");
   CHECK(runs[0].quantities[0].group == "h100_sxm nanotron pp1 tp<=8");
   CHECK(runs[0].quantities[1].metric == "fits");
@@ -47,16 +47,40 @@ TEST_CASE("A row of nanotron's grid is a Llama with the figures of its columns",
 }
 
 TEST_CASE("A grid run's hop is what its rings took beyond the NICs' rate", "[unit]") {
-  const std::vector<MeasuredRun> runs =
-      runs_in(&read_nanotron_run, kColumns + row("32,2,1", "False"));
-  const DeviceSpec& device = runs[0].experiment->cluster.device;
   // 1 GiB over 64 ranks at 20 GB/s takes 52.8 ms; at 8 x 45 GB/s 2.9 ms; the rest over 64 hops.
   const double sent = 63.0 / 64.0 * 1024 * 1024 * 1024;
   const double hop = (sent / 20e9 - sent / (8 * 0.9 * 50e9)) / 64;
-  CHECK(device.collectives.simple.hop.value() == Approx(hop));
-  CHECK(device.collectives.simple.network_hop.value() == Approx(hop));
+  const auto device_of = [](const std::string& inside) {
+    std::string measured = kMeasured;
+    measured.replace(measured.find("450"), 3, inside);
+    return runs_in(&read_nanotron_run, kColumns + row("32,2,1", "False", measured))[0]
+        .experiment->cluster.device;
+  };
+  // Slower inside a node, too: at each rank.
+  const DeviceSpec disturbed = device_of("420");
+  CHECK(disturbed.collectives.simple.hop.value() == Approx(hop));
+  CHECK(disturbed.collectives.simple.network_hop.value() == Approx(hop));
+  // Else between nodes only, 8 ranks' at once.
+  const DeviceSpec sound = device_of("455");
+  CHECK(sound.collectives.simple.hop < disturbed.collectives.simple.hop);
+  CHECK(sound.collectives.simple.network_hop.value() == Approx(8.0 * hop));
   // ZeRO 1 reduces in rings: the NICs keep their rate.
-  CHECK(device.scale_out.nic_rate.value() == Approx(50e9));
+  CHECK(sound.scale_out.nic_rate.value() == Approx(50e9));
+}
+
+TEST_CASE("A grid run without a width has that of the size in its name", "[unit]") {
+  const std::string failed = ",8.0,4096,2,4.0,1048576.0,,,,,,32,2,1,REDUCE_SCATTER,,";
+  const std::vector<MeasuredRun> runs =
+      runs_in(&read_nanotron_run, kColumns + "80G_x_vocab49k_gqa8" + failed +
+                                      "8192,,80,64,,49152,,1,OOM,False\n" + "469G_x" + failed +
+                                      "16384,,126,128,,131072,,1,OOM,False\n");
+  REQUIRE(runs.size() == 2);
+  // 80 layers of 4 x 8192^2 + 3 x 8192 x 28,672 and two tables of 131,072 x 8192: 79.9 G.
+  CHECK(runs[0].experiment->model.mlp.ffn_hidden == 28'672);
+  CHECK(runs[0].experiment->model.attention.kv_heads == 8);
+  CHECK(runs[0].experiment->model.vocabulary == 49'152);
+  CHECK(runs[1].experiment->model.mlp.ffn_hidden == 53'248);
+  CHECK(runs[1].experiment->model.attention.kv_heads == 128);
 }
 
 TEST_CASE("A grid run that reduces whole gradients has an eighth of a node's all-reduce a GPU",

@@ -91,6 +91,31 @@ TEST_CASE("A row says which software ran it, how it communicated and in which gr
   CHECK_FALSE(run.experiment->software.overlap_param_gather);
 }
 
+TEST_CASE("A pipeline of torchtitan has a micro-batch for each stage unless it says otherwise",
+          "[unit]") {
+  auto row = nlohmann::json::parse(R"({
+    "id": "x", "family": "dense", "task": "pretrain",
+    "model": {"name": "unheard of", "num_layers": 16, "hidden": 1024, "ffn": 4096, "heads": 8,
+              "vocab": 32000},
+    "hardware": {"gpu": "H100 SXM 80GB", "gpus_per_node": 8, "num_gpus": 8},
+    "parallel": {"pp": 4, "dp": 2, "fsdp": 2},
+    "train": {"seq_len": 4096, "gbs": 64, "dtype": "bf16", "framework": "torchtitan"},
+    "measured": {"tokens_per_s_per_gpu": 1}})");
+  ProfileCache profiles(data_root());
+  const auto micro_batch = [&] {
+    return read_training_run(row, profiles).experiment->training.micro_batch_size;
+  };
+  CHECK(micro_batch() == 8);  // 32 sequences a rank, 4 stages
+  row["notes"] = "schedule Interleaved1F1B";
+  CHECK(micro_batch() == 4);  // 8 stages
+  CHECK(read_training_run(row, profiles).experiment->plan.vpp == 2);
+  row["train"]["mbs"] = 1;
+  CHECK(micro_batch() == 1);
+  row["train"].erase("mbs");
+  row["train"]["framework"] = "Megatron-LM";
+  CHECK(micro_batch() == 1);
+}
+
 TEST_CASE("A row names its pipeline schedule", "[unit]") {
   auto row = nlohmann::json::parse(R"({
     "id": "x", "family": "dense", "task": "pretrain",

@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
+#include "stepcast/parallel/sharding.hpp"
 #include "unit/validation/table_runs.hpp"
 
 using namespace stepcast;
@@ -41,6 +42,23 @@ TEST_CASE("A run of vTrain within a node keeps its activations", "[unit]") {
   CHECK(runs[0].group == "a100_80gb vtrain single");
   CHECK(runs[0].experiment->training.recompute.kind == RecomputeKind::kNone);
   CHECK(runs[0].experiment->cluster.gpus() == 2);
+}
+
+TEST_CASE("Within a node the ranks share GPT-2's vocabulary without padding", "[unit]") {
+  const std::vector<MeasuredRun> runs =
+      runs_in(&read_vtrain_run, kColumns + "2,16,8,1024,16,24,1024,1,1,2,372.16\n" +
+                                    "4,16,8,1024,16,24,1024,4,1,1,372.16\n" +
+                                    "64,512,8,3072,32,30,2048,8,8,1,3566.5\n");
+  REQUIRE(runs.size() == 3);
+  const auto local = [&](std::size_t i) {
+    const Experiment& experiment = *runs[i].experiment;
+    ParallelPlan plan;
+    plan.tp = experiment.plan.tp;
+    return local_vocabulary(experiment.model, plan, experiment.software);
+  };
+  CHECK(local(0) == 50'257);
+  CHECK(local(1) == 12'564);  // 50,257 / 4, whole
+  CHECK(local(2) == 6400);    // Megatron: 51,200 / 8, multiples of 128
 }
 
 TEST_CASE("Wrong rows of vTrain's tables are reported together", "[unit]") {
