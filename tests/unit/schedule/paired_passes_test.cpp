@@ -36,6 +36,7 @@ struct Stage {
     UnitTasks& unit = tasks.units.emplace_back();
     unit.forward = std::move(forward);
     unit.backward = std::move(backward);
+    tasks.sums.push_back(sums_of(unit));
   }
   [[nodiscard]] StageProgram program() const { return {tasks, runs, rule, software}; }
   [[nodiscard]] PassTime forward() const { return forward_pass(program(), {}); }
