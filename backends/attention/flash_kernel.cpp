@@ -150,7 +150,7 @@ constexpr FlashKernel kFlash4Blackwell = {
     .backward = {.overlap = 1.0, .tail = 0.63},
     .instruction_rows = 128,
 };
-// Heads of 192 and 128: fitted to half of simumax_b200_attention.jsonl.
+// Heads of 192 and 128: fitted to simumax_b200_attention.jsonl.
 constexpr FlashKernel kCudnnBlackwell = {
     .kernel = Kernel::kCudnn,
     .family = "sm100",
