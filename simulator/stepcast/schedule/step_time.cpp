@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "stepcast/base/error.hpp"
+#include "stepcast/schedule/pipeline_transfer.hpp"
 
 namespace stepcast {
 namespace {
@@ -193,6 +194,16 @@ Seconds reduction_tail(const ParallelPlan& plan, bool beside, std::int64_t rank,
   return max(Seconds{}, free - timeline.end);
 }
 
+// Of a micro-batch in each stage, forward and backward.
+std::vector<Seconds> pass_times(const std::vector<StageTime>& stages) {
+  std::vector<Seconds> times;
+  times.reserve(stages.size());
+  for (const StageTime& stage : stages) {
+    times.push_back(stage.forward.duration() + stage.backward.duration());
+  }
+  return times;
+}
+
 std::vector<RankOrder> orders_of(const StepContext& context) {
   const ParallelPlan& plan = context.expansion.plan;
   std::vector<RankOrder> orders = pipeline_orders(plan.schedule, pipeline_shape(plan));
@@ -207,8 +218,9 @@ StepTime assemble(const StepWork& work, const StepTasks& tasks,
   const ParallelPlan& plan = context.expansion.plan;
   StepTime result;
   result.stages = stage_times(work, tasks, context);
-  const Seconds transfer =
-      (plan.uniform ? 1.0 - plan.overlap.hidden[slot(Axis::kPipeline)] : 1.0) * tasks.transfer;
+  const Seconds transfer = plan.uniform
+                               ? (1.0 - plan.overlap.hidden[slot(Axis::kPipeline)]) * tasks.transfer
+                               : shared_transfer(work, tasks, pass_times(result.stages));
   result.ranks = pipeline_timeline(plan.schedule, pipeline_shape(plan), orders,
                                    durations_of(result.stages, plan), transfer);
   std::vector<RankWork> ranks;

@@ -381,6 +381,8 @@ StepTasks price_step(const StepWork& work, const StepContext& context, std::vect
     tasks.optimizer.push_back(alone.tasks(update, ops));
   }
   tasks.transfer = pipeline_transfer(context);
+  tasks.transfer_fabric =
+      fabric_of({"pipeline.send", pipeline_send(context.expansion)}, context.cluster);
   return tasks;
 }
 

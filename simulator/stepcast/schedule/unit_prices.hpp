@@ -47,7 +47,8 @@ struct StepTasks {
   std::vector<UnitTasks> units;
   std::vector<UnitSums> sums;       // of `units`
   std::vector<TaskList> optimizer;  // of each pipeline rank
-  Seconds transfer;                 // of activations from stage to stage
+  Seconds transfer;                 // of activations from stage to stage, by itself
+  Fabric transfer_fabric = Fabric::kNone;
 };
 
 // Notes in `ops`, if it is given, the operators that StreamTask::op speaks of.
