@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "stepcast/parallel/pipeline_stages.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -16,25 +18,37 @@ struct Turn {
   bool operator==(const Turn&) const = default;
 };
 
+// Empty where one pass has units left and the other has none.
 struct UnitPair {
-  Turn forward;
-  Turn backward;
+  std::optional<Turn> forward;
+  std::optional<Turn> backward;
   std::int64_t count = 0;
 };
 
-std::vector<UnitPair> pairs_of(const std::vector<UnitRun>& runs) {
+std::vector<Turn> turns_of(const std::vector<UnitRun>& runs) {
   std::vector<Turn> turns;
   for (const UnitRun& run : runs) {
     turns.insert(turns.end(), static_cast<std::size_t>(run.count), {run.unit, run.again});
   }
+  return turns;
+}
+
+std::optional<Turn> at(const std::vector<Turn>& turns, std::size_t i) {
+  return i < turns.size() ? std::optional(turns[i]) : std::nullopt;
+}
+
+std::vector<UnitPair> pairs_of(const StageProgram& forward_stage,
+                               const StageProgram& backward_stage) {
+  const std::vector<Turn> forward = turns_of(forward_stage.runs);
+  std::vector<Turn> backward = turns_of(backward_stage.runs);
+  std::reverse(backward.begin(), backward.end());
   std::vector<UnitPair> pairs;
-  for (std::size_t i = 0; i < turns.size(); ++i) {
-    const Turn& mirrored = turns[turns.size() - 1 - i];
+  for (std::size_t i = 0; i < std::max(forward.size(), backward.size()); ++i) {
     const auto known = std::find_if(pairs.begin(), pairs.end(), [&](const UnitPair& pair) {
-      return pair.forward == turns[i] && pair.backward == mirrored;
+      return pair.forward == at(forward, i) && pair.backward == at(backward, i);
     });
     if (known == pairs.end()) {
-      pairs.push_back({turns[i], mirrored, 1});
+      pairs.push_back({at(forward, i), at(backward, i), 1});
     } else {
       ++known->count;
     }
@@ -43,24 +57,40 @@ std::vector<UnitPair> pairs_of(const std::vector<UnitRun>& runs) {
 }
 
 TimeBreakdown time_of(const UnitPair& pair, const StepTasks& tasks) {
-  const UnitTasks& backward = tasks.units[pair.backward.unit];
-  TaskList second;
-  if (pair.backward.again) {
-    second = backward.again;
+  TaskList first;
+  if (pair.forward) {
+    first = tasks.units[pair.forward->unit].forward;
   }
-  second.insert(second.end(), backward.backward.begin(), backward.backward.end());
+  TaskList second;
+  if (pair.backward) {
+    const UnitTasks& unit = tasks.units[pair.backward->unit];
+    second = pair.backward->again ? unit.again : TaskList{};
+    second.insert(second.end(), unit.backward.begin(), unit.backward.end());
+  }
   RankStreams streams(kFarAhead);
-  streams.run(tasks.units[pair.forward.unit].forward, second);
+  streams.run(first, second);
   TimeBreakdown spent = streams.totals().spent;
   spent.host += max(Seconds{}, streams.totals().launching - streams.totals().now);
   return spent;
 }
 
+std::vector<std::size_t> stages_of_chunks(const ParallelPlan& plan, std::int64_t rank) {
+  std::vector<std::size_t> stages;
+  for (const HeldStage& held : stages_held(plan, rank)) {
+    const auto chunk = static_cast<std::size_t>(held.chunk);
+    stages.resize(std::max(stages.size(), chunk + 1));
+    stages[chunk] = held.stage;
+  }
+  return stages;
+}
+
 }  // namespace
 
-std::optional<TimeBreakdown> saved_by_pair(const StageProgram& program, const PassTime& forward,
+std::optional<TimeBreakdown> saved_by_pair(const StageProgram& forward_stage,
+                                           const PassTime& forward,
+                                           const StageProgram& backward_stage,
                                            const PassTime& backward) {
-  const TrafficRule& rule = program.rule;
+  const TrafficRule& rule = forward_stage.rule;
   for (const Frequency often : {rule.forward_gather, rule.backward_gather, rule.reduce}) {
     if (often == Frequency::kEveryMicroBatch) {
       return std::nullopt;
@@ -68,10 +98,31 @@ std::optional<TimeBreakdown> saved_by_pair(const StageProgram& program, const Pa
   }
   TimeBreakdown saved = forward.spent;
   saved += backward.spent;
-  for (const UnitPair& pair : pairs_of(program.runs)) {
-    saved = saved - static_cast<double>(pair.count) * time_of(pair, program.tasks);
+  for (const UnitPair& pair : pairs_of(forward_stage, backward_stage)) {
+    saved = saved - static_cast<double>(pair.count) * time_of(pair, forward_stage.tasks);
   }
   return saved.total() > Seconds{} ? saved : TimeBreakdown{};
+}
+
+std::vector<StagePair> stage_pairs(const ParallelPlan& plan, const std::vector<RankOrder>& orders) {
+  std::vector<StagePair> pairs;
+  for (std::size_t rank = 0; rank < orders.size(); ++rank) {
+    const std::vector<std::size_t> stages = stages_of_chunks(plan, static_cast<std::int64_t>(rank));
+    std::vector<StagePair> own;
+    for (const PipelineTask& task : orders[rank]) {
+      if (task.kind == TaskKind::kOverlapped) {
+        const StagePair pair{stages[static_cast<std::size_t>(task.chunk)],
+                             stages[static_cast<std::size_t>(task.backward_chunk)]};
+        if (std::find(own.begin(), own.end(), pair) == own.end()) {
+          own.push_back(pair);
+        }
+      }
+    }
+    pairs.insert(pairs.end(), own.begin(), own.end());
+  }
+  std::sort(pairs.begin(), pairs.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  return pairs;
 }
 
 RankOrder paired_order(const RankOrder& order) {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// One forward and one backward of a stage side by side, unit by unit: the exchanges of one run
-// beside the computation of the other.
+// One forward and one backward side by side, unit by unit: the exchanges of one run beside the
+// computation of the other.
 //
-// Unit i of the forward pass runs with the backward of the unit at the mirrored place, as two
-// programs on one set of streams (Megatron's overlap_moe_expert_parallel_comm; DualPipe, arXiv
-// 2412.19437, section 3.2.1). Both end before the next two begin. A pair is never worse than its
+// Unit i of the forward pass of a stage runs with unit i of the backward pass of the same stage or
+// of another one on the rank, as two programs on one set of streams (Megatron's
+// overlap_moe_expert_parallel_comm; DualPipe, arXiv 2412.19437, section 3.2.1). Both end before the
+// next two begin, and what the longer pass has left runs by itself. A pair is never worse than its
 // two passes one after the other, which the software could run instead.
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "stepcast/parallel/pipeline_order.hpp"
 #include "stepcast/schedule/pass_timeline.hpp"
@@ -17,8 +19,20 @@ namespace stepcast {
 
 // What the pair saves over `forward` and `backward` one after the other; empty where parameters are
 // gathered for every micro-batch, which nothing overlaps in pairs.
-std::optional<TimeBreakdown> saved_by_pair(const StageProgram& program, const PassTime& forward,
+std::optional<TimeBreakdown> saved_by_pair(const StageProgram& forward_stage,
+                                           const PassTime& forward,
+                                           const StageProgram& backward_stage,
                                            const PassTime& backward);
+
+// Which stage runs forward beside which one backward.
+struct StagePair {
+  std::size_t forward = 0;
+  std::size_t backward = 0;
+  auto operator<=>(const StagePair&) const = default;
+};
+
+// The pairs of the orders of all ranks, each once.
+std::vector<StagePair> stage_pairs(const ParallelPlan& plan, const std::vector<RankOrder>& orders);
 
 // The order of a rank with each backward that a forward follows directly beside it: one more
 // forward comes before the first pair than without.

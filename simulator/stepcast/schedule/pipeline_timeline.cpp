@@ -24,11 +24,12 @@ class PipelineSimulation {
  public:
   PipelineSimulation(Schedule schedule, const PipelineShape& shape,
                      const std::vector<RankOrder>& orders, const std::vector<StageDuration>& stages,
-                     Seconds transfer)
+                     Seconds transfer, const PairSavings& savings)
       : chunks_(static_cast<std::size_t>(chunks_held(schedule, shape))),
         micro_batches_(static_cast<std::size_t>(shape.micro_batches)),
         stages_(stages),
         transfer_(transfer),
+        savings_(savings),
         orders_(orders),
         timelines_(orders.size()) {
     forwards_.resize(stages.size() * micro_batches_);
@@ -142,7 +143,7 @@ class PipelineSimulation {
     timeline.parameters += start - arrived;
     timeline.transfer += on_its_way;
     timeline.bubble += arrived - free - on_its_way;
-    Seconds end = start + task_duration(task, stages_[stage], stages_[back]);
+    Seconds end = start + duration(task, stage, back);
     end += ends.first ? stages_[stage].first_extra : Seconds{};
     end += ends.last ? stages_[back].last_extra : Seconds{};
     timeline.chunk_end[static_cast<std::size_t>(task.chunk)] = end;
@@ -159,6 +160,15 @@ class PipelineSimulation {
     } else if (task.kind == TaskKind::kBackward || task.kind == TaskKind::kInputGradient) {
       hand_over(backwards_[slot(stage, task.micro_batch)], rank, end);
     }
+  }
+
+  [[nodiscard]] Seconds duration(const PipelineTask& task, std::size_t stage,
+                                 std::size_t back) const {
+    if (task.kind == TaskKind::kOverlapped && !savings_.empty()) {
+      return stages_[stage].forward + stages_[back].backward -
+             savings_[stage * stages_.size() + back];
+    }
+    return task_duration(task, stages_[stage], stages_[back]);
   }
 
   // Whether a task is the first forward of its chunk on the rank, or its last backward.
@@ -194,6 +204,7 @@ class PipelineSimulation {
   std::size_t micro_batches_;
   const std::vector<StageDuration>& stages_;
   Seconds transfer_;
+  const PairSavings& savings_;
   const std::vector<RankOrder>& orders_;
   std::vector<RankTimeline> timelines_;
   std::vector<std::size_t> stage_of_;  // rank-major, by chunk
@@ -229,10 +240,10 @@ Seconds task_duration(const PipelineTask& task, const StageDuration& stage,
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
                                             const std::vector<RankOrder>& orders,
                                             const std::vector<StageDuration>& stages,
-                                            Seconds transfer) {
+                                            Seconds transfer, const PairSavings& savings) {
   STEPCAST_CHECK(static_cast<std::int64_t>(stages.size()) == stage_count(shape),
                  "one duration a stage is needed");
-  return PipelineSimulation(schedule, shape, orders, stages, transfer).run();
+  return PipelineSimulation(schedule, shape, orders, stages, transfer, savings).run();
 }
 
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,

@@ -56,6 +56,10 @@ struct RankTimeline {
                                    // 0 where the orders were given
 };
 
+// What pairs of a forward and a backward save, instead of StageDuration::overlapped: forward-major,
+// one entry for each two stages; empty: not given.
+using PairSavings = std::vector<Seconds>;
+
 // `stages` has one entry for each stage of the model. Throws InternalError if the schedule waits
 // for itself.
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
@@ -65,7 +69,7 @@ std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineSha
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
                                             const std::vector<RankOrder>& orders,
                                             const std::vector<StageDuration>& stages,
-                                            Seconds transfer);
+                                            Seconds transfer, const PairSavings& savings = {});
 
 // How long a rank takes for a task of its own.
 Seconds task_duration(const PipelineTask& task, const StageDuration& stage,

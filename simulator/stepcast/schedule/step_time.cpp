@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "stepcast/base/error.hpp"
+#include "stepcast/schedule/pair_table.hpp"
 #include "stepcast/schedule/pipeline_transfer.hpp"
 
 namespace stepcast {
@@ -57,9 +58,6 @@ StageTime stage_time(const StageProgram& program, const StepContext& context) {
     time.forward = time.first_forward;
     time.backward = time.last_backward;
   }
-  if (pairs_passes(context)) {
-    time.pair_saves = saved_by_pair(program, time.forward, time.backward);
-  }
   return time;
 }
 
@@ -85,9 +83,6 @@ std::vector<StageTime> stage_times(const StepWork& work, const StepTasks& tasks,
 StageDuration duration_of(const StageTime& stage) {
   StageDuration duration{stage.forward.duration(), stage.backward.duration(),
                          stage.backward.weight};
-  if (stage.pair_saves) {
-    duration.overlapped = duration.forward + duration.backward - stage.pair_saves->total();
-  }
   duration.ready = stage.gather.first;
   duration.first_extra = stage.first_forward.duration() - stage.forward.duration();
   duration.last_extra = stage.last_backward.duration() - stage.backward.duration();
@@ -126,9 +121,8 @@ struct RankWork {
   }
 };
 
-// What the pairs of a rank save: of two stages, what the one that saves less does.
 void subtract_pairs(const ParallelPlan& plan, std::int64_t rank, const RankTimeline& timeline,
-                    const std::vector<StageTime>& stages, RankWork& work) {
+                    const PairTable& pairs, RankWork& work) {
   std::vector<std::size_t> stage_of;
   for (const HeldStage& held : stages_held(plan, rank)) {
     const auto chunk = static_cast<std::size_t>(held.chunk);
@@ -139,16 +133,14 @@ void subtract_pairs(const ParallelPlan& plan, std::int64_t rank, const RankTimel
     if (span.task.kind != TaskKind::kOverlapped) {
       continue;
     }
-    const auto& own = stages[stage_of[static_cast<std::size_t>(span.task.chunk)]].pair_saves;
-    const auto& other =
-        stages[stage_of[static_cast<std::size_t>(span.task.backward_chunk)]].pair_saves;
-    if (!own || !other) {
-      continue;
-    }
-    const TimeBreakdown& saved = other->total() < own->total() ? *other : *own;
-    work.spent = work.spent - saved;
-    for (std::size_t axis = 0; axis < kAxes; ++axis) {
-      work.hidden.exposed[axis] += saved.exposed[axis];
+    const TimeBreakdown* saved =
+        pairs.find({stage_of[static_cast<std::size_t>(span.task.chunk)],
+                    stage_of[static_cast<std::size_t>(span.task.backward_chunk)]});
+    if (saved != nullptr) {
+      work.spent = work.spent - *saved;
+      for (std::size_t axis = 0; axis < kAxes; ++axis) {
+        work.hidden.exposed[axis] += saved->exposed[axis];
+      }
     }
   }
 }
@@ -214,21 +206,23 @@ std::vector<RankOrder> orders_of(const StepContext& context) {
 }
 
 StepTime assemble(const StepWork& work, const StepTasks& tasks,
-                  const std::vector<RankOrder>& orders, const StepContext& context) {
+                  const std::vector<RankOrder>& orders, const std::vector<StagePair>& stage_pairs,
+                  const StepContext& context) {
   const ParallelPlan& plan = context.expansion.plan;
   StepTime result;
   result.stages = stage_times(work, tasks, context);
   const Seconds transfer = plan.uniform
                                ? (1.0 - plan.overlap.hidden[slot(Axis::kPipeline)]) * tasks.transfer
                                : shared_transfer(work, tasks, pass_times(result.stages));
+  const PairTable pairs(work, tasks, result.stages, stage_pairs, context.expansion.software);
   result.ranks = pipeline_timeline(plan.schedule, pipeline_shape(plan), orders,
-                                   durations_of(result.stages, plan), transfer);
+                                   durations_of(result.stages, plan), transfer, pairs.totals());
   std::vector<RankWork> ranks;
   std::vector<Seconds> busy;
   for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
     const RankTimeline& timeline = result.ranks[static_cast<std::size_t>(rank)];
     RankWork& own = ranks.emplace_back(rank_work(plan, rank, tasks, result.stages));
-    subtract_pairs(plan, rank, timeline, result.stages, own);
+    subtract_pairs(plan, rank, timeline, pairs, own);
     busy.push_back(own.spent.total());
     const Seconds tail = reduction_tail(plan, context.expansion.software.overlap_grad_reduce, rank,
                                         timeline, result.stages);
@@ -265,11 +259,15 @@ UnitsHeld units_held(const StepContext& context) {
 }
 
 StepTimer::StepTimer(const StepContext& context)
-    : context_(context), work_(step_work(context.expansion)), orders_(orders_of(context)) {}
+    : context_(context), work_(step_work(context.expansion)), orders_(orders_of(context)) {
+  if (pairs_passes(context)) {
+    pairs_ = stage_pairs(context.expansion.plan, orders_);
+  }
+}
 
 StepTime StepTimer::at(Hertz clock) const {
   const StepContext fixed{context_.expansion, context_.cluster, context_.cost, clock};
-  return assemble(work_, price_step(work_, fixed), orders_, fixed);
+  return assemble(work_, price_step(work_, fixed), orders_, pairs_, fixed);
 }
 
 Hertz StepTimer::grid_clock(std::int64_t index) const {
@@ -279,7 +277,7 @@ Hertz StepTimer::grid_clock(std::int64_t index) const {
 
 StepTime StepTimer::on_grid(std::int64_t index) {
   const StepContext fixed{context_.expansion, context_.cluster, context_.cost, grid_clock(index)};
-  return assemble(work_, node(index), orders_, fixed);
+  return assemble(work_, node(index), orders_, pairs_, fixed);
 }
 
 StepTime StepTimer::near(Hertz clock) {
@@ -298,7 +296,7 @@ StepTime StepTimer::near(Hertz clock) {
   const double period = peak / clock;
   const double share = (1.0 / slow - period) / (1.0 / slow - 1.0 / fast);
   const StepContext fixed{context_.expansion, context_.cluster, context_.cost, clock};
-  return assemble(work_, between(node(below), node(below + 1), share), orders_, fixed);
+  return assemble(work_, between(node(below), node(below + 1), share), orders_, pairs_, fixed);
 }
 
 StepTimer::RoughStep StepTimer::rough() {

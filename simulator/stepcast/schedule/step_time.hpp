@@ -8,7 +8,6 @@
 // step.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "stepcast/schedule/paired_passes.hpp"
@@ -25,8 +24,6 @@ struct StageTime {
   PassTime backward;  // recomputation included
   PassTime last_backward;
   GatherTime gather;
-  // That a forward and a backward side by side take less; empty where the schedule has no pairs.
-  std::optional<TimeBreakdown> pair_saves;
 };
 
 struct StepTime {
@@ -76,6 +73,7 @@ class StepTimer {
   StepContext context_;
   StepWork work_;
   std::vector<RankOrder> orders_;
+  std::vector<StagePair> pairs_;  // in `orders_`
   std::vector<Node> nodes_;
 };
 

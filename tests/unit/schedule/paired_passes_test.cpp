@@ -42,7 +42,7 @@ struct Stage {
   [[nodiscard]] PassTime forward() const { return forward_pass(program(), {}); }
   [[nodiscard]] PassTime backward() const { return backward_pass(program(), {}); }
   [[nodiscard]] std::optional<TimeBreakdown> saved() const {
-    return saved_by_pair(program(), forward(), backward());
+    return saved_by_pair(program(), forward(), program(), backward());
   }
 };
 
@@ -83,6 +83,31 @@ TEST_CASE("a pair takes the unit at the mirrored place", "[case]") {
   CHECK(saved->total().value() == nearly(2.0));
 }
 
+// Two units forward, one backward: 1 s of kernels hides 1 s of the exchange, and the second unit's
+// 3 s of exchange has nothing beside it.
+TEST_CASE("what the longer pass of two stages has left runs by itself", "[case]") {
+  Stage stage;
+  stage.add(2, {kernel(1), exchange(3)}, {kernel(1)});
+  Stage other;
+  other.tasks = stage.tasks;
+  other.runs = {{0, 1, false}};
+  const std::optional<TimeBreakdown> saved =
+      saved_by_pair(stage.program(), stage.forward(), other.program(), other.backward());
+  REQUIRE(saved);
+  CHECK(saved->total().value() == nearly(1.0));
+}
+
+TEST_CASE("DualPipe pairs each stage with its mirror alone", "[case]") {
+  ParallelPlan plan;
+  plan.pp = 4;
+  plan.schedule = Schedule::kDualPipe;
+  plan.micro_batches = 8;
+  plan.stages.resize(4);
+  const auto orders = pipeline_orders(plan.schedule, pipeline_shape(plan));
+  const std::vector<StagePair> expected = {{0, 3}, {1, 2}, {2, 1}, {3, 0}};
+  CHECK(stage_pairs(plan, orders) == expected);
+}
+
 TEST_CASE("nothing overlaps in pairs where parameters are gathered for every micro-batch",
           "[case]") {
   Stage stage;
@@ -117,7 +142,8 @@ TEST_CASE("side by side is never slower, and saves no more than the exchanges th
     }
     const PassTime forward = stage.forward();
     const PassTime backward = stage.backward();
-    const std::optional<TimeBreakdown> saved = saved_by_pair(stage.program(), forward, backward);
+    const std::optional<TimeBreakdown> saved =
+        saved_by_pair(stage.program(), forward, stage.program(), backward);
     REQUIRE(saved);
     const double both = (exchanged(forward) + exchanged(backward)).value();
     CHECK(saved->total().value() >= 0.0);
