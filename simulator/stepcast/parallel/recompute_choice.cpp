@@ -188,7 +188,8 @@ std::vector<std::int64_t> recomputed_layers(const ExpansionContext& context, std
   const RecomputeSpec& recompute = context.training.recompute;
   const std::vector<KindCount> kinds = stage_kinds(context.model, context.plan, index);
   if (recompute.kind != RecomputeKind::kFull) {
-    return std::vector<std::int64_t>(kinds.size(), 0);
+    std::vector<std::int64_t> none(kinds.size(), 0);
+    return none;
   }
   if (!recompute.layer_list.empty()) {
     return named_layers(context, index, kinds);
