@@ -12,35 +12,21 @@ namespace {
 
 constexpr Seconds kFarAhead{1e6};  // of the host
 
-struct Turn {
-  std::size_t unit = 0;
-  bool again = false;
-  bool operator==(const Turn&) const = default;
-};
-
 // Empty where one pass has units left and the other has none.
 struct UnitPair {
-  std::optional<Turn> forward;
-  std::optional<Turn> backward;
+  std::optional<UnitTurn> forward;
+  std::optional<UnitTurn> backward;
   std::int64_t count = 0;
 };
 
-std::vector<Turn> turns_of(const std::vector<UnitRun>& runs) {
-  std::vector<Turn> turns;
-  for (const UnitRun& run : runs) {
-    turns.insert(turns.end(), static_cast<std::size_t>(run.count), {run.unit, run.again});
-  }
-  return turns;
-}
-
-std::optional<Turn> at(const std::vector<Turn>& turns, std::size_t i) {
+std::optional<UnitTurn> at(const std::vector<UnitTurn>& turns, std::size_t i) {
   return i < turns.size() ? std::optional(turns[i]) : std::nullopt;
 }
 
 std::vector<UnitPair> pairs_of(const StageProgram& forward_stage,
                                const StageProgram& backward_stage) {
-  const std::vector<Turn> forward = turns_of(forward_stage.runs);
-  std::vector<Turn> backward = turns_of(backward_stage.runs);
+  const std::vector<UnitTurn> forward = unit_turns(forward_stage.runs);
+  std::vector<UnitTurn> backward = unit_turns(backward_stage.runs);
   std::reverse(backward.begin(), backward.end());
   std::vector<UnitPair> pairs;
   for (std::size_t i = 0; i < std::max(forward.size(), backward.size()); ++i) {
@@ -74,16 +60,6 @@ TimeBreakdown time_of(const UnitPair& pair, const StepTasks& tasks) {
   return spent;
 }
 
-std::vector<std::size_t> stages_of_chunks(const ParallelPlan& plan, std::int64_t rank) {
-  std::vector<std::size_t> stages;
-  for (const HeldStage& held : stages_held(plan, rank)) {
-    const auto chunk = static_cast<std::size_t>(held.chunk);
-    stages.resize(std::max(stages.size(), chunk + 1));
-    stages[chunk] = held.stage;
-  }
-  return stages;
-}
-
 }  // namespace
 
 std::optional<TimeBreakdown> saved_by_pair(const StageProgram& forward_stage,
@@ -107,12 +83,12 @@ std::optional<TimeBreakdown> saved_by_pair(const StageProgram& forward_stage,
 std::vector<StagePair> stage_pairs(const ParallelPlan& plan, const std::vector<RankOrder>& orders) {
   std::vector<StagePair> pairs;
   for (std::size_t rank = 0; rank < orders.size(); ++rank) {
-    const std::vector<std::size_t> stages = stages_of_chunks(plan, static_cast<std::int64_t>(rank));
+    const std::vector<HeldStage> held = stages_held(plan, static_cast<std::int64_t>(rank));
     std::vector<StagePair> own;
     for (const PipelineTask& task : orders[rank]) {
       if (task.kind == TaskKind::kOverlapped) {
-        const StagePair pair{stages[static_cast<std::size_t>(task.chunk)],
-                             stages[static_cast<std::size_t>(task.backward_chunk)]};
+        const StagePair pair{held[static_cast<std::size_t>(task.chunk)].stage,
+                             held[static_cast<std::size_t>(task.backward_chunk)].stage};
         if (std::find(own.begin(), own.end(), pair) == own.end()) {
           own.push_back(pair);
         }

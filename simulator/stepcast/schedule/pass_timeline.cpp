@@ -13,21 +13,6 @@ bool same(Seconds a, Seconds b, Seconds scale) {
   return std::abs((a - b).value()) <= kSame * scale.value();
 }
 
-// One unit of a stage in the order of the pass.
-struct Turn {
-  std::size_t unit = 0;
-  bool again = false;
-  bool operator==(const Turn&) const = default;
-};
-
-std::vector<Turn> turns_of(const std::vector<UnitRun>& runs) {
-  std::vector<Turn> turns;
-  for (const UnitRun& run : runs) {
-    turns.insert(turns.end(), static_cast<std::size_t>(run.count), {run.unit, run.again});
-  }
-  return turns;
-}
-
 bool happens(Frequency frequency, bool once) {
   return frequency == Frequency::kEveryMicroBatch || (frequency == Frequency::kOnceAStep && once);
 }
@@ -52,7 +37,7 @@ class Pass {
         place_(place),
         exact_(record == nullptr),
         streams_(place.host_lead, record),
-        turns_(turns_of(program.runs)) {}
+        turns_(unit_turns(program.runs)) {}
 
   PassTime forward() {
     gathers_ = happens(program_.rule.forward_gather, place_.first);
@@ -76,7 +61,7 @@ class Pass {
     prefetch(0);
     run_turns([this](std::size_t turn) { backward_turn(turn); });
     if (reduces_ && !reduces_beside()) {
-      for (const Turn& turn : turns_) {
+      for (const UnitTurn& turn : turns_) {
         reduce(tasks(turn));
       }
     }
@@ -86,10 +71,10 @@ class Pass {
   }
 
  private:
-  [[nodiscard]] const UnitTasks& tasks(const Turn& turn) const {
+  [[nodiscard]] const UnitTasks& tasks(const UnitTurn& turn) const {
     return program_.tasks.units[turn.unit];
   }
-  [[nodiscard]] const UnitSums& sums(const Turn& turn) const {
+  [[nodiscard]] const UnitSums& sums(const UnitTurn& turn) const {
     return program_.tasks.sums[turn.unit];
   }
   [[nodiscard]] bool reduces_beside() const { return program_.software.overlap_grad_reduce; }
@@ -230,7 +215,7 @@ class Pass {
     time.host_lead = streams_.host_lead();
     time.backlog = streams_.backlog()[slot(Axis::kData)];
     if (backward_) {
-      for (const Turn& turn : turns_) {
+      for (const UnitTurn& turn : turns_) {
         time.weight += sums(turn).backward.weight;
       }
     }
@@ -241,7 +226,7 @@ class Pass {
   PassPlace place_;
   bool exact_;
   RankStreams streams_;
-  std::vector<Turn> turns_;
+  std::vector<UnitTurn> turns_;
   bool backward_ = false;
   bool gathers_ = false;
   bool reduces_ = false;

@@ -122,6 +122,14 @@ class WorkCollector {
 
 }  // namespace
 
+std::vector<UnitTurn> unit_turns(const std::vector<UnitRun>& runs) {
+  std::vector<UnitTurn> turns;
+  for (const UnitRun& run : runs) {
+    turns.insert(turns.end(), static_cast<std::size_t>(run.count), {run.unit, run.again});
+  }
+  return turns;
+}
+
 StepWork step_work(const ExpansionContext& context) { return WorkCollector(context).collect(); }
 
 Collective pipeline_send(const ExpansionContext& context) {

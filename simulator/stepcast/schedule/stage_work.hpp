@@ -30,6 +30,14 @@ struct UnitRun {
   bool operator==(const UnitRun&) const = default;
 };
 
+// One unit of a stage in the order of a forward pass.
+struct UnitTurn {
+  std::size_t unit = 0;
+  bool again = false;
+  bool operator==(const UnitTurn&) const = default;
+};
+std::vector<UnitTurn> unit_turns(const std::vector<UnitRun>& runs);
+
 struct StepWork {
   std::vector<WorkUnit> units;               // each once, however many stages run it
   std::vector<std::vector<UnitRun>> stages;  // of plan.stages, for one micro-batch

@@ -123,19 +123,14 @@ struct RankWork {
 
 void subtract_pairs(const ParallelPlan& plan, std::int64_t rank, const RankTimeline& timeline,
                     const PairTable& pairs, RankWork& work) {
-  std::vector<std::size_t> stage_of;
-  for (const HeldStage& held : stages_held(plan, rank)) {
-    const auto chunk = static_cast<std::size_t>(held.chunk);
-    stage_of.resize(std::max(stage_of.size(), chunk + 1));
-    stage_of[chunk] = held.stage;
-  }
+  const std::vector<HeldStage> held = stages_held(plan, rank);
   for (const TaskSpan& span : timeline.spans) {
     if (span.task.kind != TaskKind::kOverlapped) {
       continue;
     }
     const TimeBreakdown* saved =
-        pairs.find({stage_of[static_cast<std::size_t>(span.task.chunk)],
-                    stage_of[static_cast<std::size_t>(span.task.backward_chunk)]});
+        pairs.find({held[static_cast<std::size_t>(span.task.chunk)].stage,
+                    held[static_cast<std::size_t>(span.task.backward_chunk)].stage});
     if (saved != nullptr) {
       work.spent = work.spent - *saved;
       for (std::size_t axis = 0; axis < kAxes; ++axis) {
