@@ -9,7 +9,7 @@ namespace stepcast {
 
 void CompressedInput::Close::operator()(gzFile_s* file) const { gzclose(file); }
 
-CompressedInput::CompressedInput(const std::filesystem::path& file) : block_{} {
+CompressedInput::CompressedInput(const std::filesystem::path& file) {
   std::error_code error;
   if (std::filesystem::is_regular_file(file, error)) {
     file_.reset(gzopen(file.c_str(), "rb"));

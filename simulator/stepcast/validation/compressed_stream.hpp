@@ -33,7 +33,7 @@ class CompressedInput final : public std::streambuf {
   };
 
   std::unique_ptr<gzFile_s, Close> file_;
-  std::array<char, kBlock> block_;
+  std::array<char, kBlock> block_{};
   std::string fault_;
 };
 

@@ -49,6 +49,7 @@ std::optional<ConstantRate> constant_rate(const std::vector<const ValidationRow*
   }
   const double constant = quantile(ratios, 0.5);
   std::vector<double> magnitudes;
+  magnitudes.reserve(ratios.size());
   for (const double ratio : ratios) {
     magnitudes.push_back(std::abs(constant / ratio - 1.0));
   }
