@@ -91,7 +91,7 @@ constexpr FlashKernel kFlash1Hopper = {
     .family = "sm90",
     .tiles = kFlash1Tiles,
     .forward = {.matrix_share = 0.28, .tail = 1.0},
-    .backward = {.matrix_share = 0.21, .tail = 1.0},
+    .backward = {.matrix_share = 0.186, .tail = 1.0},
     .sums_shared_keys = true,
 };
 // Synchronous matrix instructions; what of the softmax is hidden, a second workgroup on the unit
@@ -110,7 +110,7 @@ constexpr FlashKernel kFlash2Hopper = {
     .family = "sm90",
     .tiles = kFlash2Tiles,
     .forward = {.matrix_share = 0.41, .overlap = 0.44, .tail = 1.0},
-    .backward = {.matrix_share = 0.43, .overlap = 1.0, .tail = 0.85},
+    .backward = {.matrix_share = 0.381, .overlap = 1.0, .tail = 0.85},
     .sums_shared_keys = true,
 };
 // Not fitted: mma.sync taken to have the rate of Hopper a unit, half as large a share of the peak.
@@ -129,7 +129,7 @@ constexpr FlashKernel kFlash3Hopper = {
     .family = "sm90",
     .tiles = kFlash3Tiles,
     .forward = {.overlap = 0.55, .tail = 0.7},
-    .backward = {.start_share = 2.2, .tail = 0.87},
+    .backward = {.start_share = 4.4, .tail = 0.87},
     .instruction_rows = 64,
 };
 constexpr FlashKernel kCudnnHopper = {
@@ -137,8 +137,9 @@ constexpr FlashKernel kCudnnHopper = {
     .family = "sm90",
     .tiles = kCudnnHopperTiles,
     .forward = {.matrix_share = 0.96, .overlap = 0.34, .tail = 0.87},
-    .backward = {.start_share = 2.2, .tail = 0.87},
+    .backward = {.start_share = 4.4, .tail = 0.87},
     .instruction_rows = 64,
+    .sums_shared_keys = true,
     .pads_unequal_heads = true,
 };
 // Not fitted beyond the forward of TensorRT-LLM on the same part.

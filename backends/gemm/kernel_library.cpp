@@ -70,6 +70,11 @@ constexpr TileTable kHopperBlockScaledTiles = table_of(kHopperBlockScaled);
 constexpr TileTable kBlackwellTiles = table_of(kBlackwell);
 constexpr TileTable kCdnaTiles = table_of(kCdna);
 
+// PyTorch's grouped product on Hopper (aten/src/ATen/native/cuda/GroupMM.cu): one CUTLASS kernel
+// for groups of more than 128 rows and columns, whatever they fill of its tiles.
+constexpr std::array kGroupedHopperTile = {MacroTile{128.0, 256.0}};
+constexpr double kGroupedHopperLeast = 128.0;
+
 std::span<const MacroTile> listed(const TileTable& table) {
   return std::span(table.tiles).first(table.count);
 }
@@ -88,6 +93,15 @@ KernelLibrary kernel_library(const DeviceSpec& device, Dtype dtype) {
     return {listed(hopper ? kHopperBlockScaledTiles : kBlackwellTiles), 3, false, false};
   }
   return {listed(hopper ? kHopperTiles : kBlackwellTiles), 3, true};
+}
+
+KernelLibrary grouped_library(const DeviceSpec& device, Dtype dtype, double rows, double cols) {
+  KernelLibrary library = kernel_library(device, dtype);
+  const bool sixteen_bits = dtype == Dtype::kBf16 || dtype == Dtype::kFp16;
+  if (device.architecture == "sm90" && sixteen_bits && std::min(rows, cols) > kGroupedHopperLeast) {
+    library.tiles = kGroupedHopperTile;
+  }
+  return library;
 }
 
 }  // namespace stepcast

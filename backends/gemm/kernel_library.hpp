@@ -35,4 +35,7 @@ struct KernelLibrary {
 // The library that serves products of a format: block-scaled ones on NVIDIA have one of their own.
 KernelLibrary kernel_library(const DeviceSpec& device, Dtype dtype);
 
+// For groups of products with a mean of `rows` x `cols` results, in one kernel.
+KernelLibrary grouped_library(const DeviceSpec& device, Dtype dtype, double rows, double cols);
+
 }  // namespace stepcast

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stepcast/cost/power_level.hpp"
 #include "stepcast/cost/roofline_bound.hpp"
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/graph/expert_traffic.hpp"
@@ -22,8 +23,10 @@ Explanation explain(const Experiment& experiment, const CostModel& cost) {
   const ClusterSpec& cluster = experiment.cluster;
   const KernelContext kernel = kernel_context({expansion, cluster, cost, p.clock}, Detail::kTerms);
   for (CountedOp& counted : operator_inventory(expansion, p.time.slowest_rank)) {
-    OpCost price = cost.cost(counted.op, kernel, cluster);
-    const Seconds bound = roofline_bound(counted.op, cluster.device, p.clock);
+    const KernelContext own =
+        p.clock_locked ? kernel : within_level(counted.op, cost, kernel, cluster);
+    OpCost price = cost.cost(counted.op, own, cluster);
+    const Seconds bound = roofline_bound(counted.op, cluster.device, own.clock);
     const Bytes carried = interconnect_bytes(counted.op, cluster.domain_size());
     result.operators.push_back({std::move(counted), std::move(price), bound, carried});
   }

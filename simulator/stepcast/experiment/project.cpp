@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/cost/power_level.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
@@ -119,7 +120,8 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   judge_memory(p.memory, experiment.cluster.device);
   p.saved = saved_layers(expansion);
   p.reasons = memory_reasons(p.memory, experiment.cluster.device);
-  const StepContext step{expansion, experiment.cluster, cost,
+  const CostModel paced = p.clock_locked ? cost : within_level(cost);
+  const StepContext step{expansion, experiment.cluster, paced,
                          experiment.locked_clock.value_or(Hertz{})};
   StepAtClock timed = p.clock_locked ? step_at_locked_clock(step) : step_within_power(step);
   p.clock = timed.clock;
@@ -127,7 +129,7 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   p.time = std::move(timed.time);
   if (reads_a_table(experiment)) {
     p.notes.push_back(
-        table_note({expansion, experiment.cluster, cost, p.clock}, p.time.slowest_rank));
+        table_note({expansion, experiment.cluster, paced, p.clock}, p.time.slowest_rank));
   }
   p.priced = true;
   p.feasible = p.reasons.empty();

@@ -10,8 +10,10 @@
 // which is the mean of the largest of n normal variables (extreme value theory).
 //
 // The limit acts on an average over tens of milliseconds, so a step that waits for communication
-// runs its kernels faster than one that does not. One clock for all kernels of a step; the energy
-// of communication is not counted.
+// runs its kernels faster than one that does not. The energy of communication is not counted.
+//
+// With a cost model that keeps kernels within a level (cost/power_level.hpp) f is the clock that
+// names the level: products run at about it, kernels that draw less up to the peak.
 #pragma once
 
 #include "stepcast/schedule/step_time.hpp"

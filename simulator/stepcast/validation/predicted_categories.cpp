@@ -2,31 +2,30 @@
 #include "stepcast/validation/predicted_categories.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "stepcast/cost/power_level.hpp"
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/experiment/project.hpp"
+#include "stepcast/schedule/step_clock.hpp"
 #include "stepcast/schedule/step_spans.hpp"
 
 namespace stepcast {
 namespace {
 
-Projection at_clock(Experiment experiment, Hertz clock, const CostModel& cost) {
-  experiment.locked_clock = clock;
-  return project(experiment, cost);
+// The step at a declared level of power (cost/power_level.hpp).
+StepAtClock at_level(const Experiment& experiment, const Projection& steady, Hertz clock,
+                     const CostModel& paced) {
+  const ExpansionContext expansion{experiment.model, steady.plan, experiment.training,
+                                   experiment.software};
+  return step_at_locked_clock({expansion, experiment.cluster, paced, clock});
 }
 
-// What the step's kernels draw above idle while they run.
-Watts busy_power(const StepTime& time) {
-  const TimeBreakdown& spent = time.breakdown;
-  const Seconds busy = spent.compute + spent.contention + spent.optimizer;
-  return busy > Seconds{} ? time.energy / busy : Watts{};
-}
-
-CategoryTimes device_times(const Experiment& experiment, const Projection& projection,
-                           const CostModel& cost) {
+CategoryTimes device_times(const Experiment& experiment, const Projection& projection, Hertz clock,
+                           const CostModel& paced) {
   const ExpansionContext expansion{experiment.model, projection.plan, experiment.training,
                                    experiment.software};
-  const StepContext step{expansion, experiment.cluster, cost, projection.clock};
+  const StepContext step{expansion, experiment.cluster, paced, clock};
   const StepSpans streams = step_spans(step, 0);
   CategoryTimes times{};
   for (const PassSpans& pass : streams.passes) {
@@ -41,10 +40,9 @@ CategoryTimes device_times(const Experiment& experiment, const Projection& proje
 }
 
 // Adds a share of what a step at one clock takes.
-void add(PredictedStep& sum, double share, const Projection& projection,
-         const CategoryTimes& times) {
-  const TimeBreakdown& spent = projection.time.breakdown;
-  sum.step += share * projection.time.step;
+void add(PredictedStep& sum, double share, const StepTime& time, const CategoryTimes& times) {
+  const TimeBreakdown& spent = time.breakdown;
+  sum.step += share * time.step;
   sum.exposed_communication += share * spent.communication();
   sum.idle += share * (spent.bubble + spent.host);
   for (std::size_t i = 0; i < times.size(); ++i) {
@@ -52,22 +50,44 @@ void add(PredictedStep& sum, double share, const Projection& projection,
   }
 }
 
+// What the step's kernels draw above idle while they run.
+Watts busy_power(const StepTime& time) {
+  const TimeBreakdown& spent = time.breakdown;
+  const Seconds busy = spent.compute + spent.contention + spent.optimizer;
+  return busy > Seconds{} ? time.energy / busy : Watts{};
+}
+
+// The step as fast as bursts may be. Where each kernel has a clock of its own none draws more.
+StepAtClock in_bursts(const Experiment& experiment, const Projection& steady,
+                      const CostModel& paced) {
+  const DeviceSpec& device = experiment.cluster.device;
+  const Watts allowed = device.kernels.power.burst_ratio * device.power.limit - device.power.idle;
+  StepAtClock burst;
+  highest_clock(device, [&](Hertz guess) {
+    burst = at_level(experiment, steady, guess, paced);
+    return busy_power(burst.time) / allowed;
+  });
+  return burst;
+}
+
+// The share of a step until the average power, which starts at idle, is at the limit.
+double share_in_burst(const DeviceSpec& device, const StepAtClock& burst) {
+  const PowerSpec& power = device.power;
+  if (burst.power <= power.limit) {
+    return 1.0;
+  }
+  const Seconds constant = device.kernels.power.burst_energy / (power.limit - power.idle);
+  const Seconds lasts =
+      std::log((burst.power - power.idle) / (burst.power - power.limit)) * constant;
+  return std::min(1.0, lasts / burst.time.step);
+}
+
 }  // namespace
 
 BurstShare burst_after_pause(const Experiment& experiment, const CostModel& cost) {
-  const DeviceSpec& device = experiment.cluster.device;
-  const Watts allowed = device.kernels.power.burst_ratio * device.power.limit - device.power.idle;
-  Projection burst;
-  const Hertz clock = highest_clock(device, [&](Hertz guess) {
-    burst = at_clock(experiment, guess, cost);
-    return busy_power(burst.time) / allowed;
-  });
-  const Watts drawn = mean_power(device.power, {burst.time.step, burst.time.energy});
-  if (drawn <= device.power.limit) {
-    return {clock, 1.0};
-  }
-  const Seconds lasts = device.kernels.power.burst_energy / (drawn - device.power.limit);
-  return {clock, std::min(1.0, lasts / burst.time.step)};
+  const Projection steady = project(experiment, cost);
+  const StepAtClock burst = in_bursts(experiment, steady, within_level(cost));
+  return {burst.clock, share_in_burst(experiment.cluster.device, burst)};
 }
 
 PredictedStep step_after_pause(const Experiment& experiment, const CostModel& cost) {
@@ -78,10 +98,11 @@ PredictedStep step_after_pause(const Experiment& experiment, const CostModel& co
   if (!steady.priced) {
     return result;
   }
-  const BurstShare burst = burst_after_pause(experiment, cost);
-  const Projection first = at_clock(experiment, burst.clock, cost);
-  add(result, burst.share, first, device_times(experiment, first, cost));
-  add(result, 1.0 - burst.share, steady, device_times(experiment, steady, cost));
+  const CostModel paced = within_level(cost);
+  const StepAtClock burst = in_bursts(experiment, steady, paced);
+  const double share = share_in_burst(experiment.cluster.device, burst);
+  add(result, share, burst.time, device_times(experiment, steady, burst.clock, paced));
+  add(result, 1.0 - share, steady.time, device_times(experiment, steady, steady.clock, paced));
   return result;
 }
 

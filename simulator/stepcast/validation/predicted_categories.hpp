@@ -2,10 +2,11 @@
 // The device time of a step by category as the simulator has it, in the state in which a trace is
 // taken: the first step after a pause.
 //
-// After a pause a GPU may draw more than its limit until it has spent its reserve of energy:
-//   t_burst = burst energy / (power at the burst's clock - limit)
-// A step of that clock's duration T runs a share min(1, t_burst / T) of its work at it, the rest at
-// the clock of the steady state. Each category is the time of its spans on the streams of the rank,
+// The power limit acts on an average that starts at idle. Until it is at the limit the step runs at
+// the level of bursts (cost/power_level.hpp), and draws P:
+//   t_burst = burst energy / (limit - idle) * ln((P - idle) / (P - limit))
+// A step of that level's duration T runs a share min(1, t_burst / T) of its work at it, the rest at
+// the level of the steady state. Each category is the time of its spans on the streams of the rank,
 // with what kernels lose beside communication and the gaps between them.
 #pragma once
 
@@ -25,7 +26,7 @@ struct PredictedStep {
   Seconds idle;
 };
 
-// The share of a step's work that the reserve after a pause lets run at the clock of bursts.
+// The share of a step's work that runs at the level of bursts, and the clock that names it.
 struct BurstShare {
   Hertz clock;
   double share = 0.0;

@@ -101,8 +101,9 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-Category category_of_kind(MemoryBoundKind kind) {
-  switch (kind) {
+// Copies that a compiler generated bear its name like all of its kernels.
+Category category_of_work(const MemoryBound& work) {
+  switch (work.kind) {
     case MemoryBoundKind::kOptimizer:
       return Category::kOptimizer;
     case MemoryBoundKind::kCast:
@@ -111,7 +112,8 @@ Category category_of_kind(MemoryBoundKind kind) {
     case MemoryBoundKind::kConcatenate:
     case MemoryBoundKind::kStridedCopy:
     case MemoryBoundKind::kTranspose:
-      return Category::kCopies;
+      return work.implementation == Implementation::kCompiled ? Category::kMemoryBound
+                                                              : Category::kCopies;
     default:
       return Category::kMemoryBound;
   }
@@ -163,7 +165,7 @@ StepCategory category_of(const Op& op) {
       return attention.direction == Direction::kForward ? Category::kAttentionForward
                                                         : Category::kAttentionBackward;
     }
-    Category operator()(const MemoryBound& work) const { return category_of_kind(work.kind); }
+    Category operator()(const MemoryBound& work) const { return category_of_work(work); }
     Category operator()(const Collective& work) const { return category_of_collective(work.op); }
     Category operator()(const ExpertExchange&) const { return Category::kAllToAll; }
   };

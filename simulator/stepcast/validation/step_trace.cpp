@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/error.hpp"
@@ -24,6 +25,7 @@ struct Event {
   std::string collective;
   double start = NAN;
   double duration = NAN;
+  double elements = 0.0;
 };
 
 // Follows where in the document it is, and keeps the fields of events that name a device's span.
@@ -94,8 +96,12 @@ class TraceReader {
     return depth_ <= kDeepest;
   }
 
+  [[nodiscard]] bool in_arguments() const {
+    return events_ && depth_ == kInArguments && arguments_;
+  }
+
   std::string* text_field() {
-    if (events_ && depth_ == kInArguments && arguments_ && key_ == "Collective name") {
+    if (in_arguments() && key_ == "Collective name") {
       return &event_.collective;
     }
     if (!events_ || depth_ != kInEvent) {
@@ -114,6 +120,8 @@ class TraceReader {
       } else if (key_ == "dur") {
         event_.duration = value;
       }
+    } else if (in_arguments() && (key_ == "In msg nelems" || key_ == "Out msg nelems")) {
+      event_.elements += value;
     }
     return true;
   }
@@ -131,7 +139,7 @@ class TraceReader {
     }
     const double start = (event_.start - origin_) * kMicrosecond;
     spans_.push_back({category_of_kernel(event_.name, event_.collective), start,
-                      start + event_.duration * kMicrosecond});
+                      start + event_.duration * kMicrosecond, event_.elements});
   }
 
   std::size_t depth_ = 0;
@@ -166,6 +174,29 @@ double length(const Intervals& intervals) {
     sum += end - start;
   }
   return sum;
+}
+
+// Beyond the lower quartile of like calls, where there are enough of them to have one.
+CategoryTimes waiting_in(const std::vector<DeviceSpan>& spans) {
+  constexpr std::size_t kFew = 4;
+  std::map<std::pair<StepCategory, double>, std::vector<double>> calls;
+  for (const DeviceSpan& span : spans) {
+    if (is_communication(span.category) && span.elements > 0.0) {
+      calls[{span.category, span.elements}].push_back(span.end - span.start);
+    }
+  }
+  CategoryTimes waiting{};
+  for (auto& [kind, durations] : calls) {
+    if (durations.size() < kFew) {
+      continue;
+    }
+    std::sort(durations.begin(), durations.end());
+    const double usual = durations[durations.size() / 4];
+    for (const double duration : durations) {
+      waiting[static_cast<std::size_t>(kind.first)] += Seconds(std::max(0.0, duration - usual));
+    }
+  }
+  return waiting;
 }
 
 }  // namespace
@@ -204,6 +235,7 @@ StepTrace summary_of(std::vector<DeviceSpan> spans) {
       computing.emplace_back(span.start, span.end);
     }
   }
+  trace.waiting = waiting_in(spans);
   all = joined(all);
   const double busy = length(all);
   trace.step = Seconds(all.empty() ? 0.0 : all.back().second - all.front().first);

@@ -20,12 +20,16 @@ struct DeviceSpan {
   StepCategory category = StepCategory::kOther;
   double start = 0.0;
   double end = 0.0;
+  double elements = 0.0;  // in and out of a collective; 0: not stated
 };
 
 struct StepTrace {
   std::size_t spans = 0;
   Seconds step;  // from the first start to the last end
   CategoryTimes device_time{};
+  // Of it, what collectives took beyond the lower quartile of those of their kind and size: a
+  // kernel of a collective runs from its own rank's arrival, so it waits for the others.
+  CategoryTimes waiting{};
   Seconds exposed_communication;
   Seconds idle;
 };

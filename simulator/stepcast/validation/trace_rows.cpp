@@ -121,6 +121,10 @@ std::vector<ValidationRow> trace_rows(const std::filesystem::path& file,
       rows.add("category_s:" + std::string(name(category)), trace.device_time[i],
                predicted.device_time[i], waits(category) ? ", with waiting" : "");
     }
+    if (trace.waiting[i] > Seconds{}) {
+      rows.add("transfer_s:" + std::string(name(category)), trace.device_time[i] - trace.waiting[i],
+               predicted.device_time[i]);
+    }
   }
   rows.add("category_s:exposed_communication", trace.exposed_communication,
            predicted.exposed_communication);

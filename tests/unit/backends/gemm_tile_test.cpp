@@ -240,6 +240,33 @@ TEST_CASE("a grouped product is not split", "[unit]") {
   CHECK(price(one, round_device()).tiling.splits == 1);
 }
 
+TEST_CASE("a grouped product on Hopper has one tile, whatever it fills of it", "[unit]") {
+  const DeviceSpec device = round_device("sm90");
+  for (const std::int64_t width : {320, 384, 512, 2880}) {
+    const OpCost cost =
+        price(GroupedGemm{.groups = 2, .m_total = 4096, .n = width, .k = 1024}, device);
+    CHECK(cost.tiling.rows == 128);
+    CHECK(cost.tiling.cols == 256);
+  }
+  // Its last columns of tiles take as long half empty as full.
+  const GroupedGemm half{.groups = 2, .m_total = 4096, .n = 384, .k = 1024};
+  const GroupedGemm full{.groups = 2, .m_total = 4096, .n = 512, .k = 1024};
+  CHECK(term(price(half, device), "k_loop") == nearly(term(price(full, device), "k_loop")));
+}
+
+TEST_CASE("a grouped product on Hopper reads rows again that the cache does not hold", "[unit]") {
+  // 16 tiles of rows fill the 16 units; of two columns of tiles the second reads all rows again.
+  DeviceSpec device = round_device("sm90");
+  device.kernels.power.reference_clock = kClock;
+  device.kernels.power.hbm_energy = Joules(1.0);
+  const GroupedGemm op{.groups = 2, .m_total = 4096, .n = 512, .k = 1024};
+  const double without_cache = price(op, device).energy.value();
+  device.l2.capacity = Bytes(1e9);
+  const double once = price(op, device).energy.value();
+  CHECK(once == nearly(2.0 * (4096.0 * 1024 + 2 * 512 * 1024 + 4096.0 * 512)));
+  CHECK(without_cache - once == nearly(2.0 * 4096 * 1024));
+}
+
 TEST_CASE("of tiles that all wait for HBM the one with the least to do is taken", "[unit]") {
   DeviceSpec device = round_device();
   device.hbm.peak = BytesPerSecond(1e9);

@@ -60,6 +60,29 @@ TEST_CASE("A trace's time is told by category, and communication that nothing hi
   CHECK(microseconds(trace, StepCategory::kCopies) == Approx(20));
 }
 
+TEST_CASE("What a collective takes beyond the lower quartile of its like is waiting", "[unit]") {
+  // Five gathers of one size, 10, 10, 10, 14 and 26 us, and one of another size: 4 + 16 of waiting.
+  const std::string large = R"({"In msg nelems": 100, "Out msg nelems": 400})";
+  const std::string small = R"({"In msg nelems": 1, "Out msg nelems": 4})";
+  std::string events = event("kernel", "ncclDevKernel_AllGather_RING_LL", 0, 90, small);
+  double start = 100;
+  for (const double duration : {10.0, 26.0, 10.0, 14.0, 10.0}) {
+    events += "," + event("kernel", "ncclDevKernel_AllGather_RING_LL", start, duration, large);
+    start += 100;
+  }
+  const StepTrace trace = summary_of(spans_in(trace_of(events)));
+  const Seconds waiting = trace.waiting[static_cast<std::size_t>(StepCategory::kAllGather)];
+  CHECK(1e6 * waiting.value() == Approx(20));
+  CHECK(microseconds(trace, StepCategory::kAllGather) == Approx(160));
+}
+
+TEST_CASE("Copies that a compiler generated count as its kernels, others as copies", "[unit]") {
+  MemoryBound work{MemoryBoundKind::kStridedCopy, 8, 8};
+  CHECK(category_of({"copy", work}) == StepCategory::kCopies);
+  work.implementation = Implementation::kCompiled;
+  CHECK(category_of({"copy", work}) == StepCategory::kMemoryBound);
+}
+
 TEST_CASE("Kernels on two compute streams count each for itself, their union once", "[unit]") {
   const StepTrace trace = summary_of(spans_in(
       trace_of(event("kernel", "nvjet_a", 0, 100) + "," + event("kernel", "triton_b", 20, 40))));
