@@ -71,6 +71,8 @@ struct CostModel {
   std::shared_ptr<const AttentionModel> attention;
   std::shared_ptr<const MemoryBoundModel> memory_bound;
   std::shared_ptr<const CollectiveModel> collective;
+  // The same with every kernel at its own clock (cost/power_level.hpp), where somebody keeps it.
+  std::shared_ptr<const CostModel> paced = nullptr;
 
   // The price of any operator.
   [[nodiscard]] OpCost cost(const Op& op, const KernelContext& kernel,

@@ -109,6 +109,9 @@ KernelContext within_level(const Op& op, const CostModel& model, const KernelCon
 }
 
 CostModel within_level(const CostModel& model) {
+  if (model.paced) {
+    return *model.paced;
+  }
   return {std::make_shared<PacedGemm>(model.gemm),
           std::make_shared<PacedAttention>(model.attention),
           std::make_shared<PacedMemoryBound>(model.memory_bound), model.collective};

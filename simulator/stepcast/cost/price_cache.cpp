@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "stepcast/cost/power_level.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -22,8 +24,7 @@ class Mixer {
   }
   Mixer& operator<<(ProcessGroup group) { return *this << group.size << group.stride; }
   template <typename Enum>
-    requires std::is_enum_v<Enum>
-  Mixer& operator<<(Enum value) {
+  requires std::is_enum_v<Enum> Mixer& operator<<(Enum value) {
     return *this << static_cast<std::int64_t>(value);
   }
   [[nodiscard]] std::size_t hash() const { return state_; }
@@ -194,13 +195,21 @@ class KeptCollective : public CollectiveModel, private Keeper {
   mutable KeptPrices<ExpertExchange> exchanges_;
 };
 
-}  // namespace
-
-CostModel with_kept_prices(const CostModel& model, const ClusterSpec& cluster) {
+CostModel kept(const CostModel& model, const ClusterSpec& cluster) {
   return {std::make_shared<KeptGemm>(model.gemm, cluster),
           std::make_shared<KeptAttention>(model.attention, cluster),
           std::make_shared<KeptMemoryBound>(model.memory_bound, cluster),
           std::make_shared<KeptCollective>(model.collective, cluster)};
+}
+
+}  // namespace
+
+// Prices at the clocks that kernels are given are kept by the level as well, so that their own
+// clocks are found once.
+CostModel with_kept_prices(const CostModel& model, const ClusterSpec& cluster) {
+  CostModel result = kept(model, cluster);
+  result.paced = std::make_shared<CostModel>(kept(within_level(result), cluster));
+  return result;
 }
 
 }  // namespace stepcast

@@ -24,14 +24,16 @@ class PipelineSimulation {
  public:
   PipelineSimulation(Schedule schedule, const PipelineShape& shape,
                      const std::vector<RankOrder>& orders, const std::vector<StageDuration>& stages,
-                     Seconds transfer, const PairSavings& savings)
+                     Seconds transfer, const PairSavings& savings, Record record)
       : chunks_(static_cast<std::size_t>(chunks_held(schedule, shape))),
         micro_batches_(static_cast<std::size_t>(shape.micro_batches)),
         stages_(stages),
         transfer_(transfer),
         savings_(savings),
         orders_(orders),
-        timelines_(orders.size()) {
+        records_(record == Record::kSpans),
+        timelines_(orders.size()),
+        done_(orders.size()) {
     forwards_.resize(stages.size() * micro_batches_);
     backwards_.resize(stages.size() * micro_batches_);
     stage_of_.reserve(orders.size() * chunks_);
@@ -46,8 +48,10 @@ class PipelineSimulation {
         passes_.push_back({through, false});
       }
       timelines_[static_cast<std::size_t>(rank)].chunk_end.resize(chunks_);
-      timelines_[static_cast<std::size_t>(rank)].spans.reserve(
-          orders[static_cast<std::size_t>(rank)].size());
+      if (records_) {
+        timelines_[static_cast<std::size_t>(rank)].spans.reserve(
+            orders[static_cast<std::size_t>(rank)].size());
+      }
       runnable_.push_back(static_cast<std::int32_t>(shape.ranks - 1 - rank));
     }
   }
@@ -59,7 +63,7 @@ class PipelineSimulation {
       advance(rank);
     }
     for (std::size_t rank = 0; rank < orders_.size(); ++rank) {
-      STEPCAST_CHECK(timelines_[rank].spans.size() == orders_[rank].size(),
+      STEPCAST_CHECK(done_[rank] == orders_[rank].size(),
                      "the pipeline schedule waits for itself on rank " + std::to_string(rank));
     }
     return std::move(timelines_);
@@ -77,8 +81,9 @@ class PipelineSimulation {
   void advance(std::int32_t rank) {
     RankTimeline& timeline = timelines_[static_cast<std::size_t>(rank)];
     const RankOrder& order = orders_[static_cast<std::size_t>(rank)];
-    while (timeline.spans.size() < order.size()) {
-      const PipelineTask& task = order[timeline.spans.size()];
+    std::size_t& done = done_[static_cast<std::size_t>(rank)];
+    for (; done < order.size(); ++done) {
+      const PipelineTask& task = order[done];
       Input input;
       if (!inputs_are_done(rank, task, input)) {
         return;
@@ -150,7 +155,9 @@ class PipelineSimulation {
     if (pair) {
       timeline.chunk_end[static_cast<std::size_t>(task.backward_chunk)] = end;
     }
-    timeline.spans.push_back({task, start, end});
+    if (records_) {
+      timeline.spans.push_back({task, start, end});
+    }
     timeline.end = end;
     if (task.kind == TaskKind::kForward || pair) {
       hand_over(forwards_[slot(stage, task.micro_batch)], rank, end);
@@ -206,7 +213,9 @@ class PipelineSimulation {
   Seconds transfer_;
   const PairSavings& savings_;
   const std::vector<RankOrder>& orders_;
+  bool records_;
   std::vector<RankTimeline> timelines_;
+  std::vector<std::size_t> done_;      // tasks of each rank
   std::vector<std::size_t> stage_of_;  // rank-major, by chunk
   struct Passes {
     std::int64_t backwards = 0;  // still to come
@@ -240,10 +249,11 @@ Seconds task_duration(const PipelineTask& task, const StageDuration& stage,
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
                                             const std::vector<RankOrder>& orders,
                                             const std::vector<StageDuration>& stages,
-                                            Seconds transfer, const PairSavings& savings) {
+                                            Seconds transfer, const PairSavings& savings,
+                                            Record record) {
   STEPCAST_CHECK(static_cast<std::int64_t>(stages.size()) == stage_count(shape),
                  "one duration a stage is needed");
-  return PipelineSimulation(schedule, shape, orders, stages, transfer, savings).run();
+  return PipelineSimulation(schedule, shape, orders, stages, transfer, savings, record).run();
 }
 
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,

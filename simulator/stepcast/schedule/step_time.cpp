@@ -121,16 +121,16 @@ struct RankWork {
   }
 };
 
-void subtract_pairs(const ParallelPlan& plan, std::int64_t rank, const RankTimeline& timeline,
+void subtract_pairs(const ParallelPlan& plan, std::int64_t rank, const RankOrder& order,
                     const PairTable& pairs, RankWork& work) {
   const std::vector<HeldStage> held = stages_held(plan, rank);
-  for (const TaskSpan& span : timeline.spans) {
-    if (span.task.kind != TaskKind::kOverlapped) {
+  for (const PipelineTask& task : order) {
+    if (task.kind != TaskKind::kOverlapped) {
       continue;
     }
     const TimeBreakdown* saved =
-        pairs.find({held[static_cast<std::size_t>(span.task.chunk)].stage,
-                    held[static_cast<std::size_t>(span.task.backward_chunk)].stage});
+        pairs.find({held[static_cast<std::size_t>(task.chunk)].stage,
+                    held[static_cast<std::size_t>(task.backward_chunk)].stage});
     if (saved != nullptr) {
       work.spent = work.spent - *saved;
       for (std::size_t axis = 0; axis < kAxes; ++axis) {
@@ -202,7 +202,7 @@ std::vector<RankOrder> orders_of(const StepContext& context) {
 
 StepTime assemble(const StepWork& work, const StepTasks& tasks,
                   const std::vector<RankOrder>& orders, const std::vector<StagePair>& stage_pairs,
-                  const StepContext& context) {
+                  const StepContext& context, Record record) {
   const ParallelPlan& plan = context.expansion.plan;
   StepTime result;
   result.stages = stage_times(work, tasks, context);
@@ -210,14 +210,15 @@ StepTime assemble(const StepWork& work, const StepTasks& tasks,
                                ? (1.0 - plan.overlap.hidden[slot(Axis::kPipeline)]) * tasks.transfer
                                : shared_transfer(work, tasks, pass_times(result.stages));
   const PairTable pairs(work, tasks, result.stages, stage_pairs, context.expansion.software);
-  result.ranks = pipeline_timeline(plan.schedule, pipeline_shape(plan), orders,
-                                   durations_of(result.stages, plan), transfer, pairs.totals());
+  result.ranks =
+      pipeline_timeline(plan.schedule, pipeline_shape(plan), orders,
+                        durations_of(result.stages, plan), transfer, pairs.totals(), record);
   std::vector<RankWork> ranks;
   std::vector<Seconds> busy;
   for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
     const RankTimeline& timeline = result.ranks[static_cast<std::size_t>(rank)];
     RankWork& own = ranks.emplace_back(rank_work(plan, rank, tasks, result.stages));
-    subtract_pairs(plan, rank, timeline, pairs, own);
+    subtract_pairs(plan, rank, orders[static_cast<std::size_t>(rank)], pairs, own);
     busy.push_back(own.spent.total());
     const Seconds tail = reduction_tail(plan, context.expansion.software.overlap_grad_reduce, rank,
                                         timeline, result.stages);
@@ -262,7 +263,7 @@ StepTimer::StepTimer(const StepContext& context)
 
 StepTime StepTimer::at(Hertz clock) const {
   const StepContext fixed{context_.expansion, context_.cluster, context_.cost, clock};
-  return assemble(work_, price_step(work_, fixed), orders_, pairs_, fixed);
+  return assemble(work_, price_step(work_, fixed), orders_, pairs_, fixed, Record::kSpans);
 }
 
 Hertz StepTimer::grid_clock(std::int64_t index) const {
@@ -272,7 +273,7 @@ Hertz StepTimer::grid_clock(std::int64_t index) const {
 
 StepTime StepTimer::on_grid(std::int64_t index) {
   const StepContext fixed{context_.expansion, context_.cluster, context_.cost, grid_clock(index)};
-  return assemble(work_, node(index), orders_, pairs_, fixed);
+  return assemble(work_, node(index), orders_, pairs_, fixed, Record::kEnds);
 }
 
 StepTime StepTimer::near(Hertz clock) {
@@ -291,7 +292,8 @@ StepTime StepTimer::near(Hertz clock) {
   const double period = peak / clock;
   const double share = (1.0 / slow - period) / (1.0 / slow - 1.0 / fast);
   const StepContext fixed{context_.expansion, context_.cluster, context_.cost, clock};
-  return assemble(work_, between(node(below), node(below + 1), share), orders_, pairs_, fixed);
+  return assemble(work_, between(node(below), node(below + 1), share), orders_, pairs_, fixed,
+                  Record::kEnds);
 }
 
 StepTimer::RoughStep StepTimer::rough() {

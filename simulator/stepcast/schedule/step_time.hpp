@@ -47,7 +47,7 @@ class StepTimer {
   // `context.clock` is ignored.
   explicit StepTimer(const StepContext& context);
 
-  // At exactly this clock.
+  // At exactly this clock, with the spans of the pipeline, which the others leave out.
   [[nodiscard]] StepTime at(Hertz clock) const;
   // The same from prices at the two clocks of the grid around it: times are linear in the period
   // between them, which is off by less than 0.3 %.
