@@ -73,9 +73,8 @@ KernelPrediction predict_beside(const MeasuredKernel& kernel, const CostModel& m
   const OpCost moved = model.cost(collective, context, cluster);
   StreamTask computation;
   computation.alone = alone.cost.duration;
-  computation.beside =
-      duration_beside(kernel.work.op, alone.cost, communication_load(collective, moved), model,
-                      context, cluster);
+  computation.beside = duration_beside(
+      kernel.work.op, alone.cost, communication_load(collective, moved), model, context, cluster);
   StreamTask communication;
   communication.axis = Axis::kData;
   communication.alone = moved.duration;

@@ -14,8 +14,8 @@ namespace stepcast {
 struct MeasuredQuantity {
   std::string metric;
   double value = 0.0;
-  std::string group = {};    // where it differs from the run's
-  std::string skipped = {};  // why this one is not compared
+  std::string group = {};                           // where it differs from the run's
+  std::string skipped = {};                         // why this one is not compared
   std::optional<std::int64_t> rank = std::nullopt;  // of the pipeline; else the fullest
 };
 
@@ -26,8 +26,8 @@ struct MeasuredRun {
   std::vector<MeasuredQuantity> quantities;
   std::optional<Experiment> experiment;
   bool reserved_memory = false;  // the source reports what the allocator reserved
-  std::string skipped;  // why there is no experiment
-  std::string split;    // by which it is held out or not; empty: its id (held_out.hpp)
+  std::string skipped;           // why there is no experiment
+  std::string split;             // by which it is held out or not; empty: its id (held_out.hpp)
 };
 
 // Profiles by name, each read once.
