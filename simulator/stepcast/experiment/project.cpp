@@ -126,6 +126,7 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   StepAtClock timed = p.clock_locked ? step_at_locked_clock(step) : step_within_power(step);
   p.clock = timed.clock;
   p.power = timed.power;
+  p.own_clocks = !p.clock_locked && power_level(experiment.cluster.device, 1, p.clock) > Watts{};
   p.time = std::move(timed.time);
   if (reads_a_table(experiment)) {
     p.notes.push_back(

@@ -33,6 +33,8 @@ struct Projection {
   ParallelPlan plan;
   Hertz clock;
   bool clock_locked = false;
+  // Kernels have clocks of their own (cost/power_level.hpp), and `clock` is that of products.
+  bool own_clocks = false;
   Watts power;                                  // mean, of one GPU of the slowest rank
   std::map<std::string, std::string> backends;  // role -> name
   double parameters = 0.0;

@@ -58,7 +58,8 @@ std::string result_lines(const Projection& p) {
   text +=
       line("MFU", decimals(100.0 * p.mfu, 1) + " % of " + decimals(p.peak_rate.value() / 1e12, 1) +
                       " TFLOP/s dense " + std::string(name(p.training.dtype)));
-  const std::string why = p.clock_locked ? "locked" : "what the power limit leaves";
+  const std::string left = p.own_clocks ? "of products: " : "";
+  const std::string why = p.clock_locked ? "locked" : left + "what the power limit leaves";
   text += line("clock", decimals(p.clock.value() / 1e6, 1) + " MHz (" + why + "), " +
                             decimals(p.power.value(), 1) + " W on average");
   return text;
