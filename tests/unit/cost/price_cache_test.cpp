@@ -72,7 +72,7 @@ TEST_CASE("kept prices are the model's, bit for bit", "[property]") {
   const ClusterSpec cluster = cluster_of(test::shipped_gpu("mi300x"), 4);
   const CostModel model = default_cost_model();
   const CostModel kept = with_kept_prices(model, cluster);
-  for (const std::uint64_t pass : {1, 2}) {
+  for (const int pass : {1, 2}) {
     test::RandomOps random(3);
     for (int i = 0; i < 300; ++i) {
       const Op op{"random", random.gemm()};
