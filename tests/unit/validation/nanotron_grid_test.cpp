@@ -87,7 +87,7 @@ TEST_CASE("A grid run that reduces whole gradients has an eighth of a node's all
           "[unit]") {
   std::string text = kColumns + row("32,2,1", "False");
   text.replace(text.find("True,1,Success"), 14, "True,0,Success");
-  const ScaleOutSpec& nics =
+  const ScaleOutSpec nics =
       runs_in(&read_nanotron_run, text)[0].experiment->cluster.device.scale_out;
   CHECK((nics.nics_per_gpu * nics.efficiency * nics.nic_rate).value() == Approx(10e9));
 }
