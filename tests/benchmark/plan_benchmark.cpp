@@ -70,27 +70,20 @@ std::int64_t project_all(Experiment& experiment, const std::vector<Variant>& lis
   return priced;
 }
 
-void sweep(benchmark::State& state, const char* name) {
+void run(benchmark::State& state, const char* name, bool keeps_prices) {
   Experiment experiment = example(name);
   const std::vector<Variant> list = variants(experiment);
   const CostModel cost = default_cost_model();
   std::int64_t priced = 0;
   for (auto _ : state) {
-    priced += project_all(experiment, list, with_kept_prices(cost, experiment.cluster));
+    priced += project_all(experiment, list,
+                          keeps_prices ? with_kept_prices(cost, experiment.cluster) : cost);
   }
   state.SetItemsProcessed(priced);
 }
 
-void each_plan(benchmark::State& state, const char* name) {
-  Experiment experiment = example(name);
-  const std::vector<Variant> list = variants(experiment);
-  const CostModel cost = default_cost_model();
-  std::int64_t priced = 0;
-  for (auto _ : state) {
-    priced += project_all(experiment, list, cost);
-  }
-  state.SetItemsProcessed(priced);
-}
+void sweep(benchmark::State& state, const char* name) { run(state, name, true); }
+void each_plan(benchmark::State& state, const char* name) { run(state, name, false); }
 
 BENCHMARK_CAPTURE(sweep, llama_70b_64_mi300x, "01_llama3.1_70b_mi300x")
     ->Unit(benchmark::kMillisecond);

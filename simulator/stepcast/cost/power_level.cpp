@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "stepcast/cost/power_state.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -99,8 +101,8 @@ Watts power_level(const DeviceSpec& device, std::int64_t units, Hertz clock) {
   }
   const double growth = std::pow(clock / power.reference_clock, power.voltage_exponent);
   const double share = static_cast<double>(units) / static_cast<double>(device.compute_units);
-  const Watts burst = power.burst_ratio * device.power.limit - device.power.idle;
-  return min(share * burst, static_cast<double>(units) * busy * growth * (cycle * clock));
+  return min(share * burst_allowance(device),
+             static_cast<double>(units) * busy * growth * (cycle * clock));
 }
 
 KernelContext within_level(const Op& op, const CostModel& model, const KernelContext& context,

@@ -14,12 +14,11 @@ constexpr int kIterations = 40;
 // caches and a few to time.
 constexpr double kCoolCalls = 10.0;
 
-// What a burst may draw above idle.
+}  // namespace
+
 Watts burst_allowance(const DeviceSpec& device) {
   return device.kernels.power.burst_ratio * device.power.limit - device.power.idle;
 }
-
-}  // namespace
 
 Watts mean_power(const PowerSpec& power, const WorkAtClock& work) {
   return work.duration > Seconds{} ? power.idle + work.energy / work.duration : power.idle;

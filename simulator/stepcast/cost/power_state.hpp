@@ -32,6 +32,9 @@ struct WorkAtClock {
   Joules energy;  // above idle
 };
 
+// What a burst may draw above idle.
+Watts burst_allowance(const DeviceSpec& device);
+
 // The mean power of work that repeats without a pause.
 Watts mean_power(const PowerSpec& power, const WorkAtClock& work);
 

@@ -128,9 +128,7 @@ void RankStreams::end_kernel(const StreamTask& task, Seconds start, Seconds left
   totals_.energy += task.energy;
   totals_.now += left;
   compute_free_ = totals_.now;
-  if (task.host_waits) {
-    totals_.host = max(totals_.host, totals_.now);
-  }
+  hold_host(task);
   note(task, start, start);
 }
 
@@ -141,9 +139,7 @@ void RankStreams::run_communication(const StreamTask& task) {
   totals_.spent.exposed[slot(*task.axis)] += task.alone;
   totals_.now += task.alone;
   ++tickets_;
-  if (task.host_waits) {
-    totals_.host = max(totals_.host, totals_.now);
-  }
+  hold_host(task);
   note(task, start, start);
 }
 
@@ -189,9 +185,7 @@ void RankStreams::run_communication_beside(const StreamTask& task, std::size_t a
   }
   totals_.spent.exposed[own] += left;
   totals_.now += left;
-  if (task.host_waits) {
-    totals_.host = max(totals_.host, totals_.now);
-  }
+  hold_host(task);
   note(task, start, start);
 }
 
@@ -429,9 +423,7 @@ void RankStreams::account(Seconds passed, double compute, std::span<const Progra
 void RankStreams::finish(std::size_t axis) {
   Stream& stream = streams_[axis];
   Communication& first = stream.front();
-  if (first.task.host_waits) {
-    totals_.host = max(totals_.host, totals_.now);
-  }
+  hold_host(first.task);
   note(first.task, first.start, first.cause);
   std::erase(open_, first.ticket);
   ++stream.head;
@@ -443,13 +435,18 @@ void RankStreams::finish(std::size_t axis) {
 
 void RankStreams::finish_computation() {
   totals_.energy += computing_.energy;
-  if (computing_.host_waits) {
-    totals_.host = max(totals_.host, totals_.now);
-  }
+  hold_host(computing_);
   note(computing_, compute_start_, compute_cause_);
   compute_free_ = totals_.now;
   owner_->computes = false;
   owner_ = nullptr;
+}
+
+// A host that waits for `task`, which ends now, launches nothing before.
+void RankStreams::hold_host(const StreamTask& task) {
+  if (task.host_waits) {
+    totals_.host = max(totals_.host, totals_.now);
+  }
 }
 
 void RankStreams::note(const StreamTask& task, Seconds start, Seconds cause) {

@@ -111,6 +111,7 @@ class RankStreams {
     totals_.launching += task.host;
   }
   [[nodiscard]] bool ended(std::int64_t ticket) const;
+  void hold_host(const StreamTask& task);
   void start_communication();
   [[nodiscard]] bool running(std::size_t axis) const { return (running_ >> axis & 1U) != 0; }
   [[nodiscard]] double compute_rate() const;

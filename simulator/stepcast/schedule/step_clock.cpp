@@ -89,8 +89,7 @@ class GridSearch {
       return *found;
     }
     StepTime time = timer_.on_grid(index);
-    const TimeBreakdown& spent = time.breakdown;
-    const Seconds busy = spent.compute + spent.contention + spent.optimizer;
+    const Seconds busy = time.breakdown.busy();
     const double drawn = duty_cycle_share(device_, busy / time.step, {busy, time.energy});
     known_.push_back({index, drawn, std::move(time)});
     return known_.back();

@@ -19,6 +19,8 @@ struct TimeBreakdown {
 
   [[nodiscard]] Seconds total() const;
   [[nodiscard]] Seconds communication() const;
+  // That kernels run.
+  [[nodiscard]] Seconds busy() const { return compute + contention + optimizer; }
   TimeBreakdown& operator+=(const TimeBreakdown& other);
 };
 TimeBreakdown operator*(double factor, TimeBreakdown breakdown);

@@ -52,8 +52,7 @@ void add(PredictedStep& sum, double share, const StepTime& time, const CategoryT
 
 // What the step's kernels draw above idle while they run.
 Watts busy_power(const StepTime& time) {
-  const TimeBreakdown& spent = time.breakdown;
-  const Seconds busy = spent.compute + spent.contention + spent.optimizer;
+  const Seconds busy = time.breakdown.busy();
   return busy > Seconds{} ? time.energy / busy : Watts{};
 }
 
@@ -61,7 +60,7 @@ Watts busy_power(const StepTime& time) {
 StepAtClock in_bursts(const Experiment& experiment, const Projection& steady,
                       const CostModel& paced) {
   const DeviceSpec& device = experiment.cluster.device;
-  const Watts allowed = device.kernels.power.burst_ratio * device.power.limit - device.power.idle;
+  const Watts allowed = burst_allowance(device);
   StepAtClock burst;
   highest_clock(device, [&](Hertz guess) {
     burst = at_level(experiment, steady, guess, paced);
