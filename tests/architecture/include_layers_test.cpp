@@ -24,10 +24,10 @@ struct Layer {
   int rank;
 };
 constexpr std::array kLayers = {
-    Layer{"base", 0},       Layer{"config", 1},     Layer{"hardware", 2}, Layer{"graph", 3},
-    Layer{"parallel", 4},   Layer{"cost", 5},       Layer{"schedule", 6}, Layer{"report", 7},
-    Layer{"experiment", 8}, Layer{"validation", 9}, Layer{"import", 9},   Layer{"calibration", 10},
-    Layer{"backends", 11},  Layer{"cli", 12}};
+    Layer{"base", 0},         Layer{"config", 1},    Layer{"hardware", 2},   Layer{"graph", 3},
+    Layer{"parallel", 4},     Layer{"cost", 5},      Layer{"schedule", 6},   Layer{"report", 7},
+    Layer{"experiment", 8},   Layer{"sweep", 9},     Layer{"validation", 9}, Layer{"import", 9},
+    Layer{"calibration", 10}, Layer{"backends", 11}, Layer{"cli", 12}};
 
 std::optional<int> rank_of(const std::string& layer) {
   for (const Layer& known : kLayers) {
