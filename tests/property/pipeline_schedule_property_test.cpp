@@ -1,59 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every schedule, whatever the pipeline and the durations, held against the rules of a pipeline
 // alone.
-#include <random>
-
 #include "catch.hpp"
+#include "property/random_pipelines.hpp"
 #include "stepcast/base/error.hpp"
-#include "stepcast/parallel/schedules/schedule_info.hpp"
-#include "stepcast/schedule/pipeline_timeline.hpp"
 
 namespace stepcast {
 namespace {
 
-struct Case {
-  Schedule schedule = Schedule::kOneFOneB;
-  PipelineShape shape;
-  std::vector<StageDuration> stages;
-  Seconds transfer;
-};
-
-class RandomCases {
- public:
-  explicit RandomCases(std::uint64_t seed) : random_(seed) {}
-
-  Case next() {
-    Case result;
-    const auto all = static_cast<std::int64_t>(schedule_infos().size());
-    result.schedule = schedule_infos()[static_cast<std::size_t>(whole(0, all - 1))].schedule;
-    PipelineShape& shape = result.shape;
-    shape.ranks = whole(1, 16);
-    if (result.schedule == Schedule::kDualPipe) {
-      shape.ranks += shape.ranks % 2;
-    }
-    const bool loops = result.schedule == Schedule::kInterleaved;
-    shape.chunks = loops ? whole(1, 4) : chunks_for(result.schedule, 1);
-    shape.micro_batches = whole(1, whole(1, 4) == 1 ? 2 * shape.ranks + 3 : 12);
-    for (std::int64_t i = 0; i < stage_count(shape); ++i) {
-      StageDuration stage{time(), time()};
-      stage.weight = 0.01 * static_cast<double>(whole(0, 100)) * stage.backward;
-      if (whole(0, 1) == 1) {
-        stage.overlapped = max(stage.forward, stage.backward);
-      }
-      result.stages.push_back(stage);
-    }
-    result.transfer = whole(0, 1) == 1 ? time() : Seconds{};
-    return result;
-  }
-
- private:
-  std::int64_t whole(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(random_);
-  }
-  Seconds time() { return Seconds(std::uniform_real_distribution<double>(0.1, 3.0)(random_)); }
-
-  std::mt19937_64 random_;
-};
+using Case = test::RandomPipeline;
 
 // When each stage ended each part of each micro-batch, and where, from the spans alone.
 class EndTimes {
@@ -202,7 +157,7 @@ std::string fault_of(const Case& c) {
 
 TEST_CASE("no schedule waits for itself, and every task runs once, as soon as it can",
           "[property]") {
-  RandomCases random(11);
+  test::RandomPipelines random(11);
   constexpr int kRounds = 10'000;
   for (int round = 0; round < kRounds; ++round) {
     const Case c = random.next();

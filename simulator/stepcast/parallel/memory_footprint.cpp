@@ -6,7 +6,7 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/parallel/exchange_buffers.hpp"
 #include "stepcast/parallel/pipeline_order.hpp"
-#include "stepcast/parallel/stage_budget.hpp"
+#include "stepcast/parallel/stage_class.hpp"
 
 namespace stepcast {
 namespace {
@@ -15,49 +15,36 @@ constexpr Bytes kHalf{2};
 
 double real(std::int64_t count) { return static_cast<double>(count); }
 
-// A (virtual) stage of the rank, and how far its backwards have come.
-struct WalkedStage {
-  std::size_t index = 0;
-  StageBudget budget;
-  Bytes gradients;  // of all its weights, as the plan shards them
-  bool has_gradients = false;
-};
-
 // Whether the dispatcher's buffers outlive a layer: those of alltoall and allgather are tensors.
 bool lasting_buffers(const ParallelPlan& plan) {
   const Dispatcher dispatcher = dispatcher_in_use(plan);
   return dispatcher != Dispatcher::kAllToAll && dispatcher != Dispatcher::kAllGather;
 }
 
-// Walks through a rank's schedule and keeps the moment with the highest total.
-class RankWalk {
+// Looks at the moments of a rank's order, and keeps the one with the highest total.
+class RankPeak {
  public:
-  RankWalk(const ExpansionContext& context, std::int64_t rank) : context_(context) {
-    held_.rank = rank;
-    for (const HeldStage& stage : stages_held(plan(), rank)) {
-      add_stage(stage.stage);
+  RankPeak(const ExpansionContext& context, const MemoryParts& parts, std::int64_t rank)
+      : context_(context) {
+    fixed_.rank = rank;
+    for (const HeldStage& held : stages_held(plan(), rank)) {
+      add_stage(*parts.stages[held.stage]);
     }
-    for (const WalkedStage& stage : stages_) {
-      held_.gathered += stage.budget.gathered;
+    for (const StageHolding* chunk : chunks_) {
+      fixed_.gathered += chunk->budget.gathered;
     }
-    const Bytes exchange = total(exchange_buffers(context));
-    (lasting_buffers(plan()) ? held_.exchange : passing_exchange_) = exchange;
-    held_.outside = outside_allocator();
+    (lasting_buffers(plan()) ? fixed_.exchange : passing_exchange_) = parts.exchange;
+    fixed_.outside = outside_allocator();
   }
 
-  StageMemory peak(const RankOrder& order) {
-    for (const PipelineTask& task : order) {
-      const ActivationChange change = activation_change(task);
-      if (change.taken != kNoChunk) {
-        forward(stages_[static_cast<std::size_t>(change.taken)]);
-      }
-      if (change.returned != kNoChunk) {
-        backward(stages_[static_cast<std::size_t>(change.returned)]);
-      }
+  StageMemory of(const HeldMoments& held) {
+    for (const HeldMoment& moment : held.moments) {
+      moment.backward ? backward(moment) : forward(moment);
     }
     optimizer();
     // The peaks of both pools: they share nothing.
     peak_.reserved = (1.0 + rules().fragmentation) * own_peak_ + streams_peak_;
+    peak_.in_flight = real(held.most_held) / real(plan().vpp);
     return peak_;
   }
 
@@ -65,44 +52,20 @@ class RankWalk {
   [[nodiscard]] const ParallelPlan& plan() const { return context_.plan; }
   [[nodiscard]] const MemoryRules& rules() const { return context_.software.memory; }
 
-  void add_stage(std::size_t index) {
-    WalkedStage stage;
-    stage.index = index;
-    stage.budget = stage_budget(context_, index);
-    const LocalParameters parameters = stage_parameters(context_.model, plan(), index).all();
-    const StateMemory states = state_memory(parameters, plan(), context_.software);
-    held_.parameters += states.parameters;
-    held_.optimizer += states.optimizer;
-    held_.gradients += dummy_gradients(index);
-    all_parameters_ += parameters.total();
-    stage.gradients = max(states.gradients, stage.budget.full_gradients) +
-                      parameters.total() * rules().gradient_copy;
+  void add_stage(const StageHolding& stage) {
+    fixed_.parameters += stage.states.parameters;
+    fixed_.optimizer += stage.states.optimizer;
+    fixed_.gradients += stage.dummy_gradients / real(plan().vpp);
+    all_parameters_ += stage.parameters;
     if (rules().gradients_stay) {
-      held_.gradients += stage.gradients;
-      stage.has_gradients = true;
+      fixed_.gradients += stage.gradients;
     }
     if (rules().receives_ahead && plan().pp > 1) {
-      const StageContent& content = plan().stages[index];
-      const double sides = (content.embedding ? 0.0 : 1.0) + (content.loss ? 0.0 : 1.0);
-      held_.received +=
-          sides * real(plan().micro_batches * context_.sequence_tokens() * context_.model.hidden) *
-          kHalf;
+      fixed_.received +=
+          stage.neighbours *
+          real(plan().micro_batches * context_.sequence_tokens() * context_.model.hidden) * kHalf;
     }
-    stages_.push_back(stage);
-  }
-
-  // One of each distinct weight of a layer, cached where fused accumulation has no gradient to
-  // return. Experts of a layer are alike.
-  [[nodiscard]] Bytes dummy_gradients(std::size_t index) const {
-    double elements = 0.0;
-    for (const KindCount& entry : stage_kinds(context_.model, plan(), index)) {
-      double layer = 0.0;
-      for (const ParameterTensor& tensor : layer_parameters(context_.model, entry.kind)) {
-        layer += local_elements(tensor, plan()) / std::max(1.0, real(tensor.instances / plan().ep));
-      }
-      elements = std::max(elements, layer);
-    }
-    return elements / real(plan().vpp) * rules().dummy_gradients;
+    chunks_.push_back(&stage);
   }
 
   [[nodiscard]] Bytes outside_allocator() const {
@@ -113,89 +76,121 @@ class RankWalk {
     return rules().context + groups * rules().communicator;
   }
 
-  void forward(WalkedStage& stage) {
+  // What the rank holds at a moment besides what the pass itself needs.
+  [[nodiscard]] StageMemory held_at(const HeldMoment& moment) const {
+    StageMemory now = fixed_;
+    for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+      now.activations += real(moment.held[chunk]) * chunks_[chunk]->budget.kept;
+      if (moment.has_gradients[chunk] != 0 && !rules().gradients_stay) {
+        now.gradients += chunks_[chunk]->gradients;
+      }
+    }
+    return now;
+  }
+  // 16-bit logits of the losses that ran before.
+  [[nodiscard]] Bytes kept_logits(const HeldMoment& moment) const {
+    Bytes kept;
+    for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+      kept += chunks_[chunk]->loss ? logits_of(*chunks_[chunk], moment.forwards[chunk]) : Bytes{};
+    }
+    return kept;
+  }
+  [[nodiscard]] Bytes logits_of(const StageHolding& stage, std::int64_t losses) const {
+    const bool keeps = rules().keeps_logits && plan().pp > 1;
+    return keeps ? real(losses) * stage.budget.logits : Bytes{};
+  }
+
+  void forward(const HeldMoment& moment) {
+    const StageHolding& stage = *chunks_[static_cast<std::size_t>(moment.chunk)];
     const StageBudget& budget = stage.budget;
-    held_.activations += budget.kept;
-    in_flight_ += 1.0 / real(plan().vpp);
-    peak_in_flight_ = std::max(peak_in_flight_, in_flight_);
-    StageMemory now = held_;
-    if (!plan().stages[stage.index].loss) {
+    StageMemory now = held_at(moment);
+    if (!stage.loss) {
       now.gathered += budget.gathered_layers;
       now.exchange += passing_exchange_;
       return consider(now, "forward");
     }
     now.gathered += budget.gathered_head;
-    StageMemory head = now;
-    now.loss = budget.loss + kept_logits_;
+    const Bytes logits = kept_logits(moment);
+    now.loss = budget.loss + logits;
     consider(now, "loss");
-    kept_logits_ += rules().keeps_logits && plan().pp > 1 ? budget.logits : Bytes{};
-    head.loss = budget.head_backward + kept_logits_;
-    consider(head, "head backward");
+    now.loss = budget.head_backward + logits + logits_of(stage, 1);
+    consider(now, "head backward");
   }
 
-  void backward(WalkedStage& stage) {
+  void backward(const HeldMoment& moment) {
+    const StageHolding& stage = *chunks_[static_cast<std::size_t>(moment.chunk)];
     const StageBudget& budget = stage.budget;
-    StageMemory now = held_;
+    const StageMemory before = held_at(moment);
+    const Bytes logits = kept_logits(moment);
+    StageMemory now = during_backward(before, budget, logits);
     now.activations += budget.recomputed;
-    now.workspace = budget.workspace;
-    now.gathered += budget.gathered_layers;
-    now.reduced = budget.reduced_layer;
-    now.loss = kept_logits_;
-    now.exchange += passing_exchange_;
     consider(now, "backward");
-    held_.activations -= budget.kept;
-    in_flight_ -= 1.0 / real(plan().vpp);
-    if (!stage.has_gradients) {
-      held_.gradients += stage.gradients;
-      stage.has_gradients = true;
-    }
-    now = held_;
+    StageMemory after = before;
+    after.activations -= budget.kept;
+    const bool fresh = moment.has_gradients[static_cast<std::size_t>(moment.chunk)] == 0;
+    after.gradients += fresh && !rules().gradients_stay ? stage.gradients : Bytes{};
+    now = during_backward(after, budget, logits);
     now.activations += budget.last_kept + budget.recomputed;
+    consider(now, "first layer");
+    after.reduced = budget.reduced_ends;
+    after.loss = logits;
+    consider(after, "embedding");
+  }
+  [[nodiscard]] StageMemory during_backward(StageMemory now, const StageBudget& budget,
+                                            Bytes logits) const {
     now.workspace = budget.workspace;
     now.gathered += budget.gathered_layers;
     now.reduced = budget.reduced_layer;
-    now.loss = kept_logits_;
+    now.loss = logits;
     now.exchange += passing_exchange_;
-    consider(now, "first layer");
-    now = held_;
-    now.reduced = budget.reduced_ends;
-    now.loss = kept_logits_;
-    consider(now, "embedding");
+    return now;
   }
 
   void optimizer() {
-    StageMemory now = held_;
-    now.loss = 2.0 * kept_logits_;  // one by one, and joined
+    StageMemory now = fixed_;
+    Bytes logits;
+    for (const StageHolding* chunk : chunks_) {
+      now.gradients += rules().gradients_stay ? Bytes{} : chunk->gradients;
+      logits += chunk->loss ? logits_of(*chunk, losses()) : Bytes{};
+    }
+    now.loss = 2.0 * logits;  // one by one, and joined
     now.gathered =
         plan().zero == 1 || plan().zero == 2 ? all_parameters_ * rules().gathered_copy : Bytes{};
     consider(now, "optimizer");
   }
+  [[nodiscard]] std::int64_t losses() const {
+    for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+      if (chunks_[chunk]->loss) {
+        return micro_batches_through(plan().schedule, pipeline_shape(plan()),
+                                     static_cast<std::int64_t>(chunk));
+      }
+    }
+    return 0;
+  }
 
-  void consider(StageMemory now, std::string_view moment) {
+  void consider(const StageMemory& now, std::string_view moment) {
     const bool sharded = plan().zero == 3 && plan().replicas() > 1;
     Bytes streams = now.gathered + now.reduced;
     streams += sharded && !rules().gradients_stay ? now.gradients : Bytes{};
+    const Bytes total = now.total();
     streams_peak_ = max(streams_peak_, streams);
-    own_peak_ = max(own_peak_, now.total() - streams);
-    now.in_flight = peak_in_flight_;
-    now.moment = moment;
-    if (now.total() > peak_.total()) {
+    own_peak_ = max(own_peak_, total - streams);
+    if (total > peak_total_) {
       peak_ = now;
+      peak_.moment = moment;
+      peak_total_ = total;
     }
-    peak_.in_flight = peak_in_flight_;
   }
 
   const ExpansionContext& context_;
-  std::vector<WalkedStage> stages_;
-  StageMemory held_;
+  std::vector<const StageHolding*> chunks_;
+  StageMemory fixed_;
   StageMemory peak_;
-  Bytes kept_logits_;
+  Bytes peak_total_;
   Bytes passing_exchange_;  // rows that live while a layer runs
   Bytes own_peak_;          // of the stream that computes
   Bytes streams_peak_;      // of those that communicate
   double all_parameters_ = 0.0;
-  double in_flight_ = 0.0;
-  double peak_in_flight_ = 0.0;
 };
 
 Bytes used(const StageMemory& stage) { return stage.total() + stage.outside; }
@@ -214,42 +209,39 @@ std::string_view name(MemoryVerdict verdict) {
   return "";
 }
 
-StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& plan,
-                         const SoftwareSpec& software) {
-  const StateBytes& bytes = software.states;
-  const double replicas = real(plan.replicas());
-  const auto shared = [&](int stage, bool expert) {
-    if (plan.zero < stage) {
-      return 1.0;
-    }
-    if (expert) {
-      return real(plan.edp);
-    }
-    return plan.zero == 3 || plan.fsdp > 1 ? real(plan.fsdp) : replicas;
-  };
-  StateMemory memory;
-  for (const bool expert : {false, true}) {
-    const double elements = expert ? parameters.expert : parameters.dense;
-    Bytes parameter = bytes.parameter;
-    Bytes optimizer = bytes.optimizer;
-    if (plan.zero == 3 && software.fsdp_parameters_fp32) {
-      // The sharded fp32 parameters are the master copy themselves.
-      parameter = Bytes(4);
-      optimizer = max(bytes.optimizer - Bytes(4), Bytes{});
-    }
-    memory.parameters += elements / shared(3, expert) * parameter;
-    memory.gradients += elements / shared(2, expert) * bytes.gradient;
-    memory.optimizer += elements / shared(1, expert) * optimizer;
+std::vector<HeldMoments> held_moments_of(const ParallelPlan& plan) {
+  const PipelineShape shape = pipeline_shape(plan);
+  const std::int64_t chunks = chunks_held(plan.schedule, shape);
+  std::vector<HeldMoments> held;
+  held.reserve(static_cast<std::size_t>(plan.pp));
+  for (const RankOrder& order : pipeline_orders(plan.schedule, shape)) {
+    held.push_back(held_moments(order, chunks));
   }
-  return memory;
+  return held;
 }
 
+Bytes exchange_memory(const ExpansionContext& context) { return total(exchange_buffers(context)); }
+
 std::vector<StageMemory> memory_by_stage(const ExpansionContext& context) {
+  const StageClasses classes = stage_classes(context);
+  std::vector<StageHolding> holdings;
+  for (const std::size_t first : classes.first) {
+    holdings.push_back(stage_holding(context, first));
+  }
+  MemoryParts parts;
+  for (const std::size_t own : classes.of_stage) {
+    parts.stages.push_back(&holdings[own]);
+  }
+  parts.exchange = exchange_memory(context);
+  return memory_by_stage(context, parts, held_moments_of(context.plan));
+}
+
+std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const MemoryParts& parts,
+                                         const std::vector<HeldMoments>& held) {
   std::vector<StageMemory> stages;
-  const ParallelPlan& plan = context.plan;
-  const std::vector<RankOrder> orders = pipeline_orders(plan.schedule, pipeline_shape(plan));
-  for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
-    stages.push_back(RankWalk(context, rank).peak(orders[static_cast<std::size_t>(rank)]));
+  stages.reserve(held.size());
+  for (std::size_t rank = 0; rank < held.size(); ++rank) {
+    stages.push_back(RankPeak(context, parts, static_cast<std::int64_t>(rank)).of(held[rank]));
   }
   return stages;
 }

@@ -3,7 +3,7 @@
 //
 // States follow the ZeRO table (arXiv 1910.02054): with stage 1 the optimizer states, with 2 also
 // the gradients, with 3 also the parameters are divided by the data-parallel degree. The peak is
-// the largest of the moments of a step, walked in the order of the pipeline schedule:
+// the largest of the moments of a step in the order of the pipeline schedule:
 //
 //   forward        micro-batches in flight, gathered layers
 //   loss           the same, logits with their copies and gradient
@@ -21,8 +21,9 @@
 #include <vector>
 
 #include "stepcast/hardware/cluster_spec.hpp"
+#include "stepcast/parallel/held_moments.hpp"
 #include "stepcast/parallel/layer_expansion.hpp"
-#include "stepcast/parallel/sharding.hpp"
+#include "stepcast/parallel/stage_holding.hpp"
 #include "stepcast/parallel/stage_memory.hpp"
 
 namespace stepcast {
@@ -30,17 +31,18 @@ namespace stepcast {
 // Above this share of the device a plan that fits is called tight.
 inline constexpr double kTightShare = 0.95;
 
-// States of `parameters` on one rank under the plan's ZeRO stage.
-struct StateMemory {
-  Bytes parameters;
-  Bytes gradients;
-  Bytes optimizer;
-};
-StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& plan,
-                         const SoftwareSpec& software);
-
 // Every pipeline rank's memory, rank 0 first; without verdicts.
 std::vector<StageMemory> memory_by_stage(const ExpansionContext& context);
+
+// The parts of which it is made, for those who keep them from plan to plan.
+struct MemoryParts {
+  std::vector<const StageHolding*> stages;  // of plan.stages
+  Bytes exchange;                           // of the expert dispatcher
+};
+std::vector<HeldMoments> held_moments_of(const ParallelPlan& plan);
+Bytes exchange_memory(const ExpansionContext& context);
+std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const MemoryParts& parts,
+                                         const std::vector<HeldMoments>& held);
 
 // Sets the verdicts against the GPU's memory.
 void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device);

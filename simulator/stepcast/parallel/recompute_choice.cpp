@@ -111,17 +111,12 @@ std::vector<SavedTensor> within_budget(std::vector<SavedTensor> tensors, const O
   return tensors;
 }
 
-// Layers of the recipe's list that stage `index` holds, by kind.
-std::vector<std::int64_t> named_layers(const ExpansionContext& context, std::size_t index,
-                                       const std::vector<KindCount>& kinds) {
-  std::int64_t first = 0;
-  for (std::size_t i = 0; i < index; ++i) {
-    first += context.plan.stages[i].layers;
-  }
-  const std::int64_t end = first + context.plan.stages[index].layers;
-  std::vector<std::int64_t> again(kinds.size(), 0);
+// Layers of the recipe's list among `layers` from `first` on, by kind.
+void count_named_layers(const ExpansionContext& context, std::int64_t first, std::int64_t layers,
+                        const std::vector<KindCount>& kinds, std::vector<std::int64_t>& again) {
+  again.assign(kinds.size(), 0);
   for (const std::int64_t layer : context.training.recompute.layer_list) {
-    if (layer < first || layer >= end) {
+    if (layer < first || layer >= first + layers) {
       continue;
     }
     const LayerKind kind = layer_kind(context.model, layer);
@@ -129,7 +124,6 @@ std::vector<std::int64_t> named_layers(const ExpansionContext& context, std::siz
                                  [&](const KindCount& entry) { return entry.kind == kind; });
     ++again[static_cast<std::size_t>(at - kinds.begin())];
   }
-  return again;
 }
 
 }  // namespace
@@ -185,23 +179,34 @@ OpList rerun_in_full(const ExpansionContext& context, LayerKind kind, const OpLi
 }
 
 std::vector<std::int64_t> recomputed_layers(const ExpansionContext& context, std::size_t index) {
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < index; ++i) {
+    first += context.plan.stages[i].layers;
+  }
+  std::vector<std::int64_t> again;
+  count_recomputed_layers(context, first, context.plan.stages[index],
+                          stage_kinds(context.model, context.plan, index), again);
+  return again;
+}
+
+void count_recomputed_layers(const ExpansionContext& context, std::int64_t first,
+                             const StageContent& content, const std::vector<KindCount>& kinds,
+                             std::vector<std::int64_t>& again) {
   const RecomputeSpec& recompute = context.training.recompute;
-  const std::vector<KindCount> kinds = stage_kinds(context.model, context.plan, index);
   if (recompute.kind != RecomputeKind::kFull) {
-    std::vector<std::int64_t> none(kinds.size(), 0);
-    return none;
+    again.assign(kinds.size(), 0);
+    return;
   }
   if (!recompute.layer_list.empty()) {
-    return named_layers(context, index, kinds);
+    return count_named_layers(context, first, content.layers, kinds, again);
   }
   const bool all = recompute.method == RecomputeMethod::kUniform;
   std::int64_t left = recompute.layers;
-  std::vector<std::int64_t> again;
+  again.clear();
   for (const KindCount& entry : kinds) {
     again.push_back(all ? entry.layers : std::min(left, entry.layers));
     left -= again.back();
   }
-  return again;
 }
 
 }  // namespace stepcast

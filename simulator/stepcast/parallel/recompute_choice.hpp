@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "stepcast/parallel/activation_inventory.hpp"
+#include "stepcast/parallel/sharding.hpp"
 
 namespace stepcast {
 
@@ -34,5 +35,9 @@ OpList rerun_in_full(const ExpansionContext& context, LayerKind kind, const OpLi
 // How many layers of each kind of stage `index` (in the order of stage_kinds) are recomputed in
 // full.
 std::vector<std::int64_t> recomputed_layers(const ExpansionContext& context, std::size_t index);
+// The same of a stage whose first layer is `first` and whose kinds are known, into `again`.
+void count_recomputed_layers(const ExpansionContext& context, std::int64_t first,
+                             const StageContent& content, const std::vector<KindCount>& kinds,
+                             std::vector<std::int64_t>& again);
 
 }  // namespace stepcast

@@ -79,6 +79,13 @@ std::vector<KindCount> stage_kinds(const ModelSpec& model, const ParallelPlan& p
     first += plan.stages[i].layers;
   }
   std::vector<KindCount> counts;
+  count_kinds(model, first, plan.stages[index], counts);
+  return counts;
+}
+
+void count_kinds(const ModelSpec& model, std::int64_t first, const StageContent& stage,
+                 std::vector<KindCount>& counts) {
+  counts.clear();
   const auto add = [&counts](LayerKind kind, std::int64_t layers) {
     const auto known = std::find_if(counts.begin(), counts.end(),
                                     [&](const KindCount& entry) { return entry.kind == kind; });
@@ -88,14 +95,12 @@ std::vector<KindCount> stage_kinds(const ModelSpec& model, const ParallelPlan& p
       known->layers += layers;
     }
   };
-  const StageContent& stage = plan.stages[index];
   for (std::int64_t i = 0; i < stage.layers; ++i) {
     add(layer_kind(model, first + i), 1);
   }
   if (stage.mtp_layers > 0) {
     add(mtp_layer_kind(model), stage.mtp_layers);
   }
-  return counts;
 }
 
 }  // namespace stepcast

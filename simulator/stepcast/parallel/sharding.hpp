@@ -44,8 +44,12 @@ StageParameters stage_parameters(const ModelSpec& model, const ParallelPlan& pla
 struct KindCount {
   LayerKind kind;
   std::int64_t layers = 0;
+  bool operator==(const KindCount&) const = default;
 };
 std::vector<KindCount> stage_kinds(const ModelSpec& model, const ParallelPlan& plan,
                                    std::size_t index);
+// The same of a stage whose first layer is `first`, into `counts`.
+void count_kinds(const ModelSpec& model, std::int64_t first, const StageContent& stage,
+                 std::vector<KindCount>& counts);
 
 }  // namespace stepcast

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pipeline's schedule as one sequence of tasks, and how that sequence repeats.
+//
+// Which task waits for which follows from the orders of the ranks alone, so the tasks of all ranks
+// are put into a sequence once, each behind what it waits for; the times of a step follow in one
+// pass over it, however long each task takes.
+//
+// Between filling and draining, the sequence repeats itself for each group of micro-batches. Times
+// are a max-plus-linear function of those before, so once a round ends later than the round before
+// by the same time on every rank, and every output on its way likewise, all rounds that are left
+// repeat that (Baccelli et al., Synchronization and Linearity, 1992, chapter 3), and none is run.
+//
+// Times are kept on a grid of a power of two that is fine enough to hold all of them exactly, about
+// 1e-15 of the step: sums and differences are exact, and leaving rounds out changes no bit.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "stepcast/schedule/pipeline_timeline.hpp"
+
+namespace stepcast {
+
+// RankTimeline without its spans.
+struct RankEnds {
+  Seconds bubble;
+  Seconds transfer;
+  Seconds parameters;
+  Seconds end;
+};
+struct PipelineEnds {
+  std::vector<RankEnds> ranks;
+  std::vector<Seconds> chunk_end;  // rank-major
+};
+
+// What a run needs besides its result; any run may follow any other with the same one.
+struct PipelineScratch {
+  std::vector<double> outputs;
+  std::vector<double> durations;
+  std::vector<double> ready;
+  std::vector<double> before;
+};
+
+class PipelineProgram {
+ public:
+  // Throws InternalError if the orders wait for each other.
+  PipelineProgram(Schedule schedule, const PipelineShape& shape,
+                  const std::vector<RankOrder>& orders);
+
+  // As pipeline_timeline, to 1e-11 of the step.
+  [[nodiscard]] PipelineEnds run(const std::vector<StageDuration>& stages, Seconds transfer,
+                                 const PairSavings& savings, PipelineScratch& scratch) const;
+
+  // Rounds of the steady state; 0 where the sequence does not repeat.
+  [[nodiscard]] std::int64_t rounds() const { return rounds_; }
+  [[nodiscard]] std::size_t tasks_kept() const {
+    return filling_.size() + round_.size() + draining_.size();
+  }
+
+ private:
+  struct Input {
+    std::int32_t slot = -1;  // of the output awaited; negative: none
+    bool crosses = false;    // from another rank
+  };
+  struct Task {
+    std::int32_t rank = 0;
+    std::int32_t duration = 0;  // place in durations_
+    std::int32_t chunk = 0;     // rank-major, of chunk_end
+    std::int32_t other_chunk = 0;
+    std::int32_t ready = -1;  // the stage whose parameters it waits for, of a first forward
+    std::array<Input, 2> inputs{};
+    std::array<std::int32_t, 2> outputs = {-1, -1};
+  };
+  // What sets a task's duration.
+  struct Duration {
+    TaskKind kind = TaskKind::kForward;
+    std::int32_t stage = 0;
+    std::int32_t backward_stage = 0;
+    bool first = false;
+    bool last = false;
+    bool operator==(const Duration&) const = default;
+  };
+  class Compiler;
+  struct State;
+
+  void price(const std::vector<StageDuration>& stages, Seconds transfer, const PairSavings& savings,
+             State& state) const;
+  static void execute(const std::vector<Task>& tasks, std::int64_t offset, State& state);
+  [[nodiscard]] std::int64_t run_rounds(State& state) const;
+  [[nodiscard]] bool repeats(const State& state, std::int64_t offset) const;
+
+  std::int64_t stages_ = 0;
+  std::int64_t ranks_ = 0;
+  std::int64_t chunks_ = 0;
+  std::int64_t outputs_ = 0;
+  std::vector<Task> filling_;
+  std::vector<Task> round_;
+  std::vector<Task> draining_;
+  std::int64_t rounds_ = 0;
+  std::int64_t stride_ = 0;         // from an output to the same one of the next round
+  std::int64_t first_check_ = 0;    // rounds before what follows reads nothing of the filling
+  std::vector<std::int32_t> live_;  // outputs that cross the first boundary between rounds
+  std::vector<Duration> durations_;
+  std::vector<double> uses_;  // of durations_, in a whole step
+  double crossings_ = 0.0;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program gives what the tasks give when they are run one by one.
+#include <algorithm>
+#include <random>
+
+#include "catch.hpp"
+#include "property/random_pipelines.hpp"
+#include "stepcast/schedule/pipeline_program.hpp"
+
+namespace stepcast {
+namespace {
+
+bool near(Seconds a, Seconds b, Seconds scale) {
+  return std::abs((a - b).value()) <= 1e-11 * scale.value();
+}
+
+std::string difference(const test::RandomPipeline& c, const PipelineProgram& program,
+                       PipelineScratch& scratch) {
+  const std::vector<RankTimeline> one_by_one =
+      pipeline_timeline(c.schedule, c.shape, c.stages, c.transfer);
+  const PipelineEnds ends = program.run(c.stages, c.transfer, {}, scratch);
+  Seconds step;
+  for (const RankTimeline& rank : one_by_one) {
+    step = max(step, rank.end);
+  }
+  for (std::size_t rank = 0; rank < one_by_one.size(); ++rank) {
+    const RankTimeline& expected = one_by_one[rank];
+    const RankEnds& found = ends.ranks[rank];
+    const bool same = near(expected.end, found.end, step) &&
+                      near(expected.bubble, found.bubble, step) &&
+                      near(expected.transfer, found.transfer, step) &&
+                      near(expected.parameters, found.parameters, step);
+    if (!same) {
+      return "rank " + std::to_string(rank) + " ends otherwise";
+    }
+    for (std::size_t chunk = 0; chunk < expected.chunk_end.size(); ++chunk) {
+      if (!near(expected.chunk_end[chunk], ends.chunk_end[rank * expected.chunk_end.size() + chunk],
+                step)) {
+        return "chunk " + std::to_string(chunk) + " of rank " + std::to_string(rank) +
+               " ends otherwise";
+      }
+    }
+  }
+  return "";
+}
+
+PipelineProgram program_of(const test::RandomPipeline& c) {
+  return {c.schedule, c.shape, pipeline_orders(c.schedule, c.shape)};
+}
+
+TEST_CASE("a program ends every rank when its tasks do, one by one", "[property]") {
+  test::RandomPipelines random(23);
+  PipelineScratch scratch;
+  std::int64_t with_rounds = 0;
+  for (int round = 0; round < 4'000; ++round) {
+    test::RandomPipeline c = random.next();
+    if (round % 3 == 0) {
+      c.shape.micro_batches *= 8;
+    }
+    if (round % 5 == 0) {
+      // Parameters that come late, and passes at the ends that take longer.
+      for (StageDuration& stage : c.stages) {
+        stage.ready = 0.7 * stage.backward;
+        stage.first_extra = 0.3 * stage.forward;
+        stage.last_extra = 0.4 * stage.forward;
+      }
+    }
+    const PipelineProgram program = program_of(c);
+    with_rounds += program.rounds() > 0 ? 1 : 0;
+    const std::string found = difference(c, program, scratch);
+    if (!found.empty()) {
+      CAPTURE(round, name(c.schedule), c.shape.ranks, c.shape.chunks, c.shape.micro_batches);
+      REQUIRE(found == "");
+    }
+  }
+  CHECK(with_rounds > 1'000);
+}
+
+TEST_CASE("a long steady state is as short a program as a brief one", "[property]") {
+  for (const Schedule schedule : {Schedule::kOneFOneB, Schedule::kZbH1, Schedule::kZbV,
+                                  Schedule::kVHalf, Schedule::kDualPipe, Schedule::kDualPipeV}) {
+    CAPTURE(name(schedule));
+    const std::int64_t chunks = chunks_for(schedule, 1);
+    const auto tasks = [&](std::int64_t micro_batches) {
+      const PipelineShape shape{8, chunks, micro_batches};
+      return PipelineProgram(schedule, shape, pipeline_orders(schedule, shape)).tasks_kept();
+    };
+    CHECK(tasks(128) == tasks(256));
+  }
+  const auto interleaved = [](std::int64_t micro_batches) {
+    const PipelineShape shape{8, 4, micro_batches};
+    return PipelineProgram(Schedule::kInterleaved, shape,
+                           pipeline_orders(Schedule::kInterleaved, shape))
+        .tasks_kept();
+  };
+  CHECK(interleaved(256) == interleaved(512));
+}
+
+}  // namespace
+}  // namespace stepcast
