@@ -22,6 +22,7 @@ struct CommunicationLoad {
 
   // The larger of both, entry by entry.
   [[nodiscard]] CommunicationLoad combined(const CommunicationLoad& other) const;
+  bool operator==(const CommunicationLoad&) const = default;
 };
 // Nothing for an operator that is no communication.
 CommunicationLoad communication_load(const Op& op, const OpCost& cost);

@@ -6,12 +6,11 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/cost/power_level.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
-#include "stepcast/graph/model_flops.hpp"
+#include "stepcast/experiment/plan_projector.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/parallel/feasibility.hpp"
 #include "stepcast/parallel/recompute_choice.hpp"
 #include "stepcast/schedule/operator_inventory.hpp"
-#include "stepcast/schedule/step_clock.hpp"
 
 namespace stepcast {
 namespace {
@@ -34,16 +33,12 @@ Projection described(const Experiment& experiment) {
   return p;
 }
 
-void rate(Projection& p, const Experiment& experiment) {
-  const auto tokens = static_cast<double>(p.training.global_batch_size) *
-                      static_cast<double>(p.training.sequence_length);
-  const double tokens_per_gpu = tokens / static_cast<double>(p.gpus);
-  const DeviceSpec& device = experiment.cluster.device;
-  p.tokens_per_second_per_gpu = tokens_per_gpu / p.time.step.value();
-  p.flops_per_token = training_flops_per_token(experiment.model, p.training.sequence_length);
-  p.model_rate_per_gpu = tokens_per_gpu * p.flops_per_token / p.time.step;
-  p.peak_rate = device.matrix_peak(p.training.dtype, device.clock.rated).value_or(FlopsPerSecond{});
-  p.mfu = p.peak_rate > FlopsPerSecond{} ? p.model_rate_per_gpu / p.peak_rate : 0.0;
+void rate(Projection& p, const StepRates& rates) {
+  p.tokens_per_second_per_gpu = rates.tokens_per_second_per_gpu;
+  p.flops_per_token = rates.flops_per_token;
+  p.model_rate_per_gpu = rates.model_rate_per_gpu;
+  p.peak_rate = rates.peak_rate;
+  p.mfu = rates.mfu;
 }
 
 // One of each kind that the model has, in the order of its layers.
@@ -116,25 +111,23 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   }
   const ExpansionContext expansion{experiment.model, p.plan, experiment.training,
                                    experiment.software};
-  p.memory = memory_by_stage(expansion);
-  judge_memory(p.memory, experiment.cluster.device);
+  PlanProjector projector(experiment, cost);
+  projector.take(p.plan, p.training);
+  p.memory = projector.memory();
   p.saved = saved_layers(expansion);
   p.reasons = memory_reasons(p.memory, experiment.cluster.device);
-  const CostModel paced = p.clock_locked ? cost : within_level(cost);
-  const StepContext step{expansion, experiment.cluster, paced,
-                         experiment.locked_clock.value_or(Hertz{})};
-  StepAtClock timed = p.clock_locked ? step_at_locked_clock(step) : step_within_power(step);
+  StepAtClock timed = projector.step();
   p.clock = timed.clock;
   p.power = timed.power;
   p.own_clocks = !p.clock_locked && power_level(experiment.cluster.device, 1, p.clock) > Watts{};
   p.time = std::move(timed.time);
   if (reads_a_table(experiment)) {
-    p.notes.push_back(
-        table_note({expansion, experiment.cluster, paced, p.clock}, p.time.slowest_rank));
+    p.notes.push_back(table_note({expansion, experiment.cluster, projector.paced(), p.clock},
+                                 p.time.slowest_rank));
   }
   p.priced = true;
   p.feasible = p.reasons.empty();
-  rate(p, experiment);
+  rate(p, projector.rates(p.time.step));
   return p;
 }
 

@@ -257,6 +257,12 @@ void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device) {
   }
 }
 
+bool fits(const std::vector<StageMemory>& judged) {
+  return std::none_of(judged.begin(), judged.end(), [](const StageMemory& stage) {
+    return stage.verdict == MemoryVerdict::kDoesNotFit;
+  });
+}
+
 std::vector<std::string> memory_reasons(const std::vector<StageMemory>& stages,
                                         const DeviceSpec& device) {
   std::vector<std::string> reasons;

@@ -46,6 +46,7 @@ std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const 
 
 // Sets the verdicts against the GPU's memory.
 void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device);
+bool fits(const std::vector<StageMemory>& judged);
 // Reasons why the plan does not fit the GPU's memory; empty if it fits.
 std::vector<std::string> memory_reasons(const std::vector<StageMemory>& stages,
                                         const DeviceSpec& device);

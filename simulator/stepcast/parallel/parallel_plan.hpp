@@ -48,6 +48,7 @@ struct StageContent {
 // computation to hide it.
 struct UniformOverlap {
   std::array<double, kAxes> hidden = {0.0, 0.0, 0.93, 0.93, 0.0};  // tp, ep, cp, dp, pp
+  bool operator==(const UniformOverlap&) const = default;
 };
 
 // A plan as the user wrote it; empty values follow from the rest (parallel/feasibility.hpp).
@@ -96,6 +97,7 @@ struct ParallelPlan {
   std::int64_t ep_in_domain = 0;     // ranks of ep that one scale-up domain holds; 0: all
   std::vector<StageContent> stages;  // pp * vpp of them, in the order of the model
   std::int64_t micro_batches = 1;    // of one rank and step
+  bool operator==(const ParallelPlan&) const = default;
 
   [[nodiscard]] std::int64_t world() const { return tp * cp * pp * dp; }
   // Data-parallel replicas of non-expert parameters: they share gradients.

@@ -20,6 +20,7 @@ struct PipelineShape {
   std::int64_t ranks = 1;
   std::int64_t chunks = 1;  // stages a rank, as the model is cut: vpp
   std::int64_t micro_batches = 1;
+  bool operator==(const PipelineShape&) const = default;
 };
 
 PipelineShape pipeline_shape(const ParallelPlan& plan);

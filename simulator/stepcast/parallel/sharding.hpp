@@ -15,6 +15,7 @@ struct LocalParameters {
 
   [[nodiscard]] double total() const { return dense + expert; }
   LocalParameters& operator+=(const LocalParameters& other);
+  bool operator==(const LocalParameters&) const = default;
 };
 LocalParameters operator*(double factor, LocalParameters parameters);
 

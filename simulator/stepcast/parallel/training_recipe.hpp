@@ -42,6 +42,7 @@ struct RecomputeSpec {
   std::vector<RecomputeModule> modules = {RecomputeModule::kCoreAttention};
 
   [[nodiscard]] bool recomputes(RecomputeModule module) const;
+  bool operator==(const RecomputeSpec&) const = default;
 };
 
 struct TrainingRecipe {
@@ -52,6 +53,7 @@ struct TrainingRecipe {
   RecomputeSpec recompute;
   std::string optimizer = "adamw";
   bool dropout = false;  // GPT-3 style: after attention, softmax and MLP
+  bool operator==(const TrainingRecipe&) const = default;
 };
 
 // Reads the mapping `training` of an experiment.

@@ -107,14 +107,6 @@ bool gathers_at_once(const ExpansionContext& context) {
          (context.plan.zero == 1 || context.plan.zero == 2);
 }
 
-LocalParameters rank_parameters(const ExpansionContext& context, std::int64_t rank) {
-  LocalParameters sum;
-  for (const HeldStage& held : stages_held(context.plan, rank)) {
-    sum += stage_parameters(context.model, context.plan, held.stage).all();
-  }
-  return sum;
-}
-
 Op pass_over(std::string_view name, MemoryBoundKind kind, std::int64_t count, Bytes element) {
   return {name, MemoryBound{kind, 1, std::max<std::int64_t>(1, count), element, Direction::kForward,
                             Implementation::kFused}};
@@ -198,9 +190,16 @@ UnitTraffic unit_traffic(const ExpansionContext& context, const LocalParameters&
   return traffic;
 }
 
-OpList optimizer_ops(const ExpansionContext& context, std::int64_t rank) {
+LocalParameters rank_parameters(const ExpansionContext& context, std::int64_t rank) {
+  LocalParameters sum;
+  for (const HeldStage& held : stages_held(context.plan, rank)) {
+    sum += stage_parameters(context.model, context.plan, held.stage).all();
+  }
+  return sum;
+}
+
+OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& parameters) {
   const ParallelPlan& plan = context.plan;
-  const LocalParameters parameters = rank_parameters(context, rank);
   double elements = parameters.total();
   if (plan.zero > 0) {
     elements = parameters.dense / static_cast<double>(sharding_ranks(plan)) +

@@ -48,7 +48,9 @@ struct UnitTraffic {
 };
 UnitTraffic unit_traffic(const ExpansionContext& context, const LocalParameters& parameters);
 
-// The optimizer kernels of one pipeline rank.
-OpList optimizer_ops(const ExpansionContext& context, std::int64_t rank);
+// Of all stages that a pipeline rank holds.
+LocalParameters rank_parameters(const ExpansionContext& context, std::int64_t rank);
+// The optimizer kernels of a pipeline rank that holds `parameters`.
+OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& parameters);
 
 }  // namespace stepcast

@@ -115,7 +115,7 @@ std::vector<CountedOp> operator_inventory(const ExpansionContext& context, std::
       counter.add(send, StepPass::kBackward, held.micro_batches);
     }
   }
-  counter.add(optimizer_ops(context, rank), StepPass::kOptimizer, 1);
+  counter.add(optimizer_ops(context, rank_parameters(context, rank)), StepPass::kOptimizer, 1);
   return counter.take();
 }
 

@@ -24,14 +24,13 @@ class PipelineSimulation {
  public:
   PipelineSimulation(Schedule schedule, const PipelineShape& shape,
                      const std::vector<RankOrder>& orders, const std::vector<StageDuration>& stages,
-                     Seconds transfer, const PairSavings& savings, Record record)
+                     Seconds transfer, const PairSavings& savings)
       : chunks_(static_cast<std::size_t>(chunks_held(schedule, shape))),
         micro_batches_(static_cast<std::size_t>(shape.micro_batches)),
         stages_(stages),
         transfer_(transfer),
         savings_(savings),
         orders_(orders),
-        records_(record == Record::kSpans),
         timelines_(orders.size()),
         done_(orders.size()) {
     forwards_.resize(stages.size() * micro_batches_);
@@ -48,10 +47,8 @@ class PipelineSimulation {
         passes_.push_back({through, false});
       }
       timelines_[static_cast<std::size_t>(rank)].chunk_end.resize(chunks_);
-      if (records_) {
-        timelines_[static_cast<std::size_t>(rank)].spans.reserve(
-            orders[static_cast<std::size_t>(rank)].size());
-      }
+      timelines_[static_cast<std::size_t>(rank)].spans.reserve(
+          orders[static_cast<std::size_t>(rank)].size());
       runnable_.push_back(static_cast<std::int32_t>(shape.ranks - 1 - rank));
     }
   }
@@ -155,9 +152,7 @@ class PipelineSimulation {
     if (pair) {
       timeline.chunk_end[static_cast<std::size_t>(task.backward_chunk)] = end;
     }
-    if (records_) {
-      timeline.spans.push_back({task, start, end});
-    }
+    timeline.spans.push_back({task, start, end});
     timeline.end = end;
     if (task.kind == TaskKind::kForward || pair) {
       hand_over(forwards_[slot(stage, task.micro_batch)], rank, end);
@@ -213,7 +208,6 @@ class PipelineSimulation {
   Seconds transfer_;
   const PairSavings& savings_;
   const std::vector<RankOrder>& orders_;
-  bool records_;
   std::vector<RankTimeline> timelines_;
   std::vector<std::size_t> done_;      // tasks of each rank
   std::vector<std::size_t> stage_of_;  // rank-major, by chunk
@@ -249,11 +243,10 @@ Seconds task_duration(const PipelineTask& task, const StageDuration& stage,
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
                                             const std::vector<RankOrder>& orders,
                                             const std::vector<StageDuration>& stages,
-                                            Seconds transfer, const PairSavings& savings,
-                                            Record record) {
+                                            Seconds transfer, const PairSavings& savings) {
   STEPCAST_CHECK(static_cast<std::int64_t>(stages.size()) == stage_count(shape),
                  "one duration a stage is needed");
-  return PipelineSimulation(schedule, shape, orders, stages, transfer, savings, record).run();
+  return PipelineSimulation(schedule, shape, orders, stages, transfer, savings).run();
 }
 
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,

@@ -46,7 +46,7 @@ struct TaskSpan {
 };
 
 struct RankTimeline {
-  std::vector<TaskSpan> spans;     // in order; never overlapping; empty unless recorded
+  std::vector<TaskSpan> spans;     // in order; never overlapping
   Seconds bubble;                  // idle, waiting for a task of another rank
   Seconds transfer;                // idle, while the awaited input is on its way
   Seconds parameters;              // idle, until they are gathered
@@ -60,8 +60,6 @@ struct RankTimeline {
 // one entry for each two stages; empty: not given.
 using PairSavings = std::vector<Seconds>;
 
-enum class Record { kSpans, kEnds };  // the tasks of each rank, or only what they add up to
-
 // `stages` has one entry for each stage of the model. Throws InternalError if the schedule waits
 // for itself.
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
@@ -71,8 +69,7 @@ std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineSha
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
                                             const std::vector<RankOrder>& orders,
                                             const std::vector<StageDuration>& stages,
-                                            Seconds transfer, const PairSavings& savings = {},
-                                            Record record = Record::kSpans);
+                                            Seconds transfer, const PairSavings& savings = {});
 
 // How long a rank takes for a task of its own.
 Seconds task_duration(const PipelineTask& task, const StageDuration& stage,

@@ -12,13 +12,16 @@
 
 #include <vector>
 
-#include "stepcast/schedule/stage_work.hpp"
-#include "stepcast/schedule/unit_prices.hpp"
+#include "stepcast/base/units.hpp"
 
 namespace stepcast {
 
-// `passes`: how long a micro-batch is in each stage, forward and backward.
-Seconds shared_transfer(const StepWork& work, const StepTasks& tasks,
-                        const std::vector<Seconds>& passes);
+// Of a micro-batch in one stage, forward and backward.
+struct StageTraffic {
+  Seconds passes;
+  Seconds communication;  // over the fabric of the transfer
+};
+
+Seconds shared_transfer(Seconds transfer, const std::vector<StageTraffic>& stages);
 
 }  // namespace stepcast

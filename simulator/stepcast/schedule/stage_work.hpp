@@ -6,6 +6,7 @@
 // often each stage runs them.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "stepcast/parallel/layer_expansion.hpp"
@@ -46,6 +47,34 @@ struct StepWork {
 };
 
 StepWork step_work(const ExpansionContext& context);
+
+// Expands the units of stages, each unit once however many stages run it. All contexts that it is
+// given must have the same share (rank_share.hpp).
+class UnitCollector {
+ public:
+  // What stage `index` of the plan runs.
+  std::vector<UnitRun> stage(const ExpansionContext& context, std::size_t index);
+  [[nodiscard]] const std::vector<WorkUnit>& units() const { return units_; }
+  std::vector<WorkUnit> take_units() { return std::move(units_); }
+
+ private:
+  enum class Part { kRoot, kEmbedding, kLayer, kMtpProjection, kLoss };
+  // What makes two units the same.
+  struct Identity {
+    Part part = Part::kLayer;
+    LayerKind kind;
+    LocalParameters parameters;  // that its traffic moves
+    bool operator==(const Identity&) const = default;
+  };
+
+  std::size_t unit(const ExpansionContext& context, const Identity& identity);
+  void add_layers(const ExpansionContext& context, std::size_t index, std::vector<UnitRun>& runs);
+  void add_loss(const ExpansionContext& context, const LocalParameters& head, std::int64_t times,
+                std::vector<UnitRun>& runs);
+
+  std::vector<Identity> identities_;  // of units_
+  std::vector<WorkUnit> units_;
+};
 
 // What a stage sends to the next one (and gradients to the one before) for each micro-batch.
 Collective pipeline_send(const ExpansionContext& context);

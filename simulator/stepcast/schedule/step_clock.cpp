@@ -55,9 +55,6 @@ class GridSearch {
     return timer_.grid_clock(slow) * std::pow(at_slow, -1.0 / exponent);
   }
 
-  // A step that was priced on the way.
-  StepTime take(std::int64_t index) { return std::move(known(index).time); }
-
  private:
   static constexpr std::int64_t kPeak = StepTimer::kGrid;
   static constexpr std::int64_t kLowest = kPeak / 4;
@@ -65,7 +62,6 @@ class GridSearch {
   struct Known {
     std::int64_t index = 0;
     double share = 0.0;  // of the allowed power
-    StepTime time;
   };
 
   [[nodiscard]] std::int64_t first_guess() {
@@ -88,10 +84,10 @@ class GridSearch {
     if (found != known_.end()) {
       return *found;
     }
-    StepTime time = timer_.on_grid(index);
+    const StepTime& time = timer_.on_grid(index);
     const Seconds busy = time.breakdown.busy();
     const double drawn = duty_cycle_share(device_, busy / time.step, {busy, time.energy});
-    known_.push_back({index, drawn, std::move(time)});
+    known_.push_back({index, drawn});
     return known_.back();
   }
 
@@ -103,16 +99,24 @@ class GridSearch {
 }  // namespace
 
 StepAtClock step_at_locked_clock(const StepContext& context) {
-  return described(context.cluster.device, context.clock, step_time(context));
+  StepTimer timer(context);
+  return step_at_locked_clock(context, timer);
+}
+
+StepAtClock step_at_locked_clock(const StepContext& context, StepTimer& timer) {
+  return described(context.cluster.device, context.clock, timer.at(context.clock));
 }
 
 StepAtClock step_within_power(const StepContext& context) {
-  const DeviceSpec& device = context.cluster.device;
   StepTimer timer(context);
-  GridSearch search(context, timer);
-  const Hertz clock = search.highest_clock();
+  return step_within_power(context, timer);
+}
+
+StepAtClock step_within_power(const StepContext& context, StepTimer& timer) {
+  const DeviceSpec& device = context.cluster.device;
+  const Hertz clock = GridSearch(context, timer).highest_clock();
   if (clock >= device.clock.peak) {
-    return described(device, clock, search.take(StepTimer::kGrid));
+    return described(device, clock, timer.on_grid(StepTimer::kGrid));
   }
   const double behind =
       device.kernels.power.clock_spread * expected_extreme(context.cluster.gpus());

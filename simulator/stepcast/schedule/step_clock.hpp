@@ -29,10 +29,14 @@ struct StepAtClock {
 // The step at the clock that the power limit leaves it; `context.clock` is ignored.
 StepAtClock step_within_power(const StepContext& context);
 
+// The same with a timer that is there already.
+StepAtClock step_within_power(const StepContext& context, StepTimer& timer);
+
 // By how many standard deviations the slowest of `gpus` falls behind their mean; 0 for one.
 double expected_extreme(std::int64_t gpus);
 
 // The step at `context.clock`, whatever power it draws.
 StepAtClock step_at_locked_clock(const StepContext& context);
+StepAtClock step_at_locked_clock(const StepContext& context, StepTimer& timer);
 
 }  // namespace stepcast

@@ -5,107 +5,24 @@
 #include <cmath>
 
 #include "stepcast/base/error.hpp"
-#include "stepcast/schedule/pair_table.hpp"
+#include "stepcast/schedule/paired_passes.hpp"
 #include "stepcast/schedule/pipeline_transfer.hpp"
 
 namespace stepcast {
 namespace {
-
-PassTime forward_of(const StageProgram& program, const PassPlace& place,
-                    const StepContext& context) {
-  const ParallelPlan& plan = context.expansion.plan;
-  return plan.uniform ? uniform_forward(program, place, plan.overlap, units_held(context))
-                      : forward_pass(program, place);
-}
-
-PassTime backward_of(const StageProgram& program, const PassPlace& place,
-                     const StepContext& context) {
-  const ParallelPlan& plan = context.expansion.plan;
-  return plan.uniform ? uniform_backward(program, place, plan.overlap, units_held(context))
-                      : backward_pass(program, place);
-}
 
 bool pairs_by_itself(Schedule schedule) {
   return schedule == Schedule::kDualPipe || schedule == Schedule::kDualPipeV;
 }
 
 // Megatron's condition: chunks, so that enough forwards come first, or no pipeline at all.
-bool pairs_passes(const StepContext& context) {
-  const ParallelPlan& plan = context.expansion.plan;
-  if (plan.uniform || !context.expansion.model.moe) {
+bool pairs_passes(const ExpansionContext& context) {
+  const ParallelPlan& plan = context.plan;
+  if (plan.uniform || !context.model.moe) {
     return false;
   }
   return pairs_by_itself(plan.schedule) ||
-         (context.expansion.software.ep_overlap &&
-          (plan.pp == 1 || plan.schedule == Schedule::kInterleaved));
-}
-
-StageTime stage_time(const StageProgram& program, const StepContext& context) {
-  const ParallelPlan& plan = context.expansion.plan;
-  const bool single = plan.micro_batches == 1;
-  StageTime time;
-  time.gather = plan.uniform ? GatherTime{} : first_gather(program);
-  time.first_forward = forward_of(program, {.first = true, .host_lead = {}}, context);
-  PassPlace last{.last = true};
-  if (single) {
-    last.host_lead = time.first_forward.host_lead;
-  } else {
-    time.forward = forward_of(program, {}, context);
-    time.backward = backward_of(program, {}, context);
-  }
-  time.last_backward = backward_of(program, last, context);
-  if (single) {
-    time.forward = time.first_forward;
-    time.backward = time.last_backward;
-  }
-  return time;
-}
-
-// Stages with the same runs take the same time.
-std::vector<StageTime> stage_times(const StepWork& work, const StepTasks& tasks,
-                                   const StepContext& context) {
-  std::vector<StageTime> times;
-  times.reserve(work.stages.size());
-  for (std::size_t i = 0; i < work.stages.size(); ++i) {
-    const auto known = std::find(
-        work.stages.begin(), work.stages.begin() + static_cast<std::ptrdiff_t>(i), work.stages[i]);
-    const auto earlier = static_cast<std::size_t>(known - work.stages.begin());
-    if (earlier < i) {
-      times.push_back(times[earlier]);
-      continue;
-    }
-    const StageProgram program{tasks, work.stages[i], work.rule, context.expansion.software};
-    times.push_back(stage_time(program, context));
-  }
-  return times;
-}
-
-StageDuration duration_of(const StageTime& stage) {
-  StageDuration duration{stage.forward.duration(), stage.backward.duration(),
-                         stage.backward.weight};
-  duration.ready = stage.gather.first;
-  duration.first_extra = stage.first_forward.duration() - stage.forward.duration();
-  duration.last_extra = stage.last_backward.duration() - stage.backward.duration();
-  return duration;
-}
-
-// The parameters of a rank's chunks are gathered one after the other.
-std::vector<StageDuration> durations_of(const std::vector<StageTime>& stages,
-                                        const ParallelPlan& plan) {
-  std::vector<StageDuration> durations;
-  durations.reserve(stages.size());
-  for (const StageTime& stage : stages) {
-    durations.push_back(duration_of(stage));
-  }
-  for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
-    Seconds before;
-    for (const HeldStage& held : stages_held(plan, rank)) {
-      StageDuration& duration = durations[held.stage];
-      duration.ready = max(duration.ready, before + stages[held.stage].gather.first);
-      before += stages[held.stage].gather.all;
-    }
-  }
-  return durations;
+         (context.software.ep_overlap && (plan.pp == 1 || plan.schedule == Schedule::kInterleaved));
 }
 
 // What one pipeline rank does in a step besides waiting.
@@ -121,149 +38,279 @@ struct RankWork {
   }
 };
 
-void subtract_pairs(const ParallelPlan& plan, std::int64_t rank, const RankOrder& order,
-                    const PairTable& pairs, RankWork& work) {
-  const std::vector<HeldStage> held = stages_held(plan, rank);
-  for (const PipelineTask& task : order) {
-    if (task.kind != TaskKind::kOverlapped) {
-      continue;
+// A step at one clock, put together from its solved parts.
+class Assembly {
+ public:
+  Assembly(const StepContext& context, const PlanOutline& outline, SolvedShare::AtClock& prices,
+           const std::vector<HeldStage>& held, const SolvedPipeline& pipeline, bool pairs)
+      : context_(context),
+        plan_(context.expansion.plan),
+        outline_(outline),
+        prices_(prices),
+        held_(held),
+        chunks_(held.size() / static_cast<std::size_t>(plan_.pp)),
+        pipeline_(pipeline),
+        pairs_(pairs) {
+    std::vector<const SolvedStage*> of_class;
+    of_class.reserve(outline.solved.size());
+    for (const std::size_t solved : outline.solved) {
+      of_class.push_back(&prices.stage(solved, context, single()));
     }
-    const TimeBreakdown* saved =
-        pairs.find({held[static_cast<std::size_t>(task.chunk)].stage,
-                    held[static_cast<std::size_t>(task.backward_chunk)].stage});
-    if (saved != nullptr) {
-      work.spent = work.spent - *saved;
-      for (std::size_t axis = 0; axis < kAxes; ++axis) {
-        work.hidden.exposed[axis] += saved->exposed[axis];
+    stages_.reserve(plan_.stages.size());
+    for (const std::size_t own : outline.classes.of_stage) {
+      stages_.push_back(of_class[own]);
+    }
+  }
+
+  // The parameters of a rank's chunks are gathered one after the other.
+  [[nodiscard]] std::vector<StageDuration> durations() const {
+    std::vector<StageDuration> durations;
+    durations.reserve(stages_.size());
+    for (const SolvedStage* stage : stages_) {
+      durations.push_back(duration_of(stage->time));
+    }
+    for (std::size_t first = 0; first < held_.size(); first += chunks_) {
+      Seconds before;
+      for (std::size_t i = first; i < first + chunks_; ++i) {
+        StageDuration& duration = durations[held_[i].stage];
+        const GatherTime& gather = stages_[held_[i].stage]->time.gather;
+        duration.ready = max(duration.ready, before + gather.first);
+        before += gather.all;
       }
     }
+    return durations;
   }
-}
 
-RankWork rank_work(const ParallelPlan& plan, std::int64_t rank, const StepTasks& tasks,
-                   const std::vector<StageTime>& stages) {
-  RankWork work;
-  for (const HeldStage& held : stages_held(plan, rank)) {
-    const StageTime& stage = stages[held.stage];
-    const auto between = static_cast<double>(held.micro_batches - 1);
-    work.add(stage.first_forward, 1.0);
-    work.add(stage.forward, between);
-    work.add(stage.backward, between);
-    work.add(stage.last_backward, 1.0);
-    work.hidden.exposed[slot(Axis::kData)] += stage.gather.first;
+  // `alone`: without other communication.
+  [[nodiscard]] Seconds transfer(Seconds alone, Fabric fabric) const {
+    if (plan_.uniform) {
+      return (1.0 - plan_.overlap.hidden[slot(Axis::kPipeline)]) * alone;
+    }
+    if (fabric == Fabric::kNone || !(alone > Seconds{})) {
+      return alone;
+    }
+    std::vector<StageTraffic> traffic;
+    traffic.reserve(stages_.size());
+    for (const SolvedStage* stage : stages_) {
+      traffic.push_back({stage->time.forward.duration() + stage->time.backward.duration(),
+                         stage->fabrics[static_cast<std::size_t>(fabric)]});
+    }
+    return shared_transfer(alone, traffic);
   }
-  for (const StreamTask& task : tasks.optimizer[static_cast<std::size_t>(rank)]) {
-    (task.axis ? work.spent.exposed[slot(*task.axis)] : work.spent.optimizer) += task.alone;
-    work.energy += task.energy;
-  }
-  return work;
-}
 
-// How long after its last task a rank still reduces: chunks that end earlier go on beside the tasks
-// that follow, unless the software reduces at the end only.
-Seconds reduction_tail(const ParallelPlan& plan, bool beside, std::int64_t rank,
-                       const RankTimeline& timeline, const std::vector<StageTime>& stages) {
-  struct Left {
+  // What pairs save, by the stages of their forward and backward.
+  [[nodiscard]] PairSavings savings() {
+    PairSavings savings;
+    if (!pairs_) {
+      return savings;
+    }
+    savings.resize(stages_.size() * stages_.size());
+    for (std::size_t rank = 0; rank < pipeline_.pairs.size(); ++rank) {
+      for (const ChunkPair& pair : pipeline_.pairs[rank]) {
+        savings[stage_of(rank, pair.forward) * stages_.size() + stage_of(rank, pair.backward)] =
+            saved(rank, pair).total();
+      }
+    }
+    return savings;
+  }
+
+  StepTime step(const PipelineEnds& ends) {
+    StepTime result;
+    Seconds busiest{-1.0};
+    RankWork work;  // of the rank at hand, and of those before it that hold the same
+    for (std::size_t rank = 0; rank < ends.ranks.size(); ++rank) {
+      if (rank == 0 || !holds_same(rank - 1, rank)) {
+        work = rank_work(rank);
+      }
+      const Seconds busy = work.spent.total();
+      RankWork waiting = work;
+      add_waiting(ends, rank, waiting);
+      result.step = max(result.step, waiting.spent.total());
+      if (busy > busiest) {
+        busiest = busy;
+        result.slowest_rank = static_cast<std::int64_t>(rank);
+        result.breakdown = waiting.spent;
+        result.hidden = waiting.hidden;
+        result.energy = waiting.energy;
+      }
+    }
+    // A rank that is done waits for the last one: the next step starts for all together.
+    result.breakdown.bubble += result.step - result.breakdown.total();
+    return result;
+  }
+
+ private:
+  [[nodiscard]] bool single() const { return plan_.micro_batches == 1; }
+  [[nodiscard]] const HeldStage& held(std::size_t rank, std::int32_t chunk) const {
+    return held_[rank * chunks_ + static_cast<std::size_t>(chunk)];
+  }
+  [[nodiscard]] std::size_t stage_of(std::size_t rank, std::int32_t chunk) const {
+    return held(rank, chunk).stage;
+  }
+  const TimeBreakdown& saved(std::size_t rank, const ChunkPair& pair) {
+    return prices_.saved(outline_.stage(stage_of(rank, pair.forward)),
+                         outline_.stage(stage_of(rank, pair.backward)), context_, single());
+  }
+
+  // Whether two ranks do the same besides waiting.
+  [[nodiscard]] bool holds_same(std::size_t a, std::size_t b) const {
+    for (std::size_t chunk = 0; chunk < chunks_; ++chunk) {
+      const HeldStage& first = held_[a * chunks_ + chunk];
+      const HeldStage& second = held_[b * chunks_ + chunk];
+      if (outline_.stage(first.stage) != outline_.stage(second.stage) ||
+          first.micro_batches != second.micro_batches) {
+        return false;
+      }
+    }
+    return !pairs_;
+  }
+
+  RankWork rank_work(std::size_t rank) {
+    RankWork work;
+    LocalParameters parameters;
+    for (std::size_t i = rank * chunks_; i < (rank + 1) * chunks_; ++i) {
+      const StageTime& stage = stages_[held_[i].stage]->time;
+      const auto between = static_cast<double>(held_[i].micro_batches - 1);
+      work.add(stage.first_forward, 1.0);
+      work.add(stage.forward, between);
+      work.add(stage.backward, between);
+      work.add(stage.last_backward, 1.0);
+      work.hidden.exposed[slot(Axis::kData)] += stage.gather.first;
+      parameters += outline_.share->parameters(outline_.stage(held_[i].stage));
+    }
+    const OptimizerTime& optimizer = prices_.optimizer(parameters, context_);
+    work.spent += optimizer.spent;
+    work.energy += optimizer.energy;
+    if (pairs_) {
+      for (const ChunkPair& pair : pipeline_.pairs[rank]) {
+        subtract(static_cast<double>(pair.times) * saved(rank, pair), work);
+      }
+    }
+    return work;
+  }
+  static void subtract(const TimeBreakdown& saved, RankWork& work) {
+    work.spent = work.spent - saved;
+    for (std::size_t axis = 0; axis < kAxes; ++axis) {
+      work.hidden.exposed[axis] += saved.exposed[axis];
+    }
+  }
+
+  void add_waiting(const PipelineEnds& ends, std::size_t rank, RankWork& work) {
+    const RankEnds& own = ends.ranks[rank];
+    const Seconds waited = own.parameters + reduction_tail(ends, rank);
+    work.spent.bubble = own.bubble;
+    work.spent.host += context_.expansion.software.host.step;
+    work.spent.exposed[slot(Axis::kPipeline)] += own.transfer;
+    work.spent.exposed[slot(Axis::kData)] += waited;
+    Seconds& hidden = work.hidden.exposed[slot(Axis::kData)];
+    hidden = max(Seconds{}, hidden - waited);
+  }
+
+  // How long after its last task a rank still reduces: chunks that end earlier go on beside the
+  // tasks that follow, unless the software reduces at the end only.
+  Seconds reduction_tail(const PipelineEnds& ends, std::size_t rank) {
+    const bool beside = context_.expansion.software.overlap_grad_reduce;
+    const Seconds end = ends.ranks[rank].end;
+    reductions_.clear();
+    for (std::size_t i = rank * chunks_; i < (rank + 1) * chunks_; ++i) {
+      reductions_.push_back(
+          {beside ? ends.chunk_end[i] : end, stages_[held_[i].stage]->time.last_backward.backlog});
+    }
+    std::sort(reductions_.begin(), reductions_.end(),
+              [](const Reduction& a, const Reduction& b) { return a.from < b.from; });
+    Seconds free;
+    for (const Reduction& chunk : reductions_) {
+      free = max(free, chunk.from) + chunk.backlog;
+    }
+    return max(Seconds{}, free - end);
+  }
+
+  struct Reduction {
     Seconds from;
     Seconds backlog;
   };
-  std::vector<Left> chunks;
-  for (const HeldStage& held : stages_held(plan, rank)) {
-    const Seconds end = timeline.chunk_end[static_cast<std::size_t>(held.chunk)];
-    chunks.push_back({beside ? end : timeline.end, stages[held.stage].last_backward.backlog});
-  }
-  std::sort(chunks.begin(), chunks.end(),
-            [](const Left& a, const Left& b) { return a.from < b.from; });
-  Seconds free;
-  for (const Left& chunk : chunks) {
-    free = max(free, chunk.from) + chunk.backlog;
-  }
-  return max(Seconds{}, free - timeline.end);
-}
 
-// Of a micro-batch in each stage, forward and backward.
-std::vector<Seconds> pass_times(const std::vector<StageTime>& stages) {
-  std::vector<Seconds> times;
-  times.reserve(stages.size());
-  for (const StageTime& stage : stages) {
-    times.push_back(stage.forward.duration() + stage.backward.duration());
-  }
-  return times;
-}
-
-std::vector<RankOrder> orders_of(const StepContext& context) {
-  const ParallelPlan& plan = context.expansion.plan;
-  std::vector<RankOrder> orders = pipeline_orders(plan.schedule, pipeline_shape(plan));
-  if (pairs_passes(context) && !pairs_by_itself(plan.schedule)) {
-    std::transform(orders.begin(), orders.end(), orders.begin(), paired_order);
-  }
-  return orders;
-}
-
-StepTime assemble(const StepWork& work, const StepTasks& tasks,
-                  const std::vector<RankOrder>& orders, const std::vector<StagePair>& stage_pairs,
-                  const StepContext& context, Record record) {
-  const ParallelPlan& plan = context.expansion.plan;
-  StepTime result;
-  result.stages = stage_times(work, tasks, context);
-  const Seconds transfer = plan.uniform
-                               ? (1.0 - plan.overlap.hidden[slot(Axis::kPipeline)]) * tasks.transfer
-                               : shared_transfer(work, tasks, pass_times(result.stages));
-  const PairTable pairs(work, tasks, result.stages, stage_pairs, context.expansion.software);
-  result.ranks =
-      pipeline_timeline(plan.schedule, pipeline_shape(plan), orders,
-                        durations_of(result.stages, plan), transfer, pairs.totals(), record);
-  std::vector<RankWork> ranks;
-  std::vector<Seconds> busy;
-  for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
-    const RankTimeline& timeline = result.ranks[static_cast<std::size_t>(rank)];
-    RankWork& own = ranks.emplace_back(rank_work(plan, rank, tasks, result.stages));
-    subtract_pairs(plan, rank, orders[static_cast<std::size_t>(rank)], pairs, own);
-    busy.push_back(own.spent.total());
-    const Seconds tail = reduction_tail(plan, context.expansion.software.overlap_grad_reduce, rank,
-                                        timeline, result.stages);
-    const Seconds waited = timeline.parameters + tail;
-    own.spent.bubble = timeline.bubble;
-    own.spent.host += context.expansion.software.host.step;
-    own.spent.exposed[slot(Axis::kPipeline)] += timeline.transfer;
-    own.spent.exposed[slot(Axis::kData)] += waited;
-    Seconds& hidden = own.hidden.exposed[slot(Axis::kData)];
-    hidden = max(Seconds{}, hidden - waited);
-    result.step = max(result.step, own.spent.total());
-  }
-  result.slowest_rank = std::max_element(busy.begin(), busy.end()) - busy.begin();
-  RankWork& slowest = ranks[static_cast<std::size_t>(result.slowest_rank)];
-  // A rank that is done waits for the last one: the next step starts for all together.
-  slowest.spent.bubble += result.step - slowest.spent.total();
-  result.breakdown = slowest.spent;
-  result.energy = slowest.energy;
-  result.hidden = slowest.hidden;
-  return result;
-}
+  const StepContext& context_;
+  const ParallelPlan& plan_;
+  const PlanOutline& outline_;
+  SolvedShare::AtClock& prices_;
+  const std::vector<HeldStage>& held_;
+  std::size_t chunks_;
+  const SolvedPipeline& pipeline_;
+  bool pairs_;
+  std::vector<const SolvedStage*> stages_;  // of plan.stages
+  std::vector<Reduction> reductions_;       // of the rank at hand
+};
 
 }  // namespace
 
-UnitsHeld units_held(const StepContext& context) {
-  const DeviceSpec& device = context.cluster.device;
-  const auto all = static_cast<double>(device.compute_units);
-  const std::int64_t library = device.scale_up.kernel_units;
-  UnitsHeld held{};
-  held.fill(static_cast<double>(library) / all);
-  const std::int64_t units = units_held(context.expansion.plan.exchange, library);
-  held[slot(Axis::kExpert)] = std::min(1.0, static_cast<double>(units) / all);
-  return held;
+StepTime between(const StepTime& slow, const StepTime& fast, double share_of_fast) {
+  const auto mixed = [share_of_fast](const TimeBreakdown& a, const TimeBreakdown& b) {
+    TimeBreakdown mix = a;
+    return mix += share_of_fast * (b - a);
+  };
+  StepTime result = fast;
+  result.breakdown = mixed(slow.breakdown, fast.breakdown);
+  result.hidden = mixed(slow.hidden, fast.hidden);
+  result.energy = slow.energy + share_of_fast * (fast.energy - slow.energy);
+  result.step = result.breakdown.total();
+  return result;
 }
 
 StepTimer::StepTimer(const StepContext& context)
-    : context_(context), work_(step_work(context.expansion)), orders_(orders_of(context)) {
-  if (pairs_passes(context)) {
-    pairs_ = stage_pairs(context.expansion.plan, orders_);
-  }
+    : context_(context), own_(std::make_unique<SolvedSteps>()), solved_(own_.get()) {
+  outline_ = own_->outline(context.expansion);
+  lay_out();
 }
 
-StepTime StepTimer::at(Hertz clock) const {
-  const StepContext fixed{context_.expansion, context_.cluster, context_.cost, clock};
-  return assemble(work_, price_step(work_, fixed), orders_, pairs_, fixed, Record::kSpans);
+StepTimer::StepTimer(const StepContext& context, SolvedSteps& solved, const PlanOutline& outline)
+    : context_(context), solved_(&solved), outline_(outline) {
+  lay_out();
+}
+
+void StepTimer::lay_out() {
+  const ParallelPlan& plan = context_.expansion.plan;
+  const PipelineShape shape = pipeline_shape(plan);
+  const std::int64_t chunks = chunks_held(plan.schedule, shape);
+  held_.reserve(static_cast<std::size_t>(plan.pp * chunks));
+  for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
+      held_.push_back({static_cast<std::size_t>(stage_on(plan.schedule, shape, rank, chunk)), chunk,
+                       micro_batches_through(plan.schedule, shape, chunk)});
+    }
+  }
+  pairs_ = pairs_passes(context_.expansion);
+  pipeline_ = &solved_->pipeline(plan, pairs_ && !pairs_by_itself(plan.schedule));
+  for (const std::size_t stage : outline_.solved) {
+    load_ = load_.combined(outline_.share->load(stage, context_));
+  }
+  transfer_ = pipeline_transfer(context_);
+  transfer_fabric_ = pipeline_fabric(context_);
+}
+
+SolvedShare::AtClock& StepTimer::prices(const StepContext& context) {
+  return outline_.share->at(context, load_);
+}
+
+StepTime StepTimer::at(Hertz clock) {
+  const StepContext fixed = at_clock(clock);
+  Assembly assembly(fixed, outline_, prices(fixed), held_, *pipeline_, pairs_);
+  const PipelineEnds ends =
+      pipeline_->program.run(assembly.durations(), assembly.transfer(transfer_, transfer_fabric_),
+                             assembly.savings(), solved_->scratch());
+  return assembly.step(ends);
+}
+
+std::vector<RankTimeline> StepTimer::spans(Hertz clock) {
+  const ParallelPlan& plan = context_.expansion.plan;
+  const StepContext fixed = at_clock(clock);
+  Assembly assembly(fixed, outline_, prices(fixed), held_, *pipeline_, pairs_);
+  std::vector<RankOrder> orders = pipeline_orders(plan.schedule, pipeline_shape(plan));
+  if (pairs_ && !pairs_by_itself(plan.schedule)) {
+    std::transform(orders.begin(), orders.end(), orders.begin(), paired_order);
+  }
+  return pipeline_timeline(plan.schedule, pipeline_shape(plan), orders, assembly.durations(),
+                           assembly.transfer(transfer_, transfer_fabric_), assembly.savings());
 }
 
 Hertz StepTimer::grid_clock(std::int64_t index) const {
@@ -271,9 +318,14 @@ Hertz StepTimer::grid_clock(std::int64_t index) const {
          context_.cluster.device.clock.peak;
 }
 
-StepTime StepTimer::on_grid(std::int64_t index) {
-  const StepContext fixed{context_.expansion, context_.cluster, context_.cost, grid_clock(index)};
-  return assemble(work_, node(index), orders_, pairs_, fixed, Record::kEnds);
+const StepTime& StepTimer::on_grid(std::int64_t index) {
+  const auto known = std::find_if(known_.begin(), known_.end(),
+                                  [&](const Known& entry) { return entry.index == index; });
+  if (known != known_.end()) {
+    return known->time;
+  }
+  known_.push_back({index, at(grid_clock(index))});
+  return known_.back().time;
 }
 
 StepTime StepTimer::near(Hertz clock) {
@@ -286,52 +338,30 @@ StepTime StepTimer::near(Hertz clock) {
   STEPCAST_CHECK(below > 0, "a clock far below the part's range");
   const double fast = static_cast<double>(below + 1) / kSteps;
   const double slow = static_cast<double>(below) / kSteps;
-  node(below);  // may move the other
-  node(below + 1);
   // A period's share of the way from the slow clock's to the fast one's.
   const double period = peak / clock;
   const double share = (1.0 / slow - period) / (1.0 / slow - 1.0 / fast);
-  const StepContext fixed{context_.expansion, context_.cluster, context_.cost, clock};
-  return assemble(work_, between(node(below), node(below + 1), share), orders_, pairs_, fixed,
-                  Record::kEnds);
+  const StepTime at_slow = on_grid(below);
+  return between(at_slow, on_grid(below + 1), share);
 }
 
 StepTimer::RoughStep StepTimer::rough() {
-  const StepTasks& tasks = node(kGrid);
+  const StepContext fixed = at_clock(grid_clock(kGrid));
+  const TaskSums first = prices(fixed).rough(outline_.stage(0), fixed);
   RoughStep step;
-  Seconds exposed;
-  for (const UnitRun& run : work_.stages.front()) {
-    const UnitSums& unit = tasks.sums[run.unit];
-    for (const TaskSums* sums : {&unit.forward, &unit.again, &unit.backward}) {
-      if (sums == &unit.again && !run.again) {
-        continue;
-      }
-      const auto times = static_cast<double>(run.count);
-      step.compute += times * sums->compute;
-      step.energy += times * sums->energy;
-      for (const Seconds& axis : sums->exposed) {
-        exposed += times * axis;
-      }
-    }
+  step.compute = first.compute;
+  step.energy = first.energy;
+  Seconds busy = first.compute;
+  for (const Seconds& axis : first.exposed) {
+    busy += axis;
   }
   const ParallelPlan& plan = context_.expansion.plan;
   const auto tasks_of_rank = static_cast<double>(plan.micro_batches * plan.vpp);
   const double waits = static_cast<double>(plan.pp - 1) / tasks_of_rank;
-  if (const Seconds busy = step.compute + exposed; busy > Seconds{}) {
+  if (busy > Seconds{}) {
     step.duty = step.compute / busy / (1.0 + waits);
   }
   return step;
-}
-
-const StepTasks& StepTimer::node(std::int64_t index) {
-  const auto known = std::find_if(nodes_.begin(), nodes_.end(),
-                                  [&](const Node& entry) { return entry.index == index; });
-  if (known != nodes_.end()) {
-    return known->tasks;
-  }
-  nodes_.push_back({index, price_step(work_, {context_.expansion, context_.cluster, context_.cost,
-                                              grid_clock(index)})});
-  return nodes_.back().tasks;
 }
 
 StepTime step_time(const StepContext& context) { return StepTimer(context).at(context.clock); }

@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time of one training step, and where it goes.
 //
-// Every kind of pass of a stage is solved once on the streams of a rank (pass_timeline.hpp): the
-// first forward, which waits for parameters, the last backward, which reduces gradients, and those
-// between them; the pipeline then runs task by task with these durations, and the optimizer ends
-// the step. The slowest rank is the one with most to do; its keys, waiting included, add up to the
-// step.
+// Every kind of pass of a stage is solved once on the streams of a rank (stage_time.hpp); the
+// pipeline then runs task by task with these durations, and the optimizer ends the step. The
+// slowest rank is the one with most to do; its keys, waiting included, add up to the step.
 #pragma once
 
+#include <memory>
 #include <vector>
 
-#include "stepcast/schedule/paired_passes.hpp"
-#include "stepcast/schedule/pass_timeline.hpp"
 #include "stepcast/schedule/pipeline_timeline.hpp"
-#include "stepcast/schedule/uniform_overlap.hpp"
+#include "stepcast/schedule/solved_steps.hpp"
 
 namespace stepcast {
-
-// The passes of one stage; with one micro-batch the first is the last.
-struct StageTime {
-  PassTime first_forward;
-  PassTime forward;
-  PassTime backward;  // recomputation included
-  PassTime last_backward;
-  GatherTime gather;
-};
 
 struct StepTime {
   Seconds step;
@@ -32,11 +20,10 @@ struct StepTime {
   std::int64_t slowest_rank = 0;  // of the pipeline
   TimeBreakdown breakdown;        // of the slowest rank; its total is `step`
   TimeBreakdown hidden;           // communication of the slowest rank that computation hides
-  std::vector<StageTime> stages;
-  std::vector<RankTimeline> ranks;  // of the pipeline, without what follows it
 };
 
-UnitsHeld units_held(const StepContext& context);
+// Between two clocks: every time and energy linear in the clock's period.
+StepTime between(const StepTime& slow, const StepTime& fast, double share_of_fast);
 
 // Prices a step at any clock; what costs time is kept between calls.
 class StepTimer {
@@ -46,14 +33,16 @@ class StepTimer {
 
   // `context.clock` is ignored.
   explicit StepTimer(const StepContext& context);
+  // The same with what `solved` keeps; `outline` is that of the context's plan.
+  StepTimer(const StepContext& context, SolvedSteps& solved, const PlanOutline& outline);
 
-  // At exactly this clock, with the spans of the pipeline, which the others leave out.
-  [[nodiscard]] StepTime at(Hertz clock) const;
-  // The same from prices at the two clocks of the grid around it: times are linear in the period
+  // At exactly this clock.
+  [[nodiscard]] StepTime at(Hertz clock);
+  // The same from the steps at the two clocks of the grid around it: times are linear in the period
   // between them, which is off by less than 0.3 %.
   [[nodiscard]] StepTime near(Hertz clock);
   // At `index` / kGrid of the peak clock.
-  [[nodiscard]] StepTime on_grid(std::int64_t index);
+  [[nodiscard]] const StepTime& on_grid(std::int64_t index);
   [[nodiscard]] Hertz grid_clock(std::int64_t index) const;
   // About what the first stage does at the peak clock, nothing overlapped: where a search begins.
   struct RoughStep {
@@ -62,19 +51,31 @@ class StepTimer {
     Joules energy;
   };
   [[nodiscard]] RoughStep rough();
+  // The tasks of every pipeline rank at this clock, without what follows them.
+  [[nodiscard]] std::vector<RankTimeline> spans(Hertz clock);
 
  private:
-  struct Node {
+  struct Known {
     std::int64_t index = 0;
-    StepTasks tasks;
+    StepTime time;
   };
-  const StepTasks& node(std::int64_t index);
+  [[nodiscard]] StepContext at_clock(Hertz clock) const {
+    return {context_.expansion, context_.cluster, context_.cost, clock};
+  }
+  void lay_out();
+  SolvedShare::AtClock& prices(const StepContext& context);
 
   StepContext context_;
-  StepWork work_;
-  std::vector<RankOrder> orders_;
-  std::vector<StagePair> pairs_;  // in `orders_`
-  std::vector<Node> nodes_;
+  std::unique_ptr<SolvedSteps> own_;  // where no other is given
+  SolvedSteps* solved_;
+  PlanOutline outline_;
+  std::vector<HeldStage> held_;  // rank-major
+  CommunicationLoad load_;
+  bool pairs_ = false;
+  const SolvedPipeline* pipeline_ = nullptr;
+  Seconds transfer_;
+  Fabric transfer_fabric_ = Fabric::kNone;
+  std::vector<Known> known_;
 };
 
 // The step at `context.clock`.

@@ -303,53 +303,6 @@ class UnitPricer {
   std::vector<Op>* noted_;
 };
 
-// What runs beside computation takes at most this.
-CommunicationLoad load_of(const StepWork& work, const StepContext& context) {
-  const KernelContext kernel = kernel_context(context);
-  CommunicationLoad load;
-  const auto add = [&](const OpList& ops) {
-    for (const Op& op : ops) {
-      if (communication_axis(op)) {
-        load =
-            load.combined(communication_load(op, context.cost.cost(op, kernel, context.cluster)));
-      }
-    }
-  };
-  const bool shared_beside = context.expansion.software.shared_expert_overlap;
-  for (const WorkUnit& unit : work.units) {
-    add(unit.traffic.gather);
-    add(unit.traffic.reduce);
-    if (shared_beside) {
-      add(unit.forward);
-    }
-  }
-  return load;
-}
-
-Seconds pipeline_transfer(const StepContext& context) {
-  const ExpansionContext& expansion = context.expansion;
-  if (expansion.plan.pp == 1) {
-    return {};
-  }
-  const Collective send = pipeline_send(expansion);
-  return context.cost.collective->collective(send, {context.cluster}).duration;
-}
-
-// --- between two clocks -----------------------------------------------------------------------
-
-Seconds mixed(Seconds slow, Seconds fast, double share) { return slow + share * (fast - slow); }
-
-TaskList mixed(const TaskList& slow, const TaskList& fast, double share) {
-  TaskList list = fast;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    list[i].alone = mixed(slow[i].alone, fast[i].alone, share);
-    list[i].beside = mixed(slow[i].beside, fast[i].beside, share);
-    list[i].hidden = mixed(slow[i].hidden, fast[i].hidden, share);
-    list[i].energy = slow[i].energy + share * (fast[i].energy - slow[i].energy);
-  }
-  return list;
-}
-
 }  // namespace
 
 KernelContext kernel_context(const StepContext& context, Detail detail) {
@@ -367,12 +320,52 @@ UnitSums sums_of(const UnitTasks& unit) {
   return {sums_of(unit.forward), sums_of(unit.again), sums_of(unit.backward)};
 }
 
+CommunicationLoad unit_load(const WorkUnit& unit, const StepContext& context) {
+  const KernelContext kernel = kernel_context(context);
+  CommunicationLoad load;
+  const auto add = [&](const OpList& ops) {
+    for (const Op& op : ops) {
+      if (communication_axis(op)) {
+        load =
+            load.combined(communication_load(op, context.cost.cost(op, kernel, context.cluster)));
+      }
+    }
+  };
+  add(unit.traffic.gather);
+  add(unit.traffic.reduce);
+  if (context.expansion.software.shared_expert_overlap) {
+    add(unit.forward);
+  }
+  return load;
+}
+
+UnitTasks price_unit(const WorkUnit& unit, const StepContext& context,
+                     const CommunicationLoad& load, std::vector<Op>* ops) {
+  return UnitPricer(context, load, ops).unit(unit);
+}
+
+Seconds pipeline_transfer(const StepContext& context) {
+  const ExpansionContext& expansion = context.expansion;
+  if (expansion.plan.pp == 1) {
+    return {};
+  }
+  const Collective send = pipeline_send(expansion);
+  return context.cost.collective->collective(send, {context.cluster}).duration;
+}
+
+Fabric pipeline_fabric(const StepContext& context) {
+  return fabric_of({"pipeline.send", pipeline_send(context.expansion)}, context.cluster);
+}
+
 StepTasks price_step(const StepWork& work, const StepContext& context, std::vector<Op>* ops) {
+  CommunicationLoad load;
+  for (const WorkUnit& unit : work.units) {
+    load = load.combined(unit_load(unit, context));
+  }
   StepTasks tasks;
-  const UnitPricer pricer(context, load_of(work, context), ops);
   tasks.units.reserve(work.units.size());
   for (const WorkUnit& unit : work.units) {
-    tasks.units.push_back(pricer.unit(unit));
+    tasks.units.push_back(price_unit(unit, context, load, ops));
     tasks.sums.push_back(sums_of(tasks.units.back()));
   }
   const TaskPricer alone(context, {});
@@ -381,28 +374,8 @@ StepTasks price_step(const StepWork& work, const StepContext& context, std::vect
     tasks.optimizer.push_back(alone.tasks(update, ops));
   }
   tasks.transfer = pipeline_transfer(context);
-  tasks.transfer_fabric =
-      fabric_of({"pipeline.send", pipeline_send(context.expansion)}, context.cluster);
+  tasks.transfer_fabric = pipeline_fabric(context);
   return tasks;
-}
-
-StepTasks between(const StepTasks& slow, const StepTasks& fast, double share_of_fast) {
-  StepTasks result = fast;
-  for (std::size_t i = 0; i < result.units.size(); ++i) {
-    UnitTasks& unit = result.units[i];
-    for (TaskList UnitTasks::*list :
-         {&UnitTasks::forward, &UnitTasks::again, &UnitTasks::backward, &UnitTasks::gather,
-          &UnitTasks::copy_out, &UnitTasks::before_reduce, &UnitTasks::reduce,
-          &UnitTasks::replicas}) {
-      unit.*list = mixed(slow.units[i].*list, fast.units[i].*list, share_of_fast);
-    }
-    result.sums[i] = sums_of(unit);
-  }
-  for (std::size_t rank = 0; rank < result.optimizer.size(); ++rank) {
-    result.optimizer[rank] = mixed(slow.optimizer[rank], fast.optimizer[rank], share_of_fast);
-  }
-  result.transfer = mixed(slow.transfer, fast.transfer, share_of_fast);
-  return result;
 }
 
 }  // namespace stepcast

@@ -55,10 +55,16 @@ struct StepTasks {
 StepTasks price_step(const StepWork& work, const StepContext& context,
                      std::vector<Op>* ops = nullptr);
 
+// The communication of a unit that runs beside computation takes at most this.
+CommunicationLoad unit_load(const WorkUnit& unit, const StepContext& context);
+// One unit, beside communication of `load`.
+UnitTasks price_unit(const WorkUnit& unit, const StepContext& context,
+                     const CommunicationLoad& load, std::vector<Op>* ops = nullptr);
+// From stage to stage, by itself.
+Seconds pipeline_transfer(const StepContext& context);
+Fabric pipeline_fabric(const StepContext& context);
+
 // One list of operators as blocking tasks, beside communication of `load`.
 TaskList price(const OpList& ops, const StepContext& context, const CommunicationLoad& load = {});
-
-// Between two clocks: every time and energy linear in the clock's period.
-StepTasks between(const StepTasks& slow, const StepTasks& fast, double share_of_fast);
 
 }  // namespace stepcast

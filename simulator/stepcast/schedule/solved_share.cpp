@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/schedule/solved_share.hpp"
+
+#include <algorithm>
+
+#include "stepcast/parallel/memory_footprint.hpp"
+#include "stepcast/schedule/paired_passes.hpp"
+
+namespace stepcast {
+
+SolvedShare::SolvedShare(const ExpansionContext& context)
+    : rule_(traffic_rule(context.plan, context.training, context.software)) {}
+
+std::size_t SolvedShare::stage(const StageClass& stage, const ExpansionContext& context,
+                               std::size_t index) {
+  const auto known = std::find_if(stages_.begin(), stages_.end(),
+                                  [&](const Stage& entry) { return entry.key == stage; });
+  if (known != stages_.end()) {
+    return static_cast<std::size_t>(known - stages_.begin());
+  }
+  Stage fresh;
+  fresh.key = stage;
+  fresh.runs = units_.stage(context, index);
+  fresh.parameters = stage_parameters(context.model, context.plan, index).all();
+  stages_.push_back(std::move(fresh));
+  return stages_.size() - 1;
+}
+
+const StageHolding& SolvedShare::holding(std::size_t stage, const ExpansionContext& context,
+                                         std::size_t index) {
+  std::optional<StageHolding>& holding = stages_[stage].holding;
+  if (!holding) {
+    holding = stage_holding(context, index);
+  }
+  return *holding;
+}
+
+Bytes SolvedShare::exchange_memory(const ExpansionContext& context) {
+  if (!exchange_memory_) {
+    exchange_memory_ = stepcast::exchange_memory(context);
+  }
+  return *exchange_memory_;
+}
+
+CommunicationLoad SolvedShare::load(std::size_t stage, const StepContext& context) {
+  std::optional<CommunicationLoad>& load = stages_[stage].load;
+  if (!load) {
+    load = CommunicationLoad{};
+    for (const UnitRun& run : stages_[stage].runs) {
+      load = load->combined(unit_load(units_.units()[run.unit], context));
+    }
+  }
+  return *load;
+}
+
+SolvedShare::AtClock& SolvedShare::at(const StepContext& context, const CommunicationLoad& load) {
+  const auto known = std::find_if(clocks_.begin(), clocks_.end(), [&](const AtClock& entry) {
+    return entry.clock_ == context.clock && entry.load_ == load;
+  });
+  return known != clocks_.end() ? *known : clocks_.emplace_back(*this, context.clock, load);
+}
+
+StageProgram SolvedShare::AtClock::program(std::size_t stage, const StepContext& context) {
+  const std::vector<WorkUnit>& units = share_->units_.units();
+  tasks_.units.resize(units.size());
+  tasks_.sums.resize(units.size());
+  priced_.resize(units.size());
+  const std::vector<UnitRun>& runs = share_->stages_[stage].runs;
+  for (const UnitRun& run : runs) {
+    if (!priced_[run.unit]) {
+      tasks_.units[run.unit] = price_unit(units[run.unit], context, load_);
+      tasks_.sums[run.unit] = sums_of(tasks_.units[run.unit]);
+      priced_[run.unit] = true;
+    }
+  }
+  return {tasks_, runs, share_->rule_, context.expansion.software};
+}
+
+const SolvedStage& SolvedShare::AtClock::stage(std::size_t stage, const StepContext& context,
+                                               bool single) {
+  if (stages_.size() <= stage) {
+    stages_.resize(stage + 1);
+  }
+  std::optional<SolvedStage>& solved = single ? stages_[stage].single : stages_[stage].many;
+  if (!solved) {
+    const StageProgram own = program(stage, context);
+    solved = SolvedStage{stage_time(own, context, single), fabric_times(own)};
+  }
+  return *solved;
+}
+
+const TimeBreakdown& SolvedShare::AtClock::saved(std::size_t forward, std::size_t backward,
+                                                 const StepContext& context, bool single) {
+  const auto known = std::find_if(pairs_.begin(), pairs_.end(), [&](const Pair& entry) {
+    return entry.forward == forward && entry.backward == backward && entry.single == single;
+  });
+  if (known != pairs_.end()) {
+    return known->saved;
+  }
+  const SolvedStage& ahead = stage(forward, context, single);
+  const SolvedStage& back = stage(backward, context, single);
+  const StageProgram forward_stage = program(forward, context);
+  const StageProgram backward_stage = program(backward, context);
+  pairs_.push_back(
+      {forward, backward, single,
+       saved_by_pair(forward_stage, ahead.time.forward, backward_stage, back.time.backward)
+           .value_or(TimeBreakdown{})});
+  return pairs_.back().saved;
+}
+
+const OptimizerTime& SolvedShare::AtClock::optimizer(const LocalParameters& parameters,
+                                                     const StepContext& context) {
+  const auto known = std::find_if(updates_.begin(), updates_.end(), [&](const Update& entry) {
+    return entry.parameters == parameters;
+  });
+  if (known != updates_.end()) {
+    return known->time;
+  }
+  OptimizerTime time;
+  for (const StreamTask& task : price(optimizer_ops(context.expansion, parameters), context)) {
+    (task.axis ? time.spent.exposed[slot(*task.axis)] : time.spent.optimizer) += task.alone;
+    time.energy += task.energy;
+  }
+  updates_.push_back({parameters, time});
+  return updates_.back().time;
+}
+
+TaskSums SolvedShare::AtClock::rough(std::size_t stage, const StepContext& context) {
+  const StageProgram own = program(stage, context);
+  TaskSums all;
+  for (const UnitRun& run : own.runs) {
+    const UnitSums& unit = own.tasks.sums[run.unit];
+    for (const TaskSums* sums : {&unit.forward, &unit.again, &unit.backward}) {
+      if (sums == &unit.again && !run.again) {
+        continue;
+      }
+      const auto times = static_cast<double>(run.count);
+      all.compute += times * sums->compute;
+      all.energy += times * sums->energy;
+      for (std::size_t axis = 0; axis < kAxes; ++axis) {
+        all.exposed[axis] += times * sums->exposed[axis];
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What steps of one model, software, cluster and cost model have in common, solved once and kept
+// from plan to plan: the shares of their ranks, and the pipelines around them.
+//
+// For one thread. What it has kept changes no number, only how soon it is there.
+#pragma once
+
+#include <list>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "stepcast/parallel/memory_footprint.hpp"
+#include "stepcast/parallel/rank_share.hpp"
+#include "stepcast/schedule/pipeline_program.hpp"
+#include "stepcast/schedule/solved_share.hpp"
+
+namespace stepcast {
+
+// Chunks of a rank of which one runs forward beside a backward of the other, and how often.
+struct ChunkPair {
+  std::int32_t forward = 0;
+  std::int32_t backward = 0;
+  std::int64_t times = 0;
+};
+
+// A schedule of one shape.
+struct SolvedPipeline {
+  PipelineProgram program;
+  std::vector<std::vector<ChunkPair>> pairs;  // by rank; empty lists where nothing is paired
+};
+
+// A plan in terms of what is kept.
+struct PlanOutline {
+  SolvedShare* share = nullptr;
+  StageClasses classes;
+  std::vector<std::size_t> solved;  // of each class: its number in the share
+
+  // The number in the share of the class of stage `index`.
+  [[nodiscard]] std::size_t stage(std::size_t index) const {
+    return solved[classes.of_stage[index]];
+  }
+};
+
+class SolvedSteps {
+ public:
+  // Good until the next call.
+  PlanOutline outline(const ExpansionContext& context);
+
+  // As memory_by_stage of the plan that `outline` is of.
+  std::vector<StageMemory> memory(const PlanOutline& outline, const ExpansionContext& context);
+
+  // `paired`: every backward that a forward follows directly runs beside it. Good until the next
+  // call of outline.
+  const SolvedPipeline& pipeline(const ParallelPlan& plan, bool paired);
+
+  PipelineScratch& scratch() { return scratch_; }
+
+ private:
+  // A schedule and its shape.
+  struct Shape {
+    Schedule schedule = Schedule::kOneFOneB;
+    PipelineShape shape;
+    bool operator==(const Shape&) const = default;
+  };
+  struct ShapeHash {
+    std::size_t operator()(const Shape& shape) const;
+  };
+  struct ShareHash {
+    std::size_t operator()(const RankShare& share) const { return hash_of(share); }
+  };
+  // Of one schedule and shape, each when it is asked for.
+  struct KeptShape {
+    std::optional<std::vector<HeldMoments>> held;
+    std::optional<SolvedPipeline> plain;
+    std::optional<SolvedPipeline> paired;
+  };
+
+  void forget_if_many();
+  KeptShape& shape_of(const ParallelPlan& plan);
+
+  std::unordered_map<RankShare, SolvedShare, ShareHash> shares_;
+  std::unordered_map<Shape, KeptShape, ShapeHash> shapes_;
+  std::size_t tasks_kept_ = 0;
+  PipelineScratch scratch_;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/schedule/stage_time.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+namespace {
+
+PassTime forward_of(const StageProgram& program, const PassPlace& place,
+                    const StepContext& context) {
+  const ParallelPlan& plan = context.expansion.plan;
+  return plan.uniform ? uniform_forward(program, place, plan.overlap, units_held(context))
+                      : forward_pass(program, place);
+}
+
+PassTime backward_of(const StageProgram& program, const PassPlace& place,
+                     const StepContext& context) {
+  const ParallelPlan& plan = context.expansion.plan;
+  return plan.uniform ? uniform_backward(program, place, plan.overlap, units_held(context))
+                      : backward_pass(program, place);
+}
+
+void add(const TaskList& tasks, double times, FabricTimes& sums) {
+  for (const StreamTask& task : tasks) {
+    if (task.axis) {
+      sums[static_cast<std::size_t>(task.fabric)] += times * (task.alone + task.hidden);
+    }
+  }
+}
+
+}  // namespace
+
+StageTime stage_time(const StageProgram& program, const StepContext& context, bool single) {
+  StageTime time;
+  time.gather = context.expansion.plan.uniform ? GatherTime{} : first_gather(program);
+  time.first_forward = forward_of(program, {.first = true, .host_lead = {}}, context);
+  PassPlace last{.last = true};
+  if (single) {
+    last.host_lead = time.first_forward.host_lead;
+  } else {
+    time.forward = forward_of(program, {}, context);
+    time.backward = backward_of(program, {}, context);
+  }
+  time.last_backward = backward_of(program, last, context);
+  if (single) {
+    time.forward = time.first_forward;
+    time.backward = time.last_backward;
+  }
+  return time;
+}
+
+StageDuration duration_of(const StageTime& stage) {
+  StageDuration duration{stage.forward.duration(), stage.backward.duration(),
+                         stage.backward.weight};
+  duration.ready = stage.gather.first;
+  duration.first_extra = stage.first_forward.duration() - stage.forward.duration();
+  duration.last_extra = stage.last_backward.duration() - stage.backward.duration();
+  return duration;
+}
+
+UnitsHeld units_held(const StepContext& context) {
+  const DeviceSpec& device = context.cluster.device;
+  const auto all = static_cast<double>(device.compute_units);
+  const std::int64_t library = device.scale_up.kernel_units;
+  UnitsHeld held{};
+  held.fill(static_cast<double>(library) / all);
+  const std::int64_t units = units_held(context.expansion.plan.exchange, library);
+  held[slot(Axis::kExpert)] = std::min(1.0, static_cast<double>(units) / all);
+  return held;
+}
+
+FabricTimes fabric_times(const StageProgram& program) {
+  const auto every = [](Frequency frequency) {
+    return frequency == Frequency::kEveryMicroBatch ? 1.0 : 0.0;
+  };
+  const TrafficRule& rule = program.rule;
+  const double gathers = every(rule.forward_gather) +
+                         static_cast<double>(rule.backward_gathers) * every(rule.backward_gather);
+  FabricTimes sums{};
+  for (const UnitRun& run : program.runs) {
+    const UnitTasks& unit = program.tasks.units[run.unit];
+    const auto times = static_cast<double>(run.count);
+    add(unit.forward, times, sums);
+    add(unit.backward, times, sums);
+    add(unit.gather, times * gathers, sums);
+    add(unit.reduce, times * every(rule.reduce), sums);
+    if (run.again) {
+      add(unit.again, times, sums);
+    }
+  }
+  return sums;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The passes of one pipeline stage over a micro-batch: the first forward, which waits for
+// parameters, the last backward, which reduces gradients, and those between them.
+#pragma once
+
+#include "stepcast/schedule/pass_timeline.hpp"
+#include "stepcast/schedule/pipeline_timeline.hpp"
+#include "stepcast/schedule/uniform_overlap.hpp"
+
+namespace stepcast {
+
+// With one micro-batch the first is the last.
+struct StageTime {
+  PassTime first_forward;
+  PassTime forward;
+  PassTime backward;  // recomputation included
+  PassTime last_backward;
+  GatherTime gather;
+};
+
+// `single`: there is one micro-batch.
+StageTime stage_time(const StageProgram& program, const StepContext& context, bool single);
+
+// As the pipeline runs it; its parameters are gathered as if the rank held no other stage.
+StageDuration duration_of(const StageTime& stage);
+
+UnitsHeld units_held(const StepContext& context);
+
+// Communication over each fabric, by Fabric, that a stage runs for every micro-batch.
+using FabricTimes = std::array<Seconds, 3>;
+FabricTimes fabric_times(const StageProgram& program);
+
+}  // namespace stepcast
