@@ -6,8 +6,10 @@
 namespace stepcast {
 namespace {
 
-template <typename Values>
-bool at_most(const Values& a, const Values& b) {
+// What grows what a rank holds: held, has_gradients and forwards of every chunk.
+using Counts = std::vector<std::int32_t>;
+
+bool at_most(const Counts& a, const Counts& b) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i] > b[i]) {
       return false;
@@ -16,56 +18,73 @@ bool at_most(const Values& a, const Values& b) {
   return true;
 }
 
-bool at_most(const HeldMoment& a, const HeldMoment& b) {
-  return at_most(a.held, b.held) && at_most(a.has_gradients, b.has_gradients) &&
-         at_most(a.forwards, b.forwards);
-}
-
 struct Candidate {
-  HeldMoment moment;
+  Counts counts;
   std::size_t place = 0;  // in the order
+  bool backward = false;
+  std::int32_t chunk = 0;
 };
 
 // Moments of one kind and chunk, none at most another.
 class Candidates {
  public:
-  void add(const HeldMoment& moment, std::size_t place) {
-    const auto above = [&](const Candidate& other) { return at_most(moment, other.moment); };
-    if (std::any_of(list_.rbegin(), list_.rend(), above)) {
+  Candidates(bool backward, std::int32_t chunk) : backward_(backward), chunk_(chunk) {}
+
+  void add(const Counts& counts, std::size_t place) {
+    // Mostly the last one with one more forward.
+    if (!list_.empty() && at_most(list_.back().counts, counts)) {
+      list_.back().counts = counts;
+      list_.back().place = place;
+      erase_below(counts, list_.size() - 1);
       return;
     }
-    std::erase_if(list_, [&](const Candidate& other) { return at_most(other.moment, moment); });
-    list_.push_back({moment, place});
+    const auto above = [&](const Candidate& other) { return at_most(counts, other.counts); };
+    if (std::any_of(list_.begin(), list_.end(), above)) {
+      return;
+    }
+    erase_below(counts, list_.size());
+    list_.push_back({counts, place, backward_, chunk_});
   }
   [[nodiscard]] const std::vector<Candidate>& list() const { return list_; }
 
  private:
+  // Of the first `count` candidates those that are at most `counts`.
+  void erase_below(const Counts& counts, std::size_t count) {
+    const auto end = list_.begin() + static_cast<std::ptrdiff_t>(count);
+    list_.erase(
+        std::remove_if(list_.begin(), end,
+                       [&](const Candidate& other) { return at_most(other.counts, counts); }),
+        end);
+  }
+
+  bool backward_;
+  std::int32_t chunk_;
   std::vector<Candidate> list_;
 };
 
 class Walk {
  public:
   explicit Walk(std::int64_t chunks)
-      : forwards_(static_cast<std::size_t>(chunks)), backwards_(static_cast<std::size_t>(chunks)) {
-    const auto count = static_cast<std::size_t>(chunks);
-    now_.held.resize(count);
-    now_.has_gradients.resize(count);
-    now_.forwards.resize(count);
+      : chunks_(static_cast<std::size_t>(chunks)), now_(3 * chunks_) {
+    for (std::int32_t chunk = 0; chunk < chunks; ++chunk) {
+      forwards_.emplace_back(false, chunk);
+      backwards_.emplace_back(true, chunk);
+    }
   }
 
   void take(std::int32_t chunk, std::size_t place) {
     const auto own = static_cast<std::size_t>(chunk);
-    ++now_.held[own];
+    ++now_[own];
     most_held_ = std::max(most_held_, ++all_held_);
-    note(forwards_[own], chunk, false, place);
-    ++now_.forwards[own];
+    forwards_[own].add(now_, place);
+    ++now_[2 * chunks_ + own];
   }
   void give_back(std::int32_t chunk, std::size_t place) {
     const auto own = static_cast<std::size_t>(chunk);
-    note(backwards_[own], chunk, true, place);
-    --now_.held[own];
+    backwards_[own].add(now_, place);
+    --now_[own];
     --all_held_;
-    now_.has_gradients[own] = 1;
+    now_[chunks_ + own] = 1;
   }
 
   [[nodiscard]] HeldMoments result() const {
@@ -79,20 +98,26 @@ class Walk {
                      [](const Candidate& a, const Candidate& b) { return a.place < b.place; });
     HeldMoments moments;
     moments.most_held = most_held_;
-    for (Candidate& candidate : all) {
-      moments.moments.push_back(std::move(candidate.moment));
+    for (const Candidate& candidate : all) {
+      moments.moments.push_back(moment(candidate));
     }
     return moments;
   }
 
  private:
-  void note(Candidates& among, std::int32_t chunk, bool backward, std::size_t place) {
-    now_.chunk = chunk;
-    now_.backward = backward;
-    among.add(now_, place);
+  [[nodiscard]] HeldMoment moment(const Candidate& candidate) const {
+    const auto part = [&](std::size_t i) {
+      return candidate.counts.begin() + static_cast<std::ptrdiff_t>(i * chunks_);
+    };
+    return {candidate.backward,
+            candidate.chunk,
+            {part(0), part(1)},
+            {part(1), part(2)},
+            {part(2), part(3)}};
   }
 
-  HeldMoment now_;
+  std::size_t chunks_;
+  Counts now_;
   std::int64_t all_held_ = 0;
   std::int64_t most_held_ = 0;
   std::vector<Candidates> forwards_;  // by chunk

@@ -19,7 +19,7 @@ struct HeldMoment {
   std::int32_t chunk = 0;
   // Of each chunk: at a forward with its own, at a backward before it gives its own back.
   std::vector<std::int32_t> held;           // micro-batches whose activations are there
-  std::vector<std::uint8_t> has_gradients;  // before this moment
+  std::vector<std::int32_t> has_gradients;  // before this moment
   std::vector<std::int32_t> forwards;       // run before this moment
 };
 

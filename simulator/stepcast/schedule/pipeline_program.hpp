@@ -39,7 +39,12 @@ struct PipelineScratch {
   std::vector<double> outputs;
   std::vector<double> durations;
   std::vector<double> ready;
-  std::vector<double> before;
+  std::vector<double> free;  // of each rank: the end of its last task
+  std::vector<double> transfer;
+  std::vector<double> parameters;
+  std::vector<double> closed;  // of each chunk: the end of its last task
+  std::vector<double> free_before;
+  std::vector<double> transfer_before;
 };
 
 class PipelineProgram {
@@ -59,18 +64,29 @@ class PipelineProgram {
   }
 
  private:
-  struct Input {
-    std::int32_t slot = -1;  // of the output awaited; negative: none
-    bool crosses = false;    // from another rank
-  };
+  // Most tasks wait for one output and make one; what else there is of a task is told by flags.
   struct Task {
     std::int32_t rank = 0;
     std::int32_t duration = 0;  // place in durations_
-    std::int32_t chunk = 0;     // rank-major, of chunk_end
+    std::int32_t input = 0;     // the output that it waits for
+    std::int32_t output = 0;    // that it makes
+    std::int32_t other_input = 0;
+    std::int32_t other_output = 0;
+    std::int32_t ready = 0;  // the stage whose parameters a first forward waits for
+    std::int32_t chunk = 0;  // rank-major: the chunk of which it is the last task
     std::int32_t other_chunk = 0;
-    std::int32_t ready = -1;  // the stage whose parameters it waits for, of a first forward
-    std::array<Input, 2> inputs{};
-    std::array<std::int32_t, 2> outputs = {-1, -1};
+    std::uint8_t flags = 0;
+  };
+  enum Flag : std::uint8_t {
+    kNone = 0,
+    kWaits = 1,          // for `input`
+    kCrosses = 2,        // which another rank makes
+    kMakes = 4,          // `output`
+    kPaired = 8,         // other_input and other_output, too
+    kOtherWaits = 16,    // for other_input: not in a pair of the first stage
+    kOtherCrosses = 32,  // which another rank makes
+    kFirst = 64,         // waits for parameters
+    kCloses = 128,       // is the last of chunk and other_chunk
   };
   // What sets a task's duration.
   struct Duration {
@@ -81,14 +97,22 @@ class PipelineProgram {
     bool last = false;
     bool operator==(const Duration&) const = default;
   };
+  // How often a rank runs tasks of a duration in a step.
+  struct Use {
+    std::int32_t rank = 0;
+    std::int32_t duration = 0;
+    double times = 0.0;
+  };
   class Compiler;
   struct State;
 
   void price(const std::vector<StageDuration>& stages, Seconds transfer, const PairSavings& savings,
              State& state) const;
   static void execute(const std::vector<Task>& tasks, std::int64_t offset, State& state);
+  static void execute_special(const Task& task, double* outputs, State& state);
   [[nodiscard]] std::int64_t run_rounds(State& state) const;
   [[nodiscard]] bool repeats(const State& state, std::int64_t offset) const;
+  [[nodiscard]] PipelineEnds ends_of(const State& state) const;
 
   std::int64_t stages_ = 0;
   std::int64_t ranks_ = 0;
@@ -99,10 +123,10 @@ class PipelineProgram {
   std::vector<Task> draining_;
   std::int64_t rounds_ = 0;
   std::int64_t stride_ = 0;         // from an output to the same one of the next round
-  std::int64_t first_check_ = 0;    // rounds before what follows reads nothing of the filling
+  std::int64_t first_check_ = 1;    // rounds after which every live output has one before it
   std::vector<std::int32_t> live_;  // outputs that cross the first boundary between rounds
   std::vector<Duration> durations_;
-  std::vector<double> uses_;  // of durations_, in a whole step
+  std::vector<Use> uses_;  // by rank
   double crossings_ = 0.0;
 };
 
