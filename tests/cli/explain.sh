@@ -49,7 +49,33 @@ exits 3 "$experiment" --recompute none --fsdp 1 --zero 0
 says '^  all computation'
 says '^This plan cannot run:'
 
-# Nothing is promised that is not there yet.
-exits 0 --help
-! grep -qi 'critical\|sensitiv' "$made/out" || complain "--help names what does not exist"
+# Why the step takes as long: what bounds it, the critical path, what more of each resource would buy.
+exits 0 "$experiment"
+says '^  bound by  .* %'
+says '^Critical path: '
+says '^What one per cent more would buy'
+says ' %  hbm bandwidth$'
+exits 0 "$experiment" --format json
+says '"critical_path": \['
+says '"sensitivities": {'
+# The same number from `project`.
+for resource in matrix_rate hbm_bandwidth scale_up_bandwidth scale_out_bandwidth latency; do
+  scaled=$(grep -A 3 "\"$resource\": {" "$made/out" | grep '"to_tokens' | grep -o '[0-9.]*[0-9]')
+  "$stepcast" project "$experiment" --set "cluster.scale.$resource=1.01" --format json |
+    grep -q "\"tokens_per_second_per_gpu\": $scaled," || complain "$resource: not what project says, $scaled"
+done
+
+# Why two experiments differ.
+other="$2/examples/03_llama2_70b_mi300x/experiment.yaml"
+exits 0 "$experiment" "$other"
+says '^A: llama3.1_70b on 64 x mi300x'
+says '^B: llama2_70b on 16 x mi300x'
+says '^  total '
+exits 0 "$experiment" "$other" --format json
+says '"difference": \['
+exits 0 "$experiment" "$other" --format csv
+says '^total,total,'
+exits 3 "$experiment" "$other" --gbs 100
+says '^This plan cannot run:'
+exits 2 "$experiment" "$made/missing.yaml"
 exit $failed

@@ -13,6 +13,7 @@ using Run = std::function<int()>;
 
 void add_project(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_memory(CLI::App& program, const GlobalOptions& global, Run& run);
+void add_compare(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_explain(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_cost(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run);

@@ -36,8 +36,16 @@ constexpr std::array kDirectOptions = {
     DirectOption{"--gbs", "training.global_batch_size", "sequences of a step over all GPUs"},
     DirectOption{"--dtype", "training.dtype", "bf16, fp16, fp8 or fp8_block"},
     DirectOption{"--recompute", "training.recompute", "none, selective or full"},
-    DirectOption{"--software", "software", "a software set"},
 };
+
+void add_direct_option(CLI::App& command, ExperimentOptions& options, const DirectOption& option) {
+  command.add_option_function<std::string>(
+      option.flag,
+      [&options, key = std::string(option.key)](const std::string& value) {
+        options.direct.emplace_back(key, value);
+      },
+      option.help);
+}
 
 // What an experiment made from options alone starts from; every value can be set.
 constexpr const char* kCommandLineDefaults =
@@ -131,12 +139,17 @@ void add_output_options(CLI::App& command, OutputOptions& options,
 }
 
 void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
-  command.add_option("experiment", options.file, "experiment file (YAML)");
-  command.add_option("--model", options.model, "a model's name or file");
+  add_uncompared_options(command, options);
   command.add_option("--gpu", options.gpu, "a GPU's name");
   command.add_option("--nodes", options.nodes, "number of nodes");
   command.add_option("--gpu-clock-mhz", options.gpu_clock_mhz, "lock the GPU clock, MHz");
   command.add_option("--power-limit", options.power_limit, "of each GPU: '500 W'");
+  add_direct_option(command, options, {"--software", "software", "a software set"});
+}
+
+void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
+  command.add_option("experiment", options.file, "experiment file (YAML)");
+  command.add_option("--model", options.model, "a model's name or file");
   command.add_option("--set", options.settings, "set any key: plan.tp=8 (repeatable)")
       ->allow_extra_args(false)
       ->take_all();
@@ -144,12 +157,7 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
       ->allow_extra_args(false)
       ->take_all();
   for (const DirectOption& option : kDirectOptions) {
-    command.add_option_function<std::string>(
-        option.flag,
-        [&options, key = std::string(option.key)](const std::string& value) {
-          options.direct.emplace_back(key, value);
-        },
-        option.help);
+    add_direct_option(command, options, option);
   }
 }
 
@@ -194,8 +202,10 @@ CostModel cost_model(Experiment& experiment, const DataRoot& data) {
   return model;
 }
 
+std::string program_version() { return STEPCAST_VERSION; }
+
 std::string json_text(nlohmann::ordered_json json) {
-  json["context"]["version"] = STEPCAST_VERSION;
+  json["context"]["version"] = program_version();
   return json.dump(2) + "\n";
 }
 

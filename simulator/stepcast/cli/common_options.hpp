@@ -49,6 +49,9 @@ struct GlobalOptions {
 void add_output_options(CLI::App& command, OutputOptions& options,
                         const std::vector<std::string>& formats);
 void add_experiment_options(CLI::App& command, ExperimentOptions& options);
+// Those of them that `compare` does not repeat: all but the GPU, the nodes, the clock, the power
+// limit and the software.
+void add_uncompared_options(CLI::App& command, ExperimentOptions& options);
 
 // The data folder: --data, or the one installed beside the program, or the one it was built from.
 DataRoot data_root(const GlobalOptions& options);
@@ -61,6 +64,8 @@ CostModel cost_model(Experiment& experiment, const DataRoot& data);
 // The default backends with those that --backend ROLE=NAME or ROLE=NAME:FILE chooses.
 CostModel cost_model(const std::vector<std::string>& backends, const DataRoot& data);
 
+// The program's version.
+std::string program_version();
 // A report's JSON as text, with the program's version in its context.
 std::string json_text(nlohmann::ordered_json json);
 

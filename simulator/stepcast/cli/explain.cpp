@@ -6,21 +6,42 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/cli/commands.hpp"
+#include "stepcast/report/difference_report.hpp"
 
 namespace stepcast::cli {
 namespace {
 
 struct Options {
   ExperimentOptions experiment;
+  std::string other;  // a second experiment, to be told apart from the first
   OutputOptions output;
   bool terms = false;
 };
 
+Explanation explanation_of(const ExperimentOptions& options, const DataRoot& data) {
+  Experiment experiment = load_experiment(options, data);
+  const CostModel cost = cost_model(experiment, data);
+  return explain(experiment, cost);
+}
+
+int run_difference(const Options& options, const DataRoot& data) {
+  ExperimentOptions other = options.experiment;
+  other.file = options.other;
+  const Explanation first = explanation_of(options.experiment, data);
+  const Explanation second = explanation_of(other, data);
+  const std::string& format = options.output.format;
+  write_output(options.output, format == "json"  ? json_text(difference_to_json(first, second))
+                               : format == "csv" ? difference_to_csv(first, second)
+                                                 : difference_to_text(first, second));
+  return first.projection.feasible && second.projection.feasible ? kDone : kPlanCannotRun;
+}
+
 int run_explain(const Options& options, const GlobalOptions& global) {
   const DataRoot data = data_root(global);
-  Experiment experiment = load_experiment(options.experiment, data);
-  const CostModel cost = cost_model(experiment, data);
-  const Explanation explanation = explain(experiment, cost);
+  if (!options.other.empty()) {
+    return run_difference(options, data);
+  }
+  const Explanation explanation = explanation_of(options.experiment, data);
   const Detail detail = options.terms ? Detail::kTerms : Detail::kDuration;
   const std::string& format = options.output.format;
   write_output(options.output, format == "json"  ? json_text(to_json(explanation, detail))
@@ -33,9 +54,12 @@ int run_explain(const Options& options, const GlobalOptions& global) {
 
 void add_explain(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
-      "explain", "each operator of the slowest pipeline rank: count, time, what bounds it");
+      "explain",
+      "what bounds the step: operators, critical path, sensitivities; or why two differ");
   auto options = std::make_shared<Options>();
   add_experiment_options(*command, options->experiment);
+  command->add_option("other", options->other,
+                      "a second experiment: where the time of the two differs");
   add_output_options(*command, options->output, {"text", "json", "csv"});
   command->add_flag("--terms", options->terms, "the parts that each operator's time is made of");
   command->callback([options, &global, &run] {

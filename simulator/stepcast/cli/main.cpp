@@ -30,6 +30,7 @@ int run_command(int argc, char** argv) {
   program.add_flag("--verbose", global.verbose, "say on standard error what is being done");
   add_project(program, global, run);
   add_memory(program, global, run);
+  add_compare(program, global, run);
   add_explain(program, global, run);
   add_cost(program, global, run);
   add_calibrate(program, global, run);

@@ -4,8 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "stepcast/cli/commands.hpp"
+#include "stepcast/validation/plan_regret.hpp"
+#include "stepcast/validation/sku_ratios.hpp"
 #include "stepcast/validation/step_trace.hpp"
 
 namespace stepcast::cli {
@@ -17,6 +20,8 @@ struct Options {
   std::string metric = "all";
   std::string experiment;
   bool baseline = false;
+  bool regret = false;
+  bool sku_ratios = false;
   OutputOptions output;
 };
 
@@ -25,10 +30,33 @@ bool is_metric(const std::string& metric, const std::string& wanted) {
   return wanted == "all" || memory == (wanted == "memory");
 }
 
+// What takes several runs at a time: the choice among plans, the ratio of two GPUs.
+int run_on_groups(const Options& options, const std::vector<std::filesystem::path>& files,
+                  const DataRoot& data, const CostModel& cost) {
+  const std::string& format = options.output.format;
+  if (format != "text" && format != "json") {
+    throw ConfigError({"--format " + format, 0, 0},
+                      "is not there with --regret and --sku-ratios; give text or json");
+  }
+  const bool json = format == "json";
+  const std::vector<TimedRun> runs = timed_runs(files, data, cost);
+  if (options.regret) {
+    write_output(options.output, json ? json_text(regret_to_json(runs)) : regret_to_text(runs));
+  } else {
+    const std::vector<SkuPair> pairs = sku_pairs(runs);
+    write_output(options.output,
+                 json ? json_text(sku_pairs_to_json(pairs)) : sku_pairs_to_text(pairs));
+  }
+  return kDone;
+}
+
 int run_validate(const Options& options, const GlobalOptions& global) {
   const DataRoot data = data_root(global);
   const CostModel cost = cost_model(options.backends, data);
   const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
+  if (options.regret || options.sku_ratios) {
+    return run_on_groups(options, files, data, cost);
+  }
   std::optional<Experiment> of_traces;
   if (!options.experiment.empty()) {
     if (std::none_of(files.begin(), files.end(), is_step_trace)) {
@@ -67,6 +95,13 @@ void add_validate(CLI::App& program, const GlobalOptions& global, Run& run) {
                       "what the profiler traces among the files are of");
   command->add_flag("--baseline", options->baseline,
                     "beside each group of runs: the error of one TFLOP/s for all of them");
+  CLI::Option* regret = command->add_flag(
+      "--regret", options->regret,
+      "of runs that differ in their plans: what the one predicted to be the fastest reaches");
+  command
+      ->add_flag("--sku-ratios", options->sku_ratios,
+                 "of runs of the same work on two GPUs: the ratio of their rates")
+      ->excludes(regret);
   command->add_option("--metric", options->metric, "which quantities")
       ->check(CLI::IsMember({"all", "throughput", "memory"}))
       ->capture_default_str();

@@ -7,6 +7,7 @@
 
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
+#include "stepcast/hardware/cluster_scale.hpp"
 
 namespace stepcast {
 namespace {
@@ -120,6 +121,26 @@ class ExperimentReader {
     }
     experiment_.locked_clock = clock;
     read_power_limit(cluster);
+    read_scale(cluster);
+  }
+
+  // On top of everything else that the cluster says.
+  void read_scale(MappingReader& cluster) {
+    constexpr Range<double> kFactor{1e-3, 1e3};
+    std::optional<MappingReader> reader = cluster.optional_mapping("scale");
+    if (!reader) {
+      return;
+    }
+    ClusterScale scale;
+    scale.matrix_rate = reader->optional_number("matrix_rate", scale.matrix_rate, kFactor);
+    scale.hbm_bandwidth = reader->optional_number("hbm_bandwidth", scale.hbm_bandwidth, kFactor);
+    scale.scale_up_bandwidth =
+        reader->optional_number("scale_up_bandwidth", scale.scale_up_bandwidth, kFactor);
+    scale.scale_out_bandwidth =
+        reader->optional_number("scale_out_bandwidth", scale.scale_out_bandwidth, kFactor);
+    scale.latency = reader->optional_number("latency", scale.latency, kFactor);
+    reader->finish();
+    experiment_.cluster = scaled(std::move(experiment_.cluster), scale);
   }
 
   void read_power_limit(MappingReader& cluster) {

@@ -2,14 +2,131 @@
 #include "stepcast/experiment/explain.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "stepcast/cost/power_level.hpp"
 #include "stepcast/cost/roofline_bound.hpp"
 #include "stepcast/experiment/project.hpp"
+#include "stepcast/experiment/sensitivity.hpp"
 #include "stepcast/graph/expert_traffic.hpp"
 #include "stepcast/schedule/step_time.hpp"
 
 namespace stepcast {
+namespace {
+
+// FSDP's copy of its shard into 16 bits runs on the stream of its gathers and counts with them.
+constexpr std::string_view kCopyOnStream = "fsdp.copy_in";
+
+std::string_view limit_of(Bound bound) {
+  switch (bound) {
+    case Bound::kCompute:
+      return "matrix and vector units";
+    case Bound::kMemory:
+      return "HBM";
+    case Bound::kCache:
+      return "caches";
+    case Bound::kLocalMemory:
+      return "memory inside the units";
+    case Bound::kExponential:
+      return "exponentials";
+    case Bound::kLatency:
+      return "launches and latency";
+    case Bound::kBandwidth:
+      break;
+  }
+  return "interconnect";
+}
+
+// Whether an operator's group leaves the scale-up domain.
+bool leaves_domain(const Op& op, std::int64_t domain_size) {
+  const auto* collective = std::get_if<Collective>(&op.work);
+  const auto* exchange = std::get_if<ExpertExchange>(&op.work);
+  const ProcessGroup group = collective != nullptr ? collective->group
+                             : exchange != nullptr ? exchange->group
+                                                   : ProcessGroup{};
+  return domains_spanned(group, domain_size) > 1;
+}
+
+// Time by what limits it; a name once.
+class LimitSums {
+ public:
+  void add(std::string_view limit, Seconds time) {
+    if (time <= Seconds{}) {
+      return;
+    }
+    const auto known = std::find_if(sums_.begin(), sums_.end(), [limit](const LimitedTime& entry) {
+      return entry.limit == limit;
+    });
+    if (known == sums_.end()) {
+      sums_.push_back({limit, time});
+    } else {
+      known->time += time;
+    }
+  }
+  [[nodiscard]] Seconds total() const {
+    Seconds sum;
+    for (const LimitedTime& entry : sums_) {
+      sum += entry.time;
+    }
+    return sum;
+  }
+  // The same in proportion, `whole` in all.
+  void add_scaled(const LimitSums& parts, Seconds whole) {
+    for (const LimitedTime& entry : parts.sums_) {
+      add(entry.limit, (entry.time / parts.total()) * whole);
+    }
+  }
+  std::vector<LimitedTime> take() {
+    std::stable_sort(sums_.begin(), sums_.end(),
+                     [](const LimitedTime& a, const LimitedTime& b) { return a.time > b.time; });
+    return std::move(sums_);
+  }
+
+ private:
+  std::vector<LimitedTime> sums_;
+};
+
+// The breakdown of the slowest rank, its computation by what bounds the operators and its exposed
+// communication by the fabric that carries it, each in proportion to the time of the operators.
+std::vector<LimitedTime> limits_of(const Explanation& e, std::int64_t domain_size) {
+  LimitSums computation;
+  std::array<LimitSums, kAxes> communication;
+  for (const ExplainedOp& entry : e.operators) {
+    if (const std::optional<Axis> axis = communication_axis(entry.counted.op)) {
+      const bool leaves = leaves_domain(entry.counted.op, domain_size);
+      communication[slot(*axis)].add(leaves ? "scale-out network" : "scale-up fabric",
+                                     entry.total());
+    } else if (entry.counted.op.name != kCopyOnStream) {
+      computation.add(limit_of(entry.cost.bound), entry.total());
+    }
+  }
+  const TimeBreakdown& time = e.projection.time.breakdown;
+  LimitSums limits;
+  limits.add_scaled(computation, time.compute + time.optimizer);
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    limits.add_scaled(communication[axis], time.exposed[axis]);
+  }
+  limits.add("computation and communication sharing the GPU", time.contention);
+  limits.add("pipeline bubble", time.bubble);
+  limits.add("host", time.host);
+  return limits.take();
+}
+
+// The path at the step's clock. The step itself is priced between two clocks of a grid
+// (schedule/step_time.hpp), at most 0.3 % off, and the path is scaled to it.
+std::vector<PathSegment> path_of(const StepContext& context, Seconds step) {
+  std::vector<PathSegment> path = critical_path(context);
+  Seconds sum;
+  for (const PathSegment& segment : path) {
+    sum += segment.time;
+  }
+  for (PathSegment& segment : path) {
+    segment.time = (step / sum) * segment.time;
+  }
+  return path;
+}
+
+}  // namespace
 
 Explanation explain(const Experiment& experiment, const CostModel& cost) {
   Explanation result;
@@ -33,6 +150,10 @@ Explanation explain(const Experiment& experiment, const CostModel& cost) {
   std::stable_sort(
       result.operators.begin(), result.operators.end(),
       [](const ExplainedOp& a, const ExplainedOp& b) { return a.total() > b.total(); });
+  result.limits = limits_of(result, cluster.domain_size());
+  const CostModel paced = p.clock_locked ? cost : within_level(cost);
+  result.path = path_of({expansion, cluster, paced, p.clock}, p.time.step);
+  result.sensitivities = sensitivities(experiment, p, cost);
   return result;
 }
 

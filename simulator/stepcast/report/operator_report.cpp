@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/report/explanation_report.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/op_text.hpp"
 #include "stepcast/report/text_layout.hpp"
@@ -270,12 +271,14 @@ std::string to_text(const Explanation& e, Detail detail) {
   if (p.priced) {
     text += line("step time", readable(p.time.step));
     text += line("clock", decimals(p.clock.value() / 1e6, 1) + " MHz");
+    text += line("bound by", limits_text(e.limits));
     text += "\nOperators of pipeline rank " + std::to_string(p.time.slowest_rank) +
             ", the slowest, in a step\n" + operator_table(e, Part::kComputation, detail);
     if (e.communication() > Seconds{}) {
       text += "\n" + operator_table(e, Part::kCommunication, detail);
     }
     text += kLegend + std::string(has_tables(e) ? kOriginLegend : "");
+    text += path_to_text(e.path) + sensitivities_to_text(e.sensitivities);
   }
   return text + notes_and_reasons(p);
 }
@@ -291,6 +294,9 @@ nlohmann::ordered_json to_json(const Explanation& e, Detail detail) {
   json["pipeline_rank"] = p.time.slowest_rank;
   json["computation_s"] = e.computation().value();
   json["communication_s"] = e.communication().value();
+  json["bound_by"] = limits_to_json(e.limits);
+  json["critical_path"] = path_to_json(e.path);
+  json["sensitivities"] = sensitivities_to_json(e.sensitivities);
   json["operators"] = Json::array();
   for (const ExplainedOp& entry : e.operators) {
     json["operators"].push_back(operator_json(e, entry, detail));

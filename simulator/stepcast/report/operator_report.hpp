@@ -16,6 +16,8 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/report/projection.hpp"
+#include "stepcast/report/sensitivity.hpp"
+#include "stepcast/schedule/critical_path.hpp"
 #include "stepcast/schedule/operator_inventory.hpp"
 
 namespace stepcast {
@@ -30,9 +32,18 @@ struct ExplainedOp {
   [[nodiscard]] Seconds total() const { return static_cast<double>(counted.count) * cost.duration; }
 };
 
+// What limits a part of the step of the slowest rank.
+struct LimitedTime {
+  std::string_view limit;  // "HBM", with static lifetime
+  Seconds time;
+};
+
 struct Explanation {
   Projection projection;
   std::vector<ExplainedOp> operators;  // of the slowest pipeline rank, most total time first
+  std::vector<LimitedTime> limits;     // of the step of that rank, most time first
+  std::vector<PathSegment> path;       // that determines the step; adds up to it
+  std::vector<Sensitivity> sensitivities;
 
   [[nodiscard]] Seconds computation() const;  // optimizer included
   [[nodiscard]] Seconds communication() const;

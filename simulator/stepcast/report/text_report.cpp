@@ -171,14 +171,16 @@ std::string memory_lines(const Projection& p) {
 
 }  // namespace
 
+std::string training_text(const TrainingRecipe& training) {
+  return std::string(name(training.dtype)) + ", sequence " + count(training.sequence_length) +
+         ", global batch " + count(training.global_batch_size) + ", micro-batch " +
+         count(training.micro_batch_size) + ", recompute " + recompute_text(training.recompute);
+}
+
 std::string heading(const Projection& p) {
   std::string text = p.model + " on " + count(p.gpus) + " x " + p.gpu + " (" + count(p.nodes) +
                      (p.nodes == 1 ? " node)" : " nodes)") + "\n\n";
-  text += line("training", std::string(name(p.training.dtype)) + ", sequence " +
-                               count(p.training.sequence_length) + ", global batch " +
-                               count(p.training.global_batch_size) + ", micro-batch " +
-                               count(p.training.micro_batch_size) + ", recompute " +
-                               recompute_text(p.training.recompute));
+  text += line("training", training_text(p.training));
   text += line("plan", plan_text(p));
   text += line("software", p.software);
   return text;

@@ -16,6 +16,8 @@
 namespace stepcast {
 
 std::string to_text(const Projection& projection);
+// The recipe on one line: "bf16, sequence 8192, global batch 128, micro-batch 1, recompute full".
+std::string training_text(const TrainingRecipe& training);
 // What every report about a projection starts and ends with.
 std::string heading(const Projection& projection);
 std::string notes_and_reasons(const Projection& projection);

@@ -27,6 +27,7 @@ struct MeasuredRun {
   std::optional<Experiment> experiment;
   bool reserved_memory = false;  // the source reports what the allocator reserved
   std::string skipped;           // why there is no experiment
+  std::string network;           // the state in which the run found its network, if it says
   std::string split;             // by which it is held out or not; empty: its id (held_out.hpp)
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/validation/measurement_files.hpp"
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "stepcast/validation/csv_rows.hpp"
@@ -48,6 +49,26 @@ std::string own_id(const JsonObject& object) {
     }
   }
   return {};
+}
+
+std::vector<nlohmann::json> parse_lines(const std::string& text, const std::string& file) {
+  std::istringstream stream(text);
+  Diagnostics diagnostics;
+  std::vector<nlohmann::json> rows;
+  std::string line;
+  for (int number = 1; std::getline(stream, line); ++number) {
+    if (is_blank_line(line)) {
+      continue;
+    }
+    nlohmann::json row = nlohmann::json::parse(line, nullptr, false);
+    if (!row.is_object()) {
+      diagnostics.error({file, number, 1}, "this line is no JSON object; write one a line");
+      continue;
+    }
+    rows.push_back(std::move(row));
+  }
+  diagnostics.throw_if_any();
+  return rows;
 }
 
 // Reads the kernels of a file, row by row.
@@ -132,6 +153,22 @@ std::vector<MeasuredRun> runs_of_table(ReadTableRun read, const MeasurementFile&
     diagnostics.error({file.name, 1, 1}, "the file has no rows");
   }
   diagnostics.throw_if_any();
+  return runs;
+}
+
+std::vector<MeasuredRun> runs_of(const MeasurementFile& file, ProfileCache& profiles) {
+  if (const auto* read_row = std::get_if<ReadTableRun>(&file.format->read)) {
+    return runs_of_table(*read_row, file, profiles);
+  }
+  const auto* read = std::get_if<ReadRun>(&file.format->read);
+  if (read == nullptr) {
+    throw ConfigError({file.name, 1, 1},
+                      "the file holds " + std::string(file.format->name) + " and no runs");
+  }
+  std::vector<MeasuredRun> runs;
+  for (const nlohmann::json& line : parse_lines(file.text, file.name)) {
+    runs.push_back((*read)(line, profiles));
+  }
   return runs;
 }
 

@@ -28,6 +28,10 @@ std::vector<MeasuredKernel> kernels_of(const MeasurementFile& file, ProfileCache
 std::vector<MeasuredRun> runs_of_table(ReadTableRun read, const MeasurementFile& file,
                                        ProfileCache& profiles);
 
+// The runs of a file in its order. Throws ConfigError with every line that is wrong, and for files
+// of another kind.
+std::vector<MeasuredRun> runs_of(const MeasurementFile& file, ProfileCache& profiles);
+
 bool is_blank_line(const std::string& line);
 
 }  // namespace stepcast

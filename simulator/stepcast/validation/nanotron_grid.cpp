@@ -28,6 +28,9 @@ constexpr Bytes kBenchmarkTensor{1024.0 * 1024 * 1024};
 // groups inside a node are as fast as on one node alone.
 constexpr BytesPerSecond kSoundInside{438e9};
 
+// Some runs measured 45 GB/s there: their GPUs did not reach each other over the scale-up fabric.
+constexpr BytesPerSecond kAnyFabricInside = 0.5 * kSoundInside;
+
 enum class Outcome { kSuccess, kOutOfMemory, kOther };
 constexpr std::array<NamedValue<Outcome>, 3> kOutcomes = {
     {{"Success", Outcome::kSuccess}, {"OOM", Outcome::kOutOfMemory}, {"Other", Outcome::kOther}}};
@@ -125,6 +128,13 @@ std::optional<MeasuredNetwork> network_from(JsonFields& fields) {
   return MeasuredNetwork{rate("AllReduce (GB/s)"),
                          BytesPerSecond(2.0 / (1.0 / gather.value() + 1.0 / scatter.value())),
                          rate("AR Intra-node (GB/s)")};
+}
+
+std::string state_of(const MeasuredNetwork& network) {
+  const BytesPerSecond inside = network.all_reduce_inside;
+  return inside >= kSoundInside       ? "sound"
+         : inside >= kAnyFabricInside ? "slow inside nodes"
+                                      : "no fabric inside nodes";
 }
 
 // What a ring over all ranks takes a rank besides the time of its bytes at the NICs' full rate.
@@ -253,6 +263,7 @@ MeasuredRun read_nanotron_run(KernelRow row) {
   experiment.training = read.training;
   experiment.cluster = cluster_of(row.profiles.gpu(run.gpu), read.nodes);
   if (network) {
+    run.network = state_of(*network);
     experiment.cluster = cluster_from(*network, read, std::move(experiment.cluster));
   }
   experiment.software = row.profiles.software("nanotron");

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/report/expected_error.hpp"
@@ -17,29 +15,7 @@
 namespace stepcast {
 namespace {
 
-using nlohmann::json;
-
 // --- runs -------------------------------------------------------------------------------------
-
-std::vector<json> parse_lines(const std::string& text, const std::string& file) {
-  std::istringstream stream(text);
-  Diagnostics diagnostics;
-  std::vector<json> rows;
-  std::string line;
-  for (int number = 1; std::getline(stream, line); ++number) {
-    if (is_blank_line(line)) {
-      continue;
-    }
-    json row = json::parse(line, nullptr, false);
-    if (!row.is_object()) {
-      diagnostics.error({file, number, 1}, "this line is no JSON object; write one a line");
-      continue;
-    }
-    rows.push_back(std::move(row));
-  }
-  diagnostics.throw_if_any();
-  return rows;
-}
 
 Bytes predicted_memory(const MeasuredRun& run, const MeasuredQuantity& quantity,
                        const Projection& projection) {
@@ -153,18 +129,6 @@ void add_rows(const MeasuredKernel& kernel, const std::string& file, ProfileCach
 }
 
 // --- files ------------------------------------------------------------------------------------
-
-std::vector<MeasuredRun> runs_of(const MeasurementFile& file, ProfileCache& profiles) {
-  if (const auto* read_row = std::get_if<ReadTableRun>(&file.format->read)) {
-    return runs_of_table(*read_row, file, profiles);
-  }
-  const auto* read = std::get_if<ReadRun>(&file.format->read);
-  std::vector<MeasuredRun> runs;
-  for (const json& line : parse_lines(file.text, file.name)) {
-    runs.push_back((*read)(line, profiles));
-  }
-  return runs;
-}
 
 void add_runs(const MeasurementFile& measured, const std::filesystem::path& file,
               ProfileCache& profiles, const CostModel& cost, std::vector<ValidationRow>& rows) {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same work several times: on several GPUs, at several clocks, under several power limits.
+#pragma once
+
+#include <vector>
+
+#include "stepcast/experiment/project.hpp"
+
+namespace stepcast {
+
+// The projection of each experiment, in their order: each is what project() says of it alone, bit
+// for bit, with the error to expect of it among the `known` (experiment/accuracy.hpp).
+std::vector<Projection> projections_of(const std::vector<Experiment>& experiments,
+                                       const CostModel& cost,
+                                       const std::vector<ExpectedError>& known);
+
+}  // namespace stepcast

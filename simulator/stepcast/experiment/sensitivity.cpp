@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/experiment/sensitivity.hpp"
+
+#include <array>
+
+#include "stepcast/experiment/project.hpp"
+#include "stepcast/hardware/cluster_scale.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr double kStep = 1.01;
+
+struct Resource {
+  std::string_view name;
+  double ClusterScale::*factor;
+};
+constexpr std::array kResources = {
+    Resource{"matrix_rate", &ClusterScale::matrix_rate},
+    Resource{"hbm_bandwidth", &ClusterScale::hbm_bandwidth},
+    Resource{"scale_up_bandwidth", &ClusterScale::scale_up_bandwidth},
+    Resource{"scale_out_bandwidth", &ClusterScale::scale_out_bandwidth},
+    Resource{"latency", &ClusterScale::latency},
+};
+
+double rate_at(const Experiment& experiment, Hertz clock, const CostModel& cost) {
+  Experiment locked = experiment;
+  locked.locked_clock = clock;
+  return project(locked, cost).tokens_per_second_per_gpu;
+}
+
+Sensitivity of_clock(const Experiment& experiment, Hertz clock, const CostModel& cost) {
+  const Hertz above = kStep * clock;
+  const bool possible = above <= experiment.cluster.device.clock.peak;
+  const Hertz from = possible ? clock : (1.0 / kStep) * clock;
+  const Hertz to = possible ? above : clock;
+  return {"clock", kStep, rate_at(experiment, from, cost), rate_at(experiment, to, cost), from, to};
+}
+
+}  // namespace
+
+std::vector<Sensitivity> sensitivities(const Experiment& experiment, const Projection& base,
+                                       const CostModel& cost) {
+  std::vector<Sensitivity> result;
+  if (!base.priced) {
+    return result;
+  }
+  for (const Resource& resource : kResources) {
+    ClusterScale scale;
+    scale.*resource.factor = kStep;
+    Experiment more = experiment;
+    more.cluster = scaled(std::move(more.cluster), scale);
+    result.push_back({resource.name, kStep, base.tokens_per_second_per_gpu,
+                      project(more, cost).tokens_per_second_per_gpu});
+  }
+  result.push_back(of_clock(experiment, base.clock, cost));
+  return result;
+}
+
+}  // namespace stepcast

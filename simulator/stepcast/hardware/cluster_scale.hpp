@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster whose parts are some share faster or slower than the one that was measured: what
+// `cluster.scale` of an experiment says, and what sensitivities are taken with.
+//
+//   matrix_rate          products a clock cycle of every format; the energy of a FLOP stays, so
+//                        that a part at its power limit gains less than its units do
+//   hbm_bandwidth        peak and achieved rate of HBM; its latency stays
+//   scale_up_bandwidth   rate of a link of the scale-up fabric
+//   scale_out_bandwidth  rate of a NIC
+//   latency              from kernel to kernel in a stream or a graph; base and hop of collectives
+//                        and messages on links and NICs. 1.01 is one per cent longer.
+//
+// What kernels and libraries reach is a share of these rates and scales with them. The constants by
+// which a library picks a protocol are those of its source and stay, and so do the tables of a
+// measured backend: they hold times, not rates.
+#pragma once
+
+#include "stepcast/hardware/cluster_spec.hpp"
+
+namespace stepcast {
+
+// Factors, above 0.
+struct ClusterScale {
+  double matrix_rate = 1.0;
+  double hbm_bandwidth = 1.0;
+  double scale_up_bandwidth = 1.0;
+  double scale_out_bandwidth = 1.0;
+  double latency = 1.0;
+};
+
+ClusterSpec scaled(ClusterSpec cluster, const ClusterScale& scale);
+
+}  // namespace stepcast

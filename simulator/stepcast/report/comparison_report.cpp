@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/report/comparison_report.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/report/comparison_rows.hpp"
+#include "stepcast/report/json_report.hpp"
+
+namespace stepcast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Columns = std::vector<ComparedColumn>;
+
+Json options_json(const ComparedColumn& column) {
+  Json options = Json::object();
+  for (const auto& [option, value] : column.options) {
+    options[option] = value;
+  }
+  return options;
+}
+
+std::string quoted(const std::string& text) {
+  return text.find(',') == std::string::npos ? text : "\"" + text + "\"";
+}
+
+std::string number(std::optional<double> value) { return value ? shortest_text(*value) : ""; }
+
+// Of a line of CSV: rates, memory and price, and the keys of time.
+constexpr std::size_t kTimedCells = 9 + 9;
+
+std::string csv_line(const ComparedColumn& column, const ComparedColumn* reference) {
+  const Projection& p = column.projection;
+  std::string text = quoted(column.label()) + "," + p.model + "," + p.gpu + "," +
+                     std::to_string(p.gpus) + "," + p.software + "," +
+                     (p.feasible ? "true" : "false");
+  if (!p.priced) {
+    return text + std::string(kTimedCells, ',') + "\n";
+  }
+  for (const double value : {p.tokens_per_second_per_gpu, ratio(p, reference->projection),
+                             p.time.step.value(), p.model_rate_per_gpu.value() / 1e12, p.mfu,
+                             p.clock.value() / 1e6, p.power.value(), p.peak_memory().value()}) {
+    text += "," + shortest_text(value);
+  }
+  text += "," + number(column.price_per_million_tokens());
+  for (const TimeRow& row : kTimeRows) {
+    if (row.key != nullptr) {
+      text += "," + shortest_text(row.of(p.time.breakdown).value());
+    }
+  }
+  return text + "\n";
+}
+
+bool any_feasible(const Columns& columns) {
+  return std::any_of(columns.begin(), columns.end(),
+                     [](const ComparedColumn& column) { return column.projection.feasible; });
+}
+
+}  // namespace
+
+std::string ComparedColumn::label() const {
+  std::string text;
+  for (const auto& [option, value] : options) {
+    text += (text.empty() ? "" : ", ") + value;
+    text += option == "nodes" ? (value == "1" ? " node" : " nodes") : "";
+    text += option == "gpu_clock_mhz" ? " MHz" : "";
+  }
+  return text.empty() ? projection.gpu : text;
+}
+
+std::optional<double> ComparedColumn::price_per_million_tokens() const {
+  constexpr double kSecondsOfAnHour = 3600.0;
+  if (!gpu_hour || !projection.priced) {
+    return std::nullopt;
+  }
+  return *gpu_hour / kSecondsOfAnHour / projection.tokens_per_second_per_gpu * 1e6;
+}
+
+nlohmann::ordered_json comparison_to_json(const std::vector<ComparedColumn>& columns,
+                                          const std::string& version) {
+  Json json = {{"schema_version", kJsonSchemaVersion},
+               {"context", {{"program", "stepcast"}}},
+               {"feasible", any_feasible(columns)},
+               {"comparison", Json::array()},
+               {"columns", Json::array()}};
+  const ComparedColumn* reference = reference_of(columns);
+  for (const ComparedColumn& column : columns) {
+    Json row = {{"label", column.label()}, {"options", options_json(column)}};
+    if (column.projection.priced) {
+      row["ratio"] = ratio(column.projection, reference->projection);
+    }
+    if (const std::optional<double> price = column.price_per_million_tokens()) {
+      row["price_per_gpu_hour"] = *column.gpu_hour;
+      row["price_per_million_tokens"] = *price;
+    }
+    json["comparison"].push_back(std::move(row));
+    Json whole = to_json(column.projection);
+    whole["context"]["version"] = version;
+    json["columns"].push_back(std::move(whole));
+  }
+  return json;
+}
+
+std::string comparison_to_csv(const std::vector<ComparedColumn>& columns) {
+  std::string text =
+      "column,model,gpu,gpus,software,feasible,tokens_per_second_per_gpu,ratio,step_time_s,"
+      "model_tflops_per_gpu,mfu,clock_mhz,power_w,peak_memory_bytes,price_per_million_tokens";
+  for (const TimeRow& row : kTimeRows) {
+    text += row.key == nullptr ? "" : "," + std::string(row.key);
+  }
+  text += "\n";
+  const ComparedColumn* reference = reference_of(columns);
+  for (const ComparedColumn& column : columns) {
+    text += csv_line(column, reference);
+  }
+  return text;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/report/difference_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/report/json_report.hpp"
+#include "stepcast/report/text_layout.hpp"
+#include "stepcast/report/text_report.hpp"
+
+namespace stepcast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kOperatorsShown = 12;
+
+bool both_timed(const Explanation& first, const Explanation& second) {
+  return first.projection.priced && second.projection.priced;
+}
+
+std::string signed_number(double value) {
+  return (std::llround(100.0 * value) < 0 ? "-" : "+") + decimals(std::abs(value), 2);
+}
+
+void add_row(TextTable& table, const DifferenceTerm& term, double whole) {
+  const double share = whole == 0.0 ? 0.0 : term.difference() / whole;
+  table.add_row({term.name, decimals(term.first, 2), decimals(term.second, 2),
+                 signed_number(term.difference()),
+                 whole == 0.0
+                     ? "-"
+                     : decimals(100.0 * std::abs(share), 1) + " %" + (share < 0.0 ? " less" : "")});
+}
+
+TextTable empty_table(const char* title) {
+  return TextTable({{title},
+                    {"A", Align::kRight},
+                    {"B", Align::kRight},
+                    {"B less A", Align::kRight},
+                    {"of it", Align::kRight}});
+}
+
+std::string terms_text(const Difference& d) {
+  std::vector<DifferenceTerm> terms = d.terms;
+  std::stable_sort(terms.begin(), terms.end(),
+                   [](const DifferenceTerm& a, const DifferenceTerm& b) {
+                     return std::abs(a.difference()) > std::abs(b.difference());
+                   });
+  TextTable table = empty_table("GPU-us a token");
+  for (const DifferenceTerm& term : terms) {
+    add_row(table, term, d.total.difference());
+  }
+  add_row(table, d.total, d.total.difference());
+  return table.text();
+}
+
+std::string operators_text(const Difference& d) {
+  TextTable table = empty_table("operators, before anything hides them");
+  for (std::size_t i = 0; i < std::min(kOperatorsShown, d.operators.size()); ++i) {
+    if (d.operators[i].difference() != 0.0) {
+      add_row(table, d.operators[i], d.total.difference());
+    }
+  }
+  return table.text();
+}
+
+std::string verdict(const Difference& d) {
+  const double ratio = d.total.second / d.total.first;
+  if (ratio == 1.0) {
+    return "A and B take the same time for a token\n";
+  }
+  const double percent = 100.0 * std::abs(ratio - 1.0);
+  return "B takes " + decimals(percent, 2) + " % " + (ratio > 1.0 ? "longer" : "less long") +
+         " for a token than A\n";
+}
+
+Json term_json(const DifferenceTerm& term) {
+  return {{"name", term.name},
+          {"a_us", term.first},
+          {"b_us", term.second},
+          {"difference_us", term.difference()}};
+}
+
+Json terms_json(const std::vector<DifferenceTerm>& terms) {
+  Json array = Json::array();
+  for (const DifferenceTerm& term : terms) {
+    array.push_back(term_json(term));
+  }
+  return array;
+}
+
+std::string described(const char* label, const Projection& p) {
+  std::string text = std::string(label) + ": " + heading(p);
+  if (p.priced) {
+    text += line("tokens/s/GPU", decimals(p.tokens_per_second_per_gpu, 1));
+  }
+  return text + notes_and_reasons(p) + "\n";
+}
+
+}  // namespace
+
+std::string difference_to_text(const Explanation& first, const Explanation& second) {
+  std::string text = described("A", first.projection) + described("B", second.projection);
+  if (!both_timed(first, second)) {
+    return text;
+  }
+  const Difference d = difference_of(first, second);
+  return text + verdict(d) + terms_text(d) + "\n" + operators_text(d);
+}
+
+nlohmann::ordered_json difference_to_json(const Explanation& first, const Explanation& second) {
+  Json json = {{"schema_version", kJsonSchemaVersion},
+               {"context", {{"program", "stepcast"}}},
+               {"feasible", first.projection.feasible && second.projection.feasible},
+               {"a", to_json(first.projection)},
+               {"b", to_json(second.projection)}};
+  if (both_timed(first, second)) {
+    const Difference d = difference_of(first, second);
+    json["total"] = term_json(d.total);
+    json["difference"] = terms_json(d.terms);
+    json["operators"] = terms_json(d.operators);
+  }
+  return json;
+}
+
+std::string difference_to_csv(const Explanation& first, const Explanation& second) {
+  std::string text = "kind,name,a_us_per_token,b_us_per_token,difference_us_per_token\n";
+  if (!both_timed(first, second)) {
+    return text;
+  }
+  const auto add = [&text](const char* kind, const DifferenceTerm& term) {
+    text += std::string(kind) + "," + term.name + "," + shortest_text(term.first) + "," +
+            shortest_text(term.second) + "," + shortest_text(term.difference()) + "\n";
+  };
+  const Difference d = difference_of(first, second);
+  for (const DifferenceTerm& term : d.terms) {
+    add("term", term);
+  }
+  add("total", d.total);
+  for (const DifferenceTerm& term : d.operators) {
+    add("operator", term);
+  }
+  return text;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/report/explanation_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/report/text_layout.hpp"
+
+namespace stepcast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Seconds total(const std::vector<LimitedTime>& limits) {
+  Seconds sum;
+  for (const LimitedTime& entry : limits) {
+    sum += entry.time;
+  }
+  return sum;
+}
+
+// Runs of a path that stand for one line: `period` of them, `times` times in a row.
+struct Repetition {
+  std::size_t period = 1;
+  std::size_t times = 1;
+};
+
+bool alike(const PathSegment& a, const PathSegment& b) {
+  return a.rank == b.rank && a.kind == b.kind && a.count == b.count;
+}
+
+// How often the `period` runs from `at` on follow each other.
+std::size_t repetitions(const std::vector<PathSegment>& path, std::size_t at, std::size_t period) {
+  std::size_t end = at + period;
+  while (end < path.size() && alike(path[end], path[end - period])) {
+    ++end;
+  }
+  return (end - at) / period;
+}
+
+// The repetition from `at` on that takes most runs together; the shorter period of equals.
+Repetition longest_repetition(const std::vector<PathSegment>& path, std::size_t at) {
+  constexpr std::size_t kLongest = 8;  // forward, transfer and backward over some ranks
+  Repetition best;
+  for (std::size_t period = 1; period <= kLongest && at + period <= path.size(); ++period) {
+    const std::size_t times = repetitions(path, at, period);
+    if (times > 1 && times * period > best.times * best.period) {
+      best = {period, times};
+    }
+  }
+  return best;
+}
+
+std::string segment_text(const PathSegment& segment) {
+  const std::string times = segment.count > 1 ? std::to_string(segment.count) + " x " : "";
+  return times + std::string(name(segment.kind));
+}
+
+// "rank 3: forward, backward; rank 2: transfer"
+std::string runs_text(const std::vector<PathSegment>& path, std::size_t at, std::size_t period) {
+  std::string text;
+  for (std::size_t i = at; i < at + period; ++i) {
+    const bool same = i > at && path[i].rank == path[i - 1].rank;
+    text += i == at ? "" : same ? ", " : "; ";
+    text += (same ? "" : "rank " + std::to_string(path[i].rank) + ": ") + segment_text(path[i]);
+  }
+  return text;
+}
+
+// Consecutive runs on one rank that do not repeat, as one line.
+std::size_t same_rank(const std::vector<PathSegment>& path, std::size_t at) {
+  std::size_t end = at + 1;
+  while (end < path.size() && path[end].rank == path[at].rank &&
+         longest_repetition(path, end).times == 1) {
+    ++end;
+  }
+  return end - at;
+}
+
+// A line of the table of a path; `first_rank` to `last_rank` did the same one after the other.
+struct PathLine {
+  std::int64_t first_rank = -1;  // below 0: runs of several ranks, which `text` names
+  std::int64_t last_rank = -1;
+  std::size_t times = 1;
+  Seconds time;
+  std::string text;
+};
+
+std::vector<PathLine> path_lines(const std::vector<PathSegment>& path) {
+  std::vector<PathLine> lines;
+  for (std::size_t at = 0; at < path.size();) {
+    Repetition runs = longest_repetition(path, at);
+    if (runs.times == 1) {
+      runs.period = same_rank(path, at);
+    }
+    const std::size_t end = at + runs.period * runs.times;
+    PathLine& entry = lines.emplace_back();
+    entry.times = runs.times;
+    entry.text = runs_text(path, at, runs.period);
+    bool same = true;
+    for (; at < end; ++at) {
+      entry.time += path[at].time;
+      same = same && path[at].rank == path[end - 1].rank;
+    }
+    if (same) {
+      entry.first_rank = entry.last_rank = path[end - 1].rank;
+      entry.text.erase(0, entry.text.find(": ") + 2);
+    }
+  }
+  return lines;
+}
+
+// Neighbouring ranks that do the same one after the other, up or down, as one line.
+std::vector<PathLine> ranks_merged(const std::vector<PathLine>& lines) {
+  std::vector<PathLine> merged;
+  for (const PathLine& next : lines) {
+    PathLine* last = merged.empty() ? nullptr : &merged.back();
+    const bool alike = last != nullptr && last->first_rank >= 0 && next.first_rank >= 0 &&
+                       last->times == next.times && last->text == next.text;
+    const std::int64_t step = alike ? next.first_rank - last->last_rank : 0;
+    const std::int64_t so_far = alike ? last->last_rank - last->first_rank : 0;
+    if ((step == 1 && so_far >= 0) || (step == -1 && so_far <= 0)) {
+      last->last_rank = next.last_rank;
+      last->time += next.time;
+    } else {
+      merged.push_back(next);
+    }
+  }
+  return merged;
+}
+
+// Lines that follow each other unchanged, as one that happens several times.
+std::vector<PathLine> repeats_merged(const std::vector<PathLine>& lines) {
+  std::vector<PathLine> merged;
+  for (const PathLine& next : lines) {
+    PathLine* last = merged.empty() ? nullptr : &merged.back();
+    const bool alike = last != nullptr && next.first_rank >= 0 && next.times == 1 &&
+                       last->first_rank == next.first_rank && last->last_rank == next.last_rank &&
+                       last->text == next.text;
+    if (alike) {
+      ++last->times;
+      last->time += next.time;
+    } else {
+      merged.push_back(next);
+    }
+  }
+  return merged;
+}
+
+std::string ranks_text(const PathLine& entry) {
+  if (entry.first_rank < 0) {
+    return "";
+  }
+  const std::string first = std::to_string(entry.first_rank);
+  return entry.first_rank == entry.last_rank
+             ? "rank " + first + ": "
+             : "ranks " + first + " to " + std::to_string(entry.last_rank) + ", each: ";
+}
+
+std::string signed_percent(double value) {
+  // Two digits after the point, -0.00 as 0.00.
+  const auto hundredths = std::llround(100.0 * value);
+  return (hundredths < 0 ? "-" : "+") +
+         decimals(std::abs(static_cast<double>(hundredths)) / 100.0, 2) + " %";
+}
+
+std::string resource_text(const Sensitivity& s) {
+  std::string text(s.resource);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  if (s.to_clock > Hertz{}) {
+    text += ", locked: from " + decimals(s.from_clock.value() / 1e6, 1) + " to " +
+            decimals(s.to_clock.value() / 1e6, 1) + " MHz";
+  }
+  return text + (s.resource == "latency" ? " (longer)" : "");
+}
+
+}  // namespace
+
+std::string limits_text(const std::vector<LimitedTime>& limits) {
+  constexpr double kWorthSaying = 0.005;
+  std::string text;
+  for (const LimitedTime& entry : limits) {
+    const double share = entry.time / total(limits);
+    if (text.empty() || share >= kWorthSaying) {
+      text += (text.empty() ? "" : ", ") + std::string(entry.limit) + " " +
+              decimals(100.0 * share, 1) + " %";
+    }
+  }
+  return text;
+}
+
+nlohmann::ordered_json limits_to_json(const std::vector<LimitedTime>& limits) {
+  Json array = Json::array();
+  for (const LimitedTime& entry : limits) {
+    array.push_back({{"limit", entry.limit},
+                     {"time_s", entry.time.value()},
+                     {"share", entry.time / total(limits)}});
+  }
+  return array;
+}
+
+std::string path_to_text(const std::vector<PathSegment>& path) {
+  Seconds step;
+  for (const PathSegment& segment : path) {
+    step += segment.time;
+  }
+  TextTable table(
+      {{"times", Align::kRight}, {"time", Align::kRight}, {"share", Align::kRight}, {"what"}});
+  for (const PathLine& entry : repeats_merged(ranks_merged(path_lines(path)))) {
+    table.add_row({with_separators(static_cast<long long>(entry.times)), readable(entry.time),
+                   decimals(100.0 * (entry.time / step), 1) + " %",
+                   ranks_text(entry) + entry.text});
+  }
+  return "\nCritical path: what determines the step, from its start\n" + table.text();
+}
+
+nlohmann::ordered_json path_to_json(const std::vector<PathSegment>& path) {
+  Json array = Json::array();
+  for (const PathSegment& segment : path) {
+    array.push_back({{"rank", segment.rank},
+                     {"kind", name(segment.kind)},
+                     {"count", segment.count},
+                     {"time_s", segment.time.value()}});
+  }
+  return array;
+}
+
+std::string sensitivities_to_text(const std::vector<Sensitivity>& sensitivities) {
+  std::string text = "\nWhat one per cent more would buy, in tokens/s/GPU\n";
+  for (const Sensitivity& s : sensitivities) {
+    text += "  " + right(signed_percent(s.change_percent()), 10) + "  " + resource_text(s) + "\n";
+  }
+  return text;
+}
+
+nlohmann::ordered_json sensitivities_to_json(const std::vector<Sensitivity>& sensitivities) {
+  Json json = Json::object();
+  for (const Sensitivity& s : sensitivities) {
+    Json entry = {{"factor", s.factor},
+                  {"from_tokens_per_second_per_gpu", s.from},
+                  {"to_tokens_per_second_per_gpu", s.to},
+                  {"change_percent", s.change_percent()}};
+    if (s.to_clock > Hertz{}) {
+      entry["from_mhz"] = s.from_clock.value() / 1e6;
+      entry["to_mhz"] = s.to_clock.value() / 1e6;
+    }
+    json[std::string(s.resource)] = std::move(entry);
+  }
+  return json;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measured runs of files beside what is predicted of them, for questions that take several runs at
+// a time: which of some plans is the fastest (plan_regret.hpp), how much faster another GPU is
+// (sku_ratios.hpp).
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "stepcast/cost/cost_model.hpp"
+#include "stepcast/report/projection.hpp"
+#include "stepcast/validation/measured_run.hpp"
+
+namespace stepcast {
+
+struct TimedRun {
+  std::string id;
+  Projection projection;
+  double measured = 0.0;  // tokens/s/GPU
+  std::string network;    // MeasuredRun::network
+
+  [[nodiscard]] double predicted() const { return projection.tokens_per_second_per_gpu; }
+};
+
+// The runs that have a rate to be trusted and a plan that divides, in the order of the files. What
+// a row says of its own network is used. A run that happened is timed even where the memory model
+// calls it unfit. Throws ConfigError for files that hold no runs.
+std::vector<TimedRun> timed_runs(const std::vector<std::filesystem::path>& files,
+                                 const DataRoot& data, const CostModel& cost);
+
+}  // namespace stepcast
