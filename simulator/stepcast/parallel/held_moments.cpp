@@ -2,6 +2,9 @@
 #include "stepcast/parallel/held_moments.hpp"
 
 #include <algorithm>
+#include <span>
+
+#include "stepcast/parallel/order_period.hpp"
 
 namespace stepcast {
 namespace {
@@ -72,19 +75,22 @@ class Walk {
     }
   }
 
-  void take(std::int32_t chunk, std::size_t place) {
-    const auto own = static_cast<std::size_t>(chunk);
-    ++now_[own];
-    most_held_ = std::max(most_held_, ++all_held_);
-    forwards_[own].add(now_, place);
-    ++now_[2 * chunks_ + own];
+  void run(const PipelineTask& task, std::size_t place) {
+    const ActivationChange change = activation_change(task);
+    if (change.taken != kNoChunk) {
+      take(change.taken, place);
+    }
+    if (change.returned != kNoChunk) {
+      give_back(change.returned, place);
+    }
   }
-  void give_back(std::int32_t chunk, std::size_t place) {
-    const auto own = static_cast<std::size_t>(chunk);
-    backwards_[own].add(now_, place);
-    --now_[own];
-    --all_held_;
-    now_[chunks_ + own] = 1;
+  // Runs tasks that take and give back as much `times` times without noting their moments.
+  void repeat(std::span<const PipelineTask> tasks, std::int64_t times) {
+    for (const PipelineTask& task : tasks) {
+      if (const std::int32_t taken = activation_change(task).taken; taken != kNoChunk) {
+        now_[2 * chunks_ + static_cast<std::size_t>(taken)] += static_cast<std::int32_t>(times);
+      }
+    }
   }
 
   [[nodiscard]] HeldMoments result() const {
@@ -105,6 +111,21 @@ class Walk {
   }
 
  private:
+  void take(std::int32_t chunk, std::size_t place) {
+    const auto own = static_cast<std::size_t>(chunk);
+    ++now_[own];
+    most_held_ = std::max(most_held_, ++all_held_);
+    forwards_[own].add(now_, place);
+    ++now_[2 * chunks_ + own];
+  }
+  void give_back(std::int32_t chunk, std::size_t place) {
+    const auto own = static_cast<std::size_t>(chunk);
+    backwards_[own].add(now_, place);
+    --now_[own];
+    --all_held_;
+    now_[chunks_ + own] = 1;
+  }
+
   [[nodiscard]] HeldMoment moment(const Candidate& candidate) const {
     const auto part = [&](std::size_t i) {
       return candidate.counts.begin() + static_cast<std::ptrdiff_t>(i * chunks_);
@@ -128,14 +149,17 @@ class Walk {
 
 HeldMoments held_moments(const RankOrder& order, std::int64_t chunks) {
   Walk walk(chunks);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const ActivationChange change = activation_change(order[i]);
-    if (change.taken != kNoChunk) {
-      walk.take(change.taken, i);
+  const std::optional<OrderPeriod> period = order_period(order);
+  const std::int64_t size = std::ssize(order);
+  // Periods that only repeat one before, with more forwards: the last of them stands for all.
+  const std::int64_t left_out =
+      period ? std::max<std::int64_t>(0, (period->end - period->begin) / period->tasks - 1) : 0;
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (left_out > 0 && i == period->begin + period->tasks) {
+      walk.repeat({order.begin() + period->begin, order.begin() + i}, left_out);
+      i += left_out * period->tasks;
     }
-    if (change.returned != kNoChunk) {
-      walk.give_back(change.returned, i);
-    }
+    walk.run(order[static_cast<std::size_t>(i)], static_cast<std::size_t>(i));
   }
   return walk.result();
 }

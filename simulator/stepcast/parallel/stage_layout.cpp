@@ -137,23 +137,30 @@ LayoutResult balanced_layout(std::int64_t stages, std::int64_t layers, std::int6
              std::to_string(stages) + " stages"}};
   }
   const auto count = static_cast<std::size_t>(stages);
-  std::vector<std::int64_t> layers_of(count, 0);
   std::vector<std::int64_t> slots(count, 0);
   if (stages > 1 && layers % stages != 0) {
     slots.front() = 1;
     slots.back() = 1 + mtp_layers;
   }
-  for (std::int64_t layer = 0; layer < layers; ++layer) {
-    std::size_t lightest = 0;
-    for (std::size_t i = 1; i < count; ++i) {
-      if (slots[i] < slots[lightest]) {
-        lightest = i;
-      }
+  // Every stage is filled up to a level; the first ones at it get one more of what is left.
+  const auto below = [&slots](std::int64_t level) {
+    std::int64_t sum = 0;
+    for (const std::int64_t taken : slots) {
+      sum += std::max<std::int64_t>(0, level - taken);
     }
-    ++slots[lightest];
-    ++layers_of[lightest];
+    return sum;
+  };
+  std::int64_t level = (layers + 2 + mtp_layers) / stages;
+  while (below(level) > layers) {
+    --level;
   }
-  return {with_ends(layers_of, mtp_layers), {}};
+  std::int64_t left = layers - below(level);
+  for (std::int64_t& stage : slots) {
+    const bool one_more = left > 0 && stage <= level;
+    left -= one_more ? 1 : 0;
+    stage = std::max<std::int64_t>(0, level - stage) + (one_more ? 1 : 0);
+  }
+  return {with_ends(slots, mtp_layers), {}};
 }
 
 LayoutResult checked(LayoutResult result, std::int64_t stages, std::int64_t layers,

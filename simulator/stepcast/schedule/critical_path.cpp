@@ -53,23 +53,14 @@ BackwardPart backward_part(const PipelineTask& task) {
   return {};
 }
 
-Seconds duration_of(const TaskList& tasks) {
-  Seconds sum;
-  for (const StreamTask& task : tasks) {
-    sum += task.alone;
-  }
-  return sum;
-}
-
 class PathWalk {
  public:
   explicit PathWalk(const StepContext& context)
       : context_(context),
         plan_(context.expansion.plan),
         shape_(pipeline_shape(plan_)),
-        time_(StepTimer(context).at(context.clock)),
-        optimizer_(price_step(step_work(context.expansion), context).optimizer),
-        stages_(time_.stages.size()),
+        schedule_(StepTimer(context).schedule(context.clock)),
+        stages_(schedule_.ready.size()),
         forwards_(stages_ * static_cast<std::size_t>(shape_.micro_batches)),
         backwards_(forwards_.size()) {
     for (std::int64_t rank = 0; rank < plan_.pp; ++rank) {
@@ -89,7 +80,7 @@ class PathWalk {
 
  private:
   [[nodiscard]] const std::vector<TaskSpan>& spans(std::int64_t rank) const {
-    return time_.ranks[static_cast<std::size_t>(rank)].spans;
+    return schedule_.ranks[static_cast<std::size_t>(rank)].spans;
   }
   [[nodiscard]] std::size_t stage_at(std::int64_t rank, std::int32_t chunk) const {
     return static_cast<std::size_t>(stage_on(plan_.schedule, shape_, rank, chunk));
@@ -165,52 +156,17 @@ class PathWalk {
                      [&span](const TaskSpan& earlier) {
                        return runs_forward(earlier.task) && earlier.task.chunk == span.task.chunk;
                      });
-    return first && span.start <= parameters_ready(stage_at(at.rank, span.task.chunk));
-  }
-
-  // Every rank that holds the stage gathers its chunks one after the other.
-  [[nodiscard]] Seconds parameters_ready(std::size_t stage) const {
-    Seconds ready = time_.stages[stage].gather.first;
-    for (std::int64_t rank = 0; rank < plan_.pp; ++rank) {
-      Seconds before;
-      for (const HeldStage& held : stages_held(plan_, rank)) {
-        const GatherTime& gather = time_.stages[held.stage].gather;
-        ready = held.stage == stage ? max(ready, before + gather.first) : ready;
-        before += gather.all;
-      }
-    }
-    return ready;
+    return first && span.start <= schedule_.ready[stage_at(at.rank, span.task.chunk)];
   }
 
   [[nodiscard]] Seconds optimizer_time(std::int64_t rank) const {
-    return duration_of(optimizer_[static_cast<std::size_t>(rank)]);
+    return schedule_.updates[static_cast<std::size_t>(rank)].total();
   }
-
-  // Chunks that end earlier reduce beside the tasks that follow, if the software lets them.
   [[nodiscard]] Seconds reduction_tail(std::int64_t rank) const {
-    struct Left {
-      Seconds from;
-      Seconds backlog;
-    };
-    const RankTimeline& timeline = time_.ranks[static_cast<std::size_t>(rank)];
-    std::vector<Left> chunks;
-    for (const HeldStage& held : stages_held(plan_, rank)) {
-      const bool beside = context_.expansion.software.overlap_grad_reduce;
-      const Seconds end = timeline.chunk_end[static_cast<std::size_t>(held.chunk)];
-      chunks.push_back(
-          {beside ? end : timeline.end, time_.stages[held.stage].last_backward.backlog});
-    }
-    std::sort(chunks.begin(), chunks.end(),
-              [](const Left& a, const Left& b) { return a.from < b.from; });
-    Seconds done;
-    for (const Left& chunk : chunks) {
-      done = max(done, chunk.from) + chunk.backlog;
-    }
-    return max(Seconds{}, done - timeline.end);
+    return schedule_.reductions[static_cast<std::size_t>(rank)];
   }
-
   [[nodiscard]] Seconds total(std::int64_t rank) const {
-    return time_.ranks[static_cast<std::size_t>(rank)].end + reduction_tail(rank) +
+    return schedule_.ranks[static_cast<std::size_t>(rank)].end + reduction_tail(rank) +
            optimizer_time(rank);
   }
   [[nodiscard]] std::int64_t last_rank() const {
@@ -237,8 +193,7 @@ class PathWalk {
   const StepContext& context_;
   const ParallelPlan& plan_;
   PipelineShape shape_;
-  StepTime time_;
-  std::vector<TaskList> optimizer_;  // of each rank
+  StepSchedule schedule_;
   std::size_t stages_;
   std::vector<Place> forwards_;  // who made the output of a stage and micro-batch, stage-major
   std::vector<Place> backwards_;

@@ -6,72 +6,12 @@
 #include <string>
 
 #include "stepcast/base/error.hpp"
+#include "stepcast/parallel/order_period.hpp"
 
 namespace stepcast {
 namespace {
 
 constexpr std::int64_t kFewestRounds = 4;  // that are worth telling apart
-
-// How the order of a rank repeats: `tasks` later the same task of a micro-batch that is
-// `micro_batches` later.
-struct Period {
-  std::int64_t tasks = 0;
-  std::int64_t micro_batches = 0;
-  bool operator==(const Period&) const = default;
-};
-
-bool follows(const PipelineTask& earlier, const PipelineTask& later, std::int64_t micro_batches) {
-  PipelineTask shifted = earlier;
-  shifted.micro_batch += static_cast<std::int32_t>(micro_batches);
-  if (earlier.kind == TaskKind::kOverlapped) {
-    shifted.backward_micro_batch += static_cast<std::int32_t>(micro_batches);
-  }
-  return shifted == later;
-}
-
-class RepeatingOrder {
- public:
-  explicit RepeatingOrder(const RankOrder& order) : order_(order) {}
-
-  // The shortest period of the middle half of the order.
-  [[nodiscard]] std::optional<Period> period() const {
-    const std::int64_t begin = std::ssize(order_) / 4;
-    const std::int64_t end = 3 * std::ssize(order_) / 4;
-    for (std::int64_t tasks = 1; begin + 2 * tasks <= end; ++tasks) {
-      const Period period{tasks, at(begin + tasks).micro_batch - at(begin).micro_batch};
-      if (period.micro_batches > 0 && holds(begin, end - tasks, period)) {
-        return period;
-      }
-    }
-    return std::nullopt;
-  }
-  // The first position from which the order repeats up to its middle.
-  [[nodiscard]] std::int64_t begin(const Period& period) const {
-    std::int64_t first = std::ssize(order_) / 2;
-    while (first > 0 && repeats(first - 1, period)) {
-      --first;
-    }
-    return first;
-  }
-
- private:
-  [[nodiscard]] const PipelineTask& at(std::int64_t i) const {
-    return order_[static_cast<std::size_t>(i)];
-  }
-  [[nodiscard]] bool repeats(std::int64_t i, const Period& period) const {
-    return follows(at(i), at(i + period.tasks), period.micro_batches);
-  }
-  [[nodiscard]] bool holds(std::int64_t begin, std::int64_t end, const Period& period) const {
-    for (std::int64_t i = begin; i < end; ++i) {
-      if (!repeats(i, period)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  const RankOrder& order_;
-};
 
 // Runs the orders without times.
 class Sequencer {
@@ -199,7 +139,7 @@ Inside inside_of(const RankOrder& order, std::int64_t chunks) {
 
 // Whether the tasks between `a` and `b` are those between `b` and `c`, later.
 bool same_round(const std::vector<RankOrder>& orders, const std::vector<Inside>& inside,
-                const Period& period, const Cut& a, const Cut& b, const Cut& c) {
+                const OrderPeriod& period, const Cut& a, const Cut& b, const Cut& c) {
   for (std::size_t rank = 0; rank < orders.size(); ++rank) {
     if (b.positions[rank] - a.positions[rank] != period.tasks ||
         c.positions[rank] - b.positions[rank] != period.tasks ||
@@ -224,7 +164,7 @@ struct Rounds {
 };
 
 Rounds longest_rounds(const std::vector<RankOrder>& orders, std::int64_t chunks,
-                      const Period& period, const std::vector<Cut>& cuts) {
+                      const OrderPeriod& period, const std::vector<Cut>& cuts) {
   std::vector<Inside> inside;
   for (const RankOrder& order : orders) {
     inside.push_back(inside_of(order, chunks));
@@ -275,12 +215,11 @@ PipelineSequence pipeline_sequence(Schedule schedule, const PipelineShape& shape
                                    const std::vector<RankOrder>& orders) {
   PipelineSequence result;
   Sequencer sequencer(schedule, shape, orders);
-  const RepeatingOrder first(orders.front());
-  const std::optional<Period> period = first.period();
+  const std::optional<OrderPeriod> period = order_period(orders.front());
   std::vector<Cut> cuts;
   if (period) {
     const auto size = std::ssize(orders.front());
-    for (std::int64_t limit = first.begin(*period); limit < size; limit += period->tasks) {
+    for (std::int64_t limit = period->begin; limit < size; limit += period->tasks) {
       sequencer.run(limit);
       cuts.push_back({sequencer.positions(), sequencer.size()});
     }

@@ -114,6 +114,32 @@ class Assembly {
     return savings;
   }
 
+  // How long after its last task, at `end`, a rank still reduces: chunks that end earlier go on
+  // beside the tasks that follow, unless the software reduces at the end only.
+  Seconds reduction_tail(std::size_t rank, Seconds end, const Seconds* chunk_end) {
+    const bool beside = context_.expansion.software.overlap_grad_reduce;
+    reductions_.clear();
+    for (std::size_t chunk = 0; chunk < chunks_; ++chunk) {
+      const StageTime& stage = stages_[held_[rank * chunks_ + chunk].stage]->time;
+      reductions_.push_back({beside ? chunk_end[chunk] : end, stage.last_backward.backlog});
+    }
+    std::sort(reductions_.begin(), reductions_.end(),
+              [](const Reduction& a, const Reduction& b) { return a.from < b.from; });
+    Seconds free;
+    for (const Reduction& chunk : reductions_) {
+      free = max(free, chunk.from) + chunk.backlog;
+    }
+    return max(Seconds{}, free - end);
+  }
+
+  const OptimizerTime& update(std::size_t rank) {
+    LocalParameters parameters;
+    for (std::size_t i = rank * chunks_; i < (rank + 1) * chunks_; ++i) {
+      parameters += outline_.share->parameters(outline_.stage(held_[i].stage));
+    }
+    return prices_.optimizer(parameters, context_);
+  }
+
   StepTime step(const PipelineEnds& ends) {
     StepTime result;
     Seconds busiest{-1.0};
@@ -167,7 +193,6 @@ class Assembly {
 
   RankWork rank_work(std::size_t rank) {
     RankWork work;
-    LocalParameters parameters;
     for (std::size_t i = rank * chunks_; i < (rank + 1) * chunks_; ++i) {
       const StageTime& stage = stages_[held_[i].stage]->time;
       const auto between = static_cast<double>(held_[i].micro_batches - 1);
@@ -176,9 +201,8 @@ class Assembly {
       work.add(stage.backward, between);
       work.add(stage.last_backward, 1.0);
       work.hidden.exposed[slot(Axis::kData)] += stage.gather.first;
-      parameters += outline_.share->parameters(outline_.stage(held_[i].stage));
     }
-    const OptimizerTime& optimizer = prices_.optimizer(parameters, context_);
+    const OptimizerTime& optimizer = update(rank);
     work.spent += optimizer.spent;
     work.energy += optimizer.energy;
     if (pairs_) {
@@ -197,32 +221,14 @@ class Assembly {
 
   void add_waiting(const PipelineEnds& ends, std::size_t rank, RankWork& work) {
     const RankEnds& own = ends.ranks[rank];
-    const Seconds waited = own.parameters + reduction_tail(ends, rank);
+    const Seconds waited =
+        own.parameters + reduction_tail(rank, own.end, ends.chunk_end.data() + rank * chunks_);
     work.spent.bubble = own.bubble;
     work.spent.host += context_.expansion.software.host.step;
     work.spent.exposed[slot(Axis::kPipeline)] += own.transfer;
     work.spent.exposed[slot(Axis::kData)] += waited;
     Seconds& hidden = work.hidden.exposed[slot(Axis::kData)];
     hidden = max(Seconds{}, hidden - waited);
-  }
-
-  // How long after its last task a rank still reduces: chunks that end earlier go on beside the
-  // tasks that follow, unless the software reduces at the end only.
-  Seconds reduction_tail(const PipelineEnds& ends, std::size_t rank) {
-    const bool beside = context_.expansion.software.overlap_grad_reduce;
-    const Seconds end = ends.ranks[rank].end;
-    reductions_.clear();
-    for (std::size_t i = rank * chunks_; i < (rank + 1) * chunks_; ++i) {
-      reductions_.push_back(
-          {beside ? ends.chunk_end[i] : end, stages_[held_[i].stage]->time.last_backward.backlog});
-    }
-    std::sort(reductions_.begin(), reductions_.end(),
-              [](const Reduction& a, const Reduction& b) { return a.from < b.from; });
-    Seconds free;
-    for (const Reduction& chunk : reductions_) {
-      free = max(free, chunk.from) + chunk.backlog;
-    }
-    return max(Seconds{}, free - end);
   }
 
   struct Reduction {
@@ -301,7 +307,7 @@ StepTime StepTimer::at(Hertz clock) {
   return assembly.step(ends);
 }
 
-std::vector<RankTimeline> StepTimer::spans(Hertz clock) {
+StepSchedule StepTimer::schedule(Hertz clock) {
   const ParallelPlan& plan = context_.expansion.plan;
   const StepContext fixed = at_clock(clock);
   Assembly assembly(fixed, outline_, prices(fixed), held_, *pipeline_, pairs_);
@@ -309,8 +315,19 @@ std::vector<RankTimeline> StepTimer::spans(Hertz clock) {
   if (pairs_ && !pairs_by_itself(plan.schedule)) {
     std::transform(orders.begin(), orders.end(), orders.begin(), paired_order);
   }
-  return pipeline_timeline(plan.schedule, pipeline_shape(plan), orders, assembly.durations(),
-                           assembly.transfer(transfer_, transfer_fabric_), assembly.savings());
+  const std::vector<StageDuration> durations = assembly.durations();
+  StepSchedule schedule;
+  schedule.ranks =
+      pipeline_timeline(plan.schedule, pipeline_shape(plan), orders, durations,
+                        assembly.transfer(transfer_, transfer_fabric_), assembly.savings());
+  std::transform(durations.begin(), durations.end(), std::back_inserter(schedule.ready),
+                 [](const StageDuration& stage) { return stage.ready; });
+  for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
+    const RankTimeline& own = schedule.ranks[rank];
+    schedule.reductions.push_back(assembly.reduction_tail(rank, own.end, own.chunk_end.data()));
+    schedule.updates.push_back(assembly.update(rank).spent);
+  }
+  return schedule;
 }
 
 Hertz StepTimer::grid_clock(std::int64_t index) const {

@@ -22,6 +22,15 @@ struct StepTime {
   TimeBreakdown hidden;           // communication of the slowest rank that computation hides
 };
 
+// The tasks of a step, and what follows them on each rank.
+struct StepSchedule {
+  std::vector<RankTimeline> ranks;  // of the pipeline
+  std::vector<Seconds> ready;       // of each stage: when its parameters are gathered
+  std::vector<Seconds> reductions;  // of each rank, after its last task
+  std::vector<TimeBreakdown>
+      updates;  // of each rank: the optimizer, with the collectives around it
+};
+
 // Between two clocks: every time and energy linear in the clock's period.
 StepTime between(const StepTime& slow, const StepTime& fast, double share_of_fast);
 
@@ -51,8 +60,8 @@ class StepTimer {
     Joules energy;
   };
   [[nodiscard]] RoughStep rough();
-  // The tasks of every pipeline rank at this clock, without what follows them.
-  [[nodiscard]] std::vector<RankTimeline> spans(Hertz clock);
+  // Task by task, at exactly this clock.
+  [[nodiscard]] StepSchedule schedule(Hertz clock);
 
  private:
   struct Known {
