@@ -37,6 +37,8 @@ int fuzz_quantity(const std::uint8_t* data, std::size_t size);
 int fuzz_layout(const std::uint8_t* data, std::size_t size);
 // read_operator: an operator with a finite price, or errors whose every one has a place.
 int fuzz_operator(const std::uint8_t* data, std::size_t size);
+// read_sweep: a space whose every index is a request, or a ConfigError.
+int fuzz_sweep(const std::uint8_t* data, std::size_t size);
 // parse_csv: rows of as many fields as the header, or errors with a place.
 int fuzz_table(const std::uint8_t* data, std::size_t size);
 // device_spans, summary_of: times within the step, or a ConfigError.
