@@ -4,43 +4,39 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/graph/model_flops.hpp"
+#include "stepcast/report/plan_fields.hpp"
 
 namespace stepcast {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// As settled: what the user left out follows from the dispatcher, and the routing from the model.
-Json exchange_json(const ExchangeSpec& exchange) {
-  return {{"dispatch_dtype", name(exchange.dispatch_dtype)},
-          {"num_sms", exchange.compute_units},
-          {"dispatch_primitive", name(exchange.dispatch_primitive)},
-          {"combine_primitive", name(exchange.combine_primitive)},
-          {"routing", exchange.routing ? name(exchange.routing->kind) : "model"},
-          {"receive_buffer", name(receive_buffer_of(exchange))},
-          {"pad_multiple", exchange.pad_multiple},
-          {"redispatch_in_backward", exchange.redispatch_in_backward},
-          {"cpu_sync", name(cpu_sync_of(exchange))},
-          {"collective_only", exchange.collective_only},
-          {"moe_all_to_all", name(exchange.all_to_all)}};
-}
+// Fields as an object, and those of an object inside it (plan_fields.hpp).
+class ObjectWriter {
+ public:
+  template <typename Value>
+  void field(std::string_view key, const Value& value) {
+    (inner_.empty() ? object_ : object_[inner_])[std::string(key)] = value;
+  }
+  void begin(std::string_view key) { inner_ = key; }
+  void end() { inner_.clear(); }
+  Json take() { return std::move(object_); }
+
+ private:
+  Json object_ = Json::object();
+  std::string inner_;
+};
 
 Json plan_json(const ParallelPlan& plan) {
-  return {{"tp", plan.tp},
-          {"cp", plan.cp},
-          {"pp", plan.pp},
-          {"vpp", plan.vpp},
-          {"ep", plan.ep},
-          {"etp", plan.etp},
-          {"dp", plan.dp},
-          {"fsdp", plan.fsdp},
-          {"zero", plan.zero},
-          {"sequence_parallel", plan.sequence_parallel},
-          {"fsdp_reshard", plan.fsdp_reshard},
-          {"schedule", name(plan.schedule)},
-          {"dispatcher", name(plan.exchange.dispatcher)},
-          {"expert_exchange", exchange_json(plan.exchange)},
-          {"micro_batches", plan.micro_batches}};
+  ObjectWriter writer;
+  write_plan(plan, writer);
+  return writer.take();
+}
+
+Json time_json(const TimeBreakdown& time) {
+  ObjectWriter writer;
+  write_time(time, writer);
+  return writer.take();
 }
 
 Json context_json(const Projection& p) {
@@ -107,19 +103,6 @@ Json saved_json(const std::vector<SavedLayer>& layers) {
                      {"tensors", std::move(tensors)}});
   }
   return array;
-}
-
-Json time_json(const TimeBreakdown& time) {
-  const auto axis = [&time](Axis a) { return time.exposed[static_cast<std::size_t>(a)].value(); };
-  return {{"compute_s", (time.compute + time.contention).value()},
-          {"tp_communication_s", axis(Axis::kTensor)},
-          {"ep_communication_s", axis(Axis::kExpert)},
-          {"cp_communication_s", axis(Axis::kContext)},
-          {"dp_communication_s", axis(Axis::kData)},
-          {"pp_communication_s", axis(Axis::kPipeline)},
-          {"pipeline_bubble_s", time.bubble.value()},
-          {"optimizer_s", time.optimizer.value()},
-          {"host_s", time.host.value()}};
 }
 
 Json expected_error_json(const ExpectedError& error) {

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prices the plans of a space: each exactly as `project` would.
+//
+// What costs little comes first: constraints, then whether the plan divides, then memory; only what
+// passes them all is priced.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepcast/cost/cost_model.hpp"
+#include "stepcast/sweep/plan_constraint.hpp"
+#include "stepcast/sweep/plan_numbers.hpp"
+#include "stepcast/sweep/same_plans.hpp"
+#include "stepcast/sweep/sweep_space.hpp"
+
+namespace stepcast {
+
+// What a range of indices gave. Each plan is either priced or counted once, under the first reason
+// against it.
+struct ChunkResult {
+  std::vector<PlanNumbers> priced;  // by index
+  std::map<std::string, std::int64_t> refused;
+};
+
+// One a thread.
+class PlanEvaluator {
+ public:
+  // `costs`: of every site of `space`, which must outlive the evaluator.
+  PlanEvaluator(const SweepSpace& space, const std::vector<CostModel>& costs);
+
+  // The plans begin .. end - 1.
+  ChunkResult evaluate(std::int64_t begin, std::int64_t end);
+
+ private:
+  void enter_site(std::size_t site);
+  // The reason against the plan, or its numbers among `priced`.
+  std::string evaluate_one(std::int64_t index, std::vector<PlanNumbers>& priced);
+
+  const SweepSpace* space_;
+  std::vector<CostModel> costs_;  // as given
+  ConstraintCheck constraints_;
+  SamePlans same_;
+  SweepRequest request_;
+  // The site that was met last, with the plan at hand; its prices are kept while it is.
+  std::unique_ptr<Experiment> experiment_;
+  CostModel kept_;
+  std::optional<std::size_t> site_;
+};
+
+}  // namespace stepcast

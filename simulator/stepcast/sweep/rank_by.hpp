@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers by which plans can be ranked.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "stepcast/base/enum_names.hpp"
+#include "stepcast/sweep/plan_numbers.hpp"
+
+namespace stepcast {
+
+// Named as the keys of a report.
+enum class RankBy {
+  kTokensPerSecondPerGpu,
+  kTokensPerSecond,  // of the whole cluster
+  kStepTime,
+  kModelRate,
+  kMfu,
+  kPeakMemory,
+  kPower,
+  kTokensPerJoule,  // of the GPUs alone
+};
+std::string_view name(RankBy rank_by);
+template <>
+std::span<const std::string_view> names_of<RankBy>();
+
+// The number itself. `gpus`: of the plan's cluster.
+double ranked_number(RankBy rank_by, const PlanNumbers& numbers, std::int64_t gpus);
+// Whether less of it is better.
+bool less_is_better(RankBy rank_by);
+
+}  // namespace stepcast

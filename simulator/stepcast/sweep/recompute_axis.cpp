@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "stepcast/sweep/request_members.hpp"
+#include "stepcast/sweep/sweep_axes.hpp"
+
+namespace stepcast {
+namespace {
+
+using Kind = ConfigNode::Kind;
+
+constexpr std::array<std::string_view, 5> kRecomputeKeys = {
+    "training.recompute", "training.recompute_method", "training.recompute_layers",
+    "training.recompute_modules", "training.memory_budget"};
+
+// The kind of recomputation to which a key belongs; empty: to every one.
+std::string_view kind_of_key(std::string_view key) {
+  if (key == "training.recompute_method" || key == "training.recompute_layers") {
+    return "full";
+  }
+  if (key == "training.recompute_modules") {
+    return "selective";
+  }
+  return key == "training.memory_budget" ? "memory_budget" : "";
+}
+
+std::string kind_of_value(const AxisValue& value) {
+  for (const Setting& setting : value) {
+    if (setting.key == kRecomputeKeys.front()) {
+      return setting.value.text;
+    }
+  }
+  return "none";
+}
+
+bool is_recomputation(const WrittenAxis& axis) {
+  return std::find(kRecomputeKeys.begin(), kRecomputeKeys.end(), axis.keys.front()) !=
+         kRecomputeKeys.end();
+}
+
+// The keys of recomputation that do not vary, as an axis of one value.
+void take_fixed(ConfigNode& base, WrittenAxis& joint) {
+  for (ConfigEntry& section : base.entries) {
+    if (section.key != "training" || section.value.kind != Kind::kMapping) {
+      continue;
+    }
+    std::vector<ConfigEntry> stay;
+    for (ConfigEntry& entry : section.value.entries) {
+      const std::string key = "training." + entry.key;
+      if (std::find(kRecomputeKeys.begin(), kRecomputeKeys.end(), key) == kRecomputeKeys.end()) {
+        stay.push_back(std::move(entry));
+        continue;
+      }
+      joint.keys.push_back(key);
+      joint.values.front().push_back({key, std::move(entry.value), entry.line, entry.column});
+    }
+    section.value.entries = std::move(stay);
+  }
+}
+
+// Every value of `a` with every one of `b`; what `b` sets wins.
+WrittenAxis crossed_axes(const WrittenAxis& a, const WrittenAxis& b) {
+  WrittenAxis result;
+  result.place = b.place;
+  result.keys = a.keys;
+  for (const std::string& key : b.keys) {
+    if (std::find(result.keys.begin(), result.keys.end(), key) == result.keys.end()) {
+      result.keys.push_back(key);
+    }
+  }
+  for (const AxisValue& left : a.values) {
+    for (const AxisValue& right : b.values) {
+      AxisValue both = right;
+      for (const Setting& setting : left) {
+        const bool set = std::any_of(right.begin(), right.end(), [&setting](const Setting& other) {
+          return other.key == setting.key;
+        });
+        if (!set) {
+          both.push_back(setting);
+        }
+      }
+      result.values.push_back(std::move(both));
+    }
+  }
+  return result;
+}
+
+// Drops settings that belong to another kind which the axis has as well, and then repetitions.
+void drop_what_does_not_belong(WrittenAxis& joint) {
+  std::vector<std::string> kinds;
+  for (const AxisValue& value : joint.values) {
+    kinds.push_back(kind_of_value(value));
+  }
+  const std::set<std::string, std::less<>> all_kinds(kinds.begin(), kinds.end());
+  std::set<std::string> known;
+  std::vector<AxisValue> values;
+  for (std::size_t i = 0; i < joint.values.size(); ++i) {
+    AxisValue& value = joint.values[i];
+    std::erase_if(value, [&](const Setting& setting) {
+      const std::string_view owner = kind_of_key(setting.key);
+      return !owner.empty() && owner != kinds[i] && all_kinds.contains(owner);
+    });
+    std::sort(value.begin(), value.end(),
+              [](const Setting& a, const Setting& b) { return a.key < b.key; });
+    std::string text;
+    for (const Setting& setting : value) {
+      text += setting.key + "=" + flow_text(setting.value) + ";";
+    }
+    if (known.insert(std::move(text)).second) {
+      values.push_back(std::move(value));
+    }
+  }
+  joint.values = std::move(values);
+}
+
+}  // namespace
+
+void join_recomputation(WrittenSweep& sweep) {
+  const auto first =
+      std::stable_partition(sweep.axes.begin(), sweep.axes.end(),
+                            [](const WrittenAxis& axis) { return !is_recomputation(axis); });
+  if (first == sweep.axes.end()) {
+    return;
+  }
+  WrittenAxis joint;
+  joint.values.emplace_back();
+  take_fixed(sweep.base, joint);
+  // In the order of the keys, whatever that of the file.
+  std::sort(first, sweep.axes.end(), [](const WrittenAxis& a, const WrittenAxis& b) {
+    return a.keys.front() < b.keys.front();
+  });
+  for (auto axis = first; axis != sweep.axes.end(); ++axis) {
+    if (joint.values.size() * axis->values.size() > kLongestAxis) {
+      return;  // too many to join: each is read, and refused, by itself
+    }
+    joint = crossed_axes(joint, *axis);
+  }
+  sweep.axes.erase(first, sweep.axes.end());
+  drop_what_does_not_belong(joint);
+  std::sort(joint.keys.begin(), joint.keys.end(), [](const std::string& a, const std::string& b) {
+    return numbering_order(a) < numbering_order(b);
+  });
+  sweep.axes.push_back(std::move(joint));
+}
+
+}  // namespace stepcast

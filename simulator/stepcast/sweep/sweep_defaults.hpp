@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The axes of `plan: all`: every plan of a model on a cluster that training frameworks offer.
+//
+//   tp, sequence_parallel  degrees that divide heads, ffn_hidden and GPUs, within a scale-up
+//   domain;
+//                          above 1 with sequence parallelism on and, without experts, off
+//   cp                     1; from 32,768 tokens on also powers of 2 that leave a rank 4,096
+//   ep, etp                with experts: degrees that divide the experts and the GPUs; 1 or a tp
+//   zero                   0, 1, 2, and 3 with and without fsdp_reshard, and over one node (hsdp)
+//   pp, vpp, schedule      stages that divide the layers, with every schedule that runs them; where
+//                          pp does not divide them, stage_layout: balanced
+//   micro_batch_size       1, 2, 4, 8, where `training` leaves it out
+//   recompute              none, selective, full, where `training` leaves it out
+//
+// A key that the file gives is not touched: `plan: {all: true, tp: [4, 8]}` narrows one axis. What
+// the other axes are made of then is what goes with some value that is given.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "stepcast/experiment/experiment.hpp"
+#include "stepcast/sweep/given_keys.hpp"
+#include "stepcast/sweep/sweep_axes.hpp"
+
+namespace stepcast {
+
+// The above, for --help.
+inline constexpr std::string_view kPlanAllHelp =
+    "plan: all takes every plan that frameworks offer:\n"
+    "  tp, sequence_parallel  degrees that divide heads, ffn_hidden and GPUs, within a scale-up\n"
+    "                         domain; with sequence parallelism on and, without experts, off\n"
+    "  cp                     1; from 32,768 tokens on also powers of 2 that leave a rank 4,096\n"
+    "  ep, etp                with experts: degrees that divide experts and GPUs; 1 or a tp\n"
+    "  zero                   0, 1, 2, and 3 with and without fsdp_reshard, and over one node\n"
+    "  pp, vpp, schedule      stages that divide the layers, with every schedule that runs them;\n"
+    "                         where pp does not divide them, stage_layout: balanced\n"
+    "  micro_batch_size       1, 2, 4, 8, where 'training' leaves it out\n"
+    "  recompute              none, selective, full, where 'training' leaves it out\n"
+    "plan: {all: true, tp: [4, 8]} narrows one of them.\n";
+
+// The axes of every key that is not given. Their values stand at `place`.
+std::vector<WrittenAxis> all_plan_axes(const std::vector<Experiment>& sites,
+                                       const GivenTexts& given, const ConfigNode& place);
+
+}  // namespace stepcast

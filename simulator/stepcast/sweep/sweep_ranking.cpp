@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/sweep/sweep_ranking.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+
+bool BestPlans::better(const Entry& a, const Entry& b) {
+  return a.key != b.key ? a.key < b.key : a.numbers.plan < b.numbers.plan;
+}
+
+void BestPlans::add(const PlanNumbers& numbers, std::int64_t gpus) {
+  const double value = ranked_number(rank_by_, numbers, gpus);
+  const Entry entry{less_is_better(rank_by_) ? value : -value, numbers};
+  if (entries_.size() < most_) {
+    entries_.push_back(entry);
+    if (entries_.size() == most_) {
+      std::make_heap(entries_.begin(), entries_.end(), better);
+    }
+    return;
+  }
+  if (most_ == 0 || !better(entry, entries_.front())) {
+    return;
+  }
+  std::pop_heap(entries_.begin(), entries_.end(), better);
+  entries_.back() = entry;
+  std::push_heap(entries_.begin(), entries_.end(), better);
+}
+
+std::vector<PlanNumbers> BestPlans::ranked() const {
+  std::vector<const Entry*> order;
+  order.reserve(entries_.size());
+  for (const Entry& entry : entries_) {
+    order.push_back(&entry);
+  }
+  std::sort(order.begin(), order.end(),
+            [](const Entry* a, const Entry* b) { return better(*a, *b); });
+  std::vector<PlanNumbers> plans;
+  plans.reserve(order.size());
+  for (const Entry* entry : order) {
+    plans.push_back(entry->numbers);
+  }
+  return plans;
+}
+
+void ParetoFront::add(double benefit, double cost, const PlanNumbers& numbers) {
+  auto after = entries_.upper_bound(cost);
+  if (after != entries_.begin()) {
+    const auto before = std::prev(after);
+    const bool as_cheap = before->first == cost;
+    if (as_cheap && before->second.benefit == benefit) {
+      if (numbers.plan < before->second.numbers.plan) {
+        before->second.numbers = numbers;
+      }
+      return;
+    }
+    if (before->second.benefit >= benefit) {
+      return;
+    }
+    if (as_cheap) {
+      after = entries_.erase(before);
+    }
+  }
+  while (after != entries_.end() && after->second.benefit <= benefit) {
+    after = entries_.erase(after);
+  }
+  entries_.emplace(cost, Entry{benefit, numbers});
+}
+
+std::vector<PlanNumbers> ParetoFront::plans() const {
+  std::vector<PlanNumbers> plans;
+  plans.reserve(entries_.size());
+  for (const auto& [cost, entry] : entries_) {
+    plans.push_back(entry.numbers);
+  }
+  return plans;
+}
+
+SweepTally::SweepTally(const SweepSpace& space, std::size_t top)
+    : space_(&space), best_(space.rank_by(), top), gpus_vary_(space.gpus_vary()) {}
+
+void SweepTally::add(const ChunkResult& chunk) {
+  for (const PlanNumbers& numbers : chunk.priced) {
+    add(numbers);
+  }
+  for (const auto& [reason, plans] : chunk.refused) {
+    refuse(reason, plans);
+  }
+}
+
+void SweepTally::add(const PlanNumbers& priced) {
+  const std::int64_t gpus = space_->experiment_of(priced.plan).cluster.gpus();
+  ++counts_.evaluated;
+  ++counts_.priced;
+  best_.add(priced, gpus);
+  memory_.add(priced.tokens_per_second_per_gpu, priced.peak_memory.value(), priced);
+  if (gpus_vary_) {
+    gpus_.add(ranked_number(RankBy::kTokensPerSecond, priced, gpus), static_cast<double>(gpus),
+              priced);
+  }
+}
+
+void SweepTally::refuse(const std::string& reason, std::int64_t plans) {
+  counts_.evaluated += plans;
+  counts_.refused[reason] += plans;
+}
+
+SweepSummary SweepTally::summary() const {
+  SweepSummary summary = counts_;
+  summary.best = best_.ranked();
+  summary.memory_front = memory_.plans();
+  summary.gpu_front = gpus_.plans();
+  return summary;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The best plans of a sweep and its Pareto fronts, kept while plans stream by.
+//
+// Whatever the order in which plans come, the result is the same: ties are broken by index.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "stepcast/sweep/plan_evaluator.hpp"
+#include "stepcast/sweep/plan_numbers.hpp"
+#include "stepcast/sweep/rank_by.hpp"
+
+namespace stepcast {
+
+inline constexpr std::size_t kAllPlans = std::numeric_limits<std::size_t>::max();
+
+// The `most` best plans by one number. O(log most) a plan.
+class BestPlans {
+ public:
+  BestPlans(RankBy rank_by, std::size_t most) : rank_by_(rank_by), most_(most) {}
+  void add(const PlanNumbers& numbers, std::int64_t gpus);
+  // The best first.
+  [[nodiscard]] std::vector<PlanNumbers> ranked() const;
+
+ private:
+  struct Entry {
+    double key = 0.0;  // less is better
+    PlanNumbers numbers;
+  };
+  static bool better(const Entry& a, const Entry& b);
+
+  RankBy rank_by_;
+  std::size_t most_;
+  std::vector<Entry> entries_;  // a heap with the worst on top, once there are `most_`
+};
+
+// Plans that no other beats: none has both more of the benefit and no more of the cost, or as much
+// of it for less. Of equal plans the one with the smallest index stays. O(log n) a plan.
+class ParetoFront {
+ public:
+  void add(double benefit, double cost, const PlanNumbers& numbers);
+  // From the least cost to the most; the benefit rises with it.
+  [[nodiscard]] std::vector<PlanNumbers> plans() const;
+
+ private:
+  struct Entry {
+    double benefit = 0.0;
+    PlanNumbers numbers;
+  };
+  std::map<double, Entry> entries_;  // by cost; the benefit rises strictly
+};
+
+// What a whole sweep, or a part of it, gave.
+struct SweepSummary {
+  std::int64_t evaluated = 0;  // plans priced or refused
+  std::int64_t priced = 0;
+  std::map<std::string, std::int64_t> refused;
+  std::vector<PlanNumbers> best;          // the best first
+  std::vector<PlanNumbers> memory_front;  // tokens/s/GPU against peak memory
+  std::vector<PlanNumbers> gpu_front;     // tokens/s of the cluster against its GPUs, if they vary
+};
+
+// Adds chunks up, in any order.
+class SweepTally {
+ public:
+  SweepTally(const SweepSpace& space, std::size_t top);
+  void add(const ChunkResult& chunk);
+  void add(const PlanNumbers& priced);
+  void refuse(const std::string& reason, std::int64_t plans);
+  [[nodiscard]] SweepSummary summary() const;
+
+ private:
+  const SweepSpace* space_;
+  SweepSummary counts_;
+  BestPlans best_;
+  ParetoFront memory_;
+  ParetoFront gpus_;
+  bool gpus_vary_;
+};
+
+}  // namespace stepcast

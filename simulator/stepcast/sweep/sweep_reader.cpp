@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "stepcast/base/nearest_name.hpp"
+#include "stepcast/config/enum_fields.hpp"
+#include "stepcast/sweep/request_members.hpp"
+#include "stepcast/sweep/sweep_axes.hpp"
+#include "stepcast/sweep/sweep_defaults.hpp"
+#include "stepcast/sweep/sweep_digest.hpp"
+#include "stepcast/sweep/sweep_space.hpp"
+
+namespace stepcast {
+namespace {
+
+using Kind = ConfigNode::Kind;
+
+constexpr std::string_view kConstraints = "constraints";
+constexpr std::string_view kRankBy = "rank_by";
+
+// Problems, each once: the same value is read as part of many experiments.
+class ProblemSet {
+ public:
+  void add(const Diagnostic& problem) {
+    if (known_
+            .insert({problem.where.file, problem.where.line, problem.where.column, problem.message})
+            .second) {
+      diagnostics_.error(problem.where, problem.message);
+    }
+  }
+  void add(const Diagnostics& problems) {
+    for (const Diagnostic& problem : problems.entries()) {
+      add(problem);
+    }
+  }
+  // Runs `load` and keeps the problems that it throws; whether there were none.
+  template <typename Load>
+  bool collect(const Load& load) {
+    try {
+      load();
+      return true;
+    } catch (const ConfigError& error) {
+      for (const Diagnostic& problem : error.diagnostics()) {
+        add(problem);
+      }
+      return false;
+    }
+  }
+  [[nodiscard]] bool empty() const { return diagnostics_.empty(); }
+  void throw_if_any() const { diagnostics_.throw_if_any(); }
+
+ private:
+  std::set<std::tuple<std::string, int, int, std::string>> known_;
+  Diagnostics diagnostics_;
+};
+
+bool is_site_key(std::string_view key) {
+  return key == "plan.dispatcher" || !(key.starts_with("plan.") || key.starts_with("training."));
+}
+
+bool is_site_axis(const WrittenAxis& axis) {
+  return std::all_of(axis.keys.begin(), axis.keys.end(), is_site_key);
+}
+
+// The keys and texts of a written axis, as reports name them.
+SweepAxis described(const WrittenAxis& axis) {
+  SweepAxis result;
+  result.keys = axis.keys;
+  for (const AxisValue& value : axis.values) {
+    std::vector<std::string> texts(axis.keys.size());
+    for (const Setting& setting : value) {
+      const auto key = std::find(axis.keys.begin(), axis.keys.end(), setting.key);
+      texts[static_cast<std::size_t>(key - axis.keys.begin())] = flow_text(setting.value);
+    }
+    result.values.push_back(std::move(texts));
+  }
+  return result;
+}
+
+class SweepReader {
+ public:
+  SweepReader(const SweepSource& source, const DataRoot& data) : source_(source), data_(data) {}
+
+  SweepSpace read() {
+    root_ = parse_config(source_.text, source_.name);
+    for (const std::string& assignment : source_.overrides) {
+      problems_.collect([&] { apply_override(root_, assignment); });
+    }
+    take_written();
+    const bool read = read_sites();
+    if (all_plans_ && read) {
+      add_all_plans();
+    }
+    read_patches();
+    check_size();
+    problems_.throw_if_any();
+    return space();
+  }
+
+ private:
+  void error(const ConfigNode& node, const std::string& message) {
+    problems_.add({node.location(), message});
+  }
+
+  // Takes the tree apart: what belongs to sweeps alone, the axes, and an experiment.
+  void take_written() {
+    Diagnostics found;
+    ConfigNode tree = root_;
+    take_own_keys(tree, found);
+    take_all(tree);
+    written_ = take_axes(std::move(tree), found);
+    join_recomputation(written_);
+    sort();
+    problems_.add(found);
+  }
+
+  void take_own_keys(ConfigNode& tree, Diagnostics& found) {
+    const std::vector<std::string> own = {std::string(kConstraints), std::string(kRankBy)};
+    std::vector<ConfigEntry> stay;
+    for (ConfigEntry& entry : tree.entries) {
+      if (entry.key == kConstraints) {
+        content_.constraints = read_constraints(entry.value, found);
+      } else if (entry.key == kRankBy) {
+        const MappingReader reader(tree, "", found);
+        content_.rank_by = reader.choice<RankBy>(kRankBy, entry.value, enum_names<RankBy>())
+                               .value_or(content_.rank_by);
+      } else if (const std::string near = nearest_name(entry.key, own); !near.empty()) {
+        found.error({source_.name, entry.line, entry.column},
+                    "unknown key '" + entry.key.substr(0, 60) + "'; did you mean '" + near + "'?");
+      } else {
+        if (entry.key == "description" && entry.value.kind == Kind::kScalar) {
+          content_.description = entry.value.text;
+        }
+        stay.push_back(std::move(entry));
+      }
+    }
+    tree.entries = std::move(stay);
+  }
+
+  // `plan: all` and `plan: {all: true, ...}`.
+  void take_all(ConfigNode& tree) {
+    for (ConfigEntry& entry : tree.entries) {
+      if (entry.key != "plan") {
+        continue;
+      }
+      ConfigNode& plan = entry.value;
+      if (plan.kind == Kind::kScalar && plan.text == "all") {
+        all_plans_ = plan;
+        plan.kind = Kind::kMapping;
+        plan.text.clear();
+      }
+      const ConfigNode* all = plan.find("all");
+      if (all == nullptr) {
+        continue;
+      }
+      if (all->kind != Kind::kScalar || (all->text != "true" && all->text != "false")) {
+        error(*all, "'plan.all' must be true or false");
+      } else if (all->text == "true") {
+        all_plans_ = *all;
+      }
+      std::erase_if(plan.entries, [](const ConfigEntry& e) { return e.key == "all"; });
+    }
+  }
+
+  void sort() {
+    sort_axes(written_.axes);
+    std::stable_partition(written_.axes.begin(), written_.axes.end(), is_site_axis);
+    site_axes_ = static_cast<std::size_t>(
+        std::count_if(written_.axes.begin(), written_.axes.end(), is_site_axis));
+  }
+
+  // The experiment with the first value of every axis.
+  [[nodiscard]] ConfigNode at_first() const {
+    ConfigNode tree = written_.base;
+    for (const WrittenAxis& axis : written_.axes) {
+      set_values(tree, axis.values.front());
+    }
+    return tree;
+  }
+
+  bool read_one_site(const ConfigNode& tree) {
+    return problems_.collect(
+        [&] { content_.sites.push_back(read_experiment(tree, source_.folder, data_)); });
+  }
+
+  // Every combination of the axes of the site; where they are too many, each value alone.
+  bool read_sites() {
+    std::int64_t sites = 1;
+    for (std::size_t i = 0; i < site_axes_ && sites <= kMostSites; ++i) {
+      sites *= std::ssize(written_.axes[i].values);
+    }
+    if (sites > kMostSites) {
+      error(written_.axes.front().place, "the axes outside plan and training make more than " +
+                                             std::to_string(kMostSites) +
+                                             " combinations; sweep them in several files");
+      return false;
+    }
+    const ConfigNode first = at_first();
+    bool read = true;
+    for (std::int64_t site = 0; site < sites; ++site) {
+      ConfigNode tree = first;
+      std::int64_t rest = site;
+      for (std::size_t i = site_axes_; i-- > 0;) {
+        const std::vector<AxisValue>& values = written_.axes[i].values;
+        set_values(tree, values[static_cast<std::size_t>(rest % std::ssize(values))]);
+        rest /= std::ssize(values);
+      }
+      read = read_one_site(tree) && read;
+    }
+    return read;
+  }
+
+  void add_all_plans() {
+    std::vector<WrittenAxis> more =
+        all_plan_axes(content_.sites, given_texts(written_), *all_plans_);
+    std::move(more.begin(), more.end(), std::back_inserter(written_.axes));
+    sort();
+  }
+
+  void read_patches() {
+    const ConfigNode first = at_first();
+    for (std::size_t i = site_axes_; i < written_.axes.size(); ++i) {
+      const bool of_plan = written_.axes[i].keys.front().starts_with("plan.");
+      std::vector<SweepPatch> patches;
+      for (const AxisValue& value : written_.axes[i].values) {
+        patches.push_back(read_patch(first, value, of_plan ? "plan" : "training"));
+      }
+      content_.patches.push_back(std::move(patches));
+    }
+  }
+
+  SweepPatch read_patch(const ConfigNode& first, const AxisValue& value,
+                        const std::string& section) {
+    ConfigNode tree = scalar_at(first, "");
+    tree.kind = Kind::kMapping;
+    if (const ConfigNode* written = first.find(section)) {
+      tree.entries.push_back({section, written->line, written->column, *written});
+    }
+    set_values(tree, value);
+    SweepPatch patch;
+    Diagnostics found;
+    MappingReader reader(tree, "", found);
+    if (section == "plan") {
+      patch.plan = read_plan(reader.required_mapping(section));
+    } else {
+      patch.training = read_training(reader.required_mapping(section));
+    }
+    problems_.add(found);
+    return patch;
+  }
+
+  void check_size() {
+    std::int64_t size = 1;
+    for (const WrittenAxis& axis : written_.axes) {
+      const std::int64_t values = std::ssize(axis.values);
+      if (size > kLargestSpace / std::max<std::int64_t>(values, 1)) {
+        error(root_, "the sweep has more than 2^40 plans; leave values out");
+        return;
+      }
+      size *= values;
+    }
+  }
+
+  SweepSpace space() {
+    content_.version = source_.version;
+    content_.site_axes = site_axes_;
+    for (const WrittenAxis& axis : written_.axes) {
+      content_.axes.push_back(described(axis));
+    }
+    content_.digest = sweep_digest(root_, content_.sites, source_.folder, data_, source_.version);
+    return SweepSpace(std::move(content_));
+  }
+
+  const SweepSource& source_;
+  const DataRoot& data_;
+  ConfigNode root_;
+  ProblemSet problems_;
+  WrittenSweep written_;
+  std::size_t site_axes_ = 0;
+  std::optional<ConfigNode> all_plans_;  // where it was asked for
+  SweepSpace::Content content_;
+};
+
+}  // namespace
+
+SweepSpace read_sweep(const SweepSource& source, const DataRoot& data) {
+  return SweepReader(source, data).read();
+}
+
+SweepSource load_sweep_source(const std::filesystem::path& file,
+                              const std::vector<std::string>& overrides,
+                              const std::string& version) {
+  return {file.string(), file.parent_path(), read_file(file), overrides, version};
+}
+
+}  // namespace stepcast
