@@ -43,5 +43,7 @@ int fuzz_sweep(const std::uint8_t* data, std::size_t size);
 int fuzz_table(const std::uint8_t* data, std::size_t size);
 // device_spans, summary_of: times within the step, or a ConfigError.
 int fuzz_trace(const std::uint8_t* data, std::size_t size);
+// read_part_table, read_chunk: chunks that account for each of their plans, or a ConfigError.
+int fuzz_part(const std::uint8_t* data, std::size_t size);
 
 }  // namespace stepcast::fuzz

@@ -12,6 +12,8 @@ namespace stepcast::cli {
 using Run = std::function<int()>;
 
 void add_project(CLI::App& program, const GlobalOptions& global, Run& run);
+void add_sweep(CLI::App& program, const GlobalOptions& global, Run& run);
+void add_merge(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_memory(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_compare(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_explain(CLI::App& program, const GlobalOptions& global, Run& run);

@@ -51,9 +51,9 @@ void add_direct_option(CLI::App& command, ExperimentOptions& options, const Dire
 constexpr const char* kCommandLineDefaults =
     "training: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 128}\n";
 
-ConfigNode experiment_tree(const ExperimentOptions& options) {
+void check_experiment_named(const ExperimentOptions& options) {
   if (!options.file.empty()) {
-    return load_config(options.file);
+    return;
   }
   Diagnostics diagnostics;
   if (options.model.empty()) {
@@ -62,7 +62,12 @@ ConfigNode experiment_tree(const ExperimentOptions& options) {
     diagnostics.error({"command line", 0, 0}, "--model needs --gpu as well");
   }
   diagnostics.throw_if_any();
-  return parse_config(kCommandLineDefaults, "command line");
+}
+
+ConfigNode experiment_tree(const ExperimentOptions& options) {
+  check_experiment_named(options);
+  return options.file.empty() ? parse_config(kCommandLineDefaults, "command line")
+                              : load_config(options.file);
 }
 
 // A file on the command line lies where the user is; one of an experiment lies beside it.
@@ -181,6 +186,14 @@ Experiment load_experiment(const ExperimentOptions& options, const DataRoot& dat
     apply_override(root, assignment);
   }
   return read_experiment(root, std::filesystem::path(options.file).parent_path(), data);
+}
+
+SweepSource load_sweep(const ExperimentOptions& options) {
+  check_experiment_named(options);
+  if (!options.file.empty()) {
+    return load_sweep_source(options.file, assignments(options), STEPCAST_VERSION);
+  }
+  return {"command line", "", kCommandLineDefaults, assignments(options), STEPCAST_VERSION};
 }
 
 CostModel cost_model(Experiment& experiment, const DataRoot& data) {

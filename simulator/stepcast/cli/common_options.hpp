@@ -10,6 +10,7 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
+#include "stepcast/sweep/sweep_space.hpp"
 
 namespace CLI {
 class App;
@@ -22,6 +23,7 @@ inline constexpr int kDone = 0;
 inline constexpr int kFault = 1;
 inline constexpr int kInputWrong = 2;
 inline constexpr int kPlanCannotRun = 3;
+inline constexpr int kInterrupted = 130;  // 128 + SIGINT, as a shell says it
 
 struct OutputOptions {
   std::string format = "text";
@@ -58,6 +60,9 @@ DataRoot data_root(const GlobalOptions& options);
 
 // The experiment that the options name, with every option applied. Throws ConfigError.
 Experiment load_experiment(const ExperimentOptions& options, const DataRoot& data);
+
+// The sweep that the options name, with every option to be applied. Throws ConfigError.
+SweepSource load_sweep(const ExperimentOptions& options);
 
 // The default backends with the experiment's choices; records every role's in the experiment.
 CostModel cost_model(Experiment& experiment, const DataRoot& data);

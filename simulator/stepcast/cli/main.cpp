@@ -29,6 +29,8 @@ int run_command(int argc, char** argv) {
   program.add_option("--data", global.data, "folder with configs/ and hardware_profiles/");
   program.add_flag("--verbose", global.verbose, "say on standard error what is being done");
   add_project(program, global, run);
+  add_sweep(program, global, run);
+  add_merge(program, global, run);
   add_memory(program, global, run);
   add_compare(program, global, run);
   add_explain(program, global, run);

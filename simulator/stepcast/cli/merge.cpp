@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// `stepcast merge`.
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <memory>
+
+#include "stepcast/cli/commands.hpp"
+#include "stepcast/cli/interrupt.hpp"
+#include "stepcast/cli/sweep_output.hpp"
+#include "stepcast/sweep/sweep_merge.hpp"
+#include "stepcast/sweep/sweep_run.hpp"
+
+namespace stepcast::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> parts;
+  SweepOutputOptions output;
+  int threads = 0;
+};
+
+// The sweep that the parts are of, read again from what they hold.
+SweepSpace space_of(const PartHeader& header, const std::string& part, const DataRoot& data) {
+  SweepSource source = header.source;
+  source.version = STEPCAST_VERSION;
+  SweepSpace space = read_sweep(source, data);
+  if (space.digest() != header.digest || space.size() != header.grid.plans) {
+    const std::string version = header.source.version == source.version
+                                    ? "other profiles"
+                                    : "version " + header.source.version + " of the program";
+    throw ConfigError({part, 0, 0}, "the part was made with " + version +
+                                        "; merge it with those, or run the sweep again");
+  }
+  return space;
+}
+
+int run_merge(const Options& options, const GlobalOptions& global) {
+  Diagnostics diagnostics;
+  check_sweep_output(options.output, diagnostics);
+  for (const std::string& part : options.parts) {
+    if (part == options.output.report.out || part == options.output.plans) {
+      diagnostics.error({part, 0, 0}, "is a part and an output; give another output");
+    }
+  }
+  diagnostics.throw_if_any();
+  std::signal(SIGXFSZ, SIG_IGN);
+  const Interrupt interrupt;
+  const MergedParts merged({options.parts.begin(), options.parts.end()});
+  const SweepSpace space =
+      space_of(merged.header(), merged.parts().front()->file().string(), data_root(global));
+  return write_sweep(space, merged, merged.header().grid, options.output,
+                     options.threads > 0 ? options.threads : processors(), interrupt.token());
+}
+
+}  // namespace
+
+void add_merge(CLI::App& program, const GlobalOptions& global, Run& run) {
+  CLI::App* command =
+      program.add_subcommand("merge", "the parts of a sweep's shards as one sweep's output");
+  auto options = std::make_shared<Options>();
+  command->add_option("parts", options->parts, "the parts of all shards")->required();
+  add_sweep_output_options(*command, options->output);
+  command->add_option("--threads", options->threads, "threads; as many as there are processors")
+      ->check(CLI::Range(1, 4096));
+  command->callback([options, &global, &run] {
+    run = [options, &global] { return run_merge(*options, global); };
+  });
+}
+
+}  // namespace stepcast::cli

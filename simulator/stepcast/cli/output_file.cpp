@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/cli/output_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include "stepcast/base/error.hpp"
+#include "stepcast/sweep/sweep_part.hpp"
+
+namespace stepcast::cli {
+namespace {
+
+constexpr std::size_t kBuffer = 1U << 20U;
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+// The new name of a file is on the disk when its folder is.
+void sync_folder_of(const std::string& file) {
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  const int descriptor =
+      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor >= 0) {
+    ::fsync(descriptor);
+    ::close(descriptor);
+  }
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string name) : name_(std::move(name)) {
+  if (name_.empty()) {
+    descriptor_ = STDOUT_FILENO;
+    return;
+  }
+  partial_ = name_ + ".partial";
+  constexpr mode_t kMode = 0666;
+  descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
+  if (descriptor_ < 0) {
+    throw ConfigError({name_, 0, 0}, "cannot write the file: " + reason(errno));
+  }
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0 && !name_.empty()) {
+    ::close(descriptor_);
+    ::unlink(partial_.c_str());
+  }
+}
+
+void OutputFile::fault(const std::string& what) const {
+  throw FileFault((name_.empty() ? "standard output" : name_) + ": " + what);
+}
+
+void OutputFile::write(std::string_view text) {
+  buffer_.append(text);
+  if (buffer_.size() >= kBuffer) {
+    flush();
+  }
+}
+
+void OutputFile::flush() {
+  std::string_view left = buffer_;
+  while (!left.empty()) {
+    const ssize_t written = ::write(descriptor_, left.data(), left.size());
+    if (written < 0 && errno != EINTR) {
+      fault("cannot write: " + reason(errno));
+    }
+    left.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
+  }
+  buffer_.clear();
+}
+
+void OutputFile::keep() {
+  flush();
+  if (name_.empty()) {
+    return;
+  }
+  if (::fsync(descriptor_) != 0) {
+    fault("cannot write: " + reason(errno));
+  }
+  if (std::rename(partial_.c_str(), name_.c_str()) != 0) {
+    fault("cannot rename the finished file: " + reason(errno));
+  }
+  ::close(descriptor_);
+  descriptor_ = -1;
+  sync_folder_of(name_);
+}
+
+}  // namespace stepcast::cli

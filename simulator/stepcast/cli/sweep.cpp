@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// `stepcast sweep`.
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+
+#include "stepcast/cli/commands.hpp"
+#include "stepcast/cli/interrupt.hpp"
+#include "stepcast/cli/progress_bar.hpp"
+#include "stepcast/cli/sweep_output.hpp"
+#include "stepcast/sweep/plan_evaluator.hpp"
+#include "stepcast/sweep/sweep_part.hpp"
+#include "stepcast/sweep/sweep_run.hpp"
+
+namespace stepcast::cli {
+namespace {
+
+struct Options {
+  ExperimentOptions experiment;
+  SweepOutputOptions output;
+  int threads = 0;
+  std::string shard;  // empty: the whole, with its report
+  bool resume = false;
+};
+
+// Plans of which the numbers are kept in memory where no file is asked for: 144 MiB.
+constexpr std::int64_t kMostInMemory = 1 << 20;
+
+// The journal: of a shard it is what was asked for; empty if nothing is written to a file.
+std::string part_file(const Options& options) {
+  const std::string& out = options.output.report.out;
+  if (!options.shard.empty()) {
+    return out;
+  }
+  const std::string& beside = out.empty() ? options.output.plans : out;
+  return beside.empty() ? "" : beside + ".part";
+}
+
+void check_shard_output(const Options& options, Diagnostics& diagnostics) {
+  const Location where{"--shard " + options.shard, 0, 0};
+  if (options.output.report.out.empty()) {
+    diagnostics.error(where, "give the file of its part with --out, e.g. --out shard.part");
+  }
+  if (!options.output.plans.empty() || options.output.report.format != "text" ||
+      options.output.top) {
+    diagnostics.error(where,
+                      "a shard gives a part; --plans, --format and --top are for stepcast merge");
+  }
+}
+
+Shard checked(const Options& options) {
+  Diagnostics diagnostics;
+  Shard shard;
+  check_sweep_output(options.output, diagnostics);
+  if (!options.shard.empty()) {
+    try {
+      shard = parse_shard(options.shard);
+    } catch (const ConfigError& error) {
+      diagnostics.error(error.diagnostics().front().where, error.diagnostics().front().message);
+    }
+    check_shard_output(options, diagnostics);
+  }
+  if (options.resume && options.shard.empty() && part_file(options).empty()) {
+    diagnostics.error({"--resume", 0, 0}, "needs the --out or --plans of the sweep to go on with");
+  }
+  diagnostics.throw_if_any();
+  return shard;
+}
+
+// The prices of every site; sites with the same backends share them.
+std::vector<CostModel> costs_of(const SweepSpace& space, const DataRoot& data) {
+  std::map<std::map<std::string, std::string>, CostModel> by_choice;
+  std::vector<CostModel> costs;
+  costs.reserve(space.sites().size());
+  for (const Experiment& site : space.sites()) {
+    const auto known = by_choice.find(site.backends);
+    if (known != by_choice.end()) {
+      costs.push_back(known->second);
+      continue;
+    }
+    Experiment chosen = site;
+    costs.push_back(cost_model(chosen, data));
+    by_choice.emplace(site.backends, costs.back());
+  }
+  return costs;
+}
+
+// A part beside the output, or what stands for it where none is asked for.
+std::unique_ptr<ChunkStore> open_store(const std::string& file, const PartHeader& header,
+                                       bool resume) {
+  using Existing = SweepPart::Existing;
+  if (!file.empty()) {
+    auto part =
+        std::make_unique<SweepPart>(file, header, resume ? Existing::kContinue : Existing::kRefuse);
+    if (part->table().cut > 0) {
+      std::fprintf(stderr, "%s: the last chunk was not written whole and is evaluated again\n",
+                   file.c_str());
+    }
+    return part;
+  }
+  if (header.grid.plans <= kMostInMemory) {
+    return std::make_unique<ChunksInMemory>();
+  }
+  const std::filesystem::path scratch = std::filesystem::temp_directory_path() /
+                                        ("stepcast_sweep_" + std::to_string(::getpid()) + ".part");
+  auto part = std::make_unique<SweepPart>(scratch, header, Existing::kRefuse);
+  part->unlink();
+  return part;
+}
+
+bool run_with_progress(SweepRun run, ChunkStore& store, const std::stop_token& stop,
+                       const std::string& file) {
+  ProgressBar bar;
+  run.progress = [&bar](const SweepProgress& progress) { bar.show(progress); };
+  try {
+    const bool whole = run_sweep(run, store, stop);
+    if (auto* part = dynamic_cast<SweepPart*>(&store); part != nullptr && !file.empty()) {
+      part->sync();
+    }
+    return whole;
+  } catch (const FileFault& fault) {
+    throw FileFault(std::string(fault.what()) +
+                    (file.empty() ? "" : "; what is finished is kept, go on with --resume"));
+  }
+}
+
+int interrupted(const std::string& file) {
+  if (file.empty()) {
+    std::fprintf(stderr, "interrupted; nothing is kept without --out or --plans\n");
+  } else {
+    std::fprintf(stderr, "interrupted; finished plans are kept in %s, go on with --resume\n",
+                 file.c_str());
+  }
+  return kInterrupted;
+}
+
+int finish_shard(const SweepPart& part) {
+  const std::int64_t chunks = part.table().chunks();
+  std::printf("shard %s of %lld plans is finished: %lld of %lld chunks, in %s\n",
+              to_text(part.header().shard).c_str(),
+              static_cast<long long>(part.header().grid.plans), static_cast<long long>(chunks),
+              static_cast<long long>(part.header().grid.chunks()), part.file().c_str());
+  return kDone;
+}
+
+int run_sweep_command(const Options& options, const GlobalOptions& global) {
+  const Shard shard = checked(options);
+  // A limit of file sizes is a fault to report, like a full disk, and not the end of the program.
+  std::signal(SIGXFSZ, SIG_IGN);
+  const Interrupt interrupt;
+  const DataRoot data = data_root(global);
+  SweepSource source = load_sweep(options.experiment);
+  const SweepSpace space = read_sweep(source, data);
+  const std::vector<CostModel> costs = costs_of(space, data);
+  source.folder = std::filesystem::absolute(source.folder.empty() ? "." : source.folder);
+  const PartHeader header{space.digest(), ChunkGrid{space.size()}, shard, source};
+  const std::string file = part_file(options);
+  const std::unique_ptr<ChunkStore> store = open_store(file, header, options.resume);
+
+  SweepRun run;
+  run.grid = header.grid;
+  run.shard = shard;
+  run.threads = options.threads > 0 ? options.threads : processors();
+  run.evaluator = [&space, &costs] {
+    return [evaluator = std::make_shared<PlanEvaluator>(space, costs)](
+               std::int64_t begin, std::int64_t end) { return evaluator->evaluate(begin, end); };
+  };
+  if (!run_with_progress(run, *store, interrupt.token(), file)) {
+    return interrupted(file);
+  }
+  if (!options.shard.empty()) {
+    return finish_shard(dynamic_cast<const SweepPart&>(*store));
+  }
+  const int code =
+      write_sweep(space, *store, header.grid, options.output, run.threads, interrupt.token());
+  if (code == kInterrupted) {
+    return interrupted(file);
+  }
+  if (!file.empty()) {
+    std::filesystem::remove(file);
+  }
+  return code;
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& program, const GlobalOptions& global, Run& run) {
+  CLI::App* command = program.add_subcommand(
+      "sweep", "every plan of a space: the best, the Pareto set, why others cannot run");
+  auto options = std::make_shared<Options>();
+  add_experiment_options(*command, options->experiment);
+  add_sweep_output_options(*command, options->output);
+  command->add_option("--threads", options->threads, "threads; as many as there are processors")
+      ->check(CLI::Range(1, 4096));
+  command->add_option("--shard", options->shard,
+                      "k/n: the k-th of n shares of the plans; --out is its part, for merge");
+  command->add_flag("--resume", options->resume, "go on with what an earlier run finished");
+  command->callback([options, &global, &run] {
+    run = [options, &global] { return run_sweep_command(*options, global); };
+  });
+}
+
+}  // namespace stepcast::cli

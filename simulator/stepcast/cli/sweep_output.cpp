@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/cli/sweep_output.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <vector>
+
+#include "stepcast/cli/output_file.hpp"
+#include "stepcast/sweep/chunk_stream.hpp"
+#include "stepcast/sweep/plan_lines.hpp"
+#include "stepcast/sweep/sweep_ranking.hpp"
+#include "stepcast/sweep/sweep_report.hpp"
+
+namespace stepcast::cli {
+namespace {
+
+constexpr std::size_t kTopOfText = 20;
+
+class Stopped : public std::exception {};
+
+// Calls with every priced plan, the best first.
+using EachBatch = std::function<void(const RankedStream::Take&)>;
+
+bool ends_with(const std::string& text, std::string_view end) { return text.ends_with(end); }
+
+bool is_lines(const std::string& format) { return format == "csv" || format == "jsonl"; }
+
+// Every priced plan, a line each, in one format.
+struct LineFile {
+  LineFile(const std::string& file, bool is_csv) : output(file), csv(is_csv) {}
+  OutputFile output;
+  bool csv;
+};
+
+using LineFiles = std::vector<std::unique_ptr<LineFile>>;
+
+LineFiles open_line_files(const SweepOutputOptions& options, const PlanLines& lines) {
+  LineFiles files;
+  if (is_lines(options.report.format)) {
+    files.push_back(std::make_unique<LineFile>(options.report.out, options.report.format == "csv"));
+  }
+  if (!options.plans.empty()) {
+    files.push_back(std::make_unique<LineFile>(options.plans, ends_with(options.plans, ".csv")));
+  }
+  for (const auto& file : files) {
+    if (file->csv) {
+      file->output.write(lines.csv_header() + "\n");
+    }
+  }
+  return files;
+}
+
+std::string lines_of(const ChunkResult& chunk, const PlanLines& lines, bool csv) {
+  std::string text;
+  for (const PlanNumbers& numbers : chunk.priced) {
+    text += csv ? lines.csv(numbers) : lines.json(numbers);
+    text += '\n';
+  }
+  return text;
+}
+
+void print_refused(const SweepSummary& summary) {
+  std::fprintf(stderr, "no plan of the sweep can run:\n");
+  for (const auto& [reason, plans] : summary.refused) {
+    std::fprintf(stderr, "  %lld: %s\n", static_cast<long long>(plans), reason.c_str());
+  }
+}
+
+std::string json_report(const SweepSpace& space, const SweepSummary& summary) {
+  std::ostringstream stream;
+  write_sweep_json(stream, space, summary);
+  return stream.str();
+}
+
+// The report of a summary without plans, with all plans by rank in the place of the empty list.
+void write_all_plans(OutputFile& file, const SweepSpace& space, const SweepSummary& summary,
+                     const PlanLines& lines, const EachBatch& each_batch) {
+  constexpr std::string_view kEmpty = "\n  \"plans\": []";
+  const std::string report = json_report(space, summary);
+  const std::size_t at = report.find(kEmpty);
+  STEPCAST_CHECK(at != std::string::npos, "a report has its plans in another place");
+  file.write(report.substr(0, at + kEmpty.size() - 1));
+  bool any = false;
+  each_batch([&](const std::vector<PlanNumbers>& batch) {
+    for (const PlanNumbers& numbers : batch) {
+      file.write((any ? ",\n    " : "\n    ") + lines.json(numbers));
+      any = true;
+    }
+  });
+  file.write((any ? "\n  ]" : "]") + report.substr(at + kEmpty.size()));
+}
+
+// One pass over the chunks for the lines, the counts and the ranking; then the report.
+class SweepWriter {
+ public:
+  SweepWriter(const SweepSpace& space, const ChunkReader& chunks, const ChunkGrid& grid,
+              const SweepOutputOptions& options, const std::stop_token& stop)
+      : space_(space),
+        chunks_(chunks),
+        grid_(grid),
+        options_(options),
+        stop_(stop),
+        all_plans_(options.report.format == "json" && !options.top),
+        lines_(space),
+        files_(open_line_files(options, lines_)),
+        tally_(space, all_plans_ ? 0 : options.top.value_or(kTopOfText)) {}
+
+  // The exit code.
+  int write(int threads) {
+    const auto texts = [this](const ChunkResult& chunk) {
+      std::vector<std::string> list;
+      for (const auto& file : files_) {
+        list.push_back(lines_of(chunk, lines_, file->csv));
+      }
+      return list;
+    };
+    stream_chunks(chunks_, grid_, threads, texts,
+                  [this](const ChunkResult& chunk, const std::vector<std::string>& list) {
+                    take(chunk, list);
+                  });
+    const SweepSummary summary = tally_.summary();
+    write_report(summary);
+    for (const auto& file : files_) {
+      file->output.keep();
+    }
+    if (summary.priced == 0 && is_lines(options_.report.format)) {
+      print_refused(summary);
+    }
+    return summary.priced > 0 ? kDone : kPlanCannotRun;
+  }
+
+ private:
+  void check_stop() const {
+    if (stop_.stop_requested()) {
+      throw Stopped();
+    }
+  }
+
+  void take(const ChunkResult& chunk, const std::vector<std::string>& list) {
+    check_stop();
+    tally_.add(chunk);
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      files_[i]->output.write(list[i]);
+    }
+    if (all_plans_) {
+      rank(chunk.priced);
+    }
+  }
+
+  void rank(const std::vector<PlanNumbers>& plans) {
+    const double sign = less_is_better(space_.rank_by()) ? 1.0 : -1.0;
+    for (const PlanNumbers& numbers : plans) {
+      const std::int64_t gpus = space_.experiment_of(numbers.plan).cluster.gpus();
+      ranking_.add(sign * ranked_number(space_.rank_by(), numbers, gpus), numbers.plan);
+    }
+  }
+
+  void write_report(const SweepSummary& summary) {
+    if (is_lines(options_.report.format)) {
+      return;
+    }
+    OutputFile file(options_.report.out);
+    if (all_plans_) {
+      write_all_plans(file, space_, summary, lines_, [this](const RankedStream::Take& take_batch) {
+        ranking_.stream(chunks_, grid_, [&](const std::vector<PlanNumbers>& batch) {
+          check_stop();
+          take_batch(batch);
+        });
+      });
+    } else {
+      file.write(options_.report.format == "json" ? json_report(space_, summary)
+                                                  : sweep_to_text(space_, summary));
+    }
+    file.keep();
+  }
+
+  const SweepSpace& space_;
+  const ChunkReader& chunks_;
+  const ChunkGrid& grid_;
+  const SweepOutputOptions& options_;
+  const std::stop_token& stop_;
+  bool all_plans_;
+  PlanLines lines_;
+  LineFiles files_;
+  SweepTally tally_;
+  RankedStream ranking_;
+};
+
+}  // namespace
+
+void add_sweep_output_options(CLI::App& command, SweepOutputOptions& options) {
+  add_output_options(command, options.report, {"text", "json", "csv", "jsonl"});
+  command.add_option("--plans", options.plans,
+                     "write every priced plan to this file as well, FILE.csv or FILE.jsonl");
+  command.add_option("--top", options.top,
+                     "plans in the report, the best first (text: 20, json: all)");
+}
+
+void check_sweep_output(const SweepOutputOptions& options, Diagnostics& diagnostics) {
+  const std::string& plans = options.plans;
+  if (!plans.empty() && !ends_with(plans, ".csv") && !ends_with(plans, ".jsonl")) {
+    diagnostics.error({"--plans " + plans, 0, 0}, "give a file that ends with .csv or .jsonl");
+  }
+  if (!plans.empty() && plans == options.report.out) {
+    diagnostics.error({"--plans " + plans, 0, 0}, "is the file of --out too; give another");
+  }
+  if (options.top && is_lines(options.report.format)) {
+    diagnostics.error({"--top", 0, 0},
+                      "csv and jsonl have every plan in the order of the sweep; give --format text "
+                      "or json, or leave --top out");
+  }
+  for (const std::string& file : {options.report.out, plans}) {
+    const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+    std::error_code error;
+    if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
+      diagnostics.error({file, 0, 0}, "there is no folder " + folder.string() + "; make it first");
+    }
+  }
+}
+
+int write_sweep(const SweepSpace& space, const ChunkReader& chunks, const ChunkGrid& grid,
+                const SweepOutputOptions& options, int threads, const std::stop_token& stop) {
+  try {
+    return SweepWriter(space, chunks, grid, options, stop).write(threads);
+  } catch (const Stopped&) {
+    return kInterrupted;
+  }
+}
+
+}  // namespace stepcast::cli

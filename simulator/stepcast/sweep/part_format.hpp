@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes of a part file, the same on every machine: little-endian, numbers of 4 or 8 bytes,
+// doubles as IEEE 754, texts as a length and bytes, checksums by zlib's crc32.
+//
+//   header  "STEPCAST", u32 version, u32 bytes of a record, u32 length, body, u32 crc of all before
+//   frame   i64 chunk, u64 length, payload, u32 crc of all before
+//   payload u32 reasons, each {text, i64 plans}; u64 records, each PlanNumbers field by field
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepcast/graph/op.hpp"
+#include "stepcast/sweep/plan_evaluator.hpp"
+#include "stepcast/sweep/sweep_chunks.hpp"
+#include "stepcast/sweep/sweep_space.hpp"
+
+namespace stepcast {
+
+// A change of the layout, or of what PlanNumbers holds, is another version.
+inline constexpr std::uint32_t kPartVersion = 1;
+
+struct PartHeader {
+  std::string digest;  // of everything that the numbers follow from
+  ChunkGrid grid;
+  Shard shard;
+  SweepSource source;  // so that a part says by itself what it is of
+};
+
+// plan, six numbers beside the breakdown, MFU, and the breakdown
+inline constexpr std::size_t kRecordBytes = 8 * (8 + 5 + kAxes);
+// Magic, version, record and length.
+inline constexpr std::size_t kHeaderStart = 8 + 4 + 4 + 4;
+inline constexpr std::size_t kFrameStart = 8 + 8;
+inline constexpr std::size_t kChecksum = 4;
+// Of a header's body: a sweep file of 4 MiB and its overrides.
+inline constexpr std::uint32_t kLargestHeader = 64U << 20U;
+// Of the reasons in one payload; its records are at most the plans of a chunk.
+inline constexpr std::size_t kLargestReasons = 16U << 20U;
+
+std::string encode_header(const PartHeader& header);
+std::string encode_frame(std::int64_t chunk, const ChunkResult& result);
+
+// How a file begins.
+struct HeaderStart {
+  enum class Kind { kPart, kTorn, kForeign, kOtherVersion };
+  Kind kind = Kind::kForeign;
+  std::uint32_t version = 0;
+  std::size_t length = 0;  // of the whole header, its checksum included
+};
+HeaderStart header_start(std::string_view bytes);
+// `bytes` is the whole header. Nothing if the checksum or a length is wrong.
+std::optional<PartHeader> decode_header(std::string_view bytes);
+
+struct FrameStart {
+  std::int64_t chunk = 0;
+  std::uint64_t length = 0;  // of the payload
+};
+// `bytes` has kFrameStart bytes. Nothing if no frame of this sweep begins so.
+std::optional<FrameStart> frame_start(std::string_view bytes, const PartHeader& header);
+// Whether the checksum at the end of a whole frame is that of its bytes.
+bool frame_is_whole(std::string_view frame);
+// Nothing if the payload does not say of every plan of the chunk what became of it.
+std::optional<ChunkResult> decode_payload(std::string_view payload, std::int64_t chunk,
+                                          const ChunkGrid& grid);
+
+}  // namespace stepcast

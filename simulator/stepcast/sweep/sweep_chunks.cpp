@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/sweep/sweep_chunks.hpp"
+
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "stepcast/base/error.hpp"
+
+namespace stepcast {
+namespace {
+
+std::uint64_t splitmix64(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, fault] = std::from_chars(text.data(), last, value);
+  return fault == std::errc{} && end == last ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+std::string to_text(const Shard& shard) {
+  return std::to_string(shard.number) + "/" + std::to_string(shard.of);
+}
+
+Shard parse_shard(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  if (slash != std::string::npos) {
+    const std::string_view view = text;
+    const auto number = whole_number(view.substr(0, slash));
+    const auto of = whole_number(view.substr(slash + 1));
+    if (number && of && *number >= 1 && *number <= *of && *of <= kMostShards) {
+      return {*number, *of};
+    }
+  }
+  throw ConfigError(
+      {"--shard " + text, 0, 0},
+      "write the number of the shard and how many there are, k/n with 1 <= k <= n <= " +
+          std::to_string(kMostShards) + ", e.g. 2/3");
+}
+
+std::int64_t shard_of(std::int64_t chunk, std::int64_t shards) {
+  return static_cast<std::int64_t>(splitmix64(static_cast<std::uint64_t>(chunk)) %
+                                   static_cast<std::uint64_t>(shards)) +
+         1;
+}
+
+std::vector<std::int64_t> chunks_of(const ChunkGrid& grid, const Shard& shard) {
+  std::vector<std::int64_t> chunks;
+  for (std::int64_t chunk = 0; chunk < grid.chunks(); ++chunk) {
+    if (shard.whole() || shard_of(chunk, shard.of) == shard.number) {
+      chunks.push_back(chunk);
+    }
+  }
+  return chunks;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// A part file: the finished chunks of one shard of a sweep. It is the journal of a run, which goes
+// on from it after an interruption, the result of a shard, and what a merge reads. part_format.hpp
+// has its bytes.
+//
+// Chunks are appended in any order, each with a checksum; what follows the last whole one is cut
+// off. A chunk that cannot be written whole is taken back, so that the file never says more than is
+// true.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+
+#include "stepcast/sweep/chunk_store.hpp"
+#include "stepcast/sweep/part_format.hpp"
+
+namespace stepcast {
+
+// The machine could not read or write a file: a full disk, a limit, a device.
+class FileFault : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Reads at most `length` bytes at `offset` to `to`; fewer at the end only.
+using ReadAt = std::function<std::size_t(std::uint64_t offset, char* to, std::size_t length)>;
+
+// Where the whole chunks of a part lie.
+struct PartTable {
+  struct Place {
+    std::uint64_t payload = 0;
+    std::uint64_t length = 0;
+  };
+  PartHeader header;
+  std::unordered_map<std::int64_t, Place> places;
+  std::uint64_t end = 0;  // of the last whole chunk
+  std::uint64_t cut = 0;  // bytes behind it, of a chunk that was not written whole
+
+  [[nodiscard]] std::int64_t chunks() const { return static_cast<std::int64_t>(places.size()); }
+};
+
+// Reads the table of `size` bytes. Throws ConfigError if they are no part of a sweep.
+PartTable read_part_table(const ReadAt& read, std::uint64_t size, const std::string& name);
+
+// Of a place of the table. Throws ConfigError if it does not say what became of every plan.
+ChunkResult read_chunk(const ReadAt& read, const PartTable& table, std::int64_t chunk,
+                       const std::string& name);
+
+class SweepPart : public ChunkStore {
+ public:
+  enum class Existing { kRefuse, kContinue };
+
+  // For reading alone.
+  explicit SweepPart(std::filesystem::path file);
+  // For writing. An existing file is refused, or continued if it is of the same sweep and shard.
+  // Throws ConfigError, also while another process writes it.
+  SweepPart(std::filesystem::path file, const PartHeader& header, Existing existing);
+  ~SweepPart() override;
+
+  [[nodiscard]] const std::filesystem::path& file() const { return file_; }
+  [[nodiscard]] const PartHeader& header() const { return table_.header; }
+  // What was in the file when it was opened, and what has been kept since.
+  [[nodiscard]] const PartTable& table() const { return table_; }
+  [[nodiscard]] std::int64_t missing_chunks() const;
+
+  [[nodiscard]] bool has(std::int64_t chunk) const override {
+    return table_.places.contains(chunk);
+  }
+  [[nodiscard]] ChunkResult read(std::int64_t chunk) const override;
+  // Throws FileFault; the chunk is then not in the file.
+  void keep(std::int64_t chunk, ChunkResult result) override;
+  // Everything kept is on the disk. Throws FileFault.
+  void sync();
+  // Takes the file out of its folder; it lives, and can be written and read, as long as this.
+  void unlink() const;
+
+ private:
+  void open_to_write(Existing existing);
+  void lock() const;
+  void start(const PartHeader& header);
+  void check_continues(const PartHeader& header) const;
+  void append(const std::string& bytes, std::uint64_t to) const;
+  [[nodiscard]] ReadAt reader() const;
+  [[nodiscard]] std::uint64_t size() const;
+
+  std::filesystem::path file_;
+  int descriptor_ = -1;
+  PartTable table_;
+  std::uint64_t unsynced_ = 0;
+  std::mutex mutex_;
+};
+
+}  // namespace stepcast
