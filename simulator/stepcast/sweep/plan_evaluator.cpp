@@ -2,23 +2,31 @@
 #include "stepcast/sweep/plan_evaluator.hpp"
 
 #include "stepcast/cost/price_cache.hpp"
-#include "stepcast/experiment/project.hpp"
 #include "stepcast/parallel/feasibility.hpp"
 #include "stepcast/sweep/counted_reason.hpp"
 
 namespace stepcast {
 namespace {
 
-PlanNumbers numbers_of(std::int64_t index, const Projection& p) {
+Bytes peak_of(const std::vector<StageMemory>& stages) {
+  Bytes peak;
+  for (const StageMemory& stage : stages) {
+    peak = max(peak, stage.total());
+  }
+  return peak;
+}
+
+PlanNumbers numbers_of(std::int64_t index, const std::vector<StageMemory>& memory,
+                       const StepAtClock& step, const StepRates& rates) {
   return {.plan = index,
-          .tokens_per_second_per_gpu = p.tokens_per_second_per_gpu,
-          .step = p.time.step,
-          .model_rate_per_gpu = p.model_rate_per_gpu,
-          .mfu = p.mfu,
-          .peak_memory = p.peak_memory(),
-          .clock = p.clock,
-          .power = p.power,
-          .time = p.time.breakdown};
+          .tokens_per_second_per_gpu = rates.tokens_per_second_per_gpu,
+          .step = step.time.step,
+          .model_rate_per_gpu = rates.model_rate_per_gpu,
+          .mfu = rates.mfu,
+          .peak_memory = peak_of(memory),
+          .clock = step.clock,
+          .power = step.power,
+          .time = step.time.breakdown};
 }
 
 std::string constraint_reason(const PlanConstraint& constraint) {
@@ -38,16 +46,17 @@ void PlanEvaluator::enter_site(std::size_t site) {
   }
   site_ = site;
   // Kept prices name the cluster, so it stays where it is until they are dropped.
-  kept_ = {};
+  projector_.reset();
   experiment_ = std::make_unique<Experiment>(space_->sites()[site]);
-  kept_ = with_kept_prices(costs_[site], experiment_->cluster);
+  projector_ = std::make_unique<PlanProjector>(
+      *experiment_, with_kept_prices(costs_[site], experiment_->cluster));
   constraints_.set_site(*experiment_);
 }
 
 std::string PlanEvaluator::evaluate_one(std::int64_t index, std::vector<PlanNumbers>& priced) {
   space_->request(index, request_);
   enter_site(request_.site);
-  Experiment& site = *experiment_;
+  const Experiment& site = *experiment_;
   constraints_.set_request(request_.plan, request_.training);
   // Without a plan in the file its degrees are chosen when it is settled.
   if (request_.plan.given) {
@@ -69,13 +78,13 @@ std::string PlanEvaluator::evaluate_one(std::int64_t index, std::vector<PlanNumb
   if (same_.repeats(index, resolved.plan)) {
     return std::string(kSamePlan);
   }
-  const ExpansionContext expansion{site.model, resolved.plan, request_.training, site.software};
-  if (!memory_reasons(memory_by_stage(expansion), site.cluster.device).empty()) {
+  projector_->take(resolved.plan, request_.training);
+  const std::vector<StageMemory> memory = projector_->memory();
+  if (!fits(memory)) {
     return std::string(kDoesNotFit);
   }
-  site.plan = request_.plan;
-  site.training = request_.training;
-  priced.push_back(numbers_of(index, project(site, kept_)));
+  const StepAtClock step = projector_->step();
+  priced.push_back(numbers_of(index, memory, step, projector_->rates(step.time.step)));
   return {};
 }
 

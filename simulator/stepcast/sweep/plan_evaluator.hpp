@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "stepcast/cost/cost_model.hpp"
+#include "stepcast/experiment/plan_projector.hpp"
 #include "stepcast/sweep/plan_constraint.hpp"
 #include "stepcast/sweep/plan_numbers.hpp"
 #include "stepcast/sweep/same_plans.hpp"
@@ -46,9 +47,9 @@ class PlanEvaluator {
   ConstraintCheck constraints_;
   SamePlans same_;
   SweepRequest request_;
-  // The site that was met last, with the plan at hand; its prices are kept while it is.
+  // The site that was met last; what its plans have in common is kept while it is.
   std::unique_ptr<Experiment> experiment_;
-  CostModel kept_;
+  std::unique_ptr<PlanProjector> projector_;
   std::optional<std::size_t> site_;
 };
 
