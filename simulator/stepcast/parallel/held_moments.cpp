@@ -93,7 +93,8 @@ class Walk {
     }
   }
 
-  [[nodiscard]] HeldMoments result() const {
+  // `filled`: where the order begins to repeat.
+  [[nodiscard]] HeldMoments result(std::size_t filled) const {
     std::vector<Candidate> all;
     for (const std::vector<Candidates>* kind : {&forwards_, &backwards_}) {
       for (const Candidates& chunk : *kind) {
@@ -106,6 +107,7 @@ class Walk {
     moments.most_held = most_held_;
     for (const Candidate& candidate : all) {
       moments.moments.push_back(moment(candidate));
+      moments.moments.back().late = candidate.place >= filled;
     }
     return moments;
   }
@@ -130,11 +132,8 @@ class Walk {
     const auto part = [&](std::size_t i) {
       return candidate.counts.begin() + static_cast<std::ptrdiff_t>(i * chunks_);
     };
-    return {candidate.backward,
-            candidate.chunk,
-            {part(0), part(1)},
-            {part(1), part(2)},
-            {part(2), part(3)}};
+    return {candidate.backward, candidate.chunk,    {part(0), part(1)},
+            {part(1), part(2)}, {part(2), part(3)}, false};
   }
 
   std::size_t chunks_;
@@ -147,9 +146,9 @@ class Walk {
 
 }  // namespace
 
-HeldMoments held_moments(const RankOrder& order, std::int64_t chunks) {
+HeldMoments held_moments(const RankOrder& order, std::int64_t chunks, std::int64_t longest_period) {
   Walk walk(chunks);
-  const std::optional<OrderPeriod> period = order_period(order);
+  const std::optional<OrderPeriod> period = order_period(order, longest_period);
   const std::int64_t size = std::ssize(order);
   // Periods that only repeat one before, with more forwards: the last of them stands for all.
   const std::int64_t left_out =
@@ -161,7 +160,9 @@ HeldMoments held_moments(const RankOrder& order, std::int64_t chunks) {
     }
     walk.run(order[static_cast<std::size_t>(i)], static_cast<std::size_t>(i));
   }
-  return walk.result();
+  HeldMoments result = walk.result(period ? static_cast<std::size_t>(period->begin) : order.size());
+  result.repeats = period.has_value();
+  return result;
 }
 
 }  // namespace stepcast

@@ -21,13 +21,18 @@ struct HeldMoment {
   std::vector<std::int32_t> held;           // micro-batches whose activations are there
   std::vector<std::int32_t> has_gradients;  // before this moment
   std::vector<std::int32_t> forwards;       // run before this moment
+  bool late = false;                        // not while the pipeline fills
 };
 
 struct HeldMoments {
   std::vector<HeldMoment> moments;  // in the order of time
   std::int64_t most_held = 0;       // micro-batches, over all chunks together
+  // The order repeats between filling and draining: with more micro-batches it has the same
+  // moments, and the late ones have as many more forwards.
+  bool repeats = false;
 };
 
-HeldMoments held_moments(const RankOrder& order, std::int64_t chunks);
+// `longest_period`: order_period.hpp.
+HeldMoments held_moments(const RankOrder& order, std::int64_t chunks, std::int64_t longest_period);
 
 }  // namespace stepcast

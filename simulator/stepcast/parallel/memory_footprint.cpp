@@ -5,7 +5,7 @@
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/parallel/exchange_buffers.hpp"
-#include "stepcast/parallel/pipeline_order.hpp"
+#include "stepcast/parallel/order_period.hpp"
 #include "stepcast/parallel/stage_class.hpp"
 
 namespace stepcast {
@@ -25,7 +25,7 @@ bool lasting_buffers(const ParallelPlan& plan) {
 class RankPeak {
  public:
   RankPeak(const ExpansionContext& context, const MemoryParts& parts, std::int64_t rank)
-      : context_(context) {
+      : context_(context), forwards_left_out_(parts.forwards_left_out) {
     fixed_.rank = rank;
     for (const HeldStage& held : stages_held(plan(), rank)) {
       add_stage(*parts.stages[held.stage]);
@@ -91,7 +91,9 @@ class RankPeak {
   [[nodiscard]] Bytes kept_logits(const HeldMoment& moment) const {
     Bytes kept;
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
-      kept += chunks_[chunk]->loss ? logits_of(*chunks_[chunk], moment.forwards[chunk]) : Bytes{};
+      const std::int64_t left_out = moment.late ? forwards_left_out_ : 0;
+      kept += chunks_[chunk]->loss ? logits_of(*chunks_[chunk], moment.forwards[chunk] + left_out)
+                                   : Bytes{};
     }
     return kept;
   }
@@ -183,6 +185,7 @@ class RankPeak {
   }
 
   const ExpansionContext& context_;
+  std::int64_t forwards_left_out_;
   std::vector<const StageHolding*> chunks_;
   StageMemory fixed_;
   StageMemory peak_;
@@ -209,13 +212,12 @@ std::string_view name(MemoryVerdict verdict) {
   return "";
 }
 
-std::vector<HeldMoments> held_moments_of(const ParallelPlan& plan) {
-  const PipelineShape shape = pipeline_shape(plan);
-  const std::int64_t chunks = chunks_held(plan.schedule, shape);
+std::vector<HeldMoments> held_moments_of(Schedule schedule, const PipelineShape& shape) {
+  const std::int64_t chunks = chunks_held(schedule, shape);
   std::vector<HeldMoments> held;
-  held.reserve(static_cast<std::size_t>(plan.pp));
-  for (const RankOrder& order : pipeline_orders(plan.schedule, shape)) {
-    held.push_back(held_moments(order, chunks));
+  held.reserve(static_cast<std::size_t>(shape.ranks));
+  for (const RankOrder& order : pipeline_orders(schedule, shape)) {
+    held.push_back(held_moments(order, chunks, longest_period(shape)));
   }
   return held;
 }
@@ -233,7 +235,8 @@ std::vector<StageMemory> memory_by_stage(const ExpansionContext& context) {
     parts.stages.push_back(&holdings[own]);
   }
   parts.exchange = exchange_memory(context);
-  return memory_by_stage(context, parts, held_moments_of(context.plan));
+  return memory_by_stage(context, parts,
+                         held_moments_of(context.plan.schedule, pipeline_shape(context.plan)));
 }
 
 std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const MemoryParts& parts,

@@ -38,8 +38,10 @@ std::vector<StageMemory> memory_by_stage(const ExpansionContext& context);
 struct MemoryParts {
   std::vector<const StageHolding*> stages;  // of plan.stages
   Bytes exchange;                           // of the expert dispatcher
+  // Forwards of each chunk that the moments leave out, between filling and draining.
+  std::int64_t forwards_left_out = 0;
 };
-std::vector<HeldMoments> held_moments_of(const ParallelPlan& plan);
+std::vector<HeldMoments> held_moments_of(Schedule schedule, const PipelineShape& shape);
 Bytes exchange_memory(const ExpansionContext& context);
 std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const MemoryParts& parts,
                                          const std::vector<HeldMoments>& held);

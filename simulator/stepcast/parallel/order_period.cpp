@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/parallel/order_period.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 namespace stepcast {
@@ -43,10 +44,14 @@ bool follows(const PipelineTask& earlier, const PipelineTask& later, std::int64_
          later.backward_micro_batch == earlier.backward_micro_batch + back;
 }
 
-std::optional<OrderPeriod> order_period(const RankOrder& order) {
+std::int64_t longest_period(const PipelineShape& shape) {
+  return 3 * std::max<std::int64_t>(2, shape.chunks) * shape.ranks;
+}
+
+std::optional<OrderPeriod> order_period(const RankOrder& order, std::int64_t longest) {
   const std::int64_t begin = std::ssize(order) / 4;
   const std::int64_t end = 3 * std::ssize(order) / 4;
-  for (std::int64_t tasks = 1; begin + 2 * tasks <= end; ++tasks) {
+  for (std::int64_t tasks = 1; tasks <= longest && begin + 2 * tasks <= end; ++tasks) {
     OrderPeriod period{tasks, at(order, begin + tasks).micro_batch - at(order, begin).micro_batch,
                        begin, end - tasks};
     if (period.micro_batches > 0 && holds(order, period)) {

@@ -60,7 +60,9 @@ class PipelineProgram::Compiler {
       }
     };
     add(0, sequence.filling, 1.0, program_.filling_);
+    in_round_ = true;
     add(sequence.filling, round_end, static_cast<double>(sequence.rounds), program_.round_);
+    in_round_ = false;
     add(draining, sequence.tasks.size(), 1.0, program_.draining_);
     if (sequence.rounds > 0) {
       note_live(sequence);
@@ -169,6 +171,7 @@ class PipelineProgram::Compiler {
     const double crossed = ((task.flags & kCrosses) != 0 ? 1.0 : 0.0) +
                            ((task.flags & kOtherCrosses) != 0 ? 1.0 : 0.0);
     program_.crossings_ += times * crossed;
+    program_.crossings_of_round_ += in_round_ ? crossed : 0.0;
     return task;
   }
 
@@ -192,9 +195,10 @@ class PipelineProgram::Compiler {
         static_cast<std::size_t>(rank) * 65536U + static_cast<std::size_t>(known->second);
     const auto [use, first_use] = uses_.try_emplace(key, program_.uses_.size());
     if (first_use) {
-      program_.uses_.push_back({rank, known->second, 0.0});
+      program_.uses_.push_back({rank, known->second});
     }
     program_.uses_[use->second].times += times;
+    program_.uses_[use->second].in_round += in_round_ ? 1.0 : 0.0;
     return known->second;
   }
 
@@ -244,6 +248,7 @@ class PipelineProgram::Compiler {
   OutputNumbers numbers_;
   std::vector<Chunk> chunks_;  // rank-major
   std::vector<Producer> producers_;
+  bool in_round_ = false;
   std::unordered_map<Duration, std::int32_t, Hash> numbers_of_durations_;
   std::unordered_map<std::size_t, std::size_t> uses_;  // rank and duration -> place in uses_
 };
@@ -261,6 +266,7 @@ PipelineProgram::PipelineProgram(Schedule schedule, const PipelineShape& shape,
 
 struct PipelineProgram::State {
   PipelineScratch& scratch;
+  double more_rounds = 0.0;
   double transfer = 0.0;
 };
 
@@ -279,9 +285,10 @@ void PipelineProgram::price(const std::vector<StageDuration>& stages, Seconds tr
     time += key.last ? stages[back].last_extra : Seconds{};
     durations.push_back(time.value());
   }
-  double bound = crossings_ * transfer.value();
+  double bound = (crossings_ + state.more_rounds * crossings_of_round_) * transfer.value();
   for (const Use& use : uses_) {
-    bound += use.times * std::abs(durations[static_cast<std::size_t>(use.duration)]);
+    bound += (use.times + state.more_rounds * use.in_round) *
+             std::abs(durations[static_cast<std::size_t>(use.duration)]);
   }
   for (const StageDuration& stage : stages) {
     bound += stage.ready.value();
@@ -380,9 +387,9 @@ bool PipelineProgram::repeats(const State& state, std::int64_t offset) const {
 }
 
 // Runs rounds until they repeat; returns how many were run.
-std::int64_t PipelineProgram::run_rounds(State& state) const {
+std::int64_t PipelineProgram::run_rounds(std::int64_t rounds, State& state) const {
   PipelineScratch& scratch = state.scratch;
-  for (std::int64_t done = 0; done < rounds_; ++done) {
+  for (std::int64_t done = 0; done < rounds; ++done) {
     if (done >= first_check_ && repeats(state, done * stride_)) {
       return done;
     }
@@ -390,23 +397,26 @@ std::int64_t PipelineProgram::run_rounds(State& state) const {
     scratch.transfer_before = scratch.transfer;
     execute(round_, done * stride_, state);
   }
-  return rounds_;
+  return rounds;
 }
 
 PipelineEnds PipelineProgram::run(const std::vector<StageDuration>& stages, Seconds transfer,
-                                  const PairSavings& savings, PipelineScratch& scratch) const {
+                                  const PairSavings& savings, PipelineScratch& scratch,
+                                  std::int64_t more_rounds) const {
   const auto ranks = static_cast<std::size_t>(ranks_);
   for (std::vector<double>* of_rank : {&scratch.free, &scratch.transfer, &scratch.parameters}) {
     of_rank->assign(ranks, 0.0);
   }
   scratch.closed.assign(ranks * static_cast<std::size_t>(chunks_), 0.0);
-  if (scratch.outputs.size() < static_cast<std::size_t>(outputs_)) {
-    scratch.outputs.resize(static_cast<std::size_t>(outputs_));
+  const auto outputs = static_cast<std::size_t>(outputs_ + more_rounds * stride_);
+  if (scratch.outputs.size() < outputs) {
+    scratch.outputs.resize(outputs);
   }
-  State state{scratch};
+  State state{scratch, static_cast<double>(more_rounds)};
   price(stages, transfer, savings, state);
   execute(filling_, 0, state);
-  const std::int64_t left = rounds_ - run_rounds(state);
+  const std::int64_t done = run_rounds(rounds_ + more_rounds, state);
+  const std::int64_t left = rounds_ + more_rounds - done;
   // What the rounds that are left add; a chunk ends while draining.
   double later = 0.0;
   if (left > 0) {
@@ -416,7 +426,7 @@ PipelineEnds PipelineProgram::run(const std::vector<StageDuration>& stages, Seco
       scratch.transfer[rank] += times * (scratch.transfer[rank] - scratch.transfer_before[rank]);
     }
   }
-  execute(draining_, -left * stride_, state);
+  execute(draining_, (done - rounds_) * stride_, state);
   for (double& end : scratch.free) {
     end += later;
   }
@@ -435,7 +445,8 @@ PipelineEnds PipelineProgram::ends_of(const State& state) const {
   for (std::size_t rank = 0; rank < scratch.free.size(); ++rank) {
     double busy = 0.0;
     for (; use != uses_.end() && static_cast<std::size_t>(use->rank) == rank; ++use) {
-      busy += use->times * scratch.durations[static_cast<std::size_t>(use->duration)];
+      busy += (use->times + state.more_rounds * use->in_round) *
+              scratch.durations[static_cast<std::size_t>(use->duration)];
     }
     const double bubble =
         scratch.free[rank] - busy - scratch.transfer[rank] - scratch.parameters[rank];

@@ -53,12 +53,18 @@ class PipelineProgram {
   PipelineProgram(Schedule schedule, const PipelineShape& shape,
                   const std::vector<RankOrder>& orders);
 
-  // As pipeline_timeline, to 1e-11 of the step.
+  // As pipeline_timeline, to 1e-11 of the step. With `more_rounds` the steady state is that much
+  // longer: the step has more micro-batches than those that the program was made for.
   [[nodiscard]] PipelineEnds run(const std::vector<StageDuration>& stages, Seconds transfer,
-                                 const PairSavings& savings, PipelineScratch& scratch) const;
+                                 const PairSavings& savings, PipelineScratch& scratch,
+                                 std::int64_t more_rounds = 0) const;
 
   // Rounds of the steady state; 0 where the sequence does not repeat.
   [[nodiscard]] std::int64_t rounds() const { return rounds_; }
+  // Of each chunk, in a round.
+  [[nodiscard]] std::int64_t micro_batches_of_round() const { return stride_ / (2 * stages_); }
+  // Of all ranks.
+  [[nodiscard]] std::int64_t tasks_of_round() const { return std::ssize(round_); }
   [[nodiscard]] std::size_t tasks_kept() const {
     return filling_.size() + round_.size() + draining_.size();
   }
@@ -102,6 +108,7 @@ class PipelineProgram {
     std::int32_t rank = 0;
     std::int32_t duration = 0;
     double times = 0.0;
+    double in_round = 0.0;
   };
   class Compiler;
   struct State;
@@ -110,7 +117,7 @@ class PipelineProgram {
              State& state) const;
   static void execute(const std::vector<Task>& tasks, std::int64_t offset, State& state);
   static void execute_special(const Task& task, double* outputs, State& state);
-  [[nodiscard]] std::int64_t run_rounds(State& state) const;
+  [[nodiscard]] std::int64_t run_rounds(std::int64_t rounds, State& state) const;
   [[nodiscard]] bool repeats(const State& state, std::int64_t offset) const;
   [[nodiscard]] PipelineEnds ends_of(const State& state) const;
 
@@ -128,6 +135,7 @@ class PipelineProgram {
   std::vector<Duration> durations_;
   std::vector<Use> uses_;  // by rank
   double crossings_ = 0.0;
+  double crossings_of_round_ = 0.0;
 };
 
 }  // namespace stepcast

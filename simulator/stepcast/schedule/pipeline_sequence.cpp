@@ -215,7 +215,7 @@ PipelineSequence pipeline_sequence(Schedule schedule, const PipelineShape& shape
                                    const std::vector<RankOrder>& orders) {
   PipelineSequence result;
   Sequencer sequencer(schedule, shape, orders);
-  const std::optional<OrderPeriod> period = order_period(orders.front());
+  const std::optional<OrderPeriod> period = order_period(orders.front(), longest_period(shape));
   std::vector<Cut> cuts;
   if (period) {
     const auto size = std::ssize(orders.front());

@@ -14,32 +14,60 @@ constexpr std::size_t kMostShares = 256;
 constexpr std::size_t kMostTasks = 1'000'000;
 constexpr std::size_t kMostShapes = 4'096;
 
-std::vector<ChunkPair> chunk_pairs(const RankOrder& order) {
+// `round`: tasks of one round of the steady state, which the middle of an order is part of.
+std::vector<ChunkPair> chunk_pairs(const RankOrder& order, std::int64_t round) {
   std::vector<ChunkPair> pairs;
-  for (const PipelineTask& task : order) {
+  const std::int64_t middle = std::ssize(order) / 2;
+  for (std::int64_t i = 0; i < std::ssize(order); ++i) {
+    const PipelineTask& task = order[static_cast<std::size_t>(i)];
     if (task.kind != TaskKind::kOverlapped) {
       continue;
     }
+    const std::int64_t in_round = i >= middle && i < middle + round ? 1 : 0;
     const auto known = std::find_if(pairs.begin(), pairs.end(), [&](const ChunkPair& pair) {
       return pair.forward == task.chunk && pair.backward == task.backward_chunk;
     });
     if (known == pairs.end()) {
-      pairs.push_back({task.chunk, task.backward_chunk, 1});
+      pairs.push_back({task.chunk, task.backward_chunk, 1, in_round});
     } else {
       ++known->times;
+      known->in_round += in_round;
     }
   }
   return pairs;
 }
 
-SolvedPipeline solved(Schedule schedule, const PipelineShape& shape, bool paired) {
+SolvedPipeline solve(Schedule schedule, const PipelineShape& shape, bool paired) {
   std::vector<RankOrder> orders = pipeline_orders(schedule, shape);
   if (paired) {
     std::transform(orders.begin(), orders.end(), orders.begin(), paired_order);
   }
   SolvedPipeline pipeline{PipelineProgram(schedule, shape, orders), {}};
-  std::transform(orders.begin(), orders.end(), std::back_inserter(pipeline.pairs), chunk_pairs);
+  const std::int64_t round = pipeline.program.tasks_of_round() / shape.ranks;
+  std::transform(orders.begin(), orders.end(), std::back_inserter(pipeline.pairs),
+                 [round](const RankOrder& order) { return chunk_pairs(order, round); });
   return pipeline;
+}
+
+// Micro-batches of a step that enter the pipeline in one direction.
+std::int64_t directions(Schedule schedule) {
+  return placement_of(schedule) == StagePlacement::kBidirectional ? 2 : 1;
+}
+
+// The shape with the fewest micro-batches that fills, repeats itself and drains as `shape` does.
+PipelineShape shortest(const PipelineShape& shape) {
+  const std::int64_t group = 2 * shape.ranks;  // of every schedule's round a multiple
+  const std::int64_t enough = 6 * shape.ranks + group;
+  PipelineShape result = shape;
+  if (shape.micro_batches > enough) {
+    result.micro_batches = enough + (shape.micro_batches - enough) % group;
+  }
+  return result;
+}
+
+bool repeats(const std::vector<HeldMoments>& ranks) {
+  return std::all_of(ranks.begin(), ranks.end(),
+                     [](const HeldMoments& rank) { return rank.repeats; });
 }
 
 }  // namespace
@@ -78,9 +106,11 @@ PlanOutline SolvedSteps::outline(const ExpansionContext& context) {
 
 std::vector<StageMemory> SolvedSteps::memory(const PlanOutline& outline,
                                              const ExpansionContext& context) {
-  KeptShape& kept = shape_of(context.plan);
-  if (!kept.held) {
-    kept.held = held_moments_of(context.plan);
+  const PipelineShape shape = pipeline_shape(context.plan);
+  const Schedule schedule = context.plan.schedule;
+  PipelineShape brief = shortest(shape);
+  if (!repeats(held({schedule, brief}))) {
+    brief = shape;
   }
   MemoryParts parts;
   parts.stages.reserve(outline.classes.of_stage.size());
@@ -89,21 +119,41 @@ std::vector<StageMemory> SolvedSteps::memory(const PlanOutline& outline,
         &outline.share->holding(outline.solved[own], context, outline.classes.first[own]));
   }
   parts.exchange = outline.share->exchange_memory(context);
-  return memory_by_stage(context, parts, *kept.held);
+  parts.forwards_left_out = (shape.micro_batches - brief.micro_batches) / directions(schedule);
+  return memory_by_stage(context, parts, held({schedule, brief}));
 }
 
-const SolvedPipeline& SolvedSteps::pipeline(const ParallelPlan& plan, bool paired) {
-  KeptShape& kept = shape_of(plan);
+PlanPipeline SolvedSteps::pipeline(const ParallelPlan& plan, bool paired) {
+  const PipelineShape shape = pipeline_shape(plan);
+  const PipelineShape brief = shortest(shape);
+  const SolvedPipeline& own = solved({plan.schedule, brief}, paired);
+  if (brief == shape) {
+    return {&own, 0};
+  }
+  if (own.program.rounds() == 0) {
+    return {&solved({plan.schedule, shape}, paired), 0};
+  }
+  const std::int64_t left_out =
+      (shape.micro_batches - brief.micro_batches) / directions(plan.schedule);
+  return {&own, left_out / own.program.micro_batches_of_round()};
+}
+
+const SolvedPipeline& SolvedSteps::solved(const Shape& shape, bool paired) {
+  KeptShape& kept = shapes_[shape];
   std::optional<SolvedPipeline>& own = paired ? kept.paired : kept.plain;
   if (!own) {
-    own = solved(plan.schedule, pipeline_shape(plan), paired);
+    own = solve(shape.schedule, shape.shape, paired);
     tasks_kept_ += own->program.tasks_kept();
   }
   return *own;
 }
 
-SolvedSteps::KeptShape& SolvedSteps::shape_of(const ParallelPlan& plan) {
-  return shapes_[{plan.schedule, pipeline_shape(plan)}];
+const std::vector<HeldMoments>& SolvedSteps::held(const Shape& shape) {
+  std::optional<std::vector<HeldMoments>>& own = shapes_[shape].held;
+  if (!own) {
+    own = held_moments_of(shape.schedule, shape.shape);
+  }
+  return *own;
 }
 
 }  // namespace stepcast

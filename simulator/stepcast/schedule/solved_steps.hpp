@@ -22,12 +22,25 @@ struct ChunkPair {
   std::int32_t forward = 0;
   std::int32_t backward = 0;
   std::int64_t times = 0;
+  std::int64_t in_round = 0;  // of the steady state
 };
 
-// A schedule of one shape.
+// A schedule of one shape. Shapes that differ only in how long their steady state is have one
+// program.
 struct SolvedPipeline {
   PipelineProgram program;
   std::vector<std::vector<ChunkPair>> pairs;  // by rank; empty lists where nothing is paired
+};
+
+// The pipeline of one plan.
+struct PlanPipeline {
+  const SolvedPipeline* solved = nullptr;
+  std::int64_t more_rounds = 0;  // of the steady state than its program has
+
+  // How often a rank runs a pair that the program runs `times` times.
+  [[nodiscard]] double times(const ChunkPair& pair) const {
+    return static_cast<double>(pair.times + more_rounds * pair.in_round);
+  }
 };
 
 // A plan in terms of what is kept.
@@ -52,7 +65,7 @@ class SolvedSteps {
 
   // `paired`: every backward that a forward follows directly runs beside it. Good until the next
   // call of outline.
-  const SolvedPipeline& pipeline(const ParallelPlan& plan, bool paired);
+  PlanPipeline pipeline(const ParallelPlan& plan, bool paired);
 
   PipelineScratch& scratch() { return scratch_; }
 
@@ -77,7 +90,8 @@ class SolvedSteps {
   };
 
   void forget_if_many();
-  KeptShape& shape_of(const ParallelPlan& plan);
+  const SolvedPipeline& solved(const Shape& shape, bool paired);
+  const std::vector<HeldMoments>& held(const Shape& shape);
 
   std::unordered_map<RankShare, SolvedShare, ShareHash> shares_;
   std::unordered_map<Shape, KeptShape, ShapeHash> shapes_;

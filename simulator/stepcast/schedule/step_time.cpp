@@ -42,7 +42,7 @@ struct RankWork {
 class Assembly {
  public:
   Assembly(const StepContext& context, const PlanOutline& outline, SolvedShare::AtClock& prices,
-           const std::vector<HeldStage>& held, const SolvedPipeline& pipeline, bool pairs)
+           const std::vector<HeldStage>& held, const PlanPipeline& pipeline, bool pairs)
       : context_(context),
         plan_(context.expansion.plan),
         outline_(outline),
@@ -105,8 +105,8 @@ class Assembly {
       return savings;
     }
     savings.resize(stages_.size() * stages_.size());
-    for (std::size_t rank = 0; rank < pipeline_.pairs.size(); ++rank) {
-      for (const ChunkPair& pair : pipeline_.pairs[rank]) {
+    for (std::size_t rank = 0; rank < pipeline_.solved->pairs.size(); ++rank) {
+      for (const ChunkPair& pair : pipeline_.solved->pairs[rank]) {
         savings[stage_of(rank, pair.forward) * stages_.size() + stage_of(rank, pair.backward)] =
             saved(rank, pair).total();
       }
@@ -206,8 +206,8 @@ class Assembly {
     work.spent += optimizer.spent;
     work.energy += optimizer.energy;
     if (pairs_) {
-      for (const ChunkPair& pair : pipeline_.pairs[rank]) {
-        subtract(static_cast<double>(pair.times) * saved(rank, pair), work);
+      for (const ChunkPair& pair : pipeline_.solved->pairs[rank]) {
+        subtract(pipeline_.times(pair) * saved(rank, pair), work);
       }
     }
     return work;
@@ -242,7 +242,7 @@ class Assembly {
   SolvedShare::AtClock& prices_;
   const std::vector<HeldStage>& held_;
   std::size_t chunks_;
-  const SolvedPipeline& pipeline_;
+  const PlanPipeline& pipeline_;
   bool pairs_;
   std::vector<const SolvedStage*> stages_;  // of plan.stages
   std::vector<Reduction> reductions_;       // of the rank at hand
@@ -286,7 +286,7 @@ void StepTimer::lay_out() {
     }
   }
   pairs_ = pairs_passes(context_.expansion);
-  pipeline_ = &solved_->pipeline(plan, pairs_ && !pairs_by_itself(plan.schedule));
+  pipeline_ = solved_->pipeline(plan, pairs_ && !pairs_by_itself(plan.schedule));
   for (const std::size_t stage : outline_.solved) {
     load_ = load_.combined(outline_.share->load(stage, context_));
   }
@@ -300,17 +300,17 @@ SolvedShare::AtClock& StepTimer::prices(const StepContext& context) {
 
 StepTime StepTimer::at(Hertz clock) {
   const StepContext fixed = at_clock(clock);
-  Assembly assembly(fixed, outline_, prices(fixed), held_, *pipeline_, pairs_);
-  const PipelineEnds ends =
-      pipeline_->program.run(assembly.durations(), assembly.transfer(transfer_, transfer_fabric_),
-                             assembly.savings(), solved_->scratch());
+  Assembly assembly(fixed, outline_, prices(fixed), held_, pipeline_, pairs_);
+  const PipelineEnds ends = pipeline_.solved->program.run(
+      assembly.durations(), assembly.transfer(transfer_, transfer_fabric_), assembly.savings(),
+      solved_->scratch(), pipeline_.more_rounds);
   return assembly.step(ends);
 }
 
 StepSchedule StepTimer::schedule(Hertz clock) {
   const ParallelPlan& plan = context_.expansion.plan;
   const StepContext fixed = at_clock(clock);
-  Assembly assembly(fixed, outline_, prices(fixed), held_, *pipeline_, pairs_);
+  Assembly assembly(fixed, outline_, prices(fixed), held_, pipeline_, pairs_);
   std::vector<RankOrder> orders = pipeline_orders(plan.schedule, pipeline_shape(plan));
   if (pairs_ && !pairs_by_itself(plan.schedule)) {
     std::transform(orders.begin(), orders.end(), orders.begin(), paired_order);

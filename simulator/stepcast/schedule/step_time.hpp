@@ -81,7 +81,7 @@ class StepTimer {
   std::vector<HeldStage> held_;  // rank-major
   CommunicationLoad load_;
   bool pairs_ = false;
-  const SolvedPipeline* pipeline_ = nullptr;
+  PlanPipeline pipeline_;
   Seconds transfer_;
   Fabric transfer_fabric_ = Fabric::kNone;
   std::vector<Known> known_;
