@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <span>
 
-#include "stepcast/parallel/order_period.hpp"
-
 namespace stepcast {
 namespace {
 
@@ -146,9 +144,9 @@ class Walk {
 
 }  // namespace
 
-HeldMoments held_moments(const RankOrder& order, std::int64_t chunks, std::int64_t longest_period) {
-  Walk walk(chunks);
-  const std::optional<OrderPeriod> period = order_period(order, longest_period);
+HeldMoments held_moments(const RankOrder& order, const PeriodCandidates& pipeline) {
+  Walk walk(pipeline.chunks);
+  const std::optional<OrderPeriod> period = order_period(order, pipeline);
   const std::int64_t size = std::ssize(order);
   // Periods that only repeat one before, with more forwards: the last of them stands for all.
   const std::int64_t left_out =

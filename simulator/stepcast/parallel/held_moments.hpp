@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "stepcast/parallel/pipeline_order.hpp"
+#include "stepcast/parallel/order_period.hpp"
 
 namespace stepcast {
 
@@ -32,7 +32,7 @@ struct HeldMoments {
   bool repeats = false;
 };
 
-// `longest_period`: order_period.hpp.
-HeldMoments held_moments(const RankOrder& order, std::int64_t chunks, std::int64_t longest_period);
+// `pipeline`: the chunks of a rank, and the ranks.
+HeldMoments held_moments(const RankOrder& order, const PeriodCandidates& pipeline);
 
 }  // namespace stepcast

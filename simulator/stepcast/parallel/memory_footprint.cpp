@@ -5,7 +5,7 @@
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/parallel/exchange_buffers.hpp"
-#include "stepcast/parallel/order_period.hpp"
+#include "stepcast/parallel/pipeline_order.hpp"
 #include "stepcast/parallel/stage_class.hpp"
 
 namespace stepcast {
@@ -217,7 +217,7 @@ std::vector<HeldMoments> held_moments_of(Schedule schedule, const PipelineShape&
   std::vector<HeldMoments> held;
   held.reserve(static_cast<std::size_t>(shape.ranks));
   for (const RankOrder& order : pipeline_orders(schedule, shape)) {
-    held.push_back(held_moments(order, chunks, longest_period(shape)));
+    held.push_back(held_moments(order, {chunks, shape.ranks}));
   }
   return held;
 }

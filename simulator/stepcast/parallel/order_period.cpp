@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/parallel/order_period.hpp"
 
-#include <algorithm>
 #include <iterator>
 
 namespace stepcast {
@@ -44,19 +43,18 @@ bool follows(const PipelineTask& earlier, const PipelineTask& later, std::int64_
          later.backward_micro_batch == earlier.backward_micro_batch + back;
 }
 
-std::int64_t longest_period(const PipelineShape& shape) {
-  return 3 * std::max<std::int64_t>(2, shape.chunks) * shape.ranks;
-}
-
-std::optional<OrderPeriod> order_period(const RankOrder& order, std::int64_t longest) {
+std::optional<OrderPeriod> order_period(const RankOrder& order,
+                                        const PeriodCandidates& candidates) {
   const std::int64_t begin = std::ssize(order) / 4;
   const std::int64_t end = 3 * std::ssize(order) / 4;
-  for (std::int64_t tasks = 1; tasks <= longest && begin + 2 * tasks <= end; ++tasks) {
-    OrderPeriod period{tasks, at(order, begin + tasks).micro_batch - at(order, begin).micro_batch,
-                       begin, end - tasks};
-    if (period.micro_batches > 0 && holds(order, period)) {
-      extend(order, period);
-      return period;
+  for (const std::int64_t micro_batches : {std::int64_t{1}, candidates.ranks}) {
+    for (const std::int64_t tasks_of_chunk : {1, 2, 3}) {
+      const std::int64_t tasks = tasks_of_chunk * candidates.chunks * micro_batches;
+      OrderPeriod period{tasks, micro_batches, begin, end - tasks};
+      if (begin + 2 * tasks <= end && holds(order, period)) {
+        extend(order, period);
+        return period;
+      }
     }
   }
   return std::nullopt;

@@ -18,11 +18,15 @@ struct OrderPeriod {
   std::int64_t end = 0;
 };
 
-// The shortest period of the middle half of an order, if it has one of at most `longest` tasks.
-std::optional<OrderPeriod> order_period(const RankOrder& order, std::int64_t longest);
-// No schedule repeats after more: three tasks of each chunk for as many micro-batches as there are
-// ranks.
-std::int64_t longest_period(const PipelineShape& shape);
+// What orders of a pipeline may repeat by: one to three tasks of each chunk that a rank holds, of
+// one micro-batch or of as many as there are ranks. The shortest first.
+struct PeriodCandidates {
+  std::int64_t chunks = 1;
+  std::int64_t ranks = 1;
+};
+
+// The shortest period of the middle half of an order, if it has one.
+std::optional<OrderPeriod> order_period(const RankOrder& order, const PeriodCandidates& candidates);
 
 // Whether `later` is `earlier` of a micro-batch that is `micro_batches` later.
 bool follows(const PipelineTask& earlier, const PipelineTask& later, std::int64_t micro_batches);

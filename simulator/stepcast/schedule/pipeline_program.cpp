@@ -142,20 +142,22 @@ class PipelineProgram::Compiler {
     Task task;
     task.rank = placed.rank;
     task.duration = number_of(placed.rank, duration, times);
-    if (linked.inputs[0] >= 0) {
+    // What the rank itself made is there: it ran before.
+    if (linked.inputs[0] >= 0 && crosses(linked.inputs[0], placed.rank)) {
       task.input = linked.inputs[0];
       task.flags |= kWaits;
-      task.flags |= crosses(task.input, placed.rank) ? kCrosses : kNone;
     }
     if (linked.outputs[0] >= 0) {
       task.output = linked.outputs[0];
       task.flags |= kMakes;
     }
     if (pair) {
-      task.other_input = linked.inputs[1];
       task.other_output = linked.outputs[1];
-      task.flags |= kPaired | kOtherWaits;
-      task.flags |= crosses(task.other_input, placed.rank) ? kOtherCrosses : kNone;
+      task.flags |= kPaired;
+      if (crosses(linked.inputs[1], placed.rank)) {
+        task.other_input = linked.inputs[1];
+        task.flags |= kOtherWaits;
+      }
     }
     if (duration.first) {
       task.ready = duration.stage;
@@ -168,8 +170,8 @@ class PipelineProgram::Compiler {
       task.other_chunk = static_cast<std::int32_t>(closes_other ? other : chunk);
       task.flags |= kCloses;
     }
-    const double crossed = ((task.flags & kCrosses) != 0 ? 1.0 : 0.0) +
-                           ((task.flags & kOtherCrosses) != 0 ? 1.0 : 0.0);
+    const double crossed =
+        ((task.flags & kWaits) != 0 ? 1.0 : 0.0) + ((task.flags & kOtherWaits) != 0 ? 1.0 : 0.0);
     program_.crossings_ += times * crossed;
     program_.crossings_of_round_ += in_round_ ? crossed : 0.0;
     return task;
@@ -319,7 +321,7 @@ void PipelineProgram::execute(const std::vector<Task>& tasks, std::int64_t offse
     double start = free[task.rank];
     if ((task.flags & kWaits) != 0) {
       const double made = outputs[task.input];
-      const double arrived = made + ((task.flags & kCrosses) != 0 ? state.transfer : 0.0);
+      const double arrived = made + state.transfer;
       waited[task.rank] += std::max(0.0, arrived - std::max(start, made));
       start = std::max(start, arrived);
     }
@@ -337,18 +339,15 @@ void PipelineProgram::execute_special(const Task& task, double* outputs, State& 
   const double free = scratch.free[rank];
   double made = 0.0;
   double arrived = 0.0;
-  const auto take = [&](std::int32_t input, bool crosses) {
-    const double there = outputs[input] + (crosses ? state.transfer : 0.0);
-    if (there >= arrived) {
-      made = outputs[input];
-      arrived = there;
-    }
+  const auto take = [&](std::int32_t input) {
+    made = std::max(made, outputs[input]);
+    arrived = made + state.transfer;
   };
   if ((task.flags & kWaits) != 0) {
-    take(task.input, (task.flags & kCrosses) != 0);
+    take(task.input);
   }
   if ((task.flags & kOtherWaits) != 0) {
-    take(task.other_input, (task.flags & kOtherCrosses) != 0);
+    take(task.other_input);
   }
   scratch.transfer[rank] += std::max(0.0, arrived - std::max(free, made));
   arrived = std::max(free, arrived);

@@ -84,15 +84,12 @@ class PipelineProgram {
     std::uint8_t flags = 0;
   };
   enum Flag : std::uint8_t {
-    kNone = 0,
-    kWaits = 1,          // for `input`
-    kCrosses = 2,        // which another rank makes
-    kMakes = 4,          // `output`
-    kPaired = 8,         // other_input and other_output, too
-    kOtherWaits = 16,    // for other_input: not in a pair of the first stage
-    kOtherCrosses = 32,  // which another rank makes
-    kFirst = 64,         // waits for parameters
-    kCloses = 128,       // is the last of chunk and other_chunk
+    kWaits = 1,       // for `input`, which another rank makes
+    kMakes = 2,       // `output`
+    kPaired = 4,      // other_output, too
+    kOtherWaits = 8,  // for other_input, which another rank makes
+    kFirst = 16,      // waits for parameters
+    kCloses = 32,     // is the last of chunk and other_chunk
   };
   // What sets a task's duration.
   struct Duration {

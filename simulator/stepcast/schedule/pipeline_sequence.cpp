@@ -215,7 +215,8 @@ PipelineSequence pipeline_sequence(Schedule schedule, const PipelineShape& shape
                                    const std::vector<RankOrder>& orders) {
   PipelineSequence result;
   Sequencer sequencer(schedule, shape, orders);
-  const std::optional<OrderPeriod> period = order_period(orders.front(), longest_period(shape));
+  const std::optional<OrderPeriod> period =
+      order_period(orders.front(), {chunks_held(schedule, shape), shape.ranks});
   std::vector<Cut> cuts;
   if (period) {
     const auto size = std::ssize(orders.front());
