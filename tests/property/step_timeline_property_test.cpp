@@ -6,7 +6,7 @@
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "property/step_plans.hpp"
-#include "stepcast/schedule/step_time.hpp"
+#include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast {
 namespace {

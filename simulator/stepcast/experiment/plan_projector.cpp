@@ -3,6 +3,7 @@
 
 #include "stepcast/cost/power_level.hpp"
 #include "stepcast/graph/model_flops.hpp"
+#include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast {
 

@@ -8,6 +8,7 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
+#include "stepcast/schedule/solved_steps.hpp"
 #include "stepcast/schedule/step_clock.hpp"
 
 namespace stepcast {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "stepcast/parallel/pipeline_stages.hpp"
+#include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast {
 namespace {

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "stepcast/cost/power_state.hpp"
+#include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast {
 

@@ -20,6 +20,8 @@
 
 namespace stepcast {
 
+class StepTimer;
+
 struct StepAtClock {
   Hertz clock;
   Watts power;  // mean, of one GPU of the slowest rank

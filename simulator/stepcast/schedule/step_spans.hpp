@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "stepcast/schedule/pass_timeline.hpp"
 #include "stepcast/schedule/step_time.hpp"
 
 namespace stepcast {

@@ -64,8 +64,8 @@ class PipelineCollector {
       const std::vector<std::string>& names = given->second;
       return std::find(names.begin(), names.end(), name(schedule)) != names.end();
     }
-    // With one rank all are the same.
-    return pp > 1 || schedule == Schedule::kOneFOneB;
+    // With one rank all are the same, and GPipe takes as long as 1F1B and holds more.
+    return pp > 1 ? schedule != Schedule::kGpipe : schedule == Schedule::kOneFOneB;
   }
 
   const GivenTexts& given_;

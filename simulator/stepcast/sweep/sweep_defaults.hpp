@@ -7,8 +7,9 @@
 //   cp                     1; from 32,768 tokens on also powers of 2 that leave a rank 4,096
 //   ep, etp                with experts: degrees that divide the experts and the GPUs; 1 or a tp
 //   zero                   0, 1, 2, and 3 with and without fsdp_reshard, and over one node (hsdp)
-//   pp, vpp, schedule      stages that divide the layers, with every schedule that runs them; where
-//                          pp does not divide them, stage_layout: balanced
+//   pp, vpp, schedule      stages that divide the layers, with every schedule that runs them but
+//                          gpipe, which takes as long as 1f1b and holds more; where pp does not
+//                          divide them, stage_layout: balanced
 //   micro_batch_size       1, 2, 4, 8, where `training` leaves it out
 //   recompute              none, selective, full, where `training` leaves it out
 //
@@ -33,8 +34,8 @@ inline constexpr std::string_view kPlanAllHelp =
     "  cp                     1; from 32,768 tokens on also powers of 2 that leave a rank 4,096\n"
     "  ep, etp                with experts: degrees that divide experts and GPUs; 1 or a tp\n"
     "  zero                   0, 1, 2, and 3 with and without fsdp_reshard, and over one node\n"
-    "  pp, vpp, schedule      stages that divide the layers, with every schedule that runs them;\n"
-    "                         where pp does not divide them, stage_layout: balanced\n"
+    "  pp, vpp, schedule      stages that divide the layers, with every schedule that runs them\n"
+    "                         but gpipe; where pp does not divide them, stage_layout: balanced\n"
     "  micro_batch_size       1, 2, 4, 8, where 'training' leaves it out\n"
     "  recompute              none, selective, full, where 'training' leaves it out\n"
     "plan: {all: true, tp: [4, 8]} narrows one of them.\n";

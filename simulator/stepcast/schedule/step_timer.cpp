@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/schedule/step_time.hpp"
+#include "stepcast/schedule/step_timer.hpp"
 
 #include <algorithm>
 #include <cmath>
