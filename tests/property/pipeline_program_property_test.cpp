@@ -18,7 +18,7 @@ std::string difference(const test::RandomPipeline& c, const PipelineProgram& pro
                        PipelineScratch& scratch) {
   const std::vector<RankTimeline> one_by_one =
       pipeline_timeline(c.schedule, c.shape, c.stages, c.transfer);
-  const PipelineEnds ends = program.run(c.stages, c.transfer, {}, scratch);
+  const PipelineEnds ends = program.run({c.stages, c.transfer}, scratch);
   Seconds step;
   for (const RankTimeline& rank : one_by_one) {
     step = max(step, rank.end);

@@ -22,6 +22,13 @@ std::vector<StageMemory> PlanProjector::memory() {
   return stages;
 }
 
+std::optional<std::vector<StageMemory>> PlanProjector::memory_if_it_fits() {
+  const DeviceSpec& device = site_->cluster.device;
+  std::vector<StageMemory> stages = solved_.memory(outline_, expansion(), device.hbm.capacity);
+  judge_memory(stages, device);
+  return fits(stages) ? std::optional(std::move(stages)) : std::nullopt;
+}
+
 StepAtClock PlanProjector::step() {
   const ExpansionContext own = expansion();
   const StepContext context{own, site_->cluster, paced_, site_->locked_clock.value_or(Hertz{})};

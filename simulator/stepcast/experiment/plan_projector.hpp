@@ -32,6 +32,8 @@ class PlanProjector {
   void take(const ParallelPlan& plan, const TrainingRecipe& training);
   // Of every pipeline rank, with verdicts.
   std::vector<StageMemory> memory();
+  // The same if the plan fits; else nothing, which is sooner known than all of it.
+  std::optional<std::vector<StageMemory>> memory_if_it_fits();
   StepAtClock step();
   StepRates rates(Seconds step);
 

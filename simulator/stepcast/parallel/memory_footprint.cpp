@@ -38,14 +38,15 @@ class RankPeak {
   }
 
   StageMemory of(const HeldMoments& held) {
+    lasting_ = fixed_.parameters + fixed_.optimizer + fixed_.received;
+    streams_keep_gradients_ = plan().zero == 3 && plan().replicas() > 1 && !rules().gradients_stay;
     for (const HeldMoment& moment : held.moments) {
       moment.backward ? backward(moment) : forward(moment);
     }
     optimizer();
-    // The peaks of both pools: they share nothing.
-    peak_.reserved = (1.0 + rules().fragmentation) * own_peak_ + streams_peak_;
-    peak_.in_flight = real(held.most_held) / real(plan().vpp);
-    return peak_;
+    StageMemory memory = peak();
+    memory.in_flight = real(held.most_held) / real(plan().vpp);
+    return memory;
   }
 
  private:
@@ -77,79 +78,89 @@ class RankPeak {
   }
 
   // What the rank holds at a moment besides what the pass itself needs.
-  [[nodiscard]] StageMemory held_at(const HeldMoment& moment) const {
-    StageMemory now = fixed_;
+  struct Held {
+    Bytes activations;
+    Bytes gradients;
+    Bytes logits;  // 16-bit ones, of the losses that ran before
+  };
+  [[nodiscard]] Held held_at(const HeldMoment& moment) const {
+    Held held{{}, fixed_.gradients, {}};
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
-      now.activations += real(moment.held[chunk]) * chunks_[chunk]->budget.kept;
+      const StageHolding& stage = *chunks_[chunk];
+      held.activations += real(moment.held[chunk]) * stage.budget.kept;
       if (moment.has_gradients[chunk] != 0 && !rules().gradients_stay) {
-        now.gradients += chunks_[chunk]->gradients;
+        held.gradients += stage.gradients;
+      }
+      if (stage.loss) {
+        const std::int64_t left_out = moment.late ? forwards_left_out_ : 0;
+        held.logits += logits_of(stage, moment.forwards[chunk] + left_out);
       }
     }
-    return now;
-  }
-  // 16-bit logits of the losses that ran before.
-  [[nodiscard]] Bytes kept_logits(const HeldMoment& moment) const {
-    Bytes kept;
-    for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
-      const std::int64_t left_out = moment.late ? forwards_left_out_ : 0;
-      kept += chunks_[chunk]->loss ? logits_of(*chunks_[chunk], moment.forwards[chunk] + left_out)
-                                   : Bytes{};
-    }
-    return kept;
+    return held;
   }
   [[nodiscard]] Bytes logits_of(const StageHolding& stage, std::int64_t losses) const {
     const bool keeps = rules().keeps_logits && plan().pp > 1;
     return keeps ? real(losses) * stage.budget.logits : Bytes{};
   }
 
-  void forward(const HeldMoment& moment) {
-    const StageHolding& stage = *chunks_[static_cast<std::size_t>(moment.chunk)];
+  // What varies over a step; the rest is `fixed_`.
+  struct Moment {
+    std::string_view name;
+    Bytes activations;
+    Bytes gradients;
+    Bytes loss{};
+    Bytes workspace{};
+    Bytes gathered{};
+    Bytes reduced{};
+    Bytes exchange{};
+  };
+
+  void forward(const HeldMoment& at) {
+    const StageHolding& stage = *chunks_[static_cast<std::size_t>(at.chunk)];
     const StageBudget& budget = stage.budget;
-    StageMemory now = held_at(moment);
+    const Held held = held_at(at);
+    Moment now{"forward", held.activations, held.gradients};
+    now.gathered = fixed_.gathered;
+    now.exchange = fixed_.exchange;
     if (!stage.loss) {
       now.gathered += budget.gathered_layers;
       now.exchange += passing_exchange_;
-      return consider(now, "forward");
+      return consider(now);
     }
+    now.name = "loss";
     now.gathered += budget.gathered_head;
-    const Bytes logits = kept_logits(moment);
-    now.loss = budget.loss + logits;
-    consider(now, "loss");
-    now.loss = budget.head_backward + logits + logits_of(stage, 1);
-    consider(now, "head backward");
+    now.loss = budget.loss + held.logits;
+    consider(now);
+    now.name = "head backward";
+    now.loss = budget.head_backward + held.logits + logits_of(stage, 1);
+    consider(now);
   }
 
-  void backward(const HeldMoment& moment) {
-    const StageHolding& stage = *chunks_[static_cast<std::size_t>(moment.chunk)];
+  void backward(const HeldMoment& at) {
+    const StageHolding& stage = *chunks_[static_cast<std::size_t>(at.chunk)];
     const StageBudget& budget = stage.budget;
-    const StageMemory before = held_at(moment);
-    const Bytes logits = kept_logits(moment);
-    StageMemory now = during_backward(before, budget, logits);
-    now.activations += budget.recomputed;
-    consider(now, "backward");
-    StageMemory after = before;
-    after.activations -= budget.kept;
-    const bool fresh = moment.has_gradients[static_cast<std::size_t>(moment.chunk)] == 0;
-    after.gradients += fresh && !rules().gradients_stay ? stage.gradients : Bytes{};
-    now = during_backward(after, budget, logits);
-    now.activations += budget.last_kept + budget.recomputed;
-    consider(now, "first layer");
-    after.reduced = budget.reduced_ends;
-    after.loss = logits;
-    consider(after, "embedding");
-  }
-  [[nodiscard]] StageMemory during_backward(StageMemory now, const StageBudget& budget,
-                                            Bytes logits) const {
+    const Held held = held_at(at);
+    Moment now{"backward", held.activations + budget.recomputed, held.gradients, held.logits};
     now.workspace = budget.workspace;
-    now.gathered += budget.gathered_layers;
+    now.gathered = fixed_.gathered + budget.gathered_layers;
     now.reduced = budget.reduced_layer;
-    now.loss = logits;
-    now.exchange += passing_exchange_;
-    return now;
+    now.exchange = fixed_.exchange + passing_exchange_;
+    consider(now);
+    const bool fresh = at.has_gradients[static_cast<std::size_t>(at.chunk)] == 0;
+    const Bytes left = held.activations - budget.kept;
+    now.name = "first layer";
+    now.activations = left + (budget.last_kept + budget.recomputed);
+    now.gradients += fresh && !rules().gradients_stay ? stage.gradients : Bytes{};
+    consider(now);
+    Moment end{"embedding", left, now.gradients, held.logits};
+    end.gathered = fixed_.gathered;
+    end.reduced = budget.reduced_ends;
+    end.exchange = fixed_.exchange;
+    consider(end);
   }
 
   void optimizer() {
-    StageMemory now = fixed_;
+    Moment now{"optimizer", {}, fixed_.gradients};
     Bytes logits;
     for (const StageHolding* chunk : chunks_) {
       now.gradients += rules().gradients_stay ? Bytes{} : chunk->gradients;
@@ -158,7 +169,8 @@ class RankPeak {
     now.loss = 2.0 * logits;  // one by one, and joined
     now.gathered =
         plan().zero == 1 || plan().zero == 2 ? all_parameters_ * rules().gathered_copy : Bytes{};
-    consider(now, "optimizer");
+    now.exchange = fixed_.exchange;
+    consider(now);
   }
   [[nodiscard]] std::int64_t losses() const {
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
@@ -170,25 +182,41 @@ class RankPeak {
     return 0;
   }
 
-  void consider(const StageMemory& now, std::string_view moment) {
-    const bool sharded = plan().zero == 3 && plan().replicas() > 1;
+  void consider(const Moment& now) {
     Bytes streams = now.gathered + now.reduced;
-    streams += sharded && !rules().gradients_stay ? now.gradients : Bytes{};
-    const Bytes total = now.total();
+    const Bytes own = now.activations + now.loss + now.workspace + now.exchange;
+    const Bytes total = lasting_ + now.gradients + own + streams;
+    streams += streams_keep_gradients_ ? now.gradients : Bytes{};
     streams_peak_ = max(streams_peak_, streams);
     own_peak_ = max(own_peak_, total - streams);
     if (total > peak_total_) {
       peak_ = now;
-      peak_.moment = moment;
       peak_total_ = total;
     }
+  }
+
+  [[nodiscard]] StageMemory peak() const {
+    StageMemory memory = fixed_;
+    memory.moment = peak_.name;
+    memory.activations = peak_.activations;
+    memory.gradients = peak_.gradients;
+    memory.loss = peak_.loss;
+    memory.workspace = peak_.workspace;
+    memory.gathered = peak_.gathered;
+    memory.reduced = peak_.reduced;
+    memory.exchange = peak_.exchange;
+    // The peaks of both pools: they share nothing.
+    memory.reserved = (1.0 + rules().fragmentation) * own_peak_ + streams_peak_;
+    return memory;
   }
 
   const ExpansionContext& context_;
   std::int64_t forwards_left_out_;
   std::vector<const StageHolding*> chunks_;
-  StageMemory fixed_;
-  StageMemory peak_;
+  StageMemory fixed_;  // what is there all the time
+  Bytes lasting_;      // of it what no moment adds to
+  bool streams_keep_gradients_ = false;
+  Moment peak_;
   Bytes peak_total_;
   Bytes passing_exchange_;  // rows that live while a layer runs
   Bytes own_peak_;          // of the stream that computes
@@ -245,6 +273,9 @@ std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const 
   stages.reserve(held.size());
   for (std::size_t rank = 0; rank < held.size(); ++rank) {
     stages.push_back(RankPeak(context, parts, static_cast<std::int64_t>(rank)).of(held[rank]));
+    if (parts.limit && used(stages.back()) > *parts.limit) {
+      break;
+    }
   }
   return stages;
 }

@@ -18,6 +18,7 @@
 // allocator gives no stream what another one freed, so that their peaks add up.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "stepcast/hardware/cluster_spec.hpp"
@@ -40,6 +41,8 @@ struct MemoryParts {
   Bytes exchange;                           // of the expert dispatcher
   // Forwards of each chunk that the moments leave out, between filling and draining.
   std::int64_t forwards_left_out = 0;
+  // The first rank that needs more than this is the last one that is looked at.
+  std::optional<Bytes> limit{};
 };
 std::vector<HeldMoments> held_moments_of(Schedule schedule, const PipelineShape& shape);
 Bytes exchange_memory(const ExpansionContext& context);

@@ -6,6 +6,16 @@
 #include "stepcast/parallel/recompute_choice.hpp"
 
 namespace stepcast {
+namespace {
+
+// Then what a stage holds follows from how many layers it has.
+bool layers_alike(const ModelSpec& model) {
+  const bool same_feed_forward =
+      !model.moe || (model.moe->first_dense_layers == 0 && model.moe->every == 1);
+  return same_feed_forward && model.attention.full_attention_every == 0;
+}
+
+}  // namespace
 
 StageClasses stage_classes(const ExpansionContext& context) {
   StageClasses result;
@@ -13,7 +23,12 @@ StageClasses stage_classes(const ExpansionContext& context) {
   result.of_stage.reserve(stages.size());
   StageClass own;
   std::int64_t first = 0;
+  const bool alike = layers_alike(context.model) && context.training.recompute.layer_list.empty();
   for (std::size_t i = 0; i < stages.size(); ++i) {
+    if (alike && i > 0 && stages[i] == stages[i - 1]) {
+      result.of_stage.push_back(result.of_stage.back());
+      continue;
+    }
     own.content = stages[i];
     count_kinds(context.model, first, own.content, own.kinds);
     count_recomputed_layers(context, first, own.content, own.kinds, own.again);

@@ -2,6 +2,7 @@
 #include "stepcast/schedule/pipeline_program.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <unordered_map>
 
@@ -17,13 +18,33 @@ class Grid {
  public:
   explicit Grid(double bound)
       : step_(bound > 0.0 ? std::ldexp(1.0, std::ilogb(bound) + 1 - kMantissa) : 1.0) {}
-  [[nodiscard]] double operator()(Seconds time) const {
-    return std::nearbyint(time.value() / step_) * step_;
+  [[nodiscard]] double operator()(double time) const {
+    return std::nearbyint(time / step_) * step_;
   }
 
  private:
   double step_;
 };
+
+// Two lanes side by side, for arithmetic on both at once; in memory it is two doubles.
+using TwoLanes = double __attribute__((vector_size(16), aligned(8), may_alias));
+template <std::size_t kCount>
+struct StepOf {
+  using Type = TwoLanes;
+};
+template <>
+struct StepOf<1> {
+  using Type = double;
+};
+template <std::size_t kCount>
+using Step = typename StepOf<kCount>::Type;
+template <std::size_t kCount>
+constexpr std::size_t kSteps = kCount == 1 ? 1 : kCount / 2;
+
+template <std::size_t kCount>
+Step<kCount>* steps(double* of) {
+  return reinterpret_cast<Step<kCount>*>(of);
+}
 
 }  // namespace
 
@@ -126,10 +147,6 @@ class PipelineProgram::Compiler {
     return links_of(from, chunks_[chunk_of(rank, from.chunk)].stage,
                     chunks_[chunk_of(rank, from.backward_chunk)].stage, numbers_);
   }
-  [[nodiscard]] bool crosses(std::int32_t input, std::int32_t rank) const {
-    return producers_[static_cast<std::size_t>(input)].rank != rank;
-  }
-
   // `times`: how often it stands for a task of the step.
   Task compiled(const SequencedTask& placed, double times) {
     const PipelineTask& from = task_at(placed);
@@ -140,41 +157,37 @@ class PipelineProgram::Compiler {
     const Duration duration = duration_of(from, placed.position, chunk, other);
     const TaskLinks linked = links(placed);
     Task task;
-    task.rank = placed.rank;
-    task.duration = number_of(placed.rank, duration, times);
-    // What the rank itself made is there: it ran before.
-    if (linked.inputs[0] >= 0 && crosses(linked.inputs[0], placed.rank)) {
-      task.input = linked.inputs[0];
-      task.flags |= kWaits;
-    }
-    if (linked.outputs[0] >= 0) {
-      task.output = linked.outputs[0];
-      task.flags |= kMakes;
-    }
+    task.rank = static_cast<std::int16_t>(placed.rank);
+    task.duration = static_cast<std::int16_t>(number_of(placed.rank, duration, times));
+    task.input = awaited(linked.inputs[0], placed.rank, times);
+    task.output = linked.outputs[0];
+    Special special;
     if (pair) {
-      task.other_output = linked.outputs[1];
-      task.flags |= kPaired;
-      if (crosses(linked.inputs[1], placed.rank)) {
-        task.other_input = linked.inputs[1];
-        task.flags |= kOtherWaits;
-      }
+      special.other_input = awaited(linked.inputs[1], placed.rank, times);
+      special.other_output = linked.outputs[1];
     }
-    if (duration.first) {
-      task.ready = duration.stage;
-      task.flags |= kFirst;
+    special.ready = duration.first ? duration.stage : kNone;
+    if (chunks_[chunk].last == placed.position) {
+      special.closes = static_cast<std::int32_t>(chunk);
     }
-    const bool closes = chunks_[chunk].last == placed.position;
-    const bool closes_other = chunks_[other].last == placed.position;
-    if (closes || closes_other) {
-      task.chunk = static_cast<std::int32_t>(closes ? chunk : other);
-      task.other_chunk = static_cast<std::int32_t>(closes_other ? other : chunk);
-      task.flags |= kCloses;
+    if (chunks_[other].last == placed.position) {
+      special.other_closes = static_cast<std::int32_t>(other);
     }
-    const double crossed =
-        ((task.flags & kWaits) != 0 ? 1.0 : 0.0) + ((task.flags & kOtherWaits) != 0 ? 1.0 : 0.0);
-    program_.crossings_ += times * crossed;
-    program_.crossings_of_round_ += in_round_ ? crossed : 0.0;
+    if (pair || duration.first || special.closes != kNone || special.other_closes != kNone) {
+      task.special = static_cast<std::int32_t>(program_.specials_.size());
+      program_.specials_.push_back(special);
+    }
     return task;
+  }
+
+  // An input if another rank makes it: what the rank itself made is there, for it ran before.
+  std::int32_t awaited(std::int32_t input, std::int32_t rank, double times) {
+    if (input == kNone || producers_[static_cast<std::size_t>(input)].rank == rank) {
+      return kNone;
+    }
+    program_.crossings_ += times;
+    program_.crossings_of_round_ += in_round_ ? 1.0 : 0.0;
+    return input;
   }
 
   // The first forward of a chunk on its rank waits for parameters, the last backward reduces.
@@ -211,17 +224,16 @@ class PipelineProgram::Compiler {
     const auto note = [&](std::int32_t input, std::int64_t rounds_before) {
       const auto boundary =
           sequence.filling + static_cast<std::size_t>(rounds_before) * sequence.round;
-      if (producers_[static_cast<std::size_t>(input)].place < boundary) {
+      if (input != kNone && producers_[static_cast<std::size_t>(input)].place < boundary) {
         live.push_back(static_cast<std::int32_t>(input - rounds_before * program_.stride_));
       }
     };
     const auto note_all = [&](const std::vector<Task>& tasks, std::int64_t rounds_before) {
       for (const Task& task : tasks) {
-        if ((task.flags & kWaits) != 0) {
-          note(task.input, rounds_before);
-        }
-        if ((task.flags & kOtherWaits) != 0) {
-          note(task.other_input, rounds_before);
+        note(task.input, rounds_before);
+        if (task.special != kNone) {
+          note(program_.specials_[static_cast<std::size_t>(task.special)].other_input,
+               rounds_before);
         }
       }
     };
@@ -268,124 +280,157 @@ PipelineProgram::PipelineProgram(Schedule schedule, const PipelineShape& shape,
 
 struct PipelineProgram::State {
   PipelineScratch& scratch;
+  std::size_t lanes = 1;
   double more_rounds = 0.0;
-  double transfer = 0.0;
 };
 
-void PipelineProgram::price(const std::vector<StageDuration>& stages, Seconds transfer,
-                            const PairSavings& savings, State& state) const {
-  std::vector<double>& durations = state.scratch.durations;
-  durations.clear();
-  for (const Duration& key : durations_) {
+void PipelineProgram::price(const PipelineTimes& times, std::size_t lane, State& state) const {
+  PipelineScratch& scratch = state.scratch;
+  const std::vector<StageDuration>& stages = times.stages;
+  const auto at = [&](std::size_t i) { return i * state.lanes + lane; };
+  for (std::size_t i = 0; i < durations_.size(); ++i) {
+    const Duration& key = durations_[i];
     const auto stage = static_cast<std::size_t>(key.stage);
     const auto back = static_cast<std::size_t>(key.backward_stage);
-    const bool saves = key.kind == TaskKind::kOverlapped && !savings.empty();
+    const bool saves = key.kind == TaskKind::kOverlapped && !times.savings.empty();
     Seconds time = saves ? stages[stage].forward + stages[back].backward -
-                               savings[stage * stages.size() + back]
+                               times.savings[stage * stages.size() + back]
                          : task_duration({key.kind}, stages[stage], stages[back]);
     time += key.first ? stages[stage].first_extra : Seconds{};
     time += key.last ? stages[back].last_extra : Seconds{};
-    durations.push_back(time.value());
+    scratch.durations[at(i)] = time.value();
   }
-  double bound = (crossings_ + state.more_rounds * crossings_of_round_) * transfer.value();
+  double bound = (crossings_ + state.more_rounds * crossings_of_round_) * times.transfer.value();
   for (const Use& use : uses_) {
     bound += (use.times + state.more_rounds * use.in_round) *
-             std::abs(durations[static_cast<std::size_t>(use.duration)]);
+             std::abs(scratch.durations[at(static_cast<std::size_t>(use.duration))]);
   }
   for (const StageDuration& stage : stages) {
     bound += stage.ready.value();
   }
   const Grid grid(bound);
-  for (double& duration : durations) {
-    duration = grid(Seconds(duration));
+  for (std::size_t i = 0; i < durations_.size(); ++i) {
+    scratch.durations[at(i)] = grid(scratch.durations[at(i)]);
   }
-  state.scratch.ready.clear();
-  for (const StageDuration& stage : stages) {
-    state.scratch.ready.push_back(grid(stage.ready));
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    scratch.ready[at(i)] = grid(stages[i].ready.value());
   }
-  state.transfer = grid(transfer);
+  scratch.transfer[lane] = grid(times.transfer.value());
 }
 
 // `offset`: of the outputs, from the round that the tasks were written for.
-void PipelineProgram::execute(const std::vector<Task>& tasks, std::int64_t offset, State& state) {
-  constexpr std::uint8_t kSpecial = kPaired | kFirst | kCloses;
-  double* const outputs = state.scratch.outputs.data() + offset;
-  double* const free = state.scratch.free.data();
-  double* const waited = state.scratch.transfer.data();
-  const double* const durations = state.scratch.durations.data();
+template <std::size_t kCount>
+void PipelineProgram::execute(const std::vector<Task>& tasks, std::int64_t offset,
+                              State& state) const {
+  PipelineScratch& scratch = state.scratch;
+  constexpr auto kWidth = static_cast<std::int64_t>(kCount);
+  double* const outputs = scratch.outputs.data() + offset * kWidth;
+  double* const free_of = scratch.free.data();
+  double* const waited_of = scratch.waited.data();
+  double* const durations = scratch.durations.data();
+  const auto* const transfer = steps<kCount>(scratch.transfer.data());
+  const Step<kCount> zero{};
   for (const Task& task : tasks) {
-    if ((task.flags & kSpecial) != 0) {
-      execute_special(task, outputs, state);
+    if (task.special != kNone) {
+      execute_special<kCount>(task, outputs, state);
       continue;
     }
-    double start = free[task.rank];
-    if ((task.flags & kWaits) != 0) {
-      const double made = outputs[task.input];
-      const double arrived = made + state.transfer;
-      waited[task.rank] += std::max(0.0, arrived - std::max(start, made));
-      start = std::max(start, arrived);
+    auto* const free = steps<kCount>(free_of + task.rank * kWidth);
+    const auto* const duration = steps<kCount>(durations + task.duration * kWidth);
+    if (task.input != kNone) {
+      auto* const waited = steps<kCount>(waited_of + task.rank * kWidth);
+      const auto* const made = steps<kCount>(outputs + task.input * kWidth);
+      for (std::size_t i = 0; i < kSteps<kCount>; ++i) {
+        const auto now = free[i];
+        const auto sent = made[i];
+        const auto arrived = sent + transfer[i];
+        const auto wait = arrived - (now > sent ? now : sent);
+        waited[i] += wait > zero ? wait : zero;
+        free[i] = (now > arrived ? now : arrived) + duration[i];
+      }
+    } else {
+      for (std::size_t i = 0; i < kSteps<kCount>; ++i) {
+        free[i] += duration[i];
+      }
     }
-    const double end = start + durations[task.duration];
-    free[task.rank] = end;
-    if ((task.flags & kMakes) != 0) {
-      outputs[task.output] = end;
+    if (task.output != kNone) {
+      auto* const made = steps<kCount>(outputs + task.output * kWidth);
+      for (std::size_t i = 0; i < kSteps<kCount>; ++i) {
+        made[i] = free[i];
+      }
     }
   }
 }
 
-void PipelineProgram::execute_special(const Task& task, double* outputs, State& state) {
+template <std::size_t kCount>
+void PipelineProgram::execute_special(const Task& task, double* outputs, State& state) const {
   PipelineScratch& scratch = state.scratch;
-  const auto rank = static_cast<std::size_t>(task.rank);
-  const double free = scratch.free[rank];
-  double made = 0.0;
-  double arrived = 0.0;
-  const auto take = [&](std::int32_t input) {
-    made = std::max(made, outputs[input]);
-    arrived = made + state.transfer;
+  const Special& special = specials_[static_cast<std::size_t>(task.special)];
+  const auto own = static_cast<std::size_t>(task.rank) * kCount;
+  const auto place = [](std::int32_t i, std::size_t lane) {
+    return static_cast<std::size_t>(i) * kCount + lane;
   };
-  if ((task.flags & kWaits) != 0) {
-    take(task.input);
-  }
-  if ((task.flags & kOtherWaits) != 0) {
-    take(task.other_input);
-  }
-  scratch.transfer[rank] += std::max(0.0, arrived - std::max(free, made));
-  arrived = std::max(free, arrived);
-  double start = arrived;
-  if ((task.flags & kFirst) != 0) {
-    start = std::max(arrived, scratch.ready[static_cast<std::size_t>(task.ready)]);
-    scratch.parameters[rank] += start - arrived;
-  }
-  const double end = start + scratch.durations[static_cast<std::size_t>(task.duration)];
-  scratch.free[rank] = end;
-  if ((task.flags & kMakes) != 0) {
-    outputs[task.output] = end;
-  }
-  if ((task.flags & kPaired) != 0) {
-    outputs[task.other_output] = end;
-  }
-  if ((task.flags & kCloses) != 0) {
-    scratch.closed[static_cast<std::size_t>(task.chunk)] = end;
-    scratch.closed[static_cast<std::size_t>(task.other_chunk)] = end;
+  const auto output = [&](std::int32_t i, std::size_t lane) -> double& {
+    return outputs[i * static_cast<std::int64_t>(kCount) + static_cast<std::int64_t>(lane)];
+  };
+  for (std::size_t lane = 0; lane < kCount; ++lane) {
+    double start = scratch.free[own + lane];
+    if (task.input != kNone || special.other_input != kNone) {
+      double made = task.input != kNone ? output(task.input, lane) : 0.0;
+      made =
+          special.other_input != kNone ? std::max(made, output(special.other_input, lane)) : made;
+      const double arrived = made + scratch.transfer[lane];
+      scratch.waited[own + lane] += std::max(0.0, arrived - std::max(start, made));
+      start = std::max(start, arrived);
+    }
+    if (special.ready != kNone) {
+      const double ready = std::max(start, scratch.ready[place(special.ready, lane)]);
+      scratch.parameters[own + lane] += ready - start;
+      start = ready;
+    }
+    const double end = start + scratch.durations[place(task.duration, lane)];
+    scratch.free[own + lane] = end;
+    for (const std::int32_t made : {task.output, special.other_output}) {
+      if (made != kNone) {
+        output(made, lane) = end;
+      }
+    }
+    for (const std::int32_t chunk : {special.closes, special.other_closes}) {
+      if (chunk != kNone) {
+        scratch.closed[place(chunk, lane)] = end;
+      }
+    }
   }
 }
 
 // Whether every rank and every output on its way is as it was a round ago, later by the same time.
 bool PipelineProgram::repeats(const State& state, std::int64_t offset) const {
   const PipelineScratch& scratch = state.scratch;
-  const double later = scratch.free.front() - scratch.free_before.front();
-  for (std::size_t rank = 1; rank < scratch.free.size(); ++rank) {
-    if (scratch.free[rank] - scratch.free_before[rank] != later) {
+  const std::size_t lanes = state.lanes;
+  const double* const outputs = scratch.outputs.data();
+  const auto same_in_lane = [&](std::size_t lane) {
+    const double later = scratch.free[lane] - scratch.free_before[lane];
+    for (std::size_t i = lane + lanes; i < scratch.free.size(); i += lanes) {
+      if (scratch.free[i] - scratch.free_before[i] != later) {
+        return false;
+      }
+    }
+    return std::all_of(live_.begin(), live_.end(), [&](std::int32_t output) {
+      const auto now = static_cast<std::size_t>(output + offset) * lanes + lane;
+      const auto before = static_cast<std::size_t>(output + offset - stride_) * lanes + lane;
+      return outputs[now] - outputs[before] == later;
+    });
+  };
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    if (!same_in_lane(lane)) {
       return false;
     }
   }
-  const double* const outputs = scratch.outputs.data() + offset;
-  return std::all_of(live_.begin(), live_.end(), [&](std::int32_t output) {
-    return outputs[output] - outputs[output - stride_] == later;
-  });
+  return true;
 }
 
 // Runs rounds until they repeat; returns how many were run.
+template <std::size_t kCount>
 std::int64_t PipelineProgram::run_rounds(std::int64_t rounds, State& state) const {
   PipelineScratch& scratch = state.scratch;
   for (std::int64_t done = 0; done < rounds; ++done) {
@@ -393,70 +438,93 @@ std::int64_t PipelineProgram::run_rounds(std::int64_t rounds, State& state) cons
       return done;
     }
     scratch.free_before = scratch.free;
-    scratch.transfer_before = scratch.transfer;
-    execute(round_, done * stride_, state);
+    scratch.waited_before = scratch.waited;
+    execute<kCount>(round_, done * stride_, state);
   }
   return rounds;
 }
 
-PipelineEnds PipelineProgram::run(const std::vector<StageDuration>& stages, Seconds transfer,
-                                  const PairSavings& savings, PipelineScratch& scratch,
-                                  std::int64_t more_rounds) const {
+template <std::size_t kCount>
+std::vector<PipelineEnds> PipelineProgram::run_lanes(std::span<const PipelineTimes> lanes,
+                                                     PipelineScratch& scratch,
+                                                     std::int64_t more_rounds) const {
   const auto ranks = static_cast<std::size_t>(ranks_);
-  for (std::vector<double>* of_rank : {&scratch.free, &scratch.transfer, &scratch.parameters}) {
-    of_rank->assign(ranks, 0.0);
+  for (std::vector<double>* of_rank : {&scratch.free, &scratch.waited, &scratch.parameters}) {
+    of_rank->assign(ranks * kCount, 0.0);
   }
-  scratch.closed.assign(ranks * static_cast<std::size_t>(chunks_), 0.0);
-  const auto outputs = static_cast<std::size_t>(outputs_ + more_rounds * stride_);
+  scratch.closed.assign(ranks * static_cast<std::size_t>(chunks_) * kCount, 0.0);
+  scratch.durations.resize(durations_.size() * kCount);
+  scratch.ready.resize(static_cast<std::size_t>(stages_) * kCount);
+  scratch.transfer.resize(kCount);
+  const auto outputs = static_cast<std::size_t>(outputs_ + more_rounds * stride_) * kCount;
   if (scratch.outputs.size() < outputs) {
     scratch.outputs.resize(outputs);
   }
-  State state{scratch, static_cast<double>(more_rounds)};
-  price(stages, transfer, savings, state);
-  execute(filling_, 0, state);
-  const std::int64_t done = run_rounds(rounds_ + more_rounds, state);
-  const std::int64_t left = rounds_ + more_rounds - done;
+  State state{scratch, kCount, static_cast<double>(more_rounds)};
+  for (std::size_t lane = 0; lane < kCount; ++lane) {
+    price(lanes[std::min(lane, lanes.size() - 1)], lane, state);
+  }
+  execute<kCount>(filling_, 0, state);
+  const std::int64_t done = run_rounds<kCount>(rounds_ + more_rounds, state);
+  const auto left = static_cast<double>(rounds_ + more_rounds - done);
   // What the rounds that are left add; a chunk ends while draining.
-  double later = 0.0;
-  if (left > 0) {
-    const auto times = static_cast<double>(left);
-    later = times * (scratch.free.front() - scratch.free_before.front());
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      scratch.transfer[rank] += times * (scratch.transfer[rank] - scratch.transfer_before[rank]);
+  std::array<double, kCount> later{};
+  if (left > 0.0) {
+    for (std::size_t lane = 0; lane < kCount; ++lane) {
+      later[lane] = left * (scratch.free[lane] - scratch.free_before[lane]);
+    }
+    for (std::size_t i = 0; i < scratch.waited.size(); ++i) {
+      scratch.waited[i] += left * (scratch.waited[i] - scratch.waited_before[i]);
     }
   }
-  execute(draining_, (done - rounds_) * stride_, state);
-  for (double& end : scratch.free) {
-    end += later;
+  execute<kCount>(draining_, (done - rounds_) * stride_, state);
+  for (std::vector<double>* ends : {&scratch.free, &scratch.closed}) {
+    for (std::size_t i = 0; i < ends->size(); ++i) {
+      (*ends)[i] += later[i % kCount];
+    }
   }
-  for (double& end : scratch.closed) {
-    end += later;
+  std::vector<PipelineEnds> result;
+  result.reserve(lanes.size());
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+    result.push_back(ends_of(lane, state));
   }
-  return ends_of(state);
+  return result;
 }
 
 // A rank is idle when it neither computes nor waits for a transfer or for parameters.
-PipelineEnds PipelineProgram::ends_of(const State& state) const {
+PipelineEnds PipelineProgram::ends_of(std::size_t lane, const State& state) const {
   const PipelineScratch& scratch = state.scratch;
   PipelineEnds ends;
-  ends.ranks.reserve(scratch.free.size());
+  ends.ranks.reserve(static_cast<std::size_t>(ranks_));
   auto use = uses_.begin();
-  for (std::size_t rank = 0; rank < scratch.free.size(); ++rank) {
+  for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks_); ++rank) {
+    const std::size_t at = rank * state.lanes + lane;
     double busy = 0.0;
     for (; use != uses_.end() && static_cast<std::size_t>(use->rank) == rank; ++use) {
       busy += (use->times + state.more_rounds * use->in_round) *
-              scratch.durations[static_cast<std::size_t>(use->duration)];
+              scratch.durations[static_cast<std::size_t>(use->duration) * state.lanes + lane];
     }
-    const double bubble =
-        scratch.free[rank] - busy - scratch.transfer[rank] - scratch.parameters[rank];
-    ends.ranks.push_back({Seconds(bubble), Seconds(scratch.transfer[rank]),
-                          Seconds(scratch.parameters[rank]), Seconds(scratch.free[rank])});
+    const double bubble = scratch.free[at] - busy - scratch.waited[at] - scratch.parameters[at];
+    ends.ranks.push_back({Seconds(bubble), Seconds(scratch.waited[at]),
+                          Seconds(scratch.parameters[at]), Seconds(scratch.free[at])});
   }
-  ends.chunk_end.reserve(scratch.closed.size());
-  for (const double end : scratch.closed) {
-    ends.chunk_end.emplace_back(end);
+  ends.chunk_end.reserve(scratch.closed.size() / state.lanes);
+  for (std::size_t i = lane; i < scratch.closed.size(); i += state.lanes) {
+    ends.chunk_end.emplace_back(scratch.closed[i]);
   }
   return ends;
+}
+
+PipelineEnds PipelineProgram::run(const PipelineTimes& times, PipelineScratch& scratch,
+                                  std::int64_t more_rounds) const {
+  return std::move(run_lanes<1>({&times, 1}, scratch, more_rounds).front());
+}
+
+std::vector<PipelineEnds> PipelineProgram::run(std::span<const PipelineTimes> lanes,
+                                               PipelineScratch& scratch,
+                                               std::int64_t more_rounds) const {
+  return lanes.size() == 1 ? run_lanes<1>(lanes, scratch, more_rounds)
+                           : run_lanes<kLanes>(lanes, scratch, more_rounds);
 }
 
 }  // namespace stepcast

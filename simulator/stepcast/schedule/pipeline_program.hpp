@@ -14,8 +14,8 @@
 // 1e-15 of the step: sums and differences are exact, and leaving rounds out changes no bit.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "stepcast/schedule/pipeline_timeline.hpp"
@@ -34,17 +34,26 @@ struct PipelineEnds {
   std::vector<Seconds> chunk_end;  // rank-major
 };
 
-// What a run needs besides its result; any run may follow any other with the same one.
+// What a run is given.
+struct PipelineTimes {
+  std::vector<StageDuration> stages;
+  Seconds transfer;
+  PairSavings savings{};
+};
+
+// What a run needs besides its result; any run may follow any other with the same one. Of each
+// entry there is one for every lane of the run, side by side.
 struct PipelineScratch {
   std::vector<double> outputs;
   std::vector<double> durations;
   std::vector<double> ready;
-  std::vector<double> free;  // of each rank: the end of its last task
-  std::vector<double> transfer;
+  std::vector<double> transfer;  // that one takes
+  std::vector<double> free;      // of each rank: the end of its last task
+  std::vector<double> waited;    // of each rank: for transfers
   std::vector<double> parameters;
   std::vector<double> closed;  // of each chunk: the end of its last task
   std::vector<double> free_before;
-  std::vector<double> transfer_before;
+  std::vector<double> waited_before;
 };
 
 class PipelineProgram {
@@ -55,9 +64,14 @@ class PipelineProgram {
 
   // As pipeline_timeline, to 1e-11 of the step. With `more_rounds` the steady state is that much
   // longer: the step has more micro-batches than those that the program was made for.
-  [[nodiscard]] PipelineEnds run(const std::vector<StageDuration>& stages, Seconds transfer,
-                                 const PairSavings& savings, PipelineScratch& scratch,
+  [[nodiscard]] PipelineEnds run(const PipelineTimes& times, PipelineScratch& scratch,
                                  std::int64_t more_rounds = 0) const;
+  // The same of up to kLanes runs at once, which takes little longer than one of them; none depends
+  // on the others.
+  static constexpr std::size_t kLanes = 4;
+  [[nodiscard]] std::vector<PipelineEnds> run(std::span<const PipelineTimes> lanes,
+                                              PipelineScratch& scratch,
+                                              std::int64_t more_rounds = 0) const;
 
   // Rounds of the steady state; 0 where the sequence does not repeat.
   [[nodiscard]] std::int64_t rounds() const { return rounds_; }
@@ -70,27 +84,22 @@ class PipelineProgram {
   }
 
  private:
-  // Most tasks wait for one output and make one; what else there is of a task is told by flags.
+  // Most tasks wait for one output of another rank and make one. What is seldom is in `specials_`.
   struct Task {
-    std::int32_t rank = 0;
-    std::int32_t duration = 0;  // place in durations_
-    std::int32_t input = 0;     // the output that it waits for
-    std::int32_t output = 0;    // that it makes
-    std::int32_t other_input = 0;
-    std::int32_t other_output = 0;
-    std::int32_t ready = 0;  // the stage whose parameters a first forward waits for
-    std::int32_t chunk = 0;  // rank-major: the chunk of which it is the last task
-    std::int32_t other_chunk = 0;
-    std::uint8_t flags = 0;
+    std::int32_t input = kNone;
+    std::int32_t output = kNone;
+    std::int16_t rank = 0;
+    std::int16_t duration = 0;  // place in durations_
+    std::int32_t special = kNone;
   };
-  enum Flag : std::uint8_t {
-    kWaits = 1,       // for `input`, which another rank makes
-    kMakes = 2,       // `output`
-    kPaired = 4,      // other_output, too
-    kOtherWaits = 8,  // for other_input, which another rank makes
-    kFirst = 16,      // waits for parameters
-    kCloses = 32,     // is the last of chunk and other_chunk
+  struct Special {
+    std::int32_t other_input = kNone;  // of a pair
+    std::int32_t other_output = kNone;
+    std::int32_t ready = kNone;   // the stage whose parameters a first forward waits for
+    std::int32_t closes = kNone;  // rank-major: the chunk of which the task is the last
+    std::int32_t other_closes = kNone;
   };
+  static constexpr std::int32_t kNone = -1;
   // What sets a task's duration.
   struct Duration {
     TaskKind kind = TaskKind::kForward;
@@ -110,13 +119,19 @@ class PipelineProgram {
   class Compiler;
   struct State;
 
-  void price(const std::vector<StageDuration>& stages, Seconds transfer, const PairSavings& savings,
-             State& state) const;
-  static void execute(const std::vector<Task>& tasks, std::int64_t offset, State& state);
-  static void execute_special(const Task& task, double* outputs, State& state);
+  void price(const PipelineTimes& times, std::size_t lane, State& state) const;
+  template <std::size_t kCount>
+  void execute(const std::vector<Task>& tasks, std::int64_t offset, State& state) const;
+  template <std::size_t kCount>
+  void execute_special(const Task& task, double* outputs, State& state) const;
+  template <std::size_t kCount>
   [[nodiscard]] std::int64_t run_rounds(std::int64_t rounds, State& state) const;
   [[nodiscard]] bool repeats(const State& state, std::int64_t offset) const;
-  [[nodiscard]] PipelineEnds ends_of(const State& state) const;
+  [[nodiscard]] PipelineEnds ends_of(std::size_t lane, const State& state) const;
+  template <std::size_t kCount>
+  [[nodiscard]] std::vector<PipelineEnds> run_lanes(std::span<const PipelineTimes> lanes,
+                                                    PipelineScratch& scratch,
+                                                    std::int64_t more_rounds) const;
 
   std::int64_t stages_ = 0;
   std::int64_t ranks_ = 0;
@@ -125,6 +140,7 @@ class PipelineProgram {
   std::vector<Task> filling_;
   std::vector<Task> round_;
   std::vector<Task> draining_;
+  std::vector<Special> specials_;
   std::int64_t rounds_ = 0;
   std::int64_t stride_ = 0;         // from an output to the same one of the next round
   std::int64_t first_check_ = 1;    // rounds after which every live output has one before it

@@ -105,7 +105,8 @@ PlanOutline SolvedSteps::outline(const ExpansionContext& context) {
 }
 
 std::vector<StageMemory> SolvedSteps::memory(const PlanOutline& outline,
-                                             const ExpansionContext& context) {
+                                             const ExpansionContext& context,
+                                             std::optional<Bytes> limit) {
   const PipelineShape shape = pipeline_shape(context.plan);
   const Schedule schedule = context.plan.schedule;
   PipelineShape brief = shortest(shape);
@@ -119,6 +120,7 @@ std::vector<StageMemory> SolvedSteps::memory(const PlanOutline& outline,
         &outline.share->holding(outline.solved[own], context, outline.classes.first[own]));
   }
   parts.exchange = outline.share->exchange_memory(context);
+  parts.limit = limit;
   parts.forwards_left_out = (shape.micro_batches - brief.micro_batches) / directions(schedule);
   return memory_by_stage(context, parts, held({schedule, brief}));
 }

@@ -60,8 +60,10 @@ class SolvedSteps {
   // Good until the next call.
   PlanOutline outline(const ExpansionContext& context);
 
-  // As memory_by_stage of the plan that `outline` is of.
-  std::vector<StageMemory> memory(const PlanOutline& outline, const ExpansionContext& context);
+  // As memory_by_stage of the plan that `outline` is of; no further than to the first rank that
+  // needs more than `limit`.
+  std::vector<StageMemory> memory(const PlanOutline& outline, const ExpansionContext& context,
+                                  std::optional<Bytes> limit = std::nullopt);
 
   // `paired`: every backward that a forward follows directly runs beside it. Good until the next
   // call of outline.

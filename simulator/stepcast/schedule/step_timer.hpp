@@ -3,6 +3,7 @@
 // the caller keeps it (solved_steps.hpp).
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -58,6 +59,9 @@ class StepTimer {
     return {context_.expansion, context_.cluster, context_.cost, clock};
   }
   void lay_out();
+  // The clocks of the grid from `first` on, as many as run at once.
+  void solve_grid(std::int64_t first);
+  [[nodiscard]] const StepTime* known(std::int64_t index) const;
   SolvedShare::AtClock& prices(const StepContext& context);
 
   StepContext context_;
@@ -70,7 +74,7 @@ class StepTimer {
   PlanPipeline pipeline_;
   Seconds transfer_;
   Fabric transfer_fabric_ = Fabric::kNone;
-  std::vector<Known> known_;
+  std::deque<Known> known_;
 };
 
 }  // namespace stepcast

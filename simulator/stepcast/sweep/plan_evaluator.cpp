@@ -79,12 +79,12 @@ std::string PlanEvaluator::evaluate_one(std::int64_t index, std::vector<PlanNumb
     return std::string(kSamePlan);
   }
   projector_->take(resolved.plan, request_.training);
-  const std::vector<StageMemory> memory = projector_->memory();
-  if (!fits(memory)) {
+  const std::optional<std::vector<StageMemory>> memory = projector_->memory_if_it_fits();
+  if (!memory) {
     return std::string(kDoesNotFit);
   }
   const StepAtClock step = projector_->step();
-  priced.push_back(numbers_of(index, memory, step, projector_->rates(step.time.step)));
+  priced.push_back(numbers_of(index, *memory, step, projector_->rates(step.time.step)));
   return {};
 }
 
