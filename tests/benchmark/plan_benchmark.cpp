@@ -31,8 +31,8 @@ void add_pipelines(const Variant& of, const std::vector<Schedule>& schedules,
                    std::vector<Variant>& all) {
   for (const std::int64_t pp : {1, 2, 4, 8, 16}) {
     for (const Schedule schedule : schedules) {
-      for (const std::int64_t vpp : {1, 2, 4}) {
-        for (const std::int64_t batches : {1, 2, 4}) {
+      for (const std::int64_t vpp : {1, 2, 5}) {
+        for (const std::int64_t batches : {1, 2, 3, 4, 6, 8}) {
           Variant variant = of;
           variant.plan.pp = pp;
           variant.plan.vpp = vpp;

@@ -76,6 +76,48 @@ TEST_CASE("a program ends every rank when its tasks do, one by one", "[property]
   CHECK(with_rounds > 1'000);
 }
 
+// A program for fewer micro-batches, run with more rounds, and four runs at once: to the last bit.
+TEST_CASE("a program is the same for more rounds, alone or beside other runs", "[property]") {
+  test::RandomPipelines random(29);
+  PipelineScratch scratch;
+  int compared = 0;
+  while (compared < 300) {
+    test::RandomPipeline c = random.next();
+    const std::int64_t directions =
+        placement_of(c.schedule) == StagePlacement::kBidirectional ? 2 : 1;
+    c.shape.micro_batches = 8 * c.shape.ranks;
+    const PipelineProgram brief = program_of(c);
+    if (brief.rounds() == 0) {
+      continue;
+    }
+    ++compared;
+    c.shape.micro_batches += 4 * c.shape.ranks;
+    const std::int64_t more = 4 * c.shape.ranks / directions / brief.micro_batches_of_round();
+    const PipelineTimes own{c.stages, c.transfer};
+    PipelineTimes other = own;
+    for (StageDuration& stage : other.stages) {
+      stage.forward = 1.3 * stage.forward;
+    }
+    const PipelineEnds expected = program_of(c).run(own, scratch);
+    const PipelineEnds found = brief.run(own, scratch, more);
+    const std::vector<PipelineTimes> four = {other, own, other, own};
+    const std::vector<PipelineEnds> beside = brief.run(four, scratch, more);
+    CAPTURE(name(c.schedule), c.shape.ranks, c.shape.chunks);
+    for (std::size_t rank = 0; rank < expected.ranks.size(); ++rank) {
+      const RankEnds& own_ends = found.ranks[rank];
+      CHECK(own_ends.end.value() == Approx(expected.ranks[rank].end.value()).epsilon(1e-11));
+      CHECK(own_ends.transfer.value() ==
+            Approx(expected.ranks[rank].transfer.value()).epsilon(1e-9).margin(1e-9));
+      for (const std::size_t lane : {1U, 3U}) {
+        CHECK(beside[lane].ranks[rank].end == own_ends.end);
+        CHECK(beside[lane].ranks[rank].bubble == own_ends.bubble);
+        CHECK(beside[lane].ranks[rank].transfer == own_ends.transfer);
+      }
+    }
+    CHECK(beside[1].chunk_end == found.chunk_end);
+  }
+}
+
 TEST_CASE("a long steady state is as short a program as a brief one", "[property]") {
   for (const Schedule schedule : {Schedule::kOneFOneB, Schedule::kZbH1, Schedule::kZbV,
                                   Schedule::kVHalf, Schedule::kDualPipe, Schedule::kDualPipeV}) {

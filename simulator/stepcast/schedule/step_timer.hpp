@@ -35,7 +35,7 @@ class StepTimer {
   // At exactly this clock.
   [[nodiscard]] StepTime at(Hertz clock);
   // The same from the steps at the two clocks of the grid around it: times are linear in the period
-  // between them, which is off by less than 0.3 %.
+  // between them, which is off by less than 0.4 %.
   [[nodiscard]] StepTime near(Hertz clock);
   // At `index` / kGrid of the peak clock.
   [[nodiscard]] const StepTime& on_grid(std::int64_t index);
