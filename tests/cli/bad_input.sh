@@ -20,6 +20,7 @@ check() { # input, expected exit code, command
 for input in *.yaml; do
   case $input in
     plan_*) check "$input" 3 project ;;
+    sweep_*) check "$input" 2 sweep ;;
     *) check "$input" 2 project ;;
   esac
 done

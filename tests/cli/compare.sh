@@ -54,6 +54,57 @@ exits 0 compare "$experiment" --gpu mi300x --gpu b200
 exits 0 compare "$experiment" --gpu mi300x --gpu b200 --format csv --out "$made/file"
 [ "$(wc -l <"$made/file")" -eq 3 ] || complain "CSV of two columns has $(wc -l <"$made/file") lines"
 
+# Each column with its own best plan: the first of the sweep over all plans, projected as `project` projects
+# it, beside what was searched.
+small=(--model llama3.1_8b --nodes 1 --gbs 64 --recompute none --dtype bf16)
+exits 0 compare "${small[@]}" --gpu h100_sxm --gpu mi300x --best-plan --tp 2 --format json
+split_columns
+cp "$made/out" "$made/searched"
+for i in 1 2; do
+  gpu=$([ $i = 1 ] && echo h100_sxm || echo mi300x)
+  "$stepcast" sweep "${small[@]}" --gpu "$gpu" --set plan.all=true --tp 2 --top 1 --format json >"$made/sweep"
+  # The axes of the best, "plan.tp":2 as --set plan.tp=2.
+  settings=()
+  while IFS=: read -r key value; do
+    key=${key//\"/} value=${value//\"/}
+    [ "$value" = null ] || settings+=(--set "$key=$value")
+  done < <(grep -m 1 '"index":' "$made/sweep" | sed 's/.*"axes":{\([^}]*\)}.*/\1/' | tr , '\n')
+  [ "${#settings[@]}" -gt 4 ] || complain "no axes in the best of the sweep: ${settings[*]}"
+  "$stepcast" project "${small[@]}" --gpu "$gpu" --tp 2 "${settings[@]}" --format json >"$made/alone"
+  # The member "searched" is the last.
+  awk '/^  "searched": \{/ { exit } { print }' "$made/column_$i" >"$made/column"
+  sed '$d' "$made/alone" | sed '$s/$/,/' >"$made/whole"
+  cmp -s "$made/column" "$made/whole" ||
+    complain "the best plan on $gpu is not projected as alone: $(diff "$made/column" "$made/whole" | head -n 4)"
+  # The options say the same in the report.
+  for setting in "${settings[@]}"; do
+    [ "$setting" = --set ] || grep -q "\"${setting%%=*}\": \"${setting#*=}\"" "$made/column_$i" ||
+      complain "the settings of the best plan on $gpu lack $setting"
+  done
+  for count in priced space_size; do
+    number=$(sed -n "s/^  \"$count\": \([0-9]*\),/\1/p" "$made/sweep")
+    grep -q "\"\($count\|plans\)\": $number," "$made/column_$i" || complain "searched is not $count $number on $gpu"
+  done
+done
+exits 0 compare "${small[@]}" --gpu h100_sxm --gpu mi300x --best-plan --tp 2 --format json --threads 3
+cmp -s "$made/out" "$made/searched" || complain "three threads find something else"
+exits 0 compare "${small[@]}" --gpu h100_sxm --best-plan --tp 2
+says "^  plan  *each column's own: the most tokens/s/GPU"
+says '^  tp  *2$'
+says '^  plans looked at  *[1-9]'
+exits 0 compare "${small[@]}" --gpu h100_sxm --gpu mi300x --best-plan --tp 2 --format csv
+[ "$(sed 's/"[^"]*"//g; s/[^,]//g' "$made/out" | sort -u | wc -l)" -eq 1 ] || complain "lines of CSV differ in their fields"
+# The plan of a file is replaced, also where it cannot run on a column.
+exits 0 compare "$experiment" --gpu mi300x --best-plan --nodes 4 --nodes 8 --tp 8 --set plan.zero=1
+says '^  plans looked at '
+# A column for which there is no plan says why.
+exits 3 compare --model llama3.1_405b --gpu h100_sxm --gpu mi300x --nodes 1 --gbs 64 --best-plan
+says '^  - h100_sxm, 1 node: .* plans: does not fit in memory'
+
+# A clock that the power limit would not allow is taken at its word, and said to be.
+exits 0 compare "$experiment" --gpu-clock-mhz 1200 --gpu-clock-mhz 2100
+says '^  note  *locked at 2,100 MHz a GPU draws [0-9,]* W, more than the limit of 750 W.*(2100 MHz)$'
+
 # A column that cannot run says why; if none can, the exit code does.
 exits 0 compare "$experiment" --nodes 4 --nodes 8
 says '^  can run  *no  *yes$'

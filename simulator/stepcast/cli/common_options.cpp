@@ -5,11 +5,10 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
-#include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "backends/builtin_backends.hpp"
+#include "stepcast/cli/output_file.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 
 namespace stepcast::cli {
@@ -235,30 +234,9 @@ CostModel cost_model(const std::vector<std::string>& backends, const DataRoot& d
 }
 
 void write_output(const OutputOptions& options, const std::string& text) {
-  if (options.out.empty()) {
-    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
-        std::fflush(stdout) != 0) {
-      throw ConfigError({"standard output", 0, 0}, "writing failed");
-    }
-    return;
-  }
-  // Whole or not at all: written beside, then renamed.
-  const std::string partial = options.out + ".partial";
-  {
-    std::ofstream stream(partial, std::ios::binary);
-    stream << text;
-    stream.close();
-    if (!stream) {
-      std::remove(partial.c_str());
-      throw ConfigError({options.out, 0, 0}, "cannot write the file; check the folder");
-    }
-  }
-  std::error_code error;
-  std::filesystem::rename(partial, options.out, error);
-  if (error) {
-    std::remove(partial.c_str());
-    throw ConfigError({options.out, 0, 0}, "cannot write the file: " + error.message());
-  }
+  OutputFile file(options.out);
+  file.write(text);
+  file.keep();
 }
 
 }  // namespace stepcast::cli

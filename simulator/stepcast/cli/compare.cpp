@@ -12,6 +12,8 @@
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/comparison.hpp"
 #include "stepcast/report/comparison_report.hpp"
+#include "stepcast/sweep/best_plan.hpp"
+#include "stepcast/sweep/sweep_run.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -24,6 +26,8 @@ struct Options {
   std::vector<std::string> power_limits;
   std::vector<std::string> software;
   std::vector<std::string> prices;  // mi300x=2.50
+  bool best_plan = false;
+  int threads = 0;
   OutputOptions output;
 };
 
@@ -133,6 +137,34 @@ std::map<std::string, double> prices_of(const std::vector<std::string>& texts,
   return prices;
 }
 
+// A column with the best of all plans; those of the command line narrow them.
+ComparedColumn with_best_plan(const ColumnOptions& column, const Experiment& experiment,
+                              const CostModel& cost, const DataRoot& data, int threads) {
+  const SweepSpace space = read_sweep(with_all_plans(load_sweep(column.experiment)), data);
+  const BestPlan found = best_plan(space, {space.sites().size(), cost}, threads);
+  ComparedColumn result{column.own, {}, std::nullopt, found.searched};
+  if (!found.best) {
+    result.projection = without_plan(experiment, why_no_plan(found.searched));
+    return result;
+  }
+  Experiment planned = experiment;
+  planned.plan = found.best->plan;
+  planned.training = found.best->training;
+  result.projection = projections_of({planned}, cost, load_accuracy(data)).front();
+  return result;
+}
+
+std::vector<ComparedColumn> as_given(const std::vector<ColumnOptions>& columns,
+                                     const std::vector<Experiment>& experiments,
+                                     const CostModel& cost, const DataRoot& data) {
+  std::vector<Projection> projections = projections_of(experiments, cost, load_accuracy(data));
+  std::vector<ComparedColumn> result;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    result.push_back({columns[i].own, std::move(projections[i]), std::nullopt, std::nullopt});
+  }
+  return result;
+}
+
 std::vector<ComparedColumn> compared(const Options& options, const DataRoot& data) {
   const std::vector<ColumnOptions> columns = columns_of(options);
   std::vector<Experiment> experiments = experiments_of(columns, data);
@@ -142,12 +174,20 @@ std::vector<ComparedColumn> compared(const Options& options, const DataRoot& dat
   for (Experiment& experiment : experiments) {
     experiment.backends = experiments.front().backends;
   }
-  std::vector<Projection> projections = projections_of(experiments, cost, load_accuracy(data));
   std::vector<ComparedColumn> result;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    const auto price = prices.find(experiments[i].cluster.device.name);
-    result.push_back({columns[i].own, std::move(projections[i]),
-                      price == prices.end() ? std::nullopt : std::optional(price->second)});
+  if (options.best_plan) {
+    const int threads = options.threads > 0 ? options.threads : processors();
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      result.push_back(with_best_plan(columns[i], experiments[i], cost, data, threads));
+    }
+  } else {
+    result = as_given(columns, experiments, cost, data);
+  }
+  for (ComparedColumn& column : result) {
+    const auto price = prices.find(column.projection.gpu);
+    if (price != prices.end()) {
+      column.gpu_hour = price->second;
+    }
   }
   return result;
 }
@@ -184,6 +224,11 @@ void add_compare(CLI::App& program, const GlobalOptions& global, Run& run) {
   add_repeatable(*command, "--power-limit", options->power_limits, "of each GPU: '500 W'");
   add_repeatable(*command, "--software", options->software, "a software set");
   add_repeatable(*command, "--price", options->prices, "of a GPU-hour: mi300x=2.50");
+  command->add_flag("--best-plan", options->best_plan,
+                    "each column with its own best plan, searched among all; --tp, --set plan.x=.. "
+                    "narrow them, the plan of the file does not count");
+  command->add_option("--threads", options->threads, "of --best-plan; as many as processors")
+      ->check(CLI::Range(1, 4096));
   add_output_options(*command, options->output, {"text", "json", "csv"});
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_compare(*options, global); };

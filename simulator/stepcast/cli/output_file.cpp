@@ -37,6 +37,10 @@ OutputFile::OutputFile(std::string name) : name_(std::move(name)) {
     descriptor_ = STDOUT_FILENO;
     return;
   }
+  std::error_code error;
+  if (std::filesystem::is_directory(name_, error)) {
+    throw ConfigError({name_, 0, 0}, "this is a folder; give a file");
+  }
   partial_ = name_ + ".partial";
   constexpr mode_t kMode = 0666;
   descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);

@@ -2,10 +2,9 @@
 #include "stepcast/cli/sweep_output.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
-#include <functional>
 #include <memory>
-#include <sstream>
 #include <vector>
 
 #include "stepcast/cli/output_file.hpp"
@@ -20,9 +19,6 @@ namespace {
 constexpr std::size_t kTopOfText = 20;
 
 class Stopped : public std::exception {};
-
-// Calls with every priced plan, the best first.
-using EachBatch = std::function<void(const RankedStream::Take&)>;
 
 bool ends_with(const std::string& text, std::string_view end) { return text.ends_with(end); }
 
@@ -67,30 +63,6 @@ void print_refused(const SweepSummary& summary) {
   for (const auto& [reason, plans] : summary.refused) {
     std::fprintf(stderr, "  %lld: %s\n", static_cast<long long>(plans), reason.c_str());
   }
-}
-
-std::string json_report(const SweepSpace& space, const SweepSummary& summary) {
-  std::ostringstream stream;
-  write_sweep_json(stream, space, summary);
-  return stream.str();
-}
-
-// The report of a summary without plans, with all plans by rank in the place of the empty list.
-void write_all_plans(OutputFile& file, const SweepSpace& space, const SweepSummary& summary,
-                     const PlanLines& lines, const EachBatch& each_batch) {
-  constexpr std::string_view kEmpty = "\n  \"plans\": []";
-  const std::string report = json_report(space, summary);
-  const std::size_t at = report.find(kEmpty);
-  STEPCAST_CHECK(at != std::string::npos, "a report has its plans in another place");
-  file.write(report.substr(0, at + kEmpty.size() - 1));
-  bool any = false;
-  each_batch([&](const std::vector<PlanNumbers>& batch) {
-    for (const PlanNumbers& numbers : batch) {
-      file.write((any ? ",\n    " : "\n    ") + lines.json(numbers));
-      any = true;
-    }
-  });
-  file.write((any ? "\n  ]" : "]") + report.substr(at + kEmpty.size()));
 }
 
 // One pass over the chunks for the lines, the counts and the ranking; then the report.
@@ -163,18 +135,23 @@ class SweepWriter {
       return;
     }
     OutputFile file(options_.report.out);
+    const WriteText write = [&file](std::string_view text) { file.write(text); };
     if (all_plans_) {
-      write_all_plans(file, space_, summary, lines_, [this](const RankedStream::Take& take_batch) {
-        ranking_.stream(chunks_, grid_, [&](const std::vector<PlanNumbers>& batch) {
-          check_stop();
-          take_batch(batch);
-        });
-      });
+      write_sweep_json(write, space_, summary, [this](const TakePlan& take) { each_ranked(take); });
+    } else if (options_.report.format == "json") {
+      write_sweep_json(write, space_, summary);
     } else {
-      file.write(options_.report.format == "json" ? json_report(space_, summary)
-                                                  : sweep_to_text(space_, summary));
+      file.write(sweep_to_text(space_, summary));
     }
     file.keep();
+  }
+
+  // Every priced plan, the best first.
+  void each_ranked(const TakePlan& take) {
+    ranking_.stream(chunks_, grid_, [&](const std::vector<PlanNumbers>& batch) {
+      check_stop();
+      std::for_each(batch.begin(), batch.end(), take);
+    });
   }
 
   const SweepSpace& space_;

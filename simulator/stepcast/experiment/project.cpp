@@ -2,6 +2,7 @@
 #include "stepcast/experiment/project.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/cost/power_level.hpp"
@@ -64,6 +65,17 @@ std::vector<SavedLayer> saved_layers(const ExpansionContext& context) {
   return layers;
 }
 
+// A locked clock is taken at its word, also where the part could not keep it.
+void note_power_beyond_limit(Projection& p, const DeviceSpec& device) {
+  if (!p.clock_locked || p.power <= device.power.limit) {
+    return;
+  }
+  p.notes.push_back("locked at " + with_separators(std::llround(p.clock.value() / 1e6)) +
+                    " MHz a GPU draws " + with_separators(std::llround(p.power.value())) +
+                    " W, more than the limit of " + format_quantity(device.power.limit) +
+                    ": the part could not keep this clock");
+}
+
 bool reads_a_table(const Experiment& experiment) {
   return std::any_of(
       experiment.backends.begin(), experiment.backends.end(),
@@ -99,6 +111,12 @@ std::string table_note(const StepContext& step, std::int64_t rank) {
 
 }  // namespace
 
+Projection without_plan(const Experiment& experiment, std::vector<std::string> reasons) {
+  Projection p = described(experiment);
+  p.reasons = std::move(reasons);
+  return p;
+}
+
 Projection project(const Experiment& experiment, const CostModel& cost) {
   Projection p = described(experiment);
   ResolvedPlan resolved = resolve_plan(experiment.plan, experiment.model, experiment.training,
@@ -121,6 +139,7 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   p.power = timed.power;
   p.own_clocks = !p.clock_locked && power_level(experiment.cluster.device, 1, p.clock) > Watts{};
   p.time = std::move(timed.time);
+  note_power_beyond_limit(p, experiment.cluster.device);
   if (reads_a_table(experiment)) {
     p.notes.push_back(table_note({expansion, experiment.cluster, projector.paced(), p.clock},
                                  p.time.slowest_rank));

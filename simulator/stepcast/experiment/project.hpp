@@ -2,6 +2,9 @@
 // Experiment -> Projection: the whole simulator as one pure function.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
 #include "stepcast/report/projection.hpp"
@@ -11,5 +14,8 @@ namespace stepcast {
 // A plan that divides but does not fit is priced all the same and called infeasible, with the
 // reasons.
 Projection project(const Experiment& experiment, const CostModel& cost);
+
+// An experiment for which no plan was found, with what was asked and the reasons.
+Projection without_plan(const Experiment& experiment, std::vector<std::string> reasons);
 
 }  // namespace stepcast

@@ -7,6 +7,7 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/comparison_rows.hpp"
 #include "stepcast/report/json_report.hpp"
+#include "stepcast/report/plan_fields.hpp"
 
 namespace stepcast {
 namespace {
@@ -22,11 +23,71 @@ Json options_json(const ComparedColumn& column) {
   return options;
 }
 
+Json searched_json(const SearchedPlans& searched) {
+  Json refused = Json::object();
+  for (const auto& [reason, plans] : searched.refused) {
+    refused[reason] = plans;
+  }
+  Json settings = Json::object();
+  for (const auto& [key, value] : searched.settings) {
+    settings[key] = value;
+  }
+  return {{"plans", searched.plans},
+          {"priced", searched.priced},
+          {"refused", refused},
+          {"settings", settings}};
+}
+
 std::string quoted(const std::string& text) {
   return text.find(',') == std::string::npos ? text : "\"" + text + "\"";
 }
 
 std::string number(std::optional<double> value) { return value ? shortest_text(*value) : ""; }
+
+// The values of a plan, each after a comma; or the names of its columns.
+class CsvPlan {
+ public:
+  explicit CsvPlan(bool header) : header_(header) {}
+  void field(std::string_view key, std::int64_t value) { add(key, std::to_string(value)); }
+  void field(std::string_view key, bool value) { add(key, value ? "true" : "false"); }
+  void field(std::string_view key, std::string_view value) { add(key, std::string(value)); }
+  // The exchange of experts is left out, but for its dispatcher.
+  void begin(std::string_view) { inside_ = true; }
+  void end() { inside_ = false; }
+  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] std::size_t fields() const { return fields_; }
+
+ private:
+  void add(std::string_view key, const std::string& value) {
+    if (!inside_) {
+      text_ += "," + (header_ ? std::string(key) : value);
+      ++fields_;
+    }
+  }
+
+  bool header_;
+  bool inside_ = false;
+  std::size_t fields_ = 0;
+  std::string text_;
+};
+
+// Of a column whose plan was searched.
+std::string searched_cells(const ComparedColumn& column) {
+  const Projection& p = column.projection;
+  CsvPlan plan(false);
+  write_plan(p.plan, plan);
+  plan.field("micro_batch_size", p.training.micro_batch_size);
+  plan.field("recompute", name(p.training.recompute.kind));
+  const std::string counts =
+      "," + std::to_string(column.searched->plans) + "," + std::to_string(column.searched->priced);
+  return (column.has_plan() ? plan.text() : std::string(plan.fields(), ',')) + counts;
+}
+
+std::string searched_titles() {
+  CsvPlan plan(true);
+  write_plan(ParallelPlan{}, plan);
+  return plan.text() + ",micro_batch_size,recompute,plans_searched,plans_priced";
+}
 
 // Of a line of CSV: rates, memory and price, and the keys of time.
 constexpr std::size_t kTimedCells = 9 + 9;
@@ -36,8 +97,9 @@ std::string csv_line(const ComparedColumn& column, const ComparedColumn* referen
   std::string text = quoted(column.label()) + "," + p.model + "," + p.gpu + "," +
                      std::to_string(p.gpus) + "," + p.software + "," +
                      (p.feasible ? "true" : "false");
+  const std::string searched = column.searched ? searched_cells(column) : "";
   if (!p.priced) {
-    return text + std::string(kTimedCells, ',') + "\n";
+    return text + std::string(kTimedCells, ',') + searched + "\n";
   }
   for (const double value : {p.tokens_per_second_per_gpu, ratio(p, reference->projection),
                              p.time.step.value(), p.model_rate_per_gpu.value() / 1e12, p.mfu,
@@ -50,7 +112,7 @@ std::string csv_line(const ComparedColumn& column, const ComparedColumn* referen
       text += "," + shortest_text(row.of(p.time.breakdown).value());
     }
   }
-  return text + "\n";
+  return text + searched + "\n";
 }
 
 bool any_feasible(const Columns& columns) {
@@ -98,6 +160,12 @@ nlohmann::ordered_json comparison_to_json(const std::vector<ComparedColumn>& col
     json["comparison"].push_back(std::move(row));
     Json whole = to_json(column.projection);
     whole["context"]["version"] = version;
+    if (column.searched) {
+      whole["searched"] = searched_json(*column.searched);
+    }
+    if (!column.has_plan()) {
+      whole["context"]["input"].erase("plan");
+    }
     json["columns"].push_back(std::move(whole));
   }
   return json;
@@ -110,6 +178,7 @@ std::string comparison_to_csv(const std::vector<ComparedColumn>& columns) {
   for (const TimeRow& row : kTimeRows) {
     text += row.key == nullptr ? "" : "," + std::string(row.key);
   }
+  text += columns.front().searched ? searched_titles() : "";
   text += "\n";
   const ComparedColumn* reference = reference_of(columns);
   for (const ComparedColumn& column : columns) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "stepcast/report/projection.hpp"
+#include "stepcast/report/searched_plans.hpp"
 
 namespace stepcast {
 
@@ -25,7 +26,11 @@ namespace stepcast {
 struct ComparedColumn {
   std::vector<std::pair<std::string, std::string>> options;
   Projection projection;
-  std::optional<double> gpu_hour;  // price of one, in any currency
+  std::optional<double> gpu_hour;         // price of one, in any currency
+  std::optional<SearchedPlans> searched;  // where the plan is the best of many
+
+  // Whether there is a plan to speak of.
+  [[nodiscard]] bool has_plan() const { return !searched || searched->priced > 0; }
 
   // The options' values: "mi300x, 1200 MHz"; the GPU's name without options.
   [[nodiscard]] std::string label() const;
@@ -33,8 +38,9 @@ struct ComparedColumn {
 };
 
 std::string comparison_to_text(const std::vector<ComparedColumn>& columns);
-// `columns` of the result are whole results of `stepcast project`; `comparison` has for each of
-// them what relates it to the others. `version` is the program's.
+// `columns` of the result are whole results of `stepcast project`, with `searched` where their plan
+// is the best of many; `comparison` has for each of them what relates it to the others. `version`
+// is the program's.
 nlohmann::ordered_json comparison_to_json(const std::vector<ComparedColumn>& columns,
                                           const std::string& version);
 std::string comparison_to_csv(const std::vector<ComparedColumn>& columns);

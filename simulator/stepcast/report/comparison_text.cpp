@@ -32,29 +32,41 @@ std::string money(double price) {
   return price >= 1.0 ? decimals(price, 2) : significant(price, 3);
 }
 
-// Input that is worth a row where columns differ in it.
+std::string yes_or_no(bool value) { return value ? "yes" : "no"; }
+
+// Input that is worth a row where columns differ in it. Where plans were searched, so is every row
+// of a plan but those that most plans leave at their first value.
 struct InputRow {
   const char* title;
   std::string (*of)(const Projection&);
+  const char* usual = nullptr;  // the value that needs no row; nullptr: each says something
+  bool of_plan = true;
 };
 constexpr std::array kInputRows = {
-    InputRow{"GPUs", [](const Projection& p) { return with_separators(p.gpus); }},
+    InputRow{"GPUs", [](const Projection& p) { return with_separators(p.gpus); }, nullptr, false},
     InputRow{"micro-batch",
              [](const Projection& p) { return with_separators(p.training.micro_batch_size); }},
     InputRow{"recompute",
              [](const Projection& p) { return std::string(name(p.training.recompute.kind)); }},
     InputRow{"tp", [](const Projection& p) { return with_separators(p.plan.tp); }},
-    InputRow{"cp", [](const Projection& p) { return with_separators(p.plan.cp); }},
+    InputRow{"sequence parallel",
+             [](const Projection& p) { return yes_or_no(p.plan.sequence_parallel); }, "no"},
+    InputRow{"cp", [](const Projection& p) { return with_separators(p.plan.cp); }, "1"},
     InputRow{"pp", [](const Projection& p) { return with_separators(p.plan.pp); }},
-    InputRow{"vpp", [](const Projection& p) { return with_separators(p.plan.vpp); }},
+    InputRow{"vpp", [](const Projection& p) { return with_separators(p.plan.vpp); }, "1"},
     InputRow{"schedule", [](const Projection& p) { return std::string(name(p.plan.schedule)); }},
-    InputRow{"ep", [](const Projection& p) { return with_separators(p.plan.ep); }},
-    InputRow{"etp", [](const Projection& p) { return with_separators(p.plan.etp); }},
+    InputRow{"ep", [](const Projection& p) { return with_separators(p.plan.ep); }, "1"},
+    InputRow{"etp", [](const Projection& p) { return with_separators(p.plan.etp); }, "1"},
     InputRow{"dispatcher",
-             [](const Projection& p) { return std::string(name(p.plan.exchange.dispatcher)); }},
+             [](const Projection& p) {
+               return std::string(p.plan.ep > 1 ? name(p.plan.exchange.dispatcher) : kNothing);
+             },
+             kNothing},
     InputRow{"dp", [](const Projection& p) { return with_separators(p.plan.dp); }},
     InputRow{"fsdp", [](const Projection& p) { return with_separators(p.plan.fsdp); }},
     InputRow{"zero", [](const Projection& p) { return std::to_string(p.plan.zero); }},
+    InputRow{"reshard after forward",
+             [](const Projection& p) { return yes_or_no(p.plan.fsdp_reshard); }, "no"},
     InputRow{"micro-batches",
              [](const Projection& p) { return with_separators(p.plan.micro_batches); }},
 };
@@ -74,10 +86,11 @@ class ComparisonTable {
 
   std::string text() {
     for (const InputRow& row : kInputRows) {
-      if (differs(row.of)) {
-        add(row.title, row.of);
+      if (differs(row) || (row.of_plan && is_worth_a_row(row))) {
+        add_input(row);
       }
     }
+    add_searched();
     const ComparedColumn* reference = reference_of(columns_);
     if (reference != nullptr) {
       add_rates(*reference);
@@ -88,10 +101,45 @@ class ComparisonTable {
   }
 
  private:
-  [[nodiscard]] bool differs(const Cell& cell) const {
+  static std::string input(const ComparedColumn& column, const InputRow& row) {
+    return row.of_plan && !column.has_plan() ? kNothing : row.of(column.projection);
+  }
+
+  [[nodiscard]] bool differs(const InputRow& row) const {
     return std::any_of(columns_.begin(), columns_.end(), [&](const ComparedColumn& column) {
-      return cell(column.projection) != cell(columns_.front().projection);
+      return input(column, row) != input(columns_.front(), row) &&
+             !(row.of_plan && (!column.has_plan() || !columns_.front().has_plan()));
     });
+  }
+
+  // Of a plan that was searched.
+  [[nodiscard]] bool is_worth_a_row(const InputRow& row) const {
+    return std::any_of(columns_.begin(), columns_.end(), [&row](const ComparedColumn& column) {
+      return column.searched && column.has_plan() &&
+             (row.usual == nullptr || row.of(column.projection) != row.usual);
+    });
+  }
+
+  void add_input(const InputRow& row) {
+    std::vector<std::string> cells = {row.title};
+    for (const ComparedColumn& column : columns_) {
+      cells.push_back(input(column, row));
+    }
+    table_->add_row(std::move(cells));
+  }
+
+  void add_searched() {
+    if (!columns_.front().searched) {
+      return;
+    }
+    std::vector<std::string> plans = {"plans looked at"};
+    std::vector<std::string> priced = {"  that can run"};
+    for (const ComparedColumn& column : columns_) {
+      plans.push_back(with_separators(column.searched->plans));
+      priced.push_back(with_separators(column.searched->priced));
+    }
+    table_->add_row(std::move(plans));
+    table_->add_row(std::move(priced));
   }
 
   void add(const std::string& title, const Cell& cell) {
@@ -161,7 +209,7 @@ class ComparisonTable {
     add_timed("  of the capacity", [](const Projection& p) {
       return decimals(100.0 * (p.peak_memory() / p.memory_capacity), 1) + " %";
     });
-    add("can run", [](const Projection& p) { return std::string(p.feasible ? "yes" : "no"); });
+    add("can run", [](const Projection& p) { return yes_or_no(p.feasible); });
   }
 
   const Columns& columns_;
@@ -211,7 +259,11 @@ std::string comparison_to_text(const std::vector<ComparedColumn>& columns) {
   const Projection& first = columns.front().projection;
   std::string text = first.model + ", " + std::to_string(columns.size()) +
                      (columns.size() == 1 ? " column" : " columns") + " side by side\n\n";
-  text += line("training", training_text(first.training)) + "\n";
+  text += line("training", training_text(first.training));
+  text += columns.front().searched
+              ? line("plan", "each column's own: the most tokens/s/GPU of the plans looked at")
+              : "";
+  text += "\n";
   text += ComparisonTable(columns).text();
   return text + note_lines(columns) + reason_lines(columns);
 }

@@ -65,22 +65,10 @@ class GridSearch {
     double share = 0.0;  // of the allowed power
   };
 
-  // The clock at which a rough step meets the limit, by the power's own law, from the peak and once
-  // more from where that leads.
   [[nodiscard]] std::int64_t first_guess() {
-    std::int64_t index = kPeak;
-    for (int i = 0; i < 2; ++i) {
-      const double drawn = rough_share(index);
-      if (index == kPeak && drawn <= 1.0) {
-        break;
-      }
-      index = std::clamp(next_guess(index, drawn), kLowest + 1, kPeak);
-    }
-    return index;
-  }
-  [[nodiscard]] double rough_share(std::int64_t index) {
-    const StepTimer::RoughStep rough = timer_.rough(index);
-    return duty_cycle_share(device_, rough.duty, {rough.compute, rough.energy});
+    const StepTimer::RoughStep rough = timer_.rough();
+    const double drawn = duty_cycle_share(device_, rough.duty, {rough.compute, rough.energy});
+    return drawn <= 1.0 ? kPeak : std::clamp(next_guess(kPeak, drawn), kLowest + 1, kPeak);
   }
   // From what the power would be if it followed its own law.
   [[nodiscard]] std::int64_t next_guess(std::int64_t index, double drawn) const {

@@ -395,8 +395,8 @@ StepTime StepTimer::near(Hertz clock) {
   return between(at_slow, on_grid(below + 1), share);
 }
 
-StepTimer::RoughStep StepTimer::rough(std::int64_t index) {
-  const StepContext fixed = at_clock(grid_clock(index));
+StepTimer::RoughStep StepTimer::rough() {
+  const StepContext fixed = at_clock(grid_clock(kGrid));
   const TaskSums first = prices(fixed).rough(outline_.stage(0), fixed);
   RoughStep step;
   step.compute = first.compute;

@@ -40,14 +40,13 @@ class StepTimer {
   // At `index` / kGrid of the peak clock.
   [[nodiscard]] const StepTime& on_grid(std::int64_t index);
   [[nodiscard]] Hertz grid_clock(std::int64_t index) const;
-  // About what the first stage does at a clock of the grid, nothing overlapped: where a search
-  // begins.
+  // About what the first stage does at the peak clock, nothing overlapped: where a search begins.
   struct RoughStep {
     double duty = 1.0;  // share of the time that it computes
     Seconds compute;
     Joules energy;
   };
-  [[nodiscard]] RoughStep rough(std::int64_t index);
+  [[nodiscard]] RoughStep rough();
   // Task by task, at exactly this clock.
   [[nodiscard]] StepSchedule schedule(Hertz clock);
 

@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <utility>
 
-#include "stepcast/sweep/plan_evaluator.hpp"
+#include "stepcast/sweep/chunk_result.hpp"
 
 namespace stepcast {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "stepcast/graph/op.hpp"
-#include "stepcast/sweep/plan_evaluator.hpp"
+#include "stepcast/sweep/chunk_result.hpp"
 #include "stepcast/sweep/sweep_chunks.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 

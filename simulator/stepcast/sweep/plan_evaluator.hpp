@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,19 +13,12 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/plan_projector.hpp"
+#include "stepcast/sweep/chunk_result.hpp"
 #include "stepcast/sweep/plan_constraint.hpp"
-#include "stepcast/sweep/plan_numbers.hpp"
 #include "stepcast/sweep/same_plans.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 
 namespace stepcast {
-
-// What a range of indices gave. Each plan is either priced or counted once, under the first reason
-// against it.
-struct ChunkResult {
-  std::vector<PlanNumbers> priced;  // by index
-  std::map<std::string, std::int64_t> refused;
-};
 
 // One a thread.
 class PlanEvaluator {

@@ -113,4 +113,12 @@ SweepSummary SweepTally::summary() const {
   return summary;
 }
 
+std::vector<std::pair<std::string, std::int64_t>> by_count(
+    const std::map<std::string, std::int64_t>& refused) {
+  std::vector<std::pair<std::string, std::int64_t>> sorted(refused.begin(), refused.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return sorted;
+}
+
 }  // namespace stepcast

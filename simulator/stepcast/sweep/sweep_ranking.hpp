@@ -8,11 +8,12 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "stepcast/sweep/plan_evaluator.hpp"
-#include "stepcast/sweep/plan_numbers.hpp"
+#include "stepcast/sweep/chunk_result.hpp"
 #include "stepcast/sweep/rank_by.hpp"
+#include "stepcast/sweep/sweep_space.hpp"
 
 namespace stepcast {
 
@@ -63,6 +64,10 @@ struct SweepSummary {
   std::vector<PlanNumbers> memory_front;  // tokens/s/GPU against peak memory
   std::vector<PlanNumbers> gpu_front;     // tokens/s of the cluster against its GPUs, if they vary
 };
+
+// Reasons against plans, those of most plans first.
+std::vector<std::pair<std::string, std::int64_t>> by_count(
+    const std::map<std::string, std::int64_t>& refused);
 
 // Adds chunks up, in any order.
 class SweepTally {

@@ -2,8 +2,10 @@
 // What a sweep found, for people and for programs.
 #pragma once
 
-#include <iosfwd>
+#include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "stepcast/sweep/sweep_ranking.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
@@ -14,8 +16,17 @@ namespace stepcast {
 // Columns are the axes that vary. Says so where fewer plans were evaluated than there are.
 std::string sweep_to_text(const SweepSpace& space, const SweepSummary& summary);
 
-// The same as JSON, written plan by plan: schema_version, context, space_size, evaluated, priced,
-// refused, plans (ranked), pareto.
-void write_sweep_json(std::ostream& out, const SweepSpace& space, const SweepSummary& summary);
+// Takes a text piece by piece.
+using WriteText = std::function<void(std::string_view)>;
+using TakePlan = std::function<void(const PlanNumbers&)>;
+// Calls with each plan of a list, in its order.
+using EachPlan = std::function<void(const TakePlan&)>;
+
+// The same as JSON, piece by piece: schema_version, context, space_size, evaluated, priced,
+// refused, plans (ranked), pareto. Only one plan at a time is in memory as text.
+void write_sweep_json(const WriteText& write, const SweepSpace& space, const SweepSummary& summary);
+// With other plans than the best of the summary, as all of them.
+void write_sweep_json(const WriteText& write, const SweepSpace& space, const SweepSummary& summary,
+                      const EachPlan& ranked);
 
 }  // namespace stepcast

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/experiment/project.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "backends/builtin_backends.hpp"
@@ -153,4 +154,18 @@ TEST_CASE("The breakdown never beats what computation alone needs", "[property]"
     CHECK(p.mfu > 0.0);
     CHECK(p.mfu < 1.0);
   }
+}
+
+TEST_CASE("A locked clock at which the power limit is passed is noted", "[unit]") {
+  const auto notes = [](const std::vector<std::string>& overrides) {
+    const std::vector<std::string> all = projected(default_example(), overrides).notes;
+    return std::count_if(all.begin(), all.end(), [](const std::string& note) {
+      return note.find("more than the limit of 750 W: the part could not keep this clock") !=
+             std::string::npos;
+    });
+  };
+  CHECK(notes({"cluster.gpu_clock=2100 MHz"}) == 1);
+  CHECK(notes({"cluster.gpu_clock=1000 MHz"}) == 0);
+  // Without a lock the clock is one that the limit allows.
+  CHECK(notes({}) == 0);
 }

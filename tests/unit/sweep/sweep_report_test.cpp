@@ -32,6 +32,12 @@ SweepSummary summary_of(const SweepSpace& space, std::size_t top) {
   return tally.summary();
 }
 
+std::string json_of(const SweepSpace& space, const SweepSummary& summary) {
+  std::string text;
+  write_sweep_json([&text](std::string_view piece) { text += piece; }, space, summary);
+  return text;
+}
+
 // Fields of a line of CSV, quotes taken off.
 std::vector<std::string> fields_of(const std::string& line) {
   std::vector<std::string> fields(1);
@@ -118,9 +124,7 @@ TEST_CASE("Experts have their exchange in CSV", "[unit]") {
 TEST_CASE("The JSON report holds the ranked plans, the fronts and the refusals", "[unit]") {
   const SweepSpace space = small_space();
   const SweepSummary summary = summary_of(space, 5);
-  std::ostringstream out;
-  write_sweep_json(out, space, summary);
-  const Json json = Json::parse(out.str());
+  const Json json = Json::parse(json_of(space, summary));
   CHECK(json.at("schema_version") == kJsonSchemaVersion);
   CHECK(json.at("space_size") == space.size());
   CHECK(json.at("evaluated") == space.size());
@@ -142,10 +146,19 @@ TEST_CASE("The JSON report holds the ranked plans, the fronts and the refusals",
   CHECK(json.at("pareto").at("gpus").empty());
 }
 
+TEST_CASE("A JSON report can list other plans than the best of its summary", "[unit]") {
+  const SweepSpace space = small_space();
+  const std::vector<PlanNumbers> all = test::evaluated(space).priced;
+  std::string text;
+  write_sweep_json([&text](std::string_view piece) { text += piece; }, space, summary_of(space, 1),
+                   [&all](const TakePlan& take) { std::for_each(all.begin(), all.end(), take); });
+  const Json plans = Json::parse(text).at("plans");
+  REQUIRE(plans.size() == all.size());
+  CHECK(plans.back().at("index") == all.back().plan);
+}
+
 TEST_CASE("A JSON report of nothing is still JSON", "[unit]") {
-  std::ostringstream out;
-  write_sweep_json(out, small_space(), {});
-  CHECK(Json::parse(out.str()).at("plans").empty());
+  CHECK(Json::parse(json_of(small_space(), {})).at("plans").empty());
 }
 
 TEST_CASE("The text report has a column for each axis that varies, and every refusal", "[unit]") {
@@ -153,7 +166,7 @@ TEST_CASE("The text report has a column for each axis that varies, and every ref
   const std::string text = sweep_to_text(space, summary_of(space, 3));
   CHECK_THAT(text, contains_text("A small, \"quoted\" sweep\n"));
   CHECK_THAT(text, contains_text("ranked by                 tokens_per_second_per_gpu\n"));
-  CHECK_THAT(text, contains_text("micro_batch_size  tp  pp          schedule  vpp  tokens/s/GPU"));
+  CHECK_THAT(text, contains_text("--plans FILE.csv\n"));
   CHECK_THAT(text, contains_text("Most tokens/s/GPU for their memory: "));
   CHECK_THAT(text, contains_text("tp * cp * pp does not divide the number of GPUs"));
   CHECK_THAT(text, contains_text("vpp needs pp > 1"));

@@ -217,8 +217,10 @@ TEST_CASE("plan: all holds plans that run, and a key that is given narrows it", 
         std::vector<std::string>{"none", "selective", "full"});
   const std::vector<std::string> schedules = texts_of(all, "plan.schedule");
   for (const std::string_view schedule : names_of<Schedule>()) {
-    const bool there = std::find(schedules.begin(), schedules.end(), schedule) != schedules.end();
-    CHECK(there == (schedule != name(Schedule::kGpipe)));
+    INFO(schedule);
+    // gpipe takes as long as 1f1b and holds more.
+    const bool held = std::find(schedules.begin(), schedules.end(), schedule) != schedules.end();
+    CHECK(held == (schedule != "gpipe"));
   }
   const SweepSpace narrow = sweep_of(small_sweep(", global_batch_size: 64, micro_batch_size: 1",
                                                  "{all: true, tp: [2, 4], pp: 2, zero: 1}"));

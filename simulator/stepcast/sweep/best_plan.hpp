@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan of an experiment with the most tokens/s/GPU among all that training frameworks offer.
+//
+// The space is `plan: all` of the experiment (sweep_defaults.hpp), so that what it leaves out of
+// its training section, as the micro-batch, is searched too, and what it gives is kept.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepcast/cost/cost_model.hpp"
+#include "stepcast/report/searched_plans.hpp"
+#include "stepcast/sweep/sweep_space.hpp"
+
+namespace stepcast {
+
+struct BestPlan {
+  SearchedPlans searched;
+  std::optional<SweepRequest> best;  // nothing where every plan is refused
+};
+
+// The experiment of `experiment` as a sweep over all plans. Its own plan is replaced but
+// for what is not searched, `dispatcher` and `overlap`; the keys of `plan` that its overrides give
+// narrow the space.
+SweepSource with_all_plans(SweepSource experiment);
+
+// Looks at every plan of the space; of two that are as fast the one with the smaller index is it.
+BestPlan best_plan(const SweepSpace& space, const std::vector<CostModel>& costs, int threads);
+
+// Why there is none, a line each.
+std::vector<std::string> why_no_plan(const SearchedPlans& searched);
+
+}  // namespace stepcast
