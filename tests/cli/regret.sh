@@ -15,12 +15,12 @@ exits 0 validate --sku-ratios "$runs" --format json
 says '"median_abs_error": '
 
 # Five plans of one model on one node, the fewest that a search can choose among.
-columns='name,nodes,seq_len,mbs,batch_accum,gbs,tok/s/gpu,AllReduce (GB/s),AllGather (GB/s),ReduceScatter (GB/s),AR Intra-node (GB/s),dp,tp,pp,tp_mode,tp_async_comm,hidden_size,interm_dim,num_layers,num_heads,num_kv_heads,vocab_size,tie_word_embeddings,zero_stage,status,after_pp_fix'
+columns='name,nodes,seq_len,mbs,batch_accum,gbs,tok/s/gpu,AllReduce (GB/s),AllGather (GB/s),ReduceScatter (GB/s),AR Intra-node (GB/s),AG Intra-node (GB/s),dp,tp,pp,tp_mode,tp_async_comm,hidden_size,interm_dim,num_layers,num_heads,num_kv_heads,vocab_size,tie_word_embeddings,zero_stage,status,after_pp_fix'
 grid="$made/grid.csv"
 echo "$columns" >"$grid"
 for plan in 8,1,1,40000 4,2,1,30000 2,4,1,20000 1,8,1,10000; do
   IFS=, read -r dp tp pp rate <<<"$plan"
-  echo "1.34G_dp${dp}_tp$tp,1.0,4096,1,$((32 / dp)).0,32.0,$rate,450,260,260,450,$dp,$tp,$pp,REDUCE_SCATTER,True,2048,8192,16,32,32.0,131072,True,1,Success,True"
+  echo "1.34G_dp${dp}_tp$tp,1.0,4096,1,$((32 / dp)).0,32.0,$rate,450,260,260,450,260,$dp,$tp,$pp,REDUCE_SCATTER,True,2048,8192,16,32,32.0,131072,True,1,Success,True"
 done >>"$grid"
 exits 0 validate --regret "$grid"
 says '^  groups  *0$'

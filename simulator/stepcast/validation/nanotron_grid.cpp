@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "stepcast/graph/parameter_inventory.hpp"
+#include "stepcast/validation/nanotron_network.hpp"
 
 namespace stepcast {
 namespace {
@@ -14,22 +15,8 @@ namespace {
 constexpr Range<std::int64_t> kDegree{1, 1 << 16};
 constexpr Range<std::int64_t> kWidth{1, 1 << 24};
 constexpr Range<double> kWhole{1.0, 1e9};  // written with a decimal point: 8.0
-constexpr Range<double> kGigabytes{1e-3, 1e4};
 constexpr std::int64_t kGpusPerNode = 8;
 constexpr std::int64_t kKeyHeadsOfFew = 8;  // of runs whose name ends in gqa8
-// Of the tensor that the runs measured their network with. It is not stated: at this size the time
-// of a hop that follows is the one that tensor-parallel groups over 2 and 4 nodes show, 0.3 ms a
-// node while the network was sound and 2.4 ms while it was not, whatever the size of their
-// messages.
-constexpr Bytes kBenchmarkTensor{1024.0 * 1024 * 1024};
-
-// Inside a node the runs measured either 450 to 461 GB/s or 419 to 427. In the latter everything
-// waits: groups inside a node, too, take a hop of the network's length at each rank. In the former
-// groups inside a node are as fast as on one node alone.
-constexpr BytesPerSecond kSoundInside{438e9};
-
-// Some runs measured 45 GB/s there: their GPUs did not reach each other over the scale-up fabric.
-constexpr BytesPerSecond kAnyFabricInside = 0.5 * kSoundInside;
 
 enum class Outcome { kSuccess, kOutOfMemory, kOther };
 constexpr std::array<NamedValue<Outcome>, 3> kOutcomes = {
@@ -106,88 +93,6 @@ struct Row {
   bool after_fix = false;
 };
 
-// Bus bandwidths that a run measured over all of its ranks, and inside a node.
-struct MeasuredNetwork {
-  BytesPerSecond all_reduce;
-  BytesPerSecond rings;  // all-gather and reduce-scatter, by time
-  BytesPerSecond all_reduce_inside;
-};
-
-std::optional<MeasuredNetwork> network_from(JsonFields& fields) {
-  for (const char* column :
-       {"AllReduce (GB/s)", "AllGather (GB/s)", "ReduceScatter (GB/s)", "AR Intra-node (GB/s)"}) {
-    if (!fields.has(column)) {
-      return std::nullopt;
-    }
-  }
-  const auto rate = [&fields](const char* column) {
-    return BytesPerSecond(1e9 * fields.required_number(column, kGigabytes));
-  };
-  const BytesPerSecond gather = rate("AllGather (GB/s)");
-  const BytesPerSecond scatter = rate("ReduceScatter (GB/s)");
-  return MeasuredNetwork{rate("AllReduce (GB/s)"),
-                         BytesPerSecond(2.0 / (1.0 / gather.value() + 1.0 / scatter.value())),
-                         rate("AR Intra-node (GB/s)")};
-}
-
-std::string state_of(const MeasuredNetwork& network) {
-  const BytesPerSecond inside = network.all_reduce_inside;
-  return inside >= kSoundInside       ? "sound"
-         : inside >= kAnyFabricInside ? "slow inside nodes"
-                                      : "no fabric inside nodes";
-}
-
-// What a ring over all ranks takes a rank besides the time of its bytes at the NICs' full rate.
-Seconds hop_of_rank(const MeasuredNetwork& network, const ClusterSpec& cluster) {
-  const ScaleOutSpec& nics = cluster.device.scale_out;
-  const BytesPerSecond node =
-      static_cast<double>(kGpusPerNode) * nics.nics_per_gpu * nics.efficiency * nics.nic_rate;
-  const auto ranks = static_cast<double>(cluster.gpus());
-  const Bytes sent = (ranks - 1.0) / ranks * kBenchmarkTensor;
-  return max(Seconds{}, sent / network.rings - sent / node) / ranks;
-}
-
-void set_network(const MeasuredNetwork& network, bool reduces_whole, ClusterSpec& cluster) {
-  DeviceSpec& device = cluster.device;
-  CollectiveConstants& library = device.collectives;
-  const Seconds hop = hop_of_rank(network, cluster);
-  const bool disturbed = network.all_reduce_inside < kSoundInside;
-  const double hops = disturbed ? 1.0 : static_cast<double>(kGpusPerNode);
-  for (ProtocolConstants* protocol : {&library.ll, &library.ll128, &library.simple}) {
-    if (disturbed) {
-      protocol->hop = max(protocol->hop, hop);
-    }
-    protocol->network_hop = max(protocol->network_hop, hops * hop);
-  }
-  if (reduces_whole) {
-    ScaleOutSpec& nics = device.scale_out;
-    const BytesPerSecond nominal = nics.nics_per_gpu * nics.efficiency * nics.nic_rate;
-    nics.nic_rate = min(nominal, network.all_reduce / static_cast<double>(kGpusPerNode));
-    nics.nics_per_gpu = 1.0;
-    nics.efficiency = 1.0;
-  }
-}
-
-void set_scale_up(const MeasuredNetwork& network, DeviceSpec& device) {
-  if (!device.collectives.in_switch) {
-    return;
-  }
-  const auto members = static_cast<double>(kGpusPerNode);
-  const BytesPerSecond bus = 2.0 * (members - 1.0) / members * device.collectives.in_switch->share *
-                             static_cast<double>(device.scale_up.links) * device.scale_up.link_rate;
-  device.scale_up.link_rate =
-      std::min(1.0, network.all_reduce_inside / bus) * device.scale_up.link_rate;
-}
-
-// The cluster on which collectives take as long as the run measured.
-ClusterSpec cluster_from(const MeasuredNetwork& network, const Row& row, ClusterSpec cluster) {
-  if (row.nodes > 1) {
-    set_network(network, row.plan.zero == 0 && row.plan.tp <= kGpusPerNode, cluster);
-  }
-  set_scale_up(network, cluster.device);
-  return cluster;
-}
-
 Row row_from(JsonFields& fields) {
   Row row;
   row.nodes = whole(fields, "nodes");
@@ -251,7 +156,7 @@ MeasuredRun read_nanotron_run(KernelRow row) {
   const Row read = row_from(fields);
   Experiment experiment;
   experiment.model = model_from(fields, run.id);
-  const std::optional<MeasuredNetwork> network = network_from(fields);
+  const std::optional<MeasuredNetwork> network = read_measured_network(fields);
   run.group = group_of(read);
   run.quantities = quantities_of(fields, read, network.has_value());
   fields.finish();
@@ -264,7 +169,8 @@ MeasuredRun read_nanotron_run(KernelRow row) {
   experiment.cluster = cluster_of(row.profiles.gpu(run.gpu), read.nodes);
   if (network) {
     run.network = state_of(*network);
-    experiment.cluster = cluster_from(*network, read, std::move(experiment.cluster));
+    const GridGroups groups{read.plan.tp, read.plan.zero == 0};
+    experiment.cluster = with_network(*network, groups, std::move(experiment.cluster));
   }
   experiment.software = row.profiles.software("nanotron");
   // DDP's hook reduces whole buckets beside backward. Where ZeRO divides them the runs take longer

@@ -2,19 +2,13 @@
 // Runs of nanotron's grid on H100 (nanotron_h100_grid.csv) as experiments.
 //
 // A row is a Llama-shaped model with the figures of its own columns, on nodes of 8 H100 SXM 80 GB.
-// Every run measured its own network, over all of its ranks, in nccl-tests' bus bandwidth:
-//   AllGather, ReduceScatter (GB/s)   rings; their time less that of the bytes at the NICs' rate is
-//                                     what a hop from node to node costs
-//   AllReduce (GB/s)                  of a node: where gradients are reduced whole (ZeRO 0, tp
-//   within
-//                                     a node), one GPU has an eighth of it
-//   AR Intra-node (GB/s)              the scale-up fabric
+// Every run measured its own network, over all of its ranks and inside a node; the cluster is one
+// on which collectives take as long (nanotron_network.hpp).
 // Where a run ended without a measurement its network is not known, and only its memory is judged.
 //
 // Metrics: `tokens_per_second_per_gpu` of runs that ended well, and `fits` (1 or 0) of those and of
 // the ones that ran out of memory. Rates of pipelines from before a fault of the framework was
-// mended
-// (`after_pp_fix`) are not trusted, and skipped in a group of their own.
+// mended (`after_pp_fix`) are not trusted, and skipped in a group of their own.
 #pragma once
 
 #include "stepcast/validation/measured_kernel.hpp"

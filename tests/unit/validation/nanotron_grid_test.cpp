@@ -12,12 +12,13 @@ namespace {
 
 const std::string kColumns =
     "name,nodes,seq_len,mbs,batch_accum,gbs,tok/s/gpu,AllReduce (GB/s),AllGather (GB/s),"
-    "ReduceScatter (GB/s),AR Intra-node (GB/s),dp,tp,pp,tp_mode,tp_async_comm,hidden_size,"
+    "ReduceScatter (GB/s),AR Intra-node (GB/s),AG Intra-node "
+    "(GB/s),dp,tp,pp,tp_mode,tp_async_comm,hidden_size,"
     "interm_dim,num_layers,num_heads,num_kv_heads,vocab_size,tie_word_embeddings,zero_stage,status,"
     "after_pp_fix\n";
 // 1.34G: tied embeddings; 8.86G: a matrix of its own for the head.
 const std::string kModel = "2048,8192,16,32,32.0,131072,True,1,Success,";
-const std::string kMeasured = "8.0,4096,2,4.0,256.0,5000,80,20,20,450,";
+const std::string kMeasured = "8.0,4096,2,4.0,256.0,5000,80,20,20,450,264,";
 
 std::string row(const std::string& degrees, const std::string& fixed,
                 const std::string& measured = kMeasured) {
@@ -46,30 +47,48 @@ TEST_CASE("A row of nanotron's grid is a Llama with the figures of its columns",
   CHECK(runs[0].quantities[1].value == 1.0);
 }
 
-TEST_CASE("A grid run's hop is what its rings took beyond the NICs' rate", "[unit]") {
-  // 1 GiB over 64 ranks at 20 GB/s takes 52.8 ms; at 8 x 45 GB/s 2.9 ms; the rest over 64 hops.
-  const double sent = 63.0 / 64.0 * 1024 * 1024 * 1024;
-  const double hop = (sent / 20e9 - sent / (8 * 0.9 * 50e9)) / 64;
-  const auto device_of = [](const std::string& inside) {
+TEST_CASE("A grid run's step is what its rings took at each rank beyond the time inside a node",
+          "[unit]") {
+  // 1 GiB over 64 ranks at 20 GB/s takes 52.8 ms; over 8 at 264 GB/s 3.6 ms; the rest over 64
+  // ranks.
+  const double tensor = 1024.0 * 1024 * 1024;
+  const auto device_of = [](double inside, const std::string& degrees) {
     std::string measured = kMeasured;
-    measured.replace(measured.find("450"), 3, inside);
-    return runs_in(&read_nanotron_run, kColumns + row("32,2,1", "False", measured))[0]
+    measured.replace(measured.find("264"), 3, std::to_string(static_cast<int>(inside)));
+    return runs_in(&read_nanotron_run, kColumns + row(degrees, "False", measured))[0]
         .experiment->cluster.device;
   };
+  const auto step_at = [&](double inside) {
+    return (63.0 / 64.0 * tensor / 20e9 - 7.0 / 8.0 * tensor / (inside * 1e9)) / 64;
+  };
   // Slower inside a node, too: at each rank.
-  const DeviceSpec disturbed = device_of("420");
-  CHECK(disturbed.collectives.simple.hop.value() == Approx(hop));
-  CHECK(disturbed.collectives.simple.network_hop.value() == Approx(hop));
-  // Else between nodes only, 8 ranks' at once.
-  const DeviceSpec sound = device_of("455");
+  const DeviceSpec disturbed = device_of(240, "32,2,1");
+  CHECK(disturbed.collectives.simple.hop.value() == Approx(step_at(240)));
+  CHECK(disturbed.collectives.simple.network_hop.value() == Approx(step_at(240)));
+  // Else of groups that leave the node only: of data-parallel ones, half a node's ranks are members
+  // beside tensor parallelism of 2, one beside 8; of tensor-parallel ones of 16 all.
+  const DeviceSpec sound = device_of(264, "32,2,1");
   CHECK(sound.collectives.simple.hop < disturbed.collectives.simple.hop);
-  CHECK(sound.collectives.simple.network_hop.value() == Approx(8.0 * hop));
-  // ZeRO 1 reduces in rings: the NICs keep their rate.
-  CHECK(sound.scale_out.nic_rate.value() == Approx(50e9));
+  CHECK(sound.collectives.simple.network_hop.value() == Approx(4.0 * step_at(264)));
+  CHECK(device_of(264, "8,8,1").collectives.simple.network_hop.value() == Approx(step_at(264)));
+  CHECK(device_of(264, "4,16,1").collectives.simple.network_hop.value() ==
+        Approx(8.0 * step_at(264)));
+}
+
+TEST_CASE("A grid run without a fabric inside nodes sends to the next stage in half a second",
+          "[unit]") {
+  std::string measured = kMeasured;
+  measured.replace(measured.find("450,264"), 7, "45,42");
+  const auto message = [](const std::string& text) {
+    return runs_in(&read_nanotron_run, kColumns + text)[0]
+        .experiment->cluster.device.collectives.message.base;
+  };
+  CHECK(message(row("8,2,4", "True", measured)).value() == Approx(0.5));
+  CHECK(message(row("8,2,4", "True")) < Seconds(1e-3));
 }
 
 TEST_CASE("A grid run without a width has that of the size in its name", "[unit]") {
-  const std::string failed = ",8.0,4096,2,4.0,1048576.0,,,,,,32,2,1,REDUCE_SCATTER,,";
+  const std::string failed = ",8.0,4096,2,4.0,1048576.0,,,,,,,32,2,1,REDUCE_SCATTER,,";
   const std::vector<MeasuredRun> runs =
       runs_in(&read_nanotron_run, kColumns + "80G_x_vocab49k_gqa8" + failed +
                                       "8192,,80,64,,49152,,1,OOM,False\n" + "469G_x" + failed +
@@ -83,13 +102,23 @@ TEST_CASE("A grid run without a width has that of the size in its name", "[unit]
   CHECK(runs[1].experiment->model.attention.kv_heads == 128);
 }
 
-TEST_CASE("A grid run that reduces whole gradients has an eighth of a node's all-reduce a GPU",
+TEST_CASE("Rings over all nodes of a grid run have an eighth of a node's all-reduce a GPU",
           "[unit]") {
-  std::string text = kColumns + row("32,2,1", "False");
-  text.replace(text.find("True,1,Success"), 14, "True,0,Success");
-  const ScaleOutSpec nics =
-      runs_in(&read_nanotron_run, text)[0].experiment->cluster.device.scale_out;
-  CHECK((nics.nics_per_gpu * nics.efficiency * nics.nic_rate).value() == Approx(10e9));
+  const auto rate_of = [](const std::string& degrees, const std::string& zero,
+                          const std::string& inside) {
+    std::string text = kColumns + row(degrees, "False");
+    text.replace(text.find("True,1,Success"), 14, "True," + zero + ",Success");
+    text.replace(text.find("450,264"), 7, inside);
+    const ScaleOutSpec nics =
+        runs_in(&read_nanotron_run, text)[0].experiment->cluster.device.scale_out;
+    return (nics.nics_per_gpu * nics.efficiency * nics.nic_rate).value();
+  };
+  CHECK(rate_of("32,2,1", "0", "450,264") == Approx(10e9));
+  CHECK(rate_of("32,2,1", "1", "450,264") == Approx(10e9));
+  CHECK(rate_of("32,2,1", "0", "420,240") == Approx(10e9));
+  // Steps longer than their bytes would take, and neighbouring nodes: the NICs' own, 0.9 of 50.
+  CHECK(rate_of("32,2,1", "1", "420,240") == Approx(45e9));
+  CHECK(rate_of("4,16,1", "1", "450,264") == Approx(45e9));
 }
 
 TEST_CASE("Rates of pipelines from before the fix are skipped in a group of their own", "[unit]") {
@@ -106,7 +135,7 @@ TEST_CASE("Rates of pipelines from before the fix are skipped in a group of thei
 }
 
 TEST_CASE("A grid run that failed is judged by memory, and its name says how it embeds", "[unit]") {
-  const std::string failed = ",8.0,4096,2,4.0,1048576.0,,,,,,32,2,1,REDUCE_SCATTER,,";
+  const std::string failed = ",8.0,4096,2,4.0,1048576.0,,,,,,,32,2,1,REDUCE_SCATTER,,";
   const std::string tail = ",,131072,,1,OOM,False\n";
   const std::vector<MeasuredRun> runs =
       runs_in(&read_nanotron_run, kColumns + "1.34G_x" + failed + "2048,8192,16,32" + tail +
