@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/data_parallel.hpp"
 
-#include <cstdlib>
-
 #include <algorithm>
 
 #include "stepcast/parallel/pipeline_stages.hpp"
