@@ -13,7 +13,11 @@ for folder in "$root"/examples/*/; do
 done
 cd "$root/tests/cli/bad"
 for input in *.yaml; do
-  "$stepcast" project "$input" >"${input%.yaml}.expected" 2>&1 || true
+  case $input in
+    sweep_*) command=sweep ;;
+    *) command=project ;;
+  esac
+  "$stepcast" "$command" "$input" >"${input%.yaml}.expected" 2>&1 || true
 done
 for input in cost_*.jsonl; do
   "$stepcast" cost --gpu h200_sxm "$input" >"${input%.*}.expected" 2>&1 || true

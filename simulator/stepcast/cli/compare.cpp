@@ -113,6 +113,7 @@ std::optional<double> positive_number(const std::string& text) {
 std::map<std::string, double> prices_of(const std::vector<std::string>& texts,
                                         const std::vector<Experiment>& experiments) {
   std::vector<std::string> gpus;
+  gpus.reserve(experiments.size());
   for (const Experiment& experiment : experiments) {
     gpus.push_back(experiment.cluster.device.name);
   }

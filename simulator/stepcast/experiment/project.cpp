@@ -134,11 +134,11 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   p.memory = projector.memory();
   p.saved = saved_layers(expansion);
   p.reasons = memory_reasons(p.memory, experiment.cluster.device);
-  StepAtClock timed = projector.step();
+  const StepAtClock timed = projector.step();
   p.clock = timed.clock;
   p.power = timed.power;
   p.own_clocks = !p.clock_locked && power_level(experiment.cluster.device, 1, p.clock) > Watts{};
-  p.time = std::move(timed.time);
+  p.time = timed.time;
   note_power_beyond_limit(p, experiment.cluster.device);
   if (reads_a_table(experiment)) {
     p.notes.push_back(table_note({expansion, experiment.cluster, projector.paced(), p.clock},

@@ -36,8 +36,8 @@ TEST_CASE("a transfer is slower while exchanges use the same network", "[unit]")
 
 TEST_CASE("a transfer beside two stages is as slow as their mean says", "[unit]") {
   // Half of one stage's time and none of the other's: a quarter.
-  const Seconds transfer = shared_transfer(
-      Seconds(2.0), {{Seconds(8.0), Seconds(4.0)}, {Seconds(8.0), Seconds(0.0)}});
+  const Seconds transfer =
+      shared_transfer(Seconds(2.0), {{Seconds(8.0), Seconds(4.0)}, {Seconds(8.0), Seconds(0.0)}});
   CHECK(transfer.value() == nearly(2.5));
 }
 
