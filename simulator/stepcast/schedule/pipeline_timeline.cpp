@@ -2,16 +2,15 @@
 #include "stepcast/schedule/pipeline_timeline.hpp"
 
 #include "stepcast/base/error.hpp"
+#include "stepcast/schedule/pipeline_sequence.hpp"
 
 namespace stepcast {
 namespace {
 
-// What a task hands to one other task, perhaps of another rank.
+// What a task hands to another one, perhaps of another rank.
 struct Output {
-  Seconds end{-1.0};          // before it is done: negative
+  Seconds end;
   std::int32_t producer = 0;  // rank
-  std::int32_t waiting = -1;  // a rank that waits for it
-  [[nodiscard]] bool done() const { return end >= Seconds{}; }
 };
 
 // When the last input was produced and when it was there.
@@ -20,148 +19,107 @@ struct Input {
   Seconds arrived;
 };
 
-class PipelineSimulation {
+// Runs the tasks of all ranks, each behind what it waits for.
+class TimelineRun {
  public:
-  PipelineSimulation(Schedule schedule, const PipelineShape& shape,
-                     const std::vector<RankOrder>& orders, const std::vector<StageDuration>& stages,
-                     Seconds transfer, const PairSavings& savings)
+  TimelineRun(Schedule schedule, const PipelineShape& shape, const std::vector<RankOrder>& orders,
+              const std::vector<StageDuration>& stages, Seconds transfer,
+              const PairSavings& savings)
       : chunks_(static_cast<std::size_t>(chunks_held(schedule, shape))),
-        micro_batches_(static_cast<std::size_t>(shape.micro_batches)),
         stages_(stages),
         transfer_(transfer),
         savings_(savings),
         orders_(orders),
+        numbers_{stage_count(shape)},
         timelines_(orders.size()),
-        done_(orders.size()) {
-    forwards_.resize(stages.size() * micro_batches_);
-    backwards_.resize(stages.size() * micro_batches_);
-    stage_of_.reserve(orders.size() * chunks_);
-    runnable_.reserve(orders.size());
-    passes_.reserve(orders.size() * chunks_);
+        outputs_(2 * stages.size() * static_cast<std::size_t>(shape.micro_batches)) {
     for (std::int64_t rank = 0; rank < shape.ranks; ++rank) {
       for (std::size_t chunk = 0; chunk < chunks_; ++chunk) {
-        stage_of_.push_back(static_cast<std::size_t>(
-            stage_on(schedule, shape, rank, static_cast<std::int64_t>(chunk))));
-        const std::int64_t through =
-            micro_batches_through(schedule, shape, static_cast<std::int64_t>(chunk));
-        passes_.push_back({through, false});
+        const auto number = static_cast<std::int64_t>(chunk);
+        passes_.push_back({static_cast<std::size_t>(stage_on(schedule, shape, rank, number)),
+                           micro_batches_through(schedule, shape, number)});
       }
-      timelines_[static_cast<std::size_t>(rank)].chunk_end.resize(chunks_);
-      timelines_[static_cast<std::size_t>(rank)].spans.reserve(
-          orders[static_cast<std::size_t>(rank)].size());
-      runnable_.push_back(static_cast<std::int32_t>(shape.ranks - 1 - rank));
+      RankTimeline& timeline = timelines_[static_cast<std::size_t>(rank)];
+      timeline.chunk_end.resize(chunks_);
+      timeline.spans.reserve(orders[static_cast<std::size_t>(rank)].size());
     }
   }
 
-  std::vector<RankTimeline> run() {
-    while (!runnable_.empty()) {
-      const std::int32_t rank = runnable_.back();
-      runnable_.pop_back();
-      advance(rank);
-    }
-    for (std::size_t rank = 0; rank < orders_.size(); ++rank) {
-      STEPCAST_CHECK(done_[rank] == orders_[rank].size(),
-                     "the pipeline schedule waits for itself on rank " + std::to_string(rank));
+  std::vector<RankTimeline> run(const PipelineSequence& sequence) {
+    for (const SequencedTask& placed : sequence.tasks) {
+      run_task(placed.rank, orders_[static_cast<std::size_t>(placed.rank)]
+                                   [static_cast<std::size_t>(placed.position)]);
     }
     return std::move(timelines_);
   }
 
  private:
-  [[nodiscard]] std::size_t stage_at(std::int32_t rank, std::int32_t chunk) const {
-    return stage_of_[static_cast<std::size_t>(rank) * chunks_ + static_cast<std::size_t>(chunk)];
-  }
-  [[nodiscard]] std::size_t slot(std::size_t stage, std::int32_t micro_batch) const {
-    return stage * micro_batches_ + static_cast<std::size_t>(micro_batch);
+  // The passes of a chunk on its rank.
+  struct Passes {
+    std::size_t stage = 0;
+    std::int64_t backwards = 0;  // still to come
+    bool begun = false;
+  };
+
+  Passes& passes(std::int32_t rank, std::int32_t chunk) {
+    return passes_[static_cast<std::size_t>(rank) * chunks_ + static_cast<std::size_t>(chunk)];
   }
 
-  // Runs the tasks of `rank` until one has to wait for another rank.
-  void advance(std::int32_t rank) {
-    RankTimeline& timeline = timelines_[static_cast<std::size_t>(rank)];
-    const RankOrder& order = orders_[static_cast<std::size_t>(rank)];
-    std::size_t& done = done_[static_cast<std::size_t>(rank)];
-    for (; done < order.size(); ++done) {
-      const PipelineTask& task = order[done];
-      Input input;
-      if (!inputs_are_done(rank, task, input)) {
-        return;
+  [[nodiscard]] Input last_input(std::int32_t rank, const TaskLinks& links) const {
+    Input input;
+    for (const std::int32_t awaited : links.inputs) {
+      if (awaited < 0) {
+        continue;
       }
-      run_task(rank, task, input, timeline);
+      const Output& output = outputs_[static_cast<std::size_t>(awaited)];
+      const Seconds arrived = output.producer == rank ? output.end : output.end + transfer_;
+      if (arrived >= input.arrived) {
+        input = {output.end, arrived};
+      }
     }
+    return input;
   }
 
-  // The inputs of `task`; false, and the rank is noted as waiting, if one is not done.
-  bool inputs_are_done(std::int32_t rank, const PipelineTask& task, Input& input) {
-    switch (task.kind) {
-      case TaskKind::kForward:
-        return forward_input(rank, task.chunk, task.micro_batch, input);
-      case TaskKind::kBackward:
-      case TaskKind::kInputGradient:
-        return backward_input(rank, task.chunk, task.micro_batch, input);
-      case TaskKind::kOverlapped:
-        return forward_input(rank, task.chunk, task.micro_batch, input) &&
-               backward_input(rank, task.backward_chunk, task.backward_micro_batch, input);
-      case TaskKind::kWeightGradient:
-        break;
-    }
-    // What it needs was made on the same rank before.
-    return true;
-  }
-
-  bool forward_input(std::int32_t rank, std::int32_t chunk, std::int32_t micro_batch,
-                     Input& input) {
-    const std::size_t stage = stage_at(rank, chunk);
-    return stage == 0 || take(forwards_[slot(stage - 1, micro_batch)], rank, input);
-  }
-  bool backward_input(std::int32_t rank, std::int32_t chunk, std::int32_t micro_batch,
-                      Input& input) {
-    const std::size_t stage = stage_at(rank, chunk);
-    return take(stage + 1 == stages_.size() ? forwards_[slot(stage, micro_batch)]
-                                            : backwards_[slot(stage + 1, micro_batch)],
-                rank, input);
-  }
-
-  bool take(Output& output, std::int32_t rank, Input& input) const {
-    if (!output.done()) {
-      output.waiting = rank;
-      return false;
-    }
-    const Seconds arrived = output.producer == rank ? output.end : output.end + transfer_;
-    if (arrived >= input.arrived) {
-      input = {output.end, arrived};
-    }
-    return true;
-  }
-
-  void run_task(std::int32_t rank, const PipelineTask& task, const Input& input,
-                RankTimeline& timeline) {
-    const Seconds free = timeline.end;
-    const std::size_t stage = stage_at(rank, task.chunk);
+  void run_task(std::int32_t rank, const PipelineTask& task) {
     const bool pair = task.kind == TaskKind::kOverlapped;
-    const std::size_t back = pair ? stage_at(rank, task.backward_chunk) : stage;
-    const Ends ends = ends_of(rank, task);
-    const Seconds arrived = max(free, input.arrived);
-    const Seconds start = ends.first ? max(arrived, stages_[stage].ready) : arrived;
-    const Seconds on_its_way = arrived > free ? arrived - max(free, input.produced) : Seconds{};
-    timeline.parameters += start - arrived;
-    timeline.transfer += on_its_way;
-    timeline.bubble += arrived - free - on_its_way;
-    Seconds end = start + duration(task, stage, back);
-    end += ends.first ? stages_[stage].first_extra : Seconds{};
-    end += ends.last ? stages_[back].last_extra : Seconds{};
+    Passes& own = passes(rank, task.chunk);
+    Passes& back = pair ? passes(rank, task.backward_chunk) : own;
+    const TaskLinks links = links_of(task, static_cast<std::int64_t>(own.stage),
+                                     static_cast<std::int64_t>(back.stage), numbers_);
+    RankTimeline& timeline = timelines_[static_cast<std::size_t>(rank)];
+    const bool first = !own.begun && (task.kind == TaskKind::kForward || pair);
+    const Seconds start = begin(timeline, last_input(rank, links), first, stages_[own.stage].ready);
+    Seconds end = start + duration(task, own.stage, back.stage);
+    if (first) {
+      own.begun = true;
+      end += stages_[own.stage].first_extra;
+    }
+    if (activation_change(task).returned != kNoChunk && --back.backwards == 0) {
+      end += stages_[back.stage].last_extra;
+    }
     timeline.chunk_end[static_cast<std::size_t>(task.chunk)] = end;
     if (pair) {
       timeline.chunk_end[static_cast<std::size_t>(task.backward_chunk)] = end;
     }
     timeline.spans.push_back({task, start, end});
     timeline.end = end;
-    if (task.kind == TaskKind::kForward || pair) {
-      hand_over(forwards_[slot(stage, task.micro_batch)], rank, end);
+    for (const std::int32_t made : links.outputs) {
+      if (made >= 0) {
+        outputs_[static_cast<std::size_t>(made)] = {end, rank};
+      }
     }
-    if (pair) {
-      hand_over(backwards_[slot(back, task.backward_micro_batch)], rank, end);
-    } else if (task.kind == TaskKind::kBackward || task.kind == TaskKind::kInputGradient) {
-      hand_over(backwards_[slot(stage, task.micro_batch)], rank, end);
-    }
+  }
+
+  // When a task starts; notes what its rank waits for until then.
+  static Seconds begin(RankTimeline& timeline, const Input& input, bool first, Seconds ready) {
+    const Seconds free = timeline.end;
+    const Seconds arrived = max(free, input.arrived);
+    const Seconds start = first ? max(arrived, ready) : arrived;
+    const Seconds on_its_way = arrived > free ? arrived - max(free, input.produced) : Seconds{};
+    timeline.parameters += start - arrived;
+    timeline.transfer += on_its_way;
+    timeline.bubble += arrived - free - on_its_way;
+    return start;
   }
 
   [[nodiscard]] Seconds duration(const PipelineTask& task, std::size_t stage,
@@ -173,52 +131,15 @@ class PipelineSimulation {
     return task_duration(task, stages_[stage], stages_[back]);
   }
 
-  // Whether a task is the first forward of its chunk on the rank, or its last backward.
-  struct Ends {
-    bool first = false;
-    bool last = false;
-  };
-  Ends ends_of(std::int32_t rank, const PipelineTask& task) {
-    const std::size_t own = static_cast<std::size_t>(rank) * chunks_;
-    const bool pair = task.kind == TaskKind::kOverlapped;
-    Ends ends;
-    if (task.kind == TaskKind::kForward || pair) {
-      Passes& left = passes_[own + static_cast<std::size_t>(task.chunk)];
-      ends.first = !left.begun;
-      left.begun = true;
-    }
-    if (task.kind == TaskKind::kBackward || task.kind == TaskKind::kWeightGradient || pair) {
-      const std::int32_t chunk = pair ? task.backward_chunk : task.chunk;
-      ends.last = --passes_[own + static_cast<std::size_t>(chunk)].backwards == 0;
-    }
-    return ends;
-  }
-
-  void hand_over(Output& output, std::int32_t rank, Seconds end) {
-    output.end = end;
-    output.producer = rank;
-    if (output.waiting >= 0) {
-      runnable_.push_back(output.waiting);
-    }
-  }
-
   std::size_t chunks_;
-  std::size_t micro_batches_;
   const std::vector<StageDuration>& stages_;
   Seconds transfer_;
   const PairSavings& savings_;
   const std::vector<RankOrder>& orders_;
+  OutputNumbers numbers_;
   std::vector<RankTimeline> timelines_;
-  std::vector<std::size_t> done_;      // tasks of each rank
-  std::vector<std::size_t> stage_of_;  // rank-major, by chunk
-  struct Passes {
-    std::int64_t backwards = 0;  // still to come
-    bool begun = false;
-  };
-  std::vector<Passes> passes_;    // rank-major, by chunk
-  std::vector<Output> forwards_;  // stage-major
-  std::vector<Output> backwards_;
-  std::vector<std::int32_t> runnable_;  // ranks that need not wait, as far as is known
+  std::vector<Passes> passes_;  // rank-major, by chunk
+  std::vector<Output> outputs_;
 };
 
 }  // namespace
@@ -246,7 +167,8 @@ std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineSha
                                             Seconds transfer, const PairSavings& savings) {
   STEPCAST_CHECK(static_cast<std::int64_t>(stages.size()) == stage_count(shape),
                  "one duration a stage is needed");
-  return PipelineSimulation(schedule, shape, orders, stages, transfer, savings).run();
+  return TimelineRun(schedule, shape, orders, stages, transfer, savings)
+      .run(pipeline_sequence(schedule, shape, orders));
 }
 
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
