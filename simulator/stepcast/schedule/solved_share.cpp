@@ -84,7 +84,8 @@ const SolvedStage& SolvedShare::AtClock::stage(std::size_t stage, const StepCont
   std::optional<SolvedStage>& solved = single ? stages_[stage].single : stages_[stage].many;
   if (!solved) {
     const StageProgram own = program(stage, context);
-    solved = SolvedStage{stage_time(own, context, single), fabric_times(own)};
+    const StageTime time = stage_time(own, context, single);
+    solved = SolvedStage{time, duration_of(time), fabric_times(own)};
   }
   return *solved;
 }

@@ -20,6 +20,7 @@ namespace stepcast {
 // A stage at a clock.
 struct SolvedStage {
   StageTime time;
+  StageDuration duration;  // of `time`
   FabricTimes fabrics;
 };
 

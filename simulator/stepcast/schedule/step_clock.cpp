@@ -66,9 +66,14 @@ class GridSearch {
   };
 
   [[nodiscard]] std::int64_t first_guess() {
+    constexpr double kSurelyWithin = 0.85;  // of the allowed power, by a rough step
     const StepTimer::RoughStep rough = timer_.rough();
     const double drawn = duty_cycle_share(device_, rough.duty, {rough.compute, rough.energy});
-    return drawn <= 1.0 ? kPeak : std::clamp(next_guess(kPeak, drawn), kLowest + 1, kPeak);
+    if (drawn <= kSurelyWithin) {
+      timer_.solve_alone(kPeak);
+      return kPeak;
+    }
+    return drawn <= 1.0 ? kPeak - 1 : std::clamp(next_guess(kPeak, drawn), kLowest + 1, kPeak);
   }
   // From what the power would be if it followed its own law.
   [[nodiscard]] std::int64_t next_guess(std::int64_t index, double drawn) const {

@@ -67,7 +67,7 @@ class Assembly {
     std::vector<StageDuration> durations;
     durations.reserve(stages_.size());
     for (const SolvedStage* stage : stages_) {
-      durations.push_back(duration_of(stage->time));
+      durations.push_back(stage->duration);
     }
     for (std::size_t first = 0; first < held_.size(); first += chunks_) {
       Seconds before;
@@ -92,7 +92,7 @@ class Assembly {
     std::vector<StageTraffic> traffic;
     traffic.reserve(stages_.size());
     for (const SolvedStage* stage : stages_) {
-      traffic.push_back({stage->time.forward.duration() + stage->time.backward.duration(),
+      traffic.push_back({stage->duration.forward + stage->duration.backward,
                          stage->fabrics[static_cast<std::size_t>(fabric)]});
     }
     return shared_transfer(alone, traffic);
@@ -357,6 +357,10 @@ StepSchedule StepTimer::schedule(Hertz clock) {
 Hertz StepTimer::grid_clock(std::int64_t index) const {
   return (static_cast<double>(index) / static_cast<double>(kGrid)) *
          context_.cluster.device.clock.peak;
+}
+
+void StepTimer::solve_alone(std::int64_t index) {
+  known_.push_back({index, at(grid_clock(index))});
 }
 
 const StepTime* StepTimer::known(std::int64_t index) const {

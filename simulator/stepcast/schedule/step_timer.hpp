@@ -39,6 +39,8 @@ class StepTimer {
   [[nodiscard]] StepTime near(Hertz clock);
   // At `index` / kGrid of the peak clock.
   [[nodiscard]] const StepTime& on_grid(std::int64_t index);
+  // Solves that clock without the ones around it, which on_grid takes along.
+  void solve_alone(std::int64_t index);
   [[nodiscard]] Hertz grid_clock(std::int64_t index) const;
   // About what the first stage does at the peak clock, nothing overlapped: where a search begins.
   struct RoughStep {
