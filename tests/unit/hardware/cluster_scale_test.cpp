@@ -33,7 +33,7 @@ TEST_CASE("each factor multiplies its own rates and no other", "[unit]") {
                            .scale_out_bandwidth = 7.0,
                            .latency = 11.0};
   const DeviceSpec device = scaled(cluster_of(plain, 2), scale).device;
-  const std::size_t bf16 = slot(Dtype::kBf16);
+  constexpr std::size_t bf16 = slot(Dtype::kBf16);
   CHECK(*device.matrix_rate[bf16] == 2.0 * *plain.matrix_rate[bf16]);
   CHECK(device.vector_rate == plain.vector_rate);
   CHECK(device.hbm.peak == 3.0 * plain.hbm.peak);
@@ -50,8 +50,8 @@ TEST_CASE("each factor multiplies its own rates and no other", "[unit]") {
 TEST_CASE("a FLOP of faster matrix units takes the same energy", "[unit]") {
   const DeviceSpec plain = test::shipped_gpu("mi300x");
   const DeviceSpec device = scaled(cluster_of(plain, 1), {.matrix_rate = 2.0}).device;
-  const std::size_t bf16 = slot(Dtype::kBf16);
-  const auto of_flop = [bf16](const DeviceSpec& d) {
+  constexpr std::size_t bf16 = slot(Dtype::kBf16);
+  const auto of_flop = [](const DeviceSpec& d) {
     return d.kernels.power.matrix_energy[bf16]->value() / d.matrix_rate[bf16]->value();
   };
   CHECK(of_flop(device) == of_flop(plain));
