@@ -84,6 +84,7 @@ std::vector<DifferenceTerm> operator_terms(const TokenTimes& first, const TokenT
     term.second = time;
   }
   std::vector<DifferenceTerm> terms;
+  terms.reserve(by_name.size());
   for (auto& [name, term] : by_name) {
     terms.push_back(std::move(term));
   }
