@@ -166,6 +166,7 @@ struct Rounds {
 Rounds longest_rounds(const std::vector<RankOrder>& orders, std::int64_t chunks,
                       const OrderPeriod& period, const std::vector<Cut>& cuts) {
   std::vector<Inside> inside;
+  inside.reserve(orders.size());
   for (const RankOrder& order : orders) {
     inside.push_back(inside_of(order, chunks));
   }

@@ -73,7 +73,7 @@ bool repeats(const std::vector<HeldMoments>& ranks) {
 }  // namespace
 
 std::size_t SolvedSteps::ShapeHash::operator()(const Shape& shape) const {
-  std::size_t hash = static_cast<std::size_t>(shape.schedule);
+  auto hash = static_cast<std::size_t>(shape.schedule);
   for (const std::int64_t value :
        {shape.shape.ranks, shape.shape.chunks, shape.shape.micro_batches}) {
     hash = (hash ^ static_cast<std::size_t>(value)) * 0x9e3779b97f4a7c15U;
