@@ -22,9 +22,9 @@ double expected_extreme(std::int64_t gpus) {
 
 namespace {
 
-StepAtClock described(const DeviceSpec& device, Hertz clock, StepTime time) {
+StepAtClock described(const DeviceSpec& device, Hertz clock, const StepTime& time) {
   const Watts power = mean_power(device.power, {time.step, time.energy});
-  return {clock, power, std::move(time)};
+  return {clock, power, time};
 }
 
 // Between two clocks of the grid, of which the slow one stays within the limit and the fast one

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "stepcast/base/error.hpp"
 #include "stepcast/schedule/paired_passes.hpp"
@@ -273,8 +274,8 @@ StepTimer::StepTimer(const StepContext& context)
   lay_out();
 }
 
-StepTimer::StepTimer(const StepContext& context, SolvedSteps& solved, const PlanOutline& outline)
-    : context_(context), solved_(&solved), outline_(outline) {
+StepTimer::StepTimer(const StepContext& context, SolvedSteps& solved, PlanOutline outline)
+    : context_(context), solved_(&solved), outline_(std::move(outline)) {
   lay_out();
 }
 

@@ -30,7 +30,7 @@ class StepTimer {
   // `context.clock` is ignored.
   explicit StepTimer(const StepContext& context);
   // The same with what `solved` keeps; `outline` is that of the context's plan.
-  StepTimer(const StepContext& context, SolvedSteps& solved, const PlanOutline& outline);
+  StepTimer(const StepContext& context, SolvedSteps& solved, PlanOutline outline);
 
   // At exactly this clock.
   [[nodiscard]] StepTime at(Hertz clock);
