@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "stepcast/parallel/pipeline_stages.hpp"
-
 namespace stepcast {
 namespace {
 
@@ -80,27 +78,6 @@ std::optional<TimeBreakdown> saved_by_pair(const StageProgram& forward_stage,
   return saved.total() > Seconds{} ? saved : TimeBreakdown{};
 }
 
-std::vector<StagePair> stage_pairs(const ParallelPlan& plan, const std::vector<RankOrder>& orders) {
-  std::vector<StagePair> pairs;
-  for (std::size_t rank = 0; rank < orders.size(); ++rank) {
-    const std::vector<HeldStage> held = stages_held(plan, static_cast<std::int64_t>(rank));
-    std::vector<StagePair> own;
-    for (const PipelineTask& task : orders[rank]) {
-      if (task.kind == TaskKind::kOverlapped) {
-        const StagePair pair{held[static_cast<std::size_t>(task.chunk)].stage,
-                             held[static_cast<std::size_t>(task.backward_chunk)].stage};
-        if (std::find(own.begin(), own.end(), pair) == own.end()) {
-          own.push_back(pair);
-        }
-      }
-    }
-    pairs.insert(pairs.end(), own.begin(), own.end());
-  }
-  std::sort(pairs.begin(), pairs.end());
-  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
-  return pairs;
-}
-
 RankOrder paired_order(const RankOrder& order) {
   RankOrder pairs;
   pairs.reserve(order.size());
@@ -119,6 +96,14 @@ RankOrder paired_order(const RankOrder& order) {
     ++i;
   }
   return pairs;
+}
+
+std::vector<RankOrder> pipeline_orders(Schedule schedule, const PipelineShape& shape, bool paired) {
+  std::vector<RankOrder> orders = pipeline_orders(schedule, shape);
+  if (paired) {
+    std::transform(orders.begin(), orders.end(), orders.begin(), paired_order);
+  }
+  return orders;
 }
 
 }  // namespace stepcast

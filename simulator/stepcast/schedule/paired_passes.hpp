@@ -24,18 +24,11 @@ std::optional<TimeBreakdown> saved_by_pair(const StageProgram& forward_stage,
                                            const StageProgram& backward_stage,
                                            const PassTime& backward);
 
-// Which stage runs forward beside which one backward.
-struct StagePair {
-  std::size_t forward = 0;
-  std::size_t backward = 0;
-  auto operator<=>(const StagePair&) const = default;
-};
-
-// The pairs of the orders of all ranks, each once.
-std::vector<StagePair> stage_pairs(const ParallelPlan& plan, const std::vector<RankOrder>& orders);
-
 // The order of a rank with each backward that a forward follows directly beside it: one more
 // forward comes before the first pair than without.
 RankOrder paired_order(const RankOrder& order);
+
+// The orders of all ranks, each of them paired if `paired`.
+std::vector<RankOrder> pipeline_orders(Schedule schedule, const PipelineShape& shape, bool paired);
 
 }  // namespace stepcast

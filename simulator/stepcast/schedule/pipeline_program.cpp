@@ -292,10 +292,7 @@ void PipelineProgram::price(const PipelineTimes& times, std::size_t lane, State&
     const Duration& key = durations_[i];
     const auto stage = static_cast<std::size_t>(key.stage);
     const auto back = static_cast<std::size_t>(key.backward_stage);
-    const bool saves = key.kind == TaskKind::kOverlapped && !times.savings.empty();
-    Seconds time = saves ? stages[stage].forward + stages[back].backward -
-                               times.savings[stage * stages.size() + back]
-                         : task_duration({key.kind}, stages[stage], stages[back]);
+    Seconds time = task_duration(key.kind, stage, back, stages, times.savings);
     time += key.first ? stages[stage].first_extra : Seconds{};
     time += key.last ? stages[back].last_extra : Seconds{};
     scratch.durations[at(i)] = time.value();

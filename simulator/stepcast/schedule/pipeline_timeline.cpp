@@ -89,7 +89,7 @@ class TimelineRun {
     RankTimeline& timeline = timelines_[static_cast<std::size_t>(rank)];
     const bool first = !own.begun && (task.kind == TaskKind::kForward || pair);
     const Seconds start = begin(timeline, last_input(rank, links), first, stages_[own.stage].ready);
-    Seconds end = start + duration(task, own.stage, back.stage);
+    Seconds end = start + task_duration(task.kind, own.stage, back.stage, stages_, savings_);
     if (first) {
       own.begun = true;
       end += stages_[own.stage].first_extra;
@@ -122,15 +122,6 @@ class TimelineRun {
     return start;
   }
 
-  [[nodiscard]] Seconds duration(const PipelineTask& task, std::size_t stage,
-                                 std::size_t back) const {
-    if (task.kind == TaskKind::kOverlapped && !savings_.empty()) {
-      return stages_[stage].forward + stages_[back].backward -
-             savings_[stage * stages_.size() + back];
-    }
-    return task_duration(task, stages_[stage], stages_[back]);
-  }
-
   std::size_t chunks_;
   const std::vector<StageDuration>& stages_;
   Seconds transfer_;
@@ -159,6 +150,14 @@ Seconds task_duration(const PipelineTask& task, const StageDuration& stage,
       break;
   }
   return stage.forward + backward_stage.backward - min(stage.saved(), backward_stage.saved());
+}
+
+Seconds task_duration(TaskKind kind, std::size_t stage, std::size_t back,
+                      const std::vector<StageDuration>& stages, const PairSavings& savings) {
+  if (kind == TaskKind::kOverlapped && !savings.empty()) {
+    return stages[stage].forward + stages[back].backward - savings[stage * stages.size() + back];
+  }
+  return task_duration({kind}, stages[stage], stages[back]);
 }
 
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,

@@ -75,4 +75,9 @@ std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineSha
 Seconds task_duration(const PipelineTask& task, const StageDuration& stage,
                       const StageDuration& backward_stage);
 
+// The same of a task of stage `stage`, or of a pair with the backward of stage `back`, which saves
+// what `savings` says where they are given.
+Seconds task_duration(TaskKind kind, std::size_t stage, std::size_t back,
+                      const std::vector<StageDuration>& stages, const PairSavings& savings);
+
 }  // namespace stepcast

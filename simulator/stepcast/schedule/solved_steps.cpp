@@ -38,10 +38,7 @@ std::vector<ChunkPair> chunk_pairs(const RankOrder& order, std::int64_t round) {
 }
 
 SolvedPipeline solve(Schedule schedule, const PipelineShape& shape, bool paired) {
-  std::vector<RankOrder> orders = pipeline_orders(schedule, shape);
-  if (paired) {
-    std::transform(orders.begin(), orders.end(), orders.begin(), paired_order);
-  }
+  const std::vector<RankOrder> orders = pipeline_orders(schedule, shape, paired);
   SolvedPipeline pipeline{PipelineProgram(schedule, shape, orders), {}};
   const std::int64_t round = pipeline.program.tasks_of_round() / shape.ranks;
   std::transform(orders.begin(), orders.end(), std::back_inserter(pipeline.pairs),

@@ -281,14 +281,9 @@ StepTimer::StepTimer(const StepContext& context, SolvedSteps& solved, PlanOutlin
 
 void StepTimer::lay_out() {
   const ParallelPlan& plan = context_.expansion.plan;
-  const PipelineShape shape = pipeline_shape(plan);
-  const std::int64_t chunks = chunks_held(plan.schedule, shape);
-  held_.reserve(static_cast<std::size_t>(plan.pp * chunks));
   for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
-    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-      held_.push_back({static_cast<std::size_t>(stage_on(plan.schedule, shape, rank, chunk)), chunk,
-                       micro_batches_through(plan.schedule, shape, chunk)});
-    }
+    const std::vector<HeldStage> own = stages_held(plan, rank);
+    held_.insert(held_.end(), own.begin(), own.end());
   }
   pairs_ = pairs_passes(context_.expansion);
   pipeline_ = solved_->pipeline(plan, pairs_ && !pairs_by_itself(plan.schedule));
@@ -336,10 +331,8 @@ StepSchedule StepTimer::schedule(Hertz clock) {
   const ParallelPlan& plan = context_.expansion.plan;
   const StepContext fixed = at_clock(clock);
   Assembly assembly(fixed, outline_, prices(fixed), held_, pipeline_, pairs_);
-  std::vector<RankOrder> orders = pipeline_orders(plan.schedule, pipeline_shape(plan));
-  if (pairs_ && !pairs_by_itself(plan.schedule)) {
-    std::transform(orders.begin(), orders.end(), orders.begin(), paired_order);
-  }
+  const std::vector<RankOrder> orders = pipeline_orders(plan.schedule, pipeline_shape(plan),
+                                                        pairs_ && !pairs_by_itself(plan.schedule));
   const std::vector<StageDuration> durations = assembly.durations();
   StepSchedule schedule;
   schedule.ranks =

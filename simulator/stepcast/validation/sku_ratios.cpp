@@ -88,10 +88,9 @@ std::vector<SkuPair> sku_pairs(const std::vector<TimedRun>& runs) {
 }
 
 double median_error(const std::vector<SkuPair>& pairs) {
-  std::vector<double> errors;
-  for (const SkuPair& pair : pairs) {
-    errors.push_back(std::abs(pair.error()));
-  }
+  std::vector<double> errors(pairs.size());
+  std::transform(pairs.begin(), pairs.end(), errors.begin(),
+                 [](const SkuPair& pair) { return std::abs(pair.error()); });
   return errors.empty() ? 0.0 : median(errors);
 }
 
