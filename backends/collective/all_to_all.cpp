@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "backends/collective/collective_time.hpp"
+#include "stepcast/base/real.hpp"
 
 namespace stepcast {
 namespace {
@@ -17,17 +18,15 @@ namespace {
 // the rates that they reach.
 constexpr Seconds kRampTransfer{47e-6};
 
-double number(std::int64_t value) { return static_cast<double>(value); }
-
-struct Parts {
+struct TrafficParts {
   Bytes inside;   // to members of the own domain
   Bytes outside;  // to all others
   Bytes own;
 };
 
-Parts parts_of(Bytes bytes, double imbalance, const LinkGroup& links) {
-  const double n = number(links.ranks);
-  const double g = number(links.members);
+TrafficParts parts_of(Bytes bytes, double imbalance, const LinkGroup& links) {
+  const double n = real(links.ranks);
+  const double g = real(links.members);
   return {imbalance * (g - 1.0) / n * bytes, imbalance * (n - g) / n * bytes, bytes / n};
 }
 
@@ -42,7 +41,7 @@ Seconds inside_time(Bytes moved, const FabricView& view) {
 
 // Of a rank that sends as much to every place of the other nodes, of which one is on its own rail.
 BytesPerSecond mixed_rate(const LinkGroup& links) {
-  const double g = number(links.members);
+  const double g = real(links.members);
   return g / (1.0 / links.outside + (g - 1.0) / links.across_rails);
 }
 
@@ -52,8 +51,7 @@ Seconds network_time(Bytes bytes, double messages, BytesPerSecond rate, const Fa
   if (view.links.domains <= 1) {
     return {};
   }
-  const double missed =
-      messages > 0.0 ? std::max(0.0, 1.0 - number(c.connections) / messages) : 0.0;
+  const double missed = messages > 0.0 ? std::max(0.0, 1.0 - real(c.connections) / messages) : 0.0;
   return max(bytes / (c.network_share * rate), messages * (c.issue + missed * c.connection_miss));
 }
 
@@ -80,8 +78,8 @@ CollectiveTime quicker(const CollectiveTime& a, const CollectiveTime& b) {
   return b.duration < a.duration ? b : a;
 }
 
-CollectiveTime single_shot(const Parts& parts, const FabricView& view) {
-  const double peers = number(view.links.ranks - view.links.members);
+CollectiveTime single_shot(const TrafficParts& parts, const FabricView& view) {
+  const double peers = real(view.links.ranks - view.links.members);
   const Seconds inside =
       inside_time(parts.inside, view) + parts.own / view.constants.message.own_rate;
   const Transfer transfer =
@@ -94,9 +92,10 @@ CollectiveTime single_shot(const Parts& parts, const FabricView& view) {
              : quicker(simple, by_ll(all, parts.outside, peers, view));
 }
 
-CollectiveTime by_rails(CollectiveAlgorithm algorithm, const Parts& parts, const FabricView& view) {
-  const double g = number(view.links.members);
-  const double nodes = number(view.links.domains - 1);
+CollectiveTime by_rails(CollectiveAlgorithm algorithm, const TrafficParts& parts,
+                        const FabricView& view) {
+  const double g = real(view.links.members);
+  const double nodes = real(view.links.domains - 1);
   const Bytes regrouped = (g - 1.0) / g * parts.outside;
   const Seconds inside =
       inside_time(parts.inside + regrouped, view) + parts.own / view.constants.message.own_rate;
@@ -117,7 +116,7 @@ CollectiveTime by_rails(CollectiveAlgorithm algorithm, const Parts& parts, const
 
 CollectiveTime all_to_all_time(CollectiveAlgorithm algorithm, Bytes bytes, double imbalance,
                                const FabricView& view) {
-  const Parts parts = parts_of(bytes, imbalance, view.links);
+  const TrafficParts parts = parts_of(bytes, imbalance, view.links);
   if (algorithm == CollectiveAlgorithm::kDirect || view.links.domains == 1) {
     return single_shot(parts, view);
   }

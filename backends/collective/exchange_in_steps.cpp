@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "backends/collective/collective_time.hpp"
+#include "stepcast/base/real.hpp"
 
 namespace stepcast {
 namespace {
-
-double number(std::int64_t value) { return static_cast<double>(value); }
 
 bool is_all_reduce(CollectiveOp op) { return op == CollectiveOp::kAllReduce; }
 
@@ -50,8 +49,8 @@ CollectiveTime recursive_doubling_time(CollectiveOp op, Bytes bytes, const Fabri
   const LinkGroup& links = view.links;
   const ProtocolConstants& simple = view.constants.simple;
   const double ways = is_all_reduce(op) ? 2.0 : 1.0;
-  const double g = number(links.members);
-  const double k = number(links.domains);
+  const double g = real(links.members);
+  const double k = real(links.domains);
   const Seconds hops = ways * (doublings(links.members) * simple.hop +
                                doublings(links.domains) * simple.network_hop);
   const Seconds inside =
@@ -66,8 +65,8 @@ CollectiveTime direct_time(CollectiveOp op, Bytes bytes, const FabricView& view)
   const LinkGroup& links = view.links;
   const CollectiveConstants& c = view.constants;
   const double ways = is_all_reduce(op) ? 2.0 : 1.0;
-  const double n = number(links.ranks);
-  const double g = number(links.members);
+  const double n = real(links.ranks);
+  const double g = real(links.members);
   Seconds latency = links.members > 1 ? c.simple.hop : Seconds{};
   Seconds outside;
   if (links.domains > 1) {
@@ -83,7 +82,7 @@ CollectiveTime direct_time(CollectiveOp op, Bytes bytes, const FabricView& view)
 CollectiveTime hierarchical_time(CollectiveOp op, Bytes bytes, const FabricView& view) {
   const LinkGroup domain = domain_of(view.links);
   const LinkGroup rail = rail_of(view.links);
-  const double g = number(view.links.members);
+  const double g = real(view.links.members);
   const double phases = is_all_reduce(op) ? 2.0 : 1.0;
   CollectiveTime time;
   time.algorithm = CollectiveAlgorithm::kHierarchical;
@@ -107,11 +106,11 @@ CollectiveTime hierarchical_time(CollectiveOp op, Bytes bytes, const FabricView&
 CollectiveTime in_switch_time(Bytes bytes, const FabricView& view) {
   const LinkGroup& links = view.links;
   const InSwitchConstants& c = *view.constants.in_switch;
-  const double k = number(links.domains);
+  const double k = real(links.domains);
   const Seconds inside = bytes / (c.share * links.wire_inside);
-  const Seconds outside =
-      links.domains > 1 ? 2.0 * (k - 1.0) / k * bytes / (number(links.members) * links.outside)
-                        : Seconds{};
+  const Seconds outside = links.domains > 1
+                              ? 2.0 * (k - 1.0) / k * bytes / (real(links.members) * links.outside)
+                              : Seconds{};
   const Transfer transfer = slower(inside, outside);
   CollectiveTime time;
   time.duration = c.base + std::min(1.0, bytes / c.ramp_bytes) * c.ramp + links.network_base +

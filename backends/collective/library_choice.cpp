@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "backends/collective/collective_time.hpp"
+#include "stepcast/base/real.hpp"
 
 namespace stepcast {
 namespace {
-
-double number(std::int64_t value) { return static_cast<double>(value); }
 
 struct Candidate {
   CollectiveAlgorithm algorithm;
@@ -162,7 +161,7 @@ constexpr Bytes kLargeRank{1048576.0};
 
 CollectiveTime not_below_its_halves(CollectiveTime time, const Collective& op,
                                     const FabricView& view) {
-  const bool large = op.bytes >= number(view.links.ranks) * kLargeRank;
+  const bool large = op.bytes >= real(view.links.ranks) * kLargeRank;
   if (op.op != CollectiveOp::kAllReduce || (op.algorithm == CollectiveAlgorithm::kAuto && !large)) {
     return time;
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "backends/collective/collective_time.hpp"
+#include "stepcast/base/real.hpp"
 
 namespace stepcast {
 namespace {
@@ -11,8 +12,6 @@ namespace {
 constexpr double kLlVolume = 2.0;
 constexpr double kLl128Volume = 128.0 / 120.0;
 
-double number(std::int64_t value) { return static_cast<double>(value); }
-
 // Of a rank's links, with the share that Simple reaches.
 BytesPerSecond ring_rate(const FabricView& view) {
   const LinkGroup& links = view.links;
@@ -20,7 +19,7 @@ BytesPerSecond ring_rate(const FabricView& view) {
   if (links.domains == 1 || links.members == 1) {
     return closed;
   }
-  const double g = number(links.members);
+  const double g = real(links.members);
   return std::min(1.0, view.constants.ring_share * g / (g - 1.0)) * links.wire_inside;
 }
 
@@ -28,9 +27,8 @@ Transfer links_time(Bytes sent, double inside_volume, double outside_volume,
                     const FabricView& view) {
   const LinkGroup& links = view.links;
   const Seconds inside = links.members > 1 ? inside_volume * sent / ring_rate(view) : Seconds{};
-  const Seconds outside = links.domains > 1
-                              ? outside_volume * sent / (number(links.members) * links.outside)
-                              : Seconds{};
+  const Seconds outside =
+      links.domains > 1 ? outside_volume * sent / (real(links.members) * links.outside) : Seconds{};
   return slower(inside, outside);
 }
 
@@ -61,10 +59,10 @@ double doublings(std::int64_t ranks) {
 }
 
 RingSteps ring_steps(CollectiveOp op, const LinkGroup& links) {
-  const double n = number(links.ranks);
+  const double n = real(links.ranks);
   const bool twice = op == CollectiveOp::kAllReduce;
   const double steps = (twice ? 2.0 : 1.0) * (n - 1.0);
-  const double k = number(links.domains);
+  const double k = real(links.domains);
   RingSteps ring;
   // What starts in the middle of a domain ends in it, and leaves each; a root's ends before its
   // own.

@@ -21,6 +21,7 @@
 #include "backends/builtin_backends.hpp"
 #include "backends/collective/link_group.hpp"
 #include "backends/exchange/exchange.hpp"
+#include "stepcast/base/real.hpp"
 
 namespace stepcast {
 namespace {
@@ -29,8 +30,6 @@ namespace {
 // doorbell.
 constexpr Seconds kMessage{0.3e-6};
 
-double number(std::int64_t value) { return static_cast<double>(value); }
-
 struct CollectiveTime {
   Seconds latency;
   Seconds inside;
@@ -38,21 +37,21 @@ struct CollectiveTime {
 };
 
 Seconds ring_hops(const LinkGroup& links) {
-  return number(links.ranks - links.domains) * links.inside_hop +
-         number(links.domains - 1) * links.outside_hop;
+  return real(links.ranks - links.domains) * links.inside_hop +
+         real(links.domains - 1) * links.outside_hop;
 }
 
 Seconds direct_hops(const LinkGroup& links) {
   const bool inside = links.members > 1;
   const bool outside = links.domains > 1;
   return (inside ? links.inside_hop : Seconds{}) + (outside ? links.outside_hop : Seconds{}) +
-         number(links.ranks - links.members) * kMessage;
+         real(links.ranks - links.members) * kMessage;
 }
 
 // All-gather and reduce-scatter.
 CollectiveTime gather_time(const LinkGroup& links, Bytes bytes) {
-  const double n = number(links.ranks);
-  const double g = number(links.members);
+  const double n = real(links.ranks);
+  const double g = real(links.members);
   CollectiveTime time;
   time.latency = min(ring_hops(links), direct_hops(links));
   time.inside = g > 1 ? (n - 1) / n * bytes / links.inside : Seconds{};
@@ -61,8 +60,8 @@ CollectiveTime gather_time(const LinkGroup& links, Bytes bytes) {
 }
 
 CollectiveTime all_to_all_time(const LinkGroup& links, Bytes bytes) {
-  const double n = number(links.ranks);
-  const double g = number(links.members);
+  const double n = real(links.ranks);
+  const double g = real(links.members);
   CollectiveTime time;
   time.latency = direct_hops(links);
   time.inside = g > 1 ? (g - 1) / n * bytes / links.inside : Seconds{};
@@ -83,7 +82,7 @@ CollectiveTime broadcast_time(const LinkGroup& links, Bytes bytes) {
   CollectiveTime time;
   time.latency = ring_hops(links);
   time.inside = links.members > 1 ? bytes / links.inside : Seconds{};
-  time.outside = links.domains > 1 ? bytes / (number(links.members) * links.outside) : Seconds{};
+  time.outside = links.domains > 1 ? bytes / (real(links.members) * links.outside) : Seconds{};
   return time;
 }
 

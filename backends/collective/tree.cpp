@@ -2,11 +2,10 @@
 #include <algorithm>
 
 #include "backends/collective/collective_time.hpp"
+#include "stepcast/base/real.hpp"
 
 namespace stepcast {
 namespace {
-
-double number(std::int64_t value) { return static_cast<double>(value); }
 
 struct ProtocolRate {
   ProtocolConstants latency;
@@ -37,14 +36,14 @@ CollectiveTime tree_time(CollectiveOp op, Bytes bytes, Protocol protocol, const 
   const ProtocolRate by = rate_of(protocol, view, bus);
   const bool reduce = op == CollectiveOp::kAllReduce;
   const double ways = reduce ? 2.0 : 1.0;
-  const double inside_hops = reduce ? number(links.members - 1) : doublings(links.members);
+  const double inside_hops = reduce ? real(links.members - 1) : doublings(links.members);
   const Seconds hops =
       ways * (inside_hops * by.latency.hop + doublings(links.domains) * by.latency.network_hop);
   const double share = reduce ? c.tree_share : 2.0 * c.tree_share;
   const Seconds inside =
       links.members > 1 ? bytes / (std::min(1.0, share) * by.share * bus) : Seconds{};
   // Reducing and returning cross the network on all rails of a node, a broadcast on one.
-  const double rails = reduce ? number(links.members) : 1.0;
+  const double rails = reduce ? real(links.members) : 1.0;
   const Seconds outside = links.domains > 1
                               ? by.volume * bytes / (std::min(1.0, share) * rails * links.outside)
                               : Seconds{};

@@ -4,11 +4,10 @@
 #include <algorithm>
 
 #include "backends/collective/link_group.hpp"
+#include "stepcast/base/real.hpp"
 
 namespace stepcast {
 namespace {
-
-double number(std::int64_t value) { return static_cast<double>(value); }
 
 // Nothing where there is nothing to carry or no limit.
 Seconds time_at(Bytes bytes, BytesPerSecond rate) {
@@ -21,7 +20,7 @@ Seconds copy_time(const RowTransfer& transfer, const ExchangeKernel& kernel) {
   if (transfer.units > 0) {
     const Seconds of_token = kernel.token_time + time_at(transfer.row, kernel.token_rate);
     const Seconds of_row = kernel.row_time + time_at(transfer.row, kernel.row_rate);
-    copy += (transfer.tokens * of_token + rows * of_row) / number(transfer.units);
+    copy += (transfer.tokens * of_token + rows * of_row) / real(transfer.units);
   }
   return copy;
 }
@@ -30,7 +29,7 @@ Seconds copy_time(const RowTransfer& transfer, const ExchangeKernel& kernel) {
 
 RowTransfer transfer_of(const ExpertExchange& op, const ExchangeTraffic& traffic) {
   RowTransfer transfer;
-  transfer.tokens = number(op.tokens);
+  transfer.tokens = real(op.tokens);
   transfer.rows = traffic.inside_peak * traffic.rows;
   transfer.row = traffic.row;
   transfer.inside = traffic.inside_peak * traffic.rows_inside * traffic.row;

@@ -13,11 +13,10 @@
 // bits.
 #include "backends/exchange/dispatchers.hpp"
 #include "backends/exchange/exchange_kernel.hpp"
+#include "stepcast/base/real.hpp"
 
 namespace stepcast {
 namespace {
-
-double number(std::int64_t value) { return static_cast<double>(value); }
 
 // Every rank learns where every token goes, and finds the places of its rows.
 void add_metadata(OpCost& cost, const ExpertExchange& op, const FabricContext& context,
@@ -25,7 +24,7 @@ void add_metadata(OpCost& cost, const ExpertExchange& op, const FabricContext& c
   const DispatcherConstants& constants = context.cluster.device.exchange.hybridep;
   Collective map;
   map.op = CollectiveOp::kAllGather;
-  map.bytes = Bytes(number(op.group.size) * number(op.tokens) * number(op.experts));
+  map.bytes = Bytes(real(op.group.size) * real(op.tokens) * real(op.experts));
   map.group = op.group;
   map.axis = Axis::kExpert;
   add_part(cost, {"routing_map", collectives.collective(map, {context.cluster}).duration},

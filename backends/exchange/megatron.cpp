@@ -10,13 +10,12 @@
 // unequal splits takes the time of equal ones of the most loaded rank.
 #include "backends/exchange/dispatchers.hpp"
 #include "backends/exchange/exchange_kernel.hpp"
+#include "stepcast/base/real.hpp"
 
 namespace stepcast {
 namespace {
 
 constexpr Bytes kCountBytes{8.0};  // of an expert's rows
-
-double number(std::int64_t value) { return static_cast<double>(value); }
 
 }  // namespace
 
@@ -25,7 +24,7 @@ OpCost allgather_exchange(const ExpertExchange& op, const FabricContext& context
   const bool dispatch = op.phase == ExchangePhase::kDispatch;
   Collective collective;
   collective.op = dispatch ? CollectiveOp::kAllGather : CollectiveOp::kReduceScatter;
-  collective.bytes = number(op.tokens) * number(op.group.size) * exchange_row(op);
+  collective.bytes = real(op.tokens) * real(op.group.size) * exchange_row(op);
   collective.group = op.group;
   collective.axis = Axis::kExpert;
   OpCost cost = collectives.collective(collective, context);
@@ -45,7 +44,7 @@ OpCost alltoall_exchange(const ExpertExchange& op, const FabricContext& context,
   OpCost cost = collectives.collective(collective, context);
   cost.units = context.cluster.device.scale_up.kernel_units;
   if (op.phase == ExchangePhase::kDispatch && !(op.capacity_factor > 0.0)) {
-    collective.bytes = number(op.experts) * kCountBytes;
+    collective.bytes = real(op.experts) * kCountBytes;
     collective.imbalance = 1.0;
     const FabricContext plain{context.cluster};
     add_part(cost, {"counts", collectives.collective(collective, plain).duration}, context.detail);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/report/text_layout.hpp"
 
 namespace stepcast {
 namespace {
@@ -89,11 +90,6 @@ void add_mapping(const ConfigNode& node, const std::string& prefix, std::size_t 
 }
 
 std::string percent(double share) { return significant(100.0 * share, 3) + " %"; }
-
-std::string padded(std::string text, std::size_t width) {
-  text.resize(std::max(width, text.size()), ' ');
-  return text;
-}
 
 std::string group_table(const Calibration& calibration, const std::string& indent) {
   std::string text;

@@ -18,7 +18,7 @@
 namespace stepcast::cli {
 namespace {
 
-struct Options {
+struct CalibrateOptions {
   std::vector<std::string> files;
   std::string gpu;
   std::vector<std::string> backends;
@@ -81,7 +81,7 @@ std::string joined(const std::set<std::string>& names) {
   return text;
 }
 
-std::vector<CalibrationRow> rows_of(const Options& options, const DataRoot& data,
+std::vector<CalibrationRow> rows_of(const CalibrateOptions& options, const DataRoot& data,
                                     const CostModel& model) {
   ProfileCache profiles(data);
   std::vector<CalibrationRow> rows;
@@ -104,7 +104,7 @@ std::vector<CalibrationRow> rows_of(const Options& options, const DataRoot& data
   return rows;
 }
 
-std::string names_of_files(const Options& options) {
+std::string names_of_files(const CalibrateOptions& options) {
   std::string names;
   for (const std::string& file : options.files) {
     names += (names.empty() ? "" : ", ") + std::filesystem::path(file).filename().string();
@@ -134,7 +134,7 @@ std::filesystem::path constants_file(ConstantsOf of, const DeviceSpec& device,
   return {};
 }
 
-int run_calibrate(const Options& options, const GlobalOptions& global) {
+int run_calibrate(const CalibrateOptions& options, const GlobalOptions& global) {
   const DataRoot data = data_root(global);
   refuse_tables(options.backends);
   const CostModel model = cost_model(options.backends, data);
@@ -158,7 +158,7 @@ void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
       "calibrate",
       "fit the constants of a GPU's kernels, collectives or exchanges to measurements");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CalibrateOptions>();
   command->add_option("files", options->files, "files of measured kernels (JSON lines or CSV)")
       ->required();
   command->add_option("--gpu", options->gpu, "the GPU whose rows and constants are taken")

@@ -18,7 +18,7 @@
 namespace stepcast::cli {
 namespace {
 
-struct Options {
+struct CompareOptions {
   ExperimentOptions experiment;
   std::vector<std::string> gpus;
   std::vector<std::int64_t> nodes;
@@ -53,7 +53,7 @@ void cross(std::vector<ColumnOptions>& columns, const std::vector<Value>& values
 }
 
 // The cross product; the GPU varies slowest, then nodes, clock, power limit and software.
-std::vector<ColumnOptions> columns_of(const Options& options) {
+std::vector<ColumnOptions> columns_of(const CompareOptions& options) {
   std::vector<ColumnOptions> columns = {{options.experiment, {}}};
   cross(columns, options.gpus, [](ColumnOptions& column, const std::string& gpu) {
     column.experiment.gpu = gpu;
@@ -166,7 +166,7 @@ std::vector<ComparedColumn> as_given(const std::vector<ColumnOptions>& columns,
   return result;
 }
 
-std::vector<ComparedColumn> compared(const Options& options, const DataRoot& data) {
+std::vector<ComparedColumn> compared(const CompareOptions& options, const DataRoot& data) {
   const std::vector<ColumnOptions> columns = columns_of(options);
   std::vector<Experiment> experiments = experiments_of(columns, data);
   const std::map<std::string, double> prices = prices_of(options.prices, experiments);
@@ -193,7 +193,7 @@ std::vector<ComparedColumn> compared(const Options& options, const DataRoot& dat
   return result;
 }
 
-int run_compare(const Options& options, const GlobalOptions& global) {
+int run_compare(const CompareOptions& options, const GlobalOptions& global) {
   const std::vector<ComparedColumn> columns = compared(options, data_root(global));
   const std::string& format = options.output.format;
   write_output(options.output, format == "json"
@@ -217,7 +217,7 @@ void add_repeatable(CLI::App& command, const std::string& flag, std::vector<Valu
 void add_compare(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
       "compare", "the same work on several GPUs, nodes, clocks, power limits or software sets");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareOptions>();
   add_uncompared_options(*command, options->experiment);
   add_repeatable(*command, "--gpu", options->gpus, "a GPU's name");
   add_repeatable(*command, "--nodes", options->nodes, "number of nodes");

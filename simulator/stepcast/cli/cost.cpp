@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLargestInput = 256U << 20U;  // bytes
 
-struct Options {
+struct CostOptions {
   std::string file;
   std::string gpu;
   std::vector<std::string> backends;
@@ -27,7 +27,7 @@ struct Options {
   OutputOptions output;
 };
 
-void lock_clock(const Options& options, const DeviceSpec& device) {
+void lock_clock(const CostOptions& options, const DeviceSpec& device) {
   const double peak = device.clock.peak.value() / 1e6;
   if (options.gpu_clock_mhz && !(*options.gpu_clock_mhz >= 1.0 && *options.gpu_clock_mhz <= peak)) {
     throw ConfigError({"--gpu-clock-mhz", 0, 0}, shortest_text(*options.gpu_clock_mhz) +
@@ -46,7 +46,7 @@ Watts limit_from(const std::string& text, const PowerSpec& power) {
   return *parsed.value;
 }
 
-DeviceSpec device_of(const Options& options, const DataRoot& data) {
+DeviceSpec device_of(const CostOptions& options, const DataRoot& data) {
   DeviceSpec device = load_gpu(options.gpu, data, {"command line", 0, 0});
   lock_clock(options, device);
   if (!options.power_limit.empty()) {
@@ -150,7 +150,7 @@ void add_traffic(const Op& op, const ClusterSpec& cluster, Seconds duration, Jso
   }
 }
 
-std::string priced_text(const PricedLine& line, const Options& options, const CostModel& model,
+std::string priced_text(const PricedLine& line, const CostOptions& options, const CostModel& model,
                         const ClusterSpec& cluster) {
   OperatorLine work = line.work;
   if (options.gpu_clock_mhz && work.state.power != PowerState::kLocked) {
@@ -177,7 +177,7 @@ std::string priced_text(const PricedLine& line, const Options& options, const Co
   return json.dump() + "\n";
 }
 
-int run_cost(const Options& options, const GlobalOptions& global) {
+int run_cost(const CostOptions& options, const GlobalOptions& global) {
   const DataRoot data = data_root(global);
   const CostModel model = cost_model(options.backends, data);
   const ClusterSpec cluster = fabric_of(device_of(options, data));
@@ -196,7 +196,7 @@ int run_cost(const Options& options, const GlobalOptions& global) {
 void add_cost(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
       "cost", "JSON lines of operators in, the same lines with their predicted time out");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CostOptions>();
   command->add_option("file", options->file, "operators, one JSON object a line; default: stdin");
   command->add_option("--gpu", options->gpu, "a GPU's name")->required();
   command

@@ -15,19 +15,19 @@
 namespace stepcast::cli {
 namespace {
 
-struct Options {
+struct DescribeOptions {
   std::string name;
   OutputOptions output;
 };
 
-std::string padded(std::string_view text, std::size_t width) {
+std::string wide(std::string_view text, std::size_t width) {
   std::string result(text);
   result.resize(std::max(width, result.size() + 2), ' ');
   return result;
 }
 
 std::string table_line(std::string_view key, const std::string& value) {
-  return "  " + padded(key, 36) + value + "\n";
+  return "  " + wide(key, 36) + value + "\n";
 }
 
 std::string provenance_text(const std::vector<Provenance>& provenance, const SourceTable& sources) {
@@ -38,7 +38,7 @@ std::string provenance_text(const std::vector<Provenance>& provenance, const Sou
     std::string origin =
         assumed ? "assumed: " + entry.source : std::string(name(entry.kind)) + ", " + entry.source;
     origin += entry.note.empty() ? "" : "; " + entry.note;
-    text += "  " + padded(entry.key, 32) + padded(entry.value, 16) + origin + "\n";
+    text += "  " + wide(entry.key, 32) + wide(entry.value, 16) + origin + "\n";
     if (!assumed) {
       used.push_back(entry.source);
     }
@@ -46,7 +46,7 @@ std::string provenance_text(const std::vector<Provenance>& provenance, const Sou
   text += "\nsources\n";
   for (const auto& [key, what] : sources) {
     if (std::find(used.begin(), used.end(), key) != used.end()) {
-      text += "  " + padded(key, 14) + what + "\n";
+      text += "  " + wide(key, 14) + what + "\n";
     }
   }
   return text;
@@ -232,7 +232,7 @@ std::string description_of(const std::string& name, const DataRoot& data) {
   return {};
 }
 
-int run_describe(const Options& options, const GlobalOptions& global) {
+int run_describe(const DescribeOptions& options, const GlobalOptions& global) {
   const DataRoot data = data_root(global);
   const std::string text = description_of(options.name, data);
   if (text.empty()) {
@@ -250,7 +250,7 @@ int run_describe(const Options& options, const GlobalOptions& global) {
   return kDone;
 }
 
-int run_list(const Options& options, const GlobalOptions& global) {
+int run_list(const DescribeOptions& options, const GlobalOptions& global) {
   std::string text;
   for (const std::string& name : names_of(options.name, data_root(global))) {
     text += name + "\n";
@@ -263,7 +263,7 @@ int run_list(const Options& options, const GlobalOptions& global) {
 
 void add_list(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand("list", "the names of what there is");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DescribeOptions>();
   command->add_option("kind", options->name, "what to list")
       ->required()
       ->check(CLI::IsMember({"gpus", "models", "clusters", "software", "backends", "collectives",
@@ -279,7 +279,7 @@ void add_describe(CLI::App& program, const GlobalOptions& global, Run& run) {
       "describe",
       "a GPU, cluster, model, software set, backend, collective, dispatcher or schedule, with "
       "its sources");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DescribeOptions>();
   command->add_option("name", options->name, "its name")->required();
   command->add_option("--out", options->output.out, "write to this file");
   command->callback([options, &global, &run] {

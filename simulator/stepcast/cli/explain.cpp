@@ -11,7 +11,7 @@
 namespace stepcast::cli {
 namespace {
 
-struct Options {
+struct ExplainOptions {
   ExperimentOptions experiment;
   std::string other;  // a second experiment, to be told apart from the first
   OutputOptions output;
@@ -24,7 +24,7 @@ Explanation explanation_of(const ExperimentOptions& options, const DataRoot& dat
   return explain(experiment, cost);
 }
 
-int run_difference(const Options& options, const DataRoot& data) {
+int run_difference(const ExplainOptions& options, const DataRoot& data) {
   ExperimentOptions other = options.experiment;
   other.file = options.other;
   const Explanation first = explanation_of(options.experiment, data);
@@ -36,7 +36,7 @@ int run_difference(const Options& options, const DataRoot& data) {
   return first.projection.feasible && second.projection.feasible ? kDone : kPlanCannotRun;
 }
 
-int run_explain(const Options& options, const GlobalOptions& global) {
+int run_explain(const ExplainOptions& options, const GlobalOptions& global) {
   const DataRoot data = data_root(global);
   if (!options.other.empty()) {
     return run_difference(options, data);
@@ -56,7 +56,7 @@ void add_explain(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
       "explain",
       "what bounds the step: operators, critical path, sensitivities; or why two differ");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   add_experiment_options(*command, options->experiment);
   command->add_option("other", options->other,
                       "a second experiment: where the time of the two differs");

@@ -8,13 +8,13 @@
 namespace stepcast::cli {
 namespace {
 
-struct Options {
+struct ImportOptions {
   std::string file;
   std::string name;
   OutputOptions output;
 };
 
-int run_import_hf(const Options& options) {
+int run_import_hf(const ImportOptions& options) {
   const std::string name =
       options.name.empty() ? std::filesystem::path(options.file).stem().string() : options.name;
   const ModelSpec model = import_hf_config(read_file(options.file), options.file, name);
@@ -28,7 +28,7 @@ void add_import(CLI::App& program, Run& run) {
   CLI::App* command = program.add_subcommand("import", "a model file from what you already have");
   command->require_subcommand(1);
   CLI::App* hf = command->add_subcommand("hf", "from a Hugging Face config.json");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ImportOptions>();
   hf->add_option("file", options->file, "config.json")->required();
   hf->add_option("--name", options->name, "the model's name; the file's stem if not given");
   hf->add_option("--out", options->output.out, "write to this file instead of standard output");

@@ -13,7 +13,7 @@
 namespace stepcast::cli {
 namespace {
 
-struct Options {
+struct MergeOptions {
   std::vector<std::string> parts;
   SweepOutputOptions output;
   int threads = 0;
@@ -34,7 +34,7 @@ SweepSpace space_of(const PartHeader& header, const std::string& part, const Dat
   return space;
 }
 
-int run_merge(const Options& options, const GlobalOptions& global) {
+int run_merge(const MergeOptions& options, const GlobalOptions& global) {
   Diagnostics diagnostics;
   check_sweep_output(options.output, diagnostics);
   for (const std::string& part : options.parts) {
@@ -57,7 +57,7 @@ int run_merge(const Options& options, const GlobalOptions& global) {
 void add_merge(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command =
       program.add_subcommand("merge", "the parts of a sweep's shards as one sweep's output");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MergeOptions>();
   command->add_option("parts", options->parts, "the parts of all shards")->required();
   add_sweep_output_options(*command, options->output);
   command->add_option("--threads", options->threads, "threads; as many as there are processors")

@@ -15,7 +15,7 @@
 namespace stepcast::cli {
 namespace {
 
-struct Options {
+struct ProjectOptions {
   ExperimentOptions experiment;
   OutputOptions output;
 };
@@ -54,7 +54,7 @@ int run_comparison(const ExperimentOptions& options, const OutputOptions& output
   return any_feasible(projections) ? kDone : kPlanCannotRun;
 }
 
-int run_project(const Options& options, const GlobalOptions& global) {
+int run_project(const ProjectOptions& options, const GlobalOptions& global) {
   ExperimentOptions experiment = options.experiment;
   if (take_all_schedules(experiment)) {
     return run_comparison(experiment, options.output, global);
@@ -67,7 +67,7 @@ int run_project(const Options& options, const GlobalOptions& global) {
   return projection.feasible ? kDone : kPlanCannotRun;
 }
 
-int run_memory(const Options& options, const GlobalOptions& global) {
+int run_memory(const ProjectOptions& options, const GlobalOptions& global) {
   const Projection projection = projection_of(options.experiment, global);
   const bool json = options.output.format == "json";
   write_output(options.output,
@@ -80,7 +80,7 @@ int run_memory(const Options& options, const GlobalOptions& global) {
 void add_project(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
       "project", "tokens/s/GPU, step time, where the time goes, memory, MFU");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProjectOptions>();
   add_experiment_options(*command, options->experiment);
   add_output_options(*command, options->output, {"text", "json", "csv"});
   command->callback([options, &global, &run] {
@@ -91,7 +91,7 @@ void add_project(CLI::App& program, const GlobalOptions& global, Run& run) {
 void add_memory(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command =
       program.add_subcommand("memory", "memory of each pipeline stage, against the capacity");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProjectOptions>();
   add_experiment_options(*command, options->experiment);
   add_output_options(*command, options->output, {"text", "json"});
   command->callback([options, &global, &run] {

@@ -17,7 +17,7 @@
 namespace stepcast::cli {
 namespace {
 
-struct Options {
+struct SweepOptions {
   ExperimentOptions experiment;
   SweepOutputOptions output;
   int threads = 0;
@@ -29,7 +29,7 @@ struct Options {
 constexpr std::int64_t kMostInMemory = 1 << 20;
 
 // The journal: of a shard it is what was asked for; empty if nothing is written to a file.
-std::string part_file(const Options& options) {
+std::string part_file(const SweepOptions& options) {
   const std::string& out = options.output.report.out;
   if (!options.shard.empty()) {
     return out;
@@ -38,7 +38,7 @@ std::string part_file(const Options& options) {
   return beside.empty() ? "" : beside + ".part";
 }
 
-void check_shard_output(const Options& options, Diagnostics& diagnostics) {
+void check_shard_output(const SweepOptions& options, Diagnostics& diagnostics) {
   const Location where{"--shard " + options.shard, 0, 0};
   if (options.output.report.out.empty()) {
     diagnostics.error(where, "give the file of its part with --out, e.g. --out shard.part");
@@ -50,7 +50,7 @@ void check_shard_output(const Options& options, Diagnostics& diagnostics) {
   }
 }
 
-Shard checked(const Options& options) {
+Shard checked(const SweepOptions& options) {
   Diagnostics diagnostics;
   Shard shard;
   check_sweep_output(options.output, diagnostics);
@@ -145,7 +145,7 @@ int finish_shard(const SweepPart& part) {
   return kDone;
 }
 
-int run_sweep_command(const Options& options, const GlobalOptions& global) {
+int run_sweep_command(const SweepOptions& options, const GlobalOptions& global) {
   const Shard shard = checked(options);
   // A limit of file sizes is a fault to report, like a full disk, and not the end of the program.
   std::signal(SIGXFSZ, SIG_IGN);
@@ -189,7 +189,7 @@ int run_sweep_command(const Options& options, const GlobalOptions& global) {
 void add_sweep(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
       "sweep", "every plan of a space: the best, the Pareto set, why others cannot run");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SweepOptions>();
   add_experiment_options(*command, options->experiment);
   add_sweep_output_options(*command, options->output);
   command->add_option("--threads", options->threads, "threads; as many as there are processors")

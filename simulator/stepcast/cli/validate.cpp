@@ -14,7 +14,7 @@
 namespace stepcast::cli {
 namespace {
 
-struct Options {
+struct ValidateOptions {
   std::vector<std::string> files;
   std::vector<std::string> backends;
   std::string metric = "all";
@@ -31,7 +31,7 @@ bool is_metric(const std::string& metric, const std::string& wanted) {
 }
 
 // What takes several runs at a time: the choice among plans, the ratio of two GPUs.
-int run_on_groups(const Options& options, const std::vector<std::filesystem::path>& files,
+int run_on_groups(const ValidateOptions& options, const std::vector<std::filesystem::path>& files,
                   const DataRoot& data, const CostModel& cost) {
   const std::string& format = options.output.format;
   if (format != "text" && format != "json") {
@@ -50,7 +50,7 @@ int run_on_groups(const Options& options, const std::vector<std::filesystem::pat
   return kDone;
 }
 
-int run_validate(const Options& options, const GlobalOptions& global) {
+int run_validate(const ValidateOptions& options, const GlobalOptions& global) {
   const DataRoot data = data_root(global);
   const CostModel cost = cost_model(options.backends, data);
   const std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
@@ -82,7 +82,7 @@ int run_validate(const Options& options, const GlobalOptions& global) {
 void add_validate(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command =
       program.add_subcommand("validate", "predicted against measured, for files of measurements");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ValidateOptions>();
   command
       ->add_option("files", options->files,
                    "files of measurements (JSON lines, CSV, profiler traces)")

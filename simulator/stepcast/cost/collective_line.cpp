@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "stepcast/base/real.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/graph/collective_algorithm.hpp"
 
@@ -11,8 +12,6 @@ namespace {
 
 constexpr Range<std::int64_t> kRanks{1, std::int64_t{1} << 20};
 constexpr Range<std::int64_t> kTensorBytes{1, std::int64_t{1} << 50};
-
-double number(std::int64_t count) { return static_cast<double>(count); }
 
 constexpr std::array kAlgorithmAliases = {
     NamedValue<CollectiveAlgorithm>{"single_shot", CollectiveAlgorithm::kDirect},
@@ -56,7 +55,7 @@ Seconds host_call(const Collective& op, const CollectiveConstants& constants) {
     case CollectiveOp::kSendRecv:
       return constants.message.host_call;
     case CollectiveOp::kAllToAll:
-      return constants.message.host_call + number(op.group.size - 1) * constants.message.host_peer;
+      return constants.message.host_call + real(op.group.size - 1) * constants.message.host_peer;
     default:
       return constants.host_call;
   }
@@ -68,7 +67,7 @@ Collective read_collective(JsonFields& fields, const DeviceSpec& device) {
   constexpr Range<double> kImbalance{1.0, 1e6};
   Collective op;
   op.op = fields.required_choice<CollectiveOp>("op", enum_names<CollectiveOp>());
-  op.bytes = Bytes(number(fields.required_count("bytes", kTensorBytes)));
+  op.bytes = Bytes(real(fields.required_count("bytes", kTensorBytes)));
   op.group.size = fields.required_count("ranks", kRanks);
   op.group.stride = fields.count("stride", {1, 1}, kRanks);
   op.algorithm = fields.choice<CollectiveAlgorithm>("algorithm", algorithm_values(),

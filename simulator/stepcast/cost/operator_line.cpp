@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "stepcast/base/real.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/cost/collective_line.hpp"
 #include "stepcast/cost/exchange_line.hpp"
@@ -18,8 +19,6 @@ constexpr Range<double> kLockedMhz{1.0, 1e5};
 constexpr double kMostElements = 1125899906842624.0;           // 2^50, of one tensor
 constexpr double kMostPairs = 1152921504606846976.0;           // 2^60, of queries and keys
 constexpr std::int64_t kFabricNodes = std::int64_t{1} << 20U;  // beyond any group of ranks
-
-double number(std::int64_t count) { return static_cast<double>(count); }
 
 // --- names ------------------------------------------------------------------------------------
 
@@ -139,9 +138,9 @@ Op read_gemm(JsonFields& fields, Dtype dtype) {
   op.pass = fields.choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
   op.accumulate = fields.flag("accumulate", false);
   op.result = read_result(fields);
-  check_elements(fields, "m", number(op.batch) * number(op.m) * number(op.n));
-  check_elements(fields, "k", number(op.batch) * number(op.m) * number(op.k));
-  check_elements(fields, "n", number(op.batch) * number(op.n) * number(op.k));
+  check_elements(fields, "m", real(op.batch) * real(op.m) * real(op.n));
+  check_elements(fields, "k", real(op.batch) * real(op.m) * real(op.k));
+  check_elements(fields, "n", real(op.batch) * real(op.n) * real(op.k));
   return {"gemm", op};
 }
 
@@ -184,9 +183,9 @@ Op read_grouped_gemm(JsonFields& fields, Dtype dtype) {
   op.pass = fields.choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
   op.accumulate = fields.flag("accumulate", false);
   op.result = read_result(fields);
-  check_elements(fields, "n", number(op.m_total) * number(op.n));
-  check_elements(fields, "k", number(op.m_total) * number(op.k));
-  check_elements(fields, "groups", number(op.groups) * number(op.n) * number(op.k));
+  check_elements(fields, "n", real(op.m_total) * real(op.n));
+  check_elements(fields, "k", real(op.m_total) * real(op.k));
+  check_elements(fields, "groups", real(op.groups) * real(op.n) * real(op.k));
   return {"grouped_gemm", op};
 }
 
@@ -211,10 +210,10 @@ Op read_attention(JsonFields& fields, Dtype dtype, const DeviceSpec& device) {
                                  ", which does not divide 'heads' (" + std::to_string(op.heads) +
                                  ")");
   }
-  const double width = number(std::max(op.d_qk, op.d_v));
-  check_elements(fields, "seq", number(op.batch) * number(op.seq_q) * number(op.heads) * width);
-  check_elements(fields, "seq_kv", number(op.batch) * number(op.seq_kv) * number(op.heads) * width);
-  if (number(op.batch) * number(op.heads) * number(op.seq_q) * number(op.seq_kv) > kMostPairs) {
+  const double width = real(std::max(op.d_qk, op.d_v));
+  check_elements(fields, "seq", real(op.batch) * real(op.seq_q) * real(op.heads) * width);
+  check_elements(fields, "seq_kv", real(op.batch) * real(op.seq_kv) * real(op.heads) * width);
+  if (real(op.batch) * real(op.heads) * real(op.seq_q) * real(op.seq_kv) > kMostPairs) {
     fields.error("seq", "makes more than 2^60 pairs of queries and keys; give smaller sizes");
   }
   return {"attention", op};
@@ -230,7 +229,7 @@ Op read_memory_bound(JsonFields& fields, Dtype dtype) {
   op.direction = fields.choice<Direction>("pass", kDirections, Direction::kForward);
   op.implementation = fields.choice<Implementation>("implementation", enum_names<Implementation>(),
                                                     Implementation::kFused);
-  check_elements(fields, "rows", number(op.rows) * number(op.cols));
+  check_elements(fields, "rows", real(op.rows) * real(op.cols));
   return {"memory_bound", op};
 }
 

@@ -7,7 +7,6 @@
 namespace stepcast {
 namespace {
 
-using Op = CollectiveOp;
 using By = CollectiveAlgorithm;
 
 constexpr std::string_view kNccl = "NCCL's tuning model and kernels";
@@ -16,58 +15,59 @@ constexpr std::string_view kThakur =
 constexpr std::string_view kRails = "NCCL 2.12 notes on PXN; DeepSeek-V3 on rails";
 
 constexpr std::array kTable = {
-    AlgorithmInfo{Op::kAllReduce, By::kRing,
+    AlgorithmInfo{CollectiveOp::kAllReduce, By::kRing,
                   "base + hops of 2 (n - 1) steps, 2 k of them H, partly hidden behind "
                   "2 (n - 1)/n S / min(B, g O) + own part",
                   kNccl},
-    AlgorithmInfo{Op::kAllReduce, By::kTree,
+    AlgorithmInfo{CollectiveOp::kAllReduce, By::kTree,
                   "base + 2 ((g - 1) h + ceil(log2 k) H) + S / (tree share min(B, g O))", kNccl},
-    AlgorithmInfo{Op::kAllReduce, By::kRecursiveDoubling,
+    AlgorithmInfo{CollectiveOp::kAllReduce, By::kRecursiveDoubling,
                   "base + 2 (ceil(log2 g) h + ceil(log2 k) H) + 2 (g - 1)/g S / B + "
                   "2 (k - 1)/k S / (g O): halving, then doubling",
                   kThakur},
-    AlgorithmInfo{Op::kAllReduce, By::kDirect,
+    AlgorithmInfo{CollectiveOp::kAllReduce, By::kDirect,
                   "base + 2 (h + H) + messages + max(2 (n - 1)/n S / B, 2 (n - g)/n S / O): every "
                   "rank reduces one part",
                   kThakur},
-    AlgorithmInfo{Op::kAllReduce, By::kHierarchical,
+    AlgorithmInfo{CollectiveOp::kAllReduce, By::kHierarchical,
                   "reduce-scatter inside + ring over the k ranks of each rail + all-gather inside",
                   kRails},
-    AlgorithmInfo{Op::kAllReduce, By::kInSwitch,
+    AlgorithmInfo{CollectiveOp::kAllReduce, By::kInSwitch,
                   "base + ramp min(1, S / ramp bytes) + max(S / (share wire rate), "
                   "2 (k - 1)/k S / (g O))",
                   "NCCL's NVLS and NVLSTree"},
-    AlgorithmInfo{Op::kAllGather, By::kRing,
+    AlgorithmInfo{CollectiveOp::kAllGather, By::kRing,
                   "base + hops of n - 1 steps, k - 1 of them H, partly hidden behind "
                   "(n - 1)/n S / min(B, g O) + own part",
                   kNccl},
-    AlgorithmInfo{Op::kAllGather, By::kRecursiveDoubling,
+    AlgorithmInfo{CollectiveOp::kAllGather, By::kRecursiveDoubling,
                   "base + ceil(log2 g) h + ceil(log2 k) H + (g - 1)/g S / B + (k - 1)/k S / (g O)",
                   kThakur},
-    AlgorithmInfo{Op::kAllGather, By::kDirect,
+    AlgorithmInfo{CollectiveOp::kAllGather, By::kDirect,
                   "base + h + H + messages + max((n - 1)/n S / B, (n - g)/n S / O)", kThakur},
-    AlgorithmInfo{Op::kAllGather, By::kHierarchical,
+    AlgorithmInfo{CollectiveOp::kAllGather, By::kHierarchical,
                   "ring over the k ranks of each rail + ring inside", kRails},
-    AlgorithmInfo{Op::kReduceScatter, By::kRing, "as all-gather", kNccl},
-    AlgorithmInfo{Op::kReduceScatter, By::kRecursiveDoubling, "as all-gather", kThakur},
-    AlgorithmInfo{Op::kReduceScatter, By::kDirect, "as all-gather", kThakur},
-    AlgorithmInfo{Op::kReduceScatter, By::kHierarchical, "as all-gather", kRails},
-    AlgorithmInfo{Op::kAllToAll, By::kDirect,
+    AlgorithmInfo{CollectiveOp::kReduceScatter, By::kRing, "as all-gather", kNccl},
+    AlgorithmInfo{CollectiveOp::kReduceScatter, By::kRecursiveDoubling, "as all-gather", kThakur},
+    AlgorithmInfo{CollectiveOp::kReduceScatter, By::kDirect, "as all-gather", kThakur},
+    AlgorithmInfo{CollectiveOp::kReduceScatter, By::kHierarchical, "as all-gather", kRails},
+    AlgorithmInfo{CollectiveOp::kAllToAll, By::kDirect,
                   "base + hop + ramp + max((g - 1)/n S / B + own part, (n - g)/n S / O, "
                   "(n - g) messages): single-shot",
                   "NCCL's point-to-point kernels; message rate assumed"},
-    AlgorithmInfo{Op::kAllToAll, By::kHierarchical,
+    AlgorithmInfo{CollectiveOp::kAllToAll, By::kHierarchical,
                   "base + h + H + [(g - 1)/n S + (g - 1)/g (n - g)/n S] / B, then max((n - g)/n S "
                   "/ O, (k - 1) messages)",
                   kRails},
-    AlgorithmInfo{Op::kAllToAll, By::kPxn,
+    AlgorithmInfo{CollectiveOp::kAllToAll, By::kPxn,
                   "as hierarchical with both phases at once, after the first node's message is "
                   "gathered: + (g - 1)/n S / B",
                   kRails},
-    AlgorithmInfo{Op::kSendRecv, By::kDirect, "base + h + S / B, or base + H + S / O", kNccl},
-    AlgorithmInfo{Op::kBroadcast, By::kRing,
+    AlgorithmInfo{CollectiveOp::kSendRecv, By::kDirect, "base + h + S / B, or base + H + S / O",
+                  kNccl},
+    AlgorithmInfo{CollectiveOp::kBroadcast, By::kRing,
                   "base + hops of n - 1 steps, partly hidden behind S / min(B, g O)", kNccl},
-    AlgorithmInfo{Op::kBroadcast, By::kTree,
+    AlgorithmInfo{CollectiveOp::kBroadcast, By::kTree,
                   "base + ceil(log2 g) h + ceil(log2 k) H + S / min(B, O): binary tree", kThakur},
 };
 

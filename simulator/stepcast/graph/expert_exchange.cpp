@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "stepcast/base/enum_names.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -14,11 +16,6 @@ constexpr std::array<std::string_view, 6> kPrimitiveNames = {"auto", "ag",      
                                                              "a2a",  "rank_dedup", "node_dedup"};
 constexpr std::array<std::string_view, 6> kRoutingNames = {
     "uniform", "round_robin_forced", "group_limited", "zipf", "counts", "independent"};
-
-template <typename E, std::size_t N>
-std::string_view entry(const std::array<std::string_view, N>& names, E value) {
-  return names[static_cast<std::size_t>(value)];
-}
 
 }  // namespace
 

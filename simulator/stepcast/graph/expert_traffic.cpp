@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "stepcast/base/real.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -10,8 +12,6 @@ constexpr double kScaleBlock = 128.0;  // values that share an fp8 scale of 4 by
 constexpr double kFp4Block = 16.0;     // values that share an fp4 scale of a byte
 constexpr Bytes kScale{4.0};
 constexpr Bytes kMessageHeader{16.0};
-
-double number(std::int64_t value) { return static_cast<double>(value); }
 
 Bytes dispatched_row(Dtype dtype, double hidden) {
   const Bytes values = hidden * size_of(dtype);
@@ -34,12 +34,12 @@ Bytes combined_element(Dtype dtype) {
 double peak_of(double most, double mean) { return mean > 0.0 ? std::max(1.0, most / mean) : 1.0; }
 
 void count_rows(const ExpertExchange& op, ExchangePrimitive primitive, ExchangeTraffic& traffic) {
-  const double tokens = number(op.tokens);
-  const double ranks = number(traffic.ranks);
+  const double tokens = real(op.tokens);
+  const double ranks = real(traffic.ranks);
   const ExpertChoice choice{op.experts, op.topk, op.tokens};
   const PartLoads by_rank = part_loads(op.routing, choice, traffic.ranks);
   const double kept = kept_share(op.routing, choice, op.capacity_factor);
-  traffic.copies = tokens * number(op.topk) * kept;
+  traffic.copies = tokens * real(op.topk) * kept;
   traffic.rows = tokens * by_rank.distinct;
   traffic.inside_peak = peak_of(ranks * by_rank.most_hits, by_rank.distinct);
   if (primitive == ExchangePrimitive::kAllGather ||
@@ -48,20 +48,20 @@ void count_rows(const ExpertExchange& op, ExchangePrimitive primitive, ExchangeT
     traffic.inside_peak = 1.0;
   } else if (primitive == ExchangePrimitive::kAllToAll) {
     traffic.rows = traffic.copies;
-    traffic.inside_peak = peak_of(ranks * by_rank.most_copies * kept, number(op.topk) * kept);
+    traffic.inside_peak = peak_of(ranks * by_rank.most_copies * kept, real(op.topk) * kept);
   }
   traffic.outside_peak = traffic.inside_peak;
-  traffic.rows_inside = traffic.rows * number(traffic.members - 1) / ranks;
-  traffic.rows_outside = traffic.rows * number(traffic.ranks - traffic.members) / ranks;
+  traffic.rows_inside = traffic.rows * real(traffic.members - 1) / ranks;
+  traffic.rows_outside = traffic.rows * real(traffic.ranks - traffic.members) / ranks;
 }
 
 // One row a token and node over the network, spread inside by the GPU that received it.
 void count_node_rows(const ExpertExchange& op, ExchangeTraffic& traffic) {
-  const double domains = number(traffic.domains);
+  const double domains = real(traffic.domains);
   const PartLoads by_node =
       part_loads(op.routing, {op.experts, op.topk, op.tokens}, traffic.domains);
-  traffic.node_rows = number(op.tokens) * by_node.distinct;
-  traffic.rows_inside = traffic.rows * number(traffic.members - 1) / number(traffic.members);
+  traffic.node_rows = real(op.tokens) * by_node.distinct;
+  traffic.rows_inside = traffic.rows * real(traffic.members - 1) / real(traffic.members);
   traffic.rows_outside = traffic.node_rows * (domains - 1.0) / domains;
   traffic.outside_peak = peak_of(domains * by_node.most_hits, by_node.distinct);
 }
@@ -91,7 +91,7 @@ ExchangePrimitive resolved_primitive(const ExpertExchange& op) {
 }
 
 Bytes exchange_row(const ExpertExchange& op) {
-  const double hidden = number(op.hidden);
+  const double hidden = real(op.hidden);
   if (op.phase == ExchangePhase::kCombine) {
     return hidden * combined_element(op.dtype);
   }
@@ -112,9 +112,9 @@ ExchangeTraffic expert_traffic(const ExpertExchange& op, std::int64_t domain_siz
     count_node_rows(op, traffic);
   }
   const bool dispatch = op.phase == ExchangePhase::kDispatch;
-  const double input_rows = dispatch ? number(op.tokens) : traffic.rows;
+  const double input_rows = dispatch ? real(op.tokens) : traffic.rows;
   const Bytes element = dispatch ? size_of(op.dtype) : combined_element(op.dtype);
-  traffic.tensor = input_rows * number(op.hidden) * element;
+  traffic.tensor = input_rows * real(op.hidden) * element;
   traffic.logical = (by_node ? traffic.node_rows : traffic.rows) * traffic.row;
   traffic.wire = (traffic.rows_inside + traffic.rows_outside) * traffic.row;
   return traffic;

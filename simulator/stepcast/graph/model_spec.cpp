@@ -5,13 +5,10 @@
 
 #include <array>
 
+#include "stepcast/graph/model_ranges.hpp"
+
 namespace stepcast {
 namespace {
-
-constexpr Range<std::int64_t> kWidth{1, 1 << 24};
-constexpr Range<std::int64_t> kWidthOrNone{0, 1 << 24};
-constexpr Range<std::int64_t> kLayers{1, 10'000};
-constexpr Range<std::int64_t> kVocabulary{1, 1 << 26};
 
 constexpr std::array<NamedValue<AttentionKind>, 4> kAttentionKinds = {
     {{"gqa", AttentionKind::kGqa},
@@ -150,7 +147,7 @@ PublishedCounts read_published(MappingReader reader) {
 
 void read_blocks(MappingReader& reader, ModelSpec& model) {
   model.positions = reader.optional_choice<Positions>("positions", kPositions, Positions::kRope);
-  model.max_positions = reader.optional_count("max_positions", 0, kVocabulary);
+  model.max_positions = reader.optional_count("max_positions", 0, kVocabularySize);
   if (model.positions == Positions::kLearned && model.max_positions == 0) {
     reader.error("positions", "is learned, so 'max_positions' must be given");
   }
@@ -322,7 +319,7 @@ ModelSpec read_model(MappingReader& reader) {
   model.note = reader.optional_text("note");
   model.hidden = reader.required_count("hidden_size", kWidth);
   model.layers = reader.required_count("layers", kLayers);
-  model.vocabulary = reader.required_count("vocabulary", kVocabulary);
+  model.vocabulary = reader.required_count("vocabulary", kVocabularySize);
   read_blocks(reader, model);
   model.attention = read_attention(reader.required_mapping("attention"), model.hidden);
   model.mlp = read_mlp(reader.required_mapping("mlp"));

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <array>
 
+#include "stepcast/base/enum_names.hpp"
+#include "stepcast/base/real.hpp"
+
 namespace stepcast {
 namespace {
-
-double number(std::int64_t count) { return static_cast<double>(count); }
 
 constexpr std::array<std::string_view, 6> kCollectiveNames = {
     "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv", "broadcast"};
@@ -101,38 +102,33 @@ constexpr bool listed_in_order() {
 }
 static_assert(listed_in_order());
 
-template <typename E, std::size_t N>
-std::string_view entry(const std::array<std::string_view, N>& names, E value) {
-  return names[static_cast<std::size_t>(value)];
-}
-
 }  // namespace
 
 Flops flops(const Gemm& op) {
-  return Flops(2.0 * number(op.batch) * number(op.m) * number(op.n) * number(op.k));
+  return Flops(2.0 * real(op.batch) * real(op.m) * real(op.n) * real(op.k));
 }
 
 Flops flops(const GroupedGemm& op) {
-  return Flops(2.0 * number(op.m_total) * number(op.n) * number(op.k));
+  return Flops(2.0 * real(op.m_total) * real(op.n) * real(op.k));
 }
 
 double attended_pairs(const Attention& op) {
-  const double all = number(op.seq_q) * number(op.seq_kv);
-  const double length = number(op.seq_kv);
-  const double window = number(op.window);
+  const double all = real(op.seq_q) * real(op.seq_kv);
+  const double length = real(op.seq_kv);
+  const double window = real(op.window);
   if (op.window > 0 && op.window < op.seq_kv) {
     // Position i sees min(i, window) keys when causal.
     const double causal = window * length - window * (window - 1.0) / 2.0;
-    return (op.causal ? causal : 2.0 * causal - length) * number(op.seq_q) / length;
+    return (op.causal ? causal : 2.0 * causal - length) * real(op.seq_q) / length;
   }
   return op.causal ? all * (length + 1.0) / (2.0 * length) : all;
 }
 
 Flops flops(const Attention& op) {
   // Forward Q K^T and P V; backward recomputes Q K^T and adds dV, dP, dQ, dK.
-  const double pairs = attended_pairs(op) * number(op.batch) * number(op.heads);
-  const double d_qk = number(op.d_qk);
-  const double d_v = number(op.d_v);
+  const double pairs = attended_pairs(op) * real(op.batch) * real(op.heads);
+  const double d_qk = real(op.d_qk);
+  const double d_v = real(op.d_v);
   const double each = op.direction == Direction::kForward ? d_qk + d_v : 3.0 * d_qk + 2.0 * d_v;
   return Flops(2.0 * pairs * each);
 }
@@ -152,25 +148,25 @@ Flops flops(const Op& op) {
 
 Bytes compulsory_bytes(const Gemm& op) {
   const Bytes in = size_of(op.dtype);
-  const double m = number(op.m);
-  const double n = number(op.n);
-  const double k = number(op.k);
+  const double m = real(op.m);
+  const double n = real(op.n);
+  const double k = real(op.k);
   const double result_passes = op.accumulate ? 2.0 : 1.0;
-  return number(op.batch) * ((m * k + k * n) * in + result_passes * m * n * op.result);
+  return real(op.batch) * ((m * k + k * n) * in + result_passes * m * n * op.result);
 }
 
 Bytes compulsory_bytes(const GroupedGemm& op) {
   const Bytes in = size_of(op.dtype);
-  const double rows = number(op.m_total);
-  const double n = number(op.n);
-  const double k = number(op.k);
+  const double rows = real(op.m_total);
+  const double n = real(op.n);
+  const double k = real(op.k);
   const double result_passes = op.accumulate ? 2.0 : 1.0;
   // The weights of a group without rows stay where they are. Its gradient is zeros, which the
   // kernel of all groups writes.
   const auto idle = std::count(op.counts.begin(), op.counts.end(), 0);
-  const double busy = number(op.groups - static_cast<std::int64_t>(idle));
+  const double busy = real(op.groups - static_cast<std::int64_t>(idle));
   if (op.pass == GemmPass::kWgrad) {
-    const double written = op.sequential ? busy : number(op.groups);
+    const double written = op.sequential ? busy : real(op.groups);
     return rows * (n + k) * in + result_passes * written * n * k * op.result;
   }
   return (rows * k + busy * n * k) * in + result_passes * rows * n * op.result;
@@ -178,11 +174,11 @@ Bytes compulsory_bytes(const GroupedGemm& op) {
 
 Bytes compulsory_bytes(const Attention& op) {
   const Bytes element = size_of(op.dtype);
-  const double queries = number(op.batch) * number(op.seq_q) * number(op.heads);
-  const double keys = number(op.batch) * number(op.seq_kv) * number(op.kv_heads);
-  const double q = queries * number(op.d_qk);
-  const double o = queries * number(op.d_v);
-  const double kv = keys * number(op.d_qk + op.d_v);
+  const double queries = real(op.batch) * real(op.seq_q) * real(op.heads);
+  const double keys = real(op.batch) * real(op.seq_kv) * real(op.kv_heads);
+  const double q = queries * real(op.d_qk);
+  const double o = queries * real(op.d_v);
+  const double kv = keys * real(op.d_qk + op.d_v);
   // Backward reads q, k, v, o, do and writes dq, dk, dv.
   return (op.direction == Direction::kForward ? q + kv + o : 2.0 * q + 2.0 * kv + 2.0 * o) *
          element;
@@ -191,7 +187,7 @@ Bytes compulsory_bytes(const Attention& op) {
 Bytes compulsory_bytes(const MemoryBound& op) {
   const TensorPasses& passes = kCompulsoryPasses[static_cast<std::size_t>(op.kind)];
   const double count = op.direction == Direction::kForward ? passes.forward : passes.backward;
-  return count * number(op.rows) * number(op.cols) * op.element;
+  return count * real(op.rows) * real(op.cols) * op.element;
 }
 
 Bytes compulsory_bytes(const Op& op) {

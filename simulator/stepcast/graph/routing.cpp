@@ -6,23 +6,22 @@
 #include <cmath>
 #include <numeric>
 
+#include "stepcast/base/real.hpp"
 #include "stepcast/graph/weighted_choice.hpp"
 
 namespace stepcast {
 namespace {
 
-double number(std::int64_t value) { return static_cast<double>(value); }
-
 // All parts alike: P(miss) is the same for each.
 PartLoads even_loads(double miss, ExpertChoice choice, double parts) {
-  return {parts * (1.0 - miss), 1.0 - miss, number(choice.topk) / parts};
+  return {parts * (1.0 - miss), 1.0 - miss, real(choice.topk) / parts};
 }
 
 double uniform_miss(ExpertChoice choice, double parts) {
-  const double experts = number(choice.experts);
+  const double experts = real(choice.experts);
   const double own = experts / parts;
   double miss = 1.0;
-  for (double i = 0.0; i < number(choice.topk) && miss > 0.0; i += 1.0) {
+  for (double i = 0.0; i < real(choice.topk) && miss > 0.0; i += 1.0) {
     miss *= std::max(0.0, experts - own - i) / std::max(1.0, experts - i);
   }
   return miss;
@@ -33,10 +32,10 @@ double uniform_miss(ExpertChoice choice, double parts) {
 class AvoidingSequences {
  public:
   AvoidingSequences(const Routing& routing, ExpertChoice choice, double parts)
-      : groups_(number(routing.groups)),
-        allowed_(std::min(number(routing.groups_per_token), groups_)),
-        group_(number(choice.experts) / groups_),
-        part_(number(choice.experts) / parts),
+      : groups_(real(routing.groups)),
+        allowed_(std::min(real(routing.groups_per_token), groups_)),
+        group_(real(choice.experts) / groups_),
+        part_(real(choice.experts) / parts),
         own_groups_(std::max(1.0, std::round(part_ / group_))),
         inside_(part_ < group_),
         probability_(static_cast<std::size_t>(allowed_) + 1) {
@@ -45,7 +44,7 @@ class AvoidingSequences {
 
   double after(std::int64_t draws) {
     for (std::int64_t draw = 0; draw < draws; ++draw) {
-      advance(number(draw));
+      advance(real(draw));
     }
     double sum = 0.0;
     for (const std::array<double, 2>& seen : probability_) {
@@ -117,10 +116,10 @@ PartLoads forced_loads(ExpertChoice choice, std::int64_t parts) {
   };
   const std::int64_t runs = std::max<std::int64_t>(1, choice.tokens / tokens);
   const std::int64_t rest = choice.tokens > tokens ? choice.tokens % tokens : 0;
-  count(0, tokens, number(runs));
+  count(0, tokens, real(runs));
   count(0, rest, 1.0);
-  const double all = number(runs * tokens + rest);
-  const double share = number(holders) / number(parts);
+  const double all = real(runs * tokens + rest);
+  const double share = real(holders) / real(parts);
   // A token that wraps around may come back to its first part.
   const auto reached = [&](double hit) { return std::min(hit, all); };
   PartLoads loads{0.0, 0.0, 0.0};
@@ -140,15 +139,15 @@ std::vector<double> weights_of(const Routing& routing, ExpertChoice choice) {
 }  // namespace
 
 PartLoads part_loads(const Routing& routing, ExpertChoice choice, std::int64_t parts) {
-  const double all = number(parts);
+  const double all = real(parts);
   if (parts <= 1) {
-    return {1.0, 1.0, number(choice.topk)};
+    return {1.0, 1.0, real(choice.topk)};
   }
   switch (routing.kind) {
     case RoutingKind::kUniform:
       return even_loads(uniform_miss(choice, all), choice, all);
     case RoutingKind::kIndependent:
-      return even_loads(std::pow(1.0 - 1.0 / all, number(choice.topk)), choice, all);
+      return even_loads(std::pow(1.0 - 1.0 / all, real(choice.topk)), choice, all);
     case RoutingKind::kGroupLimited:
       return even_loads(AvoidingSequences(routing, choice, all).after(choice.topk), choice, all);
     case RoutingKind::kRoundRobinForced:
@@ -163,14 +162,14 @@ PartLoads part_loads(const Routing& routing, ExpertChoice choice, std::int64_t p
 std::int64_t expert_capacity(std::int64_t all_tokens, std::int64_t topk, std::int64_t experts,
                              double factor) {
   return static_cast<std::int64_t>(
-      std::ceil(number(all_tokens) * number(topk) / number(experts) * factor));
+      std::ceil(real(all_tokens) * real(topk) / real(experts) * factor));
 }
 
 double kept_share(const Routing& routing, ExpertChoice choice, double capacity_factor) {
   if (!(capacity_factor > 0.0)) {
     return 1.0;
   }
-  const double mean = number(choice.topk) / number(choice.experts);
+  const double mean = real(choice.topk) / real(choice.experts);
   if (routing.kind != RoutingKind::kZipf && routing.kind != RoutingKind::kCounts) {
     return std::min(1.0, capacity_factor);
   }
@@ -178,7 +177,7 @@ double kept_share(const Routing& routing, ExpertChoice choice, double capacity_f
   for (const double load : inclusion(weights_of(routing, choice), choice.topk)) {
     kept += std::min(load, capacity_factor * mean);
   }
-  return std::min(1.0, kept / number(choice.topk));
+  return std::min(1.0, kept / real(choice.topk));
 }
 
 std::int64_t padded_rows(std::int64_t rows_of_expert, std::int64_t experts, std::int64_t multiple) {

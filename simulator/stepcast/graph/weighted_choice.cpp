@@ -6,14 +6,14 @@
 #include <cmath>
 #include <numeric>
 
+#include "stepcast/base/real.hpp"
+
 namespace stepcast {
 namespace {
 
 constexpr std::size_t kTimes = 160;         // of the grid
 constexpr double kMostIncluded = 1 - 1e-9;  // a draw that is certain would have no finite weight
 constexpr int kHalvings = 100;
-
-double number(std::int64_t value) { return static_cast<double>(value); }
 
 double drawn_by(const std::vector<double>& weights, double time) {
   double drawn = 0.0;
@@ -86,8 +86,8 @@ double missed(const History& all, const History& part, double draws) {
 PartLoads fine_parts(const std::vector<double>& weights, std::int64_t draws, std::int64_t parts) {
   const std::vector<double> included = inclusion(weights, draws);
   const double largest = *std::max_element(included.begin(), included.end());
-  const double share = number(static_cast<std::int64_t>(weights.size())) / number(parts);
-  return {number(draws), largest * share, largest * share};
+  const double share = real(static_cast<std::int64_t>(weights.size())) / real(parts);
+  return {real(draws), largest * share, largest * share};
 }
 
 }  // namespace
@@ -105,14 +105,14 @@ std::vector<double> weights_of_counts(const std::vector<std::int64_t>& counts, s
   std::vector<double> weights;
   weights.reserve(counts.size());
   for (const std::int64_t count : counts) {
-    const double included = sum > 0.0 ? number(draws) * number(count) / sum : 0.0;
+    const double included = sum > 0.0 ? real(draws) * real(count) / sum : 0.0;
     weights.push_back(-std::log1p(-std::min(included, kMostIncluded)));
   }
   return weights;
 }
 
 std::vector<double> inclusion(const std::vector<double>& weights, std::int64_t draws) {
-  const double end = time_of_draws(weights, number(draws));
+  const double end = time_of_draws(weights, real(draws));
   std::vector<double> included;
   included.reserve(weights.size());
   for (const double weight : weights) {
@@ -129,7 +129,7 @@ PartLoads weighted_part_loads(const std::vector<double>& weights, std::int64_t d
   }
   const std::vector<double> included = inclusion(weights, draws);
   // Draws among the others end later than those among all.
-  const double end = 4.0 * time_of_draws(weights, number(draws));
+  const double end = 4.0 * time_of_draws(weights, real(draws));
   const History all = history_of(weights, 0, weights.size(), end);
   PartLoads loads{0.0, 0.0, 0.0};
   for (std::int64_t part = 0; part < parts; ++part) {
@@ -139,7 +139,7 @@ PartLoads weighted_part_loads(const std::vector<double>& weights, std::int64_t d
     const double copies =
         std::accumulate(included.begin() + static_cast<std::ptrdiff_t>(first),
                         included.begin() + static_cast<std::ptrdiff_t>(last), 0.0);
-    const double hits = std::min(copies, 1.0 - missed(all, own, number(draws)));
+    const double hits = std::min(copies, 1.0 - missed(all, own, real(draws)));
     loads.distinct += hits;
     loads.most_hits = std::max(loads.most_hits, hits);
     loads.most_copies = std::max(loads.most_copies, copies);

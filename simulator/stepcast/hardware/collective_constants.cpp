@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/hardware/collective_constants.hpp"
 
+#include "stepcast/hardware/share_range.hpp"
+
 namespace stepcast {
 namespace {
-
-// A share or rate of nothing would make a collective take for ever.
-constexpr Range<double> kShare{0.01, 1.0};
 
 BytesPerSecond read_rate(SourcedReader& reader, std::string_view key) {
   const auto rate = reader.quantity<BytesPerSecond>(key);

@@ -4,8 +4,8 @@
 namespace stepcast {
 namespace {
 
-// A share of nothing would make an exchange take for ever.
-constexpr Range<double> kShare{0.01, 2.0};
+// A ratio of nothing would make an exchange take for ever.
+constexpr Range<double> kRatio{0.01, 2.0};
 
 template <typename Q>
 Q quantity_or_none(SourcedReader& reader, std::string_view key) {
@@ -21,8 +21,8 @@ ExchangeKernel read_kernel(SourcedReader reader) {
   kernel.row_time = quantity_or_none<Seconds>(reader, "row_time");
   kernel.row_rate = quantity_or_none<BytesPerSecond>(reader, "row_rate");
   kernel.row_interval = quantity_or_none<Seconds>(reader, "row_interval");
-  kernel.link_share = reader.number("link_share", kShare);
-  kernel.network_share = reader.number("network_share", kShare);
+  kernel.link_share = reader.number("link_share", kRatio);
+  kernel.network_share = reader.number("network_share", kRatio);
   reader.finish();
   return kernel;
 }
@@ -32,8 +32,8 @@ DispatcherConstants read_dispatcher(SourcedReader reader, bool with_kernels) {
   DispatcherConstants constants;
   constants.units = reader.optional_count("units").value_or(0);
   constants.host_sync = quantity_or_none<Seconds>(reader, "host_sync");
-  constants.relay_share = reader.optional_number("relay_share", kShare).value_or(1.0);
-  constants.local_share = reader.optional_number("local_share", kShare).value_or(0.0);
+  constants.relay_share = reader.optional_number("relay_share", kRatio).value_or(1.0);
+  constants.local_share = reader.optional_number("local_share", kRatio).value_or(0.0);
   constants.scan_rate = quantity_or_none<BytesPerSecond>(reader, "scan_rate");
   if (with_kernels) {
     constants.dispatch = read_kernel(reader.mapping("dispatch"));

@@ -2,13 +2,11 @@
 #include "stepcast/hardware/gemm_constants.hpp"
 
 #include "stepcast/hardware/by_dtype.hpp"
+#include "stepcast/hardware/share_range.hpp"
 
 namespace stepcast {
 
 namespace {
-
-// A share or rate of nothing would make a product take for ever.
-constexpr Range<double> kShare{0.01, 1.0};
 
 BytesPerCycle read_rate(SourcedReader& reader, std::string_view key) {
   const auto rate = reader.quantity<BytesPerCycle>(key);

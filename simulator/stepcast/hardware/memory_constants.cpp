@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/hardware/memory_constants.hpp"
 
+#include "stepcast/hardware/share_range.hpp"
+
 namespace stepcast {
 namespace {
 
 constexpr Range<double> kCycles{0.0, 1e5};
-// A share of nothing would make a kernel take for ever.
-constexpr Range<double> kShare{0.01, 1.0};
 // hbm.achieved is that of a copy; more reads than writes run a little faster.
 constexpr Range<double> kOfCopy{0.1, 1.15};
 

@@ -5,12 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "stepcast/graph/model_ranges.hpp"
+
 namespace stepcast {
 namespace {
-
-constexpr Range<std::int64_t> kWidth{1, 1 << 24};
-constexpr Range<std::int64_t> kWidthOrNone{0, 1 << 24};
-constexpr Range<std::int64_t> kLayerOrNone{0, 10'000};
 
 std::int64_t head_dim(JsonFields& fields, const AttentionDefaults& defaults,
                       const ModelSpec& model) {

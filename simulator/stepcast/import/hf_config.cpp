@@ -7,16 +7,12 @@
 
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/json_fields.hpp"
+#include "stepcast/graph/model_ranges.hpp"
 #include "stepcast/import/hf_attention.hpp"
 
 namespace stepcast {
 namespace {
 
-constexpr Range<std::int64_t> kWidth{1, 1 << 24};
-constexpr Range<std::int64_t> kWidthOrNone{0, 1 << 24};
-constexpr Range<std::int64_t> kLayers{1, 10'000};
-constexpr Range<std::int64_t> kLayerOrNone{0, 10'000};
-constexpr Range<std::int64_t> kVocabulary{1, 1 << 26};
 constexpr Range<std::int64_t> kMtpLayers{0, 64};
 
 // What the class of a type in transformers takes absent keys for.
@@ -35,7 +31,7 @@ struct ClassDefaults {
 void read_sizes(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& model) {
   model.hidden = fields.required_count("hidden_size", kWidth);
   model.layers = fields.required_count("num_hidden_layers", kLayers);
-  model.vocabulary = fields.required_count("vocab_size", kVocabulary);
+  model.vocabulary = fields.required_count("vocab_size", kVocabularySize);
   model.tied_embeddings = fields.flag("tie_word_embeddings", defaults.tied_embeddings);
   model.attention.heads = fields.required_count("num_attention_heads", kWidth);
   model.mlp.ffn_hidden = fields.required_count("intermediate_size", kWidth);

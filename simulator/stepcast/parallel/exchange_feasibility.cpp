@@ -6,8 +6,6 @@ namespace {
 
 constexpr std::int64_t kDeepEpPeers = 8;
 
-std::string text(std::int64_t value) { return std::to_string(value); }
-
 bool within_a_domain(const ParallelPlan& plan) {
   return plan.ep_in_domain == 0 || plan.ep <= plan.ep_in_domain;
 }
@@ -23,13 +21,13 @@ std::vector<std::string> deepep_reasons(const ParallelPlan& plan) {
   if (ranks > kDeepEpPeers && ranks % kDeepEpPeers != 0) {
     reasons.push_back(
         "dispatcher deepep takes at most 8 ranks or a multiple of 8, but ep * etp = " +
-        text(ranks));
+        std::to_string(ranks));
   }
   if (receive_buffer_of(plan.exchange) == ReceiveBuffer::kWorstCase && !within_a_domain(plan)) {
     reasons.push_back(
         "dispatcher deepep has a worst_case receive buffer only within one scale-up "
         "domain, and ep = " +
-        text(plan.ep) + " reaches beyond it");
+        std::to_string(plan.ep) + " reaches beyond it");
   }
   return reasons;
 }
@@ -42,8 +40,8 @@ std::vector<std::string> sonic_reasons(const ParallelPlan& plan) {
   const bool peers =
       needs_peers(plan.exchange.dispatch_primitive) || needs_peers(plan.exchange.combine_primitive);
   if (peers && !within_a_domain(plan)) {
-    reasons.push_back("dispatcher sonic beyond one scale-up domain (ep = " + text(plan.ep) +
-                      ") has the primitive node_dedup only");
+    reasons.push_back("dispatcher sonic beyond one scale-up domain (ep = " +
+                      std::to_string(plan.ep) + ") has the primitive node_dedup only");
   }
   return reasons;
 }
@@ -53,7 +51,7 @@ std::vector<std::string> minimal_async_reasons(const ParallelPlan& plan,
   std::vector<std::string> reasons;
   if (!within_a_domain(plan)) {
     reasons.push_back("dispatcher minimal_async_ep writes into its peers' memory: ep = " +
-                      text(plan.ep) + " must fit one scale-up domain");
+                      std::to_string(plan.ep) + " must fit one scale-up domain");
   }
   const bool again =
       recompute.kind == RecomputeKind::kFull || recompute.recomputes(RecomputeModule::kMoe);

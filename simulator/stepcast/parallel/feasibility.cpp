@@ -8,8 +8,6 @@
 namespace stepcast {
 namespace {
 
-std::string text(std::int64_t value) { return std::to_string(value); }
-
 class Resolver {
  public:
   Resolver(PlanRequest request, const ModelSpec& model, const TrainingRecipe& training,
@@ -46,8 +44,8 @@ class Resolver {
     if (divisor > 0 && value % divisor == 0) {
       return true;
     }
-    refuse(divisor_name + " = " + text(divisor) + " does not divide " + value_name + " = " +
-           text(value));
+    refuse(divisor_name + " = " + std::to_string(divisor) + " does not divide " + value_name +
+           " = " + std::to_string(value));
     return false;
   }
 
@@ -75,8 +73,9 @@ class Resolver {
       request_.ep = std::max<std::int64_t>(ep, 1);
     }
     request_.zero = 3;
-    note("no plan given: tp " + text(request_.tp) + ", ep " + text(request_.ep) +
-         " and full sharding (fsdp) over the remaining " + text(world / tp) + " ranks");
+    note("no plan given: tp " + std::to_string(request_.tp) + ", ep " +
+         std::to_string(request_.ep) + " and full sharding (fsdp) over the remaining " +
+         std::to_string(world / tp) + " ranks");
   }
 
   [[nodiscard]] bool batch_divides(std::int64_t dp) const {
@@ -106,8 +105,8 @@ class Resolver {
       plan.dp = world / model_ranks;
     }
     if (request_.dp && *request_.dp != plan.dp) {
-      refuse("dp = " + text(*request_.dp) + ", but " + text(world) +
-             " GPUs / (tp * cp * pp) = " + text(plan.dp) + "; leave dp out, it follows");
+      refuse("dp = " + std::to_string(*request_.dp) + ", but " + std::to_string(world) +
+             " GPUs / (tp * cp * pp) = " + std::to_string(plan.dp) + "; leave dp out, it follows");
     }
   }
 
@@ -148,8 +147,8 @@ class Resolver {
     const AttentionSpec& attention = model_.attention;
     divides(tp, "tp", attention.heads, "the number of attention heads");
     if (attention.kv_heads % tp != 0 && tp % attention.kv_heads != 0) {
-      refuse("tp = " + text(tp) + " neither divides the " + text(attention.kv_heads) +
-             " key/value heads nor is a multiple of them");
+      refuse("tp = " + std::to_string(tp) + " neither divides the " +
+             std::to_string(attention.kv_heads) + " key/value heads nor is a multiple of them");
     }
     divides(tp, "tp", model_.mlp.ffn_hidden, "ffn_hidden");
     if (model_.moe && model_.moe->shared_expert_ffn_hidden > 0) {
@@ -160,8 +159,8 @@ class Resolver {
   void check_recomputed_layers() {
     for (const std::int64_t layer : training_.recompute.layer_list) {
       if (layer >= model_.layers) {
-        refuse("recompute_layers names layer " + text(layer) +
-               ", but the model's layers are 0 to " + text(model_.layers - 1));
+        refuse("recompute_layers names layer " + std::to_string(layer) +
+               ", but the model's layers are 0 to " + std::to_string(model_.layers - 1));
       }
     }
   }
@@ -198,7 +197,8 @@ class Resolver {
     plan.zero = request_.zero.value_or(sharded ? 3 : 1);
     const bool groups = plan.zero == 1 && request_.hsdp && request_.fsdp.value_or(1) == 1;
     if (sharded && plan.zero != 3 && !groups) {
-      refuse("zero = " + text(plan.zero) + " contradicts fsdp and hsdp, which are zero 3");
+      refuse("zero = " + std::to_string(plan.zero) +
+             " contradicts fsdp and hsdp, which are zero 3");
     }
     if (groups) {
       plan.fsdp = divides(*request_.hsdp, "hsdp", replicas, "dp * cp") ? *request_.hsdp : 1;
@@ -207,8 +207,8 @@ class Resolver {
     if (plan.zero == 3) {
       plan.fsdp = request_.hsdp.value_or(request_.fsdp.value_or(replicas));
       if (request_.hsdp && request_.fsdp && *request_.fsdp != replicas) {
-        refuse("fsdp = " + text(*request_.fsdp) +
-               " with hsdp given must be dp * cp = " + text(replicas));
+        refuse("fsdp = " + std::to_string(*request_.fsdp) +
+               " with hsdp given must be dp * cp = " + std::to_string(replicas));
       }
       if (!divides(plan.fsdp, request_.hsdp ? "hsdp" : "fsdp", replicas, "dp * cp")) {
         plan.fsdp = 1;
@@ -232,7 +232,7 @@ class Resolver {
       note("vpp 2 follows from schedule " + std::string(name(plan.schedule)));
     }
     if (plan.pp == 1 && plan.vpp > 1) {
-      refuse("vpp = " + text(plan.vpp) + " needs pp > 1");
+      refuse("vpp = " + std::to_string(plan.vpp) + " needs pp > 1");
     }
     for (std::string& reason : schedule_reasons(plan.schedule, plan.pp, plan.vpp)) {
       refuse(std::move(reason));
@@ -254,7 +254,7 @@ class Resolver {
     const auto count = static_cast<std::int64_t>(stages);
     if (request_.vpp == 1 && count > plan.pp && count % plan.pp == 0) {
       plan.vpp = count / plan.pp;
-      note("vpp " + text(plan.vpp) + " follows from stage_layout");
+      note("vpp " + std::to_string(plan.vpp) + " follows from stage_layout");
     }
   }
 

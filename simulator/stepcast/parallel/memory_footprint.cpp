@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stepcast/base/real.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/parallel/exchange_buffers.hpp"
 #include "stepcast/parallel/pipeline_order.hpp"
@@ -12,8 +13,6 @@ namespace stepcast {
 namespace {
 
 constexpr Bytes kHalf{2};
-
-double real(std::int64_t count) { return static_cast<double>(count); }
 
 // Whether the dispatcher's buffers outlive a layer: those of alltoall and allgather are tensors.
 bool lasting_buffers(const ParallelPlan& plan) {

@@ -6,8 +6,6 @@
 namespace stepcast {
 namespace {
 
-constexpr Range<std::int64_t> kDegree{1, 1 << 20};
-
 constexpr std::array<std::string_view, 10> kScheduleNames = {
     "gpipe",  "1f1b",  "interleaved_1f1b", "zb_h1",    "zb_h2", "zbv",
     "v_half", "v_min", "dualpipe",         "dualpipev"};

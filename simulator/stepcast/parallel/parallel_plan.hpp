@@ -20,6 +20,9 @@
 
 namespace stepcast {
 
+// What a degree of parallelism may be.
+inline constexpr Range<std::int64_t> kDegree{1, 1 << 20};
+
 // In the order of their names in parallel_plan.cpp.
 enum class Schedule {
   kGpipe,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stepcast/base/real.hpp"
 #include "stepcast/parallel/activation_inventory.hpp"
 #include "stepcast/parallel/recompute_choice.hpp"
 
@@ -10,8 +11,6 @@ namespace stepcast {
 namespace {
 
 constexpr Bytes kHalf{2};
-
-double real(std::int64_t count) { return static_cast<double>(count); }
 
 void add_activations(const ExpansionContext& context, std::size_t index, StageBudget& budget) {
   const RecomputeSpec& recompute = context.training.recompute;

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "stepcast/base/real.hpp"
+
 namespace stepcast {
 namespace {
-
-double real(std::int64_t count) { return static_cast<double>(count); }
 
 // One of each distinct weight of a layer, cached where fused accumulation has no gradient to
 // return. Experts of a layer are alike.

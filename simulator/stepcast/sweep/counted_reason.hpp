@@ -7,7 +7,7 @@
 
 namespace stepcast {
 
-inline constexpr std::string_view kDoesNotFit = "does not fit in memory";
+inline constexpr std::string_view kRefusedByMemory = "does not fit in memory";
 inline constexpr std::string_view kSamePlan = "the same as another plan of the sweep";
 
 // "tp = 8 does not divide the number of attention heads = 12" is

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "stepcast/base/real.hpp"
 #include "stepcast/sweep/constraint_text.hpp"
 
 namespace stepcast {
@@ -20,8 +21,7 @@ constexpr std::array<std::string_view, 5> kRecomputeTexts = {"none", "selective"
                                                              "selective_op", "memory_budget"};
 std::span<const std::string_view> recompute_texts() { return kRecomputeTexts; }
 
-double number(std::int64_t value) { return static_cast<double>(value); }
-double number(bool value) { return value ? 1.0 : 0.0; }
+double switched(bool value) { return value ? 1.0 : 0.0; }
 
 constexpr std::array kVariables = {
     ConstraintVariable{"model", KnownFrom::kSite, true, "name of the model"},
@@ -188,51 +188,51 @@ void ConstraintCheck::set_site(const Experiment& site) {
   values[place("model")] = number_of_text(model.name);
   values[place("gpu")] = number_of_text(site.cluster.device.name);
   values[place("software")] = number_of_text(site.software.name);
-  values[place("gpus")] = number(site.cluster.gpus());
-  values[place("nodes")] = number(site.cluster.nodes);
-  values[place("gpus_per_node")] = number(site.cluster.gpus_per_node);
-  values[place("domain_size")] = number(site.cluster.domain_size());
-  values[place("layers")] = number(model.layers);
-  values[place("hidden")] = number(model.hidden);
-  values[place("heads")] = number(model.attention.heads);
-  values[place("kv_heads")] = number(model.attention.kv_heads);
-  values[place("experts")] = number(model.moe ? model.moe->experts : 0);
-  values[place("vocabulary")] = number(model.vocabulary);
+  values[place("gpus")] = real(site.cluster.gpus());
+  values[place("nodes")] = real(site.cluster.nodes);
+  values[place("gpus_per_node")] = real(site.cluster.gpus_per_node);
+  values[place("domain_size")] = real(site.cluster.domain_size());
+  values[place("layers")] = real(model.layers);
+  values[place("hidden")] = real(model.hidden);
+  values[place("heads")] = real(model.attention.heads);
+  values[place("kv_heads")] = real(model.attention.kv_heads);
+  values[place("experts")] = real(model.moe ? model.moe->experts : 0);
+  values[place("vocabulary")] = real(model.vocabulary);
 }
 
 void ConstraintCheck::set_request(const PlanRequest& plan, const TrainingRecipe& training) {
   Values& values = parsers_->values;
   const bool full = training.recompute.kind == RecomputeKind::kFull;
-  values[place("sequence_length")] = number(training.sequence_length);
-  values[place("mbs")] = number(training.micro_batch_size);
+  values[place("sequence_length")] = real(training.sequence_length);
+  values[place("mbs")] = real(training.micro_batch_size);
   values[place("micro_batch_size")] = values[place("mbs")];
-  values[place("gbs")] = number(training.global_batch_size);
+  values[place("gbs")] = real(training.global_batch_size);
   values[place("global_batch_size")] = values[place("gbs")];
   values[place("dtype")] = number_of_text(name(training.dtype));
   values[place("recompute")] = number_of_text(name(training.recompute.kind));
-  values[place("recompute_layers")] = full ? number(training.recompute.layers) : 0.0;
-  values[place("tp")] = number(plan.tp);
-  values[place("pp")] = number(plan.pp);
-  values[place("cp")] = number(plan.cp);
-  values[place("ep")] = number(plan.ep);
+  values[place("recompute_layers")] = full ? real(training.recompute.layers) : 0.0;
+  values[place("tp")] = real(plan.tp);
+  values[place("pp")] = real(plan.pp);
+  values[place("cp")] = real(plan.cp);
+  values[place("ep")] = real(plan.ep);
 }
 
 void ConstraintCheck::set_plan(const ParallelPlan& plan) {
   Values& values = parsers_->values;
-  values[place("tp")] = number(plan.tp);
-  values[place("pp")] = number(plan.pp);
-  values[place("cp")] = number(plan.cp);
-  values[place("ep")] = number(plan.ep);
-  values[place("vpp")] = number(plan.vpp);
-  values[place("etp")] = number(plan.etp);
-  values[place("dp")] = number(plan.dp);
-  values[place("edp")] = number(plan.edp);
-  values[place("fsdp")] = number(plan.fsdp);
-  values[place("zero")] = number(plan.zero);
-  values[place("sp")] = number(plan.sequence_parallel);
+  values[place("tp")] = real(plan.tp);
+  values[place("pp")] = real(plan.pp);
+  values[place("cp")] = real(plan.cp);
+  values[place("ep")] = real(plan.ep);
+  values[place("vpp")] = real(plan.vpp);
+  values[place("etp")] = real(plan.etp);
+  values[place("dp")] = real(plan.dp);
+  values[place("edp")] = real(plan.edp);
+  values[place("fsdp")] = real(plan.fsdp);
+  values[place("zero")] = real(plan.zero);
+  values[place("sp")] = switched(plan.sequence_parallel);
   values[place("sequence_parallel")] = values[place("sp")];
-  values[place("fsdp_reshard")] = number(plan.fsdp_reshard);
-  values[place("micro_batches")] = number(plan.micro_batches);
+  values[place("fsdp_reshard")] = switched(plan.fsdp_reshard);
+  values[place("micro_batches")] = real(plan.micro_batches);
   values[place("schedule")] = number_of_text(name(plan.schedule));
   values[place("dispatcher")] = number_of_text(name(plan.exchange.dispatcher));
 }

@@ -81,7 +81,7 @@ std::string PlanEvaluator::evaluate_one(std::int64_t index, std::vector<PlanNumb
   projector_->take(resolved.plan, request_.training);
   const std::optional<std::vector<StageMemory>> memory = projector_->memory_if_it_fits();
   if (!memory) {
-    return std::string(kDoesNotFit);
+    return std::string(kRefusedByMemory);
   }
   const StepAtClock step = projector_->step();
   priced.push_back(numbers_of(index, *memory, step, projector_->rates(step.time.step)));

@@ -12,8 +12,6 @@
 namespace stepcast {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::size_t kUsualLine = 1536;  // bytes
 
 // A text as a field of CSV: in quotes where it must be.
@@ -33,9 +31,11 @@ std::string json_text(const std::string& text) {
   if (text.empty()) {
     return "null";
   }
-  const Json parsed = Json::parse(text, nullptr, false);
+  const nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
   const bool plain = parsed.is_number() || parsed.is_boolean();
-  return plain ? text : Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return plain
+             ? text
+             : nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void append_value(std::string& line, std::int64_t value) {
@@ -174,7 +174,8 @@ PlanLines::PlanLines(const SweepSpace& space) : space_(&space) {
       std::string json;
       std::string csv;
       for (std::size_t key = 0; key < value.size(); ++key) {
-        json += (key == 0 ? "" : ",") + Json(axis.keys[key]).dump() + ":" + json_text(value[key]);
+        json += (key == 0 ? "" : ",") + nlohmann::json(axis.keys[key]).dump() + ":" +
+                json_text(value[key]);
         csv += (key == 0 ? "" : ",") + csv_text(value[key]);
       }
       text.json.push_back(std::move(json));

@@ -6,14 +6,13 @@
 #include <charconv>
 #include <cmath>
 
+#include "stepcast/graph/model_ranges.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/validation/nanotron_network.hpp"
 
 namespace stepcast {
 namespace {
 
-constexpr Range<std::int64_t> kDegree{1, 1 << 16};
-constexpr Range<std::int64_t> kWidth{1, 1 << 24};
 constexpr Range<double> kWhole{1.0, 1e9};  // written with a decimal point: 8.0
 constexpr std::int64_t kGpusPerNode = 8;
 constexpr std::int64_t kKeyHeadsOfFew = 8;  // of runs whose name ends in gqa8

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "stepcast/base/real.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -29,8 +31,6 @@ constexpr BytesPerSecond kAnyFabricInside{219e9};
 // with two stages, the median of 69.
 constexpr Seconds kSendWithoutFabric{0.5};
 
-double number(std::int64_t value) { return static_cast<double>(value); }
-
 bool is_sound(const MeasuredNetwork& network) { return network.all_gather_inside >= kSoundGather; }
 
 BytesPerSecond nominal_rate(const ScaleOutSpec& nics) {
@@ -38,8 +38,8 @@ BytesPerSecond nominal_rate(const ScaleOutSpec& nics) {
 }
 
 Seconds step_of_rank(const MeasuredNetwork& network, const ClusterSpec& cluster) {
-  const double ranks = number(cluster.gpus());
-  const double inside = number(cluster.gpus_per_node);
+  const double ranks = real(cluster.gpus());
+  const double inside = real(cluster.gpus_per_node);
   const Bytes sent = (ranks - 1.0) / ranks * kBenchmarkTensor;
   const Bytes sent_inside = (inside - 1.0) / inside * kBenchmarkTensor;
   const Seconds more = sent / network.rings - sent_inside / network.all_gather_inside;
@@ -49,8 +49,8 @@ Seconds step_of_rank(const MeasuredNetwork& network, const ClusterSpec& cluster)
 // Ranks in one node of the groups that leave it: of tensor-parallel groups if they do, else of
 // data-parallel ones.
 double members_in_node(const GridGroups& groups, std::int64_t gpus_per_node) {
-  return groups.tp > gpus_per_node ? number(gpus_per_node)
-                                   : std::max(1.0, number(gpus_per_node) / number(groups.tp));
+  return groups.tp > gpus_per_node ? real(gpus_per_node)
+                                   : std::max(1.0, real(gpus_per_node) / real(groups.tp));
 }
 
 // A ring that leaves its node takes the step at each of its ranks.
@@ -75,7 +75,7 @@ void set_rate(const MeasuredNetwork& network, const GridGroups& groups, ClusterS
     return;
   }
   ScaleOutSpec& nics = cluster.device.scale_out;
-  nics.nic_rate = min(nominal_rate(nics), network.all_reduce / number(cluster.gpus_per_node));
+  nics.nic_rate = min(nominal_rate(nics), network.all_reduce / real(cluster.gpus_per_node));
   nics.nics_per_gpu = 1.0;
   nics.efficiency = 1.0;
 }
@@ -87,9 +87,9 @@ void set_scale_up(const MeasuredNetwork& network, std::int64_t gpus_per_node, De
   if (!device.collectives.in_switch) {
     return;
   }
-  const double members = number(gpus_per_node);
+  const double members = real(gpus_per_node);
   const BytesPerSecond bus = 2.0 * (members - 1.0) / members * device.collectives.in_switch->share *
-                             number(device.scale_up.links) * device.scale_up.link_rate;
+                             real(device.scale_up.links) * device.scale_up.link_rate;
   device.scale_up.link_rate =
       std::min(1.0, network.all_reduce_inside / bus) * device.scale_up.link_rate;
 }

@@ -18,44 +18,44 @@ std::string cell(std::string text, std::size_t width) {
 std::string percent(double share) { return significant(100.0 * share, 3); }
 
 Json row_json(const ValidationRow& row) {
-  Json json = {{"file", row.file},   {"id", row.id},         {"gpu", row.gpu},
-               {"group", row.group}, {"metric", row.metric}, {"measured", row.measured}};
+  Json object = {{"file", row.file},   {"id", row.id},         {"gpu", row.gpu},
+                 {"group", row.group}, {"metric", row.metric}, {"measured", row.measured}};
   if (row.predicted) {
-    json["predicted"] = *row.predicted;
-    json["error"] = row.error();
+    object["predicted"] = *row.predicted;
+    object["error"] = row.error();
   } else {
-    json["skipped"] = row.skipped;
+    object["skipped"] = row.skipped;
   }
   if (row.held_out) {
-    json["held_out"] = *row.held_out;
+    object["held_out"] = *row.held_out;
   }
-  return json;
+  return object;
 }
 
 Json summary_json(const ErrorSummary& s) {
-  Json json = {{"file", s.file},
-               {"group", s.group},
-               {"metric", s.metric},
-               {"count", s.count},
-               {"skipped", s.skipped},
-               {"mean_abs_error", s.mean_abs_error},
-               {"median_abs_error", s.median_abs_error},
-               {"p90_abs_error", s.p90_abs_error},
-               {"bias", s.bias},
-               {"within_10", s.within_10},
-               {"within_20", s.within_20},
-               {"spearman", s.spearman}};
+  Json object = {{"file", s.file},
+                 {"group", s.group},
+                 {"metric", s.metric},
+                 {"count", s.count},
+                 {"skipped", s.skipped},
+                 {"mean_abs_error", s.mean_abs_error},
+                 {"median_abs_error", s.median_abs_error},
+                 {"p90_abs_error", s.p90_abs_error},
+                 {"bias", s.bias},
+                 {"within_10", s.within_10},
+                 {"within_20", s.within_20},
+                 {"spearman", s.spearman}};
   if (s.constant_rate) {
-    json["constant_rate"] = {{"mean_abs_error", s.constant_rate->mean_abs_error},
-                             {"median_abs_error", s.constant_rate->median_abs_error},
-                             {"p90_abs_error", s.constant_rate->p90_abs_error}};
+    object["constant_rate"] = {{"mean_abs_error", s.constant_rate->mean_abs_error},
+                               {"median_abs_error", s.constant_rate->median_abs_error},
+                               {"p90_abs_error", s.constant_rate->p90_abs_error}};
   }
   if (s.fits) {
-    json["balanced_accuracy"] = s.fits->balanced_accuracy();
-    json["right_of_fitting"] = s.fits->fitting;
-    json["right_of_not_fitting"] = s.fits->not_fitting;
+    object["balanced_accuracy"] = s.fits->balanced_accuracy();
+    object["right_of_fitting"] = s.fits->fitting;
+    object["right_of_not_fitting"] = s.fits->not_fitting;
   }
-  return json;
+  return object;
 }
 
 std::string quoted(const std::string& text) {
@@ -151,17 +151,17 @@ std::string validation_to_csv(const std::vector<ValidationRow>& rows) {
 
 std::string validation_to_json(const std::vector<ValidationRow>& rows,
                                const std::string& program_version) {
-  Json json = {{"schema_version", 1},
-               {"context", {{"program", "stepcast"}, {"version", program_version}}},
-               {"rows", Json::array()},
-               {"summary", Json::array()}};
+  Json object = {{"schema_version", 1},
+                 {"context", {{"program", "stepcast"}, {"version", program_version}}},
+                 {"rows", Json::array()},
+                 {"summary", Json::array()}};
   for (const ValidationRow& row : rows) {
-    json["rows"].push_back(row_json(row));
+    object["rows"].push_back(row_json(row));
   }
   for (const ErrorSummary& summary : summarize(rows)) {
-    json["summary"].push_back(summary_json(summary));
+    object["summary"].push_back(summary_json(summary));
   }
-  return json.dump(1) + "\n";
+  return object.dump(1) + "\n";
 }
 
 }  // namespace stepcast

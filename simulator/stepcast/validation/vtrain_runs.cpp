@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "stepcast/graph/model_ranges.hpp"
+
 namespace stepcast {
 namespace {
 
-constexpr Range<std::int64_t> kDegree{1, 1 << 16};
-constexpr Range<std::int64_t> kWidth{1, 1 << 24};
 constexpr std::int64_t kVocabulary = 50'257;  // GPT-2's
 constexpr std::int64_t kGpusPerNode = 8;
 constexpr BytesPerSecond kNodeNetwork{800e9 / 8.0};

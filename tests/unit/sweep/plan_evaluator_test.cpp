@@ -106,7 +106,7 @@ TEST_CASE("Plans are refused by constraints, then division, then memory", "[unit
   CHECK(all.refused ==
         std::map<std::string, std::int64_t>{{"constraint 'tp < 8'", 2},
                                             {"tp * cp * pp does not divide the number of GPUs", 2},
-                                            {std::string(kDoesNotFit), 1}});
+                                            {std::string(kRefusedByMemory), 1}});
   REQUIRE(all.priced.size() == 1);
   CHECK(all.priced.front().plan == 0);
 }
