@@ -7,6 +7,7 @@
 
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
+#include "property/draws.hpp"
 #include "property/random_ops.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/cost/roofline_bound.hpp"
@@ -14,8 +15,8 @@
 namespace stepcast {
 namespace {
 
-constexpr int kShapes = 300;
-constexpr int kExchanges = 100;  // an exchange among many ranks takes long to count
+constexpr int kShapes = test::draws(300);
+constexpr int kExchanges = test::draws(100);  // an exchange among many ranks takes long to count
 
 // The machine of a price, to change one thing of it.
 struct Machine {

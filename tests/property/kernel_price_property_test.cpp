@@ -8,6 +8,7 @@
 
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
+#include "property/draws.hpp"
 #include "property/random_ops.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/cost/roofline_bound.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 using test::RandomOps;
 
-constexpr int kShapes = 150;  // of each backend on each GPU
+constexpr int kShapes = test::draws(150);  // of each backend on each GPU
 
 // A price to be: what changes between two prices of one operator.
 struct Kernel {

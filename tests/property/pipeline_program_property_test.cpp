@@ -4,6 +4,7 @@
 #include <random>
 
 #include "catch.hpp"
+#include "property/draws.hpp"
 #include "property/random_pipelines.hpp"
 #include "stepcast/schedule/pipeline_program.hpp"
 
@@ -52,7 +53,7 @@ TEST_CASE("a program ends every rank when its tasks do, one by one", "[property]
   test::RandomPipelines random(23);
   PipelineScratch scratch;
   std::int64_t with_rounds = 0;
-  for (int round = 0; round < 4'000; ++round) {
+  for (int round = 0; round < test::draws(4'000); ++round) {
     test::RandomPipeline c = random.next();
     if (round % 3 == 0) {
       c.shape.micro_batches *= 8;
@@ -73,7 +74,7 @@ TEST_CASE("a program ends every rank when its tasks do, one by one", "[property]
       REQUIRE(found == "");
     }
   }
-  CHECK(with_rounds > 1'000);
+  CHECK(with_rounds > test::draws(1'000));
 }
 
 // A program for fewer micro-batches, run with more rounds, and four runs at once: to the last bit.
@@ -81,7 +82,7 @@ TEST_CASE("a program is the same for more rounds, alone or beside other runs", "
   test::RandomPipelines random(29);
   PipelineScratch scratch;
   int compared = 0;
-  while (compared < 300) {
+  while (compared < test::draws(300)) {
     test::RandomPipeline c = random.next();
     const std::int64_t directions =
         placement_of(c.schedule) == StagePlacement::kBidirectional ? 2 : 1;

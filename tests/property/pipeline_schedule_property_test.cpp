@@ -2,6 +2,7 @@
 // Every schedule, whatever the pipeline and the durations, held against the rules of a pipeline
 // alone.
 #include "catch.hpp"
+#include "property/draws.hpp"
 #include "property/random_pipelines.hpp"
 #include "stepcast/base/error.hpp"
 
@@ -158,7 +159,7 @@ std::string fault_of(const Case& c) {
 TEST_CASE("no schedule waits for itself, and every task runs once, as soon as it can",
           "[property]") {
   test::RandomPipelines random(11);
-  constexpr int kRounds = 10'000;
+  constexpr int kRounds = test::draws(10'000);
   for (int round = 0; round < kRounds; ++round) {
     const Case c = random.next();
     const std::string fault = fault_of(c);

@@ -7,6 +7,7 @@
 
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
+#include "property/draws.hpp"
 #include "property/random_ops.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/cost/power_state.hpp"
@@ -14,7 +15,7 @@
 namespace stepcast {
 namespace {
 
-constexpr int kShapes = 100;  // of each backend on each GPU
+constexpr int kShapes = test::draws(100);  // of each backend on each GPU
 // The clock is solved until the power is right to 1e-4.
 constexpr double kSolved = 1.0 + 2e-4;
 
