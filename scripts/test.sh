@@ -18,6 +18,7 @@ ctest --preset release | tee build/release_tests.log
 step "ASan and UBSan build and tests"
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz
+# Accuracy, scripts, kills and thread counts are checked by the release tests alone.
 ctest --preset fuzz
 step "clang-tidy"
 scripts/check_tidy.sh
