@@ -31,8 +31,9 @@ StepAtClock described(const DeviceSpec& device, Hertz clock, const StepTime& tim
 // does not, power is a power law of the clock.
 class GridSearch {
  public:
-  GridSearch(const StepContext& context, StepTimer& timer)
-      : device_(context.cluster.device), timer_(timer) {}
+  // The step will be asked for at the share `1 - behind` of the clock found as well.
+  GridSearch(const StepContext& context, StepTimer& timer, double behind)
+      : device_(context.cluster.device), timer_(timer), behind_(behind) {}
 
   // The highest clock within the limits: the peak, or one below it.
   Hertz highest_clock() {
@@ -65,20 +66,31 @@ class GridSearch {
     double share = 0.0;  // of the allowed power
   };
 
+  // The peak where a step is surely within. Else the third of the clocks that are solved at once,
+  // so that they lie around the clock expected and the slowest part's.
   [[nodiscard]] std::int64_t first_guess() {
-    constexpr double kSurelyWithin = 0.85;  // of the allowed power, by a rough step
-    const StepTimer::RoughStep rough = timer_.rough();
-    const double drawn = duty_cycle_share(device_, rough.duty, {rough.compute, rough.energy});
-    if (drawn <= kSurelyWithin) {
+    constexpr double kSurelyWithin = 0.95;  // of the allowed power, by a rough step
+    // Near the peak kernels slow down by themselves, and power no longer follows its law.
+    constexpr std::int64_t kLawful = kPeak * 13 / 16;
+    if (rough_share(kPeak) <= kSurelyWithin) {
       timer_.solve_alone(kPeak);
       return kPeak;
     }
-    return drawn <= 1.0 ? kPeak - 1 : std::clamp(next_guess(kPeak, drawn), kLowest + 1, kPeak);
+    const double expected = clock_at_limit(kLawful, rough_share(kLawful));
+    const double middle = expected * (1.0 - behind_ / 2.0);
+    return std::clamp(static_cast<std::int64_t>(std::lround(middle + 0.5)), kLowest + 1, kPeak - 1);
   }
-  // From what the power would be if it followed its own law.
-  [[nodiscard]] std::int64_t next_guess(std::int64_t index, double drawn) const {
+  [[nodiscard]] double rough_share(std::int64_t index) {
+    const StepTimer::RoughStep rough = timer_.rough(index);
+    return duty_cycle_share(device_, rough.duty, {rough.compute, rough.energy});
+  }
+  // What would draw all of the allowed power if power followed its own law.
+  [[nodiscard]] double clock_at_limit(std::int64_t index, double drawn) const {
     const double exponent = device_.kernels.power.voltage_exponent + 1.0;
-    const double at_limit = static_cast<double>(index) * std::pow(drawn, -1.0 / exponent);
+    return static_cast<double>(index) * std::pow(drawn, -1.0 / exponent);
+  }
+  [[nodiscard]] std::int64_t next_guess(std::int64_t index, double drawn) const {
+    const double at_limit = clock_at_limit(index, drawn);
     // Within: the next to try is the first that should be beyond, and the other way round.
     return static_cast<std::int64_t>(drawn <= 1.0 ? std::ceil(at_limit) : std::floor(at_limit));
   }
@@ -99,6 +111,7 @@ class GridSearch {
 
   const DeviceSpec& device_;
   StepTimer& timer_;
+  double behind_;
   std::vector<Known> known_;
 };
 
@@ -120,12 +133,12 @@ StepAtClock step_within_power(const StepContext& context) {
 
 StepAtClock step_within_power(const StepContext& context, StepTimer& timer) {
   const DeviceSpec& device = context.cluster.device;
-  const Hertz clock = GridSearch(context, timer).highest_clock();
+  const double behind =
+      device.kernels.power.clock_spread * expected_extreme(context.cluster.gpus());
+  const Hertz clock = GridSearch(context, timer, behind).highest_clock();
   if (clock >= device.clock.peak) {
     return described(device, clock, timer.on_grid(StepTimer::kGrid));
   }
-  const double behind =
-      device.kernels.power.clock_spread * expected_extreme(context.cluster.gpus());
   const Hertz slowest = (1.0 - behind) * clock;
   return described(device, slowest, timer.near(slowest));
 }

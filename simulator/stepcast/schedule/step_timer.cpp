@@ -393,14 +393,15 @@ StepTime StepTimer::near(Hertz clock) {
   return between(at_slow, on_grid(below + 1), share);
 }
 
-StepTimer::RoughStep StepTimer::rough() {
-  const StepContext fixed = at_clock(grid_clock(kGrid));
-  const TaskSums first = prices(fixed).rough(outline_.stage(0), fixed);
+StepTimer::RoughStep StepTimer::rough(std::int64_t index) {
+  const StepContext fixed = at_clock(grid_clock(index));
+  const std::size_t middle = context_.expansion.plan.stages.size() / 2;
+  const TaskSums own = prices(fixed).rough(outline_.stage(middle), fixed);
   RoughStep step;
-  step.compute = first.compute;
-  step.energy = first.energy;
-  Seconds busy = first.compute;
-  for (const Seconds& axis : first.exposed) {
+  step.compute = own.compute;
+  step.energy = own.energy;
+  Seconds busy = own.compute;
+  for (const Seconds& axis : own.exposed) {
     busy += axis;
   }
   const ParallelPlan& plan = context_.expansion.plan;

@@ -42,13 +42,14 @@ class StepTimer {
   // Solves that clock without the ones around it, which on_grid takes along.
   void solve_alone(std::int64_t index);
   [[nodiscard]] Hertz grid_clock(std::int64_t index) const;
-  // About what the first stage does at the peak clock, nothing overlapped: where a search begins.
+  // About what the middle stage does at a clock of the grid, nothing overlapped: where a search
+  // begins.
   struct RoughStep {
     double duty = 1.0;  // share of the time that it computes
     Seconds compute;
     Joules energy;
   };
-  [[nodiscard]] RoughStep rough();
+  [[nodiscard]] RoughStep rough(std::int64_t index);
   // Task by task, at exactly this clock.
   [[nodiscard]] StepSchedule schedule(Hertz clock);
 
