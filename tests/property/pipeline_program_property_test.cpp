@@ -74,7 +74,7 @@ TEST_CASE("a program ends every rank when its tasks do, one by one", "[property]
       REQUIRE(found == "");
     }
   }
-  CHECK(with_rounds > test::draws(1'000));
+  CHECK(with_rounds > test::draws(800));
 }
 
 // A program for fewer micro-batches, run with more rounds, and four runs at once: to the last bit.
