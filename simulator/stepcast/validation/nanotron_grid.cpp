@@ -8,6 +8,7 @@
 
 #include "stepcast/graph/model_ranges.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
+#include "stepcast/validation/degree_range.hpp"
 #include "stepcast/validation/nanotron_network.hpp"
 
 namespace stepcast {
@@ -64,10 +65,10 @@ ModelSpec model_from(JsonFields& fields, const std::string& name) {
   ModelSpec model;
   model.name = name.substr(0, name.find('_'));
   model.hidden = fields.required_count("hidden_size", kWidth);
-  model.layers = fields.required_count("num_layers", kDegree);
+  model.layers = fields.required_count("num_layers", kMeasuredDegree);
   model.vocabulary = fields.required_count("vocab_size", kWidth);
   AttentionSpec& attention = model.attention;
-  attention.heads = fields.required_count("num_heads", kDegree);
+  attention.heads = fields.required_count("num_heads", kMeasuredDegree);
   attention.qk_head_dim = std::max<std::int64_t>(1, model.hidden / attention.heads);
   attention.v_head_dim = attention.qk_head_dim;
   const double named = named_parameters(name);
@@ -95,18 +96,18 @@ struct Row {
 Row row_from(JsonFields& fields) {
   Row row;
   row.nodes = whole(fields, "nodes");
-  const std::int64_t dp = fields.required_count("dp", kDegree);
+  const std::int64_t dp = fields.required_count("dp", kMeasuredDegree);
   PlanRequest& plan = row.plan;
   plan.given = true;
-  plan.tp = fields.required_count("tp", kDegree);
-  plan.pp = fields.required_count("pp", kDegree);
+  plan.tp = fields.required_count("tp", kMeasuredDegree);
+  plan.pp = fields.required_count("pp", kMeasuredDegree);
   plan.dp = dp;
   plan.zero = fields.required_count("zero_stage", {0, 3});
   plan.sequence_parallel = fields.required_choice<bool>("tp_mode", kTpModes) && plan.tp > 1;
   plan.layout = "balanced";
   TrainingRecipe& training = row.training;
   training.sequence_length = fields.required_count("seq_len", kWidth);
-  training.micro_batch_size = fields.required_count("mbs", kDegree);
+  training.micro_batch_size = fields.required_count("mbs", kMeasuredDegree);
   training.global_batch_size = training.micro_batch_size * whole(fields, "batch_accum") * dp;
   row.outcome = fields.required_choice<Outcome>("status", kOutcomes);
   row.after_fix = fields.required_choice<bool>("after_pp_fix", kFlags);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/graph/model_ranges.hpp"
+#include "stepcast/validation/degree_range.hpp"
 
 namespace stepcast {
 namespace {
@@ -16,7 +17,7 @@ ModelSpec model_from(JsonFields& fields, std::int64_t positions) {
   ModelSpec model;
   model.name = "gpt";
   model.hidden = fields.required_count("hidden size", kWidth);
-  model.layers = fields.required_count("# layers", kDegree);
+  model.layers = fields.required_count("# layers", kMeasuredDegree);
   model.vocabulary = kVocabulary;
   model.positions = Positions::kLearned;
   model.max_positions = positions;
@@ -24,7 +25,7 @@ ModelSpec model_from(JsonFields& fields, std::int64_t positions) {
   model.norm_bias = true;
   model.tied_embeddings = true;
   AttentionSpec& attention = model.attention;
-  attention.heads = fields.required_count("attention heads", kDegree);
+  attention.heads = fields.required_count("attention heads", kMeasuredDegree);
   attention.kv_heads = attention.heads;
   attention.qk_head_dim = std::max<std::int64_t>(1, model.hidden / attention.heads);
   attention.v_head_dim = attention.qk_head_dim;
@@ -37,9 +38,9 @@ ModelSpec model_from(JsonFields& fields, std::int64_t positions) {
 PlanRequest plan_from(JsonFields& fields) {
   PlanRequest plan;
   plan.given = true;
-  plan.tp = fields.required_count("tensor parallelism", kDegree);
-  plan.dp = fields.required_count("data parallelism", kDegree);
-  plan.pp = fields.required_count("pipeline parallelism", kDegree);
+  plan.tp = fields.required_count("tensor parallelism", kMeasuredDegree);
+  plan.dp = fields.required_count("data parallelism", kMeasuredDegree);
+  plan.pp = fields.required_count("pipeline parallelism", kMeasuredDegree);
   plan.zero = 0;
   plan.sequence_parallel = false;
   plan.layout = "balanced";
@@ -65,13 +66,13 @@ MeasuredRun read_vtrain_run(KernelRow row) {
   Experiment experiment;
   TrainingRecipe& training = experiment.training;
   training.sequence_length = fields.required_count("sequence length", kWidth);
-  training.micro_batch_size = fields.required_count("micro batch", kDegree);
+  training.micro_batch_size = fields.required_count("micro batch", kMeasuredDegree);
   training.global_batch_size = fields.required_count("global batch", kWidth);
   training.dtype = Dtype::kFp16;
   training.dropout = true;  // 0.1, Megatron's default for attention and hidden states
   experiment.model = model_from(fields, training.sequence_length);
   experiment.plan = plan_from(fields);
-  const std::int64_t gpus = fields.required_count("# GPUs", kDegree);
+  const std::int64_t gpus = fields.required_count("# GPUs", kMeasuredDegree);
   if (fields.good({"# GPUs"}) && gpus > kGpusPerNode && gpus % kGpusPerNode != 0) {
     fields.error("# GPUs", "must be whole nodes of " + std::to_string(kGpusPerNode));
   }
