@@ -65,15 +65,15 @@ std::vector<fs::path> product_sources() {
   return files;
 }
 
-// "stepcast/cost/x.hpp" -> cost; "backends/gemm/x.cpp" -> backends; empty for other headers and for
-// the public header stepcast/stepcast.hpp.
+// "stepcast/cost/x.hpp" -> cost; "backends/gemm/x.cpp" -> backends; "cli/x.cpp" -> cli; empty for
+// other headers and for the public header stepcast/stepcast.hpp.
 std::string layer_of_include(const std::string& path) {
-  const std::regex inside(R"(stepcast/([a-z_]+)/.*)");
+  const std::regex inside(R"((?:stepcast/([a-z_]+)|(backends|cli))/.*)");
   std::smatch match;
   if (std::regex_match(path, match, inside)) {
-    return match[1];
+    return match[1].matched ? match[1] : match[2];
   }
-  return path.starts_with("backends/") ? "backends" : "";
+  return "";
 }
 
 std::string layer_of_file(const fs::path& file) {
@@ -147,7 +147,7 @@ TEST_CASE("a header of the product is included by its path from an include root"
     CAPTURE(file.string());
     CHECK(text.find("#include \"../") == std::string::npos);
     for (const std::string& include : quoted_includes(file)) {
-      if (include.starts_with("stepcast/")) {
+      if (include.starts_with("stepcast/") || include.starts_with("cli/")) {
         CAPTURE(include);
         CHECK(fs::exists(kRoot / "simulator" / include));
       }

@@ -8,9 +8,9 @@
 #include <memory>
 #include <set>
 
+#include "cli/commands.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/calibration/constants_text.hpp"
-#include "stepcast/cli/commands.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/report/op_text.hpp"
 #include "stepcast/validation/measurement_files.hpp"

@@ -6,10 +6,10 @@
 #include <cstdio>
 #include <memory>
 
-#include "stepcast/cli/commands.hpp"
-#include "stepcast/cli/interrupt.hpp"
-#include "stepcast/cli/progress_bar.hpp"
-#include "stepcast/cli/sweep_output.hpp"
+#include "cli/commands.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/progress_bar.hpp"
+#include "cli/sweep_output.hpp"
 #include "stepcast/sweep/plan_evaluator.hpp"
 #include "stepcast/sweep/sweep_part.hpp"
 #include "stepcast/sweep/sweep_run.hpp"

@@ -4,9 +4,9 @@
 #include <csignal>
 #include <memory>
 
-#include "stepcast/cli/commands.hpp"
-#include "stepcast/cli/interrupt.hpp"
-#include "stepcast/cli/sweep_output.hpp"
+#include "cli/commands.hpp"
+#include "cli/interrupt.hpp"
+#include "cli/sweep_output.hpp"
 #include "stepcast/sweep/sweep_merge.hpp"
 #include "stepcast/sweep/sweep_run.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/cli/sweep_output.hpp"
+#include "cli/sweep_output.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "stepcast/cli/output_file.hpp"
+#include "cli/output_file.hpp"
 #include "stepcast/sweep/chunk_stream.hpp"
 #include "stepcast/sweep/plan_lines.hpp"
 #include "stepcast/sweep/sweep_ranking.hpp"

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "stepcast/cli/common_options.hpp"
+#include "cli/common_options.hpp"
 
 namespace stepcast::cli {
 

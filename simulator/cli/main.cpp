@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "stepcast/cli/commands.hpp"
+#include "cli/commands.hpp"
 
 namespace stepcast::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "stepcast/cli/commands.hpp"
+#include "cli/commands.hpp"
 #include "stepcast/validation/plan_regret.hpp"
 #include "stepcast/validation/sku_ratios.hpp"
 #include "stepcast/validation/step_trace.hpp"

@@ -6,9 +6,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "cli/commands.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/cli/commands.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/comparison.hpp"
 #include "stepcast/report/comparison_report.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/cli/progress_bar.hpp"
+#include "cli/progress_bar.hpp"
 
 #include <unistd.h>
 

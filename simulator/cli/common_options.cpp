@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/cli/common_options.hpp"
+#include "cli/common_options.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backends/builtin_backends.hpp"
-#include "stepcast/cli/output_file.hpp"
+#include "cli/output_file.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 
 namespace stepcast::cli {

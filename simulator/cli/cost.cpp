@@ -6,7 +6,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "stepcast/cli/commands.hpp"
+#include "cli/commands.hpp"
 #include "stepcast/cost/operator_line.hpp"
 #include "stepcast/graph/expert_traffic.hpp"
 

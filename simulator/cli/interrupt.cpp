@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/cli/interrupt.hpp"
+#include "cli/interrupt.hpp"
 
 #include <ctime>
 

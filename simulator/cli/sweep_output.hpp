@@ -7,7 +7,7 @@
 #include <stop_token>
 #include <string>
 
-#include "stepcast/cli/common_options.hpp"
+#include "cli/common_options.hpp"
 #include "stepcast/sweep/chunk_store.hpp"
 #include "stepcast/sweep/sweep_chunks.hpp"
 

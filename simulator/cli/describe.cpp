@@ -5,8 +5,8 @@
 
 #include "backends/builtin_backends.hpp"
 #include "backends/exchange/exchange.hpp"
+#include "cli/commands.hpp"
 #include "stepcast/base/nearest_name.hpp"
-#include "stepcast/cli/commands.hpp"
 #include "stepcast/graph/collective_algorithm.hpp"
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "stepcast/cli/commands.hpp"
+#include "cli/commands.hpp"
 #include "stepcast/report/difference_report.hpp"
 
 namespace stepcast::cli {

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "stepcast/cli/commands.hpp"
+#include "cli/commands.hpp"
 #include "stepcast/experiment/schedule_comparison.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/schedule_report.hpp"

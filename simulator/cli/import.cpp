@@ -2,7 +2,7 @@
 // `stepcast import hf FILE`: a model file from a Hugging Face config.json.
 #include <CLI/CLI.hpp>
 
-#include "stepcast/cli/commands.hpp"
+#include "cli/commands.hpp"
 #include "stepcast/import/hf_config.hpp"
 
 namespace stepcast::cli {

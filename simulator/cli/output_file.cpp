@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/cli/output_file.hpp"
+#include "cli/output_file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
