@@ -1,28 +1,57 @@
 #!/usr/bin/env bash
-# The whole check, from a bare Debian 12 machine: format, release build (g++) and tests, ASan and UBSan
-# build (clang, with the fuzzers) and tests, clang-tidy, a minute of fuzzing. Prints ctest's closing
+# The check, from a bare Debian 12 machine: format, release build (g++) and tests, ASan and UBSan build
+# (clang, with the fuzzers) and tests, clang-tidy, fuzzing. Prints each step's seconds, and ctest's closing
 # lines last.
+#   scripts/test.sh         what every change has to pass: clang-tidy looks at what changed since
+#                           scripts/tidied says that the whole tree was clean, parsers are fuzzed for seconds
+#   scripts/test.sh --all   besides: every test under sanitizers with all its rounds, recipes tried in scratch
+#                           trees, clang-tidy over the whole tree, minutes of fuzzing
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
+case ${1:-} in
+  "") all=false ;;
+  --all) all=true ;;
+  *) echo "usage: test.sh [--all]" >&2; exit 2 ;;
+esac
 source scripts/packages.sh
 scripts/install_packages.sh "${build_packages[@]}" "${check_packages[@]}"
-step() { printf '\n== %s (%ss)\n' "$1" "$SECONDS"; }
+source scripts/compiler_cache.sh
+
+times=()
+began=0
+name="install"
+step() {
+  times+=("$(printf '%6ss  %s' "$((SECONDS - began))" "$name")")
+  began=$SECONDS
+  name=$1
+  printf '\n== %s (%ss)\n' "$name" "$SECONDS"
+}
 
 step "format"
 scripts/check_format.sh
-step "release build and tests"
-cmake --preset release >/dev/null
+step "release build"
+cmake --preset release "${compiler_cache[@]}" >/dev/null
 cmake --build --preset release
-ctest --preset release | tee build/release_tests.log
-step "ASan and UBSan build and tests"
-cmake --preset fuzz >/dev/null
+step "release tests"
+# Without --all what takes longest and can hardly break is left to it: tests with the label "all".
+left_out=(--label-exclude '^all$')
+if $all; then left_out=(); fi
+ctest --preset release "${left_out[@]}" | tee build/release_tests.log
+step "ASan and UBSan build"
+cmake --preset fuzz "${compiler_cache[@]}" >/dev/null
 cmake --build --preset fuzz
+step "ASan and UBSan tests"
 # Accuracy, scripts, kills and thread counts are checked by the release tests alone.
-ctest --preset fuzz
+if $all; then export STEPCAST_TEST_ROUNDS=all; fi
+ctest --preset fuzz "${left_out[@]}"
 step "clang-tidy"
-scripts/check_tidy.sh
+if $all; then scripts/check_tidy.sh --all; else scripts/check_tidy.sh; fi
 step "fuzzing"
-scripts/fuzz.sh 60
-step "ctest's closing lines, of the release tests"
+if $all; then scripts/fuzz.sh 300; else scripts/fuzz.sh 27; fi
+step "end"
+printf '\n== time of each step\n'
+printf '%s\n' "${times[@]}"
+printf '%6ss  together\n' "$SECONDS"
+printf '\n== ctest'"'"'s closing lines, of the release tests\n'
 tail -n 5 build/release_tests.log

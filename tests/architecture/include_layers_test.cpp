@@ -12,6 +12,7 @@
 
 #include "catch.hpp"
 
+namespace stepcast::include_layers_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -233,3 +234,5 @@ TEST_CASE("every layer has its tests in a folder of the same name", "[architectu
 }
 
 }  // namespace
+
+}  // namespace stepcast::include_layers_test

@@ -7,7 +7,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/graph/collective_algorithm.hpp"
 
-namespace stepcast {
+namespace stepcast::collective_property_test {
 namespace {
 
 using Algorithm = CollectiveAlgorithm;
@@ -109,4 +109,4 @@ TEST_CASE("a switch is never slower than the mesh of the same links", "[property
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::collective_property_test

@@ -12,11 +12,11 @@
 #include "sample_specs.hpp"
 #include "stepcast/cost/roofline_bound.hpp"
 
-namespace stepcast {
+namespace stepcast::cost_model_contract_test {
 namespace {
 
-constexpr int kShapes = test::draws(300);
-constexpr int kExchanges = test::draws(100);  // an exchange among many ranks takes long to count
+const int kShapes = test::draws(300);
+const int kExchanges = test::draws(100);  // an exchange among many ranks takes long to count
 
 // The machine of a price, to change one thing of it.
 struct Machine {
@@ -190,4 +190,4 @@ TEST_CASE("no product runs faster than the matrix units at their peak", "[proper
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::cost_model_contract_test

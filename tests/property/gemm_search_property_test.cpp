@@ -8,7 +8,7 @@
 #include "property/random_ops.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::gemm_search_property_test {
 namespace {
 
 bool allowed(const GemmProblem& problem, const GemmMachine& machine, const KernelLibrary& library,
@@ -98,4 +98,4 @@ TEST_CASE("the search finds what pricing every tile, split and cluster finds", "
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::gemm_search_property_test

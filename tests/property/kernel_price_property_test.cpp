@@ -13,12 +13,12 @@
 #include "sample_specs.hpp"
 #include "stepcast/cost/roofline_bound.hpp"
 
-namespace stepcast {
+namespace stepcast::kernel_price_property_test {
 namespace {
 
 using test::RandomOps;
 
-constexpr int kShapes = test::draws(150);  // of each backend on each GPU
+const int kShapes = test::draws(150);  // of each backend on each GPU
 
 // A price to be: what changes between two prices of one operator.
 struct Kernel {
@@ -246,4 +246,4 @@ TEST_CASE("a larger shape of equal alignment takes at least 0.9 of the time", "[
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernel_price_property_test

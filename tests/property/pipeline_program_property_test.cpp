@@ -8,7 +8,7 @@
 #include "property/random_pipelines.hpp"
 #include "stepcast/schedule/pipeline_program.hpp"
 
-namespace stepcast {
+namespace stepcast::pipeline_program_property_test {
 namespace {
 
 bool near(Seconds a, Seconds b, Seconds scale) {
@@ -140,4 +140,4 @@ TEST_CASE("a long steady state is as short a program as a brief one", "[property
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::pipeline_program_property_test

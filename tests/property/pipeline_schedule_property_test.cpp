@@ -6,7 +6,7 @@
 #include "property/random_pipelines.hpp"
 #include "stepcast/base/error.hpp"
 
-namespace stepcast {
+namespace stepcast::pipeline_schedule_property_test {
 namespace {
 
 using Case = test::RandomPipeline;
@@ -159,7 +159,7 @@ std::string fault_of(const Case& c) {
 TEST_CASE("no schedule waits for itself, and every task runs once, as soon as it can",
           "[property]") {
   test::RandomPipelines random(11);
-  constexpr int kRounds = test::draws(10'000);
+  const int kRounds = test::draws(10'000);
   for (int round = 0; round < kRounds; ++round) {
     const Case c = random.next();
     const std::string fault = fault_of(c);
@@ -185,4 +185,4 @@ TEST_CASE("every schedule runs with as many micro-batches as ranks", "[property]
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::pipeline_schedule_property_test

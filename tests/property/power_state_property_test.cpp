@@ -12,10 +12,10 @@
 #include "sample_specs.hpp"
 #include "stepcast/cost/power_state.hpp"
 
-namespace stepcast {
+namespace stepcast::power_state_property_test {
 namespace {
 
-constexpr int kShapes = test::draws(100);  // of each backend on each GPU
+const int kShapes = test::draws(100);  // of each backend on each GPU
 // The clock is solved until the power is right to 1e-4.
 constexpr double kSolved = 1.0 + 2e-4;
 
@@ -109,4 +109,4 @@ TEST_CASE("a clock locked where a warm kernel runs gives the same price", "[prop
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::power_state_property_test

@@ -8,7 +8,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/schedule/step_timer.hpp"
 
-namespace stepcast {
+namespace stepcast::step_time_property_test {
 namespace {
 
 using test::Sample;
@@ -158,4 +158,4 @@ TEST_CASE("the same input gives the same bits", "[property]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::step_time_property_test

@@ -8,7 +8,7 @@
 #include "property/step_plans.hpp"
 #include "stepcast/schedule/step_timer.hpp"
 
-namespace stepcast {
+namespace stepcast::step_timeline_property_test {
 namespace {
 
 using test::Sample;
@@ -214,4 +214,4 @@ TEST_CASE("a step between the clocks of a grid is what it is at its clock", "[pr
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::step_timeline_property_test

@@ -10,11 +10,11 @@
 #include "stepcast/sweep/counted_reason.hpp"
 #include "sweep_text.hpp"
 
-namespace stepcast {
+namespace stepcast::sweep_property_test {
 namespace {
 
-constexpr std::int64_t kWindow = 12;       // neighbours, which share most
-constexpr int kWindows = test::draws(28);  // a sweep: 336 plans, 1,008 of three sweeps
+constexpr std::int64_t kWindow = 12;   // neighbours, which share most
+const int kWindows = test::draws(28);  // a sweep: 336 plans, 1,008 of three sweeps
 
 SweepSpace shipped_sweep(const std::string& name) {
   return read_sweep(
@@ -108,4 +108,4 @@ TEST_CASE("Plans drawn from a sweep have the numbers of project, bit for bit", "
   CHECK(drawn.refused > 0);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep_property_test

@@ -5,7 +5,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::attention_tile_test {
 namespace {
 
 using test::nearly;
@@ -295,4 +295,4 @@ TEST_CASE("a longer sequence is no cheaper, and no kernel beats the matrix units
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::attention_tile_test

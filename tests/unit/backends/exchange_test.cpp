@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::exchange_test {
 namespace {
 
 // Nodes of 8 GPUs with 100 GB/s inside and 10 GB/s outside; every dispatcher has a kernel without
@@ -241,4 +241,4 @@ TEST_CASE("the most loaded rank sets the pace", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::exchange_test

@@ -7,7 +7,7 @@
 #include "backends/gemm/tile_time.hpp"
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::gemm_tile_test {
 namespace {
 
 using test::nearly;
@@ -361,4 +361,4 @@ TEST_CASE("no tile of a library needs more accumulators than its part holds", "[
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::gemm_tile_test

@@ -7,7 +7,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/graph/collective_algorithm.hpp"
 
-namespace stepcast {
+namespace stepcast::library_collective_test {
 namespace {
 
 using Algorithm = CollectiveAlgorithm;
@@ -249,4 +249,4 @@ TEST_CASE("a switch of protocols never makes a larger tensor faster", "[unit]") 
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::library_collective_test

@@ -11,7 +11,7 @@
 #include "stepcast/experiment/project.hpp"
 #include "text_file.hpp"
 
-namespace stepcast {
+namespace stepcast::measured_test {
 namespace {
 
 using test::config_error;
@@ -231,4 +231,4 @@ TEST_CASE("reports say how far a table reaches, and nothing without one", "[unit
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::measured_test

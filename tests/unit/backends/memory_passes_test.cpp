@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::memory_passes_test {
 namespace {
 
 // Round numbers: 1 TB/s, 100 units at 1 GHz, no start-up.
@@ -192,4 +192,4 @@ TEST_CASE("no large copy, sum or cast runs faster than HBM at its peak", "[prope
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::memory_passes_test

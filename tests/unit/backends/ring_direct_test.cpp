@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::ring_direct_test {
 namespace {
 
 using test::nearly;
@@ -148,4 +148,4 @@ TEST_CASE("no collective beats the bandwidth bound of a rank", "[property]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::ring_direct_test

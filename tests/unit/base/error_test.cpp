@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::error_test {
 namespace {
 
 using test::contains_text;
@@ -52,4 +52,4 @@ TEST_CASE("the detail of a check that holds is not evaluated", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::error_test

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::nearest_name_test {
 namespace {
 
 TEST_CASE("edit distance counts insertions, deletions, substitutions and swaps", "[unit]") {
@@ -51,4 +51,4 @@ TEST_CASE("a suggestion ends the message as a question", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::nearest_name_test

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::units_test {
 namespace {
 
 using namespace literals;
@@ -79,4 +79,4 @@ TEST_CASE("max and min keep their dimension", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::units_test

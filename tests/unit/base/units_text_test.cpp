@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::units_text_test {
 namespace {
 
 template <typename Q>
@@ -189,4 +189,4 @@ TEST_CASE("text for people has four significant digits and a fitting unit", "[un
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::units_text_test

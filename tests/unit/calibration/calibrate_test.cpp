@@ -8,7 +8,7 @@
 #include "calibration_rows.hpp"
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::calibrate_test {
 namespace {
 
 using test::config_error;
@@ -121,4 +121,4 @@ TEST_CASE("a start is read in whatever unit the file has it", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::calibrate_test

@@ -8,7 +8,7 @@
 #include "calibration_rows.hpp"
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::constants_text_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -132,4 +132,4 @@ TEST_CASE("the errors of each group head the file", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::constants_text_test

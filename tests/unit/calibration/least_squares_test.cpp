@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::least_squares_test {
 namespace {
 
 constexpr int kPoints = 40;
@@ -103,4 +103,4 @@ TEST_CASE("heavier rows count for more", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::least_squares_test

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::config_node_test {
 namespace {
 
 using test::config_error;
@@ -191,4 +191,4 @@ TEST_CASE("an override without a value says so, and of no file", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::config_node_test

@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::mapping_reader_test {
 namespace {
 
 using test::config_error;
@@ -198,4 +198,4 @@ TEST_CASE("a long value is clipped in a message", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::mapping_reader_test

@@ -5,7 +5,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::contention_test {
 namespace {
 
 using test::nearly;
@@ -133,4 +133,4 @@ TEST_CASE("each kind of communication slows beside computation by its own consta
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::contention_test

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "stepcast/cost/power_state.hpp"
 
-namespace stepcast {
+namespace stepcast::duty_cycle_test {
 namespace {
 
 // 100 W without work, 700 W at most, bursts of 1.5 times that; 2 GHz at most.
@@ -50,4 +50,4 @@ TEST_CASE("without pauses the clock is that of warm work", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::duty_cycle_test

@@ -7,7 +7,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/cost/operator_line.hpp"
 
-namespace stepcast {
+namespace stepcast::exchange_line_test {
 namespace {
 
 using test::contains_text;
@@ -123,4 +123,4 @@ TEST_CASE("all that an exchange lacks is reported at once", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::exchange_line_test

@@ -5,7 +5,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::operator_line_test {
 namespace {
 
 using test::config_error;
@@ -218,4 +218,4 @@ TEST_CASE("the part's own attention kernel follows from its architecture", "[uni
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::operator_line_test

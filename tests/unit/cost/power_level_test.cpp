@@ -7,7 +7,7 @@
 
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::power_level_test {
 namespace {
 
 constexpr Hertz kGhz{1e9};
@@ -106,4 +106,4 @@ TEST_CASE("Without energies every kernel runs at the clock of the level", "[unit
   CHECK(paced.memory_bound->memory_bound({}, context).duration.value() == Approx(1.0));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::power_level_test

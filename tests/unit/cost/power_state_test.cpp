@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "stepcast/cost/energy.hpp"
 
-namespace stepcast {
+namespace stepcast::power_state_test {
 namespace {
 
 using test::nearly;
@@ -169,4 +169,4 @@ TEST_CASE("the parts of a price at a state are filled only where asked for", "[u
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::power_state_test

@@ -9,7 +9,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/experiment/project.hpp"
 
-namespace stepcast {
+namespace stepcast::price_cache_test {
 namespace {
 
 // Counts the products that it prices: m seconds each.
@@ -112,4 +112,4 @@ TEST_CASE("a plan of a sweep has the numbers of the plan by itself, bit for bit"
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::price_cache_test

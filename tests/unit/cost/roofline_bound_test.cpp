@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::roofline_bound_test {
 namespace {
 
 using test::nearly;
@@ -53,4 +53,4 @@ TEST_CASE("a collective has no roofline", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::roofline_bound_test

@@ -7,7 +7,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/schedule/step_time.hpp"
 
-namespace stepcast {
+namespace stepcast::toy_backend_test {
 namespace {
 
 using test::Sample;
@@ -95,4 +95,4 @@ TEST_CASE("the default cost model has a backend for every role", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::toy_backend_test

@@ -13,7 +13,7 @@
 #include "stepcast/report/comparison_report.hpp"
 #include "stepcast/report/json_report.hpp"
 
-namespace stepcast {
+namespace stepcast::comparison_test {
 namespace {
 
 using test::contains_text;
@@ -171,4 +171,4 @@ TEST_CASE("every line of a comparison's CSV has the cells of its header", "[unit
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::comparison_test

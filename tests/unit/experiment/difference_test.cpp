@@ -11,7 +11,7 @@
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/report/difference_report.hpp"
 
-namespace stepcast {
+namespace stepcast::difference_test {
 namespace {
 
 Explanation explained(const std::string& name, const std::vector<std::string>& overrides = {}) {
@@ -99,4 +99,4 @@ TEST_CASE("what limits a step adds up to it", "[property]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::difference_test

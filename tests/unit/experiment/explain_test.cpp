@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::explain_test {
 namespace {
 
 Explanation explained(const std::filesystem::path& file,
@@ -135,4 +135,4 @@ TEST_CASE("a plan that does not divide has reasons and no operators", "[unit]") 
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::explain_test

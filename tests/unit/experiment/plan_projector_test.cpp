@@ -7,7 +7,7 @@
 #include "stepcast/parallel/feasibility.hpp"
 #include "stepcast/parallel/memory_footprint.hpp"
 
-namespace stepcast {
+namespace stepcast::plan_projector_test {
 namespace {
 
 using test::data_root;
@@ -126,4 +126,4 @@ TEST_CASE("The plans before change no number of a plan", "[unit]") {
   }
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::plan_projector_test

@@ -9,7 +9,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/report/json_report.hpp"
 
-using namespace stepcast;
+namespace stepcast::project_test {
 using stepcast::test::data_root;
 using stepcast::test::shipped_experiments;
 
@@ -169,3 +169,5 @@ TEST_CASE("A locked clock at which the power limit is passed is noted", "[unit]"
   // Without a lock the clock is one that the limit allows.
   CHECK(notes({}) == 0);
 }
+
+}  // namespace stepcast::project_test

@@ -9,7 +9,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/report/schedule_report.hpp"
 
-namespace stepcast {
+namespace stepcast::schedule_comparison_test {
 namespace {
 
 using test::contains_text;
@@ -65,4 +65,4 @@ TEST_CASE("schedules that a plan does not allow are listed with their reasons", 
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::schedule_comparison_test

@@ -10,7 +10,7 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/project.hpp"
 
-namespace stepcast {
+namespace stepcast::sensitivity_test {
 namespace {
 
 using test::data_root;
@@ -86,4 +86,4 @@ TEST_CASE("a plan that does not divide has no sensitivities", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sensitivity_test

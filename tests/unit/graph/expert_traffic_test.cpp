@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::expert_traffic_test {
 namespace {
 
 // SonicMoE's published run: 4 ranks of 32,768 tokens, H = 4096, 8 of 128 experts, bf16.
@@ -111,4 +111,4 @@ TEST_CASE("tensor bytes of combine are the rows that dispatch brought", "[unit]"
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::expert_traffic_test

@@ -7,7 +7,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
 
-namespace stepcast {
+namespace stepcast::model_flops_test {
 namespace {
 
 double gigaflops(const std::string& model, std::int64_t sequence_length) {
@@ -69,4 +69,4 @@ TEST_CASE("a token pays for its own experts and not for the others", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::model_flops_test

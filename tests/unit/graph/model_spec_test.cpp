@@ -10,7 +10,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
 
-namespace stepcast {
+namespace stepcast::model_spec_test {
 namespace {
 
 using test::config_error;
@@ -215,4 +215,4 @@ TEST_CASE("a model whose parameters cannot be counted in 64 bits is refused", "[
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::model_spec_test

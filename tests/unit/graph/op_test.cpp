@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::op_test {
 namespace {
 
 using test::nearly;
@@ -143,4 +143,4 @@ TEST_CASE("every enumerator has a name of its own", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::op_test

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "stepcast/graph/weighted_choice.hpp"
 
-namespace stepcast {
+namespace stepcast::routing_test {
 namespace {
 
 PartLoads loads(RoutingKind kind, ExpertChoice choice, std::int64_t parts) {
@@ -142,4 +142,4 @@ TEST_CASE("a capacity factor drops nothing of even loads and the excess of skewe
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::routing_test

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::cluster_scale_test {
 namespace {
 
 using test::config_error;
@@ -75,4 +75,4 @@ TEST_CASE("factors that are none are refused", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::cluster_scale_test

@@ -5,7 +5,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/hardware/process_group.hpp"
 
-namespace stepcast {
+namespace stepcast::cluster_spec_test {
 namespace {
 
 using test::config_error;
@@ -65,4 +65,4 @@ TEST_CASE("a process group has as many members in a domain as its stride leaves"
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::cluster_spec_test

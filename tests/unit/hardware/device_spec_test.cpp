@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::device_spec_test {
 namespace {
 
 using test::config_error;
@@ -247,4 +247,4 @@ TEST_CASE("constants of kernels that no file holds are refused with the nearest 
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::device_spec_test

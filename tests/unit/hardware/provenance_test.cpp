@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::provenance_test {
 namespace {
 
 using test::config_error;
@@ -76,4 +76,4 @@ TEST_CASE("an unknown key beside a value is refused", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::provenance_test

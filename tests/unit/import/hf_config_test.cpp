@@ -7,7 +7,7 @@
 #include "model_text.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::hf_config_test {
 namespace {
 
 using test::config_error;
@@ -331,4 +331,4 @@ TEST_CASE("no value of a key makes the import fail but with a ConfigError", "[un
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::hf_config_test

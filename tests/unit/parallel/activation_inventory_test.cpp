@@ -5,7 +5,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/parallel/sharding.hpp"
 
-namespace stepcast {
+namespace stepcast::activation_inventory_test {
 namespace {
 
 using test::Sample;
@@ -145,4 +145,4 @@ TEST_CASE("the vocabulary is padded to a multiple for every tensor-parallel rank
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::activation_inventory_test

@@ -6,7 +6,7 @@
 #include "stepcast/parallel/activation_inventory.hpp"
 #include "stepcast/parallel/memory_footprint.hpp"
 
-namespace stepcast {
+namespace stepcast::exchange_buffers_test {
 namespace {
 
 using test::Sample;
@@ -204,4 +204,4 @@ TEST_CASE("rows summed where the experts are come back without anything to keep"
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::exchange_buffers_test

@@ -5,7 +5,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/parallel/software_spec.hpp"
 
-namespace stepcast {
+namespace stepcast::exchange_spec_test {
 namespace {
 
 using test::contains_text;
@@ -174,4 +174,4 @@ TEST_CASE("a software set names its dispatcher, or deepep for short", "[unit]") 
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::exchange_spec_test

@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::expert_expansion_test {
 namespace {
 
 using test::Sample;
@@ -187,4 +187,4 @@ TEST_CASE("an all-to-all that stands for deepep goes by rail between nodes", "[u
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::expert_expansion_test

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::feasibility_test {
 namespace {
 
 using test::contains_text;
@@ -275,4 +275,4 @@ TEST_CASE("a model without experts has no dispatcher", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::feasibility_test

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::held_moments_test {
 namespace {
 
 const HeldMoment* find(const HeldMoments& held, bool backward) {
@@ -69,4 +69,4 @@ TEST_CASE("a longer steady state has the same moments with more forwards", "[uni
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::held_moments_test

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::layer_expansion_test {
 namespace {
 
 using test::nearly;
@@ -347,4 +347,4 @@ TEST_CASE("key and value heads are replicated where there are fewer than ranks",
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::layer_expansion_test

@@ -7,7 +7,7 @@
 #include "stepcast/parallel/feasibility.hpp"
 #include "stepcast/parallel/stage_budget.hpp"
 
-namespace stepcast {
+namespace stepcast::memory_footprint_test {
 namespace {
 
 using test::contains_text;
@@ -327,4 +327,4 @@ TEST_CASE("split backwards hold activations until the gradient of the weights", 
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::memory_footprint_test

@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "stepcast/parallel/schedules/schedule_info.hpp"
 
-namespace stepcast {
+namespace stepcast::pipeline_order_test {
 namespace {
 
 // F forward, B backward, b gradient of the input, W of the weights; an apostrophe is the second
@@ -232,4 +232,4 @@ TEST_CASE("no schedule holds more activations than its paper says", "[property]"
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::pipeline_order_test

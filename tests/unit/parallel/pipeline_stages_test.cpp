@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "stepcast/parallel/schedules/schedule_info.hpp"
 
-namespace stepcast {
+namespace stepcast::pipeline_stages_test {
 namespace {
 
 std::string stages_of(Schedule schedule, const PipelineShape& shape, std::int64_t rank) {
@@ -80,4 +80,4 @@ TEST_CASE("every schedule is described, in the order of its name", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::pipeline_stages_test

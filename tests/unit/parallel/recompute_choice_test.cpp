@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::recompute_choice_test {
 namespace {
 
 using test::Sample;
@@ -131,4 +131,4 @@ TEST_CASE("moe_act and shared_experts recompute their part of a layer with exper
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::recompute_choice_test

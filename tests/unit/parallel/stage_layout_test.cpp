@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::stage_layout_test {
 namespace {
 
 using test::contains_text;
@@ -139,4 +139,4 @@ TEST_CASE("a pipeline larger than the model is refused and not built", "[unit]")
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::stage_layout_test

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::training_recipe_test {
 namespace {
 
 using test::config_error;
@@ -60,4 +60,4 @@ TEST_CASE("keys of recomputation that contradict each other are errors", "[unit]
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::training_recipe_test

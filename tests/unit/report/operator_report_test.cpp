@@ -7,7 +7,7 @@
 #include "stepcast/report/op_text.hpp"
 #include "stepcast/report/text_layout.hpp"
 
-namespace stepcast {
+namespace stepcast::operator_report_test {
 namespace {
 
 using test::nearly;
@@ -125,4 +125,4 @@ TEST_CASE("a table's columns are as wide as their widest cell", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::operator_report_test

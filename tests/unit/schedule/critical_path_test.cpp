@@ -10,7 +10,7 @@
 #include "stepcast/parallel/feasibility.hpp"
 #include "stepcast/parallel/schedules/schedule_info.hpp"
 
-namespace stepcast {
+namespace stepcast::critical_path_test {
 namespace {
 
 using test::Sample;
@@ -123,4 +123,4 @@ TEST_CASE("the path stays on the rank that has most to do", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::critical_path_test

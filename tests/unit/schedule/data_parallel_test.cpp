@@ -6,7 +6,7 @@
 #include "stepcast/parallel/sharding.hpp"
 #include "stepcast/schedule/stage_work.hpp"
 
-namespace stepcast {
+namespace stepcast::data_parallel_test {
 namespace {
 
 using test::nearly;
@@ -353,4 +353,4 @@ TEST_CASE("DualPipe's two holders of a stage reduce their gradients once a step"
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::data_parallel_test

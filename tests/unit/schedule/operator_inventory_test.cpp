@@ -8,7 +8,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/schedule/step_time.hpp"
 
-namespace stepcast {
+namespace stepcast::operator_inventory_test {
 namespace {
 
 using test::Sample;
@@ -200,4 +200,4 @@ TEST_CASE("counts times prices are the time of a rank whatever is sharded", "[pr
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::operator_inventory_test

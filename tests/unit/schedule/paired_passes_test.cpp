@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::paired_passes_test {
 namespace {
 
 using test::nearly;
@@ -175,4 +175,4 @@ TEST_CASE("each backward that a forward follows is paired with it", "[case]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::paired_passes_test

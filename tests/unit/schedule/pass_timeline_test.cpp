@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::pass_timeline_test {
 namespace {
 
 using test::nearly;
@@ -379,4 +379,4 @@ TEST_CASE("units that repeat take what they take when each of them runs", "[prop
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::pass_timeline_test

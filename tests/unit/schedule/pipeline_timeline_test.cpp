@@ -9,7 +9,7 @@
 #include "stepcast/base/error.hpp"
 #include "stepcast/parallel/schedules/schedule_info.hpp"
 
-namespace stepcast {
+namespace stepcast::pipeline_timeline_test {
 namespace {
 
 using test::nearly;
@@ -326,4 +326,4 @@ TEST_CASE("a pair of stages saves what the one that saves less does", "[unit]") 
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::pipeline_timeline_test

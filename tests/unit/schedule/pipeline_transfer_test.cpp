@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "stepcast/schedule/stage_time.hpp"
 
-namespace stepcast {
+namespace stepcast::pipeline_transfer_test {
 namespace {
 
 using test::nearly;
@@ -46,4 +46,4 @@ TEST_CASE("a step without a pipeline transfers nothing", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::pipeline_transfer_test

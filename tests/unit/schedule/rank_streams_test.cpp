@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::rank_streams_test {
 namespace {
 
 using test::nearly;
@@ -653,4 +653,4 @@ TEST_CASE("tasks start and advance as a second reading of the rules says", "[pro
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::rank_streams_test

@@ -5,7 +5,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::step_clock_test {
 namespace {
 
 StepAtClock step_on(ClusterSpec cluster, std::int64_t nodes) {
@@ -44,4 +44,4 @@ TEST_CASE("more GPUs wait for a slower one, unless the clock is at its peak", "[
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::step_clock_test

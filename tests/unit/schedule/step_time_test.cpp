@@ -5,7 +5,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::step_time_test {
 namespace {
 
 using test::nearly;
@@ -49,4 +49,4 @@ TEST_CASE("a step that the host bounds grows by what a launch takes more", "[pro
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::step_time_test

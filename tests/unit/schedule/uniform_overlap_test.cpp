@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::uniform_overlap_test {
 namespace {
 
 using test::nearly;
@@ -90,4 +90,4 @@ TEST_CASE("breakdowns add up and scale part by part", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::uniform_overlap_test

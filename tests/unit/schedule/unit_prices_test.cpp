@@ -6,7 +6,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/schedule/step_time.hpp"
 
-namespace stepcast {
+namespace stepcast::unit_prices_test {
 namespace {
 
 using test::nearly;
@@ -140,4 +140,4 @@ TEST_CASE("a step of many experts lasts as long as its host takes to launch them
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::unit_prices_test

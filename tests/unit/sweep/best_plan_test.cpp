@@ -8,7 +8,7 @@
 #include "stepcast/experiment/project.hpp"
 #include "sweep_text.hpp"
 
-namespace stepcast {
+namespace stepcast::best_plan_test {
 namespace {
 
 // An experiment with a plan of its own, which is slow.
@@ -117,4 +117,4 @@ TEST_CASE("Where no plan can run, every reason is counted", "[unit]") {
   }));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::best_plan_test

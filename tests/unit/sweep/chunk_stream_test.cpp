@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "unit/sweep/sample_chunks.hpp"
 
-namespace stepcast {
+namespace stepcast::chunk_stream_test {
 namespace {
 
 using test::kSmallGrid;
@@ -69,4 +69,4 @@ TEST_CASE("plans stream by rank, ties by index, in batches of any size", "[unit]
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::chunk_stream_test

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::plan_constraint_test {
 namespace {
 
 using test::contains_text;
@@ -134,4 +134,4 @@ TEST_CASE("All mistakes of all constraints are reported", "[unit]") {
   CHECK_THAT(error, contains_text("test:3:3:"));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::plan_constraint_test

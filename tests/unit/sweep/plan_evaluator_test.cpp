@@ -8,7 +8,7 @@
 #include "stepcast/sweep/counted_reason.hpp"
 #include "sweep_text.hpp"
 
-namespace stepcast {
+namespace stepcast::plan_evaluator_test {
 namespace {
 
 using test::evaluated;
@@ -142,4 +142,4 @@ TEST_CASE("Reasons are counted without their plan's numbers", "[unit]") {
         "2 * cp does not divide sequence_length");
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::plan_evaluator_test

@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "sweep_text.hpp"
 
-namespace stepcast {
+namespace stepcast::plans_table_test {
 namespace {
 
 using test::contains_text;
@@ -76,4 +76,4 @@ TEST_CASE("A key keeps its section where another ends alike", "[unit]") {
 
 TEST_CASE("A table of no plans is empty", "[unit]") { CHECK(plans_table(switches(), {}).empty()); }
 
-}  // namespace stepcast
+}  // namespace stepcast::plans_table_test

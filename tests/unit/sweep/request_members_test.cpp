@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-namespace stepcast {
+namespace stepcast::request_members_test {
 namespace {
 
 // The keys that a reader knows, out of what it says of one that it does not.
@@ -76,4 +76,4 @@ TEST_CASE("A member is copied, and nothing but it", "[unit]") {
   CHECK(other.recompute.kind == RecomputeKind::kNone);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::request_members_test

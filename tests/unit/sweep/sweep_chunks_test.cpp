@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::sweep_chunks_test {
 namespace {
 
 TEST_CASE("chunks are neighbours, and the last has what is left", "[unit]") {
@@ -53,4 +53,4 @@ TEST_CASE("a shard is written k/n", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep_chunks_test

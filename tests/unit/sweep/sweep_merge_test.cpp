@@ -5,7 +5,7 @@
 #include "sample_specs.hpp"
 #include "unit/sweep/sample_chunks.hpp"
 
-namespace stepcast {
+namespace stepcast::sweep_merge_test {
 namespace {
 
 using test::config_error;
@@ -92,4 +92,4 @@ TEST_CASE("every file that is no part is named at once", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep_merge_test

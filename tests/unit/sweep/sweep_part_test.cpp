@@ -12,7 +12,7 @@
 #include "sample_specs.hpp"
 #include "unit/sweep/sample_chunks.hpp"
 
-namespace stepcast {
+namespace stepcast::sweep_part_test {
 namespace {
 
 using test::config_error;
@@ -273,4 +273,4 @@ TEST_CASE("a part out of its folder is still written and read", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep_part_test

@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "sweep_text.hpp"
 
-namespace stepcast {
+namespace stepcast::sweep_ranking_test {
 namespace {
 
 // Plans whose numbers are few small integers, so that there are ties.
@@ -129,4 +129,4 @@ TEST_CASE("Every number to rank by has a name", "[unit]") {
   CHECK(ranked_number(RankBy::kTokensPerJoule, numbers, 8) == 0.2);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep_ranking_test

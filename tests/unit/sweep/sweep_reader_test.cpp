@@ -2,7 +2,7 @@
 #include "catch.hpp"
 #include "sweep_text.hpp"
 
-namespace stepcast {
+namespace stepcast::sweep_reader_test {
 namespace {
 
 using test::contains_text;
@@ -93,4 +93,4 @@ TEST_CASE("What read_experiment refuses, a sweep refuses", "[unit]") {
              contains_text("'plan.all' must be true or false"));
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep_reader_test

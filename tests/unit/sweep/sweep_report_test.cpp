@@ -12,7 +12,7 @@
 #include "stepcast/sweep/scatter_plot.hpp"
 #include "sweep_text.hpp"
 
-namespace stepcast {
+namespace stepcast::sweep_report_test {
 namespace {
 
 using test::contains_text;
@@ -199,4 +199,4 @@ TEST_CASE("A plot of one point, or of none", "[unit]") {
   CHECK(std::count(one.begin(), one.end(), '*') == 1);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep_report_test

@@ -9,7 +9,7 @@
 #include "stepcast/sweep/sweep_part.hpp"
 #include "unit/sweep/sample_chunks.hpp"
 
-namespace stepcast {
+namespace stepcast::sweep_run_test {
 namespace {
 
 using test::Folder;
@@ -135,4 +135,4 @@ TEST_CASE("a sweep of no plans ends at once", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sweep_run_test

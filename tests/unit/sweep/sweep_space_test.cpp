@@ -7,7 +7,7 @@
 #include "stepcast/parallel/feasibility.hpp"
 #include "sweep_text.hpp"
 
-namespace stepcast {
+namespace stepcast::sweep_space_test {
 namespace {
 
 using test::small_sweep;
@@ -280,4 +280,4 @@ TEST_CASE("The shipped sweeps are what they say", "[unit]") {
   CHECK(alike * plans_that_divide(gpt3, gpt3.size() / alike) >= 7'500'000);
 }
 
-}  // namespace stepcast
+}  // namespace stepcast::sweep_space_test

@@ -8,7 +8,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/validation/validate.hpp"
 
-using namespace stepcast;
+namespace stepcast::budgets_test {
 using stepcast::test::data_root;
 
 namespace {
@@ -281,3 +281,5 @@ TEST_CASE("Traces of steps are compared by category", "[.shared]") {
     CHECK(std::abs(gemm->error()) <= 0.15);
   }
 }
+
+}  // namespace stepcast::budgets_test

@@ -10,7 +10,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/validation/validate.hpp"
 
-using namespace stepcast;
+namespace stepcast::collective_bars_test {
 using stepcast::test::data_root;
 
 namespace {
@@ -130,3 +130,5 @@ TEST_CASE("NCCL's curves on A100 to GB300 are predicted", "[.shared]") {
   }
   CHECK(large == 23);
 }
+
+}  // namespace stepcast::collective_bars_test

@@ -5,7 +5,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/config/json_fields.hpp"
 
-namespace stepcast {
+namespace stepcast::csv_rows_test {
 namespace {
 
 CsvTable parsed(const std::string& text) {
@@ -58,4 +58,4 @@ TEST_CASE("the first line of a table has its names", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::csv_rows_test

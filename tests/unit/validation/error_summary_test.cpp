@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-using namespace stepcast;
+namespace stepcast::error_summary_test {
 
 namespace {
 
@@ -79,3 +79,5 @@ TEST_CASE("Whether runs fit is judged by class, and is no part of a file's error
   CHECK(summaries.back().group == "all");
   CHECK(summaries.back().count == 1);
 }
+
+}  // namespace stepcast::error_summary_test

@@ -8,7 +8,7 @@
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/validation/validate.hpp"
 
-using namespace stepcast;
+namespace stepcast::held_out_test {
 using stepcast::test::data_root;
 
 namespace {
@@ -96,3 +96,5 @@ TEST_CASE("The shipped accuracy file names GPUs that have a profile", "[unit]") 
     CHECK(entry.median <= entry.p90);
   }
 }
+
+}  // namespace stepcast::held_out_test

@@ -9,7 +9,7 @@
 #include "stepcast/validation/validate.hpp"
 #include "text_file.hpp"
 
-namespace stepcast {
+namespace stepcast::kernel_rows_test {
 namespace {
 
 using test::config_error;
@@ -224,4 +224,4 @@ TEST_CASE("the transcribed tables are predicted whole", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::kernel_rows_test

@@ -9,7 +9,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/experiment/explain.hpp"
 
-namespace stepcast {
+namespace stepcast::layer_times_test {
 namespace {
 
 struct LayerTime {
@@ -51,4 +51,4 @@ TEST_CASE("a MoE layer of DeepSeek-V3 on MI300X takes what Primus measured, with
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::layer_times_test

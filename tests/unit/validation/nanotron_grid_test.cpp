@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "unit/validation/table_runs.hpp"
 
-using namespace stepcast;
+namespace stepcast::nanotron_grid_test {
 using stepcast::test::problems_in;
 using stepcast::test::runs_in;
 
@@ -163,3 +163,5 @@ TEST_CASE("Wrong rows of a grid are reported together, each at its line and colu
   CHECK(problems[2].message.find("'after_pp_fix'") != std::string::npos);
   CHECK(problems_in(&read_nanotron_run, kColumns).size() == 1);
 }
+
+}  // namespace stepcast::nanotron_grid_test

@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::plan_regret_test {
 namespace {
 
 TimedRun run(double predicted, double measured, const std::string& network = "",
@@ -95,4 +95,4 @@ TEST_CASE("The fastest predicted plan of nanotron's grid is near the fastest", "
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::plan_regret_test

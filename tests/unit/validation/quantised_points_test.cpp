@@ -10,7 +10,7 @@
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/validation/validate.hpp"
 
-namespace stepcast {
+namespace stepcast::quantised_points_test {
 namespace {
 
 constexpr std::int64_t kM = 4096;
@@ -63,4 +63,4 @@ TEST_CASE("a published point in 16 bits is the product alone", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::quantised_points_test

@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::sku_ratios_test {
 namespace {
 
 TimedRun run(const std::string& gpu, double predicted, double measured, std::int64_t tp = 1) {
@@ -66,4 +66,4 @@ TEST_CASE("Ratios of GPUs in the shipped runs are predicted within a tenth", "[v
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::sku_ratios_test

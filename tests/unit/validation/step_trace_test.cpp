@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "stepcast/base/error.hpp"
 
-using namespace stepcast;
+namespace stepcast::step_trace_test {
 
 namespace {
 
@@ -153,3 +153,5 @@ TEST_CASE("A file is a trace by its name or by its list of events", "[unit]") {
   CHECK_THROWS_WITH(read_step_trace(damaged), Catch::Contains("damaged or cut off"));
   std::filesystem::remove_all(folder);
 }
+
+}  // namespace stepcast::step_trace_test

@@ -9,7 +9,7 @@
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/validation/predicted_categories.hpp"
 
-using namespace stepcast;
+namespace stepcast::trace_rows_test {
 using stepcast::test::data_root;
 
 namespace {
@@ -93,3 +93,5 @@ TEST_CASE(
   }
   CHECK(all > Seconds{});
 }
+
+}  // namespace stepcast::trace_rows_test

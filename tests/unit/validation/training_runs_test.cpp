@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-using namespace stepcast;
+namespace stepcast::training_runs_test {
 using stepcast::test::data_root;
 
 TEST_CASE("Published texts of recomputation mean what their frameworks do", "[unit]") {
@@ -173,3 +173,5 @@ TEST_CASE("A row of experts says how they are launched and what a graph holds", 
   CHECK(software().grouped_gemm == GroupedGemmMode::kLegacy);
   CHECK(software().exchange.capacity_factor == 1.0);
 }
+
+}  // namespace stepcast::training_runs_test

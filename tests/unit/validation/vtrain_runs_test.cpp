@@ -6,7 +6,7 @@
 #include "stepcast/parallel/sharding.hpp"
 #include "unit/validation/table_runs.hpp"
 
-using namespace stepcast;
+namespace stepcast::vtrain_runs_test {
 using stepcast::test::problems_in;
 using stepcast::test::runs_in;
 
@@ -71,3 +71,5 @@ TEST_CASE("Wrong rows of vTrain's tables are reported together", "[unit]") {
   CHECK(problems[1].where.line == 3);
   CHECK(problems[2].message.find("'micro batch'") != std::string::npos);
 }
+
+}  // namespace stepcast::vtrain_runs_test
