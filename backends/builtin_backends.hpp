@@ -11,6 +11,7 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
+#include "stepcast/validation/measurements.hpp"
 
 namespace stepcast {
 
@@ -18,6 +19,7 @@ namespace stepcast {
 struct BackendArgument {
   std::filesystem::path file;  // empty: as if the file had no rows
   DataRoot data;
+  Importers importers;  // that read it
 };
 
 template <typename Role>

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "stepcast/validation/measurement_files.hpp"
+#include "stepcast/validation/measured_kernel.hpp"
 
 namespace stepcast {
 namespace {
@@ -159,7 +159,8 @@ MeasuredTable::MeasuredTable(std::string_view role, const BackendArgument& argum
   }
   const CostModel model = default_cost_model();
   ProfileCache profiles(argument.data);
-  for (const MeasuredKernel& kernel : kernels_of(read_measurements(argument.file), profiles)) {
+  for (const MeasuredKernel& kernel :
+       kernels_of(argument.importers.read(argument.file, profiles))) {
     if (!kernel.skipped.empty() || role_of(kernel.work.op.work) != role) {
       continue;
     }

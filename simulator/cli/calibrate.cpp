@@ -9,11 +9,11 @@
 #include <set>
 
 #include "cli/commands.hpp"
+#include "importers/measurement_files.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/calibration/constants_text.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/report/op_text.hpp"
-#include "stepcast/validation/measurement_files.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -87,7 +87,7 @@ std::vector<CalibrationRow> rows_of(const CalibrateOptions& options, const DataR
   std::vector<CalibrationRow> rows;
   std::set<std::string> gpus;
   for (const std::string& file : options.files) {
-    for (const MeasuredKernel& kernel : kernels_of(read_measurements(file), profiles)) {
+    for (const MeasuredKernel& kernel : kernels_of(all_importers().read(file, profiles))) {
       gpus.insert(kernel.gpu);
       const bool moved = constants_of(kernel.work.op) == options.of;
       if (kernel.gpu == options.gpu && kernel.skipped.empty() && moved) {

@@ -9,6 +9,7 @@
 
 #include "backends/builtin_backends.hpp"
 #include "cli/output_file.hpp"
+#include "importers/measurement_files.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 
 namespace stepcast::cli {
@@ -204,7 +205,7 @@ CostModel cost_model(Experiment& experiment, const DataRoot& data) {
     if (const std::string fault = fault_of(choice, role, backend); !fault.empty()) {
       diagnostics.error({"backends." + role, 0, 0}, fault);
     } else {
-      use_backend(model, *backend, {choice.file, data});
+      use_backend(model, *backend, {choice.file, data, all_importers()});
     }
   }
   diagnostics.throw_if_any();

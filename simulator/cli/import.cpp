@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.hpp"
-#include "stepcast/import/hf_config.hpp"
+#include "importers/hf_config.hpp"
 
 namespace stepcast::cli {
 namespace {

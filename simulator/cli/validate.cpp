@@ -7,9 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "importers/measurement_files.hpp"
+#include "importers/step_trace.hpp"
 #include "stepcast/validation/plan_regret.hpp"
 #include "stepcast/validation/sku_ratios.hpp"
-#include "stepcast/validation/step_trace.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -39,7 +40,7 @@ int run_on_groups(const ValidateOptions& options, const std::vector<std::filesys
                       "is not there with --regret and --sku-ratios; give text or json");
   }
   const bool json = format == "json";
-  const std::vector<TimedRun> runs = timed_runs(files, data, cost);
+  const std::vector<TimedRun> runs = timed_runs(files, data, cost, all_importers());
   if (options.regret) {
     write_output(options.output, json ? json_text(regret_to_json(runs)) : regret_to_text(runs));
   } else {
@@ -65,7 +66,7 @@ int run_validate(const ValidateOptions& options, const GlobalOptions& global) {
     }
     of_traces = load_experiment(std::filesystem::path(options.experiment), {}, data);
   }
-  std::vector<ValidationRow> rows = validate_files(files, data, cost, of_traces);
+  std::vector<ValidationRow> rows = validate_files(files, data, cost, all_importers(), of_traces);
   std::erase_if(rows, [&options](const ValidationRow& row) {
     return !is_metric(row.metric, options.metric);
   });

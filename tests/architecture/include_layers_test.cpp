@@ -27,7 +27,7 @@ struct Layer {
 constexpr std::array kLayers = {
     Layer{"base", 0},         Layer{"config", 1},    Layer{"hardware", 2},   Layer{"graph", 3},
     Layer{"parallel", 4},     Layer{"cost", 5},      Layer{"schedule", 6},   Layer{"report", 7},
-    Layer{"experiment", 8},   Layer{"sweep", 9},     Layer{"validation", 9}, Layer{"import", 9},
+    Layer{"experiment", 8},   Layer{"sweep", 9},     Layer{"validation", 9}, Layer{"importers", 10},
     Layer{"calibration", 10}, Layer{"backends", 11}, Layer{"cli", 12}};
 
 std::optional<int> rank_of(const std::string& layer) {
@@ -66,10 +66,11 @@ std::vector<fs::path> product_sources() {
   return files;
 }
 
-// "stepcast/cost/x.hpp" -> cost; "backends/gemm/x.cpp" -> backends; "cli/x.cpp" -> cli; empty for
-// other headers and for the public header stepcast/stepcast.hpp.
+// "stepcast/cost/x.hpp" -> cost; "backends/gemm/x.cpp" -> backends; "cli/x.cpp" -> cli,
+// "importers/x.cpp" -> importers; empty for other headers and for the public header
+// stepcast/stepcast.hpp.
 std::string layer_of_include(const std::string& path) {
-  const std::regex inside(R"((?:stepcast/([a-z_]+)|(backends|cli))/.*)");
+  const std::regex inside(R"((?:stepcast/([a-z_]+)|(backends|cli|importers))/.*)");
   std::smatch match;
   if (std::regex_match(path, match, inside)) {
     return match[1].matched ? match[1] : match[2];
@@ -97,8 +98,8 @@ bool allowed(const std::string& from, const std::string& to) {
   if (from == to) {
     return true;
   }
-  if (to == "backends" || to == "calibration") {
-    return from == "cli";  // the simulator knows backends by their interface, and is not fitted
+  if (to == "backends" || to == "importers" || to == "calibration") {
+    return from == "cli";  // the simulator is passed backends and importers, and is not fitted
   }
   const std::optional<int> a = rank_of(from);
   const std::optional<int> b = rank_of(to);
@@ -113,7 +114,9 @@ TEST_CASE("the rule allows what points down and refuses what points up", "[archi
   CHECK_FALSE(allowed("graph", "parallel"));
   CHECK_FALSE(allowed("report", "experiment"));
   CHECK_FALSE(allowed("experiment", "backends"));
-  CHECK_FALSE(allowed("validation", "import"));
+  CHECK_FALSE(allowed("validation", "importers"));
+  CHECK_FALSE(allowed("backends", "importers"));
+  CHECK(allowed("importers", "validation"));
   CHECK(allowed("calibration", "validation"));
   CHECK(allowed("cli", "calibration"));
   CHECK_FALSE(allowed("validation", "calibration"));
@@ -148,7 +151,8 @@ TEST_CASE("a header of the product is included by its path from an include root"
     CAPTURE(file.string());
     CHECK(text.find("#include \"../") == std::string::npos);
     for (const std::string& include : quoted_includes(file)) {
-      if (include.starts_with("stepcast/") || include.starts_with("cli/")) {
+      if (include.starts_with("stepcast/") || include.starts_with("cli/") ||
+          include.starts_with("importers/")) {
         CAPTURE(include);
         CHECK(fs::exists(kRoot / "simulator" / include));
       }

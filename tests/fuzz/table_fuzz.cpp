@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/targets.hpp"
-#include "stepcast/validation/csv_rows.hpp"
+#include "importers/csv_rows.hpp"
 
 namespace stepcast::fuzz {
 

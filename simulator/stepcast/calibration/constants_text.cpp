@@ -89,16 +89,17 @@ void add_mapping(const ConfigNode& node, const std::string& prefix, std::size_t 
   }
 }
 
-std::string percent(double share) { return significant(100.0 * share, 3) + " %"; }
+std::string in_percent(double share) { return significant(100.0 * share, 3) + " %"; }
 
 std::string group_table(const Calibration& calibration, const std::string& indent) {
   std::string text;
   for (const GroupError& group : calibration.groups) {
-    text +=
-        indent + padded(group.group, 34) + "  before " + padded(percent(group.error_before), 8) +
-        "  fitted " + padded(percent(group.fitted_error), 8) + " of " +
-        padded(std::to_string(group.fitted), 5) + "  held back " +
-        padded(percent(group.held_back_error), 8) + " of " + std::to_string(group.held_back) + "\n";
+    text += indent + padded(group.group, 34) + "  before " +
+            padded(in_percent(group.error_before), 8) + "  fitted " +
+            padded(in_percent(group.fitted_error), 8) + " of " +
+            padded(std::to_string(group.fitted), 5) + "  held back " +
+            padded(in_percent(group.held_back_error), 8) + " of " +
+            std::to_string(group.held_back) + "\n";
   }
   return text;
 }

@@ -115,7 +115,7 @@ std::string tile_text(const Tiling& tiling) {
   return tiling.splits > 1 ? tile + "/" + std::to_string(tiling.splits) : tile;
 }
 
-std::string percent(double share) { return decimals(100.0 * share, 1) + " %"; }
+std::string share_in_percent(double share) { return decimals(100.0 * share, 1) + " %"; }
 
 std::string terms_text(const OpCost& cost) {
   std::string text;
@@ -136,7 +136,7 @@ std::vector<std::string> cells(const ExplainedOp& entry, double share, bool with
       tile_text(tiling),
       tiling.waves > 0.0 ? decimals(tiling.waves, 1) : "-",
       readable(entry.cost.duration),
-      percent(share),
+      share_in_percent(share),
       rate_text(entry),
       std::string(name(entry.cost.bound)),
       bounded ? std::to_string(std::llround(100.0 * roofline_share(entry))) + " %" : "-"};
@@ -177,7 +177,7 @@ std::string operator_table(const Explanation& e, Part part, Detail detail) {
   const Seconds sum = communication ? e.communication() : e.computation();
   const double share = e.computation() > Seconds{} ? sum / e.computation() : 0.0;
   table.add_row({communication ? "all communication" : "all computation", "", "", "", "", "",
-                 readable(sum), percent(share)});
+                 readable(sum), share_in_percent(share)});
   return table.text();
 }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/validation/timed_runs.hpp"
 
-#include "stepcast/experiment/project.hpp"
-#include "stepcast/validation/measurement_files.hpp"
-#include "stepcast/validation/parallel_loop.hpp"
+#include "stepcast/validation/projected_runs.hpp"
 
 namespace stepcast {
 namespace {
@@ -32,13 +30,14 @@ double measured_rate(const MeasuredRun& run) {
 }  // namespace
 
 std::vector<TimedRun> timed_runs(const std::vector<std::filesystem::path>& files,
-                                 const DataRoot& data, const CostModel& cost) {
+                                 const DataRoot& data, const CostModel& cost,
+                                 const Importers& importers) {
   ProfileCache profiles(data);
   std::vector<MeasuredRun> runs;
   std::vector<TimedRun> timed;
   for (const std::filesystem::path& file : files) {
     std::size_t number = 0;
-    for (MeasuredRun& run : runs_of(read_measurements(file), profiles)) {
+    for (MeasuredRun& run : runs_of(importers.read(file, profiles))) {
       ++number;
       if (const double rate = measured_rate(run); rate > 0.0) {
         timed.push_back({run.id.empty() ? std::to_string(number) : run.id, {}, rate, run.network});
@@ -46,8 +45,15 @@ std::vector<TimedRun> timed_runs(const std::vector<std::filesystem::path>& files
       }
     }
   }
-  for_each_index(runs.size(),
-                 [&](std::size_t i) { timed[i].projection = project(*runs[i].experiment, cost); });
+  std::vector<const Experiment*> experiments;
+  experiments.reserve(runs.size());
+  for (const MeasuredRun& run : runs) {
+    experiments.push_back(&*run.experiment);
+  }
+  std::vector<Projection> projections = projections_of(experiments, cost);
+  for (std::size_t i = 0; i < timed.size(); ++i) {
+    timed[i].projection = std::move(projections[i]);
+  }
   std::erase_if(timed, [](const TimedRun& run) { return !run.projection.priced; });
   return timed;
 }

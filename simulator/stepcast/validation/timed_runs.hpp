@@ -9,7 +9,7 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/report/projection.hpp"
-#include "stepcast/validation/measured_run.hpp"
+#include "stepcast/validation/measurements.hpp"
 
 namespace stepcast {
 
@@ -26,6 +26,7 @@ struct TimedRun {
 // a row says of its own network is used. A run that happened is timed even where the memory model
 // calls it unfit. Throws ConfigError for files that hold no runs.
 std::vector<TimedRun> timed_runs(const std::vector<std::filesystem::path>& files,
-                                 const DataRoot& data, const CostModel& cost);
+                                 const DataRoot& data, const CostModel& cost,
+                                 const Importers& importers);
 
 }  // namespace stepcast

@@ -4,13 +4,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "stepcast/experiment/project.hpp"
 #include "stepcast/report/expected_error.hpp"
 #include "stepcast/validation/held_out.hpp"
-#include "stepcast/validation/measurement_files.hpp"
-#include "stepcast/validation/parallel_loop.hpp"
-#include "stepcast/validation/step_trace.hpp"
-#include "stepcast/validation/trace_rows.hpp"
+#include "stepcast/validation/projected_runs.hpp"
 
 namespace stepcast {
 namespace {
@@ -68,7 +64,7 @@ bool has_comparison(const MeasuredRun& run) {
 
 // The rows of one run; `row` says which file and row it is.
 std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
-                                   const CostModel& cost) {
+                                   const Projection& projection) {
   std::vector<ValidationRow> rows;
   row.gpu = run.gpu;
   row.group = run.group;
@@ -77,12 +73,8 @@ std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
   if (run.experiment) {
     row.family = accuracy_family(run.experiment->model);
   }
-  Projection projection;
-  if (has_comparison(run)) {
-    projection = project(*run.experiment, cost);
-    if (!projection.priced) {
-      row.skipped = "plan refused: " + joined(projection.reasons);
-    }
+  if (has_comparison(run) && !projection.priced) {
+    row.skipped = "plan refused: " + joined(projection.reasons);
   }
   if (run.quantities.empty()) {
     row.metric = "tokens_per_second_per_gpu";
@@ -130,18 +122,20 @@ void add_rows(const MeasuredKernel& kernel, const std::string& file, ProfileCach
 
 // --- files ------------------------------------------------------------------------------------
 
-void add_runs(const MeasurementFile& measured, const std::filesystem::path& file,
-              ProfileCache& profiles, const CostModel& cost, std::vector<ValidationRow>& rows) {
-  const std::vector<MeasuredRun> runs = runs_of(measured, profiles);
-  std::vector<std::vector<ValidationRow>> own(runs.size());
-  for_each_index(runs.size(), [&](std::size_t i) {
+void add_runs(const std::vector<MeasuredRun>& runs, const std::string& file, const CostModel& cost,
+              std::vector<ValidationRow>& rows) {
+  std::vector<const Experiment*> compared;
+  compared.reserve(runs.size());
+  for (const MeasuredRun& run : runs) {
+    compared.push_back(has_comparison(run) ? &*run.experiment : nullptr);
+  }
+  const std::vector<Projection> projections = projections_of(compared, cost);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
     ValidationRow row;
-    row.file = file.filename().string();
+    row.file = file;
     row.id = runs[i].id.empty() ? std::to_string(i + 1) : runs[i].id;
-    own[i] = rows_of(runs[i], std::move(row), cost);
-  });
-  for (std::vector<ValidationRow>& of_run : own) {
-    std::move(of_run.begin(), of_run.end(), std::back_inserter(rows));
+    std::vector<ValidationRow> own = rows_of(runs[i], std::move(row), projections[i]);
+    std::move(own.begin(), own.end(), std::back_inserter(rows));
   }
 }
 
@@ -149,22 +143,24 @@ void add_runs(const MeasurementFile& measured, const std::filesystem::path& file
 
 std::vector<ValidationRow> validate_files(const std::vector<std::filesystem::path>& files,
                                           const DataRoot& data, const CostModel& cost,
+                                          const Importers& importers,
                                           const std::optional<Experiment>& of_traces) {
   std::vector<ValidationRow> rows;
   ProfileCache profiles(data);
   for (const std::filesystem::path& file : files) {
-    if (is_step_trace(file)) {
-      const std::vector<ValidationRow> own = trace_rows(file, of_traces, profiles, cost);
+    if (importers.is_trace(file)) {
+      const std::vector<ValidationRow> own = importers.trace_rows(file, of_traces, profiles, cost);
       rows.insert(rows.end(), own.begin(), own.end());
       continue;
     }
-    const MeasurementFile measured = read_measurements(file);
-    if (!std::holds_alternative<ReadKernels>(measured.format->read)) {
-      add_runs(measured, file, profiles, cost, rows);
+    const Measurements measured = importers.read(file, profiles);
+    const std::string name = file.filename().string();
+    if (const auto* runs = std::get_if<std::vector<MeasuredRun>>(&measured.rows)) {
+      add_runs(*runs, name, cost, rows);
       continue;
     }
-    for (const MeasuredKernel& kernel : kernels_of(measured, profiles)) {
-      add_rows(kernel, file.filename().string(), profiles, cost, rows);
+    for (const MeasuredKernel& kernel : std::get<std::vector<MeasuredKernel>>(measured.rows)) {
+      add_rows(kernel, name, profiles, cost, rows);
     }
   }
   return rows;

@@ -5,6 +5,7 @@
 
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
+#include "importers/measurement_files.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/validation/validate.hpp"
 
@@ -19,7 +20,7 @@ std::vector<ValidationRow> validated(const std::vector<std::string>& names,
   for (const std::string& name : names) {
     files.push_back(folder / name);
   }
-  return validate_files(files, data_root(), default_cost_model());
+  return validate_files(files, data_root(), default_cost_model(), all_importers());
 }
 
 const std::filesystem::path& shipped() {
@@ -228,7 +229,8 @@ TEST_CASE("Of the whole set of published runs at least 95 % of grades A and B ar
   std::size_t all = 0;
   std::vector<double> errors_of_a;
   std::string last;
-  for (const ValidationRow& row : validate_files({file}, data_root(), default_cost_model())) {
+  for (const ValidationRow& row :
+       validate_files({file}, data_root(), default_cost_model(), all_importers())) {
     const bool other_task = row.skipped.starts_with("feature unsupported: the task");
     if (row.group.ends_with(" C") || other_task || row.id == last ||
         row.metric == "peak_memory_bytes") {

@@ -7,6 +7,7 @@
 
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
+#include "importers/measurement_files.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/validation/validate.hpp"
 
@@ -16,7 +17,7 @@ using stepcast::test::data_root;
 namespace {
 
 std::vector<ValidationRow> validated(const std::filesystem::path& file) {
-  return validate_files({file}, data_root(), default_cost_model());
+  return validate_files({file}, data_root(), default_cost_model(), all_importers());
 }
 
 std::vector<ValidationRow> shipped(const std::string& name) {

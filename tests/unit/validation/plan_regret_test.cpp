@@ -5,6 +5,7 @@
 
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
+#include "importers/measurement_files.hpp"
 #include "sample_specs.hpp"
 
 namespace stepcast::plan_regret_test {
@@ -81,7 +82,8 @@ TEST_CASE("the summary of groups is their mean, median and worst", "[unit]") {
 TEST_CASE("The fastest predicted plan of nanotron's grid is near the fastest", "[.shared]") {
   const std::filesystem::path file =
       test::data_root().folder.parent_path() / "shared/measured/published/nanotron_h100_grid.csv";
-  const std::vector<TimedRun> runs = timed_runs({file}, test::data_root(), default_cost_model());
+  const std::vector<TimedRun> runs =
+      timed_runs({file}, test::data_root(), default_cost_model(), all_importers());
   const std::vector<RegretGroup> of_work = plan_regret(runs, RegretScope::kWork);
   const std::vector<RegretGroup> of_network = plan_regret(runs, RegretScope::kWorkAndNetwork);
   CHECK(of_work.size() >= 15);

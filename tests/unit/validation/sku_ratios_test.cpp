@@ -5,6 +5,7 @@
 
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
+#include "importers/measurement_files.hpp"
 #include "sample_specs.hpp"
 
 namespace stepcast::sku_ratios_test {
@@ -60,7 +61,7 @@ TEST_CASE("Ratios of GPUs in the shipped runs are predicted within a tenth", "[v
   const std::filesystem::path file =
       test::data_root().folder / "tests/validation/training_runs.jsonl";
   const std::vector<SkuPair> pairs =
-      sku_pairs(timed_runs({file}, test::data_root(), default_cost_model()));
+      sku_pairs(timed_runs({file}, test::data_root(), default_cost_model(), all_importers()));
   CHECK(pairs.size() >= 15);
   CHECK(median_error(pairs) <= 0.10);
 }

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/compressed_stream.hpp"
+
+#include <zlib.h>
+
+#include "stepcast/base/error.hpp"
+
+namespace stepcast {
+
+void CompressedInput::Close::operator()(gzFile_s* file) const { gzclose(file); }
+
+CompressedInput::CompressedInput(const std::filesystem::path& file) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(file, error)) {
+    file_.reset(gzopen(file.c_str(), "rb"));
+  }
+  if (!file_) {
+    throw ConfigError({file.string(), 0, 0}, "cannot read the file");
+  }
+}
+
+CompressedInput::int_type CompressedInput::underflow() {
+  const int read = gzread(file_.get(), block_.data(), static_cast<unsigned>(block_.size()));
+  int status = Z_OK;
+  const char* message = gzerror(file_.get(), &status);
+  if (status != Z_OK && status != Z_STREAM_END) {
+    fault_ = std::string("the compressed data are damaged or cut off") +
+             (message != nullptr && *message != '\0' ? std::string(" (") + message + ")" : "");
+  }
+  if (read <= 0) {
+    return traits_type::eof();
+  }
+  setg(block_.data(), block_.data(), block_.data() + read);
+  return traits_type::to_int_type(*gptr());
+}
+
+}  // namespace stepcast

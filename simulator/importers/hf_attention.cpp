@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/hf_attention.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "stepcast/graph/model_ranges.hpp"
+
+namespace stepcast {
+namespace {
+
+std::int64_t head_dim(JsonFields& fields, const AttentionDefaults& defaults,
+                      const ModelSpec& model) {
+  const std::int64_t given = fields.count("head_dim", {.absent = defaults.head_dim}, kWidth);
+  if (given > 0) {
+    return given;
+  }
+  const std::int64_t heads = model.attention.heads;
+  if (model.hidden % heads != 0 && fields.good({"hidden_size", "num_attention_heads"})) {
+    fields.error("hidden_size", "(" + std::to_string(model.hidden) +
+                                    ") is no multiple of 'num_attention_heads' (" +
+                                    std::to_string(heads) + "); give 'head_dim' as well");
+  }
+  return std::max<std::int64_t>(1, model.hidden / heads);
+}
+
+// Which layers have full attention as 'layer_types' lists them.
+std::optional<std::vector<bool>> listed_full_layers(JsonFields& fields, std::int64_t layers) {
+  const std::vector<std::string> types = fields.texts("layer_types");
+  if (!fields.good({"layer_types", "num_hidden_layers"})) {
+    return std::nullopt;
+  }
+  if (types.size() != static_cast<std::size_t>(layers)) {
+    fields.error("layer_types", "has " + std::to_string(types.size()) +
+                                    " items, but 'num_hidden_layers' is " + std::to_string(layers) +
+                                    "; give one for each layer");
+    return std::nullopt;
+  }
+  std::vector<bool> full;
+  for (const std::string& type : types) {
+    if (type != "full_attention" && type != "sliding_attention") {
+      fields.error("layer_types", "has '" + type +
+                                      "', which is not supported; supported are full_attention "
+                                      "and sliding_attention");
+      return std::nullopt;
+    }
+    full.push_back(type == "full_attention");
+  }
+  return full;
+}
+
+std::optional<std::vector<bool>> full_layers(JsonFields& fields, WindowRule rule,
+                                             std::int64_t layers) {
+  if (fields.has("layer_types")) {
+    return listed_full_layers(fields, layers);
+  }
+  if (rule == WindowRule::kUnsettled) {
+    fields.error("use_sliding_window",
+                 "is true, but versions of transformers differ in the layers that it means; add "
+                 "'layer_types'");
+    return std::nullopt;
+  }
+  std::vector<bool> full(static_cast<std::size_t>(layers), false);
+  if (rule == WindowRule::kFromMaxWindowLayers) {
+    const std::int64_t count = fields.count("max_window_layers", {.absent = 28}, kLayerOrNone);
+    std::fill_n(full.begin(), std::min(count, layers), true);
+  } else if (rule == WindowRule::kEverySecond) {
+    for (std::size_t i = 1; i < full.size(); i += 2) {
+      full[i] = true;
+    }
+  }
+  return full;
+}
+
+}  // namespace
+
+void read_gqa(JsonFields& fields, const AttentionDefaults& defaults, ModelSpec& model) {
+  AttentionSpec& attention = model.attention;
+  const std::int64_t heads = attention.heads;
+  const std::int64_t usual = defaults.kv_heads > 0 ? defaults.kv_heads : heads;
+  attention.kv_heads =
+      fields.count("num_key_value_heads", {.absent = usual, .null = heads}, kWidth);
+  if (heads % attention.kv_heads != 0 &&
+      fields.good({"num_attention_heads", "num_key_value_heads"})) {
+    fields.error("num_key_value_heads", "(" + std::to_string(attention.kv_heads) +
+                                            ") must divide 'num_attention_heads' (" +
+                                            std::to_string(heads) + ")");
+  }
+  attention.qk_head_dim = head_dim(fields, defaults, model);
+  attention.v_head_dim = attention.qk_head_dim;
+}
+
+void read_attention_bias(JsonFields& fields, bool fallback, ModelSpec& model) {
+  model.attention.qkv_bias = fields.flag("attention_bias", fallback);
+  model.attention.output_bias = model.attention.qkv_bias;
+}
+
+void read_window(JsonFields& fields, const AttentionDefaults& defaults, ModelSpec& model) {
+  const std::int64_t window =
+      fields.count("sliding_window", {.absent = defaults.sliding_window}, kWidthOrNone);
+  const bool used = !defaults.window_switch || fields.flag("use_sliding_window", false);
+  if (window == 0 || !used) {
+    return;
+  }
+  const auto full = full_layers(fields, defaults.window_rule, model.layers);
+  if (!full) {
+    return;
+  }
+  const auto first = std::find(full->begin(), full->end(), true) - full->begin();
+  const std::int64_t every = first + 1;
+  if (every > model.layers) {
+    model.attention.sliding_window = window;
+    return;
+  }
+  for (std::int64_t i = 0; i < model.layers; ++i) {
+    if ((*full)[static_cast<std::size_t>(i)] != ((i + 1) % every == 0)) {
+      fields.error(fields.has("layer_types") ? "layer_types" : "max_window_layers",
+                   "asks for full attention in layers other than every n-th (the first is number " +
+                       std::to_string(every) +
+                       "), and a model file has no other pattern; give the nearest such one");
+      return;
+    }
+  }
+  if (every > 1) {
+    model.attention.sliding_window = window;
+    model.attention.full_attention_every = every;
+  }
+}
+
+void read_mla(JsonFields& fields, ModelSpec& model) {
+  AttentionSpec& attention = model.attention;
+  attention.kind = AttentionKind::kMla;
+  attention.kv_heads = attention.heads;
+  attention.mla.q_lora_rank = fields.count_or_null("q_lora_rank", kWidthOrNone);
+  attention.mla.kv_lora_rank = fields.required_count("kv_lora_rank", kWidth);
+  attention.mla.qk_nope_head_dim = fields.required_count("qk_nope_head_dim", kWidth);
+  attention.mla.qk_rope_head_dim = fields.required_count("qk_rope_head_dim", kWidth);
+  attention.qk_head_dim = attention.mla.qk_nope_head_dim + attention.mla.qk_rope_head_dim;
+  attention.v_head_dim = fields.required_count("v_head_dim", kWidth);
+  for (const std::string_view key : {"attention_bias", "mlp_bias"}) {
+    if (fields.flag(key, false)) {
+      fields.error(key,
+                   "is true, but a model file has no form for the biases of this type; set it "
+                   "to false to leave them out");
+    }
+  }
+}
+
+}  // namespace stepcast

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/measurement_formats.hpp"
+
+#include <algorithm>
+
+#include "importers/contention_rows.hpp"
+#include "importers/kernel_rows.hpp"
+#include "importers/measured_steps.hpp"
+#include "importers/nanotron_grid.hpp"
+#include "importers/published_kernels.hpp"
+#include "importers/trace_operators.hpp"
+#include "importers/training_runs.hpp"
+#include "importers/vtrain_runs.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr Syntax kJson = Syntax::kJsonLines;
+constexpr Syntax kCsv = Syntax::kCsv;
+
+constexpr std::array kFormats = {
+    MeasurementFormat{"training runs", kJson, {"parallel", "measured"}, &read_training_run},
+    MeasurementFormat{"measured steps", kJson, {"case", "step_s"}, &read_measured_step},
+    MeasurementFormat{"operators with a time", kJson, {"kind", "gpu", "s"}, &read_timed_operator},
+    MeasurementFormat{
+        "grouped GEMM", kJson, {"groups", "m_total", "kind", "s"}, &read_h200_grouped_gemm},
+    MeasurementFormat{"GEMM", kJson, {"m", "n", "k", "kind", "s"}, &read_h200_gemm},
+    MeasurementFormat{"sustained GEMM", kJson, {"m", "n", "k", "smi"}, &read_h200_sustained},
+    MeasurementFormat{"GEMM in bursts", kJson, {"m", "n", "k", "duty", "data"}, &read_h200_duty},
+    MeasurementFormat{"GEMM beside collectives",
+                      kJson,
+                      {"comm", "gemm", "gemm_s", "comm_s", "comm_bytes"},
+                      &read_h200_contention},
+    MeasurementFormat{"attention", kJson, {"impl", "fwd_s", "bwd_s"}, &read_h200_attention},
+    MeasurementFormat{
+        "memory-bound kernels", kJson, {"op", "rows", "cols", "s"}, &read_h200_memory_bound},
+    MeasurementFormat{"collectives", kJson, {"op", "ranks", "bytes", "s"}, &read_h200_collective},
+    MeasurementFormat{"launches", kJson, {"op", "s"}, &read_h200_launch},
+    MeasurementFormat{"nanotron grid",
+                      kCsv,
+                      {"tok/s/gpu", "batch_accum", "AllReduce (GB/s)", "after_pp_fix"},
+                      &read_nanotron_run},
+    MeasurementFormat{
+        "vTrain runs", kCsv, {"# GPUs", "global batch", "iteration time (ms)"}, &read_vtrain_run},
+    MeasurementFormat{"GEMM points", kCsv, {"sku", "m", "n", "k", "latency_us"}, &read_gemm_point},
+    MeasurementFormat{"attention points",
+                      kCsv,
+                      {"sku", "seqlen", "heads", "head_dim", "latency_us"},
+                      &read_attention_point},
+    MeasurementFormat{
+        "NCCL points", kCsv, {"sku", "op", "num_gpus", "bytes", "latency_us"}, &read_nccl_point},
+    MeasurementFormat{"DeepEP points",
+                      kCsv,
+                      {"sku", "sms", "experts", "dispatch_us", "combine_us"},
+                      &read_deepep_point},
+    MeasurementFormat{
+        "aiter attention", kCsv, {"seqlen_q", "hdim", "fwd_mi300x"}, &read_aiter_attention},
+    MeasurementFormat{"operators of traces",
+                      kCsv,
+                      {"gpu", "category", "trans", "input_dims", "kernel_us_median"},
+                      &read_trace_operator},
+};
+
+}  // namespace
+
+std::span<const MeasurementFormat> measurement_formats() { return kFormats; }
+
+const MeasurementFormat& format_of(Syntax syntax, const std::vector<std::string>& names,
+                                   const std::string& file) {
+  const auto present = [&names](std::string_view name) {
+    return name.empty() || std::find(names.begin(), names.end(), name) != names.end();
+  };
+  std::string known;
+  for (const MeasurementFormat& format : kFormats) {
+    if (format.syntax == syntax && std::all_of(format.names.begin(), format.names.end(), present)) {
+      return format;
+    }
+    known += (known.empty() ? "" : ", ") + std::string(format.name);
+  }
+  throw ConfigError({file, 1, 1}, "unknown format: the " +
+                                      std::string(syntax == kJson ? "keys" : "columns") +
+                                      " of the first line are those of none of " + known +
+                                      "; tests/validation/README.md describes them");
+}
+
+}  // namespace stepcast

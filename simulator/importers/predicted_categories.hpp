@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device time of a step by category as the simulator has it, in the state in which a trace is
+// taken: the first step after a pause.
+//
+// The power limit acts on an average that starts at idle. Until it is at the limit the step runs at
+// the level of bursts (cost/power_level.hpp), and draws P:
+//   t_burst = burst energy / (limit - idle) * ln((P - idle) / (P - limit))
+// A step of that level's duration T runs a share min(1, t_burst / T) of its work at it, the rest at
+// the level of the steady state. Each category is the time of its spans on the streams of the rank,
+// with what kernels lose beside communication and the gaps between them.
+#pragma once
+
+#include "importers/step_categories.hpp"
+#include "stepcast/cost/cost_model.hpp"
+#include "stepcast/experiment/experiment.hpp"
+#include "stepcast/report/projection.hpp"
+
+namespace stepcast {
+
+struct PredictedStep {
+  bool priced = false;
+  std::vector<std::string> reasons;  // why it is not
+  Seconds step;
+  CategoryTimes device_time{};
+  Seconds exposed_communication;
+  Seconds idle;
+};
+
+// The share of a step's work that runs at the level of bursts, and the clock that names it.
+struct BurstShare {
+  Hertz clock;
+  double share = 0.0;
+};
+BurstShare burst_after_pause(const Experiment& experiment, const CostModel& cost);
+
+// Pipeline rank 0's.
+PredictedStep step_after_pause(const Experiment& experiment, const CostModel& cost);
+
+}  // namespace stepcast

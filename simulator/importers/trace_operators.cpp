@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/trace_operators.hpp"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "importers/loose_fields.hpp"
+#include "importers/published_names.hpp"
+
+namespace stepcast {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kLargeGemm = 5e9;  // FLOPs
+constexpr Range<std::int64_t> kSize{1, std::int64_t{1} << 31};
+
+// A row that cannot be priced; the text says why.
+struct Skip {
+  std::string reason;
+};
+
+using Shape = std::vector<std::int64_t>;
+
+// A text of the row; empty without it.
+std::string text_in(const JsonObject& row, std::string_view key) {
+  const auto found = row.find(key);
+  return found == row.end() ? std::string() : found->second.text;
+}
+
+// "[[1, 77, 1280], [], [1280]]" as shapes; empty if it is nothing of that kind.
+std::vector<Shape> shapes_from(const std::string& text) {
+  constexpr double kLargest = 1e12;
+  std::vector<Shape> shapes;
+  const json lists = json::parse(text, nullptr, false);
+  for (const json& list : lists.is_array() ? lists : json::array()) {
+    Shape shape;
+    for (const json& size : list.is_array() ? list : json::array()) {
+      const double value = size.is_number() ? size.get<double>() : 0.0;
+      shape.push_back(value >= 1.0 && value <= kLargest ? static_cast<std::int64_t>(value) : 1);
+    }
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
+std::string one_gpu(const std::string& published) {
+  std::string gpu = gpu_for(published);
+  if (gpu.empty() || published.find('/') != std::string::npos) {
+    throw Skip{"input missing: the source does not say which GPU, '" + published + "'"};
+  }
+  return gpu;
+}
+
+double tensor_elements(const Shape& shape) {
+  double product = 1.0;
+  for (const std::int64_t size : shape) {
+    product *= static_cast<double>(size);
+  }
+  return product;
+}
+
+// --- kinds ------------------------------------------------------------------------------------
+
+struct Layout {
+  std::string_view trans;
+  const char* pass;
+  bool swapped;  // the transposed product has the layout of the pass
+};
+constexpr std::array kLayouts = {Layout{"NT", "fwd", false}, Layout{"NN", "dgrad", false},
+                                 Layout{"TN", "wgrad", false}, Layout{"TT", "dgrad", true}};
+
+std::string prepare_gemm(KernelRow& row, const std::string& trans) {
+  const auto* const layout = std::find_if(
+      kLayouts.begin(), kLayouts.end(), [&](const Layout& known) { return known.trans == trans; });
+  if (layout == kLayouts.end()) {
+    throw Skip{"input missing: the layout of the operands"};
+  }
+  row.rename("B", "batch");
+  row.rename("M", layout->swapped ? "n" : "m");
+  row.rename("N", layout->swapped ? "m" : "n");
+  row.rename("K", "k");
+  row.set_text("kind", "gemm");
+  row.set_text("pass", layout->pass);
+  return "trace";
+}
+
+const char* attention_kernel(const std::string& op) {
+  if (op.find("cudnn") != std::string::npos) {
+    return "cudnn";
+  }
+  if (op.starts_with("aiter::")) {
+    return "aiter";
+  }
+  if (op.find("flash") != std::string::npos) {
+    return "flash2";
+  }
+  throw Skip{"feature unsupported: the attention kernel " + op};
+}
+
+// The shapes of q, k and v, without a mask.
+Attention attention_from(const std::vector<Shape>& shapes, const std::string& op) {
+  const auto four = [](const Shape& shape) { return shape.size() == 4; };
+  if (shapes.size() < 3 || !std::all_of(shapes.begin(), shapes.begin() + 3, four)) {
+    throw Skip{"input missing: shapes of q, k and v"};
+  }
+  // PyTorch's own operators have heads before tokens, those of the libraries after them.
+  const bool heads_first = op.starts_with("aten::");
+  const std::size_t heads = heads_first ? 1 : 2;
+  const std::size_t tokens = heads_first ? 2 : 1;
+  return {.batch = shapes[0][0],
+          .seq_q = shapes[0][tokens],
+          .seq_kv = shapes[1][tokens],
+          .heads = shapes[0][heads],
+          .kv_heads = shapes[1][heads],
+          .d_qk = shapes[0][3],
+          .d_v = shapes[2][3],
+          .causal = false};
+}
+
+// Whether the row's own rate counts about half of the FLOPs.
+bool is_causal(const JsonObject& row, const Attention& full) {
+  constexpr double kBetween = 0.75;
+  const auto rate = row.find("tflops_per_s");
+  const auto time = row.find("kernel_us_median");
+  if (rate == row.end() || time == row.end()) {
+    throw Skip{"input missing: whether the mask is causal"};
+  }
+  const double counted =
+      number_of(rate->second).value_or(0.0) * number_of(time->second).value_or(0.0) * 1e6;
+  return counted < kBetween * flops(full).value();
+}
+
+std::string prepare_attention(KernelRow& row, const std::string& op) {
+  const Attention full = attention_from(shapes_from(text_in(row.object, "input_dims")), op);
+  const char* kernel = attention_kernel(op);
+  row.set_flag("causal", is_causal(row.object, full));
+  row.set_text("kind", "attention");
+  row.set_text("implementation", kernel);
+  row.set_count("batch", full.batch);
+  row.set_count("seq", full.seq_q);
+  row.set_count("seq_kv", full.seq_kv);
+  row.set_count("heads", full.heads);
+  row.set_count("kv_heads", full.kv_heads);
+  row.set_count("d_qk", full.d_qk);
+  row.set_count("d_v", full.d_v);
+  return std::string(kernel) + " trace fwd";
+}
+
+std::string prepare_norm(KernelRow& row, const std::string& op, const std::vector<Shape>& shapes) {
+  const bool backward = op.ends_with("_backward");
+  const bool layer = op == "aten::layer_norm" || op == "aten::native_layer_norm_backward" ||
+                     op == "aten::_fused_rms_norm";
+  if (!layer) {
+    throw Skip{"feature unsupported: the norm " + op};
+  }
+  const std::size_t weight = backward ? 5 : 2;
+  if (shapes.size() <= weight || shapes[weight].empty()) {
+    throw Skip{"input missing: the shape of the norm's weight"};
+  }
+  const double cols = tensor_elements(shapes[weight]);
+  const double rows = tensor_elements(shapes[0]) / cols;
+  constexpr double kLargest = 2147483648.0;
+  if (!(rows >= 1.0 && rows <= kLargest && cols <= kLargest)) {
+    throw Skip{"input missing: the shape of the norm's input"};
+  }
+  row.set_text("kind", "memory_bound");
+  row.set_text("op", "norm");
+  row.set_text("pass", backward ? "bwd" : "fwd");
+  row.set_count("rows", static_cast<std::int64_t>(rows));
+  row.set_count("cols", static_cast<std::int64_t>(cols));
+  return backward ? "norm trace bwd" : "norm trace fwd";
+}
+
+struct TracedCollective {
+  std::string_view published;
+  CollectiveOp op;
+  const char* elements;  // of the full tensor
+};
+constexpr std::array kTracedCollectives = {
+    TracedCollective{"_allgather_base", CollectiveOp::kAllGather, "out_nelems"},
+    TracedCollective{"_reduce_scatter_base", CollectiveOp::kReduceScatter, "in_nelems"},
+    TracedCollective{"allreduce", CollectiveOp::kAllReduce, "in_nelems"},
+};
+
+std::string prepare_collective(KernelRow& row, const std::string& op, const std::string& dtype,
+                               const std::string& extra) {
+  const auto* const known =
+      std::find_if(kTracedCollectives.begin(), kTracedCollectives.end(),
+                   [&](const TracedCollective& collective) { return collective.published == op; });
+  if (known == kTracedCollectives.end()) {
+    throw Skip{"feature unsupported: the collective " + op};
+  }
+  const json parsed = json::parse(extra, nullptr, false);
+  const std::optional<std::int64_t> ranks = json_count(parsed, "group_size");
+  const std::optional<std::int64_t> elements = json_count(parsed, known->elements);
+  if (!ranks || !elements || *elements < 1 || *elements > kSize.highest) {
+    throw Skip{"input missing: the size of the group or of the tensor"};
+  }
+  const std::int64_t element = dtype == "BFloat16" || dtype == "Half" ? 2 : 4;
+  row.object.erase("dtype");
+  row.set_text("kind", "collective");
+  row.set_text("op", std::string(name(known->op)));
+  row.set_count("ranks", *ranks);
+  row.set_count("bytes", *elements * element);
+  return std::string(name(known->op)) + " x" + std::to_string(*ranks) + " trace";
+}
+
+// Makes an operator line of the row; gives the end of its group's name. Throws Skip.
+std::string prepare(KernelRow& row, const std::string& category) {
+  const std::string op = text_in(row.object, "op");
+  if (category == "GEMM") {
+    return prepare_gemm(row, text_in(row.object, "trans"));
+  }
+  if (category == "SDPA_fwd") {
+    return prepare_attention(row, op);
+  }
+  if (category == "NORM_fwd" || category == "NORM_bwd") {
+    return prepare_norm(row, op, shapes_from(text_in(row.object, "input_dims")));
+  }
+  if (category == "collective") {
+    return prepare_collective(row, op, text_in(row.object, "dtype"), text_in(row.object, "extra"));
+  }
+  throw Skip{"feature unsupported: operators of the category " + category};
+}
+
+// What distinguishes the shapes of a file: the operator as it was read.
+std::string shape_key(const JsonObject& object) {
+  std::string key;
+  for (const char* field :
+       {"kind",           "op",   "dtype",  "batch", "m",        "n",    "k",   "pass",
+        "implementation", "seq",  "seq_kv", "heads", "kv_heads", "d_qk", "d_v", "causal",
+        "rows",           "cols", "ranks",  "bytes"}) {
+    const auto found = object.find(field);
+    const bool gemm_op = std::string_view(field) == "op" && object.contains("m");
+    key += (found == object.end() || gemm_op ? "" : shown(found->second)) + "|";
+  }
+  return key;
+}
+
+std::string size_of_gemm(const OperatorLine& work) {
+  if (!std::holds_alternative<Gemm>(work.op.work)) {
+    return "";
+  }
+  return flops(work.op).value() >= kLargeGemm ? " above 5 GFLOP" : " below 5 GFLOP";
+}
+
+}  // namespace
+
+void read_trace_operator(KernelRow row, std::vector<MeasuredKernel>& kernels) {
+  JsonFields written(row.object, row.source, row.diagnostics);
+  const std::string published = written.required_text("gpu");
+  const std::string category = written.required_text("category");
+  const char* column = category == "collective" ? "kernel_us_min" : "kernel_us_median";
+  const double time = written.required_number(column, kMeasuredMicroseconds);
+  MeasuredKernel kernel;
+  kernel.quantities = {{"time_s", time * 1e-6}};
+  kernel.group = published + " " + category;
+  try {
+    kernel.gpu = one_gpu(published);
+    const std::string group = prepare(row, category);
+    kernel.repeats = kernel.gpu + " " + shape_key(row.object);
+    JsonFields fields = row.fields();
+    kernel.work = read_operator(fields, row.profiles.gpu(kernel.gpu));
+    fields.finish();
+    kernel.work.launch = Launch::kNone;
+    const bool collective = communication_axis(kernel.work.op).has_value();
+    kernel.group = kernel.gpu + " " +
+                   (collective ? "" : std::string(name(kernel.work.dtype)) + " ") + group +
+                   size_of_gemm(kernel.work);
+  } catch (const Skip& skip) {
+    kernel.skipped = skip.reason;
+  }
+  written.finish();
+  kernels.push_back(std::move(kernel));
+}
+
+}  // namespace stepcast

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/trace_rows.hpp"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "importers/loose_fields.hpp"
+#include "importers/measured_steps.hpp"
+#include "importers/predicted_categories.hpp"
+#include "importers/step_trace.hpp"
+#include "stepcast/report/expected_error.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::size_t kLargestSteps = 16U << 20U;  // bytes
+constexpr const char* kStepsFile = "steps.jsonl";
+
+// "dense_fsdpN.json.gz" -> "dense_fsdpN"
+std::string case_of(const std::filesystem::path& file) {
+  std::string name = file.filename().string();
+  for (const std::string_view ending : {".gz", ".json"}) {
+    if (name.ends_with(ending)) {
+      name.resize(name.size() - ending.size());
+    }
+  }
+  return name;
+}
+
+std::optional<Experiment> step_in(const std::filesystem::path& steps, const std::string& wanted,
+                                  ProfileCache& profiles) {
+  if (!std::filesystem::is_regular_file(steps)) {
+    return std::nullopt;
+  }
+  std::istringstream stream(read_file(steps, kLargestSteps));
+  std::string line;
+  while (std::getline(stream, line)) {
+    const nlohmann::json row = nlohmann::json::parse(line, nullptr, false);
+    if (json_text(row, "case") == wanted) {
+      return read_measured_step(row, profiles).experiment;
+    }
+  }
+  return std::nullopt;
+}
+
+Experiment step_of(const std::filesystem::path& file, ProfileCache& profiles) {
+  const std::string wanted = case_of(file);
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  for (const std::filesystem::path& place : {folder, folder.parent_path()}) {
+    if (std::optional<Experiment> found = step_in(place / kStepsFile, wanted, profiles)) {
+      return std::move(*found);
+    }
+  }
+  throw ConfigError(
+      {file.string(), 0, 0},
+      "which step this trace is of is not known: neither its folder nor the one above "
+      "has a " +
+          std::string(kStepsFile) + " with the case '" + wanted + "'; give --experiment FILE");
+}
+
+// All-to-all kernels wait for the slowest rank, and so do messages of a pipeline.
+bool waits(StepCategory category) {
+  return category == StepCategory::kAllToAll || category == StepCategory::kSendRecv;
+}
+
+class TraceRows {
+ public:
+  TraceRows(ValidationRow common, const PredictedStep& predicted)
+      : common_(std::move(common)), predicted_(predicted) {}
+
+  // What the step has not is not compared: a share of nothing is no error.
+  void add(const std::string& metric, Seconds measured, Seconds predicted,
+           const std::string& group_end = "") {
+    if (measured <= Seconds{}) {
+      return;
+    }
+    ValidationRow& row = rows_.emplace_back(common_);
+    row.metric = metric;
+    row.group += group_end;
+    row.measured = measured.value();
+    if (predicted_.priced) {
+      row.predicted = predicted.value();
+    } else {
+      row.skipped = "plan refused";
+      for (const std::string& reason : predicted_.reasons) {
+        row.skipped += (&reason == predicted_.reasons.data() ? ": " : "; ") + reason;
+      }
+    }
+  }
+
+  std::vector<ValidationRow> take() { return std::move(rows_); }
+
+ private:
+  ValidationRow common_;
+  const PredictedStep& predicted_;
+  std::vector<ValidationRow> rows_;
+};
+
+}  // namespace
+
+std::vector<ValidationRow> trace_rows(const std::filesystem::path& file,
+                                      const std::optional<Experiment>& experiment,
+                                      ProfileCache& profiles, const CostModel& cost) {
+  const Experiment step = experiment ? *experiment : step_of(file, profiles);
+  const StepTrace trace = read_step_trace(file);
+  const PredictedStep predicted = step_after_pause(step, cost);
+  ValidationRow common;
+  common.file = file.filename().string();
+  common.id = case_of(file);
+  common.gpu = step.cluster.device.name;
+  common.family = accuracy_family(step.model);
+  common.group = common.gpu + " trace " + common.family;
+  TraceRows rows(std::move(common), predicted);
+  rows.add("step_time_s", trace.step, predicted.step);
+  for (std::size_t i = 0; i < kStepCategories; ++i) {
+    const auto category = static_cast<StepCategory>(i);
+    if (category != StepCategory::kOther) {
+      rows.add("category_s:" + std::string(name(category)), trace.device_time[i],
+               predicted.device_time[i], waits(category) ? ", with waiting" : "");
+    }
+    if (trace.waiting[i] > Seconds{}) {
+      rows.add("transfer_s:" + std::string(name(category)), trace.device_time[i] - trace.waiting[i],
+               predicted.device_time[i]);
+    }
+  }
+  rows.add("category_s:exposed_communication", trace.exposed_communication,
+           predicted.exposed_communication);
+  rows.add("category_s:idle", trace.idle, predicted.idle);
+  return rows.take();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/hf_config.hpp"
+
+#include <vector>
+
+#include "catch.hpp"
+#include "model_text.hpp"
+#include "sample_specs.hpp"
+
+namespace stepcast::hf_config_test {
+namespace {
+
+using test::config_error;
+using test::contains_text;
+
+ModelSpec imported(const std::string& json) { return import_hf_config(json, "a.json", "a"); }
+
+std::string fault_of(const std::string& json) {
+  return config_error([&] { imported(json); });
+}
+
+std::string without_descriptions(ModelSpec model) {
+  model.title = model.family = model.source = model.note = {};
+  model.published = {};
+  return to_yaml(model);
+}
+
+// A whole config.json of 4 layers; `rest` is more keys, ", \"key\": value".
+std::string sizes(const std::string& type, const std::string& rest = {}) {
+  return R"({"model_type": ")" + type +
+         R"(", "hidden_size": 256, "num_hidden_layers": 4, "vocab_size": 1000,
+             "num_attention_heads": 8, "intermediate_size": 512)" +
+         rest + "}";
+}
+
+const std::string kGqa = R"(, "num_key_value_heads": 2)";
+const std::string kExperts =
+    kGqa + R"(, "num_experts": 16, "num_experts_per_tok": 2, "moe_intermediate_size": 64)";
+const std::string kLatent =
+    R"(, "q_lora_rank": null, "kv_lora_rank": 32, "qk_nope_head_dim": 32, "qk_rope_head_dim": 16,
+         "v_head_dim": 32, "n_shared_experts": null, "first_k_dense_replace": 1)";
+const std::string kMla = kExperts + kLatent;
+const std::string kWindow =
+    kGqa + R"(, "use_sliding_window": true, "sliding_window": 64, "max_window_layers": )";
+
+TEST_CASE("an imported config.json is the shipped model", "[unit]") {
+  const std::string name =
+      GENERATE("llama3.1_8b", "llama2_7b", "qwen2.5_7b", "qwen3_8b", "qwen3_30b_a3b",
+               "mixtral_8x7b", "deepseek_v2_lite", "deepseek_v3", "gpt_oss_20b");
+  CAPTURE(name);
+  const std::filesystem::path root = STEPCAST_DATA_ROOT;
+  const std::filesystem::path file = root / "tests" / "data" / "hf" / (name + ".config.json");
+  const ModelSpec model = import_hf_config(read_file(file), file.string(), name);
+  const ModelSpec shipped = load_model(root / "configs" / "models" / (name + ".yaml"));
+  CHECK(without_descriptions(model) == without_descriptions(shipped));
+}
+
+TEST_CASE("an imported model is written as a file that reads back the same", "[unit]") {
+  const std::string json =
+      GENERATE(sizes("llama"), sizes("mistral"), sizes("qwen3", kWindow + "0"),
+               sizes("gpt_oss", kExperts), sizes("deepseek_v2", kMla),
+               sizes("qwen2_moe", kExperts + R"(, "shared_expert_intermediate_size": 128)"));
+  const std::string yaml = to_yaml(imported(json));
+  CHECK(to_yaml(test::model_from(yaml)) == yaml);
+}
+
+TEST_CASE("an imported model is named after its file and type", "[unit]") {
+  const ModelSpec model = import_hf_config(sizes("llama"), "dir/config.json", "mine");
+  CHECK(model.name == "mine");
+  CHECK(model.title == "mine");
+  CHECK(model.family == "llama");
+  CHECK(model.source == "imported from dir/config.json");
+}
+
+TEST_CASE("absent key/value heads are the query heads or the default of the type", "[unit]") {
+  CHECK(imported(sizes("llama")).attention.kv_heads == 8);
+  CHECK(imported(sizes("qwen2", R"(, "num_key_value_heads": null)")).attention.kv_heads == 8);
+  CHECK(imported(sizes("mistral")).attention.kv_heads == 8);
+  CHECK(imported(sizes("llama", kGqa)).attention.kv_heads == 2);
+}
+
+TEST_CASE("an absent head_dim is hidden size over heads or the default of the type", "[unit]") {
+  CHECK(imported(sizes("llama")).attention.qk_head_dim == 32);
+  CHECK(imported(sizes("qwen3", kGqa)).attention.qk_head_dim == 128);
+  CHECK(imported(sizes("qwen3", kGqa + R"(, "head_dim": null)")).attention.qk_head_dim == 32);
+  CHECK(imported(sizes("llama", R"(, "head_dim": 48)")).attention.v_head_dim == 48);
+}
+
+TEST_CASE("biases of attention and feed-forward block are those of the type", "[unit]") {
+  const ModelSpec llama = imported(sizes("llama", R"(, "attention_bias": true, "mlp_bias": true)"));
+  CHECK(llama.attention.qkv_bias);
+  CHECK(llama.attention.output_bias);
+  CHECK(llama.mlp.bias);
+  const ModelSpec qwen2 = imported(sizes("qwen2", kGqa));
+  CHECK(qwen2.attention.qkv_bias);
+  CHECK_FALSE(qwen2.attention.output_bias);
+  CHECK_FALSE(imported(sizes("qwen3", kGqa)).attention.qkv_bias);
+  CHECK(imported(sizes("gpt_oss", kExperts)).attention.output_bias);
+}
+
+TEST_CASE("embeddings are tied only if the file says so", "[unit]") {
+  CHECK_FALSE(imported(sizes("qwen2", kGqa)).tied_embeddings);
+  CHECK(imported(sizes("qwen2", kGqa + R"(, "tie_word_embeddings": true)")).tied_embeddings);
+}
+
+TEST_CASE("a sliding window counts if it is used", "[unit]") {
+  CHECK(imported(sizes("mistral")).attention.sliding_window == 4096);
+  CHECK(imported(sizes("mistral", R"(, "sliding_window": null)")).attention.sliding_window == 0);
+  CHECK(imported(sizes("qwen2", kGqa)).attention.sliding_window == 0);
+  CHECK(imported(sizes("qwen2", kWindow + "4")).attention.sliding_window == 0);
+  const AttentionSpec all = imported(sizes("qwen2", kWindow + "0")).attention;
+  CHECK(all.sliding_window == 64);
+  CHECK(all.full_attention_every == 0);
+  const AttentionSpec alternating = imported(sizes("gpt_oss", kExperts)).attention;
+  CHECK(alternating.sliding_window == 128);
+  CHECK(alternating.full_attention_every == 2);
+}
+
+TEST_CASE("layer_types must be a pattern that a model file can state", "[unit]") {
+  const auto qwen3 = [](const std::string& types) {
+    return sizes("qwen3", kWindow + R"(4, "layer_types": [)" + types + "]");
+  };
+  const std::string full = R"("full_attention")";
+  const std::string slide = R"("sliding_attention")";
+  const auto four = [&](const std::string& a, const std::string& b, const std::string& c,
+                        const std::string& d) { return qwen3(a + "," + b + "," + c + "," + d); };
+  CHECK(imported(four(slide, slide, slide, full)).attention.full_attention_every == 4);
+  CHECK(imported(four(full, full, full, full)).attention.sliding_window == 0);
+  CHECK_THAT(
+      fault_of(four(full, slide, slide, slide)),
+      contains_text("'layer_types' asks for full attention in layers other than every n-th"));
+  CHECK_THAT(fault_of(four(slide, full, slide, slide)), contains_text("is number 2"));
+  CHECK_THAT(fault_of(qwen3(full)), contains_text("has 1 items, but 'num_hidden_layers' is 4"));
+  CHECK_THAT(fault_of(four(slide, slide, slide, R"("linear_attention")")),
+             contains_text("'linear_attention', which is not supported"));
+  CHECK_THAT(fault_of(qwen3("1, 2, 3, 4")), contains_text("must hold texts only, not 1"));
+  CHECK_THAT(fault_of(sizes("qwen2", kWindow + "2")), contains_text("'max_window_layers' asks"));
+}
+
+TEST_CASE("the layers with experts are placed after a first few, every n-th", "[unit]") {
+  const auto placed = [](const std::string& keys) {
+    const MoeSpec moe = imported(sizes("qwen3_moe", kExperts + keys)).moe.value_or(MoeSpec{});
+    return std::vector<std::int64_t>{moe.experts, moe.first_dense_layers, moe.every};
+  };
+  CHECK(placed("") == std::vector<std::int64_t>{16, 0, 1});
+  CHECK(placed(R"(, "decoder_sparse_step": 2)") == std::vector<std::int64_t>{16, 0, 2});
+  CHECK(placed(R"(, "mlp_only_layers": [1, 0])") == std::vector<std::int64_t>{16, 2, 1});
+  CHECK(placed(R"(, "mlp_only_layers": [0, 2])") == std::vector<std::int64_t>{16, 0, 2});
+  CHECK(placed(R"(, "mlp_only_layers": [0, 1, 2, 3])") == std::vector<std::int64_t>{0, 0, 1});
+  CHECK_THAT(fault_of(sizes("qwen3_moe", kExperts + R"(, "mlp_only_layers": [3])")),
+             contains_text("'mlp_only_layers' leaves experts in layers other than every n-th"));
+  CHECK_THAT(fault_of(sizes("qwen3_moe", kExperts + R"(, "mlp_only_layers": [4])")),
+             contains_text("names layer 4, but the last of the model is 3"));
+  CHECK_THAT(fault_of(sizes("qwen3_moe", kExperts + R"(, "mlp_only_layers": [0, -1])")),
+             contains_text("'mlp_only_layers[1]' must be a whole number from 0 to 10000, not -1"));
+}
+
+TEST_CASE("the number of experts has several spellings that must agree", "[unit]") {
+  const std::string rest = kGqa + R"(, "num_experts_per_tok": 2)";
+  const auto experts = [&](const std::string& keys) {
+    return imported(sizes("mixtral", rest + keys)).moe->experts;
+  };
+  CHECK(experts(R"(, "num_local_experts": 8)") == 8);
+  CHECK(experts(R"(, "num_experts": 8)") == 8);
+  CHECK_THAT(fault_of(sizes("mixtral", rest + R"(, "num_experts": 8, "num_local_experts": 4)")),
+             contains_text("'num_experts' is 8, but 'num_local_experts' is 4"));
+  CHECK_THAT(fault_of(sizes("mixtral", rest)), contains_text("needs the key 'num_local_experts'"));
+  CHECK_THAT(fault_of(sizes("mixtral", rest + R"(, "num_local_experts": 1)")),
+             contains_text("(2) must not exceed the number of experts (1)"));
+}
+
+TEST_CASE("the shared expert of Qwen2-MoE has a gate", "[unit]") {
+  const ModelSpec model =
+      imported(sizes("qwen2_moe", kExperts + R"(, "shared_expert_intermediate_size": 128)"));
+  CHECK(model.moe->shared_expert_ffn_hidden == 128);
+  CHECK(model.moe->shared_expert_gate);
+  CHECK(model.attention.qkv_bias);
+}
+
+TEST_CASE("DeepSeek's groups and bias follow from the method of its router", "[unit]") {
+  const auto router = [](const std::string& type, const std::string& keys) {
+    return imported(sizes(type, kMla + keys)).moe->router;
+  };
+  const std::string groups = R"(, "n_group": 4, "topk_group": 2)";
+  CHECK(router("deepseek_v2", groups).groups == 1);  // greedy looks at no groups
+  const RouterSpec limited =
+      router("deepseek_v2", groups + R"(, "topk_method": "group_limited_greedy")");
+  CHECK(limited.groups == 4);
+  CHECK(limited.topk_groups == 2);
+  CHECK_FALSE(limited.expert_bias);
+  CHECK(limited.score == RouterScore::kSoftmax);
+  const RouterSpec v3 = router("deepseek_v3", "");
+  CHECK(v3.groups == 8);
+  CHECK(v3.topk_groups == 4);
+  CHECK(v3.expert_bias);
+  CHECK(v3.score == RouterScore::kSigmoid);
+  CHECK_THAT(fault_of(sizes("deepseek_v3", kMla + R"(, "n_group": 3)")),
+             contains_text("'n_group' (3) must divide the number of experts (16)"));
+  CHECK_THAT(fault_of(sizes("deepseek_v3", kMla + R"(, "n_group": 2, "topk_group": 3)")),
+             contains_text("'topk_group' (3) must not exceed 'n_group' (2)"));
+  CHECK_THAT(fault_of(sizes("deepseek_v3", kMla + R"(, "topk_method": "random")")),
+             contains_text("'topk_method' is 'random'; supported are greedy"));
+  CHECK_THAT(fault_of(sizes("deepseek_v3", kMla + R"(, "scoring_func": "tanh")")),
+             contains_text("'scoring_func' is 'tanh'; supported are softmax and sigmoid"));
+}
+
+TEST_CASE("DeepSeek's layers, ranks and modules are read", "[unit]") {
+  const ModelSpec model =
+      imported(sizes("deepseek_v3", kMla + R"(, "num_nextn_predict_layers": 1)"));
+  CHECK(model.attention.mla.q_lora_rank == 0);
+  CHECK(model.attention.kv_heads == 8);
+  CHECK(model.moe->first_dense_layers == 1);
+  CHECK(model.moe->shared_expert_ffn_hidden == 0);
+  CHECK(model.mtp_layers == 1);
+  // Of the layers 0 to 3 only number 2.
+  CHECK(imported(sizes("deepseek_v2", kMla + R"(, "moe_layer_freq": 2)")).moe->every == 2);
+  CHECK_THAT(fault_of(sizes("deepseek_v3", kMla + R"(, "attention_bias": true)")),
+             contains_text("'attention_bias' is true, but a model file has no form"));
+}
+
+TEST_CASE("an unsupported model_type names the nearest", "[unit]") {
+  CHECK(fault_of(R"({"model_type": "qwen4"})") ==
+        "a.json: error: 'model_type' is 'qwen4'; supported are llama, mistral, mixtral, qwen2, "
+        "qwen2_moe, qwen3, qwen3_moe, deepseek_v2, deepseek_v3, gpt_oss; did you mean 'qwen2'?");
+  CHECK_THAT(fault_of("{}"), contains_text("needs the key 'model_type'"));
+  CHECK_THAT(fault_of(R"({"model_type": null})"), contains_text("must be a text, not null"));
+}
+
+TEST_CASE("all problems of a config.json are reported at once", "[unit]") {
+  CHECK(fault_of(R"({"model_type": "llama", "hiden_size": 256, "num_hidden_layers": "four",
+                     "vocab_size": 1e3, "num_attention_heads": 99999999999999999999,
+                     "num_key_value_heads": [2], "intermediate_size": 0, "mlp_bias": 1,
+                     "vocab_size": -1})") ==
+        "a.json: error: duplicate key 'vocab_size'; keep one of them\n"
+        "a.json: error: 'num_hidden_layers' must be a whole number from 1 to 10000, not the text "
+        "'four'\n"
+        "a.json: error: 'vocab_size' must be a whole number from 1 to 67108864, not -1\n"
+        "a.json: error: 'num_attention_heads' must be a whole number from 1 to 16777216, not "
+        "99999999999999999999\n"
+        "a.json: error: 'intermediate_size' must be a whole number from 1 to 16777216, not 0\n"
+        "a.json: error: 'num_key_value_heads' must be a whole number from 1 to 16777216, not a "
+        "list\n"
+        "a.json: error: 'mlp_bias' must be true or false, not 1\n"
+        "a.json: error: the file needs the key 'hidden_size'; is 'hiden_size' meant to be it?");
+}
+
+TEST_CASE("heads must fit", "[unit]") {
+  CHECK_THAT(fault_of(sizes("llama", R"(, "num_key_value_heads": 3)")),
+             contains_text("'num_key_value_heads' (3) must divide 'num_attention_heads' (8)"));
+  const std::string odd = R"({"model_type": "llama", "hidden_size": 100, "num_hidden_layers": 1,
+      "vocab_size": 10, "num_attention_heads": 8, "intermediate_size": 8)";
+  CHECK_THAT(fault_of(odd + "}"),
+             contains_text("(100) is no multiple of 'num_attention_heads' (8)"));
+  CHECK(imported(odd + R"(, "head_dim": 16})").attention.qk_head_dim == 16);
+}
+
+TEST_CASE("faults of syntax have line and column", "[unit]") {
+  CHECK_THAT(fault_of("{\n  \"a\": 1,\n  \"b\" 2\n}"),
+             contains_text("a.json:3:7: error: not JSON: "));
+  CHECK_THAT(fault_of(""), contains_text("a.json:1:1: error: not JSON: "));
+  CHECK_THAT(fault_of("{\"a\": "), contains_text("unexpected end of input"));
+  CHECK_THAT(fault_of("{\"a\": 1e999}"), contains_text("a.json:1:"));
+  CHECK_THAT(fault_of("{\"a\": \"\xff\"}"), contains_text("not JSON"));
+  CHECK_THAT(fault_of("{} {}"), contains_text("a.json:1:4: error: not JSON"));
+}
+
+TEST_CASE("what is no object of a sensible size is refused", "[unit]") {
+  CHECK_THAT(fault_of("[1, {\"model_type\": \"llama\"}]"),
+             contains_text("must hold one JSON object"));
+  CHECK_THAT(fault_of("3"), contains_text("must hold one JSON object"));
+  const std::string deep(500'000, '[');
+  CHECK_THAT(fault_of(deep), contains_text("nested more than 64 levels deep"));
+  CHECK_THAT(fault_of("{\"a\": " + deep), contains_text("nested more than 64 levels deep"));
+  CHECK_THAT(fault_of(std::string(2'000'000, ' ')),
+             contains_text("2000000 bytes, more than 1048576"));
+  CHECK_THAT(config_error([] { import_hf_config(sizes("llama"), "a.json", ""); }),
+             contains_text("the model needs a name"));
+}
+
+TEST_CASE("keys without effect on shapes are not looked at", "[unit]") {
+  const std::string extra = R"(, "rope_scaling": {"factor": [8, {"a": null}]}, "torch_dtype": 7,
+      "quantization_config": {"hidden_size": "x", "hidden_size": 1}, "eos_token_id": [1, 2])";
+  CHECK(to_yaml(imported(sizes("llama", extra))) == to_yaml(imported(sizes("llama"))));
+}
+
+// Every value of every key replaced by each of these, one at a time.
+TEST_CASE("no value of a key makes the import fail but with a ConfigError", "[unit]") {
+  const std::string value =
+      GENERATE("null", "true", "-1", "0", "1", "10000", "16777216", "1e400", "18446744073709551615",
+               "0.5", "\"x\"", "[]", "[0]", "[[]]", "{}", "[\"full_attention\"]");
+  const std::string type =
+      GENERATE("llama", "mixtral", "qwen2", "qwen2_moe", "qwen3_moe", "deepseek_v3", "gpt_oss");
+  const std::vector<std::string> keys = {"hidden_size",
+                                         "num_hidden_layers",
+                                         "num_attention_heads",
+                                         "num_key_value_heads",
+                                         "head_dim",
+                                         "sliding_window",
+                                         "max_window_layers",
+                                         "layer_types",
+                                         "num_experts",
+                                         "n_group",
+                                         "topk_group",
+                                         "num_experts_per_tok",
+                                         "decoder_sparse_step",
+                                         "mlp_only_layers",
+                                         "moe_layer_freq",
+                                         "first_k_dense_replace",
+                                         "n_shared_experts",
+                                         "moe_intermediate_size",
+                                         "q_lora_rank",
+                                         "num_nextn_predict_layers",
+                                         "shared_expert_intermediate_size",
+                                         "topk_method"};
+  for (const std::string& key : keys) {
+    // A repeated key would be an error of its own, so the old one gets another name.
+    std::string changed = sizes(
+        type, kMla + R"(, "shared_expert_intermediate_size": 8, "use_sliding_window": false)");
+    const std::size_t at = changed.find("\"" + key + "\":");
+    if (at != std::string::npos) {
+      changed.insert(at + 1, "old_");
+    }
+    changed.insert(changed.size() - 1, ", \"" + key + "\": " + value);
+    try {
+      const std::string yaml = to_yaml(imported(changed));
+      CHECK(to_yaml(test::model_from(yaml)) == yaml);
+    } catch (const ConfigError& error) {
+      CHECK_FALSE(error.diagnostics().empty());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stepcast::hf_config_test

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/trace_rows.hpp"
+
+#include <fstream>
+
+#include "backends/builtin_backends.hpp"
+#include "catch.hpp"
+#include "importers/predicted_categories.hpp"
+#include "sample_specs.hpp"
+#include "stepcast/experiment/project.hpp"
+
+namespace stepcast::trace_rows_test {
+using stepcast::test::data_root;
+
+namespace {
+
+const char* const kTrace = R"({"traceEvents": [
+  {"ph": "X", "cat": "kernel", "name": "nvjet_a", "ts": 0, "dur": 100000},
+  {"ph": "X", "cat": "kernel", "name": "unheard of", "ts": 100000, "dur": 10}]})";
+const char* const kSteps =
+    R"({"case": "mine", "model": "m", "layers": 2, "seq": 4096, "mbs": 1, "mode": "local", "ac": "none",
+        "world": 1, "step_s": 0.1, "arch": {"hidden": 4096, "heads": 32, "kv_heads": 8, "head_dim": 128,
+        "ffn": 14336, "vocab": 128256}})";
+
+class Folder {
+ public:
+  Folder() : path_(std::filesystem::temp_directory_path() / "stepcast_trace_rows_test") {
+    std::filesystem::create_directories(path_ / "traces");
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  [[nodiscard]] std::filesystem::path write(const char* name, std::string text) const {
+    std::ofstream stream(path_ / name);
+    for (char& c : text) {  // one line
+      c = c == '\n' ? ' ' : c;
+    }
+    stream << text << "\n";
+    return path_ / name;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("A trace is compared with the step that its file name names", "[unit]") {
+  const Folder folder;
+  const std::filesystem::path steps = folder.write("steps.jsonl", kSteps);
+  const std::filesystem::path trace = folder.write("traces/mine.json", kTrace);
+  ProfileCache profiles(data_root());
+  const std::vector<ValidationRow> rows =
+      trace_rows(trace, std::nullopt, profiles, default_cost_model());
+  REQUIRE(rows.size() == 2);  // what the trace has not and what is not known is not compared
+  CHECK(rows[0].metric == "step_time_s");
+  CHECK(rows[0].measured == Approx(0.10001));
+  CHECK(rows[1].metric == "category_s:gemm");
+  CHECK(rows[1].measured == Approx(0.1));
+  CHECK(rows[1].group == "h200_sxm trace dense");
+  CHECK(rows[1].predicted.value_or(0.0) > 0.0);
+}
+
+TEST_CASE("A trace of an unknown step asks for the experiment", "[unit]") {
+  const Folder folder;
+  const std::filesystem::path trace = folder.write("traces/other.json", kTrace);
+  const std::filesystem::path steps = folder.write("steps.jsonl", kSteps);
+  ProfileCache profiles(data_root());
+  CHECK_THROWS_WITH(trace_rows(trace, std::nullopt, profiles, default_cost_model()),
+                    Catch::Contains("give --experiment FILE"));
+  const Experiment given = load_experiment(test::shipped_experiments().front(), {}, data_root());
+  CHECK(trace_rows(trace, given, profiles, default_cost_model()).size() == 2);
+}
+
+TEST_CASE(
+    "A step after a pause is not slower than in the steady state, and its categories are whole",
+    "[unit]") {
+  const Experiment experiment = load_experiment(
+      data_root().folder / "examples/12_llama3.1_405b_h100/experiment.yaml", {}, data_root());
+  const CostModel cost = default_cost_model();
+  const PredictedStep after_pause = step_after_pause(experiment, cost);
+  const Projection steady = project(experiment, cost);
+  REQUIRE(after_pause.priced);
+  CHECK(after_pause.step <= steady.time.step);
+  const BurstShare burst = burst_after_pause(experiment, cost);
+  CHECK(burst.clock >= steady.clock);
+  CHECK(burst.share > 0.0);
+  CHECK(burst.share <= 1.0);
+  Seconds all;
+  for (const Seconds time : after_pause.device_time) {
+    all += time;
+  }
+  CHECK(all > Seconds{});
+}
+
+}  // namespace stepcast::trace_rows_test
