@@ -46,7 +46,7 @@ void read_h200_contention(KernelRow row, std::vector<MeasuredKernel>& kernels) {
     fields.error("gemm", "must be MxNxK, \"8192x1024x8192\"");
   }
   kernel.group = "h200_sxm bf16 beside " + comm;
-  kernel.work.op = {"gemm", gemm.value_or(Gemm{})};
+  kernel.work.op = {.work = gemm.value_or(Gemm{})};
   // The kernel alone is the first to run; what follows finds the GPU warm.
   kernel.work.state.power = comm == "none" ? PowerState::kCool : PowerState::kWarm;
   kernel.quantities = {{"gemm_s", mean}};

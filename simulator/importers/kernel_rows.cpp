@@ -7,6 +7,7 @@
 
 #include "importers/published_names.hpp"
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/report/op_text.hpp"
 
 namespace stepcast {
 namespace {
@@ -59,7 +60,7 @@ void read_timed_operator(KernelRow row, std::vector<MeasuredKernel>& kernels) {
   const DeviceSpec* device = named_gpu(fields, kernel.gpu, row.profiles);
   if (device != nullptr) {
     kernel.work = read_operator(fields, *device);
-    kernel.group = fields.text("group", group_of(kernel, std::string(kernel.work.op.name)));
+    kernel.group = fields.text("group", group_of(kernel, std::string(kind_name(kernel.work.op))));
   }
   kernel.quantities = {
       {time_metric(kernel.work.op), fields.required_number("s", kMeasuredSeconds)}};
@@ -193,10 +194,10 @@ void read_h200_launch(KernelRow row, std::vector<MeasuredKernel>& kernels) {
   // One number is added to.
   kernel.work.dtype = Dtype::kFp32;
   kernel.work.launch = graph ? Launch::kGraph : Launch::kStream;
-  kernel.work.op = {"add", MemoryBound{.kind = MemoryBoundKind::kResidual,
-                                       .rows = 1,
-                                       .cols = 1,
-                                       .element = size_of(Dtype::kFp32)}};
+  kernel.work.op = {.work = MemoryBound{.kind = MemoryBoundKind::kResidual,
+                                        .rows = 1,
+                                        .cols = 1,
+                                        .element = size_of(Dtype::kFp32)}};
   kernels.push_back(std::move(kernel));
 }
 

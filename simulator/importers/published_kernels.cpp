@@ -74,7 +74,7 @@ std::optional<Op> quantised_input(const OperatorLine& work) {
                                                     : MemoryBoundKind::kServedQuantize;
   quantise.rows = gemm->m;
   quantise.cols = gemm->k;
-  return Op{"quantize", quantise};
+  return Op{.work = quantise};
 }
 
 void read_gemm_point(KernelRow row, std::vector<MeasuredKernel>& kernels) {
@@ -189,7 +189,6 @@ void read_deepep_point(KernelRow row, std::vector<MeasuredKernel>& kernels) {
     dispatch.group = dispatch.gpu + " deepep" + few;
     combine.group = dispatch.group;
     exchange->phase = ExchangePhase::kCombine;
-    combine.work.op.name = "combine";
   }
   dispatch.quantities = {{"dispatch_s", seconds(dispatched)}};
   combine.quantities = {{"combine_s", seconds(combined)}};

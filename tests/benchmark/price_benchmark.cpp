@@ -40,16 +40,16 @@ std::vector<Op> products() {
   for (const std::int64_t tokens : {1000, 2048, 4096, 8192, 32768}) {
     for (const Weight& w : kWeights) {
       for (const Dtype dtype : {Dtype::kBf16, Dtype::kFp8}) {
-        ops.push_back({"fwd", Gemm{tokens, w.outputs, w.inputs, 1, dtype, GemmPass::kForward}});
-        ops.push_back({"dgrad", Gemm{tokens, w.inputs, w.outputs, 1, dtype, GemmPass::kDgrad}});
-        ops.push_back({"wgrad", Gemm{w.outputs, w.inputs, tokens, 1, dtype, GemmPass::kWgrad}});
+        ops.push_back({.work = Gemm{tokens, w.outputs, w.inputs, 1, dtype, GemmPass::kForward}});
+        ops.push_back({.work = Gemm{tokens, w.inputs, w.outputs, 1, dtype, GemmPass::kDgrad}});
+        ops.push_back({.work = Gemm{w.outputs, w.inputs, tokens, 1, dtype, GemmPass::kWgrad}});
       }
     }
   }
   test::RandomOps random(1);
   constexpr int kRandom = 200;
   for (int i = 0; i < kRandom; ++i) {
-    ops.push_back({"random", random.gemm()});
+    ops.push_back({.work = random.gemm()});
   }
   return ops;
 }
@@ -60,7 +60,7 @@ std::vector<Op> attentions() {
     for (const std::int64_t heads : {4, 8, 32, 64, 128}) {
       for (const std::int64_t head_size : {64, 128, 192}) {
         for (const Direction direction : {Direction::kForward, Direction::kBackward}) {
-          ops.push_back({"core", Attention{.batch = 1,
+          ops.push_back({.work = Attention{.batch = 1,
                                            .seq_q = sequence,
                                            .seq_kv = sequence,
                                            .heads = heads,

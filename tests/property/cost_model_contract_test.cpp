@@ -158,10 +158,10 @@ TEST_CASE("a collective over one rank costs nothing, more bytes never cost less"
     if (const Collective* found = std::get_if<Collective>(&op.work)) {
       Collective alone = *found;
       alone.group.size = 1;
-      REQUIRE(price(cost, {"alone", alone}, on).duration == Seconds{});
+      REQUIRE(price(cost, {.work = alone}, on).duration == Seconds{});
       Collective larger = *found;
       larger.bytes = 1.5 * larger.bytes;
-      REQUIRE(price(cost, {"larger", larger}, on).duration >= price(cost, op, on).duration);
+      REQUIRE(price(cost, {.work = larger}, on).duration >= price(cost, op, on).duration);
     }
   });
 }
@@ -171,10 +171,10 @@ TEST_CASE("an exchange of one rank costs nothing, and more tokens never cost les
     if (const ExpertExchange* found = std::get_if<ExpertExchange>(&op.work)) {
       ExpertExchange alone = *found;
       alone.group.size = 1;
-      REQUIRE(price(cost, {"alone", alone}, on).duration == Seconds{});
+      REQUIRE(price(cost, {.work = alone}, on).duration == Seconds{});
       ExpertExchange larger = *found;
       larger.tokens = 2 * larger.tokens;
-      REQUIRE(price(cost, {"larger", larger}, on).duration.value() >=
+      REQUIRE(price(cost, {.work = larger}, on).duration.value() >=
               price(cost, op, on).duration.value() * (1.0 - 1e-12));
       REQUIRE(price(cost, op, on).units >= 0);
     }

@@ -45,15 +45,15 @@ class RandomOps {
 
   Op op(std::string_view role) {
     if (role == "attention") {
-      return {"attention", attention()};
+      return {.work = attention()};
     }
     if (role == "memory_bound") {
-      return {"memory_bound", memory_bound()};
+      return {.work = memory_bound()};
     }
     if (role == "collective") {
-      return one_of({true, false}) ? Op{"collective", collective()} : Op{"exchange", exchange()};
+      return one_of({true, false}) ? Op{.work = collective()} : Op{.work = exchange()};
     }
-    return one_of({true, false}) ? Op{"gemm", gemm()} : Op{"grouped_gemm", grouped_gemm()};
+    return one_of({true, false}) ? Op{.work = gemm()} : Op{.work = grouped_gemm()};
   }
 
   Gemm gemm() {

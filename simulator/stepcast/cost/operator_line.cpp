@@ -141,7 +141,7 @@ Op read_gemm(JsonFields& fields, Dtype dtype) {
   check_elements(fields, "m", real(op.batch) * real(op.m) * real(op.n));
   check_elements(fields, "k", real(op.batch) * real(op.m) * real(op.k));
   check_elements(fields, "n", real(op.batch) * real(op.n) * real(op.k));
-  return {"gemm", op};
+  return {.work = op};
 }
 
 // The rows of all groups: m_total, or the sum of counts, which must agree.
@@ -186,7 +186,7 @@ Op read_grouped_gemm(JsonFields& fields, Dtype dtype) {
   check_elements(fields, "n", real(op.m_total) * real(op.n));
   check_elements(fields, "k", real(op.m_total) * real(op.k));
   check_elements(fields, "groups", real(op.groups) * real(op.n) * real(op.k));
-  return {"grouped_gemm", op};
+  return {.work = op};
 }
 
 Op read_attention(JsonFields& fields, Dtype dtype, const DeviceSpec& device) {
@@ -216,7 +216,7 @@ Op read_attention(JsonFields& fields, Dtype dtype, const DeviceSpec& device) {
   if (real(op.batch) * real(op.heads) * real(op.seq_q) * real(op.seq_kv) > kMostPairs) {
     fields.error("seq", "makes more than 2^60 pairs of queries and keys; give smaller sizes");
   }
-  return {"attention", op};
+  return {.work = op};
 }
 
 Op read_memory_bound(JsonFields& fields, Dtype dtype) {
@@ -230,7 +230,7 @@ Op read_memory_bound(JsonFields& fields, Dtype dtype) {
   op.implementation = fields.choice<Implementation>("implementation", enum_names<Implementation>(),
                                                     Implementation::kFused);
   check_elements(fields, "rows", real(op.rows) * real(op.cols));
-  return {"memory_bound", op};
+  return {.work = op};
 }
 
 enum class Kind {
@@ -261,11 +261,11 @@ Op read_work(JsonFields& fields, Kind kind, Dtype dtype, const DeviceSpec& devic
     case Kind::kMemoryBound:
       return read_memory_bound(fields, dtype);
     case Kind::kCollective:
-      return {"collective", read_collective(fields, device)};
+      return {.work = read_collective(fields, device)};
     case Kind::kDispatch:
-      return {"dispatch", read_exchange(fields, ExchangePhase::kDispatch, dtype)};
+      return {.work = read_exchange(fields, ExchangePhase::kDispatch, dtype)};
     case Kind::kCombine:
-      return {"combine", read_exchange(fields, ExchangePhase::kCombine, dtype)};
+      return {.work = read_exchange(fields, ExchangePhase::kCombine, dtype)};
   }
   return {};
 }

@@ -14,9 +14,6 @@
 namespace stepcast {
 namespace {
 
-// FSDP's copy of its shard into 16 bits runs on the stream of its gathers and counts with them.
-constexpr std::string_view kCopyOnStream = "fsdp.copy_in";
-
 std::string_view limit_of(Bound bound) {
   switch (bound) {
     case Bound::kCompute:
@@ -96,7 +93,7 @@ std::vector<LimitedTime> limits_of(const Explanation& e, std::int64_t domain_siz
       const bool leaves = leaves_domain(entry.counted.op, domain_size);
       communication[slot(*axis)].add(leaves ? "scale-out network" : "scale-up fabric",
                                      entry.total());
-    } else if (entry.counted.op.name != kCopyOnStream) {
+    } else if (!runs_on_gather_stream(entry.counted.op)) {
       computation.add(limit_of(entry.cost.bound), entry.total());
     }
   }

@@ -210,6 +210,10 @@ std::optional<Axis> communication_axis(const Op& op) {
                                                          : std::nullopt;
 }
 
+bool prints_alike(const Op& a, const Op& b) { return a.id == b.id && a.work == b.work; }
+
+bool runs_on_gather_stream(const Op& op) { return op.id == OpId::kFsdpCopyIn; }
+
 std::string_view name(CollectiveOp op) { return entry(kCollectiveNames, op); }
 std::string_view name(CollectiveAlgorithm algorithm) { return entry(kAlgorithmNames, algorithm); }
 std::string_view name(Protocol protocol) { return entry(kProtocolNames, protocol); }

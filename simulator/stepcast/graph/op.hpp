@@ -16,6 +16,7 @@
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/units.hpp"
 #include "stepcast/graph/expert_exchange.hpp"
+#include "stepcast/graph/op_id.hpp"
 #include "stepcast/hardware/process_group.hpp"
 
 namespace stepcast {
@@ -181,10 +182,13 @@ struct Collective {
 using OpWork = std::variant<Gemm, GroupedGemm, Attention, MemoryBound, Collective, ExpertExchange>;
 
 struct Op {
-  std::string_view name;  // "attention.q", with static lifetime
+  OpId id = OpId::kStandalone;
   OpWork work;
+  Block block = Block::kNone;
   bool operator==(const Op&) const = default;
 };
+// Whether reports count both as one operator: what it is called and its work, of whatever block.
+bool prints_alike(const Op& a, const Op& b);
 
 using OpList = std::vector<Op>;
 
@@ -193,6 +197,8 @@ template <typename Work>
 inline constexpr bool kIsCommunication =
     std::is_same_v<Work, Collective> || std::is_same_v<Work, ExpertExchange>;
 std::optional<Axis> communication_axis(const Op& op);
+// FSDP's copy of its shard into 16 bits runs on the stream of its gathers and counts with them.
+bool runs_on_gather_stream(const Op& op);
 
 // Work of an operator. FLOPs count an FMA as 2 and only what the mask leaves.
 Flops flops(const Gemm& op);

@@ -20,19 +20,19 @@ class Inventory {
 
   std::vector<SavedTensor> collect() {
     keep("layer_input", {}, sequence_rows(), hidden(), kHalf);
-    norm_output("attention.norm_output", "attention.norm");
+    norm_output("attention.norm_output", OpId::kAttentionNorm);
     attention();
-    dropout_mask("attention.dropout_mask", "attention.residual");
-    keep("mlp.input", "attention.o", sequence_rows(), hidden(), kHalf);
+    dropout_mask("attention.dropout_mask", OpId::kAttentionResidual);
+    keep("mlp.input", OpId::kAttentionO, sequence_rows(), hidden(), kHalf);
     if (!model().parallel_blocks) {
-      norm_output("mlp.norm_output", "mlp.norm");
+      norm_output("mlp.norm_output", OpId::kMlpNorm);
     }
     if (kind_.moe) {
       experts();
     } else if (!recomputes(RecomputeModule::kMlp)) {
-      feed_forward("mlp", rows(), model().mlp.ffn_hidden / context_.plan.tp);
+      feed_forward(Block::kDense, rows(), model().mlp.ffn_hidden / context_.plan.tp);
     }
-    dropout_mask("mlp.dropout_mask", "mlp.residual");
+    dropout_mask("mlp.dropout_mask", OpId::kMlpResidual);
     return std::move(tensors_);
   }
 
@@ -52,13 +52,13 @@ class Inventory {
     return is_quantized(context_.training.dtype) ? Bytes(1) : kHalf;
   }
 
-  void keep(std::string_view name, std::string_view producer, std::int64_t rows, std::int64_t cols,
-            Bytes element) {
+  void keep(std::string_view name, std::optional<OpId> producer, std::int64_t rows,
+            std::int64_t cols, Bytes element) {
     const Bytes bytes = static_cast<double>(rows) * static_cast<double>(cols) * element;
     tensors_.push_back({name, producer, bytes});
   }
 
-  void norm_output(std::string_view name, std::string_view producer) {
+  void norm_output(std::string_view name, std::optional<OpId> producer) {
     if (!context_.software.keeps_norm_output || recomputes(RecomputeModule::kLayerNorm)) {
       return;
     }
@@ -66,18 +66,18 @@ class Inventory {
     keep(name, producer, gathered ? rows() : sequence_rows(), hidden(), operand());
   }
 
-  void dropout_mask(std::string_view name, std::string_view producer) {
+  void dropout_mask(std::string_view name, std::optional<OpId> producer) {
     if (context_.training.dropout) {
       keep(name, producer, sequence_rows(), hidden(), kMask);
     }
   }
 
   // The product that q, k or v comes from.
-  [[nodiscard]] std::string_view projection(std::string_view own, std::string_view mla) const {
+  [[nodiscard]] OpId projection(OpId own, OpId mla) const {
     if (model().attention.kind == AttentionKind::kMla) {
       return mla;
     }
-    return context_.software.fused_qkv ? "attention.qkv" : own;
+    return context_.software.fused_qkv ? OpId::kAttentionQkv : own;
   }
 
   void attention() {
@@ -85,27 +85,30 @@ class Inventory {
     const bool mla = a.kind == AttentionKind::kMla;
     if (mla) {
       const std::int64_t q_rank = a.mla.q_lora_rank;
-      keep("attention.latents", "attention.kv_down", rows(),
+      keep("attention.latents", OpId::kAttentionKvDown, rows(),
            2 * (q_rank + a.mla.kv_lora_rank) + a.mla.qk_rope_head_dim, kHalf);
     }
     const std::int64_t q_width = local(a.heads) * a.qk_head_dim;
     const std::int64_t k_width = local(a.kv_heads) * a.qk_head_dim;
     const std::int64_t v_width = local(a.kv_heads) * a.v_head_dim;
     if (!(mla && recomputes(RecomputeModule::kMlaUp))) {
-      keep("attention.q", projection("attention.q", "attention.q_up"), rows(), q_width, kHalf);
-      keep("attention.k", projection("attention.k", "attention.kv_up"), rows(), k_width, kHalf);
-      keep("attention.v", projection("attention.v", "attention.kv_up"), rows(), v_width, kHalf);
+      keep("attention.q", projection(OpId::kAttentionQ, OpId::kAttentionQUp), rows(), q_width,
+           kHalf);
+      keep("attention.k", projection(OpId::kAttentionK, OpId::kAttentionKvUp), rows(), k_width,
+           kHalf);
+      keep("attention.v", projection(OpId::kAttentionV, OpId::kAttentionKvUp), rows(), v_width,
+           kHalf);
     }
     if (context_.software.memory.keeps_projected_qkv) {
-      keep("attention.projected_qkv", projection("attention.q", "attention.kv_up"), rows(),
+      keep("attention.projected_qkv", projection(OpId::kAttentionQ, OpId::kAttentionKvUp), rows(),
            q_width + k_width + v_width, kHalf);
     }
     if (a.qk_norm != QkNorm::kNone) {
-      keep("attention.qk_norm_input", projection("attention.q", "attention.q_up"), rows(),
+      keep("attention.qk_norm_input", projection(OpId::kAttentionQ, OpId::kAttentionQUp), rows(),
            q_width + k_width, kHalf);
     }
     scores();
-    keep("attention.output", "attention.core", rows(), local(a.heads) * a.v_head_dim, kHalf);
+    keep("attention.output", OpId::kAttentionCore, rows(), local(a.heads) * a.v_head_dim, kHalf);
   }
 
   // Flash attention keeps one log-sum-exp a row; unfused attention keeps the probabilities and,
@@ -116,27 +119,27 @@ class Inventory {
     }
     const std::int64_t score_rows = rows() * local(model().attention.heads);
     if (context_.software.attention != AttentionKernel::kUnfused) {
-      keep("attention.log_sum_exp", "attention.core", score_rows, 1, kFloat);
+      keep("attention.log_sum_exp", OpId::kAttentionCore, score_rows, 1, kFloat);
       return;
     }
     const std::int64_t keys = context_.training.sequence_length;
-    keep("attention.probabilities", "attention.core", score_rows, keys, kHalf);
+    keep("attention.probabilities", OpId::kAttentionCore, score_rows, keys, kHalf);
     if (context_.training.dropout) {
-      keep("attention.score_mask", "attention.core", score_rows, keys, kMask);
-      keep("attention.dropped_probabilities", "attention.core", score_rows, keys, kHalf);
+      keep("attention.score_mask", OpId::kAttentionCore, score_rows, keys, kMask);
+      keep("attention.dropped_probabilities", OpId::kAttentionCore, score_rows, keys, kHalf);
     }
   }
 
-  // `block` names the operators: mlp, or experts.
-  void feed_forward(std::string_view block, std::int64_t rows_in, std::int64_t width) {
+  // Of `block`: the routed experts, or what stands for one.
+  void feed_forward(Block block, std::int64_t rows_in, std::int64_t width) {
     activation_input(block, rows_in, width);
-    const bool experts = block == "experts";
+    const bool experts = block == Block::kRoutedExperts;
     const bool again = recomputes(RecomputeModule::kMlpActivation) ||
                        (experts && recomputes(RecomputeModule::kMoeActivation));
     if (again) {
       return;
     }
-    const std::string_view producer = experts ? "experts.activation" : "mlp.activation";
+    const OpId producer = experts ? OpId::kExpertsActivation : OpId::kMlpActivation;
     // Eager kernels keep the activated gate apart from its product with the other input.
     if (model().mlp.gated && context_.software.activation == Implementation::kEager) {
       keep("mlp.activated_gate", producer, rows_in, width, kHalf);
@@ -146,17 +149,18 @@ class Inventory {
     }
   }
 
-  void activation_input(std::string_view block, std::int64_t rows_in, std::int64_t width) {
-    const bool experts = block == "experts";
+  void activation_input(Block block, std::int64_t rows_in, std::int64_t width) {
+    const bool experts = block == Block::kRoutedExperts;
     if (!model().mlp.gated) {
-      return keep("mlp.activation_input", experts ? "experts.up" : "mlp.up", rows_in, width, kHalf);
+      return keep("mlp.activation_input", experts ? OpId::kExpertsUp : OpId::kMlpUp, rows_in, width,
+                  kHalf);
     }
     if (context_.software.fused_gate_up) {
-      return keep("mlp.activation_input", experts ? "experts.gate_up" : "mlp.gate_up", rows_in,
-                  2 * width, kHalf);
+      return keep("mlp.activation_input", experts ? OpId::kExpertsGateUp : OpId::kMlpGateUp,
+                  rows_in, 2 * width, kHalf);
     }
-    keep("mlp.gate", experts ? "experts.gate" : "mlp.gate", rows_in, width, kHalf);
-    keep("mlp.up", experts ? "experts.up" : "mlp.up", rows_in, width, kHalf);
+    keep("mlp.gate", experts ? OpId::kExpertsGate : OpId::kMlpGate, rows_in, width, kHalf);
+    keep("mlp.up", experts ? OpId::kExpertsUp : OpId::kMlpUp, rows_in, width, kHalf);
   }
 
   void experts() {
@@ -164,7 +168,7 @@ class Inventory {
       return;
     }
     const MoeSpec& moe = *model().moe;
-    keep("moe.router_scores", "moe.router", sequence_rows(), moe.experts, kFloat);
+    keep("moe.router_scores", OpId::kMoeRouter, sequence_rows(), moe.experts, kFloat);
     routed_experts(moe.expert_ffn_hidden / context_.plan.etp);
     if (context_.software.memory.keeps_expert_casts) {
       const LocalParameters layer =
@@ -172,7 +176,7 @@ class Inventory {
       tensors_.push_back({"experts.weight_casts", {}, layer.expert * kHalf});
     }
     if (moe.shared_expert_ffn_hidden > 0 && !recomputes(RecomputeModule::kSharedExperts)) {
-      feed_forward("mlp", rows(), moe.shared_expert_ffn_hidden / context_.plan.tp);
+      feed_forward(Block::kSharedExpert, rows(), moe.shared_expert_ffn_hidden / context_.plan.tp);
     }
   }
 
@@ -184,28 +188,28 @@ class Inventory {
     const std::int64_t rows = buffer_rows(context_);
     switch (dispatcher_in_use(context_.plan)) {
       case Dispatcher::kAllToAll:
-        keep("experts.input", "moe.dispatch", rows, hidden(), operand());
-        feed_forward("experts", rows, width);
-        keep("moe.combined_rows", "moe.combine", sent_rows(context_.plan.exchange, shape), hidden(),
-             kHalf);
+        keep("experts.input", OpId::kMoeDispatch, rows, hidden(), operand());
+        feed_forward(Block::kRoutedExperts, rows, width);
+        keep("moe.combined_rows", OpId::kMoeCombine, sent_rows(context_.plan.exchange, shape),
+             hidden(), kHalf);
         return;
       case Dispatcher::kAllGather:
       case Dispatcher::kDeepEp:
       case Dispatcher::kDeepEpV2:
       case Dispatcher::kHybridEp:
       case Dispatcher::kDeepEpLowLatency:
-        keep("experts.input", "moe.dispatch", rows, hidden(), operand());
-        return feed_forward("experts", rows, width);
+        keep("experts.input", OpId::kMoeDispatch, rows, hidden(), operand());
+        return feed_forward(Block::kRoutedExperts, rows, width);
       case Dispatcher::kSonic:
         // The first product gathers its rows from what arrived; the second one's input is computed
         // again.
-        keep("experts.input", "moe.dispatch", sonic_saved_rows(context_.plan.exchange, shape, rows),
-             hidden(), kHalf);
-        return activation_input("experts", rows, width);
+        keep("experts.input", OpId::kMoeDispatch,
+             sonic_saved_rows(context_.plan.exchange, shape, rows), hidden(), kHalf);
+        return activation_input(Block::kRoutedExperts, rows, width);
       case Dispatcher::kMinimalAsyncEp:
         // The experts' input stays in the receive buffer, which is none of the activations.
-        feed_forward("experts", rows, width);
-        keep("moe.combined_rows", "moe.combine", shape.tokens * shape.topk, hidden(), kHalf);
+        feed_forward(Block::kRoutedExperts, rows, width);
+        keep("moe.combined_rows", OpId::kMoeCombine, shape.tokens * shape.topk, hidden(), kHalf);
         return;
     }
   }

@@ -7,6 +7,7 @@
 // 2205.05198, section 4). Norm statistics (4 bytes a token) are left out.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace stepcast {
 
 struct SavedTensor {
   std::string_view name;
-  std::string_view producer;  // the operator whose result it is; empty for the layer's input
+  std::optional<OpId> producer;  // the operator whose result it is; empty for the layer's input
   Bytes bytes;
 };
 Bytes total(const std::vector<SavedTensor>& tensors);

@@ -14,41 +14,41 @@ class BlockBuilder {
  public:
   explicit BlockBuilder(const ExpansionContext& context) : context_(context) {}
 
+  // What is added from now on is of `block`.
+  void begin(Block block) { block_ = block; }
+
   // A projection y = x W^T with its dgrad and wgrad. `dtype` is that of the training recipe unless
   // the projection stays in 16 bits.
-  void projection(std::string_view name, std::int64_t rows, std::int64_t outputs,
-                  std::int64_t inputs);
-  void projection_16bit(std::string_view name, std::int64_t rows, std::int64_t outputs,
-                        std::int64_t inputs);
-  void grouped(std::string_view name, std::int64_t groups, std::int64_t rows, std::int64_t outputs,
+  void projection(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs);
+  void projection_16bit(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs);
+  void grouped(OpId id, std::int64_t groups, std::int64_t rows, std::int64_t outputs,
                std::int64_t inputs);
-  void attention(std::string_view name, Attention op);
-  void memory_bound(std::string_view name, MemoryBoundKind kind, std::int64_t rows,
-                    std::int64_t cols, Implementation implementation, Bytes element = Bytes(2));
+  void attention(OpId id, Attention op);
+  void memory_bound(OpId id, MemoryBoundKind kind, std::int64_t rows, std::int64_t cols,
+                    Implementation implementation, Bytes element = Bytes(2));
   // The same without a backward pass: what is known from forward, or has no gradient.
-  void forward_memory_bound(std::string_view name, MemoryBoundKind kind, std::int64_t rows,
-                            std::int64_t cols, Implementation implementation, Bytes element);
+  void forward_memory_bound(OpId id, MemoryBoundKind kind, std::int64_t rows, std::int64_t cols,
+                            Implementation implementation, Bytes element);
   // fp32 values to 16 bits forward, their gradients back.
-  void cast(std::string_view name, std::int64_t rows, std::int64_t cols);
+  void cast(OpId id, std::int64_t rows, std::int64_t cols);
   // The model's activation between two products, run again before backward if it is recomputed.
-  void activation(std::string_view name, std::int64_t rows, std::int64_t width);
+  void activation(OpId id, std::int64_t rows, std::int64_t width);
   // The model's norm over rows of the hidden size.
-  void norm(std::string_view name, std::int64_t rows);
+  void norm(OpId id, std::int64_t rows);
   // `terms` gradients of one rows x hidden tensor are summed in backward, after those of everything
   // added later.
-  void gradient_sum(std::string_view name, std::int64_t rows, std::int64_t terms,
-                    Implementation implementation);
+  void gradient_sum(OpId id, std::int64_t rows, std::int64_t terms, Implementation implementation);
   // Collectives of the forward and of the backward pass; nothing for a group of one.
-  void forward_collective(std::string_view name, const Collective& collective);
-  void backward_collective(std::string_view name, const Collective& collective);
-  void forward_exchange(std::string_view name, const ExpertExchange& exchange);
-  void backward_exchange(std::string_view name, const ExpertExchange& exchange);
+  void forward_collective(OpId id, const Collective& collective);
+  void backward_collective(OpId id, const Collective& collective);
+  void forward_exchange(OpId id, const ExpertExchange& exchange);
+  void backward_exchange(OpId id, const ExpertExchange& exchange);
 
   // Around tensor-parallel projections over `rows` x hidden values. Entering: all-gather forward;
   // reduce-scatter backward and the input gathered again for wgrad. Leaving: the converse. Without
   // sequence parallelism an all-reduce backward, respectively forward.
-  void enter_tensor_parallel(std::string_view name);
-  void leave_tensor_parallel(std::string_view name);
+  void enter_tensor_parallel(OpId id);
+  void leave_tensor_parallel(OpId id);
 
   // Everything added to forward since `mark` is run again before backward.
   [[nodiscard]] std::size_t mark() const { return ops_.forward.size(); }
@@ -57,14 +57,17 @@ class BlockBuilder {
   BlockOps finish();
 
  private:
-  void projection_in(std::string_view name, std::int64_t rows, std::int64_t outputs,
-                     std::int64_t inputs, Dtype dtype);
+  void forward(OpId id, OpWork work);
+  void backward(OpId id, OpWork work);
+  void projection_in(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
+                     Dtype dtype);
   [[nodiscard]] bool sums_gradients() const;
   [[nodiscard]] Bytes gradient_element() const;
-  void relayout(OpList& ops, Direction direction);
+  void relayout(Direction direction);
   void quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs, Dtype dtype);
 
   const ExpansionContext& context_;
+  Block block_ = Block::kNone;
   BlockOps ops_;
   std::vector<bool> again_;  // of the forward operators: run again, once however often asked for
 };

@@ -8,6 +8,10 @@ namespace {
 
 using Kind = MemoryBoundKind;
 
+OpId exchange_id(ExchangePhase phase) {
+  return phase == ExchangePhase::kDispatch ? OpId::kMoeDispatch : OpId::kMoeCombine;
+}
+
 class ExpertExpander {
  public:
   ExpertExpander(const ExpansionContext& context, BlockBuilder& build)
@@ -17,6 +21,7 @@ class ExpertExpander {
         rows_(expert_rows(context)) {}
 
   void expand() {
+    build_.begin(Block::kRoutedExperts);
     switch (dispatcher_in_use(plan())) {
       case Dispatcher::kAllToAll:
         return by_all_to_all();
@@ -46,50 +51,50 @@ class ExpertExpander {
     return wide ? ProcessGroup{shape_.ranks, 1} : plan().ep_group();
   }
 
-  void permuting(std::string_view name, Kind kind, std::int64_t rows) {
-    build_.memory_bound(name, kind, rows, hidden(), context_.software.permute);
+  void permuting(OpId id, Kind kind, std::int64_t rows) {
+    build_.memory_bound(id, kind, rows, hidden(), context_.software.permute);
   }
 
   // Each rank sends its own tokens (S / tp of them under sequence parallelism), k copies each.
   void by_all_to_all() {
     const std::int64_t rows = sent_rows(spec(), shape_);
     const bool sorted = plan().ep > 1 && shape_.local_experts() > 1;
-    permuting("moe.permute", Kind::kPermute, rows);
-    all_to_all("moe.dispatch", rows);
+    permuting(OpId::kMoePermute, Kind::kPermute, rows);
+    all_to_all(ExchangePhase::kDispatch, rows);
     if (sorted) {
       // Arrivals come sorted by sender and are sorted again by expert.
-      permuting("moe.sort", Kind::kStridedCopy, rows_);
+      permuting(OpId::kMoeSort, Kind::kStridedCopy, rows_);
     }
     experts();
     if (sorted) {
-      permuting("moe.unsort", Kind::kStridedCopy, rows_);
+      permuting(OpId::kMoeUnsort, Kind::kStridedCopy, rows_);
     }
-    all_to_all("moe.combine", rows);
-    permuting("moe.unpermute", Kind::kUnpermute, rows);
+    all_to_all(ExchangePhase::kCombine, rows);
+    permuting(OpId::kMoeUnpermute, Kind::kUnpermute, rows);
   }
 
   // Dispatch and combine are each other's mirror, forward and backward. With expert tensor
   // parallelism the etp ranks gather each other's rows before and scatter the sums after.
-  void all_to_all(std::string_view name, std::int64_t rows) {
+  void all_to_all(ExchangePhase phase, std::int64_t rows) {
     const Bytes bytes = static_cast<double>(rows * hidden()) * Bytes(2);
     Collective exchange{CollectiveOp::kAllToAll, bytes, plan().ep_group(), Axis::kExpert};
     exchange.algorithm = all_to_all_of(spec(), shape_.domains());
     exchange.imbalance =
         receive_buffer_of(spec()) == ReceiveBuffer::kCapacity ? 1.0 : shape_.imbalance;
     const Bytes gathered = static_cast<double>(plan().etp) * bytes;
-    const bool dispatch = name == "moe.dispatch";
+    const OpId id = exchange_id(phase);
     const Collective gather{CollectiveOp::kAllGather, gathered, plan().etp_group(), Axis::kTensor};
     const Collective scatter{CollectiveOp::kReduceScatter, gathered, plan().etp_group(),
                              Axis::kTensor};
-    if (!dispatch) {
-      build_.forward_collective(name, scatter);
-      build_.backward_collective(name, gather);
+    if (phase == ExchangePhase::kCombine) {
+      build_.forward_collective(id, scatter);
+      build_.backward_collective(id, gather);
     }
-    build_.forward_collective(name, exchange);
-    build_.backward_collective(name, exchange);
-    if (dispatch) {
-      build_.forward_collective(name, gather);
-      build_.backward_collective(name, scatter);
+    build_.forward_collective(id, exchange);
+    build_.backward_collective(id, exchange);
+    if (phase == ExchangePhase::kDispatch) {
+      build_.forward_collective(id, gather);
+      build_.backward_collective(id, scatter);
     }
   }
 
@@ -102,41 +107,41 @@ class ExpertExpander {
     const std::int64_t everyone = shape_.ranks * shape_.tokens;
     const Collective tokens = over_ranks(CollectiveOp::kAllGather, everyone * hidden(), Bytes(2));
     const Collective sums = over_ranks(CollectiveOp::kReduceScatter, everyone * hidden(), Bytes(2));
-    build_.forward_collective("moe.dispatch", tokens);
-    build_.backward_collective("moe.dispatch", sums);
+    build_.forward_collective(OpId::kMoeDispatch, tokens);
+    build_.backward_collective(OpId::kMoeDispatch, sums);
     // The map has a byte an entry and the probabilities four.
     const std::int64_t choices = everyone * moe().experts;
-    build_.forward_collective("moe.dispatch_map",
+    build_.forward_collective(OpId::kMoeDispatchMap,
                               over_ranks(CollectiveOp::kAllGather, choices, Bytes(5)));
-    build_.backward_collective("moe.dispatch_map",
+    build_.backward_collective(OpId::kMoeDispatchMap,
                                over_ranks(CollectiveOp::kReduceScatter, choices, Bytes(4)));
-    permuting("moe.permute", Kind::kPermute, rows_);
+    permuting(OpId::kMoePermute, Kind::kPermute, rows_);
     experts();
-    permuting("moe.unpermute", Kind::kUnpermute, rows_);
-    build_.forward_collective("moe.combine", sums);
-    build_.backward_collective("moe.combine", tokens);
+    permuting(OpId::kMoeUnpermute, Kind::kUnpermute, rows_);
+    build_.forward_collective(OpId::kMoeCombine, sums);
+    build_.backward_collective(OpId::kMoeCombine, tokens);
   }
 
   void by_deepep() {
     dispatch();
-    permuting("moe.permute", Kind::kPermute, rows_);
+    permuting(OpId::kMoePermute, Kind::kPermute, rows_);
     experts();
-    permuting("moe.local_sum", Kind::kUnpermute, rows_);
-    exchange("moe.combine", ExchangePhase::kCombine);
+    permuting(OpId::kMoeLocalSum, Kind::kUnpermute, rows_);
+    exchange(ExchangePhase::kCombine);
   }
 
   void by_exchange_alone() {
     dispatch();
     experts();
-    exchange("moe.combine", ExchangePhase::kCombine);
+    exchange(ExchangePhase::kCombine);
   }
 
   void by_sonic() {
     const std::int64_t choices = shape_.ranks * shape_.tokens * shape_.topk;
     const ExchangePrimitive combine = sonic_combine(spec(), shape_);
     if (plan().ep > 1) {
-      permuting("moe.symmetric_copy", Kind::kCopy, shape_.tokens);
-      build_.forward_collective("moe.gather_choices",
+      permuting(OpId::kMoeSymmetricCopy, Kind::kCopy, shape_.tokens);
+      build_.forward_collective(OpId::kMoeGatherChoices,
                                 over_ranks(CollectiveOp::kAllGather, choices, Bytes(4)));
     }
     index(choices);
@@ -144,23 +149,23 @@ class ExpertExpander {
     dispatch();
     experts();
     if (combine != ExchangePrimitive::kAllToAll) {
-      build_.forward_collective("moe.gather_scores",
+      build_.forward_collective(OpId::kMoeGatherScores,
                                 over_ranks(CollectiveOp::kAllGather, choices, Bytes(4)));
     }
-    build_.backward_collective("moe.scatter_scores",
+    build_.backward_collective(OpId::kMoeScatterScores,
                                over_ranks(CollectiveOp::kReduceScatter, choices, Bytes(4)));
     if (plan().ep == 1) {
-      permuting("moe.unpermute", Kind::kUnpermute, rows_);
+      permuting(OpId::kMoeUnpermute, Kind::kUnpermute, rows_);
     }
-    exchange("moe.combine", ExchangePhase::kCombine);
+    exchange(ExchangePhase::kCombine);
   }
 
   // x is gathered a second time for the gradient of the first product's weights.
   void redispatch() {
     if (spec().redispatch_in_backward) {
       const std::int64_t everyone = shape_.ranks * shape_.tokens;
-      build_.backward_collective(
-          "moe.redispatch", over_ranks(CollectiveOp::kAllGather, everyone * hidden(), Bytes(2)));
+      build_.backward_collective(OpId::kMoeRedispatch, over_ranks(CollectiveOp::kAllGather,
+                                                                  everyone * hidden(), Bytes(2)));
     }
   }
 
@@ -168,32 +173,33 @@ class ExpertExpander {
     index(shape_.tokens * shape_.topk);
     dispatch();
     experts();
-    exchange("moe.combine", ExchangePhase::kCombine);
-    permuting("moe.weighted_sum", Kind::kUnpermute, shape_.tokens * shape_.topk);
+    exchange(ExchangePhase::kCombine);
+    permuting(OpId::kMoeWeightedSum, Kind::kUnpermute, shape_.tokens * shape_.topk);
   }
 
   // Counting, summing up and inverting the choices are a pass each.
   void index(std::int64_t choices) {
     constexpr int kPasses = 3;
     for (int pass = 0; pass < kPasses; ++pass) {
-      build_.forward_memory_bound("moe.index", Kind::kCopy, choices, 1, context_.software.permute,
-                                  Bytes(4));
+      build_.forward_memory_bound(OpId::kMoeIndex, Kind::kCopy, choices, 1,
+                                  context_.software.permute, Bytes(4));
     }
   }
 
   void dispatch() {
     if (spec().dispatch_dtype != Dtype::kBf16) {
-      build_.forward_memory_bound("moe.dispatch_quantize", Kind::kQuantizeBlock, shape_.tokens,
+      build_.forward_memory_bound(OpId::kMoeDispatchQuantize, Kind::kQuantizeBlock, shape_.tokens,
                                   hidden(), context_.software.permute, Bytes(2));
     }
-    exchange("moe.dispatch", ExchangePhase::kDispatch);
+    exchange(ExchangePhase::kDispatch);
   }
 
-  void exchange(std::string_view name, ExchangePhase phase) {
+  void exchange(ExchangePhase phase) {
     const bool there = phase == ExchangePhase::kDispatch;
     const ExchangePhase mirrored = there ? ExchangePhase::kCombine : ExchangePhase::kDispatch;
-    build_.forward_exchange(name, work(phase, there ? spec().dispatch_dtype : Dtype::kBf16));
-    build_.backward_exchange(name, work(mirrored, Dtype::kBf16));
+    build_.forward_exchange(exchange_id(phase),
+                            work(phase, there ? spec().dispatch_dtype : Dtype::kBf16));
+    build_.backward_exchange(exchange_id(phase), work(mirrored, Dtype::kBf16));
   }
 
   [[nodiscard]] ExpertExchange work(ExchangePhase phase, Dtype dtype) const {
@@ -236,22 +242,22 @@ class ExpertExpander {
     const bool gated = context_.model.mlp.gated;
     const bool apart = gated && !context_.software.fused_gate_up;
     cast_weights(local, (gated ? 3 : 2) * width);
-    build_.gradient_sum("experts.gradient_sum", rows_, apart ? 2 : 1, context_.software.permute);
+    build_.gradient_sum(OpId::kExpertsGradientSum, rows_, apart ? 2 : 1, context_.software.permute);
     if (!gated) {
-      build_.grouped("experts.up", local, rows_, width, hidden());
+      build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden());
     } else if (!apart) {
-      build_.grouped("experts.gate_up", local, rows_, 2 * width, hidden());
+      build_.grouped(OpId::kExpertsGateUp, local, rows_, 2 * width, hidden());
     } else {
-      build_.grouped("experts.gate", local, rows_, width, hidden());
-      build_.grouped("experts.up", local, rows_, width, hidden());
+      build_.grouped(OpId::kExpertsGate, local, rows_, width, hidden());
+      build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden());
     }
-    build_.activation("experts.activation", rows_, width);
-    build_.grouped("experts.down", local, rows_, hidden(), width);
+    build_.activation(OpId::kExpertsActivation, rows_, width);
+    build_.grouped(OpId::kExpertsDown, local, rows_, hidden(), width);
   }
 
   void cast_weights(std::int64_t experts, std::int64_t width) {
     if (context_.software.casts_expert_weights) {
-      build_.cast("experts.cast", experts * width, hidden());
+      build_.cast(OpId::kExpertsCast, experts * width, hidden());
     }
   }
 

@@ -24,18 +24,18 @@ class LayerExpander {
       : context_(context), kind_(kind), build_(context) {}
 
   BlockOps expand() {
-    norm("attention.norm");
+    norm(OpId::kAttentionNorm);
     attention_block();
-    residual("attention.residual");
+    residual(OpId::kAttentionResidual);
     if (!context_.model.parallel_blocks) {
-      norm("mlp.norm");
+      norm(OpId::kMlpNorm);
     }
     if (kind_.moe) {
       moe_block();
     } else {
       dense_block();
     }
-    residual("mlp.residual");
+    residual(OpId::kMlpResidual);
     BlockOps ops = build_.finish();
     const RecomputeSpec& recompute = context_.training.recompute;
     if (chooses_tensors(recompute)) {
@@ -55,29 +55,32 @@ class LayerExpander {
     return context_.training.recompute.recomputes(module);
   }
 
-  void norm(std::string_view name) {
+  void norm(OpId id) {
+    build_.begin(Block::kResidualStream);
     const std::size_t mark = build_.mark();
-    build_.norm(name, context_.sequence_tokens());
+    build_.norm(id, context_.sequence_tokens());
     if (recomputes(RecomputeModule::kLayerNorm)) {
       build_.recompute_since(mark);
     }
   }
 
-  void residual(std::string_view name) {
+  void residual(OpId id) {
+    build_.begin(Block::kResidualStream);
     const std::int64_t rows = context_.sequence_tokens();
     if (model().norms_per_layer > 2) {
-      build_.norm(name, rows);
+      build_.norm(id, rows);
     }
     if (context_.training.dropout) {
-      build_.memory_bound(name, Kind::kDropout, rows, model().hidden, software().norm);
+      build_.memory_bound(id, Kind::kDropout, rows, model().hidden, software().norm);
     }
     if (!software().residual_in_norm) {
-      build_.memory_bound(name, Kind::kResidual, rows, model().hidden, software().norm);
+      build_.memory_bound(id, Kind::kResidual, rows, model().hidden, software().norm);
     }
   }
 
   void attention_block() {
-    build_.enter_tensor_parallel("attention.tp_in");
+    build_.begin(Block::kAttention);
+    build_.enter_tensor_parallel(OpId::kAttentionTpIn);
     if (model().attention.kind == AttentionKind::kMla) {
       mla_projections();
     } else {
@@ -91,9 +94,9 @@ class LayerExpander {
       build_.recompute_since(mark);
     }
     const AttentionSpec& a = model().attention;
-    build_.projection("attention.o", context_.tokens(), model().hidden,
+    build_.projection(OpId::kAttentionO, context_.tokens(), model().hidden,
                       local_heads(a.heads, plan().tp) * a.v_head_dim);
-    build_.leave_tensor_parallel("attention.tp_out");
+    build_.leave_tensor_parallel(OpId::kAttentionTpOut);
   }
 
   void gqa_projections() {
@@ -102,21 +105,21 @@ class LayerExpander {
     const std::int64_t q = local_heads(a.heads, plan().tp) * a.qk_head_dim;
     const std::int64_t k = local_heads(a.kv_heads, plan().tp) * a.qk_head_dim;
     const std::int64_t v = local_heads(a.kv_heads, plan().tp) * a.v_head_dim;
-    build_.gradient_sum("attention.gradient_sum", rows,
+    build_.gradient_sum(OpId::kAttentionGradientSum, rows,
                         (software().fused_qkv ? 1 : 3) + (a.output_gate ? 1 : 0), software().norm);
     if (software().fused_qkv) {
-      build_.projection("attention.qkv", rows, q + k + v, model().hidden);
+      build_.projection(OpId::kAttentionQkv, rows, q + k + v, model().hidden);
     } else {
-      build_.projection("attention.q", rows, q, model().hidden);
-      build_.projection("attention.k", rows, k, model().hidden);
-      build_.projection("attention.v", rows, v, model().hidden);
+      build_.projection(OpId::kAttentionQ, rows, q, model().hidden);
+      build_.projection(OpId::kAttentionK, rows, k, model().hidden);
+      build_.projection(OpId::kAttentionV, rows, v, model().hidden);
     }
     if (a.output_gate) {
-      build_.projection("attention.gate", rows, local_heads(a.heads, plan().tp) * a.v_head_dim,
+      build_.projection(OpId::kAttentionGate, rows, local_heads(a.heads, plan().tp) * a.v_head_dim,
                         model().hidden);
     }
     if (model().positions == Positions::kRope) {
-      build_.memory_bound("attention.rope", Kind::kRope, rows, q + k, software().rope);
+      build_.memory_bound(OpId::kAttentionRope, Kind::kRope, rows, q + k, software().rope);
     }
   }
 
@@ -127,36 +130,36 @@ class LayerExpander {
     const MlaSpec& m = a.mla;
     const std::int64_t rows = context_.tokens();
     const std::int64_t heads = local_heads(a.heads, plan().tp);
-    build_.gradient_sum("attention.gradient_sum", rows, software().fused_qkv ? 2 : 3,
+    build_.gradient_sum(OpId::kAttentionGradientSum, rows, software().fused_qkv ? 2 : 3,
                         software().norm);
     if (m.q_lora_rank > 0) {
-      build_.projection("attention.q_down", rows, m.q_lora_rank, model().hidden);
-      build_.memory_bound("attention.q_lora_norm", Kind::kNorm, rows, m.q_lora_rank,
+      build_.projection(OpId::kAttentionQDown, rows, m.q_lora_rank, model().hidden);
+      build_.memory_bound(OpId::kAttentionQLoraNorm, Kind::kNorm, rows, m.q_lora_rank,
                           software().norm);
     }
     const std::int64_t q_inputs = m.q_lora_rank > 0 ? m.q_lora_rank : model().hidden;
     const std::size_t up = build_.mark();
-    build_.projection(m.q_lora_rank > 0 ? "attention.q_up" : "attention.q", rows,
+    build_.projection(m.q_lora_rank > 0 ? OpId::kAttentionQUp : OpId::kAttentionQ, rows,
                       heads * a.qk_head_dim, q_inputs);
     if (recomputes(RecomputeModule::kMlaUp)) {
       build_.recompute_since(up);
     }
     if (software().fused_qkv) {
-      build_.projection("attention.kv_down", rows, m.kv_lora_rank + m.qk_rope_head_dim,
+      build_.projection(OpId::kAttentionKvDown, rows, m.kv_lora_rank + m.qk_rope_head_dim,
                         model().hidden);
     } else {
-      build_.projection("attention.kv_down", rows, m.kv_lora_rank, model().hidden);
-      build_.projection("attention.k_rope", rows, m.qk_rope_head_dim, model().hidden);
+      build_.projection(OpId::kAttentionKvDown, rows, m.kv_lora_rank, model().hidden);
+      build_.projection(OpId::kAttentionKRope, rows, m.qk_rope_head_dim, model().hidden);
     }
-    build_.memory_bound("attention.kv_lora_norm", Kind::kNorm, rows, m.kv_lora_rank,
+    build_.memory_bound(OpId::kAttentionKvLoraNorm, Kind::kNorm, rows, m.kv_lora_rank,
                         software().norm);
     const std::size_t kv_up = build_.mark();
-    build_.projection("attention.kv_up", rows, heads * (m.qk_nope_head_dim + a.v_head_dim),
+    build_.projection(OpId::kAttentionKvUp, rows, heads * (m.qk_nope_head_dim + a.v_head_dim),
                       m.kv_lora_rank);
-    build_.memory_bound("attention.rope", Kind::kRope, rows,
+    build_.memory_bound(OpId::kAttentionRope, Kind::kRope, rows,
                         heads * m.qk_rope_head_dim + m.qk_rope_head_dim, software().rope);
     // Keys are assembled from their two parts for every head.
-    build_.memory_bound("attention.k_concat", Kind::kCopy, rows, heads * a.qk_head_dim,
+    build_.memory_bound(OpId::kAttentionKConcat, Kind::kCopy, rows, heads * a.qk_head_dim,
                         software().rope);
     if (recomputes(RecomputeModule::kMlaUp)) {
       build_.recompute_since(kv_up);
@@ -170,8 +173,9 @@ class LayerExpander {
     }
     const std::int64_t width = local_heads(a.heads, plan().tp) * a.qk_head_dim;
     const std::int64_t kv_width = local_heads(a.kv_heads, plan().tp) * a.qk_head_dim;
-    build_.memory_bound("attention.q_norm", Kind::kNorm, context_.tokens(), width, software().norm);
-    build_.memory_bound("attention.k_norm", Kind::kNorm, context_.tokens(), kv_width,
+    build_.memory_bound(OpId::kAttentionQNorm, Kind::kNorm, context_.tokens(), width,
+                        software().norm);
+    build_.memory_bound(OpId::kAttentionKNorm, Kind::kNorm, context_.tokens(), kv_width,
                         software().norm);
   }
 
@@ -180,7 +184,7 @@ class LayerExpander {
     const std::int64_t width = local_heads(a.heads, plan().tp) * a.qk_head_dim +
                                local_heads(a.kv_heads, plan().tp) * (a.qk_head_dim + a.v_head_dim);
     for (std::int64_t i = 0; i < software().attention_copies; ++i) {
-      build_.memory_bound("attention.copy", Kind::kStridedCopy, context_.tokens(), width,
+      build_.memory_bound(OpId::kAttentionCopy, Kind::kStridedCopy, context_.tokens(), width,
                           Implementation::kEager);
     }
   }
@@ -205,7 +209,7 @@ class LayerExpander {
       op.seq_q = op.seq_kv / cp;
     }
     context_parallel_forward();
-    build_.attention("attention.core", op);
+    build_.attention(OpId::kAttentionCore, op);
   }
 
   // Ring: each rank passes its keys and values to its neighbour cp - 1 times, and their gradients
@@ -225,9 +229,9 @@ class LayerExpander {
     const Bytes qo = rows * static_cast<double>(heads * (a.qk_head_dim + a.v_head_dim)) * Bytes(2);
     const auto degree = static_cast<double>(cp);
     const auto add = [&](CollectiveOp forward, CollectiveOp backward, Bytes there, Bytes back) {
-      build_.forward_collective("attention.cp",
+      build_.forward_collective(OpId::kAttentionCp,
                                 {forward, there, plan().cp_group(), Axis::kContext});
-      build_.backward_collective("attention.cp",
+      build_.backward_collective(OpId::kAttentionCp,
                                  {backward, back, plan().cp_group(), Axis::kContext});
     };
     switch (plan().cp_algorithm) {
@@ -237,7 +241,7 @@ class LayerExpander {
       case CpAlgorithm::kAllGather:
         add(CollectiveOp::kAllGather, CollectiveOp::kAllGather, degree * kv, degree * kv);
         return build_.backward_collective(
-            "attention.cp",
+            OpId::kAttentionCp,
             {CollectiveOp::kReduceScatter, degree * kv, plan().cp_group(), Axis::kContext});
       case CpAlgorithm::kAllToAll:
         return add(CollectiveOp::kAllToAll, CollectiveOp::kAllToAll, qo + kv, qo + kv);
@@ -246,9 +250,10 @@ class LayerExpander {
 
   void dense_block() {
     const std::size_t mark = build_.mark();
-    build_.enter_tensor_parallel("mlp.tp_in");
+    build_.begin(Block::kDense);
+    build_.enter_tensor_parallel(OpId::kMlpTpIn);
     feed_forward(model().mlp.ffn_hidden / plan().tp);
-    build_.leave_tensor_parallel("mlp.tp_out");
+    build_.leave_tensor_parallel(OpId::kMlpTpOut);
     if (recomputes(RecomputeModule::kMlp)) {
       build_.recompute_since(mark);
     }
@@ -258,32 +263,34 @@ class LayerExpander {
     const std::int64_t rows = context_.tokens();
     const std::int64_t hidden = model().hidden;
     const bool apart = model().mlp.gated && !software().fused_gate_up;
-    build_.gradient_sum("mlp.gradient_sum", rows, apart ? 2 : 1, software().norm);
+    build_.gradient_sum(OpId::kMlpGradientSum, rows, apart ? 2 : 1, software().norm);
     if (!model().mlp.gated) {
-      build_.projection("mlp.up", rows, width, hidden);
+      build_.projection(OpId::kMlpUp, rows, width, hidden);
     } else if (!apart) {
-      build_.projection("mlp.gate_up", rows, 2 * width, hidden);
+      build_.projection(OpId::kMlpGateUp, rows, 2 * width, hidden);
     } else {
-      build_.projection("mlp.gate", rows, width, hidden);
-      build_.projection("mlp.up", rows, width, hidden);
+      build_.projection(OpId::kMlpGate, rows, width, hidden);
+      build_.projection(OpId::kMlpUp, rows, width, hidden);
     }
-    build_.activation("mlp.activation", rows, width);
-    build_.projection("mlp.down", rows, hidden, width);
+    build_.activation(OpId::kMlpActivation, rows, width);
+    build_.projection(OpId::kMlpDown, rows, hidden, width);
   }
 
   void moe_block() {
     const MoeSpec& moe = *model().moe;
     const std::size_t mark = build_.mark();
+    build_.begin(Block::kRouter);
     // The router, the routed experts and the shared expert read the same tensor.
-    build_.gradient_sum("moe.gradient_sum", context_.sequence_tokens(),
+    build_.gradient_sum(OpId::kMoeGradientSum, context_.sequence_tokens(),
                         moe.shared_expert_ffn_hidden > 0 ? 3 : 2, software().permute);
     router(moe);
     expand_routed_experts(context_, build_);
     if (moe.shared_expert_ffn_hidden > 0) {
       const std::size_t shared = build_.mark();
-      build_.enter_tensor_parallel("shared_expert.tp_in");
+      build_.begin(Block::kSharedExpert);
+      build_.enter_tensor_parallel(OpId::kSharedExpertTpIn);
       feed_forward(moe.shared_expert_ffn_hidden / plan().tp);
-      build_.leave_tensor_parallel("shared_expert.tp_out");
+      build_.leave_tensor_parallel(OpId::kSharedExpertTpOut);
       if (recomputes(RecomputeModule::kSharedExperts)) {
         build_.recompute_since(shared);
       }
@@ -295,8 +302,9 @@ class LayerExpander {
 
   void router(const MoeSpec& moe) {
     const std::int64_t rows = context_.sequence_tokens();
-    build_.projection_16bit("moe.router", rows, moe.experts, model().hidden);
-    build_.memory_bound("moe.topk", Kind::kRouter, rows, moe.experts, software().permute, Bytes(4));
+    build_.projection_16bit(OpId::kMoeRouter, rows, moe.experts, model().hidden);
+    build_.memory_bound(OpId::kMoeTopk, Kind::kRouter, rows, moe.experts, software().permute,
+                        Bytes(4));
   }
 
   const ExpansionContext& context_;
@@ -312,11 +320,12 @@ BlockOps expand_layer(const ExpansionContext& context, LayerKind kind) {
 
 BlockOps expand_embedding(const ExpansionContext& context) {
   BlockBuilder build(context);
-  build.memory_bound("embedding", Kind::kEmbedding, context.tokens(), context.model.hidden,
+  build.begin(Block::kEmbedding);
+  build.memory_bound(OpId::kEmbedding, Kind::kEmbedding, context.tokens(), context.model.hidden,
                      Implementation::kFused);
-  build.leave_tensor_parallel("embedding.tp_out");
+  build.leave_tensor_parallel(OpId::kEmbeddingTpOut);
   if (context.training.dropout) {
-    build.memory_bound("embedding.dropout", Kind::kDropout, context.sequence_tokens(),
+    build.memory_bound(OpId::kEmbeddingDropout, Kind::kDropout, context.sequence_tokens(),
                        context.model.hidden, context.software.norm);
   }
   return build.finish();
@@ -325,17 +334,18 @@ BlockOps expand_embedding(const ExpansionContext& context) {
 BlockOps expand_loss(const ExpansionContext& context) {
   BlockBuilder build(context);
   const std::int64_t vocabulary = local_vocabulary(context.model, context.plan, context.software);
-  build.norm("head.norm", context.sequence_tokens());
-  build.enter_tensor_parallel("head.tp_in");
-  build.projection_16bit("head.output", context.tokens(), vocabulary, context.model.hidden);
+  build.begin(Block::kHead);
+  build.norm(OpId::kHeadNorm, context.sequence_tokens());
+  build.enter_tensor_parallel(OpId::kHeadTpIn);
+  build.projection_16bit(OpId::kHeadOutput, context.tokens(), vocabulary, context.model.hidden);
   const Kind loss = context.plan.tp > 1 ? Kind::kParallelCrossEntropy : Kind::kCrossEntropy;
-  build.memory_bound("head.cross_entropy", loss, context.tokens(), vocabulary,
+  build.memory_bound(OpId::kHeadCrossEntropy, loss, context.tokens(), vocabulary,
                      context.software.cross_entropy);
   // The maximum, the sum and the target's logit of each token are reduced over the vocabulary
   // shards.
   const Bytes statistics = 3.0 * static_cast<double>(context.tokens()) * Bytes(4);
-  build.forward_collective("head.loss_tp", {CollectiveOp::kAllReduce, statistics,
-                                            context.plan.tp_group(), Axis::kTensor});
+  build.forward_collective(OpId::kHeadLossTp, {CollectiveOp::kAllReduce, statistics,
+                                               context.plan.tp_group(), Axis::kTensor});
   return build.finish();
 }
 
@@ -343,10 +353,11 @@ BlockOps expand_mtp_projection(const ExpansionContext& context) {
   BlockBuilder build(context);
   const std::int64_t rows = context.tokens();
   const std::int64_t hidden = context.model.hidden;
-  build.memory_bound("mtp.embedding", Kind::kEmbedding, rows, hidden, Implementation::kFused);
-  build.memory_bound("mtp.hidden_norm", Kind::kNorm, rows, hidden, context.software.norm);
-  build.memory_bound("mtp.embedding_norm", Kind::kNorm, rows, hidden, context.software.norm);
-  build.projection("mtp.projection", rows, hidden / context.plan.tp, 2 * hidden);
+  build.begin(Block::kMtp);
+  build.memory_bound(OpId::kMtpEmbedding, Kind::kEmbedding, rows, hidden, Implementation::kFused);
+  build.memory_bound(OpId::kMtpHiddenNorm, Kind::kNorm, rows, hidden, context.software.norm);
+  build.memory_bound(OpId::kMtpEmbeddingNorm, Kind::kNorm, rows, hidden, context.software.norm);
+  build.projection(OpId::kMtpProjection, rows, hidden / context.plan.tp, 2 * hidden);
   return build.finish();
 }
 

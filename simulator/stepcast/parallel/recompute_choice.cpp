@@ -26,7 +26,7 @@ bool is_reduction(const Op& op) {
 
 // No backward reads what these make.
 bool is_last(const Op& op) {
-  return op.name == "mlp.down" || op.name == "mlp.tp_out" || op.name == "mlp.residual";
+  return op.id == OpId::kMlpDown || op.id == OpId::kMlpTpOut || op.id == OpId::kMlpResidual;
 }
 
 // Results that torchtitan's policy saves.
@@ -37,24 +37,24 @@ class OperatorPolicy {
     for (const Op& op : forward) {
       if (std::holds_alternative<Gemm>(op.work)) {
         if (keep_next) {
-          kept_.push_back(op.name);
+          kept_.push_back(op.id);
         }
         keep_next = !keep_next;
       } else if (std::holds_alternative<Attention>(op.work) || is_exchange(op)) {
-        kept_.push_back(op.name);
+        kept_.push_back(op.id);
       } else if (is_reduction(op)) {
         // What a row-parallel product gives is saved after its reduce-scatter.
-        kept_.push_back(op.name);
-        kept_.push_back(op.name == "attention.tp_out" ? "attention.o" : op.name);
+        kept_.push_back(op.id);
+        kept_.push_back(op.id == OpId::kAttentionTpOut ? OpId::kAttentionO : op.id);
       }
     }
   }
-  [[nodiscard]] bool keeps(std::string_view producer) const {
+  [[nodiscard]] bool keeps(OpId producer) const {
     return std::find(kept_.begin(), kept_.end(), producer) != kept_.end();
   }
 
  private:
-  std::vector<std::string_view> kept_;
+  std::vector<OpId> kept_;
 };
 
 ExpansionContext without_recompute(const ExpansionContext& context, TrainingRecipe& training) {
@@ -72,7 +72,7 @@ OpList forward_of(const ExpansionContext& context, LayerKind kind) {
 double cost_of(const SavedTensor& tensor, const OpList& forward) {
   double cost = 0.0;
   for (const Op& op : forward) {
-    if (op.name == tensor.producer) {
+    if (op.id == tensor.producer) {
       cost += flops(op).value() + kFlopsPerByte * compulsory_bytes(op).value();
     }
   }
@@ -80,9 +80,9 @@ double cost_of(const SavedTensor& tensor, const OpList& forward) {
 }
 
 bool may_go(const SavedTensor& tensor, const OpList& forward) {
-  return !tensor.producer.empty() &&
-         std::none_of(forward.begin(), forward.end(),
-                      [&](const Op& op) { return op.name == tensor.producer && is_exchange(op); });
+  return tensor.producer && std::none_of(forward.begin(), forward.end(), [&](const Op& op) {
+           return op.id == tensor.producer && is_exchange(op);
+         });
 }
 
 std::vector<SavedTensor> within_budget(std::vector<SavedTensor> tensors, const OpList& forward,
@@ -91,7 +91,7 @@ std::vector<SavedTensor> within_budget(std::vector<SavedTensor> tensors, const O
   std::vector<double> price(tensors.size());
   Bytes optional;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    optional += tensors[i].producer.empty() ? Bytes{} : tensors[i].bytes;
+    optional += tensors[i].producer ? tensors[i].bytes : Bytes{};
     price[i] = cost_of(tensors[i], forward) / std::max(1.0, tensors[i].bytes.value());
     if (may_go(tensors[i], forward)) {
       order.push_back(i);
@@ -140,10 +140,10 @@ std::vector<SavedTensor> chosen_tensors(const ExpansionContext& context, LayerKi
   }
   const OperatorPolicy policy(forward);
   std::erase_if(tensors, [&](const SavedTensor& tensor) {
-    return !tensor.producer.empty() && !policy.keeps(tensor.producer);
+    return tensor.producer && !policy.keeps(*tensor.producer);
   });
-  if (context.software.memory.keeps_unread_outputs && policy.keeps("mlp.down")) {
-    tensors.push_back({"mlp.output", "mlp.down", layer_input(context)});
+  if (context.software.memory.keeps_unread_outputs && policy.keeps(OpId::kMlpDown)) {
+    tensors.push_back({"mlp.output", OpId::kMlpDown, layer_input(context)});
   }
   return tensors;
 }
@@ -155,13 +155,13 @@ OpList rerun_for_choice(const ExpansionContext& context, LayerKind kind, const O
   const std::vector<SavedTensor> all = all_tensors(context, kind);
   const auto makes_one_of = [](const std::vector<SavedTensor>& tensors, const Op& op) {
     return std::any_of(tensors.begin(), tensors.end(),
-                       [&](const SavedTensor& tensor) { return tensor.producer == op.name; });
+                       [&](const SavedTensor& tensor) { return tensor.producer == op.id; });
   };
   OpList again;
   for (const Op& op : forward) {
     const bool given_up = makes_one_of(all, op) && !makes_one_of(kept, op);
     const bool between =
-        by_policy && !is_last(op) && !policy.keeps(op.name) && !is_reduction(op) && !is_product(op);
+        by_policy && !is_last(op) && !policy.keeps(op.id) && !is_reduction(op) && !is_product(op);
     if (given_up || between) {
       again.push_back(op);
     }
@@ -174,7 +174,7 @@ OpList rerun_in_full(const ExpansionContext& context, LayerKind kind, const OpLi
     return forward;
   }
   const auto last = std::find_if(forward.begin(), forward.end(),
-                                 [](const Op& op) { return op.name == "mlp.down"; });
+                                 [](const Op& op) { return op.id == OpId::kMlpDown; });
   return {forward.begin(), last};
 }
 

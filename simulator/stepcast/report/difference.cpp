@@ -29,10 +29,9 @@ class TokenScale {
   double of_second_;
 };
 
-// FSDP's copy runs on the stream of its gathers and counts with them.
 bool is_computation(const ExplainedOp& entry) {
   return !entry.communicates() && entry.counted.pass != StepPass::kOptimizer &&
-         entry.counted.op.name != "fsdp.copy_in";
+         !runs_on_gather_stream(entry.counted.op);
 }
 
 Seconds time_of_kind(const Explanation& e, std::string_view kind) {
@@ -68,7 +67,7 @@ TokenTimes token_times(const Explanation& e) {
   add("optimizer", time.optimizer);
   add("host", time.host);
   for (const ExplainedOp& entry : e.operators) {
-    times.operators[std::string(entry.counted.op.name)] += scale(entry.total());
+    times.operators[std::string(name(entry.counted.op.id))] += scale(entry.total());
   }
   return times;
 }

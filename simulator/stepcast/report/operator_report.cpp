@@ -129,7 +129,7 @@ std::vector<std::string> cells(const ExplainedOp& entry, double share, bool with
   const Tiling& tiling = entry.cost.tiling;
   const bool bounded = entry.bound > Seconds{} && entry.cost.duration > Seconds{};
   std::vector<std::string> row = {
-      std::string(entry.counted.op.name),
+      std::string(name(entry.counted.op.id)),
       pass_text(entry.counted),
       with_separators(entry.counted.count),
       shape_text(entry.counted.op),
@@ -194,7 +194,7 @@ Json tile_json(const Tiling& tiling) {
 
 Json operator_json(const Explanation& e, const ExplainedOp& entry, Detail detail) {
   const Op& op = entry.counted.op;
-  Json json = {{"name", op.name},
+  Json json = {{"name", name(op.id)},
                {"pass", name(entry.counted.pass)},
                {"kind", kind_name(op)},
                {"shape", shape_json(op)},
@@ -318,13 +318,14 @@ std::string to_csv(const Explanation& e, Detail detail) {
     const Rate rate = rate_of(entry);
     const Tiling& tiling = entry.cost.tiling;
     for (const std::string& cell :
-         {std::string(op.name), std::string(name(entry.counted.pass)), std::string(kind_name(op)),
-          std::string(dtype_name(op)), shape_text(op), std::to_string(entry.counted.count),
-          shortest_text(entry.cost.duration.value()), shortest_text(entry.total().value()),
-          shortest_text(e.share(entry)), tiling.rows > 0 ? tile_text(tiling) : "",
-          number_or_empty(tiling.waves), number_or_empty(rate.products.value()),
-          number_or_empty(rate.moved.value()), number_or_empty(rate.interconnect.value() / 1e12),
-          std::string(name(entry.cost.bound)), number_or_empty(entry.bound.value())}) {
+         {std::string(name(op.id)), std::string(name(entry.counted.pass)),
+          std::string(kind_name(op)), std::string(dtype_name(op)), shape_text(op),
+          std::to_string(entry.counted.count), shortest_text(entry.cost.duration.value()),
+          shortest_text(entry.total().value()), shortest_text(e.share(entry)),
+          tiling.rows > 0 ? tile_text(tiling) : "", number_or_empty(tiling.waves),
+          number_or_empty(rate.products.value()), number_or_empty(rate.moved.value()),
+          number_or_empty(rate.interconnect.value() / 1e12), std::string(name(entry.cost.bound)),
+          number_or_empty(entry.bound.value())}) {
       text += cell + ",";
     }
     text += number_or_empty(roofline_share(entry));

@@ -26,12 +26,12 @@ class ShardTraffic {
   ShardTraffic(const ParallelPlan& plan, const LocalParameters& parameters)
       : plan_(plan), parameters_(parameters) {}
 
-  void add(std::string_view name, CollectiveOp op, Bytes element, OpList& ops) const {
-    add_one(name, op, parameters_.dense * element, sharding_group(plan_), ops);
-    add_one(name, op, parameters_.expert * element, plan_.edp_group(), ops);
+  void add(OpId id, CollectiveOp op, Bytes element, OpList& ops) const {
+    add_one(id, op, parameters_.dense * element, sharding_group(plan_), ops);
+    add_one(id, op, parameters_.expert * element, plan_.edp_group(), ops);
   }
   void add_replicas(Bytes element, OpList& ops) const {
-    add_one("dp.replicas", CollectiveOp::kAllReduce,
+    add_one(OpId::kDpReplicas, CollectiveOp::kAllReduce,
             parameters_.dense / static_cast<double>(plan_.fsdp) * element, plan_.replicate_group(),
             ops);
   }
@@ -43,15 +43,14 @@ class ShardTraffic {
     const double kept = parameters_.dense / (divided ? dense : 1.0) +
                         parameters_.expert / (divided ? static_cast<double>(plan_.edp) : 1.0);
     const std::int64_t apart = std::max<std::int64_t>(1, plan_.pp / 2);
-    add_one("dp.mirror", CollectiveOp::kAllReduce, kept * element,
+    add_one(OpId::kDpMirror, CollectiveOp::kAllReduce, kept * element,
             {2, plan_.tp * plan_.cp * plan_.dp * apart}, ops);
   }
 
  private:
-  static void add_one(std::string_view name, CollectiveOp op, Bytes bytes, ProcessGroup group,
-                      OpList& ops) {
+  static void add_one(OpId id, CollectiveOp op, Bytes bytes, ProcessGroup group, OpList& ops) {
     if (group.size > 1 && bytes > Bytes{}) {
-      ops.push_back({name, Collective{op, bytes, group, Axis::kData}});
+      ops.push_back({id, Collective{op, bytes, group, Axis::kData}, Block::kDataParallel});
     }
   }
 
@@ -67,26 +66,29 @@ class ShardCopies {
         copies_(context.software.fsdp_parameters_fp32) {}
 
   void around_gather(UnitTraffic& traffic) const {
-    add("fsdp.copy_in", MemoryBoundKind::kCast, Implementation::kEager, true, traffic.copy_in);
-    add("fsdp.copy_out", MemoryBoundKind::kCopy, Implementation::kFused, false, traffic.copy_out);
+    add(OpId::kFsdpCopyIn, MemoryBoundKind::kCast, Implementation::kEager, true, traffic.copy_in);
+    add(OpId::kFsdpCopyOut, MemoryBoundKind::kCopy, Implementation::kFused, false,
+        traffic.copy_out);
   }
   void before_reduce(UnitTraffic& traffic) const {
-    add("fsdp.concatenate", MemoryBoundKind::kConcatenate, Implementation::kFused, false,
+    add(OpId::kFsdpConcatenate, MemoryBoundKind::kConcatenate, Implementation::kFused, false,
         traffic.before_reduce);
   }
 
  private:
-  void add(std::string_view name, MemoryBoundKind kind, Implementation implementation, bool shard,
+  void add(OpId id, MemoryBoundKind kind, Implementation implementation, bool shard,
            OpList& ops) const {
-    add_one(name, kind, implementation, parameters_.dense, plan_.shard_group().size, shard, ops);
-    add_one(name, kind, implementation, parameters_.expert, plan_.edp_group().size, shard, ops);
+    add_one(id, kind, implementation, parameters_.dense, plan_.shard_group().size, shard, ops);
+    add_one(id, kind, implementation, parameters_.expert, plan_.edp_group().size, shard, ops);
   }
-  void add_one(std::string_view name, MemoryBoundKind kind, Implementation implementation,
-               double parameters, std::int64_t ranks, bool shard, OpList& ops) const {
+  void add_one(OpId id, MemoryBoundKind kind, Implementation implementation, double parameters,
+               std::int64_t ranks, bool shard, OpList& ops) const {
     const double moved = shard ? parameters / static_cast<double>(ranks) : parameters;
     if (copies_ && ranks > 1 && moved >= 1.0) {
-      ops.push_back({name, MemoryBound{kind, 1, static_cast<std::int64_t>(moved), kHalf,
-                                       Direction::kForward, implementation}});
+      ops.push_back({id,
+                     MemoryBound{kind, 1, static_cast<std::int64_t>(moved), kHalf,
+                                 Direction::kForward, implementation},
+                     Block::kDataParallel});
     }
   }
 
@@ -105,9 +107,11 @@ bool gathers_at_once(const ExpansionContext& context) {
          (context.plan.zero == 1 || context.plan.zero == 2);
 }
 
-Op pass_over(std::string_view name, MemoryBoundKind kind, std::int64_t count, Bytes element) {
-  return {name, MemoryBound{kind, 1, std::max<std::int64_t>(1, count), element, Direction::kForward,
-                            Implementation::kFused}};
+Op pass_over(OpId id, MemoryBoundKind kind, std::int64_t count, Bytes element) {
+  return {id,
+          MemoryBound{kind, 1, std::max<std::int64_t>(1, count), element, Direction::kForward,
+                      Implementation::kFused},
+          Block::kOptimizer};
 }
 
 // The norm reads the gradients of the rank's share and clipping scales them; the new parameters are
@@ -116,19 +120,19 @@ Op pass_over(std::string_view name, MemoryBoundKind kind, std::int64_t count, By
 void add_passes_beside_update(const ExpansionContext& context, std::int64_t share,
                               std::int64_t local, OpList& ops) {
   const Bytes gradient = context.software.states.gradient;
-  ops.push_back(pass_over("gradient.norm", MemoryBoundKind::kCopy, share / 2, gradient));
-  ops.push_back(pass_over("gradient.clip", MemoryBoundKind::kCopy, share, gradient));
-  ops.push_back(pass_over("parameter.cast", MemoryBoundKind::kCast, share, kHalf));
-  ops.push_back(pass_over("gradient.zero", MemoryBoundKind::kCopy, local / 2, gradient));
+  ops.push_back(pass_over(OpId::kGradientNorm, MemoryBoundKind::kCopy, share / 2, gradient));
+  ops.push_back(pass_over(OpId::kGradientClip, MemoryBoundKind::kCopy, share, gradient));
+  ops.push_back(pass_over(OpId::kParameterCast, MemoryBoundKind::kCast, share, kHalf));
+  ops.push_back(pass_over(OpId::kGradientZero, MemoryBoundKind::kCopy, local / 2, gradient));
 }
 
 // The mean over replicas divides each local gradient before the sum; a norm reads it once more.
 void add_passes_before_reduction(const ExpansionContext& context, std::int64_t local, OpList& ops) {
   const Bytes gradient = context.software.states.gradient;
   if (context.plan.dp * context.plan.cp > 1) {
-    ops.push_back(pass_over("gradient.mean", MemoryBoundKind::kCopy, local, gradient));
+    ops.push_back(pass_over(OpId::kGradientMean, MemoryBoundKind::kCopy, local, gradient));
   }
-  ops.push_back(pass_over("gradient.check", MemoryBoundKind::kCopy, local / 2, gradient));
+  ops.push_back(pass_over(OpId::kGradientCheck, MemoryBoundKind::kCopy, local / 2, gradient));
 }
 
 }  // namespace
@@ -162,16 +166,16 @@ UnitTraffic unit_traffic(const ExpansionContext& context, const LocalParameters&
   if (!context.software.accumulates_in_gemm && keeps_gradients && plan.micro_batches > 1 &&
       parameters.total() >= 1.0) {
     traffic.accumulate.push_back(
-        {"gradient.accumulate",
+        {OpId::kGradientAccumulate,
          MemoryBound{MemoryBoundKind::kResidual, 1, static_cast<std::int64_t>(parameters.total()),
-                     context.software.states.gradient, Direction::kForward,
-                     Implementation::kFused}});
+                     context.software.states.gradient, Direction::kForward, Implementation::kFused},
+         Block::kDataParallel});
   }
   if (plan.zero > 0 && !broadcasts_parameters(context) && !gathers_at_once(context)) {
-    shards.add(plan.zero == 3 ? "fsdp.gather" : "dp.gather", CollectiveOp::kAllGather, kHalf,
-               traffic.gather);
+    shards.add(plan.zero == 3 ? OpId::kFsdpGather : OpId::kDpGather, CollectiveOp::kAllGather,
+               kHalf, traffic.gather);
   }
-  shards.add(plan.zero == 3 ? "fsdp.reduce" : "dp.reduce",
+  shards.add(plan.zero == 3 ? OpId::kFsdpReduce : OpId::kDpReduce,
              plan.zero == 0 ? CollectiveOp::kAllReduce : CollectiveOp::kReduceScatter, gradient,
              traffic.reduce);
   if (plan.zero == 3) {
@@ -206,9 +210,10 @@ OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& par
   const auto count = static_cast<std::int64_t>(elements);
   // Moments of 2 bytes each stand for a step in 16 bits throughout.
   const bool half = context.software.states.optimizer <= 2.0 * kHalf;
-  OpList ops = {
-      {"optimizer", MemoryBound{MemoryBoundKind::kOptimizer, 1, count, half ? kHalf : Bytes(4),
-                                Direction::kForward, context.software.optimizer}}};
+  OpList ops = {{OpId::kOptimizer,
+                 MemoryBound{MemoryBoundKind::kOptimizer, 1, count, half ? kHalf : Bytes(4),
+                             Direction::kForward, context.software.optimizer},
+                 Block::kOptimizer}};
   const auto local = static_cast<std::int64_t>(parameters.total());
   if (context.software.checks_gradients) {
     add_passes_before_reduction(context, local, ops);
@@ -221,10 +226,10 @@ OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& par
     const Collective broadcast{CollectiveOp::kBroadcast, elements * kHalf, sharding_group(plan),
                                Axis::kData};
     ops.insert(ops.end(), static_cast<std::size_t>(sharding_ranks(plan)),
-               {"dp.broadcast", broadcast});
+               {OpId::kDpBroadcast, broadcast, Block::kDataParallel});
   }
   if (gathers_at_once(context)) {
-    ShardTraffic(plan, parameters).add("dp.gather", CollectiveOp::kAllGather, kHalf, ops);
+    ShardTraffic(plan, parameters).add(OpId::kDpGather, CollectiveOp::kAllGather, kHalf, ops);
   }
   return ops;
 }

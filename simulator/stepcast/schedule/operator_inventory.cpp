@@ -8,12 +8,12 @@
 namespace stepcast {
 namespace {
 
-// Counts operators, equal ones together.
+// Counts operators, those that print alike together.
 class OpCounter {
  public:
   void add(const Op& op, StepPass pass, std::int64_t count) {
     const auto known = std::find_if(counted_.begin(), counted_.end(), [&](const CountedOp& entry) {
-      return entry.pass == pass && entry.op == op;
+      return entry.pass == pass && prints_alike(entry.op, op);
     });
     if (known == counted_.end()) {
       counted_.push_back({op, pass, count});
@@ -100,7 +100,7 @@ std::string_view name(StepPass pass) {
 std::vector<CountedOp> operator_inventory(const ExpansionContext& context, std::int64_t rank) {
   const ParallelPlan& plan = context.plan;
   const StepWork work = step_work(context);
-  const Op send{"pipeline.send", pipeline_send(context)};
+  const Op send{OpId::kPipelineSend, pipeline_send(context), Block::kPipeline};
   OpCounter counter;
   const PipelineShape shape = pipeline_shape(plan);
   for (const HeldStage& held : stages_held(plan, rank)) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/parallel/exchange_shape.hpp"
+#include "stepcast/schedule/overlap_windows.hpp"
 
 namespace stepcast {
 namespace {
@@ -36,9 +37,7 @@ struct ExpertRange {
 ExpertRange expert_range(const OpList& ops) {
   ExpertRange range;
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    const std::string_view name = ops[i].name;
-    const bool routes = name == "moe.router" || name == "moe.topk" || name == "moe.gradient_sum";
-    if (name.starts_with("experts.") || (name.starts_with("moe.") && !routes)) {
+    if (ops[i].block == Block::kRoutedExperts) {
       range.begin = range.end == 0 ? i : range.begin;
       range.end = i + 1;
     }
@@ -124,104 +123,6 @@ class TaskPricer {
   HostSpec host_;
 };
 
-// --- overlap inside a layer -------------------------------------------------------------------
-
-void expose(StreamTask& communication, Seconds exposed) {
-  communication.hidden += communication.alone - exposed;
-  communication.alone = exposed;
-}
-
-bool is_product(const Op& op) {
-  return std::holds_alternative<Gemm>(op.work) || std::holds_alternative<GroupedGemm>(op.work);
-}
-
-// The product that reads what is gathered follows it; the one whose result is reduced precedes it.
-void overlap_tensor_parallel(const OpList& ops, TaskList& tasks, std::int64_t tp) {
-  const auto pieces = static_cast<double>(tp);
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    const auto* collective = std::get_if<Collective>(&ops[i].work);
-    if (collective == nullptr || collective->axis != Axis::kTensor) {
-      continue;
-    }
-    const bool gathers = collective->op == CollectiveOp::kAllGather;
-    const std::size_t neighbour = gathers ? i + 1 : i - 1;
-    const bool exists = gathers ? i + 1 < ops.size() : i > 0;
-    if (exists && is_product(ops[neighbour])) {
-      const Seconds product = tasks[neighbour].alone;
-      const Seconds whole = tasks[i].alone;
-      expose(tasks[i], min(whole, max(whole - product, Seconds{}) + min(whole, product) / pieces));
-    }
-  }
-}
-
-// Rings pass keys and values on while each part attends.
-void overlap_ring_attention(const OpList& ops, TaskList& tasks, std::int64_t cp) {
-  const auto rounds = static_cast<double>(cp - 1);
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    const auto* collective = std::get_if<Collective>(&ops[i].work);
-    if (collective == nullptr || collective->axis != Axis::kContext) {
-      continue;
-    }
-    for (const std::size_t neighbour : {i + 1, i - 1}) {
-      if (neighbour < ops.size() && std::holds_alternative<Attention>(ops[neighbour].work)) {
-        const Seconds attention = tasks[neighbour].alone / static_cast<double>(cp);
-        expose(tasks[i], rounds * max(tasks[i].alone / rounds - attention, Seconds{}));
-        break;
-      }
-    }
-  }
-}
-
-bool of_shared_expert(const Op& op) {
-  return op.name.starts_with("mlp.") || op.name.starts_with("shared_expert.");
-}
-
-// The exchange of a layer's experts: how it is written in the list.
-bool exchanges_experts(const Op& op) {
-  return communication_axis(op) == Axis::kExpert &&
-         (op.name == "moe.dispatch" || op.name == "moe.combine");
-}
-
-// The shared expert's kernels go where the exchange would be waited for: the first half beside the
-// first exchange of the list, the rest beside the second.
-void overlap_shared_expert(const OpList& ops, TaskList& tasks) {
-  TaskList shared;
-  std::vector<std::size_t> order;
-  std::vector<std::size_t> exchanges;
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    if (of_shared_expert(ops[i])) {
-      shared.push_back(tasks[i]);
-      continue;
-    }
-    if (exchanges_experts(ops[i])) {
-      exchanges.push_back(order.size());
-    }
-    order.push_back(i);
-  }
-  if (shared.empty() || exchanges.size() < 2) {
-    return;
-  }
-  TaskList merged;
-  std::size_t placed = 0;
-  for (std::size_t at = 0; at < order.size(); ++at) {
-    merged.push_back(tasks[order[at]]);
-    const bool first = at == exchanges.front();
-    if (!first && at != exchanges.back()) {
-      continue;
-    }
-    merged.back().mode = TaskMode::kStart;
-    const std::size_t until = first ? (shared.size() + 1) / 2 : shared.size();
-    for (; placed < until; ++placed) {
-      merged.push_back(shared[placed]);
-    }
-    StreamTask join;
-    join.axis = Axis::kExpert;
-    join.mode = TaskMode::kJoin;
-    merged.push_back(join);
-  }
-  tasks = std::move(merged);
-}
-
 // --- units ------------------------------------------------------------------------------------
 
 class UnitPricer {
@@ -281,7 +182,7 @@ class UnitPricer {
     }
     const bool counted_by_device = dispatcher_in_use(plan) == Dispatcher::kHybridEp;
     for (std::size_t i = 0; i < ops.size(); ++i) {
-      if (ops[i].name == "moe.dispatch" && communication_axis(ops[i]) == Axis::kExpert && i > 0) {
+      if (ops[i].id == OpId::kMoeDispatch && communication_axis(ops[i]) == Axis::kExpert && i > 0) {
         tasks[counted_by_device ? i : i - 1].host_waits = true;
         tasks[i].host += software.host.synchronise;
       }
@@ -323,18 +224,17 @@ UnitSums sums_of(const UnitTasks& unit) {
 CommunicationLoad unit_load(const WorkUnit& unit, const StepContext& context) {
   const KernelContext kernel = kernel_context(context);
   CommunicationLoad load;
-  const auto add = [&](const OpList& ops) {
-    for (const Op& op : ops) {
-      if (communication_axis(op)) {
-        load =
-            load.combined(communication_load(op, context.cost.cost(op, kernel, context.cluster)));
-      }
+  const auto add = [&](const Op& op) {
+    if (communication_axis(op)) {
+      load = load.combined(communication_load(op, context.cost.cost(op, kernel, context.cluster)));
     }
   };
-  add(unit.traffic.gather);
-  add(unit.traffic.reduce);
+  std::for_each(unit.traffic.gather.begin(), unit.traffic.gather.end(), add);
+  std::for_each(unit.traffic.reduce.begin(), unit.traffic.reduce.end(), add);
   if (context.expansion.software.shared_expert_overlap) {
-    add(unit.forward);
+    for (const std::size_t exchange : shared_expert_windows(unit.forward)) {
+      add(unit.forward[exchange]);
+    }
   }
   return load;
 }
@@ -354,7 +254,8 @@ Seconds pipeline_transfer(const StepContext& context) {
 }
 
 Fabric pipeline_fabric(const StepContext& context) {
-  return fabric_of({"pipeline.send", pipeline_send(context.expansion)}, context.cluster);
+  return fabric_of({OpId::kPipelineSend, pipeline_send(context.expansion), Block::kPipeline},
+                   context.cluster);
 }
 
 StepTasks price_step(const StepWork& work, const StepContext& context, std::vector<Op>* ops) {
@@ -373,8 +274,6 @@ StepTasks price_step(const StepWork& work, const StepContext& context, std::vect
   for (const OpList& update : work.optimizer) {
     tasks.optimizer.push_back(alone.tasks(update, ops));
   }
-  tasks.transfer = pipeline_transfer(context);
-  tasks.transfer_fabric = pipeline_fabric(context);
   return tasks;
 }
 

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Units of work as priced tasks at a clock.
-//
-// Asynchronous tensor parallelism cuts a collective and its product into tp pieces, of which one is
-// never hidden: exposed = max(0, C - G) + min(C, G) / tp. Ring attention passes keys and values on
-// in cp - 1 pieces beside cp pieces of attention: exposed = (cp - 1) max(0, C / (cp - 1) - A / cp).
 #pragma once
 
 #include "stepcast/cost/contention.hpp"
@@ -47,8 +43,6 @@ struct StepTasks {
   std::vector<UnitTasks> units;
   std::vector<UnitSums> sums;       // of `units`
   std::vector<TaskList> optimizer;  // of each pipeline rank
-  Seconds transfer;                 // of activations from stage to stage, by itself
-  Fabric transfer_fabric = Fabric::kNone;
 };
 
 // Notes in `ops`, if it is given, the operators that StreamTask::op speaks of.

@@ -66,7 +66,7 @@ KernelPrediction predict_beside(const MeasuredKernel& kernel, const CostModel& m
                                 const ClusterSpec& cluster) {
   const DeviceSpec& device = cluster.device;
   const Beside& beside = *kernel.beside;
-  const Op collective{"collective", beside.collective};
+  const Op collective{.work = beside.collective};
   KernelContext context{device, {}, device.compute_units, device.launch_latency};
   const PricedOp alone = price_at(kernel.work.state, kernel.work.op, model, context, cluster);
   context.clock = alone.clock;

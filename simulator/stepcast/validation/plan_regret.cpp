@@ -77,13 +77,13 @@ std::string groups_text(const std::vector<RegretGroup>& groups) {
 
 Json groups_json(const std::vector<RegretGroup>& groups) {
   const RegretSummary s = summary_of(groups);
-  Json json = {{"summary",
-                {{"groups", groups.size()},
-                 {"mean", s.mean},
-                 {"median", s.median},
-                 {"worst", s.worst},
-                 {"random_mean", s.random}}},
-               {"groups", Json::array()}};
+  Json report = {{"summary",
+                  {{"groups", groups.size()},
+                   {"mean", s.mean},
+                   {"median", s.median},
+                   {"worst", s.worst},
+                   {"random_mean", s.random}}},
+                 {"groups", Json::array()}};
   for (const RegretGroup& group : groups) {
     Json entry = {{"model", group.model},          {"gpu", group.gpu},
                   {"nodes", group.nodes},          {"plans", group.runs.size()},
@@ -92,9 +92,9 @@ Json groups_json(const std::vector<RegretGroup>& groups) {
     if (!group.network.empty()) {
       entry["network"] = group.network;
     }
-    json["groups"].push_back(std::move(entry));
+    report["groups"].push_back(std::move(entry));
   }
-  return json;
+  return report;
 }
 
 // Whether runs say in which state their network was.
@@ -170,12 +170,12 @@ std::string regret_to_text(const std::vector<TimedRun>& runs) {
 }
 
 nlohmann::ordered_json regret_to_json(const std::vector<TimedRun>& runs) {
-  Json json = {{"schema_version", kJsonSchemaVersion}, {"context", {{"program", "stepcast"}}}};
-  json.update(groups_json(plan_regret(runs, RegretScope::kWork)));
+  Json report = {{"schema_version", kJsonSchemaVersion}, {"context", {{"program", "stepcast"}}}};
+  report.update(groups_json(plan_regret(runs, RegretScope::kWork)));
   if (has_networks(runs)) {
-    json["one_network"] = groups_json(plan_regret(runs, RegretScope::kWorkAndNetwork));
+    report["one_network"] = groups_json(plan_regret(runs, RegretScope::kWorkAndNetwork));
   }
-  return json;
+  return report;
 }
 
 }  // namespace stepcast

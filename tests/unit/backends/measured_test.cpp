@@ -35,7 +35,7 @@ CostModel model_of(const std::string& role, const std::string& text) {
 }
 
 OperatorLine line_of(const OpWork& work, ClockState state = {PowerState::kLocked, kClock}) {
-  return {{"op", work}, Dtype::kBf16, state, Launch::kStream};
+  return {{.work = work}, Dtype::kBf16, state, Launch::kStream};
 }
 
 OpCost cost_of(const OpWork& work, const CostModel& model) {

@@ -45,8 +45,8 @@ inline std::vector<Op> calibrated_operators() {
   std::vector<Op> operators;
   for (const std::int64_t m : {256, 640, 1024, 2560, 4096, 9216}) {
     for (const std::int64_t n : {512, 1536, 4096, 7168}) {
-      operators.push_back({"gemm", Gemm{m, n, 4096}});
-      operators.push_back({"copy", MemoryBound{MemoryBoundKind::kCopy, m, n}});
+      operators.push_back({.work = Gemm{m, n, 4096}});
+      operators.push_back({.work = MemoryBound{MemoryBoundKind::kCopy, m, n}});
     }
   }
   return operators;
@@ -61,7 +61,7 @@ inline std::vector<CalibrationRow> rows_priced_with(const DeviceSpec& truth) {
           op, Dtype::kBf16, {PowerState::kLocked, Hertz(1.5e9)}, Launch::kGraph};
       return price(line, shipped_model_of_kernels(), on).cost.duration.value();
     };
-    rows.push_back({std::string(op.name), shape_text(op), predicted(machine), predicted});
+    rows.push_back({std::string(kind_name(op)), shape_text(op), predicted(machine), predicted});
   }
   return rows;
 }

@@ -26,18 +26,18 @@ struct Machine {
   }
 };
 
-const Op kAttention{"attention.core", Attention{.batch = 4,
-                                                .seq_q = 8192,
-                                                .seq_kv = 8192,
-                                                .heads = 32,
-                                                .kv_heads = 8,
-                                                .d_qk = 128,
-                                                .d_v = 128,
-                                                .kernel = AttentionKernel::kFlash3}};
-const Op kProduct{"mlp.up", Gemm{16'384, 16'384, 8192}};
-const Op kNorm{"norm", MemoryBound{MemoryBoundKind::kNorm, 65'536, 8192}};
-const Op kGather{"fsdp.gather", Collective{CollectiveOp::kAllGather, Bytes(1e9), {8, 1}}};
-const Op kReduce{"fsdp.reduce", Collective{CollectiveOp::kReduceScatter, Bytes(1e9), {8, 1}}};
+const Op kAttention{OpId::kAttentionCore, Attention{.batch = 4,
+                                                    .seq_q = 8192,
+                                                    .seq_kv = 8192,
+                                                    .heads = 32,
+                                                    .kv_heads = 8,
+                                                    .d_qk = 128,
+                                                    .d_v = 128,
+                                                    .kernel = AttentionKernel::kFlash3}};
+const Op kProduct{OpId::kMlpUp, Gemm{16'384, 16'384, 8192}};
+const Op kNorm{.work = MemoryBound{MemoryBoundKind::kNorm, 65'536, 8192}};
+const Op kGather{OpId::kFsdpGather, Collective{CollectiveOp::kAllGather, Bytes(1e9), {8, 1}}};
+const Op kReduce{OpId::kFsdpReduce, Collective{CollectiveOp::kReduceScatter, Bytes(1e9), {8, 1}}};
 
 TEST_CASE("attention beside a collective has 108 of 132 SMs left", "[unit]") {
   const Machine h200;
@@ -77,7 +77,7 @@ TEST_CASE("a kernel beside communication is never faster", "[property]") {
   for (const Op& op : {kAttention, kProduct, kNorm}) {
     double before = 1.0;
     for (std::int64_t units = 0; units <= 160; units += 16) {
-      CAPTURE(op.name, units);
+      CAPTURE(name(op.id), units);
       const double slower = h200.slower_beside(op, {units, BytesPerSecond(1e12)});
       CHECK(slower >= before * (1.0 - 1e-12));
       before = slower;
@@ -94,15 +94,15 @@ TEST_CASE("a collective writes what arrives and reads what leaves, a sum its own
   };
   CHECK(bytes(kGather) == nearly(2.0 * 7.0 / 8.0 * 1e9));
   CHECK(bytes(kReduce) == nearly(3.0 * 7.0 / 8.0 * 1e9));
-  const Op both{"dp.reduce", Collective{CollectiveOp::kAllReduce, Bytes(1e9), {8, 1}}};
+  const Op both{OpId::kDpReduce, Collective{CollectiveOp::kAllReduce, Bytes(1e9), {8, 1}}};
   CHECK(bytes(both) == nearly(3.0 * 2.0 * 7.0 / 8.0 * 1e9));
-  const Op send{"pipeline.send", Collective{CollectiveOp::kSendRecv, Bytes(1e9), {2, 1}}};
+  const Op send{OpId::kPipelineSend, Collective{CollectiveOp::kSendRecv, Bytes(1e9), {2, 1}}};
   CHECK(bytes(send) == nearly(2.0 * 1e9));
 }
 
 TEST_CASE("only communication that takes time is a load", "[unit]") {
   const Machine h200;
-  const Op alone{"dp.reduce", Collective{CollectiveOp::kAllReduce, Bytes(1e9), {1, 1}}};
+  const Op alone{OpId::kDpReduce, Collective{CollectiveOp::kAllReduce, Bytes(1e9), {1, 1}}};
   for (const Op& op : {kAttention, kNorm, alone}) {
     const CommunicationLoad load = communication_load(op, h200.alone(op));
     CHECK(load.units == 0);
@@ -121,7 +121,7 @@ TEST_CASE("each kind of communication slows beside computation by its own consta
   DeviceSpec device = test::shipped_gpu("h200_sxm");
   device.collectives.beside = {.gather = 1.1, .reduce = 1.2, .exchange = 1.3};
   const auto slowdown = [&](CollectiveOp op) {
-    return slowdown_beside_computation({"", Collective{op, Bytes(1e9), {8, 1}}}, device);
+    return slowdown_beside_computation({.work = Collective{op, Bytes(1e9), {8, 1}}}, device);
   };
   CHECK(slowdown(CollectiveOp::kAllGather) == 1.1);
   CHECK(slowdown(CollectiveOp::kBroadcast) == 1.1);
@@ -129,7 +129,7 @@ TEST_CASE("each kind of communication slows beside computation by its own consta
   CHECK(slowdown(CollectiveOp::kAllReduce) == 1.2);
   CHECK(slowdown(CollectiveOp::kAllToAll) == 1.3);
   CHECK(slowdown(CollectiveOp::kSendRecv) == 1.3);
-  CHECK(slowdown_beside_computation({"moe.dispatch", ExpertExchange{}}, device) == 1.3);
+  CHECK(slowdown_beside_computation({OpId::kMoeDispatch, ExpertExchange{}}, device) == 1.3);
 }
 
 }  // namespace

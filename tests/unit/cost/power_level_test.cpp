@@ -50,7 +50,7 @@ double clock_of(double watts, Hertz level, std::int64_t units = 10) {
   ClusterSpec cluster;
   cluster.device = round_device();
   const KernelContext context{cluster.device, level, units, {}, Detail::kDuration};
-  return within_level({"op", MemoryBound{}}, drawing(watts), context, cluster).clock / kGhz;
+  return within_level({.work = MemoryBound{}}, drawing(watts), context, cluster).clock / kGhz;
 }
 
 }  // namespace

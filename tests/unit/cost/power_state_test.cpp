@@ -74,7 +74,7 @@ PricedOp price(const ClockState& state, const PowerLawGemm& gemm,
   model.gemm = std::make_shared<PowerLawGemm>(gemm);
   KernelContext kernel = context(device, {});
   kernel.detail = detail;
-  return price_at(state, {"product", Gemm{}}, model, kernel, {});
+  return price_at(state, {.work = Gemm{}}, model, kernel, {});
 }
 
 double ghz(PowerState state, const PowerLawGemm& gemm, const DeviceSpec& device = round_device()) {

@@ -37,17 +37,17 @@ TEST_CASE("an operator is priced once at each clock, and on each number of units
   const auto counting = std::make_shared<CountingGemm>();
   model.gemm = counting;
   const CostModel kept = with_kept_prices(model, cluster);
-  const Op op{"x", Gemm{7, 8, 9}};
+  const Op op{.work = Gemm{7, 8, 9}};
   for (int i = 0; i < 3; ++i) {
     CHECK(kept.cost(op, context_of(cluster), cluster).duration == Seconds(7));
   }
   CHECK(counting->calls == 1);
   std::ignore = kept.cost(op, context_of(cluster, 1.6), cluster);
   std::ignore = kept.cost(op, context_of(cluster, 1.5, 99), cluster);
-  std::ignore = kept.cost({"y", Gemm{7, 8, 10}}, context_of(cluster), cluster);
+  std::ignore = kept.cost({.work = Gemm{7, 8, 10}}, context_of(cluster), cluster);
   CHECK(counting->calls == 4);
   // Another name is no other operator.
-  std::ignore = kept.cost({"z", Gemm{7, 8, 9}}, context_of(cluster), cluster);
+  std::ignore = kept.cost({.work = Gemm{7, 8, 9}}, context_of(cluster), cluster);
   CHECK(counting->calls == 4);
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("prices with their terms, and on another cluster, go through", "[unit]
   const auto counting = std::make_shared<CountingGemm>();
   model.gemm = counting;
   const CostModel kept = with_kept_prices(model, cluster);
-  const Op op{"x", Gemm{7, 8, 9}};
+  const Op op{.work = Gemm{7, 8, 9}};
   for (int i = 0; i < 2; ++i) {
     KernelContext detailed = context_of(cluster);
     detailed.detail = Detail::kTerms;
@@ -75,7 +75,7 @@ TEST_CASE("kept prices are the model's, bit for bit", "[property]") {
   for (const int pass : {1, 2}) {
     test::RandomOps random(3);
     for (int i = 0; i < 300; ++i) {
-      const Op op{"random", random.gemm()};
+      const Op op{.work = random.gemm()};
       const KernelContext context = context_of(cluster, 1.0 + 0.5 * (i % 3), 100 + i % 5);
       const OpCost expected = model.cost(op, context, cluster);
       const OpCost found = kept.cost(op, context, cluster);

@@ -19,12 +19,12 @@ DeviceSpec round_device() {
 constexpr Hertz kClock{1e9};
 
 double bound_of(const OpWork& work) {
-  return roofline_bound({"op", work}, round_device(), kClock).value();
+  return roofline_bound({.work = work}, round_device(), kClock).value();
 }
 
 TEST_CASE("a large product is bound by its FLOPs at the clock of the price", "[unit]") {
   CHECK(bound_of(Gemm{8192, 8192, 8192}) == nearly(2.0 * 8192 * 8192 * 8192 / 100e12));
-  const Op op{"op", Gemm{8192, 8192, 8192}};
+  const Op op{.work = Gemm{8192, 8192, 8192}};
   CHECK(roofline_bound(op, round_device(), 0.5 * kClock).value() ==
         nearly(2.0 * bound_of(op.work)));
 }

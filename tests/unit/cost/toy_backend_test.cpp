@@ -66,13 +66,12 @@ TEST_CASE("each role of a cost model prices its own operators", "[unit]") {
   const KernelContext kernel{cluster.device, Hertz(1e9), 304, Seconds{}, Detail::kDuration};
   CostModel cost = default_cost_model();
   cost.gemm = std::make_shared<FixedRateGemm>(FlopsPerSecond(1.0));
-  CHECK(cost.cost({"gemm", Gemm{2, 3, 5}}, kernel, cluster).duration == Seconds(60.0));
-  CHECK(cost.cost({"grouped", GroupedGemm{.groups = 1, .m_total = 2, .n = 3, .k = 5}}, kernel,
-                  cluster)
+  CHECK(cost.cost({.work = Gemm{2, 3, 5}}, kernel, cluster).duration == Seconds(60.0));
+  CHECK(cost.cost({.work = GroupedGemm{.groups = 1, .m_total = 2, .n = 3, .k = 5}}, kernel, cluster)
             .duration == Seconds(60.0));
-  const Op norm{"norm", MemoryBound{MemoryBoundKind::kNorm, 1000, 1000}};
+  const Op norm{.work = MemoryBound{MemoryBoundKind::kNorm, 1000, 1000}};
   CHECK(cost.cost(norm, kernel, cluster).duration < Seconds(1.0));
-  const Op alone{"reduce", Collective{CollectiveOp::kAllReduce, Bytes(1e9), {1, 1}}};
+  const Op alone{.work = Collective{CollectiveOp::kAllReduce, Bytes(1e9), {1, 1}}};
   CHECK(cost.cost(alone, kernel, cluster).duration == Seconds{});
 }
 

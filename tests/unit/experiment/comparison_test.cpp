@@ -103,7 +103,7 @@ TEST_CASE("a locked clock moves the terms of the units and no others", "[unit]")
     for (std::size_t i = 0; i < entry.cost.terms.size(); ++i) {
       const CostTerm& term = entry.cost.terms[i];
       const double at_fast = same->cost.terms[i].duration.value();
-      CAPTURE(entry.counted.op.name, term.name);
+      CAPTURE(stepcast::name(entry.counted.op.id), term.name);
       if (among(kUnits, term.name) && at_fast > 0.0) {
         CHECK(term.duration.value() == Approx(2.0 * at_fast).epsilon(1e-9));
         ++units;

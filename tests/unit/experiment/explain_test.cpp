@@ -35,7 +35,7 @@ Sums sums_of(const Explanation& e) {
   for (const ExplainedOp& entry : e.operators) {
     if (const std::optional<Axis> axis = communication_axis(entry.counted.op)) {
       sums.communication[slot(*axis)] += entry.total();
-    } else if (entry.counted.op.name == "fsdp.copy_in") {
+    } else if (runs_on_gather_stream(entry.counted.op)) {
       sums.communication[slot(Axis::kData)] += entry.total();
       sums.computation -= entry.total();
     }
@@ -96,7 +96,7 @@ TEST_CASE("terms add up to each operator's time", "[property]") {
   for (const std::filesystem::path& file : test::shipped_experiments()) {
     INFO(file);
     for (const ExplainedOp& entry : explained(file).operators) {
-      INFO(entry.counted.op.name);
+      INFO(name(entry.counted.op.id));
       Seconds sum;
       for (const CostTerm& term : entry.cost.terms) {
         sum += term.duration;
@@ -120,7 +120,7 @@ TEST_CASE("no product of a shipped experiment beats its roofline", "[property]")
   for (const std::filesystem::path& file : test::shipped_experiments()) {
     INFO(file);
     for (const ExplainedOp& entry : explained(file).operators) {
-      INFO(entry.counted.op.name);
+      INFO(name(entry.counted.op.id));
       CHECK((flops(entry.counted.op) == Flops{} || entry.bound <= entry.cost.duration));
     }
   }

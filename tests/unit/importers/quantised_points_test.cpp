@@ -35,7 +35,7 @@ double priced(const OpWork& work) {
   const ClusterSpec cluster = cluster_of(test::shipped_gpu("b200"), 1);
   const DeviceSpec& device = cluster.device;
   return price_at(
-             {PowerState::kCool, {}}, {"op", work}, default_cost_model(),
+             {PowerState::kCool, {}}, {.work = work}, default_cost_model(),
              {device, {}, device.compute_units, device.graph_launch_latency, Detail::kDuration},
              cluster)
       .cost.duration.value();

@@ -78,9 +78,9 @@ TEST_CASE("What a collective takes beyond the lower quartile of its like is wait
 
 TEST_CASE("Copies that a compiler generated count as its kernels, others as copies", "[unit]") {
   MemoryBound work{MemoryBoundKind::kStridedCopy, 8, 8};
-  CHECK(category_of({"copy", work}) == StepCategory::kCopies);
+  CHECK(category_of({.work = work}) == StepCategory::kCopies);
   work.implementation = Implementation::kCompiled;
-  CHECK(category_of({"copy", work}) == StepCategory::kMemoryBound);
+  CHECK(category_of({.work = work}) == StepCategory::kMemoryBound);
 }
 
 TEST_CASE("Kernels on two compute streams count each for itself, their union once", "[unit]") {

@@ -32,7 +32,7 @@ BlockOps expanded(const Sample& sample) {
 Names names_of_exchange(const OpList& ops) {
   Names names;
   for (const Op& op : ops) {
-    const std::string text(op.name.starts_with("experts.") ? "experts" : op.name);
+    const std::string text(name(op.id).starts_with("experts.") ? "experts" : name(op.id));
     if (names.empty() || names.back() != text) {
       names.push_back(text);
     }
@@ -40,9 +40,9 @@ Names names_of_exchange(const OpList& ops) {
   return names;
 }
 
-const ExpertExchange& exchange_of(const OpList& ops, std::string_view name) {
+const ExpertExchange& exchange_of(const OpList& ops, OpId id) {
   for (const Op& op : ops) {
-    if (const auto* work = std::get_if<ExpertExchange>(&op.work); work && op.name == name) {
+    if (const auto* work = std::get_if<ExpertExchange>(&op.work); work && op.id == id) {
       return *work;
     }
   }
@@ -86,10 +86,10 @@ TEST_CASE("the gradient of dispatch is a combine and that of combine a dispatch"
         Dispatcher::kHybridEp, Dispatcher::kSonic, Dispatcher::kMinimalAsyncEp}) {
     CAPTURE(name(dispatcher));
     const BlockOps ops = expanded(exchanging(dispatcher));
-    CHECK(exchange_of(ops.forward, "moe.dispatch").phase == ExchangePhase::kDispatch);
-    CHECK(exchange_of(ops.forward, "moe.combine").phase == ExchangePhase::kCombine);
-    CHECK(exchange_of(ops.backward, "moe.combine").phase == ExchangePhase::kDispatch);
-    CHECK(exchange_of(ops.backward, "moe.dispatch").phase == ExchangePhase::kCombine);
+    CHECK(exchange_of(ops.forward, OpId::kMoeDispatch).phase == ExchangePhase::kDispatch);
+    CHECK(exchange_of(ops.forward, OpId::kMoeCombine).phase == ExchangePhase::kCombine);
+    CHECK(exchange_of(ops.backward, OpId::kMoeCombine).phase == ExchangePhase::kDispatch);
+    CHECK(exchange_of(ops.backward, OpId::kMoeDispatch).phase == ExchangePhase::kCombine);
   }
 }
 
@@ -99,10 +99,10 @@ TEST_CASE("only the forward dispatch sends fp8 rows, quantised before", "[unit]"
   const BlockOps ops = expanded(sample);
   CHECK(names_of_exchange(ops.forward).front() == "moe.dispatch_quantize");
   CHECK(names_of_exchange(ops.backward).back() == "moe.dispatch");
-  CHECK(exchange_of(ops.forward, "moe.dispatch").dtype == Dtype::kFp8);
-  CHECK(exchange_of(ops.forward, "moe.combine").dtype == Dtype::kBf16);
-  CHECK(exchange_of(ops.backward, "moe.combine").dtype == Dtype::kBf16);
-  CHECK(exchange_of(ops.backward, "moe.dispatch").dtype == Dtype::kBf16);
+  CHECK(exchange_of(ops.forward, OpId::kMoeDispatch).dtype == Dtype::kFp8);
+  CHECK(exchange_of(ops.forward, OpId::kMoeCombine).dtype == Dtype::kBf16);
+  CHECK(exchange_of(ops.backward, OpId::kMoeCombine).dtype == Dtype::kBf16);
+  CHECK(exchange_of(ops.backward, OpId::kMoeDispatch).dtype == Dtype::kBf16);
 }
 
 TEST_CASE("an exchange says what it moves, where and how", "[unit]") {
@@ -110,7 +110,7 @@ TEST_CASE("an exchange says what it moves, where and how", "[unit]") {
   sample.model.moe->router.groups = 4;
   sample.model.moe->router.topk_groups = 2;
   sample.plan.exchange.compute_units = 20;
-  const ExpertExchange op = exchange_of(expanded(sample).forward, "moe.dispatch");
+  const ExpertExchange op = exchange_of(expanded(sample).forward, OpId::kMoeDispatch);
   CHECK(op.tokens == 1024);
   CHECK(op.hidden == 1024);
   CHECK(op.experts == 16);
@@ -126,7 +126,7 @@ TEST_CASE("expert tensor parallelism widens the group, the experts and the choic
   Sample sample = exchanging(Dispatcher::kDeepEp);
   sample.plan.etp = 2;
   const OpList forward = expanded(sample).forward;
-  const ExpertExchange op = exchange_of(forward, "moe.dispatch");
+  const ExpertExchange op = exchange_of(forward, OpId::kMoeDispatch);
   CHECK(op.group == ProcessGroup{8, 1});
   CHECK(op.experts == 32);
   CHECK(op.topk == 4);

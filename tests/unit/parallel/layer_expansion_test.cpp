@@ -14,7 +14,7 @@ template <typename Work>
 std::vector<Work> works_of(const OpList& ops, std::string_view prefix = {}) {
   std::vector<Work> works;
   for (const Op& op : ops) {
-    if (const Work* work = std::get_if<Work>(&op.work); work && op.name.starts_with(prefix)) {
+    if (const Work* work = std::get_if<Work>(&op.work); work && name(op.id).starts_with(prefix)) {
       works.push_back(*work);
     }
   }
@@ -127,8 +127,8 @@ TEST_CASE("every forward GEMM has a dgrad and a wgrad with the same FLOPs", "[pr
 
 TEST_CASE("backward runs in the opposite order of forward", "[unit]") {
   const BlockOps ops = expand_layer(test::dense_sample().context(), {});
-  CHECK(ops.forward.front().name == ops.backward.back().name);
-  CHECK(ops.forward.back().name == ops.backward.front().name);
+  CHECK(ops.forward.front().id == ops.backward.back().id);
+  CHECK(ops.forward.back().id == ops.backward.front().id);
 }
 
 TEST_CASE("tensor parallelism splits N or K of a GEMM and never its tokens", "[property]") {
@@ -285,7 +285,7 @@ TEST_CASE("selective recomputation repeats the modules it names", "[unit]") {
   sample.training.recompute.kind = RecomputeKind::kSelective;
   const BlockOps attention = expand_layer(sample.context(), {});
   REQUIRE(attention.recompute.size() == 1);
-  CHECK(attention.recompute[0].name == "attention.core");
+  CHECK(attention.recompute[0].id == OpId::kAttentionCore);
   sample.training.recompute.modules = {RecomputeModule::kLayerNorm, RecomputeModule::kMlp};
   const BlockOps both = expand_layer(sample.context(), {});
   CHECK(works_of<Gemm>(both.recompute).size() == 2);  // gate_up and down
@@ -314,7 +314,7 @@ TEST_CASE("projections that are kept apart sum the gradients of their input", "[
   const auto sums = [](const Sample& sample) {
     std::int64_t count = 0;
     for (const Op& op : expand_layer(sample.context(), {}).backward) {
-      count += op.name.ends_with("gradient_sum") ? 1 : 0;
+      count += name(op.id).ends_with("gradient_sum") ? 1 : 0;
     }
     return count;
   };

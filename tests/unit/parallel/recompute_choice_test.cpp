@@ -9,8 +9,8 @@ namespace {
 
 using test::Sample;
 
-bool has(const OpList& ops, std::string_view name) {
-  return std::any_of(ops.begin(), ops.end(), [&](const Op& op) { return op.name == name; });
+bool has(const OpList& ops, OpId id) {
+  return std::any_of(ops.begin(), ops.end(), [id](const Op& op) { return op.id == id; });
 }
 
 bool has(const std::vector<SavedTensor>& tensors, std::string_view name) {
@@ -56,8 +56,8 @@ TEST_CASE("PyTorch's checkpoint stops before the last product, Megatron's runs e
   CHECK(everything.full_recompute == everything.forward);
   sample.software.memory.recompute_stops_early = true;
   const BlockOps early = expand_layer(sample.context(), {});
-  CHECK(has(early.full_recompute, "mlp.activation"));
-  CHECK_FALSE(has(early.full_recompute, "mlp.down"));
+  CHECK(has(early.full_recompute, OpId::kMlpActivation));
+  CHECK_FALSE(has(early.full_recompute, OpId::kMlpDown));
 }
 
 // Of 1 + 1 + q 1, k 1/4, v 1/4, output 1, ... what stays: x, wq, wv, attention, w1.
@@ -72,12 +72,13 @@ TEST_CASE("the operator policy keeps every second product and attention", "[case
   CHECK_FALSE(has(kept, "attention.k"));
   CHECK_FALSE(has(kept, "mlp.up"));
   const OpList again = expand_layer(sample.context(), {}).recompute;
-  for (const char* name : {"attention.norm", "attention.k", "attention.o", "mlp.up", "mlp.norm"}) {
-    CHECK(has(again, name));
+  for (const OpId id :
+       {OpId::kAttentionNorm, OpId::kAttentionK, OpId::kAttentionO, OpId::kMlpUp, OpId::kMlpNorm}) {
+    CHECK(has(again, id));
   }
-  for (const char* name :
-       {"attention.q", "attention.v", "attention.core", "mlp.gate", "mlp.down"}) {
-    CHECK_FALSE(has(again, name));
+  for (const OpId id : {OpId::kAttentionQ, OpId::kAttentionV, OpId::kAttentionCore, OpId::kMlpGate,
+                        OpId::kMlpDown}) {
+    CHECK_FALSE(has(again, id));
   }
   sample.software.memory.keeps_unread_outputs = true;
   CHECK(saved_activations(sample.context(), {}).value() == Approx(8.25 * u + statistics));
@@ -109,7 +110,7 @@ TEST_CASE("an operator named by two modules runs again once", "[unit]") {
   sample.training.recompute.modules = {RecomputeModule::kMlp, RecomputeModule::kMlpActivation};
   const OpList again = expand_layer(sample.context(), {}).recompute;
   CHECK(std::count_if(again.begin(), again.end(),
-                      [](const Op& op) { return op.name == "mlp.activation"; }) == 1);
+                      [](const Op& op) { return op.id == OpId::kMlpActivation; }) == 1);
 }
 
 TEST_CASE("moe_act and shared_experts recompute their part of a layer with experts", "[unit]") {
@@ -121,13 +122,13 @@ TEST_CASE("moe_act and shared_experts recompute their part of a layer with exper
   sample.training.recompute.modules = {RecomputeModule::kMoeActivation};
   // T k rows of F = 512 in 16 bits
   CHECK(all - saved_activations(sample.context(), moe) == Bytes(2048.0 * 512 * 2));
-  CHECK(has(expand_layer(sample.context(), moe).recompute, "experts.activation"));
+  CHECK(has(expand_layer(sample.context(), moe).recompute, OpId::kExpertsActivation));
   sample.training.recompute.modules = {RecomputeModule::kSharedExperts};
   // T rows of gate, up and product
   CHECK(all - saved_activations(sample.context(), moe) == Bytes(3.0 * 1024 * 512 * 2));
   const OpList again = expand_layer(sample.context(), moe).recompute;
-  CHECK(has(again, "mlp.activation"));
-  CHECK_FALSE(has(again, "experts.activation"));
+  CHECK(has(again, OpId::kMlpActivation));
+  CHECK_FALSE(has(again, OpId::kExpertsActivation));
 }
 
 }  // namespace

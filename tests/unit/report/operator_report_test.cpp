@@ -23,14 +23,15 @@ Explanation sample() {
   product.terms = {{"k_loop", Seconds(0.9e-3)}, {"launch", Seconds(0.1e-3)}};
   product.tiling = {256, 128, 2, 1, 37.5};
   const Gemm gemm{1000, 2000, 3000, 1, Dtype::kBf16, GemmPass::kWgrad};
-  e.operators.push_back({{{"mlp.up", gemm}, StepPass::kBackward, 10}, product, Seconds(0.75e-3)});
+  e.operators.push_back(
+      {{{OpId::kMlpUp, gemm}, StepPass::kBackward, 10}, product, Seconds(0.75e-3)});
   const MemoryBound norm{MemoryBoundKind::kNorm, 1000, 1000};
   const OpCost read{Seconds(2e-3), Bound::kMemory};
-  e.operators.push_back({{{"mlp.norm", norm}, StepPass::kForward, 5}, read, Seconds(1e-3)});
+  e.operators.push_back({{{OpId::kMlpNorm, norm}, StepPass::kForward, 5}, read, Seconds(1e-3)});
   const Collective reduce{CollectiveOp::kAllReduce, Bytes(1e9), {8, 1}, Axis::kData};
   const OpCost transfer{Seconds(4e-3), Bound::kBandwidth};
   e.operators.push_back(
-      {{{"dp.reduce", reduce}, StepPass::kOnce, 1}, transfer, Seconds{}, Bytes(1e9)});
+      {{{OpId::kDpReduce, reduce}, StepPass::kOnce, 1}, transfer, Seconds{}, Bytes(1e9)});
   return e;
 }
 
@@ -108,7 +109,7 @@ TEST_CASE("every CSV line has as many cells as the header", "[unit]") {
 }
 
 TEST_CASE("shapes read as the report's legend says", "[unit]") {
-  const auto text = [](const OpWork& work) { return shape_text({"op", work}); };
+  const auto text = [](const OpWork& work) { return shape_text({.work = work}); };
   CHECK(text(Gemm{1, 2, 3, 4}) == "4 of 1 x 2 x 3");
   CHECK(text(GroupedGemm{4, 32768, 4096, 7168}) == "32768 x 4096 x 7168 in 4");
   Attention attention{1, 2048, 8192, 64, 8, 192, 128};

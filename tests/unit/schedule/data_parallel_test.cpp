@@ -232,7 +232,7 @@ TEST_CASE("clipping moves 18 bytes of a rank's share and 4 of each of its gradie
   sample.software.clips_gradients = true;
   Bytes moved;
   for (const Op& op : optimizer_ops(sample.context(), rank_parameters(sample.context(), 0))) {
-    moved += op.name == "optimizer" ? Bytes{} : compulsory_bytes(op);
+    moved += op.id == OpId::kOptimizer ? Bytes{} : compulsory_bytes(op);
   }
   // Norm 4, clipping 8, copy into 16 bits 4 + 2; zeros 4.
   const double parameters = parameters_of(sample);
@@ -246,7 +246,7 @@ TEST_CASE("checking moves 12 bytes of each local gradient, 4 of them without rep
     sample.software.checks_gradients = true;
     Bytes moved;
     for (const Op& op : optimizer_ops(sample.context(), rank_parameters(sample.context(), 0))) {
-      moved += op.name == "optimizer" ? Bytes{} : compulsory_bytes(op);
+      moved += op.id == OpId::kOptimizer ? Bytes{} : compulsory_bytes(op);
     }
     // The mean reads and writes 4 bytes each; the search for what is not a number reads 4.
     const double each = replicas > 1 ? 12.0 : 4.0;
@@ -335,11 +335,11 @@ TEST_CASE("DualPipe's two holders of a stage reduce their gradients once a step"
     const double share = zero == 0 ? 1.0 : 1.0 / 8.0;
     for (std::size_t stage = 0; stage < 4; ++stage) {
       sample.plan.schedule = Schedule::kOneFOneB;
-      CHECK(std::string_view(traffic_of(sample, stage).once.back().name) != "dp.mirror");
+      CHECK(traffic_of(sample, stage).once.back().id != OpId::kDpMirror);
       sample.plan.schedule = Schedule::kDualPipe;
       double mirrored = 0.0;
       for (const Op& op : traffic_of(sample, stage).once) {
-        if (op.name == "dp.mirror") {
+        if (op.id == OpId::kDpMirror) {
           const auto& collective = std::get<Collective>(op.work);
           CHECK(collective.op == CollectiveOp::kAllReduce);
           CHECK(collective.group == ProcessGroup{2, 2 * 8});  // half the pipeline apart

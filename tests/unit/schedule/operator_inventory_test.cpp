@@ -13,11 +13,10 @@ namespace {
 
 using test::Sample;
 
-std::int64_t count_of(const Sample& sample, std::int64_t rank, std::string_view name,
-                      StepPass pass) {
+std::int64_t count_of(const Sample& sample, std::int64_t rank, OpId id, StepPass pass) {
   std::int64_t count = 0;
   for (const CountedOp& entry : operator_inventory(sample.context(), rank)) {
-    count += entry.op.name == name && entry.pass == pass ? entry.count : 0;
+    count += entry.op.id == id && entry.pass == pass ? entry.count : 0;
   }
   return count;
 }
@@ -25,30 +24,30 @@ std::int64_t count_of(const Sample& sample, std::int64_t rank, std::string_view 
 // The sample has 8 layers and runs 8 micro-batches.
 TEST_CASE("one GPU runs a layer's operators once a layer and micro-batch", "[unit]") {
   const Sample sample = test::dense_sample();
-  CHECK(count_of(sample, 0, "attention.core", StepPass::kForward) == 64);
-  CHECK(count_of(sample, 0, "attention.core", StepPass::kBackward) == 64);
-  CHECK(count_of(sample, 0, "attention.core", StepPass::kRecompute) == 0);
-  CHECK(count_of(sample, 0, "attention.o", StepPass::kBackward) == 128);  // dgrad and wgrad
-  CHECK(count_of(sample, 0, "embedding", StepPass::kForward) == 8);
-  CHECK(count_of(sample, 0, "head.output", StepPass::kForward) == 8);
-  CHECK(count_of(sample, 0, "optimizer", StepPass::kOptimizer) == 1);
-  CHECK(count_of(sample, 0, "pipeline.send", StepPass::kForward) == 0);
+  CHECK(count_of(sample, 0, OpId::kAttentionCore, StepPass::kForward) == 64);
+  CHECK(count_of(sample, 0, OpId::kAttentionCore, StepPass::kBackward) == 64);
+  CHECK(count_of(sample, 0, OpId::kAttentionCore, StepPass::kRecompute) == 0);
+  CHECK(count_of(sample, 0, OpId::kAttentionO, StepPass::kBackward) == 128);  // dgrad and wgrad
+  CHECK(count_of(sample, 0, OpId::kEmbedding, StepPass::kForward) == 8);
+  CHECK(count_of(sample, 0, OpId::kHeadOutput, StepPass::kForward) == 8);
+  CHECK(count_of(sample, 0, OpId::kOptimizer, StepPass::kOptimizer) == 1);
+  CHECK(count_of(sample, 0, OpId::kPipelineSend, StepPass::kForward) == 0);
 }
 
 TEST_CASE("recomputation runs the layers that it names again", "[unit]") {
   Sample sample = test::dense_sample();
   RecomputeSpec& recompute = sample.training.recompute;
   recompute.kind = RecomputeKind::kFull;
-  CHECK(count_of(sample, 0, "attention.core", StepPass::kRecompute) == 64);
-  CHECK(count_of(sample, 0, "attention.o", StepPass::kRecompute) == 64);
+  CHECK(count_of(sample, 0, OpId::kAttentionCore, StepPass::kRecompute) == 64);
+  CHECK(count_of(sample, 0, OpId::kAttentionO, StepPass::kRecompute) == 64);
   recompute.method = RecomputeMethod::kBlock;
   recompute.layers = 3;
-  CHECK(count_of(sample, 0, "attention.core", StepPass::kRecompute) == 24);
-  CHECK(count_of(sample, 0, "attention.core", StepPass::kForward) == 64);
+  CHECK(count_of(sample, 0, OpId::kAttentionCore, StepPass::kRecompute) == 24);
+  CHECK(count_of(sample, 0, OpId::kAttentionCore, StepPass::kForward) == 64);
   recompute.kind = RecomputeKind::kSelective;
   recompute.modules = {RecomputeModule::kCoreAttention};
-  CHECK(count_of(sample, 0, "attention.core", StepPass::kRecompute) == 64);
-  CHECK(count_of(sample, 0, "attention.o", StepPass::kRecompute) == 0);
+  CHECK(count_of(sample, 0, OpId::kAttentionCore, StepPass::kRecompute) == 64);
+  CHECK(count_of(sample, 0, OpId::kAttentionO, StepPass::kRecompute) == 0);
 }
 
 TEST_CASE("a rank of an interleaved pipeline runs its chunks and sends between them", "[unit]") {
@@ -56,11 +55,11 @@ TEST_CASE("a rank of an interleaved pipeline runs its chunks and sends between t
   test::set_pipeline(sample, 4, 2);  // one layer a stage: rank 0 holds stages 0 and 4
   for (const std::int64_t rank : {0, 1, 3}) {
     CAPTURE(rank);
-    CHECK(count_of(sample, rank, "attention.core", StepPass::kForward) == 16);
-    CHECK(count_of(sample, rank, "embedding", StepPass::kForward) == (rank == 0 ? 8 : 0));
-    CHECK(count_of(sample, rank, "head.output", StepPass::kForward) == (rank == 3 ? 8 : 0));
-    CHECK(count_of(sample, rank, "pipeline.send", StepPass::kForward) == (rank == 3 ? 8 : 16));
-    CHECK(count_of(sample, rank, "pipeline.send", StepPass::kBackward) == (rank == 0 ? 8 : 16));
+    CHECK(count_of(sample, rank, OpId::kAttentionCore, StepPass::kForward) == 16);
+    CHECK(count_of(sample, rank, OpId::kEmbedding, StepPass::kForward) == (rank == 0 ? 8 : 0));
+    CHECK(count_of(sample, rank, OpId::kHeadOutput, StepPass::kForward) == (rank == 3 ? 8 : 0));
+    CHECK(count_of(sample, rank, OpId::kPipelineSend, StepPass::kForward) == (rank == 3 ? 8 : 16));
+    CHECK(count_of(sample, rank, OpId::kPipelineSend, StepPass::kBackward) == (rank == 0 ? 8 : 16));
   }
 }
 
@@ -74,10 +73,10 @@ TEST_CASE("equal operators of one name and pass are counted together", "[unit]")
   std::int64_t count = 0;
   const std::vector<CountedOp> inventory = operator_inventory(sample.context(), 0);
   for (const CountedOp& entry : inventory) {
-    const Op wanted{"quantize", inputs};
-    count += entry.op == wanted && entry.pass == StepPass::kForward ? entry.count : 0;
+    const Op wanted{OpId::kQuantize, inputs};
+    count += prints_alike(entry.op, wanted) && entry.pass == StepPass::kForward ? entry.count : 0;
     const auto same = [&](const CountedOp& other) {
-      return other.op == entry.op && other.pass == entry.pass;
+      return prints_alike(other.op, entry.op) && other.pass == entry.pass;
     };
     CHECK(std::count_if(inventory.begin(), inventory.end(), same) == 1);
   }
@@ -110,12 +109,12 @@ struct Work {
 Work counted_work(const StepContext& context, std::int64_t rank) {
   Work sum;
   for (const CountedOp& entry : operator_inventory(context.expansion, rank)) {
-    if (entry.op.name == "pipeline.send") {  // spans of the pipeline, no time of a pass
+    if (entry.op.id == OpId::kPipelineSend) {  // spans of the pipeline, no time of a pass
       continue;
     }
     const StreamTask task = price({entry.op}, context).front();
     const Seconds all = static_cast<double>(entry.count) * task.alone;
-    if (task.axis || entry.op.name == "fsdp.copy_in") {
+    if (task.axis || runs_on_gather_stream(entry.op)) {
       sum.communication[slot(task.axis.value_or(Axis::kData))] += all;
     } else {
       sum.compute += all;

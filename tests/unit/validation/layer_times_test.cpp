@@ -22,7 +22,7 @@ LayerTime layer_time(const Explanation& e, const std::vector<std::string>& parts
   LayerTime time;
   for (const ExplainedOp& entry : e.operators) {
     for (const std::string& part : parts) {
-      if (!entry.counted.op.name.starts_with(part)) {
+      if (!name(entry.counted.op.id).starts_with(part)) {
         continue;
       }
       const bool forward = entry.counted.pass == StepPass::kForward;
@@ -43,7 +43,7 @@ TEST_CASE("a MoE layer of DeepSeek-V3 on MI300X takes what Primus measured, with
   const LayerTime both = layer_time(e, {"attention.", "moe.", "experts.", "mlp."});
   // Longest first: that of the layer comes before those of the embedding and the head.
   const auto added = std::find_if(e.operators.begin(), e.operators.end(), [](const auto& entry) {
-    return entry.counted.op.name == "gradient.accumulate";
+    return entry.counted.op.id == OpId::kGradientAccumulate;
   });
   REQUIRE(added != e.operators.end());
   CHECK(both.forward.value() / 2.0 == Approx(23.9e-3).epsilon(0.15));

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/schedule/overlap_windows.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace stepcast {
+namespace {
+
+void expose(StreamTask& communication, Seconds exposed) {
+  communication.hidden += communication.alone - exposed;
+  communication.alone = exposed;
+}
+
+bool is_product(const Op& op) {
+  return std::holds_alternative<Gemm>(op.work) || std::holds_alternative<GroupedGemm>(op.work);
+}
+
+bool of_shared_expert(const Op& op) { return op.block == Block::kSharedExpert; }
+
+// Tokens on their way to the experts or back. What an exchange gathers or scatters besides over
+// another axis is a task of its own.
+bool exchanges_experts(const Op& op) {
+  return communication_axis(op) == Axis::kExpert &&
+         (op.id == OpId::kMoeDispatch || op.id == OpId::kMoeCombine);
+}
+
+StreamTask wait_for_exchange() {
+  StreamTask join;
+  join.axis = Axis::kExpert;
+  join.mode = TaskMode::kJoin;
+  return join;
+}
+
+}  // namespace
+
+// The product that reads what is gathered follows it; the one whose result is reduced precedes it.
+void overlap_tensor_parallel(const OpList& ops, TaskList& tasks, std::int64_t tp) {
+  const auto pieces = static_cast<double>(tp);
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const auto* collective = std::get_if<Collective>(&ops[i].work);
+    if (collective == nullptr || collective->axis != Axis::kTensor) {
+      continue;
+    }
+    const bool gathers = collective->op == CollectiveOp::kAllGather;
+    const std::size_t neighbour = gathers ? i + 1 : i - 1;
+    const bool exists = gathers ? i + 1 < ops.size() : i > 0;
+    if (exists && is_product(ops[neighbour])) {
+      const Seconds product = tasks[neighbour].alone;
+      const Seconds whole = tasks[i].alone;
+      expose(tasks[i], min(whole, max(whole - product, Seconds{}) + min(whole, product) / pieces));
+    }
+  }
+}
+
+void overlap_ring_attention(const OpList& ops, TaskList& tasks, std::int64_t cp) {
+  const auto rounds = static_cast<double>(cp - 1);
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const auto* collective = std::get_if<Collective>(&ops[i].work);
+    if (collective == nullptr || collective->axis != Axis::kContext) {
+      continue;
+    }
+    for (const std::size_t neighbour : {i + 1, i - 1}) {
+      if (neighbour < ops.size() && std::holds_alternative<Attention>(ops[neighbour].work)) {
+        const Seconds attention = tasks[neighbour].alone / static_cast<double>(cp);
+        expose(tasks[i], rounds * max(tasks[i].alone / rounds - attention, Seconds{}));
+        break;
+      }
+    }
+  }
+}
+
+std::vector<std::size_t> shared_expert_windows(const OpList& ops) {
+  std::vector<std::size_t> exchanges;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (exchanges_experts(ops[i])) {
+      exchanges.push_back(i);
+    }
+  }
+  if (exchanges.size() < 2 || std::none_of(ops.begin(), ops.end(), of_shared_expert)) {
+    return {};
+  }
+  return {exchanges.front(), exchanges.back()};
+}
+
+void overlap_shared_expert(const OpList& ops, TaskList& tasks) {
+  const std::vector<std::size_t> windows = shared_expert_windows(ops);
+  if (windows.empty()) {
+    return;
+  }
+  TaskList shared;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (of_shared_expert(ops[i])) {
+      shared.push_back(tasks[i]);
+    }
+  }
+  TaskList moved;
+  moved.reserve(tasks.size() + windows.size());
+  std::size_t placed = 0;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (of_shared_expert(ops[i])) {
+      continue;
+    }
+    moved.push_back(tasks[i]);
+    if (i != windows.front() && i != windows.back()) {
+      continue;
+    }
+    moved.back().mode = TaskMode::kStart;
+    const std::size_t until = i == windows.front() ? (shared.size() + 1) / 2 : shared.size();
+    for (; placed < until; ++placed) {
+      moved.push_back(shared[placed]);
+    }
+    moved.push_back(wait_for_exchange());
+  }
+  tasks = std::move(moved);
+}
+
+}  // namespace stepcast
