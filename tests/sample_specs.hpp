@@ -25,6 +25,11 @@ inline ModelSpec shipped_model(const std::string& name) {
 inline DeviceSpec shipped_gpu(const std::string& name) {
   return load_gpu(name, data_root(), {"test", 1, 1});
 }
+inline Architecture architecture_named(std::string_view name) {
+  const auto known = architectures();
+  return *std::find_if(known.begin(), known.end(),
+                       [&](const Architecture& one) { return one.name == name; });
+}
 
 // Of the examples and of configs/experiments, sorted.
 inline std::vector<std::filesystem::path> shipped_experiments() {

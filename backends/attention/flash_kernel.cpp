@@ -79,7 +79,7 @@ constexpr auto kFlash1Tiles = std::to_array<HeadTiles>({
 });
 constexpr FlashKernel kFlash1Ampere = {
     .kernel = Kernel::kFlash1,
-    .family = "sm80",
+    .family = KernelFamily::kAmpere,
     .tiles = kFlash1Tiles,
     .forward = {.matrix_share = 0.73, .tail = 1.0},
     .backward = {.matrix_share = 0.38, .tail = 1.0},
@@ -88,7 +88,7 @@ constexpr FlashKernel kFlash1Ampere = {
 // The same code on Hopper, which nobody published alone: from the rates of MPT on H100.
 constexpr FlashKernel kFlash1Hopper = {
     .kernel = Kernel::kFlash1,
-    .family = "sm90",
+    .family = KernelFamily::kHopper,
     .tiles = kFlash1Tiles,
     .forward = {.matrix_share = 0.28, .tail = 1.0},
     .backward = {.matrix_share = 0.186, .tail = 1.0},
@@ -98,7 +98,7 @@ constexpr FlashKernel kFlash1Hopper = {
 // hides. Workgroups of a head start with the shortest, hence the long tail.
 constexpr FlashKernel kFlash2Ampere = {
     .kernel = Kernel::kFlash2,
-    .family = "sm80",
+    .family = KernelFamily::kAmpere,
     .tiles = kFlash2Tiles,
     .forward = {.overlap = 0.3, .tail = 0.6},
     .backward = {.overlap = 0.3, .tail = 0.6},
@@ -107,7 +107,7 @@ constexpr FlashKernel kFlash2Ampere = {
 // The same code on Hopper: mma.sync reaches less than half of what wgmma does there.
 constexpr FlashKernel kFlash2Hopper = {
     .kernel = Kernel::kFlash2,
-    .family = "sm90",
+    .family = KernelFamily::kHopper,
     .tiles = kFlash2Tiles,
     .forward = {.matrix_share = 0.41, .overlap = 0.44, .tail = 1.0},
     .backward = {.matrix_share = 0.381, .overlap = 1.0, .tail = 0.85},
@@ -116,7 +116,7 @@ constexpr FlashKernel kFlash2Hopper = {
 // Not fitted: mma.sync taken to have the rate of Hopper a unit, half as large a share of the peak.
 constexpr FlashKernel kFlash2Blackwell = {
     .kernel = Kernel::kFlash2,
-    .family = "sm100",
+    .family = KernelFamily::kBlackwell,
     .tiles = kFlash2Tiles,
     .forward = {.matrix_share = 0.22, .overlap = 0.44, .tail = 1.0},
     .backward = {.matrix_share = 0.21, .overlap = 1.0, .tail = 0.85},
@@ -126,7 +126,7 @@ constexpr FlashKernel kFlash2Blackwell = {
 // FlashAttention 2, says the paper).
 constexpr FlashKernel kFlash3Hopper = {
     .kernel = Kernel::kFlash3,
-    .family = "sm90",
+    .family = KernelFamily::kHopper,
     .tiles = kFlash3Tiles,
     .forward = {.overlap = 0.55, .tail = 0.7},
     .backward = {.start_share = 4.4, .tail = 0.87},
@@ -134,7 +134,7 @@ constexpr FlashKernel kFlash3Hopper = {
 };
 constexpr FlashKernel kCudnnHopper = {
     .kernel = Kernel::kCudnn,
-    .family = "sm90",
+    .family = KernelFamily::kHopper,
     .tiles = kCudnnHopperTiles,
     .forward = {.matrix_share = 0.96, .overlap = 0.34, .tail = 0.87},
     .backward = {.start_share = 4.4, .tail = 0.87},
@@ -145,7 +145,7 @@ constexpr FlashKernel kCudnnHopper = {
 // Not fitted beyond the forward of TensorRT-LLM on the same part.
 constexpr FlashKernel kFlash4Blackwell = {
     .kernel = Kernel::kFlash4,
-    .family = "sm100",
+    .family = KernelFamily::kBlackwell,
     .tiles = kBlackwellTiles,
     .forward = {.overlap = 1.0, .tail = 0.63},
     .backward = {.overlap = 1.0, .tail = 0.63},
@@ -154,7 +154,7 @@ constexpr FlashKernel kFlash4Blackwell = {
 // Heads of 192 and 128: fitted to simumax_b200_attention.jsonl.
 constexpr FlashKernel kCudnnBlackwell = {
     .kernel = Kernel::kCudnn,
-    .family = "sm100",
+    .family = KernelFamily::kBlackwell,
     .tiles = kBlackwellTiles,
     .forward = {.unequal_share = 0.68, .overlap = 1.0, .tail = 0.63},
     .backward = {.unequal_share = 0.70, .overlap = 1.0, .tail = 0.63},
@@ -163,14 +163,14 @@ constexpr FlashKernel kCudnnBlackwell = {
 
 constexpr FlashKernel kTrtllmAmpere = {
     .kernel = Kernel::kTrtllm,
-    .family = "sm80",
+    .family = KernelFamily::kAmpere,
     .tiles = kTrtllmAmpereTiles,
     .forward = {.matrix_share = 0.8, .start_share = 1.1, .tail = 1.0},
     .context_passes = 1.2,
 };
 constexpr FlashKernel kTrtllmHopper = {
     .kernel = Kernel::kTrtllm,
-    .family = "sm90",
+    .family = KernelFamily::kHopper,
     .tiles = kTrtllmHopperTiles,
     .forward = {.matrix_share = 0.7, .overlap = 0.54, .start_share = 2.2, .tail = 0.62},
     .instruction_rows = 64,
@@ -178,16 +178,15 @@ constexpr FlashKernel kTrtllmHopper = {
 };
 constexpr FlashKernel kTrtllmBlackwell = {
     .kernel = Kernel::kTrtllm,
-    .family = "sm100",
+    .family = KernelFamily::kBlackwell,
     .tiles = kBlackwellTiles,
     .forward = {.overlap = 1.0, .start_share = 2.2, .tail = 0.63},
     .instruction_rows = 128,
     .context_passes = 2.3,
 };
 
-constexpr FlashKernel aiter(Kernel kernel, std::string_view family,
-                            std::span<const HeadTiles> tiles, const DirectionTraits& forward,
-                            const DirectionTraits& backward) {
+constexpr FlashKernel aiter(Kernel kernel, KernelFamily family, std::span<const HeadTiles> tiles,
+                            const DirectionTraits& forward, const DirectionTraits& backward) {
   return {.kernel = kernel,
           .family = family,
           .tiles = tiles,
@@ -214,31 +213,15 @@ constexpr std::array kKernels = {
     kTrtllmAmpere,
     kTrtllmHopper,
     kTrtllmBlackwell,
-    aiter(Kernel::kAiter, "gfx942", kAiterGfx942Tiles, kGfx942Forward, kGfx942Backward),
-    aiter(Kernel::kAiterA16, "gfx942", kAiterGfx942Tiles, kGfx942Forward, kGfx942Backward),
-    aiter(Kernel::kAiter, "gfx950", kAiterGfx950Tiles, kGfx950Forward, kGfx950Backward),
-    aiter(Kernel::kAiterA16, "gfx950", kAiterGfx950Tiles, kGfx950Forward, kGfx950Backward),
+    aiter(Kernel::kAiter, KernelFamily::kCdna3, kAiterGfx942Tiles, kGfx942Forward, kGfx942Backward),
+    aiter(Kernel::kAiterA16, KernelFamily::kCdna3, kAiterGfx942Tiles, kGfx942Forward,
+          kGfx942Backward),
+    aiter(Kernel::kAiter, KernelFamily::kCdna4, kAiterGfx950Tiles, kGfx950Forward, kGfx950Backward),
+    aiter(Kernel::kAiterA16, KernelFamily::kCdna4, kAiterGfx950Tiles, kGfx950Forward,
+          kGfx950Backward),
 };
 
-// Parts that share their kernels.
-std::string_view kernel_family(const DeviceSpec& device) {
-  if (device.vendor == Vendor::kAmd) {
-    return device.architecture == "gfx950" ? "gfx950" : "gfx942";
-  }
-  if (device.architecture.starts_with("sm10")) {
-    return "sm100";
-  }
-  return device.architecture == "sm90" ? "sm90" : "sm80";
-}
-
-Kernel native_kernel(std::string_view family) {
-  if (family.starts_with("gfx")) {
-    return Kernel::kAiter;
-  }
-  return family == "sm80" ? Kernel::kFlash2 : Kernel::kCudnn;
-}
-
-const FlashKernel* find_kernel(Kernel kernel, std::string_view family) {
+const FlashKernel* find_kernel(Kernel kernel, KernelFamily family) {
   for (const FlashKernel& candidate : kKernels) {
     if (candidate.kernel == kernel && candidate.family == family) {
       return &candidate;
@@ -250,10 +233,10 @@ const FlashKernel* find_kernel(Kernel kernel, std::string_view family) {
 }  // namespace
 
 const FlashKernel& flash_kernel(const Attention& op, const DeviceSpec& device) {
-  const std::string_view family = kernel_family(device);
+  const KernelFamily family = device.architecture.family;
   const bool exists = op.kernel != Kernel::kTrtllm || op.direction == Direction::kForward;
   const FlashKernel* found = exists ? find_kernel(op.kernel, family) : nullptr;
-  return found != nullptr ? *found : *find_kernel(native_kernel(family), family);
+  return found != nullptr ? *found : *find_kernel(device.architecture.attention, family);
 }
 
 const HeadTiles& head_tiles(const FlashKernel& kernel, std::int64_t head_dim) {

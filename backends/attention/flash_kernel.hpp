@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "stepcast/graph/op.hpp"
 #include "stepcast/hardware/device_spec.hpp"
@@ -36,8 +35,8 @@ struct DirectionTraits {
 
 struct FlashKernel {
   AttentionKernel kernel = AttentionKernel::kFlash2;
-  std::string_view family;           // of the parts that it is written for
-  std::span<const HeadTiles> tiles;  // by rising head dimension
+  KernelFamily family = KernelFamily::kAmpere;  // of the parts that it is written for
+  std::span<const HeadTiles> tiles;             // by rising head dimension
   DirectionTraits forward{};
   DirectionTraits backward{};
   // Rows of a matrix instruction that reads its operands from the local memory (wgmma, tcgen05);
@@ -50,7 +49,7 @@ struct FlashKernel {
 };
 
 // The kernel that runs `op` on `device`: the one that it names or, where that does not exist, the
-// part's own: aiter on AMD, FlashAttention 2 on Ampere, cuDNN on later NVIDIA parts.
+// architecture's own.
 const FlashKernel& flash_kernel(const Attention& op, const DeviceSpec& device);
 
 // Tiles for a head dimension, and the dimension that it is padded to.

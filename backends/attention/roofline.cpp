@@ -23,10 +23,11 @@ constexpr std::int64_t kQueriesPerGroup = 128;
 // FlashAttention 2 was written for Ampere: on Hopper and later it has 0.6 of the rate of kernels
 // that use the asynchronous matrix instructions (FlashAttention 3 paper, forward bars at d = 128).
 double kernel_share(AttentionKernel kernel, const DeviceSpec& device) {
+  const KernelFamily family = device.architecture.family;
   if (kernel == AttentionKernel::kFlash1) {
-    return device.architecture == "sm80" ? 0.5 : 0.3;  // the paper of FlashAttention 2
+    return family == KernelFamily::kAmpere ? 0.5 : 0.3;  // the paper of FlashAttention 2
   }
-  const bool asynchronous = device.vendor == Vendor::kNvidia && device.architecture != "sm80";
+  const bool asynchronous = family == KernelFamily::kHopper || family == KernelFamily::kBlackwell;
   return kernel == AttentionKernel::kFlash2 && asynchronous ? 0.6 : 1.0;
 }
 

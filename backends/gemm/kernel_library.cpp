@@ -82,23 +82,26 @@ std::span<const MacroTile> listed(const TileTable& table) {
 }  // namespace
 
 KernelLibrary kernel_library(const DeviceSpec& device, Dtype dtype) {
-  if (device.vendor == Vendor::kAmd) {
-    return {listed(kCdnaTiles), 1, true};
+  const bool blocks = dtype == Dtype::kFp8Block;
+  switch (device.architecture.family) {
+    case KernelFamily::kAmpere:
+      return {listed(kAmpereTiles), 1, true};
+    case KernelFamily::kHopper:
+      return {listed(blocks ? kHopperBlockScaledTiles : kHopperTiles), 3, !blocks, !blocks};
+    case KernelFamily::kBlackwell:
+      return {listed(kBlackwellTiles), 3, !blocks, !blocks};
+    case KernelFamily::kCdna3:
+    case KernelFamily::kCdna4:
+      return {listed(kCdnaTiles), 1, true};
   }
-  if (device.architecture == "sm80") {
-    return {listed(kAmpereTiles), 1, true};
-  }
-  const bool hopper = device.architecture == "sm90";
-  if (dtype == Dtype::kFp8Block) {
-    return {listed(hopper ? kHopperBlockScaledTiles : kBlackwellTiles), 3, false, false};
-  }
-  return {listed(hopper ? kHopperTiles : kBlackwellTiles), 3, true};
+  return {};
 }
 
 KernelLibrary grouped_library(const DeviceSpec& device, Dtype dtype, double rows, double cols) {
   KernelLibrary library = kernel_library(device, dtype);
   const bool sixteen_bits = dtype == Dtype::kBf16 || dtype == Dtype::kFp16;
-  if (device.architecture == "sm90" && sixteen_bits && std::min(rows, cols) > kGroupedHopperLeast) {
+  if (device.architecture.family == KernelFamily::kHopper && sixteen_bits &&
+      std::min(rows, cols) > kGroupedHopperLeast) {
     library.tiles = kGroupedHopperTile;
   }
   return library;

@@ -205,7 +205,7 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
   device.name = top.required_text("name");
   device.title = top.required_text("title");
   device.vendor = top.required_choice<Vendor>("vendor", kVendors);
-  device.architecture = top.required_text("architecture");
+  device.architecture = read_architecture(top, "architecture");
   SourcedReader reader(std::move(top), device.sources, device.provenance);
   read_compute(reader, device);
   device.l2 = read_cache(reader.mapping("l2"));

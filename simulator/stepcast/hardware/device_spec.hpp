@@ -13,6 +13,7 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/units.hpp"
+#include "stepcast/hardware/architecture.hpp"
 #include "stepcast/hardware/collective_constants.hpp"
 #include "stepcast/hardware/exchange_constants.hpp"
 #include "stepcast/hardware/kernel_constants.hpp"
@@ -87,7 +88,7 @@ struct DeviceSpec {
   std::string name;
   std::string title;
   Vendor vendor = Vendor::kAmd;
-  std::string architecture;  // gfx942, sm90
+  Architecture architecture;
 
   std::int64_t compute_units = 0;
   ClockSpec clock;

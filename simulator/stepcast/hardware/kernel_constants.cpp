@@ -3,6 +3,18 @@
 
 namespace stepcast {
 
+AttentionConstants read_attention_constants(SourcedReader reader) {
+  constexpr Range<double> kShare{0.05, 1.0};
+  constexpr Range<double> kCycles{0.0, 100'000.0};
+  AttentionConstants attention;
+  attention.forward_efficiency = reader.number("forward_efficiency", kShare);
+  attention.backward_efficiency = reader.number("backward_efficiency", kShare);
+  attention.group_cycles = reader.number("group_cycles", kCycles);
+  attention.reduction_rate = reader.optional_quantity<BytesPerSecond>("reduction_rate");
+  reader.finish();
+  return attention;
+}
+
 KernelConstants read_kernel_constants(const ConfigNode& root, SourceTable& sources,
                                       std::vector<Provenance>& provenance,
                                       Diagnostics& diagnostics) {

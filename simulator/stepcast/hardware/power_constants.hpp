@@ -16,6 +16,10 @@
 
 namespace stepcast {
 
+// What has a clock of its own: each kernel of a step, within one level of power for all of them, or
+// only the step (cost/power_level.hpp).
+enum class ClockScope { kKernel, kStep };
+
 struct PowerConstants {
   Hertz reference_clock;           // at which the energies hold
   PerDtype<Joules> matrix_energy;  // of one matrix cycle
@@ -24,6 +28,7 @@ struct PowerConstants {
   double burst_ratio = 1.0;   // power that short bursts may draw, over the limit of the average
   double clock_spread = 0.0;  // standard deviation between GPUs of the clock at the limit, of it
   Joules burst_energy;        // that a burst after a pause may draw above the limit
+  ClockScope clock_per = ClockScope::kKernel;
 };
 
 PowerConstants read_power_constants(SourcedReader reader);

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,12 @@ class SourcedReader {
   std::optional<std::int64_t> optional_count(std::string_view key);
   double number(std::string_view key, Range<double> range);
   std::optional<double> optional_number(std::string_view key, Range<double> range);
+  template <typename E>
+  E choice(std::string_view key, std::span<const NamedValue<E>> choices) {
+    const ConfigNode* value = value_of(key, true);
+    const E fallback = choices.front().value;
+    return value == nullptr ? fallback : reader_.choice<E>(key, *value, choices).value_or(fallback);
+  }
 
   [[nodiscard]] bool has(std::string_view key) const { return reader_.has(key); }
   SourcedReader mapping(std::string_view key) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tile model of matrix products on a machine of round numbers: 16 units of 4096 FLOP a clock at
 // 1 GHz, so that a cycle is a nanosecond and a K step of a 256 x 128 tile 1024 of them.
-#include <string>
+#include <string_view>
 
 #include "backends/builtin_backends.hpp"
 #include "backends/gemm/tile_time.hpp"
 #include "catch.hpp"
+#include "sample_specs.hpp"
 
 namespace stepcast::gemm_tile_test {
 namespace {
@@ -16,10 +17,9 @@ constexpr Hertz kClock{1e9};
 constexpr double kNs = 1e-9;
 
 // Loads keep up with the products of a 256 x 128 tile exactly, and not with those of smaller ones.
-DeviceSpec round_device(const std::string& architecture = "sm80") {
+DeviceSpec round_device(std::string_view architecture = "sm80") {
   DeviceSpec device;
-  device.vendor = Vendor::kNvidia;
-  device.architecture = architecture;
+  device.architecture = test::architecture_named(architecture);
   device.compute_units = 16;
   device.clock.peak = Hertz(2e9);
   device.matrix_rate[slot(Dtype::kBf16)] = FlopsPerCycle(4096);
@@ -323,23 +323,20 @@ TEST_CASE("one kernel an expert costs the sum of the single products", "[unit]")
 }
 
 struct LibraryLimit {
-  Vendor vendor;
-  const char* architecture;
+  std::string_view architecture;
   double accumulators;
   bool powers_of_two;
   bool clusters;
 };
 
 TEST_CASE("no tile of a library needs more accumulators than its part holds", "[unit]") {
-  const auto limit =
-      GENERATE(values<LibraryLimit>({{Vendor::kAmd, "gfx942", 65'536, false, false},
-                                     {Vendor::kAmd, "gfx950", 65'536, false, false},
-                                     {Vendor::kNvidia, "sm80", 32'768, true, false},
-                                     {Vendor::kNvidia, "sm90", 40'960, false, true},
-                                     {Vendor::kNvidia, "sm100", 32'768, false, true}}));
+  const auto limit = GENERATE(values<LibraryLimit>({{"gfx942", 65'536, false, false},
+                                                    {"gfx950", 65'536, false, false},
+                                                    {"sm80", 32'768, true, false},
+                                                    {"sm90", 40'960, false, true},
+                                                    {"sm100", 32'768, false, true}}));
   CAPTURE(limit.architecture);
-  DeviceSpec device = round_device(limit.architecture);
-  device.vendor = limit.vendor;
+  const DeviceSpec device = round_device(limit.architecture);
   const KernelLibrary library = kernel_library(device, Dtype::kBf16);
   CHECK((library.cluster_shapes > 1) == limit.clusters);
   REQUIRE(library.tiles.size() > 5);

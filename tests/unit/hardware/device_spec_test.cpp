@@ -177,6 +177,25 @@ std::string kernels_fault_after(const std::string& piece, const std::string& by)
   return Profiles({}, {piece, by}).fault();
 }
 
+TEST_CASE("an architecture that no kernels are known for is refused, never another one's",
+          "[unit]") {
+  const auto fault = [](const std::string& written) {
+    return fault_after("architecture: gfx942", "architecture: " + written);
+  };
+  for (const Architecture& known : architectures()) {
+    CAPTURE(known.name);
+    CHECK(fault(std::string(known.name)) == "no error");
+  }
+  CHECK_THAT(fault("sm_90a"), contains_text("mi300x.yaml:") &&
+                                  contains_text("'architecture' is 'sm_90a'") &&
+                                  contains_text("did you mean 'sm90'?"));
+  CHECK_THAT(fault("SM-100"), contains_text("did you mean 'sm100'?"));
+  CHECK_THAT(fault("sm89"),
+             contains_text("'architecture' is 'sm89', an unknown architecture; kernels are known "
+                           "for sm80, sm90, sm100, sm103, gfx942, gfx950"));
+  CHECK_THAT(fault("gfx90a"), contains_text("kernels are known for sm80"));
+}
+
 TEST_CASE("a profile with one fault is refused at that fault", "[unit]") {
   CHECK(fault_after("mi300x", "mi300x") == "no error");
   CHECK_THAT(fault_after("{value: 304, source: CDNA3WP}", "304"),
