@@ -25,10 +25,15 @@ inline ModelSpec shipped_model(const std::string& name) {
 inline DeviceSpec shipped_gpu(const std::string& name) {
   return load_gpu(name, data_root(), {"test", 1, 1});
 }
-inline Architecture architecture_named(std::string_view name) {
-  const auto known = architectures();
-  return *std::find_if(known.begin(), known.end(),
-                       [&](const Architecture& one) { return one.name == name; });
+inline Architecture shipped_architecture(const std::string& name) {
+  SourceTable sources = load_shared_sources(data_root());
+  std::vector<Provenance> provenance;
+  Diagnostics diagnostics;
+  Architecture architecture =
+      read_architecture(load_config(data_root().architectures() / (name + ".yaml")), sources,
+                        provenance, diagnostics);
+  diagnostics.throw_if_any();
+  return architecture;
 }
 
 // Of the examples and of configs/experiments, sorted.

@@ -54,7 +54,7 @@ std::string provenance_text(const std::vector<Provenance>& provenance, const Sou
 
 std::string describe_gpu(const std::string& name, const DataRoot& data) {
   const DeviceSpec device = load_gpu(name, data, {"command line", 0, 0});
-  std::string text = device.title + " (" + std::string(device.architecture.name) + ")\n";
+  std::string text = device.title + " (" + device.architecture.name + ")\n";
   for (const DtypeInfo& dtype : kDtypes) {
     if (const auto peak = device.matrix_peak(dtype.dtype, device.clock.rated)) {
       text += table_line("dense " + std::string(dtype.name) + " at the rated clock",

@@ -204,7 +204,7 @@ Op read_attention(JsonFields& fields, Dtype dtype, const DeviceSpec& device) {
   op.dtype = dtype;
   op.direction = fields.choice<Direction>("pass", kDirections, Direction::kForward);
   op.kernel = fields.choice<AttentionKernel>("implementation", enum_names<AttentionKernel>(),
-                                             device.architecture.attention);
+                                             device.architecture.attention.native);
   if (fields.good({"heads", "kv_heads"}) && op.heads % op.kv_heads != 0) {
     fields.error("kv_heads", "is " + std::to_string(op.kv_heads) +
                                  ", which does not divide 'heads' (" + std::to_string(op.heads) +

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/experiment/experiment.hpp"
 
-#include <algorithm>
 #include <array>
 #include <functional>
 
@@ -227,18 +226,6 @@ class ExperimentReader {
 };
 
 }  // namespace
-
-std::vector<std::string> names_in(const std::filesystem::path& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".yaml") {
-      names.push_back(entry.path().stem().string());
-    }
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 SourceTable load_shared_sources(const DataRoot& data) {
   if (!std::filesystem::exists(data.sources())) {

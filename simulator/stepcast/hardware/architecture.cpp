@@ -2,27 +2,15 @@
 #include "stepcast/hardware/architecture.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <iterator>
-#include <string>
-#include <vector>
+#include <optional>
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/hardware/data_root.hpp"
 
 namespace stepcast {
 namespace {
-
-// Transformer Engine, which Megatron, NeMo and their kin run on, prefers cuDNN's attention on
-// Hopper and later; FlashAttention 3 and 4 are packages of their own that software sets name.
-constexpr std::array kArchitectures = {
-    Architecture{"sm80", KernelFamily::kAmpere, AttentionKernel::kFlash2},
-    Architecture{"sm90", KernelFamily::kHopper, AttentionKernel::kCudnn},
-    Architecture{"sm100", KernelFamily::kBlackwell, AttentionKernel::kCudnn},
-    Architecture{"sm103", KernelFamily::kBlackwell, AttentionKernel::kCudnn},
-    Architecture{"gfx942", KernelFamily::kCdna3, AttentionKernel::kAiter},
-    Architecture{"gfx950", KernelFamily::kCdna4, AttentionKernel::kAiter},
-};
 
 std::string digits(std::string_view text) {
   std::string found;
@@ -32,36 +20,65 @@ std::string digits(std::string_view text) {
 }
 
 // A name with another number is another architecture, not a misspelt one.
-std::string remedy_for(std::string_view written) {
-  std::vector<std::string> known;
-  std::string all;
-  known.reserve(kArchitectures.size());
-  for (const Architecture& architecture : kArchitectures) {
-    known.emplace_back(architecture.name);
-    all += (all.empty() ? "" : ", ") + known.back();
-  }
+std::string remedy_for(std::string_view written, const std::vector<std::string>& known) {
   const std::string nearest = nearest_name(written, known);
-  return !nearest.empty() && digits(nearest) == digits(written)
-             ? "; did you mean '" + nearest + "'?"
-             : "; kernels are known for " + all;
+  if (!nearest.empty() && digits(nearest) == digits(written)) {
+    return "; did you mean '" + nearest + "'?";
+  }
+  std::string all;
+  for (const std::string& name : known) {
+    all += (all.empty() ? "" : ", ") + name;
+  }
+  return "; kernels are known for " + all;
+}
+
+// The tree of the file; an error, and nothing, if there is no such file.
+std::optional<ConfigNode> load_named(const std::string& name, MappingReader& where,
+                                     std::string_view key, const std::filesystem::path& folder) {
+  const bool plain = !name.empty() && name.find('/') == std::string::npos;
+  const std::filesystem::path file = folder / (name + ".yaml");
+  if (!plain || !std::filesystem::exists(file)) {
+    where.error(key, "is '" + name + "', an unknown architecture" +
+                         remedy_for(name, names_in(folder)));
+    return std::nullopt;
+  }
+  return load_config(file);
 }
 
 }  // namespace
 
-std::span<const Architecture> architectures() { return kArchitectures; }
+Architecture read_architecture(const ConfigNode& root, SourceTable& sources,
+                               std::vector<Provenance>& provenance, Diagnostics& diagnostics) {
+  MappingReader top(root, "", diagnostics);
+  sources.merge(read_sources(top, "sources"));
+  SourcedReader reader(std::move(top), sources, provenance);
+  Architecture architecture;
+  architecture.gemm = read_gemm_library(reader.mapping("gemm_library"));
+  architecture.attention = read_attention_library(reader.mapping("attention_kernels"));
+  reader.finish();
+  return architecture;
+}
 
-Architecture read_architecture(MappingReader& reader, std::string_view key) {
-  const std::string written = reader.required_text(key);
-  const auto* const found =
-      std::find_if(kArchitectures.begin(), kArchitectures.end(),
-                   [&](const Architecture& known) { return known.name == written; });
-  if (found != kArchitectures.end()) {
-    return *found;
+Architecture find_architecture(MappingReader& profile, std::string_view key,
+                               const std::filesystem::path& folder, SourceTable& sources,
+                               std::vector<Provenance>& provenance) {
+  const std::string name = profile.required_text(key);
+  std::string kernels = name;
+  std::optional<ConfigNode> file =
+      profile.has(key) ? load_named(name, profile, key, folder) : std::nullopt;
+  if (file && file->find("kernels_of") != nullptr) {
+    SourcedReader reader({*file, "", profile.diagnostics()}, sources, provenance);
+    kernels = reader.text("kernels_of");
+    reader.finish();
+    file = load_named(kernels, reader.reader(), "kernels_of", folder);
   }
-  if (reader.has(key)) {
-    reader.error(key, "is '" + written + "', an unknown architecture" + remedy_for(written));
+  Architecture architecture;
+  if (file) {
+    architecture = read_architecture(*file, sources, provenance, profile.diagnostics());
   }
-  return {};
+  architecture.name = name;
+  architecture.kernels = kernels;
+  return architecture;
 }
 
 }  // namespace stepcast

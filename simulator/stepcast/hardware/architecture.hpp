@@ -1,31 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// The architectures that kernels are known for, and what each runs natively.
+// An architecture, and the kernels that its libraries have: hardware_profiles/architectures.
 #pragma once
 
-#include <span>
-#include <string_view>
+#include <filesystem>
+#include <string>
+#include <vector>
 
-#include "stepcast/config/mapping_reader.hpp"
-#include "stepcast/hardware/attention_kernel.hpp"
+#include "stepcast/config/config_node.hpp"
+#include "stepcast/hardware/attention_library.hpp"
+#include "stepcast/hardware/gemm_library.hpp"
 
 namespace stepcast {
 
-// Architectures whose libraries have the same kernels.
-enum class KernelFamily { kAmpere, kHopper, kBlackwell, kCdna3, kCdna4 };
-
 struct Architecture {
-  std::string_view name;  // as a profile writes it
-  KernelFamily family = KernelFamily::kCdna3;
-  // What the usual libraries of the part take, and what runs where the kernel that a software set
-  // names does not exist on the part.
-  AttentionKernel attention = AttentionKernel::kAiter;
+  std::string name;     // as a GPU's profile writes it
+  std::string kernels;  // whose file describes its kernels, mostly its own
+  GemmLibrary gemm;
+  AttentionLibrary attention;
 };
 
-// The one table of what an architecture has.
-std::span<const Architecture> architectures();
+// Reads the kernels of a file's tree; its own sources are added to the shared `sources`, where each
+// number comes from to `provenance`, and its problems to `diagnostics`.
+Architecture read_architecture(const ConfigNode& root, SourceTable& sources,
+                               std::vector<Provenance>& provenance, Diagnostics& diagnostics);
 
-// The architecture that `key` of a profile names. An unknown one is an error with the nearest name
-// or, where the number is another one, with all that there are.
-Architecture read_architecture(MappingReader& reader, std::string_view key);
+// Finds the architecture that `key` of a GPU's profile names in `folder`, or the one whose kernels
+// that runs. An unknown name is an error with the nearest one or, where its number is another one,
+// with all that there are.
+Architecture find_architecture(MappingReader& profile, std::string_view key,
+                               const std::filesystem::path& folder, SourceTable& sources,
+                               std::vector<Provenance>& provenance);
 
 }  // namespace stepcast

@@ -21,8 +21,6 @@
 
 namespace stepcast {
 
-enum class Vendor { kAmd, kNvidia };
-
 struct ClockSpec {
   Hertz peak;
   Hertz rated;  // the one that data sheets quote their matrix rate at; MFU is relative to it
@@ -87,7 +85,7 @@ struct AchievedSpec {
 struct DeviceSpec {
   std::string name;
   std::string title;
-  Vendor vendor = Vendor::kAmd;
+  std::string vendor;  // printed; nothing follows from it
   Architecture architecture;
 
   std::int64_t compute_units = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tile model of matrix products on a machine of round numbers: 16 units of 4096 FLOP a clock at
 // 1 GHz, so that a cycle is a nanosecond and a K step of a 256 x 128 tile 1024 of them.
-#include <string_view>
+#include <string>
 
 #include "backends/builtin_backends.hpp"
 #include "backends/gemm/tile_time.hpp"
@@ -17,9 +17,9 @@ constexpr Hertz kClock{1e9};
 constexpr double kNs = 1e-9;
 
 // Loads keep up with the products of a 256 x 128 tile exactly, and not with those of smaller ones.
-DeviceSpec round_device(std::string_view architecture = "sm80") {
+DeviceSpec round_device(const std::string& architecture = "sm80") {
   DeviceSpec device;
-  device.architecture = test::architecture_named(architecture);
+  device.architecture = test::shipped_architecture(architecture);
   device.compute_units = 16;
   device.clock.peak = Hertz(2e9);
   device.matrix_rate[slot(Dtype::kBf16)] = FlopsPerCycle(4096);
@@ -323,7 +323,7 @@ TEST_CASE("one kernel an expert costs the sum of the single products", "[unit]")
 }
 
 struct LibraryLimit {
-  std::string_view architecture;
+  std::string architecture;
   double accumulators;
   bool powers_of_two;
   bool clusters;

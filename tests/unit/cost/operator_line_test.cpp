@@ -211,7 +211,7 @@ TEST_CASE("a line of each kind has a price, and a lower clock a higher one", "[u
 }
 
 TEST_CASE("the part's own attention kernel follows from its architecture", "[unit]") {
-  const auto own = [](const char* gpu) { return shipped_gpu(gpu).architecture.attention; };
+  const auto own = [](const char* gpu) { return shipped_gpu(gpu).architecture.attention.native; };
   CHECK(own("a100_80gb") == AttentionKernel::kFlash2);
   CHECK(own("h100_sxm") == AttentionKernel::kCudnn);
   CHECK(own("b200") == AttentionKernel::kCudnn);
