@@ -7,8 +7,9 @@
 //   unfused: see unfused.hpp
 //
 // The share is that of the device's profile (head dimension 128, causal, 4k to 8k tokens) times
-// what the architecture's file says of the kernel. Smaller heads spend more of their time on exponentials: share * min(1, (64 + d) / 192). Wrong for
-// sequences below about 1k, where start-up dominates, and for decoding.
+// what the architecture's file says of the kernel. Smaller heads spend more of their time on
+// exponentials: share * min(1, (64 + d) / 192). Wrong for sequences below about 1k, where start-up
+// dominates, and for decoding.
 #include <algorithm>
 
 #include "backends/attention/flash_kernel.hpp"

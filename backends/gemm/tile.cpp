@@ -4,9 +4,9 @@
 //
 // The pick (tile_search.hpp) is the cheapest candidate at the clock of the context, as a library's
 // heuristic that was tuned on the part finds it. Kernels of groups do not split K; a
-// persistent one has one tile, and reads again what the cache does not hold. Assumes operands cold in HBM and
-// otherwise read from there once, random data, results in 16 bits. Wrong by 20 to 35 % for
-// tiny results with a long K (4 to 12 us), where libraries do not choose the narrow tiles that
+// persistent one has one tile, and reads again what the cache does not hold. Assumes operands cold
+// in HBM and otherwise read from there once, random data, results in 16 bits. Wrong by 20 to 35 %
+// for tiny results with a long K (4 to 12 us), where libraries do not choose the narrow tiles that
 // would be best.
 #include <algorithm>
 #include <cmath>

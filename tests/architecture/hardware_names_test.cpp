@@ -45,12 +45,10 @@ std::vector<std::string> literals_of(const std::string& text,
 
 TEST_CASE("a comparison with the name of a part is found", "[architecture]") {
   const std::vector<std::string> names = hardware_names();
-  CHECK(literals_of("if (architecture == \"sm90\") {", names) ==
-        std::vector<std::string>{"sm90"});
+  CHECK(literals_of("if (architecture == \"sm90\") {", names) == std::vector<std::string>{"sm90"});
   CHECK(literals_of("architecture.starts_with(\"sm10\")", names) ==
         std::vector<std::string>{"sm10"});
-  CHECK(literals_of("device.name != \"h200_sxm\"", names) ==
-        std::vector<std::string>{"h200_sxm"});
+  CHECK(literals_of("device.name != \"h200_sxm\"", names) == std::vector<std::string>{"h200_sxm"});
   CHECK(literals_of("vendor == \"amd\"", names) == std::vector<std::string>{"amd"});
   CHECK(literals_of("reader.mapping(\"gemm\")", names).empty());
   CHECK(literals_of("int ranks = 8;  // as \"h200_sxm\" has", names).empty());

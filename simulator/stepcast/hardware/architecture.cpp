@@ -38,8 +38,8 @@ std::optional<ConfigNode> load_named(const std::string& name, MappingReader& whe
   const bool plain = !name.empty() && name.find('/') == std::string::npos;
   const std::filesystem::path file = folder / (name + ".yaml");
   if (!plain || !std::filesystem::exists(file)) {
-    where.error(key, "is '" + name + "', an unknown architecture" +
-                         remedy_for(name, names_in(folder)));
+    where.error(key,
+                "is '" + name + "', an unknown architecture" + remedy_for(name, names_in(folder)));
     return std::nullopt;
   }
   return load_config(file);

@@ -5,9 +5,9 @@
 //   cycles of a tile = matrix cycles / efficiency + what of its softmax is not hidden
 //   cycles of a workgroup = group_cycles + its tiles
 //
-// The efficiency holds issue gaps, dependent products and operands from the local memory; the cycles
-// of a workgroup the latency of its first loads, the pipeline's fill and drain and the store of its
-// results.
+// The efficiency holds issue gaps, dependent products and operands from the local memory; the
+// cycles of a workgroup the latency of its first loads, the pipeline's fill and drain and the store
+// of its results.
 #pragma once
 
 #include <optional>

@@ -74,8 +74,7 @@ std::vector<HeadTiles> read_tiles(SourcedReader reader, std::span<const std::str
   for (const ConfigEntry& entry : where.node().entries) {
     const std::vector<std::string> texts = reader.texts(entry.key, kinds);
     HeadTiles heads;
-    heads.head_dim =
-        head_dimension(where, entry.key, tiles.empty() ? 0 : tiles.back().head_dim);
+    heads.head_dim = head_dimension(where, entry.key, tiles.empty() ? 0 : tiles.back().head_dim);
     heads.causal = score_tile(texts[0], where, entry.key);
     heads.full = score_tile(texts[1], where, entry.key);
     heads.backward = texts.size() > 2 ? score_tile(texts[2], where, entry.key) : ScoreTile{};

@@ -23,11 +23,10 @@ inline constexpr Range<double> kAboveZero{std::numeric_limits<double>::min(),
                                           std::numeric_limits<double>::infinity()};
 
 template <typename Owner>
-using ConstantMember =
-    std::variant<double Owner::*, Seconds Owner::*, Bytes Owner::*, BytesPerSecond Owner::*,
-                 Joules Owner::*, Hertz Owner::*, std::int64_t Owner::*,
-                 std::optional<BytesPerSecond> Owner::*, PerDtype<double> Owner::*,
-                 PerDtype<Joules> Owner::*>;
+using ConstantMember = std::variant<double Owner::*, Seconds Owner::*, Bytes Owner::*,
+                                    BytesPerSecond Owner::*, Joules Owner::*, Hertz Owner::*,
+                                    std::int64_t Owner::*, std::optional<BytesPerSecond> Owner::*,
+                                    PerDtype<double> Owner::*, PerDtype<Joules> Owner::*>;
 
 // Where a fit may look for a constant that has a value for each format.
 struct FormatSearch {
@@ -59,9 +58,9 @@ struct ReadConstant {
 
   void operator()(double Owner::*member) const {
     const double before = owner.*member;
-    owner.*member = required() ? reader.number(constant.key, constant.range)
-                               : reader.optional_number(constant.key, constant.range)
-                                     .value_or(before);
+    owner.*member = required()
+                        ? reader.number(constant.key, constant.range)
+                        : reader.optional_number(constant.key, constant.range).value_or(before);
   }
   void operator()(std::int64_t Owner::*member) const { owner.*member = reader.count(constant.key); }
   void operator()(PerDtype<double> Owner::*member) const {
@@ -77,9 +76,8 @@ struct ReadConstant {
   }
   template <typename Q>
   void operator()(Q Owner::*member) const {
-    owner.*member = required()
-                        ? reader.quantity<Q>(constant.key)
-                        : reader.optional_quantity<Q>(constant.key).value_or(owner.*member);
+    owner.*member = required() ? reader.quantity<Q>(constant.key)
+                               : reader.optional_quantity<Q>(constant.key).value_or(owner.*member);
     if (reader.has(constant.key) && constant.range.lowest > 0.0 &&
         !((owner.*member).value() > 0.0)) {
       reader.reader().error(constant.key, "must be greater than 0");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tile model of matrix products knows of a family of GPUs and its library; gemm_constants()
-// says what each number is.
+// What the tile model of matrix products knows of a family of GPUs and its library;
+// gemm_constants() says what each number is.
 #pragma once
 
 #include "stepcast/base/units.hpp"

@@ -44,10 +44,9 @@ constexpr std::array<NamedValue<ClockScope>, 2> kClockScopes = {
     {{"kernel", ClockScope::kKernel}, {"step", ClockScope::kStep}}};
 
 using Gemms = GemmConstants;
-constexpr std::array kEfficiencies = {FormatSearch{Dtype::kBf16, {0.5, 1.0}},
-                                      FormatSearch{Dtype::kFp8, {0.4, 1.0}},
-                                      FormatSearch{Dtype::kFp8Block, {0.3, 1.0}},
-                                      FormatSearch{Dtype::kFp4, {0.3, 1.0}}};
+constexpr std::array kEfficiencies = {
+    FormatSearch{Dtype::kBf16, {0.5, 1.0}}, FormatSearch{Dtype::kFp8, {0.4, 1.0}},
+    FormatSearch{Dtype::kFp8Block, {0.3, 1.0}}, FormatSearch{Dtype::kFp4, {0.3, 1.0}}};
 constexpr std::array kGemm = {
     Constant<Gemms>{"matrix_efficiency", "", kShare, kByHand,
                     "share of the matrix rate inside the K loop", &Gemms::matrix_efficiency,
@@ -117,8 +116,7 @@ constexpr std::array kMemory = {
                      "share of streaming of neighbouring values from different lines",
                      &Passes::uncoalesced},
     Constant<Passes>{"cache_share", "", kFraction, kByHand,
-                     "share of the last-level cache that one tensor can use",
-                     &Passes::cache_share},
+                     "share of the last-level cache that one tensor can use", &Passes::cache_share},
     Constant<Passes>{"indexed_cycles", "", kCycles, Range<double>{0.05, 10.0},
                      "a value addressed on its own: strided, broadcast, converted from 16 to 32 "
                      "bits",
@@ -180,8 +178,8 @@ KernelConstants read_kernel_constants(const ConfigNode& root, SourceTable& sourc
   kernels.gemm = read_gemm(reader.mapping("gemm"));
   kernels.attention =
       read_section<AttentionConstants>(reader.mapping("attention"), attention_constants());
-  kernels.memory = read_section<MemoryConstants>(reader.mapping("memory_bound"),
-                                                 memory_constants());
+  kernels.memory =
+      read_section<MemoryConstants>(reader.mapping("memory_bound"), memory_constants());
   reader.finish();
   return kernels;
 }

@@ -70,7 +70,8 @@ TEST_CASE("every file of an architecture is used by a profile and gives its sour
       return p.key == "attention_kernels.native" && !p.source.empty();
     }));
   }
-  CHECK(std::vector<std::string>(used.begin(), used.end()) == names_in(data_root().architectures()));
+  CHECK(std::vector<std::string>(used.begin(), used.end()) ==
+        names_in(data_root().architectures()));
 }
 
 TEST_CASE("an architecture that runs another's kernels has them under its own name", "[unit]") {
