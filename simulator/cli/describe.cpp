@@ -101,13 +101,16 @@ std::string describe_software(const std::string& name, const DataRoot& data) {
 }
 
 std::string describe_backend(const BackendInfo& backend) {
-  const std::string choice = std::string(backend.role) + "=" + std::string(backend.name);
-  return std::string(backend.role) + " backend " + std::string(backend.name) + "\n" +
+  const std::string choice =
+      std::string(stepcast::name(backend.role)) + "=" + std::string(backend.name);
+  return std::string(stepcast::name(backend.role)) + " backend " + std::string(backend.name) +
+         "\n" +
          (backend.takes_file()
               ? table_line("takes", "a file of measured kernels: " + choice + ":FILE")
               : "") +
          table_line("equation", std::string(backend.equation)) +
-         table_line("assumes", std::string(backend.assumptions));
+         table_line("assumes", std::string(backend.assumptions)) +
+         table_line("source", std::string(backend.source));
 }
 
 std::string describe_dispatcher(const DispatcherInfo& info) {
@@ -150,7 +153,7 @@ std::vector<std::string> backend_names() {
   std::vector<std::string> names;
   names.reserve(builtin_backends().size());
   for (const BackendInfo& backend : builtin_backends()) {
-    names.push_back(std::string(backend.role) + "=" + std::string(backend.name));
+    names.push_back(std::string(stepcast::name(backend.role)) + "=" + std::string(backend.name));
   }
   return names;
 }
@@ -212,7 +215,7 @@ std::string description_of(const std::string& name, const DataRoot& data) {
   }
   for (const BackendInfo& backend : builtin_backends()) {
     if (name == backend.name ||
-        name == std::string(backend.role) + "=" + std::string(backend.name)) {
+        name == std::string(stepcast::name(backend.role)) + "=" + std::string(backend.name)) {
       return describe_backend(backend);
     }
   }

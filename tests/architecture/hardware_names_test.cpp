@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 
-namespace stepcast {
+namespace stepcast::hardware_names_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -76,4 +76,4 @@ TEST_CASE("no source of the simulator or a backend names a part", "[architecture
 }
 
 }  // namespace
-}  // namespace stepcast
+}  // namespace stepcast::hardware_names_test

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/cost/backend_role.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/hardware/cluster_scale.hpp"
 
@@ -205,7 +206,7 @@ class ExperimentReader {
     if (!backends) {
       return;
     }
-    for (const std::string_view role : {"gemm", "attention", "memory_bound", "collective"}) {
+    for (const std::string_view role : names_of<BackendRole>()) {
       std::string written = backends->optional_text(role);
       const BackendChoice choice = parse_backend_choice(written);
       if (!choice.file.empty()) {
