@@ -39,10 +39,10 @@ RowAlignment alignment_of(double m, double n, double k, Dtype dtype, GemmPass pa
 }
 
 std::vector<CostTerm> terms_of(const GemmTime& time, const GemmMachine& machine) {
-  return {{"launch", Seconds(machine.launch)},         {"start_up", Seconds(machine.start_up)},
-          {"prologue", Seconds(time.prologue)},        {"k_loop", Seconds(time.k_loop)},
-          {"epilogue", Seconds(time.epilogue)},        {"memory", Seconds(time.memory)},
-          {"split_reduction", Seconds(time.reduction)}};
+  return {{"launch", machine.launch},         {"start_up", machine.start_up},
+          {"prologue", time.prologue},        {"k_loop", time.k_loop},
+          {"epilogue", time.epilogue},        {"memory", time.memory},
+          {"split_reduction", time.reduction}};
 }
 
 OpCost priced(const GemmProblem& problem, const KernelLibrary& library,
@@ -50,7 +50,7 @@ OpCost priced(const GemmProblem& problem, const KernelLibrary& library,
   const GemmMachine machine = gemm_machine(problem, library, context);
   const GemmPick best = cheapest(problem, machine, library);
   OpCost cost;
-  cost.duration = Seconds(best.time.total);
+  cost.duration = best.time.total;
   cost.bound = best.time.bound;
   cost.energy =
       kernel_energy({best.time.matrix_cycles, problem.dtype, problem.compulsory}, context);
@@ -71,7 +71,7 @@ GemmProblem problem_of(const Gemm& op) {
   problem.batch = static_cast<double>(op.batch);
   problem.dtype = op.dtype;
   problem.compulsory = compulsory_bytes(op);
-  problem.result_bytes = (op.accumulate ? 2.0 : 1.0) * op.result.value();
+  problem.result = (op.accumulate ? 2.0 : 1.0) * op.result;
   problem.alignment = alignment_of(problem.m, problem.n, problem.k, op.dtype, op.pass);
   return problem;
 }
