@@ -13,60 +13,82 @@ constexpr std::string_view kMeasuredAssumptions =
     "what the model misses changes slowly with the sizes; rows of the experiment's GPU as its "
     "profile has it";
 
+constexpr std::string_view kMeasuredSource =
+    "the user's own measurements; inverse distances as weights: Shepard, ACM 1968";
+
 constexpr std::array kBackends = {
-    BackendInfo{"gemm", "tile",
-                "launch + start-up + max(prologue + waves of K steps, each bound by matrix rate, "
-                "cache, port or local memory, + epilogues; bytes / HBM rate) + split reduction",
-                "the library picks its cheapest tile, split and cluster; operands are random and "
-                "cold in HBM",
-                &make_tile_gemm},
-    BackendInfo{"gemm", "roofline",
-                "launch + max(whole waves of the best tile at the achieved matrix rate, compulsory "
-                "bytes / achieved HBM rate)",
-                "L2 serves what a wave shares; the library picks the best of seven tiles",
-                &make_roofline_gemm},
-    BackendInfo{"gemm", "measured", kMeasuredEquation, kMeasuredAssumptions, &make_measured_gemm},
-    BackendInfo{"attention", "tile",
+    BackendInfo{
+        BackendRole::kGemm, "tile",
+        "launch + start-up + max(prologue + waves of K steps, each bound by matrix rate, "
+        "cache, port or local memory, + epilogues; bytes / HBM rate) + split reduction",
+        "the library picks its cheapest tile, split and cluster; operands are random and "
+        "cold in HBM",
+        "DeepGEMM's cost model, github deepseek-ai/DeepGEMM csrc/jit_kernels/heuristics; Origami, "
+        "github ROCm/rocm-libraries shared/origami; constants in hardware_profiles/kernels",
+        &make_tile_gemm},
+    BackendInfo{
+        BackendRole::kGemm, "roofline",
+        "launch + max(whole waves of the best tile at the achieved matrix rate, compulsory "
+        "bytes / achieved HBM rate)",
+        "L2 serves what a wave shares; the library picks the best of seven tiles",
+        "Williams, Waterman and Patterson, Roofline, CACM 52(4), 2009; waves of tiles as in "
+        "NVIDIA's Matrix Multiplication Background User's Guide",
+        &make_roofline_gemm},
+    BackendInfo{BackendRole::kGemm, "measured", kMeasuredEquation, kMeasuredAssumptions,
+                kMeasuredSource, &make_measured_gemm},
+    BackendInfo{BackendRole::kAttention, "tile",
                 "launches + max(workgroups of tiles over the units: products, softmax that they do "
                 "not hide, start and tail; bytes / HBM rate) + extra kernels",
                 "one code path for each named kernel; keys and values come out of the cache",
+                "FlashAttention-2 and -3, arXiv 2307.08691 and 2407.08608; tiles and shares in "
+                "hardware_profiles/architectures",
                 &make_tile_attention},
-    BackendInfo{"attention", "roofline",
-                "launch + max(masked FLOPs / (matrix rate * achieved share), bytes / HBM rate)",
-                "the profile's share holds for causal heads of 128 at 4k to 8k tokens",
-                &make_roofline_attention},
-    BackendInfo{"attention", "measured", kMeasuredEquation, kMeasuredAssumptions,
-                &make_measured_attention},
-    BackendInfo{"memory_bound", "passes",
-                "sum over kernels of launch + ramp + max(passes / rate, values * cycles / units)",
-                "operands come from HBM, and no other kernel runs beside it",
-                &make_passes_memory_bound},
-    BackendInfo{"memory_bound", "measured", kMeasuredEquation, kMeasuredAssumptions,
-                &make_measured_memory_bound},
-    BackendInfo{"collective", "library",
-                "base + hops, partly hidden behind max(bytes inside / scale-up rate, bytes outside "
-                "/ NIC rate) + own part, by algorithm and protocol",
-                "NCCL's and RCCL's algorithms and their choice by size; an otherwise idle fabric",
-                &make_library_collective},
-    BackendInfo{"collective", "ring_direct",
-                "base + hops + max(bytes inside / scale-up rate, bytes outside / NIC rate)",
-                "both directions at full rate, an otherwise idle fabric, one protocol",
-                &make_ring_direct_collective},
-    BackendInfo{"collective", "measured", kMeasuredEquation, kMeasuredAssumptions,
-                &make_measured_collective},
+    BackendInfo{
+        BackendRole::kAttention, "roofline",
+        "launch + max(masked FLOPs / (matrix rate * achieved share), bytes / HBM rate)",
+        "the profile's share holds for causal heads of 128 at 4k to 8k tokens",
+        "FlashAttention-2, arXiv 2307.08691, for the count of FLOPs; Roofline, CACM 52(4), 2009",
+        &make_roofline_attention},
+    BackendInfo{BackendRole::kAttention, "measured", kMeasuredEquation, kMeasuredAssumptions,
+                kMeasuredSource, &make_measured_attention},
+    BackendInfo{
+        BackendRole::kMemoryBound, "passes",
+        "sum over kernels of launch + ramp + max(passes / rate, values * cycles / units)",
+        "operands come from HBM, and no other kernel runs beside it",
+        "Roofline, CACM 52(4), 2009; PyTorch's and Transformer Engine's kernels for the passes; "
+        "constants in hardware_profiles/kernels",
+        &make_passes_memory_bound},
+    BackendInfo{BackendRole::kMemoryBound, "measured", kMeasuredEquation, kMeasuredAssumptions,
+                kMeasuredSource, &make_measured_memory_bound},
+    BackendInfo{
+        BackendRole::kCollective, "library",
+        "base + hops, partly hidden behind max(bytes inside / scale-up rate, bytes outside "
+        "/ NIC rate) + own part, by algorithm and protocol",
+        "NCCL's and RCCL's algorithms and their choice by size; an otherwise idle fabric",
+        "NCCL and RCCL, src/graph/tuning.cc; `stepcast list collectives` has each algorithm's",
+        &make_library_collective},
+    BackendInfo{
+        BackendRole::kCollective, "ring_direct",
+        "base + hops + max(bytes inside / scale-up rate, bytes outside / NIC rate)",
+        "both directions at full rate, an otherwise idle fabric, one protocol",
+        "Thakur, Rabenseifner and Gropp, Optimization of Collective Communication Operations in "
+        "MPICH, 2005",
+        &make_ring_direct_collective},
+    BackendInfo{BackendRole::kCollective, "measured", kMeasuredEquation, kMeasuredAssumptions,
+                kMeasuredSource, &make_measured_collective},
 };
 
 struct Install {
   CostModel& model;
-  const BackendArgument& argument;
+  const MeasuredOperators& measured;
 
   template <typename Role>
   void operator()(MakeModel<Role> make) const {
     set(make());
   }
   template <typename Role>
-  void operator()(MakeFromFile<Role> make) const {
-    set(make(argument));
+  void operator()(MakeFromRows<Role> make) const {
+    set(make(measured));
   }
   void set(std::shared_ptr<const GemmModel> gemm) const { model.gemm = std::move(gemm); }
   void set(std::shared_ptr<const AttentionModel> attention) const {
@@ -86,7 +108,7 @@ std::span<const BackendInfo> builtin_backends() { return kBackends; }
 
 const BackendInfo* find_backend(std::string_view role, std::string_view name) {
   for (const BackendInfo& backend : kBackends) {
-    if (backend.role == role && backend.name == name) {
+    if (stepcast::name(backend.role) == role && backend.name == name) {
       return &backend;
     }
   }
@@ -95,24 +117,24 @@ const BackendInfo* find_backend(std::string_view role, std::string_view name) {
 
 bool BackendInfo::takes_file() const {
   return std::visit(
-      [](auto make_role) { return std::is_invocable_v<decltype(make_role), BackendArgument>; },
+      [](auto make_role) { return std::is_invocable_v<decltype(make_role), MeasuredOperators>; },
       make);
 }
 
 CostModel default_cost_model() {
   CostModel model;
-  std::string_view role;
+  const BackendInfo* before = nullptr;
   for (const BackendInfo& backend : kBackends) {
-    if (backend.role != role) {
+    if (before == nullptr || backend.role != before->role) {
       use_backend(model, backend);
     }
-    role = backend.role;
+    before = &backend;
   }
   return model;
 }
 
-void use_backend(CostModel& model, const BackendInfo& info, const BackendArgument& argument) {
-  std::visit(Install{model, argument}, info.make);
+void use_backend(CostModel& model, const BackendInfo& info, const MeasuredOperators& measured) {
+  std::visit(Install{model, measured}, info.make);
 }
 
 }  // namespace stepcast

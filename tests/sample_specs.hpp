@@ -25,6 +25,16 @@ inline ModelSpec shipped_model(const std::string& name) {
 inline DeviceSpec shipped_gpu(const std::string& name) {
   return load_gpu(name, data_root(), {"test", 1, 1});
 }
+inline Architecture shipped_architecture(const std::string& name) {
+  SourceTable sources = load_shared_sources(data_root());
+  std::vector<Provenance> provenance;
+  Diagnostics diagnostics;
+  Architecture architecture =
+      read_architecture(load_config(data_root().architectures() / (name + ".yaml")), sources,
+                        provenance, diagnostics);
+  diagnostics.throw_if_any();
+  return architecture;
+}
 
 // Of the examples and of configs/experiments, sorted.
 inline std::vector<std::filesystem::path> shipped_experiments() {

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention by roofline with whole waves.
 //
-//   fused:   time = launch + max(flops / (rate * clock * share) * wave quantisation, bytes / HBM
-//   rate)
+//   fused:   time = launch + max(flops / (rate * clock * share) * wave quantisation,
+//                                bytes / HBM rate)
 //            with one workgroup for 128 queries of a head and only the FLOPs that the mask leaves
 //   unfused: see unfused.hpp
 //
-// The shares belong to the device's profile (head dimension 128, causal, 4k to 8k tokens). Smaller
-// heads spend more of their time on exponentials: share * min(1, (64 + d) / 192). Wrong for
-// sequences below about 1k, where start-up dominates, and for decoding.
+// The share is that of the device's profile (head dimension 128, causal, 4k to 8k tokens) times
+// what the architecture's file says of the kernel. Smaller heads spend more of their time on
+// exponentials: share * min(1, (64 + d) / 192). Wrong for sequences below about 1k, where start-up
+// dominates, and for decoding.
 #include <algorithm>
 
+#include "backends/attention/flash_kernel.hpp"
 #include "backends/attention/unfused.hpp"
 #include "backends/builtin_backends.hpp"
 #include "stepcast/cost/energy.hpp"
@@ -19,16 +21,6 @@ namespace stepcast {
 namespace {
 
 constexpr std::int64_t kQueriesPerGroup = 128;
-
-// FlashAttention 2 was written for Ampere: on Hopper and later it has 0.6 of the rate of kernels
-// that use the asynchronous matrix instructions (FlashAttention 3 paper, forward bars at d = 128).
-double kernel_share(AttentionKernel kernel, const DeviceSpec& device) {
-  if (kernel == AttentionKernel::kFlash1) {
-    return device.architecture == "sm80" ? 0.5 : 0.3;  // the paper of FlashAttention 2
-  }
-  const bool asynchronous = device.vendor == Vendor::kNvidia && device.architecture != "sm80";
-  return kernel == AttentionKernel::kFlash2 && asynchronous ? 0.6 : 1.0;
-}
 
 double head_share(const Attention& op) {
   const double d = 0.5 * static_cast<double>(op.d_qk + op.d_v);
@@ -63,7 +55,7 @@ OpCost fused(const Attention& op, const KernelContext& context) {
   const AchievedSpec& achieved = context.device.achieved;
   const bool forward = op.direction == Direction::kForward;
   const double share = (forward ? achieved.attention_forward : achieved.attention_backward) *
-                       kernel_share(op.kernel, context.device) * head_share(op);
+                       flash_kernel(op, context.device).roofline_share * head_share(op);
   // A last wave that is not full costs less than a whole one: groups differ in length when causal.
   const double quantisation = 0.5 * (1.0 + wave_quantisation(op, context));
   const Seconds math = quantisation * flops(op) / (share * matrix_rate(context));

@@ -38,10 +38,6 @@ constexpr double kBackwardOperations = 6.0;
 
 bool forward(const Attention& op) { return op.direction == Direction::kForward; }
 
-const DirectionTraits& traits_of(const Attention& op, const FlashKernel& kernel) {
-  return forward(op) ? kernel.forward : kernel.backward;
-}
-
 // How a kernel cuts an operator.
 struct Cut {
   ScoreTile tile;
@@ -96,7 +92,7 @@ TileCycles tile_cycles(const Attention& op, const Cut& cut, const FlashKernel& k
                        const KernelContext& context) {
   const DeviceSpec& device = context.device;
   const AttentionConstants& constants = device.kernels.attention;
-  const DirectionTraits& traits = traits_of(op, kernel);
+  const DirectionTraits& traits = direction_traits(kernel, op.direction);
   const double scores = static_cast<double>(cut.tile.queries) * static_cast<double>(cut.tile.keys);
   const double products = forward(op) ? cut.d_qk + cut.d_v : 3.0 * cut.d_qk + 2.0 * cut.d_v;
   const FlopsPerCycle bf16 = *device.matrix_rate[slot(Dtype::kBf16)];
@@ -248,7 +244,7 @@ std::vector<CostTerm> terms_of(const Parts& parts, const KernelContext& context)
 OpCost fused_attention(const Attention& op, const KernelContext& context) {
   const DeviceSpec& device = context.device;
   const FlashKernel& kernel = flash_kernel(op, device);
-  const DirectionTraits& traits = traits_of(op, kernel);
+  const DirectionTraits& traits = direction_traits(kernel, op.direction);
   const Cut cut = cut_of(op, kernel);
   const ExtraKernels extra = extra_kernels(op, kernel);
   const Bytes bytes = compulsory_bytes(op);

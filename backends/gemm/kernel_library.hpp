@@ -1,28 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The macro tiles that the GEMM library of an architecture has kernels for.
-//
-// A tile is limited by what holds its 32-bit accumulators (registers, or tensor memory on
-// Blackwell, half of it where the epilogue needs a second buffer) and by the local memory that
-// holds the K steps in flight.
+// Which kernels of an architecture's GEMM library may serve a product; the architecture's file says
+// what there is (stepcast/hardware/gemm_library.hpp).
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <optional>
 #include <span>
 
 #include "stepcast/hardware/device_spec.hpp"
 
 namespace stepcast {
-
-struct MacroTile {
-  double rows;
-  double cols;
-};
-
-// Of any library.
-inline constexpr std::size_t kMostTiles = 96;
-inline constexpr std::size_t kSideStep = 32;  // all sides are multiples of it
-inline constexpr std::size_t kLongestSide = 320;
 
 struct KernelLibrary {
   std::span<const MacroTile> tiles;  // largest area first
@@ -30,9 +16,13 @@ struct KernelLibrary {
   bool splits = true;      // whether it has kernels that split the inner dimension
   // Whether a tile's loads start, and its results leave, beside its neighbours.
   bool overlaps = true;
+  // Of the cache, that holds rows until a persistent kernel of groups comes to the next columns;
+  // nothing where the kernel is no such one.
+  std::optional<double> cache_share;
 };
 
-// The library that serves products of a format: block-scaled ones on NVIDIA have one of their own.
+// The library that serves products of a format: block-scaled ones may have one of their own. It
+// looks at the tiles of `device`.
 KernelLibrary kernel_library(const DeviceSpec& device, Dtype dtype);
 
 // For groups of products with a mean of `rows` x `cols` results, in one kernel.

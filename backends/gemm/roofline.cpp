@@ -6,7 +6,9 @@
 //           + s > 1: reduction of s partials
 //   time  = launch + max(math, compulsory bytes / achieved HBM rate)
 //
-// The tile and the split are the cheapest of a short list. Assumes that L2 serves what a wave
+// The tile and the split are the cheapest of a short list, which the architecture's file has with
+// the share of the matrix rate that each tile keeps: smaller ones load more bytes a FLOP. The tile
+// backend replaces the shares with the traffic itself. Assumes that L2 serves what a wave
 // shares, that every operand comes from HBM once and that the library picks the best of the list.
 // Wrong for tiny products (below about 10 us), for k below 256 and where padding of k matters.
 #include <algorithm>
@@ -19,17 +21,6 @@
 namespace stepcast {
 namespace {
 
-// The share of the matrix rate that a tile keeps: smaller ones load more bytes a FLOP. Judgement
-// after published tile sweeps (hipBLASLt, CUTLASS); the tile backend replaces it with the traffic
-// itself.
-struct Tile {
-  std::int64_t rows;
-  std::int64_t cols;
-  double share;
-};
-constexpr std::array kTiles = {Tile{256, 256, 1.0}, Tile{256, 128, 1.0}, Tile{128, 256, 1.0},
-                               Tile{128, 128, 0.9}, Tile{128, 64, 0.72}, Tile{64, 128, 0.72},
-                               Tile{64, 64, 0.5}};
 constexpr std::array<std::int64_t, 4> kSplitsOfK = {1, 2, 4, 8};
 constexpr std::int64_t kLeastPart = 512;  // of k
 
@@ -56,7 +47,7 @@ FlopsPerSecond unit_rate(Dtype dtype, const KernelContext& context) {
 Seconds math_time(const Shape& shape, Dtype dtype, const KernelContext& context) {
   const FlopsPerSecond rate = unit_rate(dtype, context);
   Seconds best(INFINITY);
-  for (const Tile& tile : kTiles) {
+  for (const RooflineTile& tile : context.device.architecture.gemm.roofline_tiles) {
     const std::int64_t tiles =
         ceil_div(shape.m, tile.rows) * ceil_div(shape.n, tile.cols) * shape.batch;
     for (const std::int64_t split : kSplitsOfK) {

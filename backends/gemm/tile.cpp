@@ -3,10 +3,10 @@
 // time of its waves. tile_time.hpp has the equation, kernel_library.hpp the tiles.
 //
 // The pick (tile_search.hpp) is the cheapest candidate at the clock of the context, as a library's
-// heuristic that was tuned on the part finds it. Kernels of groups do not split K; on Hopper they
-// have one tile, and read again what the cache does not hold. Assumes operands cold in HBM and
-// otherwise read from there once, random data, results in 16 bits. Wrong by 20 to 35 % for
-// tiny results with a long K (4 to 12 us), where libraries do not choose the narrow tiles that
+// heuristic that was tuned on the part finds it. Kernels of groups do not split K; a
+// persistent one has one tile, and reads again what the cache does not hold. Assumes operands cold
+// in HBM and otherwise read from there once, random data, results in 16 bits. Wrong by 20 to 35 %
+// for tiny results with a long K (4 to 12 us), where libraries do not choose the narrow tiles that
 // would be best.
 #include <algorithm>
 #include <cmath>
@@ -39,10 +39,10 @@ RowAlignment alignment_of(double m, double n, double k, Dtype dtype, GemmPass pa
 }
 
 std::vector<CostTerm> terms_of(const GemmTime& time, const GemmMachine& machine) {
-  return {{"launch", Seconds(machine.launch)},         {"start_up", Seconds(machine.start_up)},
-          {"prologue", Seconds(time.prologue)},        {"k_loop", Seconds(time.k_loop)},
-          {"epilogue", Seconds(time.epilogue)},        {"memory", Seconds(time.memory)},
-          {"split_reduction", Seconds(time.reduction)}};
+  return {{"launch", machine.launch},         {"start_up", machine.start_up},
+          {"prologue", time.prologue},        {"k_loop", time.k_loop},
+          {"epilogue", time.epilogue},        {"memory", time.memory},
+          {"split_reduction", time.reduction}};
 }
 
 OpCost priced(const GemmProblem& problem, const KernelLibrary& library,
@@ -50,7 +50,7 @@ OpCost priced(const GemmProblem& problem, const KernelLibrary& library,
   const GemmMachine machine = gemm_machine(problem, library, context);
   const GemmPick best = cheapest(problem, machine, library);
   OpCost cost;
-  cost.duration = Seconds(best.time.total);
+  cost.duration = best.time.total;
   cost.bound = best.time.bound;
   cost.energy =
       kernel_energy({best.time.matrix_cycles, problem.dtype, problem.compulsory}, context);
@@ -71,7 +71,7 @@ GemmProblem problem_of(const Gemm& op) {
   problem.batch = static_cast<double>(op.batch);
   problem.dtype = op.dtype;
   problem.compulsory = compulsory_bytes(op);
-  problem.result_bytes = (op.accumulate ? 2.0 : 1.0) * op.result.value();
+  problem.result = (op.accumulate ? 2.0 : 1.0) * op.result;
   problem.alignment = alignment_of(problem.m, problem.n, problem.k, op.dtype, op.pass);
   return problem;
 }
@@ -97,14 +97,14 @@ GemmProblem problem_of(const GroupedGemm& op) {
 // Bytes that a persistent kernel reads again. Its tiles go down the rows of a group first, then to
 // the next column of tiles; columns that run at a time share what they read. What of their rows the
 // cache does not hold until the next columns come is read from memory again.
-Bytes read_again(const GemmProblem& problem, const MacroTile& tile, const KernelContext& context) {
-  constexpr double kHeld = 0.5;  // of the cache, beside the other operand and the results
+Bytes read_again(const GemmProblem& problem, const MacroTile& tile, double cache_share,
+                 const KernelContext& context) {
   const auto units = static_cast<double>(context.compute_units);
   const double rows = std::ceil(problem.m / tile.rows);
   const double sweeps = std::ceil(problem.n / tile.cols) * std::min(1.0, rows / units);
   const Bytes row = problem.k * size_of(problem.dtype);
   const Bytes beside = std::min(problem.m, units * tile.rows) * row;
-  const double missed = std::max(0.0, 1.0 - kHeld * context.device.l2.capacity / beside);
+  const double missed = std::max(0.0, 1.0 - cache_share * context.device.l2.capacity / beside);
   return problem.batch * std::max(0.0, sweeps - 1.0) * missed * problem.m * row;
 }
 
@@ -148,8 +148,9 @@ class TileGemm final : public GemmModel {
     }
     GemmProblem problem = problem_of(op);
     const KernelLibrary library = grouped_library(context.device, op.dtype, problem.m, problem.n);
-    if (library.tiles.size() == 1) {
-      problem.compulsory += read_again(problem, library.tiles.front(), context);
+    if (library.cache_share) {
+      problem.compulsory +=
+          read_again(problem, library.tiles.front(), *library.cache_share, context);
     }
     return priced(problem, library, context);
   }

@@ -11,11 +11,11 @@ constexpr std::size_t kMostCandidates = kMostTiles * kSplits.size();
 // Below 1 by more than rounding, and by less than anybody would notice.
 constexpr double kJustBelow = 1.0 - 1e-9;
 
-// What no cluster of a tile and split can go below, in seconds.
+// What no cluster of a tile and split can go below.
 struct Bounds {
-  double total;
-  double core;
-  double reduction;
+  Seconds total;
+  Seconds core;
+  Seconds reduction;
 };
 
 // The equation of gemm_time with the fewest loads that a pair can have, and with products in place
@@ -25,14 +25,14 @@ class LeastTime {
   LeastTime(const GemmProblem& problem, const GemmMachine& machine, const TileCounts& counts,
             int cluster_shapes)
       : shared_(cluster_shapes > 1 ? 0.5 : 0.0),
-        matrix_per_result_(2.0 * machine.step_bytes / machine.element / machine.flops_per_cycle),
-        local_per_row_(machine.step_bytes / machine.local_per_cycle),
-        port_per_row_(machine.step_bytes / machine.port_per_cycle),
-        cache_per_row_(machine.step_bytes / machine.cache_per_cycle),
+        matrix_per_result_(Flops(2.0 * machine.step / machine.element) / machine.rate),
+        local_per_row_(machine.step / machine.local_rate),
+        port_per_row_(machine.step / machine.port_rate),
+        cache_per_row_(machine.step / machine.cache_rate),
         waves_per_group_(kJustBelow / machine.units),
-        seconds_per_cycle_(kJustBelow / machine.hertz),
+        cycle_(kJustBelow / machine.clock),
         fixed_(kJustBelow * (machine.launch + machine.start_up)),
-        memory_(kJustBelow * memory_seconds(problem, machine)),
+        memory_(kJustBelow * memory_time(problem, machine)),
         products_(counts.products()),
         prologue_(machine.prologue_each_wave ? 0.0 : machine.prologue_cycles),
         prologue_per_wave_(machine.prologue_each_wave ? machine.prologue_cycles : 0.0),
@@ -42,8 +42,8 @@ class LeastTime {
   struct Split {
     int splits = 1;
     TileCounts::Steps steps;
-    double reduction = 0.0;
-    double epilogue_per_result = 0.0;
+    Seconds reduction;
+    double epilogue_per_result = 0.0;  // cycles
   };
   [[nodiscard]] Bounds of(const MacroTile& tile, double tiles, const Split& split) const {
     const double area = tile.rows * tile.cols;
@@ -58,10 +58,10 @@ class LeastTime {
         busiest_steps(split.steps, waves, group_steps * waves_per_group_) * step;
     const double by_cache = group_steps * loaded * cache_per_row_;
     const double epilogues = waves - (waves - 1.0) * overlap_;
-    const double core = (prologue_ + waves * prologue_per_wave_ + std::max(by_units, by_cache) +
-                         epilogues * area * split.epilogue_per_result) *
-                        seconds_per_cycle_;
-    return {fixed_ + std::max(core, memory_) + split.reduction, core, split.reduction};
+    const Seconds core = (prologue_ + waves * prologue_per_wave_ + std::max(by_units, by_cache) +
+                          epilogues * area * split.epilogue_per_result) *
+                         cycle_;
+    return {fixed_ + max(core, memory_) + split.reduction, core, split.reduction};
   }
 
  private:
@@ -71,9 +71,9 @@ class LeastTime {
   double port_per_row_;
   double cache_per_row_;  // on the whole GPU
   double waves_per_group_;
-  double seconds_per_cycle_;
-  double fixed_;
-  double memory_;
+  Seconds cycle_;
+  Seconds fixed_;
+  Seconds memory_;
   double products_;
   double prologue_;
   double prologue_per_wave_;
@@ -87,7 +87,7 @@ struct Candidate {
 };
 
 // Equal times: where memory takes longer than the rest, the kernel with less of the rest.
-bool less(double total, double core, double other_total, double other_core) {
+bool less(Seconds total, Seconds core, Seconds other_total, Seconds other_core) {
   return total != other_total ? total < other_total : core < other_core;
 }
 bool faster(const GemmTime& a, const GemmTime& b) { return less(a.total, a.core, b.total, b.core); }
@@ -138,8 +138,8 @@ class Search {
       }
       splits_[split_count_++] = {
           splits, counts_.steps(splits),
-          splits > 1 ? kJustBelow * reduction_seconds(problem_, machine_, splits) : 0.0,
-          result_bytes(problem_, splits) / machine_.epilogue_per_cycle};
+          splits > 1 ? kJustBelow * reduction_time(problem_, machine_, splits) : Seconds{},
+          result_bytes(problem_, splits) / machine_.epilogue_rate};
     }
   }
 

@@ -6,7 +6,7 @@
 namespace stepcast {
 namespace {
 
-constexpr double kPartialBytes = 4.0;
+constexpr Bytes kPartial{4.0};
 
 // Groups of the grid, and K steps over all of them.
 struct Grid {
@@ -38,16 +38,16 @@ struct KLoop {
 
 KLoop k_loop(const Grid& grid, double waves, const GemmMachine& machine, const GemmChoice& choice) {
   const MacroTile& tile = choice.tile;
-  const double step_elements = machine.step_bytes / machine.element;
-  const double matrix = 2.0 * tile.rows * tile.cols * step_elements / machine.flops_per_cycle;
-  const double local = (tile.rows + tile.cols) * machine.step_bytes / machine.local_per_cycle;
-  const double loaded_bytes = (choice.cluster == 2 ? 0.5 * tile.rows : tile.rows) +
-                              (choice.cluster == 1 ? 0.5 * tile.cols : tile.cols);
-  const double loaded = loaded_bytes * machine.step_bytes;
-  const double port = loaded / machine.port_per_cycle;
+  const double step_elements = machine.step / machine.element;
+  const double matrix = Flops(2.0 * tile.rows * tile.cols * step_elements) / machine.rate;
+  const double local = (tile.rows + tile.cols) * machine.step / machine.local_rate;
+  const double loaded_rows = (choice.cluster == 2 ? 0.5 * tile.rows : tile.rows) +
+                             (choice.cluster == 1 ? 0.5 * tile.cols : tile.cols);
+  const Bytes loaded = loaded_rows * machine.step;
+  const double port = loaded / machine.port_rate;
   const double step = std::max({matrix, local, port});
   const double by_units = busiest_steps(grid.steps, waves, grid.group_steps / machine.units) * step;
-  const double by_cache = grid.group_steps * loaded / machine.cache_per_cycle;
+  const double by_cache = grid.group_steps * loaded / machine.cache_rate;
   if (by_cache > by_units) {
     return {by_cache, Bound::kCache};
   }
@@ -60,17 +60,16 @@ KLoop k_loop(const Grid& grid, double waves, const GemmMachine& machine, const G
 }  // namespace
 
 // Partial sums are written and read again through the cache.
-double reduction_seconds(const GemmProblem& problem, const GemmMachine& machine, int splits) {
+Seconds reduction_time(const GemmProblem& problem, const GemmMachine& machine, int splits) {
   if (splits == 1) {
-    return 0.0;
+    return {};
   }
-  const double bytes =
-      problem.m * problem.n * problem.batch * (kPartialBytes * splits + problem.result_bytes);
-  return machine.split_latency + bytes / (machine.cache_per_cycle * machine.hertz);
+  const Bytes bytes = problem.m * problem.n * problem.batch * (kPartial * splits + problem.result);
+  return machine.split_latency + bytes / (machine.cache_rate * machine.clock);
 }
 
-double memory_seconds(const GemmProblem& problem, const GemmMachine& machine) {
-  return problem.compulsory.value() / machine.hbm_per_second + machine.hbm_latency;
+Seconds memory_time(const GemmProblem& problem, const GemmMachine& machine) {
+  return problem.compulsory / machine.hbm_rate + machine.hbm_latency;
 }
 
 double share_of(RowAlignment alignment, const GemmConstants& gemm) {
@@ -85,8 +84,8 @@ double share_of(RowAlignment alignment, const GemmConstants& gemm) {
   return 1.0;
 }
 
-double result_bytes(const GemmProblem& problem, int splits) {
-  return splits > 1 ? kPartialBytes : problem.result_bytes;
+Bytes result_bytes(const GemmProblem& problem, int splits) {
+  return splits > 1 ? kPartial : problem.result;
 }
 
 GemmMachine gemm_machine(const GemmProblem& problem, const KernelLibrary& library,
@@ -95,32 +94,32 @@ GemmMachine gemm_machine(const GemmProblem& problem, const KernelLibrary& librar
   const GemmConstants& gemm = device.kernels.gemm;
   const std::size_t own =
       device.matrix_rate[slot(problem.dtype)] ? slot(problem.dtype) : slot(Dtype::kBf16);
-  const double peak = device.matrix_rate[own]->value();
+  const FlopsPerCycle peak = *device.matrix_rate[own];
   const double efficiency =
       gemm.matrix_efficiency[own].value_or(*gemm.matrix_efficiency[slot(Dtype::kBf16)]);
   GemmMachine machine;
   machine.units = static_cast<double>(context.compute_units);
-  machine.hertz = context.clock.value();
-  machine.peak_per_cycle = peak;
-  machine.flops_per_cycle = peak * efficiency * share_of(problem.alignment, gemm);
-  machine.cache_per_cycle = gemm.cache_rate.value() * static_cast<double>(device.compute_units);
-  machine.port_per_cycle = gemm.port_rate.value();
-  machine.local_per_cycle = device.local_memory.bandwidth.value();
-  machine.epilogue_per_cycle = gemm.epilogue_rate.value();
+  machine.clock = context.clock;
+  machine.peak_rate = peak;
+  machine.rate = peak * efficiency * share_of(problem.alignment, gemm);
+  machine.cache_rate = gemm.cache_rate * static_cast<double>(device.compute_units);
+  machine.port_rate = gemm.port_rate;
+  machine.local_rate = device.local_memory.bandwidth;
+  machine.epilogue_rate = gemm.epilogue_rate;
   machine.epilogue_overlap = library.overlaps ? gemm.epilogue_overlap : 0.0;
   machine.prologue_each_wave = !library.overlaps;
   machine.prologue_cycles = gemm.prologue_cycles;
-  machine.hbm_per_second = gemm.hbm_share * device.hbm.peak.value();
-  machine.hbm_latency = gemm.hbm_latency.value();
-  machine.split_latency = gemm.split_latency.value();
-  machine.start_up = gemm.start_up.value();
-  machine.launch = context.launch.value();
-  machine.element = size_of(problem.dtype).value();
+  machine.hbm_rate = gemm.hbm_share * device.hbm.peak;
+  machine.hbm_latency = gemm.hbm_latency;
+  machine.split_latency = gemm.split_latency;
+  machine.start_up = gemm.start_up;
+  machine.launch = context.launch;
+  machine.element = size_of(problem.dtype);
   return machine;
 }
 
 TileCounts::TileCounts(const GemmProblem& problem, const GemmMachine& machine)
-    : inner_bytes_(problem.k * machine.element), step_bytes_(machine.step_bytes) {
+    : inner_bytes_(problem.k * machine.element), step_(machine.step) {
   const bool share_rows = !problem.counts.empty() && !problem.counts_are_inner;
   for (std::size_t i = 0; i < kSides; ++i) {
     const auto side = static_cast<double>(kSideStep * (i + 1));
@@ -138,7 +137,7 @@ TileCounts::TileCounts(const GemmProblem& problem, const GemmMachine& machine)
     unequal_ = true;
     products_ = static_cast<double>(problem.counts.size());
     for (const std::int64_t count : problem.counts) {
-      const double steps = whole(static_cast<double>(count) * machine.element / step_bytes_);
+      const double steps = whole(static_cast<double>(count) * machine.element / step_);
       inner_.sum += steps;
       inner_.longest = std::max(inner_.longest, steps);
     }
@@ -150,7 +149,7 @@ TileCounts::Steps TileCounts::steps(int splits) const {
   if (unequal_) {
     return inner_;
   }
-  const double steps = whole(inner_bytes_ / (splits * step_bytes_));
+  const double steps = whole(inner_bytes_ / (splits * step_));
   return {products_ * steps, steps, steps};
 }
 
@@ -163,30 +162,30 @@ GemmTime gemm_time(const GemmProblem& problem, const GemmMachine& machine, const
     time.bound = Bound::kLatency;
     return time;
   }
-  const double step_elements = machine.step_bytes / machine.element;
+  const double step_elements = machine.step / machine.element;
   const double waves = whole(grid.groups / machine.units);
   const KLoop loop = k_loop(grid, waves, machine, choice);
   const double area = choice.tile.rows * choice.tile.cols;
-  const double epilogue = area * result_bytes(problem, choice.splits) / machine.epilogue_per_cycle;
+  const double epilogue = area * result_bytes(problem, choice.splits) / machine.epilogue_rate;
   const double hidden = (waves - 1.0) * machine.epilogue_overlap *
                         std::min(epilogue, loop.cycles / std::max(1.0, waves));
   time.waves = grid.groups / machine.units;
-  time.matrix_cycles = grid.group_steps * 2.0 * area * step_elements / machine.peak_per_cycle;
+  time.matrix_cycles = Flops(grid.group_steps * 2.0 * area * step_elements) / machine.peak_rate;
   const double prologues = machine.prologue_each_wave ? waves : 1.0;
-  time.prologue = prologues * machine.prologue_cycles / machine.hertz;
+  time.prologue = prologues * machine.prologue_cycles / machine.clock;
   time.load_bound = loop.bound == Bound::kCache;
-  time.k_loop = loop.cycles / machine.hertz;
-  time.epilogue = (waves * epilogue - hidden) / machine.hertz;
+  time.k_loop = loop.cycles / machine.clock;
+  time.epilogue = (waves * epilogue - hidden) / machine.clock;
   time.core = time.prologue + time.k_loop + time.epilogue;
-  const double memory = memory_seconds(problem, machine);
-  time.memory = std::max(0.0, memory - time.core);
-  time.reduction = reduction_seconds(problem, machine, choice.splits);
-  time.total = machine.launch + machine.start_up + std::max(time.core, memory) + time.reduction;
-  const double latency = machine.launch + machine.start_up + time.prologue + time.reduction;
-  time.bound = memory > time.core                               ? Bound::kMemory
-               : latency > std::max(time.k_loop, time.epilogue) ? Bound::kLatency
-               : time.epilogue > time.k_loop                    ? Bound::kCache
-                                                                : loop.bound;
+  const Seconds memory = memory_time(problem, machine);
+  time.memory = max(Seconds{}, memory - time.core);
+  time.reduction = reduction_time(problem, machine, choice.splits);
+  time.total = machine.launch + machine.start_up + max(time.core, memory) + time.reduction;
+  const Seconds latency = machine.launch + machine.start_up + time.prologue + time.reduction;
+  time.bound = memory > time.core                          ? Bound::kMemory
+               : latency > max(time.k_loop, time.epilogue) ? Bound::kLatency
+               : time.epilogue > time.k_loop               ? Bound::kCache
+                                                           : loop.bound;
   return time;
 }
 

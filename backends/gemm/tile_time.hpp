@@ -42,8 +42,8 @@ struct GemmProblem {
   Dtype dtype = Dtype::kBf16;
   RowAlignment alignment = RowAlignment::kWhole;
   Bytes compulsory;
-  double result_bytes = 2.0;  // an element of the result, through the epilogue: written, and read
-                              // where it is added to
+  Bytes result{2.0};  // an element of the result, through the epilogue: written, and read where it
+                      // is added to
 };
 
 struct GemmChoice {
@@ -52,26 +52,26 @@ struct GemmChoice {
   int cluster = 0;  // 0: alone, 1: pairs along rows share columns, 2: the converse
 };
 
-// What the machine offers at a clock, as plain numbers: bytes and FLOPs a cycle, cycles, seconds.
+// What the machine offers at a clock.
 struct GemmMachine {
   double units = 1.0;
-  double hertz = 1.0;
-  double step_bytes = 128.0;
-  double flops_per_cycle = 1.0;  // of one unit, in the K loop
-  double peak_per_cycle = 1.0;   // of one unit
-  double cache_per_cycle = 1.0;  // of the GPU
-  double port_per_cycle = 1.0;   // of one unit
-  double local_per_cycle = 1.0;  // of one unit
-  double epilogue_per_cycle = 1.0;
+  Hertz clock{1.0};
+  Bytes step{128.0};                 // of a row of an operand in a K step
+  FlopsPerCycle rate{1.0};           // of one unit, in the K loop
+  FlopsPerCycle peak_rate{1.0};      // of one unit
+  BytesPerCycle cache_rate{1.0};     // of the GPU
+  BytesPerCycle port_rate{1.0};      // of one unit
+  BytesPerCycle local_rate{1.0};     // of one unit
+  BytesPerCycle epilogue_rate{1.0};  // of one unit
   double epilogue_overlap = 0.0;
   double prologue_cycles = 0.0;
   bool prologue_each_wave = false;
-  double hbm_per_second = 1.0;
-  double hbm_latency = 0.0;
-  double split_latency = 0.0;
-  double start_up = 0.0;
-  double launch = 0.0;
-  double element = 2.0;  // bytes
+  BytesPerSecond hbm_rate{1.0};
+  Seconds hbm_latency;
+  Seconds split_latency;
+  Seconds start_up;
+  Seconds launch;
+  Bytes element{2.0};
 };
 
 GemmMachine gemm_machine(const GemmProblem& problem, const KernelLibrary& library,
@@ -105,22 +105,22 @@ class TileCounts {
 
   std::array<Side, kSides> rows_{};
   std::array<Side, kSides> cols_{};
-  double inner_bytes_ = 0.0;
-  double step_bytes_ = 1.0;
+  Bytes inner_bytes_;
+  Bytes step_{1.0};
   double products_ = 1.0;
   bool unequal_ = false;  // inner dimensions
   Steps inner_;           // of those
 };
 
-// Seconds, unless the name says otherwise. The parts follow each other; `total` is their sum.
+// The parts follow each other; `total` is their sum.
 struct GemmTime {
-  double total = 0.0;
-  double core = 0.0;  // prologue, K loop and epilogue
-  double prologue = 0.0;
-  double k_loop = 0.0;
-  double epilogue = 0.0;
-  double memory = 0.0;  // that HBM takes beyond the three above
-  double reduction = 0.0;
+  Seconds total;
+  Seconds core;  // prologue, K loop and epilogue
+  Seconds prologue;
+  Seconds k_loop;
+  Seconds epilogue;
+  Seconds memory;  // that HBM takes beyond the three above
+  Seconds reduction;
   double waves = 0.0;
   double matrix_cycles = 0.0;  // summed over units
   bool load_bound = false;     // whether loads, and not products, set the pace of the K loop
@@ -131,11 +131,11 @@ GemmTime gemm_time(const GemmProblem& problem, const GemmMachine& machine, const
                    const GemmChoice& choice);
 
 // What HBM takes for the operands and results.
-double memory_seconds(const GemmProblem& problem, const GemmMachine& machine);
+Seconds memory_time(const GemmProblem& problem, const GemmMachine& machine);
 // What adding up the partial sums of a split K loop takes.
-double reduction_seconds(const GemmProblem& problem, const GemmMachine& machine, int splits);
-// Bytes of a result as a workgroup writes it.
-double result_bytes(const GemmProblem& problem, int splits);
+Seconds reduction_time(const GemmProblem& problem, const GemmMachine& machine, int splits);
+// A result as a workgroup writes it.
+Bytes result_bytes(const GemmProblem& problem, int splits);
 
 // The least whole number that is not below `value`, which is not negative and below 2^51. Cheaper
 // than std::ceil, which is a call on the oldest x86-64: adding 2^52 leaves no place for a fraction.

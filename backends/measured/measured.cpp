@@ -53,7 +53,7 @@ class MeasuredModel final : public GemmModel,
                             public MemoryBoundModel,
                             public CollectiveModel {
  public:
-  MeasuredModel(std::string_view role, const BackendArgument& argument) : table_(role, argument) {}
+  MeasuredModel(BackendRole role, const MeasuredOperators& measured) : table_(role, measured) {}
 
   [[nodiscard]] OpCost gemm(const Gemm& op, const KernelContext& context) const override {
     return corrected(model_.gemm->gemm(op, context), table_.factor(op, context.device.name));
@@ -90,21 +90,21 @@ class MeasuredModel final : public GemmModel,
 
 }  // namespace
 
-std::shared_ptr<const GemmModel> make_measured_gemm(const BackendArgument& argument) {
-  return std::make_shared<MeasuredModel>("gemm", argument);
+std::shared_ptr<const GemmModel> make_measured_gemm(const MeasuredOperators& measured) {
+  return std::make_shared<MeasuredModel>(BackendRole::kGemm, measured);
 }
 
-std::shared_ptr<const AttentionModel> make_measured_attention(const BackendArgument& argument) {
-  return std::make_shared<MeasuredModel>("attention", argument);
+std::shared_ptr<const AttentionModel> make_measured_attention(const MeasuredOperators& measured) {
+  return std::make_shared<MeasuredModel>(BackendRole::kAttention, measured);
 }
 
 std::shared_ptr<const MemoryBoundModel> make_measured_memory_bound(
-    const BackendArgument& argument) {
-  return std::make_shared<MeasuredModel>("memory_bound", argument);
+    const MeasuredOperators& measured) {
+  return std::make_shared<MeasuredModel>(BackendRole::kMemoryBound, measured);
 }
 
-std::shared_ptr<const CollectiveModel> make_measured_collective(const BackendArgument& argument) {
-  return std::make_shared<MeasuredModel>("collective", argument);
+std::shared_ptr<const CollectiveModel> make_measured_collective(const MeasuredOperators& measured) {
+  return std::make_shared<MeasuredModel>(BackendRole::kCollective, measured);
 }
 
 }  // namespace stepcast

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <optional>
 
-#include "stepcast/validation/measured_kernel.hpp"
-
 namespace stepcast {
 namespace {
 
@@ -59,12 +57,6 @@ struct Place {
   }
 };
 
-std::string_view role_of(const OpWork& work) {
-  constexpr std::array<std::string_view, 6> kRoles = {"gemm",         "gemm",       "attention",
-                                                      "memory_bound", "collective", "collective"};
-  return kRoles[work.index()];
-}
-
 // Without what does not change the time: why a rank communicates.
 OpWork comparable(OpWork work) {
   if (auto* collective = std::get_if<Collective>(&work)) {
@@ -75,24 +67,14 @@ OpWork comparable(OpWork work) {
 
 // --- rows ---------------------------------------------------------------------------------------
 
-std::optional<Seconds> time_of(const MeasuredKernel& kernel) {
-  for (const MeasuredQuantity& quantity : kernel.quantities) {
-    if (quantity.metric.ends_with("_s")) {
-      return Seconds(quantity.value);
-    }
-  }
-  return std::nullopt;
-}
-
-// The clock of the row's state for a kernel of the model's energy and the measured time.
-Hertz clock_of(const MeasuredKernel& kernel, Seconds measured, const CostModel& model,
-               const ClusterSpec& cluster) {
-  const ClockState& state = kernel.work.state;
+// The clock of the row's state for an operator of the model's energy and the measured time.
+Hertz clock_of(const MeasuredOperator& row, const CostModel& model, const ClusterSpec& cluster) {
+  const ClockState& state = row.work.state;
   const auto work = [&](Hertz clock) {
-    return WorkAtClock{measured, price_at_clock(kernel.work, model, cluster, clock).energy};
+    return WorkAtClock{row.time, price_at_clock(row.work, model, cluster, clock).energy};
   };
-  if (kernel.duty) {
-    return duty_cycle_clock(cluster.device, *kernel.duty, work);
+  if (row.duty) {
+    return duty_cycle_clock(cluster.device, *row.duty, work);
   }
   if (state.power == PowerState::kLocked) {
     return state.locked;
@@ -102,15 +84,10 @@ Hertz clock_of(const MeasuredKernel& kernel, Seconds measured, const CostModel& 
   });
 }
 
-// Zero if the row says nothing about its kernel alone.
-double ratio_of(const MeasuredKernel& kernel, const CostModel& model, const ClusterSpec& cluster) {
-  const std::optional<Seconds> measured = time_of(kernel);
-  if (!measured || kernel.before) {
-    return 0.0;
-  }
-  const Hertz clock = clock_of(kernel, *measured, model, cluster);
-  const Seconds predicted = price_at_clock(kernel.work, model, cluster, clock).duration;
-  return predicted > Seconds{} ? *measured / predicted : 0.0;
+double ratio_of(const MeasuredOperator& row, const CostModel& model, const ClusterSpec& cluster) {
+  const Hertz clock = clock_of(row, model, cluster);
+  const Seconds predicted = price_at_clock(row.work, model, cluster, clock).duration;
+  return predicted > Seconds{} ? row.time / predicted : 0.0;
 }
 
 struct Neighbour {
@@ -153,27 +130,25 @@ TableFactor interpolated(std::vector<Neighbour> near) {
 
 ShapePoint shape_point(const OpWork& work) { return std::visit(Place{}, work); }
 
-MeasuredTable::MeasuredTable(std::string_view role, const BackendArgument& argument) {
-  if (argument.file.empty()) {
+MeasuredTable::MeasuredTable(BackendRole role, const MeasuredOperators& measured) {
+  if (measured.file.empty()) {
     return;
   }
   const CostModel model = default_cost_model();
-  ProfileCache profiles(argument.data);
-  for (const MeasuredKernel& kernel :
-       kernels_of(argument.importers.read(argument.file, profiles))) {
-    if (!kernel.skipped.empty() || role_of(kernel.work.op.work) != role) {
+  for (const MeasuredOperator& row : measured.rows) {
+    const OpWork& work = row.work.op.work;
+    if (role_of(work) != role) {
       continue;
     }
-    const double ratio = ratio_of(kernel, model, profiles.fabric(kernel.gpu));
+    const double ratio = ratio_of(row, model, measured.machines.at(row.gpu));
     if (ratio > 0.0) {
-      const ShapePoint point = shape_point(kernel.work.op.work);
-      gpus_[kernel.gpu][point.kind].push_back(
-          {comparable(kernel.work.op.work), point.log2_sizes, std::log(ratio)});
+      const ShapePoint point = shape_point(work);
+      gpus_[row.gpu][point.kind].push_back({comparable(work), point.log2_sizes, std::log(ratio)});
     }
   }
   if (gpus_.empty()) {
-    throw ConfigError({argument.file.string(), 1, 1},
-                      "the file has no rows for the role '" + std::string(role) + "'");
+    throw ConfigError({measured.file, 1, 1},
+                      "the file has no rows for the role '" + std::string(name(role)) + "'");
   }
 }
 

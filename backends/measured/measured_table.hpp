@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file of measured kernels as what they took over what the default models say, looked up by the
+// Measured operators as what they took over what the default models say, looked up by the
 // operator; measured.cpp has the equations.
 #pragma once
 
@@ -33,9 +33,8 @@ struct TableFactor {
 class MeasuredTable {
  public:
   MeasuredTable() = default;  // without rows
-  // The rows of `role` in the argument's file; no file, no rows. Throws ConfigError for a file that
-  // cannot be read, has wrong rows or none of that role.
-  MeasuredTable(std::string_view role, const BackendArgument& argument);
+  // The rows of `role`; none of no file. Throws ConfigError for a file without rows of that role.
+  MeasuredTable(BackendRole role, const MeasuredOperators& measured);
 
   [[nodiscard]] TableFactor factor(const OpWork& work, const std::string& gpu) const;
 

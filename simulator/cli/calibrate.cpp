@@ -49,13 +49,21 @@ std::string shape_of(const Op& op) {
   return shape_text(op);
 }
 
-// Which constants price it.
-ConstantsOf constants_of(const Op& op) {
-  if (std::holds_alternative<ExpertExchange>(op.work)) {
-    return ConstantsOf::kExchanges;
+// Whether the constants price it.
+bool price(ConstantsOf constants, const Op& op) {
+  const bool exchange = std::holds_alternative<ExpertExchange>(op.work);
+  const bool collective = std::holds_alternative<Collective>(op.work);
+  switch (constants) {
+    case ConstantsOf::kKernels:
+      return !exchange && !collective;
+    case ConstantsOf::kArchitectures:
+      return std::holds_alternative<Attention>(op.work);
+    case ConstantsOf::kCollectives:
+      return collective;
+    case ConstantsOf::kExchanges:
+      return exchange;
   }
-  return std::holds_alternative<Collective>(op.work) ? ConstantsOf::kCollectives
-                                                     : ConstantsOf::kKernels;
+  return false;
 }
 
 // A row for each quantity of the kernel.
@@ -89,7 +97,7 @@ std::vector<CalibrationRow> rows_of(const CalibrateOptions& options, const DataR
   for (const std::string& file : options.files) {
     for (const MeasuredKernel& kernel : kernels_of(all_importers().read(file, profiles))) {
       gpus.insert(kernel.gpu);
-      const bool moved = constants_of(kernel.work.op) == options.of;
+      const bool moved = price(options.of, kernel.work.op);
       if (kernel.gpu == options.gpu && kernel.skipped.empty() && moved) {
         add_rows(kernel, model, rows);
       }
@@ -126,6 +134,8 @@ std::filesystem::path constants_file(ConstantsOf of, const DeviceSpec& device,
   switch (of) {
     case ConstantsOf::kKernels:
       return data.kernels() / (device.kernels.name + ".yaml");
+    case ConstantsOf::kArchitectures:
+      return data.architectures() / (device.architecture.kernels + ".yaml");
     case ConstantsOf::kCollectives:
       return data.collectives() / (device.collectives.name + ".yaml");
     case ConstantsOf::kExchanges:
@@ -157,7 +167,8 @@ int run_calibrate(const CalibrateOptions& options, const GlobalOptions& global) 
 void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
       "calibrate",
-      "fit the constants of a GPU's kernels, collectives or exchanges to measurements");
+      "fit the constants of a GPU's kernels, architecture, collectives or exchanges to "
+      "measurements");
   auto options = std::make_shared<CalibrateOptions>();
   command->add_option("files", options->files, "files of measured kernels (JSON lines or CSV)")
       ->required();
@@ -165,9 +176,10 @@ void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->required();
   command
       ->add_option("--of", options->of,
-                   "which constants: kernels (default), collectives or exchanges")
+                   "which constants: kernels (default), architectures, collectives or exchanges")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, ConstantsOf>{{"kernels", ConstantsOf::kKernels},
+                                             {"architectures", ConstantsOf::kArchitectures},
                                              {"collectives", ConstantsOf::kCollectives},
                                              {"exchanges", ConstantsOf::kExchanges}}));
   command

@@ -111,13 +111,22 @@ std::vector<std::string> assignments(const ExperimentOptions& options) {
   return list;
 }
 
+// The operators of a file that a backend is chosen with; none without a file.
+MeasuredOperators measured_in(const std::string& file, const DataRoot& data) {
+  if (file.empty()) {
+    return {};
+  }
+  ProfileCache profiles(data);
+  return operators_of(all_importers().read(file, profiles), profiles);
+}
+
 // What is wrong with a choice; empty if it can be used.
 std::string fault_of(const BackendChoice& choice, const std::string& role,
                      const BackendInfo* backend) {
   if (backend == nullptr) {
     std::string names;
     for (const BackendInfo& info : builtin_backends()) {
-      if (info.role == role) {
+      if (name(info.role) == role) {
         names += (names.empty() ? "" : ", ") + std::string(info.name) +
                  (info.takes_file() ? ":FILE" : "");
       }
@@ -205,12 +214,12 @@ CostModel cost_model(Experiment& experiment, const DataRoot& data) {
     if (const std::string fault = fault_of(choice, role, backend); !fault.empty()) {
       diagnostics.error({"backends." + role, 0, 0}, fault);
     } else {
-      use_backend(model, *backend, {choice.file, data, all_importers()});
+      use_backend(model, *backend, measured_in(choice.file, data));
     }
   }
   diagnostics.throw_if_any();
   for (const BackendInfo& info : builtin_backends()) {
-    experiment.backends.try_emplace(std::string(info.role), info.name);
+    experiment.backends.try_emplace(std::string(name(info.role)), info.name);
   }
   return model;
 }

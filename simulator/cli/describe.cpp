@@ -55,7 +55,7 @@ std::string provenance_text(const std::vector<Provenance>& provenance, const Sou
 
 std::string describe_gpu(const std::string& name, const DataRoot& data) {
   const DeviceSpec device = load_gpu(name, data, {"command line", 0, 0});
-  std::string text = device.title + " (" + device.architecture + ")\n";
+  std::string text = device.title + " (" + device.architecture.name + ")\n";
   for (const DtypeInfo& dtype : kDtypes) {
     if (const auto peak = device.matrix_peak(dtype.dtype, device.clock.rated)) {
       text += table_line("dense " + std::string(dtype.name) + " at the rated clock",
@@ -102,13 +102,16 @@ std::string describe_software(const std::string& name, const DataRoot& data) {
 }
 
 std::string describe_backend(const BackendInfo& backend) {
-  const std::string choice = std::string(backend.role) + "=" + std::string(backend.name);
-  return std::string(backend.role) + " backend " + std::string(backend.name) + "\n" +
+  const std::string choice =
+      std::string(stepcast::name(backend.role)) + "=" + std::string(backend.name);
+  return std::string(stepcast::name(backend.role)) + " backend " + std::string(backend.name) +
+         "\n" +
          (backend.takes_file()
               ? table_line("takes", "a file of measured kernels: " + choice + ":FILE")
               : "") +
          table_line("equation", std::string(backend.equation)) +
-         table_line("assumes", std::string(backend.assumptions));
+         table_line("assumes", std::string(backend.assumptions)) +
+         table_line("source", std::string(backend.source));
 }
 
 std::string describe_dispatcher(Dispatcher dispatcher) {
@@ -149,7 +152,7 @@ std::vector<std::string> backend_names() {
   std::vector<std::string> names;
   names.reserve(builtin_backends().size());
   for (const BackendInfo& backend : builtin_backends()) {
-    names.push_back(std::string(backend.role) + "=" + std::string(backend.name));
+    names.push_back(std::string(stepcast::name(backend.role)) + "=" + std::string(backend.name));
   }
   return names;
 }
@@ -211,7 +214,7 @@ std::string description_of(const std::string& name, const DataRoot& data) {
   }
   for (const BackendInfo& backend : builtin_backends()) {
     if (name == backend.name ||
-        name == std::string(backend.role) + "=" + std::string(backend.name)) {
+        name == std::string(stepcast::name(backend.role)) + "=" + std::string(backend.name)) {
       return describe_backend(backend);
     }
   }

@@ -47,24 +47,25 @@ void for_each_price(const std::function<void(const CostModel&, const Op&, const 
     for (const char* gpu : {"mi300x", "h100_sxm", "gb200"}) {
       const Machine on = machine(gpu);
       test::RandomOps shapes(1);
-      const int count = backend.role == "collective" ? kExchanges : kShapes;
+      const int count = backend.role == BackendRole::kCollective ? kExchanges : kShapes;
       for (int i = 0; i < count; ++i) {
-        const Op op = shapes.op(backend.role);
-        INFO("backend " << backend.role << "/" << backend.name << " on " << gpu << ", operator "
-                        << i);
+        const Op op = shapes.op(name(backend.role));
+        INFO("backend " << name(backend.role) << "/" << backend.name << " on " << gpu
+                        << ", operator " << i);
         check(cost, op, on);
       }
     }
   }
 }
 
-TEST_CASE("every backend says what it computes and assumes", "[property]") {
+TEST_CASE("every backend says what it computes and assumes, and where that is from", "[property]") {
   REQUIRE(builtin_backends().size() >= 4);
   for (const BackendInfo& backend : builtin_backends()) {
     CHECK_FALSE(backend.name.empty());
     CHECK_FALSE(backend.equation.empty());
     CHECK_FALSE(backend.assumptions.empty());
-    CHECK(find_backend(backend.role, backend.name) == &backend);
+    CHECK_FALSE(backend.source.empty());
+    CHECK(find_backend(name(backend.role), backend.name) == &backend);
   }
 }
 

@@ -28,7 +28,7 @@ GemmPick cheapest_of_all(const GemmProblem& problem, const GemmMachine& machine,
                          const KernelLibrary& library) {
   const TileCounts counts(problem, machine);
   GemmPick best;
-  best.time.total = INFINITY;
+  best.time.total = Seconds(INFINITY);
   for (const MacroTile& tile : library.tiles) {
     for (const int splits : {1, 2, 3, 4, 6, 8}) {
       for (int cluster = 0; cluster < library.cluster_shapes; ++cluster) {

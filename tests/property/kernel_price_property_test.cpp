@@ -72,7 +72,7 @@ std::string text(const Op& op) {
   return std::visit([](const auto& work) { return text(work); }, op.work);
 }
 
-bool prices_kernels(const BackendInfo& backend) { return backend.role != "collective"; }
+bool prices_kernels(const BackendInfo& backend) { return backend.role != BackendRole::kCollective; }
 
 // Calls `check` with random operators of each backend on each GPU, at random clocks.
 void for_each_kernel(const std::function<void(const Kernel&, RandomOps&)>& check) {
@@ -89,10 +89,10 @@ void for_each_kernel(const std::function<void(const Kernel&, RandomOps&)>& check
       Kernel kernel{default_cost_model(), cluster, {}, cluster.device.compute_units, {}};
       use_backend(kernel.model, backend);
       for (int i = 0; i < kShapes; ++i) {
-        kernel.op = random.op(backend.role);
+        kernel.op = random.op(name(backend.role));
         kernel.clock = random.share(0.25, 1.0) * kernel.device().clock.peak;
-        INFO(backend.role << "/" << backend.name << " on " << gpu << " at "
-                          << kernel.clock.value() / 1e6 << " MHz: " << text(kernel.op));
+        INFO(name(backend.role) << "/" << backend.name << " on " << gpu << " at "
+                                << kernel.clock.value() / 1e6 << " MHz: " << text(kernel.op));
         check(kernel, random);
       }
     }

@@ -34,15 +34,15 @@ void for_each_kernel(const Check& check) {
     const ClusterSpec cluster = cluster_of(test::shipped_gpu(gpu), 1);
     unsigned seed = 100;
     for (const BackendInfo& backend : builtin_backends()) {
-      if (backend.role == "collective") {
+      if (backend.role == BackendRole::kCollective) {
         continue;
       }
       test::RandomOps random(++seed);
       CostModel model = default_cost_model();
       use_backend(model, backend);
       for (int i = 0; i < kShapes; ++i) {
-        INFO(backend.role << "/" << backend.name << " on " << gpu << ", operator " << i);
-        check(random.op(backend.role), model, cluster);
+        INFO(name(backend.role) << "/" << backend.name << " on " << gpu << ", operator " << i);
+        check(random.op(name(backend.role)), model, cluster);
       }
     }
   }

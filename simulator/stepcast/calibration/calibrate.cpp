@@ -72,7 +72,7 @@ std::string rounded(double value) {
 void check_keys(ConfigNode& file, const std::vector<std::string>& keys, ConstantsOf of) {
   std::vector<std::string> known;
   for (const CalibratedConstant& constant : calibrated_constants(of)) {
-    known.emplace_back(constant.key);
+    known.push_back(constant.key);
   }
   Diagnostics diagnostics;
   for (const std::string& key : keys) {
@@ -125,7 +125,7 @@ class Fit {
     Calibration result;
     for (std::size_t i = 0; i < constants_.size(); ++i) {
       result.constants.push_back(
-          {std::string(constants_[i]->key), std::string(constants_[i]->unit), start_[i], found[i]});
+          {constants_[i]->key, std::string(constants_[i]->unit), start_[i], found[i]});
     }
     result.groups = group_errors(predictions(start_), predictions(found));
     result.file = tree_with(found, rounded);
@@ -152,6 +152,12 @@ class Fit {
       case ConstantsOf::kKernels:
         device.kernels = read_kernel_constants(tree, device.sources, provenance, diagnostics);
         break;
+      case ConstantsOf::kArchitectures: {
+        Architecture kernels = read_architecture(tree, device.sources, provenance, diagnostics);
+        device.architecture.attention = std::move(kernels.attention);
+        device.architecture.gemm = std::move(kernels.gemm);
+        break;
+      }
       case ConstantsOf::kCollectives:
         device.collectives =
             read_collective_constants(tree, device.sources, provenance, diagnostics);
@@ -193,7 +199,7 @@ class Fit {
         kept.push_back(candidates[i]);
         kept_start.push_back(all[i]);
       } else if (!keys.empty() && !fitted_.empty()) {
-        diagnostics.error({"--constant " + std::string(candidates[i]->key), 0, 0},
+        diagnostics.error({"--constant " + candidates[i]->key, 0, 0},
                           "no row depends on it; give measurements of what it describes");
       }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits the constants of a file of hardware_profiles/kernels, hardware_profiles/collectives or
-// hardware_profiles/exchange to measurements.
+// Fits the constants of a file of hardware_profiles/kernels, architectures, collectives or exchange
+// to measurements.
 //
 //   residual = ln(predicted / measured), weight of a row = 1 / sqrt(rows of its group)
 //

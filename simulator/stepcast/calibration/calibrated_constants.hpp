@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constants of hardware_profiles/kernels, hardware_profiles/collectives and
-// hardware_profiles/exchange that measurements
-// can settle: what each means, its unit and the range that physics leaves it.
+// The constants that measurements can settle: those of the files of hardware_profiles/kernels,
+// hardware_profiles/architectures, hardware_profiles/collectives and hardware_profiles/exchange.
+// Those of kernels and architectures follow from the tables by which their files are read.
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace stepcast {
 
 struct CalibratedConstant {
-  std::string_view key;   // "gemm.prologue_cycles"
+  std::string key;        // "gemm.prologue_cycles"
   std::string_view unit;  // as the profile writes it; empty for a plain number
   double low;             // in that unit
   double high;
@@ -18,7 +19,7 @@ struct CalibratedConstant {
 };
 
 // Which folder of profiles a file of constants lies in.
-enum class ConstantsOf { kKernels, kCollectives, kExchanges };
+enum class ConstantsOf { kKernels, kArchitectures, kCollectives, kExchanges };
 
 std::span<const CalibratedConstant> calibrated_constants(ConstantsOf of);
 

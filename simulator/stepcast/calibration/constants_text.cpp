@@ -108,6 +108,8 @@ std::string_view what_of(ConstantsOf of) {
   switch (of) {
     case ConstantsOf::kKernels:
       return "models of kernels";
+    case ConstantsOf::kArchitectures:
+      return "kernels of an architecture";
     case ConstantsOf::kCollectives:
       return "model of collectives";
     case ConstantsOf::kExchanges:

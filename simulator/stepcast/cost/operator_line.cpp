@@ -204,7 +204,7 @@ Op read_attention(JsonFields& fields, Dtype dtype, const DeviceSpec& device) {
   op.dtype = dtype;
   op.direction = fields.choice<Direction>("pass", kDirections, Direction::kForward);
   op.kernel = fields.choice<AttentionKernel>("implementation", enum_names<AttentionKernel>(),
-                                             native_attention(device));
+                                             device.architecture.attention.native);
   if (fields.good({"heads", "kv_heads"}) && op.heads % op.kv_heads != 0) {
     fields.error("kv_heads", "is " + std::to_string(op.kv_heads) +
                                  ", which does not divide 'heads' (" + std::to_string(op.heads) +
@@ -292,15 +292,6 @@ std::span<const NamedValue<Dtype>> dtype_names() {
     return values;
   }();
   return names;
-}
-
-AttentionKernel native_attention(const DeviceSpec& device) {
-  if (device.vendor == Vendor::kAmd) {
-    return AttentionKernel::kAiter;
-  }
-  return device.architecture == "sm80"   ? AttentionKernel::kFlash2
-         : device.architecture == "sm90" ? AttentionKernel::kCudnn
-                                         : AttentionKernel::kFlash4;
 }
 
 ClusterSpec fabric_of(const DeviceSpec& device) { return cluster_of(device, kFabricNodes); }

@@ -42,9 +42,6 @@ OperatorLine read_operator(JsonFields& fields, const DeviceSpec& device);
 // Names of formats as operators have them, aliases included.
 std::span<const NamedValue<Dtype>> dtype_names();
 
-// The attention kernel that a part's usual libraries take.
-AttentionKernel native_attention(const DeviceSpec& device);
-
 // The one node type of the part, as many as any group needs.
 ClusterSpec fabric_of(const DeviceSpec& device);
 

@@ -96,7 +96,7 @@ Watts power_level(const DeviceSpec& device, std::int64_t units, Hertz clock) {
   const double busy = device.kernels.gemm.matrix_efficiency[kBf16].value_or(1.0);
   const Joules cycle = power.matrix_energy[kBf16].value_or(Joules{});
   const bool known = cycle > Joules{} && power.reference_clock > Hertz{};
-  if (!known || device.vendor == Vendor::kAmd) {
+  if (!known || power.clock_per == ClockScope::kStep) {
     return {};
   }
   const double growth = std::pow(clock / power.reference_clock, power.voltage_exponent);

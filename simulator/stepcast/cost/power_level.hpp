@@ -13,8 +13,8 @@
 // the peak and three quarters of it a kernel's power is taken for a power law of its clock. Units
 // that communication holds take their share of the level along.
 //
-// Seen on NVIDIA's parts. AMD's are taken to have one clock for all kernels of a step, which is
-// what the times of a layer on MI300X say (tests/validation/mi300x_deepseek_v3_layer.yaml).
+// Whether a part's kernels have clocks of their own, and who saw it, its constants say
+// (`power.clock_per` in hardware_profiles/kernels).
 #pragma once
 
 #include "stepcast/cost/cost_model.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/experiment/experiment.hpp"
 
-#include <algorithm>
 #include <array>
 #include <functional>
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/cost/backend_role.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/hardware/cluster_scale.hpp"
 
@@ -206,7 +206,7 @@ class ExperimentReader {
     if (!backends) {
       return;
     }
-    for (const std::string_view role : {"gemm", "attention", "memory_bound", "collective"}) {
+    for (const std::string_view role : names_of<BackendRole>()) {
       std::string written = backends->optional_text(role);
       const BackendChoice choice = parse_backend_choice(written);
       if (!choice.file.empty()) {
@@ -227,18 +227,6 @@ class ExperimentReader {
 };
 
 }  // namespace
-
-std::vector<std::string> names_in(const std::filesystem::path& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".yaml") {
-      names.push_back(entry.path().stem().string());
-    }
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
 
 SourceTable load_shared_sources(const DataRoot& data) {
   if (!std::filesystem::exists(data.sources())) {

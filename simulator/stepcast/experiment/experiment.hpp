@@ -11,38 +11,12 @@
 
 #include "stepcast/graph/model_spec.hpp"
 #include "stepcast/hardware/cluster_spec.hpp"
+#include "stepcast/hardware/data_root.hpp"
 #include "stepcast/parallel/parallel_plan.hpp"
 #include "stepcast/parallel/software_spec.hpp"
 #include "stepcast/parallel/training_recipe.hpp"
 
 namespace stepcast {
-
-// The folder that holds configs/ and hardware_profiles/. Always passed, never guessed.
-struct DataRoot {
-  std::filesystem::path folder;
-
-  [[nodiscard]] std::filesystem::path models() const { return folder / "configs/models"; }
-  [[nodiscard]] std::filesystem::path software() const { return folder / "configs/software"; }
-  [[nodiscard]] std::filesystem::path gpus() const { return folder / "hardware_profiles/gpus"; }
-  [[nodiscard]] std::filesystem::path collectives() const {
-    return folder / "hardware_profiles/collectives";
-  }
-  [[nodiscard]] std::filesystem::path exchange() const {
-    return folder / "hardware_profiles/exchange";
-  }
-  [[nodiscard]] std::filesystem::path kernels() const {
-    return folder / "hardware_profiles/kernels";
-  }
-  [[nodiscard]] std::filesystem::path clusters() const {
-    return folder / "hardware_profiles/clusters";
-  }
-  [[nodiscard]] std::filesystem::path accuracy() const {
-    return folder / "hardware_profiles/accuracy.yaml";
-  }
-  [[nodiscard]] std::filesystem::path sources() const {
-    return folder / "hardware_profiles/sources.yaml";
-  }
-};
 
 struct Experiment {
   ModelSpec model;
@@ -54,9 +28,6 @@ struct Experiment {
   // Role -> name or name:file (backend_choice.hpp), where the user chose one.
   std::map<std::string, std::string> backends;
 };
-
-// Names (file stems) of the YAML files of a folder, sorted.
-std::vector<std::string> names_in(const std::filesystem::path& folder);
 
 // The shared file of sources that profiles name.
 SourceTable load_shared_sources(const DataRoot& data);

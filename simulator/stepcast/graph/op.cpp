@@ -47,8 +47,6 @@ constexpr std::array<std::string_view, 30> kMemoryBoundNames = {"norm",
                                                                 "optimizer"};
 constexpr std::array<std::string_view, 3> kImplementationNames = {"eager", "compiled", "fused"};
 constexpr std::array<std::string_view, kAxes> kAxisNames = {"tp", "ep", "cp", "dp", "pp"};
-constexpr std::array<std::string_view, 9> kKernelNames = {
-    "unfused", "flash1", "flash2", "flash3", "flash4", "cudnn", "aiter", "aiter_a16", "trtllm"};
 
 // Tensors of rows x cols that must be read and written, whatever the implementation: what a
 // generated kernel takes over from its neighbour or computes again is left out.
@@ -222,7 +220,6 @@ std::string_view name(Implementation implementation) {
   return entry(kImplementationNames, implementation);
 }
 std::string_view name(Axis axis) { return entry(kAxisNames, axis); }
-std::string_view name(AttentionKernel kernel) { return entry(kKernelNames, kernel); }
 
 template <>
 std::span<const std::string_view> names_of<CollectiveOp>() {
@@ -244,9 +241,4 @@ template <>
 std::span<const std::string_view> names_of<Implementation>() {
   return kImplementationNames;
 }
-template <>
-std::span<const std::string_view> names_of<AttentionKernel>() {
-  return kKernelNames;
-}
-
 }  // namespace stepcast

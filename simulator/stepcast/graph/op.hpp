@@ -17,6 +17,7 @@
 #include "stepcast/base/units.hpp"
 #include "stepcast/graph/expert_exchange.hpp"
 #include "stepcast/graph/op_id.hpp"
+#include "stepcast/hardware/attention_kernel.hpp"
 #include "stepcast/hardware/process_group.hpp"
 
 namespace stepcast {
@@ -52,21 +53,6 @@ struct GroupedGemm {
   bool accumulate = false;             // as of Gemm
   Bytes result{2};
   bool operator==(const GroupedGemm&) const = default;
-};
-
-// aiter accumulates the gradient of queries with 32-bit atomics, as its own default and the
-// published recipes of MI300X have it; aiter_a16 with 16-bit ones. trtllm is TensorRT-LLM's context
-// attention (forward only).
-enum class AttentionKernel {
-  kUnfused,
-  kFlash1,
-  kFlash2,
-  kFlash3,
-  kFlash4,
-  kCudnn,
-  kAiter,
-  kAiterA16,
-  kTrtllm,
 };
 
 struct Attention {
@@ -223,7 +209,6 @@ std::string_view name(Protocol protocol);
 std::string_view name(MemoryBoundKind kind);
 std::string_view name(Implementation implementation);
 std::string_view name(Axis axis);
-std::string_view name(AttentionKernel kernel);
 
 template <>
 std::span<const std::string_view> names_of<CollectiveOp>();
@@ -235,7 +220,5 @@ template <>
 std::span<const std::string_view> names_of<MemoryBoundKind>();
 template <>
 std::span<const std::string_view> names_of<Implementation>();
-template <>
-std::span<const std::string_view> names_of<AttentionKernel>();
 
 }  // namespace stepcast

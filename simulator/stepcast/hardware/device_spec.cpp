@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/hardware/device_spec.hpp"
 
-#include <algorithm>
+#include <iterator>
 
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/hardware/by_dtype.hpp"
+#include "stepcast/hardware/data_root.hpp"
 
 namespace stepcast {
 namespace {
 
-constexpr std::array<NamedValue<Vendor>, 2> kVendors = {
-    {{"amd", Vendor::kAmd}, {"nvidia", Vendor::kNvidia}}};
 constexpr std::array<NamedValue<ScaleUpTopology>, 2> kTopologies = {
     {{"switch", ScaleUpTopology::kSwitch}, {"full_mesh", ScaleUpTopology::kFullMesh}}};
 
@@ -127,19 +126,6 @@ void check(const MappingReader& reader, const DeviceSpec& device) {
   }
 }
 
-// Names of the files of a folder, sorted; none if there is no such folder.
-std::vector<std::string> yaml_names(const std::filesystem::path& folder) {
-  std::vector<std::string> names;
-  std::error_code missing;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
-    if (entry.path().extension() == ".yaml") {
-      names.push_back(entry.path().stem().string());
-    }
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 // The file of the folder `key` that the profile names there; empty, and an error, if there is none.
 std::optional<std::filesystem::path> named_file(const std::filesystem::path& profiles,
                                                 const std::string& key, const std::string& name,
@@ -151,7 +137,7 @@ std::optional<std::filesystem::path> named_file(const std::filesystem::path& pro
   std::filesystem::path file = folder / (name + ".yaml");
   if (name.empty() || name.find('/') != std::string::npos || !std::filesystem::exists(file)) {
     where.error(key, "is '" + name + "', which names no file of the folder " + key +
-                         did_you_mean(name, yaml_names(folder)));
+                         did_you_mean(name, names_in(folder)));
     return std::nullopt;
   }
   return file;
@@ -202,10 +188,13 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
   DeviceSpec device;
   device.sources = shared_sources;
   device.sources.merge(read_sources(top, "sources"));
+  std::vector<Provenance> architecture_provenance;  // printed after the part's own
   device.name = top.required_text("name");
   device.title = top.required_text("title");
-  device.vendor = top.required_choice<Vendor>("vendor", kVendors);
-  device.architecture = top.required_text("architecture");
+  device.vendor = top.required_text("vendor");
+  const std::filesystem::path profiles = file.parent_path().parent_path();
+  device.architecture = find_architecture(top, "architecture", profiles / "architectures",
+                                          device.sources, architecture_provenance);
   SourcedReader reader(std::move(top), device.sources, device.provenance);
   read_compute(reader, device);
   device.l2 = read_cache(reader.mapping("l2"));
@@ -220,7 +209,10 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
   device.scale_up = read_scale_up(reader.mapping("scale_up"));
   device.scale_out = read_scale_out(reader.mapping("scale_out"));
   device.achieved = read_achieved(reader.mapping("achieved"));
-  read_named_constants(reader, file.parent_path().parent_path(), device, diagnostics);
+  read_named_constants(reader, profiles, device, diagnostics);
+  device.provenance.insert(device.provenance.end(),
+                           std::make_move_iterator(architecture_provenance.begin()),
+                           std::make_move_iterator(architecture_provenance.end()));
   check(reader.reader(), device);
   reader.finish();
   diagnostics.throw_if_any();

@@ -13,14 +13,13 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/units.hpp"
+#include "stepcast/hardware/architecture.hpp"
 #include "stepcast/hardware/collective_constants.hpp"
 #include "stepcast/hardware/exchange_constants.hpp"
 #include "stepcast/hardware/kernel_constants.hpp"
 #include "stepcast/hardware/provenance.hpp"
 
 namespace stepcast {
-
-enum class Vendor { kAmd, kNvidia };
 
 struct ClockSpec {
   Hertz peak;
@@ -86,8 +85,8 @@ struct AchievedSpec {
 struct DeviceSpec {
   std::string name;
   std::string title;
-  Vendor vendor = Vendor::kAmd;
-  std::string architecture;  // gfx942, sm90
+  std::string vendor;  // printed; nothing follows from it
+  Architecture architecture;
 
   std::int64_t compute_units = 0;
   ClockSpec clock;

@@ -1,7 +1,171 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/hardware/kernel_constants.hpp"
 
+#include <array>
+
+#include "stepcast/hardware/share_range.hpp"
+
 namespace stepcast {
+namespace {
+
+constexpr auto kByHand = std::nullopt;
+constexpr auto kOptional = Presence::kOptional;
+constexpr auto kRequired = Presence::kRequired;
+constexpr Range<double> kCycles{0.0, 1e5};
+
+using Power = PowerConstants;
+constexpr std::array kMatrixEnergies = {FormatSearch{Dtype::kBf16, {0.3, 40.0}},
+                                        FormatSearch{Dtype::kFp8, {0.3, 40.0}},
+                                        FormatSearch{Dtype::kFp4, {0.3, 60.0}}};
+constexpr std::array kPower = {
+    Constant<Power>{"matrix_energy", "nJ", kNotNegative, kByHand,
+                    "energy of a cycle of one unit's matrix pipes at the reference clock, on "
+                    "random operands; that of bf16 where a format is missing",
+                    &Power::matrix_energy, kRequired, kMatrixEnergies},
+    Constant<Power>{"reference_clock", "MHz", kAboveZero, kByHand, "at which the energies hold",
+                    &Power::reference_clock},
+    Constant<Power>{"voltage_exponent", "", Range<double>{0.0, 4.0}, Range<double>{1.0, 3.0},
+                    "that energy grows with (clock / reference clock) to this power; near 2",
+                    &Power::voltage_exponent},
+    Constant<Power>{"hbm_energy_per_byte", "pJ", kNotNegative, Range<double>{20.0, 80.0},
+                    "energy of moving a byte between HBM and a unit, the same at every clock",
+                    &Power::hbm_energy},
+    Constant<Power>{"burst_ratio", "", Range<double>{1.0, 3.0}, Range<double>{1.0, 2.5},
+                    "power of a short burst over the limit of the average", &Power::burst_ratio},
+    Constant<Power>{"clock_spread", "", Range<double>{0.0, 0.1}, kByHand,
+                    "standard deviation between GPUs of the clock at the limit, of it",
+                    &Power::clock_spread},
+    Constant<Power>{"burst_energy", "J", kNotNegative, Range<double>{0.5, 200.0},
+                    "energy above the limit that a burst may draw after a pause",
+                    &Power::burst_energy},
+};
+
+constexpr std::array<NamedValue<ClockScope>, 2> kClockScopes = {
+    {{"kernel", ClockScope::kKernel}, {"step", ClockScope::kStep}}};
+
+using Gemms = GemmConstants;
+constexpr std::array kEfficiencies = {
+    FormatSearch{Dtype::kBf16, {0.5, 1.0}}, FormatSearch{Dtype::kFp8, {0.4, 1.0}},
+    FormatSearch{Dtype::kFp8Block, {0.3, 1.0}}, FormatSearch{Dtype::kFp4, {0.3, 1.0}}};
+constexpr std::array kGemm = {
+    Constant<Gemms>{"matrix_efficiency", "", kShare, kByHand,
+                    "share of the matrix rate inside the K loop", &Gemms::matrix_efficiency,
+                    kRequired, kEfficiencies},
+    Constant<Gemms>{"cache_bytes_per_clock", "B", kAboveZero, Range<double>{8.0, 160.0},
+                    "from the L2 to one unit while all of them read", &Gemms::cache_rate},
+    Constant<Gemms>{"port_bytes_per_clock", "B", kAboveZero, Range<double>{16.0, 160.0},
+                    "from the L2 to one unit while few read", &Gemms::port_rate},
+    Constant<Gemms>{"prologue_cycles", "", kCycles, Range<double>{0.0, 20'000.0},
+                    "until the first K step has its operands", &Gemms::prologue_cycles},
+    Constant<Gemms>{"epilogue_bytes_per_clock", "B", kAboveZero, Range<double>{2.0, 256.0},
+                    "of one unit's results to memory", &Gemms::epilogue_rate},
+    Constant<Gemms>{"epilogue_overlap", "", kFraction, kFraction,
+                    "share of an epilogue that the next tile's K loop hides",
+                    &Gemms::epilogue_overlap},
+    Constant<Gemms>{"hbm_share", "", kShare, Range<double>{0.3, 1.0},
+                    "share of the peak HBM rate that operands and results reach",
+                    &Gemms::hbm_share},
+    Constant<Gemms>{"start_up", "us", kNotNegative, Range<double>{0.0, 10.0},
+                    "of a kernel, besides the launch", &Gemms::start_up},
+    Constant<Gemms>{"hbm_latency", "us", kNotNegative, Range<double>{0.05, 5.0},
+                    "of a product that HBM bounds, besides its bytes", &Gemms::hbm_latency},
+    Constant<Gemms>{"split_latency", "us", kNotNegative, Range<double>{0.1, 15.0},
+                    "of adding up the partial sums of a split K loop", &Gemms::split_latency},
+    Constant<Gemms>{"unaligned_share", "", kShare, kByHand,
+                    "share of the rate where a row's bytes are no multiple of 16",
+                    &Gemms::unaligned_share},
+    Constant<Gemms>{"odd_share", "", kShare, kByHand,
+                    "share of the rate where they are no multiple of 4 either; as "
+                    "unaligned_share if left out",
+                    &Gemms::odd_share, kOptional},
+};
+
+using Fused = AttentionConstants;
+constexpr Range<double> kEfficiency{0.05, 1.0};
+constexpr std::array kAttention = {
+    Constant<Fused>{"forward_efficiency", "", kEfficiency, kByHand,
+                    "share of the matrix rate that the products hold in a steady loop without "
+                    "softmax, in the part's best kernel",
+                    &Fused::forward_efficiency},
+    Constant<Fused>{"backward_efficiency", "", kEfficiency, kByHand, "the same of backward",
+                    &Fused::backward_efficiency},
+    Constant<Fused>{"group_cycles", "", kCycles, kByHand,
+                    "start and end of a workgroup besides its own block's transfer",
+                    &Fused::group_cycles},
+    Constant<Fused>{"reduction_rate", "TB/s", kNotNegative, kByHand,
+                    "of the whole part, at which computing waves add gradients of queries; left "
+                    "out where a copy engine does it",
+                    &Fused::reduction_rate, kOptional},
+};
+
+using Passes = MemoryConstants;
+// hbm.achieved is that of a copy; more reads than writes run a little faster.
+constexpr Range<double> kOfCopy{0.1, 1.15};
+constexpr std::array kMemory = {
+    Constant<Passes>{"ramp", "us", kNotNegative, Range<double>{0.05, 10.0},
+                     "first and last accesses of a kernel, while little is in flight",
+                     &Passes::ramp},
+    Constant<Passes>{"unit_bandwidth", "GB/s", kAboveZero, kByHand,
+                     "that one compute unit keeps in flight", &Passes::unit_bandwidth},
+    Constant<Passes>{"streaming", "", kOfCopy, Range<double>{0.3, 1.15},
+                     "share of hbm.achieved of large contiguous reads and writes",
+                     &Passes::streaming},
+    Constant<Passes>{"gather", "", kShare, Range<double>{0.05, 1.0},
+                     "share of streaming of whole rows in another order", &Passes::gather},
+    Constant<Passes>{"uncoalesced", "", kShare, kByHand,
+                     "share of streaming of neighbouring values from different lines",
+                     &Passes::uncoalesced},
+    Constant<Passes>{"cache_share", "", kFraction, kByHand,
+                     "share of the last-level cache that one tensor can use", &Passes::cache_share},
+    Constant<Passes>{"indexed_cycles", "", kCycles, Range<double>{0.05, 10.0},
+                     "a value addressed on its own: strided, broadcast, converted from 16 to 32 "
+                     "bits",
+                     &Passes::indexed_cycles},
+    Constant<Passes>{"arithmetic_cycles", "", kCycles, Range<double>{0.02, 5.0},
+                     "a value through exp, erf, running moments or random bits",
+                     &Passes::arithmetic_cycles},
+    Constant<Passes>{"atomic_cycles", "", kCycles, kByHand, "a 16-bit value added atomically",
+                     &Passes::atomic_cycles},
+    Constant<Passes>{"convert_cycles", "", kCycles, Range<double>{0.01, 5.0},
+                     "the maximum of a value, or its scaling and conversion to 8 bits",
+                     &Passes::convert_cycles},
+    Constant<Passes>{"update_cycles", "", kCycles, Range<double>{0.02, 5.0},
+                     "a parameter of a fused Adam step, beside its traffic",
+                     &Passes::update_cycles},
+    Constant<Passes>{"row_cycles", "", kCycles, Range<double>{0.0, 5'000.0},
+                     "start and reduction of a row in a kernel of one group of threads a row",
+                     &Passes::row_cycles},
+};
+
+template <typename Owner>
+Owner read_section(SourcedReader reader, std::span<const Constant<Owner>> constants) {
+  Owner owner;
+  read_constants(reader, constants, owner);
+  reader.finish();
+  return owner;
+}
+
+PowerConstants read_power(SourcedReader reader) {
+  PowerConstants power;
+  read_constants(reader, power_constants(), power);
+  power.clock_per = reader.choice<ClockScope>("clock_per", kClockScopes);
+  reader.finish();
+  return power;
+}
+
+GemmConstants read_gemm(SourcedReader reader) {
+  const bool odd = reader.has("odd_share");
+  auto gemm = read_section<GemmConstants>(std::move(reader), gemm_constants());
+  gemm.odd_share = odd ? gemm.odd_share : gemm.unaligned_share;
+  return gemm;
+}
+
+}  // namespace
+
+std::span<const Constant<PowerConstants>> power_constants() { return kPower; }
+std::span<const Constant<GemmConstants>> gemm_constants() { return kGemm; }
+std::span<const Constant<AttentionConstants>> attention_constants() { return kAttention; }
+std::span<const Constant<MemoryConstants>> memory_constants() { return kMemory; }
 
 KernelConstants read_kernel_constants(const ConfigNode& root, SourceTable& sources,
                                       std::vector<Provenance>& provenance,
@@ -10,10 +174,12 @@ KernelConstants read_kernel_constants(const ConfigNode& root, SourceTable& sourc
   sources.merge(read_sources(top, "sources"));
   SourcedReader reader(std::move(top), sources, provenance);
   KernelConstants kernels;
-  kernels.power = read_power_constants(reader.mapping("power"));
-  kernels.gemm = read_gemm_constants(reader.mapping("gemm"));
-  kernels.attention = read_attention_constants(reader.mapping("attention"));
-  kernels.memory = read_memory_constants(reader.mapping("memory_bound"));
+  kernels.power = read_power(reader.mapping("power"));
+  kernels.gemm = read_gemm(reader.mapping("gemm"));
+  kernels.attention =
+      read_section<AttentionConstants>(reader.mapping("attention"), attention_constants());
+  kernels.memory =
+      read_section<MemoryConstants>(reader.mapping("memory_bound"), memory_constants());
   reader.finish();
   return kernels;
 }

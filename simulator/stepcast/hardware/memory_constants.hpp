@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels bound by memory achieve, and what a value costs where bandwidth is not the limit.
+// What kernels bound by memory achieve, and what a value costs where bandwidth is not the limit;
+// memory_constants() says what each number is.
 //
 //   rate          = path's share * min(streaming * hbm.achieved, units * unit_bandwidth)
 //   compute time  = values * cycles of the path / (units * clock)
@@ -10,26 +11,26 @@
 #pragma once
 
 #include "stepcast/base/units.hpp"
-#include "stepcast/hardware/provenance.hpp"
+#include "stepcast/hardware/constant.hpp"
 
 namespace stepcast {
 
 struct MemoryConstants {
-  Seconds ramp;                   // first and last accesses of a kernel, when little is in flight
-  BytesPerSecond unit_bandwidth;  // that one compute unit keeps in flight
-  double streaming = 1.0;         // large contiguous reads and writes, of hbm.achieved
-  double gather = 1.0;            // rows in random order, of streaming
-  double uncoalesced = 1.0;       // neighbours in different lines, of streaming
-  double cache_share = 1.0;       // of the last-level cache that one tensor can use
+  Seconds ramp;
+  BytesPerSecond unit_bandwidth;
+  double streaming = 1.0;
+  double gather = 1.0;
+  double uncoalesced = 1.0;
+  double cache_share = 1.0;
 
-  double indexed_cycles = 0.0;     // a value addressed on its own (strided, broadcast, converted)
-  double arithmetic_cycles = 0.0;  // a value through exp, erf, running moments or random bits
-  double atomic_cycles = 0.0;      // a 16-bit value added atomically
-  double convert_cycles = 0.0;     // a value's maximum, or its scaling and conversion to 8 bits
-  double update_cycles = 0.0;      // a parameter of a fused Adam step, not hidden by its traffic
-  double row_cycles = 0.0;         // start and reduction of a row in a kernel of one group a row
+  double indexed_cycles = 0.0;
+  double arithmetic_cycles = 0.0;
+  double atomic_cycles = 0.0;
+  double convert_cycles = 0.0;
+  double update_cycles = 0.0;
+  double row_cycles = 0.0;
 };
 
-MemoryConstants read_memory_constants(SourcedReader reader);
+std::span<const Constant<MemoryConstants>> memory_constants();
 
 }  // namespace stepcast

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What work costs in energy, and how that grows with the clock.
+// What work costs in energy, and how that grows with the clock; power_constants() says what each
+// number is.
 //
 //   energy(f) = matrix cycles * matrix energy(dtype) * (f / reference clock)^voltage_exponent
 //             + HBM bytes * HBM energy
@@ -12,20 +13,25 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/units.hpp"
-#include "stepcast/hardware/provenance.hpp"
+#include "stepcast/hardware/constant.hpp"
 
 namespace stepcast {
 
+// What has a clock of its own: each kernel of a step, within one level of power for all of them, or
+// only the step (cost/power_level.hpp).
+enum class ClockScope { kKernel, kStep };
+
 struct PowerConstants {
-  Hertz reference_clock;           // at which the energies hold
-  PerDtype<Joules> matrix_energy;  // of one matrix cycle
+  Hertz reference_clock;
+  PerDtype<Joules> matrix_energy;
   double voltage_exponent = 2.0;
-  Joules hbm_energy;          // of one byte read or written
-  double burst_ratio = 1.0;   // power that short bursts may draw, over the limit of the average
-  double clock_spread = 0.0;  // standard deviation between GPUs of the clock at the limit, of it
-  Joules burst_energy;        // that a burst after a pause may draw above the limit
+  Joules hbm_energy;
+  double burst_ratio = 1.0;
+  double clock_spread = 0.0;
+  Joules burst_energy;
+  ClockScope clock_per = ClockScope::kKernel;
 };
 
-PowerConstants read_power_constants(SourcedReader reader);
+std::span<const Constant<PowerConstants>> power_constants();
 
 }  // namespace stepcast

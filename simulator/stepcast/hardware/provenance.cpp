@@ -52,24 +52,28 @@ const ConfigNode* SourcedReader::value_of(std::string_view key, bool required) {
   }
   MappingReader number(*node, reader_.path_of(key), reader_.diagnostics());
   const ConfigNode* value = number.take_required("value");
+  record(std::move(number), key, value == nullptr ? "" : value->text);
+  return value;
+}
+
+void SourcedReader::record(MappingReader mapping, std::string_view key, std::string value) {
   Provenance provenance{.key = reader_.path_of(key),
-                        .value = value == nullptr ? "" : value->text,
+                        .value = std::move(value),
                         .kind = SourceKind::kSpec,
-                        .source = number.optional_text("source"),
-                        .note = number.optional_text("note")};
-  const std::string reason = number.optional_text("assumed");
-  provenance.kind = number.optional_choice<SourceKind>(
+                        .source = mapping.optional_text("source"),
+                        .note = mapping.optional_text("note")};
+  const std::string reason = mapping.optional_text("assumed");
+  provenance.kind = mapping.optional_choice<SourceKind>(
       "kind", kKinds, reason.empty() ? SourceKind::kSpec : SourceKind::kAssumed);
   if (!reason.empty()) {
     provenance.source = reason;
   } else if (provenance.source.empty()) {
-    number.error("value", "needs a 'source', or 'assumed' with the reason");
+    mapping.error("value", "needs a 'source', or 'assumed' with the reason");
   } else {
-    check_source(number, provenance.source, *sources_);
+    check_source(mapping, provenance.source, *sources_);
   }
-  number.finish();
+  mapping.finish();
   record_->push_back(std::move(provenance));
-  return value;
 }
 
 std::int64_t SourcedReader::count(std::string_view key, Range<std::int64_t> range) {
@@ -91,6 +95,35 @@ double SourcedReader::number(std::string_view key, Range<double> range) {
 std::optional<double> SourcedReader::optional_number(std::string_view key, Range<double> range) {
   const ConfigNode* value = value_of(key, false);
   return value == nullptr ? std::nullopt : reader_.number(key, *value, range);
+}
+
+bool SourcedReader::flag(std::string_view key) {
+  const ConfigNode* value = value_of(key, true);
+  return value != nullptr && reader_.flag(key, *value).value_or(false);
+}
+
+std::optional<bool> SourcedReader::optional_flag(std::string_view key) {
+  const ConfigNode* value = value_of(key, false);
+  return value == nullptr ? std::nullopt : reader_.flag(key, *value);
+}
+
+std::string SourcedReader::text(std::string_view key) {
+  const ConfigNode* value = value_of(key, true);
+  return value == nullptr ? "" : reader_.text(key, *value).value_or("");
+}
+
+std::vector<std::string> SourcedReader::texts(std::string_view key,
+                                              std::span<const std::string_view> names) {
+  MappingReader mapping = reader_.required_mapping(key);
+  std::vector<std::string> texts;
+  texts.reserve(names.size());
+  std::string written;
+  for (const std::string_view name : names) {
+    texts.push_back(mapping.required_text(name));
+    written += (written.empty() ? "" : ", ") + std::string(name) + " " + texts.back();
+  }
+  record(std::move(mapping), key, std::move(written));
+  return texts;
 }
 
 std::optional<SourcedReader> SourcedReader::optional_mapping(std::string_view key) {

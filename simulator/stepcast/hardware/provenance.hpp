@@ -8,6 +8,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,19 @@ class SourcedReader {
   std::optional<std::int64_t> optional_count(std::string_view key);
   double number(std::string_view key, Range<double> range);
   std::optional<double> optional_number(std::string_view key, Range<double> range);
+  template <typename E>
+  E choice(std::string_view key, std::span<const NamedValue<E>> choices) {
+    const ConfigNode* value = value_of(key, true);
+    const E fallback = choices.front().value;
+    return value == nullptr ? fallback : reader_.choice<E>(key, *value, choices).value_or(fallback);
+  }
+
+  bool flag(std::string_view key);
+  std::optional<bool> optional_flag(std::string_view key);
+  std::string text(std::string_view key);
+  // The texts of a mapping that has one source for all of them, {causal: 128x64, full: 128x64,
+  // source: KEY}: those of `names`, in their order.
+  std::vector<std::string> texts(std::string_view key, std::span<const std::string_view> names);
 
   [[nodiscard]] bool has(std::string_view key) const { return reader_.has(key); }
   SourcedReader mapping(std::string_view key) {
@@ -70,6 +84,8 @@ class SourcedReader {
  private:
   // The node of the number behind `key`; its provenance is recorded.
   const ConfigNode* value_of(std::string_view key, bool required);
+  // Reads where the numbers of a mapping come from and ends with it.
+  void record(MappingReader mapping, std::string_view key, std::string value);
 
   template <typename Q>
   std::optional<Q> optional_quantity(std::string_view key, bool required) {

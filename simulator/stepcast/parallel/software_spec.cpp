@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "stepcast/config/enum_fields.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -12,16 +14,6 @@ constexpr std::array<NamedValue<GroupedGemmMode>, 3> kGroupedGemmModes = {
      {"streams", GroupedGemmMode::kStreams}}};
 constexpr std::array<NamedValue<CudaGraphScope>, 2> kCudaGraphScopes = {
     {{"whole", CudaGraphScope::kWhole}, {"without_experts", CudaGraphScope::kWithoutExperts}}};
-constexpr std::array<NamedValue<AttentionKernel>, 9> kAttentionKernels = {
-    {{"unfused", AttentionKernel::kUnfused},
-     {"flash1", AttentionKernel::kFlash1},
-     {"flash2", AttentionKernel::kFlash2},
-     {"flash3", AttentionKernel::kFlash3},
-     {"flash4", AttentionKernel::kFlash4},
-     {"cudnn", AttentionKernel::kCudnn},
-     {"aiter", AttentionKernel::kAiter},
-     {"aiter_a16", AttentionKernel::kAiterA16},
-     {"trtllm", AttentionKernel::kTrtllm}}};
 constexpr std::array<NamedValue<Implementation>, 3> kImplementations = {
     {{"eager", Implementation::kEager},
      {"compiled", Implementation::kCompiled},
@@ -89,8 +81,8 @@ void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
   read_flag(reader, "fused_gate_up", software.fused_gate_up);
   software.grouped_gemm = reader.optional_choice<GroupedGemmMode>("grouped_gemm", kGroupedGemmModes,
                                                                   software.grouped_gemm);
-  software.attention =
-      reader.optional_choice<AttentionKernel>("attention", kAttentionKernels, software.attention);
+  software.attention = reader.optional_choice<AttentionKernel>(
+      "attention", enum_names<AttentionKernel>(), software.attention);
   read_implementation(reader, "norm", software.norm);
   read_implementation(reader, "rope", software.rope);
   read_implementation(reader, "activation", software.activation);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stepcast/cost/cost_model.hpp"
+#include "stepcast/cost/measured_operator.hpp"
 #include "stepcast/validation/measured_kernel.hpp"
 #include "stepcast/validation/measured_run.hpp"
 #include "stepcast/validation/validation_row.hpp"
@@ -36,5 +37,9 @@ struct Importers {
 // The rows of one kind. Throws ConfigError for a file that holds others.
 std::vector<MeasuredRun> runs_of(Measurements measurements);
 std::vector<MeasuredKernel> kernels_of(Measurements measurements);
+
+// Those rows of kernels whose time is that of one operator alone, for a backend that prices by
+// them. Throws ConfigError for a file that holds others.
+MeasuredOperators operators_of(Measurements measurements, ProfileCache& profiles);
 
 }  // namespace stepcast

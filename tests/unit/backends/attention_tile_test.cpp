@@ -15,10 +15,9 @@ constexpr Hertz kClock{1e9};
 
 // A part where a product cycle is 4,096 FLOPs and all else is free: exponentials, vectors, memory,
 // caches, starts and launches. One unit, so that cycles can be counted by hand.
-DeviceSpec only_products(const char* architecture) {
+DeviceSpec only_products(const std::string& architecture) {
   DeviceSpec device;
-  device.vendor = Vendor::kNvidia;
-  device.architecture = architecture;
+  device.architecture = test::shipped_architecture(architecture);
   device.compute_units = 1;
   device.clock.peak = kClock;
   device.clock.rated = kClock;

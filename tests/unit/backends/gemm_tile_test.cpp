@@ -6,6 +6,7 @@
 #include "backends/builtin_backends.hpp"
 #include "backends/gemm/tile_time.hpp"
 #include "catch.hpp"
+#include "sample_specs.hpp"
 
 namespace stepcast::gemm_tile_test {
 namespace {
@@ -18,8 +19,7 @@ constexpr double kNs = 1e-9;
 // Loads keep up with the products of a 256 x 128 tile exactly, and not with those of smaller ones.
 DeviceSpec round_device(const std::string& architecture = "sm80") {
   DeviceSpec device;
-  device.vendor = Vendor::kNvidia;
-  device.architecture = architecture;
+  device.architecture = test::shipped_architecture(architecture);
   device.compute_units = 16;
   device.clock.peak = Hertz(2e9);
   device.matrix_rate[slot(Dtype::kBf16)] = FlopsPerCycle(4096);
@@ -105,7 +105,7 @@ TEST_CASE("one tile more than a wave costs a second wave", "[unit]") {
   const GemmTime one = time_of(problem_of(1024, 512, 4096), kLargeTile);
   const GemmTime two = time_of(problem_of(1025, 512, 4096), kLargeTile);
   CHECK(two.waves == 20.0 / 16.0);
-  CHECK(two.total - one.total == Approx((64 * 1024 + 1024) * kNs).epsilon(1e-9));
+  CHECK((two.total - one.total).value() == Approx((64 * 1024 + 1024) * kNs).epsilon(1e-9));
   const GemmTime full = time_of(problem_of(2048, 512, 4096), kLargeTile);
   CHECK(full.total == two.total);
 }
@@ -114,7 +114,7 @@ TEST_CASE("the next tile's K loop hides a share of an epilogue", "[unit]") {
   DeviceSpec device = round_device();
   device.kernels.gemm.epilogue_overlap = 0.25;
   const GemmTime time = time_of(problem_of(2048, 512, 4096), kLargeTile, device);
-  CHECK(time.epilogue == nearly((2.0 - 0.25) * 1024 * kNs));
+  CHECK(time.epilogue.value() == nearly((2.0 - 0.25) * 1024 * kNs));
 }
 
 TEST_CASE("adding to fp32 results takes four times the epilogue of writing 16 bits", "[unit]") {
@@ -128,14 +128,14 @@ TEST_CASE("adding to fp32 results takes four times the epilogue of writing 16 bi
 TEST_CASE("small tiles are bound by what a unit can load", "[unit]") {
   // 64 + 64 rows of 128 bytes at 48 B a clock, against 128 cycles of products.
   const GemmTime time = time_of(problem_of(64, 64, 4096), {{64, 64}, 1, 0});
-  CHECK(time.k_loop == nearly(64 * 128 * 128 / 48.0 * kNs));
+  CHECK(time.k_loop.value() == nearly(64 * 128 * 128 / 48.0 * kNs));
   CHECK(time.load_bound);
 }
 
 TEST_CASE("a pair of workgroups loads one operand together", "[unit]") {
   // Pairs along the rows share the columns: 64 + 32 rows instead of 64 + 64.
   const GemmTime pair = time_of(problem_of(128, 64, 4096), {{64, 64}, 1, 1});
-  CHECK(pair.k_loop == nearly(64 * 96 * 128 / 48.0 * kNs));
+  CHECK(pair.k_loop.value() == nearly(64 * 96 * 128 / 48.0 * kNs));
   // An odd number of tiles is filled up to whole pairs.
   const GemmTime odd = time_of(problem_of(64, 64, 4096), {{64, 64}, 1, 1});
   CHECK(odd.waves == pair.waves);
@@ -167,10 +167,10 @@ TEST_CASE("a tiny result over a long K is split and a full grid is not", "[unit]
 TEST_CASE("a split K loop adds the reduction of its partial sums", "[unit]") {
   const GemmTime time = time_of(problem_of(256, 256, 65536), {{256, 128}, 8, 0});
   CHECK(time.waves == 1.0);
-  CHECK(time.k_loop == nearly(1024 / 8 * 1024 * kNs));
-  CHECK(time.epilogue == nearly(2 * 1024 * kNs));  // of 32 bits
+  CHECK(time.k_loop.value() == nearly(1024 / 8 * 1024 * kNs));
+  CHECK(time.epilogue.value() == nearly(2 * 1024 * kNs));  // of 32 bits
   // Eight sums of 4 bytes read, one result of 2 written, at 16 x 1024 B a cycle.
-  CHECK(time.reduction == nearly(2e-6 + 256 * 256 * (8 * 4 + 2) / 16384.0 * kNs));
+  CHECK(time.reduction.value() == nearly(2e-6 + 256 * 256 * (8 * 4 + 2) / 16384.0 * kNs));
 }
 
 TEST_CASE("rows that are no multiple of 16 bytes slow the products down", "[unit]") {
@@ -323,23 +323,20 @@ TEST_CASE("one kernel an expert costs the sum of the single products", "[unit]")
 }
 
 struct LibraryLimit {
-  Vendor vendor;
-  const char* architecture;
+  std::string architecture;
   double accumulators;
   bool powers_of_two;
   bool clusters;
 };
 
 TEST_CASE("no tile of a library needs more accumulators than its part holds", "[unit]") {
-  const auto limit =
-      GENERATE(values<LibraryLimit>({{Vendor::kAmd, "gfx942", 65'536, false, false},
-                                     {Vendor::kAmd, "gfx950", 65'536, false, false},
-                                     {Vendor::kNvidia, "sm80", 32'768, true, false},
-                                     {Vendor::kNvidia, "sm90", 40'960, false, true},
-                                     {Vendor::kNvidia, "sm100", 32'768, false, true}}));
+  const auto limit = GENERATE(values<LibraryLimit>({{"gfx942", 65'536, false, false},
+                                                    {"gfx950", 65'536, false, false},
+                                                    {"sm80", 32'768, true, false},
+                                                    {"sm90", 40'960, false, true},
+                                                    {"sm100", 32'768, false, true}}));
   CAPTURE(limit.architecture);
-  DeviceSpec device = round_device(limit.architecture);
-  device.vendor = limit.vendor;
+  const DeviceSpec device = round_device(limit.architecture);
   const KernelLibrary library = kernel_library(device, Dtype::kBf16);
   CHECK((library.cluster_shapes > 1) == limit.clusters);
   REQUIRE(library.tiles.size() > 5);

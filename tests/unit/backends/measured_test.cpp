@@ -4,6 +4,7 @@
 
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
+#include "importers/measurement_files.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/cost/operator_line.hpp"
@@ -26,11 +27,16 @@ const ClusterSpec& h200() {
   return machine;
 }
 
+MeasuredOperators operators_in(const std::filesystem::path& file) {
+  ProfileCache profiles(data_root());
+  return operators_of(all_importers().read(file, profiles), profiles);
+}
+
 // The default backends with the table `text` for `role`.
 CostModel model_of(const std::string& role, const std::string& text) {
   const TextFile file("table", text);
   CostModel model = default_cost_model();
-  use_backend(model, *find_backend(role, "measured"), {file.path(), data_root()});
+  use_backend(model, *find_backend(role, "measured"), operators_in(file.path()));
   return model;
 }
 
@@ -191,12 +197,8 @@ TEST_CASE("a table that is wrong is refused with its place", "[unit]") {
   CHECK_THAT(fault("gemm", "no table\n"), test::contains_text("unknown format"));
   CHECK_THAT(fault("attention", row({64, 64, 64}, 1.0)),
              test::contains_text("no rows for the role 'attention'"));
-  CostModel model;
-  CHECK_THAT(
-      config_error([&] {
-        use_backend(model, *find_backend("gemm", "measured"), {"no/such/table.jsonl", data_root()});
-      }),
-      test::contains_text("no/such/table.jsonl"));
+  CHECK_THAT(config_error([] { operators_in("no/such/table.jsonl"); }),
+             test::contains_text("no/such/table.jsonl"));
 }
 
 TEST_CASE("the file of an experiment's backend lies beside the experiment", "[unit]") {

@@ -211,10 +211,12 @@ TEST_CASE("a line of each kind has a price, and a lower clock a higher one", "[u
 }
 
 TEST_CASE("the part's own attention kernel follows from its architecture", "[unit]") {
-  CHECK(native_attention(shipped_gpu("a100_80gb")) == AttentionKernel::kFlash2);
-  CHECK(native_attention(shipped_gpu("h100_sxm")) == AttentionKernel::kCudnn);
-  CHECK(native_attention(shipped_gpu("b200")) == AttentionKernel::kFlash4);
-  CHECK(native_attention(shipped_gpu("mi300x")) == AttentionKernel::kAiter);
+  const auto own = [](const char* gpu) { return shipped_gpu(gpu).architecture.attention.native; };
+  CHECK(own("a100_80gb") == AttentionKernel::kFlash2);
+  CHECK(own("h100_sxm") == AttentionKernel::kCudnn);
+  CHECK(own("b200") == AttentionKernel::kCudnn);
+  CHECK(own("b300") == AttentionKernel::kCudnn);
+  CHECK(own("mi300x") == AttentionKernel::kAiter);
 }
 
 }  // namespace

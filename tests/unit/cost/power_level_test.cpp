@@ -14,7 +14,6 @@ constexpr Hertz kGhz{1e9};
 
 DeviceSpec round_device() {
   DeviceSpec device;
-  device.vendor = Vendor::kNvidia;
   device.clock.peak = 2.0 * kGhz;
   device.compute_units = 10;
   device.power = {.limit = Watts(700), .idle = Watts(100)};
@@ -90,9 +89,9 @@ TEST_CASE("A model within a level prices each kernel at its own clock", "[unit]"
         Approx(1.0 / std::cbrt(3.0)));
 }
 
-TEST_CASE("On AMD's parts all kernels of a step have its clock", "[unit]") {
+TEST_CASE("Where only a step has a clock, all of its kernels have it", "[unit]") {
   DeviceSpec device = round_device();
-  device.vendor = Vendor::kAmd;
+  device.kernels.power.clock_per = ClockScope::kStep;
   const KernelContext context{device, kGhz, 10, {}, Detail::kDuration};
   const CostModel paced = within_level(drawing(100));
   CHECK(paced.memory_bound->memory_bound({}, context).duration.value() == Approx(1.0));

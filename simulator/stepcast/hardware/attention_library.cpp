@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/hardware/attention_library.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "stepcast/config/enum_fields.hpp"
+#include "stepcast/hardware/share_range.hpp"
+#include "stepcast/hardware/tile_text.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr auto kOptional = Presence::kOptional;
+using Traits = DirectionTraits;
+
+constexpr std::array kDirection = {
+    Constant<Traits>{"matrix_share", "", kShare, Range<double>{0.02, 1.0},
+                     "share of the efficiency that the part's constants give; 1 if left out",
+                     &Traits::matrix_share, kOptional},
+    Constant<Traits>{"unequal_share", "", kShare, Range<double>{0.1, 1.0},
+                     "share of that again where heads of queries and values differ; 1 if left out",
+                     &Traits::unequal_share, kOptional},
+    Constant<Traits>{"overlap", "", kFraction, kFraction,
+                     "share of the shorter of products and softmax that is hidden; 0 if left out",
+                     &Traits::overlap, kOptional},
+    Constant<Traits>{"start_share", "", Range<double>{0.0, 20.0}, Range<double>{0.05, 10.0},
+                     "start and end of a workgroup over those of the part's constants; 1 if left "
+                     "out",
+                     &Traits::start_share, kOptional},
+    Constant<Traits>{"tail", "", Range<double>{0.0, 4.0}, Range<double>{0.0, 2.0},
+                     "idle time at the end where workgroups differ, in longest ones; 0 if left out",
+                     &Traits::tail, kOptional},
+};
+
+constexpr std::array kKernel = {
+    Constant<FlashKernel>{"reduction_element", "B", kAboveZero, std::nullopt,
+                          "bytes of a gradient of queries that workgroups add up; 4 B if left out",
+                          &FlashKernel::reduction_element, kOptional},
+    Constant<FlashKernel>{"context_passes", "", Range<double>{0.0, 20.0}, Range<double>{0.1, 5.0},
+                          "passes over queries, keys and values in a kernel before: rotary "
+                          "embedding and cache update; 0 if left out",
+                          &FlashKernel::context_passes, kOptional},
+    Constant<FlashKernel>{"roofline_share", "", kShare, std::nullopt,
+                          "share of the part's achieved rate, for the backend attention=roofline; "
+                          "1 if left out",
+                          &FlashKernel::roofline_share, kOptional},
+};
+
+ScoreTile score_tile(const std::string& text, const MappingReader& where, std::string_view key) {
+  const std::optional<TileSides> sides = parse_tile(text);
+  if (!sides) {
+    where.error(key, "has '" + text + "' for a tile; write its queries and keys, e.g. 128x64");
+    return {1, 1};
+  }
+  return {sides->first, sides->second};
+}
+
+std::int64_t head_dimension(const MappingReader& where, std::string_view key,
+                            std::int64_t smaller) {
+  std::int64_t dimension = 0;
+  const char* const end = key.data() + key.size();
+  const auto [stop, fault] = std::from_chars(key.data(), end, dimension);
+  if (fault != std::errc{} || stop != end || dimension <= smaller) {
+    where.error(key, "must be a dimension of heads, larger than the one before it");
+  }
+  return dimension;
+}
+
+std::vector<HeadTiles> read_tiles(SourcedReader reader, std::span<const std::string_view> kinds) {
+  std::vector<HeadTiles> tiles;
+  const MappingReader& where = reader.reader();
+  for (const ConfigEntry& entry : where.node().entries) {
+    const std::vector<std::string> texts = reader.texts(entry.key, kinds);
+    HeadTiles heads;
+    heads.head_dim = head_dimension(where, entry.key, tiles.empty() ? 0 : tiles.back().head_dim);
+    heads.causal = score_tile(texts[0], where, entry.key);
+    heads.full = score_tile(texts[1], where, entry.key);
+    heads.backward = texts.size() > 2 ? score_tile(texts[2], where, entry.key) : ScoreTile{};
+    tiles.push_back(heads);
+  }
+  reader.finish();
+  return tiles;
+}
+
+DirectionTraits read_direction(SourcedReader reader) {
+  DirectionTraits traits;
+  read_constants(reader, direction_constants(), traits);
+  reader.finish();
+  return traits;
+}
+
+FlashKernel read_kernel(SourcedReader reader) {
+  static constexpr std::array<std::string_view, 3> kKinds = {"causal", "full", "backward"};
+  FlashKernel kernel;
+  kernel.forward = read_direction(reader.mapping("forward"));
+  if (std::optional<SourcedReader> backward = reader.optional_mapping("backward")) {
+    kernel.backward = read_direction(std::move(*backward));
+  }
+  kernel.tiles = read_tiles(reader.mapping("tiles"),
+                            std::span(kKinds).first(kernel.backward ? kKinds.size() : 2));
+  if (reader.has("tiles") && kernel.tiles.empty()) {
+    reader.reader().error("tiles", "needs tiles for a dimension of heads or more");
+  }
+  kernel.instruction_rows = reader.optional_count("instruction_rows").value_or(0);
+  kernel.sums_shared_keys = reader.optional_flag("sums_shared_keys").value_or(false);
+  kernel.pads_unequal_heads = reader.optional_flag("pads_unequal_heads").value_or(false);
+  read_constants(reader, flash_kernel_constants(), kernel);
+  reader.finish();
+  return kernel;
+}
+
+}  // namespace
+
+std::span<const Constant<DirectionTraits>> direction_constants() { return kDirection; }
+std::span<const Constant<FlashKernel>> flash_kernel_constants() { return kKernel; }
+
+AttentionLibrary read_attention_library(SourcedReader reader) {
+  AttentionLibrary library;
+  library.native = reader.choice<AttentionKernel>("native", enum_names<AttentionKernel>());
+  for (const NamedValue<AttentionKernel>& known : enum_names<AttentionKernel>()) {
+    if (known.value == AttentionKernel::kUnfused) {
+      continue;  // products and softmax apart, which every architecture has
+    }
+    if (std::optional<SourcedReader> kernel = reader.optional_mapping(known.name)) {
+      library.kernels[static_cast<std::size_t>(known.value)] = read_kernel(std::move(*kernel));
+    }
+  }
+  const std::optional<FlashKernel>& native = library.kernel(library.native);
+  if (reader.has("native") && (!native || !native->backward)) {
+    reader.reader().error("native", "names a kernel that is not described here in both directions");
+  }
+  reader.finish();
+  return library;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// A constant of a model as a profile holds it, described once: its name, unit, range and meaning,
+// and where the value goes. Reading it and searching for it (`stepcast calibrate`) follow from the
+// description.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+
+#include "stepcast/base/dtype.hpp"
+#include "stepcast/hardware/by_dtype.hpp"
+#include "stepcast/hardware/provenance.hpp"
+
+namespace stepcast {
+
+// Of a quantity in any unit.
+inline constexpr Range<double> kNotNegative{0.0, std::numeric_limits<double>::infinity()};
+inline constexpr Range<double> kAboveZero{std::numeric_limits<double>::min(),
+                                          std::numeric_limits<double>::infinity()};
+
+template <typename Owner>
+using ConstantMember = std::variant<double Owner::*, Seconds Owner::*, Bytes Owner::*,
+                                    BytesPerSecond Owner::*, Joules Owner::*, Hertz Owner::*,
+                                    std::int64_t Owner::*, std::optional<BytesPerSecond> Owner::*,
+                                    PerDtype<double> Owner::*, PerDtype<Joules> Owner::*>;
+
+// Where a fit may look for a constant that has a value for each format.
+struct FormatSearch {
+  Dtype dtype;
+  Range<double> range;  // in the constant's unit
+};
+
+enum class Presence { kRequired, kOptional };
+
+template <typename Owner>
+struct Constant {
+  std::string_view key;
+  std::string_view unit;  // as profiles write it; empty: a plain number
+  Range<double> range;    // that a profile may give
+  // Where a fit may look, in the unit; nothing: it is set by hand. By format in `formats`.
+  std::optional<Range<double>> searched;
+  std::string_view meaning;
+  ConstantMember<Owner> member;
+  Presence presence = Presence::kRequired;  // left out, the struct's own value stays
+  std::span<const FormatSearch> formats{};
+};
+
+// Reads one described constant into its place.
+template <typename Owner>
+struct ReadConstant {
+  SourcedReader& reader;
+  const Constant<Owner>& constant;
+  Owner& owner;
+
+  void operator()(double Owner::*member) const {
+    const double before = owner.*member;
+    owner.*member = required()
+                        ? reader.number(constant.key, constant.range)
+                        : reader.optional_number(constant.key, constant.range).value_or(before);
+  }
+  void operator()(std::int64_t Owner::*member) const { owner.*member = reader.count(constant.key); }
+  void operator()(PerDtype<double> Owner::*member) const {
+    owner.*member = numbers_by_dtype(reader.mapping(constant.key), constant.range);
+    need_bf16((owner.*member)[slot(Dtype::kBf16)].has_value());
+  }
+  void operator()(PerDtype<Joules> Owner::*member) const {
+    owner.*member = quantities_by_dtype<Joules>(reader.mapping(constant.key));
+  }
+  template <typename Q>
+  void operator()(std::optional<Q> Owner::*member) const {
+    owner.*member = reader.optional_quantity<Q>(constant.key);
+  }
+  template <typename Q>
+  void operator()(Q Owner::*member) const {
+    owner.*member = required() ? reader.quantity<Q>(constant.key)
+                               : reader.optional_quantity<Q>(constant.key).value_or(owner.*member);
+    if (reader.has(constant.key) && constant.range.lowest > 0.0 &&
+        !((owner.*member).value() > 0.0)) {
+      reader.reader().error(constant.key, "must be greater than 0");
+    }
+  }
+
+ private:
+  [[nodiscard]] bool required() const { return constant.presence == Presence::kRequired; }
+  void need_bf16(bool there) const {
+    if (reader.has(constant.key) && !there) {
+      reader.reader().error(constant.key, "needs bf16, which other formats fall back to");
+    }
+  }
+};
+
+// Reads all constants of a table, in its order.
+template <typename Owner>
+void read_constants(SourcedReader& reader, std::span<const Constant<Owner>> constants,
+                    Owner& owner) {
+  for (const Constant<Owner>& constant : constants) {
+    std::visit(ReadConstant<Owner>{reader, constant, owner}, constant.member);
+  }
+}
+
+}  // namespace stepcast

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/hardware/data_root.hpp"
+
+#include <algorithm>
+#include <system_error>
+
+namespace stepcast {
+
+std::vector<std::string> names_in(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code missing;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
+    if (entry.path().extension() == ".yaml") {
+      names.push_back(entry.path().stem().string());
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace stepcast

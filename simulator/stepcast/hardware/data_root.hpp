@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the files lie that experiments name: models, software sets and hardware profiles.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace stepcast {
+
+// The folder that holds configs/ and hardware_profiles/. Always passed, never guessed.
+struct DataRoot {
+  std::filesystem::path folder;
+
+  [[nodiscard]] std::filesystem::path models() const { return folder / "configs/models"; }
+  [[nodiscard]] std::filesystem::path software() const { return folder / "configs/software"; }
+  [[nodiscard]] std::filesystem::path gpus() const { return folder / "hardware_profiles/gpus"; }
+  [[nodiscard]] std::filesystem::path architectures() const {
+    return folder / "hardware_profiles/architectures";
+  }
+  [[nodiscard]] std::filesystem::path collectives() const {
+    return folder / "hardware_profiles/collectives";
+  }
+  [[nodiscard]] std::filesystem::path exchange() const {
+    return folder / "hardware_profiles/exchange";
+  }
+  [[nodiscard]] std::filesystem::path kernels() const {
+    return folder / "hardware_profiles/kernels";
+  }
+  [[nodiscard]] std::filesystem::path clusters() const {
+    return folder / "hardware_profiles/clusters";
+  }
+  [[nodiscard]] std::filesystem::path accuracy() const {
+    return folder / "hardware_profiles/accuracy.yaml";
+  }
+  [[nodiscard]] std::filesystem::path sources() const {
+    return folder / "hardware_profiles/sources.yaml";
+  }
+};
+
+// Names (file stems) of the YAML files of a folder, sorted; none if there is no such folder.
+std::vector<std::string> names_in(const std::filesystem::path& folder);
+
+}  // namespace stepcast

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# A GPU of a new family needs files and no code: the steps of hardware_profiles/README.md, done in a copy of the data.
+# Usage: new_gpu.sh STEPCAST ROOT
+set -euo pipefail
+stepcast=$1
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+source "$(dirname "${BASH_SOURCE[0]}")/run_checks.sh"
+root=$made/root
+mkdir "$root" && cp -r "$2/configs" "$2/hardware_profiles" "$root"
+profiles=$root/hardware_profiles
+
+# 1. to 3.: a part with 160 units of a vendor that nobody has heard of, else as H200.
+sed -E 's/^name: .*/name: novel/; s/^title: .*/title: Novel One/; s/^vendor: .*/vendor: novelties/
+        s/^compute_units: .*/compute_units: {value: 160, assumed: a test}/' \
+  "$profiles/gpus/h200_sxm.yaml" >"$profiles/gpus/novel.yaml"
+# Its architecture is an error until its kernels are described.
+sed -i 's/^architecture: .*/architecture: nv1/' "$profiles/gpus/novel.yaml"
+project=(--data "$root" project --model llama3.1_8b --nodes 1 --zero 3 --gbs 32 --seq 4096)
+exits 2 "${project[@]}" --gpu novel
+says "novel.yaml:[0-9]*:[0-9]*: error: 'architecture' is 'nv1', an unknown architecture; kernels are known for gfx942"
+
+# 4.: attention by one kernel alone, whose products reach 0.9 of the part's best; tiles that no other part has.
+sed -E '/^  flash1:/,/^  cudnn:/{/^  cudnn:/!d}; /^  trtllm:/,$d
+        s/^( *longest_side: \{value: )[0-9]+/\1192/; s/^( *matrix_share: \{value: )[0-9.]+/\10.9/' \
+  "$profiles/architectures/sm90.yaml" >"$profiles/architectures/nv1.yaml"
+exits 0 "${project[@]}" --gpu novel --format json
+step() { sed -nE 's/.*"step_time_s": *([0-9.e-]+).*/\1/p' "$made/out" | head -n 1; }
+novel=$(step)
+exits 0 "${project[@]}" --gpu h200_sxm --format json
+[ -n "$novel" ] && [ "$novel" != "$(step)" ] || complain "the new part takes '$novel', H200 '$(step)'"
+
+# 5.: described with its sources.
+exits 0 --data "$root" describe novel
+says '^Novel One (nv1)'
+says 'attention_kernels.cudnn.forward.matrix_share *0.9 '
+says 'gemm_library.dense.longest_side *192 '
+# A number without a source, an unknown kernel and a native kernel that is not there are errors in that file.
+for fault in 's/^  native: .*/  native: {value: flash4, assumed: a test}/;names a kernel that is not described here' \
+             's/^  cudnn:/  cudn:/;did you mean .cudnn.' \
+             's/tile_step: .*/tile_step: 32/;has no source' \
+             's/tile_step: .*/tile_step: {value: 40, assumed: a test}/;must be a multiple of 32' \
+             's/128x80, full/128 by 80, full/;write its queries and keys'; do
+  cp "$profiles/architectures/nv1.yaml" "$made/kept"
+  sed -i "${fault%;*}" "$profiles/architectures/nv1.yaml"
+  exits 2 "${project[@]}" --gpu novel
+  says "nv1.yaml:[0-9]*:[0-9]*: error: .*${fault##*;}"
+  cp "$made/kept" "$profiles/architectures/nv1.yaml"
+done
+exit $failed
