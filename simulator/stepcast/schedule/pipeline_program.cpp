@@ -6,6 +6,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "stepcast/base/hash.hpp"
 #include "stepcast/schedule/pipeline_sequence.hpp"
 
 namespace stepcast {
@@ -248,12 +249,8 @@ class PipelineProgram::Compiler {
 
   struct Hash {
     std::size_t operator()(const Duration& d) const {
-      return ((static_cast<std::size_t>(d.stage) * 4096U +
-               static_cast<std::size_t>(d.backward_stage)) *
-                  8U +
-              static_cast<std::size_t>(d.kind)) *
-                 4U +
-             (d.first ? 2U : 0U) + (d.last ? 1U : 0U);
+      const auto& [kind, stage, backward_stage, first, last] = d;
+      return hash_of_values(kind, stage, backward_stage, first, last);
     }
   };
 
