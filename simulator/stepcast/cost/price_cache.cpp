@@ -1,69 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/cost/price_cache.hpp"
 
-#include <bit>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
+#include "stepcast/base/hash.hpp"
 #include "stepcast/cost/power_level.hpp"
 
 namespace stepcast {
 namespace {
 
-// Mixes values into a hash (the finaliser of splitmix64 after each).
-class Mixer {
- public:
-  Mixer& operator<<(std::int64_t value) { return mix(static_cast<std::uint64_t>(value)); }
-  Mixer& operator<<(double value) { return mix(std::bit_cast<std::uint64_t>(value)); }
-  Mixer& operator<<(Bytes value) { return *this << value.value(); }
-  Mixer& operator<<(const std::vector<std::int64_t>& values) {
-    for (const std::int64_t value : values) {
-      *this << value;
-    }
-    return *this;
-  }
-  Mixer& operator<<(ProcessGroup group) { return *this << group.size << group.stride; }
-  template <typename Enum>
-  requires std::is_enum_v<Enum> Mixer& operator<<(Enum value) {
-    return *this << static_cast<std::int64_t>(value);
-  }
-  [[nodiscard]] std::size_t hash() const { return state_; }
-
- private:
-  Mixer& mix(std::uint64_t value) {
-    state_ += 0x9e3779b97f4a7c15U + value;
-    state_ = (state_ ^ (state_ >> 30U)) * 0xbf58476d1ce4e5b9U;
-    state_ = (state_ ^ (state_ >> 27U)) * 0x94d049bb133111ebU;
-    state_ ^= state_ >> 31U;
-    return *this;
-  }
-  std::uint64_t state_ = 0;
-};
-
-void mix(Mixer& into, const Gemm& op) {
-  into << op.m << op.n << op.k << op.batch << op.dtype << op.pass << op.result
-       << std::int64_t{op.accumulate};
+// All members of an operator, for its hash.
+auto members_of(const Gemm& op) {
+  const auto& [m, n, k, batch, dtype, pass, accumulate, result] = op;
+  return std::tie(m, n, k, batch, dtype, pass, accumulate, result);
 }
-void mix(Mixer& into, const GroupedGemm& op) {
-  into << op.groups << op.m_total << op.n << op.k << op.dtype << op.pass << op.counts << op.result
-       << std::int64_t{op.accumulate} << std::int64_t{op.sequential};
+auto members_of(const GroupedGemm& op) {
+  const auto& [groups, m_total, n, k, dtype, pass, sequential, counts, accumulate, result] = op;
+  return std::tie(groups, m_total, n, k, dtype, pass, sequential, counts, accumulate, result);
 }
-void mix(Mixer& into, const Attention& op) {
-  into << op.batch << op.seq_q << op.seq_kv << op.heads << op.kv_heads << op.d_qk << op.d_v
-       << op.window << op.dtype << op.direction << op.kernel << std::int64_t{op.causal};
+auto members_of(const Attention& op) {
+  const auto& [batch, seq_q, seq_kv, heads, kv_heads, d_qk, d_v, causal, window, dtype, direction,
+               kernel] = op;
+  return std::tie(batch, seq_q, seq_kv, heads, kv_heads, d_qk, d_v, causal, window, dtype,
+                  direction, kernel);
 }
-void mix(Mixer& into, const MemoryBound& op) {
-  into << op.kind << op.rows << op.cols << op.element << op.direction << op.implementation
-       << std::int64_t{op.resident};
+auto members_of(const MemoryBound& op) {
+  const auto& [kind, rows, cols, element, direction, implementation, resident] = op;
+  return std::tie(kind, rows, cols, element, direction, implementation, resident);
 }
-void mix(Mixer& into, const Collective& op) {
-  into << op.op << op.bytes << op.group << op.axis << op.algorithm << op.protocol << op.imbalance;
+auto members_of(const ProcessGroup& group) {
+  const auto& [size, stride] = group;
+  return std::tie(size, stride);
 }
-void mix(Mixer& into, const ExpertExchange& op) {
-  into << op.phase << op.dispatcher << op.primitive << op.tokens << op.hidden << op.experts
-       << op.topk << op.group << op.dtype << op.compute_units << op.capacity_factor
-       << op.routing.kind << op.routing.groups << op.routing.groups_per_token
-       << op.routing.zipf_exponent << op.routing.counts;
+auto members_of(const Collective& op) {
+  const auto& [kind, bytes, group, axis, algorithm, protocol, imbalance] = op;
+  return std::tuple_cat(std::tie(kind, bytes, axis, algorithm, protocol, imbalance),
+                        members_of(group));
+}
+auto members_of(const Routing& routing) {
+  const auto& [kind, groups, groups_per_token, zipf_exponent, counts] = routing;
+  return std::tie(kind, groups, groups_per_token, zipf_exponent, counts);
+}
+auto members_of(const ExpertExchange& op) {
+  const auto& [phase, dispatcher, primitive, tokens, hidden, experts, topk, group, dtype,
+               compute_units, routing, capacity_factor] = op;
+  return std::tuple_cat(std::tie(phase, dispatcher, primitive, tokens, hidden, experts, topk, dtype,
+                                 compute_units, capacity_factor),
+                        members_of(group), members_of(routing));
 }
 
 // What of a context sets a kernel's price on one device.
@@ -94,11 +79,8 @@ class KeptPrices {
   };
   struct Hash {
     std::size_t operator()(const Key& key) const {
-      Mixer into;
-      mix(into, key.op);
-      into << key.conditions.clock.value() << key.conditions.compute_units
-           << key.conditions.launch.value();
-      return into.hash();
+      const auto& [clock, compute_units, launch] = key.conditions;
+      return hash_of_values(members_of(key.op), clock, compute_units, launch);
     }
   };
   std::unordered_map<Key, OpCost, Hash> costs_;

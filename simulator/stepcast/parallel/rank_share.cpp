@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/parallel/rank_share.hpp"
 
+#include "stepcast/base/hash.hpp"
 #include "stepcast/parallel/pipeline_stages.hpp"
 
 namespace stepcast {
@@ -20,21 +21,17 @@ RankShare rank_share(const ExpansionContext& context) {
 }
 
 std::size_t hash_of(const RankShare& share) {
-  const ParallelPlan& plan = share.plan;
-  const TrainingRecipe& training = share.training;
-  std::size_t hash = 0;
-  for (const std::int64_t value :
-       {plan.tp, plan.cp, plan.ep, plan.etp, plan.dp, plan.fsdp, plan.zero,
-        std::int64_t{plan.sequence_parallel}, std::int64_t{plan.fsdp_reshard},
-        training.micro_batch_size, training.sequence_length,
-        static_cast<std::int64_t>(training.dtype),
-        static_cast<std::int64_t>(training.recompute.kind),
-        static_cast<std::int64_t>(training.recompute.method), training.recompute.layers,
-        std::int64_t{share.accumulates}, share.mirrored_over}) {
-    hash = (hash ^ static_cast<std::size_t>(value)) * 0x9e3779b97f4a7c15U;
-    hash ^= hash >> 29U;
-  }
-  return hash;
+  const auto& [plan, training, accumulates, mirrored_over] = share;
+  // What is not hashed below is a default in every share, or seldom differs from plan to plan.
+  const auto& [tp, pp, vpp, cp, ep, etp, dp, edp, fsdp, zero, sequence_parallel, fsdp_reshard,
+               schedule, cp_algorithm, uniform, overlap, exchange, ep_in_domain, stages,
+               micro_batches] = plan;
+  const auto& [sequence_length, micro_batch_size, global_batch_size, dtype, recompute, optimizer,
+               dropout] = training;
+  const auto& [kind, method, layers, layer_list, budget, modules] = recompute;
+  return hash_of_values(tp, cp, ep, etp, dp, fsdp, zero, sequence_parallel, fsdp_reshard,
+                        cp_algorithm, micro_batch_size, sequence_length, dtype, kind, method,
+                        layers, layer_list, budget, modules, accumulates, mirrored_over);
 }
 
 }  // namespace stepcast

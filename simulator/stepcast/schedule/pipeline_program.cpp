@@ -2,10 +2,10 @@
 #include "stepcast/schedule/pipeline_program.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <unordered_map>
 
+#include "stepcast/base/hash.hpp"
 #include "stepcast/schedule/pipeline_sequence.hpp"
 
 namespace stepcast {
@@ -25,26 +25,6 @@ class Grid {
  private:
   double step_;
 };
-
-// Two lanes side by side, for arithmetic on both at once; in memory it is two doubles.
-using TwoLanes = double __attribute__((vector_size(16), aligned(8), may_alias));
-template <std::size_t kCount>
-struct StepOf {
-  using Type = TwoLanes;
-};
-template <>
-struct StepOf<1> {
-  using Type = double;
-};
-template <std::size_t kCount>
-using Step = typename StepOf<kCount>::Type;
-template <std::size_t kCount>
-constexpr std::size_t kSteps = kCount == 1 ? 1 : kCount / 2;
-
-template <std::size_t kCount>
-Step<kCount>* steps(double* of) {
-  return reinterpret_cast<Step<kCount>*>(of);
-}
 
 }  // namespace
 
@@ -248,12 +228,8 @@ class PipelineProgram::Compiler {
 
   struct Hash {
     std::size_t operator()(const Duration& d) const {
-      return ((static_cast<std::size_t>(d.stage) * 4096U +
-               static_cast<std::size_t>(d.backward_stage)) *
-                  8U +
-              static_cast<std::size_t>(d.kind)) *
-                 4U +
-             (d.first ? 2U : 0U) + (d.last ? 1U : 0U);
+      const auto& [kind, stage, backward_stage, first, last] = d;
+      return hash_of_values(kind, stage, backward_stage, first, last);
     }
   };
 
@@ -278,16 +254,10 @@ PipelineProgram::PipelineProgram(Schedule schedule, const PipelineShape& shape,
 
 // --- a run --------------------------------------------------------------------------------------
 
-struct PipelineProgram::State {
-  PipelineScratch& scratch;
-  std::size_t lanes = 1;
-  double more_rounds = 0.0;
-};
-
-void PipelineProgram::price(const PipelineTimes& times, std::size_t lane, State& state) const {
-  PipelineScratch& scratch = state.scratch;
+void PipelineProgram::price(const PipelineTimes& times, std::int64_t more_rounds,
+                            PipelineScratch& scratch) const {
   const std::vector<StageDuration>& stages = times.stages;
-  const auto at = [&](std::size_t i) { return i * state.lanes + lane; };
+  const auto more = static_cast<double>(more_rounds);
   for (std::size_t i = 0; i < durations_.size(); ++i) {
     const Duration& key = durations_[i];
     const auto stage = static_cast<std::size_t>(key.stage);
@@ -295,233 +265,168 @@ void PipelineProgram::price(const PipelineTimes& times, std::size_t lane, State&
     Seconds time = task_duration(key.kind, stage, back, stages, times.savings);
     time += key.first ? stages[stage].first_extra : Seconds{};
     time += key.last ? stages[back].last_extra : Seconds{};
-    scratch.durations[at(i)] = time.value();
+    scratch.durations[i] = time.value();
   }
-  double bound = (crossings_ + state.more_rounds * crossings_of_round_) * times.transfer.value();
+  double bound = (crossings_ + more * crossings_of_round_) * times.transfer.value();
   for (const Use& use : uses_) {
-    bound += (use.times + state.more_rounds * use.in_round) *
-             std::abs(scratch.durations[at(static_cast<std::size_t>(use.duration))]);
+    bound += (use.times + more * use.in_round) *
+             std::abs(scratch.durations[static_cast<std::size_t>(use.duration)]);
   }
   for (const StageDuration& stage : stages) {
     bound += stage.ready.value();
   }
   const Grid grid(bound);
   for (std::size_t i = 0; i < durations_.size(); ++i) {
-    scratch.durations[at(i)] = grid(scratch.durations[at(i)]);
+    scratch.durations[i] = grid(scratch.durations[i]);
   }
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    scratch.ready[at(i)] = grid(stages[i].ready.value());
+    scratch.ready[i] = grid(stages[i].ready.value());
   }
-  scratch.transfer[lane] = grid(times.transfer.value());
+  scratch.transfer = grid(times.transfer.value());
 }
 
 // `offset`: of the outputs, from the round that the tasks were written for.
-template <std::size_t kCount>
 void PipelineProgram::execute(const std::vector<Task>& tasks, std::int64_t offset,
-                              State& state) const {
-  PipelineScratch& scratch = state.scratch;
-  constexpr auto kWidth = static_cast<std::int64_t>(kCount);
-  double* const outputs = scratch.outputs.data() + offset * kWidth;
+                              PipelineScratch& scratch) const {
+  double* const outputs = scratch.outputs.data() + offset;
   double* const free_of = scratch.free.data();
   double* const waited_of = scratch.waited.data();
-  double* const durations = scratch.durations.data();
-  const auto* const transfer = steps<kCount>(scratch.transfer.data());
-  const Step<kCount> zero{};
+  const double* const durations = scratch.durations.data();
+  const double transfer = scratch.transfer;
   for (const Task& task : tasks) {
     if (task.special != kNone) {
-      execute_special<kCount>(task, outputs, state);
+      execute_special(task, outputs, scratch);
       continue;
     }
-    auto* const free = steps<kCount>(free_of + task.rank * kWidth);
-    const auto* const duration = steps<kCount>(durations + task.duration * kWidth);
+    double& free = free_of[task.rank];
     if (task.input != kNone) {
-      auto* const waited = steps<kCount>(waited_of + task.rank * kWidth);
-      const auto* const made = steps<kCount>(outputs + task.input * kWidth);
-      for (std::size_t i = 0; i < kSteps<kCount>; ++i) {
-        const auto now = free[i];
-        const auto sent = made[i];
-        const auto arrived = sent + transfer[i];
-        const auto wait = arrived - (now > sent ? now : sent);
-        waited[i] += wait > zero ? wait : zero;
-        free[i] = (now > arrived ? now : arrived) + duration[i];
-      }
-    } else {
-      for (std::size_t i = 0; i < kSteps<kCount>; ++i) {
-        free[i] += duration[i];
-      }
+      const double sent = outputs[task.input];
+      const double arrived = sent + transfer;
+      waited_of[task.rank] += std::max(0.0, arrived - std::max(free, sent));
+      free = std::max(free, arrived);
     }
+    free += durations[task.duration];
     if (task.output != kNone) {
-      auto* const made = steps<kCount>(outputs + task.output * kWidth);
-      for (std::size_t i = 0; i < kSteps<kCount>; ++i) {
-        made[i] = free[i];
-      }
+      outputs[task.output] = free;
     }
   }
 }
 
-template <std::size_t kCount>
-void PipelineProgram::execute_special(const Task& task, double* outputs, State& state) const {
-  PipelineScratch& scratch = state.scratch;
+void PipelineProgram::execute_special(const Task& task, double* outputs,
+                                      PipelineScratch& scratch) const {
   const Special& special = specials_[static_cast<std::size_t>(task.special)];
-  const auto own = static_cast<std::size_t>(task.rank) * kCount;
-  const auto place = [](std::int32_t i, std::size_t lane) {
-    return static_cast<std::size_t>(i) * kCount + lane;
-  };
-  const auto output = [&](std::int32_t i, std::size_t lane) -> double& {
-    return outputs[i * static_cast<std::int64_t>(kCount) + static_cast<std::int64_t>(lane)];
-  };
-  for (std::size_t lane = 0; lane < kCount; ++lane) {
-    double start = scratch.free[own + lane];
-    if (task.input != kNone || special.other_input != kNone) {
-      double made = task.input != kNone ? output(task.input, lane) : 0.0;
-      made =
-          special.other_input != kNone ? std::max(made, output(special.other_input, lane)) : made;
-      const double arrived = made + scratch.transfer[lane];
-      scratch.waited[own + lane] += std::max(0.0, arrived - std::max(start, made));
-      start = std::max(start, arrived);
+  const auto rank = static_cast<std::size_t>(task.rank);
+  double start = scratch.free[rank];
+  if (task.input != kNone || special.other_input != kNone) {
+    double made = task.input != kNone ? outputs[task.input] : 0.0;
+    made = special.other_input != kNone ? std::max(made, outputs[special.other_input]) : made;
+    const double arrived = made + scratch.transfer;
+    scratch.waited[rank] += std::max(0.0, arrived - std::max(start, made));
+    start = std::max(start, arrived);
+  }
+  if (special.ready != kNone) {
+    const double ready = std::max(start, scratch.ready[static_cast<std::size_t>(special.ready)]);
+    scratch.parameters[rank] += ready - start;
+    start = ready;
+  }
+  const double end = start + scratch.durations[static_cast<std::size_t>(task.duration)];
+  scratch.free[rank] = end;
+  for (const std::int32_t made : {task.output, special.other_output}) {
+    if (made != kNone) {
+      outputs[made] = end;
     }
-    if (special.ready != kNone) {
-      const double ready = std::max(start, scratch.ready[place(special.ready, lane)]);
-      scratch.parameters[own + lane] += ready - start;
-      start = ready;
-    }
-    const double end = start + scratch.durations[place(task.duration, lane)];
-    scratch.free[own + lane] = end;
-    for (const std::int32_t made : {task.output, special.other_output}) {
-      if (made != kNone) {
-        output(made, lane) = end;
-      }
-    }
-    for (const std::int32_t chunk : {special.closes, special.other_closes}) {
-      if (chunk != kNone) {
-        scratch.closed[place(chunk, lane)] = end;
-      }
+  }
+  for (const std::int32_t chunk : {special.closes, special.other_closes}) {
+    if (chunk != kNone) {
+      scratch.closed[static_cast<std::size_t>(chunk)] = end;
     }
   }
 }
 
 // Whether every rank and every output on its way is as it was a round ago, later by the same time.
-bool PipelineProgram::repeats(const State& state, std::int64_t offset) const {
-  const PipelineScratch& scratch = state.scratch;
-  const std::size_t lanes = state.lanes;
-  const double* const outputs = scratch.outputs.data();
-  const auto same_in_lane = [&](std::size_t lane) {
-    const double later = scratch.free[lane] - scratch.free_before[lane];
-    for (std::size_t i = lane + lanes; i < scratch.free.size(); i += lanes) {
-      if (scratch.free[i] - scratch.free_before[i] != later) {
-        return false;
-      }
-    }
-    return std::all_of(live_.begin(), live_.end(), [&](std::int32_t output) {
-      const auto now = static_cast<std::size_t>(output + offset) * lanes + lane;
-      const auto before = static_cast<std::size_t>(output + offset - stride_) * lanes + lane;
-      return outputs[now] - outputs[before] == later;
-    });
-  };
-  for (std::size_t lane = 0; lane < lanes; ++lane) {
-    if (!same_in_lane(lane)) {
+bool PipelineProgram::repeats(const PipelineScratch& scratch, std::int64_t offset) const {
+  const double later = scratch.free.front() - scratch.free_before.front();
+  for (std::size_t rank = 1; rank < scratch.free.size(); ++rank) {
+    if (scratch.free[rank] - scratch.free_before[rank] != later) {
       return false;
     }
   }
-  return true;
+  const double* const now = scratch.outputs.data() + offset;
+  const double* const before = now - stride_;
+  return std::all_of(live_.begin(), live_.end(),
+                     [&](std::int32_t output) { return now[output] - before[output] == later; });
 }
 
 // Runs rounds until they repeat; returns how many were run.
-template <std::size_t kCount>
-std::int64_t PipelineProgram::run_rounds(std::int64_t rounds, State& state) const {
-  PipelineScratch& scratch = state.scratch;
+std::int64_t PipelineProgram::run_rounds(std::int64_t rounds, PipelineScratch& scratch) const {
   for (std::int64_t done = 0; done < rounds; ++done) {
-    if (done >= first_check_ && repeats(state, done * stride_)) {
+    if (done >= first_check_ && repeats(scratch, done * stride_)) {
       return done;
     }
     scratch.free_before = scratch.free;
     scratch.waited_before = scratch.waited;
-    execute<kCount>(round_, done * stride_, state);
+    execute(round_, done * stride_, scratch);
   }
   return rounds;
 }
 
-template <std::size_t kCount>
-std::vector<PipelineEnds> PipelineProgram::run_lanes(std::span<const PipelineTimes> lanes,
-                                                     PipelineScratch& scratch,
-                                                     std::int64_t more_rounds) const {
+PipelineEnds PipelineProgram::run(const PipelineTimes& times, PipelineScratch& scratch,
+                                  std::int64_t more_rounds) const {
   const auto ranks = static_cast<std::size_t>(ranks_);
   for (std::vector<double>* of_rank : {&scratch.free, &scratch.waited, &scratch.parameters}) {
-    of_rank->assign(ranks * kCount, 0.0);
+    of_rank->assign(ranks, 0.0);
   }
-  scratch.closed.assign(ranks * static_cast<std::size_t>(chunks_) * kCount, 0.0);
-  scratch.durations.resize(durations_.size() * kCount);
-  scratch.ready.resize(static_cast<std::size_t>(stages_) * kCount);
-  scratch.transfer.resize(kCount);
-  const auto outputs = static_cast<std::size_t>(outputs_ + more_rounds * stride_) * kCount;
+  scratch.closed.assign(ranks * static_cast<std::size_t>(chunks_), 0.0);
+  scratch.durations.resize(durations_.size());
+  scratch.ready.resize(static_cast<std::size_t>(stages_));
+  const auto outputs = static_cast<std::size_t>(outputs_ + more_rounds * stride_);
   if (scratch.outputs.size() < outputs) {
     scratch.outputs.resize(outputs);
   }
-  State state{scratch, kCount, static_cast<double>(more_rounds)};
-  for (std::size_t lane = 0; lane < kCount; ++lane) {
-    price(lanes[std::min(lane, lanes.size() - 1)], lane, state);
-  }
-  execute<kCount>(filling_, 0, state);
-  const std::int64_t done = run_rounds<kCount>(rounds_ + more_rounds, state);
+  price(times, more_rounds, scratch);
+  execute(filling_, 0, scratch);
+  const std::int64_t done = run_rounds(rounds_ + more_rounds, scratch);
   const auto left = static_cast<double>(rounds_ + more_rounds - done);
   // What the rounds that are left add; a chunk ends while draining.
-  std::array<double, kCount> later{};
+  double later = 0.0;
   if (left > 0.0) {
-    for (std::size_t lane = 0; lane < kCount; ++lane) {
-      later[lane] = left * (scratch.free[lane] - scratch.free_before[lane]);
-    }
-    for (std::size_t i = 0; i < scratch.waited.size(); ++i) {
-      scratch.waited[i] += left * (scratch.waited[i] - scratch.waited_before[i]);
+    later = left * (scratch.free.front() - scratch.free_before.front());
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      scratch.waited[rank] += left * (scratch.waited[rank] - scratch.waited_before[rank]);
     }
   }
-  execute<kCount>(draining_, (done - rounds_) * stride_, state);
+  execute(draining_, (done - rounds_) * stride_, scratch);
   for (std::vector<double>* ends : {&scratch.free, &scratch.closed}) {
-    for (std::size_t i = 0; i < ends->size(); ++i) {
-      (*ends)[i] += later[i % kCount];
+    for (double& end : *ends) {
+      end += later;
     }
   }
-  std::vector<PipelineEnds> result;
-  result.reserve(lanes.size());
-  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    result.push_back(ends_of(lane, state));
-  }
-  return result;
+  return ends_of(scratch, more_rounds);
 }
 
 // A rank is idle when it neither computes nor waits for a transfer or for parameters.
-PipelineEnds PipelineProgram::ends_of(std::size_t lane, const State& state) const {
-  const PipelineScratch& scratch = state.scratch;
+PipelineEnds PipelineProgram::ends_of(const PipelineScratch& scratch,
+                                      std::int64_t more_rounds) const {
   PipelineEnds ends;
   ends.ranks.reserve(static_cast<std::size_t>(ranks_));
+  const auto more = static_cast<double>(more_rounds);
   auto use = uses_.begin();
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks_); ++rank) {
-    const std::size_t at = rank * state.lanes + lane;
     double busy = 0.0;
     for (; use != uses_.end() && static_cast<std::size_t>(use->rank) == rank; ++use) {
-      busy += (use->times + state.more_rounds * use->in_round) *
-              scratch.durations[static_cast<std::size_t>(use->duration) * state.lanes + lane];
+      busy += (use->times + more * use->in_round) *
+              scratch.durations[static_cast<std::size_t>(use->duration)];
     }
-    const double bubble = scratch.free[at] - busy - scratch.waited[at] - scratch.parameters[at];
-    ends.ranks.push_back({Seconds(bubble), Seconds(scratch.waited[at]),
-                          Seconds(scratch.parameters[at]), Seconds(scratch.free[at])});
+    const double bubble =
+        scratch.free[rank] - busy - scratch.waited[rank] - scratch.parameters[rank];
+    ends.ranks.push_back({Seconds(bubble), Seconds(scratch.waited[rank]),
+                          Seconds(scratch.parameters[rank]), Seconds(scratch.free[rank])});
   }
-  ends.chunk_end.reserve(scratch.closed.size() / state.lanes);
-  for (std::size_t i = lane; i < scratch.closed.size(); i += state.lanes) {
-    ends.chunk_end.emplace_back(scratch.closed[i]);
+  ends.chunk_end.reserve(scratch.closed.size());
+  for (const double end : scratch.closed) {
+    ends.chunk_end.emplace_back(end);
   }
   return ends;
-}
-
-PipelineEnds PipelineProgram::run(const PipelineTimes& times, PipelineScratch& scratch,
-                                  std::int64_t more_rounds) const {
-  return std::move(run_lanes<1>({&times, 1}, scratch, more_rounds).front());
-}
-
-std::vector<PipelineEnds> PipelineProgram::run(std::span<const PipelineTimes> lanes,
-                                               PipelineScratch& scratch,
-                                               std::int64_t more_rounds) const {
-  return lanes.size() == 1 ? run_lanes<1>(lanes, scratch, more_rounds)
-                           : run_lanes<kLanes>(lanes, scratch, more_rounds);
 }
 
 }  // namespace stepcast

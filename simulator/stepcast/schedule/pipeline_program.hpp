@@ -15,7 +15,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "stepcast/schedule/pipeline_timeline.hpp"
@@ -41,15 +40,14 @@ struct PipelineTimes {
   PairSavings savings{};
 };
 
-// What a run needs besides its result; any run may follow any other with the same one. Of each
-// entry there is one for every lane of the run, side by side.
+// What a run needs besides its result; any run may follow any other with the same one.
 struct PipelineScratch {
   std::vector<double> outputs;
   std::vector<double> durations;
   std::vector<double> ready;
-  std::vector<double> transfer;  // that one takes
-  std::vector<double> free;      // of each rank: the end of its last task
-  std::vector<double> waited;    // of each rank: for transfers
+  double transfer = 0.0;       // that one takes
+  std::vector<double> free;    // of each rank: the end of its last task
+  std::vector<double> waited;  // of each rank: for transfers
   std::vector<double> parameters;
   std::vector<double> closed;  // of each chunk: the end of its last task
   std::vector<double> free_before;
@@ -66,18 +64,11 @@ class PipelineProgram {
   // longer: the step has more micro-batches than those that the program was made for.
   [[nodiscard]] PipelineEnds run(const PipelineTimes& times, PipelineScratch& scratch,
                                  std::int64_t more_rounds = 0) const;
-  // The same of up to kLanes runs at once, which takes little longer than one of them; none depends
-  // on the others.
-  static constexpr std::size_t kLanes = 4;
-  [[nodiscard]] std::vector<PipelineEnds> run(std::span<const PipelineTimes> lanes,
-                                              PipelineScratch& scratch,
-                                              std::int64_t more_rounds = 0) const;
-
   // Rounds of the steady state; 0 where the sequence does not repeat.
   [[nodiscard]] std::int64_t rounds() const { return rounds_; }
-  // Of each chunk, in a round.
+  // Micro-batches that each chunk runs in a round.
   [[nodiscard]] std::int64_t micro_batches_of_round() const { return stride_ / (2 * stages_); }
-  // Of all ranks.
+  // Tasks of all ranks together in a round.
   [[nodiscard]] std::int64_t tasks_of_round() const { return std::ssize(round_); }
   [[nodiscard]] std::size_t tasks_kept() const {
     return filling_.size() + round_.size() + draining_.size();
@@ -117,21 +108,14 @@ class PipelineProgram {
     double in_round = 0.0;
   };
   class Compiler;
-  struct State;
 
-  void price(const PipelineTimes& times, std::size_t lane, State& state) const;
-  template <std::size_t kCount>
-  void execute(const std::vector<Task>& tasks, std::int64_t offset, State& state) const;
-  template <std::size_t kCount>
-  void execute_special(const Task& task, double* outputs, State& state) const;
-  template <std::size_t kCount>
-  [[nodiscard]] std::int64_t run_rounds(std::int64_t rounds, State& state) const;
-  [[nodiscard]] bool repeats(const State& state, std::int64_t offset) const;
-  [[nodiscard]] PipelineEnds ends_of(std::size_t lane, const State& state) const;
-  template <std::size_t kCount>
-  [[nodiscard]] std::vector<PipelineEnds> run_lanes(std::span<const PipelineTimes> lanes,
-                                                    PipelineScratch& scratch,
-                                                    std::int64_t more_rounds) const;
+  void price(const PipelineTimes& times, std::int64_t more_rounds, PipelineScratch& scratch) const;
+  void execute(const std::vector<Task>& tasks, std::int64_t offset, PipelineScratch& scratch) const;
+  void execute_special(const Task& task, double* outputs, PipelineScratch& scratch) const;
+  [[nodiscard]] std::int64_t run_rounds(std::int64_t rounds, PipelineScratch& scratch) const;
+  [[nodiscard]] bool repeats(const PipelineScratch& scratch, std::int64_t offset) const;
+  [[nodiscard]] PipelineEnds ends_of(const PipelineScratch& scratch,
+                                     std::int64_t more_rounds) const;
 
   std::int64_t stages_ = 0;
   std::int64_t ranks_ = 0;

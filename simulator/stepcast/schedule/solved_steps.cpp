@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stepcast/base/hash.hpp"
 #include "stepcast/parallel/pipeline_order.hpp"
 #include "stepcast/schedule/paired_passes.hpp"
 
@@ -70,13 +71,9 @@ bool repeats(const std::vector<HeldMoments>& ranks) {
 }  // namespace
 
 std::size_t SolvedSteps::ShapeHash::operator()(const Shape& shape) const {
-  auto hash = static_cast<std::size_t>(shape.schedule);
-  for (const std::int64_t value :
-       {shape.shape.ranks, shape.shape.chunks, shape.shape.micro_batches}) {
-    hash = (hash ^ static_cast<std::size_t>(value)) * 0x9e3779b97f4a7c15U;
-    hash ^= hash >> 29U;
-  }
-  return hash;
+  const auto& [schedule, pipeline] = shape;
+  const auto& [ranks, chunks, micro_batches] = pipeline;
+  return hash_of_values(schedule, ranks, chunks, micro_batches);
 }
 
 void SolvedSteps::forget_if_many() {

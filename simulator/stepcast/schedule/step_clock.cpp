@@ -66,14 +66,13 @@ class GridSearch {
     double share = 0.0;  // of the allowed power
   };
 
-  // The peak where a step is surely within. Else the third of the clocks that are solved at once,
-  // so that they lie around the clock expected and the slowest part's.
+  // The peak where a step is surely within; else a clock between the one expected and the slowest
+  // part's.
   [[nodiscard]] std::int64_t first_guess() {
     constexpr double kSurelyWithin = 0.95;  // of the allowed power, by a rough step
     // Near the peak kernels slow down by themselves, and power no longer follows its law.
     constexpr std::int64_t kLawful = kPeak * 13 / 16;
     if (rough_share(kPeak) <= kSurelyWithin) {
-      timer_.solve_alone(kPeak);
       return kPeak;
     }
     const double expected = clock_at_limit(kLawful, rough_share(kLawful));

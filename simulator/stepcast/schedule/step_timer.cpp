@@ -305,28 +305,6 @@ StepTime StepTimer::at(Hertz clock) {
                                                      solved_->scratch(), pipeline_.more_rounds));
 }
 
-// Several clocks run through the pipeline at once.
-void StepTimer::solve_grid(std::int64_t first) {
-  std::vector<StepContext> contexts;
-  std::vector<Assembly> assemblies;
-  std::vector<PipelineTimes> times;
-  contexts.reserve(PipelineProgram::kLanes);
-  assemblies.reserve(PipelineProgram::kLanes);
-  times.reserve(PipelineProgram::kLanes);
-  for (std::size_t lane = 0; lane < PipelineProgram::kLanes; ++lane) {
-    const StepContext& fixed =
-        contexts.emplace_back(at_clock(grid_clock(first + static_cast<std::int64_t>(lane))));
-    Assembly& assembly =
-        assemblies.emplace_back(fixed, outline_, prices(fixed), held_, pipeline_, pairs_);
-    times.push_back(assembly.times(transfer_, transfer_fabric_));
-  }
-  const std::vector<PipelineEnds> ends =
-      pipeline_.solved->program.run(times, solved_->scratch(), pipeline_.more_rounds);
-  for (std::size_t lane = 0; lane < ends.size(); ++lane) {
-    known_.push_back({first + static_cast<std::int64_t>(lane), assemblies[lane].step(ends[lane])});
-  }
-}
-
 StepSchedule StepTimer::schedule(Hertz clock) {
   const ParallelPlan& plan = context_.expansion.plan;
   const StepContext fixed = at_clock(clock);
@@ -353,27 +331,11 @@ Hertz StepTimer::grid_clock(std::int64_t index) const {
          context_.cluster.device.clock.peak;
 }
 
-void StepTimer::solve_alone(std::int64_t index) {
-  known_.push_back({index, at(grid_clock(index))});
-}
-
-const StepTime* StepTimer::known(std::int64_t index) const {
+const StepTime& StepTimer::on_grid(std::int64_t index) {
   const auto found = std::find_if(known_.begin(), known_.end(),
                                   [&](const Known& entry) { return entry.index == index; });
-  return found != known_.end() ? &found->time : nullptr;
-}
-
-const StepTime& StepTimer::on_grid(std::int64_t index) {
-  if (const StepTime* time = known(index)) {
-    return *time;
-  }
-  // The clocks next to what is known, or around the first that is asked for.
-  constexpr auto kWidth = static_cast<std::int64_t>(PipelineProgram::kLanes);
-  const bool below = known(index + 1) != nullptr;
-  const bool above = known(index - 1) != nullptr;
-  const std::int64_t first = below ? index - kWidth + 1 : above ? index : index - kWidth / 2;
-  solve_grid(std::clamp<std::int64_t>(first, 1, kGrid + 1 - kWidth));
-  return *known(index);
+  return found != known_.end() ? found->time
+                               : known_.emplace_back(Known{index, at(grid_clock(index))}).time;
 }
 
 StepTime StepTimer::near(Hertz clock) {

@@ -37,10 +37,8 @@ class StepTimer {
   // The same from the steps at the two clocks of the grid around it: times are linear in the period
   // between them, which is off by less than 0.4 %.
   [[nodiscard]] StepTime near(Hertz clock);
-  // At `index` / kGrid of the peak clock.
+  // At `index` / kGrid of the peak clock; solved once and kept.
   [[nodiscard]] const StepTime& on_grid(std::int64_t index);
-  // Solves that clock without the ones around it, which on_grid takes along.
-  void solve_alone(std::int64_t index);
   [[nodiscard]] Hertz grid_clock(std::int64_t index) const;
   // About what the middle stage does at a clock of the grid, nothing overlapped: where a search
   // begins.
@@ -62,9 +60,6 @@ class StepTimer {
     return {context_.expansion, context_.cluster, context_.cost, clock};
   }
   void lay_out();
-  // The clocks of the grid from `first` on, as many as run at once.
-  void solve_grid(std::int64_t first);
-  [[nodiscard]] const StepTime* known(std::int64_t index) const;
   SolvedShare::AtClock& prices(const StepContext& context);
 
   StepContext context_;

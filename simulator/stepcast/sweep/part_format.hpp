@@ -9,10 +9,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "stepcast/graph/op.hpp"
@@ -68,5 +70,29 @@ bool frame_is_whole(std::string_view frame);
 // Nothing if the payload does not say of every plan of the chunk what became of it.
 std::optional<ChunkResult> decode_payload(std::string_view payload, std::int64_t chunk,
                                           const ChunkGrid& grid);
+
+// Reads at most `length` bytes at `offset` to `to`; fewer at the end only.
+using ReadAt = std::function<std::size_t(std::uint64_t offset, char* to, std::size_t length)>;
+
+// Where the whole chunks of a part lie.
+struct PartTable {
+  struct Place {
+    std::uint64_t payload = 0;
+    std::uint64_t length = 0;
+  };
+  PartHeader header;
+  std::unordered_map<std::int64_t, Place> places;
+  std::uint64_t end = 0;  // of the last whole chunk
+  std::uint64_t cut = 0;  // bytes behind it, of a chunk that was not written whole
+
+  [[nodiscard]] std::int64_t chunks() const { return static_cast<std::int64_t>(places.size()); }
+};
+
+// Reads the table of `size` bytes. Throws ConfigError if they are no part of a sweep.
+PartTable read_part_table(const ReadAt& read, std::uint64_t size, const std::string& name);
+
+// Of a place of the table. Throws ConfigError if it does not say what became of every plan.
+ChunkResult read_chunk(const ReadAt& read, const PartTable& table, std::int64_t chunk,
+                       const std::string& name);
 
 }  // namespace stepcast

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/sweep/plan_constraint.hpp"
 
-#include <muParser.h>
-
+#include <algorithm>
 #include <array>
 #include <cmath>
-#include <stdexcept>
+#include <set>
 
 #include "stepcast/base/real.hpp"
-#include "stepcast/sweep/constraint_text.hpp"
 
 namespace stepcast {
 namespace {
@@ -23,98 +21,134 @@ std::span<const std::string_view> recompute_texts() { return kRecomputeTexts; }
 
 double switched(bool value) { return value ? 1.0 : 0.0; }
 
-constexpr std::array kVariables = {
-    ConstraintVariable{"model", KnownFrom::kSite, true, "name of the model"},
-    ConstraintVariable{"gpu", KnownFrom::kSite, true, "name of the GPU"},
-    ConstraintVariable{"software", KnownFrom::kSite, true, "name of the software set"},
-    ConstraintVariable{"gpus", KnownFrom::kSite, false, "GPUs of the cluster"},
-    ConstraintVariable{"nodes", KnownFrom::kSite, false, "nodes"},
-    ConstraintVariable{"gpus_per_node", KnownFrom::kSite, false, "GPUs of a node"},
-    ConstraintVariable{"domain_size", KnownFrom::kSite, false, "GPUs that a scale-up fabric joins"},
-    ConstraintVariable{"layers", KnownFrom::kSite, false, "layers of the model"},
-    ConstraintVariable{"hidden", KnownFrom::kSite, false, "hidden size"},
-    ConstraintVariable{"heads", KnownFrom::kSite, false, "attention heads"},
-    ConstraintVariable{"kv_heads", KnownFrom::kSite, false, "key/value heads"},
-    ConstraintVariable{"experts", KnownFrom::kSite, false, "routed experts of a layer; 0: dense"},
-    ConstraintVariable{"vocabulary", KnownFrom::kSite, false, "entries of the vocabulary"},
-    ConstraintVariable{"sequence_length", KnownFrom::kRequest, false, "tokens of a sequence"},
-    ConstraintVariable{"mbs", KnownFrom::kRequest, false, "micro_batch_size"},
-    ConstraintVariable{"micro_batch_size", KnownFrom::kRequest, false, "the same"},
-    ConstraintVariable{"gbs", KnownFrom::kRequest, false, "global_batch_size"},
-    ConstraintVariable{"global_batch_size", KnownFrom::kRequest, false, "the same"},
-    ConstraintVariable{"dtype", KnownFrom::kRequest, true, "number format", dtype_texts},
-    ConstraintVariable{"recompute", KnownFrom::kRequest, true, "kind", recompute_texts},
-    ConstraintVariable{"recompute_layers", KnownFrom::kRequest, false, "with recompute: full"},
-    ConstraintVariable{"tp", KnownFrom::kRequest, false, "tensor parallelism"},
-    ConstraintVariable{"pp", KnownFrom::kRequest, false, "pipeline parallelism"},
-    ConstraintVariable{"cp", KnownFrom::kRequest, false, "context parallelism"},
-    ConstraintVariable{"ep", KnownFrom::kRequest, false, "expert parallelism"},
-    ConstraintVariable{"vpp", KnownFrom::kPlan, false, "virtual stages of a pipeline rank"},
-    ConstraintVariable{"etp", KnownFrom::kPlan, false, "tensor parallelism of the experts"},
-    ConstraintVariable{"dp", KnownFrom::kPlan, false, "data parallelism"},
-    ConstraintVariable{"edp", KnownFrom::kPlan, false, "data parallelism of the experts"},
-    ConstraintVariable{"fsdp", KnownFrom::kPlan, false, "ranks that share the parameters"},
-    ConstraintVariable{"zero", KnownFrom::kPlan, false, "ZeRO stage"},
-    ConstraintVariable{"sp", KnownFrom::kPlan, false, "sequence_parallel"},
-    ConstraintVariable{"sequence_parallel", KnownFrom::kPlan, false, "a switch"},
-    ConstraintVariable{"fsdp_reshard", KnownFrom::kPlan, false, "a switch"},
-    ConstraintVariable{"micro_batches", KnownFrom::kPlan, false, "of a rank and step"},
-    ConstraintVariable{"schedule", KnownFrom::kPlan, true, "of the pipeline", names_of<Schedule>},
-    ConstraintVariable{"dispatcher", KnownFrom::kPlan, true, "of tokens", names_of<Dispatcher>},
+double recomputed_layers(const TrainingRecipe& training) {
+  const RecomputeSpec& recompute = training.recompute;
+  return recompute.kind == RecomputeKind::kFull ? real(recompute.layers) : 0.0;
+}
+
+// A name with its value, each read from what is the first to have it. Degrees have two: where the
+// file gives no plan, those of the request are not the plan's.
+struct ConstraintVariable {
+  ConstraintName name;
+  std::string_view meaning;
+  double (*of_site)(const Experiment&) = nullptr;
+  double (*of_request)(const PlanRequest&, const TrainingRecipe&) = nullptr;
+  double (*of_plan)(const ParallelPlan&) = nullptr;
 };
 
-// The place of a variable; a constant, so that a name that is none does not compile.
-consteval std::size_t place(std::string_view name) {
-  for (std::size_t i = 0; i < kVariables.size(); ++i) {
-    if (kVariables[i].name == name) {
-      return i;
-    }
+using TextsOfName = std::span<const std::string_view> (*)();
+constexpr ConstraintName text_name(std::string_view name, TextsOfName texts = nullptr) {
+  return {name, ConstraintName::Kind::kText, texts};
+}
+constexpr ConstraintName number_name(std::string_view name) { return {name}; }
+
+constexpr std::array kConstraintVariables = {
+    ConstraintVariable{text_name("model"), "name of the model",
+                       [](const Experiment& s) { return number_of_text(s.model.name); }},
+    ConstraintVariable{text_name("gpu"), "name of the GPU",
+                       [](const Experiment& s) { return number_of_text(s.cluster.device.name); }},
+    ConstraintVariable{text_name("software"), "name of the software set",
+                       [](const Experiment& s) { return number_of_text(s.software.name); }},
+    ConstraintVariable{number_name("gpus"), "GPUs of the cluster",
+                       [](const Experiment& s) { return real(s.cluster.gpus()); }},
+    ConstraintVariable{number_name("nodes"), "nodes",
+                       [](const Experiment& s) { return real(s.cluster.nodes); }},
+    ConstraintVariable{number_name("gpus_per_node"), "GPUs of a node",
+                       [](const Experiment& s) { return real(s.cluster.gpus_per_node); }},
+    ConstraintVariable{number_name("domain_size"), "GPUs that a scale-up fabric joins",
+                       [](const Experiment& s) { return real(s.cluster.domain_size()); }},
+    ConstraintVariable{number_name("layers"), "layers of the model",
+                       [](const Experiment& s) { return real(s.model.layers); }},
+    ConstraintVariable{number_name("hidden"), "hidden size",
+                       [](const Experiment& s) { return real(s.model.hidden); }},
+    ConstraintVariable{number_name("heads"), "attention heads",
+                       [](const Experiment& s) { return real(s.model.attention.heads); }},
+    ConstraintVariable{number_name("kv_heads"), "key/value heads",
+                       [](const Experiment& s) { return real(s.model.attention.kv_heads); }},
+    ConstraintVariable{
+        number_name("experts"), "routed experts of a layer; 0: dense",
+        [](const Experiment& s) { return real(s.model.moe ? s.model.moe->experts : 0); }},
+    ConstraintVariable{number_name("vocabulary"), "entries of the vocabulary",
+                       [](const Experiment& s) { return real(s.model.vocabulary); }},
+    ConstraintVariable{
+        number_name("sequence_length"), "tokens of a sequence", nullptr,
+        [](const PlanRequest&, const TrainingRecipe& t) { return real(t.sequence_length); }},
+    ConstraintVariable{
+        number_name("mbs"), "micro_batch_size", nullptr,
+        [](const PlanRequest&, const TrainingRecipe& t) { return real(t.micro_batch_size); }},
+    ConstraintVariable{
+        number_name("micro_batch_size"), "the same", nullptr,
+        [](const PlanRequest&, const TrainingRecipe& t) { return real(t.micro_batch_size); }},
+    ConstraintVariable{
+        number_name("gbs"), "global_batch_size", nullptr,
+        [](const PlanRequest&, const TrainingRecipe& t) { return real(t.global_batch_size); }},
+    ConstraintVariable{
+        number_name("global_batch_size"), "the same", nullptr,
+        [](const PlanRequest&, const TrainingRecipe& t) { return real(t.global_batch_size); }},
+    ConstraintVariable{
+        text_name("dtype", dtype_texts), "number format", nullptr,
+        [](const PlanRequest&, const TrainingRecipe& t) { return number_of_text(name(t.dtype)); }},
+    ConstraintVariable{text_name("recompute", recompute_texts), "kind of recomputation", nullptr,
+                       [](const PlanRequest&, const TrainingRecipe& t) {
+                         return number_of_text(name(t.recompute.kind));
+                       }},
+    ConstraintVariable{
+        number_name("recompute_layers"), "with recompute: full", nullptr,
+        [](const PlanRequest&, const TrainingRecipe& t) { return recomputed_layers(t); }},
+    ConstraintVariable{number_name("tp"), "tensor parallelism", nullptr,
+                       [](const PlanRequest& p, const TrainingRecipe&) { return real(p.tp); },
+                       [](const ParallelPlan& p) { return real(p.tp); }},
+    ConstraintVariable{number_name("pp"), "pipeline parallelism", nullptr,
+                       [](const PlanRequest& p, const TrainingRecipe&) { return real(p.pp); },
+                       [](const ParallelPlan& p) { return real(p.pp); }},
+    ConstraintVariable{number_name("cp"), "context parallelism", nullptr,
+                       [](const PlanRequest& p, const TrainingRecipe&) { return real(p.cp); },
+                       [](const ParallelPlan& p) { return real(p.cp); }},
+    ConstraintVariable{number_name("ep"), "expert parallelism", nullptr,
+                       [](const PlanRequest& p, const TrainingRecipe&) { return real(p.ep); },
+                       [](const ParallelPlan& p) { return real(p.ep); }},
+    ConstraintVariable{number_name("vpp"), "virtual stages of a pipeline rank", nullptr, nullptr,
+                       [](const ParallelPlan& p) { return real(p.vpp); }},
+    ConstraintVariable{number_name("etp"), "tensor parallelism of the experts", nullptr, nullptr,
+                       [](const ParallelPlan& p) { return real(p.etp); }},
+    ConstraintVariable{number_name("dp"), "data parallelism", nullptr, nullptr,
+                       [](const ParallelPlan& p) { return real(p.dp); }},
+    ConstraintVariable{number_name("edp"), "data parallelism of the experts", nullptr, nullptr,
+                       [](const ParallelPlan& p) { return real(p.edp); }},
+    ConstraintVariable{number_name("fsdp"), "ranks that share the parameters", nullptr, nullptr,
+                       [](const ParallelPlan& p) { return real(p.fsdp); }},
+    ConstraintVariable{number_name("zero"), "ZeRO stage", nullptr, nullptr,
+                       [](const ParallelPlan& p) { return real(p.zero); }},
+    ConstraintVariable{number_name("sp"), "sequence_parallel", nullptr, nullptr,
+                       [](const ParallelPlan& p) { return switched(p.sequence_parallel); }},
+    ConstraintVariable{number_name("sequence_parallel"), "a switch", nullptr, nullptr,
+                       [](const ParallelPlan& p) { return switched(p.sequence_parallel); }},
+    ConstraintVariable{number_name("fsdp_reshard"), "a switch", nullptr, nullptr,
+                       [](const ParallelPlan& p) { return switched(p.fsdp_reshard); }},
+    ConstraintVariable{number_name("micro_batches"), "of a rank and step", nullptr, nullptr,
+                       [](const ParallelPlan& p) { return real(p.micro_batches); }},
+    ConstraintVariable{text_name("schedule", names_of<Schedule>), "of the pipeline", nullptr,
+                       nullptr,
+                       [](const ParallelPlan& p) { return number_of_text(name(p.schedule)); }},
+    ConstraintVariable{
+        text_name("dispatcher", names_of<Dispatcher>), "of tokens", nullptr, nullptr,
+        [](const ParallelPlan& p) { return number_of_text(name(p.exchange.dispatcher)); }},
+};
+
+constexpr auto kConstraintNames = [] {
+  std::array<ConstraintName, kConstraintVariables.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    names[i] = kConstraintVariables[i].name;
   }
-  throw std::logic_error("no such variable");
+  return names;
+}();
+
+bool known_before_plan(const ConstraintVariable& variable) {
+  return variable.of_site != nullptr || variable.of_request != nullptr;
 }
 
-using Values = std::array<double, kVariables.size()>;
-
-double remainder_of(double a, double b) { return std::fmod(a, b); }
-double not_of(double a) { return a == 0.0 ? 1.0 : 0.0; }
-double rounded(double a) { return std::round(a); }
-
-std::unique_ptr<mu::Parser> parser_of(const PlanConstraint& constraint, Values& values) {
-  auto parser = std::make_unique<mu::Parser>();
-  parser->DefineOprt("%", remainder_of, mu::prMUL_DIV, mu::oaLEFT);
-  // `not` binds less than comparisons: not tp == 8.
-  parser->DefineInfixOprt("!", not_of, mu::prLOGIC);
-  parser->DefineFun("round", rounded);
-  for (std::size_t i = 0; i < kVariables.size(); ++i) {
-    parser->DefineVar(std::string(kVariables[i].name), &values[i]);
-  }
-  parser->SetExpr(constraint.expression);
-  return parser;
-}
-
-// The fault that the parser finds, if it finds one.
-std::vector<ConstraintFault> parser_faults(const PlanConstraint& constraint,
-                                           const TranslatedConstraint& translated,
-                                           std::size_t end) {
-  Values values{};
-  try {
-    const std::unique_ptr<mu::Parser> parser = parser_of(constraint, values);
-    parser->Eval();
-    if (parser->GetNumResults() != 1) {
-      return {{0, "has more than one value; give each constraint an entry of its own"}};
-    }
-    return {};
-  } catch (const mu::Parser::exception_type& error) {
-    const auto position = static_cast<std::size_t>(std::max(error.GetPos(), 0));
-    const bool inside = position < translated.offsets.size();
-    return {{inside ? translated.offsets[position] : end,
-             inside ? "makes no sense from here; write e.g. tp <= gpus_per_node"
-                    : "ends too early; write e.g. tp <= gpus_per_node"}};
-  }
-}
-
-void report(const ConfigNode& node, const std::vector<ConstraintFault>& faults,
-            Diagnostics& diagnostics) {
+void report_faults(const ConfigNode& node, const std::vector<ConstraintFault>& faults,
+                   Diagnostics& diagnostics) {
   for (const ConstraintFault& fault : faults) {
     Location where = node.location();
     where.column += static_cast<int>(fault.offset) + (node.quoted ? 1 : 0);
@@ -122,8 +156,8 @@ void report(const ConfigNode& node, const std::vector<ConstraintFault>& faults,
   }
 }
 
-void read_one(const ConfigNode& node, std::vector<PlanConstraint>& constraints,
-              Diagnostics& diagnostics) {
+void read_constraint(const ConfigNode& node, std::vector<PlanConstraint>& constraints,
+                     Diagnostics& diagnostics) {
   if (node.kind != ConfigNode::Kind::kScalar) {
     diagnostics.error(node.location(), "a constraint is a text; write e.g. \"tp <= 8\"");
     return;
@@ -132,20 +166,19 @@ void read_one(const ConfigNode& node, std::vector<PlanConstraint>& constraints,
     diagnostics.error(node.location(), "the constraint is longer than 1,000 characters; split it");
     return;
   }
-  TranslatedConstraint translated = translate_constraint(node.text);
-  PlanConstraint constraint{node.text, translated.expression, translated.needs_plan};
-  if (translated.faults.empty()) {
-    translated.faults = parser_faults(constraint, translated, node.text.size());
-  }
-  report(node, translated.faults, diagnostics);
-  if (translated.faults.empty()) {
-    constraints.push_back(std::move(constraint));
+  ConstraintExpression parsed = parse_constraint(node.text, kConstraintNames);
+  report_faults(node, parsed.faults, diagnostics);
+  if (parsed.faults.empty()) {
+    const bool needs_plan = std::any_of(
+        parsed.reads.begin(), parsed.reads.end(),
+        [](std::size_t place) { return !known_before_plan(kConstraintVariables[place]); });
+    constraints.push_back({node.text, std::move(parsed), needs_plan});
   }
 }
 
 }  // namespace
 
-std::span<const ConstraintVariable> constraint_variables() { return kVariables; }
+std::span<const ConstraintName> constraint_names() { return kConstraintNames; }
 
 std::vector<PlanConstraint> read_constraints(const ConfigNode& list, Diagnostics& diagnostics) {
   std::vector<PlanConstraint> constraints;
@@ -155,96 +188,52 @@ std::vector<PlanConstraint> read_constraints(const ConfigNode& list, Diagnostics
     return constraints;
   }
   for (const ConfigNode& node : list.items) {
-    read_one(node, constraints, diagnostics);
+    read_constraint(node, constraints, diagnostics);
   }
   return constraints;
 }
 
-struct ConstraintCheck::Parsers {
-  struct Entry {
-    const PlanConstraint* constraint = nullptr;
-    std::unique_ptr<mu::Parser> parser;
-  };
-  Values values{};
-  std::vector<Entry> entries;
-};
-
 ConstraintCheck::ConstraintCheck(const std::vector<PlanConstraint>& constraints)
-    : parsers_(std::make_unique<Parsers>()) {
+    : constraints_(&constraints), values_(kConstraintVariables.size(), 0.0) {
+  std::set<std::size_t> reads;
   for (const PlanConstraint& constraint : constraints) {
-    parsers_->entries.push_back({&constraint, parser_of(constraint, parsers_->values)});
+    reads.insert(constraint.expression.reads.begin(), constraint.expression.reads.end());
+  }
+  reads_.assign(reads.begin(), reads.end());
+}
+
+void ConstraintCheck::set_site(const Experiment& site) {
+  for (const std::size_t place : reads_) {
+    if (const auto of_site = kConstraintVariables[place].of_site) {
+      values_[place] = of_site(site);
+    }
   }
 }
 
-ConstraintCheck::~ConstraintCheck() = default;
-ConstraintCheck::ConstraintCheck(ConstraintCheck&&) noexcept = default;
-ConstraintCheck& ConstraintCheck::operator=(ConstraintCheck&&) noexcept = default;
-
-bool ConstraintCheck::empty() const { return parsers_->entries.empty(); }
-
-void ConstraintCheck::set_site(const Experiment& site) {
-  Values& values = parsers_->values;
-  const ModelSpec& model = site.model;
-  values[place("model")] = number_of_text(model.name);
-  values[place("gpu")] = number_of_text(site.cluster.device.name);
-  values[place("software")] = number_of_text(site.software.name);
-  values[place("gpus")] = real(site.cluster.gpus());
-  values[place("nodes")] = real(site.cluster.nodes);
-  values[place("gpus_per_node")] = real(site.cluster.gpus_per_node);
-  values[place("domain_size")] = real(site.cluster.domain_size());
-  values[place("layers")] = real(model.layers);
-  values[place("hidden")] = real(model.hidden);
-  values[place("heads")] = real(model.attention.heads);
-  values[place("kv_heads")] = real(model.attention.kv_heads);
-  values[place("experts")] = real(model.moe ? model.moe->experts : 0);
-  values[place("vocabulary")] = real(model.vocabulary);
-}
-
 void ConstraintCheck::set_request(const PlanRequest& plan, const TrainingRecipe& training) {
-  Values& values = parsers_->values;
-  const bool full = training.recompute.kind == RecomputeKind::kFull;
-  values[place("sequence_length")] = real(training.sequence_length);
-  values[place("mbs")] = real(training.micro_batch_size);
-  values[place("micro_batch_size")] = values[place("mbs")];
-  values[place("gbs")] = real(training.global_batch_size);
-  values[place("global_batch_size")] = values[place("gbs")];
-  values[place("dtype")] = number_of_text(name(training.dtype));
-  values[place("recompute")] = number_of_text(name(training.recompute.kind));
-  values[place("recompute_layers")] = full ? real(training.recompute.layers) : 0.0;
-  values[place("tp")] = real(plan.tp);
-  values[place("pp")] = real(plan.pp);
-  values[place("cp")] = real(plan.cp);
-  values[place("ep")] = real(plan.ep);
+  for (const std::size_t place : reads_) {
+    if (const auto of_request = kConstraintVariables[place].of_request) {
+      values_[place] = of_request(plan, training);
+    }
+  }
 }
 
 void ConstraintCheck::set_plan(const ParallelPlan& plan) {
-  Values& values = parsers_->values;
-  values[place("tp")] = real(plan.tp);
-  values[place("pp")] = real(plan.pp);
-  values[place("cp")] = real(plan.cp);
-  values[place("ep")] = real(plan.ep);
-  values[place("vpp")] = real(plan.vpp);
-  values[place("etp")] = real(plan.etp);
-  values[place("dp")] = real(plan.dp);
-  values[place("edp")] = real(plan.edp);
-  values[place("fsdp")] = real(plan.fsdp);
-  values[place("zero")] = real(plan.zero);
-  values[place("sp")] = switched(plan.sequence_parallel);
-  values[place("sequence_parallel")] = values[place("sp")];
-  values[place("fsdp_reshard")] = switched(plan.fsdp_reshard);
-  values[place("micro_batches")] = real(plan.micro_batches);
-  values[place("schedule")] = number_of_text(name(plan.schedule));
-  values[place("dispatcher")] = number_of_text(name(plan.exchange.dispatcher));
+  for (const std::size_t place : reads_) {
+    if (const auto of_plan = kConstraintVariables[place].of_plan) {
+      values_[place] = of_plan(plan);
+    }
+  }
 }
 
-const PlanConstraint* ConstraintCheck::broken(bool needs_plan) {
-  for (const Parsers::Entry& entry : parsers_->entries) {
-    if (entry.constraint->needs_plan != needs_plan) {
+const PlanConstraint* ConstraintCheck::broken(bool needs_plan) const {
+  for (const PlanConstraint& constraint : *constraints_) {
+    if (constraint.needs_plan != needs_plan) {
       continue;
     }
-    const double value = entry.parser->Eval();
-    if (!(value != 0.0) || std::isnan(value)) {
-      return entry.constraint;
+    const double value = constraint.expression.value(values_);
+    if (value == 0.0 || std::isnan(value)) {
+      return &constraint;
     }
   }
   return nullptr;

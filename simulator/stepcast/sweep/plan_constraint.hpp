@@ -3,10 +3,8 @@
 //
 // Numbers, + - * / % ^, comparisons, `and`, `or`, `not`, parentheses, c ? a : b, and the functions
 // abs, min, max, log2, sqrt, round; texts in quotes, compared with == and !=. A switch is 1 or 0.
-// muParser works them out; what it must not be given (assignments, unknown names) is refused here.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,54 +12,41 @@
 
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/experiment/experiment.hpp"
+#include "stepcast/sweep/constraint_expression.hpp"
 
 namespace stepcast {
 
-// When the value of a variable is known.
-enum class KnownFrom { kSite, kRequest, kPlan };
+// Every name that a constraint may read; which they are and what they mean stands in
+// plan_constraint.cpp alone.
+std::span<const ConstraintName> constraint_names();
 
-struct ConstraintVariable {
-  std::string_view name;
-  KnownFrom known;
-  bool is_text = false;
-  std::string_view meaning;
-  std::span<const std::string_view> (*texts)() = nullptr;  // all that it can be, if that is known
-};
-// Every variable, in the order of the values below.
-std::span<const ConstraintVariable> constraint_variables();
-
-// A rule as written, and as the parser takes it.
 struct PlanConstraint {
-  std::string text;         // as the user wrote it
-  std::string expression;   // with texts as numbers
+  std::string text;  // as the user wrote it
+  ConstraintExpression expression;
   bool needs_plan = false;  // reads what only a settled plan has: dp, micro_batches ...
 };
 
-// Checks and translates; problems go to `diagnostics` at their column, and give nothing.
+// Problems go to `diagnostics` at their column, and give nothing.
 std::vector<PlanConstraint> read_constraints(const ConfigNode& list, Diagnostics& diagnostics);
 
-// Works constraints out. One thread may use it: the parser is not made for more.
+// Works constraints out, one after the other, for one thread.
 class ConstraintCheck {
  public:
+  // `constraints` must outlive it.
   explicit ConstraintCheck(const std::vector<PlanConstraint>& constraints);
-  ~ConstraintCheck();
-  ConstraintCheck(ConstraintCheck&&) noexcept;
-  ConstraintCheck& operator=(ConstraintCheck&&) noexcept;
-  ConstraintCheck(const ConstraintCheck&) = delete;
-  ConstraintCheck& operator=(const ConstraintCheck&) = delete;
 
-  [[nodiscard]] bool empty() const;
   // Sets what is known of a site, of a request, of a settled plan.
   void set_site(const Experiment& site);
   void set_request(const PlanRequest& plan, const TrainingRecipe& training);
   void set_plan(const ParallelPlan& plan);
   // The first constraint that does not hold, of those that need no settled plan or of those that
   // do; null if all hold.
-  const PlanConstraint* broken(bool needs_plan);
+  [[nodiscard]] const PlanConstraint* broken(bool needs_plan) const;
 
  private:
-  struct Parsers;
-  std::unique_ptr<Parsers> parsers_;
+  const std::vector<PlanConstraint>* constraints_;
+  std::vector<std::size_t> reads_;  // places of the names that any constraint reads
+  std::vector<double> values_;      // of every name
 };
 
 }  // namespace stepcast

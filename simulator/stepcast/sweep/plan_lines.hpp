@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "stepcast/sweep/plan_numbers.hpp"
+#include "stepcast/sweep/chunk_result.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 
 namespace stepcast {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "stepcast/base/enum_names.hpp"
-#include "stepcast/sweep/plan_numbers.hpp"
+#include "stepcast/sweep/chunk_result.hpp"
 
 namespace stepcast {
 

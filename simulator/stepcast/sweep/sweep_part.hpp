@@ -10,11 +10,9 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <mutex>
 #include <stdexcept>
 #include <string>
-#include <unordered_map>
 
 #include "stepcast/sweep/chunk_store.hpp"
 #include "stepcast/sweep/part_format.hpp"
@@ -26,30 +24,6 @@ class FileFault : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
-
-// Reads at most `length` bytes at `offset` to `to`; fewer at the end only.
-using ReadAt = std::function<std::size_t(std::uint64_t offset, char* to, std::size_t length)>;
-
-// Where the whole chunks of a part lie.
-struct PartTable {
-  struct Place {
-    std::uint64_t payload = 0;
-    std::uint64_t length = 0;
-  };
-  PartHeader header;
-  std::unordered_map<std::int64_t, Place> places;
-  std::uint64_t end = 0;  // of the last whole chunk
-  std::uint64_t cut = 0;  // bytes behind it, of a chunk that was not written whole
-
-  [[nodiscard]] std::int64_t chunks() const { return static_cast<std::int64_t>(places.size()); }
-};
-
-// Reads the table of `size` bytes. Throws ConfigError if they are no part of a sweep.
-PartTable read_part_table(const ReadAt& read, std::uint64_t size, const std::string& name);
-
-// Of a place of the table. Throws ConfigError if it does not say what became of every plan.
-ChunkResult read_chunk(const ReadAt& read, const PartTable& table, std::int64_t chunk,
-                       const std::string& name);
 
 class SweepPart : public ChunkStore {
  public:

@@ -84,6 +84,17 @@ TEST_CASE("not binds less than a comparison and more than and", "[unit]") {
   CHECK(holds("tp == 8 or pp == 2 and mbs == 3"));
 }
 
+TEST_CASE("Signs and groups go as they are written in C", "[unit]") {
+  CHECK(holds("not not tp == 4"));
+  CHECK(holds("2 ^ 3 ^ 2 == 512"));
+  CHECK(holds("-2 ^ 2 == -4"));
+  CHECK(holds("8 - 4 - 2 == 2 and 8 / 4 / 2 == 1"));
+  CHECK(holds("tp == 8 ? false : pp == 2 ? true : false"));
+  CHECK(holds("('fp8') == dtype and (dtype != 'bf16') + 1 == 2"));
+  CHECK(holds("max(1, tp, 3) == 4 and min(2) == 2 and .5 + 0.5 == 1"));
+  CHECK(holds("0.5 and 1"));  // every number but 0 is true
+}
+
 TEST_CASE("What has no value does not hold", "[unit]") {
   // No experts: 4 % 0.
   CHECK_FALSE(holds("tp % experts"));
@@ -109,7 +120,11 @@ TEST_CASE("Mistakes in constraints are found at their column, with a remedy", "[
   CHECK_THAT(fault_of("tp ** 8"), contains_text("makes no sense from here"));
   CHECK_THAT(fault_of("(tp + 8"), contains_text("ends too early"));
   CHECK_THAT(fault_of("tp <"), contains_text("the constraint"));
-  CHECK_THAT(fault_of("tp <= 8, pp <= 8"), contains_text("more than one value"));
+  CHECK_THAT(fault_of("tp <= 8, pp <= 8"), contains_text("test:1:11: error: the constraint has "
+                                                         "more than one value"));
+  CHECK_THAT(fault_of("abs(tp, 2)"), contains_text("test:1:10: error: the constraint makes no"));
+  CHECK_THAT(fault_of("tp 8"), contains_text("test:1:7: error: the constraint makes no sense"));
+  CHECK_THAT(fault_of("tp + dtype == 'fp8'"), contains_text("'dtype', a text"));
   CHECK_THAT(fault_of("sin(tp) < 1"), contains_text("calls 'sin'"));
   CHECK_THAT(fault_of("tp < 0x10"), contains_text("'0x10', which is no number"));
   CHECK_THAT(fault_of("tp < 8 @ 2"), contains_text("'@', which means nothing here"));
@@ -132,6 +147,14 @@ TEST_CASE("All mistakes of all constraints are reported", "[unit]") {
   CHECK_THAT(error, contains_text("test:2:8:"));
   CHECK_THAT(error, contains_text("test:2:14:"));
   CHECK_THAT(error, contains_text("test:3:3:"));
+}
+
+TEST_CASE("The sweeps' README names everything that a constraint may read", "[unit]") {
+  const std::string readme =
+      read_file(std::string(STEPCAST_DATA_ROOT) + "/configs/sweeps/README.md");
+  for (const ConstraintName& name : constraint_names()) {
+    CHECK_THAT(readme, contains_text("`" + std::string(name.name) + "`"));
+  }
 }
 
 }  // namespace stepcast::plan_constraint_test
