@@ -43,8 +43,8 @@ const std::vector<Subject>& subjects() {
        std::regex(R"((\.|->)name)" + kCompared),
        {// What is written is looked up in a table of what may be written.
         "simulator/stepcast/base/dtype.hpp", "simulator/stepcast/config/mapping_reader.hpp",
-        "simulator/stepcast/cost/operator_line.cpp", "simulator/stepcast/sweep/constraint_text.cpp",
-        "simulator/stepcast/sweep/plan_constraint.cpp", "backends/builtin_backends.cpp"}},
+        "simulator/stepcast/cost/operator_line.cpp",
+        "simulator/stepcast/sweep/constraint_expression.cpp", "backends/builtin_backends.cpp"}},
   };
   return rows;
 }

@@ -145,7 +145,7 @@ Owner read_section(SourcedReader reader, std::span<const Constant<Owner>> consta
   return owner;
 }
 
-PowerConstants read_power(SourcedReader reader) {
+PowerConstants read_power_constants(SourcedReader reader) {
   PowerConstants power;
   read_constants(reader, power_constants(), power);
   power.clock_per = reader.choice<ClockScope>("clock_per", kClockScopes);
@@ -174,7 +174,7 @@ KernelConstants read_kernel_constants(const ConfigNode& root, SourceTable& sourc
   sources.merge(read_sources(top, "sources"));
   SourcedReader reader(std::move(top), sources, provenance);
   KernelConstants kernels;
-  kernels.power = read_power(reader.mapping("power"));
+  kernels.power = read_power_constants(reader.mapping("power"));
   kernels.gemm = read_gemm(reader.mapping("gemm"));
   kernels.attention =
       read_section<AttentionConstants>(reader.mapping("attention"), attention_constants());

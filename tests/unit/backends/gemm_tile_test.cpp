@@ -160,7 +160,7 @@ TEST_CASE("a product with little arithmetic takes what HBM takes", "[unit]") {
 TEST_CASE("a tiny result over a long K is split and a full grid is not", "[unit]") {
   const OpCost tiny = price(Gemm{256, 256, 65536}, round_device());
   CHECK(tiny.tiling.splits > 1);
-  CHECK(tiny.duration.value() < time_of(problem_of(256, 256, 65536), kLargeTile).total);
+  CHECK(tiny.duration < time_of(problem_of(256, 256, 65536), kLargeTile).total);
   CHECK(price(Gemm{1024, 512, 65536}, round_device()).tiling.splits == 1);
 }
 
@@ -281,10 +281,10 @@ TEST_CASE("pairs along columns are found where pairs along rows would stand half
   DeviceSpec device = round_device("sm90");
   device.kernels.gemm.port_rate = BytesPerCycle(24);
   const GemmProblem problem = problem_of(64, 4096, 8192);
-  const double alone = time_of(problem, {{64, 256}, 1, 0}, device).total;
-  const double columns = time_of(problem, {{64, 256}, 1, 2}, device).total;
+  const Seconds alone = time_of(problem, {{64, 256}, 1, 0}, device).total;
+  const Seconds columns = time_of(problem, {{64, 256}, 1, 2}, device).total;
   CHECK(columns < alone);
-  CHECK(price(Gemm{64, 4096, 8192}, device).duration.value() <= columns);
+  CHECK(price(Gemm{64, 4096, 8192}, device).duration <= columns);
 }
 
 TEST_CASE("unequal counts cost more than equal ones and less than one kernel a group", "[unit]") {
