@@ -12,40 +12,40 @@
 namespace stepcast {
 namespace {
 
-constexpr auto kOptional = Presence::kOptional;
+constexpr auto kIfGiven = Presence::kOptional;
 using Traits = DirectionTraits;
 
 constexpr std::array kDirection = {
     Constant<Traits>{"matrix_share", "", kShare, Range<double>{0.02, 1.0},
                      "share of the efficiency that the part's constants give; 1 if left out",
-                     &Traits::matrix_share, kOptional},
+                     &Traits::matrix_share, kIfGiven},
     Constant<Traits>{"unequal_share", "", kShare, Range<double>{0.1, 1.0},
                      "share of that again where heads of queries and values differ; 1 if left out",
-                     &Traits::unequal_share, kOptional},
+                     &Traits::unequal_share, kIfGiven},
     Constant<Traits>{"overlap", "", kFraction, kFraction,
                      "share of the shorter of products and softmax that is hidden; 0 if left out",
-                     &Traits::overlap, kOptional},
+                     &Traits::overlap, kIfGiven},
     Constant<Traits>{"start_share", "", Range<double>{0.0, 20.0}, Range<double>{0.05, 10.0},
                      "start and end of a workgroup over those of the part's constants; 1 if left "
                      "out",
-                     &Traits::start_share, kOptional},
+                     &Traits::start_share, kIfGiven},
     Constant<Traits>{"tail", "", Range<double>{0.0, 4.0}, Range<double>{0.0, 2.0},
                      "idle time at the end where workgroups differ, in longest ones; 0 if left out",
-                     &Traits::tail, kOptional},
+                     &Traits::tail, kIfGiven},
 };
 
 constexpr std::array kKernel = {
     Constant<FlashKernel>{"reduction_element", "B", kAboveZero, std::nullopt,
                           "bytes of a gradient of queries that workgroups add up; 4 B if left out",
-                          &FlashKernel::reduction_element, kOptional},
+                          &FlashKernel::reduction_element, kIfGiven},
     Constant<FlashKernel>{"context_passes", "", Range<double>{0.0, 20.0}, Range<double>{0.1, 5.0},
                           "passes over queries, keys and values in a kernel before: rotary "
                           "embedding and cache update; 0 if left out",
-                          &FlashKernel::context_passes, kOptional},
+                          &FlashKernel::context_passes, kIfGiven},
     Constant<FlashKernel>{"roofline_share", "", kShare, std::nullopt,
                           "share of the part's achieved rate, for the backend attention=roofline; "
                           "1 if left out",
-                          &FlashKernel::roofline_share, kOptional},
+                          &FlashKernel::roofline_share, kIfGiven},
 };
 
 ScoreTile score_tile(const std::string& text, const MappingReader& where, std::string_view key) {
@@ -91,7 +91,7 @@ DirectionTraits read_direction(SourcedReader reader) {
   return traits;
 }
 
-FlashKernel read_kernel(SourcedReader reader) {
+FlashKernel read_flash_kernel(SourcedReader reader) {
   static constexpr std::array<std::string_view, 3> kKinds = {"causal", "full", "backward"};
   FlashKernel kernel;
   kernel.forward = read_direction(reader.mapping("forward"));
@@ -124,7 +124,8 @@ AttentionLibrary read_attention_library(SourcedReader reader) {
       continue;  // products and softmax apart, which every architecture has
     }
     if (std::optional<SourcedReader> kernel = reader.optional_mapping(known.name)) {
-      library.kernels[static_cast<std::size_t>(known.value)] = read_kernel(std::move(*kernel));
+      library.kernels[static_cast<std::size_t>(known.value)] =
+          read_flash_kernel(std::move(*kernel));
     }
   }
   const std::optional<FlashKernel>& native = library.kernel(library.native);

@@ -145,7 +145,7 @@ Owner read_section(SourcedReader reader, std::span<const Constant<Owner>> consta
   return owner;
 }
 
-PowerConstants read_power_constants(SourcedReader reader) {
+PowerConstants read_power_section(SourcedReader reader) {
   PowerConstants power;
   read_constants(reader, power_constants(), power);
   power.clock_per = reader.choice<ClockScope>("clock_per", kClockScopes);
@@ -153,7 +153,7 @@ PowerConstants read_power_constants(SourcedReader reader) {
   return power;
 }
 
-GemmConstants read_gemm(SourcedReader reader) {
+GemmConstants read_gemm_section(SourcedReader reader) {
   const bool odd = reader.has("odd_share");
   auto gemm = read_section<GemmConstants>(std::move(reader), gemm_constants());
   gemm.odd_share = odd ? gemm.odd_share : gemm.unaligned_share;
@@ -174,8 +174,8 @@ KernelConstants read_kernel_constants(const ConfigNode& root, SourceTable& sourc
   sources.merge(read_sources(top, "sources"));
   SourcedReader reader(std::move(top), sources, provenance);
   KernelConstants kernels;
-  kernels.power = read_power_constants(reader.mapping("power"));
-  kernels.gemm = read_gemm(reader.mapping("gemm"));
+  kernels.power = read_power_section(reader.mapping("power"));
+  kernels.gemm = read_gemm_section(reader.mapping("gemm"));
   kernels.attention =
       read_section<AttentionConstants>(reader.mapping("attention"), attention_constants());
   kernels.memory =

@@ -69,8 +69,11 @@ class GridSearch {
   // The peak where a step is surely within; else a clock between the one expected and the slowest
   // part's.
   [[nodiscard]] std::int64_t first_guess() {
-    constexpr double kSurelyWithin = 0.95;  // of the allowed power, by a rough step
-    // Near the peak kernels slow down by themselves, and power no longer follows its law.
+    // Assumed: the rest of the allowed power is a margin for what a rough step leaves out. A step
+    // with less than that draws too little to be slowed, and no other clock is solved.
+    constexpr double kSurelyWithin = 0.95;
+    // Near the peak kernels slow down by themselves, and power no longer follows its law; the law
+    // is taken from here, which decides how many clocks are solved and not which one is found.
     constexpr std::int64_t kLawful = kPeak * 13 / 16;
     if (rough_share(kPeak) <= kSurelyWithin) {
       return kPeak;
