@@ -40,7 +40,8 @@ for fault in 's/^  native: .*/  native: {value: flash4, assumed: a test}/;names 
              's/^  cudnn:/  cudn:/;did you mean .cudnn.' \
              's/tile_step: .*/tile_step: 32/;has no source' \
              's/tile_step: .*/tile_step: {value: 40, assumed: a test}/;must be a multiple of 32' \
-             's/128x80, full/128 by 80, full/;write its queries and keys'; do
+             's/256: 128x80/256: 128by80/;write its queries and keys' \
+             's/256: 128x80 /256: /;write 3 tiles'; do
   cp "$profiles/architectures/nv1.yaml" "$made/kept"
   sed -i "${fault%;*}" "$profiles/architectures/nv1.yaml"
   exits 2 "${project[@]}" --gpu novel

@@ -7,6 +7,7 @@
 
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/hardware/share_range.hpp"
+#include "stepcast/hardware/sourced_table.hpp"
 #include "stepcast/hardware/tile_text.hpp"
 
 namespace stepcast {
@@ -48,39 +49,63 @@ constexpr std::array kKernel = {
                           &FlashKernel::roofline_share, kIfGiven},
 };
 
-ScoreTile score_tile(const std::string& text, const MappingReader& where, std::string_view key) {
+ScoreTile score_tile(std::string_view text, const MappingReader& where, std::string_view key) {
   const std::optional<TileSides> sides = parse_tile(text);
   if (!sides) {
-    where.error(key, "has '" + text + "' for a tile; write its queries and keys, e.g. 128x64");
+    where.error(
+        key, "has '" + std::string(text) + "' for a tile; write its queries and keys, e.g. 128x64");
     return {1, 1};
   }
   return {sides->first, sides->second};
 }
 
-std::int64_t head_dimension(const MappingReader& where, std::string_view key,
-                            std::int64_t smaller) {
+std::int64_t head_dimension(std::string_view written, std::int64_t smaller,
+                            const MappingReader& where, std::string_view key) {
   std::int64_t dimension = 0;
-  const char* const end = key.data() + key.size();
-  const auto [stop, fault] = std::from_chars(key.data(), end, dimension);
+  const char* const end = written.data() + written.size();
+  const auto [stop, fault] = std::from_chars(written.data(), end, dimension);
   if (fault != std::errc{} || stop != end || dimension <= smaller) {
-    where.error(key, "must be a dimension of heads, larger than the one before it");
+    where.error(key, "has '" + std::string(written) +
+                         "' for a dimension of heads; write rising whole numbers");
   }
   return dimension;
 }
 
-std::vector<HeadTiles> read_tiles(SourcedReader reader, std::span<const std::string_view> kinds) {
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    if (end > at) {
+      words.push_back(text.substr(at, end - at));
+    }
+    at = end + 1;
+  }
+  return words;
+}
+
+// Rows of a head dimension and its tiles: causal, full and, if the kernel runs backward, backward.
+std::vector<HeadTiles> read_tiles(SourcedReader& reader, std::size_t kinds) {
+  constexpr std::string_view kKey = "tiles";
   std::vector<HeadTiles> tiles;
+  const std::vector<SourcedRow> rows = sourced_rows(reader, kKey);
+  tiles.reserve(rows.size());
   const MappingReader& where = reader.reader();
-  for (const ConfigEntry& entry : where.node().entries) {
-    const std::vector<std::string> texts = reader.texts(entry.key, kinds);
+  for (const SourcedRow& row : rows) {
+    const std::vector<std::string_view> words = words_of(row.text);
+    if (words.size() != kinds) {
+      where.error(kKey, "has '" + row.text + "' for heads of " + row.key + "; write " +
+                            std::to_string(kinds) + " tiles: causal, full and, where the kernel " +
+                            "has 'backward', backward");
+      continue;
+    }
     HeadTiles heads;
-    heads.head_dim = head_dimension(where, entry.key, tiles.empty() ? 0 : tiles.back().head_dim);
-    heads.causal = score_tile(texts[0], where, entry.key);
-    heads.full = score_tile(texts[1], where, entry.key);
-    heads.backward = texts.size() > 2 ? score_tile(texts[2], where, entry.key) : ScoreTile{};
+    heads.head_dim =
+        head_dimension(row.key, tiles.empty() ? 0 : tiles.back().head_dim, where, kKey);
+    heads.causal = score_tile(words[0], where, kKey);
+    heads.full = score_tile(words[1], where, kKey);
+    heads.backward = kinds > 2 ? score_tile(words[2], where, kKey) : ScoreTile{};
     tiles.push_back(heads);
   }
-  reader.finish();
   return tiles;
 }
 
@@ -92,14 +117,12 @@ DirectionTraits read_direction(SourcedReader reader) {
 }
 
 FlashKernel read_flash_kernel(SourcedReader reader) {
-  static constexpr std::array<std::string_view, 3> kKinds = {"causal", "full", "backward"};
   FlashKernel kernel;
   kernel.forward = read_direction(reader.mapping("forward"));
   if (std::optional<SourcedReader> backward = reader.optional_mapping("backward")) {
     kernel.backward = read_direction(std::move(*backward));
   }
-  kernel.tiles = read_tiles(reader.mapping("tiles"),
-                            std::span(kKinds).first(kernel.backward ? kKinds.size() : 2));
+  kernel.tiles = read_tiles(reader, kernel.backward ? 3 : 2);
   if (reader.has("tiles") && kernel.tiles.empty()) {
     reader.reader().error("tiles", "needs tiles for a dimension of heads or more");
   }

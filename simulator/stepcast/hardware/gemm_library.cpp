@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <string>
 
 #include "stepcast/hardware/share_range.hpp"
+#include "stepcast/hardware/sourced_table.hpp"
 #include "stepcast/hardware/tile_text.hpp"
 
 namespace stepcast {
@@ -99,18 +102,22 @@ GroupedKernel read_grouped(SourcedReader reader) {
   return kernel;
 }
 
-std::vector<RooflineTile> read_roofline_tiles(SourcedReader reader) {
+std::vector<RooflineTile> read_roofline_tiles(SourcedReader& reader) {
+  constexpr std::string_view kKey = "roofline_tiles";
   std::vector<RooflineTile> tiles;
-  for (const ConfigEntry& entry : reader.reader().node().entries) {
-    const std::optional<TileSides> sides = parse_tile(entry.key);
-    const double share = reader.number(entry.key, kShare);
-    if (!sides) {
-      reader.reader().error(entry.key, "is no tile; write its rows and columns, e.g. 128x64");
+  const std::vector<SourcedRow> rows = sourced_rows(reader, kKey);
+  tiles.reserve(rows.size());
+  for (const SourcedRow& row : rows) {
+    const std::optional<TileSides> sides = parse_tile(row.key);
+    const double share = std::strtod(row.text.c_str(), nullptr);
+    if (!sides || !(share >= kShare.lowest && share <= kShare.highest)) {
+      reader.reader().error(kKey, "has '" + row.key + ": " + row.text +
+                                      "'; write the rows and columns of a tile and its share, "
+                                      "e.g. 128x64: 0.72");
       continue;
     }
     tiles.push_back({sides->first, sides->second, share});
   }
-  reader.finish();
   return tiles;
 }
 
@@ -125,7 +132,7 @@ GemmLibrary read_gemm_library(SourcedReader reader) {
   if (std::optional<SourcedReader> grouped = reader.optional_mapping("grouped")) {
     library.grouped = read_grouped(std::move(*grouped));
   }
-  library.roofline_tiles = read_roofline_tiles(reader.mapping("roofline_tiles"));
+  library.roofline_tiles = read_roofline_tiles(reader);
   if (reader.has("roofline_tiles") && library.roofline_tiles.empty()) {
     reader.reader().error("roofline_tiles", "needs a tile or more, e.g. 128x128");
   }
