@@ -29,13 +29,10 @@ const std::string kCompared = R"(\s*(==|!=|\.starts_with\(|\.ends_with\(|\.find\
 
 const std::vector<Subject>& subjects() {
   static const std::vector<Subject> rows = {
-      {"the printed name of an operator",
+      {"the printed name of an operator or of a tensor",
        std::regex(
            R"re("(attention|mlp|moe|experts|shared_expert|head|mtp|fsdp|dp|tp|gradient)\.[a-z_.]*")re"),
-       {"simulator/stepcast/graph/op_id.cpp",
-        // They name the tensors that a layer saves.
-        "simulator/stepcast/parallel/activation_inventory.cpp",
-        "simulator/stepcast/parallel/recompute_choice.cpp"}},
+       {"simulator/stepcast/graph/op_id.cpp", "simulator/stepcast/parallel/saved_tensor.cpp"}},
       {"a comparison of an operator's printed name",
        std::regex(R"(\bname\((op|[a-z_.\[\]]*\.op|[a-z_]+\[[a-z]+\])\.id\))" + kCompared),
        {}},

@@ -9,6 +9,7 @@
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/plan_projector.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
+#include "stepcast/parallel/activation_inventory.hpp"
 #include "stepcast/parallel/feasibility.hpp"
 #include "stepcast/parallel/recompute_choice.hpp"
 #include "stepcast/schedule/operator_inventory.hpp"

@@ -15,90 +15,75 @@ constexpr std::array<std::string_view, 6> kCollectiveNames = {
 constexpr std::array<std::string_view, 8> kAlgorithmNames = {
     "auto", "ring", "tree", "recursive_doubling", "direct", "hierarchical", "in_switch", "pxn"};
 constexpr std::array<std::string_view, 4> kProtocolNames = {"auto", "ll", "ll128", "simple"};
-constexpr std::array<std::string_view, 30> kMemoryBoundNames = {"norm",
-                                                                "layer_norm",
-                                                                "rope",
-                                                                "activation",
-                                                                "gated_activation",
-                                                                "residual",
-                                                                "dropout",
-                                                                "router",
-                                                                "topk",
-                                                                "permute",
-                                                                "unpermute",
-                                                                "gather",
-                                                                "index_add",
-                                                                "strided_copy",
-                                                                "quantize",
-                                                                "quantize_row",
-                                                                "quantize_block",
-                                                                "quantize_fp4",
-                                                                "served_quantize",
-                                                                "served_quantize_block",
-                                                                "served_quantize_fp4",
-                                                                "transpose",
-                                                                "embedding",
-                                                                "cross_entropy",
-                                                                "parallel_cross_entropy",
-                                                                "cast",
-                                                                "cast_up",
-                                                                "copy",
-                                                                "concatenate",
-                                                                "optimizer"};
 constexpr std::array<std::string_view, 3> kImplementationNames = {"eager", "compiled", "fused"};
 constexpr std::array<std::string_view, kAxes> kAxisNames = {"tp", "ep", "cp", "dp", "pp"};
 
-// Tensors of rows x cols that must be read and written, whatever the implementation: what a
-// generated kernel takes over from its neighbour or computes again is left out.
-struct TensorPasses {
+// A kind of memory-bound kernel: its name, and the tensors of rows x cols that must be read and
+// written, whatever the implementation: what a generated kernel takes over from its neighbour or
+// computes again is left out.
+struct MemoryBoundRow {
   MemoryBoundKind kind;
+  std::string_view name;
   double forward;
   double backward;
 };
 
 using Kind = MemoryBoundKind;
-constexpr std::array<TensorPasses, kMemoryBoundNames.size()> kCompulsoryPasses = {{
-    {Kind::kNorm, 2, 3},             // x, y; dy, x, dx
-    {Kind::kLayerNorm, 2, 3},        // likewise
-    {Kind::kRope, 2, 2},             // x, y
-    {Kind::kActivation, 2, 3},       // x, y; dy, x, dx
-    {Kind::kGatedActivation, 3, 5},  // gate, up, product; those two, dy and two gradients
-    {Kind::kResidual, 2.5, 2},       // the sum's second operand may be the norm's that follows
-    {Kind::kDropout, 2, 2},          // the mask can be computed again
-    {Kind::kRouter, 2, 2},           // scores, weights
-    {Kind::kTopK, 1, 2},             // scores; zeros and the gradient of the k largest
-    {Kind::kPermute, 1, 1},          // a token's k rows; its one row depends on k and is left out
-    {Kind::kUnpermute, 1, 1},        // likewise
-    {Kind::kGather, 2, 2},
-    {Kind::kIndexAdd, 3, 2},  // rows, sums read and written; gradient read and written
-    {Kind::kStridedCopy, 2, 2},
-    {Kind::kQuantize, 1.5, 1.5},  // 16 bits in, 8 out
-    {Kind::kQuantizeRow, 1.5, 1.5},
-    {Kind::kQuantizeBlock, 1.5, 1.5},
-    {Kind::kQuantizeFp4, 1.25, 1.25},  // 16 bits in, 4 out
-    {Kind::kServedQuantize, 1.5, 1.5},
-    {Kind::kServedQuantizeBlock, 1.5, 1.5},
-    {Kind::kServedQuantizeFp4, 1.25, 1.25},
-    {Kind::kTranspose, 1, 1},             // a second result of the kernel before it
-    {Kind::kEmbedding, 2, 2},             // rows, y; dy, gradient rows
-    {Kind::kCrossEntropy, 1, 2},          // logits; logits and their gradient
-    {Kind::kParallelCrossEntropy, 1, 2},  // likewise
-    {Kind::kCast, 3, 3},                  // 32 bits in, 16 out, counted in 16
-    {Kind::kCastUp, 3, 3},                // the converse
-    {Kind::kCopy, 2, 2},
-    {Kind::kConcatenate, 3, 3},  // 16 bits in, 32 out
-    {Kind::kOptimizer, 7, 7},    // gradient, master, two moments; the last three written
+constexpr std::size_t kMemoryBoundKinds = static_cast<std::size_t>(Kind::kOptimizer) + 1;
+constexpr std::array<MemoryBoundRow, kMemoryBoundKinds> kMemoryBound = {{
+    {Kind::kNorm, "norm", 2, 3},              // x, y; dy, x, dx
+    {Kind::kLayerNorm, "layer_norm", 2, 3},   // likewise
+    {Kind::kRope, "rope", 2, 2},              // x, y
+    {Kind::kActivation, "activation", 2, 3},  // x, y; dy, x, dx
+    // gate, up, product; those two, dy and two gradients
+    {Kind::kGatedActivation, "gated_activation", 3, 5},
+    // The sum's second operand may be the norm's that follows.
+    {Kind::kResidual, "residual", 2.5, 2},
+    {Kind::kDropout, "dropout", 2, 2},  // the mask can be computed again
+    {Kind::kRouter, "router", 2, 2},    // scores, weights
+    {Kind::kTopK, "topk", 1, 2},        // scores; zeros and the gradient of the k largest
+    // A token's k rows; its one row depends on k and is left out.
+    {Kind::kPermute, "permute", 1, 1},
+    {Kind::kUnpermute, "unpermute", 1, 1},  // likewise
+    {Kind::kGather, "gather", 2, 2},
+    {Kind::kIndexAdd, "index_add", 3, 2},  // rows, sums read and written; gradient read and written
+    {Kind::kStridedCopy, "strided_copy", 2, 2},
+    {Kind::kQuantize, "quantize", 1.5, 1.5},  // 16 bits in, 8 out
+    {Kind::kQuantizeRow, "quantize_row", 1.5, 1.5},
+    {Kind::kQuantizeBlock, "quantize_block", 1.5, 1.5},
+    {Kind::kQuantizeFp4, "quantize_fp4", 1.25, 1.25},  // 16 bits in, 4 out
+    {Kind::kServedQuantize, "served_quantize", 1.5, 1.5},
+    {Kind::kServedQuantizeBlock, "served_quantize_block", 1.5, 1.5},
+    {Kind::kServedQuantizeFp4, "served_quantize_fp4", 1.25, 1.25},
+    {Kind::kTranspose, "transpose", 1, 1},         // a second result of the kernel before it
+    {Kind::kEmbedding, "embedding", 2, 2},         // rows, y; dy, gradient rows
+    {Kind::kCrossEntropy, "cross_entropy", 1, 2},  // logits; logits and their gradient
+    {Kind::kParallelCrossEntropy, "parallel_cross_entropy", 1, 2},  // likewise
+    {Kind::kCast, "cast", 3, 3},       // 32 bits in, 16 out, counted in 16
+    {Kind::kCastUp, "cast_up", 3, 3},  // the converse
+    {Kind::kCopy, "copy", 2, 2},
+    {Kind::kConcatenate, "concatenate", 3, 3},  // 16 bits in, 32 out
+    {Kind::kOptimizer, "optimizer", 7, 7},  // gradient, master, two moments; the last three written
 }};
 
-constexpr bool listed_in_order() {
-  for (std::size_t i = 0; i < kCompulsoryPasses.size(); ++i) {
-    if (static_cast<std::size_t>(kCompulsoryPasses.at(i).kind) != i) {
+constexpr std::array<std::string_view, kMemoryBoundKinds> names_of_memory_bound() {
+  std::array<std::string_view, kMemoryBoundKinds> names{};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    names.at(i) = kMemoryBound.at(i).name;
+  }
+  return names;
+}
+constexpr std::array kMemoryBoundNames = names_of_memory_bound();
+
+constexpr bool memory_bound_in_order() {
+  for (std::size_t i = 0; i < kMemoryBound.size(); ++i) {
+    if (static_cast<std::size_t>(kMemoryBound.at(i).kind) != i) {
       return false;
     }
   }
   return true;
 }
-static_assert(listed_in_order());
+static_assert(memory_bound_in_order());
 
 }  // namespace
 
@@ -183,7 +168,7 @@ Bytes compulsory_bytes(const Attention& op) {
 }
 
 Bytes compulsory_bytes(const MemoryBound& op) {
-  const TensorPasses& passes = kCompulsoryPasses[static_cast<std::size_t>(op.kind)];
+  const MemoryBoundRow& passes = kMemoryBound[static_cast<std::size_t>(op.kind)];
   const double count = op.direction == Direction::kForward ? passes.forward : passes.backward;
   return count * real(op.rows) * real(op.cols) * op.element;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a layer keeps of one micro-batch for its backward pass, tensor by tensor.
+// What a layer keeps of one micro-batch for its backward pass, in sums.
 //
 // With unfused attention, dropout, a two-matrix MLP of 4H and everything kept, the sum is
 // Megatron's formula s b h (34 + 5 a s / h), with tensor parallelism s b h (10 + 24/t + 5 a s / (h
@@ -7,28 +7,18 @@
 // 2205.05198, section 4). Norm statistics (4 bytes a token) are left out.
 #pragma once
 
-#include <optional>
-#include <string_view>
 #include <vector>
 
 #include "stepcast/parallel/layer_expansion.hpp"
 
 namespace stepcast {
 
-struct SavedTensor {
-  std::string_view name;
-  std::optional<OpId> producer;  // the operator whose result it is; empty for the layer's input
-  Bytes bytes;
-};
-Bytes total(const std::vector<SavedTensor>& tensors);
-
 // What one layer keeps without full recomputation; selective recomputation is applied.
 std::vector<SavedTensor> saved_tensors(const ExpansionContext& context, LayerKind kind);
 Bytes saved_activations(const ExpansionContext& context, LayerKind kind);
-// What it would keep without any recomputation.
-std::vector<SavedTensor> all_tensors(const ExpansionContext& context, LayerKind kind);
-// What recomputation within the layer brings back for its backward.
-Bytes rerun_activations(const ExpansionContext& context, LayerKind kind);
+
+// What recomputation within a layer brings back for the layer's backward.
+Bytes rerun_activations(const BlockOps& layer);
 
 // The input of a layer: all that full recomputation keeps of it.
 Bytes layer_input(const ExpansionContext& context);

@@ -4,14 +4,26 @@
 #include <algorithm>
 #include <utility>
 
+#include "stepcast/base/error.hpp"
+
 namespace stepcast {
+namespace {
+
+constexpr Bytes kHalf{2};  // 16-bit tensors
+
+}  // namespace
 
 void BlockBuilder::forward(OpId id, OpWork work) {
   ops_.forward.push_back({id, std::move(work), block_});
+  ops_.modules.push_back(modules_);
 }
 
 void BlockBuilder::backward(OpId id, OpWork work) {
   ops_.backward.push_back({id, std::move(work), block_});
+}
+
+void BlockBuilder::add(Direction direction, OpId id, OpWork work) {
+  direction == Direction::kForward ? forward(id, std::move(work)) : backward(id, std::move(work));
 }
 
 void BlockBuilder::projection(OpId id, std::int64_t rows, std::int64_t outputs,
@@ -56,17 +68,16 @@ void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_
   const MemoryBoundKind kind = dtype == Dtype::kFp8Block ? MemoryBoundKind::kQuantizeBlock
                                : dtype == Dtype::kFp4    ? MemoryBoundKind::kQuantizeFp4
                                                          : MemoryBoundKind::kQuantize;
-  const auto add = [&](Direction direction, std::int64_t r, std::int64_t c) {
-    OpList& list = direction == Direction::kForward ? ops_.forward : ops_.backward;
-    const MemoryBound cast{kind, r, c, Bytes(2), direction, Implementation::kFused};
-    const MemoryBound transpose{MemoryBoundKind::kTranspose, r, c, size_of(dtype), direction,
-                                Implementation::kFused};
-    list.push_back({OpId::kQuantize, cast, block_});
-    list.push_back({OpId::kQuantizeTranspose, transpose, block_});
+  const auto quantised = [&](Direction direction, std::int64_t r, std::int64_t c) {
+    add(direction, OpId::kQuantize,
+        MemoryBound{kind, r, c, Bytes(2), direction, Implementation::kFused});
+    add(direction, OpId::kQuantizeTranspose,
+        MemoryBound{MemoryBoundKind::kTranspose, r, c, size_of(dtype), direction,
+                    Implementation::kFused});
   };
-  add(Direction::kForward, rows, inputs);
-  add(Direction::kForward, outputs, inputs);
-  add(Direction::kBackward, rows, outputs);
+  quantised(Direction::kForward, rows, inputs);
+  quantised(Direction::kForward, outputs, inputs);
+  quantised(Direction::kBackward, rows, outputs);
 }
 
 void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std::int64_t outputs,
@@ -115,16 +126,26 @@ void BlockBuilder::cast(OpId id, std::int64_t rows, std::int64_t cols) {
   backward(id, kernel(MemoryBoundKind::kCastUp));
 }
 
-void BlockBuilder::activation(OpId id, std::int64_t rows, std::int64_t width) {
-  const std::size_t start = mark();
+void BlockBuilder::activation(OpId id, std::int64_t rows, std::int64_t width,
+                              std::int64_t kept_rows) {
+  ModuleSet modules = {RecomputeModule::kMlpActivation};
+  if (block_ == Block::kRoutedExperts) {
+    modules = modules.with({RecomputeModule::kMoeActivation});
+  }
+  const ModuleScope scope(*this, modules);
+  const SoftwareSpec& software = context_.software;
   const bool gated = context_.model.mlp.gated;
   memory_bound(id, gated ? MemoryBoundKind::kGatedActivation : MemoryBoundKind::kActivation, rows,
-               width, context_.software.activation);
-  const RecomputeSpec& recompute = context_.training.recompute;
-  const bool experts = block_ == Block::kRoutedExperts;
-  if (recompute.recomputes(RecomputeModule::kMlpActivation) ||
-      (experts && recompute.recomputes(RecomputeModule::kMoeActivation))) {
-    recompute_since(start);
+               width, software.activation);
+  if (kept_rows == 0) {
+    return;
+  }
+  // Eager kernels keep the activated gate apart from its product with the other input.
+  if (gated && software.activation == Implementation::kEager) {
+    save_result(TensorId::kMlpActivatedGate, kept_rows, width, kHalf);
+  }
+  if (software.keeps_activation_product) {
+    save_result(TensorId::kMlpActivationOutput, kept_rows, width, operand());
   }
 }
 
@@ -207,27 +228,44 @@ void BlockBuilder::leave_tensor_parallel(OpId id) {
 void BlockBuilder::relayout(Direction direction) {
   if (context_.software.tp_relayout && context_.plan.tp > 1 &&
       context_.training.micro_batch_size > 1) {
-    OpList& ops = direction == Direction::kForward ? ops_.forward : ops_.backward;
-    ops.push_back(
-        {OpId::kTpRelayout,
-         MemoryBound{MemoryBoundKind::kStridedCopy, context_.tokens(), context_.model.hidden,
-                     Bytes(2), direction, Implementation::kCompiled},
-         block_});
+    add(direction, OpId::kTpRelayout,
+        MemoryBound{MemoryBoundKind::kStridedCopy, context_.tokens(), context_.model.hidden,
+                    Bytes(2), direction, Implementation::kCompiled});
   }
 }
 
-void BlockBuilder::recompute_since(std::size_t mark) {
-  again_.resize(ops_.forward.size(), false);
-  std::fill(again_.begin() + static_cast<std::ptrdiff_t>(mark), again_.end(), true);
+bool BlockBuilder::has_run(OpId id) const {
+  return std::any_of(ops_.forward.begin(), ops_.forward.end(),
+                     [id](const Op& op) { return op.id == id; });
+}
+
+void BlockBuilder::save(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols,
+                        Bytes element) {
+  const Bytes bytes = static_cast<double>(rows) * static_cast<double>(cols) * element;
+  ops_.saved.push_back({id, producer, bytes, modules_});
+}
+
+void BlockBuilder::save_result(TensorId id, std::int64_t rows, std::int64_t cols, Bytes element) {
+  STEPCAST_CHECK(!ops_.forward.empty(), "there is no operator whose result could be kept");
+  save(id, ops_.forward.back().id, rows, cols, element);
+}
+
+void BlockBuilder::save_given(TensorId id, Bytes bytes) {
+  ops_.saved.push_back({id, std::nullopt, bytes, modules_});
+}
+
+void BlockBuilder::save_unread(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols,
+                               Bytes element) {
+  save(id, producer, rows, cols, element);
+  ops_.saved.back().read = false;
+}
+
+Bytes BlockBuilder::operand() const {
+  return is_quantized(context_.training.dtype) ? Bytes(1) : kHalf;
 }
 
 BlockOps BlockBuilder::finish() {
   std::reverse(ops_.backward.begin(), ops_.backward.end());
-  for (std::size_t i = 0; i < again_.size(); ++i) {
-    if (again_[i]) {
-      ops_.recompute.push_back(ops_.forward[i]);
-    }
-  }
   return std::move(ops_);
 }
 

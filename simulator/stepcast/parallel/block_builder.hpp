@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds an operator's forward and backward together, so that neither is forgotten.
+// Adds an operator with everything that is true of it: its forward and its backward, the block and
+// the recomputed modules that it belongs to, and what of its result backward needs.
 //
 // Backward operators are kept in the order of the forward ones and reversed by finish().
 #pragma once
@@ -31,8 +32,9 @@ class BlockBuilder {
                             Implementation implementation, Bytes element);
   // fp32 values to 16 bits forward, their gradients back.
   void cast(OpId id, std::int64_t rows, std::int64_t cols);
-  // The model's activation between two products, run again before backward if it is recomputed.
-  void activation(OpId id, std::int64_t rows, std::int64_t width);
+  // The model's activation between two products. `kept_rows` of its product stay for backward
+  // where the software keeps it; 0: the product is made again.
+  void activation(OpId id, std::int64_t rows, std::int64_t width, std::int64_t kept_rows);
   // The model's norm over rows of the hidden size.
   void norm(OpId id, std::int64_t rows);
   // `terms` gradients of one rows x hidden tensor are summed in backward, after those of everything
@@ -50,15 +52,39 @@ class BlockBuilder {
   void enter_tensor_parallel(OpId id);
   void leave_tensor_parallel(OpId id);
 
-  // Everything added to forward since `mark` is run again before backward.
-  [[nodiscard]] std::size_t mark() const { return ops_.forward.size(); }
-  void recompute_since(std::size_t mark);
+  // While it lives, what is added belongs to these modules as well.
+  class ModuleScope {
+   public:
+    ModuleScope(BlockBuilder& build, ModuleSet modules) : build_(build), outer_(build.modules_) {
+      build_.modules_ = outer_.with(modules);
+    }
+    ~ModuleScope() { build_.modules_ = outer_; }
+    ModuleScope(const ModuleScope&) = delete;
+    ModuleScope& operator=(const ModuleScope&) = delete;
+
+   private:
+    BlockBuilder& build_;
+    ModuleSet outer_;
+  };
+
+  [[nodiscard]] bool has_run(OpId id) const;
+  // Backward needs rows x cols values of what `producer`, which has been added, made.
+  void save(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols, Bytes element);
+  // The same of the operator that was added to forward last.
+  void save_result(TensorId id, std::int64_t rows, std::int64_t cols, Bytes element);
+  // What no operator of this forward makes: the input, or copies of weights.
+  void save_given(TensorId id, Bytes bytes);
+  // A result that no backward reads, which a policy may keep all the same.
+  void save_unread(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols, Bytes element);
+  // An element of what a product reads: in 8 bits where the product does.
+  [[nodiscard]] Bytes operand() const;
 
   BlockOps finish();
 
  private:
   void forward(OpId id, OpWork work);
   void backward(OpId id, OpWork work);
+  void add(Direction direction, OpId id, OpWork work);
   void projection_in(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
                      Dtype dtype);
   [[nodiscard]] bool sums_gradients() const;
@@ -68,8 +94,8 @@ class BlockBuilder {
 
   const ExpansionContext& context_;
   Block block_ = Block::kNone;
+  ModuleSet modules_;
   BlockOps ops_;
-  std::vector<bool> again_;  // of the forward operators: run again, once however often asked for
 };
 
 }  // namespace stepcast

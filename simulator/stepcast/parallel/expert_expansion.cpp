@@ -6,6 +6,8 @@
 namespace stepcast {
 namespace {
 
+constexpr Bytes kHalf{2};  // 16-bit tensors
+
 // Every rank of an expert tensor group gets the tokens of the group's experts.
 void repeat_counts(const ParallelPlan& plan, const MoeSpec& moe, Routing& routing) {
   const auto local = static_cast<std::size_t>(moe.experts / plan.ep);
@@ -27,7 +29,8 @@ ExpertLayer::ExpertLayer(const ExpansionContext& context, BlockBuilder& builder)
     : context_(context),
       build_(builder),
       shape_(exchange_shape(context)),
-      rows_(expert_rows(context)) {}
+      rows_(expert_rows(context)),
+      exchange_(layer_exchange(context)) {}
 
 void ExpertLayer::permute(OpId id, MemoryBoundKind kind, std::int64_t rows) {
   build_.memory_bound(id, kind, rows, context_.model.hidden, context_.software.permute);
@@ -87,25 +90,58 @@ ExpertExchange ExpertLayer::exchange(ExchangePhase phase, Dtype dtype) const {
   return op;
 }
 
+// What the first product multiplies: what has arrived, or of one rank what is permuted there.
+OpId ExpertLayer::input_maker() const {
+  for (const OpId id : {OpId::kMoeDispatch, OpId::kMoePermute}) {
+    if (build_.has_run(id)) {
+      return id;
+    }
+  }
+  return context_.model.parallel_blocks ? OpId::kAttentionNorm : OpId::kMlpNorm;
+}
+
+void ExpertLayer::save_input() {
+  const DispatcherModel& model = model_of(dispatcher_in_use(plan()));
+  if (const std::int64_t kept = model.kept_inputs(exchange_); kept > 0) {
+    build_.save(TensorId::kExpertsInput, input_maker(), kept, context_.model.hidden,
+                model.gathers_in_product ? kHalf : build_.operand());
+  }
+}
+
+void ExpertLayer::save_results() {
+  const DispatcherModel& model = model_of(dispatcher_in_use(plan()));
+  if (const std::int64_t kept = model.kept_results(exchange_); kept > 0) {
+    const OpId maker = build_.has_run(OpId::kMoeCombine) ? OpId::kMoeCombine : OpId::kExpertsDown;
+    build_.save(TensorId::kMoeCombinedRows, maker, kept, context_.model.hidden, kHalf);
+  }
+}
+
 void ExpertLayer::experts() {
   const std::int64_t hidden = context_.model.hidden;
   const std::int64_t width = moe().expert_ffn_hidden / plan().etp;
   const std::int64_t local = moe().experts / plan().ep;
   const bool gated = context_.model.mlp.gated;
   const bool apart = gated && !context_.software.fused_gate_up;
+  save_input();
   if (context_.software.casts_expert_weights) {
     build_.cast(OpId::kExpertsCast, local * (gated ? 3 : 2) * width, hidden);
   }
   build_.gradient_sum(OpId::kExpertsGradientSum, rows_, apart ? 2 : 1, context_.software.permute);
+  const std::int64_t kept = exchange_.rows;
   if (!gated) {
     build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden);
+    build_.save_result(TensorId::kMlpActivationInput, kept, width, kHalf);
   } else if (!apart) {
     build_.grouped(OpId::kExpertsGateUp, local, rows_, 2 * width, hidden);
+    build_.save_result(TensorId::kMlpActivationInput, kept, 2 * width, kHalf);
   } else {
     build_.grouped(OpId::kExpertsGate, local, rows_, width, hidden);
+    build_.save_result(TensorId::kMlpGate, kept, width, kHalf);
     build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden);
+    build_.save_result(TensorId::kMlpUp, kept, width, kHalf);
   }
-  build_.activation(OpId::kExpertsActivation, rows_, width);
+  const bool made_again = model_of(dispatcher_in_use(plan())).gathers_in_product;
+  build_.activation(OpId::kExpertsActivation, rows_, width, made_again ? 0 : kept);
   build_.grouped(OpId::kExpertsDown, local, rows_, hidden, width);
 }
 
@@ -113,6 +149,7 @@ void expand_routed_experts(const ExpansionContext& context, BlockBuilder& build)
   build.begin(Block::kRoutedExperts);
   ExpertLayer layer(context, build);
   model_of(dispatcher_in_use(context.plan)).operators(layer);
+  layer.save_results();
 }
 
 }  // namespace stepcast

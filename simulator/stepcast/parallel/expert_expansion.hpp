@@ -7,6 +7,7 @@
 #pragma once
 
 #include "stepcast/parallel/block_builder.hpp"
+#include "stepcast/parallel/exchange_buffers.hpp"
 #include "stepcast/parallel/exchange_shape.hpp"
 
 namespace stepcast {
@@ -31,13 +32,17 @@ class ExpertLayer {
   // The exchange by the dispatcher's own kernels, in fp8 with its quantisation before.
   void dispatch();
   void combine();
-  // The products of the rank's experts and what is between them.
+  // The products of the rank's experts and what is between them, with what backward needs of it.
   void experts();
+  // What backward needs of the rows that have come back.
+  void save_results();
 
   // A collective over the ranks of the experts, of `values` values of `element` bytes in all.
   [[nodiscard]] Collective over_ranks(CollectiveOp op, std::int64_t values, Bytes element) const;
 
  private:
+  [[nodiscard]] OpId input_maker() const;
+  void save_input();
   [[nodiscard]] ProcessGroup group() const;
   [[nodiscard]] ExpertExchange exchange(ExchangePhase phase, Dtype dtype) const;
 
@@ -45,6 +50,7 @@ class ExpertLayer {
   BlockBuilder& build_;
   ExchangeShape shape_;
   std::int64_t rows_;
+  LayerExchange exchange_;
 };
 
 // Adds the routed experts of a layer. The model has experts.

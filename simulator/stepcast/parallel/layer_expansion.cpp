@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stepcast/parallel/activation_inventory.hpp"
 #include "stepcast/parallel/block_builder.hpp"
 #include "stepcast/parallel/expert_expansion.hpp"
 #include "stepcast/parallel/recompute_choice.hpp"
@@ -12,6 +13,10 @@ namespace stepcast {
 namespace {
 
 using Kind = MemoryBoundKind;
+
+constexpr Bytes kHalf{2};  // 16-bit tensors
+constexpr Bytes kFloat{4};
+constexpr Bytes kMask{1};
 
 // What a tensor-parallel rank holds of `total` heads; key/value heads may be replicated.
 std::int64_t local_heads(std::int64_t total, std::int64_t tp) {
@@ -24,82 +29,130 @@ class LayerExpander {
       : context_(context), kind_(kind), build_(context) {}
 
   BlockOps expand() {
-    norm(OpId::kAttentionNorm);
+    build_.save_given(TensorId::kLayerInput, layer_input(context_));
+    norm(OpId::kAttentionNorm, TensorId::kAttentionNormOutput);
     attention_block();
-    residual(OpId::kAttentionResidual);
-    if (!context_.model.parallel_blocks) {
-      norm(OpId::kMlpNorm);
+    residual(OpId::kAttentionResidual, TensorId::kAttentionDropoutMask);
+    build_.save(TensorId::kMlpInput, OpId::kAttentionO, context_.sequence_tokens(), hidden(),
+                kHalf);
+    if (!model().parallel_blocks) {
+      norm(OpId::kMlpNorm, TensorId::kMlpNormOutput);
     }
     if (kind_.moe) {
       moe_block();
     } else {
       dense_block();
     }
-    residual(OpId::kMlpResidual);
-    BlockOps ops = build_.finish();
-    const RecomputeSpec& recompute = context_.training.recompute;
-    if (chooses_tensors(recompute)) {
-      ops.recompute = rerun_for_choice(context_, kind_, ops.forward);
+    residual(OpId::kMlpResidual, TensorId::kMlpDropoutMask);
+    if (!kind_.moe || model().moe->shared_expert_ffn_hidden > 0) {
+      build_.save_unread(TensorId::kMlpOutput, OpId::kMlpDown, context_.sequence_tokens(), hidden(),
+                         kHalf);
     }
-    if (recompute.kind == RecomputeKind::kFull) {
-      ops.full_recompute = rerun_in_full(context_, kind_, ops.forward);
-    }
-    return ops;
+    BlockOps layer = build_.finish();
+    choose_recompute(context_, kind_, layer);
+    return layer;
   }
 
  private:
+  using ModuleScope = BlockBuilder::ModuleScope;
+
   [[nodiscard]] const ModelSpec& model() const { return context_.model; }
   [[nodiscard]] const ParallelPlan& plan() const { return context_.plan; }
   [[nodiscard]] const SoftwareSpec& software() const { return context_.software; }
-  [[nodiscard]] bool recomputes(RecomputeModule module) const {
-    return context_.training.recompute.recomputes(module);
-  }
+  [[nodiscard]] std::int64_t hidden() const { return context_.model.hidden; }
 
-  void norm(OpId id) {
+  void norm(OpId id, TensorId output) {
+    const ModuleScope scope(build_, {RecomputeModule::kLayerNorm});
     build_.begin(Block::kResidualStream);
-    const std::size_t mark = build_.mark();
     build_.norm(id, context_.sequence_tokens());
-    if (recomputes(RecomputeModule::kLayerNorm)) {
-      build_.recompute_since(mark);
+    if (software().keeps_norm_output) {
+      const bool gathered = software().keeps_gathered_norm_output;
+      build_.save_result(output, gathered ? context_.tokens() : context_.sequence_tokens(),
+                         hidden(), build_.operand());
     }
   }
 
-  void residual(OpId id) {
+  void residual(OpId id, TensorId dropout_mask) {
     build_.begin(Block::kResidualStream);
     const std::int64_t rows = context_.sequence_tokens();
     if (model().norms_per_layer > 2) {
       build_.norm(id, rows);
     }
     if (context_.training.dropout) {
-      build_.memory_bound(id, Kind::kDropout, rows, model().hidden, software().norm);
+      build_.memory_bound(id, Kind::kDropout, rows, hidden(), software().norm);
+      build_.save_result(dropout_mask, rows, hidden(), kMask);
     }
     if (!software().residual_in_norm) {
-      build_.memory_bound(id, Kind::kResidual, rows, model().hidden, software().norm);
+      build_.memory_bound(id, Kind::kResidual, rows, hidden(), software().norm);
     }
   }
 
   void attention_block() {
     build_.begin(Block::kAttention);
     build_.enter_tensor_parallel(OpId::kAttentionTpIn);
-    if (model().attention.kind == AttentionKind::kMla) {
-      mla_projections();
-    } else {
-      gqa_projections();
-    }
+    const Projected projected =
+        model().attention.kind == AttentionKind::kMla ? mla_projections() : gqa_projections();
     qk_norm();
     attention_copies();
-    const std::size_t mark = build_.mark();
-    core_attention();
-    if (recomputes(RecomputeModule::kCoreAttention)) {
-      build_.recompute_since(mark);
+    save_attention_inputs(projected);
+    {
+      const ModuleScope scope(build_, {RecomputeModule::kCoreAttention});
+      core_attention();
+      save_scores();
     }
     const AttentionSpec& a = model().attention;
-    build_.projection(OpId::kAttentionO, context_.tokens(), model().hidden,
-                      local_heads(a.heads, plan().tp) * a.v_head_dim);
+    const std::int64_t width = local_heads(a.heads, plan().tp) * a.v_head_dim;
+    build_.save(TensorId::kAttentionOutput, OpId::kAttentionCore, context_.tokens(), width, kHalf);
+    build_.projection(OpId::kAttentionO, context_.tokens(), hidden(), width);
     build_.leave_tensor_parallel(OpId::kAttentionTpOut);
   }
 
-  void gqa_projections() {
+  // The products that queries, keys and values come from.
+  struct Projected {
+    OpId q = OpId::kAttentionQ;
+    OpId k = OpId::kAttentionK;
+    OpId v = OpId::kAttentionV;
+    OpId whole = OpId::kAttentionQ;  // of all three beside the copies that attention reads
+  };
+
+  void save_attention_inputs(const Projected& from) {
+    const AttentionSpec& a = model().attention;
+    const std::int64_t rows = context_.tokens();
+    const std::int64_t q = local_heads(a.heads, plan().tp) * a.qk_head_dim;
+    const std::int64_t k = local_heads(a.kv_heads, plan().tp) * a.qk_head_dim;
+    const std::int64_t v = local_heads(a.kv_heads, plan().tp) * a.v_head_dim;
+    {
+      const bool latent = a.kind == AttentionKind::kMla;
+      const ModuleScope scope(build_, latent ? ModuleSet{RecomputeModule::kMlaUp} : ModuleSet{});
+      build_.save(TensorId::kAttentionQ, from.q, rows, q, kHalf);
+      build_.save(TensorId::kAttentionK, from.k, rows, k, kHalf);
+      build_.save(TensorId::kAttentionV, from.v, rows, v, kHalf);
+    }
+    if (software().memory.keeps_projected_qkv) {
+      build_.save(TensorId::kAttentionProjectedQkv, from.whole, rows, q + k + v, kHalf);
+    }
+    if (a.qk_norm != QkNorm::kNone) {
+      build_.save(TensorId::kAttentionQkNormInput, from.q, rows, q + k, kHalf);
+    }
+  }
+
+  // Flash attention keeps one log-sum-exp a row; unfused attention keeps the probabilities and,
+  // with dropout, its mask and what it let through.
+  void save_scores() {
+    const std::int64_t rows = context_.tokens() * local_heads(model().attention.heads, plan().tp);
+    if (software().attention != AttentionKernel::kUnfused) {
+      build_.save_result(TensorId::kAttentionLogSumExp, rows, 1, kFloat);
+      return;
+    }
+    const std::int64_t keys = context_.training.sequence_length;
+    build_.save_result(TensorId::kAttentionProbabilities, rows, keys, kHalf);
+    if (context_.training.dropout) {
+      build_.save_result(TensorId::kAttentionScoreMask, rows, keys, kMask);
+      build_.save_result(TensorId::kAttentionDroppedProbabilities, rows, keys, kHalf);
+    }
+  }
+
+  Projected gqa_projections() {
     const AttentionSpec& a = model().attention;
     const std::int64_t rows = context_.tokens();
     const std::int64_t q = local_heads(a.heads, plan().tp) * a.qk_head_dim;
@@ -108,24 +161,26 @@ class LayerExpander {
     build_.gradient_sum(OpId::kAttentionGradientSum, rows,
                         (software().fused_qkv ? 1 : 3) + (a.output_gate ? 1 : 0), software().norm);
     if (software().fused_qkv) {
-      build_.projection(OpId::kAttentionQkv, rows, q + k + v, model().hidden);
+      build_.projection(OpId::kAttentionQkv, rows, q + k + v, hidden());
     } else {
-      build_.projection(OpId::kAttentionQ, rows, q, model().hidden);
-      build_.projection(OpId::kAttentionK, rows, k, model().hidden);
-      build_.projection(OpId::kAttentionV, rows, v, model().hidden);
+      build_.projection(OpId::kAttentionQ, rows, q, hidden());
+      build_.projection(OpId::kAttentionK, rows, k, hidden());
+      build_.projection(OpId::kAttentionV, rows, v, hidden());
     }
     if (a.output_gate) {
       build_.projection(OpId::kAttentionGate, rows, local_heads(a.heads, plan().tp) * a.v_head_dim,
-                        model().hidden);
+                        hidden());
     }
     if (model().positions == Positions::kRope) {
       build_.memory_bound(OpId::kAttentionRope, Kind::kRope, rows, q + k, software().rope);
     }
+    constexpr OpId kOne = OpId::kAttentionQkv;
+    return software().fused_qkv ? Projected{kOne, kOne, kOne, kOne} : Projected{};
   }
 
   // Six products forward: q down, q up, kv down, k rope, kv up and (in attention_block) o. The down
   // projections are not divided by tensor parallelism.
-  void mla_projections() {
+  Projected mla_projections() {
     const AttentionSpec& a = model().attention;
     const MlaSpec& m = a.mla;
     const std::int64_t rows = context_.tokens();
@@ -133,27 +188,29 @@ class LayerExpander {
     build_.gradient_sum(OpId::kAttentionGradientSum, rows, software().fused_qkv ? 2 : 3,
                         software().norm);
     if (m.q_lora_rank > 0) {
-      build_.projection(OpId::kAttentionQDown, rows, m.q_lora_rank, model().hidden);
+      build_.projection(OpId::kAttentionQDown, rows, m.q_lora_rank, hidden());
       build_.memory_bound(OpId::kAttentionQLoraNorm, Kind::kNorm, rows, m.q_lora_rank,
                           software().norm);
     }
-    const std::int64_t q_inputs = m.q_lora_rank > 0 ? m.q_lora_rank : model().hidden;
-    const std::size_t up = build_.mark();
-    build_.projection(m.q_lora_rank > 0 ? OpId::kAttentionQUp : OpId::kAttentionQ, rows,
-                      heads * a.qk_head_dim, q_inputs);
-    if (recomputes(RecomputeModule::kMlaUp)) {
-      build_.recompute_since(up);
+    const std::int64_t q_inputs = m.q_lora_rank > 0 ? m.q_lora_rank : hidden();
+    const OpId q = m.q_lora_rank > 0 ? OpId::kAttentionQUp : OpId::kAttentionQ;
+    {
+      const ModuleScope scope(build_, {RecomputeModule::kMlaUp});
+      build_.projection(q, rows, heads * a.qk_head_dim, q_inputs);
     }
     if (software().fused_qkv) {
       build_.projection(OpId::kAttentionKvDown, rows, m.kv_lora_rank + m.qk_rope_head_dim,
-                        model().hidden);
+                        hidden());
     } else {
-      build_.projection(OpId::kAttentionKvDown, rows, m.kv_lora_rank, model().hidden);
-      build_.projection(OpId::kAttentionKRope, rows, m.qk_rope_head_dim, model().hidden);
+      build_.projection(OpId::kAttentionKvDown, rows, m.kv_lora_rank, hidden());
+      build_.projection(OpId::kAttentionKRope, rows, m.qk_rope_head_dim, hidden());
     }
     build_.memory_bound(OpId::kAttentionKvLoraNorm, Kind::kNorm, rows, m.kv_lora_rank,
                         software().norm);
-    const std::size_t kv_up = build_.mark();
+    // Both latents before and after their norm, and the part of the keys that carries positions.
+    build_.save(TensorId::kAttentionLatents, OpId::kAttentionKvDown, rows,
+                2 * (m.q_lora_rank + m.kv_lora_rank) + m.qk_rope_head_dim, kHalf);
+    const ModuleScope scope(build_, {RecomputeModule::kMlaUp});
     build_.projection(OpId::kAttentionKvUp, rows, heads * (m.qk_nope_head_dim + a.v_head_dim),
                       m.kv_lora_rank);
     build_.memory_bound(OpId::kAttentionRope, Kind::kRope, rows,
@@ -161,9 +218,7 @@ class LayerExpander {
     // Keys are assembled from their two parts for every head.
     build_.memory_bound(OpId::kAttentionKConcat, Kind::kCopy, rows, heads * a.qk_head_dim,
                         software().rope);
-    if (recomputes(RecomputeModule::kMlaUp)) {
-      build_.recompute_since(kv_up);
-    }
+    return {q, OpId::kAttentionKvUp, OpId::kAttentionKvUp, OpId::kAttentionKvUp};
   }
 
   void qk_norm() {
@@ -249,60 +304,63 @@ class LayerExpander {
   }
 
   void dense_block() {
-    const std::size_t mark = build_.mark();
+    const ModuleScope scope(build_, {RecomputeModule::kMlp});
     build_.begin(Block::kDense);
     build_.enter_tensor_parallel(OpId::kMlpTpIn);
     feed_forward(model().mlp.ffn_hidden / plan().tp);
     build_.leave_tensor_parallel(OpId::kMlpTpOut);
-    if (recomputes(RecomputeModule::kMlp)) {
-      build_.recompute_since(mark);
-    }
   }
 
   void feed_forward(std::int64_t width) {
     const std::int64_t rows = context_.tokens();
-    const std::int64_t hidden = model().hidden;
     const bool apart = model().mlp.gated && !software().fused_gate_up;
     build_.gradient_sum(OpId::kMlpGradientSum, rows, apart ? 2 : 1, software().norm);
     if (!model().mlp.gated) {
-      build_.projection(OpId::kMlpUp, rows, width, hidden);
+      build_.projection(OpId::kMlpUp, rows, width, hidden());
+      build_.save_result(TensorId::kMlpActivationInput, rows, width, kHalf);
     } else if (!apart) {
-      build_.projection(OpId::kMlpGateUp, rows, 2 * width, hidden);
+      build_.projection(OpId::kMlpGateUp, rows, 2 * width, hidden());
+      build_.save_result(TensorId::kMlpActivationInput, rows, 2 * width, kHalf);
     } else {
-      build_.projection(OpId::kMlpGate, rows, width, hidden);
-      build_.projection(OpId::kMlpUp, rows, width, hidden);
+      build_.projection(OpId::kMlpGate, rows, width, hidden());
+      build_.save_result(TensorId::kMlpGate, rows, width, kHalf);
+      build_.projection(OpId::kMlpUp, rows, width, hidden());
+      build_.save_result(TensorId::kMlpUp, rows, width, kHalf);
     }
-    build_.activation(OpId::kMlpActivation, rows, width);
-    build_.projection(OpId::kMlpDown, rows, hidden, width);
+    build_.activation(OpId::kMlpActivation, rows, width, rows);
+    build_.projection(OpId::kMlpDown, rows, hidden(), width);
   }
 
   void moe_block() {
     const MoeSpec& moe = *model().moe;
-    const std::size_t mark = build_.mark();
+    const ModuleScope scope(build_, {RecomputeModule::kMoe});
     build_.begin(Block::kRouter);
     // The router, the routed experts and the shared expert read the same tensor.
     build_.gradient_sum(OpId::kMoeGradientSum, context_.sequence_tokens(),
                         moe.shared_expert_ffn_hidden > 0 ? 3 : 2, software().permute);
     router(moe);
     expand_routed_experts(context_, build_);
+    if (software().memory.keeps_expert_casts) {
+      const LocalParameters layer = local_parameters(layer_parameters(model(), kind_), plan());
+      build_.save_given(TensorId::kExpertsWeightCasts, layer.expert * kHalf);
+    }
     if (moe.shared_expert_ffn_hidden > 0) {
-      const std::size_t shared = build_.mark();
-      build_.begin(Block::kSharedExpert);
-      build_.enter_tensor_parallel(OpId::kSharedExpertTpIn);
-      feed_forward(moe.shared_expert_ffn_hidden / plan().tp);
-      build_.leave_tensor_parallel(OpId::kSharedExpertTpOut);
-      if (recomputes(RecomputeModule::kSharedExperts)) {
-        build_.recompute_since(shared);
-      }
+      shared_expert(moe.shared_expert_ffn_hidden / plan().tp);
     }
-    if (recomputes(RecomputeModule::kMoe)) {
-      build_.recompute_since(mark);
-    }
+  }
+
+  void shared_expert(std::int64_t width) {
+    const ModuleScope scope(build_, {RecomputeModule::kSharedExperts});
+    build_.begin(Block::kSharedExpert);
+    build_.enter_tensor_parallel(OpId::kSharedExpertTpIn);
+    feed_forward(width);
+    build_.leave_tensor_parallel(OpId::kSharedExpertTpOut);
   }
 
   void router(const MoeSpec& moe) {
     const std::int64_t rows = context_.sequence_tokens();
-    build_.projection_16bit(OpId::kMoeRouter, rows, moe.experts, model().hidden);
+    build_.projection_16bit(OpId::kMoeRouter, rows, moe.experts, hidden());
+    build_.save_result(TensorId::kMoeRouterScores, rows, moe.experts, kFloat);
     build_.memory_bound(OpId::kMoeTopk, Kind::kRouter, rows, moe.experts, software().permute,
                         Bytes(4));
   }

@@ -10,6 +10,7 @@
 #include "stepcast/graph/model_spec.hpp"
 #include "stepcast/graph/op.hpp"
 #include "stepcast/parallel/parallel_plan.hpp"
+#include "stepcast/parallel/saved_tensor.hpp"
 #include "stepcast/parallel/software_spec.hpp"
 #include "stepcast/parallel/training_recipe.hpp"
 
@@ -34,9 +35,14 @@ struct ExpansionContext {
 
 struct BlockOps {
   OpList forward;
+  std::vector<ModuleSet> modules;  // that each operator of `forward` belongs to
   OpList backward;
-  OpList recompute;       // what selective recomputation runs again before backward
-  OpList full_recompute;  // what full recomputation runs again: forward, or its needed part
+  std::vector<SavedTensor> saved;  // what backward needs of forward, if nothing is recomputed
+
+  // What follows from the recipe's recomputation (recompute_choice.hpp).
+  std::vector<SavedTensor> kept;  // from forward to backward; full recomputation is not applied
+  OpList recompute;               // what selective recomputation runs again before backward
+  OpList full_recompute;          // what full recomputation runs again: forward, or its needed part
 };
 
 // One layer. Whether full recomputation runs is up to the caller, because only some layers of a

@@ -248,9 +248,11 @@ Bytes exchange_memory(const ExpansionContext& context) { return total(exchange_b
 
 std::vector<StageMemory> memory_by_stage(const ExpansionContext& context) {
   const StageClasses classes = stage_classes(context);
+  StageBuilder builder;
   std::vector<StageHolding> holdings;
+  holdings.reserve(classes.first.size());
   for (const std::size_t first : classes.first) {
-    holdings.push_back(stage_holding(context, first));
+    holdings.push_back(stage_holding(context, builder.stage(context, first)));
   }
   MemoryParts parts;
   for (const std::size_t own : classes.of_stage) {

@@ -2,6 +2,8 @@
 #include "stepcast/parallel/recompute_choice.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "stepcast/parallel/sharding.hpp"
 
@@ -33,6 +35,7 @@ bool is_last(const Op& op) {
 class OperatorPolicy {
  public:
   explicit OperatorPolicy(const OpList& forward) {
+    kept_.reserve(forward.size());
     bool keep_next = true;
     for (const Op& op : forward) {
       if (std::holds_alternative<Gemm>(op.work)) {
@@ -57,17 +60,6 @@ class OperatorPolicy {
   std::vector<OpId> kept_;
 };
 
-ExpansionContext without_recompute(const ExpansionContext& context, TrainingRecipe& training) {
-  training = context.training;
-  training.recompute = {};
-  return {context.model, context.plan, training, context.software};
-}
-
-OpList forward_of(const ExpansionContext& context, LayerKind kind) {
-  TrainingRecipe training;
-  return expand_layer(without_recompute(context, training), kind).forward;
-}
-
 // FLOP-equivalents to make a tensor again.
 double cost_of(const SavedTensor& tensor, const OpList& forward) {
   double cost = 0.0;
@@ -83,6 +75,13 @@ bool may_go(const SavedTensor& tensor, const OpList& forward) {
   return tensor.producer && std::none_of(forward.begin(), forward.end(), [&](const Op& op) {
            return op.id == tensor.producer && is_exchange(op);
          });
+}
+
+std::vector<SavedTensor> read_by_backward(const std::vector<SavedTensor>& saved) {
+  std::vector<SavedTensor> read;
+  std::copy_if(saved.begin(), saved.end(), std::back_inserter(read),
+               [](const SavedTensor& tensor) { return tensor.read; });
+  return read;
 }
 
 std::vector<SavedTensor> within_budget(std::vector<SavedTensor> tensors, const OpList& forward,
@@ -111,6 +110,67 @@ std::vector<SavedTensor> within_budget(std::vector<SavedTensor> tensors, const O
   return tensors;
 }
 
+bool makes_one_of(const std::vector<SavedTensor>& tensors, const Op& op) {
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [&](const SavedTensor& tensor) { return tensor.producer == op.id; });
+}
+
+// The operators that make what is needed but not kept.
+OpList makers_of_the_rest(const BlockOps& layer, const std::vector<SavedTensor>& needed) {
+  OpList makers;
+  std::copy_if(
+      layer.forward.begin(), layer.forward.end(), std::back_inserter(makers),
+      [&](const Op& op) { return makes_one_of(needed, op) && !makes_one_of(layer.kept, op); });
+  return makers;
+}
+
+void by_modules(ModuleSet selected, BlockOps& layer) {
+  std::erase_if(layer.kept,
+                [&](const SavedTensor& tensor) { return tensor.modules.meets(selected); });
+  for (std::size_t i = 0; i < layer.forward.size(); ++i) {
+    if (layer.modules[i].meets(selected)) {
+      layer.recompute.push_back(layer.forward[i]);
+    }
+  }
+}
+
+void by_operators(const MemoryRules& rules, BlockOps& layer) {
+  const OperatorPolicy policy(layer.forward);
+  const std::vector<SavedTensor> needed = std::move(layer.kept);
+  layer.kept.clear();
+  for (const SavedTensor& tensor : layer.saved) {
+    const bool stays = !tensor.producer || policy.keeps(*tensor.producer);
+    if (stays && (tensor.read || rules.keeps_unread_outputs)) {
+      layer.kept.push_back(tensor);
+    }
+  }
+  for (const Op& op : layer.forward) {
+    const bool given_up = makes_one_of(needed, op) && !makes_one_of(layer.kept, op);
+    const bool between =
+        !is_last(op) && !policy.keeps(op.id) && !is_reduction(op) && !is_product(op);
+    if (given_up || between) {
+      layer.recompute.push_back(op);
+    }
+  }
+}
+
+void by_budget(double budget, BlockOps& layer) {
+  const std::vector<SavedTensor> needed = layer.kept;
+  layer.kept = within_budget(std::move(layer.kept), layer.forward, budget);
+  layer.recompute = makers_of_the_rest(layer, needed);
+}
+
+// All of a layer, or without what follows the last tensor that backward needs, where the software
+// stops there.
+OpList rerun_in_full(const MemoryRules& rules, LayerKind kind, const OpList& forward) {
+  if (!rules.recompute_stops_early || kind.moe) {
+    return forward;
+  }
+  const auto last = std::find_if(forward.begin(), forward.end(),
+                                 [](const Op& op) { return op.id == OpId::kMlpDown; });
+  return {forward.begin(), last};
+}
+
 // Layers of the recipe's list among `layers` from `first` on, by kind.
 void count_named_layers(const ExpansionContext& context, std::int64_t first, std::int64_t layers,
                         const std::vector<KindCount>& kinds, std::vector<std::int64_t>& again) {
@@ -128,54 +188,23 @@ void count_named_layers(const ExpansionContext& context, std::int64_t first, std
 
 }  // namespace
 
-bool chooses_tensors(const RecomputeSpec& recompute) {
-  return recompute.kind == RecomputeKind::kOperators || recompute.kind == RecomputeKind::kBudget;
-}
-
-std::vector<SavedTensor> chosen_tensors(const ExpansionContext& context, LayerKind kind) {
-  const OpList forward = forward_of(context, kind);
-  std::vector<SavedTensor> tensors = all_tensors(context, kind);
-  if (context.training.recompute.kind == RecomputeKind::kBudget) {
-    return within_budget(std::move(tensors), forward, context.training.recompute.budget);
+void choose_recompute(const ExpansionContext& context, LayerKind kind, BlockOps& layer) {
+  const RecomputeSpec& recompute = context.training.recompute;
+  const MemoryRules& rules = context.software.memory;
+  layer.kept = read_by_backward(layer.saved);
+  switch (recompute.kind) {
+    case RecomputeKind::kNone:
+      return;
+    case RecomputeKind::kSelective:
+      return by_modules(recompute.selected(), layer);
+    case RecomputeKind::kFull:
+      layer.full_recompute = rerun_in_full(rules, kind, layer.forward);
+      return;
+    case RecomputeKind::kOperators:
+      return by_operators(rules, layer);
+    case RecomputeKind::kBudget:
+      return by_budget(recompute.budget, layer);
   }
-  const OperatorPolicy policy(forward);
-  std::erase_if(tensors, [&](const SavedTensor& tensor) {
-    return tensor.producer && !policy.keeps(*tensor.producer);
-  });
-  if (context.software.memory.keeps_unread_outputs && policy.keeps(OpId::kMlpDown)) {
-    tensors.push_back({"mlp.output", OpId::kMlpDown, layer_input(context)});
-  }
-  return tensors;
-}
-
-OpList rerun_for_choice(const ExpansionContext& context, LayerKind kind, const OpList& forward) {
-  const std::vector<SavedTensor> kept = chosen_tensors(context, kind);
-  const OperatorPolicy policy(forward);
-  const bool by_policy = context.training.recompute.kind == RecomputeKind::kOperators;
-  const std::vector<SavedTensor> all = all_tensors(context, kind);
-  const auto makes_one_of = [](const std::vector<SavedTensor>& tensors, const Op& op) {
-    return std::any_of(tensors.begin(), tensors.end(),
-                       [&](const SavedTensor& tensor) { return tensor.producer == op.id; });
-  };
-  OpList again;
-  for (const Op& op : forward) {
-    const bool given_up = makes_one_of(all, op) && !makes_one_of(kept, op);
-    const bool between =
-        by_policy && !is_last(op) && !policy.keeps(op.id) && !is_reduction(op) && !is_product(op);
-    if (given_up || between) {
-      again.push_back(op);
-    }
-  }
-  return again;
-}
-
-OpList rerun_in_full(const ExpansionContext& context, LayerKind kind, const OpList& forward) {
-  if (!context.software.memory.recompute_stops_early || kind.moe) {
-    return forward;
-  }
-  const auto last = std::find_if(forward.begin(), forward.end(),
-                                 [](const Op& op) { return op.id == OpId::kMlpDown; });
-  return {forward.begin(), last};
 }
 
 std::vector<std::int64_t> recomputed_layers(const ExpansionContext& context, std::size_t index) {

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which layers and which tensors of a layer recomputation gives up, and what runs again for them.
+// Which layers and which tensors of a layer recomputation gives up, and what runs again for them:
+// folds over the operators and the saved tensors of a layer as it was built.
 //
+// selective       what belongs to a named module runs again, and its tensors are not kept
+// full            a layer keeps its input alone and runs again
 // selective_op    PyTorch's policy in torchtitan: of a layer's products the 1st, 3rd, 5th ... keep
 //                 their result, and so do attention, reduce-scatters and all-to-alls
 // memory_budget   b between 0 and 1, as torch.compile's activation_memory_budget: of what a layer
 //                 saves beside its input, the share b stays. A greedy knapsack gives up the tensors
 //                 that are cheapest to compute again for each byte, by
 //                 cost = FLOPs + kFlopsPerByte * bytes moved of the operator that makes them;
-//                 results of collectives stay
+//                 results of exchanges stay
 #pragma once
 
 #include <vector>
 
-#include "stepcast/parallel/activation_inventory.hpp"
+#include "stepcast/parallel/layer_expansion.hpp"
 #include "stepcast/parallel/sharding.hpp"
 
 namespace stepcast {
@@ -21,16 +24,9 @@ namespace stepcast {
 // today (FLOP/B; H100 989 / 3.35 = 295, MI300X 1307 / 5.3 = 247, B200 2250 / 8 = 281).
 inline constexpr double kFlopsPerByte = 280.0;
 
-// Whether the recipe picks tensors one by one (selective_op, memory_budget).
-bool chooses_tensors(const RecomputeSpec& recompute);
-// What a layer keeps then.
-std::vector<SavedTensor> chosen_tensors(const ExpansionContext& context, LayerKind kind);
-// The operators of `forward` that run again for what is not kept.
-OpList rerun_for_choice(const ExpansionContext& context, LayerKind kind, const OpList& forward);
-
-// What full recomputation of a layer runs again: all of it, or without what follows the last tensor
-// that backward needs, where the software stops there.
-OpList rerun_in_full(const ExpansionContext& context, LayerKind kind, const OpList& forward);
+// Sets what a layer keeps and what it runs again, as the recipe's recomputation has it. Whether
+// full recomputation is applied is up to the stage: only some of its layers may be recomputed.
+void choose_recompute(const ExpansionContext& context, LayerKind kind, BlockOps& layer);
 
 // How many layers of each kind of stage `index` (in the order of stage_kinds) are recomputed in
 // full.

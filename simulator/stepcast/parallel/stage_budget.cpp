@@ -5,34 +5,31 @@
 
 #include "stepcast/base/real.hpp"
 #include "stepcast/parallel/activation_inventory.hpp"
-#include "stepcast/parallel/recompute_choice.hpp"
 
 namespace stepcast {
 namespace {
 
 constexpr Bytes kHalf{2};
 
-void add_activations(const ExpansionContext& context, std::size_t index, StageBudget& budget) {
+void add_activations(const ExpansionContext& context, const BuiltStage& stage,
+                     StageBudget& budget) {
   const RecomputeSpec& recompute = context.training.recompute;
   const bool runs =
       recompute.kind == RecomputeKind::kFull && recompute.method == RecomputeMethod::kUniform;
   const double run = runs ? real(recompute.layers) : 1.0;
-  const std::vector<std::int64_t> again = recomputed_layers(context, index);
-  const std::vector<KindCount> kinds = stage_kinds(context.model, context.plan, index);
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    const KindCount& entry = kinds[i];
-    const Bytes whole = saved_activations(context, entry.kind);
-    budget.kept += real(entry.layers - again[i]) * whole;
-    budget.kept += real(again[i]) / run * layer_input(context);
-    if (again[i] > 0) {
+  for (const BuiltLayer& layer : stage.layers) {
+    const Bytes whole = total(layer.ops->kept);
+    budget.kept += real(layer.count - layer.recomputed) * whole;
+    budget.kept += real(layer.recomputed) / run * layer_input(context);
+    if (layer.recomputed > 0) {
       // Its input is among what is kept already.
       budget.recomputed = max(budget.recomputed, run * whole - layer_input(context));
     } else {
-      budget.recomputed = max(budget.recomputed, rerun_activations(context, entry.kind));
+      budget.recomputed = max(budget.recomputed, rerun_activations(*layer.ops));
     }
-    const Bytes left = again[i] > 0 ? layer_input(context) : whole;
+    const Bytes left = layer.recomputed > 0 ? layer_input(context) : whole;
     budget.last_kept = max(budget.last_kept, left);
-    budget.workspace = max(budget.workspace, backward_workspace(context, entry.kind));
+    budget.workspace = max(budget.workspace, backward_workspace(context, layer.kind));
   }
 }
 
@@ -63,34 +60,33 @@ struct Ends {
   double head = 0.0;
 };
 
-Ends ends_of(const ExpansionContext& context, std::size_t index) {
-  const StageContent& stage = context.plan.stages[index];
+Ends ends_of(const ExpansionContext& context, const BuiltStage& stage) {
+  const StageContent& content = stage.content;
   Ends ends;
-  if (stage.embedding) {
-    ends.embedding = local_parameters(embedding_parameters(context.model), context.plan).dense;
+  if (content.embedding) {
+    ends.embedding = stage.embedding.dense;
   }
-  if (stage.loss) {
+  if (content.loss) {
     ends.head = head_elements(context);
   }
-  if (stage.embedding && stage.loss && context.model.tied_embeddings) {
+  if (content.embedding && content.loss && context.model.tied_embeddings) {
     ends.head = 0.0;
   }
   return ends;
 }
 
-void add_sharding(const ExpansionContext& context, std::size_t index, StageBudget& budget) {
+void add_sharding(const ExpansionContext& context, const BuiltStage& stage, StageBudget& budget) {
   const ParallelPlan& plan = context.plan;
   const MemoryRules& rules = context.software.memory;
   const Bytes to_reduce = kHalf + context.software.gradient_reduce;
   double largest = 0.0;
-  for (const KindCount& entry : stage_kinds(context.model, plan, index)) {
-    const LocalParameters layer =
-        local_parameters(layer_parameters(context.model, entry.kind), plan);
-    largest = std::max(largest, layer.dense + (plan.edp > 1 ? layer.expert : 0.0));
+  for (const BuiltLayer& layer : stage.layers) {
+    const LocalParameters& own = layer.parameters;
+    largest = std::max(largest, own.dense + (plan.edp > 1 ? own.expert : 0.0));
   }
-  const Ends ends = ends_of(context, index);
+  const Ends ends = ends_of(context, stage);
   const double both = ends.embedding + ends.head;
-  const StageParameters parameters = stage_parameters(context.model, plan, index);
+  const StageParameters& parameters = stage.parameters;
   if (!plan.fsdp_reshard) {
     budget.gathered =
         (parameters.layers.dense + both + (plan.edp > 1 ? parameters.layers.expert : 0.0)) * kHalf;
@@ -108,14 +104,14 @@ void add_sharding(const ExpansionContext& context, std::size_t index, StageBudge
 
 }  // namespace
 
-StageBudget stage_budget(const ExpansionContext& context, std::size_t index) {
+StageBudget stage_budget(const ExpansionContext& context, const BuiltStage& stage) {
   StageBudget budget;
-  add_activations(context, index, budget);
-  if (context.plan.stages[index].loss) {
+  add_activations(context, stage, budget);
+  if (stage.content.loss) {
     add_loss(context, budget);
   }
   if (context.plan.zero == 3 && context.plan.replicas() > 1) {
-    add_sharding(context, index, budget);
+    add_sharding(context, stage, budget);
   }
   return budget;
 }

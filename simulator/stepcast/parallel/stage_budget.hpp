@@ -2,8 +2,7 @@
 // What one stage of the pipeline adds to its rank's memory at each moment of a micro-batch.
 #pragma once
 
-#include "stepcast/parallel/layer_expansion.hpp"
-#include "stepcast/parallel/sharding.hpp"
+#include "stepcast/parallel/built_stage.hpp"
 
 namespace stepcast {
 
@@ -27,6 +26,6 @@ struct StageBudget {
   Bytes full_gradients;   // summed unsharded over the micro-batches
 };
 
-StageBudget stage_budget(const ExpansionContext& context, std::size_t index);
+StageBudget stage_budget(const ExpansionContext& context, const BuiltStage& stage);
 
 }  // namespace stepcast

@@ -10,15 +10,10 @@ namespace {
 
 // One of each distinct weight of a layer, cached where fused accumulation has no gradient to
 // return. Experts of a layer are alike.
-Bytes dummy_gradients(const ExpansionContext& context, std::size_t index) {
-  const ParallelPlan& plan = context.plan;
+Bytes dummy_gradients(const ExpansionContext& context, const BuiltStage& stage) {
   double elements = 0.0;
-  for (const KindCount& entry : stage_kinds(context.model, plan, index)) {
-    double layer = 0.0;
-    for (const ParameterTensor& tensor : layer_parameters(context.model, entry.kind)) {
-      layer += local_elements(tensor, plan) / std::max(1.0, real(tensor.instances / plan.ep));
-    }
-    elements = std::max(elements, layer);
+  for (const BuiltLayer& layer : stage.layers) {
+    elements = std::max(elements, layer.distinct_elements);
   }
   return elements * context.software.memory.dummy_gradients;
 }
@@ -55,16 +50,16 @@ StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& 
   return memory;
 }
 
-StageHolding stage_holding(const ExpansionContext& context, std::size_t index) {
-  const StageContent& content = context.plan.stages[index];
-  const LocalParameters parameters = stage_parameters(context.model, context.plan, index).all();
+StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& stage) {
+  const StageContent& content = stage.content;
+  const LocalParameters parameters = stage.parameters.all();
   StageHolding holding;
-  holding.budget = stage_budget(context, index);
+  holding.budget = stage_budget(context, stage);
   holding.states = state_memory(parameters, context.plan, context.software);
   holding.parameters = parameters.total();
   holding.gradients = max(holding.states.gradients, holding.budget.full_gradients) +
                       parameters.total() * context.software.memory.gradient_copy;
-  holding.dummy_gradients = dummy_gradients(context, index);
+  holding.dummy_gradients = dummy_gradients(context, stage);
   holding.neighbours = (content.embedding ? 0.0 : 1.0) + (content.loss ? 0.0 : 1.0);
   holding.loss = content.loss;
   return holding;

@@ -26,6 +26,6 @@ struct StageHolding {
   double neighbours = 0.0;  // stages that it receives from: activations, gradients
   bool loss = false;
 };
-StageHolding stage_holding(const ExpansionContext& context, std::size_t index);
+StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& stage);
 
 }  // namespace stepcast

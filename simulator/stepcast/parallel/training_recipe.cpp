@@ -107,9 +107,16 @@ RecomputeSpec read_recompute(MappingReader& reader) {
 
 std::string_view name(RecomputeKind kind) { return kKinds[static_cast<std::size_t>(kind)].name; }
 
-bool RecomputeSpec::recomputes(RecomputeModule module) const {
-  return kind == RecomputeKind::kSelective &&
-         std::find(modules.begin(), modules.end(), module) != modules.end();
+bool RecomputeSpec::recomputes(RecomputeModule module) const { return selected().meets({module}); }
+
+ModuleSet RecomputeSpec::selected() const {
+  ModuleSet selected;
+  if (kind == RecomputeKind::kSelective) {
+    for (const RecomputeModule module : modules) {
+      selected = selected.with({module});
+    }
+  }
+  return selected;
 }
 
 TrainingRecipe read_training(MappingReader reader) {

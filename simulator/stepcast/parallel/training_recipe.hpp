@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,27 @@ enum class RecomputeModule {
 };
 std::string_view name(RecomputeKind kind);
 
+// Modules that an operator or a tensor belongs to, or that a recipe recomputes.
+class ModuleSet {
+ public:
+  constexpr ModuleSet() = default;
+  constexpr ModuleSet(std::initializer_list<RecomputeModule> modules) {
+    for (const RecomputeModule module : modules) {
+      bits_ |= 1U << static_cast<unsigned>(module);
+    }
+  }
+  [[nodiscard]] constexpr bool meets(ModuleSet other) const { return (bits_ & other.bits_) != 0; }
+  [[nodiscard]] constexpr ModuleSet with(ModuleSet other) const {
+    ModuleSet both;
+    both.bits_ = bits_ | other.bits_;
+    return both;
+  }
+  bool operator==(const ModuleSet&) const = default;
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+
 struct RecomputeSpec {
   RecomputeKind kind = RecomputeKind::kNone;
   RecomputeMethod method = RecomputeMethod::kUniform;
@@ -42,6 +64,8 @@ struct RecomputeSpec {
   std::vector<RecomputeModule> modules = {RecomputeModule::kCoreAttention};
 
   [[nodiscard]] bool recomputes(RecomputeModule module) const;
+  // What selective recomputation runs again; none with the other kinds.
+  [[nodiscard]] ModuleSet selected() const;
   bool operator==(const RecomputeSpec&) const = default;
 };
 

@@ -95,7 +95,7 @@ Json saved_json(const std::vector<SavedLayer>& layers) {
   for (const SavedLayer& layer : layers) {
     Json tensors = Json::array();
     for (const SavedTensor& tensor : layer.tensors) {
-      tensors.push_back({{"name", tensor.name}, {"bytes", tensor.bytes.value()}});
+      tensors.push_back({{"name", name(tensor.id)}, {"bytes", tensor.bytes.value()}});
     }
     array.push_back({{"layer", layer.kind},
                      {"recomputed_in_full", layer.recomputed},

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "stepcast/parallel/activation_inventory.hpp"
 #include "stepcast/parallel/memory_footprint.hpp"
+#include "stepcast/parallel/saved_tensor.hpp"
 #include "stepcast/report/expected_error.hpp"
 #include "stepcast/schedule/step_time.hpp"
 

@@ -145,7 +145,7 @@ std::string saved_lines(const SavedLayer& layer) {
             right(decimals(value.value() / (1024.0 * 1024.0), 2), 12) + "\n";
   };
   for (const SavedTensor& tensor : layer.tensors) {
-    entry(tensor.name, tensor.bytes);
+    entry(name(tensor.id), tensor.bytes);
   }
   entry("total", total(layer.tensors));
   return text;

@@ -192,14 +192,6 @@ UnitTraffic unit_traffic(const ExpansionContext& context, const LocalParameters&
   return traffic;
 }
 
-LocalParameters rank_parameters(const ExpansionContext& context, std::int64_t rank) {
-  LocalParameters sum;
-  for (const HeldStage& held : stages_held(context.plan, rank)) {
-    sum += stage_parameters(context.model, context.plan, held.stage).all();
-  }
-  return sum;
-}
-
 OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& parameters) {
   const ParallelPlan& plan = context.plan;
   double elements = parameters.total();

@@ -48,8 +48,6 @@ struct UnitTraffic {
 };
 UnitTraffic unit_traffic(const ExpansionContext& context, const LocalParameters& parameters);
 
-// Of all stages that a pipeline rank holds.
-LocalParameters rank_parameters(const ExpansionContext& context, std::int64_t rank);
 // The optimizer kernels of a pipeline rank that holds `parameters`.
 OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& parameters);
 

@@ -42,11 +42,11 @@ class StageCounter {
   void count(const UnitRun& run) {
     const WorkUnit& unit = work_.units[run.unit];
     const std::int64_t times = run.count * micro_batches_;
-    counter_.add(unit.forward, StepPass::kForward, times);
-    counter_.add(unit.backward, StepPass::kBackward, times);
-    counter_.add(unit.recompute, StepPass::kRecompute, times);
+    counter_.add(unit.ops->forward, StepPass::kForward, times);
+    counter_.add(unit.ops->backward, StepPass::kBackward, times);
+    counter_.add(unit.ops->recompute, StepPass::kRecompute, times);
     if (run.again) {
-      counter_.add(unit.again, StepPass::kRecompute, times);
+      counter_.add(unit.ops->full_recompute, StepPass::kRecompute, times);
     }
     counter_.add(unit.traffic.accumulate, StepPass::kBackward, times);
     traffic(unit, run.count);
@@ -115,7 +115,7 @@ std::vector<CountedOp> operator_inventory(const ExpansionContext& context, std::
       counter.add(send, StepPass::kBackward, held.micro_batches);
     }
   }
-  counter.add(optimizer_ops(context, rank_parameters(context, rank)), StepPass::kOptimizer, 1);
+  counter.add(work.optimizer[static_cast<std::size_t>(rank)], StepPass::kOptimizer, 1);
   return counter.take();
 }
 

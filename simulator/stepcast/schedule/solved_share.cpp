@@ -20,17 +20,17 @@ std::size_t SolvedShare::stage(const StageClass& stage, const ExpansionContext& 
   }
   Stage fresh;
   fresh.key = stage;
-  fresh.runs = units_.stage(context, index);
-  fresh.parameters = stage_parameters(context.model, context.plan, index).all();
+  fresh.built = builder_.stage(context, index);
+  fresh.runs = units_.stage(context, fresh.built);
+  fresh.parameters = fresh.built.parameters.all();
   stages_.push_back(std::move(fresh));
   return stages_.size() - 1;
 }
 
-const StageHolding& SolvedShare::holding(std::size_t stage, const ExpansionContext& context,
-                                         std::size_t index) {
+const StageHolding& SolvedShare::holding(std::size_t stage, const ExpansionContext& context) {
   std::optional<StageHolding>& holding = stages_[stage].holding;
   if (!holding) {
-    holding = stage_holding(context, index);
+    holding = stage_holding(context, stages_[stage].built);
   }
   return *holding;
 }

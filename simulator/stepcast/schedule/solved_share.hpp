@@ -37,9 +37,8 @@ class SolvedShare {
   // The number of a class in this share; `index` is a stage of the plan that is of the class.
   std::size_t stage(const StageClass& stage, const ExpansionContext& context, std::size_t index);
 
-  // Of the class `stage`, which stage `index` of the plan is of.
-  const StageHolding& holding(std::size_t stage, const ExpansionContext& context,
-                              std::size_t index);
+  // Of the class `stage`.
+  const StageHolding& holding(std::size_t stage, const ExpansionContext& context);
   Bytes exchange_memory(const ExpansionContext& context);
   [[nodiscard]] const LocalParameters& parameters(std::size_t stage) const {
     return stages_[stage].parameters;
@@ -53,6 +52,7 @@ class SolvedShare {
  private:
   struct Stage {
     StageClass key;
+    BuiltStage built;
     std::vector<UnitRun> runs;
     LocalParameters parameters;
     std::optional<StageHolding> holding;
@@ -60,6 +60,7 @@ class SolvedShare {
   };
 
   TrafficRule rule_;
+  StageBuilder builder_;
   UnitCollector units_;
   std::deque<Stage> stages_;
   std::optional<Bytes> exchange_memory_;

@@ -110,8 +110,7 @@ std::vector<StageMemory> SolvedSteps::memory(const PlanOutline& outline,
   MemoryParts parts;
   parts.stages.reserve(outline.classes.of_stage.size());
   for (const std::size_t own : outline.classes.of_stage) {
-    parts.stages.push_back(
-        &outline.share->holding(outline.solved[own], context, outline.classes.first[own]));
+    parts.stages.push_back(&outline.share->holding(outline.solved[own], context));
   }
   parts.exchange = outline.share->exchange_memory(context);
   parts.limit = limit;

@@ -4,17 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "stepcast/parallel/recompute_choice.hpp"
-#include "stepcast/parallel/sharding.hpp"
+#include "stepcast/parallel/pipeline_stages.hpp"
 
 namespace stepcast {
 namespace {
-
-BlockOps blocks_of(const ExpansionContext& context, bool embedding, bool loss) {
-  return embedding ? expand_embedding(context)
-         : loss    ? expand_loss(context)
-                   : expand_mtp_projection(context);
-}
 
 void run(std::vector<UnitRun>& runs, std::size_t unit, std::int64_t count, bool again = false) {
   if (count > 0) {
@@ -24,22 +17,14 @@ void run(std::vector<UnitRun>& runs, std::size_t unit, std::int64_t count, bool 
 
 }  // namespace
 
-std::size_t UnitCollector::unit(const ExpansionContext& context, const Identity& identity) {
+std::size_t UnitCollector::unit(const ExpansionContext& context, const Identity& identity,
+                                const std::shared_ptr<const BlockOps>& layer) {
   const auto known = std::find(identities_.begin(), identities_.end(), identity);
   if (known != identities_.end()) {
     return static_cast<std::size_t>(known - identities_.begin());
   }
-  BlockOps ops;
-  if (identity.part == Part::kLayer) {
-    ops = expand_layer(context, identity.kind);
-  } else if (identity.part != Part::kRoot) {
-    ops = blocks_of(context, identity.part == Part::kEmbedding, identity.part == Part::kLoss);
-  }
   WorkUnit unit;
-  unit.forward = std::move(ops.forward);
-  unit.backward = std::move(ops.backward);
-  unit.recompute = std::move(ops.recompute);
-  unit.again = std::move(ops.full_recompute);
+  unit.ops = layer ? layer : std::make_shared<const BlockOps>(blocks_of(context, identity.part));
   unit.traffic = unit_traffic(context, identity.parameters);
   unit.held = identity.part == Part::kRoot ||
               (identity.part == Part::kLoss && identity.parameters.total() > 0.0);
@@ -48,11 +33,27 @@ std::size_t UnitCollector::unit(const ExpansionContext& context, const Identity&
   return units_.size() - 1;
 }
 
-std::vector<UnitRun> UnitCollector::stage(const ExpansionContext& context, std::size_t index) {
-  const StageContent& content = context.plan.stages[index];
+BlockOps UnitCollector::blocks_of(const ExpansionContext& context, Part part) {
+  switch (part) {
+    case Part::kEmbedding:
+      return expand_embedding(context);
+    case Part::kLoss:
+      return expand_loss(context);
+    case Part::kMtpProjection:
+      return expand_mtp_projection(context);
+    case Part::kRoot:
+    case Part::kLayer:
+      break;
+  }
+  return {};
+}
+
+std::vector<UnitRun> UnitCollector::stage(const ExpansionContext& context,
+                                          const BuiltStage& stage) {
+  const StageContent& content = stage.content;
   std::vector<UnitRun> runs;
   LocalParameters embedding;
-  LocalParameters head = stage_parameters(context.model, context.plan, index).ends;
+  LocalParameters head = stage.parameters.ends;
   const bool together = context.plan.zero == 3 && context.software.fsdp_root_holds_ends;
   if (together) {
     // The root of an FSDP model holds what no layer does: gathered first, reduced last.
@@ -61,16 +62,15 @@ std::vector<UnitRun> UnitCollector::stage(const ExpansionContext& context, std::
     }
     head = {};
   } else if (content.embedding) {
-    embedding = local_parameters(embedding_parameters(context.model), context.plan);
+    embedding = stage.embedding;
     head += -1.0 * embedding;
   }
   if (content.embedding) {
     run(runs, unit(context, {Part::kEmbedding, {}, embedding}), 1);
   }
-  add_layers(context, index, runs);
+  add_layers(context, stage, runs);
   if (content.mtp_layers > 0) {
-    const LocalParameters own = local_parameters(mtp_extra_parameters(context.model), context.plan);
-    run(runs, unit(context, {Part::kMtpProjection, {}, own}), content.mtp_layers);
+    run(runs, unit(context, {Part::kMtpProjection, {}, stage.mtp_projection}), content.mtp_layers);
   }
   if (content.loss) {
     add_loss(context, head, 1 + content.mtp_layers, runs);
@@ -78,16 +78,12 @@ std::vector<UnitRun> UnitCollector::stage(const ExpansionContext& context, std::
   return runs;
 }
 
-void UnitCollector::add_layers(const ExpansionContext& context, std::size_t index,
+void UnitCollector::add_layers(const ExpansionContext& context, const BuiltStage& stage,
                                std::vector<UnitRun>& runs) {
-  const std::vector<KindCount> kinds = stage_kinds(context.model, context.plan, index);
-  const std::vector<std::int64_t> again = recomputed_layers(context, index);
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    const LocalParameters own =
-        local_parameters(layer_parameters(context.model, kinds[i].kind), context.plan);
-    const std::size_t layer = unit(context, {Part::kLayer, kinds[i].kind, own});
-    run(runs, layer, again[i], true);
-    run(runs, layer, kinds[i].layers - again[i]);
+  for (const BuiltLayer& layer : stage.layers) {
+    const std::size_t own = unit(context, {Part::kLayer, layer.kind, layer.parameters}, layer.ops);
+    run(runs, own, layer.recomputed, true);
+    run(runs, own, layer.count - layer.recomputed);
   }
 }
 
@@ -111,13 +107,21 @@ std::vector<UnitTurn> unit_turns(const std::vector<UnitRun>& runs) {
 StepWork step_work(const ExpansionContext& context) {
   StepWork work;
   work.rule = traffic_rule(context.plan, context.training, context.software);
+  StageBuilder builder;
   UnitCollector collector;
+  std::vector<LocalParameters> parameters;
   for (std::size_t i = 0; i < context.plan.stages.size(); ++i) {
-    work.stages.push_back(collector.stage(context, i));
+    const BuiltStage stage = builder.stage(context, i);
+    work.stages.push_back(collector.stage(context, stage));
+    parameters.push_back(stage.parameters.all());
   }
   work.units = collector.take_units();
   for (std::int64_t rank = 0; rank < context.plan.pp; ++rank) {
-    work.optimizer.push_back(optimizer_ops(context, rank_parameters(context, rank)));
+    LocalParameters sum;
+    for (const HeldStage& held : stages_held(context.plan, rank)) {
+      sum += parameters[held.stage];
+    }
+    work.optimizer.push_back(optimizer_ops(context, sum));
   }
   return work;
 }

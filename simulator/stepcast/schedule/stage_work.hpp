@@ -6,19 +6,17 @@
 // often each stage runs them.
 #pragma once
 
+#include <memory>
 #include <utility>
 #include <vector>
 
-#include "stepcast/parallel/layer_expansion.hpp"
+#include "stepcast/parallel/built_stage.hpp"
 #include "stepcast/schedule/data_parallel.hpp"
 
 namespace stepcast {
 
 struct WorkUnit {
-  OpList forward;
-  OpList backward;
-  OpList recompute;  // what selective recomputation runs again before backward
-  OpList again;      // what full recomputation runs again
+  std::shared_ptr<const BlockOps> ops;  // none of them for the ends that FSDP's root holds
   UnitTraffic traffic;
   bool held = false;  // its parameters stay gathered from forward to backward
 };
@@ -48,12 +46,12 @@ struct StepWork {
 
 StepWork step_work(const ExpansionContext& context);
 
-// Expands the units of stages, each unit once however many stages run it. All contexts that it is
+// Collects the units of stages, each unit once however many stages run it. All contexts that it is
 // given must have the same share (rank_share.hpp).
 class UnitCollector {
  public:
-  // What stage `index` of the plan runs.
-  std::vector<UnitRun> stage(const ExpansionContext& context, std::size_t index);
+  // What a stage of the plan runs.
+  std::vector<UnitRun> stage(const ExpansionContext& context, const BuiltStage& stage);
   [[nodiscard]] const std::vector<WorkUnit>& units() const { return units_; }
   std::vector<WorkUnit> take_units() { return std::move(units_); }
 
@@ -67,8 +65,12 @@ class UnitCollector {
     bool operator==(const Identity&) const = default;
   };
 
-  std::size_t unit(const ExpansionContext& context, const Identity& identity);
-  void add_layers(const ExpansionContext& context, std::size_t index, std::vector<UnitRun>& runs);
+  static BlockOps blocks_of(const ExpansionContext& context, Part part);
+  // `layer`: the operators of a layer, if the unit is one.
+  std::size_t unit(const ExpansionContext& context, const Identity& identity,
+                   const std::shared_ptr<const BlockOps>& layer = {});
+  void add_layers(const ExpansionContext& context, const BuiltStage& stage,
+                  std::vector<UnitRun>& runs);
   void add_loss(const ExpansionContext& context, const LocalParameters& head, std::int64_t times,
                 std::vector<UnitRun>& runs);
 

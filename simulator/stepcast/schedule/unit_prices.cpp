@@ -132,10 +132,10 @@ class UnitPricer {
 
   [[nodiscard]] UnitTasks unit(const WorkUnit& work) const {
     UnitTasks tasks;
-    tasks.forward = program(work.forward, true);
-    tasks.again = program(work.again, true);
-    tasks.backward = program(work.recompute, true);
-    const TaskList backward = program(work.backward, false);
+    tasks.forward = program(work.ops->forward, true);
+    tasks.again = program(work.ops->full_recompute, true);
+    tasks.backward = program(work.ops->recompute, true);
+    const TaskList backward = program(work.ops->backward, false);
     tasks.backward.insert(tasks.backward.end(), backward.begin(), backward.end());
     const TaskList accumulate = beside_.tasks(work.traffic.accumulate, noted_);
     tasks.backward.insert(tasks.backward.end(), accumulate.begin(), accumulate.end());
@@ -232,8 +232,8 @@ CommunicationLoad unit_load(const WorkUnit& unit, const StepContext& context) {
   std::for_each(unit.traffic.gather.begin(), unit.traffic.gather.end(), add);
   std::for_each(unit.traffic.reduce.begin(), unit.traffic.reduce.end(), add);
   if (context.expansion.software.shared_expert_overlap) {
-    for (const std::size_t exchange : shared_expert_windows(unit.forward)) {
-      add(unit.forward[exchange]);
+    for (const std::size_t exchange : shared_expert_windows(unit.ops->forward)) {
+      add(unit.ops->forward[exchange]);
     }
   }
   return load;

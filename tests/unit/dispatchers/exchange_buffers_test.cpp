@@ -40,10 +40,10 @@ Bytes part(const std::vector<ExchangeBuffer>& buffers, std::string_view name) {
   return Bytes(-1);
 }
 
-Bytes saved(const Sample& sample, std::string_view name) {
+Bytes saved(const Sample& sample, TensorId id) {
   Bytes sum;
   for (const SavedTensor& tensor : saved_tensors(sample.context(), {.moe = true})) {
-    sum += tensor.name == name ? tensor.bytes : Bytes{};
+    sum += tensor.id == id ? tensor.bytes : Bytes{};
   }
   return sum;
 }
@@ -96,14 +96,14 @@ TEST_CASE("SonicMoE's workspace is that of its publication", "[case]") {
 
 TEST_CASE("SonicMoE saves x once for all ranks and h for the worst case", "[case]") {
   Sample sample = sonic_sample();
-  CHECK(saved(sample, "experts.input") == Bytes(1.0 * kGiB));
-  CHECK(saved(sample, "mlp.activation_input") == Bytes(6.0 * kGiB));
-  CHECK(saved(sample, "mlp.activation_output") == Bytes{});
-  CHECK(saved(sample, "moe.combined_rows") == Bytes{});
+  CHECK(saved(sample, TensorId::kExpertsInput) == Bytes(1.0 * kGiB));
+  CHECK(saved(sample, TensorId::kMlpActivationInput) == Bytes(6.0 * kGiB));
+  CHECK(saved(sample, TensorId::kMlpActivationOutput) == Bytes{});
+  CHECK(saved(sample, TensorId::kMoeCombinedRows) == Bytes{});
   sample.plan.exchange.redispatch_in_backward = true;
-  CHECK(saved(sample, "experts.input") == Bytes(0.25 * kGiB));
+  CHECK(saved(sample, TensorId::kExpertsInput) == Bytes(0.25 * kGiB));
   sample.plan.exchange.cpu_sync = CpuSync::kBlocking;
-  CHECK(saved(sample, "mlp.activation_input") == Bytes(1.5 * kGiB));
+  CHECK(saved(sample, TensorId::kMlpActivationInput) == Bytes(1.5 * kGiB));
 }
 
 TEST_CASE("SonicMoE gathers for few ranks and deduplicates for many", "[unit]") {

@@ -106,7 +106,7 @@ TEST_CASE("the sum is that of the tensors, and each tensor has a name", "[unit]"
     const LayerKind kind{.moe = sample.model.moe.has_value()};
     Bytes sum;
     for (const SavedTensor& tensor : saved_tensors(sample.context(), kind)) {
-      CHECK_FALSE(tensor.name.empty());
+      CHECK_FALSE(name(tensor.id).empty());
       CHECK(tensor.bytes > Bytes{});
       sum += tensor.bytes;
     }

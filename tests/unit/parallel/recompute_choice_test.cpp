@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/parallel/activation_inventory.hpp"
 
 namespace stepcast::recompute_choice_test {
 namespace {
@@ -13,9 +14,9 @@ bool has(const OpList& ops, OpId id) {
   return std::any_of(ops.begin(), ops.end(), [id](const Op& op) { return op.id == id; });
 }
 
-bool has(const std::vector<SavedTensor>& tensors, std::string_view name) {
+bool has(const std::vector<SavedTensor>& tensors, TensorId id) {
   return std::any_of(tensors.begin(), tensors.end(),
-                     [&](const SavedTensor& tensor) { return tensor.name == name; });
+                     [id](const SavedTensor& tensor) { return tensor.id == id; });
 }
 
 // Separate projections, as in torchtitan: wq, wk, wv, wo, w1, w3, w2.
@@ -69,8 +70,8 @@ TEST_CASE("the operator policy keeps every second product and attention", "[case
   const double statistics = 4.0 * 1024 * 16;
   // x 1, q 1, v 1/4, attention 1, w1 4 (F = 4 H)
   CHECK(total(kept).value() == Approx(7.25 * u + statistics));
-  CHECK_FALSE(has(kept, "attention.k"));
-  CHECK_FALSE(has(kept, "mlp.up"));
+  CHECK_FALSE(has(kept, TensorId::kAttentionK));
+  CHECK_FALSE(has(kept, TensorId::kMlpUp));
   const OpList again = expand_layer(sample.context(), {}).recompute;
   for (const OpId id :
        {OpId::kAttentionNorm, OpId::kAttentionK, OpId::kAttentionO, OpId::kMlpUp, OpId::kMlpNorm}) {
@@ -99,9 +100,9 @@ TEST_CASE("a memory budget gives up what is cheap to compute again first", "[uni
   }
   sample.training.recompute.budget = 0.7;
   const std::vector<SavedTensor> kept = saved_tensors(sample.context(), {});
-  CHECK_FALSE(has(kept, "attention.norm_output"));
-  CHECK_FALSE(has(kept, "mlp.activation_output"));
-  CHECK(has(kept, "attention.output"));
+  CHECK_FALSE(has(kept, TensorId::kAttentionNormOutput));
+  CHECK_FALSE(has(kept, TensorId::kMlpActivationOutput));
+  CHECK(has(kept, TensorId::kAttentionOutput));
 }
 
 TEST_CASE("an operator named by two modules runs again once", "[unit]") {
