@@ -22,9 +22,9 @@
 // for the slow tail of adaptive routing.
 #pragma once
 
-#include "backends/collective/link_group.hpp"
 #include "stepcast/graph/op.hpp"
 #include "stepcast/hardware/collective_constants.hpp"
+#include "stepcast/hardware/link_group.hpp"
 
 namespace stepcast {
 

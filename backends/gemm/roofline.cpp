@@ -30,7 +30,7 @@ struct Tile {
 constexpr std::array kTiles = {Tile{256, 256, 1.0}, Tile{256, 128, 1.0}, Tile{128, 256, 1.0},
                                Tile{128, 128, 0.9}, Tile{128, 64, 0.72}, Tile{64, 128, 0.72},
                                Tile{64, 64, 0.5}};
-constexpr std::array<std::int64_t, 4> kSplits = {1, 2, 4, 8};
+constexpr std::array<std::int64_t, 4> kSplitsOfK = {1, 2, 4, 8};
 constexpr std::int64_t kLeastPart = 512;  // of k
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -59,7 +59,7 @@ Seconds math_time(const Shape& shape, Dtype dtype, const KernelContext& context)
   for (const Tile& tile : kTiles) {
     const std::int64_t tiles =
         ceil_div(shape.m, tile.rows) * ceil_div(shape.n, tile.cols) * shape.batch;
-    for (const std::int64_t split : kSplits) {
+    for (const std::int64_t split : kSplitsOfK) {
       const std::int64_t part = std::max(ceil_div(shape.k, split), std::min(shape.k, kLeastPart));
       const std::int64_t parts = ceil_div(shape.k, part);
       if (split > 1 && (parts == 1 || tiles >= context.compute_units)) {

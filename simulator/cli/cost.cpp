@@ -8,7 +8,7 @@
 
 #include "cli/commands.hpp"
 #include "stepcast/cost/operator_line.hpp"
-#include "stepcast/graph/expert_traffic.hpp"
+#include "stepcast/dispatchers/expert_traffic.hpp"
 
 namespace stepcast::cli {
 namespace {

@@ -4,12 +4,13 @@
 #include <algorithm>
 
 #include "backends/builtin_backends.hpp"
-#include "backends/exchange/exchange.hpp"
 #include "cli/commands.hpp"
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/config/enum_fields.hpp"
 #include "stepcast/graph/collective_algorithm.hpp"
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
+#include "stepcast/parallel/dispatcher_model.hpp"
 #include "stepcast/parallel/schedules/schedule_info.hpp"
 
 namespace stepcast::cli {
@@ -73,7 +74,7 @@ std::string describe_cluster(const std::string& name, const DataRoot& data) {
       load_cluster_profile(data.clusters() / (name + ".yaml"), load_shared_sources(data));
   std::string text = profile.title + "\n";
   text += table_line("gpu", profile.gpu);
-  text += table_line("network", profile.network.topology);
+  text += table_line("network", std::string(stepcast::name(profile.network.topology)));
   return text + "\n" + provenance_text(profile.provenance, profile.sources);
 }
 
@@ -110,19 +111,17 @@ std::string describe_backend(const BackendInfo& backend) {
          table_line("assumes", std::string(backend.assumptions));
 }
 
-std::string describe_dispatcher(const DispatcherInfo& info) {
-  return "dispatcher " + std::string(name(info.dispatcher)) + "\n" +
-         table_line("equation", std::string(info.equation)) +
-         table_line("assumes", std::string(info.assumptions)) +
-         table_line("source", std::string(info.source));
+std::string describe_dispatcher(Dispatcher dispatcher) {
+  const DispatcherModel& model = model_of(dispatcher);
+  return "dispatcher " + std::string(name(dispatcher)) + "\n" +
+         table_line("equation", std::string(model.equation)) +
+         table_line("assumes", std::string(model.assumptions)) +
+         table_line("source", std::string(model.source));
 }
 
 std::vector<std::string> dispatcher_names() {
-  std::vector<std::string> names;
-  for (const DispatcherInfo& info : dispatcher_infos()) {
-    names.emplace_back(name(info.dispatcher));
-  }
-  return names;
+  const std::span<const std::string_view> names = stepcast::names_of<Dispatcher>();
+  return {names.begin(), names.end()};
 }
 
 std::vector<std::string> collective_names() {
@@ -216,9 +215,9 @@ std::string description_of(const std::string& name, const DataRoot& data) {
       return describe_backend(backend);
     }
   }
-  for (const DispatcherInfo& info : dispatcher_infos()) {
-    if (name == stepcast::name(info.dispatcher)) {
-      return describe_dispatcher(info);
+  for (const NamedValue<Dispatcher>& dispatcher : enum_names<Dispatcher>()) {
+    if (name == dispatcher.name) {
+      return describe_dispatcher(dispatcher.value);
     }
   }
   if (std::string text = describe_collective(name); !text.empty()) {

@@ -25,10 +25,12 @@ struct Layer {
   int rank;
 };
 constexpr std::array kLayers = {
-    Layer{"base", 0},         Layer{"config", 1},    Layer{"hardware", 2},   Layer{"graph", 3},
-    Layer{"parallel", 4},     Layer{"cost", 5},      Layer{"schedule", 6},   Layer{"report", 7},
-    Layer{"experiment", 8},   Layer{"sweep", 9},     Layer{"validation", 9}, Layer{"importers", 10},
-    Layer{"calibration", 10}, Layer{"backends", 11}, Layer{"cli", 12}};
+    Layer{"base", 0},        Layer{"config", 1},       Layer{"hardware", 2},
+    Layer{"graph", 3},       Layer{"parallel", 4},     Layer{"cost", 5},
+    Layer{"dispatchers", 6}, Layer{"schedule", 7},     Layer{"report", 8},
+    Layer{"experiment", 9},  Layer{"sweep", 10},       Layer{"validation", 10},
+    Layer{"importers", 11},  Layer{"calibration", 11}, Layer{"backends", 12},
+    Layer{"cli", 13}};
 
 std::optional<int> rank_of(const std::string& layer) {
   for (const Layer& known : kLayers) {

@@ -131,7 +131,7 @@ class RandomOps {
 
   // Of 2 to 131,072 ranks.
   ExpertExchange exchange() {
-    std::uniform_int_distribution<int> kind(0, static_cast<int>(Dispatcher::kMinimalAsyncEp));
+    std::uniform_int_distribution<int> kind(0, static_cast<int>(kDispatchers) - 1);
     ExpertExchange op;
     op.phase = one_of({ExchangePhase::kDispatch, ExchangePhase::kCombine});
     op.dispatcher = static_cast<Dispatcher>(kind(random_));

@@ -13,10 +13,10 @@ namespace stepcast {
 template <typename E>
 std::span<const std::string_view> names_of();
 
-// The name of `value` in a table in the order of its enumeration.
+// The name of `value` in a table in the order of its enumeration; throws where the table lacks it.
 template <typename E, std::size_t N>
 std::string_view entry(const std::array<std::string_view, N>& names, E value) {
-  return names[static_cast<std::size_t>(value)];
+  return names.at(static_cast<std::size_t>(value));
 }
 
 }  // namespace stepcast

@@ -8,6 +8,7 @@
 
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/enum_fields.hpp"
+#include "stepcast/parallel/dispatcher_model.hpp"
 
 namespace stepcast {
 namespace {
@@ -211,25 +212,8 @@ void check_routing(JsonFields& fields, const ExpertExchange& op) {
   }
 }
 
-// The primitives that each dispatcher has.
-bool has_primitive(const ExpertExchange& op) {
-  using P = ExchangePrimitive;
-  const bool dispatch = op.phase == ExchangePhase::kDispatch;
-  switch (op.dispatcher) {
-    case Dispatcher::kAllGather:
-      return op.primitive == (dispatch ? P::kAllGather : P::kReduceScatter);
-    case Dispatcher::kAllToAll:
-    case Dispatcher::kDeepEpLowLatency:
-    case Dispatcher::kMinimalAsyncEp:
-      return op.primitive == P::kAllToAll;
-    case Dispatcher::kDeepEp:
-    case Dispatcher::kDeepEpV2:
-    case Dispatcher::kHybridEp:
-      return op.primitive == P::kNodeDedup;
-    case Dispatcher::kSonic:
-      return op.primitive != (dispatch ? P::kReduceScatter : P::kAllGather);
-  }
-  return false;
+bool has_variants(const DispatcherModel& model) {
+  return model.second_version || model.low_latency;
 }
 
 Dispatcher read_dispatcher(JsonFields& fields) {
@@ -241,11 +225,14 @@ Dispatcher read_dispatcher(JsonFields& fields) {
   if (!special || !fields.good({"dispatcher", "version", "low_latency"})) {
     return dispatcher;
   }
-  if (dispatcher != Dispatcher::kDeepEp || (version == 2 && low_latency)) {
-    fields.error(low_latency ? "low_latency" : "version",
-                 "belongs to the dispatcher deepep, one of the two at a time");
+  const DispatcherModel& model = model_of(dispatcher);
+  const std::optional<Dispatcher> variant = low_latency ? model.low_latency : model.second_version;
+  if (!variant || (version == 2 && low_latency)) {
+    fields.error(low_latency ? "low_latency" : "version", "belongs to the dispatcher " +
+                                                              dispatchers_that(has_variants) +
+                                                              ", one of the two at a time");
   }
-  return low_latency ? Dispatcher::kDeepEpLowLatency : Dispatcher::kDeepEpV2;
+  return variant.value_or(dispatcher);
 }
 
 }  // namespace
@@ -267,7 +254,7 @@ ExpertExchange read_exchange(JsonFields& fields, ExchangePhase phase, Dtype dtyp
   op.capacity_factor = fields.number("capacity_factor", 0.0, kFactor);
   op.routing = read_routing(fields);
   if (fields.good({"primitive", "dispatcher"}) && op.primitive != ExchangePrimitive::kAuto &&
-      !has_primitive(op)) {
+      !model_of(op.dispatcher).primitives(op.phase).has(op.primitive)) {
     fields.error("primitive", "is " + std::string(name(op.primitive)) + ", which " +
                                   std::string(name(op.dispatcher)) + " has no " +
                                   std::string(name(op.phase)) + " for; leave it out for auto");

@@ -6,9 +6,9 @@
 
 #include "stepcast/cost/power_level.hpp"
 #include "stepcast/cost/roofline_bound.hpp"
+#include "stepcast/dispatchers/expert_traffic.hpp"
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/experiment/sensitivity.hpp"
-#include "stepcast/graph/expert_traffic.hpp"
 #include "stepcast/schedule/step_time.hpp"
 
 namespace stepcast {

@@ -9,9 +9,6 @@ namespace stepcast {
 namespace {
 
 constexpr std::array<std::string_view, 2> kPhaseNames = {"dispatch", "combine"};
-constexpr std::array<std::string_view, 8> kDispatcherNames = {
-    "allgather",          "alltoall", "deepep", "deepep_v2",
-    "deepep_low_latency", "hybridep", "sonic",  "minimal_async_ep"};
 constexpr std::array<std::string_view, 6> kPrimitiveNames = {"auto", "ag",         "rs",
                                                              "a2a",  "rank_dedup", "node_dedup"};
 constexpr std::array<std::string_view, 6> kRoutingNames = {
@@ -20,17 +17,12 @@ constexpr std::array<std::string_view, 6> kRoutingNames = {
 }  // namespace
 
 std::string_view name(ExchangePhase phase) { return entry(kPhaseNames, phase); }
-std::string_view name(Dispatcher dispatcher) { return entry(kDispatcherNames, dispatcher); }
 std::string_view name(ExchangePrimitive primitive) { return entry(kPrimitiveNames, primitive); }
 std::string_view name(RoutingKind kind) { return entry(kRoutingNames, kind); }
 
 template <>
 std::span<const std::string_view> names_of<ExchangePhase>() {
   return kPhaseNames;
-}
-template <>
-std::span<const std::string_view> names_of<Dispatcher>() {
-  return kDispatcherNames;
 }
 template <>
 std::span<const std::string_view> names_of<ExchangePrimitive>() {

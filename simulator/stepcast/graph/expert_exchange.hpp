@@ -13,25 +13,12 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/enum_names.hpp"
+#include "stepcast/hardware/dispatcher.hpp"
 #include "stepcast/hardware/process_group.hpp"
 
 namespace stepcast {
 
 enum class ExchangePhase { kDispatch, kCombine };
-
-// The software that exchanges: Megatron's allgather and alltoall dispatchers, DeepEP with its
-// normal kernels (V1, V2) and its low-latency ones, HybridEP, SonicMoE, torchtitan's
-// MinimalAsyncEP.
-enum class Dispatcher {
-  kAllGather,
-  kAllToAll,
-  kDeepEp,
-  kDeepEpV2,
-  kDeepEpLowLatency,
-  kHybridEp,
-  kSonic,
-  kMinimalAsyncEp,
-};
 
 // Which rows travel: all tokens to all ranks, one row for each (token, expert), one for each
 // (token, rank) or one for each (token, node).
@@ -79,14 +66,11 @@ struct ExpertExchange {
 };
 
 std::string_view name(ExchangePhase phase);
-std::string_view name(Dispatcher dispatcher);
 std::string_view name(ExchangePrimitive primitive);
 std::string_view name(RoutingKind kind);
 
 template <>
 std::span<const std::string_view> names_of<ExchangePhase>();
-template <>
-std::span<const std::string_view> names_of<Dispatcher>();
 template <>
 std::span<const std::string_view> names_of<ExchangePrimitive>();
 template <>

@@ -7,13 +7,14 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<NamedValue<std::string_view>, 2> kNetworks = {
-    {{"rail_optimised_fat_tree", "rail_optimised_fat_tree"}, {"fat_tree", "fat_tree"}}};
+constexpr std::array<NamedValue<NetworkTopology>, 2> kNetworks = {
+    {{"rail_optimised_fat_tree", NetworkTopology::kRailOptimisedFatTree},
+     {"fat_tree", NetworkTopology::kFatTree}}};
 
 NetworkSpec read_network(SourcedReader reader) {
   constexpr Range<double> kOversubscription{1.0, 1000.0};
   NetworkSpec network;
-  network.topology = reader.reader().required_choice<std::string_view>("topology", kNetworks);
+  network.topology = reader.reader().required_choice<NetworkTopology>("topology", kNetworks);
   network.nodes_per_pod = reader.optional_count("nodes_per_pod").value_or(0);
   network.oversubscription =
       reader.optional_number("oversubscription", kOversubscription).value_or(1.0);
@@ -22,6 +23,10 @@ NetworkSpec read_network(SourcedReader reader) {
 }
 
 }  // namespace
+
+std::string_view name(NetworkTopology topology) {
+  return kNetworks.at(static_cast<std::size_t>(topology)).name;
+}
 
 std::int64_t ClusterSpec::domain_size() const {
   // A switched domain may span nodes (NVL72); a mesh ends with its node.

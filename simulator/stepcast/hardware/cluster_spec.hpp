@@ -4,14 +4,19 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "stepcast/hardware/device_spec.hpp"
 
 namespace stepcast {
 
+// In a rail-optimised network the NICs of one place in their nodes share a leaf switch.
+enum class NetworkTopology { kRailOptimisedFatTree, kFatTree };
+std::string_view name(NetworkTopology topology);
+
 // The shape of the network between nodes.
 struct NetworkSpec {
-  std::string topology = "rail_optimised_fat_tree";
+  NetworkTopology topology = NetworkTopology::kRailOptimisedFatTree;
   std::int64_t nodes_per_pod = 0;  // 0: one pod holds every node
   double oversubscription = 1.0;   // of the links between pods: 2 carries half
 };

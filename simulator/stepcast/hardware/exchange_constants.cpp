@@ -27,15 +27,15 @@ ExchangeKernel read_kernel(SourcedReader reader) {
   return kernel;
 }
 
-// The constants that every dispatcher may have; those of collectives have no kernels of their own.
-DispatcherConstants read_dispatcher(SourcedReader reader, bool with_kernels) {
+// The constants that every dispatcher may have, and those of kernels where it has some of its own.
+DispatcherConstants read_dispatcher(SourcedReader reader, ExchangeSection section) {
   DispatcherConstants constants;
   constants.units = reader.optional_count("units").value_or(0);
   constants.host_sync = quantity_or_none<Seconds>(reader, "host_sync");
   constants.relay_share = reader.optional_number("relay_share", kRatio).value_or(1.0);
   constants.local_share = reader.optional_number("local_share", kRatio).value_or(0.0);
   constants.scan_rate = quantity_or_none<BytesPerSecond>(reader, "scan_rate");
-  if (with_kernels) {
+  if (section == ExchangeSection::kKernels) {
     constants.dispatch = read_kernel(reader.mapping("dispatch"));
     constants.combine = read_kernel(reader.mapping("combine"));
   }
@@ -52,13 +52,13 @@ ExchangeConstants read_exchange_constants(const ConfigNode& root, SourceTable& s
   sources.merge(read_sources(top, "sources"));
   SourcedReader reader(std::move(top), sources, provenance);
   ExchangeConstants constants;
-  constants.alltoall = read_dispatcher(reader.mapping("alltoall"), false);
-  constants.deepep = read_dispatcher(reader.mapping("deepep"), true);
-  constants.deepep_v2 = read_dispatcher(reader.mapping("deepep_v2"), true);
-  constants.low_latency = read_dispatcher(reader.mapping("deepep_low_latency"), true);
-  constants.hybridep = read_dispatcher(reader.mapping("hybridep"), true);
-  constants.sonic = read_dispatcher(reader.mapping("sonic"), true);
-  constants.minimal_async_ep = read_dispatcher(reader.mapping("minimal_async_ep"), true);
+  for (std::size_t place = 0; place < kDispatchers; ++place) {
+    const auto dispatcher = static_cast<Dispatcher>(place);
+    const ExchangeSection section = section_of(dispatcher);
+    if (section != ExchangeSection::kNone) {
+      constants.of(dispatcher) = read_dispatcher(reader.mapping(name(dispatcher)), section);
+    }
+  }
   reader.finish();
   return constants;
 }

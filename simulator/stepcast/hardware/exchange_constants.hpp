@@ -3,15 +3,17 @@
 // hardware_profiles/exchange.
 //
 // Rates and times of one compute unit are those of the kernel that copies rows; a rate of 0 stands
-// for one that never limits. backends/exchange/exchange_kernel.hpp has the equation.
+// for one that never limits. dispatchers/exchange_kernel.hpp has the equation.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "stepcast/base/units.hpp"
 #include "stepcast/config/config_node.hpp"
+#include "stepcast/hardware/dispatcher.hpp"
 #include "stepcast/hardware/provenance.hpp"
 
 namespace stepcast {
@@ -41,13 +43,14 @@ struct DispatcherConstants {
 
 struct ExchangeConstants {
   std::string name;
-  DispatcherConstants alltoall;
-  DispatcherConstants deepep;
-  DispatcherConstants deepep_v2;
-  DispatcherConstants low_latency;
-  DispatcherConstants hybridep;
-  DispatcherConstants sonic;
-  DispatcherConstants minimal_async_ep;
+  std::array<DispatcherConstants, kDispatchers> dispatchers{};  // in the order of the enumeration
+
+  [[nodiscard]] const DispatcherConstants& of(Dispatcher dispatcher) const {
+    return dispatchers.at(slot(dispatcher));
+  }
+  [[nodiscard]] DispatcherConstants& of(Dispatcher dispatcher) {
+    return dispatchers.at(slot(dispatcher));
+  }
 };
 
 // Reads a file's tree; its own sources are added to the shared `sources`, where each number comes

@@ -123,9 +123,9 @@ void read_given(MappingReader& reader, std::string_view key,
 }  // namespace
 
 std::string_view name(ReceiveBuffer buffer) {
-  return kReceiveBuffers[static_cast<std::size_t>(buffer)].name;
+  return kReceiveBuffers.at(static_cast<std::size_t>(buffer)).name;
 }
-std::string_view name(CpuSync sync) { return kCpuSyncs[static_cast<std::size_t>(sync)].name; }
+std::string_view name(CpuSync sync) { return kCpuSyncs.at(static_cast<std::size_t>(sync)).name; }
 
 std::optional<Dispatcher> read_dispatcher(MappingReader& reader) {
   const ConfigNode* written = reader.take("dispatcher");

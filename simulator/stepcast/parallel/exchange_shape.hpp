@@ -6,12 +6,12 @@
 //   rows of the experts   T k imbalance, those of the most loaded rank, which sets the pace;
 //                         padded to a multiple for each expert where asked for
 //   rows received         T D, with one row for each (token, rank)
-//   worst case            W T min(k, E_l): every token to this rank
-//   capacity              alltoall: ceil(T k / E f) rows from each rank for each expert;
-//                         hybridep: f of the worst case; minimal_async_ep: f of T k
+//   worst case            W T min(k, E_l): every token to this rank, or what the dispatcher's model
+//                         says
+//   capacity              f of T k, or what the dispatcher's model says
 //
-// With expert tensor parallelism, dispatchers other than alltoall see etp times the ranks, experts
-// and choices, as Megatron's flex dispatcher has it.
+// With expert tensor parallelism, dispatchers whose expert tensor ranks take part see etp times the
+// ranks, experts and choices, as Megatron's flex dispatcher has it.
 #pragma once
 
 #include "stepcast/parallel/layer_expansion.hpp"
@@ -35,14 +35,16 @@ struct ExchangeShape {
 };
 
 // What carries the exchange of this plan: with one rank nothing does, and the alltoall dispatcher's
-// local permutation remains, or SonicMoE's fused gather.
+// local permutation remains, unless the dispatcher's own kernels serve one rank too.
 Dispatcher dispatcher_in_use(const ParallelPlan& plan);
 
 // The exchange of a layer with experts; the model has some.
 ExchangeShape exchange_shape(const ExpansionContext& context);
 
-// Of a fixed buffer of `dispatcher`.
-std::int64_t worst_case_rows(Dispatcher dispatcher, const ExchangeShape& shape);
+// What arrives at a rank at most, by model: W T min(k, E_l).
+std::int64_t rows_of_all_choices(const ExchangeShape& shape);
+// What a capacity of `factor` lets in, by model: f T k, rounded up.
+std::int64_t rows_of_usual_share(const ExchangeShape& shape, double factor);
 // Rows of an expert from one rank, ceil(T k / E f).
 std::int64_t expert_capacity(const ExchangeShape& shape, double factor);
 // Rows that a rank puts in, one for each (token, expert): T k unless a capacity pads and drops.

@@ -1,70 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/parallel/exchange_spec.hpp"
 
-#include <algorithm>
-#include <array>
+#include "stepcast/parallel/dispatcher_model.hpp"
 
 namespace stepcast {
 namespace {
 
 using Primitive = ExchangePrimitive;
 
-// What each dispatcher can do, in the order of the enumeration.
-struct DispatcherTraits {
-  Dispatcher dispatcher;
-  bool sends_fp8;
-  bool counts_units;  // the number of SMs of its kernels can be set
-  bool dynamic;
-  bool worst_case;
-  bool capacity;
-  ReceiveBuffer usual;
-};
-
-constexpr std::array<DispatcherTraits, 8> kTraits = {{
-    {Dispatcher::kAllGather, false, false, true, false, false, ReceiveBuffer::kDynamic},
-    {Dispatcher::kAllToAll, false, false, true, false, true, ReceiveBuffer::kDynamic},
-    {Dispatcher::kDeepEp, true, true, true, true, false, ReceiveBuffer::kDynamic},
-    {Dispatcher::kDeepEpV2, true, true, true, true, false, ReceiveBuffer::kDynamic},
-    {Dispatcher::kDeepEpLowLatency, true, false, false, true, false, ReceiveBuffer::kWorstCase},
-    {Dispatcher::kHybridEp, true, true, true, true, true, ReceiveBuffer::kDynamic},
-    {Dispatcher::kSonic, false, false, true, true, false, ReceiveBuffer::kWorstCase},
-    {Dispatcher::kMinimalAsyncEp, false, false, false, true, true, ReceiveBuffer::kWorstCase},
-}};
-
-constexpr bool listed_in_order() {
-  for (std::size_t i = 0; i < kTraits.size(); ++i) {
-    if (static_cast<std::size_t>(kTraits.at(i).dispatcher) != i) {
-      return false;
-    }
-  }
-  return true;
+bool has_a_choice(const DispatcherModel& model) {
+  return !model.dispatch.choices.empty() || !model.combine.choices.empty();
 }
-static_assert(listed_in_order());
-
-const DispatcherTraits& traits(Dispatcher dispatcher) {
-  return kTraits[static_cast<std::size_t>(dispatcher)];
-}
-
-bool supports(const DispatcherTraits& t, ReceiveBuffer buffer) {
-  switch (buffer) {
-    case ReceiveBuffer::kDynamic:
-      return t.dynamic;
-    case ReceiveBuffer::kWorstCase:
-      return t.worst_case;
-    case ReceiveBuffer::kCapacity:
-      return t.capacity;
-  }
-  return false;
-}
-
-// SMs that the kernels of DeepEP and HybridEP take unless told otherwise.
-constexpr std::int64_t kDeepEpUnits = 24;
-constexpr std::int64_t kHybridEpUnits = 16;
 
 class ProblemList {
  public:
   explicit ProblemList(const ExchangeSpec& spec)
-      : spec_(spec), dispatcher_(name(spec.dispatcher)), traits_(traits(spec.dispatcher)) {}
+      : spec_(spec), dispatcher_(name(spec.dispatcher)), model_(model_of(spec.dispatcher)) {}
 
   std::vector<ExchangeProblem> collect(const std::optional<MoeSpec>& moe) {
     rows_sent();
@@ -81,35 +32,47 @@ class ProblemList {
   void refuse(std::string_view key, std::string message) {
     problems_.push_back({key, std::move(message)});
   }
-  [[nodiscard]] bool is(Dispatcher dispatcher) const { return spec_.dispatcher == dispatcher; }
 
   void rows_sent() {
-    if (spec_.dispatch_dtype != Dtype::kBf16 && !traits_.sends_fp8) {
-      refuse("dispatch_dtype", "must be bf16: the dispatcher " + dispatcher_ +
-                                   " sends 16-bit rows; deepep and hybridep can send fp8");
+    if (spec_.dispatch_dtype != Dtype::kBf16 && !model_.sends_fp8) {
+      refuse("dispatch_dtype",
+             "must be bf16: the dispatcher " + dispatcher_ + " sends 16-bit rows; " +
+                 dispatchers_that([](const DispatcherModel& other) { return other.sends_fp8; }) +
+                 " can send fp8");
     }
-    if (spec_.compute_units > 0 && !traits_.counts_units) {
-      refuse("num_sms", "must be left out: the dispatcher " + dispatcher_ +
-                            " has no such setting; deepep, deepep_v2 and hybridep have");
+    if (spec_.compute_units > 0 && !model_.takes_num_sms) {
+      refuse(
+          "num_sms",
+          "must be left out: the dispatcher " + dispatcher_ + " has no such setting; " +
+              dispatchers_that([](const DispatcherModel& other) { return other.takes_num_sms; }) +
+              " have");
     }
   }
 
   void primitives() {
-    const std::string why = " must be auto: only the dispatcher sonic has a choice";
-    if (spec_.dispatch_primitive != Primitive::kAuto && !is(Dispatcher::kSonic)) {
-      refuse("dispatch_primitive", why.substr(1));
+    primitive("dispatch_primitive", spec_.dispatch_primitive, model_.dispatch);
+    primitive("combine_primitive", spec_.combine_primitive, model_.combine);
+    if (spec_.redispatch_in_backward && !model_.redispatches) {
+      refuse("redispatch_in_backward",
+             "must be false: only " + dispatchers_that([](const DispatcherModel& other) {
+               return other.redispatches;
+             }) + " can do it");
     }
-    if (spec_.combine_primitive != Primitive::kAuto && !is(Dispatcher::kSonic)) {
-      refuse("combine_primitive", why.substr(1));
+  }
+
+  void primitive(std::string_view key, Primitive asked, const PhasePrimitives& possible) {
+    if (asked == Primitive::kAuto || (has_a_choice(model_) && possible.has(asked))) {
+      return;
     }
-    if (spec_.redispatch_in_backward && !is(Dispatcher::kSonic)) {
-      refuse("redispatch_in_backward", "must be false: only the dispatcher sonic does it");
-    }
+    refuse(key, has_a_choice(model_) ? "cannot be " + std::string(name(asked)) +
+                                           " with the dispatcher " + dispatcher_
+                                     : "must be auto: only " + dispatchers_that(has_a_choice) +
+                                           " can be told what to send");
   }
 
   void buffers() {
     const ReceiveBuffer buffer = receive_buffer_of(spec_);
-    if (!supports(traits_, buffer)) {
+    if (!model_.receives.has(buffer)) {
       refuse(spec_.receive_buffer ? "receive_buffer" : "capacity_factor",
              "cannot be with the dispatcher " + dispatcher_ + ": its receive buffer is " +
                  supported());
@@ -123,7 +86,7 @@ class ProblemList {
              "for; " +
                  dispatcher_ + " has the receive buffers " + supported());
     }
-    if (cpu_sync_of(spec_) == CpuSync::kBlocking && !traits_.dynamic) {
+    if (cpu_sync_of(spec_) == CpuSync::kBlocking && !model_.receives.dynamic) {
       refuse("cpu_sync", "must be none: the dispatcher " + dispatcher_ + " never waits");
     }
   }
@@ -132,7 +95,7 @@ class ProblemList {
     std::string text;
     for (const ReceiveBuffer buffer :
          {ReceiveBuffer::kDynamic, ReceiveBuffer::kWorstCase, ReceiveBuffer::kCapacity}) {
-      if (supports(traits_, buffer)) {
+      if (model_.receives.has(buffer)) {
         text += (text.empty() ? "" : " or ") + std::string(name(buffer));
       }
     }
@@ -140,14 +103,12 @@ class ProblemList {
   }
 
   void collectives() {
-    const bool possible = is(Dispatcher::kAllToAll) || is(Dispatcher::kDeepEp) ||
-                          is(Dispatcher::kDeepEpV2) || is(Dispatcher::kHybridEp);
-    if (spec_.collective_only && !possible) {
+    if (spec_.collective_only && !model_.stands_for_all_to_all) {
       refuse("collective_only", "must be false: the dispatcher " + dispatcher_ +
                                     " has no all-to-all that could stand for it");
     }
     if (spec_.all_to_all != CollectiveAlgorithm::kAuto &&
-        carried_by(spec_) != Dispatcher::kAllToAll) {
+        !model_of(carried_by(spec_)).takes_algorithm) {
       refuse("moe_all_to_all", "must be auto: the dispatcher " + dispatcher_ +
                                    " brings its own kernels; collective_only: true prices it as "
                                    "an all-to-all");
@@ -174,7 +135,7 @@ class ProblemList {
 
   const ExchangeSpec& spec_;
   std::string dispatcher_;
-  const DispatcherTraits& traits_;
+  const DispatcherModel& model_;
   std::vector<ExchangeProblem> problems_;
 };
 
@@ -199,20 +160,20 @@ Routing routing_of(const ExchangeSpec& spec, const MoeSpec& moe) {
 }
 
 ReceiveBuffer receive_buffer_of(const ExchangeSpec& spec) {
-  const DispatcherTraits& t = traits(carried_by(spec));
+  const ReceiveBuffers& possible = model_of(carried_by(spec)).receives;
   if (spec.receive_buffer) {
     return *spec.receive_buffer;
   }
   if (spec.capacity_factor) {
     return ReceiveBuffer::kCapacity;
   }
-  if (spec.cpu_sync == CpuSync::kBlocking && t.dynamic) {
+  if (spec.cpu_sync == CpuSync::kBlocking && possible.dynamic) {
     return ReceiveBuffer::kDynamic;
   }
-  if (spec.cpu_sync == CpuSync::kNone && t.worst_case) {
+  if (spec.cpu_sync == CpuSync::kNone && possible.worst_case) {
     return ReceiveBuffer::kWorstCase;
   }
-  return t.usual;
+  return possible.usual;
 }
 
 CpuSync cpu_sync_of(const ExchangeSpec& spec) {
@@ -220,27 +181,10 @@ CpuSync cpu_sync_of(const ExchangeSpec& spec) {
   return spec.cpu_sync.value_or(waits ? CpuSync::kBlocking : CpuSync::kNone);
 }
 
-// DeepEP gathers rows on the GPU of the destination's rail, which is what PXN does.
 CollectiveAlgorithm all_to_all_of(const ExchangeSpec& spec, std::int64_t domains) {
-  const bool by_rail = spec.dispatcher == Dispatcher::kDeepEp && domains > 1;
-  return spec.all_to_all == CollectiveAlgorithm::kAuto && by_rail ? CollectiveAlgorithm::kPxn
-                                                                  : spec.all_to_all;
-}
-
-std::int64_t units_held(const ExchangeSpec& spec, std::int64_t library_units) {
-  if (spec.compute_units > 0) {
-    return spec.compute_units;
-  }
-  switch (carried_by(spec)) {
-    case Dispatcher::kDeepEp:
-      return kDeepEpUnits;
-    case Dispatcher::kHybridEp:
-      return kHybridEpUnits;
-    case Dispatcher::kDeepEpLowLatency:
-      return 0;  // receives on a hook, without kernels that wait
-    default:
-      return library_units;
-  }
+  return spec.all_to_all == CollectiveAlgorithm::kAuto && domains > 1
+             ? model_of(spec.dispatcher).all_to_all_beyond_domain
+             : spec.all_to_all;
 }
 
 std::vector<ExchangeProblem> exchange_problems(const ExchangeSpec& spec,

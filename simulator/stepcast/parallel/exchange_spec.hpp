@@ -5,18 +5,20 @@
 // the host from the dispatcher. A buffer of dynamic size needs the host to learn the number of rows
 // before it goes on (cpu_sync blocking); buffers of fixed size do not.
 //
-//   dispatch_dtype          bf16 (the default) or fp8: deepep, deepep_v2, low latency, hybridep
-//   num_sms                 0, the dispatcher's default: deepep, deepep_v2, hybridep
-//   dispatch_primitive      auto, ag, a2a, rank_dedup, node_dedup: sonic
-//   combine_primitive       auto, rs, a2a, rank_dedup, node_dedup: sonic
+//   dispatch_dtype          bf16 (the default) or fp8
+//   num_sms                 0, the dispatcher's default
+//   dispatch_primitive      auto, ag, a2a, rank_dedup, node_dedup
+//   combine_primitive       auto, rs, a2a, rank_dedup, node_dedup
 //   routing                 uniform, round_robin_forced, group_limited with groups and
 //                           groups_per_token, zipf with zipf_exponent, counts with counts
 //   receive_buffer          dynamic, worst_case, or capacity with capacity_factor
 //   pad_multiple            0
-//   redispatch_in_backward  false: sonic
+//   redispatch_in_backward  false
 //   cpu_sync                blocking or none
-//   collective_only         false: alltoall, deepep, deepep_v2, hybridep
+//   collective_only         false
 //   moe_all_to_all          auto, direct, hierarchical, pxn: alltoall, or with collective_only
+//
+// Which of them a dispatcher has is said by its model (parallel/dispatcher_model.hpp).
 #pragma once
 
 #include <optional>
@@ -60,8 +62,6 @@ ReceiveBuffer receive_buffer_of(const ExchangeSpec& spec);
 CpuSync cpu_sync_of(const ExchangeSpec& spec);
 // Of an all-to-all, in a group that does or does not reach beyond one scale-up domain.
 CollectiveAlgorithm all_to_all_of(const ExchangeSpec& spec, std::int64_t domains);
-// Compute units that the exchange holds while it runs, where a collective holds `library_units`.
-std::int64_t units_held(const ExchangeSpec& spec, std::int64_t library_units);
 
 // What cannot be, by the key of `expert_exchange` at fault. The rules of the model's experts apply
 // if there are any.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/parallel/feasibility.hpp"
 
-#include "stepcast/parallel/exchange_feasibility.hpp"
+#include "stepcast/parallel/dispatcher_model.hpp"
 #include "stepcast/parallel/schedules/schedule_info.hpp"
 #include "stepcast/parallel/stage_layout.hpp"
 
@@ -135,8 +135,10 @@ class Resolver {
       }
     }
     plan.ep_in_domain = members_in_domain(plan.ep_group(), cluster_.domain_size());
+    plan.exchange_units = exchange_units(plan.exchange, cluster_.device.exchange);
     if (model_.moe && plan.ep > 1) {
-      for (std::string& reason : exchange_reasons(plan, training_.recompute)) {
+      const DispatcherModel& dispatcher = model_of(carried_by(plan.exchange));
+      for (std::string& reason : dispatcher.refusals(plan, training_.recompute)) {
         refuse(std::move(reason));
       }
     }

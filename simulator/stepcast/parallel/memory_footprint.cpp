@@ -5,7 +5,7 @@
 
 #include "stepcast/base/real.hpp"
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/parallel/exchange_buffers.hpp"
+#include "stepcast/parallel/dispatcher_model.hpp"
 #include "stepcast/parallel/pipeline_order.hpp"
 #include "stepcast/parallel/stage_class.hpp"
 
@@ -13,12 +13,6 @@ namespace stepcast {
 namespace {
 
 constexpr Bytes kHalf{2};
-
-// Whether the dispatcher's buffers outlive a layer: those of alltoall and allgather are tensors.
-bool lasting_buffers(const ParallelPlan& plan) {
-  const Dispatcher dispatcher = dispatcher_in_use(plan);
-  return dispatcher != Dispatcher::kAllToAll && dispatcher != Dispatcher::kAllGather;
-}
 
 // Looks at the moments of a rank's order, and keeps the one with the highest total.
 class RankPeak {
@@ -32,7 +26,8 @@ class RankPeak {
     for (const StageHolding* chunk : chunks_) {
       fixed_.gathered += chunk->budget.gathered;
     }
-    (lasting_buffers(plan()) ? fixed_.exchange : passing_exchange_) = parts.exchange;
+    const bool lasting = model_of(dispatcher_in_use(plan())).buffers_last;
+    (lasting ? fixed_.exchange : passing_exchange_) = parts.exchange;
     fixed_.outside = outside_allocator();
   }
 

@@ -98,6 +98,8 @@ struct ParallelPlan {
   UniformOverlap overlap;
   ExchangeSpec exchange;
   std::int64_t ep_in_domain = 0;     // ranks of ep that one scale-up domain holds; 0: all
+  std::int64_t exchange_units = 0;   // compute units of the dispatcher's kernels, of the profile or
+                                     // given; 0: no number of its own
   std::vector<StageContent> stages;  // pp * vpp of them, in the order of the model
   std::int64_t micro_batches = 1;    // of one rank and step
   bool operator==(const ParallelPlan&) const = default;
@@ -105,6 +107,9 @@ struct ParallelPlan {
   [[nodiscard]] std::int64_t world() const { return tp * cp * pp * dp; }
   // Data-parallel replicas of non-expert parameters: they share gradients.
   [[nodiscard]] std::int64_t replicas() const { return dp * cp; }
+
+  // Whether one scale-up domain holds all ranks that exchange tokens.
+  [[nodiscard]] bool exchanges_in_domain() const { return ep_in_domain == 0 || ep <= ep_in_domain; }
 
   [[nodiscard]] ProcessGroup tp_group() const { return {tp, 1}; }
   [[nodiscard]] ProcessGroup cp_group() const { return {cp, tp}; }

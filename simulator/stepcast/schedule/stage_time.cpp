@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "stepcast/parallel/dispatcher_model.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -64,7 +66,7 @@ UnitsHeld units_held(const StepContext& context) {
   const std::int64_t library = device.scale_up.kernel_units;
   UnitsHeld held{};
   held.fill(static_cast<double>(library) / all);
-  const std::int64_t units = units_held(context.expansion.plan.exchange, library);
+  const std::int64_t units = units_held(context.expansion.plan, library);
   held[slot(Axis::kExpert)] = std::min(1.0, static_cast<double>(units) / all);
   return held;
 }

@@ -200,7 +200,7 @@ TEST_CASE("an oversubscribed spine slows what leaves its rail, and PXN stays on 
         nearly((10 + 10 + 900) * kMicro));
   CHECK(seconds(forced(Kind::kAllToAll, 32e6, {32, 1}, Algorithm::kPxn), oversubscribed) ==
         nearly(seconds(forced(Kind::kAllToAll, 32e6, {32, 1}, Algorithm::kPxn), cluster())));
-  oversubscribed.network.topology = "fat_tree";
+  oversubscribed.network.topology = NetworkTopology::kFatTree;
   CHECK(seconds(forced(Kind::kAllToAll, 32e6, {32, 1}, Algorithm::kDirect), oversubscribed) ==
         nearly((10 + 10 + 480) * kMicro));
 }

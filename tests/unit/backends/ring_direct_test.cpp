@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "backends/builtin_backends.hpp"
-#include "backends/collective/link_group.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/hardware/link_group.hpp"
 
 namespace stepcast::ring_direct_test {
 namespace {

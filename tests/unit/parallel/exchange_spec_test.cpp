@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/parallel/dispatcher_model.hpp"
 #include "stepcast/parallel/software_spec.hpp"
 
 namespace stepcast::exchange_spec_test {
@@ -141,15 +142,36 @@ TEST_CASE("a routing must fit the model's experts", "[unit]") {
              contains_text("fewer experts than the 4"));
 }
 
-TEST_CASE("an exchange holds the dispatcher's units, or those that it is given", "[unit]") {
-  ExchangeSpec spec;
-  CHECK(units_held(spec, 18) == 18);
-  spec.dispatcher = Dispatcher::kDeepEp;
-  CHECK(units_held(spec, 18) == 24);
+// A plan that exchanges by `spec` on a GPU whose profile gives DeepEP 24 and HybridEP 16 units.
+ParallelPlan exchanging(const ExchangeSpec& spec, std::int64_t deepep_units = 24) {
+  ExchangeConstants constants;
+  constants.of(Dispatcher::kDeepEp).units = deepep_units;
+  constants.of(Dispatcher::kHybridEp).units = 16;
+  ParallelPlan plan;
+  plan.exchange = spec;
+  plan.exchange_units = exchange_units(spec, constants);
+  return plan;
+}
+
+TEST_CASE("an exchange holds the profile's units of its dispatcher, or those that it is given",
+          "[unit]") {
+  CHECK(units_held(exchanging({}), 18) == 18);
+  ExchangeSpec spec{.dispatcher = Dispatcher::kDeepEp};
+  CHECK(units_held(exchanging(spec), 18) == 24);
+  CHECK(units_held(exchanging(spec, 32), 18) == 32);
   spec.compute_units = 20;
-  CHECK(units_held(spec, 18) == 20);
-  CHECK(units_held({.dispatcher = Dispatcher::kHybridEp}, 18) == 16);
-  CHECK(units_held({.dispatcher = Dispatcher::kDeepEpLowLatency}, 18) == 0);
+  CHECK(units_held(exchanging(spec), 18) == 20);
+  CHECK(units_held(exchanging({.dispatcher = Dispatcher::kHybridEp}), 18) == 16);
+  CHECK(units_held(exchanging({.dispatcher = Dispatcher::kDeepEpLowLatency}), 18) == 0);
+  // DeepEP V2 chooses its units by formula, but has the buffers of V1.
+  CHECK(exchanging({.dispatcher = Dispatcher::kDeepEpV2}, 32).exchange_units == 32);
+  CHECK(units_held(exchanging({.dispatcher = Dispatcher::kDeepEpV2}), 18) == 18);
+}
+
+TEST_CASE("a dispatcher that no row describes is a fault of the program", "[unit]") {
+  CHECK_THROWS_AS(model_of(static_cast<Dispatcher>(kDispatchers)), InternalError);
+  CHECK_THROWS_AS(receive_buffer_of({.dispatcher = static_cast<Dispatcher>(kDispatchers)}),
+                  InternalError);
 }
 
 SoftwareSpec switched(const std::string& text, SoftwareSpec software = {}) {

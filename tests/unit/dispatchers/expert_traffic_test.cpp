@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/graph/expert_traffic.hpp"
+#include "stepcast/dispatchers/expert_traffic.hpp"
 
 #include "catch.hpp"
 

@@ -11,8 +11,8 @@
 // The most loaded rank or node receives `inside_peak` or `outside_peak` times the mean.
 //
 // Bytes of a row of H values: 2 H in 16 bits; dispatched in fp8 H + 4 H / 128, a scale for 128
-// values; in fp4 H/2 + H/16; combined always in 16 bits, unless the op is fp32. DeepEP's
-// low-latency dispatch adds a header of 16 bytes. Three figures, each of a rank on average:
+// values; in fp4 H/2 + H/16; combined always in 16 bits, unless the op is fp32. A dispatcher may
+// add a header to each row that it dispatches. Three figures, each of a rank on average:
 //   tensor    the op's input as TraceLens counts it: T H for dispatch, the received rows times H
 //             for combine, at the dtype's bytes
 //   logical   as DeepEP's tables count it: every distinct destination, own rank and own node
@@ -44,8 +44,7 @@ struct ExchangeTraffic {
   Bytes wire;
 };
 
-// What the dispatcher does where the primitive is auto; for sonic, which chooses by time,
-// rank_dedup.
+// What the dispatcher does where the primitive is auto; where it chooses by time, its usual one.
 ExchangePrimitive resolved_primitive(const ExpertExchange& op);
 
 // Of one row on the fabric.

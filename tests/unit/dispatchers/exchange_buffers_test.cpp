@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/parallel/exchange_buffers.hpp"
+#include "stepcast/parallel/dispatcher_model.hpp"
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
@@ -25,6 +25,11 @@ ExchangeShape shape(std::int64_t tokens, std::int64_t hidden, std::int64_t topk,
   return shape;
 }
 
+std::vector<ExchangeBuffer> buffers_of(const ExchangeSpec& spec, const ExchangeShape& shape,
+                                       std::int64_t rows = 0, std::int64_t units = 0) {
+  return model_of(spec.dispatcher).buffers({spec, shape, rows, units});
+}
+
 Bytes part(const std::vector<ExchangeBuffer>& buffers, std::string_view name) {
   for (const ExchangeBuffer& buffer : buffers) {
     if (buffer.name == name) {
@@ -48,8 +53,8 @@ TEST_CASE("MinimalAsyncEP has two receive buffers for the worst case", "[case]")
   for (const auto& [batch, rows, gib] :
        {std::tuple{4, 393'216, 3.0}, std::tuple{16, 1'572'864, 12.0}}) {
     const ExchangeShape layer = shape(batch * 4096, 2048, 6, 64, 4, 4);
-    CHECK(worst_case_rows(Dispatcher::kMinimalAsyncEp, layer) == rows);
-    const auto buffers = minimal_async_buffers(layer, rows);
+    CHECK(model_of(Dispatcher::kMinimalAsyncEp).worst_case_rows(layer) == rows);
+    const auto buffers = buffers_of({.dispatcher = Dispatcher::kMinimalAsyncEp}, layer, rows);
     CHECK(part(buffers, "receive") == Bytes(gib * kGiB));
     CHECK(part(buffers, "counts") == Bytes(4 * 64 * 8));
   }
@@ -70,9 +75,9 @@ Sample sonic_sample() {
 
 TEST_CASE("SonicMoE's workspace is that of its publication", "[case]") {
   const ExchangeShape layer = shape(32'768, 4096, 8, 128, 4, 4);
-  const std::int64_t rows = worst_case_rows(Dispatcher::kSonic, layer);
+  const std::int64_t rows = model_of(Dispatcher::kSonic).worst_case_rows(layer);
   CHECK(rows == 1'048'576);
-  const auto buffers = sonic_workspace({.dispatcher = Dispatcher::kSonic}, layer, rows);
+  const auto buffers = buffers_of({.dispatcher = Dispatcher::kSonic}, layer, rows);
   CHECK(part(buffers, "input") == Bytes(0.25 * kGiB));
   CHECK(part(buffers, "output") == Bytes(8.0 * kGiB));
   CHECK(part(buffers, "receive") == Bytes(1.0 * kGiB));
@@ -82,7 +87,7 @@ TEST_CASE("SonicMoE's workspace is that of its publication", "[case]") {
   spec.dispatch_primitive = ExchangePrimitive::kAllToAll;
   spec.combine_primitive = ExchangePrimitive::kAllToAll;
   spec.redispatch_in_backward = true;
-  const auto others = sonic_workspace(spec, layer, rows);
+  const auto others = buffers_of(spec, layer, rows);
   CHECK(part(others, "receive") == Bytes(8.0 * kGiB));
   CHECK(part(others, "partial sums") == Bytes(-1));
   CHECK(part(others, "redispatch") == Bytes(1.25 * kGiB));
@@ -110,32 +115,32 @@ TEST_CASE("SonicMoE gathers for few ranks and deduplicates for many", "[unit]") 
 
 // The example of its documentation: 64 ranks of 4096 tokens, H = 7168.
 TEST_CASE("HybridEP holds the tokens of all ranks", "[case]") {
-  const auto one = hybridep_buffers(shape(4096, 7168, 8, 256, 64, 64));
+  const ExchangeSpec spec{.dispatcher = Dispatcher::kHybridEp};
+  const auto one = buffers_of(spec, shape(4096, 7168, 8, 256, 64, 64));
   CHECK(part(one, "tokens") == Bytes(3.5 * kGiB));
   CHECK(part(one, "probabilities") == Bytes(64.0 * 4096 * 256 * 4));
   CHECK(part(one, "network") == Bytes(-1));
-  const auto eight = hybridep_buffers(shape(4096, 7168, 8, 256, 64, 8));
+  const auto eight = buffers_of(spec, shape(4096, 7168, 8, 256, 64, 8));
   CHECK(part(eight, "probabilities") == Bytes(64.0 * 4096 * 32 * 4));
   CHECK(part(eight, "network") == Bytes(4096.0 * 7 * 7168 * 2));
 }
 
 TEST_CASE("DeepEP's buffers are its own size hints", "[case]") {
-  const ExchangeSpec spec{.dispatcher = Dispatcher::kDeepEp};  // 24 SMs, 12 channels
-  const auto inside = deepep_buffers(spec, shape(4096, 7168, 8, 256, 8, 8));
+  const ExchangeSpec spec{.dispatcher = Dispatcher::kDeepEp};
+  const auto inside = buffers_of(spec, shape(4096, 7168, 8, 256, 8, 8), 0, 24);  // 12 channels
   // 12 * 8 * 5 * 4 + 12 * 8 * 256 * (14336 + 8 + 2048), a multiple of 128
   CHECK(part(inside, "nvlink") == Bytes(402'851'712));
-  CHECK(inside.size() == 1);
-  const auto outside = deepep_buffers(spec, shape(4096, 7168, 8, 256, 16, 8));
+  CHECK(part(inside, "network") == Bytes(-1));
+  const auto outside = buffers_of(spec, shape(4096, 7168, 8, 256, 16, 8), 0, 24);
   CHECK(part(outside, "nvlink") == Bytes(453'208'704));   // 12 * 8 * (7 * 4 + 288 * 16392)
   CHECK(part(outside, "network") == Bytes(111'313'792));  // 24 * 2 * (72 + 140 * 16408) + 2^20
-  ExchangeSpec half = spec;
-  half.compute_units = 12;
-  CHECK(part(deepep_buffers(half, shape(4096, 7168, 8, 256, 8, 8)), "nvlink") ==
+  CHECK(part(buffers_of(spec, shape(4096, 7168, 8, 256, 8, 8), 0, 12), "nvlink") ==
         Bytes(201'425'920));  // half of it, rounded up to 128
 }
 
 TEST_CASE("low latency doubles a slot for every token and expert", "[case]") {
-  const auto buffers = low_latency_buffers(shape(128, 7168, 8, 256, 8, 8));
+  const auto buffers =
+      buffers_of({.dispatcher = Dispatcher::kDeepEpLowLatency}, shape(128, 7168, 8, 256, 8, 8));
   CHECK(part(buffers, "send") == Bytes(2.0 * 256 * 128 * 14'560));  // H 2 + H / 128 4
   CHECK(part(buffers, "receive") == Bytes(2.0 * 256 * 128 * 14'560));
   CHECK(part(buffers, "signals") == Bytes(2 * 2176));  // 256 * 8 + 32 * 4

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/exchange/exchange_kernel.hpp"
+#include "stepcast/dispatchers/exchange_kernel.hpp"
 
 #include <algorithm>
 
-#include "backends/collective/link_group.hpp"
 #include "stepcast/base/real.hpp"
+#include "stepcast/hardware/link_group.hpp"
 
 namespace stepcast {
 namespace {
@@ -75,6 +75,25 @@ void add_part(OpCost& cost, CostTerm part, Detail detail) {
   if (detail == Detail::kTerms) {
     cost.terms.push_back(part);
   }
+}
+
+const DispatcherConstants& constants_of(const ExpertExchange& op, const FabricContext& context) {
+  return context.cluster.device.exchange.of(op.dispatcher);
+}
+
+const ExchangeKernel& kernel_of(const ExpertExchange& op, const FabricContext& context) {
+  const DispatcherConstants& constants = constants_of(op, context);
+  return op.phase == ExchangePhase::kDispatch ? constants.dispatch : constants.combine;
+}
+
+OpCost kernel_price(const ExpertExchange& op, const ExchangeTraffic& traffic,
+                    const FabricContext& context, std::int64_t units) {
+  RowTransfer transfer = transfer_of(op, traffic);
+  transfer.units = units;
+  const TransferTime time =
+      transfer_time(transfer, kernel_of(op, context), exchange_links(op, context.cluster),
+                    constants_of(op, context).relay_share);
+  return kernel_cost(time, units, context.detail);
 }
 
 std::int64_t units_of(const ExpertExchange& op, std::int64_t usual, const DeviceSpec& device) {

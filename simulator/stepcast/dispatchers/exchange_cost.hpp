@@ -3,15 +3,12 @@
 //
 //   t = max(copy by compute units, scale-up bytes / B_up, scale-out bytes / B_out)
 //       + start-up + local passes over HBM + waiting for the host
-// with the rows of graph/expert_traffic.hpp; the most loaded rank sets the pace. Each dispatcher's
-// file has its own form. Constants are hardware_profiles/exchange.
+// with the rows of expert_traffic.hpp; the most loaded rank sets the pace. Each dispatcher's file
+// has its own form. Constants are hardware_profiles/exchange.
 //
 // Not priced here: what a framework does before and after in kernels of its own (routing, permuting
 // for all-to-all, copying tokens into symmetric memory), and what a slower peer makes others wait.
 #pragma once
-
-#include <span>
-#include <string_view>
 
 #include "stepcast/cost/cost_model.hpp"
 
@@ -19,15 +16,5 @@ namespace stepcast {
 
 OpCost exchange_cost(const ExpertExchange& op, const FabricContext& context,
                      const CollectiveModel& collectives);
-
-struct DispatcherInfo {
-  Dispatcher dispatcher;
-  std::string_view equation;
-  std::string_view assumptions;
-  std::string_view source;
-};
-
-// Every dispatcher, in the order of the enumeration.
-std::span<const DispatcherInfo> dispatcher_infos();
 
 }  // namespace stepcast

@@ -17,7 +17,7 @@
 #pragma once
 
 #include "stepcast/cost/cost_model.hpp"
-#include "stepcast/graph/expert_traffic.hpp"
+#include "stepcast/dispatchers/expert_traffic.hpp"
 
 namespace stepcast {
 
@@ -58,6 +58,14 @@ OpCost kernel_cost(const TransferTime& time, std::int64_t units, Detail detail);
 
 // Makes a part of it longer the price, as a term of its own.
 void add_part(OpCost& cost, CostTerm part, Detail detail);
+
+// The section of the op's dispatcher in the profile of the exchanges, and its kernel.
+const DispatcherConstants& constants_of(const ExpertExchange& op, const FabricContext& context);
+const ExchangeKernel& kernel_of(const ExpertExchange& op, const FabricContext& context);
+
+// The price of an op that is one such kernel on `units` units.
+OpCost kernel_price(const ExpertExchange& op, const ExchangeTraffic& traffic,
+                    const FabricContext& context, std::int64_t units);
 
 // The op's own units, else the dispatcher's, never more than the part has.
 std::int64_t units_of(const ExpertExchange& op, std::int64_t usual, const DeviceSpec& device);

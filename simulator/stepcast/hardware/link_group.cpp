@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/collective/link_group.hpp"
+#include "stepcast/hardware/link_group.hpp"
 
 #include <algorithm>
 
@@ -36,7 +36,7 @@ BytesPerSecond outside_rate(const ClusterSpec& cluster, ProcessGroup group) {
 
 BytesPerSecond across_rails_rate(const ClusterSpec& cluster, BytesPerSecond outside,
                                  ProcessGroup group) {
-  const bool rails = cluster.network.topology.find("rail_optimised") != std::string::npos;
+  const bool rails = cluster.network.topology == NetworkTopology::kRailOptimisedFatTree;
   return rails && !leaves_pod(cluster, group) ? outside / cluster.network.oversubscription
                                               : outside;
 }

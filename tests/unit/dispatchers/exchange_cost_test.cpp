@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/exchange/exchange.hpp"
+#include "stepcast/dispatchers/exchange_cost.hpp"
 
 #include <cmath>
 
 #include "backends/builtin_backends.hpp"
-#include "backends/exchange/dispatchers.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/config/enum_fields.hpp"
+#include "stepcast/dispatchers/deepep.hpp"
 
-namespace stepcast::exchange_test {
+namespace stepcast::exchange_cost_test {
 namespace {
 
 // Nodes of 8 GPUs with 100 GB/s inside and 10 GB/s outside; every dispatcher has a kernel without
@@ -24,9 +25,7 @@ ClusterSpec round_exchange_cluster(std::int64_t nodes) {
   constants.host_sync = Seconds(5e-6);
   constants.dispatch.row_rate = BytesPerSecond(10e9);
   constants.combine = constants.dispatch;
-  ExchangeConstants& exchange = device.exchange;
-  exchange.alltoall = exchange.deepep = exchange.deepep_v2 = exchange.low_latency = constants;
-  exchange.hybridep = exchange.sonic = exchange.minimal_async_ep = constants;
+  device.exchange.dispatchers.fill(constants);
   return cluster;
 }
 
@@ -53,19 +52,23 @@ OpCost shipped_price(const ExpertExchange& op, const char* gpu) {
 }
 
 TEST_CASE("every dispatcher says what it computes, assumes and where it is from", "[unit]") {
-  REQUIRE(dispatcher_infos().size() == names_of<Dispatcher>().size());
-  std::size_t index = 0;
-  for (const DispatcherInfo& info : dispatcher_infos()) {
-    CHECK(static_cast<std::size_t>(info.dispatcher) == index++);
-    CHECK_FALSE(info.equation.empty());
-    CHECK_FALSE(info.assumptions.empty());
-    CHECK_FALSE(info.source.empty());
+  REQUIRE(enum_names<Dispatcher>().size() == kDispatchers);
+  for (const NamedValue<Dispatcher>& dispatcher : enum_names<Dispatcher>()) {
+    CAPTURE(dispatcher.name);
+    CHECK(name(dispatcher.value) == dispatcher.name);
+    const DispatcherModel& model = model_of(dispatcher.value);
+    CHECK_FALSE(model.equation.empty());
+    CHECK_FALSE(model.assumptions.empty());
+    CHECK_FALSE(model.source.empty());
+    CHECK(model.price != nullptr);
+    CHECK(model.buffers != nullptr);
+    CHECK(model.receives.has(model.receives.usual));
   }
 }
 
 TEST_CASE("one rank costs nothing with any dispatcher", "[unit]") {
-  for (const DispatcherInfo& info : dispatcher_infos()) {
-    ExpertExchange op = to_all(info.dispatcher);
+  for (const NamedValue<Dispatcher>& dispatcher : enum_names<Dispatcher>()) {
+    ExpertExchange op = to_all(dispatcher.value);
     op.group.size = 1;
     CHECK(price(op, round_exchange_cluster(1)).duration == Seconds{});
   }
@@ -101,11 +104,11 @@ TEST_CASE("half of the link rate for rows passed on takes twice the time", "[uni
   ExpertExchange op = to_all(Dispatcher::kDeepEp);
   op.group.size = op.experts = op.topk = 16;
   ClusterSpec cluster = round_exchange_cluster(2);
-  cluster.device.exchange.deepep.relay_share = 0.5;
+  cluster.device.exchange.of(Dispatcher::kDeepEp).relay_share = 0.5;
   CHECK(price(op, cluster).duration.value() == Approx(280e-6));
   op.group.size = 8;
   const Seconds inside = price(op, cluster).duration;
-  cluster.device.exchange.deepep.relay_share = 1.0;
+  cluster.device.exchange.of(Dispatcher::kDeepEp).relay_share = 1.0;
   CHECK(price(op, cluster).duration == inside);
 }
 
@@ -241,4 +244,4 @@ TEST_CASE("the most loaded rank sets the pace", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast::exchange_test
+}  // namespace stepcast::exchange_cost_test

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/graph/expert_traffic.hpp"
+#include "stepcast/dispatchers/expert_traffic.hpp"
 
 #include <cmath>
 
 #include "stepcast/base/real.hpp"
+#include "stepcast/parallel/dispatcher_model.hpp"
 
 namespace stepcast {
 namespace {
@@ -11,7 +12,6 @@ namespace {
 constexpr double kScaleBlock = 128.0;  // values that share an fp8 scale of 4 bytes
 constexpr double kFp4Block = 16.0;     // values that share an fp4 scale of a byte
 constexpr Bytes kScale{4.0};
-constexpr Bytes kMessageHeader{16.0};
 
 Bytes dispatched_row(Dtype dtype, double hidden) {
   const Bytes values = hidden * size_of(dtype);
@@ -72,22 +72,7 @@ ExchangePrimitive resolved_primitive(const ExpertExchange& op) {
   if (op.primitive != ExchangePrimitive::kAuto) {
     return op.primitive;
   }
-  switch (op.dispatcher) {
-    case Dispatcher::kAllGather:
-      return op.phase == ExchangePhase::kDispatch ? ExchangePrimitive::kAllGather
-                                                  : ExchangePrimitive::kReduceScatter;
-    case Dispatcher::kAllToAll:
-    case Dispatcher::kDeepEpLowLatency:
-    case Dispatcher::kMinimalAsyncEp:
-      return ExchangePrimitive::kAllToAll;
-    case Dispatcher::kDeepEp:
-    case Dispatcher::kDeepEpV2:
-    case Dispatcher::kHybridEp:
-      return ExchangePrimitive::kNodeDedup;
-    case Dispatcher::kSonic:
-      return ExchangePrimitive::kRankDedup;
-  }
-  return ExchangePrimitive::kAllToAll;
+  return model_of(op.dispatcher).primitives(op.phase).usual;
 }
 
 Bytes exchange_row(const ExpertExchange& op) {
@@ -95,8 +80,7 @@ Bytes exchange_row(const ExpertExchange& op) {
   if (op.phase == ExchangePhase::kCombine) {
     return hidden * combined_element(op.dtype);
   }
-  const bool with_header = op.dispatcher == Dispatcher::kDeepEpLowLatency;
-  return dispatched_row(op.dtype, hidden) + (with_header ? kMessageHeader : Bytes{});
+  return dispatched_row(op.dtype, hidden) + model_of(op.dispatcher).message_header;
 }
 
 ExchangeTraffic expert_traffic(const ExpertExchange& op, std::int64_t domain_size) {

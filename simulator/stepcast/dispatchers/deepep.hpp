@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the dispatchers of DeepEP have in common.
+#pragma once
+
+#include "stepcast/cost/cost_model.hpp"
+#include "stepcast/parallel/dispatcher_model.hpp"
+
+namespace stepcast {
+
+// Up to a multiple of 128 bytes (DeepEP, csrc/kernels/configs.cuh: NUM_BUFFER_ALIGNMENT_BYTES).
+std::int64_t deepep_aligned(std::int64_t bytes);
+
+// Of the normal kernels. With channels = units / 2: over NVLink, channels * peers * chunk * bytes
+// of a token; over the network twice channels * nodes * chunk * bytes of a token; and the rows that
+// arrive.
+std::vector<ExchangeBuffer> deepep_buffers(const BufferedExchange& exchange);
+
+// The units that DeepEP V2 takes where none are given: so many that its copies take at most as long
+// as the links do.
+std::int64_t deepep_v2_units(const ExpertExchange& op, const ClusterSpec& cluster);
+
+}  // namespace stepcast

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeepEP's kernels of version 2.
+//
+//   t = as deepep.cpp; without a number of units the one of its formula: with w rows written and r
+//   read for each token, and t the time of the links for them,
+//   units = 1.25 max(r b / 200 GB/s, w b / 50 GB/s) / t, up to an even number, 4 at least;
+//   w = D(W), between nodes + D(N); the links at 0.9 of their wire rate
+//
+// The waiting of the host for the counts of rows lies in the start-up. Memory is taken to be that
+// of version 1 with its number of units, which is not published for version 2.
+#include <algorithm>
+#include <cmath>
+
+#include "stepcast/dispatchers/deepep.hpp"
+#include "stepcast/dispatchers/dispatcher_table.hpp"
+#include "stepcast/dispatchers/exchange_kernel.hpp"
+
+namespace stepcast {
+namespace {
+
+// DeepEP V2's own figures of a unit, and its choice of units.
+constexpr BytesPerSecond kUnitReads{200e9};
+constexpr BytesPerSecond kUnitWrites{50e9};
+constexpr double kUnitMargin = 1.25;
+constexpr double kLinkMargin = 0.9;
+constexpr std::int64_t kFewestUnits = 4;
+
+OpCost deepep_v2_price(const ExpertExchange& op, const FabricContext& context,
+                       const CollectiveModel& /*collectives*/) {
+  const ClusterSpec& cluster = context.cluster;
+  const std::int64_t stated = constants_of(op, context).units;
+  const std::int64_t usual = stated > 0 ? stated : deepep_v2_units(op, cluster);
+  return kernel_price(op, expert_traffic(op, cluster.domain_size()), context,
+                      units_of(op, usual, cluster.device));
+}
+
+}  // namespace
+
+std::int64_t deepep_v2_units(const ExpertExchange& op, const ClusterSpec& cluster) {
+  const ExchangeTraffic traffic = expert_traffic(op, cluster.domain_size());
+  const ExchangeLinks links = exchange_links(op, cluster);
+  const BytesPerSecond wire = links.inside / cluster.device.scale_up.efficiency;
+  const Seconds link_time = max(traffic.rows_inside * traffic.row / (kLinkMargin * wire),
+                                traffic.rows_outside * traffic.row / links.outside);
+  const auto tokens = static_cast<double>(op.tokens);
+  const Seconds reads = (tokens + traffic.node_rows) * traffic.row / kUnitReads;
+  const Seconds writes = (traffic.rows + traffic.node_rows) * traffic.row / kUnitWrites;
+  const auto most = static_cast<double>(cluster.device.compute_units);
+  const double needed =
+      link_time > Seconds{} ? std::min(most, kUnitMargin * (max(reads, writes) / link_time)) : 0.0;
+  const auto pairs = static_cast<std::int64_t>(std::ceil(0.5 * needed));
+  return std::max(kFewestUnits, 2 * pairs);
+}
+
+constinit const DispatcherModel dispatchers::deepep_v2 = {
+    .equation = "as deepep, with units = 1.25 x unit copies / link time, even, at least 4",
+    .assumptions = "200 GB/s read and 50 GB/s written a unit decide on the units",
+    .source = "DeepEP V2: published tables, and its choice of units",
+    .dispatch = {.usual = ExchangePrimitive::kNodeDedup},
+    .combine = {.usual = ExchangePrimitive::kNodeDedup},
+    .receives = {.dynamic = true, .worst_case = true},
+    .sends_fp8 = true,
+    .takes_num_sms = true,
+    .stands_for_all_to_all = true,
+    .units_as = Dispatcher::kDeepEp,
+    .buffers = deepep_buffers,
+    .price = deepep_v2_price,
+};
+
+}  // namespace stepcast

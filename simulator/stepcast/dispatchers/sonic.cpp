@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// SonicMoE's kernels over symmetric memory.
+//
+//   dispatch            start_up + rows over links / rate          ag, a2a, rank_dedup, node_dedup
+//   combine, a2a        likewise
+//   combine, rs and rank_dedup, node_dedup
+//                       the same + local_combine: T K rows of the rank's experts read, and the sums
+//                       for every rank (rs: W T rows) or for the ranks that sent them (T D(W) rows)
+//                       written, at local_share of the HBM rate
+//   auto                the fastest of those, as its profiler chooses for the op's phase
+//
+// Memory is one workspace for all layers: x T H b, y M H b, received rows (W T k H b with a2a, else
+// W T H b), W T k and M indices of 4 bytes, partial sums W T H b unless combine is a2a; with
+// redispatch dO T H b and gathered x W T H b. It has data to expert parallel and back, without
+// expert tensor parallelism; peers read each other's memory, so beyond one domain only node_dedup
+// remains.
+//
+// Assumes that kernels fill the links with as many units as it takes, that nothing overlaps, and
+// that tokens are in symmetric memory already. Published for 4 GPUs of one domain only.
+#include <algorithm>
+#include <array>
+
+#include "stepcast/dispatchers/dispatcher_table.hpp"
+#include "stepcast/dispatchers/exchange_kernel.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::array kSonicDispatches = {
+    ExchangePrimitive::kAllGather, ExchangePrimitive::kAllToAll, ExchangePrimitive::kRankDedup,
+    ExchangePrimitive::kNodeDedup};
+constexpr std::array kSonicCombines = {ExchangePrimitive::kReduceScatter,
+                                       ExchangePrimitive::kAllToAll, ExchangePrimitive::kRankDedup,
+                                       ExchangePrimitive::kNodeDedup};
+
+OpCost primitive_price(const ExpertExchange& op, const FabricContext& context) {
+  const DeviceSpec& device = context.cluster.device;
+  const DispatcherConstants& constants = constants_of(op, context);
+  const bool dispatch = op.phase == ExchangePhase::kDispatch;
+  const ExchangeTraffic traffic = expert_traffic(op, context.cluster.domain_size());
+  const RowTransfer transfer = transfer_of(op, traffic);
+  const TransferTime time = transfer_time(
+      transfer, kernel_of(op, context), exchange_links(op, context.cluster), constants.relay_share);
+  OpCost cost = kernel_cost(time, units_of(op, constants.units, device), context.detail);
+  cost.algorithm = name(op.primitive);
+  if (!dispatch && op.primitive != ExchangePrimitive::kAllToAll) {
+    // The most loaded rank has the most copies as well.
+    const Bytes passed = traffic.inside_peak * (traffic.copies + traffic.rows) * traffic.row;
+    const Seconds local = passed / (constants.local_share * device.hbm.achieved);
+    cost.bound = local > time.transfer() ? Bound::kMemory : cost.bound;
+    add_part(cost, {"local_combine", local}, context.detail);
+  }
+  return cost;
+}
+
+OpCost sonic_price(const ExpertExchange& op, const FabricContext& context,
+                   const CollectiveModel& /*collectives*/) {
+  if (op.primitive != ExchangePrimitive::kAuto) {
+    return primitive_price(op, context);
+  }
+  OpCost fastest;
+  bool first = true;
+  for (const ExchangePrimitive primitive :
+       op.phase == ExchangePhase::kDispatch ? kSonicDispatches : kSonicCombines) {
+    ExpertExchange candidate = op;
+    candidate.primitive = primitive;
+    OpCost cost = primitive_price(candidate, context);
+    if (first || cost.duration < fastest.duration) {
+      fastest = std::move(cost);
+      first = false;
+    }
+  }
+  return fastest;
+}
+
+// Primitives whose peers must reach each other's memory.
+bool needs_peers(ExchangePrimitive primitive) {
+  return primitive != ExchangePrimitive::kAuto && primitive != ExchangePrimitive::kNodeDedup;
+}
+
+std::vector<std::string> sonic_refusals(const ParallelPlan& plan,
+                                        const RecomputeSpec& /*recompute*/) {
+  std::vector<std::string> reasons;
+  if (plan.etp > 1) {
+    reasons.emplace_back("dispatcher sonic has no expert tensor parallelism: etp must be 1");
+  }
+  const bool peers =
+      needs_peers(plan.exchange.dispatch_primitive) || needs_peers(plan.exchange.combine_primitive);
+  if (peers && !plan.exchanges_in_domain()) {
+    reasons.push_back("dispatcher sonic beyond one scale-up domain (ep = " +
+                      std::to_string(plan.ep) + ") has the primitive node_dedup only");
+  }
+  return reasons;
+}
+
+std::vector<ExchangeBuffer> sonic_buffers(const BufferedExchange& exchange) {
+  constexpr std::int64_t kIndex = 4;  // bytes
+  const ExchangeShape& shape = exchange.shape;
+  const std::int64_t own = shape.tokens * row_bytes(shape);
+  const std::int64_t everyone = shape.ranks * own;
+  const std::int64_t choices = shape.ranks * shape.tokens * shape.topk;
+  const bool row_an_expert = sonic_dispatch(exchange.spec, shape) == ExchangePrimitive::kAllToAll;
+  std::vector<ExchangeBuffer> buffers = {
+      buffer_of("input", own), buffer_of("output", exchange.rows * row_bytes(shape)),
+      buffer_of("receive", row_an_expert ? everyone * shape.topk : everyone),
+      buffer_of("indices", (choices + exchange.rows) * kIndex)};
+  if (sonic_combine(exchange.spec, shape) != ExchangePrimitive::kAllToAll) {
+    buffers.push_back(buffer_of("partial sums", everyone));
+  }
+  if (exchange.spec.redispatch_in_backward) {
+    buffers.push_back(buffer_of("redispatch", own + everyone));
+  }
+  return buffers;
+}
+
+}  // namespace
+
+constinit const DispatcherModel dispatchers::sonic = {
+    .equation =
+        "start_up + bytes over links / rate; combine of rs and dedup + local_combine "
+        "over HBM; auto: the fastest primitive",
+    .assumptions = "tokens are in symmetric memory; no overlap",
+    .source = "SonicMoE expert parallelism: published table of 4 GPUs",
+    .dispatch = {.usual = ExchangePrimitive::kRankDedup, .choices = kSonicDispatches},
+    .combine = {.usual = ExchangePrimitive::kRankDedup, .choices = kSonicCombines},
+    .receives = {.dynamic = true, .worst_case = true, .usual = ReceiveBuffer::kWorstCase},
+    .redispatches = true,
+    .serves_one_rank = true,
+    .skips_padding = true,
+    .buffers = sonic_buffers,
+    .refusals = sonic_refusals,
+    .price = sonic_price,
+};
+
+}  // namespace stepcast
