@@ -14,10 +14,6 @@
 namespace stepcast {
 namespace {
 
-// Of a message, in which chunks become full: 8.4 MB on A100, 14 to 16 on Hopper, 30 on Blackwell at
-// the rates that they reach.
-constexpr Seconds kRampTransfer{47e-6};
-
 struct TrafficParts {
   Bytes inside;   // to members of the own domain
   Bytes outside;  // to all others
@@ -36,7 +32,7 @@ Seconds inside_time(Bytes moved, const FabricView& view) {
     return {};
   }
   const Seconds transfer = moved / (c.share * view.links.wire_inside);
-  return transfer + std::min(1.0, transfer / kRampTransfer) * c.ramp;
+  return transfer + std::min(1.0, transfer / c.ramp_transfer) * c.ramp;
 }
 
 // Of a rank that sends as much to every place of the other nodes, of which one is on its own rail.

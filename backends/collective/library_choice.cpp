@@ -155,13 +155,11 @@ CollectiveTime with_protocol(CollectiveAlgorithm algorithm, const Collective& op
   return time_by(op.op, algorithm, Protocol::kSimple, op.bytes, view);
 }
 
-// From this much a rank on, and inside one family at any size, an all-reduce takes at least what
-// its halves take alone.
-constexpr Bytes kLargeRank{1048576.0};
-
+// From all_reduce_floor a rank on, and inside one family at any size, an all-reduce takes at least
+// what its halves take alone.
 CollectiveTime not_below_its_halves(CollectiveTime time, const Collective& op,
                                     const FabricView& view) {
-  const bool large = op.bytes >= real(view.links.ranks) * kLargeRank;
+  const bool large = op.bytes >= real(view.links.ranks) * view.constants.all_reduce_floor;
   if (op.op != CollectiveOp::kAllReduce || (op.algorithm == CollectiveAlgorithm::kAuto && !large)) {
     return time;
   }

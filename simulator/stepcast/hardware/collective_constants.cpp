@@ -91,6 +91,10 @@ MessageConstants read_message(SourcedReader reader) {
   message.share = reader.number("share", kShare);
   message.own_rate = read_rate(reader, "own_rate");
   message.ramp = reader.quantity<Seconds>("ramp");
+  message.ramp_transfer = reader.quantity<Seconds>("ramp_transfer");
+  if (reader.has("ramp_transfer") && !(message.ramp_transfer > Seconds{})) {
+    reader.reader().error("ramp_transfer", "must be greater than 0");
+  }
   message.network_share = reader.number("network_share", kShare);
   message.issue = reader.quantity<Seconds>("issue");
   message.connection_miss = reader.quantity<Seconds>("connection_miss");
@@ -123,6 +127,7 @@ CollectiveConstants read_collective_constants(const ConfigNode& root, SourceTabl
   constants.tuning = read_tunings(reader);
   read_protocols(reader, constants);
   constants.in_switch = read_in_switch(reader);
+  constants.all_reduce_floor = reader.quantity<Bytes>("all_reduce_floor");
   constants.message = read_message(reader.mapping("message"));
   constants.host_call = reader.quantity<Seconds>("host_call");
   constants.beside = read_beside(reader.mapping("beside_computation"));

@@ -53,6 +53,7 @@ struct MessageConstants {
   double share = 1.0;            // of the wire rate
   BytesPerSecond own_rate;       // at which a rank copies its own part
   Seconds ramp;                  // lost on the way to full chunks
+  Seconds ramp_transfer;         // of a message, after which its chunks are full
   double network_share = 1.0;    // of what rings achieve on the NICs, with many peers
   Seconds issue;                 // of one message over the network
   Seconds connection_miss;       // more of a message whose connection the NIC does not hold
@@ -81,6 +82,9 @@ struct CollectiveConstants {
   BytesPerSecond own_rate;   // at which a rank copies its own part
   double tree_share = 0.5;   // of a tensor's rate through a tree, of the ring's bus rate
   std::optional<InSwitchConstants> in_switch;
+  // Bytes a rank from which on an all-reduce takes at least what either of its halves takes alone;
+  // below, the library has quicker ways of its own for it.
+  Bytes all_reduce_floor;
   MessageConstants message;
   Seconds host_call;  // between collectives that a host launches one by one
   BesideComputation beside;
