@@ -9,11 +9,34 @@
 #include "stepcast/base/real.hpp"
 #include "stepcast/dispatchers/dispatcher_table.hpp"
 #include "stepcast/dispatchers/exchange_kernel.hpp"
+#include "stepcast/parallel/expert_expansion.hpp"
 
 namespace stepcast {
 namespace {
 
-std::vector<ExchangeBuffer> gathered_tokens(const BufferedExchange& exchange) {
+// All-gather tokens and probabilities, permute the own experts' rows, sum locally, reduce-scatter.
+void allgather_operators(ExpertLayer& layer) {
+  const std::int64_t everyone = layer.shape().ranks * layer.shape().tokens;
+  const std::int64_t values = everyone * layer.shape().hidden;
+  const Collective tokens = layer.over_ranks(CollectiveOp::kAllGather, values, Bytes(2));
+  const Collective sums = layer.over_ranks(CollectiveOp::kReduceScatter, values, Bytes(2));
+  BlockBuilder& build = layer.build();
+  build.forward_collective(OpId::kMoeDispatch, tokens);
+  build.backward_collective(OpId::kMoeDispatch, sums);
+  // The map has a byte an entry and the probabilities four.
+  const std::int64_t choices = everyone * layer.moe().experts;
+  build.forward_collective(OpId::kMoeDispatchMap,
+                           layer.over_ranks(CollectiveOp::kAllGather, choices, Bytes(5)));
+  build.backward_collective(OpId::kMoeDispatchMap,
+                            layer.over_ranks(CollectiveOp::kReduceScatter, choices, Bytes(4)));
+  layer.permute(OpId::kMoePermute, MemoryBoundKind::kPermute, layer.rows());
+  layer.experts();
+  layer.permute(OpId::kMoeUnpermute, MemoryBoundKind::kUnpermute, layer.rows());
+  build.forward_collective(OpId::kMoeCombine, sums);
+  build.backward_collective(OpId::kMoeCombine, tokens);
+}
+
+std::vector<ExchangeBuffer> gathered_tokens(const LayerExchange& exchange) {
   const ExchangeShape& shape = exchange.shape;
   return {both_ways("gathered tokens", shape.ranks * shape.tokens, shape)};
 }
@@ -40,6 +63,7 @@ constinit const DispatcherModel dispatchers::allgather = {
     .dispatch = {.usual = ExchangePrimitive::kAllGather},
     .combine = {.usual = ExchangePrimitive::kReduceScatter},
     .receives = {.dynamic = true},
+    .operators = allgather_operators,
     .buffers_last = false,
     .buffers = gathered_tokens,
     .price = allgather_price,

@@ -12,6 +12,7 @@
 #include "stepcast/base/real.hpp"
 #include "stepcast/dispatchers/dispatcher_table.hpp"
 #include "stepcast/dispatchers/exchange_kernel.hpp"
+#include "stepcast/parallel/expert_expansion.hpp"
 
 namespace stepcast {
 namespace {
@@ -22,7 +23,58 @@ std::int64_t rows_of_capacity(const ExchangeShape& shape, double factor) {
   return shape.experts * expert_capacity(shape, factor);
 }
 
-std::vector<ExchangeBuffer> permuted_rows(const BufferedExchange& exchange) {
+// Dispatch and combine are each other's mirror, forward and backward. With expert tensor
+// parallelism the etp ranks gather each other's rows before and scatter the sums after.
+void add_all_to_all(ExpertLayer& layer, ExchangePhase phase, std::int64_t rows) {
+  const ParallelPlan& plan = layer.plan();
+  const ExchangeShape& shape = layer.shape();
+  const bool dispatch = phase == ExchangePhase::kDispatch;
+  const OpId id = dispatch ? OpId::kMoeDispatch : OpId::kMoeCombine;
+  const Bytes bytes = static_cast<double>(rows * shape.hidden) * Bytes(2);
+  Collective exchange{CollectiveOp::kAllToAll, bytes, plan.ep_group(), Axis::kExpert};
+  exchange.algorithm = all_to_all_of(layer.spec(), shape.domains());
+  exchange.imbalance =
+      receive_buffer_of(layer.spec()) == ReceiveBuffer::kCapacity ? 1.0 : shape.imbalance;
+  const Bytes gathered = static_cast<double>(plan.etp) * bytes;
+  const Collective gather{CollectiveOp::kAllGather, gathered, plan.etp_group(), Axis::kTensor};
+  const Collective scatter{CollectiveOp::kReduceScatter, gathered, plan.etp_group(), Axis::kTensor};
+  BlockBuilder& build = layer.build();
+  if (!dispatch) {
+    build.forward_collective(id, scatter);
+    build.backward_collective(id, gather);
+  }
+  build.forward_collective(id, exchange);
+  build.backward_collective(id, exchange);
+  if (dispatch) {
+    build.forward_collective(id, gather);
+    build.backward_collective(id, scatter);
+  }
+}
+
+// Each rank sends its own tokens (S / tp of them under sequence parallelism), k copies each:
+// permute, all-to-all, sort by expert, and all of it back.
+void alltoall_operators(ExpertLayer& layer) {
+  const std::int64_t rows = sent_rows(layer.spec(), layer.shape());
+  const bool sorted = layer.plan().ep > 1 && layer.shape().local_experts() > 1;
+  layer.permute(OpId::kMoePermute, MemoryBoundKind::kPermute, rows);
+  add_all_to_all(layer, ExchangePhase::kDispatch, rows);
+  if (sorted) {
+    // Arrivals come sorted by sender and are sorted again by expert.
+    layer.permute(OpId::kMoeSort, MemoryBoundKind::kStridedCopy, layer.rows());
+  }
+  layer.experts();
+  if (sorted) {
+    layer.permute(OpId::kMoeUnsort, MemoryBoundKind::kStridedCopy, layer.rows());
+  }
+  add_all_to_all(layer, ExchangePhase::kCombine, rows);
+  layer.permute(OpId::kMoeUnpermute, MemoryBoundKind::kUnpermute, rows);
+}
+
+std::int64_t rows_sent_back(const LayerExchange& exchange) {
+  return sent_rows(exchange.spec, exchange.shape);
+}
+
+std::vector<ExchangeBuffer> permuted_rows(const LayerExchange& exchange) {
   return {both_ways("rows", sent_rows(exchange.spec, exchange.shape), exchange.shape)};
 }
 
@@ -61,6 +113,8 @@ constinit const DispatcherModel dispatchers::alltoall = {
     .expert_tensor_ranks = ExpertTensorRanks::kGatherAfterwards,
     .pads_to_capacity = true,
     .capacity_rows = rows_of_capacity,
+    .operators = alltoall_operators,
+    .kept_results = rows_sent_back,
     .buffers_last = false,
     .buffers = permuted_rows,
     .price = alltoall_price,

@@ -17,6 +17,7 @@
 
 #include "stepcast/dispatchers/dispatcher_table.hpp"
 #include "stepcast/dispatchers/exchange_kernel.hpp"
+#include "stepcast/parallel/expert_expansion.hpp"
 
 namespace stepcast {
 namespace {
@@ -42,6 +43,15 @@ constexpr std::int64_t kChunkInOneNode = 256;
 constexpr std::int64_t kChunkInEachNode = 288;
 constexpr std::int64_t kNetworkChunkOfTwoNodes = 140;
 constexpr std::int64_t kNetworkChunk = 128;
+
+// What arrived is permuted by expert, and a token's local rows are summed before they go back.
+void deepep_operators(ExpertLayer& layer) {
+  layer.dispatch();
+  layer.permute(OpId::kMoePermute, MemoryBoundKind::kPermute, layer.rows());
+  layer.experts();
+  layer.permute(OpId::kMoeLocalSum, MemoryBoundKind::kUnpermute, layer.rows());
+  layer.combine();
+}
 
 std::vector<std::string> deepep_refusals(const ParallelPlan& plan,
                                          const RecomputeSpec& /*recompute*/) {
@@ -76,7 +86,7 @@ std::int64_t deepep_aligned(std::int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-std::vector<ExchangeBuffer> deepep_buffers(const BufferedExchange& exchange) {
+std::vector<ExchangeBuffer> deepep_buffers(const LayerExchange& exchange) {
   const ExchangeShape& shape = exchange.shape;
   const std::int64_t channels = exchange.units / 2;
   const std::int64_t peers = std::min(shape.ranks, kPeers);
@@ -114,6 +124,7 @@ constinit const DispatcherModel dispatchers::deepep = {
     .all_to_all_beyond_domain = CollectiveAlgorithm::kPxn,
     .second_version = Dispatcher::kDeepEpV2,
     .low_latency = Dispatcher::kDeepEpLowLatency,
+    .operators = deepep_operators,
     .units = HeldUnits::kProfile,
     .buffers = deepep_buffers,
     .refusals = deepep_refusals,

@@ -13,7 +13,7 @@ std::int64_t deepep_aligned(std::int64_t bytes);
 // Of the normal kernels. With channels = units / 2: over NVLink, channels * peers * chunk * bytes
 // of a token; over the network twice channels * nodes * chunk * bytes of a token; and the rows that
 // arrive.
-std::vector<ExchangeBuffer> deepep_buffers(const BufferedExchange& exchange);
+std::vector<ExchangeBuffer> deepep_buffers(const LayerExchange& exchange);
 
 // The units that DeepEP V2 takes where none are given: so many that its copies take at most as long
 // as the links do.

@@ -27,7 +27,7 @@ std::int64_t rows_of_all_slots(const ExchangeShape& shape) {
   return shape.ranks * shape.tokens * shape.local_experts();
 }
 
-std::vector<ExchangeBuffer> low_latency_buffers(const BufferedExchange& exchange) {
+std::vector<ExchangeBuffer> low_latency_buffers(const LayerExchange& exchange) {
   const ExchangeShape& shape = exchange.shape;
   const std::int64_t scales = shape.hidden / kValuesOfScale * kSlotScale;
   const std::int64_t dispatch = kSlotHeader + std::max(row_bytes(shape), shape.hidden + scales);

@@ -6,8 +6,9 @@
 //   units = 1.25 max(r b / 200 GB/s, w b / 50 GB/s) / t, up to an even number, 4 at least;
 //   w = D(W), between nodes + D(N); the links at 0.9 of their wire rate
 //
-// The waiting of the host for the counts of rows lies in the start-up. Memory is taken to be that
-// of version 1 with its number of units, which is not published for version 2.
+// Both permutations are inside the exchange. The waiting of the host for the counts of rows lies in
+// the start-up. Memory is taken to be that of version 1 with its number of units, which is not
+// published for version 2.
 #include <algorithm>
 #include <cmath>
 

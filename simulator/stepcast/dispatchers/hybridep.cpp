@@ -63,7 +63,7 @@ std::int64_t share_of_worst_case(const ExchangeShape& shape, double factor) {
       std::ceil(factor * static_cast<double>(rows_of_all_choices(shape))));
 }
 
-std::vector<ExchangeBuffer> hybridep_buffers(const BufferedExchange& exchange) {
+std::vector<ExchangeBuffer> hybridep_buffers(const LayerExchange& exchange) {
   constexpr std::int64_t kProbability = 4;  // bytes
   const ExchangeShape& shape = exchange.shape;
   const std::int64_t tokens = shape.ranks * shape.tokens;
@@ -93,6 +93,7 @@ constinit const DispatcherModel dispatchers::hybridep = {
     .takes_num_sms = true,
     .stands_for_all_to_all = true,
     .capacity_rows = share_of_worst_case,
+    .row_counts = RowCounts::kOnDevice,
     .units = HeldUnits::kProfile,
     .buffers = hybridep_buffers,
     .price = hybridep_price,

@@ -13,9 +13,25 @@
 // T K rows.
 #include "stepcast/dispatchers/dispatcher_table.hpp"
 #include "stepcast/dispatchers/exchange_kernel.hpp"
+#include "stepcast/parallel/expert_expansion.hpp"
 
 namespace stepcast {
 namespace {
+
+// Rows arrive in slots by expert; the k rows of a token are summed with their weights at its own
+// rank.
+void minimal_async_operators(ExpertLayer& layer) {
+  const std::int64_t choices = layer.shape().tokens * layer.shape().topk;
+  layer.index(choices);
+  layer.dispatch();
+  layer.experts();
+  layer.combine();
+  layer.permute(OpId::kMoeWeightedSum, MemoryBoundKind::kUnpermute, choices);
+}
+
+std::int64_t rows_of_choices(const LayerExchange& exchange) {
+  return exchange.shape.tokens * exchange.shape.topk;
+}
 
 std::vector<std::string> minimal_async_refusals(const ParallelPlan& plan,
                                                 const RecomputeSpec& recompute) {
@@ -34,7 +50,7 @@ std::vector<std::string> minimal_async_refusals(const ParallelPlan& plan,
   return reasons;
 }
 
-std::vector<ExchangeBuffer> minimal_async_buffers(const BufferedExchange& exchange) {
+std::vector<ExchangeBuffer> minimal_async_buffers(const LayerExchange& exchange) {
   constexpr std::int64_t kCount = 8;  // bytes
   const ExchangeShape& shape = exchange.shape;
   return {both_ways("receive", exchange.rows, shape),
@@ -56,6 +72,10 @@ constinit const DispatcherModel dispatchers::minimal_async_ep = {
     .source = "torchtitan MinimalAsyncEP: profile of a step on 8 H100",
     .receives = {.worst_case = true, .capacity = true, .usual = ReceiveBuffer::kWorstCase},
     .skips_padding = true,
+    .operators = minimal_async_operators,
+    // The experts' input stays in the receive buffer, which is none of the activations.
+    .kept_inputs = DispatcherModel::no_rows,
+    .kept_results = rows_of_choices,
     .buffers = minimal_async_buffers,
     .refusals = minimal_async_refusals,
     .price = minimal_async_price,

@@ -17,11 +17,14 @@
 //
 // Assumes that kernels fill the links with as many units as it takes, that nothing overlaps, and
 // that tokens are in symmetric memory already. Published for 4 GPUs of one domain only.
+#include "stepcast/dispatchers/sonic.hpp"
+
 #include <algorithm>
 #include <array>
 
 #include "stepcast/dispatchers/dispatcher_table.hpp"
 #include "stepcast/dispatchers/exchange_kernel.hpp"
+#include "stepcast/parallel/expert_expansion.hpp"
 
 namespace stepcast {
 namespace {
@@ -32,6 +35,15 @@ constexpr std::array kSonicDispatches = {
 constexpr std::array kSonicCombines = {ExchangePrimitive::kReduceScatter,
                                        ExchangePrimitive::kAllToAll, ExchangePrimitive::kRankDedup,
                                        ExchangePrimitive::kNodeDedup};
+
+// Without SonicMoE's profiler.
+ExchangePrimitive sonic_choice(const ExchangeShape& shape, ExchangePrimitive gathered) {
+  if (shape.domains() > 1) {
+    return ExchangePrimitive::kNodeDedup;
+  }
+  const bool few = shape.ranks <= 2 || 10 * shape.ranks <= 8 * shape.topk;
+  return few ? gathered : ExchangePrimitive::kRankDedup;
+}
 
 OpCost primitive_price(const ExpertExchange& op, const FabricContext& context) {
   const DeviceSpec& device = context.cluster.device;
@@ -73,6 +85,48 @@ OpCost sonic_price(const ExpertExchange& op, const FabricContext& context,
   return fastest;
 }
 
+// x is copied for its peers, choices are gathered and indexed, and rows dispatched; the experts'
+// first product gathers its rows itself.
+void sonic_operators(ExpertLayer& layer) {
+  const ExchangeShape& shape = layer.shape();
+  const std::int64_t everyone = shape.ranks * shape.tokens;
+  const std::int64_t choices = everyone * shape.topk;
+  BlockBuilder& build = layer.build();
+  const Collective gather = layer.over_ranks(CollectiveOp::kAllGather, choices, Bytes(4));
+  if (layer.plan().ep > 1) {
+    layer.permute(OpId::kMoeSymmetricCopy, MemoryBoundKind::kCopy, shape.tokens);
+    build.forward_collective(OpId::kMoeGatherChoices, gather);
+  }
+  layer.index(choices);
+  if (layer.spec().redispatch_in_backward) {
+    // x is gathered a second time for the gradient of the first product's weights.
+    build.backward_collective(
+        OpId::kMoeRedispatch,
+        layer.over_ranks(CollectiveOp::kAllGather, everyone * shape.hidden, Bytes(2)));
+  }
+  layer.dispatch();
+  layer.experts();
+  if (sonic_combine(layer.spec(), shape) != ExchangePrimitive::kAllToAll) {
+    build.forward_collective(OpId::kMoeGatherScores, gather);
+  }
+  build.backward_collective(OpId::kMoeScatterScores,
+                            layer.over_ranks(CollectiveOp::kReduceScatter, choices, Bytes(4)));
+  if (layer.plan().ep == 1) {
+    layer.permute(OpId::kMoeUnpermute, MemoryBoundKind::kUnpermute, layer.rows());
+  }
+  layer.combine();
+}
+
+// W T rows gathered or deduplicated, M with a2a, T if x is dispatched again.
+std::int64_t sonic_inputs(const LayerExchange& exchange) {
+  const ExchangeShape& shape = exchange.shape;
+  if (exchange.spec.redispatch_in_backward) {
+    return shape.tokens;
+  }
+  const bool row_an_expert = sonic_dispatch(exchange.spec, shape) == ExchangePrimitive::kAllToAll;
+  return row_an_expert ? exchange.rows : shape.ranks * shape.tokens;
+}
+
 // Primitives whose peers must reach each other's memory.
 bool needs_peers(ExchangePrimitive primitive) {
   return primitive != ExchangePrimitive::kAuto && primitive != ExchangePrimitive::kNodeDedup;
@@ -93,7 +147,7 @@ std::vector<std::string> sonic_refusals(const ParallelPlan& plan,
   return reasons;
 }
 
-std::vector<ExchangeBuffer> sonic_buffers(const BufferedExchange& exchange) {
+std::vector<ExchangeBuffer> sonic_buffers(const LayerExchange& exchange) {
   constexpr std::int64_t kIndex = 4;  // bytes
   const ExchangeShape& shape = exchange.shape;
   const std::int64_t own = shape.tokens * row_bytes(shape);
@@ -115,6 +169,18 @@ std::vector<ExchangeBuffer> sonic_buffers(const BufferedExchange& exchange) {
 
 }  // namespace
 
+ExchangePrimitive sonic_dispatch(const ExchangeSpec& spec, const ExchangeShape& shape) {
+  return spec.dispatch_primitive == ExchangePrimitive::kAuto
+             ? sonic_choice(shape, ExchangePrimitive::kAllGather)
+             : spec.dispatch_primitive;
+}
+
+ExchangePrimitive sonic_combine(const ExchangeSpec& spec, const ExchangeShape& shape) {
+  return spec.combine_primitive == ExchangePrimitive::kAuto
+             ? sonic_choice(shape, ExchangePrimitive::kReduceScatter)
+             : spec.combine_primitive;
+}
+
 constinit const DispatcherModel dispatchers::sonic = {
     .equation =
         "start_up + bytes over links / rate; combine of rs and dedup + local_combine "
@@ -127,6 +193,9 @@ constinit const DispatcherModel dispatchers::sonic = {
     .redispatches = true,
     .serves_one_rank = true,
     .skips_padding = true,
+    .operators = sonic_operators,
+    .kept_inputs = sonic_inputs,
+    .gathers_in_product = true,
     .buffers = sonic_buffers,
     .refusals = sonic_refusals,
     .price = sonic_price,

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stepcast/parallel/exchange_buffers.hpp"
+#include "stepcast/parallel/dispatcher_model.hpp"
 #include "stepcast/parallel/recompute_choice.hpp"
 #include "stepcast/parallel/sharding.hpp"
 
@@ -180,37 +180,21 @@ class Inventory {
     }
   }
 
-  // A token's k rows come back one by one, and are kept for the gradient of their weights, or are
-  // summed where the experts are: then the weights are applied there, and their gradient follows
-  // from what the activation keeps.
+  // The dispatcher says which rows are kept: see DispatcherModel.
   void routed_experts(std::int64_t width) {
-    const ExchangeShape shape = exchange_shape(context_);
-    const std::int64_t rows = buffer_rows(context_);
-    switch (dispatcher_in_use(context_.plan)) {
-      case Dispatcher::kAllToAll:
-        keep("experts.input", OpId::kMoeDispatch, rows, hidden(), operand());
-        feed_forward(Block::kRoutedExperts, rows, width);
-        keep("moe.combined_rows", OpId::kMoeCombine, sent_rows(context_.plan.exchange, shape),
-             hidden(), kHalf);
-        return;
-      case Dispatcher::kAllGather:
-      case Dispatcher::kDeepEp:
-      case Dispatcher::kDeepEpV2:
-      case Dispatcher::kHybridEp:
-      case Dispatcher::kDeepEpLowLatency:
-        keep("experts.input", OpId::kMoeDispatch, rows, hidden(), operand());
-        return feed_forward(Block::kRoutedExperts, rows, width);
-      case Dispatcher::kSonic:
-        // The first product gathers its rows from what arrived; the second one's input is computed
-        // again.
-        keep("experts.input", OpId::kMoeDispatch,
-             sonic_saved_rows(context_.plan.exchange, shape, rows), hidden(), kHalf);
-        return activation_input(Block::kRoutedExperts, rows, width);
-      case Dispatcher::kMinimalAsyncEp:
-        // The experts' input stays in the receive buffer, which is none of the activations.
-        feed_forward(Block::kRoutedExperts, rows, width);
-        keep("moe.combined_rows", OpId::kMoeCombine, shape.tokens * shape.topk, hidden(), kHalf);
-        return;
+    const DispatcherModel& model = model_of(dispatcher_in_use(context_.plan));
+    const LayerExchange exchange = layer_exchange(context_);
+    if (const std::int64_t rows = model.kept_inputs(exchange); rows > 0) {
+      keep("experts.input", OpId::kMoeDispatch, rows, hidden(),
+           model.gathers_in_product ? kHalf : operand());
+    }
+    if (model.gathers_in_product) {
+      activation_input(Block::kRoutedExperts, exchange.rows, width);
+    } else {
+      feed_forward(Block::kRoutedExperts, exchange.rows, width);
+    }
+    if (const std::int64_t rows = model.kept_results(exchange); rows > 0) {
+      keep("moe.combined_rows", OpId::kMoeCombine, rows, hidden(), kHalf);
     }
   }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "stepcast/parallel/expert_expansion.hpp"
+
 namespace stepcast {
 
 bool PhasePrimitives::has(ExchangePrimitive primitive) const {
@@ -25,6 +27,12 @@ bool ReceiveBuffers::has(ReceiveBuffer buffer) const {
 std::vector<std::string> DispatcherModel::never_refuses(const ParallelPlan& /*plan*/,
                                                         const RecomputeSpec& /*recompute*/) {
   return {};
+}
+
+void DispatcherModel::dispatch_experts_combine(ExpertLayer& layer) {
+  layer.dispatch();
+  layer.experts();
+  layer.combine();
 }
 
 std::string dispatchers_that(bool (*holds)(const DispatcherModel&)) {

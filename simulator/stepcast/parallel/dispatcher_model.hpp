@@ -18,6 +18,7 @@
 namespace stepcast {
 
 class CollectiveModel;
+class ExpertLayer;
 struct FabricContext;
 struct OpCost;
 
@@ -49,6 +50,11 @@ enum class HeldUnits { kProfile, kAsCollective, kNone };
 // their rows after the exchange, or each of them is a rank of the exchange, as Megatron's flex
 // dispatcher has it.
 enum class ExpertTensorRanks { kGatherAfterwards, kTakePart };
+
+// Where the host learns how many rows arrive, if it has to know them: before it launches the
+// exchange, so that it waits for the kernel in front; or the device counts them, and the host waits
+// for what arrived before it launches the experts one by one.
+enum class RowCounts { kBeforeDispatch, kOnDevice };
 
 struct DispatcherModel {
   // What `stepcast describe` says of it.
@@ -85,13 +91,26 @@ struct DispatcherModel {
   // Of a receive buffer with a capacity factor.
   std::int64_t (*capacity_rows)(const ExchangeShape&, double factor) = &rows_of_usual_share;
 
+  // What a rank runs between the router and the sum of the experts' results.
+  void (*operators)(ExpertLayer&) = &dispatch_experts_combine;
+  RowCounts row_counts = RowCounts::kBeforeDispatch;
+
+  // What is kept for backward: rows of the experts' input, and rows that come back one by one,
+  // whose weights' gradients need them; where the rows of a token are summed before they come back,
+  // the gradient follows from what the activation keeps.
+  std::int64_t (*kept_inputs)(const LayerExchange&) = &all_rows;
+  std::int64_t (*kept_results)(const LayerExchange&) = &no_rows;
+  // The experts' first product gathers its rows from what arrived, which is kept as it came in 16
+  // bits, and the second one's input is computed again.
+  bool gathers_in_product = false;
+
   // Compute units.
   HeldUnits units = HeldUnits::kAsCollective;
   std::optional<Dispatcher> units_as{};  // the section whose `units` it takes, if not its own
 
   // Memory.
   bool buffers_last = true;  // beyond a layer; otherwise they are tensors like others
-  std::vector<ExchangeBuffer> (*buffers)(const BufferedExchange&) = nullptr;
+  std::vector<ExchangeBuffer> (*buffers)(const LayerExchange&) = nullptr;
 
   // Why it cannot carry the exchange of a plan whose degrees are settled.
   std::vector<std::string> (*refusals)(const ParallelPlan&, const RecomputeSpec&) = &never_refuses;
@@ -101,6 +120,9 @@ struct DispatcherModel {
 
   static std::vector<std::string> never_refuses(const ParallelPlan& plan,
                                                 const RecomputeSpec& recompute);
+  static void dispatch_experts_combine(ExpertLayer& layer);
+  static std::int64_t all_rows(const LayerExchange& exchange) { return exchange.rows; }
+  static std::int64_t no_rows(const LayerExchange& /*exchange*/) { return 0; }
   [[nodiscard]] const PhasePrimitives& primitives(ExchangePhase phase) const {
     return phase == ExchangePhase::kDispatch ? dispatch : combine;
   }

@@ -17,13 +17,15 @@ struct ExchangeBuffer {
   Bytes bytes;
 };
 
-// What the buffers of a dispatcher depend on.
-struct BufferedExchange {
+// The exchange of one layer, on which depends what a dispatcher holds and what it keeps.
+struct LayerExchange {
   const ExchangeSpec& spec;
   ExchangeShape shape;
   std::int64_t rows = 0;   // of the tensors between dispatch and combine
   std::int64_t units = 0;  // compute units of the dispatcher's kernels
 };
+
+LayerExchange layer_exchange(const ExpansionContext& context);
 
 // Of the plan's dispatcher; none without expert parallelism.
 std::vector<ExchangeBuffer> exchange_buffers(const ExpansionContext& context);
@@ -35,14 +37,5 @@ ExchangeBuffer buffer_of(std::string_view name, std::int64_t count);
 ExchangeBuffer both_ways(std::string_view name, std::int64_t rows, const ExchangeShape& shape);
 // Bytes of a token's row of 16-bit values.
 std::int64_t row_bytes(const ExchangeShape& shape);
-
-// SonicMoE's choice without its profiler: gathered where W <= 2 or W <= 0.8 k, else a row for each
-// (token, rank); beyond one scale-up domain a row for each (token, node).
-ExchangePrimitive sonic_dispatch(const ExchangeSpec& spec, const ExchangeShape& shape);
-ExchangePrimitive sonic_combine(const ExchangeSpec& spec, const ExchangeShape& shape);
-// What SonicMoE keeps of the experts' input for backward: W T H b gathered or deduplicated, M H b
-// with a2a, T H b if it is dispatched again.
-std::int64_t sonic_saved_rows(const ExchangeSpec& spec, const ExchangeShape& shape,
-                              std::int64_t rows);
 
 }  // namespace stepcast

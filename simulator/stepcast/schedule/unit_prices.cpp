@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stepcast/parallel/exchange_shape.hpp"
+#include "stepcast/parallel/dispatcher_model.hpp"
 #include "stepcast/schedule/overlap_windows.hpp"
 
 namespace stepcast {
@@ -171,16 +171,16 @@ class UnitPricer {
     return tasks;
   }
 
-  // The host must know how many rows arrive before it launches the exchange: it waits for the
-  // kernel before. HybridEP counts on the device, and the host waits for what arrived before it
-  // launches the experts one by one. Backward knows from forward.
+  // The host waits for the kernel before the exchange, or for the exchange where the device counts
+  // the rows (RowCounts). Backward knows from forward.
   void host_waits(const OpList& ops, TaskList& tasks) const {
     const ParallelPlan& plan = context_.expansion.plan;
     const SoftwareSpec& software = context_.expansion.software;
     if (!context_.expansion.model.moe || cpu_sync_of(plan.exchange) != CpuSync::kBlocking) {
       return;
     }
-    const bool counted_by_device = dispatcher_in_use(plan) == Dispatcher::kHybridEp;
+    const bool counted_by_device =
+        model_of(dispatcher_in_use(plan)).row_counts == RowCounts::kOnDevice;
     for (std::size_t i = 0; i < ops.size(); ++i) {
       if (ops[i].id == OpId::kMoeDispatch && communication_axis(ops[i]) == Axis::kExpert && i > 0) {
         tasks[counted_by_device ? i : i - 1].host_waits = true;

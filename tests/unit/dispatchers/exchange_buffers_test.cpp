@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/dispatchers/sonic.hpp"
 #include "stepcast/parallel/activation_inventory.hpp"
 #include "stepcast/parallel/memory_footprint.hpp"
 

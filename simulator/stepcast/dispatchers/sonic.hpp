@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What SonicMoE sends where the plan leaves it to its choice.
+#pragma once
+
+#include "stepcast/parallel/exchange_shape.hpp"
+
+namespace stepcast {
+
+// Without its profiler: gathered where W <= 2 or W <= 0.8 k, else a row for each (token, rank);
+// beyond one scale-up domain a row for each (token, node).
+ExchangePrimitive sonic_dispatch(const ExchangeSpec& spec, const ExchangeShape& shape);
+ExchangePrimitive sonic_combine(const ExchangeSpec& spec, const ExchangeShape& shape);
+
+}  // namespace stepcast
