@@ -31,7 +31,7 @@ constexpr std::array<DispatcherTraits, 8> kTraits = {{
     {Dispatcher::kMinimalAsyncEp, false, false, false, true, true, ReceiveBuffer::kWorstCase},
 }};
 
-constexpr bool listed_in_order() {
+constexpr bool traits_in_order() {
   for (std::size_t i = 0; i < kTraits.size(); ++i) {
     if (static_cast<std::size_t>(kTraits.at(i).dispatcher) != i) {
       return false;
@@ -39,7 +39,7 @@ constexpr bool listed_in_order() {
   }
   return true;
 }
-static_assert(listed_in_order());
+static_assert(traits_in_order());
 
 const DispatcherTraits& traits(Dispatcher dispatcher) {
   return kTraits[static_cast<std::size_t>(dispatcher)];
