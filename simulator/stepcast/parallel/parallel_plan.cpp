@@ -6,9 +6,6 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 10> kScheduleNames = {
-    "gpipe",  "1f1b",  "interleaved_1f1b", "zb_h1",    "zb_h2", "zbv",
-    "v_half", "v_min", "dualpipe",         "dualpipev"};
 constexpr std::array<NamedValue<CpAlgorithm>, 3> kCpAlgorithms = {
     {{"ring", CpAlgorithm::kRing},
      {"all_gather", CpAlgorithm::kAllGather},
@@ -63,15 +60,6 @@ void read_overlap(MappingReader& reader, PlanRequest& plan) {
 }
 
 }  // namespace
-
-std::string_view name(Schedule schedule) {
-  return kScheduleNames[static_cast<std::size_t>(schedule)];
-}
-
-template <>
-std::span<const std::string_view> names_of<Schedule>() {
-  return kScheduleNames;
-}
 
 PlanRequest read_plan(MappingReader reader) {
   PlanRequest plan;
