@@ -7,9 +7,9 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "backends/builtin_backends.hpp"
 #include "cli/output_file.hpp"
 #include "importers/measurement_files.hpp"
+#include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/reported_input.hpp"
 #include "stepcast/parallel/plan_keys.hpp"
@@ -122,37 +122,6 @@ std::vector<std::string> assignments(const ExperimentOptions& options,
   return list;
 }
 
-// The operators of a file that a backend is chosen with; none without a file.
-MeasuredOperators measured_in(const std::string& file, const DataRoot& data) {
-  if (file.empty()) {
-    return {};
-  }
-  ProfileCache profiles(data);
-  return operators_of(all_importers().read(file, profiles), profiles);
-}
-
-// What is wrong with a choice; empty if it can be used.
-std::string fault_of(const BackendChoice& choice, const std::string& role,
-                     const BackendInfo* backend) {
-  if (backend == nullptr) {
-    std::string names;
-    for (const BackendInfo& info : builtin_backends()) {
-      if (name(info.role) == role) {
-        names += (names.empty() ? "" : ", ") + std::string(info.name) +
-                 (info.takes_file() ? ":FILE" : "");
-      }
-    }
-    return "unknown backend '" + choice.name + "' for the role '" + role +
-           "'; give one of: " + names;
-  }
-  if (backend->takes_file() && choice.file.empty()) {
-    return "needs a file of measured kernels; write '" + choice.name + ":FILE'";
-  }
-  return !backend->takes_file() && !choice.file.empty()
-             ? "the backend '" + choice.name + "' takes no file; it is '" + choice.file + "'"
-             : "";
-}
-
 }  // namespace
 
 void add_output_options(CLI::App& command, OutputOptions& options,
@@ -220,25 +189,6 @@ SweepSource load_sweep(const ExperimentOptions& options) {
   return {"command line", "", kCommandLineDefaults, assignments(options, folder), STEPCAST_VERSION};
 }
 
-CostModel cost_model(Experiment& experiment, const DataRoot& data) {
-  CostModel model = default_cost_model();
-  Diagnostics diagnostics;
-  for (const auto& [role, chosen] : experiment.backends) {
-    const BackendChoice choice = parse_backend_choice(chosen);
-    const BackendInfo* backend = find_backend(role, choice.name);
-    if (const std::string fault = fault_of(choice, role, backend); !fault.empty()) {
-      diagnostics.error({"backends." + role, 0, 0}, fault);
-    } else {
-      use_backend(model, *backend, measured_in(choice.file, data));
-    }
-  }
-  diagnostics.throw_if_any();
-  for (const BackendInfo& info : builtin_backends()) {
-    experiment.backends.try_emplace(std::string(name(info.role)), info.name);
-  }
-  return model;
-}
-
 std::string program_version() { return STEPCAST_VERSION; }
 
 std::string json_text(nlohmann::ordered_json json) {
@@ -246,16 +196,20 @@ std::string json_text(nlohmann::ordered_json json) {
   return json.dump(2) + "\n";
 }
 
-CostModel cost_model(const std::vector<std::string>& backends, const DataRoot& data) {
-  Experiment choice;
-  for (const std::string& backend : backends) {
-    const std::size_t equals = backend.find('=');
-    if (equals == std::string::npos) {
-      throw ConfigError({"--backend " + backend, 0, 0}, "write ROLE=NAME, e.g. gemm=roofline");
-    }
-    choice.backends[backend.substr(0, equals)] = backend.substr(equals + 1);
+MeasuredOperators measured_in(const std::string& file, const DataRoot& data) {
+  if (file.empty()) {
+    return {};
   }
-  return cost_model(choice, data);
+  ProfileCache profiles(data);
+  return operators_of(all_importers().read(file, profiles), profiles);
+}
+
+CostModel cost_model(Experiment& experiment, const DataRoot& data) {
+  return cost_model_of(experiment, data, measured_in);
+}
+
+CostModel cost_model(const std::vector<std::string>& backends, const DataRoot& data) {
+  return cost_model_of(backends, "--backend", data, measured_in);
 }
 
 void write_output(const OutputOptions& options, const std::string& text) {

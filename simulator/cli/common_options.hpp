@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stepcast/cost/cost_model.hpp"
+#include "stepcast/cost/measured_operator.hpp"
 #include "stepcast/experiment/experiment.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 
@@ -64,6 +65,8 @@ Experiment load_experiment(const ExperimentOptions& options, const DataRoot& dat
 // The sweep that the options name, with every option to be applied. Throws ConfigError.
 SweepSource load_sweep(const ExperimentOptions& options);
 
+// The operators of a file that a backend is chosen with; none without a file.
+MeasuredOperators measured_in(const std::string& file, const DataRoot& data);
 // The default backends with the experiment's choices; records every role's in the experiment.
 CostModel cost_model(Experiment& experiment, const DataRoot& data);
 // The default backends with those that --backend ROLE=NAME or ROLE=NAME:FILE chooses.

@@ -10,6 +10,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/sweep_output.hpp"
+#include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/sweep/plan_evaluator.hpp"
 #include "stepcast/sweep/sweep_part.hpp"
 #include "stepcast/sweep/sweep_run.hpp"
@@ -67,24 +68,6 @@ Shard checked(const SweepOptions& options) {
   }
   diagnostics.throw_if_any();
   return shard;
-}
-
-// The prices of every site; sites with the same backends share them.
-std::vector<CostModel> costs_of(const SweepSpace& space, const DataRoot& data) {
-  std::map<std::map<std::string, std::string>, CostModel> by_choice;
-  std::vector<CostModel> costs;
-  costs.reserve(space.sites().size());
-  for (const Experiment& site : space.sites()) {
-    const auto known = by_choice.find(site.backends);
-    if (known != by_choice.end()) {
-      costs.push_back(known->second);
-      continue;
-    }
-    Experiment chosen = site;
-    costs.push_back(cost_model(chosen, data));
-    by_choice.emplace(site.backends, costs.back());
-  }
-  return costs;
 }
 
 // A part beside the output, or what stands for it where none is asked for.
@@ -153,7 +136,7 @@ int run_sweep_command(const SweepOptions& options, const GlobalOptions& global) 
   const DataRoot data = data_root(global);
   SweepSource source = load_sweep(options.experiment);
   const SweepSpace space = read_sweep(source, data);
-  const std::vector<CostModel> costs = costs_of(space, data);
+  const std::vector<CostModel> costs = cost_models_of(space, data, measured_in);
   source.folder = std::filesystem::absolute(source.folder.empty() ? "." : source.folder);
   const PartHeader header{space.digest(), ChunkGrid{space.size()}, shard, source};
   const std::string file = part_file(options);

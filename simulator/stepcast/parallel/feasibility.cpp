@@ -228,8 +228,8 @@ class Resolver {
     infer_virtual_stages();
     plan.schedule =
         request_.schedule.value_or(plan.vpp > 1 ? Schedule::kInterleaved : Schedule::kOneFOneB);
-    const bool v_shaped = placement_of(plan.schedule) == StagePlacement::kV;
-    if (v_shaped && plan.pp > 1 && plan.vpp == 1) {
+    const bool two_chunks = info(plan.schedule).chunks == ChunkRule::kTwo;
+    if (two_chunks && plan.pp > 1 && plan.vpp == 1) {
       plan.vpp = 2;
       note("vpp 2 follows from schedule " + std::string(name(plan.schedule)));
     }

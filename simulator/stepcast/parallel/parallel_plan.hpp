@@ -23,7 +23,7 @@ namespace stepcast {
 // What a degree of parallelism may be.
 inline constexpr Range<std::int64_t> kDegree{1, 1 << 20};
 
-// In the order of their names in parallel_plan.cpp.
+// In the order of their rows in schedules/schedule_info.cpp.
 enum class Schedule {
   kGpipe,
   kOneFOneB,

@@ -3,29 +3,12 @@
 
 #include <algorithm>
 
-#include "stepcast/parallel/schedules/building_block.hpp"
-#include "stepcast/parallel/schedules/dual_pipe.hpp"
-#include "stepcast/parallel/schedules/one_f_one_b.hpp"
+#include "stepcast/parallel/schedules/schedule_info.hpp"
 
 namespace stepcast {
 
 std::vector<RankOrder> pipeline_orders(Schedule schedule, const PipelineShape& shape) {
-  switch (schedule) {
-    case Schedule::kGpipe:
-    case Schedule::kOneFOneB:
-    case Schedule::kInterleaved:
-      return alternating_orders(schedule, shape);
-    case Schedule::kZbH1:
-    case Schedule::kZbH2:
-    case Schedule::kZbV:
-    case Schedule::kVHalf:
-    case Schedule::kVMin:
-      return building_block_orders(schedule, shape);
-    case Schedule::kDualPipe:
-    case Schedule::kDualPipeV:
-      break;
-  }
-  return dual_pipe_orders(schedule, shape);
+  return info(schedule).orders(shape);
 }
 
 RankOrder pipeline_order(Schedule schedule, const PipelineShape& shape, std::int64_t rank) {

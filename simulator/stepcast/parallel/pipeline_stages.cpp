@@ -7,35 +7,16 @@ PipelineShape pipeline_shape(const ParallelPlan& plan) {
   return {plan.pp, plan.vpp, plan.micro_batches};
 }
 
-StagePlacement placement_of(Schedule schedule) {
-  switch (schedule) {
-    case Schedule::kZbV:
-    case Schedule::kVHalf:
-    case Schedule::kVMin:
-    case Schedule::kDualPipeV:
-      return StagePlacement::kV;
-    case Schedule::kDualPipe:
-      return StagePlacement::kBidirectional;
-    case Schedule::kOneFOneB:
-    case Schedule::kInterleaved:
-    case Schedule::kGpipe:
-    case Schedule::kZbH1:
-    case Schedule::kZbH2:
-      break;
-  }
-  return StagePlacement::kLoop;
-}
-
 std::int64_t stage_count(const PipelineShape& shape) { return shape.ranks * shape.chunks; }
 
 std::int64_t chunks_held(Schedule schedule, const PipelineShape& shape) {
   return placement_of(schedule) == StagePlacement::kBidirectional ? 2 : shape.chunks;
 }
 
-std::int64_t stage_on(Schedule schedule, const PipelineShape& shape, std::int64_t rank,
+std::int64_t stage_on(StagePlacement placement, const PipelineShape& shape, std::int64_t rank,
                       std::int64_t chunk) {
   if (chunk > 0) {
-    switch (placement_of(schedule)) {
+    switch (placement) {
       case StagePlacement::kV:
         return 2 * shape.ranks - 1 - rank;
       case StagePlacement::kBidirectional:
@@ -45,6 +26,11 @@ std::int64_t stage_on(Schedule schedule, const PipelineShape& shape, std::int64_
     }
   }
   return chunk * shape.ranks + rank;
+}
+
+std::int64_t stage_on(Schedule schedule, const PipelineShape& shape, std::int64_t rank,
+                      std::int64_t chunk) {
+  return stage_on(placement_of(schedule), shape, rank, chunk);
 }
 
 std::int64_t micro_batches_through(Schedule schedule, const PipelineShape& shape,

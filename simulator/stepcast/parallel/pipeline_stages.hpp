@@ -26,6 +26,7 @@ struct PipelineShape {
 PipelineShape pipeline_shape(const ParallelPlan& plan);
 
 enum class StagePlacement { kLoop, kV, kBidirectional };
+// That of its row (schedules/schedule_info.hpp).
 StagePlacement placement_of(Schedule schedule);
 
 // Stages of the whole model: ranks * chunks.
@@ -33,6 +34,8 @@ std::int64_t stage_count(const PipelineShape& shape);
 // Stages on a rank: chunks, or two where both directions pass it.
 std::int64_t chunks_held(Schedule schedule, const PipelineShape& shape);
 // The stage of chunk `chunk` of rank `rank`; 0 <= chunk < chunks_held.
+std::int64_t stage_on(StagePlacement placement, const PipelineShape& shape, std::int64_t rank,
+                      std::int64_t chunk);
 std::int64_t stage_on(Schedule schedule, const PipelineShape& shape, std::int64_t rank,
                       std::int64_t chunk);
 // Micro-batches that pass through chunk `chunk` of every rank in a step.

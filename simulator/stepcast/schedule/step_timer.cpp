@@ -6,15 +6,14 @@
 #include <utility>
 
 #include "stepcast/base/error.hpp"
+#include "stepcast/parallel/schedules/schedule_info.hpp"
 #include "stepcast/schedule/paired_passes.hpp"
 #include "stepcast/schedule/pipeline_transfer.hpp"
 
 namespace stepcast {
 namespace {
 
-bool pairs_by_itself(Schedule schedule) {
-  return schedule == Schedule::kDualPipe || schedule == Schedule::kDualPipeV;
-}
+bool pairs_by_itself(Schedule schedule) { return info(schedule).pairs == PairRule::kByItself; }
 
 // Megatron's condition: chunks, so that enough forwards come first, or no pipeline at all.
 bool pairs_passes(const ExpansionContext& context) {
@@ -22,8 +21,9 @@ bool pairs_passes(const ExpansionContext& context) {
   if (plan.uniform || !context.model.moe) {
     return false;
   }
+  const bool in_chunks = info(plan.schedule).pairs == PairRule::kAsSoftware;
   return pairs_by_itself(plan.schedule) ||
-         (context.software.ep_overlap && (plan.pp == 1 || plan.schedule == Schedule::kInterleaved));
+         (context.software.ep_overlap && (plan.pp == 1 || in_chunks));
 }
 
 // What one pipeline rank does in a step besides waiting.

@@ -45,28 +45,12 @@ class BestOfChunks : public ChunkStore {
     result.searched.plans = space_.size();
     for (const PlanNumbers& numbers : best_.ranked()) {
       result.best = space_.request(numbers.plan);
-      result.searched.settings = settings_of(numbers.plan);
+      result.searched.settings = settings_of(space_, numbers.plan);
     }
     return result;
   }
 
  private:
-  // The values of all axes; a key that a value does not set has none.
-  [[nodiscard]] std::vector<std::pair<std::string, std::string>> settings_of(
-      std::int64_t index) const {
-    std::vector<std::pair<std::string, std::string>> settings;
-    for (std::size_t i = 0; i < space_.axes().size(); ++i) {
-      const SweepAxis& axis = space_.axes()[i];
-      const std::vector<std::string>& texts = axis.values[space_.digit(index, i)];
-      for (std::size_t key = 0; key < texts.size(); ++key) {
-        if (!texts[key].empty()) {
-          settings.emplace_back(axis.keys[key], texts[key]);
-        }
-      }
-    }
-    return settings;
-  }
-
   const SweepSpace& space_;
   std::mutex mutex_;
   BestPlans best_{RankBy::kTokensPerSecondPerGpu, 1};
@@ -110,6 +94,21 @@ std::vector<std::string> why_no_plan(const SearchedPlans& searched) {
                       " plans: " + reason);
   }
   return reasons;
+}
+
+std::vector<std::pair<std::string, std::string>> settings_of(const SweepSpace& space,
+                                                             std::int64_t index) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (std::size_t i = 0; i < space.axes().size(); ++i) {
+    const SweepAxis& axis = space.axes()[i];
+    const std::vector<std::string>& texts = axis.values[space.digit(index, i)];
+    for (std::size_t key = 0; key < texts.size(); ++key) {
+      if (!texts[key].empty()) {
+        settings.emplace_back(axis.keys[key], texts[key]);
+      }
+    }
+  }
+  return settings;
 }
 
 }  // namespace stepcast

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stepcast/cost/cost_model.hpp"
@@ -27,6 +28,11 @@ SweepSource with_all_plans(SweepSource experiment);
 
 // Looks at every plan of the space; of two that are as fast the one with the smaller index is it.
 BestPlan best_plan(const SweepSpace& space, const std::vector<CostModel>& costs, int threads);
+
+// The values that the axes of a space have at a plan, by key; a key that a value does not set has
+// none.
+std::vector<std::pair<std::string, std::string>> settings_of(const SweepSpace& space,
+                                                             std::int64_t index);
 
 // Why there is none, a line each.
 std::vector<std::string> why_no_plan(const SearchedPlans& searched);

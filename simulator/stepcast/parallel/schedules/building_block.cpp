@@ -59,43 +59,17 @@ BuildingBlock v_block(std::int64_t ranks, const std::array<std::int64_t, kMostLe
   return block;
 }
 
-// With an even number of ranks, steps are shortest when forwards of the first chunk may go ahead.
-BuildingBlock v_half_block(std::int64_t ranks) {
-  BuildingBlock block = v_block(ranks, {1, 2, 1, 2}, {1, 4, 1}, (ranks + 2) / 2);
-  block.most_held_ahead = ranks % 2 == 0 ? block.most_held / 2 : 0;
-  return block;
-}
-
-// The gaps of V-Half and V-Min are those, of 1 to 5, that leave the smallest bubble with F = B = W,
-// of V-Half also with a B of 1.2 to 1.4 and a W of 0.8; that they depend on p alone by its
-// remainder was checked for p up to 24.
-BuildingBlock block_of(Schedule schedule, std::int64_t ranks) {
-  switch (schedule) {
-    case Schedule::kZbH1:
-      return one_chunk_block(ranks, 2, ranks);
-    case Schedule::kZbH2:
-      return one_chunk_block(ranks, 5, 2 * ranks - 1);
-    case Schedule::kVHalf:
-      return v_half_block(ranks);
-    case Schedule::kVMin: {
-      const std::array<std::int64_t, 3> by_remainder = {2, 1, 4};
-      const std::int64_t gap = by_remainder[static_cast<std::size_t>(ranks % 3)];
-      return v_block(ranks, {1, 1, 1, 1}, {gap, gap, 1}, (ranks + 4) / 3);
-    }
-    default:
-      return v_block(ranks, {1, 5, 1, 5}, {1, 1, 1}, ranks);
-  }
-}
-
 // Runs the block unit by unit on all ranks, and notes what each one does.
 class UnitTimetable {
  public:
-  UnitTimetable(Schedule schedule, const PipelineShape& shape)
-      : shape_(shape), stages_(stage_count(shape)), block_(block_of(schedule, shape.ranks)) {
+  UnitTimetable(const BuildingBlock& block, const PipelineShape& shape)
+      : shape_(shape), stages_(stage_count(shape)), block_(block) {
     const auto tasks = static_cast<std::size_t>(stages_ * shape.micro_batches);
     forward_done_.assign(tasks, kNever);
     backward_done_.assign(tasks, kNever);
     ranks_.resize(static_cast<std::size_t>(shape.ranks));
+    const StagePlacement placement =
+        block.size == kMostLegs ? StagePlacement::kV : StagePlacement::kLoop;
     for (std::int64_t rank = 0; rank < shape.ranks; ++rank) {
       RankState& state = ranks_[static_cast<std::size_t>(rank)];
       state.order.reserve(static_cast<std::size_t>(3 * shape.chunks * shape.micro_batches));
@@ -103,7 +77,7 @@ class UnitTimetable {
       for (std::int64_t leg = 0; leg < block_.size; ++leg) {
         const Leg& own = block_.legs[static_cast<std::size_t>(leg)];
         state.legs[static_cast<std::size_t>(leg)] = {own.time(rank, shape.ranks), 0,
-                                                     stage_on(schedule, shape, rank, own.chunk)};
+                                                     stage_on(placement, shape, rank, own.chunk)};
       }
     }
   }
@@ -232,10 +206,38 @@ class UnitTimetable {
   std::vector<RankState> ranks_;
 };
 
+std::vector<RankOrder> orders_of(const BuildingBlock& block, const PipelineShape& shape) {
+  return UnitTimetable(block, shape).run();
+}
+
 }  // namespace
 
-std::vector<RankOrder> building_block_orders(Schedule schedule, const PipelineShape& shape) {
-  return UnitTimetable(schedule, shape).run();
+std::vector<RankOrder> zb_h1_orders(const PipelineShape& shape) {
+  return orders_of(one_chunk_block(shape.ranks, 2, shape.ranks), shape);
+}
+
+std::vector<RankOrder> zb_h2_orders(const PipelineShape& shape) {
+  return orders_of(one_chunk_block(shape.ranks, 5, 2 * shape.ranks - 1), shape);
+}
+
+std::vector<RankOrder> zb_v_orders(const PipelineShape& shape) {
+  return orders_of(v_block(shape.ranks, {1, 5, 1, 5}, {1, 1, 1}, shape.ranks), shape);
+}
+
+// The gaps of V-Half and V-Min are those, of 1 to 5, that leave the smallest bubble with F = B = W,
+// of V-Half also with a B of 1.2 to 1.4 and a W of 0.8; that they depend on p alone by its
+// remainder was checked for p up to 24. With an even number of ranks, steps of V-Half are shortest
+// when forwards of the first chunk may go ahead.
+std::vector<RankOrder> v_half_orders(const PipelineShape& shape) {
+  BuildingBlock block = v_block(shape.ranks, {1, 2, 1, 2}, {1, 4, 1}, (shape.ranks + 2) / 2);
+  block.most_held_ahead = shape.ranks % 2 == 0 ? block.most_held / 2 : 0;
+  return orders_of(block, shape);
+}
+
+std::vector<RankOrder> v_min_orders(const PipelineShape& shape) {
+  const std::array<std::int64_t, 3> by_remainder = {2, 1, 4};
+  const std::int64_t gap = by_remainder[static_cast<std::size_t>(shape.ranks % 3)];
+  return orders_of(v_block(shape.ranks, {1, 1, 1, 1}, {gap, gap, 1}, (shape.ranks + 4) / 3), shape);
 }
 
 }  // namespace stepcast

@@ -25,6 +25,10 @@
 
 namespace stepcast {
 
-std::vector<RankOrder> building_block_orders(Schedule schedule, const PipelineShape& shape);
+std::vector<RankOrder> zb_h1_orders(const PipelineShape& shape);
+std::vector<RankOrder> zb_h2_orders(const PipelineShape& shape);
+std::vector<RankOrder> zb_v_orders(const PipelineShape& shape);
+std::vector<RankOrder> v_half_orders(const PipelineShape& shape);
+std::vector<RankOrder> v_min_orders(const PipelineShape& shape);
 
 }  // namespace stepcast

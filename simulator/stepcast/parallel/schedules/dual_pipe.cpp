@@ -149,17 +149,25 @@ RankOrder bidirectional_order(const PipelineShape& shape, std::int64_t rank) {
                      : PhaseWriter(from_last, from_first).write(shape.ranks - 1 - rank, half, n);
 }
 
-}  // namespace
-
-std::vector<RankOrder> dual_pipe_orders(Schedule schedule, const PipelineShape& shape) {
-  const bool v = placement_of(schedule) == StagePlacement::kV;
-  STEPCAST_CHECK(v || shape.ranks % 2 == 0, "DualPipe needs an even number of ranks");
+std::vector<RankOrder> orders_by(RankOrder (*order)(const PipelineShape&, std::int64_t rank),
+                                 const PipelineShape& shape) {
   std::vector<RankOrder> orders;
   orders.reserve(static_cast<std::size_t>(shape.ranks));
   for (std::int64_t rank = 0; rank < shape.ranks; ++rank) {
-    orders.push_back(v ? v_order(shape, rank) : bidirectional_order(shape, rank));
+    orders.push_back(order(shape, rank));
   }
   return orders;
+}
+
+}  // namespace
+
+std::vector<RankOrder> dual_pipe_orders(const PipelineShape& shape) {
+  STEPCAST_CHECK(shape.ranks % 2 == 0, "DualPipe needs an even number of ranks");
+  return orders_by(bidirectional_order, shape);
+}
+
+std::vector<RankOrder> dual_pipe_v_orders(const PipelineShape& shape) {
+  return orders_by(v_order, shape);
 }
 
 }  // namespace stepcast

@@ -27,6 +27,7 @@
 
 namespace stepcast {
 
-std::vector<RankOrder> dual_pipe_orders(Schedule schedule, const PipelineShape& shape);
+std::vector<RankOrder> dual_pipe_orders(const PipelineShape& shape);
+std::vector<RankOrder> dual_pipe_v_orders(const PipelineShape& shape);
 
 }  // namespace stepcast

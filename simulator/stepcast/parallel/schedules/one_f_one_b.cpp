@@ -25,21 +25,23 @@ RankOrder grouped_tasks(const PipelineShape& shape, TaskKind kind) {
   return tasks;
 }
 
-// Forwards that rank `rank` runs before it alternates: of the interleaved schedule those of all
-// chunks but the last for the largest group, since a backward waits for the last chunk, and two for
-// each rank behind.
-std::int64_t warm_up(Schedule schedule, const PipelineShape& shape, std::int64_t rank) {
-  const std::int64_t behind = shape.ranks - 1 - rank;
-  const std::int64_t total = shape.chunks * shape.micro_batches;
-  if (schedule == Schedule::kGpipe) {
-    return total;
-  }
-  if (schedule == Schedule::kOneFOneB) {
-    return std::min(total, behind);
-  }
+// Forwards that rank `rank` runs before it alternates, at most all.
+using WarmUp = std::int64_t (*)(const PipelineShape& shape, std::int64_t rank);
+
+std::int64_t all_tasks(const PipelineShape& shape, std::int64_t) {
+  return shape.chunks * shape.micro_batches;
+}
+
+std::int64_t ranks_behind(const PipelineShape& shape, std::int64_t rank) {
+  return shape.ranks - 1 - rank;
+}
+
+// Those of all chunks but the last for the largest group, since a backward waits for the last
+// chunk, and two for each rank behind.
+std::int64_t interleaved_warm_up(const PipelineShape& shape, std::int64_t rank) {
   const std::int64_t remainder = shape.micro_batches % shape.ranks;
   const std::int64_t largest_group = std::min(shape.micro_batches, shape.ranks + remainder);
-  return std::min(total, 2 * behind + (shape.chunks - 1) * largest_group);
+  return 2 * ranks_behind(shape, rank) + (shape.chunks - 1) * largest_group;
 }
 
 RankOrder alternating(const RankOrder& forwards, const RankOrder& backwards, std::size_t warm) {
@@ -54,18 +56,30 @@ RankOrder alternating(const RankOrder& forwards, const RankOrder& backwards, std
   return order;
 }
 
-}  // namespace
-
-std::vector<RankOrder> alternating_orders(Schedule schedule, const PipelineShape& shape) {
+std::vector<RankOrder> alternating_orders(const PipelineShape& shape, WarmUp warm_up) {
   const RankOrder forwards = grouped_tasks(shape, TaskKind::kForward);
   const RankOrder backwards = grouped_tasks(shape, TaskKind::kBackward);
   std::vector<RankOrder> orders;
   orders.reserve(static_cast<std::size_t>(shape.ranks));
   for (std::int64_t rank = 0; rank < shape.ranks; ++rank) {
-    const auto warm = static_cast<std::size_t>(warm_up(schedule, shape, rank));
-    orders.push_back(alternating(forwards, backwards, warm));
+    const std::int64_t warm = std::min(all_tasks(shape, rank), warm_up(shape, rank));
+    orders.push_back(alternating(forwards, backwards, static_cast<std::size_t>(warm)));
   }
   return orders;
+}
+
+}  // namespace
+
+std::vector<RankOrder> gpipe_orders(const PipelineShape& shape) {
+  return alternating_orders(shape, all_tasks);
+}
+
+std::vector<RankOrder> one_f_one_b_orders(const PipelineShape& shape) {
+  return alternating_orders(shape, ranks_behind);
+}
+
+std::vector<RankOrder> interleaved_orders(const PipelineShape& shape) {
+  return alternating_orders(shape, interleaved_warm_up);
 }
 
 }  // namespace stepcast

@@ -13,6 +13,8 @@
 
 namespace stepcast {
 
-std::vector<RankOrder> alternating_orders(Schedule schedule, const PipelineShape& shape);
+std::vector<RankOrder> gpipe_orders(const PipelineShape& shape);
+std::vector<RankOrder> one_f_one_b_orders(const PipelineShape& shape);
+std::vector<RankOrder> interleaved_orders(const PipelineShape& shape);
 
 }  // namespace stepcast

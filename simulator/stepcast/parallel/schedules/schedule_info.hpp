@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each pipeline schedule costs and holds, where it was published, and which plans it allows.
+// Pipeline schedules, a row each: how the model lies on the ranks, in which order they run it, what
+// is paired, what it costs and holds, and where it was published. All that the program knows of a
+// schedule is its row; README.md beside this file says how to add one.
 #pragma once
 
 #include <span>
@@ -7,12 +9,32 @@
 #include <string_view>
 #include <vector>
 
+#include "stepcast/parallel/pipeline_order.hpp"
 #include "stepcast/parallel/pipeline_stages.hpp"
 
 namespace stepcast {
 
+// Chunks of the model on a rank: vpp.
+enum class ChunkRule {
+  kOne,
+  kTwo,      // follows where the plan leaves vpp out
+  kSeveral,  // as many as the plan says, two at least
+};
+
+// Forwards that run beside backwards of another micro-batch.
+enum class PairRule {
+  kNone,
+  kAsSoftware,  // where the software overlaps exchanges of experts so (Megatron's ep_overlap)
+  kByItself,    // the order itself pairs them
+};
+
 struct ScheduleInfo {
   Schedule schedule;
+  std::string_view name;  // as experiments write it
+  StagePlacement placement;
+  ChunkRule chunks;
+  PairRule pairs;
+  std::vector<RankOrder> (*orders)(const PipelineShape& shape);
   std::string_view bubble;       // of a step, equal stages and free transfers
   std::string_view memory;       // activations that the fullest rank holds
   std::string_view assumptions;  // what the equation needs, and what the order does
@@ -28,6 +50,7 @@ inline constexpr std::string_view kScheduleSymbols =
 
 // Every schedule, in the order of the enumeration.
 std::span<const ScheduleInfo> schedule_infos();
+const ScheduleInfo& info(Schedule schedule);
 
 // Why `schedule` cannot run pp ranks of vpp chunks; empty if it can. Any number of micro-batches
 // is allowed.

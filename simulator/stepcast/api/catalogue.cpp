@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/api/catalogue.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "backends/builtin_backends.hpp"
+#include "stepcast/base/nearest_name.hpp"
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/config/enum_fields.hpp"
+#include "stepcast/graph/collective_algorithm.hpp"
+#include "stepcast/graph/model_flops.hpp"
+#include "stepcast/graph/parameter_inventory.hpp"
+#include "stepcast/parallel/dispatcher_model.hpp"
+#include "stepcast/parallel/schedules/schedule_info.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::array<std::string_view, 8> kListingNames = {"gpus",        "models",   "clusters",
+                                                           "software",    "backends", "collectives",
+                                                           "dispatchers", "schedules"};
+
+// Names are looked up in the listings first, so that no file is missing.
+const Location kListed{"listing", 0, 0};
+
+std::string wide(std::string_view text, std::size_t width) {
+  std::string result(text);
+  result.resize(std::max(width, result.size() + 2), ' ');
+  return result;
+}
+
+std::string table_line(std::string_view key, const std::string& value) {
+  return "  " + wide(key, 36) + value + "\n";
+}
+
+std::string provenance_text(const std::vector<Provenance>& provenance, const SourceTable& sources) {
+  std::string text;
+  std::vector<std::string> used;
+  for (const Provenance& entry : provenance) {
+    const bool assumed = entry.kind == SourceKind::kAssumed;
+    std::string origin =
+        assumed ? "assumed: " + entry.source : std::string(name(entry.kind)) + ", " + entry.source;
+    origin += entry.note.empty() ? "" : "; " + entry.note;
+    text += "  " + wide(entry.key, 32) + wide(entry.value, 16) + origin + "\n";
+    if (!assumed) {
+      used.push_back(entry.source);
+    }
+  }
+  text += "\nsources\n";
+  for (const auto& [key, what] : sources) {
+    if (std::find(used.begin(), used.end(), key) != used.end()) {
+      text += "  " + wide(key, 14) + what + "\n";
+    }
+  }
+  return text;
+}
+
+std::string describe_gpu(const std::string& name, const DataRoot& data) {
+  const DeviceSpec device = load_gpu(name, data, kListed);
+  std::string text = device.title + " (" + device.architecture.name + ")\n";
+  for (const DtypeInfo& dtype : kDtypes) {
+    if (const auto peak = device.matrix_peak(dtype.dtype, device.clock.rated)) {
+      text += table_line("dense " + std::string(dtype.name) + " at the rated clock",
+                         format_quantity(*peak));
+    }
+  }
+  text += table_line(
+      "scale-up",
+      device.scale_up.technology + ", " +
+          (device.scale_up.topology == ScaleUpTopology::kSwitch ? "switched" : "full mesh"));
+  return text + "\n" + provenance_text(device.provenance, device.sources);
+}
+
+std::string describe_cluster(const std::string& name, const DataRoot& data) {
+  const ClusterProfile profile =
+      load_cluster_profile(data.clusters() / (name + ".yaml"), load_shared_sources(data));
+  std::string text = profile.title + "\n";
+  text += table_line("gpu", profile.gpu);
+  text += table_line("network", std::string(stepcast::name(profile.network.topology)));
+  return text + "\n" + provenance_text(profile.provenance, profile.sources);
+}
+
+std::string describe_model(const std::string& name, const DataRoot& data) {
+  const ModelSpec model = load_named_model(name, data, kListed);
+  const ParameterCounts counts = count_parameters(model);
+  std::string text = model.title + "\n";
+  text += table_line("parameters", with_separators(counts.total));
+  text += table_line("active parameters", with_separators(counts.active));
+  text += table_line("of these embedding", with_separators(counts.embedding));
+  if (counts.mtp > 0) {
+    text += table_line("multi-token prediction, apart", with_separators(counts.mtp));
+  }
+  for (const std::int64_t sequence : {4096, 8192}) {
+    const Flops flops = training_flops_per_token(model, sequence);
+    text += table_line("training FLOPs a token at " + std::to_string(sequence),
+                       significant(flops.value() / 1e9, 4) + " GFLOP");
+  }
+  text += "  FLOPs: " + std::string(kFlopConvention) + "\n\n";
+  return text + to_yaml(model);
+}
+
+std::string describe_software(const std::string& name, const DataRoot& data) {
+  return read_file(data.software() / (name + ".yaml"));
+}
+
+// "gemm=tile"
+std::string choice_of(const BackendInfo& backend) {
+  return std::string(stepcast::name(backend.role)) + "=" + std::string(backend.name);
+}
+
+std::string describe_backend(const BackendInfo& backend) {
+  const std::string choice = choice_of(backend);
+  return std::string(stepcast::name(backend.role)) + " backend " + std::string(backend.name) +
+         "\n" +
+         (backend.takes_file()
+              ? table_line("takes", "a file of measured kernels: " + choice + ":FILE")
+              : "") +
+         table_line("equation", std::string(backend.equation)) +
+         table_line("assumes", std::string(backend.assumptions)) +
+         table_line("source", std::string(backend.source));
+}
+
+std::string describe_dispatcher(Dispatcher dispatcher) {
+  const DispatcherModel& model = model_of(dispatcher);
+  return "dispatcher " + std::string(name(dispatcher)) + "\n" +
+         table_line("equation", std::string(model.equation)) +
+         table_line("assumes", std::string(model.assumptions)) +
+         table_line("source", std::string(model.source));
+}
+
+std::vector<std::string> dispatcher_names() {
+  const std::span<const std::string_view> names = names_of<Dispatcher>();
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> collective_names() {
+  std::vector<std::string> names;
+  for (const std::string_view name : names_of<CollectiveOp>()) {
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+// The algorithms of a collective, or the collectives of an algorithm; empty if it is neither.
+std::string describe_collective(const std::string& wanted) {
+  std::string text;
+  for (const AlgorithmInfo& info : algorithm_table()) {
+    if (wanted == name(info.op) || wanted == name(info.algorithm)) {
+      text += std::string(name(info.op)) + " by " + std::string(name(info.algorithm)) + "\n" +
+              table_line("equation", std::string(info.equation)) +
+              table_line("source", std::string(info.source));
+    }
+  }
+  return text.empty() ? text : text + "\n" + std::string(kAlgorithmSymbols) + "\n";
+}
+
+std::vector<std::string> backend_names() {
+  std::vector<std::string> names;
+  names.reserve(builtin_backends().size());
+  for (const BackendInfo& backend : builtin_backends()) {
+    names.push_back(choice_of(backend));
+  }
+  return names;
+}
+
+std::string describe_schedule(const ScheduleInfo& info) {
+  return "schedule " + std::string(name(info.schedule)) + "\n" +
+         table_line("bubble", std::string(info.bubble)) +
+         table_line("memory in flight", std::string(info.memory)) +
+         table_line("assumes", std::string(info.assumptions)) +
+         table_line("source", std::string(info.source)) + "\n" + std::string(kScheduleSymbols) +
+         "\n";
+}
+
+std::vector<std::string> schedule_names() {
+  const std::span<const std::string_view> names = names_of<Schedule>();
+  return {names.begin(), names.end()};
+}
+
+// Each gives the description of `name`, or nothing if it has nothing of that name.
+using Describe = std::string (*)(const std::string& name, const DataRoot& data);
+
+template <std::filesystem::path (DataRoot::*folder)() const,
+          std::string (*describe)(const std::string&, const DataRoot&)>
+std::string of_file(const std::string& name, const DataRoot& data) {
+  const std::vector<std::string> names = names_in((data.*folder)());
+  return std::find(names.begin(), names.end(), name) == names.end() ? "" : describe(name, data);
+}
+
+std::string of_backend(const std::string& name, const DataRoot&) {
+  for (const BackendInfo& backend : builtin_backends()) {
+    if (name == backend.name || name == choice_of(backend)) {
+      return describe_backend(backend);
+    }
+  }
+  return {};
+}
+
+std::string of_dispatcher(const std::string& name, const DataRoot&) {
+  for (const NamedValue<Dispatcher>& dispatcher : enum_names<Dispatcher>()) {
+    if (name == dispatcher.name) {
+      return describe_dispatcher(dispatcher.value);
+    }
+  }
+  return {};
+}
+
+std::string of_collective(const std::string& name, const DataRoot&) {
+  return describe_collective(name);
+}
+
+std::string of_schedule(const std::string& name, const DataRoot&) {
+  for (const ScheduleInfo& info : schedule_infos()) {
+    if (name == stepcast::name(info.schedule)) {
+      return describe_schedule(info);
+    }
+  }
+  return {};
+}
+
+// In the order in which a name is looked up.
+constexpr std::array<Describe, 8> kDescribers = {of_file<&DataRoot::gpus, describe_gpu>,
+                                                 of_file<&DataRoot::clusters, describe_cluster>,
+                                                 of_file<&DataRoot::models, describe_model>,
+                                                 of_file<&DataRoot::software, describe_software>,
+                                                 of_backend,
+                                                 of_dispatcher,
+                                                 of_collective,
+                                                 of_schedule};
+
+[[noreturn]] void refuse(const std::string& name, const DataRoot& data, const Location& where) {
+  std::vector<std::string> known;
+  for (std::size_t kind = 0; kind < kListingNames.size(); ++kind) {
+    const std::vector<std::string> names = listed_names(static_cast<Listing>(kind), data);
+    known.insert(known.end(), names.begin(), names.end());
+  }
+  std::string remedy = did_you_mean(name, known);
+  remedy = remedy.empty() ? "; 'stepcast list gpus' and the like show what there is" : remedy;
+  throw ConfigError(where, "nothing is called '" + name + "'" + remedy);
+}
+
+}  // namespace
+
+template <>
+std::span<const std::string_view> names_of<Listing>() {
+  return kListingNames;
+}
+
+std::vector<std::string> listed_names(Listing kind, const DataRoot& data) {
+  switch (kind) {
+    case Listing::kGpu:
+      return names_in(data.gpus());
+    case Listing::kModel:
+      return names_in(data.models());
+    case Listing::kCluster:
+      return names_in(data.clusters());
+    case Listing::kSoftware:
+      return names_in(data.software());
+    case Listing::kBackend:
+      return backend_names();
+    case Listing::kCollective:
+      return collective_names();
+    case Listing::kDispatcher:
+      return dispatcher_names();
+    case Listing::kSchedule:
+      break;
+  }
+  return schedule_names();
+}
+
+std::string description_of(const std::string& name, const DataRoot& data, const Location& where) {
+  for (const Describe describe : kDescribers) {
+    if (std::string text = describe(name, data); !text.empty()) {
+      return text;
+    }
+  }
+  refuse(name, data, where);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/api/chosen_backends.hpp"
+
+#include <map>
+
+#include "backends/builtin_backends.hpp"
+#include "stepcast/base/error.hpp"
+#include "stepcast/experiment/backend_choice.hpp"
+
+namespace stepcast {
+namespace {
+
+// The backends of a role, with what they take: "tile, roofline, measured:FILE".
+std::string names_of_role(const std::string& role) {
+  std::string names;
+  for (const BackendInfo& info : builtin_backends()) {
+    if (name(info.role) == role) {
+      names +=
+          (names.empty() ? "" : ", ") + std::string(info.name) + (info.takes_file() ? ":FILE" : "");
+    }
+  }
+  return names;
+}
+
+// What is wrong with a choice; empty if it can be used.
+std::string fault_of(const BackendChoice& choice, const std::string& role,
+                     const BackendInfo* backend, ReadMeasured measured_in) {
+  if (backend == nullptr) {
+    return "unknown backend '" + choice.name + "' for the role '" + role +
+           "'; give one of: " + names_of_role(role);
+  }
+  if (backend->takes_file() && choice.file.empty()) {
+    return "needs a file of measured kernels; write '" + choice.name + ":FILE'";
+  }
+  if (backend->takes_file() && measured_in == nullptr) {
+    return "reads a file of measured kernels, which the program stepcast does and the library does "
+           "not";
+  }
+  return !backend->takes_file() && !choice.file.empty()
+             ? "the backend '" + choice.name + "' takes no file; it is '" + choice.file + "'"
+             : "";
+}
+
+}  // namespace
+
+CostModel cost_model_of(Experiment& experiment, const DataRoot& data, ReadMeasured measured_in) {
+  CostModel model = default_cost_model();
+  Diagnostics diagnostics;
+  for (const auto& [role, chosen] : experiment.backends) {
+    const BackendChoice choice = parse_backend_choice(chosen);
+    const BackendInfo* backend = find_backend(role, choice.name);
+    if (const std::string fault = fault_of(choice, role, backend, measured_in); !fault.empty()) {
+      diagnostics.error({"backends." + role, 0, 0}, fault);
+    } else {
+      use_backend(model, *backend,
+                  choice.file.empty() ? MeasuredOperators{} : measured_in(choice.file, data));
+    }
+  }
+  diagnostics.throw_if_any();
+  for (const BackendInfo& info : builtin_backends()) {
+    experiment.backends.try_emplace(std::string(name(info.role)), info.name);
+  }
+  return model;
+}
+
+CostModel cost_model_of(const std::vector<std::string>& choices, std::string_view option,
+                        const DataRoot& data, ReadMeasured measured_in) {
+  Experiment chosen;
+  for (const std::string& choice : choices) {
+    const std::size_t equals = choice.find('=');
+    if (equals == std::string::npos) {
+      throw ConfigError({std::string(option) + " " + choice, 0, 0},
+                        "write ROLE=NAME, e.g. gemm=roofline");
+    }
+    chosen.backends[choice.substr(0, equals)] = choice.substr(equals + 1);
+  }
+  return cost_model_of(chosen, data, measured_in);
+}
+
+std::vector<CostModel> cost_models_of(const SweepSpace& space, const DataRoot& data,
+                                      ReadMeasured measured_in) {
+  std::map<std::map<std::string, std::string>, CostModel> by_choice;
+  std::vector<CostModel> costs;
+  costs.reserve(space.sites().size());
+  for (const Experiment& site : space.sites()) {
+    const auto known = by_choice.find(site.backends);
+    if (known != by_choice.end()) {
+      costs.push_back(known->second);
+      continue;
+    }
+    Experiment chosen = site;
+    costs.push_back(cost_model_of(chosen, data, measured_in));
+    by_choice.emplace(site.backends, costs.back());
+  }
+  return costs;
+}
+
+}  // namespace stepcast

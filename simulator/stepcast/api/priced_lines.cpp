@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/api/priced_lines.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/dispatchers/expert_traffic.hpp"
+
+namespace stepcast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Calls `read` with every line that is not blank, and its number.
+template <typename Read>
+void for_each_line(std::string_view text, const Read& read) {
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    if (line.find_first_not_of(" \t\r") != std::string_view::npos) {
+      read(line, number);
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+struct WrittenLine {
+  std::string_view text;
+  OperatorLine work;
+};
+
+std::vector<WrittenLine> read_lines(std::string_view text, const std::string& name,
+                                    const DeviceSpec& device) {
+  Diagnostics diagnostics;
+  std::vector<WrittenLine> lines;
+  for_each_line(text, [&](std::string_view line, int number) {
+    const JsonSource source = json_line(name, number);
+    if (std::optional<JsonObject> object = parse_json_object(line, source, diagnostics)) {
+      JsonFields fields(std::move(*object), source, diagnostics);
+      lines.push_back({line, read_operator(fields, device)});
+      refuse_keys_of_other_kinds(fields);
+      fields.finish();
+    }
+  });
+  diagnostics.throw_if_any();
+  return lines;
+}
+
+void add_terms(const OpCost& cost, Json& line) {
+  Json& terms = line["terms"] = Json::object();
+  for (const CostTerm& term : cost.terms) {
+    terms[std::string(term.name)] = term.duration.value();
+  }
+  const Tiling& tiling = cost.tiling;
+  if (tiling.rows > 0) {
+    line["tiling"] = {{"rows", tiling.rows},
+                      {"cols", tiling.cols},
+                      {"splits", tiling.splits},
+                      {"cluster", tiling.cluster},
+                      {"waves", tiling.waves}};
+  }
+}
+
+// A number of bytes, which is mostly whole.
+Json bytes_json(Bytes bytes) {
+  const double value = bytes.value();
+  const auto whole = static_cast<std::int64_t>(value);
+  return static_cast<double>(whole) == value ? Json(whole) : Json(value);
+}
+
+// The exchange with the primitive that its dispatcher chose.
+Op as_run(Op op, const OpCost& cost) {
+  auto* exchange = std::get_if<ExpertExchange>(&op.work);
+  if (exchange != nullptr) {
+    const std::span<const std::string_view> names = names_of<ExchangePrimitive>();
+    const auto chosen = std::find(names.begin(), names.end(), cost.algorithm);
+    if (chosen != names.end()) {
+      exchange->primitive = static_cast<ExchangePrimitive>(chosen - names.begin());
+    }
+  }
+  return op;
+}
+
+// Bytes of an exchange by three conventions, and the rate of a communication: of a collective's
+// tensor, of an exchange's bytes on the wire.
+void add_traffic(const Op& op, const ClusterSpec& cluster, Seconds duration, Json& line) {
+  const std::int64_t domain = cluster.domain_size();
+  if (const auto* exchange = std::get_if<ExpertExchange>(&op.work)) {
+    const ExchangeTraffic traffic = expert_traffic(*exchange, domain);
+    line["tensor_bytes"] = bytes_json(traffic.tensor);
+    line["logical_bytes"] = bytes_json(traffic.logical);
+    line["wire_bytes"] = bytes_json(traffic.wire);
+  }
+  const Bytes carried = interconnect_bytes(op, domain);
+  if (carried > Bytes{} && duration > Seconds{}) {
+    line["effective_interconnect_tbps"] = (carried / duration).value() / 1e12;
+  }
+}
+
+std::string priced_text(const WrittenLine& line, const LinePricing& pricing) {
+  OperatorLine work = line.work;
+  if (pricing.locked_clock && work.state.power != PowerState::kLocked) {
+    work.state = {PowerState::kLocked, *pricing.locked_clock};
+  }
+  const PricedOp priced = price(work, pricing.model, pricing.cluster, pricing.detail);
+  Json json = Json::parse(line.text);
+  json["predicted_s"] = priced.cost.duration.value();
+  json["clock_mhz"] = priced.clock.value() / 1e6;
+  json["bound"] = name(priced.cost.bound);
+  if (!priced.cost.algorithm.empty()) {
+    const std::string_view protocol = priced.cost.protocol;
+    json["ran_as"] =
+        std::string(priced.cost.algorithm) + (protocol.empty() ? "" : " ") + std::string(protocol);
+  }
+  if (priced.cost.origin != Origin::kModel) {
+    json["origin"] = name(priced.cost.origin);
+  }
+  add_traffic(as_run(work.op, priced.cost), pricing.cluster, priced.cost.duration, json);
+  if (pricing.detail == Detail::kTerms) {
+    add_terms(priced.cost, json);
+  }
+  return json.dump() + "\n";
+}
+
+}  // namespace
+
+Hertz locked_clock(double mhz, const DeviceSpec& device, const Location& where) {
+  const double peak = device.clock.peak.value() / 1e6;
+  if (!(mhz >= 1.0 && mhz <= peak)) {
+    throw ConfigError(where, shortest_text(mhz) + " is out of range; give 1 to the peak of " +
+                                 device.name + ", " + shortest_text(peak));
+  }
+  return Hertz(mhz * 1e6);
+}
+
+Watts power_limit(const std::string& text, const PowerSpec& power, const Location& where) {
+  const ParsedQuantity<Watts> parsed = parse_quantity<Watts>(text);
+  if (!parsed.value || *parsed.value <= power.idle) {
+    throw ConfigError(where, "'" + text + "' must be a power with its unit, '500 W', above the " +
+                                 format_quantity(power.idle) + " that the GPU draws without work");
+  }
+  return *parsed.value;
+}
+
+std::string priced_lines(std::string_view text, const std::string& name,
+                         const LinePricing& pricing) {
+  std::string result;
+  for (const WrittenLine& line : read_lines(text, name, pricing.cluster.device)) {
+    result += priced_text(line, pricing);
+  }
+  return result;
+}
+
+}  // namespace stepcast

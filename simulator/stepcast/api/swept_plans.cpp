@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/api/swept_plans.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+
+#include "stepcast/report/plan_fields.hpp"
+#include "stepcast/sweep/best_plan.hpp"
+#include "stepcast/sweep/chunk_store.hpp"
+#include "stepcast/sweep/plan_evaluator.hpp"
+#include "stepcast/sweep/sweep_ranking.hpp"
+#include "stepcast/sweep/sweep_run.hpp"
+
+namespace stepcast {
+namespace {
+
+// Adds chunks up and keeps none of them.
+class TalliedChunks : public ChunkStore {
+ public:
+  TalliedChunks(const SweepSpace& space, std::size_t top) : tally_(space, top) {}
+
+  [[nodiscard]] bool has(std::int64_t) const override { return false; }
+  [[nodiscard]] ChunkResult read(std::int64_t) const override { return {}; }
+  void keep(std::int64_t, ChunkResult result) override {
+    const std::scoped_lock lock(mutex_);
+    tally_.add(result);
+  }
+  [[nodiscard]] SweepSummary summary() const { return tally_.summary(); }
+
+ private:
+  std::mutex mutex_;
+  SweepTally tally_;
+};
+
+StepNumbers step_numbers(const PlanNumbers& plan) {
+  return {plan.tokens_per_second_per_gpu,
+          plan.step.value(),
+          plan.model_rate_per_gpu.value() / 1e12,
+          plan.mfu,
+          plan.peak_memory.value(),
+          plan.clock.value() / 1e6,
+          plan.power.value(),
+          seconds_by_kind(plan.time)};
+}
+
+std::vector<SweptPlan> swept(const std::vector<PlanNumbers>& plans, const SweepSpace& space) {
+  std::vector<SweptPlan> result;
+  result.reserve(plans.size());
+  for (const PlanNumbers& plan : plans) {
+    SweptPlan entry{{}, step_numbers(plan)};
+    for (const auto& [key, value] : settings_of(space, plan.plan)) {
+      entry.settings.push_back(key + "=" + value);
+    }
+    result.push_back(std::move(entry));
+  }
+  return result;
+}
+
+SweepRun run_of(const SweepSpace& space, const std::vector<CostModel>& costs,
+                const SweepSettings& settings) {
+  SweepRun run;
+  run.grid = ChunkGrid{space.size()};
+  run.threads = settings.threads > 0 ? settings.threads : processors();
+  run.evaluator = [&space, &costs] {
+    return [evaluator = std::make_shared<PlanEvaluator>(space, costs)](
+               std::int64_t begin, std::int64_t end) { return evaluator->evaluate(begin, end); };
+  };
+  if (settings.progress) {
+    run.progress = [&settings](const SweepProgress& progress) {
+      settings.progress(progress.done, progress.plans);
+    };
+  }
+  return run;
+}
+
+}  // namespace
+
+SweepAnswer swept_plans(const SweepSpace& space, const std::vector<CostModel>& costs,
+                        const SweepSettings& settings) {
+  TalliedChunks chunks(space, static_cast<std::size_t>(std::max<std::int64_t>(settings.top, 0)));
+  SweepAnswer answer;
+  answer.complete = run_sweep(run_of(space, costs, settings), chunks, settings.stop);
+  const SweepSummary summary = chunks.summary();
+  answer.space_size = space.size();
+  answer.evaluated = summary.evaluated;
+  answer.priced = summary.priced;
+  answer.best = swept(summary.best, space);
+  answer.memory_pareto = swept(summary.memory_front, space);
+  answer.refused = by_count(summary.refused);
+  return answer;
+}
+
+std::vector<std::pair<std::string, double>> seconds_by_kind(const TimeBreakdown& time) {
+  struct Rows {
+    std::vector<std::pair<std::string, double>> rows;
+    void field(std::string_view key, double seconds) { rows.emplace_back(key, seconds); }
+  };
+  Rows writer;
+  write_time(time, writer);
+  return std::move(writer.rows);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/stepcast.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "stepcast/api/catalogue.hpp"
+#include "stepcast/api/chosen_backends.hpp"
+#include "stepcast/api/priced_lines.hpp"
+#include "stepcast/api/swept_plans.hpp"
+#include "stepcast/experiment/accuracy.hpp"
+#include "stepcast/experiment/comparison.hpp"
+#include "stepcast/experiment/explain.hpp"
+#include "stepcast/experiment/project.hpp"
+#include "stepcast/report/comparison_report.hpp"
+#include "stepcast/report/difference_report.hpp"
+#include "stepcast/report/json_report.hpp"
+#include "stepcast/report/text_report.hpp"
+
+namespace stepcast {
+namespace {
+
+// What `call` returns, with problems of the input as the public header throws them.
+template <typename Call>
+auto answer_of(const Call& call) {
+  try {
+    return call();
+  } catch (const ConfigError& error) {
+    std::vector<Problem> problems;
+    problems.reserve(error.diagnostics().size());
+    for (const Diagnostic& problem : error.diagnostics()) {
+      problems.push_back(
+          {problem.where.file, problem.where.line, problem.where.column, problem.message});
+    }
+    throw InputError(error.what(), std::move(problems));
+  }
+}
+
+std::filesystem::path folder_of(const ExperimentSource& source) {
+  return source.file.empty() ? source.folder : source.file.parent_path();
+}
+
+Experiment experiment_of(const ExperimentSource& source, const DataRoot& data) {
+  if (!source.file.empty()) {
+    return load_experiment(source.file, source.settings, data);
+  }
+  ConfigNode root = parse_config(source.text, source.name);
+  for (const std::string& setting : source.settings) {
+    apply_override(root, setting);
+  }
+  return read_experiment(root, folder_of(source), data);
+}
+
+SweepSource sweep_source_of(const ExperimentSource& source) {
+  const std::string version(stepcast::version());
+  return source.file.empty()
+             ? SweepSource{source.name, source.folder, source.text, source.settings, version}
+             : load_sweep_source(source.file, source.settings, version);
+}
+
+// An experiment with the backends that it asks for.
+struct Job {
+  Experiment experiment;
+  CostModel cost;
+};
+
+Job job_of(const ExperimentSource& source, const DataRoot& data) {
+  Experiment experiment = experiment_of(source, data);
+  CostModel cost = cost_model_of(experiment, data);
+  return {std::move(experiment), std::move(cost)};
+}
+
+Projection projection_of(const ExperimentSource& source, const DataRoot& data) {
+  const Job job = job_of(source, data);
+  Projection projection = project(job.experiment, job.cost);
+  projection.expected_error = expected_error(load_accuracy(data), job.experiment);
+  return projection;
+}
+
+Explanation explanation_of(const ExperimentSource& source, const DataRoot& data) {
+  const Job job = job_of(source, data);
+  return explain(job.experiment, job.cost);
+}
+
+// A report in JSON, with the library's version in its context.
+std::string json_text(nlohmann::ordered_json json) {
+  json["context"]["version"] = version();
+  return json.dump(2) + "\n";
+}
+
+Report report_of(const Projection& projection, ReportFormat format) {
+  return {projection.feasible, format == ReportFormat::kJson  ? json_text(to_json(projection))
+                               : format == ReportFormat::kCsv ? to_csv(projection)
+                                                              : to_text(projection)};
+}
+
+StageBytes stage_bytes(const StageMemory& stage) {
+  return {stage.rank,
+          stage.parameters.value(),
+          stage.gradients.value(),
+          stage.optimizer.value(),
+          stage.activations.value(),
+          stage.buffers().value(),
+          stage.total().value(),
+          stage.reserved.value(),
+          stage.outside.value()};
+}
+
+StepNumbers numbers_of(const Projection& p) {
+  return {p.tokens_per_second_per_gpu,
+          p.time.step.value(),
+          p.model_rate_per_gpu.value() / 1e12,
+          p.mfu,
+          p.peak_memory().value(),
+          p.clock.value() / 1e6,
+          p.power.value(),
+          seconds_by_kind(p.time.breakdown)};
+}
+
+StepProjection step_of(const Projection& projection) {
+  StepProjection step{projection.feasible,
+                      projection.reasons,
+                      projection.notes,
+                      std::nullopt,
+                      {},
+                      projection.memory_capacity.value()};
+  if (projection.priced) {
+    step.numbers = numbers_of(projection);
+    step.memory.reserve(projection.memory.size());
+    for (const StageMemory& stage : projection.memory) {
+      step.memory.push_back(stage_bytes(stage));
+    }
+  }
+  return step;
+}
+
+LinePricing line_pricing(const OperatorPricing& pricing, const DataRoot& data) {
+  CostModel model = cost_model_of(pricing.backends, "backends", data);
+  DeviceSpec device = load_gpu(pricing.gpu, data, {"gpu", 0, 0});
+  std::optional<Hertz> clock;
+  if (pricing.gpu_clock_mhz) {
+    clock = locked_clock(*pricing.gpu_clock_mhz, device, {"gpu_clock_mhz", 0, 0});
+  }
+  if (!pricing.power_limit.empty()) {
+    device.power.limit = power_limit(pricing.power_limit, device.power, {"power_limit", 0, 0});
+  }
+  return {std::move(model), fabric_of(std::move(device)), clock,
+          pricing.terms ? Detail::kTerms : Detail::kDuration};
+}
+
+// The columns of a comparison; a column is called by the values that its source sets, or by its
+// GPU.
+std::vector<ComparedColumn> columns_of(const std::vector<ExperimentSource>& sources,
+                                       const DataRoot& data) {
+  std::vector<ComparedColumn> columns;
+  columns.reserve(sources.size());
+  for (const ExperimentSource& source : sources) {
+    ComparedColumn column{{}, projection_of(source, data), std::nullopt, std::nullopt};
+    for (const std::string& setting : source.settings) {
+      const std::size_t equals = setting.find('=');  // is there, or the source was refused
+      column.options.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+    }
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+}  // namespace
+
+std::string_view version() { return STEPCAST_VERSION; }
+
+Simulator::Simulator(std::filesystem::path data) : data_(std::move(data)) {
+  for (const char* part : {"configs", "hardware_profiles"}) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(data_ / part, error)) {
+      const Problem problem{data_.string(), 0, 0,
+                            "has no folder " + std::string(part) + "; give the data of stepcast"};
+      throw InputError(problem.file + ": error: " + problem.message, {problem});
+    }
+  }
+}
+
+StepProjection Simulator::project(const ExperimentSource& experiment) const {
+  return answer_of([&] { return step_of(projection_of(experiment, {data_})); });
+}
+
+Report Simulator::project_report(const ExperimentSource& experiment, ReportFormat format) const {
+  return answer_of([&] { return report_of(projection_of(experiment, {data_}), format); });
+}
+
+Report Simulator::memory_report(const ExperimentSource& experiment, ReportFormat format) const {
+  return answer_of([&]() -> Report {
+    if (format == ReportFormat::kCsv) {
+      throw ConfigError({"format", 0, 0}, "memory has no CSV; give text or JSON");
+    }
+    const Projection projection = projection_of(experiment, {data_});
+    return {projection.feasible, format == ReportFormat::kJson
+                                     ? json_text(memory_to_json(projection))
+                                     : memory_to_text(projection)};
+  });
+}
+
+Report Simulator::explain_report(const ExperimentSource& experiment, ReportFormat format) const {
+  return answer_of([&]() -> Report {
+    const Explanation explained = explanation_of(experiment, {data_});
+    constexpr Detail kDetail = Detail::kDuration;
+    return {explained.projection.feasible,
+            format == ReportFormat::kJson  ? json_text(to_json(explained, kDetail))
+            : format == ReportFormat::kCsv ? to_csv(explained, kDetail)
+                                           : to_text(explained, kDetail)};
+  });
+}
+
+Report Simulator::explain_report(const ExperimentSource& first, const ExperimentSource& second,
+                                 ReportFormat format) const {
+  return answer_of([&]() -> Report {
+    const Explanation a = explanation_of(first, {data_});
+    const Explanation b = explanation_of(second, {data_});
+    return {a.projection.feasible && b.projection.feasible,
+            format == ReportFormat::kJson  ? json_text(difference_to_json(a, b))
+            : format == ReportFormat::kCsv ? difference_to_csv(a, b)
+                                           : difference_to_text(a, b)};
+  });
+}
+
+Report Simulator::compare_report(const std::vector<ExperimentSource>& experiments,
+                                 ReportFormat format) const {
+  return answer_of([&]() -> Report {
+    if (experiments.empty()) {
+      throw ConfigError({"experiments", 0, 0}, "there is none to compare; give at least one");
+    }
+    const std::vector<ComparedColumn> columns = columns_of(experiments, {data_});
+    const bool any = std::any_of(columns.begin(), columns.end(), [](const ComparedColumn& column) {
+      return column.projection.feasible;
+    });
+    return {any, format == ReportFormat::kJson
+                     ? json_text(comparison_to_json(columns, std::string(version())))
+                 : format == ReportFormat::kCsv ? comparison_to_csv(columns)
+                                                : comparison_to_text(columns)};
+  });
+}
+
+SweepAnswer Simulator::sweep(const ExperimentSource& sweep, const SweepSettings& settings) const {
+  return answer_of([&] {
+    const DataRoot data{data_};
+    const SweepSpace space = read_sweep(sweep_source_of(sweep), data);
+    return swept_plans(space, cost_models_of(space, data), settings);
+  });
+}
+
+std::string Simulator::cost(std::string_view lines, const OperatorPricing& pricing) const {
+  return answer_of(
+      [&] { return priced_lines(lines, "operators", line_pricing(pricing, {data_})); });
+}
+
+std::vector<std::string> Simulator::list(Listing kind) const { return listed_names(kind, {data_}); }
+
+std::string Simulator::describe(const std::string& name) const {
+  return answer_of([&] { return description_of(name, {data_}, {"name", 0, 0}); });
+}
+
+}  // namespace stepcast

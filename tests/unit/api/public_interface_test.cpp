@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// The library as a program sees it that has the public header alone.
+#include "stepcast/stepcast.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "catch.hpp"
+
+namespace stepcast::public_interface_test {
+namespace {
+
+using Json = nlohmann::json;
+
+const std::filesystem::path kData = STEPCAST_DATA_ROOT;
+
+const std::string kJob =
+    "model: llama3.1_8b\n"
+    "cluster: {gpu: h100_sxm, nodes: 1}\n"
+    "training: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 64}\n"
+    "plan: {tp: 2, zero: 1}\n";
+
+ExperimentSource job() { return {.text = kJob}; }
+
+std::vector<Problem> problems_of(const Simulator& simulator, const ExperimentSource& source) {
+  try {
+    (void)simulator.project(source);
+  } catch (const InputError& error) {
+    return error.problems();
+  }
+  return {};
+}
+
+TEST_CASE("a projection has the numbers of its report in JSON", "[unit]") {
+  const Simulator simulator(kData);
+  const StepProjection step = simulator.project(job());
+  REQUIRE(step.feasible);
+  REQUIRE(step.numbers);
+  const Report report = simulator.project_report(job(), ReportFormat::kJson);
+  CHECK(report.feasible);
+  const Json json = Json::parse(report.text);
+  CHECK(json.at("context").at("version") == std::string(version()));
+  CHECK(json.at("tokens_per_second_per_gpu") == step.numbers->tokens_per_second_per_gpu);
+  CHECK(json.at("step_time_s") == step.numbers->step_time_s);
+  CHECK(json.at("mfu") == step.numbers->mfu);
+  CHECK(json.at("model_tflops_per_gpu") == step.numbers->model_tflops_per_gpu);
+  CHECK(json.at("peak_memory_bytes") == step.numbers->peak_memory_bytes);
+  CHECK(json.at("clock_mhz") == step.numbers->clock_mhz);
+  CHECK(json.at("power_w") == step.numbers->power_w);
+  double sum = 0.0;
+  for (const auto& [kind, seconds] : step.numbers->time) {
+    CAPTURE(kind);
+    CHECK(json.at("time").at(kind) == seconds);
+    sum += seconds;
+  }
+  CHECK(step.numbers->time.size() == json.at("time").size());
+  CHECK(sum == Approx(step.numbers->step_time_s));
+}
+
+TEST_CASE("memory of a projection is that of its report, and its kinds add up", "[unit]") {
+  const Simulator simulator(kData);
+  const StepProjection step = simulator.project(job());
+  const Report report = simulator.memory_report(job(), ReportFormat::kJson);
+  const Json stages = Json::parse(report.text).at("memory_by_stage");
+  REQUIRE(step.memory.size() == stages.size());
+  const StageBytes& stage = step.memory.front();
+  CHECK(stages[0].at("parameters_bytes") == stage.parameters_bytes);
+  CHECK(stages[0].at("reserved_bytes") == stage.reserved_bytes);
+  CHECK(stage.parameters_bytes + stage.gradients_bytes + stage.optimizer_bytes +
+            stage.activations_bytes + stage.buffers_bytes ==
+        Approx(stage.allocated_bytes));
+  CHECK(stage.allocated_bytes == step.numbers->peak_memory_bytes);
+  CHECK(step.memory_capacity_bytes == 80.0 * 1024 * 1024 * 1024);
+}
+
+TEST_CASE("an experiment is a file or a text, and settings come on top in order", "[unit]") {
+  const Simulator simulator(kData);
+  const std::filesystem::path file = kData / "examples/01_llama3.1_70b_mi300x/experiment.yaml";
+  std::ifstream stream(file);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  CHECK(simulator.project_report({.file = file}).text ==
+        simulator.project_report({.text = text, .folder = file.parent_path()}).text);
+  const ExperimentSource twice = job().with("plan.tp", "8").with("plan.tp", "4");
+  CHECK(simulator.project_report(twice).text ==
+        simulator.project_report(job().with("plan.tp", "4")).text);
+}
+
+TEST_CASE("input that is wrong is thrown with every problem and its place", "[unit]") {
+  const Simulator simulator(kData);
+  const std::vector<Problem> problems =
+      problems_of(simulator, {.text = "model: llama3.1_9b\n"
+                                      "cluster: {gpu: h100_sxm, nodes: 1}\n"
+                                      "training: {sequence_length: 4096, micro_batch_size: 1,\n"
+                                      "           global_batch_size: 64, dtpye: bf16}\n",
+                              .name = "job 7"});
+  REQUIRE(problems.size() == 2);
+  CHECK(problems[0].file == "job 7");
+  CHECK(problems[0].line == 1);
+  CHECK_THAT(problems[0].message, test::contains_text("did you mean 'llama3.1_8b'"));
+  CHECK(problems[1].line == 4);
+  CHECK_THAT(problems[1].message, test::contains_text("did you mean 'dtype'"));
+  CHECK_THROWS_AS(simulator.project({.file = "/nowhere/experiment.yaml"}), InputError);
+  CHECK_THROWS_AS(simulator.project(job().with("plan.tp", "[")), InputError);
+  CHECK_THROWS_AS(simulator.memory_report(job(), ReportFormat::kCsv), InputError);
+  CHECK_THROWS_AS(simulator.compare_report({}), InputError);
+  // Its file would be read by importers, which the library has none of.
+  CHECK_THROWS_AS(simulator.project(job().with("backends.gemm", "measured:rows.jsonl")),
+                  InputError);
+  CHECK_THROWS_AS(Simulator("/nowhere"), InputError);
+}
+
+TEST_CASE("a plan that cannot run is an answer with its reasons", "[unit]") {
+  const Simulator simulator(kData);
+  const StepProjection undivided = simulator.project(job().with("plan.tp", "3"));
+  CHECK_FALSE(undivided.feasible);
+  CHECK_FALSE(undivided.numbers);
+  CHECK_FALSE(undivided.reasons.empty());
+  CHECK_FALSE(simulator.project_report(job().with("plan.tp", "3")).feasible);
+
+  const StepProjection too_large =
+      simulator.project(job().with("model", "llama3.1_70b").with("plan.zero", "0"));
+  CHECK_FALSE(too_large.feasible);
+  REQUIRE(too_large.numbers);
+  CHECK(too_large.numbers->peak_memory_bytes > too_large.memory_capacity_bytes);
+}
+
+TEST_CASE("the settings of a swept plan give its numbers on the experiment without axes",
+          "[unit]") {
+  const Simulator simulator(kData);
+  const ExperimentSource sweep = job().with("plan.tp", "[1, 2, 4, 3]").with("plan.zero", "[1, 3]");
+  std::int64_t last = 0;
+  const SweepAnswer answer = simulator.sweep(
+      sweep,
+      {.threads = 2, .top = 3, .stop = {}, .progress = [&](auto done, auto) { last = done; }});
+  CHECK(answer.complete);
+  CHECK(answer.space_size == 8);
+  CHECK(answer.evaluated == 8);
+  CHECK(last == 8);
+  REQUIRE(answer.best.size() == 3);
+  for (const SweptPlan& plan : answer.best) {
+    ExperimentSource single = job();
+    single.settings = plan.settings;
+    const StepProjection step = simulator.project(single);
+    CHECK(step.feasible);
+    REQUIRE(step.numbers);
+    CHECK(step.numbers->tokens_per_second_per_gpu == plan.numbers.tokens_per_second_per_gpu);
+    CHECK(step.numbers->peak_memory_bytes == plan.numbers.peak_memory_bytes);
+    CHECK(step.numbers->time == plan.numbers.time);
+  }
+  std::int64_t refused = 0;
+  for (const auto& [reason, plans] : answer.refused) {
+    refused += plans;
+  }
+  CHECK(answer.priced + refused == 8);
+}
+
+TEST_CASE("a sweep that is told to stop answers with what is done", "[unit]") {
+  const Simulator simulator(kData);
+  std::stop_source stop;
+  stop.request_stop();
+  const SweepAnswer answer =
+      simulator.sweep(job().with("plan.tp", "[1, 2]"), {.stop = stop.get_token(), .progress = {}});
+  CHECK_FALSE(answer.complete);
+  CHECK(answer.space_size == 2);
+  CHECK(answer.evaluated == 0);
+  CHECK(answer.best.empty());
+}
+
+TEST_CASE("operators are priced line by line", "[unit]") {
+  const Simulator simulator(kData);
+  const std::string product =
+      R"({"kind": "gemm", "m": 4096, "n": 4096, "k": 4096, "dtype": "bf16"})";
+  const std::string priced = simulator.cost(product + "\n\n" + product, {.gpu = "h100_sxm"});
+  REQUIRE(std::count(priced.begin(), priced.end(), '\n') == 2);
+  const Json line = Json::parse(priced.substr(0, priced.find('\n')));
+  CHECK(line.at("m") == 4096);
+  // 137.4 GFLOP at less than the 989.4 TFLOP/s of the part
+  CHECK(line.at("predicted_s").get<double>() > 137.4e9 / 989.4e12);
+  CHECK(line.at("predicted_s").get<double>() < 3.0 * 137.4e9 / 989.4e12);
+  CHECK_FALSE(line.contains("terms"));
+  const Json slow = Json::parse(simulator.cost(
+      product, {.gpu = "h100_sxm", .backends = {}, .gpu_clock_mhz = 900.0, .terms = true}));
+  CHECK(slow.at("clock_mhz") == 900.0);
+  CHECK(slow.contains("terms"));
+  CHECK(slow.at("predicted_s").get<double>() > line.at("predicted_s").get<double>());
+  try {
+    (void)simulator.cost("{\"kind\": \"gem\"}\n{}", {.gpu = "h100_sxm"});
+    FAIL("two lines are wrong");
+  } catch (const InputError& error) {
+    CHECK(error.problems().front().line == 1);
+    CHECK(error.problems().back().line == 2);
+  }
+  CHECK_THROWS_AS(simulator.cost(product, {.gpu = "h100"}), InputError);
+  CHECK_THROWS_AS(simulator.cost(product, {.gpu = "h100_sxm", .power_limit = "1 W"}), InputError);
+}
+
+TEST_CASE("everything that is listed is described", "[unit]") {
+  const Simulator simulator(kData);
+  for (const Listing kind :
+       {Listing::kGpu, Listing::kModel, Listing::kCluster, Listing::kSoftware, Listing::kBackend,
+        Listing::kCollective, Listing::kDispatcher, Listing::kSchedule}) {
+    const std::vector<std::string> names = simulator.list(kind);
+    CHECK(names.size() > 2);
+    CHECK_FALSE(simulator.describe(names.front()).empty());
+    CHECK_FALSE(simulator.describe(names.back()).empty());
+  }
+  try {
+    (void)simulator.describe("h100_smx");
+    FAIL("there is none of that name");
+  } catch (const InputError& error) {
+    CHECK_THAT(error.what(), test::contains_text("did you mean 'h100_sxm'"));
+  }
+}
+
+TEST_CASE("experiments stand side by side, and two are told apart", "[unit]") {
+  const Simulator simulator(kData);
+  const ExperimentSource other = job().with("cluster.gpu", "h200_sxm");
+  const Report columns = simulator.compare_report({job(), other}, ReportFormat::kJson);
+  CHECK(columns.feasible);
+  CHECK(Json::parse(columns.text).at("columns").size() == 2);
+  CHECK(
+      Json::parse(simulator.explain_report(job(), ReportFormat::kJson).text).contains("operators"));
+  CHECK(Json::parse(simulator.explain_report(job(), other, ReportFormat::kJson).text)
+            .contains("difference"));
+}
+
+// Every kind of call, and its answer as text.
+std::string answer_of_call(const Simulator& simulator, std::size_t call) {
+  const std::string degree = std::to_string(1 << (call / 6 % 3));
+  const ExperimentSource source = job().with("plan.tp", degree);
+  switch (call % 6) {
+    case 0:
+      return simulator.project_report(source, ReportFormat::kJson).text;
+    case 1:
+      return simulator.explain_report(source, ReportFormat::kJson).text;
+    case 2:
+      return simulator.memory_report(source).text;
+    case 3:
+      return simulator.cost(R"({"kind": "gemm", "m": 128, "n": 4096, "k": 512, "dtype": "bf16"})",
+                            {.gpu = "b200"});
+    case 4:
+      return simulator.describe(simulator.list(Listing::kGpu)[call % 3]);
+    default:
+      break;
+  }
+  std::string text;
+  for (const SweptPlan& plan :
+       simulator
+           .sweep(job().with("plan.tp", "[1, 2, 4]"), {.threads = 2, .stop = {}, .progress = {}})
+           .best) {
+    text += plan.settings.front() + " " + std::to_string(plan.numbers.step_time_s) + "\n";
+  }
+  return text;
+}
+
+TEST_CASE("calls from several threads at once give the bytes of calls one after the other",
+          "[unit]") {
+  const Simulator simulator(kData);
+  constexpr std::size_t kCalls = 18;
+  constexpr std::size_t kThreads = 4;
+  std::vector<std::string> alone;
+  for (std::size_t call = 0; call < kCalls; ++call) {
+    alone.push_back(answer_of_call(simulator, call));
+  }
+  std::vector<std::vector<std::string>> together(kThreads, std::vector<std::string>(kCalls));
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t thread = 0; thread < kThreads; ++thread) {
+      threads.emplace_back([&simulator, &together, thread] {
+        for (std::size_t i = 0; i < kCalls; ++i) {
+          const std::size_t call = (i + 5 * thread) % kCalls;  // each begins with another call
+          together[thread][call] = answer_of_call(simulator, call);
+        }
+      });
+    }
+  }
+  for (const std::vector<std::string>& answers : together) {
+    CHECK(answers == alone);
+  }
+}
+
+}  // namespace
+}  // namespace stepcast::public_interface_test
