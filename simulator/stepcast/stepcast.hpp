@@ -73,13 +73,13 @@ class InputError : public std::runtime_error {
 // An experiment, or a sweep: a file or a text, and settings on top of it.
 struct ExperimentSource {
   // A file in YAML or JSON. Files that it names are looked up beside it.
-  std::filesystem::path file;
+  std::filesystem::path file{};
   // Read instead of `file` where that is empty. Files that it names are looked up in `folder`.
-  std::string text;
-  std::filesystem::path folder;
+  std::string text{};
+  std::filesystem::path folder{};
   std::string name = "experiment";  // what problems of `text` call it
   // Each sets one key, as `--set plan.tp=8` does, in this order.
-  std::vector<std::string> settings;
+  std::vector<std::string> settings{};
 
   // The same with one more setting: with("plan.tp", "8"). The value is YAML.
   [[nodiscard]] ExperimentSource with(std::string_view key, std::string_view value) const {
@@ -133,7 +133,7 @@ enum class ReportFormat { kText, kJson, kCsv };
 // What the command of the same name prints.
 struct Report {
   bool feasible = false;  // of compare_report: whether any of them is
-  std::string text;       // ends with a line break
+  std::string text{};     // ends with a line break
 };
 
 struct SweepSettings {
@@ -147,7 +147,7 @@ struct SweepSettings {
 
 struct SweptPlan {
   // What tells it from the other plans of its sweep: settings of an ExperimentSource.
-  std::vector<std::string> settings;
+  std::vector<std::string> settings{};
   StepNumbers numbers;
 };
 
@@ -163,11 +163,11 @@ struct SweepAnswer {
 
 // How operators are priced.
 struct OperatorPricing {
-  std::string gpu;                      // a name of list(Listing::kGpu)
-  std::vector<std::string> backends;    // "gemm=roofline"; others are the default of their role
-  std::optional<double> gpu_clock_mhz;  // locks the clock of lines that do not lock their own
-  std::string power_limit;              // "500 W"; empty: the GPU's own
-  bool terms = false;                   // adds what makes up each time
+  std::string gpu;                        // a name of list(Listing::kGpu)
+  std::vector<std::string> backends{};    // "gemm=roofline"; others are the default of their role
+  std::optional<double> gpu_clock_mhz{};  // locks the clock of lines that do not lock their own
+  std::string power_limit{};              // "500 W"; empty: the GPU's own
+  bool terms = false;                     // adds what makes up each time
 };
 
 enum class Listing {

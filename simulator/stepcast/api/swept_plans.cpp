@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "stepcast/report/plan_fields.hpp"
+#include "stepcast/report/time_rows.hpp"
 #include "stepcast/sweep/best_plan.hpp"
 #include "stepcast/sweep/chunk_store.hpp"
 #include "stepcast/sweep/plan_evaluator.hpp"

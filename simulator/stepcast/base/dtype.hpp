@@ -11,6 +11,8 @@
 
 namespace stepcast {
 
+inline constexpr Bytes kSixteenBits{2};  // a value of bf16 or fp16
+
 enum class Dtype {
   kBf16,
   kFp16,

@@ -62,7 +62,7 @@ ClusterProfile load_cluster_profile(const std::filesystem::path& file,
 
 void read_network_changes(MappingReader& cluster, NetworkSpec& network) {
   if (const ConfigNode* topology = cluster.take("topology")) {
-    network.topology = cluster.choice<std::string_view>("topology", *topology, kNetworks)
+    network.topology = cluster.choice<NetworkTopology>("topology", *topology, kNetworks)
                            .value_or(network.topology);
   }
   network.nodes_per_pod = cluster.optional_count("nodes_per_pod", network.nodes_per_pod);
@@ -70,7 +70,7 @@ void read_network_changes(MappingReader& cluster, NetworkSpec& network) {
       cluster.optional_number("oversubscription", network.oversubscription, kOversubscription);
 }
 
-std::string_view name_of(const NetworkSpec& network) { return network.topology; }
+std::string_view name_of(const NetworkSpec& network) { return name(network.topology); }
 
 ClusterSpec cluster_of(DeviceSpec device, std::int64_t nodes) {
   ClusterSpec cluster;

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/parallel/activation_inventory.hpp"
 
+#include "stepcast/base/dtype.hpp"
 #include "stepcast/parallel/exchange_shape.hpp"
 
 namespace stepcast {
-namespace {
-
-constexpr Bytes kHalf{2};  // 16-bit tensors
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<SavedTensor> saved_tensors(const ExpansionContext& context, LayerKind kind) {
   return expand_layer(context, kind).kept;
@@ -27,7 +24,7 @@ Bytes rerun_activations(const BlockOps& layer) {
 }
 
 Bytes layer_input(const ExpansionContext& context) {
-  return static_cast<double>(context.sequence_tokens() * context.model.hidden) * kHalf;
+  return static_cast<double>(context.sequence_tokens() * context.model.hidden) * kSixteenBits;
 }
 
 Bytes backward_workspace(const ExpansionContext& context, LayerKind kind) {
@@ -39,7 +36,7 @@ Bytes backward_workspace(const ExpansionContext& context, LayerKind kind) {
     width = model.moe->expert_ffn_hidden / context.plan.etp;
   }
   const std::int64_t inner = (model.mlp.gated ? 3 : 2) * width;
-  return static_cast<double>(rows * (inner + 2 * model.hidden)) * kHalf;
+  return static_cast<double>(rows * (inner + 2 * model.hidden)) * kSixteenBits;
 }
 
 }  // namespace stepcast

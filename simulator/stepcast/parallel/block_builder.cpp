@@ -4,14 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "stepcast/base/dtype.hpp"
 #include "stepcast/base/error.hpp"
 
 namespace stepcast {
-namespace {
-
-constexpr Bytes kHalf{2};  // 16-bit tensors
-
-}  // namespace
+namespace {}  // namespace
 
 void BlockBuilder::forward(OpId id, OpWork work) {
   ops_.forward.push_back({id, std::move(work), block_});
@@ -142,7 +139,7 @@ void BlockBuilder::activation(OpId id, std::int64_t rows, std::int64_t width,
   }
   // Eager kernels keep the activated gate apart from its product with the other input.
   if (gated && software.activation == Implementation::kEager) {
-    save_result(TensorId::kMlpActivatedGate, kept_rows, width, kHalf);
+    save_result(TensorId::kMlpActivatedGate, kept_rows, width, kSixteenBits);
   }
   if (software.keeps_activation_product) {
     save_result(TensorId::kMlpActivationOutput, kept_rows, width, operand());
@@ -261,7 +258,7 @@ void BlockBuilder::save_unread(TensorId id, OpId producer, std::int64_t rows, st
 }
 
 Bytes BlockBuilder::operand() const {
-  return is_quantized(context_.training.dtype) ? Bytes(1) : kHalf;
+  return is_quantized(context_.training.dtype) ? Bytes(1) : kSixteenBits;
 }
 
 BlockOps BlockBuilder::finish() {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/parallel/expert_expansion.hpp"
 
+#include "stepcast/base/dtype.hpp"
 #include "stepcast/parallel/dispatcher_model.hpp"
 
 namespace stepcast {
 namespace {
-
-constexpr Bytes kHalf{2};  // 16-bit tensors
 
 // Every rank of an expert tensor group gets the tokens of the group's experts.
 void repeat_counts(const ParallelPlan& plan, const MoeSpec& moe, Routing& routing) {
@@ -104,7 +103,7 @@ void ExpertLayer::save_input() {
   const DispatcherModel& model = model_of(dispatcher_in_use(plan()));
   if (const std::int64_t kept = model.kept_inputs(exchange_); kept > 0) {
     build_.save(TensorId::kExpertsInput, input_maker(), kept, context_.model.hidden,
-                model.gathers_in_product ? kHalf : build_.operand());
+                model.gathers_in_product ? kSixteenBits : build_.operand());
   }
 }
 
@@ -112,7 +111,7 @@ void ExpertLayer::save_results() {
   const DispatcherModel& model = model_of(dispatcher_in_use(plan()));
   if (const std::int64_t kept = model.kept_results(exchange_); kept > 0) {
     const OpId maker = build_.has_run(OpId::kMoeCombine) ? OpId::kMoeCombine : OpId::kExpertsDown;
-    build_.save(TensorId::kMoeCombinedRows, maker, kept, context_.model.hidden, kHalf);
+    build_.save(TensorId::kMoeCombinedRows, maker, kept, context_.model.hidden, kSixteenBits);
   }
 }
 
@@ -130,15 +129,15 @@ void ExpertLayer::experts() {
   const std::int64_t kept = exchange_.rows;
   if (!gated) {
     build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden);
-    build_.save_result(TensorId::kMlpActivationInput, kept, width, kHalf);
+    build_.save_result(TensorId::kMlpActivationInput, kept, width, kSixteenBits);
   } else if (!apart) {
     build_.grouped(OpId::kExpertsGateUp, local, rows_, 2 * width, hidden);
-    build_.save_result(TensorId::kMlpActivationInput, kept, 2 * width, kHalf);
+    build_.save_result(TensorId::kMlpActivationInput, kept, 2 * width, kSixteenBits);
   } else {
     build_.grouped(OpId::kExpertsGate, local, rows_, width, hidden);
-    build_.save_result(TensorId::kMlpGate, kept, width, kHalf);
+    build_.save_result(TensorId::kMlpGate, kept, width, kSixteenBits);
     build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden);
-    build_.save_result(TensorId::kMlpUp, kept, width, kHalf);
+    build_.save_result(TensorId::kMlpUp, kept, width, kSixteenBits);
   }
   const bool made_again = model_of(dispatcher_in_use(plan())).gathers_in_product;
   build_.activation(OpId::kExpertsActivation, rows_, width, made_again ? 0 : kept);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stepcast/base/dtype.hpp"
 #include "stepcast/parallel/activation_inventory.hpp"
 #include "stepcast/parallel/block_builder.hpp"
 #include "stepcast/parallel/expert_expansion.hpp"
@@ -14,7 +15,6 @@ namespace {
 
 using Kind = MemoryBoundKind;
 
-constexpr Bytes kHalf{2};  // 16-bit tensors
 constexpr Bytes kFloat{4};
 constexpr Bytes kMask{1};
 
@@ -34,7 +34,7 @@ class LayerExpander {
     attention_block();
     residual(OpId::kAttentionResidual, TensorId::kAttentionDropoutMask);
     build_.save(TensorId::kMlpInput, OpId::kAttentionO, context_.sequence_tokens(), hidden(),
-                kHalf);
+                kSixteenBits);
     if (!model().parallel_blocks) {
       norm(OpId::kMlpNorm, TensorId::kMlpNormOutput);
     }
@@ -46,7 +46,7 @@ class LayerExpander {
     residual(OpId::kMlpResidual, TensorId::kMlpDropoutMask);
     if (!kind_.moe || model().moe->shared_expert_ffn_hidden > 0) {
       build_.save_unread(TensorId::kMlpOutput, OpId::kMlpDown, context_.sequence_tokens(), hidden(),
-                         kHalf);
+                         kSixteenBits);
     }
     BlockOps layer = build_.finish();
     choose_recompute(context_, kind_, layer);
@@ -102,7 +102,8 @@ class LayerExpander {
     }
     const AttentionSpec& a = model().attention;
     const std::int64_t width = local_heads(a.heads, plan().tp) * a.v_head_dim;
-    build_.save(TensorId::kAttentionOutput, OpId::kAttentionCore, context_.tokens(), width, kHalf);
+    build_.save(TensorId::kAttentionOutput, OpId::kAttentionCore, context_.tokens(), width,
+                kSixteenBits);
     build_.projection(OpId::kAttentionO, context_.tokens(), hidden(), width);
     build_.leave_tensor_parallel(OpId::kAttentionTpOut);
   }
@@ -124,15 +125,15 @@ class LayerExpander {
     {
       const bool latent = a.kind == AttentionKind::kMla;
       const ModuleScope scope(build_, latent ? ModuleSet{RecomputeModule::kMlaUp} : ModuleSet{});
-      build_.save(TensorId::kAttentionQ, from.q, rows, q, kHalf);
-      build_.save(TensorId::kAttentionK, from.k, rows, k, kHalf);
-      build_.save(TensorId::kAttentionV, from.v, rows, v, kHalf);
+      build_.save(TensorId::kAttentionQ, from.q, rows, q, kSixteenBits);
+      build_.save(TensorId::kAttentionK, from.k, rows, k, kSixteenBits);
+      build_.save(TensorId::kAttentionV, from.v, rows, v, kSixteenBits);
     }
     if (software().memory.keeps_projected_qkv) {
-      build_.save(TensorId::kAttentionProjectedQkv, from.whole, rows, q + k + v, kHalf);
+      build_.save(TensorId::kAttentionProjectedQkv, from.whole, rows, q + k + v, kSixteenBits);
     }
     if (a.qk_norm != QkNorm::kNone) {
-      build_.save(TensorId::kAttentionQkNormInput, from.q, rows, q + k, kHalf);
+      build_.save(TensorId::kAttentionQkNormInput, from.q, rows, q + k, kSixteenBits);
     }
   }
 
@@ -145,10 +146,10 @@ class LayerExpander {
       return;
     }
     const std::int64_t keys = context_.training.sequence_length;
-    build_.save_result(TensorId::kAttentionProbabilities, rows, keys, kHalf);
+    build_.save_result(TensorId::kAttentionProbabilities, rows, keys, kSixteenBits);
     if (context_.training.dropout) {
       build_.save_result(TensorId::kAttentionScoreMask, rows, keys, kMask);
-      build_.save_result(TensorId::kAttentionDroppedProbabilities, rows, keys, kHalf);
+      build_.save_result(TensorId::kAttentionDroppedProbabilities, rows, keys, kSixteenBits);
     }
   }
 
@@ -209,7 +210,7 @@ class LayerExpander {
                         software().norm);
     // Both latents before and after their norm, and the part of the keys that carries positions.
     build_.save(TensorId::kAttentionLatents, OpId::kAttentionKvDown, rows,
-                2 * (m.q_lora_rank + m.kv_lora_rank) + m.qk_rope_head_dim, kHalf);
+                2 * (m.q_lora_rank + m.kv_lora_rank) + m.qk_rope_head_dim, kSixteenBits);
     const ModuleScope scope(build_, {RecomputeModule::kMlaUp});
     build_.projection(OpId::kAttentionKvUp, rows, heads * (m.qk_nope_head_dim + a.v_head_dim),
                       m.kv_lora_rank);
@@ -317,15 +318,15 @@ class LayerExpander {
     build_.gradient_sum(OpId::kMlpGradientSum, rows, apart ? 2 : 1, software().norm);
     if (!model().mlp.gated) {
       build_.projection(OpId::kMlpUp, rows, width, hidden());
-      build_.save_result(TensorId::kMlpActivationInput, rows, width, kHalf);
+      build_.save_result(TensorId::kMlpActivationInput, rows, width, kSixteenBits);
     } else if (!apart) {
       build_.projection(OpId::kMlpGateUp, rows, 2 * width, hidden());
-      build_.save_result(TensorId::kMlpActivationInput, rows, 2 * width, kHalf);
+      build_.save_result(TensorId::kMlpActivationInput, rows, 2 * width, kSixteenBits);
     } else {
       build_.projection(OpId::kMlpGate, rows, width, hidden());
-      build_.save_result(TensorId::kMlpGate, rows, width, kHalf);
+      build_.save_result(TensorId::kMlpGate, rows, width, kSixteenBits);
       build_.projection(OpId::kMlpUp, rows, width, hidden());
-      build_.save_result(TensorId::kMlpUp, rows, width, kHalf);
+      build_.save_result(TensorId::kMlpUp, rows, width, kSixteenBits);
     }
     build_.activation(OpId::kMlpActivation, rows, width, rows);
     build_.projection(OpId::kMlpDown, rows, hidden(), width);
@@ -342,7 +343,7 @@ class LayerExpander {
     expand_routed_experts(context_, build_);
     if (software().memory.keeps_expert_casts) {
       const LocalParameters layer = local_parameters(layer_parameters(model(), kind_), plan());
-      build_.save_given(TensorId::kExpertsWeightCasts, layer.expert * kHalf);
+      build_.save_given(TensorId::kExpertsWeightCasts, layer.expert * kSixteenBits);
     }
     if (moe.shared_expert_ffn_hidden > 0) {
       shared_expert(moe.shared_expert_ffn_hidden / plan().tp);

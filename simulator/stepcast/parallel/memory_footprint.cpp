@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/parallel/dispatcher_model.hpp"
@@ -11,8 +12,6 @@
 
 namespace stepcast {
 namespace {
-
-constexpr Bytes kHalf{2};
 
 // Looks at the moments of a rank's order, and keeps the one with the highest total.
 class RankPeak {
@@ -58,7 +57,8 @@ class RankPeak {
     if (rules().receives_ahead && plan().pp > 1) {
       fixed_.received +=
           stage.neighbours *
-          real(plan().micro_batches * context_.sequence_tokens() * context_.model.hidden) * kHalf;
+          real(plan().micro_batches * context_.sequence_tokens() * context_.model.hidden) *
+          kSixteenBits;
     }
     chunks_.push_back(&stage);
   }

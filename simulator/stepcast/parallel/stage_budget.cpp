@@ -3,13 +3,12 @@
 
 #include <algorithm>
 
+#include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
 #include "stepcast/parallel/activation_inventory.hpp"
 
 namespace stepcast {
 namespace {
-
-constexpr Bytes kHalf{2};
 
 void add_activations(const ExpansionContext& context, const BuiltStage& stage,
                      StageBudget& budget) {
@@ -48,11 +47,11 @@ void add_loss(const ExpansionContext& context, StageBudget& budget) {
       real(context.tokens() * local_vocabulary(context.model, context.plan, context.software)) /
       real(rules.loss_chunks);
   // The normed input of the head, all of it under sequence parallelism, and its gradient.
-  const Bytes input = 2.0 * real(context.tokens() * context.model.hidden) * kHalf;
-  const Bytes weight_gradient = head_elements(context) * kHalf;
+  const Bytes input = 2.0 * real(context.tokens() * context.model.hidden) * kSixteenBits;
+  const Bytes weight_gradient = head_elements(context) * kSixteenBits;
   budget.loss = logits * at_loss + input;
   budget.head_backward = logits * at_head + weight_gradient + input;
-  budget.logits = logits * kHalf;
+  budget.logits = logits * kSixteenBits;
 }
 
 struct Ends {
@@ -78,7 +77,7 @@ Ends ends_of(const ExpansionContext& context, const BuiltStage& stage) {
 void add_sharding(const ExpansionContext& context, const BuiltStage& stage, StageBudget& budget) {
   const ParallelPlan& plan = context.plan;
   const MemoryRules& rules = context.software.memory;
-  const Bytes to_reduce = kHalf + context.software.gradient_reduce;
+  const Bytes to_reduce = kSixteenBits + context.software.gradient_reduce;
   double largest = 0.0;
   for (const BuiltLayer& layer : stage.layers) {
     const LocalParameters& own = layer.parameters;
@@ -89,11 +88,12 @@ void add_sharding(const ExpansionContext& context, const BuiltStage& stage, Stag
   const StageParameters& parameters = stage.parameters;
   if (!plan.fsdp_reshard) {
     budget.gathered =
-        (parameters.layers.dense + both + (plan.edp > 1 ? parameters.layers.expert : 0.0)) * kHalf;
+        (parameters.layers.dense + both + (plan.edp > 1 ? parameters.layers.expert : 0.0)) *
+        kSixteenBits;
   } else {
-    budget.gathered_layers = 2.0 * largest * kHalf;
+    budget.gathered_layers = 2.0 * largest * kSixteenBits;
     (rules.root_holds_ends ? budget.gathered : budget.gathered_head) =
-        (rules.root_holds_ends ? both : ends.head) * kHalf;
+        (rules.root_holds_ends ? both : ends.head) * kSixteenBits;
   }
   budget.reduced_layer = largest * to_reduce;
   budget.reduced_ends = (rules.root_holds_ends ? both : ends.embedding) * to_reduce;

@@ -3,13 +3,12 @@
 
 #include <algorithm>
 
+#include "stepcast/base/dtype.hpp"
 #include "stepcast/parallel/pipeline_stages.hpp"
 #include "stepcast/parallel/sharding.hpp"
 
 namespace stepcast {
 namespace {
-
-constexpr Bytes kHalf{2};
 
 // Ranks that share one copy of what ZeRO divides: with zero 1 all, or groups of them.
 std::int64_t sharding_ranks(const ParallelPlan& plan) {
@@ -86,7 +85,7 @@ class ShardCopies {
     const double moved = shard ? parameters / static_cast<double>(ranks) : parameters;
     if (copies_ && ranks > 1 && moved >= 1.0) {
       ops.push_back({id,
-                     MemoryBound{kind, 1, static_cast<std::int64_t>(moved), kHalf,
+                     MemoryBound{kind, 1, static_cast<std::int64_t>(moved), kSixteenBits,
                                  Direction::kForward, implementation},
                      Block::kDataParallel});
     }
@@ -122,7 +121,7 @@ void add_passes_beside_update(const ExpansionContext& context, std::int64_t shar
   const Bytes gradient = context.software.states.gradient;
   ops.push_back(pass_over(OpId::kGradientNorm, MemoryBoundKind::kCopy, share / 2, gradient));
   ops.push_back(pass_over(OpId::kGradientClip, MemoryBoundKind::kCopy, share, gradient));
-  ops.push_back(pass_over(OpId::kParameterCast, MemoryBoundKind::kCast, share, kHalf));
+  ops.push_back(pass_over(OpId::kParameterCast, MemoryBoundKind::kCast, share, kSixteenBits));
   ops.push_back(pass_over(OpId::kGradientZero, MemoryBoundKind::kCopy, local / 2, gradient));
 }
 
@@ -173,7 +172,7 @@ UnitTraffic unit_traffic(const ExpansionContext& context, const LocalParameters&
   }
   if (plan.zero > 0 && !broadcasts_parameters(context) && !gathers_at_once(context)) {
     shards.add(plan.zero == 3 ? OpId::kFsdpGather : OpId::kDpGather, CollectiveOp::kAllGather,
-               kHalf, traffic.gather);
+               kSixteenBits, traffic.gather);
   }
   shards.add(plan.zero == 3 ? OpId::kFsdpReduce : OpId::kDpReduce,
              plan.zero == 0 ? CollectiveOp::kAllReduce : CollectiveOp::kReduceScatter, gradient,
@@ -201,9 +200,9 @@ OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& par
   }
   const auto count = static_cast<std::int64_t>(elements);
   // Moments of 2 bytes each stand for a step in 16 bits throughout.
-  const bool half = context.software.states.optimizer <= 2.0 * kHalf;
+  const bool half = context.software.states.optimizer <= 2.0 * kSixteenBits;
   OpList ops = {{OpId::kOptimizer,
-                 MemoryBound{MemoryBoundKind::kOptimizer, 1, count, half ? kHalf : Bytes(4),
+                 MemoryBound{MemoryBoundKind::kOptimizer, 1, count, half ? kSixteenBits : Bytes(4),
                              Direction::kForward, context.software.optimizer},
                  Block::kOptimizer}};
   const auto local = static_cast<std::int64_t>(parameters.total());
@@ -215,13 +214,14 @@ OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& par
   }
   if (broadcasts_parameters(context)) {
     // Each rank its own share, one after the other.
-    const Collective broadcast{CollectiveOp::kBroadcast, elements * kHalf, sharding_group(plan),
-                               Axis::kData};
+    const Collective broadcast{CollectiveOp::kBroadcast, elements * kSixteenBits,
+                               sharding_group(plan), Axis::kData};
     ops.insert(ops.end(), static_cast<std::size_t>(sharding_ranks(plan)),
                {OpId::kDpBroadcast, broadcast, Block::kDataParallel});
   }
   if (gathers_at_once(context)) {
-    ShardTraffic(plan, parameters).add(OpId::kDpGather, CollectiveOp::kAllGather, kHalf, ops);
+    ShardTraffic(plan, parameters)
+        .add(OpId::kDpGather, CollectiveOp::kAllGather, kSixteenBits, ops);
   }
   return ops;
 }
