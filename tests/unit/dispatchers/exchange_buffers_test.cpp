@@ -201,11 +201,12 @@ TEST_CASE("the dispatcher's memory counts as buffers of the footprint", "[unit]"
 }
 
 TEST_CASE("rows summed where the experts are come back without anything to keep", "[unit]") {
-  CHECK(saved(exchanging(Dispatcher::kAllToAll), "moe.combined_rows") == Bytes(2048 * 1024 * 2));
+  CHECK(saved(exchanging(Dispatcher::kAllToAll), TensorId::kMoeCombinedRows) ==
+        Bytes(2048 * 1024 * 2));
   for (const Dispatcher dispatcher :
        {Dispatcher::kAllGather, Dispatcher::kDeepEp, Dispatcher::kHybridEp}) {
-    CHECK(saved(exchanging(dispatcher), "moe.combined_rows") == Bytes{});
-    CHECK(saved(exchanging(dispatcher), "experts.input") == Bytes(2048 * 1024 * 2));
+    CHECK(saved(exchanging(dispatcher), TensorId::kMoeCombinedRows) == Bytes{});
+    CHECK(saved(exchanging(dispatcher), TensorId::kExpertsInput) == Bytes(2048 * 1024 * 2));
   }
 }
 

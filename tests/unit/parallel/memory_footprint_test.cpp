@@ -218,7 +218,7 @@ TEST_CASE("chunks of the loss divide its logits", "[unit]") {
   Sample sample = test::dense_sample();
   const auto loss = [&](std::int64_t chunks) {
     sample.software.memory.loss_chunks = chunks;
-    return stage_budget(sample.context(), 0).loss;
+    return stage_budget(sample.context(), StageBuilder().stage(sample.context(), 0)).loss;
   };
   const double logits = 1024.0 * 32'000 * 4;
   CHECK(loss(1) - loss(8) == Bytes(logits * 7 / 8));
