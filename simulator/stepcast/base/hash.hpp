@@ -45,7 +45,7 @@ class HashState {
   }
   template <typename... T>
   void add(const std::tuple<T...>& values) {
-    std::apply([this](const auto&... each) { (add(each), ...); }, values);
+    std::apply([this](const auto&... each) { (this->add(each), ...); }, values);
   }
 
   [[nodiscard]] std::size_t hash() const { return state_; }
