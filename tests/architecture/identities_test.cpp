@@ -41,6 +41,7 @@ const std::vector<Subject>& subjects() {
        {// What is written is looked up in a table of what may be written.
         "simulator/stepcast/base/dtype.hpp", "simulator/stepcast/config/mapping_reader.hpp",
         "simulator/stepcast/cost/operator_line.cpp", "simulator/stepcast/parallel/plan_keys.cpp",
+        "simulator/stepcast/parallel/training_keys.cpp",
         "simulator/stepcast/sweep/constraint_expression.cpp", "backends/builtin_backends.cpp",
         // A model that a file holds is given back by its name only if it has one.
         "simulator/stepcast/experiment/experiment.cpp"}},

@@ -65,7 +65,7 @@ struct ReadConstant {
   void operator()(std::int64_t Owner::*member) const { owner.*member = reader.count(constant.key); }
   void operator()(PerDtype<double> Owner::*member) const {
     owner.*member = numbers_by_dtype(reader.mapping(constant.key), constant.range);
-    need_bf16((owner.*member)[slot(Dtype::kBf16)].has_value());
+    need_bf16(owner.*member);
   }
   void operator()(PerDtype<Joules> Owner::*member) const {
     owner.*member = quantities_by_dtype<Joules>(reader.mapping(constant.key));
@@ -86,8 +86,9 @@ struct ReadConstant {
 
  private:
   [[nodiscard]] bool required() const { return constant.presence == Presence::kRequired; }
-  void need_bf16(bool there) const {
-    if (reader.has(constant.key) && !there) {
+  template <typename Values>
+  void need_bf16(const Values& values) const {
+    if (reader.has(constant.key) && !values[slot(Dtype::kBf16)].has_value()) {
       reader.reader().error(constant.key, "needs bf16, which other formats fall back to");
     }
   }

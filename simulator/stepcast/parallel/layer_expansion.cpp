@@ -377,47 +377,4 @@ BlockOps expand_layer(const ExpansionContext& context, LayerKind kind) {
   return LayerExpander(context, kind).expand();
 }
 
-BlockOps expand_embedding(const ExpansionContext& context) {
-  BlockBuilder build(context);
-  build.begin(Block::kEmbedding);
-  build.memory_bound(OpId::kEmbedding, Kind::kEmbedding, context.tokens(), context.model.hidden,
-                     Implementation::kFused);
-  build.leave_tensor_parallel(OpId::kEmbeddingTpOut);
-  if (context.training.dropout) {
-    build.memory_bound(OpId::kEmbeddingDropout, Kind::kDropout, context.sequence_tokens(),
-                       context.model.hidden, context.software.norm);
-  }
-  return build.finish();
-}
-
-BlockOps expand_loss(const ExpansionContext& context) {
-  BlockBuilder build(context);
-  const std::int64_t vocabulary = local_vocabulary(context.model, context.plan, context.software);
-  build.begin(Block::kHead);
-  build.norm(OpId::kHeadNorm, context.sequence_tokens());
-  build.enter_tensor_parallel(OpId::kHeadTpIn);
-  build.projection_16bit(OpId::kHeadOutput, context.tokens(), vocabulary, context.model.hidden);
-  const Kind loss = context.plan.tp > 1 ? Kind::kParallelCrossEntropy : Kind::kCrossEntropy;
-  build.memory_bound(OpId::kHeadCrossEntropy, loss, context.tokens(), vocabulary,
-                     context.software.cross_entropy);
-  // The maximum, the sum and the target's logit of each token are reduced over the vocabulary
-  // shards.
-  const Bytes statistics = 3.0 * static_cast<double>(context.tokens()) * Bytes(4);
-  build.forward_collective(OpId::kHeadLossTp, {CollectiveOp::kAllReduce, statistics,
-                                               context.plan.tp_group(), Axis::kTensor});
-  return build.finish();
-}
-
-BlockOps expand_mtp_projection(const ExpansionContext& context) {
-  BlockBuilder build(context);
-  const std::int64_t rows = context.tokens();
-  const std::int64_t hidden = context.model.hidden;
-  build.begin(Block::kMtp);
-  build.memory_bound(OpId::kMtpEmbedding, Kind::kEmbedding, rows, hidden, Implementation::kFused);
-  build.memory_bound(OpId::kMtpHiddenNorm, Kind::kNorm, rows, hidden, context.software.norm);
-  build.memory_bound(OpId::kMtpEmbeddingNorm, Kind::kNorm, rows, hidden, context.software.norm);
-  build.projection(OpId::kMtpProjection, rows, hidden / context.plan.tp, 2 * hidden);
-  return build.finish();
-}
-
 }  // namespace stepcast
