@@ -51,7 +51,9 @@ Seconds duration_beside(const Op& op, const OpCost& alone, const CommunicationLo
   const Seconds fewer = model.cost(op, kernel, cluster).duration;
   Seconds beside = max(alone.duration, fewer);
   if (alone.bound == Bound::kMemory) {
-    constexpr double kLeast = 0.1;  // of HBM, that computation keeps
+    // Of HBM, that computation keeps however much communication asks for: assumed. No links of a
+    // shipped part ask for as much as the rest.
+    constexpr double kLeast = 0.1;
     const double left = 1.0 - load.hbm / kernel.device.hbm.achieved;
     beside = max(beside, alone.duration / std::max(kLeast, left));
   }
