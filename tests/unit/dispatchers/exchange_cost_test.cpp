@@ -8,6 +8,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/dispatchers/deepep.hpp"
+#include "stepcast/parallel/dispatcher_model.hpp"
 
 namespace stepcast::exchange_cost_test {
 namespace {
@@ -86,6 +87,30 @@ TEST_CASE("within a node the links or the units that copy set the time", "[unit]
   CHECK(price(op, cluster).duration.value() == Approx(200e-6));
   CHECK(price(op, cluster).units == 4);
   CHECK(price(op, cluster).bound == Bound::kCompute);
+}
+
+TEST_CASE("the profile's units set the price, the buffers and what the exchange holds", "[unit]") {
+  ClusterSpec cluster = round_exchange_cluster(1);
+  const ExpertExchange op = to_all(Dispatcher::kDeepEp);
+  ParallelPlan plan;
+  plan.exchange.dispatcher = Dispatcher::kDeepEp;
+  const auto nvlink = [&](std::int64_t units) {
+    cluster.device.exchange.of(Dispatcher::kDeepEp).units = units;
+    plan.exchange_units = exchange_units(plan.exchange, cluster.device.exchange);
+    ExchangeShape shape;
+    shape.hidden = 500;
+    shape.ranks = shape.ranks_in_domain = shape.experts = 8;
+    const auto buffers =
+        model_of(Dispatcher::kDeepEp).buffers({plan.exchange, shape, 0, plan.exchange_units});
+    return buffers.front().bytes;
+  };
+  const Bytes of_20 = nvlink(20);
+  CHECK(price(op, cluster).duration.value() == Approx(70e-6));
+  CHECK(units_held(plan, 18) == 20);
+  const Bytes of_4 = nvlink(4);
+  CHECK(price(op, cluster).duration.value() == Approx(200e-6));  // 8 MB at 4 x 10 GB/s
+  CHECK(units_held(plan, 18) == 4);
+  CHECK(of_20 / of_4 == Approx(5.0).epsilon(1e-4));  // channels are half of the units
 }
 
 TEST_CASE("between nodes deduplicated rows cross the network once a node", "[unit]") {

@@ -238,6 +238,10 @@ TEST_CASE("the plan's dispatcher goes before the software's", "[unit]") {
   CHECK(plan.exchange.dispatcher == Dispatcher::kHybridEp);
   CHECK(plan.exchange.compute_units == 20);
   CHECK(plan.ep_in_domain == 8);
+  CHECK(plan.exchange_units == 20);
+  asked.sample.software.exchange.compute_units = 0;
+  asked.cluster.device.exchange.of(Dispatcher::kHybridEp).units = 16;
+  CHECK(asked.resolve().plan.exchange_units == 16);
   asked.request.dispatcher.reset();
   CHECK(asked.resolve().plan.exchange.dispatcher == Dispatcher::kDeepEp);
 }
