@@ -11,37 +11,46 @@
 #include "cli/output_file.hpp"
 #include "importers/measurement_files.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
+#include "stepcast/experiment/reported_input.hpp"
+#include "stepcast/parallel/plan_keys.hpp"
 
 namespace stepcast::cli {
 namespace {
 
-// Options that set one key of the experiment.
+// An option that sets one key of the experiment.
 struct DirectOption {
-  const char* flag;
-  const char* key;
-  const char* help;
+  std::string flag;
+  std::string key;
+  std::string help;
 };
-constexpr std::array kDirectOptions = {
-    DirectOption{"--tp", "plan.tp", "tensor parallelism"},
-    DirectOption{"--pp", "plan.pp", "pipeline parallelism"},
-    DirectOption{"--vpp", "plan.vpp", "virtual stages of a pipeline rank"},
-    DirectOption{"--schedule", "plan.schedule", "pipeline schedule; of 'project' also: all"},
-    DirectOption{"--cp", "plan.cp", "context parallelism"},
-    DirectOption{"--ep", "plan.ep", "expert parallelism"},
-    DirectOption{"--etp", "plan.etp", "tensor parallelism of the experts"},
-    DirectOption{"--fsdp", "plan.fsdp", "ranks that share one copy of the parameters"},
-    DirectOption{"--zero", "plan.zero", "ZeRO stage, 0 to 3"},
-    DirectOption{"--seq", "training.sequence_length", "tokens of a sequence"},
-    DirectOption{"--mbs", "training.micro_batch_size", "sequences of a micro-batch"},
-    DirectOption{"--gbs", "training.global_batch_size", "sequences of a step over all GPUs"},
-    DirectOption{"--dtype", "training.dtype", "bf16, fp16, fp8 or fp8_block"},
-    DirectOption{"--recompute", "training.recompute", "none, selective or full"},
-};
+
+// "none, selective or full".
+std::string choice_of(std::span<const std::string_view> values) {
+  std::string text;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    text += i == 0 ? "" : i + 1 < values.size() ? ", " : " or ";
+    text += values[i];
+  }
+  return text;
+}
+
+// The options of keys that have one.
+template <typename Keys>
+void add_options_of(const std::string& section, const Keys& keys,
+                    std::vector<DirectOption>& options) {
+  for (const auto& key : keys) {
+    if (!key.option.empty()) {
+      const std::string values = key.values == nullptr ? "" : ": " + choice_of(key.values());
+      options.push_back({std::string(key.option), section + "." + std::string(key.name),
+                         std::string(key.meaning) + values});
+    }
+  }
+}
 
 void add_direct_option(CLI::App& command, ExperimentOptions& options, const DirectOption& option) {
   command.add_option_function<std::string>(
       option.flag,
-      [&options, key = std::string(option.key)](const std::string& value) {
+      [&options, key = option.key](const std::string& value) {
         options.direct.emplace_back(key, value);
       },
       option.help);
@@ -64,16 +73,17 @@ void check_experiment_named(const ExperimentOptions& options) {
   diagnostics.throw_if_any();
 }
 
-ConfigNode experiment_tree(const ExperimentOptions& options) {
+ExperimentTree experiment_tree(const ExperimentOptions& options, const DataRoot& data) {
   check_experiment_named(options);
-  return options.file.empty() ? parse_config(kCommandLineDefaults, "command line")
-                              : load_config(options.file);
+  if (options.file.empty()) {
+    return {parse_config(kCommandLineDefaults, "command line"), {}};
+  }
+  return load_experiment_tree(options.file, data);
 }
 
 // A file on the command line lies where the user is; one of an experiment lies beside it.
-std::string as_of_experiment(const std::string& backend, const ExperimentOptions& options) {
+std::string as_of_experiment(const std::string& backend, const std::filesystem::path& folder) {
   const BackendChoice choice = parse_backend_choice(backend);
-  const std::filesystem::path folder = std::filesystem::path(options.file).parent_path();
   if (choice.file.empty() || folder.empty()) {
     return backend;
   }
@@ -81,7 +91,8 @@ std::string as_of_experiment(const std::string& backend, const ExperimentOptions
   return choice.name + ":" + std::filesystem::proximate(choice.file, folder, error).string();
 }
 
-std::vector<std::string> assignments(const ExperimentOptions& options) {
+std::vector<std::string> assignments(const ExperimentOptions& options,
+                                     const std::filesystem::path& folder) {
   std::vector<std::string> list;
   const auto set = [&list](const std::string& key, const std::string& value) {
     list.push_back(key + "=" + value);
@@ -105,7 +116,7 @@ std::vector<std::string> assignments(const ExperimentOptions& options) {
     set(key, value);
   }
   for (const std::string& backend : options.backends) {
-    list.push_back("backends." + as_of_experiment(backend, options));
+    list.push_back("backends." + as_of_experiment(backend, folder));
   }
   list.insert(list.end(), options.settings.begin(), options.settings.end());
   return list;
@@ -170,7 +181,10 @@ void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
   command.add_option("--backend", options.backends, "choose a backend: gemm=roofline (repeatable)")
       ->allow_extra_args(false)
       ->take_all();
-  for (const DirectOption& option : kDirectOptions) {
+  std::vector<DirectOption> direct;
+  add_options_of("plan", plan_keys(), direct);
+  add_options_of("training", training_keys(), direct);
+  for (const DirectOption& option : direct) {
     add_direct_option(command, options, option);
   }
 }
@@ -189,20 +203,21 @@ DataRoot data_root(const GlobalOptions& options) {
 }
 
 Experiment load_experiment(const ExperimentOptions& options, const DataRoot& data) {
-  ConfigNode root = experiment_tree(options);
-  for (const std::string& assignment : assignments(options)) {
+  ExperimentTree tree = experiment_tree(options, data);
+  for (const std::string& assignment : assignments(options, tree.folder)) {
     spdlog::debug("set {}", assignment);
-    apply_override(root, assignment);
+    apply_override(tree.root, assignment);
   }
-  return read_experiment(root, std::filesystem::path(options.file).parent_path(), data);
+  return read_experiment(tree.root, tree.folder, data);
 }
 
 SweepSource load_sweep(const ExperimentOptions& options) {
   check_experiment_named(options);
+  const std::filesystem::path folder = std::filesystem::path(options.file).parent_path();
   if (!options.file.empty()) {
-    return load_sweep_source(options.file, assignments(options), STEPCAST_VERSION);
+    return load_sweep_source(options.file, assignments(options, folder), STEPCAST_VERSION);
   }
-  return {"command line", "", kCommandLineDefaults, assignments(options), STEPCAST_VERSION};
+  return {"command line", "", kCommandLineDefaults, assignments(options, folder), STEPCAST_VERSION};
 }
 
 CostModel cost_model(Experiment& experiment, const DataRoot& data) {

@@ -93,6 +93,7 @@ std::vector<PricedLine> read_lines(std::string_view text, const std::string& nam
     if (std::optional<JsonObject> object = parse_json_object(line, source, diagnostics)) {
       JsonFields fields(std::move(*object), source, diagnostics);
       lines.push_back({line, read_operator(fields, device)});
+      refuse_keys_of_other_kinds(fields);
       fields.finish();
     }
   });
@@ -135,7 +136,8 @@ Op as_run(Op op, const OpCost& cost) {
   return op;
 }
 
-// Bytes of an exchange by three conventions, and the rate at which a profiler would show it.
+// Bytes of an exchange by three conventions, and the rate of a communication: of a collective's
+// tensor, of an exchange's bytes on the wire.
 void add_traffic(const Op& op, const ClusterSpec& cluster, Seconds duration, Json& line) {
   const std::int64_t domain = cluster.domain_size();
   if (const auto* exchange = std::get_if<ExpertExchange>(&op.work)) {
@@ -144,9 +146,9 @@ void add_traffic(const Op& op, const ClusterSpec& cluster, Seconds duration, Jso
     line["logical_bytes"] = bytes_json(traffic.logical);
     line["wire_bytes"] = bytes_json(traffic.wire);
   }
-  const Bytes tensor = interconnect_bytes(op, domain);
-  if (tensor > Bytes{} && duration > Seconds{}) {
-    line["effective_interconnect_tbps"] = (tensor / duration).value() / 1e12;
+  const Bytes carried = interconnect_bytes(op, domain);
+  if (carried > Bytes{} && duration > Seconds{}) {
+    line["effective_interconnect_tbps"] = (carried / duration).value() / 1e12;
   }
 }
 

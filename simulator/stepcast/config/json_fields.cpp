@@ -78,6 +78,17 @@ void JsonFields::finish() {
   missing_.clear();
 }
 
+void JsonFields::refuse_foreign(std::span<const std::string_view> keys) {
+  for (const auto& [key, value] : object_) {
+    if (!asked_.contains(key) && std::find(keys.begin(), keys.end(), key) != keys.end()) {
+      diagnostics_->error(source_.at(value.offset),
+                          "'" + key +
+                              "' says nothing of this kind of operator and would not be "
+                              "priced; leave it out");
+    }
+  }
+}
+
 void JsonFields::refuse_misspelt(std::initializer_list<std::string_view> others) {
   for (const auto& [key, value] : object_) {
     if (asked_.contains(key) || std::find(others.begin(), others.end(), key) != others.end()) {

@@ -87,6 +87,8 @@ class JsonFields {
   // Refuses a key that nobody asks for, and that is none of `others`, if it is one letter away from
   // one that was asked for and is absent.
   void refuse_misspelt(std::initializer_list<std::string_view> others);
+  // Refuses each of `keys` that is there and that nobody asked for.
+  void refuse_foreign(std::span<const std::string_view> keys);
 
  private:
   const JsonValue* find(std::string_view key);

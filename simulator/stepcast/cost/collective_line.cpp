@@ -10,7 +10,7 @@
 namespace stepcast {
 namespace {
 
-constexpr Range<std::int64_t> kRanks{1, std::int64_t{1} << 20};
+constexpr Range<std::int64_t> kGroupSize{1, std::int64_t{1} << 20};
 constexpr Range<std::int64_t> kTensorBytes{1, std::int64_t{1} << 50};
 
 constexpr std::array kAlgorithmAliases = {
@@ -68,14 +68,18 @@ Collective read_collective(JsonFields& fields, const DeviceSpec& device) {
   Collective op;
   op.op = fields.required_choice<CollectiveOp>("op", enum_names<CollectiveOp>());
   op.bytes = Bytes(real(fields.required_count("bytes", kTensorBytes)));
-  op.group.size = fields.required_count("ranks", kRanks);
-  op.group.stride = fields.count("stride", {1, 1}, kRanks);
+  op.group.size = fields.required_count("ranks", kGroupSize);
+  op.group.stride = fields.count("stride", {1, 1}, kGroupSize);
   op.algorithm = fields.choice<CollectiveAlgorithm>("algorithm", algorithm_values(),
                                                     CollectiveAlgorithm::kAuto);
   op.protocol = fields.choice<Protocol>("protocol", enum_names<Protocol>(), Protocol::kAuto);
   op.imbalance = fields.number("imbalance", 1.0, kImbalance);
   if (fields.good({"op", "algorithm", "protocol"})) {
     check_algorithm(fields, op, device);
+  }
+  if (fields.good({"op", "imbalance"}) && op.imbalance > 1.0 && op.op != CollectiveOp::kAllToAll) {
+    fields.error("imbalance", "is of an all_to_all alone; every rank of " +
+                                  std::string(name(op.op)) + " has as many bytes, so leave it out");
   }
   return op;
 }

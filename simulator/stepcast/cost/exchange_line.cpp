@@ -8,7 +8,9 @@
 
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/enum_fields.hpp"
+#include "stepcast/graph/op.hpp"
 #include "stepcast/parallel/dispatcher_model.hpp"
+#include "stepcast/parallel/exchange_spec.hpp"
 
 namespace stepcast {
 namespace {
@@ -22,6 +24,8 @@ constexpr Range<std::int64_t> kUnits{0, 1024};
 constexpr Range<std::int64_t> kRoutedTokens{0, std::int64_t{1} << 40U};
 constexpr Range<double> kFactor{0.0, 1024.0};
 constexpr double kSteepestZipf = 8.0;
+constexpr std::array kPasses = {NamedValue<Direction>{"fwd", Direction::kForward},
+                                NamedValue<Direction>{"bwd", Direction::kBackward}};
 constexpr std::size_t kLargestCounts = std::size_t{1} << 20U;  // bytes
 
 bool within(Range<std::int64_t> range, std::int64_t value) {
@@ -235,6 +239,32 @@ Dispatcher read_dispatcher(JsonFields& fields) {
   return variant.value_or(dispatcher);
 }
 
+// What the dispatcher's kernels do not take is refused as an experiment's `expert_exchange` refuses
+// it.
+void check_units(JsonFields& fields, const ExpertExchange& op) {
+  ExchangeSpec spec;
+  spec.dispatcher = op.dispatcher;
+  spec.compute_units = op.compute_units;
+  for (const ExchangeProblem& problem : exchange_problems(spec, std::nullopt)) {
+    fields.error(problem.key, problem.message);
+  }
+}
+
+// The exchange that carries gradients back: the other phase by the mirrored primitive, in 16 bits
+// unless the rows are fp32.
+ExpertExchange gradient_of(ExpertExchange op) {
+  op.phase =
+      op.phase == ExchangePhase::kDispatch ? ExchangePhase::kCombine : ExchangePhase::kDispatch;
+  if (op.primitive == ExchangePrimitive::kAllGather) {
+    op.primitive = ExchangePrimitive::kReduceScatter;
+  } else if (op.primitive == ExchangePrimitive::kReduceScatter) {
+    op.primitive = ExchangePrimitive::kAllGather;
+  }
+  const bool wide = size_of(op.dtype) >= size_of(Dtype::kBf16);
+  op.dtype = wide ? op.dtype : Dtype::kBf16;
+  return op;
+}
+
 }  // namespace
 
 ExpertExchange read_exchange(JsonFields& fields, ExchangePhase phase, Dtype dtype) {
@@ -253,6 +283,10 @@ ExpertExchange read_exchange(JsonFields& fields, ExchangePhase phase, Dtype dtyp
   op.compute_units = fields.count("num_sms", {}, kUnits);
   op.capacity_factor = fields.number("capacity_factor", 0.0, kFactor);
   op.routing = read_routing(fields);
+  const auto pass = fields.choice<Direction>("pass", kPasses, Direction::kForward);
+  if (fields.good({"dispatcher", "num_sms"})) {
+    check_units(fields, op);
+  }
   if (fields.good({"primitive", "dispatcher"}) && op.primitive != ExchangePrimitive::kAuto &&
       !model_of(op.dispatcher).primitives(op.phase).has(op.primitive)) {
     fields.error("primitive", "is " + std::string(name(op.primitive)) + ", which " +
@@ -266,7 +300,7 @@ ExpertExchange read_exchange(JsonFields& fields, ExchangePhase phase, Dtype dtyp
   if (fields.good({"routing", "topk", "experts"})) {
     check_routing(fields, op);
   }
-  return op;
+  return pass == Direction::kForward ? op : gradient_of(op);
 }
 
 }  // namespace stepcast

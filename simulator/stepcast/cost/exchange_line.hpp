@@ -9,6 +9,9 @@
 //             or {"kind": "zipf", "alpha": 1.0}, {"kind": "group_limited", "groups": 8,
 //             "groups_per_token": 4}, {"counts": [...]} with the tokens of each expert over all
 //             ranks, {"counts_file": "counts.txt"} with the same as a text of whole numbers
+//   pass      fwd or bwd. The gradient of a dispatch is combined and that of a combine dispatched,
+//   so
+//             that bwd is the price of the other kind in 16 bits, its primitive the mirrored one
 //   optional  primitive (auto), stride (1), num_sms (0: the dispatcher's own), capacity_factor (0:
 //             none); `version` 2 and `low_latency` true stand for deepep_v2 and deepep_low_latency
 #pragma once

@@ -233,6 +233,18 @@ Op read_memory_bound(JsonFields& fields, Dtype dtype) {
   return {.work = op};
 }
 
+// Keys that say something of some kind of operator.
+constexpr std::array<std::string_view, 41> kKeysOfKinds = {
+    "m",           "n",           "k",         "batch",           "pass",
+    "accumulate",  "fp32_result", "m_total",   "counts",          "groups",
+    "seq",         "seq_kv",      "heads",     "kv_heads",        "d_qk",
+    "d_v",         "causal",      "window",    "implementation",  "op",
+    "rows",        "cols",        "bytes",     "ranks",           "stride",
+    "algorithm",   "protocol",    "imbalance", "dispatcher",      "version",
+    "low_latency", "primitive",   "tokens",    "hidden",          "experts",
+    "topk",        "ep",          "num_sms",   "capacity_factor", "routing",
+    "launch"};
+
 enum class Kind {
   kGemm,
   kGroupedGemm,
@@ -249,6 +261,27 @@ constexpr std::array kKinds = {NamedValue<Kind>{"gemm", Kind::kGemm},
                                NamedValue<Kind>{"collective", Kind::kCollective},
                                NamedValue<Kind>{"dispatch", Kind::kDispatch},
                                NamedValue<Kind>{"combine", Kind::kCombine}};
+
+// `graph` and `launch` are two ways of saying it, which must not contradict each other.
+Launch read_launch(JsonFields& fields, Kind kind) {
+  const Launch by_graph = fields.flag("graph", false) ? Launch::kGraph : Launch::kStream;
+  if (!fields.has("launch")) {
+    return by_graph;
+  }
+  const auto launch = fields.required_choice<Launch>("launch", kLaunches);
+  if (!fields.good({"launch", "graph"})) {
+    return launch;
+  }
+  if (fields.has("graph") && (launch == Launch::kGraph) != (by_graph == Launch::kGraph)) {
+    fields.error("graph", "contradicts 'launch'; leave one of them out");
+  }
+  if (launch == Launch::kEager && kind != Kind::kCollective) {
+    fields.error("launch",
+                 "is eager, which only a collective can be: its host launches call after call; "
+                 "give stream, graph or none");
+  }
+  return launch;
+}
 
 Op read_work(JsonFields& fields, Kind kind, Dtype dtype, const DeviceSpec& device) {
   switch (kind) {
@@ -307,13 +340,16 @@ OperatorLine read_operator(JsonFields& fields, const DeviceSpec& device) {
       kind == Kind::kGemm || kind == Kind::kGroupedGemm || kind == Kind::kAttention;
   line.dtype = read_dtype(fields, device, on_matrix_units);
   line.state = read_state(fields, device);
-  line.launch = fields.flag("graph", false) ? Launch::kGraph : Launch::kStream;
-  if (fields.has("launch")) {
-    line.launch = fields.required_choice<Launch>("launch", kLaunches);
-  }
+  line.launch = read_launch(fields, kind);
   line.op = read_work(fields, kind, line.dtype, device);
   fields.refuse_misspelt({"count", "group"});
   return line;
+}
+
+void refuse_keys_of_other_kinds(JsonFields& fields) {
+  if (fields.has("kind") && fields.good({"kind"})) {
+    fields.refuse_foreign(kKeysOfKinds);
+  }
 }
 
 PricedOp price(const OperatorLine& line, const CostModel& model, const ClusterSpec& cluster,

@@ -17,7 +17,8 @@
 // Every kind takes `dtype` (bf16), `state` (warm, cool or {"locked_mhz": N}) and `graph` (false:
 // kernels follow each other in a stream, true: in a captured graph) or `launch` (stream, graph,
 // none: the kernel alone, or eager: a collective that its host launches one after the other, which
-// takes at least as long as the host's call). Other keys are the caller's.
+// takes at least as long as the host's call). Of a collective `dtype` changes nothing: its bytes
+// say it all. Other keys are the caller's.
 #pragma once
 
 #include "stepcast/config/json_fields.hpp"
@@ -38,6 +39,9 @@ struct OperatorLine {
 // Reads an operator that runs on `device`; problems are recorded in `fields`, and what is returned
 // then is of no use. The caller reads its own keys and ends with fields.finish().
 OperatorLine read_operator(JsonFields& fields, const DeviceSpec& device);
+// Refuses keys that another kind has and this one has not, after read_operator, where nothing but
+// the operator is in the object: whoever wrote one there means something that would not be priced.
+void refuse_keys_of_other_kinds(JsonFields& fields);
 
 // Names of formats as operators have them, aliases included.
 std::span<const NamedValue<Dtype>> dtype_names();

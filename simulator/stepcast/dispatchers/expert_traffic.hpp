@@ -52,7 +52,8 @@ Bytes exchange_row(const ExpertExchange& op);
 
 ExchangeTraffic expert_traffic(const ExpertExchange& op, std::int64_t domain_size);
 
-// The tensor of a collective or an exchange; none of a kernel.
+// The bytes by which a rate is stated, none of a kernel: the tensor of a collective, and what an
+// exchange brings over links, which is the same number of rows there and back.
 Bytes interconnect_bytes(const Op& op, std::int64_t domain_size);
 
 }  // namespace stepcast

@@ -7,7 +7,7 @@
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/cost/backend_role.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
-#include "stepcast/hardware/cluster_scale.hpp"
+#include "stepcast/experiment/reported_input.hpp"
 
 namespace stepcast {
 namespace {
@@ -77,6 +77,8 @@ class ExperimentReader {
     const bool is_file = name.ends_with(".yaml") || name.ends_with(".yml");
     experiment_.model =
         is_file ? load_model(folder_ / name) : load_named_model(name, data_, model->location());
+    // A model whose file has another name than itself is not found by that.
+    experiment_.named.model = !is_file && experiment_.model.name == name ? name : "";
   }
 
   void read_cluster_section() {
@@ -87,13 +89,16 @@ class ExperimentReader {
     if (name.empty() && gpu.empty()) {
       cluster.error("gpu", "is needed: give a 'gpu', or the 'name' of a cluster");
     } else if (!name.empty()) {
+      experiment_.named.cluster = name;
       const SourceTable sources = load_shared_sources(data_);
       const ClusterProfile profile = load_cluster_profile(
           named_file(data_.clusters(), name, "cluster", cluster.location("name")), sources);
       const std::string part = gpu.empty() ? profile.gpu : gpu;
+      experiment_.named.gpu = part;
       experiment_.cluster = cluster_of(
           profile, load_gpu(part, data_, cluster.location(gpu.empty() ? "name" : "gpu")), nodes);
     } else {
+      experiment_.named.gpu = gpu;
       experiment_.cluster = cluster_of(load_gpu(gpu, data_, cluster.location("gpu")), nodes);
     }
     read_cluster_changes(cluster);
@@ -102,16 +107,19 @@ class ExperimentReader {
 
   // What an experiment changes of its cluster without a profile of its own.
   void read_cluster_changes(MappingReader& cluster) {
+    experiment_.cluster_given = cluster.node();
+    std::erase_if(experiment_.cluster_given.entries, [](const ConfigEntry& entry) {
+      return entry.key == "name" || entry.key == "gpu" || entry.key == "nodes";
+    });
     constexpr Range<std::int64_t> kGpus{1, 1024};
     constexpr Range<double> kNics{0.0625, 64.0};
-    constexpr Range<double> kOversubscription{1.0, 1000.0};
     ClusterSpec& spec = experiment_.cluster;
     ScaleOutSpec& nics = spec.device.scale_out;
     spec.gpus_per_node = cluster.optional_count("gpus_per_node", spec.gpus_per_node, kGpus);
     nics.nics_per_gpu = cluster.optional_number("nics_per_gpu", nics.nics_per_gpu, kNics);
     nics.nic_rate = cluster.optional_quantity<BytesPerSecond>("nic_rate", nics.nic_rate);
-    spec.network.oversubscription = cluster.optional_number(
-        "oversubscription", spec.network.oversubscription, kOversubscription);
+    experiment_.nic_rate = nics.nic_rate;
+    read_network_changes(cluster, spec.network);
     const ConfigNode* written = cluster.take("gpu_clock");
     const std::optional<Hertz> clock =
         written == nullptr ? std::nullopt : cluster.quantity<Hertz>("gpu_clock", *written);
@@ -131,7 +139,7 @@ class ExperimentReader {
     if (!reader) {
       return;
     }
-    ClusterScale scale;
+    ClusterScale& scale = experiment_.scale;
     scale.matrix_rate = reader->optional_number("matrix_rate", scale.matrix_rate, kFactor);
     scale.hbm_bandwidth = reader->optional_number("hbm_bandwidth", scale.hbm_bandwidth, kFactor);
     scale.scale_up_bandwidth =
@@ -156,19 +164,23 @@ class ExperimentReader {
   void read_software_section() {
     const ConfigNode* software = top_.take("software");
     if (software == nullptr) {
-      experiment_.software = load_named_software("megatron", data_, top_.location());
+      take_software("megatron", top_.location());
       return;
     }
     if (software->kind != ConfigNode::Kind::kMapping) {
-      const std::string name = top_.text("software", *software).value_or("");
-      experiment_.software = load_named_software(name, data_, software->location());
+      take_software(top_.text("software", *software).value_or(""), software->location());
       return;
     }
     MappingReader reader(*software, "software", diagnostics_);
-    const std::string base = reader.optional_text("base", "megatron");
-    experiment_.software = load_named_software(base, data_, reader.location("base"));
+    take_software(reader.optional_text("base", "megatron"), reader.location("base"));
     read_software_switches(reader, experiment_.software);
     reader.finish();
+  }
+
+  void take_software(const std::string& name, const Location& where) {
+    experiment_.software = load_named_software(name, data_, where);
+    experiment_.software_base = experiment_.software;
+    experiment_.named.software = name;
   }
 
   // On top of what the software set says.
@@ -261,11 +273,11 @@ Experiment read_experiment(const ConfigNode& root, const std::filesystem::path& 
 
 Experiment load_experiment(const std::filesystem::path& file,
                            const std::vector<std::string>& overrides, const DataRoot& data) {
-  ConfigNode root = load_config(file);
+  ExperimentTree tree = load_experiment_tree(file, data);
   for (const std::string& assignment : overrides) {
-    apply_override(root, assignment);
+    apply_override(tree.root, assignment);
   }
-  return read_experiment(root, file.parent_path(), data);
+  return read_experiment(tree.root, tree.folder, data);
 }
 
 }  // namespace stepcast

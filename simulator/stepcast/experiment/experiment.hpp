@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "stepcast/graph/model_spec.hpp"
+#include "stepcast/hardware/cluster_scale.hpp"
 #include "stepcast/hardware/cluster_spec.hpp"
 #include "stepcast/hardware/data_root.hpp"
 #include "stepcast/parallel/parallel_plan.hpp"
@@ -17,6 +18,14 @@
 #include "stepcast/parallel/training_recipe.hpp"
 
 namespace stepcast {
+
+// As the data folder calls the parts of an experiment; empty where a part has no name there.
+struct NamedParts {
+  std::string model;
+  std::string cluster;
+  std::string gpu;
+  std::string software;
+};
 
 struct Experiment {
   ModelSpec model;
@@ -27,6 +36,13 @@ struct Experiment {
   std::optional<Hertz> locked_clock;
   // Role -> name or name:file (backend_choice.hpp), where the user chose one.
   std::map<std::string, std::string> backends;
+
+  // What the above was made from.
+  NamedParts named;
+  SoftwareSpec software_base;  // the named set, before an experiment's own switches
+  ConfigNode cluster_given;    // what the experiment changes of the node and the network
+  ClusterScale scale;          // that `cluster` has already
+  BytesPerSecond nic_rate;     // before it was scaled
 };
 
 // The shared file of sources that profiles name.

@@ -8,6 +8,7 @@
 #include "stepcast/cost/power_level.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/plan_projector.hpp"
+#include "stepcast/experiment/settled_input.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/parallel/feasibility.hpp"
 #include "stepcast/parallel/recompute_choice.hpp"
@@ -113,6 +114,7 @@ std::string table_note(const StepContext& step, std::int64_t rank) {
 
 Projection without_plan(const Experiment& experiment, std::vector<std::string> reasons) {
   Projection p = described(experiment);
+  p.input = settled_input(experiment, p.plan);
   p.reasons = std::move(reasons);
   return p;
 }
@@ -122,6 +124,7 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   ResolvedPlan resolved = resolve_plan(experiment.plan, experiment.model, experiment.training,
                                        experiment.cluster, experiment.software.exchange);
   p.plan = std::move(resolved.plan);
+  p.input = settled_input(experiment, p.plan);
   p.notes = std::move(resolved.notes);
   p.reasons = std::move(resolved.reasons);
   if (!p.reasons.empty()) {

@@ -26,6 +26,8 @@ struct ClusterScale {
   double scale_up_bandwidth = 1.0;
   double scale_out_bandwidth = 1.0;
   double latency = 1.0;
+
+  bool operator==(const ClusterScale&) const = default;
 };
 
 ClusterSpec scaled(ClusterSpec cluster, const ClusterScale& scale);

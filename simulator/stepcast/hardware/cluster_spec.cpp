@@ -11,8 +11,9 @@ constexpr std::array<NamedValue<NetworkTopology>, 2> kNetworks = {
     {{"rail_optimised_fat_tree", NetworkTopology::kRailOptimisedFatTree},
      {"fat_tree", NetworkTopology::kFatTree}}};
 
+constexpr Range<double> kOversubscription{1.0, 1000.0};
+
 NetworkSpec read_network(SourcedReader reader) {
-  constexpr Range<double> kOversubscription{1.0, 1000.0};
   NetworkSpec network;
   network.topology = reader.reader().required_choice<NetworkTopology>("topology", kNetworks);
   network.nodes_per_pod = reader.optional_count("nodes_per_pod").value_or(0);
@@ -57,6 +58,16 @@ ClusterProfile load_cluster_profile(const std::filesystem::path& file,
   reader.finish();
   diagnostics.throw_if_any();
   return profile;
+}
+
+void read_network_changes(MappingReader& cluster, NetworkSpec& network) {
+  if (const ConfigNode* topology = cluster.take("topology")) {
+    network.topology = cluster.choice<NetworkTopology>("topology", *topology, kNetworks)
+                           .value_or(network.topology);
+  }
+  network.nodes_per_pod = cluster.optional_count("nodes_per_pod", network.nodes_per_pod);
+  network.oversubscription =
+      cluster.optional_number("oversubscription", network.oversubscription, kOversubscription);
 }
 
 ClusterSpec cluster_of(DeviceSpec device, std::int64_t nodes) {

@@ -55,6 +55,10 @@ struct ClusterProfile {
 ClusterProfile load_cluster_profile(const std::filesystem::path& file,
                                     const SourceTable& shared_sources);
 
+// Changes what `cluster` of an experiment says of the network: topology, nodes_per_pod,
+// oversubscription.
+void read_network_changes(MappingReader& cluster, NetworkSpec& network);
+
 // `nodes` usual nodes of a GPU.
 ClusterSpec cluster_of(DeviceSpec device, std::int64_t nodes);
 // `nodes` nodes of a profiled cluster.

@@ -2,7 +2,9 @@
 // The mapping `expert_exchange` of an experiment or a software set.
 #include <array>
 
+#include "stepcast/config/config_writer.hpp"
 #include "stepcast/parallel/exchange_spec.hpp"
+#include "stepcast/parallel/written_input.hpp"
 
 namespace stepcast {
 namespace {
@@ -120,6 +122,28 @@ void read_given(MappingReader& reader, std::string_view key,
   }
 }
 
+template <typename E, std::size_t N>
+std::string_view name_among(const std::array<NamedValue<E>, N>& choices, E value) {
+  for (const NamedValue<E>& choice : choices) {
+    if (choice.value == value) {
+      return choice.name;
+    }
+  }
+  return {};
+}
+
+void write_routing(const Routing& routing, ConfigWriter& writer) {
+  writer.field("routing", name(routing.kind));
+  if (routing.kind == RoutingKind::kGroupLimited && routing.groups > 1) {
+    writer.field("groups", routing.groups);
+    writer.field("groups_per_token", routing.groups_per_token);
+  } else if (routing.kind == RoutingKind::kZipf) {
+    writer.field("zipf_exponent", routing.zipf_exponent);
+  } else if (routing.kind == RoutingKind::kCounts) {
+    writer.field("counts", list_node(routing.counts));
+  }
+}
+
 }  // namespace
 
 std::string_view name(ReceiveBuffer buffer) {
@@ -154,6 +178,35 @@ void read_exchange(MappingReader reader, ExchangeSpec& spec) {
   spec.all_to_all =
       reader.optional_choice<CollectiveAlgorithm>("moe_all_to_all", kAllToAlls, spec.all_to_all);
   reader.finish();
+}
+
+ConfigNode written_changes(const ExchangeSpec& spec, const ExchangeSpec& base) {
+  ConfigWriter writer;
+  const auto add = [&](std::string_view key, auto ExchangeSpec::*member, const auto& shown) {
+    if (spec.*member != base.*member) {
+      writer.field(key, shown(spec.*member));
+    }
+  };
+  const auto as_is = [](const auto& value) { return value; };
+  const auto given_name = [](const auto& value) { return name(*value); };
+  add("dispatch_dtype", &ExchangeSpec::dispatch_dtype, [](Dtype dtype) { return name(dtype); });
+  add("num_sms", &ExchangeSpec::compute_units, as_is);
+  add("dispatch_primitive", &ExchangeSpec::dispatch_primitive,
+      [](ExchangePrimitive primitive) { return name_among(kDispatchPrimitives, primitive); });
+  add("combine_primitive", &ExchangeSpec::combine_primitive,
+      [](ExchangePrimitive primitive) { return name_among(kCombinePrimitives, primitive); });
+  if (spec.routing != base.routing && spec.routing) {
+    write_routing(*spec.routing, writer);
+  }
+  add("receive_buffer", &ExchangeSpec::receive_buffer, given_name);
+  add("capacity_factor", &ExchangeSpec::capacity_factor, [](const auto& value) { return *value; });
+  add("pad_multiple", &ExchangeSpec::pad_multiple, as_is);
+  add("redispatch_in_backward", &ExchangeSpec::redispatch_in_backward, as_is);
+  add("cpu_sync", &ExchangeSpec::cpu_sync, given_name);
+  add("collective_only", &ExchangeSpec::collective_only, as_is);
+  add("moe_all_to_all", &ExchangeSpec::all_to_all,
+      [](CollectiveAlgorithm algorithm) { return name_among(kAllToAlls, algorithm); });
+  return writer.take();
 }
 
 }  // namespace stepcast

@@ -1,47 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/parallel/memory_rules.hpp"
 
+#include "stepcast/config/settings.hpp"
+#include "stepcast/parallel/written_input.hpp"
+
 namespace stepcast {
 namespace {
 
 constexpr Range<std::int64_t> kChunks{1, 4096};
 
-void read_bytes(MappingReader& reader, std::string_view key, Bytes& value) {
-  value = reader.optional_quantity<Bytes>(key, value);
-}
-
-void read_bytes(MappingReader& reader, std::string_view key, std::optional<Bytes>& value) {
-  const ConfigNode* written = reader.take(key);
-  if (written != nullptr) {
-    value = reader.quantity<Bytes>(key, *written);
-  }
-}
-
-void read_flag(MappingReader& reader, std::string_view key, bool& value) {
-  value = reader.optional_flag(key, value);
+template <typename Settings>
+void memory_settings(Settings& memory) {
+  memory.quantity("logit_at_loss", &MemoryRules::logit_at_loss);
+  memory.quantity("logit_at_head", &MemoryRules::logit_at_head);
+  memory.count("loss_chunks", &MemoryRules::loss_chunks, kChunks);
+  memory.flag("keeps_logits", &MemoryRules::keeps_logits);
+  memory.flag("gradients_stay", &MemoryRules::gradients_stay);
+  memory.quantity("gradient_copy", &MemoryRules::gradient_copy);
+  memory.quantity("dummy_gradients", &MemoryRules::dummy_gradients);
+  memory.quantity("gathered_copy", &MemoryRules::gathered_copy);
+  memory.flag("root_holds_ends", &MemoryRules::root_holds_ends);
+  memory.flag("keeps_expert_casts", &MemoryRules::keeps_expert_casts);
+  memory.flag("receives_ahead", &MemoryRules::receives_ahead);
+  memory.flag("keeps_projected_qkv", &MemoryRules::keeps_projected_qkv);
+  memory.flag("keeps_unread_outputs", &MemoryRules::keeps_unread_outputs);
+  memory.flag("recompute_stops_early", &MemoryRules::recompute_stops_early);
+  memory.number("fragmentation", &MemoryRules::fragmentation, kFraction);
+  memory.quantity("context", &MemoryRules::context);
+  memory.quantity("communicator", &MemoryRules::communicator);
 }
 
 }  // namespace
 
 void read_memory_rules(MappingReader reader, MemoryRules& rules) {
-  read_bytes(reader, "logit_at_loss", rules.logit_at_loss);
-  read_bytes(reader, "logit_at_head", rules.logit_at_head);
-  rules.loss_chunks = reader.optional_count("loss_chunks", rules.loss_chunks, kChunks);
-  read_flag(reader, "keeps_logits", rules.keeps_logits);
-  read_flag(reader, "gradients_stay", rules.gradients_stay);
-  read_bytes(reader, "gradient_copy", rules.gradient_copy);
-  read_bytes(reader, "dummy_gradients", rules.dummy_gradients);
-  read_bytes(reader, "gathered_copy", rules.gathered_copy);
-  read_flag(reader, "root_holds_ends", rules.root_holds_ends);
-  read_flag(reader, "keeps_expert_casts", rules.keeps_expert_casts);
-  read_flag(reader, "receives_ahead", rules.receives_ahead);
-  read_flag(reader, "keeps_projected_qkv", rules.keeps_projected_qkv);
-  read_flag(reader, "keeps_unread_outputs", rules.keeps_unread_outputs);
-  read_flag(reader, "recompute_stops_early", rules.recompute_stops_early);
-  rules.fragmentation = reader.optional_number("fragmentation", rules.fragmentation, kFraction);
-  read_bytes(reader, "context", rules.context);
-  read_bytes(reader, "communicator", rules.communicator);
+  SettingReader memory(reader, rules);
+  memory_settings(memory);
   reader.finish();
+}
+
+ConfigNode written_changes(const MemoryRules& rules, const MemoryRules& base) {
+  ConfigWriter writer;
+  SettingWriter memory(writer, rules, base);
+  memory_settings(memory);
+  return writer.take();
 }
 
 }  // namespace stepcast

@@ -122,11 +122,14 @@ struct ParallelPlan {
   [[nodiscard]] ProcessGroup pp_group() const { return {2, tp * cp * dp}; }
 };
 
-// Reads the mapping `plan` of an experiment.
+// Reads the mapping `plan` of an experiment (plan_keys.hpp).
 PlanRequest read_plan(MappingReader reader);
 
 std::string_view name(Schedule schedule);
+std::string_view name(CpAlgorithm algorithm);
 template <>
 std::span<const std::string_view> names_of<Schedule>();
+template <>
+std::span<const std::string_view> names_of<CpAlgorithm>();
 
 }  // namespace stepcast

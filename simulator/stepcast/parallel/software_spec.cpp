@@ -4,6 +4,8 @@
 #include <array>
 
 #include "stepcast/config/enum_fields.hpp"
+#include "stepcast/config/settings.hpp"
+#include "stepcast/parallel/written_input.hpp"
 
 namespace stepcast {
 namespace {
@@ -21,38 +23,72 @@ constexpr std::array<NamedValue<Implementation>, 3> kImplementations = {
 constexpr std::array<NamedValue<Bytes>, 2> kGradientDtypes = {
     {{"fp32", Bytes(4)}, {"bf16", Bytes(2)}}};
 
-void read_implementation(MappingReader& reader, std::string_view key, Implementation& value) {
-  value = reader.optional_choice<Implementation>(key, kImplementations, value);
+template <typename Settings>
+void host_settings(Settings& host) {
+  host.quantity("kernel", &HostSpec::kernel);
+  host.quantity("expert", &HostSpec::expert);
+  host.quantity("communication", &HostSpec::communication);
+  host.quantity("synchronise", &HostSpec::synchronise);
+  host.quantity("step", &HostSpec::step);
 }
 
-void read_flag(MappingReader& reader, std::string_view key, bool& value) {
-  value = reader.optional_flag(key, value);
+template <typename Settings>
+void state_settings(Settings& states) {
+  states.quantity("parameter", &StateBytes::parameter);
+  states.quantity("gradient", &StateBytes::gradient);
+  states.quantity("optimizer", &StateBytes::optimizer);
 }
 
-void read_states(MappingReader& reader, SoftwareSpec& software) {
-  std::optional<MappingReader> states = reader.optional_mapping("state_bytes");
-  if (states) {
-    software.states.parameter =
-        states->optional_quantity<Bytes>("parameter", software.states.parameter);
-    software.states.gradient =
-        states->optional_quantity<Bytes>("gradient", software.states.gradient);
-    software.states.optimizer =
-        states->optional_quantity<Bytes>("optimizer", software.states.optimizer);
-    states->finish();
-  }
-  software.gradient_reduce =
-      reader.optional_choice<Bytes>("gradient_reduce", kGradientDtypes, software.gradient_reduce);
+template <typename Settings>
+void kernel_settings(Settings& software) {
+  const std::span<const NamedValue<Implementation>> implementations = kImplementations;
+  software.flag("fused_qkv", &SoftwareSpec::fused_qkv);
+  software.flag("fused_gate_up", &SoftwareSpec::fused_gate_up);
+  software.template choice<GroupedGemmMode>("grouped_gemm", &SoftwareSpec::grouped_gemm,
+                                            kGroupedGemmModes);
+  software.choice("attention", &SoftwareSpec::attention, enum_names<AttentionKernel>());
+  software.choice("norm", &SoftwareSpec::norm, implementations);
+  software.choice("rope", &SoftwareSpec::rope, implementations);
+  software.choice("activation", &SoftwareSpec::activation, implementations);
+  software.choice("permute", &SoftwareSpec::permute, implementations);
+  software.choice("cross_entropy", &SoftwareSpec::cross_entropy, implementations);
+  software.choice("optimizer", &SoftwareSpec::optimizer, implementations);
+  software.flag("residual_in_norm", &SoftwareSpec::residual_in_norm);
+  software.count("attention_copies", &SoftwareSpec::attention_copies, {0, 64});
+  software.flag("cuda_graph", &SoftwareSpec::cuda_graph);
+  software.template choice<CudaGraphScope>("cuda_graph_scope", &SoftwareSpec::cuda_graph_scope,
+                                           kCudaGraphScopes);
 }
 
-void read_host(MappingReader& reader, HostSpec& host) {
-  if (std::optional<MappingReader> mapping = reader.optional_mapping("host")) {
-    host.kernel = mapping->optional_quantity<Seconds>("kernel", host.kernel);
-    host.expert = mapping->optional_quantity<Seconds>("expert", host.expert);
-    host.communication = mapping->optional_quantity<Seconds>("communication", host.communication);
-    host.synchronise = mapping->optional_quantity<Seconds>("synchronise", host.synchronise);
-    host.step = mapping->optional_quantity<Seconds>("step", host.step);
-    mapping->finish();
-  }
+template <typename Settings>
+void step_settings(Settings& software) {
+  software.flag("tp_relayout", &SoftwareSpec::tp_relayout);
+  software.flag("casts_expert_weights", &SoftwareSpec::casts_expert_weights);
+  software.flag("accumulates_in_gemm", &SoftwareSpec::accumulates_in_gemm);
+  software.flag("clips_gradients", &SoftwareSpec::clips_gradients);
+  software.flag("checks_gradients", &SoftwareSpec::checks_gradients);
+  software.flag("async_tp", &SoftwareSpec::async_tp);
+  software.flag("overlap_grad_reduce", &SoftwareSpec::overlap_grad_reduce);
+  software.flag("zero_broadcasts", &SoftwareSpec::zero_broadcasts);
+  software.flag("overlap_param_gather", &SoftwareSpec::overlap_param_gather);
+  software.flag("shared_expert_overlap", &SoftwareSpec::shared_expert_overlap);
+  software.flag("ep_overlap", &SoftwareSpec::ep_overlap);
+  software.flag("fsdp_root_holds_ends", &SoftwareSpec::fsdp_root_holds_ends);
+  software.inside("host", &SoftwareSpec::host, [](auto& host) { host_settings(host); });
+  software.flag("keeps_norm_output", &SoftwareSpec::keeps_norm_output);
+  software.flag("keeps_gathered_norm_output", &SoftwareSpec::keeps_gathered_norm_output);
+  software.flag("keeps_activation_product", &SoftwareSpec::keeps_activation_product);
+  software.flag("fsdp_parameters_fp32", &SoftwareSpec::fsdp_parameters_fp32);
+  software.flag("fsdp_gathers_for_recompute", &SoftwareSpec::fsdp_gathers_for_recompute);
+  software.count("vocabulary_multiple", &SoftwareSpec::vocabulary_multiple, {1, 65'536});
+}
+
+template <typename Settings>
+void precision_settings(Settings& software) {
+  software.inside("state_bytes", &SoftwareSpec::states,
+                  [](auto& states) { state_settings(states); });
+  software.template choice<Bytes>("gradient_reduce", &SoftwareSpec::gradient_reduce,
+                                  kGradientDtypes);
 }
 
 // 'deepep: true' is short for 'dispatcher: deepep'.
@@ -77,49 +113,33 @@ void read_exchange_switches(MappingReader& reader, ExchangeSpec& exchange) {
 }  // namespace
 
 void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
-  read_flag(reader, "fused_qkv", software.fused_qkv);
-  read_flag(reader, "fused_gate_up", software.fused_gate_up);
-  software.grouped_gemm = reader.optional_choice<GroupedGemmMode>("grouped_gemm", kGroupedGemmModes,
-                                                                  software.grouped_gemm);
-  software.attention = reader.optional_choice<AttentionKernel>(
-      "attention", enum_names<AttentionKernel>(), software.attention);
-  read_implementation(reader, "norm", software.norm);
-  read_implementation(reader, "rope", software.rope);
-  read_implementation(reader, "activation", software.activation);
-  read_implementation(reader, "permute", software.permute);
-  read_implementation(reader, "cross_entropy", software.cross_entropy);
-  read_implementation(reader, "optimizer", software.optimizer);
-  read_flag(reader, "residual_in_norm", software.residual_in_norm);
-  software.attention_copies =
-      reader.optional_count("attention_copies", software.attention_copies, {0, 64});
-  read_flag(reader, "cuda_graph", software.cuda_graph);
-  software.cuda_graph_scope = reader.optional_choice<CudaGraphScope>(
-      "cuda_graph_scope", kCudaGraphScopes, software.cuda_graph_scope);
-  read_flag(reader, "tp_relayout", software.tp_relayout);
-  read_flag(reader, "casts_expert_weights", software.casts_expert_weights);
-  read_flag(reader, "accumulates_in_gemm", software.accumulates_in_gemm);
-  read_flag(reader, "clips_gradients", software.clips_gradients);
-  read_flag(reader, "checks_gradients", software.checks_gradients);
-  read_flag(reader, "async_tp", software.async_tp);
-  read_flag(reader, "overlap_grad_reduce", software.overlap_grad_reduce);
-  read_flag(reader, "zero_broadcasts", software.zero_broadcasts);
-  read_flag(reader, "overlap_param_gather", software.overlap_param_gather);
-  read_flag(reader, "shared_expert_overlap", software.shared_expert_overlap);
-  read_flag(reader, "ep_overlap", software.ep_overlap);
-  read_flag(reader, "fsdp_root_holds_ends", software.fsdp_root_holds_ends);
-  read_host(reader, software.host);
-  read_flag(reader, "keeps_norm_output", software.keeps_norm_output);
-  read_flag(reader, "keeps_gathered_norm_output", software.keeps_gathered_norm_output);
-  read_flag(reader, "keeps_activation_product", software.keeps_activation_product);
-  read_flag(reader, "fsdp_parameters_fp32", software.fsdp_parameters_fp32);
-  read_flag(reader, "fsdp_gathers_for_recompute", software.fsdp_gathers_for_recompute);
-  software.vocabulary_multiple =
-      reader.optional_count("vocabulary_multiple", software.vocabulary_multiple, {1, 65'536});
+  SettingReader settings(reader, software);
+  kernel_settings(settings);
+  step_settings(settings);
   read_exchange_switches(reader, software.exchange);
-  read_states(reader, software);
+  precision_settings(settings);
   if (std::optional<MappingReader> memory = reader.optional_mapping("memory")) {
     read_memory_rules(std::move(*memory), software.memory);
   }
+}
+
+ConfigNode written_changes(const SoftwareSpec& software, const SoftwareSpec& base) {
+  ConfigWriter writer;
+  SettingWriter settings(writer, software, base);
+  kernel_settings(settings);
+  step_settings(settings);
+  if (software.exchange.dispatcher != base.exchange.dispatcher) {
+    writer.field("dispatcher", name(software.exchange.dispatcher));
+  }
+  const auto add = [&writer](std::string_view key, ConfigNode changes) {
+    if (!changes.entries.empty()) {
+      writer.field(key, std::move(changes));
+    }
+  };
+  add("expert_exchange", written_changes(software.exchange, base.exchange));
+  precision_settings(settings);
+  add("memory", written_changes(software.memory, base.memory));
+  return writer.take();
 }
 
 SoftwareSpec load_software(const std::filesystem::path& file) {

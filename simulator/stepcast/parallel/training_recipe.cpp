@@ -4,31 +4,21 @@
 #include <algorithm>
 #include <array>
 
+#include "stepcast/config/config_writer.hpp"
+#include "stepcast/config/enum_fields.hpp"
+#include "stepcast/parallel/written_input.hpp"
+
 namespace stepcast {
 namespace {
 
-constexpr std::array<NamedValue<RecomputeKind>, 5> kKinds = {
-    {{"none", RecomputeKind::kNone},
-     {"selective", RecomputeKind::kSelective},
-     {"full", RecomputeKind::kFull},
-     {"selective_op", RecomputeKind::kOperators},
-     {"memory_budget", RecomputeKind::kBudget}}};
-constexpr std::array<NamedValue<RecomputeMethod>, 2> kMethods = {
-    {{"uniform", RecomputeMethod::kUniform}, {"block", RecomputeMethod::kBlock}}};
-constexpr std::array<NamedValue<RecomputeModule>, 8> kModules = {
-    {{"core_attn", RecomputeModule::kCoreAttention},
-     {"layernorm", RecomputeModule::kLayerNorm},
-     {"mlp_act", RecomputeModule::kMlpActivation},
-     {"moe_act", RecomputeModule::kMoeActivation},
-     {"mlp", RecomputeModule::kMlp},
-     {"moe", RecomputeModule::kMoe},
-     {"shared_experts", RecomputeModule::kSharedExperts},
-     {"mla_up_proj", RecomputeModule::kMlaUp}}};
-constexpr std::array<NamedValue<Dtype>, 5> kTrainingDtypes = {{{"bf16", Dtype::kBf16},
-                                                               {"fp16", Dtype::kFp16},
-                                                               {"fp8", Dtype::kFp8},
-                                                               {"fp8_block", Dtype::kFp8Block},
-                                                               {"fp4", Dtype::kFp4}}};
+constexpr std::array<std::string_view, 5> kKindNames = {"none", "selective", "full", "selective_op",
+                                                        "memory_budget"};
+constexpr std::array<std::string_view, 2> kMethodNames = {"uniform", "block"};
+constexpr std::array<std::string_view, 8> kModuleNames = {
+    "core_attn", "layernorm", "mlp_act", "moe_act", "mlp", "moe", "shared_experts", "mla_up_proj"};
+// All but fp32, in which no framework multiplies.
+constexpr std::array<std::string_view, 5> kTrainingDtypeNames = {"bf16", "fp16", "fp8", "fp8_block",
+                                                                 "fp4"};
 constexpr std::array<NamedValue<std::string_view>, 2> kOptimizers = {
     {{"adamw", "adamw"}, {"adam", "adamw"}}};
 
@@ -46,7 +36,8 @@ void read_modules(MappingReader& reader, RecomputeSpec& recompute) {
   }
   recompute.modules.clear();
   for (const ConfigNode& item : list->items) {
-    if (const auto module = reader.choice<RecomputeModule>("recompute_modules", item, kModules)) {
+    if (const auto module = reader.choice<RecomputeModule>("recompute_modules", item,
+                                                           enum_names<RecomputeModule>())) {
       recompute.modules.push_back(*module);
     }
   }
@@ -79,11 +70,21 @@ void read_layers(MappingReader& reader, RecomputeSpec& recompute) {
   }
 }
 
+std::vector<NamedValue<Dtype>> training_dtypes() {
+  std::vector<NamedValue<Dtype>> values;
+  values.reserve(kTrainingDtypeNames.size());
+  for (const std::string_view name : kTrainingDtypeNames) {
+    values.push_back({name, *dtype_named(name)});
+  }
+  return values;
+}
+
 RecomputeSpec read_recompute(MappingReader& reader) {
   RecomputeSpec recompute;
-  recompute.kind = reader.optional_choice<RecomputeKind>("recompute", kKinds, RecomputeKind::kNone);
-  recompute.method = reader.optional_choice<RecomputeMethod>("recompute_method", kMethods,
-                                                             RecomputeMethod::kUniform);
+  recompute.kind = reader.optional_choice<RecomputeKind>("recompute", enum_names<RecomputeKind>(),
+                                                         RecomputeKind::kNone);
+  recompute.method = reader.optional_choice<RecomputeMethod>(
+      "recompute_method", enum_names<RecomputeMethod>(), RecomputeMethod::kUniform);
   read_layers(reader, recompute);
   recompute.budget = reader.optional_number("memory_budget", 1.0, kFraction);
   read_modules(reader, recompute);
@@ -105,7 +106,23 @@ RecomputeSpec read_recompute(MappingReader& reader) {
 
 }  // namespace
 
-std::string_view name(RecomputeKind kind) { return kKinds[static_cast<std::size_t>(kind)].name; }
+std::string_view name(RecomputeKind kind) { return entry(kKindNames, kind); }
+std::string_view name(RecomputeMethod method) { return entry(kMethodNames, method); }
+std::string_view name(RecomputeModule module) { return entry(kModuleNames, module); }
+
+template <>
+std::span<const std::string_view> names_of<RecomputeKind>() {
+  return kKindNames;
+}
+template <>
+std::span<const std::string_view> names_of<RecomputeMethod>() {
+  return kMethodNames;
+}
+template <>
+std::span<const std::string_view> names_of<RecomputeModule>() {
+  return kModuleNames;
+}
+std::span<const std::string_view> training_dtype_names() { return kTrainingDtypeNames; }
 
 bool RecomputeSpec::recomputes(RecomputeModule module) const {
   return kind == RecomputeKind::kSelective &&
@@ -117,12 +134,58 @@ TrainingRecipe read_training(MappingReader reader) {
   training.sequence_length = reader.required_count("sequence_length", kSequence);
   training.micro_batch_size = reader.optional_count("micro_batch_size", 1, kBatch);
   training.global_batch_size = reader.required_count("global_batch_size", kBatch);
-  training.dtype = reader.optional_choice<Dtype>("dtype", kTrainingDtypes, Dtype::kBf16);
+  training.dtype = reader.optional_choice<Dtype>("dtype", training_dtypes(), Dtype::kBf16);
   training.recompute = read_recompute(reader);
   training.optimizer = reader.optional_choice<std::string_view>("optimizer", kOptimizers, "adamw");
   training.dropout = reader.optional_flag("dropout", false);
   reader.finish();
   return training;
+}
+
+namespace {
+
+ConfigNode written_layers(const RecomputeSpec& recompute) {
+  return recompute.layer_list.empty() ? number_node(recompute.layers)
+                                      : list_node(recompute.layer_list);
+}
+
+ConfigNode written_modules(const RecomputeSpec& recompute) {
+  std::vector<std::string> names;
+  names.reserve(recompute.modules.size());
+  for (const RecomputeModule module : recompute.modules) {
+    names.emplace_back(name(module));
+  }
+  return list_node(names);
+}
+
+void write_recompute(const RecomputeSpec& recompute, ConfigWriter& writer) {
+  writer.field("recompute", name(recompute.kind));
+  if (recompute.kind == RecomputeKind::kFull) {
+    if (recompute.layer_list.empty()) {
+      writer.field("recompute_method", name(recompute.method));
+    }
+    writer.field("recompute_layers", written_layers(recompute));
+  }
+  if (recompute.kind == RecomputeKind::kSelective) {
+    writer.field("recompute_modules", written_modules(recompute));
+  }
+  if (recompute.kind == RecomputeKind::kBudget) {
+    writer.field("memory_budget", recompute.budget);
+  }
+}
+
+}  // namespace
+
+ConfigNode written_training(const TrainingRecipe& training) {
+  ConfigWriter writer;
+  writer.field("sequence_length", training.sequence_length);
+  writer.field("micro_batch_size", training.micro_batch_size);
+  writer.field("global_batch_size", training.global_batch_size);
+  writer.field("dtype", name(training.dtype));
+  write_recompute(training.recompute, writer);
+  writer.field("optimizer", training.optimizer);
+  writer.field("dropout", training.dropout);
+  return writer.take();
 }
 
 }  // namespace stepcast

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stepcast/base/dtype.hpp"
+#include "stepcast/base/enum_names.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 
 namespace stepcast {
@@ -32,6 +33,16 @@ enum class RecomputeModule {
   kMlaUp
 };
 std::string_view name(RecomputeKind kind);
+std::string_view name(RecomputeMethod method);
+std::string_view name(RecomputeModule module);
+template <>
+std::span<const std::string_view> names_of<RecomputeKind>();
+template <>
+std::span<const std::string_view> names_of<RecomputeMethod>();
+template <>
+std::span<const std::string_view> names_of<RecomputeModule>();
+// The names of the formats in which a model can be trained.
+std::span<const std::string_view> training_dtype_names();
 
 struct RecomputeSpec {
   RecomputeKind kind = RecomputeKind::kNone;

@@ -8,6 +8,7 @@
 #include "stepcast/report/comparison_rows.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/plan_fields.hpp"
+#include "stepcast/report/time_rows.hpp"
 
 namespace stepcast {
 namespace {
@@ -107,11 +108,9 @@ std::string csv_line(const ComparedColumn& column, const ComparedColumn* referen
     text += "," + shortest_text(value);
   }
   text += "," + number(column.price_per_million_tokens());
-  for (const TimeRow& row : kTimeRows) {
-    if (row.key != nullptr) {
-      text += "," + shortest_text(row.of(p.time.breakdown).value());
-    }
-  }
+  for_each_time_key([&](const TimeRow& row) {
+    text += "," + shortest_text(time_of_key(p.time.breakdown, row.key).value());
+  });
   return text + searched + "\n";
 }
 
@@ -175,9 +174,7 @@ std::string comparison_to_csv(const std::vector<ComparedColumn>& columns) {
   std::string text =
       "column,model,gpu,gpus,software,feasible,tokens_per_second_per_gpu,ratio,step_time_s,"
       "model_tflops_per_gpu,mfu,clock_mhz,power_w,peak_memory_bytes,price_per_million_tokens";
-  for (const TimeRow& row : kTimeRows) {
-    text += row.key == nullptr ? "" : "," + std::string(row.key);
-  }
+  for_each_time_key([&text](const TimeRow& row) { text += "," + std::string(row.key); });
   text += columns.front().searched ? searched_titles() : "";
   text += "\n";
   const ComparedColumn* reference = reference_of(columns);

@@ -10,6 +10,7 @@
 #include "stepcast/report/comparison_rows.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/text_report.hpp"
+#include "stepcast/report/time_rows.hpp"
 
 namespace stepcast {
 namespace {
@@ -46,12 +47,16 @@ constexpr std::array kInputRows = {
     InputRow{"GPUs", [](const Projection& p) { return with_separators(p.gpus); }, nullptr, false},
     InputRow{"micro-batch",
              [](const Projection& p) { return with_separators(p.training.micro_batch_size); }},
-    InputRow{"recompute",
-             [](const Projection& p) { return std::string(name(p.training.recompute.kind)); }},
+    InputRow{"recompute", [](const Projection& p) { return recompute_text(p.training.recompute); }},
     InputRow{"tp", [](const Projection& p) { return with_separators(p.plan.tp); }},
     InputRow{"sequence parallel",
              [](const Projection& p) { return yes_or_no(p.plan.sequence_parallel); }, "no"},
     InputRow{"cp", [](const Projection& p) { return with_separators(p.plan.cp); }, "1"},
+    InputRow{"cp algorithm",
+             [](const Projection& p) {
+               return std::string(p.plan.cp > 1 ? name(p.plan.cp_algorithm) : kNothing);
+             },
+             kNothing},
     InputRow{"pp", [](const Projection& p) { return with_separators(p.plan.pp); }},
     InputRow{"vpp", [](const Projection& p) { return with_separators(p.plan.vpp); }, "1"},
     InputRow{"schedule", [](const Projection& p) { return std::string(name(p.plan.schedule)); }},
@@ -190,15 +195,22 @@ class ComparisonTable {
     table_->add_row(std::move(row));
   }
 
+  // The first row of a key has all of it; what follows is a part of that.
   void add_time() {
+    std::string_view key;
     for (const TimeRow& row : kTimeRows) {
-      const bool any =
-          std::any_of(columns_.begin(), columns_.end(), [&row](const ComparedColumn& column) {
-            return row.of(column.projection.time.breakdown) > Seconds{};
-          });
+      const bool part = row.key == key;
+      key = row.key;
+      const auto time = [&row, part](const Projection& p) {
+        const TimeBreakdown& all = p.time.breakdown;
+        return part ? row.of(all) : time_of_key(all, row.key);
+      };
+      const bool any = std::any_of(
+          columns_.begin(), columns_.end(),
+          [&time](const ComparedColumn& column) { return time(column.projection) > Seconds{}; });
       if (any) {
-        add_timed("  " + std::string(row.title),
-                  [&row](const Projection& p) { return readable(row.of(p.time.breakdown)); });
+        add_timed((part ? "    " : "  ") + std::string(row.title),
+                  [&time](const Projection& p) { return readable(time(p)); });
       }
     }
   }

@@ -4,34 +4,23 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/graph/model_flops.hpp"
-#include "stepcast/report/plan_fields.hpp"
+#include "stepcast/report/config_json.hpp"
+#include "stepcast/report/projection_rows.hpp"
+#include "stepcast/report/time_rows.hpp"
 
 namespace stepcast {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Fields as an object, and those of an object inside it (plan_fields.hpp).
 class ObjectWriter {
  public:
-  template <typename Value>
-  void field(std::string_view key, const Value& value) {
-    (inner_.empty() ? object_ : object_[inner_])[std::string(key)] = value;
-  }
-  void begin(std::string_view key) { inner_ = key; }
-  void end() { inner_.clear(); }
+  void field(std::string_view key, double value) { object_[std::string(key)] = value; }
   Json take() { return std::move(object_); }
 
  private:
   Json object_ = Json::object();
-  std::string inner_;
 };
-
-Json plan_json(const ParallelPlan& plan) {
-  ObjectWriter writer;
-  write_plan(plan, writer);
-  return writer.take();
-}
 
 Json time_json(const TimeBreakdown& time) {
   ObjectWriter writer;
@@ -45,47 +34,33 @@ Json context_json(const Projection& p) {
     backends[role] = backend;
   }
   return {{"program", "stepcast"},
-          {"input",
-           {{"model", p.model},
-            {"gpu", p.gpu},
-            {"cluster", p.cluster},
-            {"nodes", p.nodes},
-            {"gpus", p.gpus},
-            {"software", p.software},
-            {"training",
-             {{"sequence_length", p.training.sequence_length},
-              {"micro_batch_size", p.training.micro_batch_size},
-              {"global_batch_size", p.training.global_batch_size},
-              {"dtype", name(p.training.dtype)},
-              {"recompute", name(p.training.recompute.kind)}}},
-            {"plan", plan_json(p.plan)}}},
+          {"input", json_of(p.input)},
           {"backends", backends},
           {"flop_convention", kFlopConvention},
           {"notes", p.notes}};
 }
 
+Json stage_json(const StageMemory& stage) {
+  Json json = {{"rank", stage.rank}};
+  for (const MemoryRow& row : kMemoryRows) {
+    if (!row.other_key.empty()) {
+      json[std::string(row.other_key)] = row.of(stage).value();
+    }
+    json[std::string(row.key)] = row.of(stage).value();
+  }
+  json["peak_moment"] = stage.moment;
+  json["verdict"] = name(stage.verdict);
+  Json& buffers = json["buffers"] = Json::object();
+  for (const BufferRow& row : kBufferRows) {
+    buffers[std::string(row.key)] = (stage.*row.of).value();
+  }
+  return json;
+}
+
 Json memory_json(const std::vector<StageMemory>& stages) {
   Json array = Json::array();
   for (const StageMemory& stage : stages) {
-    array.push_back({{"rank", stage.rank},
-                     {"parameters_bytes", stage.parameters.value()},
-                     {"gradients_bytes", stage.gradients.value()},
-                     {"optimizer_bytes", stage.optimizer.value()},
-                     {"activations_bytes", stage.activations.value()},
-                     {"buffers_bytes", stage.buffers().value()},
-                     {"total_bytes", stage.total().value()},
-                     {"allocated_bytes", stage.total().value()},
-                     {"reserved_bytes", stage.reserved.value()},
-                     {"outside_bytes", stage.outside.value()},
-                     {"peak_moment", stage.moment},
-                     {"verdict", name(stage.verdict)},
-                     {"buffers",
-                      {{"loss_bytes", stage.loss.value()},
-                       {"workspace_bytes", stage.workspace.value()},
-                       {"gathered_bytes", stage.gathered.value()},
-                       {"reduced_bytes", stage.reduced.value()},
-                       {"exchange_bytes", stage.exchange.value()},
-                       {"received_bytes", stage.received.value()}}}});
+    array.push_back(stage_json(stage));
   }
   return array;
 }
@@ -128,10 +103,9 @@ Json to_json(const Projection& p) {
   if (!p.priced) {
     return json;
   }
-  json["tokens_per_second_per_gpu"] = p.tokens_per_second_per_gpu;
-  json["step_time_s"] = p.time.step.value();
-  json["model_tflops_per_gpu"] = p.model_rate_per_gpu.value() / 1e12;
-  json["mfu"] = p.mfu;
+  for (const ResultRow& row : kResultRows) {
+    json[std::string(row.key)] = row.value(p);
+  }
   json["peak_memory_bytes"] = p.peak_memory().value();
   if (p.expected_error) {
     json["expected_error"] = expected_error_json(*p.expected_error);

@@ -40,7 +40,7 @@ bool has_tables(const Explanation& e) {
 }
 
 // What an operator achieves: products in FLOP/s, kernels bound by memory in byte/s of HBM, and
-// apart from it communication in byte/s of its tensor.
+// apart from it communication in byte/s (interconnect_bytes).
 struct Rate {
   FlopsPerSecond products;
   BytesPerSecond moved;

@@ -26,7 +26,7 @@ struct ExplainedOp {
   CountedOp counted;
   OpCost cost;           // of one call, with terms
   Seconds bound;         // no kernel is faster; zero: there is no such bound
-  Bytes interconnect{};  // of the tensor that a communication carries, as profilers count it
+  Bytes interconnect{};  // that a communication carries (interconnect_bytes)
 
   [[nodiscard]] bool communicates() const { return communication_axis(counted.op).has_value(); }
   [[nodiscard]] Seconds total() const { return static_cast<double>(counted.count) * cost.duration; }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "stepcast/config/config_node.hpp"
 #include "stepcast/parallel/activation_inventory.hpp"
 #include "stepcast/parallel/memory_footprint.hpp"
 #include "stepcast/report/expected_error.hpp"
@@ -22,7 +23,9 @@ struct SavedLayer {
 };
 
 struct Projection {
-  // The resolved input.
+  // The resolved input: all of it as a tree (experiment/settled_input.hpp), and what reports say of
+  // it one by one.
+  ConfigNode input;
   std::string model;
   std::string gpu;
   std::string cluster;

@@ -97,8 +97,14 @@ nlohmann::ordered_json schedules_to_json(const std::vector<Projection>& projecti
   json["feasible"] = any_feasible(projections);
   json.erase("reasons");
   Json& plan = json["context"]["input"]["plan"];
-  plan.erase("schedule");
-  plan.erase("vpp");
+  // Each schedule has its own.
+  for (const char* key : {"schedule", "vpp", "stage_layout"}) {
+    plan.erase(key);
+  }
+  if (plan.contains("given")) {
+    plan["given"].erase("schedule");
+    plan["given"].erase("vpp");
+  }
   if (const Projection* best = fastest(projections)) {
     json["fastest_that_fits"] = schedule_of(*best);
   }

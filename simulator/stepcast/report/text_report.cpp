@@ -3,7 +3,9 @@
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/graph/model_flops.hpp"
+#include "stepcast/report/projection_rows.hpp"
 #include "stepcast/report/text_layout.hpp"
+#include "stepcast/report/time_rows.hpp"
 
 namespace stepcast {
 namespace {
@@ -12,13 +14,15 @@ constexpr double kGi = 1024.0 * 1024.0 * 1024.0;
 
 std::string count(std::int64_t value) { return with_separators(value); }
 
-std::string recompute_text(const RecomputeSpec& recompute) {
-  if (recompute.kind == RecomputeKind::kBudget) {
-    return "memory_budget " + shortest_text(recompute.budget);
+std::string modules_text(const RecomputeSpec& recompute) {
+  std::string text;
+  for (const RecomputeModule module : recompute.modules) {
+    text += (text.empty() ? "" : ", ") + std::string(name(module));
   }
-  if (recompute.kind != RecomputeKind::kFull) {
-    return std::string(name(recompute.kind));
-  }
+  return text;
+}
+
+std::string full_recompute_text(const RecomputeSpec& recompute) {
   if (!recompute.layer_list.empty()) {
     return "full (" + std::to_string(recompute.layer_list.size()) + " layers named)";
   }
@@ -33,7 +37,9 @@ std::string plan_text(const Projection& p) {
   const ParallelPlan& plan = p.plan;
   std::string text =
       "tp " + count(plan.tp) + (plan.sequence_parallel ? " (sequence parallel)" : "");
-  text += ", cp " + count(plan.cp) + ", pp " + count(plan.pp);
+  text += ", cp " + count(plan.cp);
+  text += plan.cp > 1 ? " (" + std::string(name(plan.cp_algorithm)) + ")" : "";
+  text += ", pp " + count(plan.pp);
   text += plan.vpp > 1 ? " x " + count(plan.vpp) + " virtual" : "";
   if (plan.schedule != Schedule::kOneFOneB && plan.schedule != Schedule::kInterleaved) {
     text += " (" + std::string(name(plan.schedule)) + ")";
@@ -47,17 +53,63 @@ std::string plan_text(const Projection& p) {
   return text;
 }
 
+// "kernel 5 us, expert 1 us" of a mapping, "host.kernel 5 us" of one inside it.
+std::string settings_text(const ConfigNode& settings, const std::string& path) {
+  std::string text;
+  for (const ConfigEntry& entry : settings.entries) {
+    const std::string key = path + entry.key;
+    text += text.empty() ? "" : ", ";
+    if (entry.value.kind == ConfigNode::Kind::kMapping) {
+      text += settings_text(entry.value, key + ".");
+    } else if (entry.value.kind == ConfigNode::Kind::kSequence) {
+      text += key + " of " + count(std::ssize(entry.value.items));
+    } else {
+      text += key + " " + entry.value.text;
+    }
+  }
+  return text;
+}
+
+std::string software_text(const Projection& p) {
+  const ConfigNode* changes = p.input.find("software_settings");
+  return p.software + (changes == nullptr ? "" : ", but " + settings_text(*changes, ""));
+}
+
+// Of a cluster whose nodes have something to say to each other.
+std::string network_line(const Projection& p) {
+  const ConfigNode* cluster = p.input.find("cluster_settings");
+  if (cluster == nullptr || p.nodes == 1) {
+    return "";
+  }
+  const auto text = [cluster](std::string_view key) { return cluster->find(key)->text; };
+  const std::string share = text("oversubscription");
+  return line("network", text("nics_per_gpu") + " x " + text("nic_rate") + " a GPU, " +
+                             text("topology") +
+                             (share == "1" ? "" : ", oversubscribed " + share + ":1"));
+}
+
+std::string result_text(const Projection& p, const ResultRow& row) {
+  const double value = row.value(p);
+  switch (row.shown) {
+    case Shown::kNumber:
+      return decimals(value, 1);
+    case Shown::kTime:
+      return readable(Seconds(value));
+    case Shown::kShareOfPeak:
+      return decimals(100.0 * value, 1) + " % of " + decimals(p.peak_rate.value() / 1e12, 1) +
+             " TFLOP/s dense " + std::string(name(p.training.dtype));
+  }
+  return {};
+}
+
 std::string result_lines(const Projection& p) {
   std::string text = "\n";
-  text += line("tokens/s/GPU", decimals(p.tokens_per_second_per_gpu, 1));
-  if (p.expected_error) {
-    text += line("expected error", expected_error_text(*p.expected_error));
+  for (const ResultRow& row : kResultRows) {
+    text += line(std::string(row.title), result_text(p, row));
+    if (&row == kResultRows.data() && p.expected_error) {
+      text += line("expected error", expected_error_text(*p.expected_error));
+    }
   }
-  text += line("step time", readable(p.time.step));
-  text += line("model TFLOP/s/GPU", decimals(p.model_rate_per_gpu.value() / 1e12, 1));
-  text +=
-      line("MFU", decimals(100.0 * p.mfu, 1) + " % of " + decimals(p.peak_rate.value() / 1e12, 1) +
-                      " TFLOP/s dense " + std::string(name(p.training.dtype)));
   const std::string left = p.own_clocks ? "of products: " : "";
   const std::string why = p.clock_locked ? "locked" : left + "what the power limit leaves";
   text += line("clock", decimals(p.clock.value() / 1e6, 1) + " MHz (" + why + "), " +
@@ -71,27 +123,18 @@ std::string time_line(const std::string& key, Seconds value, const Projection& p
          right(decimals(100.0 * share, 1), 8) + " %\n";
 }
 
+// The lines add up to the step.
 std::string time_lines(const Projection& p) {
   const TimeBreakdown& time = p.time.breakdown;
   const TimeBreakdown& hidden = p.time.hidden;
   std::string text =
       "\nWhere the time goes (pipeline rank " + count(p.time.slowest_rank) + ", the slowest)\n";
-  text += time_line("computation", time.compute, p);
-  if (time.contention > Seconds{}) {
-    text += time_line("slowed by communication", time.contention, p);
-  }
-  for (const Axis axis :
-       {Axis::kTensor, Axis::kExpert, Axis::kContext, Axis::kData, Axis::kPipeline}) {
-    const auto slot = static_cast<std::size_t>(axis);
-    const Seconds all = time.exposed[slot] + hidden.exposed[slot];
-    if (all > Seconds{}) {
-      text += time_line(std::string(name(axis)) + " communication, exposed", time.exposed[slot], p);
+  for (const TimeRow& row : kTimeRows) {
+    // Communication that is hidden whole is worth a line too.
+    if (row.always || row.of(time) + row.of(hidden) > Seconds{}) {
+      text += time_line(std::string(row.title), row.of(time), p);
     }
   }
-  if (time.bubble > Seconds{}) {
-    text += time_line("pipeline bubble", time.bubble, p);
-  }
-  text += time_line("optimizer", time.optimizer, p);
   text += time_line("step", time.total(), p);
   if (hidden.communication() > Seconds{}) {
     text += line("hidden communication", readable(hidden.communication()) + " behind computation");
@@ -103,16 +146,16 @@ std::string gib(Bytes value) { return right(decimals(value.value() / kGi, 2), 12
 
 std::string memory_table(const Projection& p) {
   std::string text = "  " + padded("rank", 6);
-  for (const char* column : {"parameters", "gradients", "optimizer", "activations", "buffers",
-                             "allocated", "reserved", "outside"}) {
-    text += right(column, 12);
+  for (const MemoryRow& row : kMemoryRows) {
+    text += right(std::string(row.column), 12);
   }
   text += right("in flight", 12) + "  at its peak\n";
   for (const StageMemory& stage : p.memory) {
-    text += "  " + padded(count(stage.rank), 6) + gib(stage.parameters) + gib(stage.gradients) +
-            gib(stage.optimizer) + gib(stage.activations) + gib(stage.buffers()) +
-            gib(stage.total()) + gib(stage.reserved) + gib(stage.outside) +
-            right(decimals(stage.in_flight, 1), 12) + "  " + std::string(stage.moment) + ": " +
+    text += "  " + padded(count(stage.rank), 6);
+    for (const MemoryRow& row : kMemoryRows) {
+      text += gib(row.of(stage));
+    }
+    text += right(decimals(stage.in_flight, 1), 12) + "  " + std::string(stage.moment) + ": " +
             std::string(name(stage.verdict)) + "\n";
   }
   return text;
@@ -125,15 +168,11 @@ std::string memory_entry(const std::string& key, Bytes value) {
 // Lines of the buffers that there are.
 std::string buffer_lines(const StageMemory& stage) {
   std::string text;
-  const auto entry = [&text](const char* key, Bytes value) {
-    text += value > Bytes{} ? memory_entry(std::string("  ") + key, value) : std::string();
-  };
-  entry("logits and loss", stage.loss);
-  entry("backward workspace", stage.workspace);
-  entry("gathered weights", stage.gathered);
-  entry("gradients to reduce", stage.reduced);
-  entry("expert exchange", stage.exchange);
-  entry("pipeline receives", stage.received);
+  for (const BufferRow& row : kBufferRows) {
+    if (const Bytes value = stage.*row.of; value > Bytes{}) {
+      text += memory_entry("  " + std::string(row.title), value);
+    }
+  }
   return text;
 }
 
@@ -158,18 +197,31 @@ std::string memory_lines(const Projection& p) {
                      ", the fullest, at its peak: " + std::string(fullest->moment) +
                      "): " + verdict + (fullest->verdict == MemoryVerdict::kTight ? " in " : " ") +
                      readable(p.memory_capacity) + "\n";
-  text += memory_entry("parameters", fullest->parameters);
-  text += memory_entry("gradients", fullest->gradients);
-  text += memory_entry("optimizer states", fullest->optimizer);
-  text += memory_entry("activations", fullest->activations);
-  text += memory_entry("buffers", fullest->buffers()) + buffer_lines(*fullest);
-  text += memory_entry("total (allocated)", fullest->total());
-  text += memory_entry("reserved", fullest->reserved);
-  text += memory_entry("driver, communicators", fullest->outside);
+  for (const MemoryRow& row : kMemoryRows) {
+    text += memory_entry(std::string(row.title), row.of(*fullest));
+    text += row.in_parts ? buffer_lines(*fullest) : "";
+  }
   return text;
 }
 
 }  // namespace
+
+std::string recompute_text(const RecomputeSpec& recompute) {
+  switch (recompute.kind) {
+    case RecomputeKind::kBudget:
+      return "memory_budget " + shortest_text(recompute.budget);
+    case RecomputeKind::kFull:
+      return full_recompute_text(recompute);
+    case RecomputeKind::kSelective:
+      if (recompute.modules != RecomputeSpec{}.modules) {
+        return "selective (" + modules_text(recompute) + ")";
+      }
+      break;
+    default:
+      break;
+  }
+  return std::string(name(recompute.kind));
+}
 
 std::string training_text(const TrainingRecipe& training) {
   return std::string(name(training.dtype)) + ", sequence " + count(training.sequence_length) +
@@ -182,8 +234,8 @@ std::string heading(const Projection& p) {
                      (p.nodes == 1 ? " node)" : " nodes)") + "\n\n";
   text += line("training", training_text(p.training));
   text += line("plan", plan_text(p));
-  text += line("software", p.software);
-  return text;
+  text += line("software", software_text(p));
+  return text + network_line(p);
 }
 
 std::string notes_and_reasons(const Projection& p) {
@@ -224,18 +276,20 @@ std::string memory_to_text(const Projection& p) {
 }
 
 std::string to_csv(const Projection& p) {
-  std::string text =
-      "model,gpu,gpus,feasible,tokens_per_second_per_gpu,step_time_s,model_tflops_per_gpu,mfu,"
-      "peak_memory_bytes\n";
+  std::string text = "model,gpu,gpus,feasible";
+  for (const ResultRow& row : kResultRows) {
+    text += "," + std::string(row.key);
+  }
+  text += ",peak_memory_bytes\n";
   text +=
       p.model + "," + p.gpu + "," + std::to_string(p.gpus) + "," + (p.feasible ? "true" : "false");
   if (!p.priced) {
     return text + ",,,,,\n";
   }
-  for (const double value : {p.tokens_per_second_per_gpu, p.time.step.value(),
-                             p.model_rate_per_gpu.value() / 1e12, p.mfu, p.peak_memory().value()}) {
-    text += "," + shortest_text(value);
+  for (const ResultRow& row : kResultRows) {
+    text += "," + shortest_text(row.value(p));
   }
+  text += "," + shortest_text(p.peak_memory().value());
   return text + "\n";
 }
 

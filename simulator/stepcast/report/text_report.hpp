@@ -18,6 +18,8 @@ namespace stepcast {
 std::string to_text(const Projection& projection);
 // The recipe on one line: "bf16, sequence 8192, global batch 128, micro-batch 1, recompute full".
 std::string training_text(const TrainingRecipe& training);
+// "full (block, 3 layers a stage)".
+std::string recompute_text(const RecomputeSpec& recompute);
 // What every report about a projection starts and ends with.
 std::string heading(const Projection& projection);
 std::string notes_and_reasons(const Projection& projection);

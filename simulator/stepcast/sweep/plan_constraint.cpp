@@ -13,12 +13,6 @@ namespace {
 
 constexpr std::size_t kLongestConstraint = 1000;  // characters
 
-constexpr std::array<std::string_view, 5> kDtypeTexts = {"bf16", "fp16", "fp8", "fp8_block", "fp4"};
-std::span<const std::string_view> dtype_texts() { return kDtypeTexts; }
-constexpr std::array<std::string_view, 5> kRecomputeTexts = {"none", "selective", "full",
-                                                             "selective_op", "memory_budget"};
-std::span<const std::string_view> recompute_texts() { return kRecomputeTexts; }
-
 double switched(bool value) { return value ? 1.0 : 0.0; }
 
 double recomputed_layers(const TrainingRecipe& training) {
@@ -86,9 +80,10 @@ constexpr std::array kConstraintVariables = {
         number_name("global_batch_size"), "the same", nullptr,
         [](const PlanRequest&, const TrainingRecipe& t) { return real(t.global_batch_size); }},
     ConstraintVariable{
-        text_name("dtype", dtype_texts), "number format", nullptr,
+        text_name("dtype", training_dtype_names), "number format", nullptr,
         [](const PlanRequest&, const TrainingRecipe& t) { return number_of_text(name(t.dtype)); }},
-    ConstraintVariable{text_name("recompute", recompute_texts), "kind of recomputation", nullptr,
+    ConstraintVariable{text_name("recompute", names_of<RecomputeKind>), "kind of recomputation",
+                       nullptr,
                        [](const PlanRequest&, const TrainingRecipe& t) {
                          return number_of_text(name(t.recompute.kind));
                        }},
@@ -127,6 +122,9 @@ constexpr std::array kConstraintVariables = {
                        [](const ParallelPlan& p) { return switched(p.fsdp_reshard); }},
     ConstraintVariable{number_name("micro_batches"), "of a rank and step", nullptr, nullptr,
                        [](const ParallelPlan& p) { return real(p.micro_batches); }},
+    ConstraintVariable{text_name("cp_algorithm", names_of<CpAlgorithm>), "of context parallelism",
+                       nullptr, nullptr,
+                       [](const ParallelPlan& p) { return number_of_text(name(p.cp_algorithm)); }},
     ConstraintVariable{text_name("schedule", names_of<Schedule>), "of the pipeline", nullptr,
                        nullptr,
                        [](const ParallelPlan& p) { return number_of_text(name(p.schedule)); }},

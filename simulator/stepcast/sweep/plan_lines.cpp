@@ -8,6 +8,7 @@
 
 #include "stepcast/parallel/feasibility.hpp"
 #include "stepcast/report/plan_fields.hpp"
+#include "stepcast/report/time_rows.hpp"
 
 namespace stepcast {
 namespace {

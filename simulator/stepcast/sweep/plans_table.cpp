@@ -2,10 +2,9 @@
 #include "stepcast/sweep/plans_table.hpp"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/parallel/plan_keys.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/sweep/rank_by.hpp"
 
@@ -16,9 +15,11 @@ constexpr double kGi = 1024.0 * 1024.0 * 1024.0;
 constexpr std::size_t kLineWidth = 100;
 constexpr std::string_view kUnset = "-";
 
-// As the options of the command line call them.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kAbbreviations = {
-    {{"micro_batch_size", "mbs"}, {"global_batch_size", "gbs"}, {"sequence_length", "seq"}}};
+// As the option of the command line calls a key of `training`; empty if it has none.
+std::string_view abbreviation(std::string_view name) {
+  const TrainingKey* key = training_key(name);
+  return key == nullptr || key->option.empty() ? std::string_view() : key->option.substr(2);
+}
 
 // A key of an axis.
 struct Column {
@@ -117,11 +118,9 @@ class PlansTable {
 
   void shorten(std::size_t index) {
     Column& column = shown_[index];
-    const auto* const known =
-        std::find_if(kAbbreviations.begin(), kAbbreviations.end(),
-                     [&column](const auto& entry) { return entry.first == column.name; });
+    const std::string_view known = abbreviation(column.name);
     std::string title =
-        known != kAbbreviations.end() ? std::string(known->second)
+        !known.empty() ? std::string(known)
         : column.is_switch
             ? initials(column.name)
             : std::string(beside_first(space_.axes()[column.axis], column.key, column.name));

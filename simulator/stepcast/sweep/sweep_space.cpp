@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stepcast/sweep/request_members.hpp"
+#include "stepcast/parallel/plan_keys.hpp"
 
 namespace stepcast {
 namespace {
@@ -28,11 +28,11 @@ SweepSpace::SweepSpace(Content content) : content_(std::move(content)) {
     AxisCopies copies;
     for (const std::string& key : content_.axes[i].keys) {
       if (key.starts_with("plan.")) {
-        const PlanMember* member = plan_member(inner_key(key));
+        const PlanKey* member = plan_key(inner_key(key));
         STEPCAST_CHECK(member != nullptr, "no member for " + key);
         copies.plan.push_back(member->copy);
       } else {
-        const TrainingMember* member = training_member(inner_key(key));
+        const TrainingKey* member = training_key(inner_key(key));
         STEPCAST_CHECK(member != nullptr, "no member for " + key);
         copies.training.push_back(member->copy);
       }

@@ -26,6 +26,7 @@ ExpertExchange read(const std::string& text, std::string* faults = nullptr) {
   if (std::optional<JsonObject> object = parse_json_object(text, source, diagnostics)) {
     JsonFields fields(std::move(*object), source, diagnostics);
     const OperatorLine read = read_operator(fields, test::shipped_gpu("h200_sxm"));
+    refuse_keys_of_other_kinds(fields);
     fields.finish();
     if (const auto* found = std::get_if<ExpertExchange>(&read.op.work)) {
       op = *found;
@@ -120,6 +121,43 @@ TEST_CASE("all that an exchange lacks is reported at once", "[unit]") {
                          contains_text("needs the key 'hidden'") &&
                          contains_text("needs the key 'ep'") &&
                          contains_text("'topk' is 9 of 8 'experts'"));
+}
+
+TEST_CASE("the backward of an exchange is the other one, in 16 bits", "[unit]") {
+  const ExpertExchange forward = read(line(R"(, "dtype": "fp8", "num_sms": 20, "pass": "fwd")"));
+  CHECK(forward == read(line(R"(, "dtype": "fp8", "num_sms": 20)")));
+  const ExpertExchange backward = read(line(R"(, "dtype": "fp8", "num_sms": 20, "pass": "bwd")"));
+  CHECK(backward.phase == ExchangePhase::kCombine);
+  CHECK(backward.dtype == Dtype::kBf16);
+  CHECK(backward.compute_units == 20);
+  CHECK(backward.tokens == forward.tokens);
+  CHECK(backward.group == forward.group);
+}
+
+TEST_CASE("an all-gather goes back as a reduce-scatter", "[unit]") {
+  const std::string sonic = R"("dispatcher": "sonic", "tokens": 4, "hidden": 8, "experts": 16,)"
+                            R"( "topk": 2, "ep": 8, "pass": "bwd", "primitive": )";
+  const ExpertExchange combine = read(R"({"kind": "dispatch", )" + sonic + R"("ag"})");
+  CHECK(combine.phase == ExchangePhase::kCombine);
+  CHECK(combine.primitive == ExchangePrimitive::kReduceScatter);
+  const ExpertExchange dispatch = read(R"({"kind": "combine", )" + sonic + R"("rs"})");
+  CHECK(dispatch.phase == ExchangePhase::kDispatch);
+  CHECK(dispatch.primitive == ExchangePrimitive::kAllGather);
+}
+
+TEST_CASE("a pass that an exchange has not is refused", "[unit]") {
+  check_fault(R"(, "pass": "dgrad")", "'pass' must be one of fwd, bwd");
+}
+
+TEST_CASE("settings that an exchange would not heed are refused", "[unit]") {
+  check_fault(R"(, "window": 128)", "'window' says nothing of this kind of operator");
+  check_fault(R"(, "launch": "eager")", "'launch' is eager, which only a collective can be");
+  check_fault(R"(, "launch": "none", "graph": true)", "'graph' contradicts 'launch'");
+  std::string faults;
+  read(R"({"kind": "combine", "dispatcher": "sonic", "tokens": 4, "hidden": 8, "experts": 16,)"
+       R"( "topk": 2, "ep": 8, "num_sms": 8})",
+       &faults);
+  CHECK_THAT(faults, contains_text("'num_sms' must be left out: the dispatcher sonic"));
 }
 
 }  // namespace

@@ -73,6 +73,7 @@ TEST_CASE("Texts are compared whole", "[unit]") {
   CHECK_FALSE(holds("dtype == 'fp8_block'"));
   CHECK(holds("schedule != '1f1b' and schedule == 'zb_h1'"));
   CHECK(holds("recompute == 'full'"));
+  CHECK(holds("cp_algorithm == 'ring' and cp_algorithm != 'all_to_all'"));
   CHECK(holds("model == 'sample' or model == 'another'"));
 }
 

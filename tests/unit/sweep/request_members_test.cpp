@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/sweep/request_members.hpp"
+#include "stepcast/parallel/plan_keys.hpp"
 
 #include <set>
 #include <sstream>
 
 #include "catch.hpp"
+#include "stepcast/parallel/written_input.hpp"
+#include "stepcast/sweep/request_members.hpp"
 
 namespace stepcast::request_members_test {
 namespace {
@@ -42,8 +44,10 @@ TEST_CASE("Every key of plan can be an axis", "[unit]") {
   }
   REQUIRE(keys.contains("overlap.tp"));
   std::set<std::string> members;
-  for (const PlanMember& member : plan_members()) {
-    members.emplace(member.key);
+  for (const PlanKey& key : plan_keys()) {
+    CHECK(key.copy != nullptr);
+    CHECK_FALSE(key.meaning.empty());
+    members.emplace(key.name);
   }
   CHECK(keys == members);
 }
@@ -53,8 +57,10 @@ TEST_CASE("Every key of training can be an axis", "[unit]") {
       "xxxxxxxxxxxxxxx: 1", [](MappingReader reader) { read_training(std::move(reader)); });
   REQUIRE(keys.contains("memory_budget"));
   std::set<std::string> members;
-  for (const TrainingMember& member : training_members()) {
-    members.emplace(member.key);
+  for (const TrainingKey& key : training_keys()) {
+    CHECK(key.copy != nullptr);
+    CHECK_FALSE(key.meaning.empty());
+    members.emplace(key.name);
   }
   CHECK(keys == members);
 }
@@ -64,16 +70,64 @@ TEST_CASE("A member is copied, and nothing but it", "[unit]") {
   from.tp = 8;
   from.pp = 4;
   PlanRequest to;
-  plan_member("tp")->copy(from, to);
+  plan_key("tp")->copy(from, to);
   CHECK(to.tp == 8);
   CHECK(to.pp == 1);
   TrainingRecipe recipe;
   recipe.recompute.kind = RecomputeKind::kFull;
   recipe.recompute.layers = 3;
   TrainingRecipe other;
-  training_member("recompute_layers")->copy(recipe, other);
+  training_key("recompute_layers")->copy(recipe, other);
   CHECK(other.recompute.layers == 3);
   CHECK(other.recompute.kind == RecomputeKind::kNone);
+}
+
+TEST_CASE("Axes are numbered with what changes operators outermost", "[unit]") {
+  const std::vector<std::string> outermost_first = {"model",
+                                                    "cluster.gpu",
+                                                    "plan.dispatcher",
+                                                    "training.dtype",
+                                                    "plan.overlap",
+                                                    "plan.tp",
+                                                    "plan.cp",
+                                                    "plan.cp_algorithm",
+                                                    "plan.zero",
+                                                    "plan.pp",
+                                                    "plan.stage_layout",
+                                                    "plan.vpp",
+                                                    "plan.schedule",
+                                                    "training.global_batch_size"};
+  for (std::size_t i = 1; i < outermost_first.size(); ++i) {
+    INFO(outermost_first[i]);
+    CHECK(numbering_order(outermost_first[i - 1]) < numbering_order(outermost_first[i]));
+  }
+}
+
+TEST_CASE("What a plan was given as is what it is read from", "[unit]") {
+  for (const char* text :
+       {"{tp: 8, pp: 2, vpp: 3, cp: 4, cp_algorithm: all_to_all, sequence_parallel: false}",
+        "{ep: 8, etp: 2, zero: 0, fsdp_reshard: true, schedule: zbv, dispatcher: sonic}",
+        "{dp: 4, fsdp: 4, hsdp: 2, stage_layout: [1, 2, 3], overlap: {rule: uniform, tp: 0.5}}",
+        "{stage_layout: balanced}", "{}"}) {
+    const auto read = [](const ConfigNode& node) {
+      Diagnostics diagnostics;
+      const PlanRequest plan = read_plan(MappingReader(node, "plan", diagnostics));
+      diagnostics.throw_if_any();
+      return plan;
+    };
+    const ConfigNode written = written_request(read(parse_config(text, "test")));
+    ConfigNode again = written_request(read(written));
+    INFO(text);
+    REQUIRE(written.entries.size() == again.entries.size());
+    for (std::size_t i = 0; i < written.entries.size(); ++i) {
+      CHECK(written.entries[i].key == again.entries[i].key);
+      CHECK(written.entries[i].value.text == again.entries[i].value.text);
+    }
+    for (const ConfigEntry& entry : parse_config(text, "test").entries) {
+      REQUIRE(written.find(entry.key) != nullptr);
+      CHECK(written.find(entry.key)->text == entry.value.text);
+    }
+  }
 }
 
 }  // namespace stepcast::request_members_test

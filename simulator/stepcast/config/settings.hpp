@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings of a plain struct, each named once: one list of keys and members serves for reading them
+// from a mapping and for writing those that differ from another value of the struct.
+//
+//   template <typename Settings>
+//   void host_settings(Settings& host) {
+//     host.quantity("kernel", &HostSpec::kernel);
+//     host.quantity("step", &HostSpec::step);
+//   }
+//
+//   SettingReader host(reader, spec);             // changes what the mapping names, keeps the rest
+//   host_settings(host);
+//   SettingWriter changes(writer, spec, base);    // writes what differs from `base`
+//   host_settings(changes);
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "stepcast/config/config_writer.hpp"
+#include "stepcast/config/mapping_reader.hpp"
+
+namespace stepcast {
+
+template <typename Struct>
+class SettingReader {
+ public:
+  SettingReader(MappingReader& reader, Struct& value) : reader_(&reader), value_(&value) {}
+
+  void flag(std::string_view key, bool Struct::*member) {
+    value_->*member = reader_->optional_flag(key, value_->*member);
+  }
+  void count(std::string_view key, std::int64_t Struct::*member, Range<std::int64_t> range) {
+    value_->*member = reader_->optional_count(key, value_->*member, range);
+  }
+  void number(std::string_view key, double Struct::*member, Range<double> range) {
+    value_->*member = reader_->optional_number(key, value_->*member, range);
+  }
+  template <typename Q>
+  void quantity(std::string_view key, Q Struct::*member) {
+    value_->*member = reader_->optional_quantity<Q>(key, value_->*member);
+  }
+  template <typename Q>
+  void quantity(std::string_view key, std::optional<Q> Struct::*member) {
+    if (const ConfigNode* written = reader_->take(key)) {
+      value_->*member = reader_->quantity<Q>(key, *written);
+    }
+  }
+  template <typename E>
+  void choice(std::string_view key, E Struct::*member, std::span<const NamedValue<E>> choices) {
+    value_->*member = reader_->optional_choice<E>(key, choices, value_->*member);
+  }
+  // A mapping of settings inside this one.
+  template <typename Inner, typename Visit>
+  void inside(std::string_view key, Inner Struct::*member, const Visit& visit) {
+    if (std::optional<MappingReader> mapping = reader_->optional_mapping(key)) {
+      SettingReader<Inner> inner(*mapping, value_->*member);
+      visit(inner);
+      mapping->finish();
+    }
+  }
+
+ private:
+  MappingReader* reader_;
+  Struct* value_;
+};
+
+template <typename Struct>
+class SettingWriter {
+ public:
+  SettingWriter(ConfigWriter& writer, const Struct& value, const Struct& base)
+      : writer_(&writer), value_(&value), base_(&base) {}
+
+  void flag(std::string_view key, bool Struct::*member) { plain(key, member); }
+  void count(std::string_view key, std::int64_t Struct::*member, Range<std::int64_t> /*range*/) {
+    plain(key, member);
+  }
+  void number(std::string_view key, double Struct::*member, Range<double> /*range*/) {
+    plain(key, member);
+  }
+  template <typename Q>
+  void quantity(std::string_view key, Q Struct::*member) {
+    if (differs(member)) {
+      writer_->quantity(key, value_->*member);
+    }
+  }
+  template <typename Q>
+  void quantity(std::string_view key, std::optional<Q> Struct::*member) {
+    if (differs(member) && (value_->*member).has_value()) {
+      writer_->quantity(key, *(value_->*member));
+    }
+  }
+  template <typename E>
+  void choice(std::string_view key, E Struct::*member, std::span<const NamedValue<E>> choices) {
+    for (const NamedValue<E>& choice : choices) {
+      if (differs(member) && choice.value == value_->*member) {
+        writer_->field(key, choice.name);
+        return;
+      }
+    }
+  }
+  template <typename Inner, typename Visit>
+  void inside(std::string_view key, Inner Struct::*member, const Visit& visit) {
+    ConfigWriter mapping;
+    SettingWriter<Inner> inner(mapping, value_->*member, base_->*member);
+    visit(inner);
+    if (!mapping.empty()) {
+      writer_->field(key, mapping.take());
+    }
+  }
+
+ private:
+  template <typename Value>
+  [[nodiscard]] bool differs(Value Struct::*member) const {
+    return value_->*member != base_->*member;
+  }
+  template <typename Value>
+  void plain(std::string_view key, Value Struct::*member) {
+    if (differs(member)) {
+      writer_->field(key, value_->*member);
+    }
+  }
+
+  ConfigWriter* writer_;
+  const Struct* value_;
+  const Struct* base_;
+};
+
+}  // namespace stepcast

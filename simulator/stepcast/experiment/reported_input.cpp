@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/experiment/reported_input.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+
+#include "stepcast/config/config_writer.hpp"
+#include "stepcast/experiment/settled_input.hpp"
+#include "stepcast/parallel/feasibility.hpp"
+
+namespace stepcast {
+namespace {
+
+using Kind = ConfigNode::Kind;
+
+constexpr std::string_view kClusterSettings = "cluster_settings";
+// What was written, beside what it settles to.
+constexpr std::string_view kGiven = "given";
+
+const ConfigNode* mapping_of(const ConfigNode& node, std::string_view key) {
+  const ConfigNode* found = node.find(key);
+  return found != nullptr && found->kind == Kind::kMapping ? found : nullptr;
+}
+
+// The input that a report holds; null if `root` is an experiment. An experiment's cluster is a
+// mapping, a report's is a name.
+const ConfigNode* reported(const ConfigNode& root) {
+  const ConfigNode* node = &root;
+  for (const std::string_view key : {"context", "input"}) {
+    if (const ConfigNode* inner = mapping_of(*node, key)) {
+      node = inner;
+    }
+  }
+  const ConfigNode* cluster = node->find("cluster");
+  const bool named = cluster != nullptr && cluster->kind == Kind::kScalar;
+  return named && (node != &root || mapping_of(root, kClusterSettings) != nullptr) ? node : nullptr;
+}
+
+ConfigNode empty_mapping_at(const ConfigNode& place) {
+  ConfigNode node;
+  node.kind = Kind::kMapping;
+  node.file = place.file;
+  node.line = place.line;
+  node.column = place.column;
+  return node;
+}
+
+void copy_entry(const ConfigNode& from, std::string_view key, std::string_view as, ConfigNode& to) {
+  for (const ConfigEntry& entry : from.entries) {
+    if (entry.key == key) {
+      to.entries.push_back({std::string(as), entry.line, entry.column, entry.value});
+    }
+  }
+}
+
+// The settings that stand beside a name, in the mapping that an experiment has for both.
+void copy_settings(const ConfigNode& from, std::string_view key, ConfigNode& to) {
+  if (const ConfigNode* settings = mapping_of(from, key)) {
+    for (const ConfigEntry& entry : settings->entries) {
+      std::erase_if(to.entries, [&entry](const ConfigEntry& e) { return e.key == entry.key; });
+      to.entries.push_back(entry);
+    }
+  }
+}
+
+ConfigNode cluster_of_report(const ConfigNode& input) {
+  ConfigNode cluster = empty_mapping_at(*input.find("cluster"));
+  const ConfigNode* gpu = input.find("gpu");
+  if (gpu == nullptr || gpu->text != input.find("cluster")->text) {
+    copy_entry(input, "cluster", "name", cluster);
+  }
+  copy_entry(input, "gpu", "gpu", cluster);
+  copy_entry(input, "nodes", "nodes", cluster);
+  if (const ConfigNode* settings = mapping_of(input, kClusterSettings)) {
+    for (const std::string_view name : {"name", "gpu"}) {
+      if (settings->find(name) != nullptr) {
+        std::erase_if(cluster.entries, [name](const ConfigEntry& e) { return e.key == name; });
+        copy_entry(*settings, name, name, cluster);
+      }
+    }
+    copy_settings(*settings, kGiven, cluster);
+  }
+  return cluster;
+}
+
+bool is_one_of(std::string_view key, std::initializer_list<std::string_view> keys) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+ConfigNode experiment_of(const ConfigNode& input) {
+  ConfigNode root = empty_mapping_at(input);
+  for (const ConfigEntry& entry : input.entries) {
+    ConfigEntry copy = entry;
+    if (entry.key == "cluster") {
+      copy.value = cluster_of_report(input);
+    } else if (entry.key == "model" && mapping_of(input, "model_settings") != nullptr) {
+      copy.value = *mapping_of(input, "model_settings");
+    } else if (entry.key == "software" && mapping_of(input, "software_settings") != nullptr) {
+      copy.value = empty_mapping_at(entry.value);
+      copy_entry(input, "software", "base", copy.value);
+      copy_settings(input, "software_settings", copy.value);
+    } else if (entry.key == "plan") {
+      const ConfigNode* given = entry.value.find(kGiven);
+      if (given == nullptr) {
+        continue;
+      }
+      copy.value = *given;
+    } else if (is_one_of(entry.key, {"gpu", "nodes", "gpus", kClusterSettings, "software_settings",
+                                     "model_settings"})) {
+      continue;
+    }
+    root.entries.push_back(std::move(copy));
+  }
+  return root;
+}
+
+std::optional<double> number_of(const ConfigNode& node) {
+  double value = 0.0;
+  const char* const end = node.text.data() + node.text.size();
+  const auto [after, error] = std::from_chars(node.text.data(), end, value);
+  return !node.quoted && error == std::errc{} && after == end ? std::optional(value) : std::nullopt;
+}
+
+std::string shown(const ConfigNode& node) {
+  return node.kind == Kind::kScalar ? "'" + node.text + "'" : "something else";
+}
+
+bool same(const ConfigNode& a, const ConfigNode& b) {
+  if (a.kind != b.kind || a.items.size() != b.items.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < a.items.size(); ++i) {
+    if (!same(a.items[i], b.items[i])) {
+      return false;
+    }
+  }
+  return a.text == b.text || (number_of(a) && number_of(a) == number_of(b));
+}
+
+// What a report says must be what it settles to: otherwise an edit would be passed over.
+void check(const ConfigNode& said, const ConfigNode& settled, const std::string& path,
+           Diagnostics& diagnostics) {
+  for (const ConfigEntry& entry : said.entries) {
+    const std::string key = path + entry.key;
+    const ConfigNode* follows = settled.find(entry.key);
+    if (entry.key == kGiven) {
+      continue;
+    }
+    if (follows == nullptr) {
+      diagnostics.error(entry.value.location(), "'" + key + "' is no key of a reported input");
+    } else if (entry.value.kind == Kind::kMapping && follows->kind == Kind::kMapping) {
+      check(entry.value, *follows, key + ".", diagnostics);
+    } else if (!same(entry.value, *follows)) {
+      diagnostics.error(entry.value.location(),
+                        "'" + key + "' is " + shown(entry.value) + " in the report, but " +
+                            shown(*follows) +
+                            " follows from what was given; change that and take " +
+                            "this out, or say --set plan.KEY=VALUE");
+    }
+  }
+}
+
+void check_report(const ConfigNode& input, const ConfigNode& root, const DataRoot& data) {
+  Diagnostics diagnostics;
+  if (mapping_of(input, kClusterSettings) == nullptr) {
+    diagnostics.error(input.location(),
+                      "this report does not say all that ran: it has no 'cluster_settings'; run "
+                      "the experiment that it is of again");
+    diagnostics.throw_if_any();
+  }
+  const Experiment experiment = read_experiment(root, {}, data);
+  const ParallelPlan plan = resolve_plan(experiment.plan, experiment.model, experiment.training,
+                                         experiment.cluster, experiment.software.exchange)
+                                .plan;
+  check(input, settled_input(experiment, plan), "", diagnostics);
+  diagnostics.throw_if_any();
+}
+
+}  // namespace
+
+ExperimentTree load_experiment_tree(const std::filesystem::path& file, const DataRoot& data) {
+  ConfigNode root = load_config(file);
+  const ConfigNode* input = reported(root);
+  if (input == nullptr) {
+    return {std::move(root), file.parent_path()};
+  }
+  ConfigNode experiment = experiment_of(*input);
+  check_report(*input, experiment, data);
+  return {std::move(experiment), {}};
+}
+
+}  // namespace stepcast

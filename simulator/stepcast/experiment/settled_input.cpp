@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/experiment/settled_input.hpp"
+
+#include "stepcast/config/config_writer.hpp"
+#include "stepcast/parallel/written_input.hpp"
+#include "stepcast/report/plan_fields.hpp"
+
+namespace stepcast {
+namespace {
+
+ConfigNode plan_node(const PlanRequest& request, const ParallelPlan& plan) {
+  ConfigWriter writer;
+  write_plan(plan, writer);
+  writer.field("edp", plan.edp);
+  writer.field("overlap", written_overlap(plan));
+  if (plan.stages.size() > 1) {
+    std::vector<std::int64_t> layers;
+    layers.reserve(plan.stages.size());
+    for (const StageContent& stage : plan.stages) {
+      layers.push_back(stage.layers);
+    }
+    writer.field("stage_layout", list_node(layers));
+  }
+  if (request.given) {
+    writer.field("given", written_request(request));
+  }
+  return writer.take();
+}
+
+void write_scale(const ClusterScale& scale, ConfigWriter& writer) {
+  if (scale == ClusterScale{}) {
+    return;
+  }
+  writer.begin("scale");
+  writer.field("matrix_rate", scale.matrix_rate);
+  writer.field("hbm_bandwidth", scale.hbm_bandwidth);
+  writer.field("scale_up_bandwidth", scale.scale_up_bandwidth);
+  writer.field("scale_out_bandwidth", scale.scale_out_bandwidth);
+  writer.field("latency", scale.latency);
+  writer.end();
+}
+
+ConfigNode cluster_node(const Experiment& experiment) {
+  const ClusterSpec& cluster = experiment.cluster;
+  const NamedParts& named = experiment.named;
+  ConfigWriter writer;
+  if (!named.cluster.empty() && named.cluster != cluster.name) {
+    writer.field("name", named.cluster);
+  }
+  if (!named.gpu.empty() && named.gpu != cluster.device.name) {
+    writer.field("gpu", named.gpu);
+  }
+  writer.field("gpus_per_node", cluster.gpus_per_node);
+  writer.field("nics_per_gpu", cluster.device.scale_out.nics_per_gpu);
+  writer.quantity("nic_rate", experiment.nic_rate);
+  writer.field("topology", name(cluster.network.topology));
+  writer.field("nodes_per_pod", cluster.network.nodes_per_pod);
+  writer.field("oversubscription", cluster.network.oversubscription);
+  if (experiment.locked_clock) {
+    writer.quantity("gpu_clock", *experiment.locked_clock);
+  }
+  writer.quantity("power_limit", cluster.device.power.limit);
+  write_scale(experiment.scale, writer);
+  if (!experiment.cluster_given.entries.empty()) {
+    writer.field("given", experiment.cluster_given);
+  }
+  return writer.take();
+}
+
+ConfigNode software_node(const Experiment& experiment) {
+  ConfigNode changes = written_changes(experiment.software, experiment.software_base);
+  const std::string& base = experiment.named.software;
+  if (!base.empty() && base != experiment.software.name) {
+    changes.entries.push_back({"base", 0, 0, text_node(base)});
+  }
+  return changes;
+}
+
+ConfigNode backends_node(const Experiment& experiment) {
+  ConfigWriter writer;
+  for (const auto& [role, backend] : experiment.backends) {
+    writer.field(role, backend);
+  }
+  return writer.take();
+}
+
+}  // namespace
+
+ConfigNode settled_input(const Experiment& experiment, const ParallelPlan& plan) {
+  ConfigWriter writer;
+  writer.field("model", experiment.model.name);
+  writer.field("gpu", experiment.cluster.device.name);
+  writer.field("cluster", experiment.cluster.name);
+  writer.field("nodes", experiment.cluster.nodes);
+  writer.field("gpus", experiment.cluster.gpus());
+  writer.field("software", experiment.software.name);
+  writer.field("training", written_training(experiment.training));
+  writer.field("plan", plan_node(experiment.plan, plan));
+  writer.field("cluster_settings", cluster_node(experiment));
+  if (ConfigNode changes = software_node(experiment); !changes.entries.empty()) {
+    writer.field("software_settings", std::move(changes));
+  }
+  if (experiment.named.model.empty()) {
+    writer.field("model_settings", parse_config(to_yaml(experiment.model), "model"));
+  }
+  if (!experiment.backends.empty()) {
+    writer.field("backends", backends_node(experiment));
+  }
+  return writer.take();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the time of a step is spent on, a row each: every report prints these rows and no others, so
+// that its lines add up to the step.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "stepcast/schedule/time_breakdown.hpp"
+
+namespace stepcast {
+
+// Rows that follow each other with the same key are one number where keys are printed.
+struct TimeRow {
+  std::string_view title;
+  std::string_view key;  // in JSON and CSV
+  Seconds (*of)(const TimeBreakdown&);
+  bool always = false;  // printed also where it takes no time
+};
+
+template <Axis kAxis>
+Seconds exposed_time(const TimeBreakdown& time) {
+  return time.exposed[slot(kAxis)];
+}
+
+// Their sum is TimeBreakdown::total().
+inline constexpr std::array kTimeRows = {
+    TimeRow{"computation", "compute_s", [](const TimeBreakdown& time) { return time.compute; },
+            true},
+    TimeRow{"slowed by communication", "compute_s",
+            [](const TimeBreakdown& time) { return time.contention; }},
+    TimeRow{"tp communication, exposed", "tp_communication_s", exposed_time<Axis::kTensor>},
+    TimeRow{"ep communication, exposed", "ep_communication_s", exposed_time<Axis::kExpert>},
+    TimeRow{"cp communication, exposed", "cp_communication_s", exposed_time<Axis::kContext>},
+    TimeRow{"dp communication, exposed", "dp_communication_s", exposed_time<Axis::kData>},
+    TimeRow{"pp communication, exposed", "pp_communication_s", exposed_time<Axis::kPipeline>},
+    TimeRow{"pipeline bubble", "pipeline_bubble_s",
+            [](const TimeBreakdown& time) { return time.bubble; }},
+    TimeRow{"optimizer", "optimizer_s", [](const TimeBreakdown& time) { return time.optimizer; },
+            true},
+    TimeRow{"host", "host_s", [](const TimeBreakdown& time) { return time.host; }},
+};
+
+// Of all rows with this key.
+inline Seconds time_of_key(const TimeBreakdown& time, std::string_view key) {
+  Seconds sum;
+  for (const TimeRow& row : kTimeRows) {
+    sum += row.key == key ? row.of(time) : Seconds{};
+  }
+  return sum;
+}
+
+// Calls `visit` with the first row of each key.
+template <typename Visit>
+void for_each_time_key(const Visit& visit) {
+  std::string_view before;
+  for (const TimeRow& row : kTimeRows) {
+    if (row.key != before) {
+      visit(row);
+    }
+    before = row.key;
+  }
+}
+
+// The keys of the time of a step, for a writer of plan_fields.hpp.
+template <typename Writer>
+void write_time(const TimeBreakdown& time, Writer& writer) {
+  for_each_time_key(
+      [&](const TimeRow& row) { writer.field(row.key, time_of_key(time, row.key).value()); });
+}
+
+}  // namespace stepcast
