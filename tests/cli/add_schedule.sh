@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Adds a pipeline schedule to a copy of the tree by the steps of
 # simulator/stepcast/parallel/schedules/README.md, builds it and projects with it: GPipe in groups of
-# p micro-batches ("gpipe_in_groups"). Only what names a schedule is compiled again; the rest comes
-# from the libraries of the build folder.
+# p micro-batches ("gpipe_in_groups").
 # Usage: add_schedule.sh STEPCAST ROOT
 set -euo pipefail
 build=$(cd "$(dirname "$1")/.." && pwd)
@@ -73,49 +72,29 @@ awk '/^constexpr std::array kInfos/ { inside = 1 }
 # 4. its line
 sed -i 's/^  stepcast\/parallel\/schedules\/one_f_one_b.cpp$/  stepcast\/parallel\/schedules\/gpipe_in_groups.cpp\n&/' \
   "$made/simulator/CMakeLists.txt"
-touched=$(diff -rq "$root/simulator" "$made/simulator" | wc -l)
+touched=$({ diff -rq "$root/simulator" "$made/simulator" || true; } | wc -l)
 [ "$touched" -eq 5 ] || {
   echo "FAILED: $touched files were touched, the README says 5"
   exit 1
 }
 
-cat >"$made/main.cpp" <<'END'
-#include <cstdio>
-
-#include "stepcast/stepcast.hpp"
-
-int main(int, char** argv) {
-  const stepcast::Simulator simulator(argv[1]);
-  const stepcast::ExperimentSource job{
-      .text = "model: llama3.1_8b\ncluster: {gpu: h100_sxm, nodes: 1}\n"
-              "training: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 64}\n"
-              "plan: {tp: 2, pp: 4}\n"};
-  std::printf("%s", simulator.describe("gpipe_in_groups").c_str());
-  for (const char* schedule : {"1f1b", "gpipe_in_groups"}) {
-    const stepcast::StepProjection step = simulator.project(job.with("plan.schedule", schedule));
-    std::printf("%s %.3f s\n", schedule, step.numbers->step_time_s);
-  }
+cp -r "$root"/{CMakeLists.txt,configs,hardware_profiles,examples,scripts} "$made"
+launcher=$(grep -E '^CMAKE_CXX_COMPILER_LAUNCHER:' "$build/CMakeCache.txt" | cut -d= -f2- || true)
+cmake -S "$made" -B "$made/build" -G Ninja -DCMAKE_BUILD_TYPE=None -DSTEPCAST_TESTS=OFF \
+  -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_CXX_COMPILER_LAUNCHER="$launcher" -DCMAKE_CXX_FLAGS="$flags -O0" >/dev/null
+cmake --build "$made/build" >"$made/built.txt" || {
+  tail -n 30 "$made/built.txt"
+  exit 1
 }
-END
-# The two sources stand before the libraries, which have the table without the row.
-cat >"$made/CMakeLists.txt" <<'END'
-cmake_minimum_required(VERSION 3.25)
-project(add_schedule LANGUAGES CXX)
-find_package(stepcast REQUIRED)
-set(schedules simulator/stepcast/parallel/schedules)
-add_executable(main main.cpp ${schedules}/gpipe_in_groups.cpp ${schedules}/schedule_info.cpp)
-target_include_directories(main BEFORE PRIVATE simulator)
-target_compile_options(main PRIVATE -O0)
-target_link_options(main PRIVATE -Wl,--allow-multiple-definition)
-target_link_libraries(main PRIVATE stepcast::stepcast)
-END
-cmake --install "$build" --prefix "$made/prefix" >/dev/null
-cmake -S "$made" -B "$made/build" -G Ninja -DCMAKE_PREFIX_PATH="$made/prefix" \
-  -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" >/dev/null
-cmake --build "$made/build" >/dev/null
-"$made/build/main" "$root" >said.txt
+stepcast() { "$made/build/bin/stepcast" --data "$root" "$@"; }
+stepcast describe gpipe_in_groups >said.txt
 cat said.txt
-grep -q '^schedule gpipe_in_groups$' said.txt
+grep -q 'gpipe_in_groups' said.txt
+step_of() {
+  stepcast project --model llama3.1_8b --gpu h100_sxm --nodes 1 --tp 2 --pp 4 --seq 4096 --mbs 1 --gbs 64 \
+    --schedule "$1" --format json | sed -nE 's/.*"step_time_s": *([0-9.e-]+).*/\1/p' | head -n 1
+}
 # 64 micro-batches in 16 groups of 4 wait p - 1 times for each group, 1f1b once a step.
-awk '$1 == "1f1b" { one = $2 } $1 == "gpipe_in_groups" { all = $2 }
-     END { exit !(all > 1.5 * one && all < 1.9 * one) }' said.txt
+echo "$(step_of 1f1b) $(step_of gpipe_in_groups)" |
+  awk '{ print; exit !($2 > 1.5 * $1 && $2 < 1.9 * $1) }'
