@@ -195,9 +195,8 @@ std::vector<std::string> candidates(const std::filesystem::path& file, const Set
   if (!names.empty()) {
     return names;
   }
-  return {"true",  "false",  "1",        "2",   "4",     "0.5",   "16",
-          "3",     "[0, 2]", "[moe]",    "8 B", "1 GiB", "30 us", "25 GB/s",
-          "400 W", "1 GHz",  "balanced", "64",  "0.1",   "2048"};
+  return {"true", "false", "1",    "2",       "4",     "0.5",   "16",       "3",  "[0, 2]", "[moe]",
+          "8 B",  "1 GiB", "1 ms", "25 GB/s", "400 W", "1 GHz", "balanced", "64", "0.1",    "2048"};
 }
 
 struct Outcome {
