@@ -145,7 +145,7 @@ LinePricing line_pricing(const OperatorPricing& pricing, const DataRoot& data) {
   if (!pricing.power_limit.empty()) {
     device.power.limit = power_limit(pricing.power_limit, device.power, {"power_limit", 0, 0});
   }
-  return {std::move(model), fabric_of(std::move(device)), clock,
+  return {std::move(model), fabric_of(device), clock,
           pricing.terms ? Detail::kTerms : Detail::kDuration};
 }
 

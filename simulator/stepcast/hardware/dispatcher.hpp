@@ -23,7 +23,7 @@ enum class ExchangeSection { kNone, kHost, kKernels };
 
 // ROW(enumerator, name, section). The model of a dispatcher is the constant of its name in the
 // namespace `dispatchers`.
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage, bugprone-macro-parentheses)
 #define STEPCAST_DISPATCHERS(ROW)                      \
   ROW(kAllGather, allgather, kNone)                    \
   ROW(kAllToAll, alltoall, kHost)                      \
@@ -34,12 +34,12 @@ enum class ExchangeSection { kNone, kHost, kKernels };
   ROW(kSonic, sonic, kKernels)                         \
   ROW(kMinimalAsyncEp, minimal_async_ep, kKernels)
 
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage, bugprone-macro-parentheses)
 #define STEPCAST_ENUMERATOR(enumerator, name, section) enumerator,
 enum class Dispatcher { STEPCAST_DISPATCHERS(STEPCAST_ENUMERATOR) };
 #undef STEPCAST_ENUMERATOR
 
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage, bugprone-macro-parentheses)
 #define STEPCAST_COUNTED(enumerator, name, section) +1
 inline constexpr std::size_t kDispatchers = 0 STEPCAST_DISPATCHERS(STEPCAST_COUNTED);
 #undef STEPCAST_COUNTED

@@ -22,6 +22,6 @@ ConfigNode written_overlap(const ParallelPlan& plan);
 ConfigNode written_changes(const SoftwareSpec& software, const SoftwareSpec& base);
 ConfigNode written_changes(const MemoryRules& rules, const MemoryRules& base);
 // All but the dispatcher, which is a key of the software itself.
-ConfigNode written_changes(const ExchangeSpec& exchange, const ExchangeSpec& base);
+ConfigNode written_changes(const ExchangeSpec& spec, const ExchangeSpec& base);
 
 }  // namespace stepcast
