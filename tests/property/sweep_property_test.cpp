@@ -13,7 +13,7 @@
 namespace stepcast::sweep_property_test {
 namespace {
 
-constexpr std::int64_t kWindow = 12;   // neighbours, which share most
+constexpr std::int64_t kWindow = 12;                // neighbours, which share most
 const int kWindows = std::max(3, test::draws(28));  // a sweep: 336 plans, 1,008 of three sweeps
 
 SweepSpace shipped_sweep(const std::string& name) {
