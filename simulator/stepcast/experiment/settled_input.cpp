@@ -53,7 +53,7 @@ ConfigNode cluster_node(const Experiment& experiment) {
   writer.field("gpus_per_node", cluster.gpus_per_node);
   writer.field("nics_per_gpu", cluster.device.scale_out.nics_per_gpu);
   writer.quantity("nic_rate", experiment.nic_rate);
-  writer.field("topology", name_of(cluster.network));
+  writer.field("topology", name(cluster.network.topology));
   writer.field("nodes_per_pod", cluster.network.nodes_per_pod);
   writer.field("oversubscription", cluster.network.oversubscription);
   if (experiment.locked_clock) {

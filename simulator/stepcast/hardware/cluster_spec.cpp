@@ -70,8 +70,6 @@ void read_network_changes(MappingReader& cluster, NetworkSpec& network) {
       cluster.optional_number("oversubscription", network.oversubscription, kOversubscription);
 }
 
-std::string_view name_of(const NetworkSpec& network) { return name(network.topology); }
-
 ClusterSpec cluster_of(DeviceSpec device, std::int64_t nodes) {
   ClusterSpec cluster;
   cluster.name = device.name;

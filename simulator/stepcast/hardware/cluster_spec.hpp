@@ -58,8 +58,6 @@ ClusterProfile load_cluster_profile(const std::filesystem::path& file,
 // Changes what `cluster` of an experiment says of the network: topology, nodes_per_pod,
 // oversubscription.
 void read_network_changes(MappingReader& cluster, NetworkSpec& network);
-// The name of the network's topology.
-std::string_view name_of(const NetworkSpec& network);
 
 // `nodes` usual nodes of a GPU.
 ClusterSpec cluster_of(DeviceSpec device, std::int64_t nodes);
