@@ -10,7 +10,7 @@
 
 #include "stepcast/base/error.hpp"
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/parallel/layer_expansion.hpp"
+#include "stepcast/layer/layer_expansion.hpp"
 
 namespace stepcast::test {
 

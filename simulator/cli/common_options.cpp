@@ -12,7 +12,7 @@
 #include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/reported_input.hpp"
-#include "stepcast/parallel/plan_keys.hpp"
+#include "stepcast/plan/plan_keys.hpp"
 
 namespace stepcast::cli {
 namespace {

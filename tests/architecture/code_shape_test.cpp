@@ -24,13 +24,13 @@ constexpr int kLongestFile = 400;
 // What was longer when the limits were set, by file, with its lines: entries only shrink and go.
 const std::map<std::string, int> kLongFiles = {
     {"simulator/importers/training_runs.cpp", 448},
-    {"simulator/stepcast/schedule/pipeline_program.cpp", 432},
+    {"simulator/stepcast/pipeline/pipeline_program.cpp", 432},
     {"simulator/stepcast/schedule/rank_streams.cpp", 458},
     {"simulator/stepcast/schedule/step_timer.cpp", 418},
 };
 const std::map<std::string, int> kLongFunctions = {
-    {"simulator/stepcast/parallel/software_spec.cpp", 45},
-    {"simulator/stepcast/schedule/pipeline_program.cpp", 46},
+    {"simulator/stepcast/plan/software_spec.cpp", 45},
+    {"simulator/stepcast/pipeline/pipeline_program.cpp", 46},
 };
 // Headers with parameters that are a bare bool, and how many.
 const std::map<std::string, int> kSwitches = {

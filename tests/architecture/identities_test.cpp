@@ -32,7 +32,7 @@ const std::vector<Subject>& subjects() {
       {"the printed name of an operator or of a tensor",
        std::regex(
            R"re("(attention|mlp|moe|experts|shared_expert|head|mtp|fsdp|dp|tp|gradient)\.[a-z_.]*")re"),
-       {"simulator/stepcast/graph/op_id.cpp", "simulator/stepcast/parallel/saved_tensor.cpp"}},
+       {"simulator/stepcast/graph/op_id.cpp", "simulator/stepcast/layer/saved_tensor.cpp"}},
       {"a comparison of an operator's printed name",
        std::regex(R"(\bname\((op|[a-z_.\[\]]*\.op|[a-z_]+\[[a-z]+\])\.id\))" + kCompared),
        {}},
@@ -40,8 +40,8 @@ const std::vector<Subject>& subjects() {
        std::regex(R"((\.|->)name)" + kCompared),
        {// What is written is looked up in a table of what may be written.
         "simulator/stepcast/base/dtype.hpp", "simulator/stepcast/config/mapping_reader.hpp",
-        "simulator/stepcast/cost/operator_line.cpp", "simulator/stepcast/parallel/plan_keys.cpp",
-        "simulator/stepcast/parallel/training_keys.cpp",
+        "simulator/stepcast/cost/operator_line.cpp", "simulator/stepcast/plan/plan_keys.cpp",
+        "simulator/stepcast/plan/training_keys.cpp",
         "simulator/stepcast/sweep/constraint_expression.cpp", "backends/builtin_backends.cpp",
         // A model that a file holds is given back by its name only if it has one.
         "simulator/stepcast/experiment/experiment.cpp"}},

@@ -15,7 +15,7 @@
 #include "stepcast/cost/price_cache.hpp"
 #include "stepcast/experiment/plan_projector.hpp"
 #include "stepcast/experiment/project.hpp"
-#include "stepcast/parallel/feasibility.hpp"
+#include "stepcast/memory/feasibility.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Adds a pipeline schedule to a copy of the tree by the steps of
-# simulator/stepcast/parallel/schedules/README.md, builds it and projects with it: GPipe in groups of
+# simulator/stepcast/pipeline/schedules/README.md, builds it and projects with it: GPipe in groups of
 # p micro-batches ("gpipe_in_groups").
 # Usage: add_schedule.sh STEPCAST ROOT
 set -euo pipefail
@@ -15,7 +15,7 @@ cd "$made/simulator/stepcast/parallel"
 cat >schedules/gpipe_in_groups.cpp <<'END'
 // SPDX-License-Identifier: Apache-2.0
 // All forwards of p micro-batches, then all their backwards, then the next p.
-#include "stepcast/parallel/schedules/gpipe_in_groups.hpp"
+#include "stepcast/pipeline/schedules/gpipe_in_groups.hpp"
 
 #include <algorithm>
 
@@ -40,7 +40,7 @@ cat >schedules/gpipe_in_groups.hpp <<'END'
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "stepcast/parallel/pipeline_order.hpp"
+#include "stepcast/pipeline/pipeline_order.hpp"
 
 namespace stepcast {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/targets.hpp"
-#include "stepcast/parallel/stage_layout.hpp"
+#include "stepcast/plan/stage_layout.hpp"
 
 namespace stepcast::fuzz {
 

@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "property/draws.hpp"
 #include "property/random_pipelines.hpp"
-#include "stepcast/schedule/pipeline_program.hpp"
+#include "stepcast/pipeline/pipeline_program.hpp"
 
 namespace stepcast::pipeline_program_property_test {
 namespace {

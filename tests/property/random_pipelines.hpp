@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-#include "stepcast/parallel/schedules/schedule_info.hpp"
-#include "stepcast/schedule/pipeline_timeline.hpp"
+#include "stepcast/pipeline/pipeline_timeline.hpp"
+#include "stepcast/pipeline/schedules/schedule_info.hpp"
 
 namespace stepcast::test {
 

@@ -11,8 +11,8 @@
 #include "stepcast/graph/collective_algorithm.hpp"
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
-#include "stepcast/parallel/dispatcher_model.hpp"
-#include "stepcast/parallel/schedules/schedule_info.hpp"
+#include "stepcast/layer/dispatcher_model.hpp"
+#include "stepcast/pipeline/schedules/schedule_info.hpp"
 
 namespace stepcast {
 namespace {

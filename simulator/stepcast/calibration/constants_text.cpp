@@ -9,7 +9,7 @@
 namespace stepcast {
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string yaml_quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -24,7 +24,7 @@ std::string scalar(const ConfigNode& node) {
   const bool plain = !node.text.empty() && !node.quoted && node.text.front() != '-' &&
                      node.text.front() != '?' &&
                      node.text.find_first_of(",:{}[]#&*!|>'\"%@`\\\n") == std::string::npos;
-  return plain ? node.text : quoted(node.text);
+  return plain ? node.text : yaml_quoted(node.text);
 }
 
 bool is_fitted(const Calibration& calibration, const std::string& key) {
@@ -135,8 +135,8 @@ std::string constants_to_yaml(const Calibration& calibration, const CalibrationR
       text += stays ? "  " + entry.key + ": " + scalar(entry.value) + "\n" : "";
     }
   }
-  text +=
-      "  " + source + ": " + quoted("least squares on " + record.files + ", " + record.date) + "\n";
+  text += "  " + source + ": " +
+          yaml_quoted("least squares on " + record.files + ", " + record.date) + "\n";
   add_mapping(calibration.file, "", 0, calibration, source, text);
   return text;
 }

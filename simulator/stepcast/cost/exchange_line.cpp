@@ -9,8 +9,9 @@
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/graph/op.hpp"
-#include "stepcast/parallel/dispatcher_model.hpp"
-#include "stepcast/parallel/exchange_spec.hpp"
+#include "stepcast/layer/dispatcher_model.hpp"
+#include "stepcast/layer/exchange_rules.hpp"
+#include "stepcast/plan/exchange_spec.hpp"
 
 namespace stepcast {
 namespace {

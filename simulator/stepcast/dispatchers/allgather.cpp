@@ -9,7 +9,7 @@
 #include "stepcast/base/real.hpp"
 #include "stepcast/dispatchers/dispatcher_table.hpp"
 #include "stepcast/dispatchers/exchange_kernel.hpp"
-#include "stepcast/parallel/expert_expansion.hpp"
+#include "stepcast/layer/expert_expansion.hpp"
 
 namespace stepcast {
 namespace {

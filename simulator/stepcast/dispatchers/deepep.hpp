@@ -3,7 +3,7 @@
 #pragma once
 
 #include "stepcast/cost/cost_model.hpp"
-#include "stepcast/parallel/dispatcher_model.hpp"
+#include "stepcast/layer/dispatcher_model.hpp"
 
 namespace stepcast {
 

@@ -2,7 +2,7 @@
 // The models of all dispatchers, each defined in the file of its name.
 #pragma once
 
-#include "stepcast/parallel/dispatcher_model.hpp"
+#include "stepcast/layer/dispatcher_model.hpp"
 
 namespace stepcast::dispatchers {
 

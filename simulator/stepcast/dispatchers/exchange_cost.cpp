@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/dispatchers/exchange_cost.hpp"
 
-#include "stepcast/parallel/dispatcher_model.hpp"
+#include "stepcast/layer/dispatcher_model.hpp"
 
 namespace stepcast {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "stepcast/base/real.hpp"
-#include "stepcast/parallel/dispatcher_model.hpp"
+#include "stepcast/layer/dispatcher_model.hpp"
 
 namespace stepcast {
 namespace {

@@ -24,7 +24,7 @@
 
 #include "stepcast/dispatchers/dispatcher_table.hpp"
 #include "stepcast/dispatchers/exchange_kernel.hpp"
-#include "stepcast/parallel/expert_expansion.hpp"
+#include "stepcast/layer/expert_expansion.hpp"
 
 namespace stepcast {
 namespace {

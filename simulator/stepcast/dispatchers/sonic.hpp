@@ -2,7 +2,7 @@
 // What SonicMoE sends where the plan leaves it to its choice.
 #pragma once
 
-#include "stepcast/parallel/exchange_shape.hpp"
+#include "stepcast/layer/exchange_shape.hpp"
 
 namespace stepcast {
 

@@ -8,6 +8,7 @@
 #include "stepcast/cost/backend_role.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/reported_input.hpp"
+#include "stepcast/layer/exchange_rules.hpp"
 
 namespace stepcast {
 namespace {

@@ -13,9 +13,9 @@
 #include "stepcast/hardware/cluster_scale.hpp"
 #include "stepcast/hardware/cluster_spec.hpp"
 #include "stepcast/hardware/data_root.hpp"
-#include "stepcast/parallel/parallel_plan.hpp"
-#include "stepcast/parallel/software_spec.hpp"
-#include "stepcast/parallel/training_recipe.hpp"
+#include "stepcast/plan/parallel_plan.hpp"
+#include "stepcast/plan/software_spec.hpp"
+#include "stepcast/plan/training_recipe.hpp"
 
 namespace stepcast {
 

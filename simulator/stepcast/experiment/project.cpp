@@ -10,9 +10,9 @@
 #include "stepcast/experiment/plan_projector.hpp"
 #include "stepcast/experiment/settled_input.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
-#include "stepcast/parallel/activation_inventory.hpp"
-#include "stepcast/parallel/feasibility.hpp"
-#include "stepcast/parallel/recompute_choice.hpp"
+#include "stepcast/layer/activation_inventory.hpp"
+#include "stepcast/layer/recompute_choice.hpp"
+#include "stepcast/memory/feasibility.hpp"
 #include "stepcast/schedule/operator_inventory.hpp"
 
 namespace stepcast {

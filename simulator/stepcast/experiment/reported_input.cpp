@@ -7,7 +7,7 @@
 
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/experiment/settled_input.hpp"
-#include "stepcast/parallel/feasibility.hpp"
+#include "stepcast/memory/feasibility.hpp"
 
 namespace stepcast {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/experiment/schedule_comparison.hpp"
 
-#include "stepcast/parallel/schedules/schedule_info.hpp"
+#include "stepcast/pipeline/schedules/schedule_info.hpp"
 
 namespace stepcast {
 

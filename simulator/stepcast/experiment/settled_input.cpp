@@ -2,7 +2,7 @@
 #include "stepcast/experiment/settled_input.hpp"
 
 #include "stepcast/config/config_writer.hpp"
-#include "stepcast/parallel/written_input.hpp"
+#include "stepcast/plan/written_input.hpp"
 #include "stepcast/report/plan_fields.hpp"
 
 namespace stepcast {

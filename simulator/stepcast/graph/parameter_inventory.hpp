@@ -2,7 +2,7 @@
 // Every parameter tensor of a model, and how tensor and expert parallelism may divide it.
 //
 // The one inventory that gradients, FSDP, the optimizer, the memory model and the parameter counts
-// read. Elements are those of the whole model; dividing them is parallel/'s job.
+// read. Elements are those of the whole model; dividing them is the job of layer/.
 #pragma once
 
 #include <cstdint>

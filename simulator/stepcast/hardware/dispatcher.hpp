@@ -5,7 +5,7 @@
 //
 // Each dispatcher is one row here, and its row is written nowhere else. The enumeration, the names,
 // the sections of hardware_profiles/exchange and the table of models
-// (parallel/dispatcher_model.hpp) are made of these rows, so none of them can lack a dispatcher or
+// (layer/dispatcher_model.hpp) are made of these rows, so none of them can lack a dispatcher or
 // have another order.
 #pragma once
 

@@ -7,7 +7,8 @@
 
 #include <string_view>
 
-#include "stepcast/parallel/plan_keys.hpp"
+#include "stepcast/layer/exchange_rules.hpp"
+#include "stepcast/plan/plan_keys.hpp"
 
 namespace stepcast {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "stepcast/config/config_node.hpp"
-#include "stepcast/parallel/memory_footprint.hpp"
-#include "stepcast/parallel/saved_tensor.hpp"
+#include "stepcast/layer/saved_tensor.hpp"
+#include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/report/expected_error.hpp"
 #include "stepcast/schedule/step_time.hpp"
 

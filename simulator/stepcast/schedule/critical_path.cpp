@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "stepcast/parallel/pipeline_stages.hpp"
+#include "stepcast/pipeline/pipeline_stages.hpp"
 #include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast {

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "stepcast/base/dtype.hpp"
-#include "stepcast/parallel/pipeline_stages.hpp"
-#include "stepcast/parallel/sharding.hpp"
+#include "stepcast/layer/sharding.hpp"
+#include "stepcast/pipeline/pipeline_stages.hpp"
 
 namespace stepcast {
 namespace {

@@ -15,8 +15,8 @@
 #pragma once
 
 #include "stepcast/graph/op.hpp"
-#include "stepcast/parallel/layer_expansion.hpp"
-#include "stepcast/parallel/sharding.hpp"
+#include "stepcast/layer/layer_expansion.hpp"
+#include "stepcast/layer/sharding.hpp"
 
 namespace stepcast {
 

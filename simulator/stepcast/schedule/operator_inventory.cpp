@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stepcast/parallel/pipeline_stages.hpp"
+#include "stepcast/pipeline/pipeline_stages.hpp"
 
 namespace stepcast {
 namespace {

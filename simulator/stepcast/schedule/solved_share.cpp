@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stepcast/parallel/memory_footprint.hpp"
+#include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/schedule/paired_passes.hpp"
 
 namespace stepcast {

@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "stepcast/parallel/stage_class.hpp"
-#include "stepcast/parallel/stage_holding.hpp"
+#include "stepcast/layer/stage_class.hpp"
+#include "stepcast/memory/stage_holding.hpp"
 #include "stepcast/schedule/stage_time.hpp"
 
 namespace stepcast {

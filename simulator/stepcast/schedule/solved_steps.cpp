@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/base/hash.hpp"
-#include "stepcast/parallel/pipeline_order.hpp"
+#include "stepcast/pipeline/pipeline_order.hpp"
 #include "stepcast/schedule/paired_passes.hpp"
 
 namespace stepcast {

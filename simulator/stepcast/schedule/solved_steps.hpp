@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "stepcast/parallel/memory_footprint.hpp"
-#include "stepcast/parallel/rank_share.hpp"
-#include "stepcast/schedule/pipeline_program.hpp"
+#include "stepcast/memory/memory_footprint.hpp"
+#include "stepcast/pipeline/pipeline_program.hpp"
+#include "stepcast/pipeline/rank_share.hpp"
 #include "stepcast/schedule/solved_share.hpp"
 
 namespace stepcast {

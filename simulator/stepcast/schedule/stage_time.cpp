@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stepcast/parallel/dispatcher_model.hpp"
+#include "stepcast/layer/dispatcher_model.hpp"
 
 namespace stepcast {
 namespace {

@@ -3,8 +3,8 @@
 // parameters, the last backward, which reduces gradients, and those between them.
 #pragma once
 
+#include "stepcast/pipeline/pipeline_timeline.hpp"
 #include "stepcast/schedule/pass_timeline.hpp"
-#include "stepcast/schedule/pipeline_timeline.hpp"
 #include "stepcast/schedule/uniform_overlap.hpp"
 
 namespace stepcast {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "stepcast/parallel/pipeline_stages.hpp"
+#include "stepcast/pipeline/pipeline_stages.hpp"
 
 namespace stepcast {
 namespace {

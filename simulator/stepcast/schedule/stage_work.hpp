@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "stepcast/parallel/built_stage.hpp"
+#include "stepcast/layer/built_stage.hpp"
 #include "stepcast/schedule/data_parallel.hpp"
 
 namespace stepcast {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/step_spans.hpp"
 
-#include "stepcast/parallel/pipeline_stages.hpp"
+#include "stepcast/pipeline/pipeline_stages.hpp"
 
 namespace stepcast {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "stepcast/base/error.hpp"
-#include "stepcast/parallel/schedules/schedule_info.hpp"
+#include "stepcast/pipeline/pipeline_transfer.hpp"
+#include "stepcast/pipeline/schedules/schedule_info.hpp"
 #include "stepcast/schedule/paired_passes.hpp"
-#include "stepcast/schedule/pipeline_transfer.hpp"
 
 namespace stepcast {
 namespace {

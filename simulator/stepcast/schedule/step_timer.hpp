@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "stepcast/schedule/pipeline_timeline.hpp"
+#include "stepcast/pipeline/pipeline_timeline.hpp"
 #include "stepcast/schedule/solved_steps.hpp"
 #include "stepcast/schedule/step_time.hpp"
 

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "stepcast/parallel/dispatcher_model.hpp"
+#include "stepcast/layer/dispatcher_model.hpp"
+#include "stepcast/layer/exchange_rules.hpp"
 #include "stepcast/schedule/overlap_windows.hpp"
 
 namespace stepcast {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stepcast/parallel/schedules/schedule_info.hpp"
+#include "stepcast/pipeline/schedules/schedule_info.hpp"
 
 namespace stepcast {
 namespace {

@@ -2,7 +2,7 @@
 #include "stepcast/sweep/plan_evaluator.hpp"
 
 #include "stepcast/cost/price_cache.hpp"
-#include "stepcast/parallel/feasibility.hpp"
+#include "stepcast/memory/feasibility.hpp"
 #include "stepcast/sweep/counted_reason.hpp"
 
 namespace stepcast {

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "stepcast/parallel/feasibility.hpp"
+#include "stepcast/memory/feasibility.hpp"
 #include "stepcast/report/plan_fields.hpp"
 #include "stepcast/report/time_rows.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/parallel/plan_keys.hpp"
+#include "stepcast/plan/plan_keys.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/sweep/rank_by.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "stepcast/parallel/plan_keys.hpp"
+#include "stepcast/plan/plan_keys.hpp"
 
 namespace stepcast {
 namespace {

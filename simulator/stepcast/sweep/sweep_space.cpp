@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stepcast/parallel/plan_keys.hpp"
+#include "stepcast/plan/plan_keys.hpp"
 
 namespace stepcast {
 namespace {

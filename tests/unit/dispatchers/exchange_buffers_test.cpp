@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/parallel/dispatcher_model.hpp"
+#include "stepcast/layer/dispatcher_model.hpp"
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/dispatchers/sonic.hpp"
-#include "stepcast/parallel/activation_inventory.hpp"
-#include "stepcast/parallel/memory_footprint.hpp"
+#include "stepcast/layer/activation_inventory.hpp"
+#include "stepcast/memory/memory_footprint.hpp"
 
 namespace stepcast::exchange_buffers_test {
 namespace {

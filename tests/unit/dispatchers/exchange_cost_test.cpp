@@ -8,7 +8,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/dispatchers/deepep.hpp"
-#include "stepcast/parallel/dispatcher_model.hpp"
+#include "stepcast/layer/dispatcher_model.hpp"
 
 namespace stepcast::exchange_cost_test {
 namespace {

@@ -4,8 +4,8 @@
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/parallel/feasibility.hpp"
-#include "stepcast/parallel/memory_footprint.hpp"
+#include "stepcast/memory/feasibility.hpp"
+#include "stepcast/memory/memory_footprint.hpp"
 
 namespace stepcast::plan_projector_test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
-#include "stepcast/parallel/sharding.hpp"
+#include "stepcast/layer/sharding.hpp"
 #include "unit/importers/table_runs.hpp"
 
 namespace stepcast::vtrain_runs_test {

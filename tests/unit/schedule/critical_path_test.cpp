@@ -7,8 +7,8 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/experiment/project.hpp"
-#include "stepcast/parallel/feasibility.hpp"
-#include "stepcast/parallel/schedules/schedule_info.hpp"
+#include "stepcast/memory/feasibility.hpp"
+#include "stepcast/pipeline/schedules/schedule_info.hpp"
 
 namespace stepcast::critical_path_test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/parallel/sharding.hpp"
+#include "stepcast/layer/sharding.hpp"
 #include "stepcast/schedule/stage_work.hpp"
 
 namespace stepcast::data_parallel_test {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/parallel/plan_keys.hpp"
+#include "stepcast/plan/plan_keys.hpp"
 
 #include <set>
 #include <sstream>
 
 #include "catch.hpp"
-#include "stepcast/parallel/written_input.hpp"
+#include "stepcast/plan/written_input.hpp"
 #include "stepcast/sweep/request_members.hpp"
 
 namespace stepcast::request_members_test {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "catch.hpp"
-#include "stepcast/parallel/feasibility.hpp"
+#include "stepcast/memory/feasibility.hpp"
 #include "sweep_text.hpp"
 
 namespace stepcast::sweep_space_test {

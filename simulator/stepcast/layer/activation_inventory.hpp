@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a layer keeps of one micro-batch for its backward pass, in sums.
+//
+// With unfused attention, dropout, a two-matrix MLP of 4H and everything kept, the sum is
+// Megatron's formula s b h (34 + 5 a s / h), with tensor parallelism s b h (10 + 24/t + 5 a s / (h
+// t)) and with sequence parallelism s b h (34 + 5 a s / h) / t (Korthikanti et al., arXiv
+// 2205.05198, section 4). Norm statistics (4 bytes a token) are left out.
+#pragma once
+
+#include <vector>
+
+#include "stepcast/layer/layer_expansion.hpp"
+
+namespace stepcast {
+
+// What one layer keeps without full recomputation; selective recomputation is applied.
+std::vector<SavedTensor> saved_tensors(const ExpansionContext& context, LayerKind kind);
+Bytes saved_activations(const ExpansionContext& context, LayerKind kind);
+
+// What recomputation within a layer brings back for the layer's backward.
+Bytes rerun_activations(const BlockOps& layer);
+
+// The input of a layer: all that full recomputation keeps of it.
+Bytes layer_input(const ExpansionContext& context);
+
+// Gradients of activations that a layer's backward holds at most: of the inputs and the product of
+// its activation, and of the rows that enter and leave the feed-forward.
+Bytes backward_workspace(const ExpansionContext& context, LayerKind kind);
+
+}  // namespace stepcast

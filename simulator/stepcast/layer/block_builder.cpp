@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/layer/block_builder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "stepcast/base/dtype.hpp"
+#include "stepcast/base/error.hpp"
+
+namespace stepcast {
+namespace {}  // namespace
+
+void BlockBuilder::forward(OpId id, OpWork work) {
+  ops_.forward.push_back({id, std::move(work), block_});
+  ops_.modules.push_back(modules_);
+}
+
+void BlockBuilder::backward(OpId id, OpWork work) {
+  ops_.backward.push_back({id, std::move(work), block_});
+}
+
+void BlockBuilder::add(Direction direction, OpId id, OpWork work) {
+  direction == Direction::kForward ? forward(id, std::move(work)) : backward(id, std::move(work));
+}
+
+void BlockBuilder::projection(OpId id, std::int64_t rows, std::int64_t outputs,
+                              std::int64_t inputs) {
+  projection_in(id, rows, outputs, inputs, context_.training.dtype);
+}
+
+void BlockBuilder::projection_16bit(OpId id, std::int64_t rows, std::int64_t outputs,
+                                    std::int64_t inputs) {
+  const Dtype dtype =
+      is_quantized(context_.training.dtype) ? Dtype::kBf16 : context_.training.dtype;
+  projection_in(id, rows, outputs, inputs, dtype);
+}
+
+void BlockBuilder::projection_in(OpId id, std::int64_t rows, std::int64_t outputs,
+                                 std::int64_t inputs, Dtype dtype) {
+  quantize(rows, outputs, inputs, dtype);
+  forward(id, Gemm{rows, outputs, inputs, 1, dtype, GemmPass::kForward});
+  backward(id, Gemm{rows, inputs, outputs, 1, dtype, GemmPass::kDgrad});
+  backward(id, Gemm{outputs, inputs, rows, 1, dtype, GemmPass::kWgrad, sums_gradients(),
+                    gradient_element()});
+}
+
+// FSDP frees what it has reduced: there is nothing to add to.
+bool BlockBuilder::sums_gradients() const {
+  const ParallelPlan& plan = context_.plan;
+  return context_.software.accumulates_in_gemm && (plan.zero < 3 || !plan.fsdp_reshard);
+}
+
+// A product that adds to the gradients writes them as they are kept.
+Bytes BlockBuilder::gradient_element() const {
+  return sums_gradients() ? context_.software.states.gradient : Gemm{}.result;
+}
+
+// Scaled products read x (forward), dy and the transposes of both (backward) in 8 or 4 bits; the
+// weight's copy is made once a micro-batch. The transposes are a second result of the same kernels.
+void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
+                            Dtype dtype) {
+  if (!is_quantized(dtype)) {
+    return;
+  }
+  const MemoryBoundKind kind = dtype == Dtype::kFp8Block ? MemoryBoundKind::kQuantizeBlock
+                               : dtype == Dtype::kFp4    ? MemoryBoundKind::kQuantizeFp4
+                                                         : MemoryBoundKind::kQuantize;
+  const auto quantised = [&](Direction direction, std::int64_t r, std::int64_t c) {
+    add(direction, OpId::kQuantize,
+        MemoryBound{kind, r, c, Bytes(2), direction, Implementation::kFused});
+    add(direction, OpId::kQuantizeTranspose,
+        MemoryBound{MemoryBoundKind::kTranspose, r, c, size_of(dtype), direction,
+                    Implementation::kFused});
+  };
+  quantised(Direction::kForward, rows, inputs);
+  quantised(Direction::kForward, outputs, inputs);
+  quantised(Direction::kBackward, rows, outputs);
+}
+
+void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std::int64_t outputs,
+                           std::int64_t inputs) {
+  const Dtype dtype = context_.training.dtype;
+  const bool sequential = context_.software.grouped_gemm == GroupedGemmMode::kLegacy;
+  quantize(rows, outputs, inputs, dtype);
+  forward(id, GroupedGemm{groups, rows, outputs, inputs, dtype, GemmPass::kForward, sequential});
+  backward(id, GroupedGemm{groups, rows, inputs, outputs, dtype, GemmPass::kDgrad, sequential});
+  backward(id, GroupedGemm{groups,
+                           rows,
+                           outputs,
+                           inputs,
+                           dtype,
+                           GemmPass::kWgrad,
+                           sequential,
+                           {},
+                           sums_gradients(),
+                           gradient_element()});
+}
+
+void BlockBuilder::attention(OpId id, Attention op) {
+  op.direction = Direction::kForward;
+  forward(id, op);
+  op.direction = Direction::kBackward;
+  backward(id, op);
+}
+
+void BlockBuilder::memory_bound(OpId id, MemoryBoundKind kind, std::int64_t rows, std::int64_t cols,
+                                Implementation implementation, Bytes element) {
+  forward(id, MemoryBound{kind, rows, cols, element, Direction::kForward, implementation});
+  backward(id, MemoryBound{kind, rows, cols, element, Direction::kBackward, implementation});
+}
+
+void BlockBuilder::forward_memory_bound(OpId id, MemoryBoundKind kind, std::int64_t rows,
+                                        std::int64_t cols, Implementation implementation,
+                                        Bytes element) {
+  forward(id, MemoryBound{kind, rows, cols, element, Direction::kForward, implementation});
+}
+
+void BlockBuilder::cast(OpId id, std::int64_t rows, std::int64_t cols) {
+  const auto kernel = [&](MemoryBoundKind kind) {
+    return MemoryBound{kind, rows, cols, Bytes(2), Direction::kForward, Implementation::kEager};
+  };
+  forward(id, kernel(MemoryBoundKind::kCast));
+  backward(id, kernel(MemoryBoundKind::kCastUp));
+}
+
+void BlockBuilder::activation(OpId id, std::int64_t rows, std::int64_t width,
+                              std::int64_t kept_rows) {
+  ModuleSet modules = {RecomputeModule::kMlpActivation};
+  if (block_ == Block::kRoutedExperts) {
+    modules = modules.with({RecomputeModule::kMoeActivation});
+  }
+  const ModuleScope scope(*this, modules);
+  const SoftwareSpec& software = context_.software;
+  const bool gated = context_.model.mlp.gated;
+  memory_bound(id, gated ? MemoryBoundKind::kGatedActivation : MemoryBoundKind::kActivation, rows,
+               width, software.activation);
+  if (kept_rows == 0) {
+    return;
+  }
+  // Eager kernels keep the activated gate apart from its product with the other input.
+  if (gated && software.activation == Implementation::kEager) {
+    save_result(TensorId::kMlpActivatedGate, kept_rows, width, kSixteenBits);
+  }
+  if (software.keeps_activation_product) {
+    save_result(TensorId::kMlpActivationOutput, kept_rows, width, operand());
+  }
+}
+
+void BlockBuilder::norm(OpId id, std::int64_t rows) {
+  const MemoryBoundKind kind = context_.model.norm == NormKind::kLayerNorm
+                                   ? MemoryBoundKind::kLayerNorm
+                                   : MemoryBoundKind::kNorm;
+  memory_bound(id, kind, rows, context_.model.hidden, context_.software.norm);
+}
+
+void BlockBuilder::gradient_sum(OpId id, std::int64_t rows, std::int64_t terms,
+                                Implementation implementation) {
+  const MemoryBound sum{MemoryBoundKind::kResidual, rows,          context_.model.hidden, Bytes(2),
+                        Direction::kBackward,       implementation};
+  for (std::int64_t i = 1; i < terms; ++i) {
+    backward(id, sum);
+  }
+}
+
+void BlockBuilder::forward_collective(OpId id, const Collective& collective) {
+  if (collective.group.size > 1) {
+    forward(id, collective);
+  }
+}
+
+void BlockBuilder::backward_collective(OpId id, const Collective& collective) {
+  if (collective.group.size > 1) {
+    backward(id, collective);
+  }
+}
+
+void BlockBuilder::forward_exchange(OpId id, const ExpertExchange& exchange) {
+  if (exchange.group.size > 1) {
+    forward(id, exchange);
+  }
+}
+
+void BlockBuilder::backward_exchange(OpId id, const ExpertExchange& exchange) {
+  if (exchange.group.size > 1) {
+    backward(id, exchange);
+  }
+}
+
+void BlockBuilder::enter_tensor_parallel(OpId id) {
+  const Bytes bytes = static_cast<double>(context_.tokens() * context_.model.hidden) * Bytes(2);
+  const auto collective = [&](CollectiveOp op) {
+    return Collective{op, bytes, context_.plan.tp_group(), Axis::kTensor};
+  };
+  if (context_.plan.sequence_parallel) {
+    forward_collective(id, collective(CollectiveOp::kAllGather));
+    relayout(Direction::kForward);
+    // Backward is reversed when it is finished: the copy runs before the reduction.
+    backward_collective(id, collective(CollectiveOp::kReduceScatter));
+    relayout(Direction::kBackward);
+    if (!context_.software.keeps_gathered_norm_output) {
+      backward_collective(id, collective(CollectiveOp::kAllGather));
+    }
+  } else {
+    backward_collective(id, collective(CollectiveOp::kAllReduce));
+  }
+}
+
+void BlockBuilder::leave_tensor_parallel(OpId id) {
+  const Bytes bytes = static_cast<double>(context_.tokens() * context_.model.hidden) * Bytes(2);
+  const auto collective = [&](CollectiveOp op) {
+    return Collective{op, bytes, context_.plan.tp_group(), Axis::kTensor};
+  };
+  if (context_.plan.sequence_parallel) {
+    relayout(Direction::kForward);
+    forward_collective(id, collective(CollectiveOp::kReduceScatter));
+    relayout(Direction::kBackward);
+    backward_collective(id, collective(CollectiveOp::kAllGather));
+  } else {
+    forward_collective(id, collective(CollectiveOp::kAllReduce));
+  }
+}
+
+// Collectives gather and scatter the outermost dimension; where that is the batch, the sequence's
+// parts of each of its entries are copied into place.
+void BlockBuilder::relayout(Direction direction) {
+  if (context_.software.tp_relayout && context_.plan.tp > 1 &&
+      context_.training.micro_batch_size > 1) {
+    add(direction, OpId::kTpRelayout,
+        MemoryBound{MemoryBoundKind::kStridedCopy, context_.tokens(), context_.model.hidden,
+                    Bytes(2), direction, Implementation::kCompiled});
+  }
+}
+
+bool BlockBuilder::has_run(OpId id) const {
+  return std::any_of(ops_.forward.begin(), ops_.forward.end(),
+                     [id](const Op& op) { return op.id == id; });
+}
+
+void BlockBuilder::save(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols,
+                        Bytes element) {
+  const Bytes bytes = static_cast<double>(rows) * static_cast<double>(cols) * element;
+  ops_.saved.push_back({id, producer, bytes, modules_});
+}
+
+void BlockBuilder::save_result(TensorId id, std::int64_t rows, std::int64_t cols, Bytes element) {
+  STEPCAST_CHECK(!ops_.forward.empty(), "there is no operator whose result could be kept");
+  save(id, ops_.forward.back().id, rows, cols, element);
+}
+
+void BlockBuilder::save_given(TensorId id, Bytes bytes) {
+  ops_.saved.push_back({id, std::nullopt, bytes, modules_});
+}
+
+void BlockBuilder::save_unread(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols,
+                               Bytes element) {
+  save(id, producer, rows, cols, element);
+  ops_.saved.back().read = false;
+}
+
+Bytes BlockBuilder::operand() const {
+  return is_quantized(context_.training.dtype) ? Bytes(1) : kSixteenBits;
+}
+
+BlockOps BlockBuilder::finish() {
+  std::reverse(ops_.backward.begin(), ops_.backward.end());
+  return std::move(ops_);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adds an operator with everything that is true of it: its forward and its backward, the block and
+// the recomputed modules that it belongs to, and what of its result backward needs.
+//
+// Backward operators are kept in the order of the forward ones and reversed by finish().
+#pragma once
+
+#include <vector>
+
+#include "stepcast/layer/layer_expansion.hpp"
+
+namespace stepcast {
+
+class BlockBuilder {
+ public:
+  explicit BlockBuilder(const ExpansionContext& context) : context_(context) {}
+
+  // What is added from now on is of `block`.
+  void begin(Block block) { block_ = block; }
+
+  // A projection y = x W^T with its dgrad and wgrad. `dtype` is that of the training recipe unless
+  // the projection stays in 16 bits.
+  void projection(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs);
+  void projection_16bit(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs);
+  void grouped(OpId id, std::int64_t groups, std::int64_t rows, std::int64_t outputs,
+               std::int64_t inputs);
+  void attention(OpId id, Attention op);
+  void memory_bound(OpId id, MemoryBoundKind kind, std::int64_t rows, std::int64_t cols,
+                    Implementation implementation, Bytes element = Bytes(2));
+  // The same without a backward pass: what is known from forward, or has no gradient.
+  void forward_memory_bound(OpId id, MemoryBoundKind kind, std::int64_t rows, std::int64_t cols,
+                            Implementation implementation, Bytes element);
+  // fp32 values to 16 bits forward, their gradients back.
+  void cast(OpId id, std::int64_t rows, std::int64_t cols);
+  // The model's activation between two products. `kept_rows` of its product stay for backward
+  // where the software keeps it; 0: the product is made again.
+  void activation(OpId id, std::int64_t rows, std::int64_t width, std::int64_t kept_rows);
+  // The model's norm over rows of the hidden size.
+  void norm(OpId id, std::int64_t rows);
+  // `terms` gradients of one rows x hidden tensor are summed in backward, after those of everything
+  // added later.
+  void gradient_sum(OpId id, std::int64_t rows, std::int64_t terms, Implementation implementation);
+  // Collectives of the forward and of the backward pass; nothing for a group of one.
+  void forward_collective(OpId id, const Collective& collective);
+  void backward_collective(OpId id, const Collective& collective);
+  void forward_exchange(OpId id, const ExpertExchange& exchange);
+  void backward_exchange(OpId id, const ExpertExchange& exchange);
+
+  // Around tensor-parallel projections over `rows` x hidden values. Entering: all-gather forward;
+  // reduce-scatter backward and the input gathered again for wgrad. Leaving: the converse. Without
+  // sequence parallelism an all-reduce backward, respectively forward.
+  void enter_tensor_parallel(OpId id);
+  void leave_tensor_parallel(OpId id);
+
+  // While it lives, what is added belongs to these modules as well.
+  class ModuleScope {
+   public:
+    ModuleScope(BlockBuilder& build, ModuleSet modules) : build_(build), outer_(build.modules_) {
+      build_.modules_ = outer_.with(modules);
+    }
+    ~ModuleScope() { build_.modules_ = outer_; }
+    ModuleScope(const ModuleScope&) = delete;
+    ModuleScope& operator=(const ModuleScope&) = delete;
+
+   private:
+    BlockBuilder& build_;
+    ModuleSet outer_;
+  };
+
+  [[nodiscard]] bool has_run(OpId id) const;
+  // Backward needs rows x cols values of what `producer`, which has been added, made.
+  void save(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols, Bytes element);
+  // The same of the operator that was added to forward last.
+  void save_result(TensorId id, std::int64_t rows, std::int64_t cols, Bytes element);
+  // What no operator of this forward makes: the input, or copies of weights.
+  void save_given(TensorId id, Bytes bytes);
+  // A result that no backward reads, which a policy may keep all the same.
+  void save_unread(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols, Bytes element);
+  // An element of what a product reads: in 8 bits where the product does.
+  [[nodiscard]] Bytes operand() const;
+
+  BlockOps finish();
+
+ private:
+  void forward(OpId id, OpWork work);
+  void backward(OpId id, OpWork work);
+  void add(Direction direction, OpId id, OpWork work);
+  void projection_in(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
+                     Dtype dtype);
+  [[nodiscard]] bool sums_gradients() const;
+  [[nodiscard]] Bytes gradient_element() const;
+  void relayout(Direction direction);
+  void quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs, Dtype dtype);
+
+  const ExpansionContext& context_;
+  Block block_ = Block::kNone;
+  ModuleSet modules_;
+  BlockOps ops_;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/layer/built_stage.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "stepcast/base/real.hpp"
+#include "stepcast/layer/recompute_choice.hpp"
+
+namespace stepcast {
+
+const BuiltLayer& StageBuilder::layer(const ExpansionContext& context, LayerKind kind) {
+  const auto known = std::find_if(layers_.begin(), layers_.end(),
+                                  [&](const BuiltLayer& entry) { return entry.kind == kind; });
+  if (known != layers_.end()) {
+    return *known;
+  }
+  const ParameterList parameters = layer_parameters(context.model, kind);
+  BuiltLayer built;
+  built.kind = kind;
+  built.parameters = local_parameters(parameters, context.plan);
+  for (const ParameterTensor& tensor : parameters) {
+    built.distinct_elements += local_elements(tensor, context.plan) /
+                               std::max(1.0, real(tensor.instances / context.plan.ep));
+  }
+  built.ops = std::make_shared<const BlockOps>(expand_layer(context, kind));
+  layers_.push_back(std::move(built));
+  return layers_.back();
+}
+
+BuiltStage StageBuilder::stage(const ExpansionContext& context, std::size_t index) {
+  BuiltStage stage;
+  stage.content = context.plan.stages[index];
+  stage.parameters = stage_parameters(context.model, context.plan, index);
+  stage.embedding = local_parameters(embedding_parameters(context.model), context.plan);
+  stage.mtp_projection = local_parameters(mtp_extra_parameters(context.model), context.plan);
+  const std::vector<KindCount> kinds = stage_kinds(context.model, context.plan, index);
+  const std::vector<std::int64_t> recomputed = recomputed_layers(context, index);
+  stage.layers.reserve(kinds.size());
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    stage.layers.push_back(layer(context, kinds[i].kind));
+    stage.layers.back().count = kinds[i].layers;
+    stage.layers.back().recomputed = recomputed[i];
+  }
+  return stage;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// One stage of the pipeline as it is built: its layers with their operators and saved tensors, and
+// the parameters of everything that it holds. Time, memory and traffic are read off it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "stepcast/layer/layer_expansion.hpp"
+#include "stepcast/layer/sharding.hpp"
+
+namespace stepcast {
+
+// Layers of one kind in a stage.
+struct BuiltLayer {
+  LayerKind kind;
+  std::int64_t count = 0;
+  std::int64_t recomputed = 0;     // of them, in full
+  LocalParameters parameters;      // of one
+  double distinct_elements = 0.0;  // of one, with one of the experts that a rank holds
+  std::shared_ptr<const BlockOps> ops;
+};
+
+struct BuiltStage {
+  StageContent content;
+  std::vector<BuiltLayer> layers;  // in the order of stage_kinds
+  StageParameters parameters;
+  LocalParameters embedding;       // of the embedding alone, whether the stage has it or not
+  LocalParameters mtp_projection;  // that a multi-token prediction module adds to its layer
+};
+
+// Builds the layers of a kind once, however many stages have some. All contexts that it is given
+// must have the same share (rank_share.hpp).
+class StageBuilder {
+ public:
+  BuiltStage stage(const ExpansionContext& context, std::size_t index);
+
+ private:
+  const BuiltLayer& layer(const ExpansionContext& context, LayerKind kind);
+
+  std::vector<BuiltLayer> layers_;  // one of each kind
+};
+
+}  // namespace stepcast

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/layer/expert_expansion.hpp"
+
+#include "stepcast/base/dtype.hpp"
+#include "stepcast/layer/dispatcher_model.hpp"
+
+namespace stepcast {
+namespace {
+
+// Every rank of an expert tensor group gets the tokens of the group's experts.
+void repeat_counts(const ParallelPlan& plan, const MoeSpec& moe, Routing& routing) {
+  const auto local = static_cast<std::size_t>(moe.experts / plan.ep);
+  std::vector<std::int64_t> repeated;
+  repeated.reserve(routing.counts.size() * static_cast<std::size_t>(plan.etp));
+  for (std::size_t first = 0; first < routing.counts.size(); first += local) {
+    for (std::int64_t copy = 0; copy < plan.etp; ++copy) {
+      for (std::size_t i = first; i < first + local; ++i) {
+        repeated.push_back(routing.counts[i]);
+      }
+    }
+  }
+  routing.counts = std::move(repeated);
+}
+
+}  // namespace
+
+ExpertLayer::ExpertLayer(const ExpansionContext& context, BlockBuilder& builder)
+    : context_(context),
+      build_(builder),
+      shape_(exchange_shape(context)),
+      rows_(expert_rows(context)),
+      exchange_(layer_exchange(context)) {}
+
+void ExpertLayer::permute(OpId id, MemoryBoundKind kind, std::int64_t rows) {
+  build_.memory_bound(id, kind, rows, context_.model.hidden, context_.software.permute);
+}
+
+void ExpertLayer::index(std::int64_t choices) {
+  constexpr int kPasses = 3;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    build_.forward_memory_bound(OpId::kMoeIndex, MemoryBoundKind::kCopy, choices, 1,
+                                context_.software.permute, Bytes(4));
+  }
+}
+
+void ExpertLayer::dispatch() {
+  if (spec().dispatch_dtype != Dtype::kBf16) {
+    build_.forward_memory_bound(OpId::kMoeDispatchQuantize, MemoryBoundKind::kQuantizeBlock,
+                                shape_.tokens, context_.model.hidden, context_.software.permute,
+                                Bytes(2));
+  }
+  build_.forward_exchange(OpId::kMoeDispatch,
+                          exchange(ExchangePhase::kDispatch, spec().dispatch_dtype));
+  build_.backward_exchange(OpId::kMoeDispatch, exchange(ExchangePhase::kCombine, Dtype::kBf16));
+}
+
+void ExpertLayer::combine() {
+  build_.forward_exchange(OpId::kMoeCombine, exchange(ExchangePhase::kCombine, Dtype::kBf16));
+  build_.backward_exchange(OpId::kMoeCombine, exchange(ExchangePhase::kDispatch, Dtype::kBf16));
+}
+
+Collective ExpertLayer::over_ranks(CollectiveOp op, std::int64_t values, Bytes element) const {
+  return {op, static_cast<double>(values) * element, group(), Axis::kExpert};
+}
+
+// Ranks of one expert tensor group are neighbours, so both together are a run of ranks.
+ProcessGroup ExpertLayer::group() const {
+  const bool wide = shape_.ranks > plan().ep;
+  return wide ? ProcessGroup{shape_.ranks, 1} : plan().ep_group();
+}
+
+ExpertExchange ExpertLayer::exchange(ExchangePhase phase, Dtype dtype) const {
+  ExpertExchange op;
+  op.phase = phase;
+  op.dispatcher = dispatcher_in_use(plan());
+  op.primitive =
+      phase == ExchangePhase::kDispatch ? spec().dispatch_primitive : spec().combine_primitive;
+  op.tokens = shape_.tokens;
+  op.hidden = shape_.hidden;
+  op.experts = shape_.experts;
+  op.topk = shape_.topk;
+  op.group = group();
+  op.dtype = dtype;
+  op.compute_units = spec().compute_units;
+  op.routing = routing_of(spec(), moe());
+  if (op.experts > moe().experts) {
+    repeat_counts(plan(), moe(), op.routing);
+  }
+  return op;
+}
+
+// What the first product multiplies: what has arrived, or of one rank what is permuted there.
+OpId ExpertLayer::input_maker() const {
+  for (const OpId id : {OpId::kMoeDispatch, OpId::kMoePermute}) {
+    if (build_.has_run(id)) {
+      return id;
+    }
+  }
+  return context_.model.parallel_blocks ? OpId::kAttentionNorm : OpId::kMlpNorm;
+}
+
+void ExpertLayer::save_input() {
+  const DispatcherModel& model = model_of(dispatcher_in_use(plan()));
+  if (const std::int64_t kept = model.kept_inputs(exchange_); kept > 0) {
+    build_.save(TensorId::kExpertsInput, input_maker(), kept, context_.model.hidden,
+                model.gathers_in_product ? kSixteenBits : build_.operand());
+  }
+}
+
+void ExpertLayer::save_results() {
+  const DispatcherModel& model = model_of(dispatcher_in_use(plan()));
+  if (const std::int64_t kept = model.kept_results(exchange_); kept > 0) {
+    const OpId maker = build_.has_run(OpId::kMoeCombine) ? OpId::kMoeCombine : OpId::kExpertsDown;
+    build_.save(TensorId::kMoeCombinedRows, maker, kept, context_.model.hidden, kSixteenBits);
+  }
+}
+
+void ExpertLayer::experts() {
+  const std::int64_t hidden = context_.model.hidden;
+  const std::int64_t width = moe().expert_ffn_hidden / plan().etp;
+  const std::int64_t local = moe().experts / plan().ep;
+  const bool gated = context_.model.mlp.gated;
+  const bool apart = gated && !context_.software.fused_gate_up;
+  save_input();
+  if (context_.software.casts_expert_weights) {
+    build_.cast(OpId::kExpertsCast, local * (gated ? 3 : 2) * width, hidden);
+  }
+  build_.gradient_sum(OpId::kExpertsGradientSum, rows_, apart ? 2 : 1, context_.software.permute);
+  const std::int64_t kept = exchange_.rows;
+  if (!gated) {
+    build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden);
+    build_.save_result(TensorId::kMlpActivationInput, kept, width, kSixteenBits);
+  } else if (!apart) {
+    build_.grouped(OpId::kExpertsGateUp, local, rows_, 2 * width, hidden);
+    build_.save_result(TensorId::kMlpActivationInput, kept, 2 * width, kSixteenBits);
+  } else {
+    build_.grouped(OpId::kExpertsGate, local, rows_, width, hidden);
+    build_.save_result(TensorId::kMlpGate, kept, width, kSixteenBits);
+    build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden);
+    build_.save_result(TensorId::kMlpUp, kept, width, kSixteenBits);
+  }
+  const bool made_again = model_of(dispatcher_in_use(plan())).gathers_in_product;
+  build_.activation(OpId::kExpertsActivation, rows_, width, made_again ? 0 : kept);
+  build_.grouped(OpId::kExpertsDown, local, rows_, hidden, width);
+}
+
+void expand_routed_experts(const ExpansionContext& context, BlockBuilder& build) {
+  build.begin(Block::kRoutedExperts);
+  ExpertLayer layer(context, build);
+  model_of(dispatcher_in_use(context.plan)).operators(layer);
+  layer.save_results();
+}
+
+}  // namespace stepcast

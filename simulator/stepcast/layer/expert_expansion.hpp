@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rank runs between the router and the sum of the experts' results. The order is the
+// dispatcher's: each file of dispatchers/ adds what its kernels need around the experts.
+//
+// Backward mirrors it: the gradient of dispatch is shaped like combine and that of combine like
+// dispatch, in bf16 both ways and over the rows known from forward (cached layout).
+#pragma once
+
+#include "stepcast/layer/block_builder.hpp"
+#include "stepcast/layer/exchange_buffers.hpp"
+#include "stepcast/layer/exchange_shape.hpp"
+
+namespace stepcast {
+
+// The routed experts of one layer, as a dispatcher builds them.
+class ExpertLayer {
+ public:
+  ExpertLayer(const ExpansionContext& context, BlockBuilder& builder);
+
+  [[nodiscard]] const ParallelPlan& plan() const { return context_.plan; }
+  [[nodiscard]] const ExchangeSpec& spec() const { return context_.plan.exchange; }
+  [[nodiscard]] const MoeSpec& moe() const { return *context_.model.moe; }
+  [[nodiscard]] const ExchangeShape& shape() const { return shape_; }
+  // Rows of the experts of the most loaded rank.
+  [[nodiscard]] std::int64_t rows() const { return rows_; }
+  [[nodiscard]] BlockBuilder& build() const { return build_; }
+
+  // A pass over rows of the hidden size, and its mirror in backward.
+  void permute(OpId id, MemoryBoundKind kind, std::int64_t rows);
+  // Choices of experts are counted, summed up and inverted, a pass each, in forward only.
+  void index(std::int64_t choices);
+  // The exchange by the dispatcher's own kernels, in fp8 with its quantisation before.
+  void dispatch();
+  void combine();
+  // The products of the rank's experts and what is between them, with what backward needs of it.
+  void experts();
+  // What backward needs of the rows that have come back.
+  void save_results();
+
+  // A collective over the ranks of the experts, of `values` values of `element` bytes in all.
+  [[nodiscard]] Collective over_ranks(CollectiveOp op, std::int64_t values, Bytes element) const;
+
+ private:
+  [[nodiscard]] OpId input_maker() const;
+  void save_input();
+  [[nodiscard]] ProcessGroup group() const;
+  [[nodiscard]] ExpertExchange exchange(ExchangePhase phase, Dtype dtype) const;
+
+  const ExpansionContext& context_;
+  BlockBuilder& build_;
+  ExchangeShape shape_;
+  std::int64_t rows_;
+  LayerExchange exchange_;
+};
+
+// Adds the routed experts of a layer. The model has experts.
+void expand_routed_experts(const ExpansionContext& context, BlockBuilder& build);
+
+}  // namespace stepcast

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/layer/layer_expansion.hpp"
+
+#include <algorithm>
+
+#include "stepcast/base/dtype.hpp"
+#include "stepcast/layer/activation_inventory.hpp"
+#include "stepcast/layer/block_builder.hpp"
+#include "stepcast/layer/expert_expansion.hpp"
+#include "stepcast/layer/recompute_choice.hpp"
+#include "stepcast/layer/sharding.hpp"
+
+namespace stepcast {
+namespace {
+
+using Kind = MemoryBoundKind;
+
+constexpr Bytes kFloat{4};
+constexpr Bytes kMask{1};
+
+// What a tensor-parallel rank holds of `total` heads; key/value heads may be replicated.
+std::int64_t local_heads(std::int64_t total, std::int64_t tp) {
+  return std::max<std::int64_t>(1, total / tp);
+}
+
+class LayerExpander {
+ public:
+  LayerExpander(const ExpansionContext& context, LayerKind kind)
+      : context_(context), kind_(kind), build_(context) {}
+
+  BlockOps expand() {
+    build_.save_given(TensorId::kLayerInput, layer_input(context_));
+    norm(OpId::kAttentionNorm, TensorId::kAttentionNormOutput);
+    attention_block();
+    residual(OpId::kAttentionResidual, TensorId::kAttentionDropoutMask);
+    build_.save(TensorId::kMlpInput, OpId::kAttentionO, context_.sequence_tokens(), hidden(),
+                kSixteenBits);
+    if (!model().parallel_blocks) {
+      norm(OpId::kMlpNorm, TensorId::kMlpNormOutput);
+    }
+    if (kind_.moe) {
+      moe_block();
+    } else {
+      dense_block();
+    }
+    residual(OpId::kMlpResidual, TensorId::kMlpDropoutMask);
+    if (!kind_.moe || model().moe->shared_expert_ffn_hidden > 0) {
+      build_.save_unread(TensorId::kMlpOutput, OpId::kMlpDown, context_.sequence_tokens(), hidden(),
+                         kSixteenBits);
+    }
+    BlockOps layer = build_.finish();
+    choose_recompute(context_, kind_, layer);
+    return layer;
+  }
+
+ private:
+  using ModuleScope = BlockBuilder::ModuleScope;
+
+  [[nodiscard]] const ModelSpec& model() const { return context_.model; }
+  [[nodiscard]] const ParallelPlan& plan() const { return context_.plan; }
+  [[nodiscard]] const SoftwareSpec& software() const { return context_.software; }
+  [[nodiscard]] std::int64_t hidden() const { return context_.model.hidden; }
+
+  void norm(OpId id, TensorId output) {
+    const ModuleScope scope(build_, {RecomputeModule::kLayerNorm});
+    build_.begin(Block::kResidualStream);
+    build_.norm(id, context_.sequence_tokens());
+    if (software().keeps_norm_output) {
+      const bool gathered = software().keeps_gathered_norm_output;
+      build_.save_result(output, gathered ? context_.tokens() : context_.sequence_tokens(),
+                         hidden(), build_.operand());
+    }
+  }
+
+  void residual(OpId id, TensorId dropout_mask) {
+    build_.begin(Block::kResidualStream);
+    const std::int64_t rows = context_.sequence_tokens();
+    if (model().norms_per_layer > 2) {
+      build_.norm(id, rows);
+    }
+    if (context_.training.dropout) {
+      build_.memory_bound(id, Kind::kDropout, rows, hidden(), software().norm);
+      build_.save_result(dropout_mask, rows, hidden(), kMask);
+    }
+    if (!software().residual_in_norm) {
+      build_.memory_bound(id, Kind::kResidual, rows, hidden(), software().norm);
+    }
+  }
+
+  void attention_block() {
+    build_.begin(Block::kAttention);
+    build_.enter_tensor_parallel(OpId::kAttentionTpIn);
+    const Projected projected =
+        model().attention.kind == AttentionKind::kMla ? mla_projections() : gqa_projections();
+    qk_norm();
+    attention_copies();
+    save_attention_inputs(projected);
+    {
+      const ModuleScope scope(build_, {RecomputeModule::kCoreAttention});
+      core_attention();
+      save_scores();
+    }
+    const AttentionSpec& a = model().attention;
+    const std::int64_t width = local_heads(a.heads, plan().tp) * a.v_head_dim;
+    build_.save(TensorId::kAttentionOutput, OpId::kAttentionCore, context_.tokens(), width,
+                kSixteenBits);
+    build_.projection(OpId::kAttentionO, context_.tokens(), hidden(), width);
+    build_.leave_tensor_parallel(OpId::kAttentionTpOut);
+  }
+
+  // The products that queries, keys and values come from.
+  struct Projected {
+    OpId q = OpId::kAttentionQ;
+    OpId k = OpId::kAttentionK;
+    OpId v = OpId::kAttentionV;
+    OpId whole = OpId::kAttentionQ;  // of all three beside the copies that attention reads
+  };
+
+  void save_attention_inputs(const Projected& from) {
+    const AttentionSpec& a = model().attention;
+    const std::int64_t rows = context_.tokens();
+    const std::int64_t q = local_heads(a.heads, plan().tp) * a.qk_head_dim;
+    const std::int64_t k = local_heads(a.kv_heads, plan().tp) * a.qk_head_dim;
+    const std::int64_t v = local_heads(a.kv_heads, plan().tp) * a.v_head_dim;
+    {
+      const bool latent = a.kind == AttentionKind::kMla;
+      const ModuleScope scope(build_, latent ? ModuleSet{RecomputeModule::kMlaUp} : ModuleSet{});
+      build_.save(TensorId::kAttentionQ, from.q, rows, q, kSixteenBits);
+      build_.save(TensorId::kAttentionK, from.k, rows, k, kSixteenBits);
+      build_.save(TensorId::kAttentionV, from.v, rows, v, kSixteenBits);
+    }
+    if (software().memory.keeps_projected_qkv) {
+      build_.save(TensorId::kAttentionProjectedQkv, from.whole, rows, q + k + v, kSixteenBits);
+    }
+    if (a.qk_norm != QkNorm::kNone) {
+      build_.save(TensorId::kAttentionQkNormInput, from.q, rows, q + k, kSixteenBits);
+    }
+  }
+
+  // Flash attention keeps one log-sum-exp a row; unfused attention keeps the probabilities and,
+  // with dropout, its mask and what it let through.
+  void save_scores() {
+    const std::int64_t rows = context_.tokens() * local_heads(model().attention.heads, plan().tp);
+    if (software().attention != AttentionKernel::kUnfused) {
+      build_.save_result(TensorId::kAttentionLogSumExp, rows, 1, kFloat);
+      return;
+    }
+    const std::int64_t keys = context_.training.sequence_length;
+    build_.save_result(TensorId::kAttentionProbabilities, rows, keys, kSixteenBits);
+    if (context_.training.dropout) {
+      build_.save_result(TensorId::kAttentionScoreMask, rows, keys, kMask);
+      build_.save_result(TensorId::kAttentionDroppedProbabilities, rows, keys, kSixteenBits);
+    }
+  }
+
+  Projected gqa_projections() {
+    const AttentionSpec& a = model().attention;
+    const std::int64_t rows = context_.tokens();
+    const std::int64_t q = local_heads(a.heads, plan().tp) * a.qk_head_dim;
+    const std::int64_t k = local_heads(a.kv_heads, plan().tp) * a.qk_head_dim;
+    const std::int64_t v = local_heads(a.kv_heads, plan().tp) * a.v_head_dim;
+    build_.gradient_sum(OpId::kAttentionGradientSum, rows,
+                        (software().fused_qkv ? 1 : 3) + (a.output_gate ? 1 : 0), software().norm);
+    if (software().fused_qkv) {
+      build_.projection(OpId::kAttentionQkv, rows, q + k + v, hidden());
+    } else {
+      build_.projection(OpId::kAttentionQ, rows, q, hidden());
+      build_.projection(OpId::kAttentionK, rows, k, hidden());
+      build_.projection(OpId::kAttentionV, rows, v, hidden());
+    }
+    if (a.output_gate) {
+      build_.projection(OpId::kAttentionGate, rows, local_heads(a.heads, plan().tp) * a.v_head_dim,
+                        hidden());
+    }
+    if (model().positions == Positions::kRope) {
+      build_.memory_bound(OpId::kAttentionRope, Kind::kRope, rows, q + k, software().rope);
+    }
+    constexpr OpId kOne = OpId::kAttentionQkv;
+    return software().fused_qkv ? Projected{kOne, kOne, kOne, kOne} : Projected{};
+  }
+
+  // Six products forward: q down, q up, kv down, k rope, kv up and (in attention_block) o. The down
+  // projections are not divided by tensor parallelism.
+  Projected mla_projections() {
+    const AttentionSpec& a = model().attention;
+    const MlaSpec& m = a.mla;
+    const std::int64_t rows = context_.tokens();
+    const std::int64_t heads = local_heads(a.heads, plan().tp);
+    build_.gradient_sum(OpId::kAttentionGradientSum, rows, software().fused_qkv ? 2 : 3,
+                        software().norm);
+    if (m.q_lora_rank > 0) {
+      build_.projection(OpId::kAttentionQDown, rows, m.q_lora_rank, hidden());
+      build_.memory_bound(OpId::kAttentionQLoraNorm, Kind::kNorm, rows, m.q_lora_rank,
+                          software().norm);
+    }
+    const std::int64_t q_inputs = m.q_lora_rank > 0 ? m.q_lora_rank : hidden();
+    const OpId q = m.q_lora_rank > 0 ? OpId::kAttentionQUp : OpId::kAttentionQ;
+    {
+      const ModuleScope scope(build_, {RecomputeModule::kMlaUp});
+      build_.projection(q, rows, heads * a.qk_head_dim, q_inputs);
+    }
+    if (software().fused_qkv) {
+      build_.projection(OpId::kAttentionKvDown, rows, m.kv_lora_rank + m.qk_rope_head_dim,
+                        hidden());
+    } else {
+      build_.projection(OpId::kAttentionKvDown, rows, m.kv_lora_rank, hidden());
+      build_.projection(OpId::kAttentionKRope, rows, m.qk_rope_head_dim, hidden());
+    }
+    build_.memory_bound(OpId::kAttentionKvLoraNorm, Kind::kNorm, rows, m.kv_lora_rank,
+                        software().norm);
+    // Both latents before and after their norm, and the part of the keys that carries positions.
+    build_.save(TensorId::kAttentionLatents, OpId::kAttentionKvDown, rows,
+                2 * (m.q_lora_rank + m.kv_lora_rank) + m.qk_rope_head_dim, kSixteenBits);
+    const ModuleScope scope(build_, {RecomputeModule::kMlaUp});
+    build_.projection(OpId::kAttentionKvUp, rows, heads * (m.qk_nope_head_dim + a.v_head_dim),
+                      m.kv_lora_rank);
+    build_.memory_bound(OpId::kAttentionRope, Kind::kRope, rows,
+                        heads * m.qk_rope_head_dim + m.qk_rope_head_dim, software().rope);
+    // Keys are assembled from their two parts for every head.
+    build_.memory_bound(OpId::kAttentionKConcat, Kind::kCopy, rows, heads * a.qk_head_dim,
+                        software().rope);
+    return {q, OpId::kAttentionKvUp, OpId::kAttentionKvUp, OpId::kAttentionKvUp};
+  }
+
+  void qk_norm() {
+    const AttentionSpec& a = model().attention;
+    if (a.qk_norm == QkNorm::kNone) {
+      return;
+    }
+    const std::int64_t width = local_heads(a.heads, plan().tp) * a.qk_head_dim;
+    const std::int64_t kv_width = local_heads(a.kv_heads, plan().tp) * a.qk_head_dim;
+    build_.memory_bound(OpId::kAttentionQNorm, Kind::kNorm, context_.tokens(), width,
+                        software().norm);
+    build_.memory_bound(OpId::kAttentionKNorm, Kind::kNorm, context_.tokens(), kv_width,
+                        software().norm);
+  }
+
+  void attention_copies() {
+    const AttentionSpec& a = model().attention;
+    const std::int64_t width = local_heads(a.heads, plan().tp) * a.qk_head_dim +
+                               local_heads(a.kv_heads, plan().tp) * (a.qk_head_dim + a.v_head_dim);
+    for (std::int64_t i = 0; i < software().attention_copies; ++i) {
+      build_.memory_bound(OpId::kAttentionCopy, Kind::kStridedCopy, context_.tokens(), width,
+                          Implementation::kEager);
+    }
+  }
+
+  void core_attention() {
+    const AttentionSpec& a = model().attention;
+    const std::int64_t cp = plan().cp;
+    Attention op;
+    op.batch = context_.training.micro_batch_size;
+    op.seq_kv = context_.training.sequence_length;
+    op.heads = local_heads(a.heads, plan().tp);
+    op.kv_heads = local_heads(a.kv_heads, plan().tp);
+    op.d_qk = a.qk_head_dim;
+    op.d_v = a.v_head_dim;
+    op.window = kind_.window;
+    op.kernel = software().attention;
+    if (plan().cp_algorithm == CpAlgorithm::kAllToAll && cp > 1) {
+      op.seq_q = op.seq_kv;
+      op.heads = local_heads(op.heads, cp);
+      op.kv_heads = local_heads(op.kv_heads, cp);
+    } else {
+      op.seq_q = op.seq_kv / cp;
+    }
+    context_parallel_forward();
+    build_.attention(OpId::kAttentionCore, op);
+  }
+
+  // Ring: each rank passes its keys and values to its neighbour cp - 1 times, and their gradients
+  // as well in backward. All-gather: the same bytes in one collective, reduce-scattered in
+  // backward. All-to-all: q, k, v and the output change from sequence to head shards.
+  void context_parallel_forward() {
+    const std::int64_t cp = plan().cp;
+    if (cp == 1) {
+      return;
+    }
+    const AttentionSpec& a = model().attention;
+    const std::int64_t kv_heads = local_heads(a.kv_heads, plan().tp);
+    const std::int64_t heads = local_heads(a.heads, plan().tp);
+    const auto rows = static_cast<double>(context_.tokens());
+    const Bytes kv =
+        rows * static_cast<double>(kv_heads * (a.qk_head_dim + a.v_head_dim)) * Bytes(2);
+    const Bytes qo = rows * static_cast<double>(heads * (a.qk_head_dim + a.v_head_dim)) * Bytes(2);
+    const auto degree = static_cast<double>(cp);
+    const auto add = [&](CollectiveOp forward, CollectiveOp backward, Bytes there, Bytes back) {
+      build_.forward_collective(OpId::kAttentionCp,
+                                {forward, there, plan().cp_group(), Axis::kContext});
+      build_.backward_collective(OpId::kAttentionCp,
+                                 {backward, back, plan().cp_group(), Axis::kContext});
+    };
+    switch (plan().cp_algorithm) {
+      case CpAlgorithm::kRing:
+        return add(CollectiveOp::kAllGather, CollectiveOp::kAllGather, degree * kv,
+                   2.0 * degree * kv);
+      case CpAlgorithm::kAllGather:
+        add(CollectiveOp::kAllGather, CollectiveOp::kAllGather, degree * kv, degree * kv);
+        return build_.backward_collective(
+            OpId::kAttentionCp,
+            {CollectiveOp::kReduceScatter, degree * kv, plan().cp_group(), Axis::kContext});
+      case CpAlgorithm::kAllToAll:
+        return add(CollectiveOp::kAllToAll, CollectiveOp::kAllToAll, qo + kv, qo + kv);
+    }
+  }
+
+  void dense_block() {
+    const ModuleScope scope(build_, {RecomputeModule::kMlp});
+    build_.begin(Block::kDense);
+    build_.enter_tensor_parallel(OpId::kMlpTpIn);
+    feed_forward(model().mlp.ffn_hidden / plan().tp);
+    build_.leave_tensor_parallel(OpId::kMlpTpOut);
+  }
+
+  void feed_forward(std::int64_t width) {
+    const std::int64_t rows = context_.tokens();
+    const bool apart = model().mlp.gated && !software().fused_gate_up;
+    build_.gradient_sum(OpId::kMlpGradientSum, rows, apart ? 2 : 1, software().norm);
+    if (!model().mlp.gated) {
+      build_.projection(OpId::kMlpUp, rows, width, hidden());
+      build_.save_result(TensorId::kMlpActivationInput, rows, width, kSixteenBits);
+    } else if (!apart) {
+      build_.projection(OpId::kMlpGateUp, rows, 2 * width, hidden());
+      build_.save_result(TensorId::kMlpActivationInput, rows, 2 * width, kSixteenBits);
+    } else {
+      build_.projection(OpId::kMlpGate, rows, width, hidden());
+      build_.save_result(TensorId::kMlpGate, rows, width, kSixteenBits);
+      build_.projection(OpId::kMlpUp, rows, width, hidden());
+      build_.save_result(TensorId::kMlpUp, rows, width, kSixteenBits);
+    }
+    build_.activation(OpId::kMlpActivation, rows, width, rows);
+    build_.projection(OpId::kMlpDown, rows, hidden(), width);
+  }
+
+  void moe_block() {
+    const MoeSpec& moe = *model().moe;
+    const ModuleScope scope(build_, {RecomputeModule::kMoe});
+    build_.begin(Block::kRouter);
+    // The router, the routed experts and the shared expert read the same tensor.
+    build_.gradient_sum(OpId::kMoeGradientSum, context_.sequence_tokens(),
+                        moe.shared_expert_ffn_hidden > 0 ? 3 : 2, software().permute);
+    router(moe);
+    expand_routed_experts(context_, build_);
+    if (software().memory.keeps_expert_casts) {
+      const LocalParameters layer = local_parameters(layer_parameters(model(), kind_), plan());
+      build_.save_given(TensorId::kExpertsWeightCasts, layer.expert * kSixteenBits);
+    }
+    if (moe.shared_expert_ffn_hidden > 0) {
+      shared_expert(moe.shared_expert_ffn_hidden / plan().tp);
+    }
+  }
+
+  void shared_expert(std::int64_t width) {
+    const ModuleScope scope(build_, {RecomputeModule::kSharedExperts});
+    build_.begin(Block::kSharedExpert);
+    build_.enter_tensor_parallel(OpId::kSharedExpertTpIn);
+    feed_forward(width);
+    build_.leave_tensor_parallel(OpId::kSharedExpertTpOut);
+  }
+
+  void router(const MoeSpec& moe) {
+    const std::int64_t rows = context_.sequence_tokens();
+    build_.projection_16bit(OpId::kMoeRouter, rows, moe.experts, hidden());
+    build_.save_result(TensorId::kMoeRouterScores, rows, moe.experts, kFloat);
+    build_.memory_bound(OpId::kMoeTopk, Kind::kRouter, rows, moe.experts, software().permute,
+                        Bytes(4));
+  }
+
+  const ExpansionContext& context_;
+  LayerKind kind_;
+  BlockBuilder build_;
+};
+
+}  // namespace
+
+BlockOps expand_layer(const ExpansionContext& context, LayerKind kind) {
+  return LayerExpander(context, kind).expand();
+}
+
+}  // namespace stepcast

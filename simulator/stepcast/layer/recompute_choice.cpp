@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/layer/recompute_choice.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "stepcast/layer/sharding.hpp"
+
+namespace stepcast {
+namespace {
+
+bool is_product(const Op& op) {
+  return std::holds_alternative<Gemm>(op.work) || std::holds_alternative<GroupedGemm>(op.work);
+}
+
+bool is_exchange(const Op& op) {
+  const auto* collective = std::get_if<Collective>(&op.work);
+  return std::holds_alternative<ExpertExchange>(op.work) ||
+         (collective != nullptr && collective->op == CollectiveOp::kAllToAll);
+}
+
+bool is_reduction(const Op& op) {
+  const auto* collective = std::get_if<Collective>(&op.work);
+  return collective != nullptr && (collective->op == CollectiveOp::kReduceScatter ||
+                                   collective->op == CollectiveOp::kAllReduce);
+}
+
+// No backward reads what these make.
+bool is_last(const Op& op) {
+  return op.id == OpId::kMlpDown || op.id == OpId::kMlpTpOut || op.id == OpId::kMlpResidual;
+}
+
+// Results that torchtitan's policy saves.
+class OperatorPolicy {
+ public:
+  explicit OperatorPolicy(const OpList& forward) {
+    kept_.reserve(forward.size());
+    bool keep_next = true;
+    for (const Op& op : forward) {
+      if (std::holds_alternative<Gemm>(op.work)) {
+        if (keep_next) {
+          kept_.push_back(op.id);
+        }
+        keep_next = !keep_next;
+      } else if (std::holds_alternative<Attention>(op.work) || is_exchange(op)) {
+        kept_.push_back(op.id);
+      } else if (is_reduction(op)) {
+        // What a row-parallel product gives is saved after its reduce-scatter.
+        kept_.push_back(op.id);
+        kept_.push_back(op.id == OpId::kAttentionTpOut ? OpId::kAttentionO : op.id);
+      }
+    }
+  }
+  [[nodiscard]] bool keeps(OpId producer) const {
+    return std::find(kept_.begin(), kept_.end(), producer) != kept_.end();
+  }
+
+ private:
+  std::vector<OpId> kept_;
+};
+
+// FLOP-equivalents to make a tensor again.
+double cost_of(const SavedTensor& tensor, const OpList& forward) {
+  double cost = 0.0;
+  for (const Op& op : forward) {
+    if (op.id == tensor.producer) {
+      cost += flops(op).value() + kFlopsPerByte * compulsory_bytes(op).value();
+    }
+  }
+  return cost;
+}
+
+bool may_go(const SavedTensor& tensor, const OpList& forward) {
+  return tensor.producer && std::none_of(forward.begin(), forward.end(), [&](const Op& op) {
+           return op.id == tensor.producer && is_exchange(op);
+         });
+}
+
+std::vector<SavedTensor> read_by_backward(const std::vector<SavedTensor>& saved) {
+  std::vector<SavedTensor> read;
+  std::copy_if(saved.begin(), saved.end(), std::back_inserter(read),
+               [](const SavedTensor& tensor) { return tensor.read; });
+  return read;
+}
+
+std::vector<SavedTensor> within_budget(std::vector<SavedTensor> tensors, const OpList& forward,
+                                       double budget) {
+  std::vector<std::size_t> order;
+  std::vector<double> price(tensors.size());
+  Bytes optional;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    optional += tensors[i].producer ? tensors[i].bytes : Bytes{};
+    price[i] = cost_of(tensors[i], forward) / std::max(1.0, tensors[i].bytes.value());
+    if (may_go(tensors[i], forward)) {
+      order.push_back(i);
+    }
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return price[a] < price[b]; });
+  const Bytes allowed = budget * optional;
+  for (const std::size_t i : order) {
+    if (optional <= allowed) {
+      break;
+    }
+    optional -= tensors[i].bytes;
+    tensors[i].bytes = Bytes{};
+  }
+  std::erase_if(tensors, [](const SavedTensor& tensor) { return tensor.bytes == Bytes{}; });
+  return tensors;
+}
+
+bool makes_one_of(const std::vector<SavedTensor>& tensors, const Op& op) {
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [&](const SavedTensor& tensor) { return tensor.producer == op.id; });
+}
+
+// The operators that make what is needed but not kept.
+OpList makers_of_the_rest(const BlockOps& layer, const std::vector<SavedTensor>& needed) {
+  OpList makers;
+  std::copy_if(
+      layer.forward.begin(), layer.forward.end(), std::back_inserter(makers),
+      [&](const Op& op) { return makes_one_of(needed, op) && !makes_one_of(layer.kept, op); });
+  return makers;
+}
+
+void by_modules(ModuleSet selected, BlockOps& layer) {
+  std::erase_if(layer.kept,
+                [&](const SavedTensor& tensor) { return tensor.modules.meets(selected); });
+  for (std::size_t i = 0; i < layer.forward.size(); ++i) {
+    if (layer.modules[i].meets(selected)) {
+      layer.recompute.push_back(layer.forward[i]);
+    }
+  }
+}
+
+void by_operators(const MemoryRules& rules, BlockOps& layer) {
+  const OperatorPolicy policy(layer.forward);
+  const std::vector<SavedTensor> needed = std::move(layer.kept);
+  layer.kept.clear();
+  for (const SavedTensor& tensor : layer.saved) {
+    const bool stays = !tensor.producer || policy.keeps(*tensor.producer);
+    if (stays && (tensor.read || rules.keeps_unread_outputs)) {
+      layer.kept.push_back(tensor);
+    }
+  }
+  for (const Op& op : layer.forward) {
+    const bool given_up = makes_one_of(needed, op) && !makes_one_of(layer.kept, op);
+    const bool between =
+        !is_last(op) && !policy.keeps(op.id) && !is_reduction(op) && !is_product(op);
+    if (given_up || between) {
+      layer.recompute.push_back(op);
+    }
+  }
+}
+
+void by_budget(double budget, BlockOps& layer) {
+  const std::vector<SavedTensor> needed = layer.kept;
+  layer.kept = within_budget(std::move(layer.kept), layer.forward, budget);
+  layer.recompute = makers_of_the_rest(layer, needed);
+}
+
+// All of a layer, or without what follows the last tensor that backward needs, where the software
+// stops there.
+OpList rerun_in_full(const MemoryRules& rules, LayerKind kind, const OpList& forward) {
+  if (!rules.recompute_stops_early || kind.moe) {
+    return forward;
+  }
+  const auto last = std::find_if(forward.begin(), forward.end(),
+                                 [](const Op& op) { return op.id == OpId::kMlpDown; });
+  return {forward.begin(), last};
+}
+
+// Layers of the recipe's list among `layers` from `first` on, by kind.
+void count_named_layers(const ExpansionContext& context, std::int64_t first, std::int64_t layers,
+                        const std::vector<KindCount>& kinds, std::vector<std::int64_t>& again) {
+  again.assign(kinds.size(), 0);
+  for (const std::int64_t layer : context.training.recompute.layer_list) {
+    if (layer < first || layer >= first + layers) {
+      continue;
+    }
+    const LayerKind kind = layer_kind(context.model, layer);
+    const auto at = std::find_if(kinds.begin(), kinds.end(),
+                                 [&](const KindCount& entry) { return entry.kind == kind; });
+    ++again[static_cast<std::size_t>(at - kinds.begin())];
+  }
+}
+
+}  // namespace
+
+void choose_recompute(const ExpansionContext& context, LayerKind kind, BlockOps& layer) {
+  const RecomputeSpec& recompute = context.training.recompute;
+  const MemoryRules& rules = context.software.memory;
+  layer.kept = read_by_backward(layer.saved);
+  switch (recompute.kind) {
+    case RecomputeKind::kNone:
+      return;
+    case RecomputeKind::kSelective:
+      return by_modules(recompute.selected(), layer);
+    case RecomputeKind::kFull:
+      layer.full_recompute = rerun_in_full(rules, kind, layer.forward);
+      return;
+    case RecomputeKind::kOperators:
+      return by_operators(rules, layer);
+    case RecomputeKind::kBudget:
+      return by_budget(recompute.budget, layer);
+  }
+}
+
+std::vector<std::int64_t> recomputed_layers(const ExpansionContext& context, std::size_t index) {
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < index; ++i) {
+    first += context.plan.stages[i].layers;
+  }
+  std::vector<std::int64_t> again;
+  count_recomputed_layers(context, first, context.plan.stages[index],
+                          stage_kinds(context.model, context.plan, index), again);
+  return again;
+}
+
+void count_recomputed_layers(const ExpansionContext& context, std::int64_t first,
+                             const StageContent& content, const std::vector<KindCount>& kinds,
+                             std::vector<std::int64_t>& again) {
+  const RecomputeSpec& recompute = context.training.recompute;
+  if (recompute.kind != RecomputeKind::kFull) {
+    again.assign(kinds.size(), 0);
+    return;
+  }
+  if (!recompute.layer_list.empty()) {
+    return count_named_layers(context, first, content.layers, kinds, again);
+  }
+  const bool all = recompute.method == RecomputeMethod::kUniform;
+  std::int64_t left = recompute.layers;
+  again.clear();
+  for (const KindCount& entry : kinds) {
+    again.push_back(all ? entry.layers : std::min(left, entry.layers));
+    left -= again.back();
+  }
+}
+
+}  // namespace stepcast

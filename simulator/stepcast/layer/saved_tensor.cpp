@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/layer/saved_tensor.hpp"
+
+#include <array>
+
+namespace stepcast {
+namespace {
+
+struct NamedTensor {
+  TensorId id;
+  std::string_view name;
+};
+
+constexpr std::array<NamedTensor, kTensorIds> kTensors = {{
+    {TensorId::kLayerInput, "layer_input"},
+    {TensorId::kAttentionNormOutput, "attention.norm_output"},
+    {TensorId::kAttentionLatents, "attention.latents"},
+    {TensorId::kAttentionQ, "attention.q"},
+    {TensorId::kAttentionK, "attention.k"},
+    {TensorId::kAttentionV, "attention.v"},
+    {TensorId::kAttentionProjectedQkv, "attention.projected_qkv"},
+    {TensorId::kAttentionQkNormInput, "attention.qk_norm_input"},
+    {TensorId::kAttentionLogSumExp, "attention.log_sum_exp"},
+    {TensorId::kAttentionProbabilities, "attention.probabilities"},
+    {TensorId::kAttentionScoreMask, "attention.score_mask"},
+    {TensorId::kAttentionDroppedProbabilities, "attention.dropped_probabilities"},
+    {TensorId::kAttentionOutput, "attention.output"},
+    {TensorId::kAttentionDropoutMask, "attention.dropout_mask"},
+    {TensorId::kMlpInput, "mlp.input"},
+    {TensorId::kMlpNormOutput, "mlp.norm_output"},
+    {TensorId::kMlpActivationInput, "mlp.activation_input"},
+    {TensorId::kMlpGate, "mlp.gate"},
+    {TensorId::kMlpUp, "mlp.up"},
+    {TensorId::kMlpActivatedGate, "mlp.activated_gate"},
+    {TensorId::kMlpActivationOutput, "mlp.activation_output"},
+    {TensorId::kMlpOutput, "mlp.output"},
+    {TensorId::kMlpDropoutMask, "mlp.dropout_mask"},
+    {TensorId::kMoeRouterScores, "moe.router_scores"},
+    {TensorId::kMoeCombinedRows, "moe.combined_rows"},
+    {TensorId::kExpertsInput, "experts.input"},
+    {TensorId::kExpertsWeightCasts, "experts.weight_casts"},
+}};
+
+constexpr bool tensors_in_order() {
+  for (std::size_t i = 0; i < kTensors.size(); ++i) {
+    if (static_cast<std::size_t>(kTensors.at(i).id) != i || kTensors.at(i).name.empty()) {
+      return false;
+    }
+  }
+  return true;
+}
+static_assert(tensors_in_order());
+
+}  // namespace
+
+std::string_view name(TensorId id) { return kTensors[static_cast<std::size_t>(id)].name; }
+
+Bytes total(const std::vector<SavedTensor>& tensors) {
+  Bytes sum;
+  for (const SavedTensor& tensor : tensors) {
+    sum += tensor.bytes;
+  }
+  return sum;
+}
+
+}  // namespace stepcast

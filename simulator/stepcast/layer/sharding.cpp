@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/layer/sharding.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+
+LocalParameters& LocalParameters::operator+=(const LocalParameters& other) {
+  dense += other.dense;
+  expert += other.expert;
+  return *this;
+}
+
+LocalParameters operator*(double factor, LocalParameters parameters) {
+  return {factor * parameters.dense, factor * parameters.expert};
+}
+
+double local_elements(const ParameterTensor& tensor, const ParallelPlan& plan) {
+  const auto elements = static_cast<double>(tensor.elements);
+  if (tensor.role == ParameterRole::kExpert) {
+    const std::int64_t parts = std::min(plan.etp, tensor.tp_parts);
+    const std::int64_t experts = tensor.instances / plan.ep;
+    return elements * static_cast<double>(experts) / static_cast<double>(parts);
+  }
+  const std::int64_t parts = std::min(plan.tp, tensor.tp_parts);
+  return elements * static_cast<double>(tensor.instances) / static_cast<double>(parts);
+}
+
+LocalParameters local_parameters(const ParameterList& parameters, const ParallelPlan& plan) {
+  LocalParameters local;
+  for (const ParameterTensor& tensor : parameters) {
+    const double elements = local_elements(tensor, plan);
+    (tensor.role == ParameterRole::kExpert ? local.expert : local.dense) += elements;
+  }
+  return local;
+}
+
+LocalParameters StageParameters::all() const {
+  LocalParameters sum = layers;
+  return sum += ends;
+}
+
+std::int64_t local_vocabulary(const ModelSpec& model, const ParallelPlan& plan,
+                              const SoftwareSpec& software) {
+  const std::int64_t multiple = software.vocabulary_multiple * plan.tp;
+  return (model.vocabulary + multiple - 1) / multiple * multiple / plan.tp;
+}
+
+StageParameters stage_parameters(const ModelSpec& model, const ParallelPlan& plan,
+                                 std::size_t index) {
+  const StageContent& stage = plan.stages[index];
+  StageParameters parameters;
+  for (const KindCount& entry : stage_kinds(model, plan, index)) {
+    parameters.layers += static_cast<double>(entry.layers) *
+                         local_parameters(layer_parameters(model, entry.kind), plan);
+  }
+  if (stage.mtp_layers > 0) {
+    parameters.layers +=
+        static_cast<double>(stage.mtp_layers) * local_parameters(mtp_extra_parameters(model), plan);
+  }
+  const LocalParameters embedding = local_parameters(embedding_parameters(model), plan);
+  if (stage.embedding) {
+    parameters.ends += embedding;
+  }
+  if (stage.loss) {
+    parameters.ends += local_parameters(head_parameters(model), plan);
+    const bool copy_of_tied = model.tied_embeddings && !stage.embedding;
+    if (copy_of_tied) {
+      parameters.ends += embedding;
+    }
+  }
+  return parameters;
+}
+
+std::vector<KindCount> stage_kinds(const ModelSpec& model, const ParallelPlan& plan,
+                                   std::size_t index) {
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < index; ++i) {
+    first += plan.stages[i].layers;
+  }
+  std::vector<KindCount> counts;
+  count_kinds(model, first, plan.stages[index], counts);
+  return counts;
+}
+
+void count_kinds(const ModelSpec& model, std::int64_t first, const StageContent& stage,
+                 std::vector<KindCount>& counts) {
+  counts.clear();
+  const auto add = [&counts](LayerKind kind, std::int64_t layers) {
+    const auto known = std::find_if(counts.begin(), counts.end(),
+                                    [&](const KindCount& entry) { return entry.kind == kind; });
+    if (known == counts.end()) {
+      counts.push_back({kind, layers});
+    } else {
+      known->layers += layers;
+    }
+  };
+  for (std::int64_t i = 0; i < stage.layers; ++i) {
+    add(layer_kind(model, first + i), 1);
+  }
+  if (stage.mtp_layers > 0) {
+    add(mtp_layer_kind(model), stage.mtp_layers);
+  }
+}
+
+}  // namespace stepcast

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parameters that one rank of a stage holds.
+#pragma once
+
+#include "stepcast/graph/parameter_inventory.hpp"
+#include "stepcast/plan/parallel_plan.hpp"
+#include "stepcast/plan/software_spec.hpp"
+
+namespace stepcast {
+
+// Elements of one rank, experts apart: they are reduced and sharded over other groups.
+struct LocalParameters {
+  double dense = 0.0;   // everything but experts, after tensor parallelism
+  double expert = 0.0;  // after expert and expert tensor parallelism
+
+  [[nodiscard]] double total() const { return dense + expert; }
+  LocalParameters& operator+=(const LocalParameters& other);
+  bool operator==(const LocalParameters&) const = default;
+};
+LocalParameters operator*(double factor, LocalParameters parameters);
+
+// Elements of `tensor` on one rank before FSDP: divided by tp (etp for experts) up to its tp_parts,
+// and experts by ep.
+double local_elements(const ParameterTensor& tensor, const ParallelPlan& plan);
+LocalParameters local_parameters(const ParameterList& parameters, const ParallelPlan& plan);
+
+// The vocabulary share of one tensor-parallel rank, padded as the software set says.
+std::int64_t local_vocabulary(const ModelSpec& model, const ParallelPlan& plan,
+                              const SoftwareSpec& software);
+
+// What one stage of the pipeline holds, by owner.
+struct StageParameters {
+  LocalParameters layers;
+  LocalParameters ends;  // embedding, final norm, head
+
+  [[nodiscard]] LocalParameters all() const;
+};
+
+// Parameters of stage `index` of plan.stages. A tied matrix sits in the first and in the last
+// stage.
+StageParameters stage_parameters(const ModelSpec& model, const ParallelPlan& plan,
+                                 std::size_t index);
+
+// How many layers of each kind a stage holds, multi-token prediction layers included.
+struct KindCount {
+  LayerKind kind;
+  std::int64_t layers = 0;
+  bool operator==(const KindCount&) const = default;
+};
+std::vector<KindCount> stage_kinds(const ModelSpec& model, const ParallelPlan& plan,
+                                   std::size_t index);
+// The same of a stage whose first layer is `first`, into `counts`.
+void count_kinds(const ModelSpec& model, std::int64_t first, const StageContent& stage,
+                 std::vector<KindCount>& counts);
+
+}  // namespace stepcast

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/memory/feasibility.hpp"
+
+#include "stepcast/layer/dispatcher_model.hpp"
+#include "stepcast/pipeline/schedules/schedule_info.hpp"
+#include "stepcast/plan/stage_layout.hpp"
+
+namespace stepcast {
+namespace {
+
+class Resolver {
+ public:
+  Resolver(PlanRequest request, const ModelSpec& model, const TrainingRecipe& training,
+           const ClusterSpec& cluster, const ExchangeSpec& exchange)
+      : request_(std::move(request)), model_(model), training_(training), cluster_(cluster) {
+    result_.plan.exchange = exchange;
+  }
+
+  ResolvedPlan resolve() {
+    if (!request_.given) {
+      choose_plan();
+    }
+    check_device();
+    copy_degrees();
+    divide_world();
+    divide_experts();
+    settle_exchange();
+    divide_model();
+    check_recomputed_layers();
+    divide_sequence();
+    divide_batch();
+    settle_sharding();
+    settle_pipeline();
+    return std::move(result_);
+  }
+
+ private:
+  void refuse(std::string reason) { result_.reasons.push_back(std::move(reason)); }
+  void note(std::string text) { result_.notes.push_back(std::move(text)); }
+
+  // 'value' must be a multiple of 'divisor'.
+  bool divides(std::int64_t divisor, const std::string& divisor_name, std::int64_t value,
+               const std::string& value_name) {
+    if (divisor > 0 && value % divisor == 0) {
+      return true;
+    }
+    refuse(divisor_name + " = " + std::to_string(divisor) + " does not divide " + value_name +
+           " = " + std::to_string(value));
+    return false;
+  }
+
+  void check_device() {
+    const Dtype dtype = training_.dtype;
+    if (!cluster_.device.matrix_rate[slot(dtype)]) {
+      refuse(cluster_.device.name + " has no matrix products in " + std::string(name(dtype)));
+    }
+  }
+
+  // No plan given: full sharding over all GPUs; the smallest tensor parallelism with which the
+  // global batch gives every replica whole micro-batches; experts over one node.
+  void choose_plan() {
+    const std::int64_t world = cluster_.gpus();
+    std::int64_t tp = 1;
+    while (tp < cluster_.gpus_per_node && !batch_divides(world / tp)) {
+      tp *= 2;
+    }
+    request_.tp = tp;
+    if (model_.moe) {
+      std::int64_t ep = std::min(cluster_.gpus_per_node / tp, world / tp);
+      while (ep > 1 && (model_.moe->experts % ep != 0 || (world / tp) % ep != 0)) {
+        --ep;
+      }
+      request_.ep = std::max<std::int64_t>(ep, 1);
+    }
+    request_.zero = 3;
+    note("no plan given: tp " + std::to_string(request_.tp) + ", ep " +
+         std::to_string(request_.ep) + " and full sharding (fsdp) over the remaining " +
+         std::to_string(world / tp) + " ranks");
+  }
+
+  [[nodiscard]] bool batch_divides(std::int64_t dp) const {
+    const std::int64_t samples = training_.micro_batch_size * dp;
+    return samples > 0 && training_.global_batch_size % samples == 0;
+  }
+
+  void copy_degrees() {
+    ParallelPlan& plan = result_.plan;
+    plan.tp = request_.tp;
+    plan.pp = request_.pp;
+    plan.vpp = request_.vpp;
+    plan.cp = request_.cp;
+    plan.ep = request_.ep;
+    plan.etp = request_.etp.value_or(1);
+    plan.cp_algorithm = request_.cp_algorithm;
+    plan.uniform = request_.uniform;
+    plan.overlap = request_.overlap;
+    plan.sequence_parallel = request_.sequence_parallel.value_or(plan.tp > 1) && plan.tp > 1;
+  }
+
+  void divide_world() {
+    ParallelPlan& plan = result_.plan;
+    const std::int64_t world = cluster_.gpus();
+    const std::int64_t model_ranks = plan.tp * plan.cp * plan.pp;
+    if (divides(model_ranks, "tp * cp * pp", world, "the number of GPUs")) {
+      plan.dp = world / model_ranks;
+    }
+    if (request_.dp && *request_.dp != plan.dp) {
+      refuse("dp = " + std::to_string(*request_.dp) + ", but " + std::to_string(world) +
+             " GPUs / (tp * cp * pp) = " + std::to_string(plan.dp) + "; leave dp out, it follows");
+    }
+  }
+
+  void divide_experts() {
+    ParallelPlan& plan = result_.plan;
+    if (!model_.moe) {
+      if (plan.ep > 1 || plan.etp > 1) {
+        refuse("ep and etp must be 1: the model has no experts");
+      }
+      return;
+    }
+    divides(plan.ep, "ep", model_.moe->experts, "the number of experts");
+    divides(plan.etp, "etp", model_.moe->expert_ffn_hidden, "the experts' ffn_hidden");
+    const std::int64_t stage_ranks = plan.tp * plan.cp * plan.dp;
+    if (divides(plan.etp * plan.ep, "etp * ep", stage_ranks, "tp * cp * dp")) {
+      plan.edp = stage_ranks / (plan.etp * plan.ep);
+    }
+  }
+
+  void settle_exchange() {
+    ParallelPlan& plan = result_.plan;
+    if (request_.dispatcher) {
+      plan.exchange.dispatcher = *request_.dispatcher;
+      if (!model_.moe) {
+        refuse("dispatcher must be left out: the model has no experts");
+      }
+    }
+    plan.ep_in_domain = members_in_domain(plan.ep_group(), cluster_.domain_size());
+    plan.exchange_units = exchange_units(plan.exchange, cluster_.device.exchange);
+    if (model_.moe && plan.ep > 1) {
+      const DispatcherModel& dispatcher = model_of(carried_by(plan.exchange));
+      for (std::string& reason : dispatcher.refusals(plan, training_.recompute)) {
+        refuse(std::move(reason));
+      }
+    }
+  }
+
+  void divide_model() {
+    const std::int64_t tp = result_.plan.tp;
+    const AttentionSpec& attention = model_.attention;
+    divides(tp, "tp", attention.heads, "the number of attention heads");
+    if (attention.kv_heads % tp != 0 && tp % attention.kv_heads != 0) {
+      refuse("tp = " + std::to_string(tp) + " neither divides the " +
+             std::to_string(attention.kv_heads) + " key/value heads nor is a multiple of them");
+    }
+    divides(tp, "tp", model_.mlp.ffn_hidden, "ffn_hidden");
+    if (model_.moe && model_.moe->shared_expert_ffn_hidden > 0) {
+      divides(tp, "tp", model_.moe->shared_expert_ffn_hidden, "shared_expert_ffn_hidden");
+    }
+  }
+
+  void check_recomputed_layers() {
+    for (const std::int64_t layer : training_.recompute.layer_list) {
+      if (layer >= model_.layers) {
+        refuse("recompute_layers names layer " + std::to_string(layer) +
+               ", but the model's layers are 0 to " + std::to_string(model_.layers - 1));
+      }
+    }
+  }
+
+  void divide_sequence() {
+    const ParallelPlan& plan = result_.plan;
+    if (plan.cp > 1) {
+      // Two chunks a rank balance causal attention.
+      divides(2 * plan.cp, "2 * cp", training_.sequence_length, "sequence_length");
+    }
+    if (plan.cp_algorithm == CpAlgorithm::kAllToAll) {
+      divides(plan.cp * plan.tp, "cp * tp (cp by all_to_all splits heads)", model_.attention.heads,
+              "the number of attention heads");
+    }
+    if (plan.sequence_parallel) {
+      divides(plan.tp * plan.cp, "tp * cp (sequence parallel)", training_.sequence_length,
+              "sequence_length");
+    }
+  }
+
+  void divide_batch() {
+    ParallelPlan& plan = result_.plan;
+    const std::int64_t samples = training_.micro_batch_size * plan.dp;
+    if (divides(samples, "micro_batch_size * dp", training_.global_batch_size,
+                "global_batch_size")) {
+      plan.micro_batches = training_.global_batch_size / samples;
+    }
+  }
+
+  void settle_sharding() {
+    ParallelPlan& plan = result_.plan;
+    const std::int64_t replicas = plan.replicas();
+    const bool sharded = request_.fsdp.value_or(1) > 1 || request_.hsdp.has_value();
+    plan.zero = request_.zero.value_or(sharded ? 3 : 1);
+    const bool groups = plan.zero == 1 && request_.hsdp && request_.fsdp.value_or(1) == 1;
+    if (sharded && plan.zero != 3 && !groups) {
+      refuse("zero = " + std::to_string(plan.zero) +
+             " contradicts fsdp and hsdp, which are zero 3");
+    }
+    if (groups) {
+      plan.fsdp = divides(*request_.hsdp, "hsdp", replicas, "dp * cp") ? *request_.hsdp : 1;
+      plan.zero = plan.fsdp > 1 ? 1 : 0;
+    }
+    if (plan.zero == 3) {
+      plan.fsdp = request_.hsdp.value_or(request_.fsdp.value_or(replicas));
+      if (request_.hsdp && request_.fsdp && *request_.fsdp != replicas) {
+        refuse("fsdp = " + std::to_string(*request_.fsdp) +
+               " with hsdp given must be dp * cp = " + std::to_string(replicas));
+      }
+      if (!divides(plan.fsdp, request_.hsdp ? "hsdp" : "fsdp", replicas, "dp * cp")) {
+        plan.fsdp = 1;
+      }
+    }
+    if (plan.replicas() == 1 && plan.zero < 3) {
+      plan.zero = 0;
+    }
+    // Pipelines keep gathered weights over the micro-batches, as torchtitan does.
+    plan.fsdp_reshard = request_.fsdp_reshard.value_or(plan.pp == 1);
+  }
+
+  void settle_pipeline() {
+    ParallelPlan& plan = result_.plan;
+    infer_virtual_stages();
+    plan.schedule =
+        request_.schedule.value_or(plan.vpp > 1 ? Schedule::kInterleaved : Schedule::kOneFOneB);
+    const bool two_chunks = info(plan.schedule).chunks == ChunkRule::kTwo;
+    if (two_chunks && plan.pp > 1 && plan.vpp == 1) {
+      plan.vpp = 2;
+      note("vpp 2 follows from schedule " + std::string(name(plan.schedule)));
+    }
+    if (plan.pp == 1 && plan.vpp > 1) {
+      refuse("vpp = " + std::to_string(plan.vpp) + " needs pp > 1");
+    }
+    for (std::string& reason : schedule_reasons(plan.schedule, plan.pp, plan.vpp)) {
+      refuse(std::move(reason));
+    }
+    LayoutResult layout = stage_layout(request_, plan.vpp, model_.layers, model_.mtp_layers);
+    plan.stages = std::move(layout.stages);
+    for (std::string& reason : layout.reasons) {
+      refuse(std::move(reason));
+    }
+  }
+
+  // A layout text may hold several stages a rank without vpp being given.
+  void infer_virtual_stages() {
+    ParallelPlan& plan = result_.plan;
+    std::size_t stages = request_.stage_layers.size();
+    if (!request_.layout.empty() && request_.layout != "balanced" && request_.layout != "even") {
+      stages = parse_layout(request_.layout).stages.size();
+    }
+    const auto count = static_cast<std::int64_t>(stages);
+    if (request_.vpp == 1 && count > plan.pp && count % plan.pp == 0) {
+      plan.vpp = count / plan.pp;
+      note("vpp " + std::to_string(plan.vpp) + " follows from stage_layout");
+    }
+  }
+
+  PlanRequest request_;
+  const ModelSpec& model_;
+  const TrainingRecipe& training_;
+  const ClusterSpec& cluster_;
+  ResolvedPlan result_;
+};
+
+}  // namespace
+
+ResolvedPlan resolve_plan(const PlanRequest& request, const ModelSpec& model,
+                          const TrainingRecipe& training, const ClusterSpec& cluster,
+                          const ExchangeSpec& exchange) {
+  return Resolver(request, model, training, cluster, exchange).resolve();
+}
+
+}  // namespace stepcast

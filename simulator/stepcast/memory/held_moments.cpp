@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/memory/held_moments.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace stepcast {
+namespace {
+
+// What grows what a rank holds: held, has_gradients and forwards of every chunk.
+using Counts = std::vector<std::int32_t>;
+
+bool at_most(const Counts& a, const Counts& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] > b[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+struct Candidate {
+  Counts counts;
+  std::size_t place = 0;  // in the order
+  bool backward = false;
+  std::int32_t chunk = 0;
+};
+
+// Moments of one kind and chunk, none at most another.
+class Candidates {
+ public:
+  Candidates(bool backward, std::int32_t chunk) : backward_(backward), chunk_(chunk) {}
+
+  void add(const Counts& counts, std::size_t place) {
+    // Mostly the last one with one more forward.
+    if (!list_.empty() && at_most(list_.back().counts, counts)) {
+      list_.back().counts = counts;
+      list_.back().place = place;
+      erase_below(counts, list_.size() - 1);
+      return;
+    }
+    const auto above = [&](const Candidate& other) { return at_most(counts, other.counts); };
+    if (std::any_of(list_.begin(), list_.end(), above)) {
+      return;
+    }
+    erase_below(counts, list_.size());
+    list_.push_back({counts, place, backward_, chunk_});
+  }
+  [[nodiscard]] const std::vector<Candidate>& list() const { return list_; }
+
+ private:
+  // Of the first `count` candidates those that are at most `counts`.
+  void erase_below(const Counts& counts, std::size_t count) {
+    const auto end = list_.begin() + static_cast<std::ptrdiff_t>(count);
+    list_.erase(
+        std::remove_if(list_.begin(), end,
+                       [&](const Candidate& other) { return at_most(other.counts, counts); }),
+        end);
+  }
+
+  bool backward_;
+  std::int32_t chunk_;
+  std::vector<Candidate> list_;
+};
+
+class Walk {
+ public:
+  explicit Walk(std::int64_t chunks)
+      : chunks_(static_cast<std::size_t>(chunks)), now_(3 * chunks_) {
+    for (std::int32_t chunk = 0; chunk < chunks; ++chunk) {
+      forwards_.emplace_back(false, chunk);
+      backwards_.emplace_back(true, chunk);
+    }
+  }
+
+  void run(const PipelineTask& task, std::size_t place) {
+    const ActivationChange change = activation_change(task);
+    if (change.taken != kNoChunk) {
+      take(change.taken, place);
+    }
+    if (change.returned != kNoChunk) {
+      give_back(change.returned, place);
+    }
+  }
+  // Runs tasks that take and give back as much `times` times without noting their moments.
+  void repeat(std::span<const PipelineTask> tasks, std::int64_t times) {
+    for (const PipelineTask& task : tasks) {
+      if (const std::int32_t taken = activation_change(task).taken; taken != kNoChunk) {
+        now_[2 * chunks_ + static_cast<std::size_t>(taken)] += static_cast<std::int32_t>(times);
+      }
+    }
+  }
+
+  // `filled`: where the order begins to repeat.
+  [[nodiscard]] HeldMoments result(std::size_t filled) const {
+    std::vector<Candidate> all;
+    for (const std::vector<Candidates>* kind : {&forwards_, &backwards_}) {
+      for (const Candidates& chunk : *kind) {
+        all.insert(all.end(), chunk.list().begin(), chunk.list().end());
+      }
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.place < b.place; });
+    HeldMoments moments;
+    moments.most_held = most_held_;
+    for (const Candidate& candidate : all) {
+      moments.moments.push_back(moment(candidate));
+      moments.moments.back().late = candidate.place >= filled;
+    }
+    return moments;
+  }
+
+ private:
+  void take(std::int32_t chunk, std::size_t place) {
+    const auto own = static_cast<std::size_t>(chunk);
+    ++now_[own];
+    most_held_ = std::max(most_held_, ++all_held_);
+    forwards_[own].add(now_, place);
+    ++now_[2 * chunks_ + own];
+  }
+  void give_back(std::int32_t chunk, std::size_t place) {
+    const auto own = static_cast<std::size_t>(chunk);
+    backwards_[own].add(now_, place);
+    --now_[own];
+    --all_held_;
+    now_[chunks_ + own] = 1;
+  }
+
+  [[nodiscard]] HeldMoment moment(const Candidate& candidate) const {
+    const auto part = [&](std::size_t i) {
+      return candidate.counts.begin() + static_cast<std::ptrdiff_t>(i * chunks_);
+    };
+    return {candidate.backward, candidate.chunk,    {part(0), part(1)},
+            {part(1), part(2)}, {part(2), part(3)}, false};
+  }
+
+  std::size_t chunks_;
+  Counts now_;
+  std::int64_t all_held_ = 0;
+  std::int64_t most_held_ = 0;
+  std::vector<Candidates> forwards_;  // by chunk
+  std::vector<Candidates> backwards_;
+};
+
+}  // namespace
+
+HeldMoments held_moments(const RankOrder& order, const PeriodCandidates& pipeline) {
+  Walk walk(pipeline.chunks);
+  const std::optional<OrderPeriod> period = order_period(order, pipeline);
+  const std::int64_t size = std::ssize(order);
+  // Periods that only repeat one before, with more forwards: the last of them stands for all.
+  const std::int64_t left_out =
+      period ? std::max<std::int64_t>(0, (period->end - period->begin) / period->tasks - 1) : 0;
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (left_out > 0 && i == period->begin + period->tasks) {
+      walk.repeat({order.begin() + period->begin, order.begin() + i}, left_out);
+      i += left_out * period->tasks;
+    }
+    walk.run(order[static_cast<std::size_t>(i)], static_cast<std::size_t>(i));
+  }
+  HeldMoments result = walk.result(period ? static_cast<std::size_t>(period->begin) : order.size());
+  result.repeats = period.has_value();
+  return result;
+}
+
+}  // namespace stepcast

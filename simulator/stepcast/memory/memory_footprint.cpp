@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/memory/memory_footprint.hpp"
+
+#include <algorithm>
+
+#include "stepcast/base/dtype.hpp"
+#include "stepcast/base/real.hpp"
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/layer/dispatcher_model.hpp"
+#include "stepcast/layer/stage_class.hpp"
+#include "stepcast/pipeline/pipeline_order.hpp"
+
+namespace stepcast {
+namespace {
+
+// Looks at the moments of a rank's order, and keeps the one with the highest total.
+class RankPeak {
+ public:
+  RankPeak(const ExpansionContext& context, const MemoryParts& parts, std::int64_t rank)
+      : context_(context), forwards_left_out_(parts.forwards_left_out) {
+    fixed_.rank = rank;
+    for (const HeldStage& held : stages_held(plan(), rank)) {
+      add_stage(*parts.stages[held.stage]);
+    }
+    for (const StageHolding* chunk : chunks_) {
+      fixed_.gathered += chunk->budget.gathered;
+    }
+    const bool lasting = model_of(dispatcher_in_use(plan())).buffers_last;
+    (lasting ? fixed_.exchange : passing_exchange_) = parts.exchange;
+    fixed_.outside = outside_allocator();
+  }
+
+  StageMemory of(const HeldMoments& held) {
+    lasting_ = fixed_.parameters + fixed_.optimizer + fixed_.received;
+    streams_keep_gradients_ = plan().zero == 3 && plan().replicas() > 1 && !rules().gradients_stay;
+    for (const HeldMoment& moment : held.moments) {
+      moment.backward ? backward(moment) : forward(moment);
+    }
+    optimizer();
+    StageMemory memory = peak();
+    memory.in_flight = real(held.most_held) / real(plan().vpp);
+    return memory;
+  }
+
+ private:
+  [[nodiscard]] const ParallelPlan& plan() const { return context_.plan; }
+  [[nodiscard]] const MemoryRules& rules() const { return context_.software.memory; }
+
+  void add_stage(const StageHolding& stage) {
+    fixed_.parameters += stage.states.parameters;
+    fixed_.optimizer += stage.states.optimizer;
+    fixed_.gradients += stage.dummy_gradients / real(plan().vpp);
+    all_parameters_ += stage.parameters;
+    if (rules().gradients_stay) {
+      fixed_.gradients += stage.gradients;
+    }
+    if (rules().receives_ahead && plan().pp > 1) {
+      fixed_.received +=
+          stage.neighbours *
+          real(plan().micro_batches * context_.sequence_tokens() * context_.model.hidden) *
+          kSixteenBits;
+    }
+    chunks_.push_back(&stage);
+  }
+
+  [[nodiscard]] Bytes outside_allocator() const {
+    double groups = 0.0;
+    for (const std::int64_t size : {plan().tp, plan().cp, plan().pp, plan().ep, plan().dp}) {
+      groups += size > 1 ? 1.0 : 0.0;
+    }
+    return rules().context + groups * rules().communicator;
+  }
+
+  // What the rank holds at a moment besides what the pass itself needs.
+  struct Held {
+    Bytes activations;
+    Bytes gradients;
+    Bytes logits;  // 16-bit ones, of the losses that ran before
+  };
+  [[nodiscard]] Held held_at(const HeldMoment& moment) const {
+    Held held{{}, fixed_.gradients, {}};
+    for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+      const StageHolding& stage = *chunks_[chunk];
+      held.activations += real(moment.held[chunk]) * stage.budget.kept;
+      if (moment.has_gradients[chunk] != 0 && !rules().gradients_stay) {
+        held.gradients += stage.gradients;
+      }
+      if (stage.loss) {
+        const std::int64_t left_out = moment.late ? forwards_left_out_ : 0;
+        held.logits += logits_of(stage, moment.forwards[chunk] + left_out);
+      }
+    }
+    return held;
+  }
+  [[nodiscard]] Bytes logits_of(const StageHolding& stage, std::int64_t losses) const {
+    const bool keeps = rules().keeps_logits && plan().pp > 1;
+    return keeps ? real(losses) * stage.budget.logits : Bytes{};
+  }
+
+  // What varies over a step; the rest is `fixed_`.
+  struct Moment {
+    std::string_view name;
+    Bytes activations;
+    Bytes gradients;
+    Bytes loss{};
+    Bytes workspace{};
+    Bytes gathered{};
+    Bytes reduced{};
+    Bytes exchange{};
+  };
+
+  void forward(const HeldMoment& at) {
+    const StageHolding& stage = *chunks_[static_cast<std::size_t>(at.chunk)];
+    const StageBudget& budget = stage.budget;
+    const Held held = held_at(at);
+    Moment now{"forward", held.activations, held.gradients};
+    now.gathered = fixed_.gathered;
+    now.exchange = fixed_.exchange;
+    if (!stage.loss) {
+      now.gathered += budget.gathered_layers;
+      now.exchange += passing_exchange_;
+      return consider(now);
+    }
+    now.name = "loss";
+    now.gathered += budget.gathered_head;
+    now.loss = budget.loss + held.logits;
+    consider(now);
+    now.name = "head backward";
+    now.loss = budget.head_backward + held.logits + logits_of(stage, 1);
+    consider(now);
+  }
+
+  void backward(const HeldMoment& at) {
+    const StageHolding& stage = *chunks_[static_cast<std::size_t>(at.chunk)];
+    const StageBudget& budget = stage.budget;
+    const Held held = held_at(at);
+    Moment now{"backward", held.activations + budget.recomputed, held.gradients, held.logits};
+    now.workspace = budget.workspace;
+    now.gathered = fixed_.gathered + budget.gathered_layers;
+    now.reduced = budget.reduced_layer;
+    now.exchange = fixed_.exchange + passing_exchange_;
+    consider(now);
+    const bool fresh = at.has_gradients[static_cast<std::size_t>(at.chunk)] == 0;
+    const Bytes left = held.activations - budget.kept;
+    now.name = "first layer";
+    now.activations = left + (budget.last_kept + budget.recomputed);
+    now.gradients += fresh && !rules().gradients_stay ? stage.gradients : Bytes{};
+    consider(now);
+    Moment end{"embedding", left, now.gradients, held.logits};
+    end.gathered = fixed_.gathered;
+    end.reduced = budget.reduced_ends;
+    end.exchange = fixed_.exchange;
+    consider(end);
+  }
+
+  void optimizer() {
+    Moment now{"optimizer", {}, fixed_.gradients};
+    Bytes logits;
+    for (const StageHolding* chunk : chunks_) {
+      now.gradients += rules().gradients_stay ? Bytes{} : chunk->gradients;
+      logits += chunk->loss ? logits_of(*chunk, losses()) : Bytes{};
+    }
+    now.loss = 2.0 * logits;  // one by one, and joined
+    now.gathered =
+        plan().zero == 1 || plan().zero == 2 ? all_parameters_ * rules().gathered_copy : Bytes{};
+    now.exchange = fixed_.exchange;
+    consider(now);
+  }
+  [[nodiscard]] std::int64_t losses() const {
+    for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
+      if (chunks_[chunk]->loss) {
+        return micro_batches_through(plan().schedule, pipeline_shape(plan()),
+                                     static_cast<std::int64_t>(chunk));
+      }
+    }
+    return 0;
+  }
+
+  void consider(const Moment& now) {
+    Bytes streams = now.gathered + now.reduced;
+    const Bytes own = now.activations + now.loss + now.workspace + now.exchange;
+    const Bytes total = lasting_ + now.gradients + own + streams;
+    streams += streams_keep_gradients_ ? now.gradients : Bytes{};
+    streams_peak_ = max(streams_peak_, streams);
+    own_peak_ = max(own_peak_, total - streams);
+    if (total > peak_total_) {
+      peak_ = now;
+      peak_total_ = total;
+    }
+  }
+
+  [[nodiscard]] StageMemory peak() const {
+    StageMemory memory = fixed_;
+    memory.moment = peak_.name;
+    memory.activations = peak_.activations;
+    memory.gradients = peak_.gradients;
+    memory.loss = peak_.loss;
+    memory.workspace = peak_.workspace;
+    memory.gathered = peak_.gathered;
+    memory.reduced = peak_.reduced;
+    memory.exchange = peak_.exchange;
+    // The peaks of both pools: they share nothing.
+    memory.reserved = (1.0 + rules().fragmentation) * own_peak_ + streams_peak_;
+    return memory;
+  }
+
+  const ExpansionContext& context_;
+  std::int64_t forwards_left_out_;
+  std::vector<const StageHolding*> chunks_;
+  StageMemory fixed_;  // what is there all the time
+  Bytes lasting_;      // of it what no moment adds to
+  bool streams_keep_gradients_ = false;
+  Moment peak_;
+  Bytes peak_total_;
+  Bytes passing_exchange_;  // rows that live while a layer runs
+  Bytes own_peak_;          // of the stream that computes
+  Bytes streams_peak_;      // of those that communicate
+  double all_parameters_ = 0.0;
+};
+
+Bytes used(const StageMemory& stage) { return stage.total() + stage.outside; }
+
+}  // namespace
+
+std::string_view name(MemoryVerdict verdict) {
+  switch (verdict) {
+    case MemoryVerdict::kFits:
+      return "fits";
+    case MemoryVerdict::kTight:
+      return "tight";
+    case MemoryVerdict::kDoesNotFit:
+      return "does not fit";
+  }
+  return "";
+}
+
+std::vector<HeldMoments> held_moments_of(Schedule schedule, const PipelineShape& shape) {
+  const std::int64_t chunks = chunks_held(schedule, shape);
+  std::vector<HeldMoments> held;
+  held.reserve(static_cast<std::size_t>(shape.ranks));
+  for (const RankOrder& order : pipeline_orders(schedule, shape)) {
+    held.push_back(held_moments(order, {chunks, shape.ranks}));
+  }
+  return held;
+}
+
+Bytes exchange_memory(const ExpansionContext& context) { return total(exchange_buffers(context)); }
+
+std::vector<StageMemory> memory_by_stage(const ExpansionContext& context) {
+  const StageClasses classes = stage_classes(context);
+  StageBuilder builder;
+  std::vector<StageHolding> holdings;
+  holdings.reserve(classes.first.size());
+  for (const std::size_t first : classes.first) {
+    holdings.push_back(stage_holding(context, builder.stage(context, first)));
+  }
+  MemoryParts parts;
+  for (const std::size_t own : classes.of_stage) {
+    parts.stages.push_back(&holdings[own]);
+  }
+  parts.exchange = exchange_memory(context);
+  return memory_by_stage(context, parts,
+                         held_moments_of(context.plan.schedule, pipeline_shape(context.plan)));
+}
+
+std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const MemoryParts& parts,
+                                         const std::vector<HeldMoments>& held) {
+  std::vector<StageMemory> stages;
+  stages.reserve(held.size());
+  for (std::size_t rank = 0; rank < held.size(); ++rank) {
+    stages.push_back(RankPeak(context, parts, static_cast<std::int64_t>(rank)).of(held[rank]));
+    if (parts.limit && used(stages.back()) > *parts.limit) {
+      break;
+    }
+  }
+  return stages;
+}
+
+void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device) {
+  const Bytes capacity = device.hbm.capacity;
+  for (StageMemory& stage : stages) {
+    const bool tight =
+        stage.reserved + stage.outside > capacity || used(stage) > kTightShare * capacity;
+    stage.verdict = used(stage) > capacity ? MemoryVerdict::kDoesNotFit
+                    : tight                ? MemoryVerdict::kTight
+                                           : MemoryVerdict::kFits;
+  }
+}
+
+bool fits(const std::vector<StageMemory>& judged) {
+  return std::none_of(judged.begin(), judged.end(), [](const StageMemory& stage) {
+    return stage.verdict == MemoryVerdict::kDoesNotFit;
+  });
+}
+
+std::vector<std::string> memory_reasons(const std::vector<StageMemory>& stages,
+                                        const DeviceSpec& device) {
+  std::vector<std::string> reasons;
+  for (const StageMemory& stage : stages) {
+    if (used(stage) > device.hbm.capacity) {
+      reasons.push_back("pipeline rank " + std::to_string(stage.rank) + " needs " +
+                        readable(stage.total()) + " of memory; " + device.name + " has " +
+                        readable(device.hbm.capacity) + ", less " + readable(stage.outside) +
+                        " for the driver and communicators");
+    }
+  }
+  return reasons;
+}
+
+}  // namespace stepcast

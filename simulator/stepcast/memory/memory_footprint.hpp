@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of each pipeline rank at its peak, by kind.
+//
+// States follow the ZeRO table (arXiv 1910.02054): with stage 1 the optimizer states, with 2 also
+// the gradients, with 3 also the parameters are divided by the data-parallel degree. The peak is
+// the largest of the moments of a step in the order of the pipeline schedule:
+//
+//   forward        micro-batches in flight, gathered layers
+//   loss           the same, logits with their copies and gradient
+//   head backward  the same, gradient of the logits, of the output matrix and of its input
+//   backward       the last layer's: everything in flight, one layer recomputed, its gradients
+//   first layer    one layer left of the micro-batch, gradients of all weights
+//   embedding      gradients of all weights, those of the ends not yet reduced
+//   optimizer      no activations, all gradients, logits kept over the step
+//
+// What of this the software holds is said by MemoryRules. Reserved memory adds fragmentation, and
+// the pools of streams: FSDP's gathers and reductions run on their own streams, and a caching
+// allocator gives no stream what another one freed, so that their peaks add up.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "stepcast/hardware/cluster_spec.hpp"
+#include "stepcast/layer/layer_expansion.hpp"
+#include "stepcast/memory/held_moments.hpp"
+#include "stepcast/memory/stage_holding.hpp"
+#include "stepcast/memory/stage_memory.hpp"
+
+namespace stepcast {
+
+// Above this share of the device a plan that fits is called tight.
+inline constexpr double kTightShare = 0.95;
+
+// Every pipeline rank's memory, rank 0 first; without verdicts.
+std::vector<StageMemory> memory_by_stage(const ExpansionContext& context);
+
+// The parts of which it is made, for those who keep them from plan to plan.
+struct MemoryParts {
+  std::vector<const StageHolding*> stages;  // of plan.stages
+  Bytes exchange;                           // of the expert dispatcher
+  // Forwards of each chunk that the moments leave out, between filling and draining.
+  std::int64_t forwards_left_out = 0;
+  // The first rank that needs more than this is the last one that is looked at.
+  std::optional<Bytes> limit{};
+};
+std::vector<HeldMoments> held_moments_of(Schedule schedule, const PipelineShape& shape);
+Bytes exchange_memory(const ExpansionContext& context);
+std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const MemoryParts& parts,
+                                         const std::vector<HeldMoments>& held);
+
+// Sets the verdicts against the GPU's memory.
+void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device);
+bool fits(const std::vector<StageMemory>& judged);
+// Reasons why the plan does not fit the GPU's memory; empty if it fits.
+std::vector<std::string> memory_reasons(const std::vector<StageMemory>& stages,
+                                        const DeviceSpec& device);
+
+}  // namespace stepcast

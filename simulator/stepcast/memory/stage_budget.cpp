@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/memory/stage_budget.hpp"
+
+#include <algorithm>
+
+#include "stepcast/base/dtype.hpp"
+#include "stepcast/base/real.hpp"
+#include "stepcast/layer/activation_inventory.hpp"
+
+namespace stepcast {
+namespace {
+
+void add_activations(const ExpansionContext& context, const BuiltStage& stage,
+                     StageBudget& budget) {
+  const RecomputeSpec& recompute = context.training.recompute;
+  const bool runs =
+      recompute.kind == RecomputeKind::kFull && recompute.method == RecomputeMethod::kUniform;
+  const double run = runs ? real(recompute.layers) : 1.0;
+  for (const BuiltLayer& layer : stage.layers) {
+    const Bytes whole = total(layer.ops->kept);
+    budget.kept += real(layer.count - layer.recomputed) * whole;
+    budget.kept += real(layer.recomputed) / run * layer_input(context);
+    if (layer.recomputed > 0) {
+      // Its input is among what is kept already.
+      budget.recomputed = max(budget.recomputed, run * whole - layer_input(context));
+    } else {
+      budget.recomputed = max(budget.recomputed, rerun_activations(*layer.ops));
+    }
+    const Bytes left = layer.recomputed > 0 ? layer_input(context) : whole;
+    budget.last_kept = max(budget.last_kept, left);
+    budget.workspace = max(budget.workspace, backward_workspace(context, layer.kind));
+  }
+}
+
+// Elements of the output matrix on one rank, unsharded.
+double head_elements(const ExpansionContext& context) {
+  const std::int64_t vocabulary = local_vocabulary(context.model, context.plan, context.software);
+  return real(vocabulary * context.model.hidden);
+}
+
+void add_loss(const ExpansionContext& context, StageBudget& budget) {
+  const MemoryRules& rules = context.software.memory;
+  const bool eager = context.software.cross_entropy == Implementation::kEager;
+  const Bytes at_loss = rules.logit_at_loss.value_or(eager ? Bytes(12) : Bytes(4));
+  const Bytes at_head = rules.logit_at_head.value_or(Bytes(2));
+  const double logits =
+      real(context.tokens() * local_vocabulary(context.model, context.plan, context.software)) /
+      real(rules.loss_chunks);
+  // The normed input of the head, all of it under sequence parallelism, and its gradient.
+  const Bytes input = 2.0 * real(context.tokens() * context.model.hidden) * kSixteenBits;
+  const Bytes weight_gradient = head_elements(context) * kSixteenBits;
+  budget.loss = logits * at_loss + input;
+  budget.head_backward = logits * at_head + weight_gradient + input;
+  budget.logits = logits * kSixteenBits;
+}
+
+struct Ends {
+  double embedding = 0.0;
+  double head = 0.0;
+};
+
+Ends ends_of(const ExpansionContext& context, const BuiltStage& stage) {
+  const StageContent& content = stage.content;
+  Ends ends;
+  if (content.embedding) {
+    ends.embedding = stage.embedding.dense;
+  }
+  if (content.loss) {
+    ends.head = head_elements(context);
+  }
+  if (content.embedding && content.loss && context.model.tied_embeddings) {
+    ends.head = 0.0;
+  }
+  return ends;
+}
+
+void add_sharding(const ExpansionContext& context, const BuiltStage& stage, StageBudget& budget) {
+  const ParallelPlan& plan = context.plan;
+  const MemoryRules& rules = context.software.memory;
+  const Bytes to_reduce = kSixteenBits + context.software.gradient_reduce;
+  double largest = 0.0;
+  for (const BuiltLayer& layer : stage.layers) {
+    const LocalParameters& own = layer.parameters;
+    largest = std::max(largest, own.dense + (plan.edp > 1 ? own.expert : 0.0));
+  }
+  const Ends ends = ends_of(context, stage);
+  const double both = ends.embedding + ends.head;
+  const StageParameters& parameters = stage.parameters;
+  if (!plan.fsdp_reshard) {
+    budget.gathered =
+        (parameters.layers.dense + both + (plan.edp > 1 ? parameters.layers.expert : 0.0)) *
+        kSixteenBits;
+  } else {
+    budget.gathered_layers = 2.0 * largest * kSixteenBits;
+    (rules.root_holds_ends ? budget.gathered : budget.gathered_head) =
+        (rules.root_holds_ends ? both : ends.head) * kSixteenBits;
+  }
+  budget.reduced_layer = largest * to_reduce;
+  budget.reduced_ends = (rules.root_holds_ends ? both : ends.embedding) * to_reduce;
+  if (!plan.fsdp_reshard && plan.micro_batches > 1) {
+    budget.full_gradients = parameters.all().dense * context.software.gradient_reduce;
+  }
+}
+
+}  // namespace
+
+StageBudget stage_budget(const ExpansionContext& context, const BuiltStage& stage) {
+  StageBudget budget;
+  add_activations(context, stage, budget);
+  if (stage.content.loss) {
+    add_loss(context, budget);
+  }
+  if (context.plan.zero == 3 && context.plan.replicas() > 1) {
+    add_sharding(context, stage, budget);
+  }
+  return budget;
+}
+
+}  // namespace stepcast

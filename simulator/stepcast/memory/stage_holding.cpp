@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/memory/stage_holding.hpp"
+
+#include <algorithm>
+
+#include "stepcast/base/real.hpp"
+
+namespace stepcast {
+namespace {
+
+// One of each distinct weight of a layer, cached where fused accumulation has no gradient to
+// return. Experts of a layer are alike.
+Bytes dummy_gradients(const ExpansionContext& context, const BuiltStage& stage) {
+  double elements = 0.0;
+  for (const BuiltLayer& layer : stage.layers) {
+    elements = std::max(elements, layer.distinct_elements);
+  }
+  return elements * context.software.memory.dummy_gradients;
+}
+
+}  // namespace
+
+StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& plan,
+                         const SoftwareSpec& software) {
+  const StateBytes& bytes = software.states;
+  const double replicas = real(plan.replicas());
+  const auto shared = [&](int stage, bool expert) {
+    if (plan.zero < stage) {
+      return 1.0;
+    }
+    if (expert) {
+      return real(plan.edp);
+    }
+    return plan.zero == 3 || plan.fsdp > 1 ? real(plan.fsdp) : replicas;
+  };
+  StateMemory memory;
+  for (const bool expert : {false, true}) {
+    const double elements = expert ? parameters.expert : parameters.dense;
+    Bytes parameter = bytes.parameter;
+    Bytes optimizer = bytes.optimizer;
+    if (plan.zero == 3 && software.fsdp_parameters_fp32) {
+      // The sharded fp32 parameters are the master copy themselves.
+      parameter = Bytes(4);
+      optimizer = max(bytes.optimizer - Bytes(4), Bytes{});
+    }
+    memory.parameters += elements / shared(3, expert) * parameter;
+    memory.gradients += elements / shared(2, expert) * bytes.gradient;
+    memory.optimizer += elements / shared(1, expert) * optimizer;
+  }
+  return memory;
+}
+
+StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& stage) {
+  const StageContent& content = stage.content;
+  const LocalParameters parameters = stage.parameters.all();
+  StageHolding holding;
+  holding.budget = stage_budget(context, stage);
+  holding.states = state_memory(parameters, context.plan, context.software);
+  holding.parameters = parameters.total();
+  holding.gradients = max(holding.states.gradients, holding.budget.full_gradients) +
+                      parameters.total() * context.software.memory.gradient_copy;
+  holding.dummy_gradients = dummy_gradients(context, stage);
+  holding.neighbours = (content.embedding ? 0.0 : 1.0) + (content.loss ? 0.0 : 1.0);
+  holding.loss = content.loss;
+  return holding;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a stage holds whatever the order of the pipeline: its states, and what each of its passes
+// needs.
+#pragma once
+
+#include "stepcast/layer/sharding.hpp"
+#include "stepcast/memory/stage_budget.hpp"
+
+namespace stepcast {
+
+// Bytes of what ZeRO shards, of one rank.
+struct StateMemory {
+  Bytes parameters;
+  Bytes gradients;
+  Bytes optimizer;
+};
+StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& plan,
+                         const SoftwareSpec& software);
+
+struct StageHolding {
+  StageBudget budget;
+  StateMemory states;
+  double parameters = 0.0;  // elements, before ZeRO
+  Bytes gradients;          // of all its weights, as the plan shards them
+  Bytes dummy_gradients;    // of one micro-batch through all of a rank's stages
+  double neighbours = 0.0;  // stages that it receives from: activations, gradients
+  bool loss = false;
+};
+StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& stage);
+
+}  // namespace stepcast

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pipeline's schedule as one sequence of tasks, and how that sequence repeats.
+//
+// Which task waits for which follows from the orders of the ranks alone, so the tasks of all ranks
+// are put into a sequence once, each behind what it waits for; the times of a step follow in one
+// pass over it, however long each task takes.
+//
+// Between filling and draining, the sequence repeats itself for each group of micro-batches. Times
+// are a max-plus-linear function of those before, so once a round ends later than the round before
+// by the same time on every rank, and every output on its way likewise, all rounds that are left
+// repeat that (Baccelli et al., Synchronization and Linearity, 1992, chapter 3), and none is run.
+//
+// Times are kept on a grid of a power of two that is fine enough to hold all of them exactly, about
+// 1e-15 of the step: sums and differences are exact, and leaving rounds out changes no bit.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "stepcast/pipeline/pipeline_timeline.hpp"
+
+namespace stepcast {
+
+// RankTimeline without its spans.
+struct RankEnds {
+  Seconds bubble;
+  Seconds transfer;
+  Seconds parameters;
+  Seconds end;
+};
+struct PipelineEnds {
+  std::vector<RankEnds> ranks;
+  std::vector<Seconds> chunk_end;  // rank-major
+};
+
+// What a run is given.
+struct PipelineTimes {
+  std::vector<StageDuration> stages;
+  Seconds transfer;
+  PairSavings savings{};
+};
+
+// What a run needs besides its result; any run may follow any other with the same one.
+struct PipelineScratch {
+  std::vector<double> outputs;
+  std::vector<double> durations;
+  std::vector<double> ready;
+  double transfer = 0.0;       // that one takes
+  std::vector<double> free;    // of each rank: the end of its last task
+  std::vector<double> waited;  // of each rank: for transfers
+  std::vector<double> parameters;
+  std::vector<double> closed;  // of each chunk: the end of its last task
+  std::vector<double> free_before;
+  std::vector<double> waited_before;
+};
+
+class PipelineProgram {
+ public:
+  // Throws InternalError if the orders wait for each other.
+  PipelineProgram(Schedule schedule, const PipelineShape& shape,
+                  const std::vector<RankOrder>& orders);
+
+  // As pipeline_timeline, to 1e-11 of the step. With `more_rounds` the steady state is that much
+  // longer: the step has more micro-batches than those that the program was made for.
+  [[nodiscard]] PipelineEnds run(const PipelineTimes& times, PipelineScratch& scratch,
+                                 std::int64_t more_rounds = 0) const;
+  // Rounds of the steady state; 0 where the sequence does not repeat.
+  [[nodiscard]] std::int64_t rounds() const { return rounds_; }
+  // Micro-batches that each chunk runs in a round.
+  [[nodiscard]] std::int64_t micro_batches_of_round() const { return stride_ / (2 * stages_); }
+  // Tasks of all ranks together in a round.
+  [[nodiscard]] std::int64_t tasks_of_round() const { return std::ssize(round_); }
+  [[nodiscard]] std::size_t tasks_kept() const {
+    return filling_.size() + round_.size() + draining_.size();
+  }
+
+ private:
+  // Most tasks wait for one output of another rank and make one. What is seldom is in `specials_`.
+  struct Task {
+    std::int32_t input = kNone;
+    std::int32_t output = kNone;
+    std::int16_t rank = 0;
+    std::int16_t duration = 0;  // place in durations_
+    std::int32_t special = kNone;
+  };
+  struct Special {
+    std::int32_t other_input = kNone;  // of a pair
+    std::int32_t other_output = kNone;
+    std::int32_t ready = kNone;   // the stage whose parameters a first forward waits for
+    std::int32_t closes = kNone;  // rank-major: the chunk of which the task is the last
+    std::int32_t other_closes = kNone;
+  };
+  static constexpr std::int32_t kNone = -1;
+  // What sets a task's duration.
+  struct Duration {
+    TaskKind kind = TaskKind::kForward;
+    std::int32_t stage = 0;
+    std::int32_t backward_stage = 0;
+    bool first = false;
+    bool last = false;
+    bool operator==(const Duration&) const = default;
+  };
+  // How often a rank runs tasks of a duration in a step.
+  struct Use {
+    std::int32_t rank = 0;
+    std::int32_t duration = 0;
+    double times = 0.0;
+    double in_round = 0.0;
+  };
+  class Compiler;
+
+  void price(const PipelineTimes& times, std::int64_t more_rounds, PipelineScratch& scratch) const;
+  void execute(const std::vector<Task>& tasks, std::int64_t offset, PipelineScratch& scratch) const;
+  void execute_special(const Task& task, double* outputs, PipelineScratch& scratch) const;
+  [[nodiscard]] std::int64_t run_rounds(std::int64_t rounds, PipelineScratch& scratch) const;
+  [[nodiscard]] bool repeats(const PipelineScratch& scratch, std::int64_t offset) const;
+  [[nodiscard]] PipelineEnds ends_of(const PipelineScratch& scratch,
+                                     std::int64_t more_rounds) const;
+
+  std::int64_t stages_ = 0;
+  std::int64_t ranks_ = 0;
+  std::int64_t chunks_ = 0;
+  std::int64_t outputs_ = 0;
+  std::vector<Task> filling_;
+  std::vector<Task> round_;
+  std::vector<Task> draining_;
+  std::vector<Special> specials_;
+  std::int64_t rounds_ = 0;
+  std::int64_t stride_ = 0;         // from an output to the same one of the next round
+  std::int64_t first_check_ = 1;    // rounds after which every live output has one before it
+  std::vector<std::int32_t> live_;  // outputs that cross the first boundary between rounds
+  std::vector<Duration> durations_;
+  std::vector<Use> uses_;  // by rank
+  double crossings_ = 0.0;
+  double crossings_of_round_ = 0.0;
+};
+
+}  // namespace stepcast

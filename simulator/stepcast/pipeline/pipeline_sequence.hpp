@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tasks of all ranks of a pipeline in one sequence, each behind what it waits for.
+//
+// Between filling and draining the sequence is made of rounds: the same tasks on every rank, of
+// micro-batches that are the same number later.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "stepcast/pipeline/pipeline_order.hpp"
+
+namespace stepcast {
+
+struct SequencedTask {
+  std::int32_t rank = 0;
+  std::int32_t position = 0;  // in the order of the rank
+};
+
+struct PipelineSequence {
+  std::vector<SequencedTask> tasks;
+  std::size_t filling = 0;         // tasks before the first round
+  std::size_t round = 0;           // tasks of one
+  std::int64_t rounds = 0;         // 0: it does not repeat
+  std::int64_t micro_batches = 0;  // of one round
+};
+
+// Throws InternalError if the orders wait for each other.
+PipelineSequence pipeline_sequence(Schedule schedule, const PipelineShape& shape,
+                                   const std::vector<RankOrder>& orders);
+
+// The outputs of a step, numbered: what stage `stage` hands on of a micro-batch, forward or
+// backward. Those of the next micro-batch follow output_stride later.
+struct OutputNumbers {
+  std::int64_t stages = 0;
+
+  [[nodiscard]] std::int32_t forward(std::int64_t stage, std::int64_t micro_batch) const {
+    return static_cast<std::int32_t>(2 * (micro_batch * stages + stage));
+  }
+  [[nodiscard]] std::int32_t backward(std::int64_t stage, std::int64_t micro_batch) const {
+    return forward(stage, micro_batch) + 1;
+  }
+  [[nodiscard]] std::int64_t stride() const { return 2 * stages; }
+};
+
+// The outputs that a task waits for and those that it makes; negative: none.
+struct TaskLinks {
+  std::array<std::int32_t, 2> inputs = {-1, -1};
+  std::array<std::int32_t, 2> outputs = {-1, -1};
+};
+// `stage` is that of the task's chunk, `back` that of its backward chunk.
+TaskLinks links_of(const PipelineTask& task, std::int64_t stage, std::int64_t back,
+                   const OutputNumbers& numbers);
+
+}  // namespace stepcast

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// One step of a pipeline, task by task.
+//
+// Every rank runs its tasks in the order of the schedule; a task starts exactly when its rank is
+// free and its input has arrived. A transfer starts when its producer ends and takes `transfer`;
+// the producer goes on meanwhile. With equal stages, free transfers and enough micro-batches, F
+// forward, B the whole backward and W its gradient of weights, the bubble (the step less what a
+// rank computes) is the closed form of the schedule:
+//
+//   GPipe, 1F1B    (p - 1) (F + B)
+//   interleaved    (p - 1) (F + B) / v              where p divides m
+//   ZB-H1          (p - 1) (F + B - 2 W)            where W = F = B - W
+//   ZB-H2, ZBV     (p - 1) F, (p - 1) F / 2: only until the first micro-batch arrives, likewise
+//   DualPipe       (p / 2 - 1) (F&B + B - 3 W)      F&B: a forward and a backward together
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "stepcast/base/units.hpp"
+#include "stepcast/pipeline/pipeline_order.hpp"
+
+namespace stepcast {
+
+// A micro-batch in a stage.
+struct StageDuration {
+  Seconds forward;
+  Seconds backward;     // the whole of it
+  Seconds weight = {};  // the part of `backward` that is the gradient of the weights
+  // A forward and a backward of the stage side by side; one after the other if it is not given. A
+  // pair of two stages saves what the one that saves less does.
+  std::optional<Seconds> overlapped = std::nullopt;
+  Seconds ready = {};        // of the parameters: the first forward starts no earlier
+  Seconds first_extra = {};  // that the first forward on a rank takes longer
+  Seconds last_extra = {};   // that the last backward does
+
+  [[nodiscard]] Seconds saved() const {
+    return overlapped ? forward + backward - *overlapped : Seconds{};
+  }
+};
+
+struct TaskSpan {
+  PipelineTask task;
+  Seconds start;
+  Seconds end;
+};
+
+struct RankTimeline {
+  std::vector<TaskSpan> spans;     // in order; never overlapping
+  Seconds bubble;                  // idle, waiting for a task of another rank
+  Seconds transfer;                // idle, while the awaited input is on its way
+  Seconds parameters;              // idle, until they are gathered
+  Seconds end;                     // of the last task
+  std::vector<Seconds> chunk_end;  // of the last task of each chunk
+  double in_flight = 0.0;          // activations held at the peak (peak_in_flight);
+                                   // 0 where the orders were given
+};
+
+// What pairs of a forward and a backward save, instead of StageDuration::overlapped: forward-major,
+// one entry for each two stages; empty: not given.
+using PairSavings = std::vector<Seconds>;
+
+// `stages` has one entry for each stage of the model. Throws InternalError if the schedule waits
+// for itself.
+std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
+                                            const std::vector<StageDuration>& stages,
+                                            Seconds transfer);
+// The same with orders that are there already.
+std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
+                                            const std::vector<RankOrder>& orders,
+                                            const std::vector<StageDuration>& stages,
+                                            Seconds transfer, const PairSavings& savings = {});
+
+// How long a rank takes for a task of its own.
+Seconds task_duration(const PipelineTask& task, const StageDuration& stage,
+                      const StageDuration& backward_stage);
+
+// The same of a task of stage `stage`, or of a pair with the backward of stage `back`, which saves
+// what `savings` says where they are given.
+Seconds task_duration(TaskKind kind, std::size_t stage, std::size_t back,
+                      const std::vector<StageDuration>& stages, const PairSavings& savings);
+
+}  // namespace stepcast

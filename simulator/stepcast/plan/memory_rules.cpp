@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/plan/memory_rules.hpp"
+
+#include "stepcast/config/settings.hpp"
+#include "stepcast/plan/written_input.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr Range<std::int64_t> kChunks{1, 4096};
+
+template <typename Settings>
+void memory_settings(Settings& memory) {
+  memory.quantity("logit_at_loss", &MemoryRules::logit_at_loss);
+  memory.quantity("logit_at_head", &MemoryRules::logit_at_head);
+  memory.count("loss_chunks", &MemoryRules::loss_chunks, kChunks);
+  memory.flag("keeps_logits", &MemoryRules::keeps_logits);
+  memory.flag("gradients_stay", &MemoryRules::gradients_stay);
+  memory.quantity("gradient_copy", &MemoryRules::gradient_copy);
+  memory.quantity("dummy_gradients", &MemoryRules::dummy_gradients);
+  memory.quantity("gathered_copy", &MemoryRules::gathered_copy);
+  memory.flag("root_holds_ends", &MemoryRules::root_holds_ends);
+  memory.flag("keeps_expert_casts", &MemoryRules::keeps_expert_casts);
+  memory.flag("receives_ahead", &MemoryRules::receives_ahead);
+  memory.flag("keeps_projected_qkv", &MemoryRules::keeps_projected_qkv);
+  memory.flag("keeps_unread_outputs", &MemoryRules::keeps_unread_outputs);
+  memory.flag("recompute_stops_early", &MemoryRules::recompute_stops_early);
+  memory.number("fragmentation", &MemoryRules::fragmentation, kFraction);
+  memory.quantity("context", &MemoryRules::context);
+  memory.quantity("communicator", &MemoryRules::communicator);
+}
+
+}  // namespace
+
+void read_memory_rules(MappingReader reader, MemoryRules& rules) {
+  SettingReader memory(reader, rules);
+  memory_settings(memory);
+  reader.finish();
+}
+
+ConfigNode written_changes(const MemoryRules& rules, const MemoryRules& base) {
+  ConfigWriter writer;
+  SettingWriter memory(writer, rules, base);
+  memory_settings(memory);
+  return writer.take();
+}
+
+}  // namespace stepcast

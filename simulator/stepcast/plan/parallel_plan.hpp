@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a training job is divided over its GPUs, in Megatron's terms.
+//
+//   world = tp * cp * pp * dp;  the ranks of one pipeline stage also divide as etp * ep * edp.
+//   Ranks are numbered tp, cp, dp, pp from fastest to slowest (experts: etp, ep, edp, pp).
+//   Parameters outside the experts are sharded over `fsdp` of the dp * cp ranks; if that is fewer
+//   than all, the rest replicates the shards (hybrid sharding).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepcast/base/enum_names.hpp"
+#include "stepcast/config/mapping_reader.hpp"
+#include "stepcast/graph/op.hpp"
+#include "stepcast/plan/exchange_spec.hpp"
+
+namespace stepcast {
+
+// What a degree of parallelism may be.
+inline constexpr Range<std::int64_t> kDegree{1, 1 << 20};
+
+// In the order of their rows in schedules/schedule_info.cpp.
+enum class Schedule {
+  kGpipe,
+  kOneFOneB,
+  kInterleaved,
+  kZbH1,
+  kZbH2,
+  kZbV,
+  kVHalf,
+  kVMin,
+  kDualPipe,
+  kDualPipeV,
+};
+enum class CpAlgorithm { kRing, kAllGather, kAllToAll };
+
+// Layers of one pipeline stage (a virtual stage when vpp > 1), and what else sits there.
+struct StageContent {
+  std::int64_t layers = 0;
+  std::int64_t mtp_layers = 0;
+  bool embedding = false;
+  bool loss = false;
+  bool operator==(const StageContent&) const = default;
+};
+
+// Uniform overlap: this share of an axis' communication runs behind computation, as far as there is
+// computation to hide it.
+struct UniformOverlap {
+  std::array<double, kAxes> hidden = {0.0, 0.0, 0.93, 0.93, 0.0};  // tp, ep, cp, dp, pp
+  bool operator==(const UniformOverlap&) const = default;
+};
+
+// A plan as the user wrote it; empty values follow from the rest (memory/feasibility.hpp).
+struct PlanRequest {
+  std::int64_t tp = 1;
+  std::int64_t pp = 1;
+  std::int64_t vpp = 1;
+  std::int64_t cp = 1;
+  std::int64_t ep = 1;
+  std::optional<std::int64_t> etp;
+  std::optional<std::int64_t> dp;
+  std::optional<std::int64_t> fsdp;
+  std::optional<std::int64_t> hsdp;
+  std::optional<bool> sequence_parallel;
+  std::optional<std::int64_t> zero;
+  std::optional<bool> fsdp_reshard;
+  std::optional<Schedule> schedule;
+  std::string layout;                      // Megatron's layout text, "balanced", or empty
+  std::vector<std::int64_t> stage_layers;  // explicit layers of each (virtual) stage
+  CpAlgorithm cp_algorithm = CpAlgorithm::kRing;
+  bool uniform = false;  // overlap by the shares below instead of a timeline
+  UniformOverlap overlap;
+  std::optional<Dispatcher> dispatcher;  // instead of the software's
+  bool given = false;                    // false: the user wrote no plan at all
+};
+
+// A plan whose every degree is settled and divides.
+struct ParallelPlan {
+  std::int64_t tp = 1;
+  std::int64_t pp = 1;
+  std::int64_t vpp = 1;
+  std::int64_t cp = 1;
+  std::int64_t ep = 1;
+  std::int64_t etp = 1;
+  std::int64_t dp = 1;
+  std::int64_t edp = 1;   // data parallelism of the experts
+  std::int64_t fsdp = 1;  // ranks that share one copy of the parameters; 1: not sharded
+  std::int64_t zero = 0;  // 0 to 3
+  bool sequence_parallel = false;
+  bool fsdp_reshard = true;
+  Schedule schedule = Schedule::kOneFOneB;
+  CpAlgorithm cp_algorithm = CpAlgorithm::kRing;
+  bool uniform = false;  // overlap by the shares below instead of a timeline
+  UniformOverlap overlap;
+  ExchangeSpec exchange;
+  std::int64_t ep_in_domain = 0;     // ranks of ep that one scale-up domain holds; 0: all
+  std::int64_t exchange_units = 0;   // compute units of the dispatcher's kernels, of the profile or
+                                     // given; 0: no number of its own
+  std::vector<StageContent> stages;  // pp * vpp of them, in the order of the model
+  std::int64_t micro_batches = 1;    // of one rank and step
+  bool operator==(const ParallelPlan&) const = default;
+
+  [[nodiscard]] std::int64_t world() const { return tp * cp * pp * dp; }
+  // Data-parallel replicas of non-expert parameters: they share gradients.
+  [[nodiscard]] std::int64_t replicas() const { return dp * cp; }
+
+  // Whether one scale-up domain holds all ranks that exchange tokens.
+  [[nodiscard]] bool exchanges_in_domain() const { return ep_in_domain == 0 || ep <= ep_in_domain; }
+
+  [[nodiscard]] ProcessGroup tp_group() const { return {tp, 1}; }
+  [[nodiscard]] ProcessGroup cp_group() const { return {cp, tp}; }
+  [[nodiscard]] ProcessGroup dp_group() const { return {replicas(), tp}; }
+  [[nodiscard]] ProcessGroup shard_group() const { return {fsdp, tp}; }
+  [[nodiscard]] ProcessGroup replicate_group() const { return {replicas() / fsdp, tp * fsdp}; }
+  [[nodiscard]] ProcessGroup ep_group() const { return {ep, etp}; }
+  [[nodiscard]] ProcessGroup etp_group() const { return {etp, 1}; }
+  [[nodiscard]] ProcessGroup edp_group() const { return {edp, etp * ep}; }
+  [[nodiscard]] ProcessGroup pp_group() const { return {2, tp * cp * dp}; }
+};
+
+// Reads the mapping `plan` of an experiment (plan_keys.hpp).
+PlanRequest read_plan(MappingReader reader);
+
+std::string_view name(Schedule schedule);
+std::string_view name(CpAlgorithm algorithm);
+template <>
+std::span<const std::string_view> names_of<Schedule>();
+template <>
+std::span<const std::string_view> names_of<CpAlgorithm>();
+
+}  // namespace stepcast

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/plan/software_spec.hpp"
+
+#include <array>
+
+#include "stepcast/config/enum_fields.hpp"
+#include "stepcast/config/settings.hpp"
+#include "stepcast/plan/written_input.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::array<NamedValue<GroupedGemmMode>, 3> kGroupedGemmModes = {
+    {{"turbo", GroupedGemmMode::kTurbo},
+     {"legacy", GroupedGemmMode::kLegacy},
+     {"streams", GroupedGemmMode::kStreams}}};
+constexpr std::array<NamedValue<CudaGraphScope>, 2> kCudaGraphScopes = {
+    {{"whole", CudaGraphScope::kWhole}, {"without_experts", CudaGraphScope::kWithoutExperts}}};
+constexpr std::array<NamedValue<Implementation>, 3> kImplementations = {
+    {{"eager", Implementation::kEager},
+     {"compiled", Implementation::kCompiled},
+     {"fused", Implementation::kFused}}};
+constexpr std::array<NamedValue<Bytes>, 2> kGradientDtypes = {
+    {{"fp32", Bytes(4)}, {"bf16", Bytes(2)}}};
+
+template <typename Settings>
+void host_settings(Settings& host) {
+  host.quantity("kernel", &HostSpec::kernel);
+  host.quantity("expert", &HostSpec::expert);
+  host.quantity("communication", &HostSpec::communication);
+  host.quantity("synchronise", &HostSpec::synchronise);
+  host.quantity("step", &HostSpec::step);
+}
+
+template <typename Settings>
+void state_settings(Settings& states) {
+  states.quantity("parameter", &StateBytes::parameter);
+  states.quantity("gradient", &StateBytes::gradient);
+  states.quantity("optimizer", &StateBytes::optimizer);
+}
+
+template <typename Settings>
+void kernel_settings(Settings& software) {
+  const std::span<const NamedValue<Implementation>> implementations = kImplementations;
+  software.flag("fused_qkv", &SoftwareSpec::fused_qkv);
+  software.flag("fused_gate_up", &SoftwareSpec::fused_gate_up);
+  software.template choice<GroupedGemmMode>("grouped_gemm", &SoftwareSpec::grouped_gemm,
+                                            kGroupedGemmModes);
+  software.template choice<AttentionKernel>("attention", &SoftwareSpec::attention,
+                                            enum_names<AttentionKernel>());
+  software.choice("norm", &SoftwareSpec::norm, implementations);
+  software.choice("rope", &SoftwareSpec::rope, implementations);
+  software.choice("activation", &SoftwareSpec::activation, implementations);
+  software.choice("permute", &SoftwareSpec::permute, implementations);
+  software.choice("cross_entropy", &SoftwareSpec::cross_entropy, implementations);
+  software.choice("optimizer", &SoftwareSpec::optimizer, implementations);
+  software.flag("residual_in_norm", &SoftwareSpec::residual_in_norm);
+  software.count("attention_copies", &SoftwareSpec::attention_copies, {0, 64});
+  software.flag("cuda_graph", &SoftwareSpec::cuda_graph);
+  software.template choice<CudaGraphScope>("cuda_graph_scope", &SoftwareSpec::cuda_graph_scope,
+                                           kCudaGraphScopes);
+}
+
+template <typename Settings>
+void step_settings(Settings& software) {
+  software.flag("tp_relayout", &SoftwareSpec::tp_relayout);
+  software.flag("casts_expert_weights", &SoftwareSpec::casts_expert_weights);
+  software.flag("accumulates_in_gemm", &SoftwareSpec::accumulates_in_gemm);
+  software.flag("clips_gradients", &SoftwareSpec::clips_gradients);
+  software.flag("checks_gradients", &SoftwareSpec::checks_gradients);
+  software.flag("async_tp", &SoftwareSpec::async_tp);
+  software.flag("overlap_grad_reduce", &SoftwareSpec::overlap_grad_reduce);
+  software.flag("zero_broadcasts", &SoftwareSpec::zero_broadcasts);
+  software.flag("overlap_param_gather", &SoftwareSpec::overlap_param_gather);
+  software.flag("shared_expert_overlap", &SoftwareSpec::shared_expert_overlap);
+  software.flag("ep_overlap", &SoftwareSpec::ep_overlap);
+  software.flag("fsdp_root_holds_ends", &SoftwareSpec::fsdp_root_holds_ends);
+  software.inside("host", &SoftwareSpec::host, [](auto& host) { host_settings(host); });
+  software.flag("keeps_norm_output", &SoftwareSpec::keeps_norm_output);
+  software.flag("keeps_gathered_norm_output", &SoftwareSpec::keeps_gathered_norm_output);
+  software.flag("keeps_activation_product", &SoftwareSpec::keeps_activation_product);
+  software.flag("fsdp_parameters_fp32", &SoftwareSpec::fsdp_parameters_fp32);
+  software.flag("fsdp_gathers_for_recompute", &SoftwareSpec::fsdp_gathers_for_recompute);
+  software.count("vocabulary_multiple", &SoftwareSpec::vocabulary_multiple, {1, 65'536});
+}
+
+template <typename Settings>
+void precision_settings(Settings& software) {
+  software.inside("state_bytes", &SoftwareSpec::states,
+                  [](auto& states) { state_settings(states); });
+  software.template choice<Bytes>("gradient_reduce", &SoftwareSpec::gradient_reduce,
+                                  kGradientDtypes);
+}
+
+// 'deepep: true' is short for 'dispatcher: deepep'.
+void read_exchange_switches(MappingReader& reader, ExchangeSpec& exchange) {
+  const std::optional<Dispatcher> dispatcher = read_dispatcher(reader);
+  const bool was = exchange.dispatcher == Dispatcher::kDeepEp;
+  const bool deepep = reader.optional_flag("deepep", was);
+  if (dispatcher && reader.has("deepep") && deepep != (*dispatcher == Dispatcher::kDeepEp)) {
+    reader.error("deepep", "contradicts dispatcher: " + std::string(name(*dispatcher)) +
+                               "; leave one of them out");
+  }
+  if (dispatcher) {
+    exchange.dispatcher = *dispatcher;
+  } else if (deepep != was) {
+    exchange.dispatcher = deepep ? Dispatcher::kDeepEp : Dispatcher::kAllToAll;
+  }
+  if (std::optional<MappingReader> mapping = reader.optional_mapping("expert_exchange")) {
+    read_exchange(std::move(*mapping), exchange);
+  }
+}
+
+}  // namespace
+
+void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
+  SettingReader settings(reader, software);
+  kernel_settings(settings);
+  step_settings(settings);
+  read_exchange_switches(reader, software.exchange);
+  precision_settings(settings);
+  if (std::optional<MappingReader> memory = reader.optional_mapping("memory")) {
+    read_memory_rules(std::move(*memory), software.memory);
+  }
+}
+
+ConfigNode written_changes(const SoftwareSpec& software, const SoftwareSpec& base) {
+  ConfigWriter writer;
+  SettingWriter settings(writer, software, base);
+  kernel_settings(settings);
+  step_settings(settings);
+  if (software.exchange.dispatcher != base.exchange.dispatcher) {
+    writer.field("dispatcher", name(software.exchange.dispatcher));
+  }
+  const auto add = [&writer](std::string_view key, ConfigNode changes) {
+    if (!changes.entries.empty()) {
+      writer.field(key, std::move(changes));
+    }
+  };
+  add("expert_exchange", written_changes(software.exchange, base.exchange));
+  precision_settings(settings);
+  add("memory", written_changes(software.memory, base.memory));
+  return writer.take();
+}
+
+SoftwareSpec load_software(const std::filesystem::path& file) {
+  const ConfigNode root = load_config(file);
+  Diagnostics diagnostics;
+  MappingReader reader(root, "", diagnostics);
+  SoftwareSpec software;
+  software.name = reader.required_text("name");
+  software.title = reader.required_text("title");
+  software.source = reader.required_text("source");
+  read_software_switches(reader, software);
+  reader.finish();
+  diagnostics.throw_if_any();
+  return software;
+}
+
+}  // namespace stepcast

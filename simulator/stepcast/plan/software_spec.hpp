@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the software stack does: a named set of switches that change kernels, traffic and memory.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "stepcast/config/mapping_reader.hpp"
+#include "stepcast/graph/op.hpp"
+#include "stepcast/plan/exchange_spec.hpp"
+#include "stepcast/plan/memory_rules.hpp"
+
+namespace stepcast {
+
+// One grouped kernel; one kernel an expert, one after the other; or one an expert over several
+// streams, which together run like a grouped one.
+enum class GroupedGemmMode { kTurbo, kLegacy, kStreams };
+
+// What a captured graph holds: everything, or what does not depend on how many rows the experts
+// get, which leaves the exchange and the experts to the host.
+enum class CudaGraphScope { kWhole, kWithoutExperts };
+
+// Bytes a parameter of each kind of state (ZeRO, arXiv 1910.02054, section 3.1: 2, 2 and 12 for
+// Adam in mixed precision; Megatron keeps gradients in 4).
+struct StateBytes {
+  Bytes parameter{2};  // the copy that kernels read
+  Bytes gradient{4};
+  Bytes optimizer{12};  // master copy and two moments
+};
+
+// What the host takes to launch, with everything of the framework around it. A captured graph
+// launches at once.
+struct HostSpec {
+  Seconds kernel;         // for each kernel that the operators of a layer list
+  Seconds expert;         // for each product of one expert, where experts are launched one by one,
+                          // and again where it quantises its rows
+  Seconds communication;  // for each collective or exchange
+  Seconds synchronise;    // from the end of what the host waits for until it launches again
+  Seconds step;           // once a step, while the device waits: data, loss scale, norms, logging
+};
+
+struct SoftwareSpec {
+  std::string name;
+  std::string title;
+  std::string source;
+
+  bool fused_qkv = true;      // one GEMM for q, k and v
+  bool fused_gate_up = true;  // one GEMM for both gated inputs
+  GroupedGemmMode grouped_gemm = GroupedGemmMode::kTurbo;
+  AttentionKernel attention = AttentionKernel::kFlash2;
+  Implementation norm = Implementation::kFused;
+  Implementation rope = Implementation::kFused;
+  Implementation activation = Implementation::kFused;
+  Implementation permute = Implementation::kFused;
+  Implementation cross_entropy = Implementation::kFused;
+  Implementation optimizer = Implementation::kFused;
+  bool residual_in_norm = false;  // the residual addition runs inside the norm kernel
+  // How often queries, keys and values are copied around attention, in both directions: into
+  // another layout, out of a merged projection, without padding. Values addressed one by one.
+  std::int64_t attention_copies = 0;
+  bool cuda_graph = false;
+  CudaGraphScope cuda_graph_scope = CudaGraphScope::kWhole;
+  bool tp_relayout = false;           // tensors of more than one sequence are copied around
+                                      // tensor-parallel collectives, their sequence outermost
+  bool casts_expert_weights = false;  // fp32 expert weights become 16 bits in every forward
+  bool accumulates_in_gemm = true;    // gradients of micro-batches are summed by the product
+  bool clips_gradients = false;       // by their norm, in passes of their own before the update;
+                                      // gradient buffers are zeroed and parameters copied after it
+  bool checks_gradients = false;      // before they are reduced: buffers are divided by the number
+                                      // of replicas and searched for what is not a number
+  bool async_tp = false;              // tensor-parallel collectives hidden behind their GEMM
+
+  bool overlap_grad_reduce = true;     // gradients are reduced while backward goes on
+  bool zero_broadcasts = false;        // ZeRO 1 and 2: updated parameters are not gathered but
+                                       // broadcast by one rank after the other
+  bool overlap_param_gather = true;    // updated parameters are gathered while forward goes on
+  bool shared_expert_overlap = false;  // the shared expert runs beside the exchange
+  bool ep_overlap = false;  // exchanges of a forward run beside a backward, and the other way round
+  bool fsdp_root_holds_ends = true;  // embedding and head are one FSDP unit, gathered first
+
+  HostSpec host;
+  ExchangeSpec exchange;  // its dispatcher unless the plan names one
+
+  // What stays for backward.
+  bool keeps_norm_output = true;
+  bool keeps_gathered_norm_output = false;  // under sequence parallelism: the gathered one
+  bool keeps_activation_product = true;     // what the down projection reads
+  bool fsdp_parameters_fp32 = true;         // FSDP shards fp32 parameters and gathers in 16 bits
+  bool fsdp_gathers_for_recompute = false;  // recomputation gathers once more
+  std::int64_t vocabulary_multiple = 1;     // the vocabulary is padded to this times tp
+  StateBytes states;
+  Bytes gradient_reduce{4};  // bytes an element of reduced gradients
+  MemoryRules memory;
+};
+
+// Reads a software set file. Throws ConfigError with all of its problems.
+SoftwareSpec load_software(const std::filesystem::path& file);
+// Changes the switches that `reader` names; leaves the rest.
+void read_software_switches(MappingReader& reader, SoftwareSpec& software);
+
+}  // namespace stepcast

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include "stepcast/plan/plan_keys.hpp"
+
+namespace stepcast {
+namespace {
+
+template <auto Member>
+void copy_training(const TrainingRecipe& from, TrainingRecipe& to) {
+  to.*Member = from.*Member;
+}
+
+template <auto Member>
+void copy_recompute(const TrainingRecipe& from, TrainingRecipe& to) {
+  to.recompute.*Member = from.recompute.*Member;
+}
+
+void copy_layers(const TrainingRecipe& from, TrainingRecipe& to) {
+  to.recompute.layers = from.recompute.layers;
+  to.recompute.layer_list = from.recompute.layer_list;
+}
+
+using T = TrainingRecipe;
+
+constexpr std::array kTrainingKeys = {
+    TrainingKey{"dtype", "format of products", "--dtype", copy_training<&T::dtype>,
+                training_dtype_names},
+    TrainingKey{"sequence_length", "tokens of a sequence", "--seq",
+                copy_training<&T::sequence_length>},
+    TrainingKey{"optimizer", "adamw or adam", "", copy_training<&T::optimizer>},
+    TrainingKey{"dropout", "after attention, softmax and MLP, as GPT-3 has it", "",
+                copy_training<&T::dropout>},
+    TrainingKey{"micro_batch_size", "sequences of a micro-batch", "--mbs",
+                copy_training<&T::micro_batch_size>},
+    TrainingKey{"recompute", "what of the activations is computed again", "--recompute",
+                copy_recompute<&RecomputeSpec::kind>, names_of<RecomputeKind>},
+    TrainingKey{"recompute_method", "which layers, with recompute: full", "",
+                copy_recompute<&RecomputeSpec::method>, names_of<RecomputeMethod>},
+    TrainingKey{"recompute_layers", "a count with the method, or a list of layers", "",
+                copy_layers},
+    TrainingKey{"recompute_modules", "a list, with recompute: selective", "",
+                copy_recompute<&RecomputeSpec::modules>, names_of<RecomputeModule>},
+    TrainingKey{"memory_budget", "share of saved bytes that stays, with recompute: memory_budget",
+                "", copy_recompute<&RecomputeSpec::budget>},
+    TrainingKey{"global_batch_size", "sequences of a step over all GPUs", "--gbs",
+                copy_training<&T::global_batch_size>},
+};
+
+}  // namespace
+
+std::span<const TrainingKey> training_keys() { return kTrainingKeys; }
+
+const TrainingKey* training_key(std::string_view name) {
+  const auto* const found =
+      std::find_if(kTrainingKeys.begin(), kTrainingKeys.end(),
+                   [name](const TrainingKey& key) { return key.name == name; });
+  return found == kTrainingKeys.end() ? nullptr : found;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/plan/training_recipe.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "stepcast/config/config_writer.hpp"
+#include "stepcast/config/enum_fields.hpp"
+#include "stepcast/plan/written_input.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::array<std::string_view, 5> kKindNames = {"none", "selective", "full", "selective_op",
+                                                        "memory_budget"};
+constexpr std::array<std::string_view, 2> kMethodNames = {"uniform", "block"};
+constexpr std::array<std::string_view, 8> kModuleNames = {
+    "core_attn", "layernorm", "mlp_act", "moe_act", "mlp", "moe", "shared_experts", "mla_up_proj"};
+// All but fp32, in which no framework multiplies.
+constexpr std::array<std::string_view, 5> kTrainingDtypeNames = {"bf16", "fp16", "fp8", "fp8_block",
+                                                                 "fp4"};
+constexpr std::array<NamedValue<std::string_view>, 2> kOptimizers = {
+    {{"adamw", "adamw"}, {"adam", "adamw"}}};
+
+constexpr Range<std::int64_t> kSequence{1, 1 << 28};
+constexpr Range<std::int64_t> kBatch{1, 1 << 30};
+
+void read_modules(MappingReader& reader, RecomputeSpec& recompute) {
+  const ConfigNode* list = reader.take("recompute_modules");
+  if (list == nullptr) {
+    return;
+  }
+  if (list->kind != ConfigNode::Kind::kSequence || list->items.empty()) {
+    reader.error("recompute_modules", "must be a list; write [core_attn, layernorm]");
+    return;
+  }
+  recompute.modules.clear();
+  for (const ConfigNode& item : list->items) {
+    if (const auto module = reader.choice<RecomputeModule>("recompute_modules", item,
+                                                           enum_names<RecomputeModule>())) {
+      recompute.modules.push_back(*module);
+    }
+  }
+}
+
+// A count with the method, or a list of layers.
+void read_layers(MappingReader& reader, RecomputeSpec& recompute) {
+  constexpr Range<std::int64_t> kLayers{0, 10'000};
+  const ConfigNode* layers = reader.take("recompute_layers");
+  if (layers == nullptr) {
+    return;
+  }
+  if (layers->kind != ConfigNode::Kind::kSequence) {
+    recompute.layers = reader.count("recompute_layers", *layers, kLayers).value_or(1);
+    return;
+  }
+  if (reader.has("recompute_method")) {
+    reader.error("recompute_method", "must be left out where recompute_layers is a list");
+  }
+  for (const ConfigNode& item : layers->items) {
+    if (const auto layer = reader.count("recompute_layers", item, kLayers)) {
+      recompute.layer_list.push_back(*layer);
+    }
+  }
+  std::sort(recompute.layer_list.begin(), recompute.layer_list.end());
+  const auto repeated = std::unique(recompute.layer_list.begin(), recompute.layer_list.end());
+  recompute.layer_list.erase(repeated, recompute.layer_list.end());
+  if (recompute.layer_list.empty()) {
+    reader.error("recompute_layers", "must name a layer, as in [0, 2, 4], or be a count");
+  }
+}
+
+std::vector<NamedValue<Dtype>> training_dtypes() {
+  std::vector<NamedValue<Dtype>> values;
+  values.reserve(kTrainingDtypeNames.size());
+  for (const std::string_view name : kTrainingDtypeNames) {
+    values.push_back({name, *dtype_named(name)});
+  }
+  return values;
+}
+
+RecomputeSpec read_recompute(MappingReader& reader) {
+  RecomputeSpec recompute;
+  recompute.kind = reader.optional_choice<RecomputeKind>("recompute", enum_names<RecomputeKind>(),
+                                                         RecomputeKind::kNone);
+  recompute.method = reader.optional_choice<RecomputeMethod>(
+      "recompute_method", enum_names<RecomputeMethod>(), RecomputeMethod::kUniform);
+  read_layers(reader, recompute);
+  recompute.budget = reader.optional_number("memory_budget", 1.0, kFraction);
+  read_modules(reader, recompute);
+  if (recompute.kind != RecomputeKind::kFull &&
+      (reader.has("recompute_method") || reader.has("recompute_layers"))) {
+    reader.error("recompute", "must be full where recompute_method or recompute_layers is given");
+  }
+  if ((recompute.kind == RecomputeKind::kBudget) != reader.has("memory_budget")) {
+    reader.error("recompute", "memory_budget and a memory_budget between 0 and 1 go together");
+  }
+  if (recompute.kind != RecomputeKind::kSelective && reader.has("recompute_modules")) {
+    reader.error("recompute", "must be selective where recompute_modules is given");
+  }
+  if (recompute.method == RecomputeMethod::kUniform && recompute.layers == 0) {
+    reader.error("recompute_layers", "must be at least 1 with the method uniform");
+  }
+  return recompute;
+}
+
+}  // namespace
+
+std::string_view name(RecomputeKind kind) { return entry(kKindNames, kind); }
+std::string_view name(RecomputeMethod method) { return entry(kMethodNames, method); }
+std::string_view name(RecomputeModule module) { return entry(kModuleNames, module); }
+
+template <>
+std::span<const std::string_view> names_of<RecomputeKind>() {
+  return kKindNames;
+}
+template <>
+std::span<const std::string_view> names_of<RecomputeMethod>() {
+  return kMethodNames;
+}
+template <>
+std::span<const std::string_view> names_of<RecomputeModule>() {
+  return kModuleNames;
+}
+std::span<const std::string_view> training_dtype_names() { return kTrainingDtypeNames; }
+
+bool RecomputeSpec::recomputes(RecomputeModule module) const { return selected().meets({module}); }
+
+ModuleSet RecomputeSpec::selected() const {
+  ModuleSet selected;
+  if (kind == RecomputeKind::kSelective) {
+    for (const RecomputeModule module : modules) {
+      selected = selected.with({module});
+    }
+  }
+  return selected;
+}
+
+TrainingRecipe read_training(MappingReader reader) {
+  TrainingRecipe training;
+  training.sequence_length = reader.required_count("sequence_length", kSequence);
+  training.micro_batch_size = reader.optional_count("micro_batch_size", 1, kBatch);
+  training.global_batch_size = reader.required_count("global_batch_size", kBatch);
+  training.dtype = reader.optional_choice<Dtype>("dtype", training_dtypes(), Dtype::kBf16);
+  training.recompute = read_recompute(reader);
+  training.optimizer = reader.optional_choice<std::string_view>("optimizer", kOptimizers, "adamw");
+  training.dropout = reader.optional_flag("dropout", false);
+  reader.finish();
+  return training;
+}
+
+namespace {
+
+ConfigNode written_layers(const RecomputeSpec& recompute) {
+  return recompute.layer_list.empty() ? number_node(recompute.layers)
+                                      : list_node(recompute.layer_list);
+}
+
+ConfigNode written_modules(const RecomputeSpec& recompute) {
+  std::vector<std::string> names;
+  names.reserve(recompute.modules.size());
+  for (const RecomputeModule module : recompute.modules) {
+    names.emplace_back(name(module));
+  }
+  return list_node(names);
+}
+
+void write_recompute(const RecomputeSpec& recompute, ConfigWriter& writer) {
+  writer.field("recompute", name(recompute.kind));
+  if (recompute.kind == RecomputeKind::kFull) {
+    if (recompute.layer_list.empty()) {
+      writer.field("recompute_method", name(recompute.method));
+    }
+    writer.field("recompute_layers", written_layers(recompute));
+  }
+  if (recompute.kind == RecomputeKind::kSelective) {
+    writer.field("recompute_modules", written_modules(recompute));
+  }
+  if (recompute.kind == RecomputeKind::kBudget) {
+    writer.field("memory_budget", recompute.budget);
+  }
+}
+
+}  // namespace
+
+ConfigNode written_training(const TrainingRecipe& training) {
+  ConfigWriter writer;
+  writer.field("sequence_length", training.sequence_length);
+  writer.field("micro_batch_size", training.micro_batch_size);
+  writer.field("global_batch_size", training.global_batch_size);
+  writer.field("dtype", name(training.dtype));
+  write_recompute(training.recompute, writer);
+  writer.field("optimizer", training.optimizer);
+  writer.field("dropout", training.dropout);
+  return writer.take();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/layer/expert_expansion.hpp"
+
+#include <stdexcept>
+
+#include "catch.hpp"
+#include "sample_specs.hpp"
+
+namespace stepcast::expert_expansion_test {
+namespace {
+
+using test::Sample;
+using Names = std::vector<std::string>;
+
+// 1024 tokens of 1024 values, 2 of 16 experts, over 4 ranks.
+Sample exchanging(Dispatcher dispatcher) {
+  Sample sample = test::moe_sample();
+  sample.plan.dp = 4;
+  sample.plan.ep = 4;
+  sample.plan.exchange.dispatcher = dispatcher;
+  return sample;
+}
+
+BlockOps expanded(const Sample& sample) {
+  const ExpansionContext context = sample.context();
+  BlockBuilder build(context);
+  expand_routed_experts(context, build);
+  return build.finish();
+}
+
+// Names of what is no product and no activation, equal neighbours once.
+Names names_of_exchange(const OpList& ops) {
+  Names names;
+  for (const Op& op : ops) {
+    const std::string text(name(op.id).starts_with("experts.") ? "experts" : name(op.id));
+    if (names.empty() || names.back() != text) {
+      names.push_back(text);
+    }
+  }
+  return names;
+}
+
+const ExpertExchange& exchange_of(const OpList& ops, OpId id) {
+  for (const Op& op : ops) {
+    if (const auto* work = std::get_if<ExpertExchange>(&op.work); work && op.id == id) {
+      return *work;
+    }
+  }
+  throw std::runtime_error("no such exchange");
+}
+
+std::int64_t grouped_rows(const OpList& ops) {
+  for (const Op& op : ops) {
+    if (const auto* work = std::get_if<GroupedGemm>(&op.work)) {
+      return work->m_total;
+    }
+  }
+  return 0;
+}
+
+TEST_CASE("each dispatcher runs its own kernels around the experts", "[unit]") {
+  const auto forward = [](Dispatcher dispatcher) {
+    return names_of_exchange(expanded(exchanging(dispatcher)).forward);
+  };
+  CHECK(forward(Dispatcher::kAllToAll) == Names{"moe.permute", "moe.dispatch", "moe.sort",
+                                                "experts", "moe.unsort", "moe.combine",
+                                                "moe.unpermute"});
+  CHECK(forward(Dispatcher::kAllGather) == Names{"moe.dispatch", "moe.dispatch_map", "moe.permute",
+                                                 "experts", "moe.unpermute", "moe.combine"});
+  CHECK(forward(Dispatcher::kDeepEp) ==
+        Names{"moe.dispatch", "moe.permute", "experts", "moe.local_sum", "moe.combine"});
+  for (const Dispatcher fused :
+       {Dispatcher::kDeepEpV2, Dispatcher::kHybridEp, Dispatcher::kDeepEpLowLatency}) {
+    CHECK(forward(fused) == Names{"moe.dispatch", "experts", "moe.combine"});
+  }
+  CHECK(forward(Dispatcher::kSonic) == Names{"moe.symmetric_copy", "moe.gather_choices",
+                                             "moe.index", "moe.dispatch", "experts",
+                                             "moe.gather_scores", "moe.combine"});
+  CHECK(forward(Dispatcher::kMinimalAsyncEp) ==
+        Names{"moe.index", "moe.dispatch", "experts", "moe.combine", "moe.weighted_sum"});
+}
+
+TEST_CASE("the gradient of dispatch is a combine and that of combine a dispatch", "[unit]") {
+  for (const Dispatcher dispatcher :
+       {Dispatcher::kDeepEp, Dispatcher::kDeepEpV2, Dispatcher::kDeepEpLowLatency,
+        Dispatcher::kHybridEp, Dispatcher::kSonic, Dispatcher::kMinimalAsyncEp}) {
+    CAPTURE(name(dispatcher));
+    const BlockOps ops = expanded(exchanging(dispatcher));
+    CHECK(exchange_of(ops.forward, OpId::kMoeDispatch).phase == ExchangePhase::kDispatch);
+    CHECK(exchange_of(ops.forward, OpId::kMoeCombine).phase == ExchangePhase::kCombine);
+    CHECK(exchange_of(ops.backward, OpId::kMoeCombine).phase == ExchangePhase::kDispatch);
+    CHECK(exchange_of(ops.backward, OpId::kMoeDispatch).phase == ExchangePhase::kCombine);
+  }
+}
+
+TEST_CASE("only the forward dispatch sends fp8 rows, quantised before", "[unit]") {
+  Sample sample = exchanging(Dispatcher::kDeepEp);
+  sample.plan.exchange.dispatch_dtype = Dtype::kFp8;
+  const BlockOps ops = expanded(sample);
+  CHECK(names_of_exchange(ops.forward).front() == "moe.dispatch_quantize");
+  CHECK(names_of_exchange(ops.backward).back() == "moe.dispatch");
+  CHECK(exchange_of(ops.forward, OpId::kMoeDispatch).dtype == Dtype::kFp8);
+  CHECK(exchange_of(ops.forward, OpId::kMoeCombine).dtype == Dtype::kBf16);
+  CHECK(exchange_of(ops.backward, OpId::kMoeCombine).dtype == Dtype::kBf16);
+  CHECK(exchange_of(ops.backward, OpId::kMoeDispatch).dtype == Dtype::kBf16);
+}
+
+TEST_CASE("an exchange says what it moves, where and how", "[unit]") {
+  Sample sample = exchanging(Dispatcher::kDeepEp);
+  sample.model.moe->router.groups = 4;
+  sample.model.moe->router.topk_groups = 2;
+  sample.plan.exchange.compute_units = 20;
+  const ExpertExchange op = exchange_of(expanded(sample).forward, OpId::kMoeDispatch);
+  CHECK(op.tokens == 1024);
+  CHECK(op.hidden == 1024);
+  CHECK(op.experts == 16);
+  CHECK(op.topk == 2);
+  CHECK(op.group == ProcessGroup{4, 1});
+  CHECK(op.compute_units == 20);
+  CHECK(op.routing.kind == RoutingKind::kGroupLimited);
+  CHECK(op.routing.groups == 4);
+  CHECK(op.routing.groups_per_token == 2);
+}
+
+TEST_CASE("expert tensor parallelism widens the group, the experts and the choices", "[unit]") {
+  Sample sample = exchanging(Dispatcher::kDeepEp);
+  sample.plan.etp = 2;
+  const OpList forward = expanded(sample).forward;
+  const ExpertExchange op = exchange_of(forward, OpId::kMoeDispatch);
+  CHECK(op.group == ProcessGroup{8, 1});
+  CHECK(op.experts == 32);
+  CHECK(op.topk == 4);
+  CHECK(grouped_rows(forward) == 4096);  // as with alltoall, which gathers them
+  sample.plan.exchange.dispatcher = Dispatcher::kAllToAll;
+  CHECK(grouped_rows(expanded(sample).forward) == 4096);
+}
+
+TEST_CASE("the most loaded rank sets the rows of the experts", "[unit]") {
+  Sample sample = exchanging(Dispatcher::kAllToAll);
+  Routing counts;
+  counts.kind = RoutingKind::kCounts;
+  counts.counts.assign(16, 100);
+  counts.counts[0] = 500;  // the first rank has 800 of 2000 rows, 1.6 times the mean
+  sample.plan.exchange.routing = counts;
+  const OpList forward = expanded(sample).forward;
+  CHECK(grouped_rows(forward) == 3277);  // 2048 * 1.6
+  for (const Op& op : forward) {
+    if (const auto* collective = std::get_if<Collective>(&op.work)) {
+      CHECK(collective->imbalance == Approx(1.6));
+    }
+  }
+}
+
+TEST_CASE("redispatch gathers the input once more in backward", "[unit]") {
+  Sample sample = exchanging(Dispatcher::kSonic);
+  sample.plan.exchange.redispatch_in_backward = true;
+  const Names backward = names_of_exchange(expanded(sample).backward);
+  CHECK(std::count(backward.begin(), backward.end(), "moe.redispatch") == 1);
+}
+
+TEST_CASE("one rank exchanges nothing", "[unit]") {
+  for (const Dispatcher dispatcher : {Dispatcher::kDeepEp, Dispatcher::kSonic}) {
+    Sample sample = exchanging(dispatcher);
+    sample.plan.ep = 1;
+    for (const Op& op : expanded(sample).forward) {
+      CHECK_FALSE(communication_axis(op).has_value());
+    }
+  }
+}
+
+TEST_CASE("an all-to-all that stands for deepep goes by rail between nodes", "[unit]") {
+  Sample sample = exchanging(Dispatcher::kDeepEp);
+  sample.plan.exchange.collective_only = true;
+  const auto algorithm = [&] {
+    for (const Op& op : expanded(sample).forward) {
+      if (const auto* collective = std::get_if<Collective>(&op.work)) {
+        return collective->algorithm;
+      }
+    }
+    return CollectiveAlgorithm::kRing;
+  };
+  CHECK(algorithm() == CollectiveAlgorithm::kAuto);
+  sample.plan.ep_in_domain = 2;
+  CHECK(algorithm() == CollectiveAlgorithm::kPxn);
+  sample.plan.exchange.all_to_all = CollectiveAlgorithm::kHierarchical;
+  CHECK(algorithm() == CollectiveAlgorithm::kHierarchical);
+}
+
+}  // namespace
+}  // namespace stepcast::expert_expansion_test

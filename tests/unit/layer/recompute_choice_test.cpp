@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/layer/recompute_choice.hpp"
+
+#include "catch.hpp"
+#include "sample_specs.hpp"
+#include "stepcast/layer/activation_inventory.hpp"
+
+namespace stepcast::recompute_choice_test {
+namespace {
+
+using test::Sample;
+
+bool has(const OpList& ops, OpId id) {
+  return std::any_of(ops.begin(), ops.end(), [id](const Op& op) { return op.id == id; });
+}
+
+bool has(const std::vector<SavedTensor>& tensors, TensorId id) {
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [id](const SavedTensor& tensor) { return tensor.id == id; });
+}
+
+// Separate projections, as in torchtitan: wq, wk, wv, wo, w1, w3, w2.
+Sample separate() {
+  Sample sample = test::dense_sample();
+  sample.software.fused_qkv = false;
+  sample.software.fused_gate_up = false;
+  return sample;
+}
+
+std::vector<std::int64_t> recomputed(Sample& sample, std::size_t stage) {
+  return recomputed_layers(sample.context(), stage);
+}
+
+TEST_CASE("full recomputation covers every layer, the first of each stage, or those named",
+          "[unit]") {
+  Sample sample = test::dense_sample();
+  test::set_pipeline(sample, 2, 1);  // layers 0 to 3 and 4 to 7
+  RecomputeSpec& recompute = sample.training.recompute;
+  CHECK(recomputed(sample, 0) == std::vector<std::int64_t>{0});
+  recompute.kind = RecomputeKind::kFull;
+  CHECK(recomputed(sample, 0) == std::vector<std::int64_t>{4});
+  recompute.method = RecomputeMethod::kBlock;
+  recompute.layers = 3;
+  CHECK(recomputed(sample, 1) == std::vector<std::int64_t>{3});
+  recompute.layers = 9;
+  CHECK(recomputed(sample, 1) == std::vector<std::int64_t>{4});
+  recompute.layer_list = {0, 5, 7};
+  CHECK(recomputed(sample, 0) == std::vector<std::int64_t>{1});
+  CHECK(recomputed(sample, 1) == std::vector<std::int64_t>{2});
+}
+
+TEST_CASE("PyTorch's checkpoint stops before the last product, Megatron's runs everything",
+          "[unit]") {
+  Sample sample = separate();
+  sample.training.recompute.kind = RecomputeKind::kFull;
+  const BlockOps everything = expand_layer(sample.context(), {});
+  CHECK(everything.full_recompute == everything.forward);
+  sample.software.memory.recompute_stops_early = true;
+  const BlockOps early = expand_layer(sample.context(), {});
+  CHECK(has(early.full_recompute, OpId::kMlpActivation));
+  CHECK_FALSE(has(early.full_recompute, OpId::kMlpDown));
+}
+
+// Of 1 + 1 + q 1, k 1/4, v 1/4, output 1, ... what stays: x, wq, wv, attention, w1.
+TEST_CASE("the operator policy keeps every second product and attention", "[case]") {
+  Sample sample = separate();
+  sample.training.recompute.kind = RecomputeKind::kOperators;
+  const std::vector<SavedTensor> kept = saved_tensors(sample.context(), {});
+  const double u = layer_input(sample.context()).value();
+  const double statistics = 4.0 * 1024 * 16;
+  // x 1, q 1, v 1/4, attention 1, w1 4 (F = 4 H)
+  CHECK(total(kept).value() == Approx(7.25 * u + statistics));
+  CHECK_FALSE(has(kept, TensorId::kAttentionK));
+  CHECK_FALSE(has(kept, TensorId::kMlpUp));
+  const OpList again = expand_layer(sample.context(), {}).recompute;
+  for (const OpId id :
+       {OpId::kAttentionNorm, OpId::kAttentionK, OpId::kAttentionO, OpId::kMlpUp, OpId::kMlpNorm}) {
+    CHECK(has(again, id));
+  }
+  for (const OpId id : {OpId::kAttentionQ, OpId::kAttentionV, OpId::kAttentionCore, OpId::kMlpGate,
+                        OpId::kMlpDown}) {
+    CHECK_FALSE(has(again, id));
+  }
+  sample.software.memory.keeps_unread_outputs = true;
+  CHECK(saved_activations(sample.context(), {}).value() == Approx(8.25 * u + statistics));
+}
+
+TEST_CASE("a memory budget gives up what is cheap to compute again first", "[unit]") {
+  Sample sample = separate();
+  const Bytes all = saved_activations(sample.context(), {});
+  const Bytes optional = all - layer_input(sample.context());
+  sample.training.recompute.kind = RecomputeKind::kBudget;
+  for (const double budget : {0.0, 0.3, 0.7, 1.0}) {
+    sample.training.recompute.budget = budget;
+    CAPTURE(budget);
+    CHECK(saved_activations(sample.context(), {}) <=
+          budget * optional + layer_input(sample.context()));
+    const BlockOps ops = expand_layer(sample.context(), {});
+    CHECK(ops.recompute.empty() == (budget == 1.0));
+  }
+  sample.training.recompute.budget = 0.7;
+  const std::vector<SavedTensor> kept = saved_tensors(sample.context(), {});
+  CHECK_FALSE(has(kept, TensorId::kAttentionNormOutput));
+  CHECK_FALSE(has(kept, TensorId::kMlpActivationOutput));
+  CHECK(has(kept, TensorId::kAttentionOutput));
+}
+
+TEST_CASE("an operator named by two modules runs again once", "[unit]") {
+  Sample sample = test::dense_sample();
+  sample.training.recompute.kind = RecomputeKind::kSelective;
+  sample.training.recompute.modules = {RecomputeModule::kMlp, RecomputeModule::kMlpActivation};
+  const OpList again = expand_layer(sample.context(), {}).recompute;
+  CHECK(std::count_if(again.begin(), again.end(),
+                      [](const Op& op) { return op.id == OpId::kMlpActivation; }) == 1);
+}
+
+TEST_CASE("moe_act and shared_experts recompute their part of a layer with experts", "[unit]") {
+  Sample sample = test::moe_sample();
+  sample.model.moe->shared_expert_ffn_hidden = 512;
+  const LayerKind moe{.moe = true};
+  const Bytes all = saved_activations(sample.context(), moe);
+  sample.training.recompute.kind = RecomputeKind::kSelective;
+  sample.training.recompute.modules = {RecomputeModule::kMoeActivation};
+  // T k rows of F = 512 in 16 bits
+  CHECK(all - saved_activations(sample.context(), moe) == Bytes(2048.0 * 512 * 2));
+  CHECK(has(expand_layer(sample.context(), moe).recompute, OpId::kExpertsActivation));
+  sample.training.recompute.modules = {RecomputeModule::kSharedExperts};
+  // T rows of gate, up and product
+  CHECK(all - saved_activations(sample.context(), moe) == Bytes(3.0 * 1024 * 512 * 2));
+  const OpList again = expand_layer(sample.context(), moe).recompute;
+  CHECK(has(again, OpId::kMlpActivation));
+  CHECK_FALSE(has(again, OpId::kExpertsActivation));
+}
+
+}  // namespace
+}  // namespace stepcast::recompute_choice_test
