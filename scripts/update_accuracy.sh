@@ -15,7 +15,7 @@ trap 'rm -rf "$folder"' EXIT
 made="$folder/accuracy.yaml"
 cd "$root/tests/validation"
 # The SimuMax runs of training_runs.jsonl are rows of simumax_b200.jsonl too.
-grep -v '"key":"simumax-b200"' training_runs.jsonl >"$folder/training_runs.jsonl"
+grep -v '^{"id":"simumax-b200' training_runs.jsonl >"$folder/training_runs.jsonl"
 "$stepcast" validate "$folder/training_runs.jsonl" h200_steps.jsonl simumax_b200.jsonl megatron_table5.jsonl \
   --format accuracy >"$made"
 if $check; then

@@ -95,7 +95,7 @@ std::vector<CalibrationRow> rows_of(const CalibrateOptions& options, const DataR
   std::vector<CalibrationRow> rows;
   std::set<std::string> gpus;
   for (const std::string& file : options.files) {
-    for (const MeasuredKernel& kernel : kernels_of(all_importers().read(file, profiles))) {
+    for (const MeasuredKernel& kernel : measured_kernels(file, all_importers(), profiles)) {
       gpus.insert(kernel.gpu);
       const bool moved = price(options.of, kernel.work.op);
       if (kernel.gpu == options.gpu && kernel.skipped.empty() && moved) {

@@ -20,7 +20,7 @@ void add_explain(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_cost(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_validate(CLI::App& program, const GlobalOptions& global, Run& run);
-void add_import(CLI::App& program, Run& run);
+void add_import(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_list(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_describe(CLI::App& program, const GlobalOptions& global, Run& run);
 

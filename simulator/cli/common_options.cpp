@@ -201,7 +201,7 @@ MeasuredOperators measured_in(const std::string& file, const DataRoot& data) {
     return {};
   }
   ProfileCache profiles(data);
-  return operators_of(all_importers().read(file, profiles), profiles);
+  return measured_operators(file, all_importers(), profiles);
 }
 
 CostModel cost_model(Experiment& experiment, const DataRoot& data) {

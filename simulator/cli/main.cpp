@@ -37,7 +37,7 @@ int run_command(int argc, char** argv) {
   add_cost(program, global, run);
   add_calibrate(program, global, run);
   add_validate(program, global, run);
-  add_import(program, run);
+  add_import(program, global, run);
   add_list(program, global, run);
   add_describe(program, global, run);
   try {

@@ -67,6 +67,8 @@ int run_validate(const ValidateOptions& options, const GlobalOptions& global) {
     of_traces = load_experiment(std::filesystem::path(options.experiment), {}, data);
   }
   std::vector<ValidationRow> rows = validate_files(files, data, cost, all_importers(), of_traces);
+  const bool compared = std::any_of(
+      rows.begin(), rows.end(), [](const ValidationRow& row) { return row.predicted.has_value(); });
   std::erase_if(rows, [&options](const ValidationRow& row) {
     return !is_metric(row.metric, options.metric);
   });
@@ -75,7 +77,7 @@ int run_validate(const ValidateOptions& options, const GlobalOptions& global) {
                                : format == "csv"      ? validation_to_csv(rows)
                                : format == "accuracy" ? validation_to_accuracy(rows)
                                                       : validation_to_text(rows, options.baseline));
-  return kDone;
+  return compared ? kDone : kInputWrong;
 }
 
 }  // namespace

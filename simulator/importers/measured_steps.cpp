@@ -2,126 +2,273 @@
 #include "importers/measured_steps.hpp"
 
 #include <algorithm>
+#include <array>
 
-#include "importers/loose_fields.hpp"
+#include "importers/published_names.hpp"
+#include "importers/stated_object.hpp"
 
 namespace stepcast {
 namespace {
 
-using nlohmann::json;
+enum class Mode { kFsdp, kTp, kPp, kDdp, kCp, kLocal };
+struct ModeName {
+  std::string_view published;
+  Mode mode;
+};
+constexpr std::array kModes = {ModeName{"fsdp", Mode::kFsdp}, ModeName{"tp", Mode::kTp},
+                               ModeName{"pp", Mode::kPp},     ModeName{"ddp", Mode::kDdp},
+                               ModeName{"cp", Mode::kCp},     ModeName{"local", Mode::kLocal}};
 
-std::int64_t at_least_one(const json& row, const char* key) {
-  return std::max<std::int64_t>(1, json_count(row, key).value_or(1));
+struct ScheduleName {
+  std::string_view published;
+  std::string_view ours;
+};
+constexpr std::array kSchedules = {ScheduleName{"zbv", "zbv"}, ScheduleName{"gpipe", "gpipe"},
+                                   ScheduleName{"1f1b", "1f1b"},
+                                   ScheduleName{"interleaved", "interleaved_1f1b"}};
+
+std::int64_t at_least_one(StatedObject& row, const char* key) {
+  return std::max<std::int64_t>(1, row.count(key).value_or(1));
 }
 
-ModelSpec model_of(const json& row) {
-  const json& arch = json_object(row, "arch");
-  ModelSpec model;
-  model.name = json_text(row, "model");
-  model.hidden = at_least_one(arch, "hidden");
-  model.layers = at_least_one(row, "layers");
-  model.vocabulary = at_least_one(arch, "vocab");
-  model.attention.heads = at_least_one(arch, "heads");
-  model.attention.kv_heads = at_least_one(arch, "kv_heads");
-  model.attention.qk_head_dim = at_least_one(arch, "head_dim");
-  model.attention.v_head_dim = model.attention.qk_head_dim;
-  model.mlp.ffn_hidden = at_least_one(arch, "ffn");
-  if (const auto experts = json_count(arch, "experts")) {
-    MoeSpec moe;
-    moe.experts = *experts;
-    moe.experts_per_token = at_least_one(arch, "topk");
-    moe.expert_ffn_hidden = at_least_one(arch, "moe_ffn");
-    model.moe = moe;
+// --- model --------------------------------------------------------------------------------------
+
+Record attention_of(StatedObject& arch) {
+  Record attention;
+  if (arch.states("mla")) {
+    StatedObject& mla = arch.object("mla");
+    attention = {{"kind", "mla"}, {"heads", arch.required_count("heads")}};
+    attention["q_lora_rank"] = mla.count("q_lora").value_or(0);
+    attention["kv_lora_rank"] = mla.required_count("kv_lora");
+    attention["qk_nope_head_dim"] = mla.required_count("qk_nope");
+    attention["qk_rope_head_dim"] = mla.required_count("qk_rope");
+    attention["v_head_dim"] = mla.required_count("v_dim");
+    arch.ignore("kv_heads");  // as many as heads, of the sum of both widths
+    arch.ignore("head_dim");
+  } else {
+    attention = {{"heads", arch.required_count("heads")},
+                 {"kv_heads", arch.required_count("kv_heads")},
+                 {"head_dim", arch.required_count("head_dim")}};
+  }
+  if (arch.flag("qk_norm").value_or(false)) {
+    attention["qk_norm"] = "head";
+  }
+  if (arch.flag("qkv_bias").value_or(false)) {
+    attention["qkv_bias"] = true;
+  }
+  return attention;
+}
+
+Record model_of(StatedObject& row) {
+  StatedObject& arch = row.object("arch");
+  const std::string name = row.text("model");
+  Record model = {{"name", name.empty() ? "model" : name},
+                  {"hidden_size", arch.required_count("hidden")},
+                  {"layers", row.required_count("layers")},
+                  {"vocabulary", arch.required_count("vocab")},
+                  {"attention", attention_of(arch)},
+                  {"mlp", {{"ffn_hidden", arch.required_count("ffn")}}}};
+  arch.ignore("layers");  // of the whole model, of which the row runs its own
+  if (arch.states("experts")) {
+    model["moe"] = {{"experts", arch.required_count("experts")},
+                    {"experts_per_token", arch.required_count("topk")},
+                    {"expert_ffn_hidden", arch.required_count("moe_ffn")},
+                    {"shared_expert_ffn_hidden", arch.count("shared_ffn").value_or(0)},
+                    {"first_dense_layers", arch.count("dense_layers").value_or(0)}};
   }
   return model;
 }
 
-// One host: its GPUs share a switch. Local ranks do not talk, so one of them is the whole cluster.
-ClusterSpec cluster_from(const json& row, bool local, ProfileCache& profiles) {
-  ClusterSpec cluster = cluster_of(profiles.gpu("h200_sxm"), 1);
-  cluster.gpus_per_node = local ? 1 : at_least_one(row, "world");
-  return cluster;
+// --- plan ---------------------------------------------------------------------------------------
+
+Mode mode_of(StatedObject& row) {
+  const std::string written = row.text("mode");
+  const auto* const known = std::find_if(kModes.begin(), kModes.end(), [&](const ModeName& mode) {
+    return mode.published == written;
+  });
+  if (known == kModes.end()) {
+    throw RefusedRow{"feature unsupported: the mode '" + written + "'"};
+  }
+  return known->mode;
 }
 
-PlanRequest plan_from(const json& row, const std::string& mode) {
-  PlanRequest plan;
-  plan.given = true;
-  plan.zero = mode == "fsdp" || mode == "tp" ? 3 : 0;
-  plan.ep = at_least_one(row, "ep");
-  if (mode == "tp") {
-    plan.tp = at_least_one(row, "tp");
-  } else if (mode == "pp") {
-    plan.pp = at_least_one(row, "world");
-    plan.vpp = at_least_one(row, "v");
+void read_schedule(StatedObject& row, Record& plan) {
+  const std::string written = row.text("schedule");
+  if (written.empty()) {
+    return;
   }
-  if (const auto hsdp = json_count(row, "hsdp")) {
-    plan.hsdp = *hsdp;
+  const auto* const known =
+      std::find_if(kSchedules.begin(), kSchedules.end(),
+                   [&](const ScheduleName& schedule) { return schedule.published == written; });
+  if (known == kSchedules.end()) {
+    throw RefusedRow{"feature unsupported: the pipeline schedule '" + written + "'"};
+  }
+  plan["schedule"] = known->ours;
+}
+
+Record plan_of(StatedObject& row, Mode mode, std::int64_t world) {
+  const bool sharded = mode == Mode::kFsdp || mode == Mode::kTp || mode == Mode::kCp;
+  Record plan = {{"zero", sharded ? 3 : 0}};
+  if (const std::int64_t ep = at_least_one(row, "ep"); ep > 1) {
+    plan["ep"] = ep;
+  }
+  if (mode == Mode::kTp) {
+    plan["tp"] = row.required_count("tp");
+  } else if (mode == Mode::kPp) {
+    plan["pp"] = world;
+    plan["vpp"] = at_least_one(row, "v");
+    read_schedule(row, plan);
+  } else if (mode == Mode::kCp) {
+    plan["cp"] = world;
+    plan["cp_algorithm"] = "all_gather";
+  }
+  if (const auto hsdp = row.count("hsdp")) {
+    plan["hsdp"] = *hsdp;
+  }
+  if (row.flag("no_reshard").value_or(false)) {
+    plan["fsdp_reshard"] = false;
   }
   return plan;
 }
 
-TrainingRecipe training_from(const json& row, const std::string& mode, const PlanRequest& plan) {
-  TrainingRecipe training;
-  training.sequence_length = at_least_one(row, "seq");
-  training.micro_batch_size = at_least_one(row, "mbs");
+// --- software -----------------------------------------------------------------------------------
+
+Record software_of(StatedObject& row, Mode mode, const Record& plan, std::int64_t world,
+                   Record& assumed) {
+  const bool whole_tp = mode == Mode::kTp && plan["tp"] == world;
+  const bool in_16_bits = mode == Mode::kLocal || mode == Mode::kPp || mode == Mode::kDdp;
+  const std::string base = whole_tp     ? "pytorch_loss_parallel"
+                           : in_16_bits ? "pytorch_bf16"
+                                        : "pytorch_compiled";
+  const bool eager = row.flag("eager").value_or(false);
+  const bool dynamic = row.flag("dyn").value_or(false);
+  if (!eager && !dynamic) {
+    return base;
+  }
+  Record software = {{"base", base}};
+  if (eager) {
+    for (const char* kernel : {"rope", "activation", "cross_entropy"}) {
+      software[kernel] = "eager";
+    }
+    software["host"] = {{"kernel", "26 us"}};
+    assumed.push_back(
+        "software.host.kernel 26 us: an eager block of an MLP takes the host 550 us forward and "
+        "backward (steps_2026_11/host.jsonl), about 21 kernels; rms_norm is one kernel of PyTorch");
+  }
+  if (dynamic) {
+    software["expert_exchange"] = {{"cpu_sync", "blocking"}};
+    assumed.push_back(
+        "software.expert_exchange.cpu_sync blocking: dyn, the host reads the splits of every "
+        "exchange");
+  }
+  return software;
+}
+
+Record training_of(StatedObject& row, Mode mode, const Record& plan, std::int64_t world) {
+  const std::int64_t mbs = at_least_one(row, "mbs");
+  const auto degree = [&plan](const char* key) { return plan.value(key, std::int64_t{1}); };
   const std::int64_t replicas =
-      mode == "local" ? 1 : at_least_one(row, "world") / plan.tp / plan.pp;
-  training.global_batch_size = training.micro_batch_size * at_least_one(row, "micro") * replicas;
-  if (json_text(row, "ac") == "full") {
-    training.recompute.kind = RecomputeKind::kFull;
+      mode == Mode::kLocal
+          ? 1
+          : std::max<std::int64_t>(1, world / degree("tp") / degree("pp") / degree("cp"));
+  Record training = {{"sequence_length", row.required_count("seq")},
+                     {"micro_batch_size", mbs},
+                     {"global_batch_size", mbs * at_least_one(row, "micro") * replicas}};
+  if (row.flag("fp8").value_or(false)) {
+    training["dtype"] = "fp8";
+  }
+  const std::string recompute = row.text("ac");
+  if (recompute == "full") {
+    training["recompute"] = "full";
+  } else if (!recompute.empty() && recompute != "none") {
+    throw RefusedRow{"feature unsupported: the recomputation '" + recompute + "'"};
   }
   return training;
 }
 
-std::vector<MeasuredQuantity> quantities_of(const json& row) {
-  std::vector<MeasuredQuantity> quantities;
-  if (const auto time = json_number(row, "step_s")) {
-    quantities.push_back({"step_time_s", *time});
+// --- measured -----------------------------------------------------------------------------------
+
+Record measured_of(StatedObject& row) {
+  Record measured = Record::object();
+  if (const auto time = row.number("step_s")) {
+    measured["step_time_s"] = *time;
   }
-  const auto memory = row.find("peak_alloc_bytes");
-  if (memory != row.end() && memory->is_array() && !memory->empty()) {
-    const bool by_rank = json_text(row, "mode") == "pp";
+  const nlohmann::json memory = row.value("peak_alloc_bytes");
+  if (memory.is_array() && !memory.empty()) {
+    Record ranks = Record::array();
     double peak = 0.0;
-    std::vector<MeasuredQuantity> ranks;
-    for (const json& value : *memory) {
+    for (const nlohmann::json& value : memory) {
       const double bytes = value.is_number() ? value.get<double>() : 0.0;
       peak = std::max(peak, bytes);
-      ranks.push_back({.metric = "peak_memory_bytes",
-                       .value = bytes,
-                       .rank = static_cast<std::int64_t>(ranks.size())});
+      ranks.push_back(bytes);
     }
-    quantities.push_back({"peak_memory_bytes", peak});
-    if (by_rank) {
-      quantities.insert(quantities.end(), ranks.begin(), ranks.end());
+    measured["peak_memory_bytes"] = peak;
+    if (row.text("mode") == "pp") {
+      measured["peak_memory_bytes_by_rank"] = ranks;
     }
   }
-  return quantities;
+  if (row.text("outcome") == "oom") {
+    measured["fits"] = false;
+  } else if (measured.contains("step_time_s")) {
+    measured["fits"] = true;
+  }
+  return measured;
 }
 
-std::string software_of(const json& row, const std::string& mode, const PlanRequest& plan) {
-  if (mode == "tp" && plan.tp == at_least_one(row, "world")) {
-    return "pytorch_loss_parallel";
+Record experiment_of(StatedObject& row, const std::string& gpu, Record& assumed) {
+  const Mode mode = mode_of(row);
+  const std::int64_t world = at_least_one(row, "world");
+  // One host, whose GPUs share a switch. Local ranks do not talk: one of them is the cluster.
+  Record experiment;
+  experiment["model"] = model_of(row);
+  experiment["cluster"] = {
+      {"gpu", gpu}, {"nodes", 1}, {"gpus_per_node", mode == Mode::kLocal ? 1 : world}};
+  const Record plan = plan_of(row, mode, world);
+  experiment["training"] = training_of(row, mode, plan, world);
+  experiment["plan"] = plan;
+  experiment["software"] = software_of(row, mode, plan, world, assumed);
+  if (mode == Mode::kCp) {
+    assumed.push_back(
+        "plan.cp_algorithm all_gather: the default of torch.distributed's context_parallel");
   }
-  return mode == "local" || mode == "pp" ? "pytorch_bf16" : "pytorch_compiled";
+  row.refuse_unread();
+  return experiment;
 }
 
 }  // namespace
 
-MeasuredRun read_measured_step(const json& row, ProfileCache& profiles) {
-  const std::string mode = json_text(row, "mode");
-  MeasuredRun run;
-  run.id = json_text(row, "case");
-  run.gpu = "h200_sxm";
-  run.quantities = quantities_of(row);
-  Experiment experiment;
-  experiment.model = model_of(row);
-  run.group = run.gpu + (experiment.model.moe ? " moe" : " dense") + " step";
-  experiment.cluster = cluster_from(row, mode == "local", profiles);
-  experiment.plan = plan_from(row, mode);
-  experiment.training = training_from(row, mode, experiment.plan);
-  experiment.software = profiles.software(software_of(row, mode, experiment.plan));
-  run.experiment = std::move(experiment);
-  return run;
+void read_measured_step(const nlohmann::json& json, ProfileCache& profiles,
+                        std::vector<Record>& records) {
+  StatedObject row(json);
+  Record record;
+  record["id"] = row.text("case");
+  const std::string named = row.text("gpu");
+  Record assumed = Record::array();
+  std::string gpu = "h200_sxm";
+  bool experts = false;
+  const Record measured = measured_of(row);
+  for (const char* known : {"clock_mhz", "watts", "temperature", "step_min_s", "step_max_s",
+                            "tokens_per_s_per_gpu", "peak_reserved_bytes", "group"}) {
+    row.ignore(known);
+  }
+  try {
+    gpu = named.empty() ? gpu : required_gpu(named, profiles);
+    record["experiment"] = experiment_of(row, gpu, assumed);
+    experts = record["experiment"]["model"].contains("moe");
+    if (named.empty()) {
+      assumed.push_back("cluster.gpu h200_sxm: rows without one were taken on that host");
+    }
+  } catch (const RefusedRow& refusal) {
+    experts = row.object("arch").states("experts");
+    record["gpu"] = gpu;
+    record["skipped"] = refusal.reason;
+  }
+  record["measured"] = measured;
+  record["group"] = gpu + (experts ? " moe" : " dense") + " step";
+  if (!assumed.empty()) {
+    record["assumed"] = assumed;
+  }
+  records.push_back(std::move(record));
 }
 
 }  // namespace stepcast

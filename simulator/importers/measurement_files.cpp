@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "importers/measurement_files.hpp"
 
-#include <nlohmann/json.hpp>
+#include <map>
 #include <sstream>
 
 #include "importers/csv_rows.hpp"
+#include "importers/measurement_formats.hpp"
 #include "importers/step_trace.hpp"
 #include "importers/trace_rows.hpp"
+#include "stepcast/validation/error_summary.hpp"
 
 namespace stepcast {
 namespace {
 
-constexpr std::size_t kLargestData = 256U << 20U;  // bytes
+bool is_blank_line(const std::string& line) {
+  return line.find_first_not_of(" \t\r") == std::string::npos;
+}
 
 // The first line that is not blank.
 std::string first_line(const std::string& text) {
@@ -53,53 +57,56 @@ std::string own_id(const JsonObject& object) {
   return {};
 }
 
-std::vector<nlohmann::json> parse_lines(const std::string& text, const std::string& file) {
-  std::istringstream stream(text);
-  Diagnostics diagnostics;
-  std::vector<nlohmann::json> rows;
-  std::string line;
-  for (int number = 1; std::getline(stream, line); ++number) {
-    if (is_blank_line(line)) {
-      continue;
-    }
-    nlohmann::json row = nlohmann::json::parse(line, nullptr, false);
-    if (!row.is_object()) {
-      diagnostics.error({file, number, 1}, "this line is no JSON object; write one a line");
-      continue;
-    }
-    rows.push_back(std::move(row));
-  }
-  diagnostics.throw_if_any();
-  return rows;
-}
-
-// Reads the kernels of a file, row by row.
-class KernelFile {
+// Reads the rows of a text one by one.
+class RowReader {
  public:
-  KernelFile(ReadKernels read, std::string file, ProfileCache& profiles)
-      : read_(read), file_(std::move(file)), profiles_(profiles) {}
+  RowReader(const MeasurementFormat& format, std::string file, ProfileCache& profiles)
+      : format_(format), file_(std::move(file)), profiles_(profiles) {}
 
-  std::vector<MeasuredKernel> from_lines(const std::string& text) {
+  void read_lines(const std::string& text) {
     std::istringstream stream(text);
     std::string line;
     for (int number = 1; std::getline(stream, line); ++number) {
-      const JsonSource source = json_line(file_, number);
-      if (!is_blank_line(line)) {
+      if (is_blank_line(line)) {
+        continue;
+      }
+      if (const auto* read = std::get_if<ReadStatedRow>(&format_.read)) {
+        add_stated(*read, line, number);
+      } else {
+        const JsonSource source = json_line(file_, number);
         add_row(parse_json_object(line, source, diagnostics_), source);
       }
     }
-    return finished();
   }
 
-  std::vector<MeasuredKernel> from_table(const std::string& text) {
+  void read_table(const std::string& text) {
     const CsvTable table = parse_csv(text, file_, diagnostics_);
     for (const CsvRow& row : table.rows) {
       add_row(object_of(row, table.names), table_row(file_, row.line));
     }
-    return finished();
+  }
+
+  std::vector<RecordLine> finished() {
+    if (rows_ == 0 && diagnostics_.empty()) {
+      diagnostics_.error({file_, 1, 1}, "the file has no rows");
+    }
+    diagnostics_.throw_if_any();
+    return std::move(records_);
   }
 
  private:
+  void add_stated(ReadStatedRow read, const std::string& line, int number) {
+    ++rows_;
+    const nlohmann::json row = nlohmann::json::parse(line, nullptr, false);
+    if (!row.is_object()) {
+      diagnostics_.error({file_, number, 1}, "this line is no JSON object; write one a line");
+      return;
+    }
+    std::vector<Record> records;
+    read(row, profiles_, records);
+    keep(std::move(records), std::to_string(rows_), number);
+  }
+
   void add_row(std::optional<JsonObject> object, const JsonSource& source) {
     ++rows_;
     if (!object) {
@@ -107,98 +114,87 @@ class KernelFile {
     }
     std::string id = own_id(*object);
     id = id.empty() ? std::to_string(rows_) : id;
-    const std::size_t before = kernels_.size();
-    read_({std::move(*object), source, profiles_, diagnostics_}, kernels_);
-    for (std::size_t i = before; i < kernels_.size(); ++i) {
-      kernels_[i].id = id;
+    std::vector<Record> records;
+    const auto read = std::get<ReadForeignRow>(format_.read);
+    try {
+      read({std::move(*object), source, profiles_, diagnostics_}, records);
+    } catch (const RefusedRow& refusal) {
+      records = {{{"measured", Record::object()}, {"skipped", refusal.reason}}};
+    }
+    keep(std::move(records), id, source.line);
+  }
+
+  // The id stands first; a record that has one of its own keeps it.
+  void keep(std::vector<Record> records, const std::string& id, int line) {
+    for (Record& record : records) {
+      Record named = {{"id", record.contains("id") ? record["id"] : Record(id)}};
+      record.erase("id");
+      named.update(record);
+      records_.push_back({std::move(named), file_, line});
     }
   }
 
-  std::vector<MeasuredKernel> finished() {
-    if (rows_ == 0) {
-      diagnostics_.error({file_, 1, 1}, "the file has no rows");
-    }
-    diagnostics_.throw_if_any();
-    return repeats_merged(std::move(kernels_));
-  }
-
-  ReadKernels read_;
+  const MeasurementFormat& format_;
   std::string file_;
   ProfileCache& profiles_;
   Diagnostics diagnostics_;
   std::size_t rows_ = 0;
-  std::vector<MeasuredKernel> kernels_;
+  std::vector<RecordLine> records_;
 };
 
-Measurements measurements_in(const std::filesystem::path& file, ProfileCache& profiles) {
-  const MeasurementFile measured = read_measurements(file);
-  Measurements result{measured.name, std::string(measured.format->name), {}};
-  if (std::holds_alternative<ReadKernels>(measured.format->read)) {
-    result.rows = kernels_of(measured, profiles);
-  } else {
-    result.rows = runs_of(measured, profiles);
+// One record for all of one operator, in the place of the first, with the median of their times.
+std::vector<RecordLine> repeats_merged(const std::vector<RecordLine>& records) {
+  std::vector<RecordLine> merged;
+  std::map<std::string, std::size_t> first;  // its place in `merged`
+  std::map<std::size_t, std::vector<double>> times;
+  for (const RecordLine& line : records) {
+    const Record& record = line.record;
+    const bool single = record.contains("skipped") || record["measured"].size() != 1;
+    const std::string key = single ? "" : record["gpu"].dump() + record["operator"].dump();
+    const auto [known, is_new] =
+        single ? std::pair(first.end(), true) : first.try_emplace(key, merged.size());
+    if (!single) {
+      times[known->second].push_back(record["measured"]["time_s"].get<double>());
+    }
+    if (is_new) {
+      merged.push_back(line);
+    }
   }
-  return result;
+  for (const auto& [place, measured] : times) {
+    merged[place].record["measured"]["time_s"] = quantile(measured, 0.5);
+    if (measured.size() > 1) {
+      merged[place].record["notes"] = "median of " + std::to_string(measured.size()) + " rows";
+    }
+  }
+  return merged;
 }
 
 }  // namespace
 
 const Importers& all_importers() {
-  static constexpr Importers kImporters{&measurements_in, &is_step_trace, &trace_rows};
+  static constexpr Importers kImporters{&import_records, &is_step_trace, &trace_rows};
   return kImporters;
 }
 
-bool is_blank_line(const std::string& line) {
-  return line.find_first_not_of(" \t\r") == std::string::npos;
-}
-
-MeasurementFile read_measurements(const std::filesystem::path& file) {
-  MeasurementFile measured{file.string(), read_file(file, kLargestData)};
-  measured.format = &detected_format(measured.text, measured.name);
-  return measured;
-}
-
-std::vector<MeasuredRun> runs_of_table(ReadTableRun read, const MeasurementFile& file,
+std::vector<RecordLine> import_records(const std::string& text, const std::string& file,
                                        ProfileCache& profiles) {
-  Diagnostics diagnostics;
-  const CsvTable table = parse_csv(file.text, file.name, diagnostics);
-  std::vector<MeasuredRun> runs;
-  for (const CsvRow& row : table.rows) {
-    runs.push_back(
-        read({object_of(row, table.names), table_row(file.name, row.line), profiles, diagnostics}));
+  const MeasurementFormat& format = detected_format(text, file);
+  RowReader reader(format, file, profiles);
+  if (format.syntax == Syntax::kCsv) {
+    reader.read_table(text);
+  } else {
+    reader.read_lines(text);
   }
-  if (table.rows.empty() && diagnostics.empty()) {
-    diagnostics.error({file.name, 1, 1}, "the file has no rows");
-  }
-  diagnostics.throw_if_any();
-  return runs;
+  std::vector<RecordLine> records = reader.finished();
+  return format.repeats == Repeats::kMerged ? repeats_merged(records) : records;
 }
 
-std::vector<MeasuredRun> runs_of(const MeasurementFile& file, ProfileCache& profiles) {
-  if (const auto* read_row = std::get_if<ReadTableRun>(&file.format->read)) {
-    return runs_of_table(*read_row, file, profiles);
+std::string to_json_lines(const std::vector<RecordLine>& records) {
+  std::string text;
+  for (const RecordLine& line : records) {
+    text += line.record.dump() + "\n";
   }
-  const auto* read = std::get_if<ReadRun>(&file.format->read);
-  if (read == nullptr) {
-    throw ConfigError({file.name, 1, 1},
-                      "the file holds " + std::string(file.format->name) + " and no runs");
-  }
-  std::vector<MeasuredRun> runs;
-  for (const nlohmann::json& line : parse_lines(file.text, file.name)) {
-    runs.push_back((*read)(line, profiles));
-  }
-  return runs;
-}
-
-std::vector<MeasuredKernel> kernels_of(const MeasurementFile& file, ProfileCache& profiles) {
-  const auto* read = std::get_if<ReadKernels>(&file.format->read);
-  if (read == nullptr) {
-    throw ConfigError({file.name, 1, 1},
-                      "the file holds " + std::string(file.format->name) + " and no kernels");
-  }
-  KernelFile reader(*read, file.name, profiles);
-  return file.format->syntax == Syntax::kCsv ? reader.from_table(file.text)
-                                             : reader.from_lines(file.text);
+  return text;
 }
 
 }  // namespace stepcast

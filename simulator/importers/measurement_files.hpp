@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of measurements in any of the formats that stepcast knows.
+// Files of measurements in any of the foreign formats that stepcast knows, as canonical records.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "importers/measurement_formats.hpp"
 #include "stepcast/validation/measurements.hpp"
 
 namespace stepcast {
@@ -14,28 +12,12 @@ namespace stepcast {
 // The readers of every foreign format, for `stepcast validate` and all that takes measurements.
 const Importers& all_importers();
 
-struct MeasurementFile {
-  std::string name;
-  std::string text;
-  const MeasurementFormat* format = nullptr;
-};
-
-// Reads a file and tells its format from its first line. Throws ConfigError for a file that cannot
-// be read or is of no known format.
-MeasurementFile read_measurements(const std::filesystem::path& file);
-
-// The kernels of a file in its order, repeats merged. Throws ConfigError with every wrong row, and
-// for files of another kind.
-std::vector<MeasuredKernel> kernels_of(const MeasurementFile& file, ProfileCache& profiles);
-
-// The runs of a table, row by row. Throws ConfigError with every wrong row.
-std::vector<MeasuredRun> runs_of_table(ReadTableRun read, const MeasurementFile& file,
+// The rows of a text as records, in its order. Throws ConfigError for a text of no known format and
+// with every row that is wrong.
+std::vector<RecordLine> import_records(const std::string& text, const std::string& file,
                                        ProfileCache& profiles);
 
-// The runs of a file in its order. Throws ConfigError with every line that is wrong, and for files
-// of another kind.
-std::vector<MeasuredRun> runs_of(const MeasurementFile& file, ProfileCache& profiles);
-
-bool is_blank_line(const std::string& line);
+// Records as JSON lines.
+std::string to_json_lines(const std::vector<RecordLine>& records);
 
 }  // namespace stepcast

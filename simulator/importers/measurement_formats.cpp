@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "importers/contention_rows.hpp"
 #include "importers/kernel_rows.hpp"
 #include "importers/measured_steps.hpp"
 #include "importers/nanotron_grid.hpp"
@@ -20,22 +19,32 @@ constexpr Syntax kCsv = Syntax::kCsv;
 
 constexpr std::array kFormats = {
     MeasurementFormat{"training runs", kJson, {"parallel", "measured"}, &read_training_run},
-    MeasurementFormat{"measured steps", kJson, {"case", "step_s"}, &read_measured_step},
+    MeasurementFormat{"measured steps", kJson, {"case", "arch"}, &read_measured_step},
+    MeasurementFormat{"host times", kJson, {"op", "s", "cpu", "torch"}, &read_host_time},
+    MeasurementFormat{"grouped GEMM",
+                      kJson,
+                      {"groups", "m_total", "kind", "s", "model"},
+                      &read_measured_grouped_gemm},
+    MeasurementFormat{"GEMM", kJson, {"m", "n", "k", "kind", "model"}, &read_measured_gemm},
     MeasurementFormat{"operators with a time", kJson, {"kind", "gpu", "s"}, &read_timed_operator},
     MeasurementFormat{
-        "grouped GEMM", kJson, {"groups", "m_total", "kind", "s"}, &read_h200_grouped_gemm},
-    MeasurementFormat{"GEMM", kJson, {"m", "n", "k", "kind", "s"}, &read_h200_gemm},
-    MeasurementFormat{"sustained GEMM", kJson, {"m", "n", "k", "smi"}, &read_h200_sustained},
-    MeasurementFormat{"GEMM in bursts", kJson, {"m", "n", "k", "duty", "data"}, &read_h200_duty},
+        "grouped GEMM", kJson, {"groups", "m_total", "kind", "s"}, &read_measured_grouped_gemm},
+    MeasurementFormat{"GEMM", kJson, {"m", "n", "k", "kind", "s"}, &read_measured_gemm},
+    MeasurementFormat{"sustained GEMM", kJson, {"m", "n", "k", "smi"}, &read_sustained_gemm},
+    MeasurementFormat{
+        "GEMM in bursts", kJson, {"m", "n", "k", "duty", "data"}, &read_gemm_in_bursts},
     MeasurementFormat{"GEMM beside collectives",
                       kJson,
                       {"comm", "gemm", "gemm_s", "comm_s", "comm_bytes"},
-                      &read_h200_contention},
-    MeasurementFormat{"attention", kJson, {"impl", "fwd_s", "bwd_s"}, &read_h200_attention},
+                      &read_gemm_beside_collectives},
     MeasurementFormat{
-        "memory-bound kernels", kJson, {"op", "rows", "cols", "s"}, &read_h200_memory_bound},
-    MeasurementFormat{"collectives", kJson, {"op", "ranks", "bytes", "s"}, &read_h200_collective},
-    MeasurementFormat{"launches", kJson, {"op", "s"}, &read_h200_launch},
+        "attention in graphs", kJson, {"impl", "fwd_s", "bwd_s", "R"}, &read_attention_in_graphs},
+    MeasurementFormat{"attention", kJson, {"impl", "fwd_s", "bwd_s"}, &read_measured_attention},
+    MeasurementFormat{
+        "memory-bound kernels", kJson, {"op", "rows", "cols", "s"}, &read_measured_memory_bound},
+    MeasurementFormat{
+        "collectives", kJson, {"op", "ranks", "bytes", "s"}, &read_measured_collective},
+    MeasurementFormat{"launches", kJson, {"op", "s"}, &read_launch},
     MeasurementFormat{"nanotron grid",
                       kCsv,
                       {"tok/s/gpu", "batch_accum", "AllReduce (GB/s)", "after_pp_fix"},
@@ -58,7 +67,8 @@ constexpr std::array kFormats = {
     MeasurementFormat{"operators of traces",
                       kCsv,
                       {"gpu", "category", "trans", "input_dims", "kernel_us_median"},
-                      &read_trace_operator},
+                      &read_trace_operator,
+                      Repeats::kMerged},
 };
 
 }  // namespace
@@ -75,7 +85,12 @@ const MeasurementFormat& format_of(Syntax syntax, const std::vector<std::string>
     if (format.syntax == syntax && std::all_of(format.names.begin(), format.names.end(), present)) {
       return format;
     }
-    known += (known.empty() ? "" : ", ") + std::string(format.name);
+    const auto* const first =
+        std::find_if(kFormats.begin(), kFormats.end(),
+                     [&format](const auto& other) { return other.name == format.name; });
+    if (first == &format) {  // some have two sets of keys
+      known += (known.empty() ? "" : ", ") + std::string(format.name);
+    }
   }
   throw ConfigError({file, 1, 1}, "unknown format: the " +
                                       std::string(syntax == kJson ? "keys" : "columns") +

@@ -3,29 +3,30 @@
 #pragma once
 
 #include <array>
-#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
-#include "stepcast/validation/measured_kernel.hpp"
-#include "stepcast/validation/measured_run.hpp"
+#include "importers/foreign_row.hpp"
 
 namespace stepcast {
 
 enum class Syntax { kJsonLines, kCsv };
 
-using ReadRun = MeasuredRun (*)(const nlohmann::json&, ProfileCache&);
-// A run from a row whose every field is to be right.
-using ReadTableRun = MeasuredRun (*)(KernelRow row);
+// Adds the records of a nested row, whose fields may be absent or null.
+using ReadStatedRow = void (*)(const nlohmann::json& row, ProfileCache& profiles,
+                               std::vector<Record>& records);
+
+enum class Repeats { kApart, kMerged };  // merged: rows of one operator are judged on their median
 
 struct MeasurementFormat {
   std::string_view name;
   Syntax syntax = Syntax::kJsonLines;
   std::array<std::string_view, 5> names;  // keys or columns that the first line must have
-  std::variant<ReadRun, ReadKernels, ReadTableRun> read;
+  std::variant<ReadStatedRow, ReadForeignRow> read;
+  Repeats repeats = Repeats::kApart;
 };
 
 // The first one that fits counts.

@@ -85,10 +85,26 @@ ModelSpec model_from(JsonFields& fields, const std::string& name) {
   return model;
 }
 
+Record record_of(const ModelSpec& model) {
+  return {{"name", model.name},
+          {"hidden_size", model.hidden},
+          {"layers", model.layers},
+          {"vocabulary", model.vocabulary},
+          {"tied_embeddings", model.tied_embeddings},
+          {"attention",
+           {{"heads", model.attention.heads},
+            {"kv_heads", model.attention.kv_heads},
+            {"head_dim", model.attention.qk_head_dim}}},
+          {"mlp", {{"ffn_hidden", model.mlp.ffn_hidden}}}};
+}
+
 struct Row {
   std::int64_t nodes = 1;
-  PlanRequest plan;
-  TrainingRecipe training;
+  std::int64_t tp = 1;
+  std::int64_t pp = 1;
+  std::int64_t zero = 0;
+  Record plan;
+  Record training;
   Outcome outcome = Outcome::kOther;
   bool after_fix = false;
 };
@@ -97,87 +113,105 @@ Row row_from(JsonFields& fields) {
   Row row;
   row.nodes = whole(fields, "nodes");
   const std::int64_t dp = fields.required_count("dp", kMeasuredDegree);
-  PlanRequest& plan = row.plan;
-  plan.given = true;
-  plan.tp = fields.required_count("tp", kMeasuredDegree);
-  plan.pp = fields.required_count("pp", kMeasuredDegree);
-  plan.dp = dp;
-  plan.zero = fields.required_count("zero_stage", {0, 3});
-  plan.sequence_parallel = fields.required_choice<bool>("tp_mode", kTpModes) && plan.tp > 1;
-  plan.layout = "balanced";
-  TrainingRecipe& training = row.training;
-  training.sequence_length = fields.required_count("seq_len", kWidth);
-  training.micro_batch_size = fields.required_count("mbs", kMeasuredDegree);
-  training.global_batch_size = training.micro_batch_size * whole(fields, "batch_accum") * dp;
+  row.tp = fields.required_count("tp", kMeasuredDegree);
+  row.pp = fields.required_count("pp", kMeasuredDegree);
+  row.zero = fields.required_count("zero_stage", {0, 3});
+  const bool scatters = fields.required_choice<bool>("tp_mode", kTpModes) && row.tp > 1;
+  row.plan = {{"tp", row.tp},
+              {"pp", row.pp},
+              {"dp", dp},
+              {"zero", row.zero},
+              {"sequence_parallel", scatters},
+              {"stage_layout", "balanced"}};
+  const std::int64_t sequence = fields.required_count("seq_len", kWidth);
+  const std::int64_t mbs = fields.required_count("mbs", kMeasuredDegree);
+  row.training = {{"sequence_length", sequence},
+                  {"micro_batch_size", mbs},
+                  {"global_batch_size", mbs * whole(fields, "batch_accum") * dp}};
   row.outcome = fields.required_choice<Outcome>("status", kOutcomes);
   row.after_fix = fields.required_choice<bool>("after_pp_fix", kFlags);
   return row;
 }
 
-std::string group_of(const Row& row) {
+std::string group_of(const Row& row, const std::optional<MeasuredNetwork>& network) {
   const std::string grid = "h100_sxm nanotron ";
-  if (row.plan.pp > 1 && !row.after_fix) {
+  if (row.pp > 1 && !row.after_fix) {
     return grid + "pp>1, before the fix";
   }
-  return grid + (row.plan.tp > kGpusPerNode ? "tp>8" : row.plan.pp > 1 ? "pp>1" : "pp1 tp<=8");
+  if (row.pp > 1 && row.tp <= kGpusPerNode && network &&
+      state_of(*network) == "no fabric inside nodes") {
+    return grid + "pp>1, no fabric inside nodes";
+  }
+  return grid + (row.tp > kGpusPerNode ? "tp>8" : row.pp > 1 ? "pp>1" : "pp1 tp<=8");
 }
 
-std::vector<MeasuredQuantity> quantities_of(JsonFields& fields, const Row& row, bool measured) {
-  std::vector<MeasuredQuantity> quantities;
+void add_measured(JsonFields& fields, const Row& row, const std::optional<MeasuredNetwork>& network,
+                  Record& record) {
+  constexpr const char* kRate = "tokens_per_second_per_gpu";
   if (row.outcome == Outcome::kOther) {
-    return {{"tokens_per_second_per_gpu", 0.0, "h100_sxm nanotron, ended by a fault",
-             "input missing: the run ended by a timeout or another fault"}};
+    record["measured"] = {{kRate, 0.0}};
+    record["group"] = "h100_sxm nanotron, ended by a fault";
+    record["skipped"] = "input missing: the run ended by a timeout or another fault";
+    return;
   }
+  record["group"] = {{kRate, group_of(row, network)}, {"fits", "h100_sxm nanotron memory"}};
+  record["measured"] = Record::object();
   if (row.outcome == Outcome::kSuccess) {
-    MeasuredQuantity rate{"tokens_per_second_per_gpu",
-                          fields.required_number("tok/s/gpu", {1e-3, 1e9}), group_of(row), ""};
-    if (row.plan.pp > 1 && !row.after_fix) {
-      rate.skipped = "not trusted: measured before the fix of the pipeline";
-    } else if (!measured) {
-      rate.skipped = "input missing: bandwidth of the network";
+    record["measured"][kRate] = fields.required_number("tok/s/gpu", {1e-3, 1e9});
+    if (row.pp > 1 && !row.after_fix) {
+      record["skipped"] = {{kRate, "not trusted: measured before the fix of the pipeline"}};
+    } else if (!network) {
+      record["skipped"] = {{kRate, "input missing: bandwidth of the network"}};
     }
-    quantities.push_back(std::move(rate));
   }
-  quantities.push_back(
-      {"fits", row.outcome == Outcome::kSuccess ? 1.0 : 0.0, "h100_sxm nanotron memory", ""});
-  return quantities;
+  record["measured"]["fits"] = row.outcome == Outcome::kSuccess;
+}
+
+// DDP's hook reduces whole buckets beside backward. Where ZeRO divides them the runs take longer by
+// about what that is alone.
+Record software_of(const Row& row, Record& assumed) {
+  assumed.push_back(
+      row.zero == 0
+          ? "software.overlap_grad_reduce true: DDP's hook reduces whole buckets beside backward"
+          : "software.overlap_grad_reduce false: with ZeRO the division of a bucket waits for it");
+  return {{"base", "nanotron"}, {"overlap_grad_reduce", row.zero == 0}};
 }
 
 }  // namespace
 
-MeasuredRun read_nanotron_run(KernelRow row) {
-  MeasuredRun run;
-  if (const auto name = row.object.find("name"); name != row.object.end()) {
-    run.id = name->second.text;  // whole: long names differ in their ends
-  }
+void read_nanotron_run(ForeignRow row, std::vector<Record>& records) {
+  const std::string id = row.text("name");  // whole: long names differ in their ends
   JsonFields fields = row.fields();
   fields.required_text("name");
-  run.gpu = "h100_sxm";
+  Record record = {{"id", id}};
   const Row read = row_from(fields);
-  Experiment experiment;
-  experiment.model = model_from(fields, run.id);
+  const ModelSpec model = model_from(fields, id);
   const std::optional<MeasuredNetwork> network = read_measured_network(fields);
-  run.group = group_of(read);
-  run.quantities = quantities_of(fields, read, network.has_value());
+  add_measured(fields, read, network, record);
   fields.finish();
-  if (experiment.model.mlp.ffn_hidden == 0) {
-    run.skipped = "input missing: interm_dim, the width of the model's feed-forward blocks";
-    return run;
+  if (model.mlp.ffn_hidden == 0) {
+    record["gpu"] = "h100_sxm";
+    record["skipped"] = "input missing: interm_dim, the width of the model's feed-forward blocks";
+    records.push_back(std::move(record));
+    return;
   }
-  experiment.plan = read.plan;
-  experiment.training = read.training;
-  experiment.cluster = cluster_of(row.profiles.gpu(run.gpu), read.nodes);
+  Record assumed = Record::array();
+  Record cluster = {{"gpu", "h100_sxm"}, {"nodes", read.nodes}};
   if (network) {
-    run.network = state_of(*network);
-    const GridGroups groups{read.plan.tp, read.plan.zero == 0};
-    experiment.cluster = with_network(*network, groups, std::move(experiment.cluster));
+    record["network"] = state_of(*network);
+    const NetworkKeys keys = keys_of(*network, {read.tp, read.zero == 0},
+                                     cluster_of(row.profiles.gpu("h100_sxm"), read.nodes));
+    cluster.update(keys.cluster);
+    assumed = keys.assumed;
   }
-  experiment.software = row.profiles.software("nanotron");
-  // DDP's hook reduces whole buckets beside backward. Where ZeRO divides them the runs take longer
-  // by about what that is alone.
-  experiment.software.overlap_grad_reduce = read.plan.zero == 0;
-  run.experiment = std::move(experiment);
-  return run;
+  Record software = software_of(read, assumed);
+  record["experiment"] = {{"model", record_of(model)},
+                          {"cluster", cluster},
+                          {"training", read.training},
+                          {"plan", read.plan},
+                          {"software", software}};
+  record["assumed"] = assumed;
+  records.push_back(std::move(record));
 }
 
 }  // namespace stepcast

@@ -24,13 +24,6 @@ constexpr BytesPerSecond kSoundGather{250e9};
 // did not reach each other over the scale-up fabric.
 constexpr BytesPerSecond kAnyFabricInside{219e9};
 
-// From stage to stage in such a run, whatever the size: nanotron sends two messages of shapes
-// before each tensor, and the host reads each. Fitted on the half that is not held out: 5 runs of 2
-// to 16 stages and of 1 to 16 sequences, with 0.26 to 0.57 s. Runs from before the fix of the
-// pipeline, which no rate is judged by, took as much on any fabric: 0.52 s a micro-batch more
-// with two stages, the median of 69.
-constexpr Seconds kSendWithoutFabric{0.5};
-
 bool is_sound(const MeasuredNetwork& network) { return network.all_gather_inside >= kSoundGather; }
 
 BytesPerSecond nominal_rate(const ScaleOutSpec& nics) {
@@ -53,45 +46,50 @@ double members_in_node(const GridGroups& groups, std::int64_t gpus_per_node) {
                                    : std::max(1.0, real(gpus_per_node) / real(groups.tp));
 }
 
+void keep(NetworkKeys& keys, const char* key, std::string value, const std::string& reason) {
+  keys.assumed.push_back("cluster." + std::string(key) + " " + value + ": " + reason);
+  keys.cluster[key] = std::move(value);
+}
+
 // A ring that leaves its node takes the step at each of its ranks.
-void set_steps(Seconds step, const MeasuredNetwork& network, const GridGroups& groups,
-               ClusterSpec& cluster) {
-  CollectiveConstants& library = cluster.device.collectives;
-  const double steps = is_sound(network) ? members_in_node(groups, cluster.gpus_per_node) : 1.0;
-  for (ProtocolConstants* protocol : {&library.ll, &library.ll128, &library.simple}) {
-    if (!is_sound(network)) {
-      protocol->hop = max(protocol->hop, step);
-    }
-    protocol->network_hop = max(protocol->network_hop, steps * step);
+void add_steps(Seconds step, const MeasuredNetwork& network, const GridGroups& groups,
+               std::int64_t gpus_per_node, NetworkKeys& keys) {
+  const double steps = is_sound(network) ? members_in_node(groups, gpus_per_node) : 1.0;
+  const std::string rings = "rings over all ranks take that long a rank beyond their time inside";
+  if (!is_sound(network)) {
+    keep(keys, "least_hop", format_quantity(step), rings + "; groups inside a node wait as well");
   }
+  keep(keys, "least_network_hop", format_quantity(steps * step), rings);
 }
 
 // Rings over all nodes have the rate that all-reduces over all nodes had, of each GPU its part.
 // Groups of neighbouring nodes keep the NICs' rate. So do rings in steps that are longer than their
 // bytes would take; there the rate says how long the steps are.
-void set_rate(const MeasuredNetwork& network, const GridGroups& groups, ClusterSpec& cluster) {
-  const bool over_all = groups.tp <= cluster.gpus_per_node;
+void add_rate(const MeasuredNetwork& network, const GridGroups& groups, const ClusterSpec& nodes,
+              NetworkKeys& keys) {
+  const bool over_all = groups.tp <= nodes.gpus_per_node;
   if (!over_all || !(is_sound(network) || groups.reduces_whole)) {
     return;
   }
-  ScaleOutSpec& nics = cluster.device.scale_out;
-  nics.nic_rate = min(nominal_rate(nics), network.all_reduce / real(cluster.gpus_per_node));
-  nics.nics_per_gpu = 1.0;
-  nics.efficiency = 1.0;
+  const BytesPerSecond rate =
+      min(nominal_rate(nodes.device.scale_out), network.all_reduce / real(nodes.gpus_per_node));
+  keep(keys, "nic_rate", format_quantity(rate),
+       "the run's all-reduce over all nodes, a GPU's part");
+  keys.cluster["nics_per_gpu"] = 1;
+  keys.cluster["nic_efficiency"] = 1;
 }
 
-void set_scale_up(const MeasuredNetwork& network, std::int64_t gpus_per_node, DeviceSpec& device) {
-  if (network.all_reduce_inside < kAnyFabricInside) {
-    device.collectives.message.base = max(device.collectives.message.base, kSendWithoutFabric);
-  }
+void add_scale_up(const MeasuredNetwork& network, const ClusterSpec& nodes, NetworkKeys& keys) {
+  const DeviceSpec& device = nodes.device;
   if (!device.collectives.in_switch) {
     return;
   }
-  const double members = real(gpus_per_node);
+  const double members = real(nodes.gpus_per_node);
   const BytesPerSecond bus = 2.0 * (members - 1.0) / members * device.collectives.in_switch->share *
                              real(device.scale_up.links) * device.scale_up.link_rate;
-  device.scale_up.link_rate =
+  const BytesPerSecond rate =
       std::min(1.0, network.all_reduce_inside / bus) * device.scale_up.link_rate;
+  keep(keys, "link_rate", format_quantity(rate), "the run's all-reduce inside a node");
 }
 
 }  // namespace
@@ -119,15 +117,15 @@ std::string state_of(const MeasuredNetwork& network) {
                                                          : "no fabric inside nodes";
 }
 
-ClusterSpec with_network(const MeasuredNetwork& network, const GridGroups& groups,
-                         ClusterSpec cluster) {
-  if (cluster.gpus() > cluster.gpus_per_node) {
-    const Seconds step = step_of_rank(network, cluster);
-    set_steps(step, network, groups, cluster);
-    set_rate(network, groups, cluster);
+NetworkKeys keys_of(const MeasuredNetwork& network, const GridGroups& groups,
+                    const ClusterSpec& nodes) {
+  NetworkKeys keys;
+  if (nodes.gpus() > nodes.gpus_per_node) {
+    add_steps(step_of_rank(network, nodes), network, groups, nodes.gpus_per_node, keys);
+    add_rate(network, groups, nodes, keys);
   }
-  set_scale_up(network, cluster.gpus_per_node, cluster.device);
-  return cluster;
+  add_scale_up(network, nodes, keys);
+  return keys;
 }
 
 }  // namespace stepcast

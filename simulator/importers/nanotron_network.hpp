@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The network of a run of nanotron's grid, from the bus bandwidths (GB/s) that the run measured
-// over all of its ranks and inside a node, and the cluster on which collectives take as long.
+// over all of its ranks and inside a node, as the keys of a cluster on which collectives take as
+// long.
 //
 //   h = (S (n - 1) / n / B - S (g - 1) / g / b) / n
 //
@@ -12,7 +13,7 @@
 #include <optional>
 #include <string>
 
-#include "stepcast/config/json_fields.hpp"
+#include "importers/foreign_row.hpp"
 #include "stepcast/hardware/cluster_spec.hpp"
 
 namespace stepcast {
@@ -36,7 +37,12 @@ struct GridGroups {
   bool reduces_whole = false;  // all-reduce of gradients: ZeRO 0
 };
 
-ClusterSpec with_network(const MeasuredNetwork& network, const GridGroups& groups,
-                         ClusterSpec cluster);
+// What the cluster's keys say about it, on top of the nodes of the part.
+struct NetworkKeys {
+  Record cluster = Record::object();
+  Record assumed = Record::array();
+};
+NetworkKeys keys_of(const MeasuredNetwork& network, const GridGroups& groups,
+                    const ClusterSpec& nodes);
 
 }  // namespace stepcast

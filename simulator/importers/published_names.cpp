@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "importers/published_names.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 
@@ -65,31 +66,65 @@ constexpr std::array kModels = {
     Alias{"megatron_175b", "gpt3_175b"},
 };
 
-// The first whose words are all in the published name.
-constexpr std::array kGpus = {
-    Alias{"96gb", "h100_96gb_500w"}, Alias{"gb300", "gb300"},   Alias{"gb200", "gb200"},
-    Alias{"b300", "b300"},           Alias{"b200", "b200"},     Alias{"h200", "h200_sxm"},
-    Alias{"h800", "h800"},           Alias{"h100", "h100_sxm"}, Alias{"a100 40", "a100_40gb"},
-    Alias{"a100", "a100_80gb"},      Alias{"mi355", "mi355x"},  Alias{"mi350", "mi355x"},
-    Alias{"mi325", "mi325x"},        Alias{"mi300", "mi300x"},
+// A part by the word that names it, the words that tell it from its sisters, and the words that
+// say no more than that: a name with any other word is another part.
+struct PublishedPart {
+  std::string_view words;
+  std::string_view also;
+  std::string_view profile;
 };
+constexpr std::array kParts = {
+    PublishedPart{"h100 96gb", "sxm sxm5 hbm2e", "h100_96gb_500w"},
+    PublishedPart{"a100 40gb", "sxm sxm4 hbm2", "a100_40gb"},
+    PublishedPart{"a100", "sxm sxm4 80gb hbm2e", "a100_80gb"},
+    PublishedPart{"h100", "sxm sxm5 80gb hbm3", "h100_sxm"},
+    PublishedPart{"h200", "sxm sxm5 141gb hbm3e", "h200_sxm"},
+    PublishedPart{"h800", "sxm sxm5 80gb hbm3", "h800"},
+    PublishedPart{"b200", "sxm sxm6 hgx dgx 180gb 192gb hbm3e", "b200"},
+    PublishedPart{"b300", "sxm sxm6 ac hgx dgx 288gb hbm3e", "b300"},
+    PublishedPart{"gb200", "nvl72 nvl 72", "gb200"},
+    PublishedPart{"gb300", "nvl72 nvl 72", "gb300"},
+    PublishedPart{"mi300x", "oam 192gb vf", "mi300x"},
+    PublishedPart{"mi325x", "oam 256gb", "mi325x"},
+    PublishedPart{"mi355x", "oam 288gb", "mi355x"},
+};
+constexpr std::string_view kMakers = "nvidia amd instinct tensor core gpu gfx942 gfx950";
 
-constexpr std::array kSoftware = {
-    Alias{"torchtitan", "torchtitan"},
-    Alias{"olmo", "torchtitan"},
-    Alias{"primus", "primus_turbo"},
-    Alias{"rocm docker", "primus_legacy"},
-    Alias{"mlperf", "mlperf"},
-    Alias{"nemo", "nemo"},
-    Alias{"megatron-bridge", "nemo"},
-    Alias{"megatron", "megatron"},
-    Alias{"maxtext", "nemo"},
-    Alias{"llm-foundry", "llm_foundry"},
-    Alias{"internevo", "internevo"},
-    Alias{"colossal", "colossalai"},
-    Alias{"deepspeed", "deepspeed"},
-    Alias{"nanotron", "nanotron"},
-    Alias{"pytorch", "pytorch_compiled"},
+// A framework by its name in lower case without versions, the remark that follows it in
+// parentheses, and our set of its software.
+struct PublishedFramework {
+  std::string_view name;
+  std::string_view remark;  // that must be there; empty: any
+  std::string_view software;
+  std::string_view assumed;  // where our set is not the framework's own
+};
+constexpr std::array kFrameworks = {
+    PublishedFramework{"torchtitan", "", "torchtitan", ""},
+    PublishedFramework{"primus", "", "primus_turbo", ""},
+    PublishedFramework{"primus megatron", "", "primus_turbo", ""},
+    PublishedFramework{"primus/megatron", "", "primus_turbo", ""},
+    PublishedFramework{"megatron-lm/primus", "", "primus_turbo", ""},
+    PublishedFramework{"nemo", "mlperf", "mlperf", ""},
+    PublishedFramework{"nemo / megatron-bridge", "mlperf", "mlperf", ""},
+    PublishedFramework{"nemo", "", "nemo", ""},
+    PublishedFramework{"nemo/megatron-core", "", "nemo", ""},
+    PublishedFramework{"megatron-lm/nemo", "", "nemo", ""},
+    PublishedFramework{"megatron-bridge", "", "nemo", ""},
+    PublishedFramework{"megatron-lm", "rocm docker", "primus_legacy", ""},
+    PublishedFramework{"megatron-lm", "", "megatron", ""},
+    PublishedFramework{"megatron-core", "", "megatron", ""},
+    PublishedFramework{"maxtext", "", "maxtext", ""},
+    PublishedFramework{"llm-foundry", "", "llm_foundry", ""},
+    PublishedFramework{"llm-foundry/composer pytorch fsdp", "", "llm_foundry", ""},
+    PublishedFramework{"internevo", "", "internevo", ""},
+    PublishedFramework{"colossalai", "", "colossalai", ""},
+    PublishedFramework{"colossal-ai", "", "colossalai", ""},
+    PublishedFramework{"deepspeed", "", "deepspeed", ""},
+    PublishedFramework{"nanotron", "", "nanotron", ""},
+    PublishedFramework{"pytorch", "", "pytorch_compiled", ""},
+    PublishedFramework{"meta internal 4d parallel", "", "megatron",
+                       "Meta's own framework has no software set; its kernels and overlap are "
+                       "described like Megatron-LM's"},
 };
 
 std::string lower(std::string_view text) {
@@ -100,26 +135,89 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-bool has_words(const std::string& text, std::string_view words) {
-  while (!words.empty()) {
-    const std::size_t space = words.find(' ');
-    if (text.find(words.substr(0, space)) == std::string::npos) {
-      return false;
+using Words = std::vector<std::string>;
+
+// The runs of characters that are no separator.
+template <typename IsSeparator>
+Words split(std::string_view text, IsSeparator is_separator) {
+  Words words;
+  std::string word;
+  for (const char c : lower(text)) {
+    if (!is_separator(static_cast<unsigned char>(c))) {
+      word += c;
+    } else if (!word.empty()) {
+      words.push_back(std::move(word));
+      word.clear();
     }
-    words = space == std::string_view::npos ? std::string_view{} : words.substr(space + 1);
   }
-  return true;
+  if (!word.empty()) {
+    words.push_back(std::move(word));
+  }
+  return words;
 }
 
-template <std::size_t N>
-std::string first_match(const std::array<Alias, N>& aliases, std::string_view published) {
-  const std::string text = lower(published);
-  for (const Alias& alias : aliases) {
-    if (has_words(text, alias.published)) {
-      return std::string(alias.ours);
+// "80 GB" is one word.
+Words words_of_part(std::string_view text) {
+  Words words;
+  for (std::string& word : split(text, [](unsigned char c) { return std::isalnum(c) == 0; })) {
+    if (word == "gb" && !words.empty() &&
+        std::isdigit(static_cast<unsigned char>(words.back().back())) != 0) {
+      words.back() += word;
+    } else {
+      words.push_back(std::move(word));
+    }
+  }
+  return words;
+}
+
+bool has(const Words& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string part_of(std::string_view text) {
+  const Words published = words_of_part(text);
+  const Words makers = words_of_part(kMakers);
+  for (const PublishedPart& part : kParts) {
+    const Words names = words_of_part(part.words);
+    const Words also = words_of_part(part.also);
+    const bool named = std::all_of(names.begin(), names.end(),
+                                   [&](const std::string& word) { return has(published, word); });
+    const bool known =
+        std::all_of(published.begin(), published.end(), [&](const std::string& word) {
+          return has(names, word) || has(also, word) || has(makers, word);
+        });
+    if (named && known) {
+      return std::string(part.profile);
     }
   }
   return {};
+}
+
+// What stands before the first parenthesis, and inside it.
+std::pair<std::string_view, std::string_view> with_remark(std::string_view text) {
+  const std::size_t open = text.find('(');
+  if (open == std::string_view::npos) {
+    return {text, {}};
+  }
+  const std::string_view inside = text.substr(open + 1);
+  return {text.substr(0, open), inside.substr(0, inside.find(')'))};
+}
+
+// "Megatron-LM 23e00ed0 + TE 2.11" without what names versions.
+std::string without_versions(std::string_view text) {
+  const auto is_space = [](unsigned char c) { return std::isspace(c) != 0; };
+  std::string name;
+  bool libraries = false;
+  for (const std::string& word : split(text, is_space)) {
+    const bool version = word != "4d" && std::any_of(word.begin(), word.end(), [](unsigned char c) {
+                           return std::isdigit(c) != 0;
+                         });
+    libraries = libraries || word == "+";
+    if (!version && !(libraries && (word == "+" || word == "te"))) {
+      name += (name.empty() ? "" : " ") + word;
+    }
+  }
+  return name;
 }
 
 }  // namespace
@@ -133,11 +231,25 @@ std::string model_for(std::string_view published) {
   return {};
 }
 
-std::string gpu_for(std::string_view published) { return first_match(kGpus, published); }
+std::string gpu_for(std::string_view published, const std::vector<std::string>& profiles) {
+  if (std::find(profiles.begin(), profiles.end(), published) != profiles.end()) {
+    return std::string(published);
+  }
+  const auto [name, remark] = with_remark(published);
+  std::string part = part_of(name);
+  return part.empty() ? part_of(remark) : part;
+}
 
-std::string software_for(std::string_view framework) {
-  std::string name = first_match(kSoftware, framework);
-  return name.empty() ? "megatron" : name;
+SoftwareName software_for(std::string_view framework) {
+  const auto [before, remark] = with_remark(framework);
+  const std::string name = without_versions(before);
+  for (const PublishedFramework& known : kFrameworks) {
+    const bool remarked = known.remark.empty() || lower(remark) == known.remark;
+    if (name == known.name && remarked) {
+      return {std::string(known.software), std::string(known.assumed)};
+    }
+  }
+  return {};
 }
 
 }  // namespace stepcast

@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What published tables call our models, GPUs and software.
+// What sources call models, GPUs and frameworks, as the names of our profiles. Nothing is taken for
+// its nearest relative: a name that is not known gives an empty text.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stepcast {
 
-// Our name, or an empty text if there is none.
+// A shipped model.
 std::string model_for(std::string_view published);
-std::string gpu_for(std::string_view published);
-// The software set that comes nearest to a framework as published.
-std::string software_for(std::string_view framework);
+
+// A part: one of `profiles` by its own name, else by how makers and sources write it. A remark in
+// parentheses counts only where the name before it names no part.
+std::string gpu_for(std::string_view published, const std::vector<std::string>& profiles);
+
+struct SoftwareName {
+  std::string software;  // a shipped set; empty: none describes the framework
+  std::string assumed;   // why that set, where it is not the framework's own
+};
+SoftwareName software_for(std::string_view framework);
 
 }  // namespace stepcast

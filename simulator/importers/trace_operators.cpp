@@ -5,7 +5,6 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "importers/loose_fields.hpp"
 #include "importers/published_names.hpp"
 
 namespace stepcast {
@@ -15,11 +14,6 @@ using nlohmann::json;
 
 constexpr double kLargeGemm = 5e9;  // FLOPs
 constexpr Range<std::int64_t> kSize{1, std::int64_t{1} << 31};
-
-// A row that cannot be priced; the text says why.
-struct Skip {
-  std::string reason;
-};
 
 using Shape = std::vector<std::int64_t>;
 
@@ -45,10 +39,10 @@ std::vector<Shape> shapes_from(const std::string& text) {
   return shapes;
 }
 
-std::string one_gpu(const std::string& published) {
-  std::string gpu = gpu_for(published);
-  if (gpu.empty() || published.find('/') != std::string::npos) {
-    throw Skip{"input missing: the source does not say which GPU, '" + published + "'"};
+std::string one_gpu(const std::string& published, const ForeignRow& row) {
+  std::string gpu = gpu_for(published, row.profiles.gpu_names());
+  if (gpu.empty()) {
+    throw RefusedRow{"input missing: the source does not say which GPU, '" + published + "'"};
   }
   return gpu;
 }
@@ -71,11 +65,11 @@ struct Layout {
 constexpr std::array kLayouts = {Layout{"NT", "fwd", false}, Layout{"NN", "dgrad", false},
                                  Layout{"TN", "wgrad", false}, Layout{"TT", "dgrad", true}};
 
-std::string prepare_gemm(KernelRow& row, const std::string& trans) {
+std::string prepare_gemm(ForeignRow& row, const std::string& trans) {
   const auto* const layout = std::find_if(
       kLayouts.begin(), kLayouts.end(), [&](const Layout& known) { return known.trans == trans; });
   if (layout == kLayouts.end()) {
-    throw Skip{"input missing: the layout of the operands"};
+    throw RefusedRow{"input missing: the layout of the operands"};
   }
   row.rename("B", "batch");
   row.rename("M", layout->swapped ? "n" : "m");
@@ -96,14 +90,14 @@ const char* attention_kernel(const std::string& op) {
   if (op.find("flash") != std::string::npos) {
     return "flash2";
   }
-  throw Skip{"feature unsupported: the attention kernel " + op};
+  throw RefusedRow{"feature unsupported: the attention kernel " + op};
 }
 
 // The shapes of q, k and v, without a mask.
 Attention attention_from(const std::vector<Shape>& shapes, const std::string& op) {
   const auto four = [](const Shape& shape) { return shape.size() == 4; };
   if (shapes.size() < 3 || !std::all_of(shapes.begin(), shapes.begin() + 3, four)) {
-    throw Skip{"input missing: shapes of q, k and v"};
+    throw RefusedRow{"input missing: shapes of q, k and v"};
   }
   // PyTorch's own operators have heads before tokens, those of the libraries after them.
   const bool heads_first = op.starts_with("aten::");
@@ -125,17 +119,17 @@ bool is_causal(const JsonObject& row, const Attention& full) {
   const auto rate = row.find("tflops_per_s");
   const auto time = row.find("kernel_us_median");
   if (rate == row.end() || time == row.end()) {
-    throw Skip{"input missing: whether the mask is causal"};
+    throw RefusedRow{"input missing: whether the mask is causal"};
   }
   const double counted =
       number_of(rate->second).value_or(0.0) * number_of(time->second).value_or(0.0) * 1e6;
   return counted < kBetween * flops(full).value();
 }
 
-std::string prepare_attention(KernelRow& row, const std::string& op) {
+std::string prepare_attention(ForeignRow& row, const std::string& op) {
   const Attention full = attention_from(shapes_from(text_in(row.object, "input_dims")), op);
   const char* kernel = attention_kernel(op);
-  row.set_flag("causal", is_causal(row.object, full));
+  row.set("causal", {.kind = JsonValue::Kind::kFlag, .flag = is_causal(row.object, full)});
   row.set_text("kind", "attention");
   row.set_text("implementation", kernel);
   row.set_count("batch", full.batch);
@@ -148,22 +142,22 @@ std::string prepare_attention(KernelRow& row, const std::string& op) {
   return std::string(kernel) + " trace fwd";
 }
 
-std::string prepare_norm(KernelRow& row, const std::string& op, const std::vector<Shape>& shapes) {
+std::string prepare_norm(ForeignRow& row, const std::string& op, const std::vector<Shape>& shapes) {
   const bool backward = op.ends_with("_backward");
   const bool layer = op == "aten::layer_norm" || op == "aten::native_layer_norm_backward" ||
                      op == "aten::_fused_rms_norm";
   if (!layer) {
-    throw Skip{"feature unsupported: the norm " + op};
+    throw RefusedRow{"feature unsupported: the norm " + op};
   }
   const std::size_t weight = backward ? 5 : 2;
   if (shapes.size() <= weight || shapes[weight].empty()) {
-    throw Skip{"input missing: the shape of the norm's weight"};
+    throw RefusedRow{"input missing: the shape of the norm's weight"};
   }
   const double cols = tensor_elements(shapes[weight]);
   const double rows = tensor_elements(shapes[0]) / cols;
   constexpr double kLargest = 2147483648.0;
   if (!(rows >= 1.0 && rows <= kLargest && cols <= kLargest)) {
-    throw Skip{"input missing: the shape of the norm's input"};
+    throw RefusedRow{"input missing: the shape of the norm's input"};
   }
   row.set_text("kind", "memory_bound");
   row.set_text("op", "norm");
@@ -184,31 +178,38 @@ constexpr std::array kTracedCollectives = {
     TracedCollective{"allreduce", CollectiveOp::kAllReduce, "in_nelems"},
 };
 
-std::string prepare_collective(KernelRow& row, const std::string& op, const std::string& dtype,
+// A whole number of an object; 0 without it.
+std::int64_t count_in(const json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  const bool whole = object.is_object() && found != object.end() && found->is_number_integer();
+  return whole ? found->get<std::int64_t>() : 0;
+}
+
+std::string prepare_collective(ForeignRow& row, const std::string& op, const std::string& dtype,
                                const std::string& extra) {
   const auto* const known =
       std::find_if(kTracedCollectives.begin(), kTracedCollectives.end(),
                    [&](const TracedCollective& collective) { return collective.published == op; });
   if (known == kTracedCollectives.end()) {
-    throw Skip{"feature unsupported: the collective " + op};
+    throw RefusedRow{"feature unsupported: the collective " + op};
   }
   const json parsed = json::parse(extra, nullptr, false);
-  const std::optional<std::int64_t> ranks = json_count(parsed, "group_size");
-  const std::optional<std::int64_t> elements = json_count(parsed, known->elements);
-  if (!ranks || !elements || *elements < 1 || *elements > kSize.highest) {
-    throw Skip{"input missing: the size of the group or of the tensor"};
+  const std::int64_t ranks = count_in(parsed, "group_size");
+  const std::int64_t elements = count_in(parsed, known->elements);
+  if (ranks < 1 || elements < 1 || elements > kSize.highest) {
+    throw RefusedRow{"input missing: the size of the group or of the tensor"};
   }
   const std::int64_t element = dtype == "BFloat16" || dtype == "Half" ? 2 : 4;
   row.object.erase("dtype");
   row.set_text("kind", "collective");
   row.set_text("op", std::string(name(known->op)));
-  row.set_count("ranks", *ranks);
-  row.set_count("bytes", *elements * element);
-  return std::string(name(known->op)) + " x" + std::to_string(*ranks) + " trace";
+  row.set_count("ranks", ranks);
+  row.set_count("bytes", elements * element);
+  return std::string(name(known->op)) + " x" + std::to_string(ranks) + " trace";
 }
 
-// Makes an operator line of the row; gives the end of its group's name. Throws Skip.
-std::string prepare(KernelRow& row, const std::string& category) {
+// Makes an operator line of the row; gives the end of its group's name. Throws RefusedRow.
+std::string prepare(ForeignRow& row, const std::string& category) {
   const std::string op = text_in(row.object, "op");
   if (category == "GEMM") {
     return prepare_gemm(row, text_in(row.object, "trans"));
@@ -222,21 +223,7 @@ std::string prepare(KernelRow& row, const std::string& category) {
   if (category == "collective") {
     return prepare_collective(row, op, text_in(row.object, "dtype"), text_in(row.object, "extra"));
   }
-  throw Skip{"feature unsupported: operators of the category " + category};
-}
-
-// What distinguishes the shapes of a file: the operator as it was read.
-std::string shape_key(const JsonObject& object) {
-  std::string key;
-  for (const char* field :
-       {"kind",           "op",   "dtype",  "batch", "m",        "n",    "k",   "pass",
-        "implementation", "seq",  "seq_kv", "heads", "kv_heads", "d_qk", "d_v", "causal",
-        "rows",           "cols", "ranks",  "bytes"}) {
-    const auto found = object.find(field);
-    const bool gemm_op = std::string_view(field) == "op" && object.contains("m");
-    key += (found == object.end() || gemm_op ? "" : shown(found->second)) + "|";
-  }
-  return key;
+  throw RefusedRow{"feature unsupported: operators of the category " + category};
 }
 
 std::string size_of_gemm(const OperatorLine& work) {
@@ -248,32 +235,37 @@ std::string size_of_gemm(const OperatorLine& work) {
 
 }  // namespace
 
-void read_trace_operator(KernelRow row, std::vector<MeasuredKernel>& kernels) {
-  JsonFields written(row.object, row.source, row.diagnostics);
+void read_trace_operator(ForeignRow row, std::vector<Record>& records) {
+  JsonFields written = row.fields();
   const std::string published = written.required_text("gpu");
   const std::string category = written.required_text("category");
   const char* column = category == "collective" ? "kernel_us_min" : "kernel_us_median";
   const double time = written.required_number(column, kMeasuredMicroseconds);
-  MeasuredKernel kernel;
-  kernel.quantities = {{"time_s", time * 1e-6}};
-  kernel.group = published + " " + category;
+  Record record;
+  std::string gpu = published;
   try {
-    kernel.gpu = one_gpu(published);
+    gpu = one_gpu(published, row);
     const std::string group = prepare(row, category);
-    kernel.repeats = kernel.gpu + " " + shape_key(row.object);
+    if (row.object.contains("m")) {
+      row.object.erase("op");  // of PyTorch
+    }
+    row.set_text("launch", "none");
     JsonFields fields = row.fields();
-    kernel.work = read_operator(fields, row.profiles.gpu(kernel.gpu));
+    const ForeignOperator read = operator_in(row, fields, row.profiles.gpu(gpu));
     fields.finish();
-    kernel.work.launch = Launch::kNone;
-    const bool collective = communication_axis(kernel.work.op).has_value();
-    kernel.group = kernel.gpu + " " +
-                   (collective ? "" : std::string(name(kernel.work.dtype)) + " ") + group +
-                   size_of_gemm(kernel.work);
-  } catch (const Skip& skip) {
-    kernel.skipped = skip.reason;
+    const bool collective = communication_axis(read.line.op).has_value();
+    record = {{"gpu", gpu}, {"operator", read.record}};
+    record["group"] = gpu + " " + (collective ? "" : std::string(name(read.line.dtype)) + " ") +
+                      group + size_of_gemm(read.line);
+  } catch (const RefusedRow& refusal) {
+    record = {{"gpu", gpu}, {"group", published + " " + category}, {"skipped", refusal.reason}};
+  }
+  record["measured"] = {{"time_s", time * 1e-6}};
+  if (const std::string source = row.text("source"); !source.empty()) {
+    record["source"] = source;
   }
   written.finish();
-  kernels.push_back(std::move(kernel));
+  records.push_back(std::move(record));
 }
 
 }  // namespace stepcast

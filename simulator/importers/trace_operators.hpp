@@ -11,10 +11,10 @@
 // Rows that cannot be priced are skipped with the reason. One shape on one GPU is one kernel.
 #pragma once
 
-#include "stepcast/validation/measured_kernel.hpp"
+#include "importers/foreign_row.hpp"
 
 namespace stepcast {
 
-void read_trace_operator(KernelRow row, std::vector<MeasuredKernel>& kernels);
+void read_trace_operator(ForeignRow row, std::vector<Record>& records);
 
 }  // namespace stepcast

@@ -7,7 +7,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "importers/loose_fields.hpp"
 #include "importers/measured_steps.hpp"
 #include "importers/predicted_categories.hpp"
 #include "importers/step_trace.hpp"
@@ -19,17 +18,19 @@ namespace {
 constexpr std::size_t kLargestSteps = 16U << 20U;  // bytes
 constexpr const char* kStepsFile = "steps.jsonl";
 
-// "dense_fsdpN.json.gz" -> "dense_fsdpN"
+// "dense_fsdpN.json.gz" and "trace_dense_fsdpN.json.gz" -> "dense_fsdpN"
 std::string case_of(const std::filesystem::path& file) {
+  constexpr std::string_view kStart = "trace_";
   std::string name = file.filename().string();
   for (const std::string_view ending : {".gz", ".json"}) {
     if (name.ends_with(ending)) {
       name.resize(name.size() - ending.size());
     }
   }
-  return name;
+  return name.starts_with(kStart) ? name.substr(kStart.size()) : name;
 }
 
+// Of the case in a file of steps; empty without it.
 std::optional<Experiment> step_in(const std::filesystem::path& steps, const std::string& wanted,
                                   ProfileCache& profiles) {
   if (!std::filesystem::is_regular_file(steps)) {
@@ -39,8 +40,14 @@ std::optional<Experiment> step_in(const std::filesystem::path& steps, const std:
   std::string line;
   while (std::getline(stream, line)) {
     const nlohmann::json row = nlohmann::json::parse(line, nullptr, false);
-    if (json_text(row, "case") == wanted) {
-      return read_measured_step(row, profiles).experiment;
+    if (!row.is_object() || row.value("case", "") != wanted) {
+      continue;
+    }
+    std::vector<Record> records;
+    read_measured_step(row, profiles, records);
+    const MeasuredRow read = read_imported({records.front(), steps.string(), 1}, profiles);
+    if (const auto* run = std::get_if<MeasuredRun>(&read); run != nullptr && run->experiment) {
+      return run->experiment;
     }
   }
   return std::nullopt;

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "stepcast/cost/cost_model.hpp"
-#include "stepcast/validation/measured_run.hpp"
+#include "stepcast/validation/canonical_record.hpp"
 #include "stepcast/validation/validation_row.hpp"
 
 namespace stepcast {

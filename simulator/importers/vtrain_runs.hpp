@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs of Megatron-DeepSpeed on A100 that vTrain published (vtrain_a100_multi_node.csv,
-// vtrain_a100_single_node.csv) as experiments.
+// vtrain_a100_single_node.csv) as records.
 //
 // GPT: multi-head attention, a feed-forward block of two matrices and width 4 H, layer norms,
 // learned positions, a vocabulary of 51,200, fp16. Runs on several nodes recompute every layer;
@@ -8,10 +8,10 @@
 // 800 Gb/s. Metric: `step_time_s`.
 #pragma once
 
-#include "stepcast/validation/measured_kernel.hpp"
+#include "importers/foreign_row.hpp"
 
 namespace stepcast {
 
-MeasuredRun read_vtrain_run(KernelRow row);
+void read_vtrain_run(ForeignRow row, std::vector<Record>& records);
 
 }  // namespace stepcast

@@ -9,7 +9,7 @@ root=$(realpath "$2")
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 cp -r "$root/simulator" "$root/backends" "$made"
-cd "$made/simulator/stepcast/parallel"
+cd "$made/simulator/stepcast/pipeline"
 
 # 1. the orders
 cat >schedules/gpipe_in_groups.cpp <<'END'

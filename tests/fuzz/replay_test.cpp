@@ -20,9 +20,9 @@ struct Target {
 constexpr std::array kTargets = {
     Target{"config", fuzz::fuzz_config},     Target{"model", fuzz::fuzz_model},
     Target{"quantity", fuzz::fuzz_quantity}, Target{"layout", fuzz::fuzz_layout},
-    Target{"operator", fuzz::fuzz_operator}, Target{"table", fuzz::fuzz_table},
-    Target{"trace", fuzz::fuzz_trace},       Target{"sweep", fuzz::fuzz_sweep},
-    Target{"part", fuzz::fuzz_part}};
+    Target{"operator", fuzz::fuzz_operator}, Target{"record", fuzz::fuzz_record},
+    Target{"table", fuzz::fuzz_table},       Target{"trace", fuzz::fuzz_trace},
+    Target{"sweep", fuzz::fuzz_sweep},       Target{"part", fuzz::fuzz_part}};
 
 std::vector<std::uint8_t> bytes_of(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);

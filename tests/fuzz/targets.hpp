@@ -37,6 +37,8 @@ int fuzz_quantity(const std::uint8_t* data, std::size_t size);
 int fuzz_layout(const std::uint8_t* data, std::size_t size);
 // read_operator: an operator with a finite price, or errors whose every one has a place.
 int fuzz_operator(const std::uint8_t* data, std::size_t size);
+// read_record, read_imported: a run or an operator, or a ConfigError.
+int fuzz_record(const std::uint8_t* data, std::size_t size);
 // read_sweep: a space whose every index is a request, or a ConfigError.
 int fuzz_sweep(const std::uint8_t* data, std::size_t size);
 // parse_csv: rows of as many fields as the header, or errors with a place.

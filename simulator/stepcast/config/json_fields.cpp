@@ -45,6 +45,19 @@ const JsonValue* JsonFields::find(std::string_view key) {
   return found == object_.end() ? nullptr : &found->second;
 }
 
+bool JsonFields::read(std::string_view key) const { return asked_.contains(key) && has(key); }
+
+void JsonFields::refuse_unknown(std::initializer_list<std::string_view> others) {
+  const std::vector<std::string> known(asked_.begin(), asked_.end());
+  for (const auto& [key, value] : object_) {
+    const bool own = std::find(others.begin(), others.end(), key) != others.end();
+    if (!own && !asked_.contains(key)) {
+      diagnostics_->error(place_of(key),
+                          "unknown key '" + shown(key) + "'" + did_you_mean(key, known));
+    }
+  }
+}
+
 Location JsonFields::place_of(std::string_view key) const {
   const auto found = object_.find(key);
   return source_.at(found == object_.end() ? 0 : found->second.offset);

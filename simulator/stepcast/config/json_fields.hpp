@@ -80,6 +80,11 @@ class JsonFields {
   // The value of `key` as it is, null without it; for what has more than one form.
   const JsonValue* value(std::string_view key) { return find(key); }
 
+  // Whether `key` is there and somebody has asked for it.
+  [[nodiscard]] bool read(std::string_view key) const;
+  // Refuses every key that nobody asked for and that is none of `others`.
+  void refuse_unknown(std::initializer_list<std::string_view> others);
+
   // Records "'key' message".
   void error(std::string_view key, const std::string& message);
   // Reports the required keys that are missing, with a misspelt one if there is such.

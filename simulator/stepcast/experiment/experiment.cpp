@@ -7,6 +7,7 @@
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/cost/backend_role.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
+#include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/experiment/reported_input.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
 
@@ -42,10 +43,27 @@ void collect(Diagnostics& diagnostics, const Load& load) {
   }
 }
 
+// `base` with what `changes` says in its place, mapping by mapping; other values are replaced.
+ConfigNode changed(ConfigNode base, const ConfigNode& changes) {
+  for (const ConfigEntry& change : changes.entries) {
+    const auto same =
+        std::find_if(base.entries.begin(), base.entries.end(),
+                     [&](const ConfigEntry& entry) { return entry.key == change.key; });
+    if (same == base.entries.end()) {
+      base.entries.push_back(change);
+      continue;
+    }
+    const bool both = same->value.kind == ConfigNode::Kind::kMapping &&
+                      change.value.kind == ConfigNode::Kind::kMapping;
+    same->value = both ? changed(std::move(same->value), change.value) : change.value;
+  }
+  return base;
+}
+
 class ExperimentReader {
  public:
-  ExperimentReader(const ConfigNode& root, std::filesystem::path folder, const DataRoot& data)
-      : top_(root, "", diagnostics_), folder_(std::move(folder)), data_(data) {}
+  ExperimentReader(const ConfigNode& root, std::filesystem::path folder, ProfileCache& profiles)
+      : top_(root, "", diagnostics_), folder_(std::move(folder)), profiles_(profiles) {}
 
   Experiment read() {
     collect(diagnostics_, [this] { read_model_section(); });
@@ -70,16 +88,26 @@ class ExperimentReader {
       return;
     }
     if (model->kind == ConfigNode::Kind::kMapping) {
-      MappingReader reader(*model, "model", diagnostics_);
+      const ConfigNode written = model->find("base") == nullptr ? *model : with_base(*model);
+      MappingReader reader(written, "model", diagnostics_);
+      reader.take("base");
       experiment_.model = read_model(reader);
       return;
     }
     const std::string name = top_.text("model", *model).value_or("");
     const bool is_file = name.ends_with(".yaml") || name.ends_with(".yml");
     experiment_.model =
-        is_file ? load_model(folder_ / name) : load_named_model(name, data_, model->location());
+        is_file ? load_model(folder_ / name) : profiles_.model(name, model->location());
     // A model whose file has another name than itself is not found by that.
     experiment_.named.model = !is_file && experiment_.model.name == name ? name : "";
+  }
+
+  // A named model with the keys of `model` in the place of its own.
+  ConfigNode with_base(const ConfigNode& model) {
+    const ConfigNode& base = *model.find("base");
+    const std::filesystem::path file =
+        named_file(data().models(), base.text, "model", base.location());
+    return changed(load_config(file), model);
   }
 
   void read_cluster_section() {
@@ -91,16 +119,16 @@ class ExperimentReader {
       cluster.error("gpu", "is needed: give a 'gpu', or the 'name' of a cluster");
     } else if (!name.empty()) {
       experiment_.named.cluster = name;
-      const SourceTable sources = load_shared_sources(data_);
+      const SourceTable sources = load_shared_sources(data());
       const ClusterProfile profile = load_cluster_profile(
-          named_file(data_.clusters(), name, "cluster", cluster.location("name")), sources);
+          named_file(data().clusters(), name, "cluster", cluster.location("name")), sources);
       const std::string part = gpu.empty() ? profile.gpu : gpu;
       experiment_.named.gpu = part;
       experiment_.cluster = cluster_of(
-          profile, load_gpu(part, data_, cluster.location(gpu.empty() ? "name" : "gpu")), nodes);
+          profile, profiles_.gpu(part, cluster.location(gpu.empty() ? "name" : "gpu")), nodes);
     } else {
       experiment_.named.gpu = gpu;
-      experiment_.cluster = cluster_of(load_gpu(gpu, data_, cluster.location("gpu")), nodes);
+      experiment_.cluster = cluster_of(profiles_.gpu(gpu, cluster.location("gpu")), nodes);
     }
     read_cluster_changes(cluster);
     cluster.finish();
@@ -120,6 +148,8 @@ class ExperimentReader {
     nics.nics_per_gpu = cluster.optional_number("nics_per_gpu", nics.nics_per_gpu, kNics);
     nics.nic_rate = cluster.optional_quantity<BytesPerSecond>("nic_rate", nics.nic_rate);
     experiment_.nic_rate = nics.nic_rate;
+    nics.efficiency = cluster.optional_number("nic_efficiency", nics.efficiency, kFraction);
+    read_fabric_changes(cluster);
     read_network_changes(cluster, spec.network);
     const ConfigNode* written = cluster.take("gpu_clock");
     const std::optional<Hertz> clock =
@@ -131,6 +161,21 @@ class ExperimentReader {
     experiment_.locked_clock = clock;
     read_power_limit(cluster);
     read_scale(cluster);
+  }
+
+  // A fabric that was measured to be slower than its part's: the rate of a scale-up link, and the
+  // least time of a step of a ring within nodes and between them, whatever the protocol.
+  void read_fabric_changes(MappingReader& cluster) {
+    DeviceSpec& device = experiment_.cluster.device;
+    device.scale_up.link_rate =
+        cluster.optional_quantity<BytesPerSecond>("link_rate", device.scale_up.link_rate);
+    const auto least = cluster.optional_quantity<Seconds>("least_hop", Seconds{});
+    const auto least_network = cluster.optional_quantity<Seconds>("least_network_hop", Seconds{});
+    CollectiveConstants& library = device.collectives;
+    for (ProtocolConstants* protocol : {&library.ll, &library.ll128, &library.simple}) {
+      protocol->hop = max(protocol->hop, least);
+      protocol->network_hop = max(protocol->network_hop, least_network);
+    }
   }
 
   // On top of everything else that the cluster says.
@@ -179,7 +224,7 @@ class ExperimentReader {
   }
 
   void take_software(const std::string& name, const Location& where) {
-    experiment_.software = load_named_software(name, data_, where);
+    experiment_.software = profiles_.software(name, where);
     experiment_.software_base = experiment_.software;
     experiment_.named.software = name;
   }
@@ -232,10 +277,12 @@ class ExperimentReader {
     backends->finish();
   }
 
+  [[nodiscard]] const DataRoot& data() const { return profiles_.data(); }
+
   Diagnostics diagnostics_;
   MappingReader top_;
   std::filesystem::path folder_;
-  const DataRoot& data_;
+  ProfileCache& profiles_;
   Experiment experiment_;
 };
 
@@ -269,7 +316,13 @@ SoftwareSpec load_named_software(const std::string& name, const DataRoot& data,
 
 Experiment read_experiment(const ConfigNode& root, const std::filesystem::path& folder,
                            const DataRoot& data) {
-  return ExperimentReader(root, folder, data).read();
+  ProfileCache profiles(data);
+  return ExperimentReader(root, folder, profiles).read();
+}
+
+Experiment read_experiment(const ConfigNode& root, const std::filesystem::path& folder,
+                           ProfileCache& profiles) {
+  return ExperimentReader(root, folder, profiles).read();
 }
 
 Experiment load_experiment(const std::filesystem::path& file,

@@ -1,54 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/validation/measured_kernel.hpp"
 
-#include <algorithm>
-#include <map>
-
 #include "stepcast/cost/contention.hpp"
 #include "stepcast/schedule/rank_streams.hpp"
-#include "stepcast/validation/error_summary.hpp"
 
 namespace stepcast {
-namespace {
-
-JsonValue& entry(JsonObject& object, const std::string& key) {
-  JsonValue& value = object[key];
-  value = {.offset = value.offset};
-  return value;
-}
-
-}  // namespace
-
-void KernelRow::rename(std::string_view from, const std::string& to) {
-  const auto found = object.find(from);
-  if (found == object.end()) {
-    diagnostics.error(source.at(0), "the " + std::string(source.what) + " needs the key '" +
-                                        std::string(from) + "'");
-    return;
-  }
-  JsonValue value = std::move(found->second);
-  object.erase(found);
-  object.insert_or_assign(to, std::move(value));
-}
-
-void KernelRow::set_text(const std::string& key, std::string text) {
-  JsonValue& value = entry(object, key);
-  value.kind = JsonValue::Kind::kText;
-  value.text = std::move(text);
-}
-
-void KernelRow::set_flag(const std::string& key, bool flag) {
-  JsonValue& value = entry(object, key);
-  value.kind = JsonValue::Kind::kFlag;
-  value.flag = flag;
-}
-
-void KernelRow::set_count(const std::string& key, std::int64_t count) {
-  JsonValue& value = entry(object, key);
-  value.kind = JsonValue::Kind::kInteger;
-  value.integer = count;
-}
-
 double KernelPrediction::of(const std::string& metric) const {
   if (metric == "clock_mhz") {
     return clock.value() / 1e6;
@@ -118,27 +74,6 @@ KernelPrediction predict(const MeasuredKernel& kernel, const CostModel& model,
   const WorkAtClock burst = at(clock);
   const Watts dynamic = mean_power(device.power, burst) - device.power.idle;
   return {burst.duration, clock, device.power.idle + *kernel.duty * dynamic, {}};
-}
-
-std::vector<MeasuredKernel> repeats_merged(std::vector<MeasuredKernel> kernels) {
-  std::vector<MeasuredKernel> merged;
-  std::map<std::string, std::size_t> first;  // its place in `merged`
-  std::map<std::size_t, std::vector<double>> values;
-  for (MeasuredKernel& kernel : kernels) {
-    const bool single = kernel.repeats.empty() || kernel.quantities.size() != 1;
-    const auto [known, is_new] =
-        single ? std::pair(first.end(), true) : first.try_emplace(kernel.repeats, merged.size());
-    if (!single) {
-      values[known->second].push_back(kernel.quantities.front().value);
-    }
-    if (is_new) {
-      merged.push_back(std::move(kernel));
-    }
-  }
-  for (const auto& [place, measured] : values) {
-    merged[place].quantities.front().value = quantile(measured, 0.5);
-  }
-  return merged;
 }
 
 }  // namespace stepcast

@@ -2,12 +2,11 @@
 // A measured training run as an experiment that can be projected.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "stepcast/experiment/experiment.hpp"
+#include "stepcast/experiment/profile_cache.hpp"
 
 namespace stepcast {
 
@@ -29,26 +28,6 @@ struct MeasuredRun {
   std::string skipped;           // why there is no experiment
   std::string network;           // the state in which the run found its network, if it says
   std::string split;             // by which it is held out or not; empty: its id (held_out.hpp)
-};
-
-// Profiles by name, each read once.
-class ProfileCache {
- public:
-  explicit ProfileCache(const DataRoot& data) : data_(data) {}
-
-  const DeviceSpec& gpu(const std::string& name);
-  // Nodes of the part, for kernels and collectives by themselves.
-  const ClusterSpec& fabric(const std::string& name);
-  [[nodiscard]] std::vector<std::string> gpu_names() const { return names_in(data_.gpus()); }
-  const ModelSpec& model(const std::string& name);
-  const SoftwareSpec& software(const std::string& name);
-
- private:
-  const DataRoot& data_;
-  std::map<std::string, DeviceSpec> gpus_;
-  std::map<std::string, ClusterSpec> fabrics_;
-  std::map<std::string, ModelSpec> models_;
-  std::map<std::string, SoftwareSpec> software_;
 };
 
 }  // namespace stepcast

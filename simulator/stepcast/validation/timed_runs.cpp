@@ -36,11 +36,9 @@ std::vector<TimedRun> timed_runs(const std::vector<std::filesystem::path>& files
   std::vector<MeasuredRun> runs;
   std::vector<TimedRun> timed;
   for (const std::filesystem::path& file : files) {
-    std::size_t number = 0;
-    for (MeasuredRun& run : runs_of(importers.read(file, profiles))) {
-      ++number;
+    for (MeasuredRun& run : measured_runs(file, importers, profiles)) {
       if (const double rate = measured_rate(run); rate > 0.0) {
-        timed.push_back({run.id.empty() ? std::to_string(number) : run.id, {}, rate, run.network});
+        timed.push_back({run.id, {}, rate, run.network});
         runs.push_back(std::move(run));
       }
     }

@@ -122,19 +122,25 @@ void add_rows(const MeasuredKernel& kernel, const std::string& file, ProfileCach
 
 // --- files ------------------------------------------------------------------------------------
 
-void add_runs(const std::vector<MeasuredRun>& runs, const std::string& file, const CostModel& cost,
-              std::vector<ValidationRow>& rows) {
-  std::vector<const Experiment*> compared;
-  compared.reserve(runs.size());
-  for (const MeasuredRun& run : runs) {
-    compared.push_back(has_comparison(run) ? &*run.experiment : nullptr);
+void add_rows_of_file(const std::vector<MeasuredRow>& measured, const std::string& file,
+                      ProfileCache& profiles, const CostModel& cost,
+                      std::vector<ValidationRow>& rows) {
+  std::vector<const Experiment*> compared(measured.size());
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    const auto* run = std::get_if<MeasuredRun>(&measured[i]);
+    compared[i] = run != nullptr && has_comparison(*run) ? &*run->experiment : nullptr;
   }
   const std::vector<Projection> projections = projections_of(compared, cost);
-  for (std::size_t i = 0; i < runs.size(); ++i) {
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    if (const auto* kernel = std::get_if<MeasuredKernel>(&measured[i])) {
+      add_rows(*kernel, file, profiles, cost, rows);
+      continue;
+    }
+    const auto& run = std::get<MeasuredRun>(measured[i]);
     ValidationRow row;
     row.file = file;
-    row.id = runs[i].id.empty() ? std::to_string(i + 1) : runs[i].id;
-    std::vector<ValidationRow> own = rows_of(runs[i], std::move(row), projections[i]);
+    row.id = run.id;
+    std::vector<ValidationRow> own = rows_of(run, std::move(row), projections[i]);
     std::move(own.begin(), own.end(), std::back_inserter(rows));
   }
 }
@@ -153,15 +159,8 @@ std::vector<ValidationRow> validate_files(const std::vector<std::filesystem::pat
       rows.insert(rows.end(), own.begin(), own.end());
       continue;
     }
-    const Measurements measured = importers.read(file, profiles);
-    const std::string name = file.filename().string();
-    if (const auto* runs = std::get_if<std::vector<MeasuredRun>>(&measured.rows)) {
-      add_runs(*runs, name, cost, rows);
-      continue;
-    }
-    for (const MeasuredKernel& kernel : std::get<std::vector<MeasuredKernel>>(measured.rows)) {
-      add_rows(kernel, name, profiles, cost, rows);
-    }
+    add_rows_of_file(read_measurements(file, importers, profiles), file.filename().string(),
+                     profiles, cost, rows);
   }
   return rows;
 }

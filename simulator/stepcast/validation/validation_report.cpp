@@ -124,13 +124,15 @@ std::string validation_to_text(const std::vector<ValidationRow>& rows, bool cons
           cell("in 10 %", 9) + cell("in 20 %", 9) + "rank\n";
   for (const ErrorSummary& s : summaries) {
     const bool total = s.group == "all";
+    // Of nothing that was compared there is no error, not one of 0.
+    const auto error = [&s](double value) { return s.count > 0 ? percent(value) : "-"; };
     if (!s.fits) {
       text += cell(total ? s.file : s.group, 36) + cell(s.metric, 27) +
               cell(std::to_string(s.count), 6) + cell(std::to_string(s.skipped), 9) +
-              cell(percent(s.median_abs_error), 8) + cell(percent(s.mean_abs_error), 8) +
-              cell(percent(s.p90_abs_error), 8) + cell(percent(s.bias), 8) +
-              cell(percent(s.within_10), 9) + cell(percent(s.within_20), 9) +
-              significant(s.spearman, 2) + "\n";
+              cell(error(s.median_abs_error), 8) + cell(error(s.mean_abs_error), 8) +
+              cell(error(s.p90_abs_error), 8) + cell(error(s.bias), 8) +
+              cell(error(s.within_10), 9) + cell(error(s.within_20), 9) +
+              (s.count > 0 ? significant(s.spearman, 2) : "-") + "\n";
     }
   }
   return text + fit_lines(summaries) + (constant_rate ? constant_rate_lines(summaries) : "") +

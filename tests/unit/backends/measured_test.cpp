@@ -29,7 +29,7 @@ const ClusterSpec& h200() {
 
 MeasuredOperators operators_in(const std::filesystem::path& file) {
   ProfileCache profiles(data_root());
-  return operators_of(all_importers().read(file, profiles), profiles);
+  return measured_operators(file, all_importers(), profiles);
 }
 
 // The default backends with the table `text` for `role`.

@@ -28,8 +28,7 @@ std::string row(const std::string& degrees, const std::string& fixed,
 }  // namespace
 
 TEST_CASE("A row of nanotron's grid is a Llama with the figures of its columns", "[unit]") {
-  const std::vector<MeasuredRun> runs =
-      runs_in(&read_nanotron_run, kColumns + row("32,2,1", "False"));
+  const std::vector<MeasuredRun> runs = runs_in(kColumns + row("32,2,1", "False"));
   REQUIRE(runs.size() == 1);
   REQUIRE(runs[0].experiment);
   const Experiment& experiment = *runs[0].experiment;
@@ -55,8 +54,7 @@ TEST_CASE("A grid run's step is what its rings took at each rank beyond the time
   const auto device_of = [](double inside, const std::string& degrees) {
     std::string measured = kMeasured;
     measured.replace(measured.find("264"), 3, std::to_string(static_cast<int>(inside)));
-    return runs_in(&read_nanotron_run, kColumns + row(degrees, "False", measured))[0]
-        .experiment->cluster.device;
+    return runs_in(kColumns + row(degrees, "False", measured))[0].experiment->cluster.device;
   };
   const auto step_at = [&](double inside) {
     return (63.0 / 64.0 * tensor / 20e9 - 7.0 / 8.0 * tensor / (inside * 1e9)) / 64;
@@ -75,24 +73,21 @@ TEST_CASE("A grid run's step is what its rings took at each rank beyond the time
         Approx(8.0 * step_at(264)));
 }
 
-TEST_CASE("A grid run without a fabric inside nodes sends to the next stage in half a second",
-          "[unit]") {
+TEST_CASE("Pipelines on nodes without a fabric inside are a group of their own", "[unit]") {
   std::string measured = kMeasured;
   measured.replace(measured.find("450,264"), 7, "45,42");
-  const auto message = [](const std::string& text) {
-    return runs_in(&read_nanotron_run, kColumns + text)[0]
-        .experiment->cluster.device.collectives.message.base;
+  const auto group = [](const std::string& text) {
+    return runs_in(kColumns + text)[0].quantities[0].group;
   };
-  CHECK(message(row("8,2,4", "True", measured)).value() == Approx(0.5));
-  CHECK(message(row("8,2,4", "True")) < Seconds(1e-3));
+  CHECK(group(row("8,2,4", "True", measured)) == "h100_sxm nanotron pp>1, no fabric inside nodes");
+  CHECK(group(row("8,2,4", "True")) == "h100_sxm nanotron pp>1");
 }
 
 TEST_CASE("A grid run without a width has that of the size in its name", "[unit]") {
   const std::string failed = ",8.0,4096,2,4.0,1048576.0,,,,,,,32,2,1,REDUCE_SCATTER,,";
   const std::vector<MeasuredRun> runs =
-      runs_in(&read_nanotron_run, kColumns + "80G_x_vocab49k_gqa8" + failed +
-                                      "8192,,80,64,,49152,,1,OOM,False\n" + "469G_x" + failed +
-                                      "16384,,126,128,,131072,,1,OOM,False\n");
+      runs_in(kColumns + "80G_x_vocab49k_gqa8" + failed + "8192,,80,64,,49152,,1,OOM,False\n" +
+              "469G_x" + failed + "16384,,126,128,,131072,,1,OOM,False\n");
   REQUIRE(runs.size() == 2);
   // 80 layers of 4 x 8192^2 + 3 x 8192 x 28,672 and two tables of 131,072 x 8192: 79.9 G.
   CHECK(runs[0].experiment->model.mlp.ffn_hidden == 28'672);
@@ -109,8 +104,7 @@ TEST_CASE("Rings over all nodes of a grid run have an eighth of a node's all-red
     std::string text = kColumns + row(degrees, "False");
     text.replace(text.find("True,1,Success"), 14, "True," + zero + ",Success");
     text.replace(text.find("450,264"), 7, inside);
-    const ScaleOutSpec nics =
-        runs_in(&read_nanotron_run, text)[0].experiment->cluster.device.scale_out;
+    const ScaleOutSpec nics = runs_in(text)[0].experiment->cluster.device.scale_out;
     return (nics.nics_per_gpu * nics.efficiency * nics.nic_rate).value();
   };
   CHECK(rate_of("32,2,1", "0", "450,264") == Approx(10e9));
@@ -123,8 +117,7 @@ TEST_CASE("Rings over all nodes of a grid run have an eighth of a node's all-red
 
 TEST_CASE("Rates of pipelines from before the fix are skipped in a group of their own", "[unit]") {
   const std::vector<MeasuredRun> runs =
-      runs_in(&read_nanotron_run,
-              kColumns + row("8,2,4", "False") + row("8,2,4", "True") + row("4,16,1", "False"));
+      runs_in(kColumns + row("8,2,4", "False") + row("8,2,4", "True") + row("4,16,1", "False"));
   REQUIRE(runs.size() == 3);
   CHECK(runs[0].quantities[0].group == "h100_sxm nanotron pp>1, before the fix");
   CHECK(runs[0].quantities[0].skipped.starts_with("not trusted"));
@@ -138,8 +131,8 @@ TEST_CASE("A grid run that failed is judged by memory, and its name says how it 
   const std::string failed = ",8.0,4096,2,4.0,1048576.0,,,,,,,32,2,1,REDUCE_SCATTER,,";
   const std::string tail = ",,131072,,1,OOM,False\n";
   const std::vector<MeasuredRun> runs =
-      runs_in(&read_nanotron_run, kColumns + "1.34G_x" + failed + "2048,8192,16,32" + tail +
-                                      "8.86G_x" + failed + "4096,14336,32,32" + tail);
+      runs_in(kColumns + "1.34G_x" + failed + "2048,8192,16,32" + tail + "8.86G_x" + failed +
+              "4096,14336,32,32" + tail);
   REQUIRE(runs.size() == 2);
   CHECK(runs[0].experiment->model.tied_embeddings);
   CHECK_FALSE(runs[1].experiment->model.tied_embeddings);
@@ -152,8 +145,8 @@ TEST_CASE("A grid run that failed is judged by memory, and its name says how it 
 TEST_CASE("Wrong rows of a grid are reported together, each at its line and column", "[unit]") {
   std::string missing = row("32,2,1", "False");
   missing.replace(missing.find("4096"), 4, "");
-  const std::vector<Diagnostic> problems = problems_in(
-      &read_nanotron_run, kColumns + row("0,2,1", "False") + missing + row("32,2,1", "maybe"));
+  const std::vector<Diagnostic> problems =
+      problems_in(kColumns + row("0,2,1", "False") + missing + row("32,2,1", "maybe"));
   REQUIRE(problems.size() == 3);
   CHECK(problems[0].where.line == 2);
   CHECK(problems[0].message.find("'dp'") != std::string::npos);
@@ -161,7 +154,7 @@ TEST_CASE("Wrong rows of a grid are reported together, each at its line and colu
   CHECK(problems[1].message.find("'seq_len'") != std::string::npos);
   CHECK(problems[2].where.line == 4);
   CHECK(problems[2].message.find("'after_pp_fix'") != std::string::npos);
-  CHECK(problems_in(&read_nanotron_run, kColumns).size() == 1);
+  CHECK(problems_in(kColumns).size() == 1);
 }
 
 }  // namespace stepcast::nanotron_grid_test

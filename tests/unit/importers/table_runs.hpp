@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of runs, read from their text.
+// Foreign rows, read from their text to what is compared.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -10,15 +11,22 @@
 
 namespace stepcast::test {
 
-inline std::vector<MeasuredRun> runs_in(ReadTableRun read, const std::string& text) {
+// The runs of a table or of JSON lines.
+inline std::vector<MeasuredRun> runs_in(const std::string& text) {
   ProfileCache profiles(data_root());
-  return runs_of_table(read, {"runs.csv", text}, profiles);
+  std::vector<MeasuredRun> runs;
+  for (const RecordLine& line : import_records(text, "runs.csv", profiles)) {
+    runs.push_back(std::get<MeasuredRun>(read_imported(line, profiles)));
+  }
+  return runs;
 }
 
+inline MeasuredRun run_of(const nlohmann::json& row) { return runs_in(row.dump()).front(); }
+
 // The problems of a table; empty if it has none.
-inline std::vector<Diagnostic> problems_in(ReadTableRun read, const std::string& text) {
+inline std::vector<Diagnostic> problems_in(const std::string& text) {
   try {
-    runs_in(read, text);
+    runs_in(text);
   } catch (const ConfigError& error) {
     return error.diagnostics();
   }

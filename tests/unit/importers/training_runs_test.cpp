@@ -4,25 +4,50 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.hpp"
+#include "importers/published_names.hpp"
+#include "importers/run_training.hpp"
 #include "sample_specs.hpp"
+#include "unit/importers/table_runs.hpp"
 
 namespace stepcast::training_runs_test {
-using stepcast::test::data_root;
+using stepcast::test::run_of;
 
 TEST_CASE("Published texts of recomputation mean what their frameworks do", "[unit]") {
-  CHECK(recompute_from_text("").kind == RecomputeKind::kNone);
-  CHECK(recompute_from_text("none (RECOMPUTE_LAYERS=0 default)").kind == RecomputeKind::kNone);
-  CHECK(recompute_from_text("full").kind == RecomputeKind::kFull);
-  const RecomputeSpec modules = recompute_from_text("selective:layernorm,moe_act");
-  CHECK(modules.recomputes(RecomputeModule::kLayerNorm));
-  CHECK(modules.recomputes(RecomputeModule::kMoeActivation));
-  CHECK_FALSE(modules.recomputes(RecomputeModule::kCoreAttention));
-  CHECK(recompute_from_text("selective (attention core)")
-            .recomputes(RecomputeModule::kCoreAttention));
-  CHECK(recompute_from_text("selective (op)").kind == RecomputeKind::kOperators);
-  const RecomputeSpec block = recompute_from_text("full, method block, num_layers 12");
-  CHECK(block.method == RecomputeMethod::kBlock);
-  CHECK(block.layers == 12);
+  const auto keys = [](const char* text) {
+    Record assumed = Record::array();
+    return recompute_keys(text, assumed).dump();
+  };
+  CHECK(keys("") == "{}");
+  CHECK(keys("none (RECOMPUTE_LAYERS=0 default)") == "{}");
+  CHECK(keys("full") == R"({"recompute":"full"})");
+  CHECK(keys("selective:layernorm,moe_act") ==
+        R"({"recompute":"selective","recompute_modules":["layernorm","moe_act"]})");
+  CHECK(keys("selective (attention core)") ==
+        R"({"recompute":"selective","recompute_modules":["core_attn"]})");
+  CHECK(keys("selective (mlp)") == R"({"recompute":"selective","recompute_modules":["mlp"]})");
+  CHECK(keys("selective (op)") == R"({"recompute":"selective_op"})");
+  CHECK(keys("full, method block, num_layers 12") ==
+        R"({"recompute":"full","recompute_method":"block","recompute_layers":12})");
+  CHECK_THROWS_AS(keys("now and then"), RefusedRow);
+}
+
+TEST_CASE("A part, a framework or a key that is not known is none of its relatives", "[unit]") {
+  const auto gpu = [](const char* name) { return gpu_for(name, {"h100_sxm", "l40s"}); };
+  CHECK(gpu("H100 SXM 80GB") == "h100_sxm");
+  CHECK(gpu("NVIDIA H100 80GB HBM3") == "h100_sxm");
+  CHECK(gpu("H100 96GB HBM2e (Grand Teton, 500W)") == "h100_96gb_500w");
+  CHECK(gpu("AMD gfx942 (MI300X)") == "mi300x");
+  CHECK(gpu("l40s") == "l40s");
+  for (const char* unknown : {"h100_pcie", "H100 NVL 94GB", "MI350X", "mi300", "A100 PCIe 80GB",
+                              "unstated (TFLOPS > H100 peak: Blackwell-class)"}) {
+    CAPTURE(unknown);
+    CHECK(gpu(unknown).empty());
+  }
+  CHECK(software_for("NeMo 2.0").software == "nemo");
+  CHECK(software_for("Megatron-LM 23e00ed0 + TE 2.11").software == "megatron");
+  CHECK(software_for("MaxText (JAX/XLA)").software == "maxtext");
+  CHECK(software_for("NeMo AutoModel").software.empty());
+  CHECK(software_for("OLMo-core").software.empty());
 }
 
 TEST_CASE("Published texts of a network give the rate of one GPU", "[unit]") {
@@ -45,8 +70,7 @@ TEST_CASE("A row of a model that is not shipped is built from its own figures", 
     "hardware": {"gpu": "H100 SXM 80GB", "gpus_per_node": 8, "num_gpus": 16},
     "parallel": {"tp": 2, "dp": 8}, "train": {"seq_len": 2048, "mbs": 1, "gbs": 64, "dtype": "bf16"},
     "measured": {"tokens_per_s_per_gpu": 1000}})");
-  ProfileCache profiles(data_root());
-  const MeasuredRun run = read_training_run(row, profiles);
+  const MeasuredRun run = run_of(row);
   REQUIRE(run.experiment);
   CHECK(run.group == "h100_sxm dense A");
   CHECK(run.experiment->model.attention.kv_heads == 2);
@@ -55,15 +79,14 @@ TEST_CASE("A row of a model that is not shipped is built from its own figures", 
 }
 
 TEST_CASE("A row that lacks an input or has another task says why it is skipped", "[unit]") {
-  ProfileCache profiles(data_root());
-  auto row = nlohmann::json::parse(R"({"id": "x", "task": "LoRA", "hardware": {"gpu": "H100"},
+  auto row = nlohmann::json::parse(
+      R"({"id": "x", "task": "LoRA", "hardware": {"gpu": "H100"}, "parallel": {},
     "measured": {"step_time_s": 1}})");
-  CHECK(read_training_run(row, profiles).skipped.starts_with("feature unsupported: the task LoRA"));
+  CHECK(run_of(row).skipped.starts_with("feature unsupported: the task LoRA"));
   row["task"] = "pretrain";
-  CHECK(read_training_run(row, profiles).skipped == "input missing: hardware.num_gpus");
+  CHECK(run_of(row).skipped == "input missing: hardware.num_gpus");
   row["hardware"]["gpu"] = "TPU v5";
-  CHECK(read_training_run(row, profiles).skipped ==
-        "input missing: no profile for the GPU 'TPU v5'");
+  CHECK(run_of(row).skipped == "input missing: no profile for the GPU 'TPU v5'");
 }
 
 TEST_CASE("A row says which software ran it, how it communicated and in which group it is",
@@ -78,15 +101,13 @@ TEST_CASE("A row says which software ran it, how it communicated and in which gr
               "software": "megatron_2021",
               "overlap": {"grad_reduce_overlap": false, "cp_comm_type": "a2a"}},
     "measured": {"step_time_s": 1}})");
-  ProfileCache profiles(data_root());
-  const MeasuredRun run = read_training_run(row, profiles);
+  const MeasuredRun run = run_of(row);
   REQUIRE(run.experiment);
   CHECK(run.group == "b200 mine");
   CHECK(run.split == "abc");
   CHECK(run.experiment->software.name == "megatron_2021");
   CHECK(run.experiment->training.dropout);
   CHECK(run.experiment->plan.cp_algorithm == CpAlgorithm::kAllToAll);
-  CHECK(run.experiment->plan.overlap.hidden[static_cast<std::size_t>(Axis::kData)] == 0.0);
   CHECK_FALSE(run.experiment->software.overlap_grad_reduce);
   CHECK_FALSE(run.experiment->software.overlap_param_gather);
 }
@@ -101,14 +122,11 @@ TEST_CASE("A pipeline of torchtitan has a micro-batch for each stage unless it s
     "parallel": {"pp": 4, "dp": 2, "fsdp": 2},
     "train": {"seq_len": 4096, "gbs": 64, "dtype": "bf16", "framework": "torchtitan"},
     "measured": {"tokens_per_s_per_gpu": 1}})");
-  ProfileCache profiles(data_root());
-  const auto micro_batch = [&] {
-    return read_training_run(row, profiles).experiment->training.micro_batch_size;
-  };
+  const auto micro_batch = [&] { return run_of(row).experiment->training.micro_batch_size; };
   CHECK(micro_batch() == 8);  // 32 sequences a rank, 4 stages
   row["notes"] = "schedule Interleaved1F1B";
   CHECK(micro_batch() == 4);  // 8 stages
-  CHECK(read_training_run(row, profiles).experiment->plan.vpp == 2);
+  CHECK(run_of(row).experiment->plan.vpp == 2);
   row["train"]["mbs"] = 1;
   CHECK(micro_batch() == 1);
   row["train"].erase("mbs");
@@ -125,13 +143,11 @@ TEST_CASE("A row names its pipeline schedule", "[unit]") {
     "parallel": {"pp": 8, "vpp": 2, "schedule": "zbv"},
     "train": {"seq_len": 4096, "mbs": 1, "gbs": 16, "dtype": "bf16"},
     "measured": {"step_time_s": 1}})");
-  ProfileCache profiles(data_root());
-  const MeasuredRun run = read_training_run(row, profiles);
+  const MeasuredRun run = run_of(row);
   REQUIRE(run.experiment);
   CHECK(run.experiment->plan.schedule == Schedule::kZbV);
   row["parallel"]["schedule"] = "chimera";
-  CHECK(read_training_run(row, profiles).skipped ==
-        "feature unsupported: the pipeline schedule 'chimera'");
+  CHECK(run_of(row).skipped == "feature unsupported: the pipeline schedule 'chimera'");
 }
 
 TEST_CASE("A row of experts says how they are launched and what a graph holds", "[unit]") {
@@ -144,9 +160,8 @@ TEST_CASE("A row of experts says how they are launched and what a graph holds", 
     "train": {"seq_len": 4096, "mbs": 1, "gbs": 16, "dtype": "mxfp8",
               "framework": "Megatron-Bridge (26.06)", "overlap": {}},
     "measured": {"step_time_s": 1}})x");
-  ProfileCache profiles(data_root());
   const auto software = [&] {
-    const MeasuredRun run = read_training_run(row, profiles);
+    const MeasuredRun run = run_of(row);
     REQUIRE(run.experiment);
     return run.experiment->software;
   };
@@ -172,6 +187,69 @@ TEST_CASE("A row of experts says how they are launched and what a graph holds", 
   CHECK(software().name == "nemo_2024");
   CHECK(software().grouped_gemm == GroupedGemmMode::kLegacy);
   CHECK(software().exchange.capacity_factor == 1.0);
+}
+
+TEST_CASE("A row that states what its reader does not know is skipped with the key's name",
+          "[unit]") {
+  auto row = nlohmann::json::parse(R"({
+    "id": "x", "family": "dense", "task": "pretrain",
+    "model": {"name": "unheard of", "num_layers": 16, "hidden": 1024, "ffn": 4096, "heads": 8,
+              "vocab": 32000},
+    "hardware": {"gpu": "MI300X", "gpus_per_node": 8, "num_gpus": 8},
+    "parallel": {"tp": 2},
+    "train": {"seq_len": 4096, "mbs": 1, "gbs": 16, "dtype": "bf16",
+              "overlap": {"tp_comm_overlap": false}},
+    "measured": {"step_time_s": 1}})");
+  CHECK(run_of(row).skipped.empty());
+  CHECK_FALSE(run_of(row).experiment->software.async_tp);
+  row["train"]["overlap"]["warp_drive"] = true;
+  CHECK(run_of(row).skipped.find("'train.overlap.warp_drive'") != std::string::npos);
+  row["train"]["overlap"]["warp_drive"] = nullptr;
+  CHECK(run_of(row).skipped.empty());
+  row["train"]["framework"] = "NeMo AutoModel";
+  CHECK(run_of(row).skipped.find("'NeMo AutoModel'") != std::string::npos);
+  CHECK(run_of(row).quantities.back().metric == "fits");
+}
+
+TEST_CASE("A run that ran out of memory is judged by whether it fits", "[unit]") {
+  const auto row = nlohmann::json::parse(R"({
+    "id": "x", "family": "dense", "outcome": "oom",
+    "model": {"name": "unheard of", "num_layers": 16, "hidden": 1024, "ffn": 4096, "heads": 8,
+              "vocab": 32000},
+    "hardware": {"gpu": "MI300X", "gpus_per_node": 8, "num_gpus": 8},
+    "parallel": {"tp": 2}, "train": {"seq_len": 4096, "mbs": 1, "gbs": 16}, "measured": {}})");
+  const MeasuredRun run = run_of(row);
+  REQUIRE(run.experiment);
+  REQUIRE(run.quantities.size() == 1);
+  CHECK(run.quantities[0].metric == "fits");
+  CHECK(run.quantities[0].value == 0.0);
+}
+
+TEST_CASE("Steps are read with their GPU, latent attention, eager kernels and modes", "[unit]") {
+  auto row = nlohmann::json::parse(R"({
+    "case": "x", "gpu": "NVIDIA H100 80GB HBM3", "model": "m", "layers": 6, "seq": 4096, "mbs": 2,
+    "arch": {"hidden": 2048, "heads": 16, "kv_heads": 16, "head_dim": 192, "ffn": 10944,
+             "moe_ffn": 1408, "experts": 64, "topk": 6, "shared_ffn": 2816, "dense_layers": 1,
+             "vocab": 102400, "layers": 27, "qk_norm": 1,
+             "mla": {"qk_nope": 128, "qk_rope": 64, "kv_lora": 512, "v_dim": 128}},
+    "mode": "fsdp", "ac": "none", "ep": 2, "world": 2, "eager": 1, "fp8": 1, "no_reshard": 1,
+    "step_s": 0.3, "peak_alloc_bytes": [1e9, 2e9]})");
+  const Experiment read = run_of(row).experiment.value();
+  CHECK(read.cluster.device.name == "h100_sxm");
+  CHECK(read.model.attention.kind == AttentionKind::kMla);
+  CHECK(read.model.attention.qk_norm == QkNorm::kHead);
+  CHECK(read.model.moe->shared_expert_ffn_hidden == 2816);
+  CHECK(read.model.moe->first_dense_layers == 1);
+  CHECK(read.training.dtype == Dtype::kFp8);
+  CHECK(read.plan.fsdp_reshard == false);
+  CHECK(read.software.rope == Implementation::kEager);
+  row["mode"] = "pp";
+  row["micro"] = 4;
+  row["schedule"] = "izb";
+  CHECK(run_of(row).skipped == "feature unsupported: the pipeline schedule 'izb'");
+  row["schedule"] = nullptr;
+  row["stray"] = 1;
+  CHECK(run_of(row).skipped.find("'stray'") != std::string::npos);
 }
 
 }  // namespace stepcast::training_runs_test

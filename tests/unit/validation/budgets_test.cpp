@@ -48,7 +48,8 @@ std::vector<ValidationRow> shipped_kernels() {
 void check_budgets(const std::vector<ValidationRow>& rows) {
   const ConfigNode budgets = load_config(shipped() / "budgets.yaml");
   for (const ErrorSummary& summary : summarize(rows)) {
-    if (summary.group == "all" || summary.count == 0) {
+    // Whether runs fit is right or wrong, by class, and has no median error.
+    if (summary.group == "all" || summary.count == 0 || summary.fits) {
       continue;
     }
     INFO(summary.group << " " << summary.metric);
@@ -108,7 +109,7 @@ TEST_CASE("The runs that Primus published on AMD parts are predicted within 10 %
   double sum = 0.0;
   int runs = 0;
   for (const ValidationRow& row : validated({"primus_projection.jsonl"}, shipped())) {
-    if (row.group.ends_with("primus projection")) {
+    if (row.group.ends_with("primus projection") && row.metric != "fits") {
       REQUIRE(row.predicted.has_value());
       sum += std::abs(row.error());
       ++runs;

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Rewrites the shipped canonical records whose foreign files lie in ../shared/measured, from a release build; with
+# --check it only says whether they are what the importers make of those files.
+# Usage: update_records.sh [--check] [STEPCAST]
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+check=false
+if [ "${1:-}" = --check ]; then
+  check=true
+  shift
+fi
+stepcast=${1:-$root/build/release/bin/stepcast}
+measured=$root/../shared/measured
+if [ ! -d "$measured" ]; then
+  echo "SKIPPED: no shared/measured beside the checkout"
+  exit 77
+fi
+shipped=$root/tests/validation
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+made=$folder/made
+stale=0
+# record FOREIGN_FILE SHIPPED_NAME [FILE_WITH_THE_ROWS_THAT_SHIP]
+record() {
+  "$stepcast" import records "${3:-$measured/$1}" | grep -v '"measured":{}' >"$made"
+  if ! $check; then
+    cat "$made" >"$shipped/$2"
+  elif ! cmp -s "$made" "$shipped/$2"; then
+    echo "tests/validation/$2 is not what the importers make of $1: run scripts/update_records.sh" >&2
+    stale=1
+  fi
+}
+for name in attention collectives duty gemm_bf16 gemm_fp8 grouped_gemm memory_bound sustained; do
+  record "h200/$name.jsonl" "h200/$name.jsonl"
+done
+record h200/steps.jsonl h200_steps.jsonl
+# Of the published runs those of pretraining whose settings are stated (grades A and B), the first of each
+# configuration that a source measured more than once.
+mkdir "$folder/published"
+awk '/"completeness":"[AB]"/ && /"task":"pretrain"/ && match($0, /"config_group":"[^"]*"/) {
+       if (!seen[substr($0, RSTART, RLENGTH)]++) print
+     }' "$measured/published/training_runs.jsonl" >"$folder/published/training_runs.jsonl"
+record published/training_runs.jsonl training_runs.jsonl "$folder/published/training_runs.jsonl"
+exit $stale

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/kernel_formats.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "importers/published_names.hpp"
+
+namespace stepcast {
+namespace {
+
+double measured(const KernelResult& result, JsonFields& fields) {
+  const Range<double> range = result.unit == 1.0 ? kMeasuredSeconds : kMeasuredMicroseconds;
+  return fields.required_number(result.column, range) * result.unit;
+}
+
+Record refused(const KernelTable& table, const ForeignRow& row, JsonFields& fields,
+               const std::string& reason) {
+  Record record;
+  const std::string gpu = row.text("gpu") + row.text("sku");
+  record["gpu"] = gpu;
+  record["skipped"] = reason;
+  for (const KernelResult& result : table.results) {
+    if (fields.has(result.column)) {
+      record["measured"][std::string(result.metric)] = measured(result, fields);
+    }
+  }
+  record["group"] = gpu;
+  return record;
+}
+
+bool same_operator(const KernelResult& a, const KernelResult& b) {
+  return a.key == b.key && a.value == b.value;
+}
+
+Record record_of(const KernelTable& table, const ForeignRow& row, const ForeignOperator& read,
+                 const std::string& gpu, const KernelResult& result) {
+  Record record;
+  record["gpu"] = gpu;
+  record["operator"] = read.record;
+  if (!result.key.empty()) {
+    record["operator"][std::string(result.key)] = std::string(result.value);
+  }
+  record["measured"] = Record::object();
+  record["group"] = gpu + " " + table.group(read, row, result);
+  return record;
+}
+
+void add_records(const KernelTable& table, const ForeignRow& row, JsonFields& fields,
+                 std::vector<Record>& records) {
+  const std::string gpu = gpu_of_row(row);
+  const ForeignOperator read = operator_in(row, fields, row.profiles.gpu(gpu));
+  const KernelResult* last = nullptr;
+  for (const KernelResult& result : table.results) {
+    if (!result.required && !fields.has(result.column)) {
+      continue;
+    }
+    if (last == nullptr || !same_operator(*last, result)) {
+      records.push_back(record_of(table, row, read, gpu, result));
+      last = &result;
+    }
+    records.back()["measured"][std::string(result.metric)] = measured(result, fields);
+    if (table.finish != nullptr) {
+      table.finish(read, row, records.back());
+    }
+  }
+}
+
+}  // namespace
+
+std::string gpu_of_row(const ForeignRow& row) {
+  for (const char* key : {"gpu", "sku"}) {
+    if (const std::string named = row.text(key); !named.empty()) {
+      return required_gpu(named, row.profiles);
+    }
+  }
+  const std::filesystem::path file = std::filesystem::absolute(row.source.file);
+  const std::string folder =
+      gpu_for(file.parent_path().filename().string(), row.profiles.gpu_names());
+  return folder.empty() ? "h200_sxm" : folder;
+}
+
+void read_kernel_table(const KernelTable& table, ForeignRow row, std::vector<Record>& records) {
+  for (const KeyText& rename : table.renamed) {
+    row.rename(rename.key, std::string(rename.text));
+  }
+  for (const KeyText& set : table.texts) {
+    row.set_text(std::string(set.key), std::string(set.text));
+  }
+  if (!table.launch.empty()) {
+    row.set_text("launch", std::string(table.launch));
+  }
+  if (table.prepare != nullptr) {
+    table.prepare(row);
+  }
+  JsonFields fields = row.fields();
+  const std::size_t before = records.size();
+  try {
+    add_records(table, row, fields, records);
+    std::vector<std::string_view> own(table.ignored.begin(), table.ignored.end());
+    own.insert(own.end(), {"gpu", "sku"});
+    const std::string unread = unread_key(row, fields, own);
+    if (!unread.empty()) {
+      throw RefusedRow{unread_reason(unread)};
+    }
+  } catch (const RefusedRow& refusal) {
+    records.resize(before);
+    records.push_back(refused(table, row, fields, refusal.reason));
+  }
+  fields.finish();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/run_model.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "importers/published_names.hpp"
+
+namespace stepcast {
+namespace {
+
+// Widths of latent attention under either of their two spellings.
+std::optional<std::int64_t> mla_width(StatedObject& mla, const char* key, const char* brief) {
+  const std::optional<std::int64_t> whole = mla.count(key);
+  const std::optional<std::int64_t> spelt = mla.count(brief);
+  return whole ? whole : spelt;
+}
+
+std::int64_t required_width(StatedObject& mla, const char* key, const char* brief) {
+  const std::optional<std::int64_t> width = mla_width(mla, key, brief);
+  if (!width || *width <= 0) {
+    throw RefusedRow{"input missing: " + mla.path_of(key)};
+  }
+  return *width;
+}
+
+Record latent_attention(StatedObject& figures, std::int64_t heads) {
+  StatedObject& mla = figures.object("mla");
+  Record attention = {{"kind", "mla"}, {"heads", heads}};
+  attention["q_lora_rank"] = mla_width(mla, "q_lora_rank", "q_lora").value_or(0);
+  attention["kv_lora_rank"] = required_width(mla, "kv_lora_rank", "kv_lora");
+  attention["qk_nope_head_dim"] = required_width(mla, "qk_nope_head_dim", "qk_nope");
+  attention["qk_rope_head_dim"] = required_width(mla, "qk_rope_head_dim", "qk_rope");
+  attention["v_head_dim"] = required_width(mla, "v_head_dim", "v_dim");
+  figures.ignore("kv_heads");
+  figures.ignore("head_dim");
+  return attention;
+}
+
+// "128 on alternating layers"
+void add_window(StatedObject& figures, Record& attention) {
+  constexpr std::string_view kAlternating = " on alternating layers";
+  const std::string text = figures.text("sliding_window");
+  if (text.empty()) {
+    return;
+  }
+  if (!text.ends_with(kAlternating)) {
+    throw RefusedRow{"feature unsupported: the sliding window '" + text + "'"};
+  }
+  attention["sliding_window"] = std::strtoll(text.c_str(), nullptr, 10);
+  attention["full_attention_every"] = 2;
+}
+
+Record attention_from(StatedObject& figures, std::int64_t hidden) {
+  const std::int64_t heads = figures.required_count("heads");
+  Record attention;
+  if (figures.states("mla")) {
+    attention = latent_attention(figures, heads);
+  } else {
+    attention = {{"heads", heads},
+                 {"kv_heads", figures.count("kv_heads").value_or(heads)},
+                 {"head_dim", figures.count("head_dim").value_or(hidden / heads)}};
+  }
+  if (figures.flag("qk_norm").value_or(false)) {
+    attention["qk_norm"] = "head";
+  }
+  add_window(figures, attention);
+  return attention;
+}
+
+// Figures that say nothing about the work: counts that follow from the others, and how a source
+// words what `gated_mlp` says. An adapter's rank belongs to tasks that are skipped.
+void pass_over_derived(StatedObject& figures) {
+  for (const char* key : {"n_params", "mlp_ratio", "activation", "position", "lora_rank"}) {
+    figures.ignore(key);
+  }
+}
+
+Record moe_from(StatedObject& figures, std::optional<std::int64_t> ffn) {
+  const std::optional<std::int64_t> own = figures.count("moe_ffn");
+  const std::int64_t width = own ? *own : ffn.value_or(0);
+  if (width <= 0) {
+    throw RefusedRow{"input missing: model.moe_ffn"};
+  }
+  return {{"experts", figures.required_count("experts")},
+          {"experts_per_token", figures.required_count("topk")},
+          {"expert_ffn_hidden", width},
+          {"shared_expert_ffn_hidden", figures.count("shared_experts").value_or(0) * width},
+          {"first_dense_layers", figures.count("dense_layers").value_or(0)}};
+}
+
+// A model that we do not ship.
+RunModel from_figures(StatedObject& figures, const std::string& name) {
+  RunModel model;
+  const std::int64_t hidden = figures.required_count("hidden");
+  model.layers = figures.required_count("num_layers");
+  model.record = {{"name", name.empty() ? "model" : name},
+                  {"hidden_size", hidden},
+                  {"layers", model.layers},
+                  {"vocabulary", figures.required_count("vocab")},
+                  {"attention", attention_from(figures, hidden)}};
+  const std::optional<std::int64_t> ffn = figures.count("ffn");
+  const std::optional<std::int64_t> expert_ffn = figures.count("moe_ffn");
+  const std::int64_t width = ffn ? *ffn : expert_ffn.value_or(0);
+  if (width <= 0) {
+    throw RefusedRow{"input missing: model.ffn"};
+  }
+  model.record["mlp"] = {{"ffn_hidden", width},
+                         {"gated", figures.flag("gated_mlp").value_or(true)}};
+  if (figures.flag("tied_embeddings").value_or(false)) {
+    model.record["tied_embeddings"] = true;
+  }
+  const std::int64_t experts = figures.count("experts").value_or(0);
+  if (experts > 1) {
+    model.record["moe"] = moe_from(figures, ffn);
+    model.experts = true;
+  }
+  for (const char* key : {"topk", "shared_experts", "dense_layers"}) {
+    figures.ignore(key);  // of a dense model
+  }
+  if (const auto mtp = figures.count("mtp_layers")) {
+    model.record["mtp_layers"] = *mtp;
+  }
+  return model;
+}
+
+// Writes what the row says where it differs from what the model has.
+void differs(StatedObject& figures, const char* key, std::int64_t own, Record& record,
+             const char* ours) {
+  if (const auto stated = figures.count(key); stated && *stated != own) {
+    record[ours] = *stated;
+  }
+}
+
+void attention_differences(StatedObject& figures, const AttentionSpec& own, Record& record) {
+  Record attention = Record::object();
+  differs(figures, "heads", own.heads, attention, "heads");
+  if (own.kind == AttentionKind::kMla) {
+    StatedObject& mla = figures.object("mla");
+    const auto width = [&](const char* key, const char* brief, std::int64_t has) {
+      if (const auto stated = mla_width(mla, key, brief); stated && *stated != has) {
+        attention[key] = *stated;
+      }
+    };
+    width("q_lora_rank", "q_lora", own.mla.q_lora_rank);
+    width("kv_lora_rank", "kv_lora", own.mla.kv_lora_rank);
+    width("qk_nope_head_dim", "qk_nope", own.mla.qk_nope_head_dim);
+    width("qk_rope_head_dim", "qk_rope", own.mla.qk_rope_head_dim);
+    width("v_head_dim", "v_dim", own.v_head_dim);
+    figures.ignore("kv_heads");
+    figures.ignore("head_dim");
+  } else {
+    differs(figures, "kv_heads", own.kv_heads, attention, "kv_heads");
+    differs(figures, "head_dim", own.qk_head_dim, attention, "head_dim");
+  }
+  if (figures.flag("qk_norm").value_or(false) && own.qk_norm == QkNorm::kNone) {
+    attention["qk_norm"] = "head";
+  }
+  if (!attention.empty()) {
+    record["attention"] = attention;
+  }
+}
+
+void moe_differences(StatedObject& figures, const MoeSpec& own, Record& record) {
+  Record moe = Record::object();
+  differs(figures, "experts", own.experts, moe, "experts");
+  differs(figures, "topk", own.experts_per_token, moe, "experts_per_token");
+  differs(figures, "moe_ffn", own.expert_ffn_hidden, moe, "expert_ffn_hidden");
+  differs(figures, "dense_layers", own.first_dense_layers, moe, "first_dense_layers");
+  const std::int64_t width = figures.count("moe_ffn").value_or(own.expert_ffn_hidden);
+  if (const auto shared = figures.count("shared_experts");
+      shared && *shared * width != own.shared_expert_ffn_hidden) {
+    moe["shared_expert_ffn_hidden"] = *shared * width;
+  }
+  if (!moe.empty()) {
+    record["moe"] = moe;
+  }
+}
+
+RunModel from_shipped(StatedObject& figures, const std::string& name, const ModelSpec& own,
+                      std::int64_t sequence_length) {
+  RunModel model;
+  Record changes = Record::object();
+  model.layers = figures.count("num_layers").value_or(own.layers);
+  model.experts = own.moe.has_value();
+  differs(figures, "num_layers", own.layers, changes, "layers");
+  differs(figures, "hidden", own.hidden, changes, "hidden_size");
+  differs(figures, "vocab", own.vocabulary, changes, "vocabulary");
+  if (const std::int64_t mtp = figures.count("mtp_layers").value_or(0); mtp != own.mtp_layers) {
+    changes["mtp_layers"] = mtp;
+  }
+  if (own.max_positions > 0 && sequence_length > own.max_positions) {
+    changes["max_positions"] = sequence_length;
+  }
+  if (const auto tied = figures.flag("tied_embeddings"); tied && *tied != own.tied_embeddings) {
+    changes["tied_embeddings"] = *tied;
+  }
+  attention_differences(figures, own.attention, changes);
+  Record mlp = Record::object();
+  differs(figures, "ffn", own.mlp.ffn_hidden, mlp, "ffn_hidden");
+  if (const auto gated = figures.flag("gated_mlp"); gated && *gated != own.mlp.gated) {
+    mlp["gated"] = *gated;
+  }
+  if (!mlp.empty()) {
+    changes["mlp"] = mlp;
+  }
+  if (own.moe) {
+    moe_differences(figures, *own.moe, changes);
+  }
+  figures.ignore("sliding_window");  // in the model's own terms
+  model.record = name;
+  if (!changes.empty()) {
+    model.record = {{"base", name}};
+    model.record.update(changes);
+  }
+  return model;
+}
+
+}  // namespace
+
+RunModel run_model(StatedObject& figures, std::int64_t sequence_length, ProfileCache& profiles) {
+  const std::string published = figures.text("name");
+  pass_over_derived(figures);
+  const std::string name = model_for(published);
+  return name.empty() ? from_figures(figures, published)
+                      : from_shipped(figures, name, profiles.model(name), sequence_length);
+}
+
+}  // namespace stepcast

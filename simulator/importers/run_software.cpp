@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/run_software.hpp"
+
+#include <algorithm>
+#include <array>
+#include <regex>
+
+#include "importers/published_names.hpp"
+#include "importers/remark.hpp"
+
+namespace stepcast {
+namespace {
+
+// A part with a rate in 4 bits whose libraries are not AMD's.
+bool is_nvidia_blackwell(const DeviceSpec& device) {
+  return device.architecture.attention.native != AttentionKernel::kAiter &&
+         device.matrix_rate[static_cast<std::size_t>(Dtype::kFp4)].has_value();
+}
+
+[[noreturn]] void refuse(const std::string& what, const std::string& value) {
+  throw RefusedRow{"feature unsupported: " + what + " '" + value + "'"};
+}
+
+// The release of Megatron Bridge that a framework's text names, as "25.11"; empty for another.
+std::string bridge_release(const std::string& framework) {
+  std::smatch version;
+  const std::string text = short_remark(framework);
+  const bool named =
+      std::regex_search(text, version, std::regex(R"(megatron-bridge \((\d\d\.\d\d))"));
+  return named ? version[1].str() : std::string{};
+}
+
+// --- the dispatcher -----------------------------------------------------------------------------
+
+struct DispatcherName {
+  std::string_view published;
+  std::string_view ours;
+};
+constexpr std::array kDispatchers = {
+    DispatcherName{"hybridep", "hybridep"},
+    DispatcherName{"deepep", "deepep"},
+    DispatcherName{"minimal_async_ep", "minimal_async_ep"},
+    DispatcherName{"allgather", "allgather"},
+    DispatcherName{"alltoall", "alltoall"},
+    DispatcherName{"standard-a2a", "alltoall"},
+};
+
+std::string dispatcher_in(const std::string& text) {
+  const auto* const named =
+      std::find_if(kDispatchers.begin(), kDispatchers.end(),
+                   [&](const DispatcherName& entry) { return mentions(text, entry.published); });
+  return named == kDispatchers.end() ? "" : std::string(named->ours);
+}
+
+// The recipes of Megatron Bridge since 25.11 set one, DeepEP on Hopper and HybridEP on Blackwell;
+// those of GPT-OSS with a batch of 512 name none and keep all-to-all
+// (scripts/performance/configs/gpt_oss/gpt_oss_workload_base_configs.py, V1). A row that says null
+// has been read and has none.
+std::string usual_dispatcher(const std::string& framework, const RunFacts& facts, Record& assumed) {
+  if (bridge_release(framework) < "25.11" || mentions(short_remark(facts.model), "gpt-oss")) {
+    return {};
+  }
+  const std::string usual = is_nvidia_blackwell(facts.device) ? "hybridep" : "deepep";
+  assumed.push_back(
+      "software.dispatcher " + usual +
+      ": the recipes of Megatron Bridge since 25.11 set DeepEP on Hopper and HybridEP "
+      "on Blackwell, but for GPT-OSS");
+  return usual;
+}
+
+// The dispatcher that a run names. A padded capacity spares the host its wait for the sizes.
+void set_dispatcher(const std::string& stated, bool by_feature, RunSoftware& software) {
+  const std::string text = short_remark(stated);
+  const std::string dispatcher = dispatcher_in(text);
+  if (dispatcher.empty()) {
+    refuse("the dispatcher", stated);
+  }
+  software.changes["dispatcher"] = dispatcher;
+  std::smatch factor;
+  if (dispatcher == "alltoall" && mentions(text, "padded") &&
+      std::regex_search(text, factor, std::regex(R"(capacity_factor (\d{1,3}(\.\d{1,3})?))"))) {
+    software.changes["expert_exchange"]["capacity_factor"] = std::stod(factor[1]);
+  }
+  if (dispatcher != "alltoall" && !by_feature) {
+    software.changes["permute"] = "fused";  // these bring their own kernels
+  }
+}
+
+// MaxText's ways through its experts.
+struct MoePath {
+  std::string_view start;
+  std::string_view dispatcher;
+};
+constexpr std::array kMoePaths = {MoePath{"sparse-gmm-deepep", "deepep"},
+                                  MoePath{"sparse-gmm", "alltoall"}, MoePath{"dense", "alltoall"}};
+
+void read_moe_path(StatedObject& overlap, RunSoftware& software) {
+  overlap.ignore("moe_dispatch");  // moe_path and moe_capacity_factor in words
+  const std::string path = overlap.text("moe_path");
+  if (!path.empty()) {
+    const auto* const known =
+        std::find_if(kMoePaths.begin(), kMoePaths.end(),
+                     [&](const auto& entry) { return path.starts_with(entry.start); });
+    if (known == kMoePaths.end()) {
+      refuse("the path through the experts", path);
+    }
+    software.changes["dispatcher"] = known->dispatcher;
+  }
+  if (const auto factor = overlap.number("moe_capacity_factor")) {
+    software.changes["expert_exchange"]["capacity_factor"] = *factor;
+  }
+}
+
+// --- switches -----------------------------------------------------------------------------------
+
+// Keys of one meaning: the first that is stated counts.
+std::optional<bool> any_flag(StatedObject& overlap, std::initializer_list<const char*> keys) {
+  std::optional<bool> value;
+  for (const char* key : keys) {
+    const std::optional<bool> own = overlap.flag(key);
+    value = value ? value : own;
+  }
+  return value;
+}
+
+// Megatron gathers parameters beside the forward pass only if it reduces beside the backward one.
+void read_data_overlap(StatedObject& overlap, RunSoftware& software) {
+  const auto reduce =
+      any_flag(overlap, {"grad_reduce_overlap", "overlap_grad_reduce", "grad_reduce", "grad_sync"});
+  const auto gather = any_flag(overlap, {"overlap_param_gather", "param_gather", "param_sync"});
+  if (reduce) {
+    software.changes["overlap_grad_reduce"] = *reduce;
+  }
+  if (gather || (reduce && !*reduce)) {
+    software.changes["overlap_param_gather"] = gather.value_or(false);
+  }
+}
+
+struct GraphName {
+  std::string_view published;
+  bool captured;
+  bool without_experts;  // of a model with experts
+};
+// Transformer Engine's graphs are captured module by module, without dropless experts.
+constexpr std::array kGraphs = {GraphName{"transformer_engine", true, true},
+                                GraphName{"full_iteration", true, false},
+                                GraphName{"local", true, false}, GraphName{"none", false, false}};
+
+void read_graph(StatedObject& overlap, const std::string& framework, const std::string& dtype,
+                const RunFacts& facts, RunSoftware& software, Record& assumed) {
+  const bool stated = overlap.states("cuda_graph");
+  const std::string written = overlap.text("cuda_graph");
+  if (!written.empty()) {
+    const auto* const known = std::find_if(kGraphs.begin(), kGraphs.end(), [&](const auto& graph) {
+      return graph.published == written;
+    });
+    if (known == kGraphs.end()) {
+      refuse("the CUDA graph", written);
+    }
+    software.changes["cuda_graph"] = known->captured;
+    if (known->without_experts && facts.experts) {
+      software.changes["cuda_graph_scope"] = "without_experts";
+    }
+  }
+  // Since 26.06 Megatron Bridge captures the whole step of experts in MXFP8 on Blackwell, which
+  // pads what the experts receive.
+  if (!stated && facts.experts && bridge_release(framework) >= "26.06" &&
+      is_nvidia_blackwell(facts.device) && mentions(short_remark(dtype), "mx")) {
+    software.changes["cuda_graph"] = true;
+    assumed.push_back(
+        "software.cuda_graph true: Megatron Bridge since 26.06 captures the whole step "
+        "of experts in MXFP8 on Blackwell");
+  }
+}
+
+// Features of Primus' MoE package, each on top of its baseline.
+void read_features(StatedObject& overlap, RunSoftware& software, Record& assumed) {
+  for (const std::string& feature : overlap.texts("features")) {
+    if (feature == "ce_fusion") {
+      software.changes["cross_entropy"] = "fused";
+    } else if (feature == "sync_free") {
+      software.changes["permute"] = "fused";
+      software.changes["host"] = {{"synchronise", "0 us"}};
+    } else if (feature == "deepep") {
+      set_dispatcher(feature, true, software);
+    } else if (feature == "numa") {
+      assumed.push_back("numa: where the host's threads run is not modelled");
+    } else {
+      refuse("the feature", feature);
+    }
+  }
+}
+
+struct ScheduleName {
+  std::string_view published;
+  std::string_view ours;
+};
+constexpr std::array kSchedules = {
+    ScheduleName{"1F1B", "1f1b"},
+    ScheduleName{"1f1b", "1f1b"},
+    ScheduleName{"Interleaved1F1B", "interleaved_1f1b"},
+    ScheduleName{"1f1b-interleaved", "interleaved_1f1b"},
+    ScheduleName{"1f1b-interleaved-vpp3", "interleaved_1f1b"},
+    ScheduleName{"1f1b-interleaved-vpp4", "interleaved_1f1b"},
+    ScheduleName{"GPipe", "gpipe"},
+    ScheduleName{"ZBVZeroBubble", "zbv"},
+    ScheduleName{"zbv", "zbv"},
+    ScheduleName{"zbv-formatted", "zbv"},
+    ScheduleName{"zero-bubble", "zb_h1"},
+    ScheduleName{"zbb", "zb_h1"},
+    ScheduleName{"v-half", "v_half"},
+    ScheduleName{"v-min", "v_min"},
+    ScheduleName{"DualPipeV", "dualpipev"},
+};
+
+void read_schedule(StatedObject& overlap, Record& plan) {
+  std::string written = overlap.text("schedule");
+  const std::string of_primus = overlap.text("pp_schedule");
+  written = written.empty() ? of_primus : written;
+  if (written.empty()) {
+    return;
+  }
+  const auto* const known =
+      std::find_if(kSchedules.begin(), kSchedules.end(),
+                   [&](const ScheduleName& entry) { return entry.published == written; });
+  if (known == kSchedules.end()) {
+    refuse("the pipeline schedule", written);
+  }
+  if (plan.value("pp", 1) > 1) {
+    plan["schedule"] = known->ours;
+  }
+}
+
+void read_attention(StatedObject& overlap, RunSoftware& software) {
+  const std::string written = overlap.text("attn");
+  if (written.empty()) {
+    return;
+  }
+  if (written != "FA2" && written != "FA3") {
+    refuse("the attention kernel", written);
+  }
+  software.changes["attention"] = written == "FA2" ? "flash2" : "flash3";
+}
+
+void read_context_exchange(StatedObject& overlap, Record& plan) {
+  const std::string written = overlap.text("cp_comm_type");
+  if (written.empty() || plan.value("cp", 1) == 1) {
+    return;
+  }
+  if (written != "a2a" && written != "p2p" && written != "all_gather" && written != "allgather") {
+    refuse("the context parallelism by", written);
+  }
+  plan["cp_algorithm"] = written == "a2a" ? "all_to_all" : written == "p2p" ? "ring" : "all_gather";
+}
+
+// What a row states and no switch of ours says: it stands in the record.
+struct WithoutSwitch {
+  const char* key;
+  const char* reason;
+};
+constexpr std::array kWithoutSwitch = {
+    WithoutSwitch{"p2p_overlap", "messages of a pipeline run beside computation wherever they can"},
+    WithoutSwitch{"pp_overlap", "messages of a pipeline run beside computation wherever they can"},
+    WithoutSwitch{"cpu_offload_layers", "activations in the host's memory are not modelled"},
+    WithoutSwitch{"fsdp_mp_mode", "the software set has one rule for both modes"},
+    WithoutSwitch{"precision", "the number format is that of train.dtype"},
+    WithoutSwitch{"fp8_all_gather", "FSDP gathers in 16 bits"},
+    WithoutSwitch{"fp8_output_proj", "the head is not in 8 bits"},
+    WithoutSwitch{"delay_wgrad_compute", "weight gradients run in the backward of their layer"},
+    WithoutSwitch{"moe_paged_stash", "where padded rows of experts are kept is not modelled"},
+    WithoutSwitch{"moe_router_force_load_balancing", "experts are taken to be equally loaded"},
+    WithoutSwitch{"net_plugin", "the network's plug-in is not modelled"},
+    WithoutSwitch{"turbo", "Primus Turbo's kernels are those of the software set"},
+};
+
+void note_without_switch(StatedObject& overlap, Record& assumed) {
+  for (const WithoutSwitch& known : kWithoutSwitch) {
+    if (overlap.states(known.key)) {
+      assumed.push_back(overlap.path_of(known.key) + " " + overlap.text(known.key) +
+                        " has no switch: " + known.reason);
+    }
+  }
+}
+
+void read_reshard(StatedObject& overlap, Record& plan) {
+  const std::string written = overlap.text("reshard_after_forward");
+  if (written == "true" || written == "always") {
+    plan["fsdp_reshard"] = true;
+  } else if (written == "false" || written == "never") {
+    plan["fsdp_reshard"] = false;
+  } else if (!written.empty() && written != "default") {
+    refuse("the resharding after forward", written);
+  }
+}
+
+}  // namespace
+
+Record RunSoftware::record() const {
+  if (changes.empty()) {
+    return base;
+  }
+  Record record = {{"base", base}};
+  record.update(changes);
+  return record;
+}
+
+void read_overlap(StatedObject& train, const RunFacts& facts, RunSoftware& software, Record& plan,
+                  Record& assumed) {
+  StatedObject& overlap = train.object("overlap");
+  const std::string framework = train.text("framework");
+  read_data_overlap(overlap, software);
+  if (const auto async = any_flag(overlap, {"tp_comm_overlap", "async_tp"})) {
+    software.changes["async_tp"] = *async;
+  }
+  if (const auto beside =
+          any_flag(overlap, {"moe_a2a_overlap", "overlap_moe_expert_parallel_comm"})) {
+    software.changes["ep_overlap"] = *beside;
+  }
+  if (overlap.flag("cross_entropy_fusion").value_or(false)) {
+    software.changes["cross_entropy"] = "fused";
+  }
+  read_graph(overlap, framework, train.text("dtype"), facts, software, assumed);
+  const bool says_null = overlap.value("moe_dispatcher").is_null() && overlap.has("moe_dispatcher");
+  std::string stated = overlap.text("moe_dispatcher");
+  const std::string backend = overlap.text("ep_comm_backend");
+  stated = stated.empty() ? backend : stated;
+  if (stated.empty() && facts.experts && !says_null) {
+    stated = usual_dispatcher(framework, facts, assumed);
+  }
+  if (!stated.empty() && facts.experts) {
+    set_dispatcher(stated, false, software);
+  }
+  read_features(overlap, software, assumed);
+  read_moe_path(overlap, software);
+  read_attention(overlap, software);
+  read_context_exchange(overlap, plan);
+  read_schedule(overlap, plan);
+  read_reshard(overlap, plan);
+  note_without_switch(overlap, assumed);
+}
+
+}  // namespace stepcast

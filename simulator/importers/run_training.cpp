@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/run_training.hpp"
+
+#include <algorithm>
+#include <array>
+#include <regex>
+
+#include "importers/remark.hpp"
+
+namespace stepcast {
+namespace {
+
+// Whether the part scales blocks of 8-bit values in hardware, as those with a rate in 4 bits do.
+bool scales_blocks(const DeviceSpec& device) {
+  return device.matrix_rate[static_cast<std::size_t>(Dtype::kFp4)].has_value();
+}
+
+struct PublishedModule {
+  std::string_view word;
+  std::string_view module;
+};
+constexpr std::array kModules = {
+    PublishedModule{"layernorm", "layernorm"},
+    PublishedModule{"moe_act", "moe_act"},
+    PublishedModule{"mlp_act", "mlp_act"},
+    PublishedModule{"mla_up_proj", "mla_up_proj"},
+    PublishedModule{"shared_experts", "shared_experts"},
+    PublishedModule{"mlp", "mlp"},
+    PublishedModule{"moe", "moe"},
+    PublishedModule{"core", "core_attn"},
+    PublishedModule{"core_attn", "core_attn"},
+};
+
+// The words of a text, underscores included.
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      words.back() += c;
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  if (words.back().empty()) {
+    words.pop_back();
+  }
+  return words;
+}
+
+Record selective(const std::string& text, Record& assumed) {
+  const std::vector<std::string> words = words_of(text);
+  if (std::find(words.begin(), words.end(), "op") != words.end()) {
+    return {{"recompute", "selective_op"}};
+  }
+  Record modules = Record::array();
+  for (const PublishedModule& known : kModules) {
+    const bool named = std::find(words.begin(), words.end(), known.word) != words.end();
+    if (named && std::find(modules.begin(), modules.end(), known.module) == modules.end()) {
+      modules.push_back(known.module);
+    }
+  }
+  if (modules.empty()) {
+    modules.push_back("core_attn");
+    assumed.push_back("training.recompute_modules core_attn: Megatron's default of selective");
+  }
+  return {{"recompute", "selective"}, {"recompute_modules", modules}};
+}
+
+Record full(const std::string& text) {
+  Record keys = {{"recompute", "full"}};
+  std::smatch match;
+  if (mentions(text, "block") && std::regex_search(text, match, std::regex(R"((\d{1,4}))"))) {
+    keys["recompute_method"] = "block";
+    keys["recompute_layers"] = std::stoll(match[1]);
+  }
+  return keys;
+}
+
+}  // namespace
+
+Record recompute_keys(const std::string& published, Record& assumed) {
+  const std::string text = short_remark(published);
+  if (text.empty() || text.starts_with("none")) {
+    return Record::object();
+  }
+  if (text.starts_with("selective")) {
+    return selective(text, assumed);
+  }
+  if (text.starts_with("full")) {
+    return full(text);
+  }
+  if (text.starts_with("maxtext remat_policy")) {
+    assumed.push_back(
+        "training.recompute full: MaxText's remat policies keep a few products of a "
+        "layer, '" +
+        published + "', and run the rest again");
+    return {{"recompute", "full"}};
+  }
+  if (text.starts_with("activation offload")) {
+    assumed.push_back(
+        "training.recompute full: activations in the host's memory leave the GPU, "
+        "and how long copying them back takes is not modelled");
+    return {{"recompute", "full"}};
+  }
+  throw RefusedRow{"feature unsupported: the recomputation '" + published + "'"};
+}
+
+std::optional<BytesPerSecond> network_rate_of_gpu(const std::string& published,
+                                                  std::int64_t gpus_per_node) {
+  const std::string text = shortened(published);
+  const BytesPerSecond gigabit(1e9 / 8.0);
+  std::smatch match;
+  const auto gpus = static_cast<double>(gpus_per_node);
+  if (std::regex_search(text, match, std::regex(R"((\d{1,3}) ?x ?(\d{1,4}) ?Gb)"))) {
+    return std::stod(match[1]) * std::stod(match[2]) / gpus * gigabit;
+  }
+  if (std::regex_search(text, match, std::regex(R"((\d{1,5}) ?Gb/?p?s? )")) &&
+      (mentions(text, "node-node") || mentions(text, "per node") || mentions(text, "a node"))) {
+    return std::stod(match[1]) / gpus * gigabit;
+  }
+  if (std::regex_search(text, match, std::regex(R"((\d{2,4}) ?Gb/?p?s?)"))) {
+    return std::stod(match[1]) * gigabit;
+  }
+  return std::nullopt;
+}
+
+RunCluster run_cluster(StatedObject& hardware, const DeviceSpec& device, Record& assumed) {
+  RunCluster cluster;
+  cluster.gpus = hardware.required_count("num_gpus");
+  const std::optional<std::int64_t> stated = hardware.count("gpus_per_node");
+  const std::int64_t in_node = std::min(cluster.gpus, stated.value_or(device.gpus_per_node));
+  if (in_node < 1 || cluster.gpus % in_node != 0) {
+    throw RefusedRow{"feature unsupported: " + std::to_string(cluster.gpus) +
+                     " GPUs are no whole nodes of " + std::to_string(in_node)};
+  }
+  cluster.record = {
+      {"gpu", device.name}, {"nodes", cluster.gpus / in_node}, {"gpus_per_node", in_node}};
+  const std::string network = hardware.text("interconnect");
+  if (const auto rate = network_rate_of_gpu(network, in_node)) {
+    cluster.record["nics_per_gpu"] = 1;
+    cluster.record["nic_rate"] = format_quantity(*rate);
+    assumed.push_back("cluster.nic_rate " + format_quantity(*rate) + ": '" + network +
+                      "', as one NIC a GPU");
+  }
+  return cluster;
+}
+
+std::string dtype_key(const std::string& published, const DeviceSpec& device) {
+  const std::string text = short_remark(published);
+  if (mentions(text, "fp4")) {
+    return "fp4";
+  }
+  if (mentions(text, "mx") || mentions(text, "block") || mentions(text, "128")) {
+    return scales_blocks(device) ? "fp8" : "fp8_block";
+  }
+  if (mentions(text, "fp8") || mentions(text, "float8")) {
+    return "fp8";
+  }
+  for (const char* known : {"fp16", "bf16"}) {
+    if (mentions(text, known)) {
+      return known;
+    }
+  }
+  throw RefusedRow{"feature unsupported: the number format '" + published + "'"};
+}
+
+}  // namespace stepcast

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/software_set.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "importers/published_names.hpp"
+#include "importers/remark.hpp"
+
+namespace stepcast {
+namespace {
+
+// A source whose scripts say how all of its runs were launched.
+struct SourceSet {
+  std::string_view key;
+  std::string_view dense;
+  std::string_view latent;  // of models with latent attention
+  std::string_view reason;
+};
+constexpr std::array kSourceSets = {SourceSet{
+    "simumax-b200", "megatron_eager", "megatron_eager_mla",
+    "the source's scripts run Megatron-LM without CUDA graphs and without overlap of gradients"}};
+
+const SourceSet* set_of_source(const std::string& key) {
+  const auto* const found = std::find_if(kSourceSets.begin(), kSourceSets.end(),
+                                         [&](const SourceSet& set) { return set.key == key; });
+  return found == kSourceSets.end() ? nullptr : found;
+}
+
+// torchtitan runs eagerly unless a row says that it was compiled; its benchmarks of 2024 compiled
+// the blocks only.
+std::string torchtitan_set(StatedObject& row, StatedObject& overlap, Record& assumed) {
+  const nlohmann::json compile = overlap.value("compile");
+  const bool compiled = compile.is_boolean()
+                            ? compile.get<bool>()
+                            : compile.is_string() && !compile.get<std::string>().empty();
+  if (!compiled) {
+    assumed.push_back("software torchtitan_eager: torchtitan compiles nothing unless told to");
+    return "torchtitan_eager";
+  }
+  StatedObject& source = row.object("source");
+  const std::string ref = source.text("ref");
+  const bool of_2024 =
+      mentions(source.text("title"), "2024") || mentions(ref.substr(0, ref.find('@')), "_2024");
+  if (of_2024) {
+    assumed.push_back(
+        "software torchtitan_2024: the source is of that year, when torchtitan "
+        "compiled the blocks only");
+  }
+  return of_2024 ? "torchtitan_2024" : "torchtitan";
+}
+
+}  // namespace
+
+std::string software_set(StatedObject& row, ProfileCache& profiles, Record& assumed) {
+  StatedObject& train = row.object("train");
+  StatedObject& overlap = train.object("overlap");
+  overlap.ignore("compile");
+  const std::string named = train.text("software");
+  const std::string framework = train.text("framework");
+  if (!named.empty()) {
+    const std::vector<std::string> sets = profiles.software_names();
+    if (std::find(sets.begin(), sets.end(), named) == sets.end()) {
+      throw RefusedRow{"feature unsupported: the software set '" + named + "'"};
+    }
+    return named;
+  }
+  if (const SourceSet* known = set_of_source(row.object("source").text("key"))) {
+    const std::string set(row.object("model").states("mla") ? known->latent : known->dense);
+    assumed.push_back("software " + set + ": " + std::string(known->reason));
+    return set;
+  }
+  if (framework.empty()) {
+    assumed.push_back("software megatron: the source names no framework");
+    return "megatron";
+  }
+  const SoftwareName known = software_for(framework);
+  if (known.software.empty()) {
+    throw RefusedRow{"feature unsupported: no software set describes the framework '" + framework +
+                     "'"};
+  }
+  if (!known.assumed.empty()) {
+    assumed.push_back("software " + known.software + ": " + known.assumed);
+  }
+  const bool one_by_one = mentions(overlap.text("moe_dispatcher"), "moe_grouped_gemm false");
+  if (known.software == "torchtitan") {
+    return torchtitan_set(row, overlap, assumed);
+  }
+  if (known.software.starts_with("primus") && overlap.states("features")) {
+    return "primus_moe";
+  }
+  return known.software == "nemo" && one_by_one ? "nemo_2024" : known.software;
+}
+
+}  // namespace stepcast

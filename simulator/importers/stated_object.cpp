@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/stated_object.hpp"
+
+#include <cmath>
+
+#include "importers/foreign_row.hpp"
+
+namespace stepcast {
+namespace {
+
+// Nothing is stated by null, an empty text, list or object.
+bool says_something(const nlohmann::json& value) {
+  return !value.is_null() && !((value.is_object() || value.is_array()) && value.empty()) &&
+         !(value.is_string() && value.get_ref<const std::string&>().empty());
+}
+
+}  // namespace
+
+StatedObject::StatedObject(const nlohmann::json& object, std::string path)
+    : object_(object.is_object() ? object : nlohmann::json::object()), path_(std::move(path)) {}
+
+bool StatedObject::states(const std::string& key) const {
+  const auto found = object_.find(key);
+  return found != object_.end() && !found->is_null();
+}
+
+const nlohmann::json* StatedObject::find(const std::string& key) {
+  asked_.insert(key);
+  const auto found = object_.find(key);
+  return found == object_.end() || found->is_null() ? nullptr : &*found;
+}
+
+std::string StatedObject::path_of(const std::string& key) const {
+  return path_.empty() ? key : path_ + "." + key;
+}
+
+void StatedObject::refuse(const std::string& key, const std::string& what) const {
+  throw RefusedRow{"input wrong: '" + path_of(key) + "' must be " + what};
+}
+
+std::optional<double> StatedObject::number(const std::string& key) {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) {
+    return std::nullopt;
+  }
+  if (!value->is_number()) {
+    refuse(key, "a number");
+  }
+  return value->get<double>();
+}
+
+std::optional<std::int64_t> StatedObject::count(const std::string& key) {
+  constexpr double kLargest = 1e15;
+  const std::optional<double> value = number(key);
+  if (value && (std::abs(*value) > kLargest || *value != std::floor(*value))) {
+    refuse(key, "a whole number");
+  }
+  return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
+}
+
+std::optional<bool> StatedObject::flag(const std::string& key) {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) {
+    return std::nullopt;
+  }
+  if (value->is_number_integer() && (*value == 0 || *value == 1)) {
+    return *value == 1;
+  }
+  if (!value->is_boolean()) {
+    refuse(key, "true or false");
+  }
+  return value->get<bool>();
+}
+
+std::string StatedObject::text(const std::string& key) {
+  const nlohmann::json* value = find(key);
+  if (value == nullptr) {
+    return {};
+  }
+  return value->is_string() ? value->get<std::string>() : value->dump();
+}
+
+std::vector<std::string> StatedObject::texts(const std::string& key) {
+  const nlohmann::json* value = find(key);
+  std::vector<std::string> texts;
+  if (value == nullptr) {
+    return texts;
+  }
+  if (!value->is_array()) {
+    refuse(key, "a list of texts");
+  }
+  for (const nlohmann::json& item : *value) {
+    texts.push_back(item.is_string() ? item.get<std::string>() : item.dump());
+  }
+  return texts;
+}
+
+nlohmann::json StatedObject::value(const std::string& key) {
+  const nlohmann::json* value = find(key);
+  return value == nullptr ? nlohmann::json() : *value;
+}
+
+StatedObject& StatedObject::object(const std::string& key) {
+  const nlohmann::json* value = find(key);
+  if (value != nullptr && !value->is_object()) {
+    refuse(key, "an object");
+  }
+  std::unique_ptr<StatedObject>& known = objects_[key];
+  if (known == nullptr) {
+    known = std::make_unique<StatedObject>(value == nullptr ? nlohmann::json::object() : *value,
+                                           path_of(key));
+  }
+  return *known;
+}
+
+std::int64_t StatedObject::required_count(const std::string& key) {
+  const std::optional<std::int64_t> value = count(key);
+  if (!value || *value <= 0) {
+    throw RefusedRow{"input missing: " + path_of(key)};
+  }
+  return *value;
+}
+
+void StatedObject::refuse_unread() const {
+  for (const auto& [key, value] : object_.items()) {
+    if (says_something(value) && !asked_.contains(key)) {
+      throw RefusedRow{unread_reason(path_of(key))};
+    }
+  }
+  for (const auto& [key, object] : objects_) {
+    object->refuse_unread();
+  }
+}
+
+}  // namespace stepcast

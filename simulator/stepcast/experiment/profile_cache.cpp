@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/experiment/profile_cache.hpp"
+
+#include "stepcast/cost/operator_line.hpp"
+
+namespace stepcast {
+namespace {
+
+template <typename Profile, typename Load>
+const Profile& once(std::map<std::string, Profile>& known, const std::string& name, Load load) {
+  const auto found = known.find(name);
+  return found != known.end() ? found->second : known.emplace(name, load()).first->second;
+}
+
+}  // namespace
+
+const DeviceSpec& ProfileCache::gpu(const std::string& name, const Location& where) {
+  return once(gpus_, name, [&] { return load_gpu(name, data_, where); });
+}
+
+const ModelSpec& ProfileCache::model(const std::string& name, const Location& where) {
+  return once(models_, name, [&] { return load_named_model(name, data_, where); });
+}
+
+const SoftwareSpec& ProfileCache::software(const std::string& name, const Location& where) {
+  return once(software_, name, [&] { return load_named_software(name, data_, where); });
+}
+
+const ClusterSpec& ProfileCache::fabric(const std::string& name) {
+  return once(fabrics_, name, [&] { return fabric_of(gpu(name)); });
+}
+
+}  // namespace stepcast

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Profiles by name, each read once: for what reads many experiments one after the other.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "stepcast/experiment/experiment.hpp"
+
+namespace stepcast {
+
+class ProfileCache {
+ public:
+  explicit ProfileCache(DataRoot data) : data_(std::move(data)) {}
+
+  [[nodiscard]] const DataRoot& data() const { return data_; }
+  // Throw ConfigError at `where`, with the nearest name, for a name without a profile.
+  const DeviceSpec& gpu(const std::string& name, const Location& where = {"validation", 0, 0});
+  const ModelSpec& model(const std::string& name, const Location& where = {"validation", 0, 0});
+  const SoftwareSpec& software(const std::string& name,
+                               const Location& where = {"validation", 0, 0});
+  // As many nodes of the part as any group needs, for kernels and collectives by themselves.
+  const ClusterSpec& fabric(const std::string& gpu);
+  [[nodiscard]] std::vector<std::string> gpu_names() const { return names_in(data_.gpus()); }
+  [[nodiscard]] std::vector<std::string> software_names() const {
+    return names_in(data_.software());
+  }
+
+ private:
+  DataRoot data_;
+  std::map<std::string, DeviceSpec> gpus_;
+  std::map<std::string, ClusterSpec> fabrics_;
+  std::map<std::string, ModelSpec> models_;
+  std::map<std::string, SoftwareSpec> software_;
+};
+
+// The same as read_experiment of a data root, with profiles that are read once.
+Experiment read_experiment(const ConfigNode& root, const std::filesystem::path& folder,
+                           ProfileCache& profiles);
+
+}  // namespace stepcast

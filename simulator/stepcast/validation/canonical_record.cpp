@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/validation/canonical_record.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <sstream>
+
+#include "stepcast/report/op_text.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr Range<double> kMeasured{0.0, 1e18};
+constexpr Range<double> kDuty{0.001, 1.0};
+constexpr Range<double> kCalls{1.0, 1e9};
+constexpr std::array<std::string_view, 9> kKernelMetrics = {
+    "time_s", "forward_s",       "backward_s", "dispatch_s", "combine_s",
+    "gemm_s", "communication_s", "clock_mhz",  "power_w"};
+
+// A JSON value as a tree that the strict readers take; all of it stands on one line.
+ConfigNode node_of(const Record& value, const std::shared_ptr<const std::string>& file, int line) {
+  ConfigNode node;
+  node.file = file;
+  node.line = line;
+  node.column = 1;
+  if (value.is_object()) {
+    node.kind = ConfigNode::Kind::kMapping;
+    for (const auto& [key, item] : value.items()) {
+      node.entries.push_back({key, line, 1, node_of(item, file, line)});
+    }
+  } else if (value.is_array()) {
+    node.kind = ConfigNode::Kind::kSequence;
+    for (const Record& item : value) {
+      node.items.push_back(node_of(item, file, line));
+    }
+  } else if (!value.is_null()) {
+    node.kind = ConfigNode::Kind::kScalar;
+    node.quoted = value.is_string();
+    node.text = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  return node;
+}
+
+// A text for every metric: one for all of them, or one each.
+class TextByMetric {
+ public:
+  TextByMetric(MappingReader& reader, const char* key) {
+    const ConfigNode* value = reader.take(key);
+    if (value == nullptr) {
+      return;
+    }
+    if (value->kind != ConfigNode::Kind::kMapping) {
+      of_all_ = reader.text(key, *value).value_or("");
+      return;
+    }
+    for (const ConfigEntry& entry : value->entries) {
+      by_metric_[entry.key] = entry.value.text;
+    }
+  }
+
+  [[nodiscard]] const std::string& of_all() const { return of_all_; }
+  // Empty where the metric has no text of its own.
+  [[nodiscard]] std::string of(const std::string& metric) const {
+    const auto own = by_metric_.find(metric);
+    return own == by_metric_.end() ? "" : own->second;
+  }
+  [[nodiscard]] std::string first() const {
+    return by_metric_.empty() ? of_all_ : by_metric_.begin()->second;
+  }
+
+ private:
+  std::string of_all_;
+  std::map<std::string, std::string> by_metric_;
+};
+
+void read_remarks(MappingReader& reader) {
+  reader.optional_text("source");
+  reader.optional_text("notes");
+  reader.optional_texts("assumed");
+}
+
+// --- runs -------------------------------------------------------------------------------------
+
+void add_ranks(MappingReader& reader, const ConfigNode& list,
+               std::vector<MeasuredQuantity>& quantities) {
+  constexpr const char* kKey = "peak_memory_bytes_by_rank";
+  if (list.kind != ConfigNode::Kind::kSequence || list.items.empty()) {
+    reader.error(kKey, "must be a list, one value a rank of the pipeline");
+    return;
+  }
+  for (const ConfigNode& item : list.items) {
+    quantities.push_back({.metric = "peak_memory_bytes",
+                          .value = reader.number(kKey, item, kMeasured).value_or(0.0),
+                          .rank = static_cast<std::int64_t>(&item - list.items.data())});
+  }
+}
+
+// In the order of the record.
+void read_measured_run(MappingReader reader, MeasuredRun& run) {
+  for (const ConfigEntry& entry : reader.node().entries) {
+    const std::string& key = entry.key;
+    if (key == "peak_memory_bytes_by_rank") {
+      reader.take(key);
+      add_ranks(reader, entry.value, run.quantities);
+    } else if (key == "fits") {
+      reader.take(key);
+      run.quantities.push_back({key, reader.flag(key, entry.value).value_or(false) ? 1.0 : 0.0});
+    } else if (key == "tokens_per_second_per_gpu" || key == "step_time_s" ||
+               key == "peak_memory_bytes" || key == "peak_reserved_memory_bytes") {
+      reader.take(key);
+      run.reserved_memory = run.reserved_memory || key == "peak_reserved_memory_bytes";
+      run.quantities.push_back({key == "peak_reserved_memory_bytes" ? "peak_memory_bytes" : key,
+                                reader.number(key, entry.value, kMeasured).value_or(0.0)});
+    }
+  }
+  for (const char* known : {"tokens_per_second_per_gpu", "step_time_s", "peak_memory_bytes",
+                            "peak_reserved_memory_bytes", "peak_memory_bytes_by_rank", "fits"}) {
+    reader.take(known);
+  }
+  reader.finish();
+}
+
+MeasuredRun read_run(MappingReader& reader, ProfileCache& profiles) {
+  MeasuredRun run;
+  run.id = reader.optional_text("id");
+  run.split = reader.optional_text("hold_out");
+  const TextByMetric groups(reader, "group");
+  const TextByMetric skipped(reader, "skipped");
+  run.skipped = skipped.of_all();
+  read_measured_run(reader.required_mapping("measured"), run);
+  for (MeasuredQuantity& quantity : run.quantities) {
+    quantity.group = groups.of(quantity.metric);
+    quantity.skipped = skipped.of(quantity.metric);
+  }
+  run.gpu = reader.optional_text("gpu");
+  run.network = reader.optional_text("network");
+  read_remarks(reader);
+  if (const ConfigNode* experiment = reader.take("experiment")) {
+    run.experiment = read_experiment(*experiment, {}, profiles);
+    run.gpu = run.experiment->cluster.device.name;
+  } else if (run.skipped.empty()) {
+    reader.error("experiment", "is needed: what ran, as in an experiment's YAML");
+  }
+  run.group = groups.first().empty() ? run.gpu + " runs" : groups.first();
+  reader.finish();
+  return run;
+}
+
+// --- operators --------------------------------------------------------------------------------
+
+// An operator's own keys, none of which may be unknown.
+OperatorLine operator_of(const Record& value, const RecordLine& line, const DeviceSpec& device,
+                         Diagnostics& diagnostics) {
+  const JsonSource source{line.file, line.line, "operator", ""};
+  std::optional<JsonObject> object = parse_json_object(value.dump(), source, diagnostics);
+  if (!object) {
+    return {};
+  }
+  JsonFields fields(std::move(*object), source, diagnostics);
+  OperatorLine read = read_operator(fields, device);
+  fields.finish();
+  if (fields.good({"kind"})) {
+    fields.refuse_unknown({"count"});
+  }
+  return read;
+}
+
+const Record& member(const Record& record, const char* key) {
+  static const Record kNone;
+  const auto found = record.find(key);
+  return found == record.end() ? kNone : *found;
+}
+
+std::string default_group(const MeasuredKernel& kernel) {
+  return kernel.gpu + " " + std::string(name(kernel.work.dtype)) + " " +
+         std::string(kind_name(kernel.work.op));
+}
+
+void read_beside(MappingReader reader, const RecordLine& line, const DeviceSpec& device,
+                 MeasuredKernel& kernel) {
+  reader.take("collective");
+  const OperatorLine read =
+      operator_of(member(line.record["beside"], "collective"), line, device, reader.diagnostics());
+  Beside beside;
+  if (const auto* collective = std::get_if<Collective>(&read.op.work)) {
+    beside.collective = *collective;
+  } else {
+    reader.error("collective", "must be an operator of the kind collective");
+  }
+  beside.collectives = reader.required_number("collectives", kCalls);
+  beside.kernels = reader.required_number("kernels", kCalls);
+  reader.finish();
+  kernel.beside = beside;
+}
+
+void read_measured_kernel(MappingReader reader, MeasuredKernel& kernel) {
+  for (const ConfigEntry& entry : reader.node().entries) {
+    const bool known =
+        std::find(kKernelMetrics.begin(), kKernelMetrics.end(), entry.key) != kKernelMetrics.end();
+    if (known) {
+      kernel.quantities.push_back(
+          {entry.key, reader.number(entry.key, entry.value, kMeasured).value_or(1.0)});
+    }
+  }
+  for (const std::string_view metric : kKernelMetrics) {
+    reader.take(metric);
+  }
+  reader.finish();
+}
+
+MeasuredKernel read_kernel(MappingReader& reader, const RecordLine& line, ProfileCache& profiles) {
+  MeasuredKernel kernel;
+  kernel.id = reader.optional_text("id");
+  kernel.gpu = reader.optional_text("gpu");
+  kernel.group = reader.optional_text("group");
+  kernel.skipped = reader.optional_text("skipped");
+  reader.optional_text("hold_out");
+  read_remarks(reader);
+  read_measured_kernel(reader.required_mapping("measured"), kernel);
+  for (const char* key : {"operator", "before", "beside", "duty"}) {
+    reader.take(key);
+  }
+  if (line.record.contains("operator")) {
+    const DeviceSpec& device = profiles.gpu(kernel.gpu, reader.location("gpu"));
+    Diagnostics& diagnostics = reader.diagnostics();
+    kernel.work = operator_of(line.record["operator"], line, device, diagnostics);
+    if (line.record.contains("before")) {
+      kernel.before = operator_of(line.record["before"], line, device, diagnostics).op;
+    }
+    if (line.record.contains("beside")) {
+      read_beside(reader.required_mapping("beside"), line, device, kernel);
+    }
+    if (line.record.contains("duty")) {
+      kernel.duty = reader.required_number("duty", kDuty);
+    }
+    kernel.group = kernel.group.empty() ? default_group(kernel) : kernel.group;
+  } else if (kernel.skipped.empty()) {
+    reader.error("operator", "is needed: what was measured, as for `stepcast cost`");
+  }
+  reader.finish();
+  return kernel;
+}
+
+// A record that is skipped may have neither an experiment nor an operator.
+bool is_run(const Record& record) {
+  const Record& measured = member(record, "measured");
+  const bool of_kernel = std::any_of(
+      kKernelMetrics.begin(), kKernelMetrics.end(),
+      [&](std::string_view metric) { return measured.is_object() && measured.contains(metric); });
+  return record.contains("experiment") || (!record.contains("operator") && !of_kernel);
+}
+
+}  // namespace
+
+bool is_canonical(const Record& record) {
+  return record.is_object() && (record.contains("experiment") || record.contains("operator") ||
+                                (record.contains("skipped") && record.contains("measured")));
+}
+
+MeasuredRow read_record(const RecordLine& line, ProfileCache& profiles) {
+  const auto file = std::make_shared<const std::string>(line.file);
+  const ConfigNode root = node_of(line.record, file, line.line);
+  Diagnostics diagnostics;
+  MappingReader reader(root, "", diagnostics);
+  MeasuredRow row;
+  if (is_run(line.record)) {
+    row = read_run(reader, profiles);
+  } else {
+    row = read_kernel(reader, line, profiles);
+  }
+  diagnostics.throw_if_any();
+  return row;
+}
+
+MeasuredRow read_imported(const RecordLine& line, ProfileCache& profiles) {
+  try {
+    return read_record(line, profiles);
+  } catch (const ConfigError& error) {
+    RecordLine refused = line;
+    for (const char* key : {"experiment", "operator", "before", "beside", "duty"}) {
+      refused.record.erase(key);
+    }
+    if (line.record.contains("experiment")) {
+      refused.record["gpu"] = line.record["experiment"]["cluster"]["gpu"];
+    }
+    refused.record["skipped"] = "input wrong: " + error.diagnostics().front().message;
+    return read_record(refused, profiles);
+  }
+}
+
+std::vector<RecordLine> parse_records(const std::string& text, const std::string& file,
+                                      Diagnostics& diagnostics) {
+  std::istringstream stream(text);
+  std::vector<RecordLine> records;
+  std::string line;
+  for (int number = 1; std::getline(stream, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) {
+      continue;
+    }
+    // The strict parser tells of keys that stand twice, and where.
+    if (parse_json_object(line, {file, number, "record", ""}, diagnostics)) {
+      records.push_back({Record::parse(line), file, number});
+    }
+  }
+  return records;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two canonical records, one JSON object a line, read strictly.
+//
+//   a run       {"id", "experiment": {model, cluster, training, plan, software as in YAML},
+//                "measured": {"tokens_per_second_per_gpu", "step_time_s", "peak_memory_bytes",
+//                "peak_reserved_memory_bytes", "peak_memory_bytes_by_rank": [], "fits": false}}
+//   an operator {"id", "gpu", "operator": {as for `stepcast cost`},
+//                "measured": {"time_s", "forward_s", "clock_mhz", "power_w", ...}}; also
+//                "before": an operator that the time holds besides, "duty": the share of the time
+//                that it runs in bursts, "beside": {"collective": {an operator}, "collectives",
+//                "kernels"}: how many of it run on another stream beside how many calls
+//
+// Both take "source", "group" (a text, or one for each metric), "hold_out" (what it is held out by;
+// its id without it), "assumed" (what its source does not state, with the reason), "notes", and
+// "skipped" (why it, or one of its metrics, is not compared). A key that is not known is an error.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "stepcast/validation/measured_kernel.hpp"
+#include "stepcast/validation/measured_run.hpp"
+
+namespace stepcast {
+
+using Record = nlohmann::ordered_json;
+
+// A record and the line that it comes from.
+struct RecordLine {
+  Record record;
+  std::string file;
+  int line = 0;
+};
+
+bool is_canonical(const Record& record);
+
+using MeasuredRow = std::variant<MeasuredRun, MeasuredKernel>;
+
+// What a record says. Throws ConfigError with all of its problems.
+MeasuredRow read_record(const RecordLine& line, ProfileCache& profiles);
+// The same of a record that an importer wrote: one that cannot be read is a row that is skipped.
+MeasuredRow read_imported(const RecordLine& line, ProfileCache& profiles);
+
+// The objects of a text with one a line; every line that is none is a problem.
+std::vector<RecordLine> parse_records(const std::string& text, const std::string& file,
+                                      Diagnostics& diagnostics);
+
+}  // namespace stepcast

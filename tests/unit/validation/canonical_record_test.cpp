@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/validation/canonical_record.hpp"
+
+#include "catch.hpp"
+#include "sample_specs.hpp"
+
+namespace stepcast::canonical_record_test {
+namespace {
+
+MeasuredRow read(const std::string& text) {
+  ProfileCache profiles(test::data_root());
+  return read_record({Record::parse(text), "records.jsonl", 7}, profiles);
+}
+
+std::string fault_of(const std::string& text) {
+  try {
+    read(text);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+const std::string kRun = R"({"id": "r", "experiment": {
+  "model": {"base": "llama3.1_8b", "layers": 4, "attention": {"kv_heads": 4}},
+  "cluster": {"gpu": "h100_sxm", "nodes": 2, "nic_rate": "12.5 GB/s"},
+  "training": {"sequence_length": 4096, "global_batch_size": 32}, "plan": {"tp": 2},
+  "software": {"base": "nemo", "async_tp": false}},
+  "measured": {"step_time_s": 1.5, "peak_memory_bytes": 3e10, "peak_memory_bytes_by_rank": [1, 2],
+               "fits": true}, "hold_out": "h", "group": "mine", "assumed": ["x: because"])";
+
+TEST_CASE("a run is an experiment with what was measured of it", "[unit]") {
+  const auto run = std::get<MeasuredRun>(read(kRun + "}"));
+  REQUIRE(run.experiment);
+  CHECK(run.experiment->model.layers == 4);
+  CHECK(run.experiment->model.hidden == 4096);  // of the base
+  CHECK(run.experiment->model.attention.kv_heads == 4);
+  CHECK_FALSE(run.experiment->software.async_tp);
+  CHECK(run.gpu == "h100_sxm");
+  CHECK(run.split == "h");
+  REQUIRE(run.quantities.size() == 5);
+  CHECK(run.quantities[3].rank == 1);
+  CHECK(run.quantities[4].metric == "fits");
+}
+
+TEST_CASE("a key of a record that is not known is an error that names it", "[unit]") {
+  CHECK_THAT(fault_of(kRun + R"(, "colour": "red"})"),
+             Catch::Matchers::Contains("records.jsonl:7:1: error: unknown key 'colour'"));
+  CHECK_THAT(fault_of(R"({"id": "o", "gpu": "h200_sxm", "operator": {"kind": "gemm", "m": 1, "n": 1,
+                          "k": 1, "colour": 1}, "measured": {"time_s": 1}})"),
+             Catch::Matchers::Contains("unknown key 'colour'"));
+  CHECK_THAT(fault_of(R"({"gpu": "h200_sxm", "operator": {"kind": "gemm", "m": 1, "n": 1, "k": 1},
+                          "measured": {"time": 1}})"),
+             Catch::Matchers::Contains("unknown key 'time'"));
+}
+
+TEST_CASE("an operator is priced at its GPU, beside and after others", "[unit]") {
+  const auto kernel = std::get<MeasuredKernel>(
+      read(R"({"gpu": "h200_sxm", "operator": {"kind": "gemm", "m": 64, "n": 64, "k": 64},
+               "before": {"kind": "memory_bound", "op": "copy", "rows": 8, "cols": 8}, "duty": 0.5,
+               "beside": {"collective": {"kind": "collective", "op": "all_gather", "bytes": 1024,
+               "ranks": 4}, "collectives": 25, "kernels": 60},
+               "measured": {"time_s": 1e-5, "clock_mhz": 1500}})"));
+  CHECK(kernel.quantities.size() == 2);
+  CHECK(kernel.before.has_value());
+  CHECK(kernel.duty == 0.5);
+  CHECK(kernel.beside->collective.group.size == 4);
+}
+
+TEST_CASE("an imported record that cannot be read is a row that is skipped", "[unit]") {
+  ProfileCache profiles(test::data_root());
+  Record record = Record::parse(kRun + "}");
+  record["experiment"]["plan"]["tp"] = -3;
+  const MeasuredRow row = read_imported({record, "f", 1}, profiles);
+  CHECK_THAT(std::get<MeasuredRun>(row).skipped, Catch::Matchers::StartsWith("input wrong: "));
+  CHECK(std::get<MeasuredRun>(row).gpu == "h100_sxm");
+}
+
+}  // namespace
+}  // namespace stepcast::canonical_record_test
