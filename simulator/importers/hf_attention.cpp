@@ -92,14 +92,14 @@ void read_gqa(JsonFields& fields, const AttentionDefaults& defaults, ModelSpec& 
 }
 
 void read_attention_bias(JsonFields& fields, bool fallback, ModelSpec& model) {
-  model.attention.qkv_bias = fields.flag("attention_bias", fallback);
+  model.attention.qkv_bias = fields.flag("attention_bias").value_or(fallback);
   model.attention.output_bias = model.attention.qkv_bias;
 }
 
 void read_window(JsonFields& fields, const AttentionDefaults& defaults, ModelSpec& model) {
   const std::int64_t window =
       fields.count("sliding_window", {.absent = defaults.sliding_window}, kWidthOrNone);
-  const bool used = !defaults.window_switch || fields.flag("use_sliding_window", false);
+  const bool used = !defaults.window_switch || fields.flag("use_sliding_window").value_or(false);
   if (window == 0 || !used) {
     return;
   }
@@ -139,7 +139,7 @@ void read_mla(JsonFields& fields, ModelSpec& model) {
   attention.qk_head_dim = attention.mla.qk_nope_head_dim + attention.mla.qk_rope_head_dim;
   attention.v_head_dim = fields.required_count("v_head_dim", kWidth);
   for (const std::string_view key : {"attention_bias", "mlp_bias"}) {
-    if (fields.flag(key, false)) {
+    if (fields.flag(key).value_or(false)) {
       fields.error(key,
                    "is true, but a model file has no form for the biases of this type; set it "
                    "to false to leave them out");

@@ -32,7 +32,7 @@ void read_sizes(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& mo
   model.hidden = fields.required_count("hidden_size", kWidth);
   model.layers = fields.required_count("num_hidden_layers", kLayers);
   model.vocabulary = fields.required_count("vocab_size", kVocabularySize);
-  model.tied_embeddings = fields.flag("tie_word_embeddings", defaults.tied_embeddings);
+  model.tied_embeddings = fields.flag("tie_word_embeddings").value_or(defaults.tied_embeddings);
   model.attention.heads = fields.required_count("num_attention_heads", kWidth);
   model.mlp.ffn_hidden = fields.required_count("intermediate_size", kWidth);
 }
@@ -159,7 +159,7 @@ void read_deepseek_router(JsonFields& fields, const RouterDefaults& defaults, Mo
 void import_llama(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& model) {
   read_gqa(fields, defaults.attention, model);
   read_attention_bias(fields, false, model);
-  model.mlp.bias = fields.flag("mlp_bias", false);
+  model.mlp.bias = fields.flag("mlp_bias").value_or(false);
 }
 
 void import_mistral(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& model) {
@@ -179,7 +179,7 @@ void import_qwen2(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& 
 
 void import_qwen2_moe(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& model) {
   import_mistral(fields, defaults, model);
-  model.attention.qkv_bias = fields.flag("qkv_bias", true);
+  model.attention.qkv_bias = fields.flag("qkv_bias").value_or(true);
   MoeSpec moe = read_experts(fields, "num_experts", "moe_intermediate_size");
   moe.shared_expert_ffn_hidden =
       fields.required_count("shared_expert_intermediate_size", kWidthOrNone);

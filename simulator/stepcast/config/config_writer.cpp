@@ -13,6 +13,17 @@ ConfigNode plain(std::string text) {
   return node;
 }
 
+struct ScalarText {
+  ConfigNode operator()(bool value) const { return plain(value ? "true" : "false"); }
+  ConfigNode operator()(std::int64_t value) const { return plain(std::to_string(value)); }
+  ConfigNode operator()(double value) const { return plain(shortest_text(value)); }
+  ConfigNode operator()(std::string_view value) const {
+    ConfigNode node = plain(std::string(value));
+    node.quoted = true;
+    return node;
+  }
+};
+
 ConfigNode empty_node(ConfigNode::Kind kind) {
   ConfigNode node;
   node.kind = kind;
@@ -21,21 +32,13 @@ ConfigNode empty_node(ConfigNode::Kind kind) {
 
 }  // namespace
 
-ConfigNode number_node(std::int64_t value) { return plain(std::to_string(value)); }
-ConfigNode number_node(double value) { return plain(shortest_text(value)); }
-ConfigNode switch_node(bool value) { return plain(value ? "true" : "false"); }
-
-ConfigNode text_node(std::string_view value) {
-  ConfigNode node = plain(std::string(value));
-  node.quoted = true;
-  return node;
-}
+ConfigNode scalar_node(const ConfigScalar& value) { return std::visit(ScalarText{}, value); }
 
 ConfigNode list_node(const std::vector<std::int64_t>& values) {
   ConfigNode list = empty_node(ConfigNode::Kind::kSequence);
   list.items.reserve(values.size());
   for (const std::int64_t value : values) {
-    list.items.push_back(number_node(value));
+    list.items.push_back(scalar_node(value));
   }
   return list;
 }
@@ -44,7 +47,7 @@ ConfigNode list_node(const std::vector<std::string>& texts) {
   ConfigNode list = empty_node(ConfigNode::Kind::kSequence);
   list.items.reserve(texts.size());
   for (const std::string& text : texts) {
-    list.items.push_back(text_node(text));
+    list.items.push_back(scalar_node(text));
   }
   return list;
 }

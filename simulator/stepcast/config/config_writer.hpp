@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "stepcast/base/units_text.hpp"
@@ -19,10 +20,10 @@
 
 namespace stepcast {
 
-ConfigNode number_node(std::int64_t value);
-ConfigNode number_node(double value);
-ConfigNode switch_node(bool value);
-ConfigNode text_node(std::string_view value);
+// The value of a key that is neither a list nor a mapping.
+using ConfigScalar = std::variant<bool, std::int64_t, double, std::string_view>;
+
+ConfigNode scalar_node(const ConfigScalar& value);
 ConfigNode list_node(const std::vector<std::int64_t>& values);
 ConfigNode list_node(const std::vector<std::string>& texts);
 
@@ -30,16 +31,11 @@ class ConfigWriter {
  public:
   ConfigWriter();
 
-  void field(std::string_view key, std::int64_t value) { field(key, number_node(value)); }
-  void field(std::string_view key, double value) { field(key, number_node(value)); }
-  void field(std::string_view key, bool value) { field(key, switch_node(value)); }
-  void field(std::string_view key, std::string_view value) { field(key, text_node(value)); }
-  void field(std::string_view key, const std::string& value) { field(key, text_node(value)); }
-  void field(std::string_view key, const char* value) { field(key, text_node(value)); }
+  void field(std::string_view key, const ConfigScalar& value) { field(key, scalar_node(value)); }
   void field(std::string_view key, ConfigNode value);
   template <typename Q>
   void quantity(std::string_view key, Q value) {
-    field(key, text_node(format_quantity(value)));
+    field(key, scalar_node(format_quantity(value)));
   }
   // The keys up to the next end() go into a mapping of this key.
   void begin(std::string_view key);

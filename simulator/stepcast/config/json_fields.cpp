@@ -230,14 +230,14 @@ void JsonFields::refuse_choice(std::string_view key, const JsonValue& value,
                  (value.kind == Kind::kText ? did_you_mean(value.text, names) : ""));
 }
 
-bool JsonFields::flag(std::string_view key, bool fallback) {
+std::optional<bool> JsonFields::flag(std::string_view key) {
   const JsonValue* value = find(key);
   if (value == nullptr || value->kind == Kind::kNull) {
-    return fallback;
+    return std::nullopt;
   }
   if (value->kind != Kind::kFlag) {
     error(key, "must be true or false, not " + shown(*value));
-    return fallback;
+    return std::nullopt;
   }
   return value->flag;
 }

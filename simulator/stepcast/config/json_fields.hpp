@@ -47,7 +47,7 @@ class JsonFields {
   std::int64_t count(std::string_view key, CountFallback fallback, Range<std::int64_t> range);
   double required_number(std::string_view key, Range<double> range);
   double number(std::string_view key, double fallback, Range<double> range);
-  bool flag(std::string_view key, bool fallback);
+  std::optional<bool> flag(std::string_view key);
   std::vector<std::string> texts(std::string_view key);
   std::vector<std::int64_t> counts(std::string_view key, Range<std::int64_t> range);
 

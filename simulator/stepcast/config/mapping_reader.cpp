@@ -202,9 +202,9 @@ double MappingReader::optional_number(std::string_view key, double fallback, Ran
   return value == nullptr ? fallback : number(key, *value, range).value_or(fallback);
 }
 
-bool MappingReader::optional_flag(std::string_view key, bool fallback) {
+std::optional<bool> MappingReader::optional_flag(std::string_view key) {
   const ConfigNode* value = take(key);
-  return value == nullptr ? fallback : flag(key, *value).value_or(fallback);
+  return value == nullptr ? std::nullopt : flag(key, *value);
 }
 
 std::vector<std::string> MappingReader::optional_texts(std::string_view key) {

@@ -68,7 +68,7 @@ class MappingReader {
                               Range<std::int64_t> range = kCount);
   double required_number(std::string_view key, Range<double> range);
   double optional_number(std::string_view key, double fallback, Range<double> range);
-  bool optional_flag(std::string_view key, bool fallback);
+  std::optional<bool> optional_flag(std::string_view key);
   std::vector<std::string> optional_texts(std::string_view key);
 
   // A quantity with a unit, finite and not negative.

@@ -29,7 +29,7 @@ class SettingReader {
   SettingReader(MappingReader& reader, Struct& value) : reader_(&reader), value_(&value) {}
 
   void flag(std::string_view key, bool Struct::*member) {
-    value_->*member = reader_->optional_flag(key, value_->*member);
+    value_->*member = reader_->optional_flag(key).value_or(value_->*member);
   }
   void count(std::string_view key, std::int64_t Struct::*member, Range<std::int64_t> range) {
     value_->*member = reader_->optional_count(key, value_->*member, range);

@@ -225,7 +225,7 @@ Dispatcher read_dispatcher(JsonFields& fields) {
   const auto dispatcher =
       fields.required_choice<Dispatcher>("dispatcher", enum_names<Dispatcher>());
   const std::int64_t version = fields.count("version", {1, 1}, {1, 2});
-  const bool low_latency = fields.flag("low_latency", false);
+  const bool low_latency = fields.flag("low_latency").value_or(false);
   const bool special = version == 2 || low_latency;
   if (!special || !fields.good({"dispatcher", "version", "low_latency"})) {
     return dispatcher;

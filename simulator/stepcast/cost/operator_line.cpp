@@ -125,7 +125,7 @@ ClockState read_state(JsonFields& fields, const DeviceSpec& device) {
 
 // Weight gradients may be kept in fp32.
 Bytes read_result(JsonFields& fields) {
-  return Bytes(fields.flag("fp32_result", false) ? 4.0 : 2.0);
+  return Bytes(fields.flag("fp32_result").value_or(false) ? 4.0 : 2.0);
 }
 
 Op read_gemm(JsonFields& fields, Dtype dtype) {
@@ -136,7 +136,7 @@ Op read_gemm(JsonFields& fields, Dtype dtype) {
   op.batch = fields.count("batch", {1, 1}, kSize);
   op.dtype = dtype;
   op.pass = fields.choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
-  op.accumulate = fields.flag("accumulate", false);
+  op.accumulate = fields.flag("accumulate").value_or(false);
   op.result = read_result(fields);
   check_elements(fields, "m", real(op.batch) * real(op.m) * real(op.n));
   check_elements(fields, "k", real(op.batch) * real(op.m) * real(op.k));
@@ -181,7 +181,7 @@ Op read_grouped_gemm(JsonFields& fields, Dtype dtype) {
   op.k = fields.required_count("k", kSize);
   op.dtype = dtype;
   op.pass = fields.choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
-  op.accumulate = fields.flag("accumulate", false);
+  op.accumulate = fields.flag("accumulate").value_or(false);
   op.result = read_result(fields);
   check_elements(fields, "n", real(op.m_total) * real(op.n));
   check_elements(fields, "k", real(op.m_total) * real(op.k));
@@ -199,7 +199,7 @@ Op read_attention(JsonFields& fields, Dtype dtype, const DeviceSpec& device) {
   op.kv_heads = fields.count("kv_heads", {op.heads, op.heads}, kSize);
   op.d_qk = fields.required_count("d_qk", kHeadSize);
   op.d_v = fields.count("d_v", {op.d_qk, op.d_qk}, kHeadSize);
-  op.causal = fields.flag("causal", true);
+  op.causal = fields.flag("causal").value_or(true);
   op.window = fields.count("window", {}, kSizeOrNone);
   op.dtype = dtype;
   op.direction = fields.choice<Direction>("pass", kDirections, Direction::kForward);
@@ -264,7 +264,7 @@ constexpr std::array kKinds = {NamedValue<Kind>{"gemm", Kind::kGemm},
 
 // `graph` and `launch` are two ways of saying it, which must not contradict each other.
 Launch read_launch(JsonFields& fields, Kind kind) {
-  const Launch by_graph = fields.flag("graph", false) ? Launch::kGraph : Launch::kStream;
+  const Launch by_graph = fields.flag("graph").value_or(false) ? Launch::kGraph : Launch::kStream;
   if (!fields.has("launch")) {
     return by_graph;
   }

@@ -71,7 +71,7 @@ ConfigNode software_node(const Experiment& experiment) {
   ConfigNode changes = written_changes(experiment.software, experiment.software_base);
   const std::string& base = experiment.named.software;
   if (!base.empty() && base != experiment.software.name) {
-    changes.entries.push_back({"base", 0, 0, text_node(base)});
+    changes.entries.push_back({"base", 0, 0, scalar_node(base)});
   }
   return changes;
 }

@@ -55,7 +55,7 @@ void read_gqa(MappingReader& reader, std::int64_t hidden, AttentionSpec& attenti
   const std::int64_t usual = hidden / std::max<std::int64_t>(attention.heads, 1);
   attention.qk_head_dim = reader.optional_count("head_dim", usual, kWidth);
   attention.v_head_dim = reader.optional_count("v_head_dim", attention.qk_head_dim, kWidth);
-  attention.output_gate = reader.optional_flag("output_gate", false);
+  attention.output_gate = reader.optional_flag("output_gate").value_or(false);
   if (attention.kv_heads > 0 && attention.heads % attention.kv_heads != 0) {
     reader.error("kv_heads", "must divide 'heads' (" + std::to_string(attention.heads) + ")");
   }
@@ -72,9 +72,9 @@ AttentionSpec read_attention(MappingReader reader, std::int64_t hidden) {
     read_gqa(reader, hidden, attention);
   }
   attention.qk_norm = reader.optional_choice<QkNorm>("qk_norm", kQkNorms, QkNorm::kNone);
-  attention.qkv_bias = reader.optional_flag("qkv_bias", false);
-  attention.output_bias = reader.optional_flag("output_bias", false);
-  attention.sinks = reader.optional_flag("sinks", false);
+  attention.qkv_bias = reader.optional_flag("qkv_bias").value_or(false);
+  attention.output_bias = reader.optional_flag("output_bias").value_or(false);
+  attention.sinks = reader.optional_flag("sinks").value_or(false);
   attention.sliding_window = reader.optional_count("sliding_window", 0, kWidthOrNone);
   attention.full_attention_every = reader.optional_count("full_attention_every", 0, kWidthOrNone);
   if (attention.sliding_window == 0) {
@@ -87,8 +87,8 @@ AttentionSpec read_attention(MappingReader reader, std::int64_t hidden) {
 MlpSpec read_mlp(MappingReader reader) {
   MlpSpec mlp;
   mlp.ffn_hidden = reader.required_count("ffn_hidden", kWidth);
-  mlp.gated = reader.optional_flag("gated", true);
-  mlp.bias = reader.optional_flag("bias", false);
+  mlp.gated = reader.optional_flag("gated").value_or(true);
+  mlp.bias = reader.optional_flag("bias").value_or(false);
   reader.finish();
   return mlp;
 }
@@ -102,8 +102,8 @@ RouterSpec read_router(MappingReader& reader, const MoeSpec& moe) {
   router.score = mapping->optional_choice<RouterScore>("score", kScores, RouterScore::kSoftmax);
   router.groups = mapping->optional_count("groups", 1, kWidth);
   router.topk_groups = mapping->optional_count("topk_groups", 1, kWidth);
-  router.expert_bias = mapping->optional_flag("expert_bias", false);
-  router.linear_bias = mapping->optional_flag("linear_bias", false);
+  router.expert_bias = mapping->optional_flag("expert_bias").value_or(false);
+  router.linear_bias = mapping->optional_flag("linear_bias").value_or(false);
   if (router.groups > 0 && moe.experts % router.groups != 0) {
     mapping->error("groups",
                    "must divide the number of experts (" + std::to_string(moe.experts) + ")");
@@ -121,8 +121,8 @@ MoeSpec read_moe(MappingReader reader) {
   moe.experts_per_token = reader.required_count("experts_per_token", kWidth);
   moe.expert_ffn_hidden = reader.required_count("expert_ffn_hidden", kWidth);
   moe.shared_expert_ffn_hidden = reader.optional_count("shared_expert_ffn_hidden", 0, kWidthOrNone);
-  moe.shared_expert_gate = reader.optional_flag("shared_expert_gate", false);
-  moe.expert_bias = reader.optional_flag("expert_bias", false);
+  moe.shared_expert_gate = reader.optional_flag("shared_expert_gate").value_or(false);
+  moe.expert_bias = reader.optional_flag("expert_bias").value_or(false);
   moe.first_dense_layers = reader.optional_count("first_dense_layers", 0, kWidthOrNone);
   moe.every = reader.optional_count("every", 1, kLayers);
   moe.router = read_router(reader, moe);
@@ -152,11 +152,11 @@ void read_blocks(MappingReader& reader, ModelSpec& model) {
     reader.error("positions", "is learned, so 'max_positions' must be given");
   }
   model.norm = reader.optional_choice<NormKind>("norm", kNorms, NormKind::kRmsNorm);
-  model.norm_bias = reader.optional_flag("norm_bias", model.norm == NormKind::kLayerNorm);
+  model.norm_bias = reader.optional_flag("norm_bias").value_or(model.norm == NormKind::kLayerNorm);
   model.norms_per_layer = reader.optional_count("norms_per_layer", 2, {1, 4});
-  model.parallel_blocks = reader.optional_flag("parallel_blocks", false);
-  model.tied_embeddings = reader.optional_flag("tied_embeddings", false);
-  model.head_bias = reader.optional_flag("head_bias", false);
+  model.parallel_blocks = reader.optional_flag("parallel_blocks").value_or(false);
+  model.tied_embeddings = reader.optional_flag("tied_embeddings").value_or(false);
+  model.head_bias = reader.optional_flag("head_bias").value_or(false);
 }
 
 // Counts are 64-bit integers, far beyond any model, and must not overflow on the way.

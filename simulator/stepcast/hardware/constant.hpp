@@ -34,8 +34,6 @@ struct FormatSearch {
   Range<double> range;  // in the constant's unit
 };
 
-enum class Presence { kRequired, kOptional };
-
 template <typename Owner>
 struct Constant {
   std::string_view key;

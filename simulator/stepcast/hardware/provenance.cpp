@@ -40,8 +40,9 @@ SourceTable read_sources(MappingReader& reader, std::string_view key) {
   return sources;
 }
 
-const ConfigNode* SourcedReader::value_of(std::string_view key, bool required) {
-  const ConfigNode* node = required ? reader_.take_required(key) : reader_.take(key);
+const ConfigNode* SourcedReader::value_of(std::string_view key, Presence presence) {
+  const ConfigNode* node =
+      presence == Presence::kRequired ? reader_.take_required(key) : reader_.take(key);
   if (node == nullptr) {
     return nullptr;
   }
@@ -77,38 +78,38 @@ void SourcedReader::record(MappingReader mapping, std::string_view key, std::str
 }
 
 std::int64_t SourcedReader::count(std::string_view key, Range<std::int64_t> range) {
-  const ConfigNode* value = value_of(key, true);
+  const ConfigNode* value = value_of(key, Presence::kRequired);
   return value == nullptr ? range.lowest : reader_.count(key, *value, range).value_or(range.lowest);
 }
 
 std::optional<std::int64_t> SourcedReader::optional_count(std::string_view key) {
-  const ConfigNode* value = value_of(key, false);
+  const ConfigNode* value = value_of(key, Presence::kOptional);
   return value == nullptr ? std::nullopt : reader_.count(key, *value, kPositiveCount);
 }
 
 double SourcedReader::number(std::string_view key, Range<double> range) {
-  const ConfigNode* value = value_of(key, true);
+  const ConfigNode* value = value_of(key, Presence::kRequired);
   return value == nullptr ? range.lowest
                           : reader_.number(key, *value, range).value_or(range.lowest);
 }
 
 std::optional<double> SourcedReader::optional_number(std::string_view key, Range<double> range) {
-  const ConfigNode* value = value_of(key, false);
+  const ConfigNode* value = value_of(key, Presence::kOptional);
   return value == nullptr ? std::nullopt : reader_.number(key, *value, range);
 }
 
 bool SourcedReader::flag(std::string_view key) {
-  const ConfigNode* value = value_of(key, true);
+  const ConfigNode* value = value_of(key, Presence::kRequired);
   return value != nullptr && reader_.flag(key, *value).value_or(false);
 }
 
 std::optional<bool> SourcedReader::optional_flag(std::string_view key) {
-  const ConfigNode* value = value_of(key, false);
+  const ConfigNode* value = value_of(key, Presence::kOptional);
   return value == nullptr ? std::nullopt : reader_.flag(key, *value);
 }
 
 std::string SourcedReader::text(std::string_view key) {
-  const ConfigNode* value = value_of(key, true);
+  const ConfigNode* value = value_of(key, Presence::kRequired);
   return value == nullptr ? "" : reader_.text(key, *value).value_or("");
 }
 

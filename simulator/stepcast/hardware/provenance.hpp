@@ -35,6 +35,9 @@ struct Provenance {
   std::string note;
 };
 
+// Whether a profile must give a number, or may leave it out.
+enum class Presence { kRequired, kOptional };
+
 // Source key -> what and where it is.
 using SourceTable = std::map<std::string, std::string>;
 
@@ -49,11 +52,11 @@ class SourcedReader {
 
   template <typename Q>
   Q quantity(std::string_view key) {
-    return optional_quantity<Q>(key, true).value_or(Q{});
+    return found_quantity<Q>(key, Presence::kRequired).value_or(Q{});
   }
   template <typename Q>
   std::optional<Q> optional_quantity(std::string_view key) {
-    return optional_quantity<Q>(key, false);
+    return found_quantity<Q>(key, Presence::kOptional);
   }
   std::int64_t count(std::string_view key, Range<std::int64_t> range = kPositiveCount);
   std::optional<std::int64_t> optional_count(std::string_view key);
@@ -61,7 +64,7 @@ class SourcedReader {
   std::optional<double> optional_number(std::string_view key, Range<double> range);
   template <typename E>
   E choice(std::string_view key, std::span<const NamedValue<E>> choices) {
-    const ConfigNode* value = value_of(key, true);
+    const ConfigNode* value = value_of(key, Presence::kRequired);
     const E fallback = choices.front().value;
     return value == nullptr ? fallback : reader_.choice<E>(key, *value, choices).value_or(fallback);
   }
@@ -83,13 +86,13 @@ class SourcedReader {
 
  private:
   // The node of the number behind `key`; its provenance is recorded.
-  const ConfigNode* value_of(std::string_view key, bool required);
+  const ConfigNode* value_of(std::string_view key, Presence presence);
   // Reads where the numbers of a mapping come from and ends with it.
   void record(MappingReader mapping, std::string_view key, std::string value);
 
   template <typename Q>
-  std::optional<Q> optional_quantity(std::string_view key, bool required) {
-    const ConfigNode* value = value_of(key, required);
+  std::optional<Q> found_quantity(std::string_view key, Presence presence) {
+    const ConfigNode* value = value_of(key, presence);
     return value == nullptr ? std::nullopt : reader_.quantity<Q>(key, *value);
   }
 

@@ -172,9 +172,9 @@ void read_exchange(MappingReader reader, ExchangeSpec& spec) {
   }
   spec.pad_multiple = reader.optional_count("pad_multiple", spec.pad_multiple, kPadding);
   spec.redispatch_in_backward =
-      reader.optional_flag("redispatch_in_backward", spec.redispatch_in_backward);
+      reader.optional_flag("redispatch_in_backward").value_or(spec.redispatch_in_backward);
   read_given(reader, "cpu_sync", kCpuSyncs, spec.cpu_sync);
-  spec.collective_only = reader.optional_flag("collective_only", spec.collective_only);
+  spec.collective_only = reader.optional_flag("collective_only").value_or(spec.collective_only);
   spec.all_to_all =
       reader.optional_choice<CollectiveAlgorithm>("moe_all_to_all", kAllToAlls, spec.all_to_all);
   reader.finish();

@@ -385,7 +385,7 @@ ConfigNode written_request(const PlanRequest& request) {
 }
 
 ConfigNode written_overlap(const ParallelPlan& plan) {
-  return plan.uniform ? overlap_node(plan.overlap) : text_node("timeline");
+  return plan.uniform ? overlap_node(plan.overlap) : scalar_node("timeline");
 }
 
 }  // namespace stepcast

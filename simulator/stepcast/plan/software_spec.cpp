@@ -96,7 +96,7 @@ void precision_settings(Settings& software) {
 void read_exchange_switches(MappingReader& reader, ExchangeSpec& exchange) {
   const std::optional<Dispatcher> dispatcher = read_dispatcher(reader);
   const bool was = exchange.dispatcher == Dispatcher::kDeepEp;
-  const bool deepep = reader.optional_flag("deepep", was);
+  const bool deepep = reader.optional_flag("deepep").value_or(was);
   if (dispatcher && reader.has("deepep") && deepep != (*dispatcher == Dispatcher::kDeepEp)) {
     reader.error("deepep", "contradicts dispatcher: " + std::string(name(*dispatcher)) +
                                "; leave one of them out");

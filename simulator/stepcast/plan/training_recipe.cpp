@@ -144,7 +144,7 @@ TrainingRecipe read_training(MappingReader reader) {
   training.dtype = reader.optional_choice<Dtype>("dtype", training_dtypes(), Dtype::kBf16);
   training.recompute = read_recompute(reader);
   training.optimizer = reader.optional_choice<std::string_view>("optimizer", kOptimizers, "adamw");
-  training.dropout = reader.optional_flag("dropout", false);
+  training.dropout = reader.optional_flag("dropout").value_or(false);
   reader.finish();
   return training;
 }
@@ -152,7 +152,7 @@ TrainingRecipe read_training(MappingReader reader) {
 namespace {
 
 ConfigNode written_layers(const RecomputeSpec& recompute) {
-  return recompute.layer_list.empty() ? number_node(recompute.layers)
+  return recompute.layer_list.empty() ? scalar_node(recompute.layers)
                                       : list_node(recompute.layer_list);
 }
 

@@ -98,9 +98,10 @@ RankOrder paired_order(const RankOrder& order) {
   return pairs;
 }
 
-std::vector<RankOrder> pipeline_orders(Schedule schedule, const PipelineShape& shape, bool paired) {
+std::vector<RankOrder> pipeline_orders(Schedule schedule, const PipelineShape& shape,
+                                       PassOrder order) {
   std::vector<RankOrder> orders = pipeline_orders(schedule, shape);
-  if (paired) {
+  if (order == PassOrder::kPaired) {
     std::transform(orders.begin(), orders.end(), orders.begin(), paired_order);
   }
   return orders;

@@ -28,7 +28,14 @@ std::optional<TimeBreakdown> saved_by_pair(const StageProgram& forward_stage,
 // forward comes before the first pair than without.
 RankOrder paired_order(const RankOrder& order);
 
-// The orders of all ranks, each of them paired if `paired`.
-std::vector<RankOrder> pipeline_orders(Schedule schedule, const PipelineShape& shape, bool paired);
+// How the passes of a rank follow each other.
+enum class PassOrder {
+  kOneByOne,
+  kPaired,  // each backward that a forward follows directly runs beside it
+};
+
+// The orders of all ranks.
+std::vector<RankOrder> pipeline_orders(Schedule schedule, const PipelineShape& shape,
+                                       PassOrder order);
 
 }  // namespace stepcast

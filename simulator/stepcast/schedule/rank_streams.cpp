@@ -30,165 +30,6 @@ void RankStreams::run(std::span<const StreamTask> first, std::span<const StreamT
   }
 }
 
-// A program by itself, as far as at most one stream has communication queued: the same as by
-// events, in a fraction of the time.
-void RankStreams::run_alone(Program& program) {
-  for (; program.next < program.tasks.size(); ++program.next) {
-    const StreamTask& task = program.tasks[program.next];
-    if (open_.empty()) {
-      if (!task.axis) {
-        run_kernel(task);
-      } else if (task.mode == TaskMode::kBlocking) {
-        run_communication(task);
-      } else if (task.mode != TaskMode::kJoin) {
-        return;
-      }
-      continue;
-    }
-    const std::optional<std::size_t> busy = only_busy_stream();
-    const bool queued = task.axis && (slot(*task.axis) == busy || task.mode != TaskMode::kBlocking);
-    if (!busy || queued) {
-      return;
-    }
-    task.axis ? run_communication_beside(task, *busy) : run_kernel_beside(task, *busy);
-  }
-}
-
-std::optional<std::size_t> RankStreams::only_busy_stream() const {
-  std::optional<std::size_t> busy;
-  for (std::size_t axis = 0; axis < kAxes; ++axis) {
-    if (!streams_[axis].idle()) {
-      if (busy) {
-        return std::nullopt;
-      }
-      busy = axis;
-    }
-  }
-  return busy;
-}
-
-// The communication of `axis` goes on at full rate until the kernel is launched, then both at their
-// slower rates; what is queued behind it waits until the kernel drains.
-void RankStreams::run_kernel_beside(const StreamTask& task, std::size_t axis) {
-  launch(task);
-  Stream& stream = streams_[axis];
-  const Seconds start = max(totals_.now, totals_.host);
-  while (!stream.idle()) {
-    Communication& first = stream.front();
-    begin_communication(axis);
-    if (totals_.now + first.left > start) {
-      break;
-    }
-    totals_.spent.host += first.left;
-    totals_.now += first.left;
-    finish(axis);
-  }
-  const Seconds idle = start - totals_.now;
-  totals_.spent.host += idle;
-  totals_.now = start;
-  Seconds left = task.alone;
-  if (!stream.idle()) {
-    Communication& first = stream.front();
-    first.left -= idle;
-    const double rate =
-        task.beside > task.alone && task.alone > Seconds{} ? task.alone / task.beside : 1.0;
-    const Seconds both = min(left / rate, first.task.slowdown * first.left);
-    const bool ends = first.task.slowdown * first.left <= both;
-    totals_.spent.contention += (1.0 - rate) * both;
-    totals_.now += both;
-    left -= rate * both;
-    first.left = ends ? Seconds{} : first.left - both / first.task.slowdown;
-    if (ends) {
-      finish(axis);
-    }
-  }
-  end_kernel(task, start, max(Seconds{}, left));
-}
-
-void RankStreams::begin_communication(std::size_t axis) {
-  if (!running(axis)) {
-    Communication& first = streams_[axis].front();
-    first.start = totals_.now;
-    first.cause = max(first.queued, compute_free_);
-    running_ |= 1U << axis;
-  }
-}
-
-void RankStreams::run_kernel(const StreamTask& task) {
-  launch(task);
-  const Seconds start = max(totals_.now, totals_.host);
-  totals_.spent.host += start - totals_.now;
-  totals_.now = start;
-  end_kernel(task, start, task.alone);
-}
-
-// `left`: of the kernel's time, with nothing beside it.
-void RankStreams::end_kernel(const StreamTask& task, Seconds start, Seconds left) {
-  totals_.spent.compute += task.alone;
-  totals_.energy += task.energy;
-  totals_.now += left;
-  compute_free_ = totals_.now;
-  hold_host(task);
-  note(task, start, start);
-}
-
-void RankStreams::run_communication(const StreamTask& task) {
-  launch(task);
-  const Seconds start = totals_.now;
-  totals_.communicated[slot(*task.axis)] += task.alone + task.hidden;
-  totals_.spent.exposed[slot(*task.axis)] += task.alone;
-  totals_.now += task.alone;
-  ++tickets_;
-  hold_host(task);
-  note(task, start, start);
-}
-
-void RankStreams::run(std::span<const StreamTask> tasks, const TaskSums& sums) {
-  const bool ahead = totals_.host + sums.host <= totals_.now;
-  if (!sums.plain || !open_.empty() || !ahead || record_ != nullptr) {
-    return run(tasks, std::span<const StreamTask>{});
-  }
-  totals_.host += sums.host;
-  totals_.launching += sums.host;
-  totals_.energy += sums.energy;
-  totals_.spent.compute += sums.compute;
-  totals_.now += sums.compute;
-  for (std::size_t axis = 0; axis < kAxes; ++axis) {
-    totals_.spent.exposed[axis] += sums.exposed[axis];
-    totals_.communicated[axis] += sums.communicated[axis];
-    totals_.now += sums.exposed[axis];
-  }
-  compute_free_ = totals_.now;
-}
-
-// Of two communications over one fabric each has half of it.
-void RankStreams::run_communication_beside(const StreamTask& task, std::size_t axis) {
-  launch(task);
-  ++tickets_;
-  const std::size_t own = slot(*task.axis);
-  totals_.communicated[own] += task.alone + task.hidden;
-  const Seconds start = totals_.now;
-  Seconds left = task.alone;
-  while (left > Seconds{} && !streams_[axis].idle()) {
-    begin_communication(axis);
-    Communication& first = streams_[axis].front();
-    const bool shares = task.fabric != Fabric::kNone && first.task.fabric == task.fabric;
-    const Seconds both = min(left, first.left);
-    const Seconds passed = shares ? 2.0 * both : both;
-    totals_.spent.exposed[own] += passed;
-    totals_.now += passed;
-    left -= both;
-    first.left -= both;
-    if (!(first.left > Seconds{})) {
-      finish(axis);
-    }
-  }
-  totals_.spent.exposed[own] += left;
-  totals_.now += left;
-  hold_host(task);
-  note(task, start, start);
-}
-
 std::int64_t RankStreams::post(std::span<const StreamTask> communication) {
   for (const StreamTask& task : communication) {
     enqueue(task);
@@ -420,19 +261,6 @@ void RankStreams::account(Seconds passed, double compute, std::span<const Progra
   totals_.spent.host += passed;
 }
 
-void RankStreams::finish(std::size_t axis) {
-  Stream& stream = streams_[axis];
-  Communication& first = stream.front();
-  hold_host(first.task);
-  note(first.task, first.start, first.cause);
-  std::erase(open_, first.ticket);
-  ++stream.head;
-  running_ &= ~(1U << axis);
-  if (!stream.idle()) {
-    stream.front().queued = max(stream.front().queued, totals_.now);
-  }
-}
-
 void RankStreams::finish_computation() {
   totals_.energy += computing_.energy;
   hold_host(computing_);
@@ -440,19 +268,6 @@ void RankStreams::finish_computation() {
   compute_free_ = totals_.now;
   owner_->computes = false;
   owner_ = nullptr;
-}
-
-// A host that waits for `task`, which ends now, launches nothing before.
-void RankStreams::hold_host(const StreamTask& task) {
-  if (task.host_waits) {
-    totals_.host = max(totals_.host, totals_.now);
-  }
-}
-
-void RankStreams::note(const StreamTask& task, Seconds start, Seconds cause) {
-  if (record_ != nullptr) {
-    record_->push_back({task.axis, start, totals_.now, cause, task.op});
-  }
 }
 
 }  // namespace stepcast

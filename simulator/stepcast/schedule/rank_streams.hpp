@@ -137,4 +137,41 @@ class RankStreams {
   std::vector<StreamSpan>* record_;
 };
 
+// What both the events and the shortcuts do, for every task.
+
+inline void RankStreams::begin_communication(std::size_t axis) {
+  if (!running(axis)) {
+    Communication& first = streams_[axis].front();
+    first.start = totals_.now;
+    first.cause = max(first.queued, compute_free_);
+    running_ |= 1U << axis;
+  }
+}
+
+inline void RankStreams::finish(std::size_t axis) {
+  Stream& stream = streams_[axis];
+  Communication& first = stream.front();
+  hold_host(first.task);
+  note(first.task, first.start, first.cause);
+  std::erase(open_, first.ticket);
+  ++stream.head;
+  running_ &= ~(1U << axis);
+  if (!stream.idle()) {
+    stream.front().queued = max(stream.front().queued, totals_.now);
+  }
+}
+
+// A host that waits for `task`, which ends now, launches nothing before.
+inline void RankStreams::hold_host(const StreamTask& task) {
+  if (task.host_waits) {
+    totals_.host = max(totals_.host, totals_.now);
+  }
+}
+
+inline void RankStreams::note(const StreamTask& task, Seconds start, Seconds cause) {
+  if (record_ != nullptr) {
+    record_->push_back({task.axis, start, totals_.now, cause, task.op});
+  }
+}
+
 }  // namespace stepcast

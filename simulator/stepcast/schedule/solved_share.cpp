@@ -77,33 +77,36 @@ StageProgram SolvedShare::AtClock::program(std::size_t stage, const StepContext&
 }
 
 const SolvedStage& SolvedShare::AtClock::stage(std::size_t stage, const StepContext& context,
-                                               bool single) {
+                                               MicroBatches micro_batches) {
   if (stages_.size() <= stage) {
     stages_.resize(stage + 1);
   }
-  std::optional<SolvedStage>& solved = single ? stages_[stage].single : stages_[stage].many;
+  std::optional<SolvedStage>& solved =
+      micro_batches == MicroBatches::kOne ? stages_[stage].with_one : stages_[stage].with_several;
   if (!solved) {
     const StageProgram own = program(stage, context);
-    const StageTime time = stage_time(own, context, single);
+    const StageTime time = stage_time(own, context, micro_batches);
     solved = SolvedStage{time, duration_of(time), fabric_times(own)};
   }
   return *solved;
 }
 
 const TimeBreakdown& SolvedShare::AtClock::saved(std::size_t forward, std::size_t backward,
-                                                 const StepContext& context, bool single) {
+                                                 const StepContext& context,
+                                                 MicroBatches micro_batches) {
   const auto known = std::find_if(pairs_.begin(), pairs_.end(), [&](const Pair& entry) {
-    return entry.forward == forward && entry.backward == backward && entry.single == single;
+    return entry.forward == forward && entry.backward == backward &&
+           entry.micro_batches == micro_batches;
   });
   if (known != pairs_.end()) {
     return known->saved;
   }
-  const SolvedStage& ahead = stage(forward, context, single);
-  const SolvedStage& back = stage(backward, context, single);
+  const SolvedStage& ahead = stage(forward, context, micro_batches);
+  const SolvedStage& back = stage(backward, context, micro_batches);
   const StageProgram forward_stage = program(forward, context);
   const StageProgram backward_stage = program(backward, context);
   pairs_.push_back(
-      {forward, backward, single,
+      {forward, backward, micro_batches,
        saved_by_pair(forward_stage, ahead.time.forward, backward_stage, back.time.backward)
            .value_or(TimeBreakdown{})});
   return pairs_.back().saved;

@@ -72,11 +72,11 @@ class SolvedShare::AtClock {
   AtClock(const SolvedShare& share, Hertz clock, const CommunicationLoad& load)
       : share_(&share), clock_(clock), load_(load) {}
 
-  // `single`: there is one micro-batch.
-  const SolvedStage& stage(std::size_t stage, const StepContext& context, bool single);
+  const SolvedStage& stage(std::size_t stage, const StepContext& context,
+                           MicroBatches micro_batches);
   // What one forward of a stage beside one backward of another saves (paired_passes.hpp).
   const TimeBreakdown& saved(std::size_t forward, std::size_t backward, const StepContext& context,
-                             bool single);
+                             MicroBatches micro_batches);
   // Of a rank that holds `parameters`.
   const OptimizerTime& optimizer(const LocalParameters& parameters, const StepContext& context);
   // Computation, communication and energy of one micro-batch in a stage, nothing overlapped.
@@ -87,7 +87,7 @@ class SolvedShare::AtClock {
   struct Pair {
     std::size_t forward = 0;
     std::size_t backward = 0;
-    bool single = false;
+    MicroBatches micro_batches = MicroBatches::kSeveral;
     TimeBreakdown saved;
   };
   struct Update {
@@ -95,8 +95,8 @@ class SolvedShare::AtClock {
     OptimizerTime time;
   };
   struct Solved {
-    std::optional<SolvedStage> many;
-    std::optional<SolvedStage> single;
+    std::optional<SolvedStage> with_one;  // micro-batch
+    std::optional<SolvedStage> with_several;
   };
 
   [[nodiscard]] StageProgram program(std::size_t stage, const StepContext& context);

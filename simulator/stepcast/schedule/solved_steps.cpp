@@ -5,7 +5,6 @@
 
 #include "stepcast/base/hash.hpp"
 #include "stepcast/pipeline/pipeline_order.hpp"
-#include "stepcast/schedule/paired_passes.hpp"
 
 namespace stepcast {
 namespace {
@@ -38,12 +37,12 @@ std::vector<ChunkPair> chunk_pairs(const RankOrder& order, std::int64_t round) {
   return pairs;
 }
 
-SolvedPipeline solve(Schedule schedule, const PipelineShape& shape, bool paired) {
-  const std::vector<RankOrder> orders = pipeline_orders(schedule, shape, paired);
+SolvedPipeline solve(Schedule schedule, const PipelineShape& shape, PassOrder order) {
+  const std::vector<RankOrder> orders = pipeline_orders(schedule, shape, order);
   SolvedPipeline pipeline{PipelineProgram(schedule, shape, orders), {}};
   const std::int64_t round = pipeline.program.tasks_of_round() / shape.ranks;
   std::transform(orders.begin(), orders.end(), std::back_inserter(pipeline.pairs),
-                 [round](const RankOrder& order) { return chunk_pairs(order, round); });
+                 [round](const RankOrder& own) { return chunk_pairs(own, round); });
   return pipeline;
 }
 
@@ -118,26 +117,26 @@ std::vector<StageMemory> SolvedSteps::memory(const PlanOutline& outline,
   return memory_by_stage(context, parts, held({schedule, brief}));
 }
 
-PlanPipeline SolvedSteps::pipeline(const ParallelPlan& plan, bool paired) {
+PlanPipeline SolvedSteps::pipeline(const ParallelPlan& plan, PassOrder order) {
   const PipelineShape shape = pipeline_shape(plan);
   const PipelineShape brief = shortest(shape);
-  const SolvedPipeline& own = solved({plan.schedule, brief}, paired);
+  const SolvedPipeline& own = solved({plan.schedule, brief}, order);
   if (brief == shape) {
     return {&own, 0};
   }
   if (own.program.rounds() == 0) {
-    return {&solved({plan.schedule, shape}, paired), 0};
+    return {&solved({plan.schedule, shape}, order), 0};
   }
   const std::int64_t left_out =
       (shape.micro_batches - brief.micro_batches) / directions(plan.schedule);
   return {&own, left_out / own.program.micro_batches_of_round()};
 }
 
-const SolvedPipeline& SolvedSteps::solved(const Shape& shape, bool paired) {
+const SolvedPipeline& SolvedSteps::solved(const Shape& shape, PassOrder order) {
   KeptShape& kept = shapes_[shape];
-  std::optional<SolvedPipeline>& own = paired ? kept.paired : kept.plain;
+  std::optional<SolvedPipeline>& own = order == PassOrder::kPaired ? kept.paired : kept.one_by_one;
   if (!own) {
-    own = solve(shape.schedule, shape.shape, paired);
+    own = solve(shape.schedule, shape.shape, order);
     tasks_kept_ += own->program.tasks_kept();
   }
   return *own;

@@ -13,6 +13,7 @@
 #include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/pipeline/pipeline_program.hpp"
 #include "stepcast/pipeline/rank_share.hpp"
+#include "stepcast/schedule/paired_passes.hpp"
 #include "stepcast/schedule/solved_share.hpp"
 
 namespace stepcast {
@@ -65,9 +66,9 @@ class SolvedSteps {
   std::vector<StageMemory> memory(const PlanOutline& outline, const ExpansionContext& context,
                                   std::optional<Bytes> limit = std::nullopt);
 
-  // `paired`: every backward that a forward follows directly runs beside it. Good until the next
-  // call of outline.
-  PlanPipeline pipeline(const ParallelPlan& plan, bool paired);
+  // The pipeline of a plan whose ranks run their passes in `order`. Good until the next call of
+  // outline.
+  PlanPipeline pipeline(const ParallelPlan& plan, PassOrder order);
 
   PipelineScratch& scratch() { return scratch_; }
 
@@ -87,12 +88,12 @@ class SolvedSteps {
   // Of one schedule and shape, each when it is asked for.
   struct KeptShape {
     std::optional<std::vector<HeldMoments>> held;
-    std::optional<SolvedPipeline> plain;
+    std::optional<SolvedPipeline> one_by_one;
     std::optional<SolvedPipeline> paired;
   };
 
   void forget_if_many();
-  const SolvedPipeline& solved(const Shape& shape, bool paired);
+  const SolvedPipeline& solved(const Shape& shape, PassOrder order);
   const std::vector<HeldMoments>& held(const Shape& shape);
 
   std::unordered_map<RankShare, SolvedShare, ShareHash> shares_;

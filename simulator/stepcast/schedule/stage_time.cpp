@@ -32,19 +32,21 @@ void add(const TaskList& tasks, double times, FabricTimes& sums) {
 
 }  // namespace
 
-StageTime stage_time(const StageProgram& program, const StepContext& context, bool single) {
+StageTime stage_time(const StageProgram& program, const StepContext& context,
+                     MicroBatches micro_batches) {
+  const bool one = micro_batches == MicroBatches::kOne;
   StageTime time;
   time.gather = context.expansion.plan.uniform ? GatherTime{} : first_gather(program);
   time.first_forward = forward_of(program, {.first = true, .host_lead = {}}, context);
   PassPlace last{.last = true};
-  if (single) {
+  if (one) {
     last.host_lead = time.first_forward.host_lead;
   } else {
     time.forward = forward_of(program, {}, context);
     time.backward = backward_of(program, {}, context);
   }
   time.last_backward = backward_of(program, last, context);
-  if (single) {
+  if (one) {
     time.forward = time.first_forward;
     time.backward = time.last_backward;
   }

@@ -9,7 +9,6 @@
 
 namespace stepcast {
 
-// With one micro-batch the first is the last.
 struct StageTime {
   PassTime first_forward;
   PassTime forward;
@@ -18,8 +17,14 @@ struct StageTime {
   GatherTime gather;
 };
 
-// `single`: there is one micro-batch.
-StageTime stage_time(const StageProgram& program, const StepContext& context, bool single);
+// How many micro-batches a step has, as far as the times of a stage depend on it.
+enum class MicroBatches {
+  kOne,  // the first forward is also the last, and so is the backward
+  kSeveral,
+};
+
+StageTime stage_time(const StageProgram& program, const StepContext& context,
+                     MicroBatches micro_batches);
 
 // As the pipeline runs it; its parameters are gathered as if the rank held no other stage.
 StageDuration duration_of(const StageTime& stage);

@@ -55,7 +55,7 @@ class Assembly {
     std::vector<const SolvedStage*> of_class;
     of_class.reserve(outline.solved.size());
     for (const std::size_t solved : outline.solved) {
-      of_class.push_back(&prices.stage(solved, context, single()));
+      of_class.push_back(&prices.stage(solved, context, micro_batches()));
     }
     stages_.reserve(plan_.stages.size());
     for (const std::size_t own : outline.classes.of_stage) {
@@ -171,7 +171,9 @@ class Assembly {
   }
 
  private:
-  [[nodiscard]] bool single() const { return plan_.micro_batches == 1; }
+  [[nodiscard]] MicroBatches micro_batches() const {
+    return plan_.micro_batches == 1 ? MicroBatches::kOne : MicroBatches::kSeveral;
+  }
   [[nodiscard]] const HeldStage& held(std::size_t rank, std::int32_t chunk) const {
     return held_[rank * chunks_ + static_cast<std::size_t>(chunk)];
   }
@@ -180,7 +182,7 @@ class Assembly {
   }
   const TimeBreakdown& saved(std::size_t rank, const ChunkPair& pair) {
     return prices_.saved(outline_.stage(stage_of(rank, pair.forward)),
-                         outline_.stage(stage_of(rank, pair.backward)), context_, single());
+                         outline_.stage(stage_of(rank, pair.backward)), context_, micro_batches());
   }
 
   // Whether two ranks do the same besides waiting.
@@ -279,6 +281,11 @@ StepTimer::StepTimer(const StepContext& context, SolvedSteps& solved, PlanOutlin
   lay_out();
 }
 
+PassOrder StepTimer::pass_order() const {
+  const bool by_software = pairs_ && !pairs_by_itself(context_.expansion.plan.schedule);
+  return by_software ? PassOrder::kPaired : PassOrder::kOneByOne;
+}
+
 void StepTimer::lay_out() {
   const ParallelPlan& plan = context_.expansion.plan;
   for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
@@ -286,7 +293,7 @@ void StepTimer::lay_out() {
     held_.insert(held_.end(), own.begin(), own.end());
   }
   pairs_ = pairs_passes(context_.expansion);
-  pipeline_ = solved_->pipeline(plan, pairs_ && !pairs_by_itself(plan.schedule));
+  pipeline_ = solved_->pipeline(plan, pass_order());
   for (const std::size_t stage : outline_.solved) {
     load_ = load_.combined(outline_.share->load(stage, context_));
   }
@@ -309,8 +316,8 @@ StepSchedule StepTimer::schedule(Hertz clock) {
   const ParallelPlan& plan = context_.expansion.plan;
   const StepContext fixed = at_clock(clock);
   Assembly assembly(fixed, outline_, prices(fixed), held_, pipeline_, pairs_);
-  const std::vector<RankOrder> orders = pipeline_orders(plan.schedule, pipeline_shape(plan),
-                                                        pairs_ && !pairs_by_itself(plan.schedule));
+  const std::vector<RankOrder> orders =
+      pipeline_orders(plan.schedule, pipeline_shape(plan), pass_order());
   const std::vector<StageDuration> durations = assembly.durations();
   StepSchedule schedule;
   schedule.ranks =

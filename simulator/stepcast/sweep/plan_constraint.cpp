@@ -167,10 +167,11 @@ void read_constraint(const ConfigNode& node, std::vector<PlanConstraint>& constr
   ConstraintExpression parsed = parse_constraint(node.text, kConstraintNames);
   report_faults(node, parsed.faults, diagnostics);
   if (parsed.faults.empty()) {
-    const bool needs_plan = std::any_of(
+    const bool by_request = std::all_of(
         parsed.reads.begin(), parsed.reads.end(),
-        [](std::size_t place) { return !known_before_plan(kConstraintVariables[place]); });
-    constraints.push_back({node.text, std::move(parsed), needs_plan});
+        [](std::size_t place) { return known_before_plan(kConstraintVariables[place]); });
+    constraints.push_back({node.text, std::move(parsed),
+                           by_request ? ConstraintScope::kRequest : ConstraintScope::kSettledPlan});
   }
 }
 
@@ -224,9 +225,9 @@ void ConstraintCheck::set_plan(const ParallelPlan& plan) {
   }
 }
 
-const PlanConstraint* ConstraintCheck::broken(bool needs_plan) const {
+const PlanConstraint* ConstraintCheck::broken(ConstraintScope scope) const {
   for (const PlanConstraint& constraint : *constraints_) {
-    if (constraint.needs_plan != needs_plan) {
+    if (constraint.scope != scope) {
       continue;
     }
     const double value = constraint.expression.value(values_);

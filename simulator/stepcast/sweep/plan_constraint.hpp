@@ -20,10 +20,16 @@ namespace stepcast {
 // plan_constraint.cpp alone.
 std::span<const ConstraintName> constraint_names();
 
+// What must be known of a plan before a constraint can be checked.
+enum class ConstraintScope {
+  kRequest,      // the degrees that were asked for
+  kSettledPlan,  // what follows from them: dp, micro_batches ...
+};
+
 struct PlanConstraint {
   std::string text;  // as the user wrote it
   ConstraintExpression expression;
-  bool needs_plan = false;  // reads what only a settled plan has: dp, micro_batches ...
+  ConstraintScope scope = ConstraintScope::kRequest;
 };
 
 // Problems go to `diagnostics` at their column, and give nothing.
@@ -39,9 +45,8 @@ class ConstraintCheck {
   void set_site(const Experiment& site);
   void set_request(const PlanRequest& plan, const TrainingRecipe& training);
   void set_plan(const ParallelPlan& plan);
-  // The first constraint that does not hold, of those that need no settled plan or of those that
-  // do; null if all hold.
-  [[nodiscard]] const PlanConstraint* broken(bool needs_plan) const;
+  // The first constraint of a scope that does not hold; null if all of them hold.
+  [[nodiscard]] const PlanConstraint* broken(ConstraintScope scope) const;
 
  private:
   const std::vector<PlanConstraint>* constraints_;

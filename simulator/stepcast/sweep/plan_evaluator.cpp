@@ -60,7 +60,7 @@ std::string PlanEvaluator::evaluate_one(std::int64_t index, std::vector<PlanNumb
   constraints_.set_request(request_.plan, request_.training);
   // Without a plan in the file its degrees are chosen when it is settled.
   if (request_.plan.given) {
-    if (const PlanConstraint* broken = constraints_.broken(false)) {
+    if (const PlanConstraint* broken = constraints_.broken(ConstraintScope::kRequest)) {
       return constraint_reason(*broken);
     }
   }
@@ -70,8 +70,8 @@ std::string PlanEvaluator::evaluate_one(std::int64_t index, std::vector<PlanNumb
     return counted_reason(resolved.reasons.front());
   }
   constraints_.set_plan(resolved.plan);
-  for (const bool needs_plan : {false, true}) {
-    if (const PlanConstraint* broken = constraints_.broken(needs_plan)) {
+  for (const ConstraintScope scope : {ConstraintScope::kRequest, ConstraintScope::kSettledPlan}) {
+    if (const PlanConstraint* broken = constraints_.broken(scope)) {
       return constraint_reason(*broken);
     }
   }

@@ -38,7 +38,7 @@ Everything read(const std::string& yaml) {
   result.name = reader.optional_text("name", "none");
   result.count = reader.optional_count("count", 7, {0, 1000});
   result.share = reader.optional_number("share", 0.25, kFraction);
-  result.flag = reader.optional_flag("flag", true);
+  result.flag = reader.optional_flag("flag").value_or(true);
   result.capacity = reader.optional_quantity<Bytes>("capacity", Bytes(1));
   result.colour = reader.optional_choice<Colour>("colour", kColours, Colour::kGreen);
   result.texts = reader.optional_texts("texts");

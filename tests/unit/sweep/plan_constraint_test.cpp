@@ -50,7 +50,7 @@ bool holds(const std::string& constraint) {
   check.set_site(site);
   check.set_request(request, training);
   check.set_plan(plan);
-  return check.broken(constraints.front().needs_plan) == nullptr;
+  return check.broken(constraints.front().scope) == nullptr;
 }
 
 }  // namespace
@@ -105,7 +105,8 @@ TEST_CASE("What has no value does not hold", "[unit]") {
 TEST_CASE("Only what a settled plan has waits for it", "[unit]") {
   const auto waits = [](const std::string& constraint) {
     Diagnostics diagnostics;
-    return read_constraints(list_of(constraint), diagnostics).at(0).needs_plan;
+    return read_constraints(list_of(constraint), diagnostics).at(0).scope ==
+           ConstraintScope::kSettledPlan;
   };
   CHECK_FALSE(waits("tp * pp <= gpus and mbs < 4 and dtype == 'bf16'"));
   CHECK(waits("dp >= 2"));

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the streams do without events: a program that runs by itself while at most one stream has
+// communication queued. The times are those of the events in rank_streams.cpp, in a fraction of the
+// time it takes to find them.
+#include <algorithm>
+
+#include "stepcast/schedule/rank_streams.hpp"
+
+namespace stepcast {
+
+// A program by itself, as far as at most one stream has communication queued: the same as by
+// events, in a fraction of the time.
+void RankStreams::run_alone(Program& program) {
+  for (; program.next < program.tasks.size(); ++program.next) {
+    const StreamTask& task = program.tasks[program.next];
+    if (open_.empty()) {
+      if (!task.axis) {
+        run_kernel(task);
+      } else if (task.mode == TaskMode::kBlocking) {
+        run_communication(task);
+      } else if (task.mode != TaskMode::kJoin) {
+        return;
+      }
+      continue;
+    }
+    const std::optional<std::size_t> busy = only_busy_stream();
+    const bool queued = task.axis && (slot(*task.axis) == busy || task.mode != TaskMode::kBlocking);
+    if (!busy || queued) {
+      return;
+    }
+    task.axis ? run_communication_beside(task, *busy) : run_kernel_beside(task, *busy);
+  }
+}
+
+std::optional<std::size_t> RankStreams::only_busy_stream() const {
+  std::optional<std::size_t> busy;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    if (!streams_[axis].idle()) {
+      if (busy) {
+        return std::nullopt;
+      }
+      busy = axis;
+    }
+  }
+  return busy;
+}
+
+// The communication of `axis` goes on at full rate until the kernel is launched, then both at their
+// slower rates; what is queued behind it waits until the kernel drains.
+void RankStreams::run_kernel_beside(const StreamTask& task, std::size_t axis) {
+  launch(task);
+  Stream& stream = streams_[axis];
+  const Seconds start = max(totals_.now, totals_.host);
+  while (!stream.idle()) {
+    Communication& first = stream.front();
+    begin_communication(axis);
+    if (totals_.now + first.left > start) {
+      break;
+    }
+    totals_.spent.host += first.left;
+    totals_.now += first.left;
+    finish(axis);
+  }
+  const Seconds idle = start - totals_.now;
+  totals_.spent.host += idle;
+  totals_.now = start;
+  Seconds left = task.alone;
+  if (!stream.idle()) {
+    Communication& first = stream.front();
+    first.left -= idle;
+    const double rate =
+        task.beside > task.alone && task.alone > Seconds{} ? task.alone / task.beside : 1.0;
+    const Seconds both = min(left / rate, first.task.slowdown * first.left);
+    const bool ends = first.task.slowdown * first.left <= both;
+    totals_.spent.contention += (1.0 - rate) * both;
+    totals_.now += both;
+    left -= rate * both;
+    first.left = ends ? Seconds{} : first.left - both / first.task.slowdown;
+    if (ends) {
+      finish(axis);
+    }
+  }
+  end_kernel(task, start, max(Seconds{}, left));
+}
+
+void RankStreams::run_kernel(const StreamTask& task) {
+  launch(task);
+  const Seconds start = max(totals_.now, totals_.host);
+  totals_.spent.host += start - totals_.now;
+  totals_.now = start;
+  end_kernel(task, start, task.alone);
+}
+
+// `left`: of the kernel's time, with nothing beside it.
+void RankStreams::end_kernel(const StreamTask& task, Seconds start, Seconds left) {
+  totals_.spent.compute += task.alone;
+  totals_.energy += task.energy;
+  totals_.now += left;
+  compute_free_ = totals_.now;
+  hold_host(task);
+  note(task, start, start);
+}
+
+void RankStreams::run_communication(const StreamTask& task) {
+  launch(task);
+  const Seconds start = totals_.now;
+  totals_.communicated[slot(*task.axis)] += task.alone + task.hidden;
+  totals_.spent.exposed[slot(*task.axis)] += task.alone;
+  totals_.now += task.alone;
+  ++tickets_;
+  hold_host(task);
+  note(task, start, start);
+}
+
+void RankStreams::run(std::span<const StreamTask> tasks, const TaskSums& sums) {
+  const bool ahead = totals_.host + sums.host <= totals_.now;
+  if (!sums.plain || !open_.empty() || !ahead || record_ != nullptr) {
+    return run(tasks, std::span<const StreamTask>{});
+  }
+  totals_.host += sums.host;
+  totals_.launching += sums.host;
+  totals_.energy += sums.energy;
+  totals_.spent.compute += sums.compute;
+  totals_.now += sums.compute;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    totals_.spent.exposed[axis] += sums.exposed[axis];
+    totals_.communicated[axis] += sums.communicated[axis];
+    totals_.now += sums.exposed[axis];
+  }
+  compute_free_ = totals_.now;
+}
+
+// Of two communications over one fabric each has half of it.
+void RankStreams::run_communication_beside(const StreamTask& task, std::size_t axis) {
+  launch(task);
+  ++tickets_;
+  const std::size_t own = slot(*task.axis);
+  totals_.communicated[own] += task.alone + task.hidden;
+  const Seconds start = totals_.now;
+  Seconds left = task.alone;
+  while (left > Seconds{} && !streams_[axis].idle()) {
+    begin_communication(axis);
+    Communication& first = streams_[axis].front();
+    const bool shares = task.fabric != Fabric::kNone && first.task.fabric == task.fabric;
+    const Seconds both = min(left, first.left);
+    const Seconds passed = shares ? 2.0 * both : both;
+    totals_.spent.exposed[own] += passed;
+    totals_.now += passed;
+    left -= both;
+    first.left -= both;
+    if (!(first.left > Seconds{})) {
+      finish(axis);
+    }
+  }
+  totals_.spent.exposed[own] += left;
+  totals_.now += left;
+  hold_host(task);
+  note(task, start, start);
+}
+
+}  // namespace stepcast
