@@ -142,7 +142,7 @@ constexpr std::array<KindKernels, 30> kTable = {{
      {list(stream(3)), list(stream(5))},
      {list(stream(3)), list(stream(5))},
      {list(stream(2), stream(3)), list(times(3, stream(3)))}},
-    // Compiled: the sum before a norm is read by its kernel and not written, and computed again in
+    // Compiled: the sum before a norm is read by its kernel and not written, and recomputed in
     // the sum after; backward it is one more operand of the norm's kernel, which keeps less in
     // flight
     // than a copy does.
@@ -150,7 +150,7 @@ constexpr std::array<KindKernels, 30> kTable = {{
      both(stream(3)),
      {list(stream(2.5)), list(merged(stream(2)))},
      both(stream(3))},
-    // A mask of a byte is kept, or (compiled) the random bits are computed again.
+    // A mask of a byte is kept, or (compiled) the random bits are recomputed.
     {Kind::kDropout,
      {list(arithmetic(2.5, 1.25)), list(stream(2.5))},
      both(arithmetic(2, 2)),

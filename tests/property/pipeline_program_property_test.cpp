@@ -87,23 +87,23 @@ TEST_CASE("a program is the same for more rounds, and after other runs", "[prope
     const std::int64_t directions =
         placement_of(c.schedule) == StagePlacement::kBidirectional ? 2 : 1;
     c.shape.micro_batches = 8 * c.shape.ranks;
-    const PipelineProgram brief = program_of(c);
-    if (brief.rounds() == 0) {
+    const PipelineProgram shortened = program_of(c);
+    if (shortened.rounds() == 0) {
       continue;
     }
     ++compared;
     c.shape.micro_batches += 4 * c.shape.ranks;
-    const std::int64_t more = 4 * c.shape.ranks / directions / brief.micro_batches_of_round();
+    const std::int64_t more = 4 * c.shape.ranks / directions / shortened.micro_batches_of_round();
     const PipelineTimes own{c.stages, c.transfer};
     PipelineTimes other = own;
     for (StageDuration& stage : other.stages) {
       stage.forward = 1.3 * stage.forward;
     }
     const PipelineEnds expected = program_of(c).run(own, scratch);
-    const PipelineEnds found = brief.run(own, scratch, more);
-    const PipelineEnds between = brief.run(other, scratch, more);
+    const PipelineEnds found = shortened.run(own, scratch, more);
+    const PipelineEnds between = shortened.run(other, scratch, more);
     CHECK(between.ranks.size() == found.ranks.size());
-    const PipelineEnds again = brief.run(own, scratch, more);
+    const PipelineEnds again = shortened.run(own, scratch, more);
     CAPTURE(name(c.schedule), c.shape.ranks, c.shape.chunks);
     for (std::size_t rank = 0; rank < expected.ranks.size(); ++rank) {
       const RankEnds& own_ends = found.ranks[rank];

@@ -75,10 +75,10 @@ TEST_CASE("spans of a stream never overlap and start at their cause", "[property
   for (const test::NamedPlan& plan : timeline_plans()) {
     CAPTURE(plan.name);
     const Run run(plan.sample);
-    const StepWork work = step_work(run.expansion);
-    const StepTasks tasks = price_step(work, run.context());
-    for (const std::vector<UnitRun>& runs : work.stages) {
-      const StageProgram program{tasks, runs, work.rule, run.sample.software};
+    const StepOperators operators = step_operators(run.expansion);
+    const StepTasks tasks = price_step(operators, run.context());
+    for (const std::vector<LayerRun>& runs : operators.stages) {
+      const StageProgram program{tasks, runs, operators.rule, run.sample.software};
       for (const PassPlace& place :
            {PassPlace{.first = true}, PassPlace{.last = true}, PassPlace{.host_lead = {}}}) {
         std::vector<StreamSpan> spans;

@@ -45,19 +45,20 @@ CommunicationLoad communication_load(const Op& op, const OpCost& cost) {
   return load;
 }
 
-Seconds duration_beside(const Op& op, const OpCost& alone, const CommunicationLoad& load,
-                        const CostModel& model, KernelContext kernel, const ClusterSpec& cluster) {
+Seconds contended_duration(const Op& op, const OpCost& isolated, const CommunicationLoad& load,
+                           const CostModel& model, KernelContext kernel,
+                           const ClusterSpec& cluster) {
   kernel.compute_units = std::max<std::int64_t>(1, kernel.compute_units - load.units);
   const Seconds fewer = model.cost(op, kernel, cluster).duration;
-  Seconds beside = max(alone.duration, fewer);
-  if (alone.bound == Bound::kMemory) {
+  Seconds contended = max(isolated.duration, fewer);
+  if (isolated.bound == Bound::kMemory) {
     // Of HBM, that computation keeps however much communication asks for: assumed. No links of a
     // shipped part ask for as much as the rest.
     constexpr double kLeast = 0.1;
     const double left = 1.0 - load.hbm / kernel.device.hbm.achieved;
-    beside = max(beside, alone.duration / std::max(kLeast, left));
+    contended = max(contended, isolated.duration / std::max(kLeast, left));
   }
-  return beside;
+  return contended;
 }
 
 double slowdown_beside_computation(const Op& op, const DeviceSpec& device) {

@@ -24,12 +24,13 @@ struct CommunicationLoad {
   [[nodiscard]] CommunicationLoad combined(const CommunicationLoad& other) const;
   bool operator==(const CommunicationLoad&) const = default;
 };
-// Nothing for an operator that is no communication.
+// What an operator takes of the device while it communicates; zero for one that does not.
 CommunicationLoad communication_load(const Op& op, const OpCost& cost);
 
-// The time of a computation while communication of `load` runs; `alone` is its cost without.
-Seconds duration_beside(const Op& op, const OpCost& alone, const CommunicationLoad& load,
-                        const CostModel& model, KernelContext kernel, const ClusterSpec& cluster);
+// The time of a computation while communication of `load` runs; `isolated` is its cost without.
+Seconds contended_duration(const Op& op, const OpCost& isolated, const CommunicationLoad& load,
+                           const CostModel& model, KernelContext kernel,
+                           const ClusterSpec& cluster);
 
 // How many times longer a communication takes while computation runs.
 double slowdown_beside_computation(const Op& op, const DeviceSpec& device);

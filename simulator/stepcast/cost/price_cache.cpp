@@ -51,7 +51,7 @@ auto members_of(const ExpertExchange& op) {
                         members_of(group), members_of(routing));
 }
 
-// What of a context sets a kernel's price on one device.
+// The part of a context that a kernel's price on one device depends on.
 struct Conditions {
   Hertz clock;
   std::int64_t compute_units = 0;

@@ -40,9 +40,9 @@ std::vector<std::string> minimal_async_refusals(const ParallelPlan& plan,
     reasons.push_back("dispatcher minimal_async_ep writes into its peers' memory: ep = " +
                       std::to_string(plan.ep) + " must fit one scale-up domain");
   }
-  const bool again =
+  const bool recomputed =
       recompute.kind == RecomputeKind::kFull || recompute.recomputes(RecomputeModule::kMoe);
-  if (!again) {
+  if (!recomputed) {
     reasons.emplace_back(
         "dispatcher minimal_async_ep overwrites what arrived: it needs recompute full, or "
         "selective with moe");

@@ -49,7 +49,7 @@ std::vector<SavedLayer> saved_layers(const ExpansionContext& context) {
   std::vector<SavedLayer> layers;
   std::vector<LayerKind> known;
   for (std::size_t stage = 0; stage < context.plan.stages.size(); ++stage) {
-    const std::vector<std::int64_t> again = recomputed_layers(context, stage);
+    const std::vector<std::int64_t> recomputed = recomputed_layers(context, stage);
     const std::vector<KindCount> kinds = stage_kinds(context.model, context.plan, stage);
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       const LayerKind kind = kinds[i].kind;
@@ -61,7 +61,7 @@ std::vector<SavedLayer> saved_layers(const ExpansionContext& context) {
         layers.push_back({std::move(name), false, saved_tensors(context, kind)});
       }
       SavedLayer& layer = layers[static_cast<std::size_t>(at)];
-      layer.recomputed = layer.recomputed || again[i] > 0;
+      layer.recomputed = layer.recomputed || recomputed[i] > 0;
     }
   }
   return layers;

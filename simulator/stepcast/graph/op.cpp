@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, kAxes> kAxisNames = {"tp", "ep", "cp", "d
 
 // A kind of memory-bound kernel: its name, and the tensors of rows x cols that must be read and
 // written, whatever the implementation: what a generated kernel takes over from its neighbour or
-// computes again is left out.
+// recomputes is left out.
 struct MemoryBoundRow {
   MemoryBoundKind kind;
   std::string_view name;
@@ -39,7 +39,7 @@ constexpr std::array<MemoryBoundRow, kMemoryBoundKinds> kMemoryBound = {{
     {Kind::kGatedActivation, "gated_activation", 3, 5},
     // The sum's second operand may be the norm's that follows.
     {Kind::kResidual, "residual", 2.5, 2},
-    {Kind::kDropout, "dropout", 2, 2},  // the mask can be computed again
+    {Kind::kDropout, "dropout", 2, 2},  // the mask can be recomputed
     {Kind::kRouter, "router", 2, 2},    // scores, weights
     {Kind::kTopK, "topk", 1, 2},        // scores; zeros and the gradient of the k largest
     // A token's k rows; its one row depends on k and is left out.

@@ -23,7 +23,7 @@
 
 namespace stepcast {
 
-// Of one token, on average.
+// What one token means for parts of the experts (ranks, domains), on average over tokens.
 struct PartLoads {
   double distinct = 1.0;     // parts that it reaches: the sum of P(hit)
   double most_hits = 1.0;    // P(hit) of the part that most tokens reach

@@ -21,7 +21,7 @@ std::vector<double> zipf_weights(std::int64_t items, double exponent);
 std::vector<double> weights_of_counts(const std::vector<std::int64_t>& counts, std::int64_t draws);
 // Probability of each item to be among `draws`.
 std::vector<double> inclusion(const std::vector<double>& weights, std::int64_t draws);
-// Of `parts` equal contiguous parts of the items.
+// The loads of `parts` equal contiguous parts of the items.
 PartLoads weighted_part_loads(const std::vector<double>& weights, std::int64_t draws,
                               std::int64_t parts);
 

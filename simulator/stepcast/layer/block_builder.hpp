@@ -33,7 +33,7 @@ class BlockBuilder {
   // fp32 values to 16 bits forward, their gradients back.
   void cast(OpId id, std::int64_t rows, std::int64_t cols);
   // The model's activation between two products. `kept_rows` of its product stay for backward
-  // where the software keeps it; 0: the product is made again.
+  // where the software keeps it; 0: the product is recomputed.
   void activation(OpId id, std::int64_t rows, std::int64_t width, std::int64_t kept_rows);
   // The model's norm over rows of the hidden size.
   void norm(OpId id, std::int64_t rows);
@@ -70,9 +70,9 @@ class BlockBuilder {
   [[nodiscard]] bool has_run(OpId id) const;
   // Backward needs rows x cols values of what `producer`, which has been added, made.
   void save(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols, Bytes element);
-  // The same of the operator that was added to forward last.
+  // As save(), with the operator that was added to forward last for the producer.
   void save_result(TensorId id, std::int64_t rows, std::int64_t cols, Bytes element);
-  // What no operator of this forward makes: the input, or copies of weights.
+  // A tensor that no operator of this forward makes: the input, or copies of weights.
   void save_given(TensorId id, Bytes bytes);
   // A result that no backward reads, which a policy may keep all the same.
   void save_unread(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols, Bytes element);

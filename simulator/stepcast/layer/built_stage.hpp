@@ -31,7 +31,7 @@ struct BuiltStage {
 };
 
 // Builds the layers of a kind once, however many stages have some. All contexts that it is given
-// must have the same share (rank_share.hpp).
+// must have the same layer configuration (layer_configuration.hpp).
 class StageBuilder {
  public:
   BuiltStage stage(const ExpansionContext& context, std::size_t index);

@@ -88,7 +88,7 @@ struct DispatcherModel {
                                   // before anything is sent
   bool skips_padding = false;     // its experts' kernels do not compute what pads an expert's rows
   std::int64_t (*worst_case_rows)(const ExchangeShape&) = &rows_of_all_choices;
-  // Of a receive buffer with a capacity factor.
+  // Rows of a receive buffer with a capacity factor.
   std::int64_t (*capacity_rows)(const ExchangeShape&, double factor) = &rows_of_usual_share;
 
   // What a rank runs between the router and the sum of the experts' results.
@@ -101,7 +101,7 @@ struct DispatcherModel {
   std::int64_t (*kept_inputs)(const LayerExchange&) = &all_rows;
   std::int64_t (*kept_results)(const LayerExchange&) = &no_rows;
   // The experts' first product gathers its rows from what arrived, which is kept as it came in 16
-  // bits, and the second one's input is computed again.
+  // bits, and the second one's input is recomputed.
   bool gathers_in_product = false;
 
   // Compute units.

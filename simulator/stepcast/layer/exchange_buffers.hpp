@@ -27,7 +27,7 @@ struct LayerExchange {
 
 LayerExchange layer_exchange(const ExpansionContext& context);
 
-// Of the plan's dispatcher; none without expert parallelism.
+// The buffers of the plan's dispatcher; there are none without expert parallelism.
 std::vector<ExchangeBuffer> exchange_buffers(const ExpansionContext& context);
 Bytes total(const std::vector<ExchangeBuffer>& buffers);
 

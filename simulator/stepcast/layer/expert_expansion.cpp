@@ -139,8 +139,8 @@ void ExpertLayer::experts() {
     build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden);
     build_.save_result(TensorId::kMlpUp, kept, width, kSixteenBits);
   }
-  const bool made_again = model_of(dispatcher_in_use(plan())).gathers_in_product;
-  build_.activation(OpId::kExpertsActivation, rows_, width, made_again ? 0 : kept);
+  const bool recomputed = model_of(dispatcher_in_use(plan())).gathers_in_product;
+  build_.activation(OpId::kExpertsActivation, rows_, width, recomputed ? 0 : kept);
   build_.grouped(OpId::kExpertsDown, local, rows_, hidden, width);
 }
 

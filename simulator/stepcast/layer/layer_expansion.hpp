@@ -41,8 +41,8 @@ struct BlockOps {
 
   // What follows from the recipe's recomputation (recompute_choice.hpp).
   std::vector<SavedTensor> kept;  // from forward to backward; full recomputation is not applied
-  OpList recompute;               // what selective recomputation runs again before backward
-  OpList full_recompute;          // what full recomputation runs again: forward, or its needed part
+  OpList recompute;               // what selective recomputation runs before backward
+  OpList full_recompute;          // what full recomputation runs: forward, or its needed part
 };
 
 // One layer. Whether full recomputation runs is up to the caller, because only some layers of a

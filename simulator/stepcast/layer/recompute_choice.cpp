@@ -60,7 +60,7 @@ class OperatorPolicy {
   std::vector<OpId> kept_;
 };
 
-// FLOP-equivalents to make a tensor again.
+// FLOP-equivalents to recompute a tensor.
 double cost_of(const SavedTensor& tensor, const OpList& forward) {
   double cost = 0.0;
   for (const Op& op : forward) {
@@ -173,8 +173,9 @@ OpList rerun_in_full(const MemoryRules& rules, LayerKind kind, const OpList& for
 
 // Layers of the recipe's list among `layers` from `first` on, by kind.
 void count_named_layers(const ExpansionContext& context, std::int64_t first, std::int64_t layers,
-                        const std::vector<KindCount>& kinds, std::vector<std::int64_t>& again) {
-  again.assign(kinds.size(), 0);
+                        const std::vector<KindCount>& kinds,
+                        std::vector<std::int64_t>& recomputed) {
+  recomputed.assign(kinds.size(), 0);
   for (const std::int64_t layer : context.training.recompute.layer_list) {
     if (layer < first || layer >= first + layers) {
       continue;
@@ -182,7 +183,7 @@ void count_named_layers(const ExpansionContext& context, std::int64_t first, std
     const LayerKind kind = layer_kind(context.model, layer);
     const auto at = std::find_if(kinds.begin(), kinds.end(),
                                  [&](const KindCount& entry) { return entry.kind == kind; });
-    ++again[static_cast<std::size_t>(at - kinds.begin())];
+    ++recomputed[static_cast<std::size_t>(at - kinds.begin())];
   }
 }
 
@@ -212,29 +213,29 @@ std::vector<std::int64_t> recomputed_layers(const ExpansionContext& context, std
   for (std::size_t i = 0; i < index; ++i) {
     first += context.plan.stages[i].layers;
   }
-  std::vector<std::int64_t> again;
+  std::vector<std::int64_t> recomputed;
   count_recomputed_layers(context, first, context.plan.stages[index],
-                          stage_kinds(context.model, context.plan, index), again);
-  return again;
+                          stage_kinds(context.model, context.plan, index), recomputed);
+  return recomputed;
 }
 
 void count_recomputed_layers(const ExpansionContext& context, std::int64_t first,
                              const StageContent& content, const std::vector<KindCount>& kinds,
-                             std::vector<std::int64_t>& again) {
+                             std::vector<std::int64_t>& recomputed) {
   const RecomputeSpec& recompute = context.training.recompute;
   if (recompute.kind != RecomputeKind::kFull) {
-    again.assign(kinds.size(), 0);
+    recomputed.assign(kinds.size(), 0);
     return;
   }
   if (!recompute.layer_list.empty()) {
-    return count_named_layers(context, first, content.layers, kinds, again);
+    return count_named_layers(context, first, content.layers, kinds, recomputed);
   }
   const bool all = recompute.method == RecomputeMethod::kUniform;
   std::int64_t left = recompute.layers;
-  again.clear();
+  recomputed.clear();
   for (const KindCount& entry : kinds) {
-    again.push_back(all ? entry.layers : std::min(left, entry.layers));
-    left -= again.back();
+    recomputed.push_back(all ? entry.layers : std::min(left, entry.layers));
+    left -= recomputed.back();
   }
 }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which layers and which tensors of a layer recomputation gives up, and what runs again for them:
-// folds over the operators and the saved tensors of a layer as it was built.
+// Which layers and which tensors of a layer are recomputed in backward, and which operators that
+// takes: folds over the operators and the saved tensors of a layer as it was built.
 //
-// selective       what belongs to a named module runs again, and its tensors are not kept
-// full            a layer keeps its input alone and runs again
+// selective       what belongs to a named module is recomputed, and its tensors are not kept
+// full            a layer keeps nothing but its input and is recomputed
 // selective_op    PyTorch's policy in torchtitan: of a layer's products the 1st, 3rd, 5th ... keep
 //                 their result, and so do attention, reduce-scatters and all-to-alls
 // memory_budget   b between 0 and 1, as torch.compile's activation_memory_budget: of what a layer
-//                 saves beside its input, the share b stays. A greedy knapsack gives up the tensors
-//                 that are cheapest to compute again for each byte, by
-//                 cost = FLOPs + kFlopsPerByte * bytes moved of the operator that makes them;
-//                 results of exchanges stay
+//                 saves besides its input, the share b stays. A greedy knapsack gives up the
+//                 tensors that are cheapest to recompute for each byte, by cost = FLOPs +
+//                 kFlopsPerByte * bytes moved of the operator that makes them; results of exchanges
+//                 stay
 #pragma once
 
 #include <vector>
@@ -20,20 +20,20 @@
 
 namespace stepcast {
 
-// What moving a byte costs beside a FLOP: the ratio of matrix rate and memory bandwidth of GPUs
-// today (FLOP/B; H100 989 / 3.35 = 295, MI300X 1307 / 5.3 = 247, B200 2250 / 8 = 281).
+// How many FLOPs cost as much as moving a byte: the ratio of matrix rate and memory bandwidth of
+// GPUs today (FLOP/B; H100 989 / 3.35 = 295, MI300X 1307 / 5.3 = 247, B200 2250 / 8 = 281).
 inline constexpr double kFlopsPerByte = 280.0;
 
-// Sets what a layer keeps and what it runs again, as the recipe's recomputation has it. Whether
+// Sets what a layer keeps and what it recomputes, as the recipe's recomputation has it. Whether
 // full recomputation is applied is up to the stage: only some of its layers may be recomputed.
 void choose_recompute(const ExpansionContext& context, LayerKind kind, BlockOps& layer);
 
 // How many layers of each kind of stage `index` (in the order of stage_kinds) are recomputed in
 // full.
 std::vector<std::int64_t> recomputed_layers(const ExpansionContext& context, std::size_t index);
-// The same of a stage whose first layer is `first` and whose kinds are known, into `again`.
+// As recomputed_layers, for a stage whose first layer and whose kinds are known.
 void count_recomputed_layers(const ExpansionContext& context, std::int64_t first,
                              const StageContent& content, const std::vector<KindCount>& kinds,
-                             std::vector<std::int64_t>& again);
+                             std::vector<std::int64_t>& recomputed);
 
 }  // namespace stepcast

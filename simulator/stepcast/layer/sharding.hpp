@@ -24,7 +24,8 @@ LocalParameters operator*(double factor, LocalParameters parameters);
 double local_elements(const ParameterTensor& tensor, const ParallelPlan& plan);
 LocalParameters local_parameters(const ParameterList& parameters, const ParallelPlan& plan);
 
-// The vocabulary share of one tensor-parallel rank, padded as the software set says.
+// The part of the vocabulary that lies on one tensor-parallel rank, padded as the software set
+// says.
 std::int64_t local_vocabulary(const ModelSpec& model, const ParallelPlan& plan,
                               const SoftwareSpec& software);
 
@@ -49,7 +50,7 @@ struct KindCount {
 };
 std::vector<KindCount> stage_kinds(const ModelSpec& model, const ParallelPlan& plan,
                                    std::size_t index);
-// The same of a stage whose first layer is `first`, into `counts`.
+// As stage_kinds, for a stage whose first layer is known to be `first`, into `counts`.
 void count_kinds(const ModelSpec& model, std::int64_t first, const StageContent& stage,
                  std::vector<KindCount>& counts);
 

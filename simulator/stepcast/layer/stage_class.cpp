@@ -31,7 +31,7 @@ StageClasses stage_classes(const ExpansionContext& context) {
     }
     own.content = stages[i];
     count_kinds(context.model, first, own.content, own.kinds);
-    count_recomputed_layers(context, first, own.content, own.kinds, own.again);
+    count_recomputed_layers(context, first, own.content, own.kinds, own.recomputed);
     first += own.content.layers;
     const auto known = std::find(result.classes.begin(), result.classes.end(), own);
     result.of_stage.push_back(static_cast<std::size_t>(known - result.classes.begin()));

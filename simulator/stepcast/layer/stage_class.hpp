@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stages of a pipeline that hold the same layers take the same time and the same memory.
+// Stages of a pipeline with the same layers take the same time and the same memory.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace stepcast {
 
 struct StageClass {
   StageContent content;
-  std::vector<KindCount> kinds;     // of layers, as stage_kinds gives them
-  std::vector<std::int64_t> again;  // layers of each kind that are recomputed in full
+  std::vector<KindCount> kinds;          // of layers, as stage_kinds gives them
+  std::vector<std::int64_t> recomputed;  // layers of each kind that are recomputed in full
   bool operator==(const StageClass&) const = default;
 };
 

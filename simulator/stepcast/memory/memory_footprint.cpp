@@ -19,8 +19,8 @@ class RankPeak {
   RankPeak(const ExpansionContext& context, const MemoryParts& parts, std::int64_t rank)
       : context_(context), forwards_left_out_(parts.forwards_left_out) {
     fixed_.rank = rank;
-    for (const HeldStage& held : stages_held(plan(), rank)) {
-      add_stage(*parts.stages[held.stage]);
+    for (const RankStage& stage : stages_of_rank(plan(), rank)) {
+      add_stage(*parts.stages[stage.stage]);
     }
     for (const StageHolding* chunk : chunks_) {
       fixed_.gathered += chunk->budget.gathered;
@@ -30,15 +30,15 @@ class RankPeak {
     fixed_.outside = outside_allocator();
   }
 
-  StageMemory of(const HeldMoments& held) {
+  StageMemory of(const PeakMoments& candidates) {
     lasting_ = fixed_.parameters + fixed_.optimizer + fixed_.received;
     streams_keep_gradients_ = plan().zero == 3 && plan().replicas() > 1 && !rules().gradients_stay;
-    for (const HeldMoment& moment : held.moments) {
+    for (const PeakMoment& moment : candidates.moments) {
       moment.backward ? backward(moment) : forward(moment);
     }
     optimizer();
     StageMemory memory = peak();
-    memory.in_flight = real(held.most_held) / real(plan().vpp);
+    memory.in_flight = real(candidates.most_in_flight) / real(plan().vpp);
     return memory;
   }
 
@@ -71,26 +71,26 @@ class RankPeak {
     return rules().context + groups * rules().communicator;
   }
 
-  // What the rank holds at a moment besides what the pass itself needs.
-  struct Held {
+  // What is resident on the rank at a moment besides what the pass itself needs.
+  struct Resident {
     Bytes activations;
     Bytes gradients;
     Bytes logits;  // 16-bit ones, of the losses that ran before
   };
-  [[nodiscard]] Held held_at(const HeldMoment& moment) const {
-    Held held{{}, fixed_.gradients, {}};
+  [[nodiscard]] Resident resident_at(const PeakMoment& moment) const {
+    Resident resident{{}, fixed_.gradients, {}};
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
       const StageHolding& stage = *chunks_[chunk];
-      held.activations += real(moment.held[chunk]) * stage.budget.kept;
+      resident.activations += real(moment.in_flight[chunk]) * stage.budget.kept;
       if (moment.has_gradients[chunk] != 0 && !rules().gradients_stay) {
-        held.gradients += stage.gradients;
+        resident.gradients += stage.gradients;
       }
       if (stage.loss) {
         const std::int64_t left_out = moment.late ? forwards_left_out_ : 0;
-        held.logits += logits_of(stage, moment.forwards[chunk] + left_out);
+        resident.logits += logits_of(stage, moment.forwards[chunk] + left_out);
       }
     }
-    return held;
+    return resident;
   }
   [[nodiscard]] Bytes logits_of(const StageHolding& stage, std::int64_t losses) const {
     const bool keeps = rules().keeps_logits && plan().pp > 1;
@@ -109,11 +109,11 @@ class RankPeak {
     Bytes exchange{};
   };
 
-  void forward(const HeldMoment& at) {
+  void forward(const PeakMoment& at) {
     const StageHolding& stage = *chunks_[static_cast<std::size_t>(at.chunk)];
     const StageBudget& budget = stage.budget;
-    const Held held = held_at(at);
-    Moment now{"forward", held.activations, held.gradients};
+    const Resident resident = resident_at(at);
+    Moment now{"forward", resident.activations, resident.gradients};
     now.gathered = fixed_.gathered;
     now.exchange = fixed_.exchange;
     if (!stage.loss) {
@@ -123,30 +123,31 @@ class RankPeak {
     }
     now.name = "loss";
     now.gathered += budget.gathered_head;
-    now.loss = budget.loss + held.logits;
+    now.loss = budget.loss + resident.logits;
     consider(now);
     now.name = "head backward";
-    now.loss = budget.head_backward + held.logits + logits_of(stage, 1);
+    now.loss = budget.head_backward + resident.logits + logits_of(stage, 1);
     consider(now);
   }
 
-  void backward(const HeldMoment& at) {
+  void backward(const PeakMoment& at) {
     const StageHolding& stage = *chunks_[static_cast<std::size_t>(at.chunk)];
     const StageBudget& budget = stage.budget;
-    const Held held = held_at(at);
-    Moment now{"backward", held.activations + budget.recomputed, held.gradients, held.logits};
+    const Resident resident = resident_at(at);
+    Moment now{"backward", resident.activations + budget.recomputed, resident.gradients,
+               resident.logits};
     now.workspace = budget.workspace;
     now.gathered = fixed_.gathered + budget.gathered_layers;
     now.reduced = budget.reduced_layer;
     now.exchange = fixed_.exchange + passing_exchange_;
     consider(now);
     const bool fresh = at.has_gradients[static_cast<std::size_t>(at.chunk)] == 0;
-    const Bytes left = held.activations - budget.kept;
+    const Bytes left = resident.activations - budget.kept;
     now.name = "first layer";
     now.activations = left + (budget.last_kept + budget.recomputed);
     now.gradients += fresh && !rules().gradients_stay ? stage.gradients : Bytes{};
     consider(now);
-    Moment end{"embedding", left, now.gradients, held.logits};
+    Moment end{"embedding", left, now.gradients, resident.logits};
     end.gathered = fixed_.gathered;
     end.reduced = budget.reduced_ends;
     end.exchange = fixed_.exchange;
@@ -234,14 +235,14 @@ std::string_view name(MemoryVerdict verdict) {
   return "";
 }
 
-std::vector<HeldMoments> held_moments_of(Schedule schedule, const PipelineShape& shape) {
-  const std::int64_t chunks = chunks_held(schedule, shape);
-  std::vector<HeldMoments> held;
-  held.reserve(static_cast<std::size_t>(shape.ranks));
+std::vector<PeakMoments> peak_moments_of(Schedule schedule, const PipelineShape& shape) {
+  const std::int64_t chunks = chunks_per_rank(schedule, shape);
+  std::vector<PeakMoments> moments;
+  moments.reserve(static_cast<std::size_t>(shape.ranks));
   for (const RankOrder& order : pipeline_orders(schedule, shape)) {
-    held.push_back(held_moments(order, {chunks, shape.ranks}));
+    moments.push_back(peak_moments(order, {chunks, shape.ranks}));
   }
-  return held;
+  return moments;
 }
 
 Bytes exchange_memory(const ExpansionContext& context) { return total(exchange_buffers(context)); }
@@ -260,15 +261,15 @@ std::vector<StageMemory> memory_by_stage(const ExpansionContext& context) {
   }
   parts.exchange = exchange_memory(context);
   return memory_by_stage(context, parts,
-                         held_moments_of(context.plan.schedule, pipeline_shape(context.plan)));
+                         peak_moments_of(context.plan.schedule, pipeline_shape(context.plan)));
 }
 
 std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const MemoryParts& parts,
-                                         const std::vector<HeldMoments>& held) {
+                                         const std::vector<PeakMoments>& moments) {
   std::vector<StageMemory> stages;
-  stages.reserve(held.size());
-  for (std::size_t rank = 0; rank < held.size(); ++rank) {
-    stages.push_back(RankPeak(context, parts, static_cast<std::int64_t>(rank)).of(held[rank]));
+  stages.reserve(moments.size());
+  for (std::size_t rank = 0; rank < moments.size(); ++rank) {
+    stages.push_back(RankPeak(context, parts, static_cast<std::int64_t>(rank)).of(moments[rank]));
     if (parts.limit && used(stages.back()) > *parts.limit) {
       break;
     }

@@ -23,7 +23,7 @@
 
 #include "stepcast/hardware/cluster_spec.hpp"
 #include "stepcast/layer/layer_expansion.hpp"
-#include "stepcast/memory/held_moments.hpp"
+#include "stepcast/memory/peak_moments.hpp"
 #include "stepcast/memory/stage_holding.hpp"
 #include "stepcast/memory/stage_memory.hpp"
 
@@ -44,10 +44,10 @@ struct MemoryParts {
   // The first rank that needs more than this is the last one that is looked at.
   std::optional<Bytes> limit{};
 };
-std::vector<HeldMoments> held_moments_of(Schedule schedule, const PipelineShape& shape);
+std::vector<PeakMoments> peak_moments_of(Schedule schedule, const PipelineShape& shape);
 Bytes exchange_memory(const ExpansionContext& context);
 std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const MemoryParts& parts,
-                                         const std::vector<HeldMoments>& held);
+                                         const std::vector<PeakMoments>& moments);
 
 // Sets the verdicts against the GPU's memory.
 void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device);

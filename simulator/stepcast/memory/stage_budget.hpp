@@ -13,7 +13,7 @@ struct StageBudget {
   Bytes last_kept;   // what is left when backward reaches the first layer
   // While a layer's backward runs: gradients of its activations.
   Bytes workspace;
-  // Of the loss; nothing on other stages.
+  // What the loss needs; zero on stages without one.
   Bytes loss;           // while it runs
   Bytes head_backward;  // while the output matrix' backward runs
   Bytes logits;         // 16-bit logits, where they are kept

@@ -30,9 +30,10 @@ struct StageMemory {
   Bytes received;   // of the pipeline
 
   std::string_view moment;  // of the peak: loss, head backward, backward, optimizer ...
-  double in_flight = 0.0;   // micro-batches held at most, in units of the rank's own share
-  Bytes reserved;           // by the allocator, fragmentation and other streams' pools included
-  Bytes outside;            // the allocator: driver context and communicators
+  double in_flight =
+      0.0;  // micro-batches at most, each counted by the fraction of the rank's layers it is in
+  Bytes reserved;  // by the allocator, fragmentation and other streams' pools included
+  Bytes outside;   // the allocator: driver context and communicators
   MemoryVerdict verdict = MemoryVerdict::kFits;
 
   [[nodiscard]] Bytes buffers() const {

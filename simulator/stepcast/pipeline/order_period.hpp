@@ -18,8 +18,8 @@ struct OrderPeriod {
   std::int64_t end = 0;
 };
 
-// What orders of a pipeline may repeat by: one to three tasks of each chunk that a rank holds, of
-// one micro-batch or of as many as there are ranks. The shortest first.
+// The periods that are tried for the orders of a pipeline, the shortest first: one to three tasks
+// of each chunk that a rank runs, of one micro-batch or of as many as there are ranks.
 struct PeriodCandidates {
   std::int64_t chunks = 1;
   std::int64_t ranks = 1;

@@ -28,7 +28,7 @@ enum class TaskKind : std::uint8_t {
 
 struct PipelineTask {
   TaskKind kind = TaskKind::kForward;
-  std::int32_t chunk = 0;  // of the rank, 0 <= chunk < chunks_held
+  std::int32_t chunk = 0;  // of the rank, 0 <= chunk < chunks_per_rank
   std::int32_t micro_batch = 0;
   // Of the backward of an overlapped pair; chunk and micro_batch are those of its forward.
   std::int32_t backward_chunk = 0;

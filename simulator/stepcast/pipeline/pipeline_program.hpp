@@ -33,25 +33,26 @@ struct PipelineEnds {
   std::vector<Seconds> chunk_end;  // rank-major
 };
 
-// What a run is given.
+// The durations that a run of the program works out the ends of its ranks from.
 struct PipelineTimes {
   std::vector<StageDuration> stages;
   Seconds transfer;
   PairSavings savings{};
 };
 
-// What a run needs besides its result; any run may follow any other with the same one.
+// Memory of a run, kept from run to run so that none is allocated anew: no run reads what another
+// one left in it. All times are seconds on the grid of the run.
 struct PipelineScratch {
-  std::vector<double> outputs;
-  std::vector<double> durations;
-  std::vector<double> ready;
-  double transfer = 0.0;       // that one takes
-  std::vector<double> free;    // of each rank: the end of its last task
-  std::vector<double> waited;  // of each rank: for transfers
-  std::vector<double> parameters;
-  std::vector<double> closed;  // of each chunk: the end of its last task
-  std::vector<double> free_before;
-  std::vector<double> waited_before;
+  std::vector<double> outputs;        // when each output was made
+  std::vector<double> durations;      // of PipelineProgram::durations_
+  std::vector<double> ready;          // when the parameters of each stage are there
+  double transfer = 0.0;              // what one transfer takes
+  std::vector<double> free;           // when each rank has ended its last task so far
+  std::vector<double> waited;         // how long each rank has waited for transfers
+  std::vector<double> parameters;     // how long each rank has waited for parameters
+  std::vector<double> closed;         // when each chunk, rank-major, has ended its last task
+  std::vector<double> free_before;    // `free` a round ago
+  std::vector<double> waited_before;  // `waited` a round ago
 };
 
 class PipelineProgram {
@@ -75,23 +76,24 @@ class PipelineProgram {
   }
 
  private:
-  // Most tasks wait for one output of another rank and make one. What is seldom is in `specials_`.
+  // Most tasks wait for one output of another rank and make one. What only few tasks have is in
+  // `specials_`, so that a task stays small.
   struct Task {
     std::int32_t input = kNone;
     std::int32_t output = kNone;
     std::int16_t rank = 0;
-    std::int16_t duration = 0;  // place in durations_
-    std::int32_t special = kNone;
+    std::int16_t duration = 0;     // place in durations_
+    std::int32_t special = kNone;  // place in specials_
   };
   struct Special {
-    std::int32_t other_input = kNone;  // of a pair
+    std::int32_t other_input = kNone;  // of the backward, where forward and backward are paired
     std::int32_t other_output = kNone;
     std::int32_t ready = kNone;   // the stage whose parameters a first forward waits for
     std::int32_t closes = kNone;  // rank-major: the chunk of which the task is the last
     std::int32_t other_closes = kNone;
   };
   static constexpr std::int32_t kNone = -1;
-  // What sets a task's duration.
+  // All that the duration of a task depends on.
   struct Duration {
     TaskKind kind = TaskKind::kForward;
     std::int32_t stage = 0;

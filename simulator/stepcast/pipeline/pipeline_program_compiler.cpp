@@ -227,7 +227,7 @@ PipelineProgram::PipelineProgram(Schedule schedule, const PipelineShape& shape,
                                  const std::vector<RankOrder>& orders)
     : stages_(stage_count(shape)),
       ranks_(shape.ranks),
-      chunks_(chunks_held(schedule, shape)),
+      chunks_(chunks_per_rank(schedule, shape)),
       outputs_(2 * stage_count(shape) * shape.micro_batches) {
   Compiler(schedule, shape, orders, *this).compile(pipeline_sequence(schedule, shape, orders));
 }

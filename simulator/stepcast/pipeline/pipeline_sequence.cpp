@@ -19,7 +19,7 @@ class Sequencer {
   Sequencer(Schedule schedule, const PipelineShape& shape, const std::vector<RankOrder>& orders)
       : orders_(orders),
         numbers_{stage_count(shape)},
-        chunks_(chunks_held(schedule, shape)),
+        chunks_(chunks_per_rank(schedule, shape)),
         positions_(orders.size(), 0),
         outputs_(static_cast<std::size_t>(2 * stage_count(shape) * shape.micro_batches)) {
     for (std::int64_t rank = 0; rank < shape.ranks; ++rank) {
@@ -217,7 +217,7 @@ PipelineSequence pipeline_sequence(Schedule schedule, const PipelineShape& shape
   PipelineSequence result;
   Sequencer sequencer(schedule, shape, orders);
   const std::optional<OrderPeriod> period =
-      order_period(orders.front(), {chunks_held(schedule, shape), shape.ranks});
+      order_period(orders.front(), {chunks_per_rank(schedule, shape), shape.ranks});
   std::vector<Cut> cuts;
   if (period) {
     const auto size = std::ssize(orders.front());
@@ -225,7 +225,7 @@ PipelineSequence pipeline_sequence(Schedule schedule, const PipelineShape& shape
       sequencer.run(limit);
       cuts.push_back({sequencer.positions(), sequencer.size()});
     }
-    const Rounds rounds = longest_rounds(orders, chunks_held(schedule, shape), *period, cuts);
+    const Rounds rounds = longest_rounds(orders, chunks_per_rank(schedule, shape), *period, cuts);
     if (rounds.count >= kFewestRounds) {
       result.filling = cuts[rounds.first].tasks;
       result.round = cuts[rounds.first + 1].tasks - cuts[rounds.first].tasks;

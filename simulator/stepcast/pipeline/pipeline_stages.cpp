@@ -9,7 +9,7 @@ PipelineShape pipeline_shape(const ParallelPlan& plan) {
 
 std::int64_t stage_count(const PipelineShape& shape) { return shape.ranks * shape.chunks; }
 
-std::int64_t chunks_held(Schedule schedule, const PipelineShape& shape) {
+std::int64_t chunks_per_rank(Schedule schedule, const PipelineShape& shape) {
   return placement_of(schedule) == StagePlacement::kBidirectional ? 2 : shape.chunks;
 }
 
@@ -47,16 +47,16 @@ bool crosses_ranks(Schedule schedule, const PipelineShape& shape, std::int64_t s
   return shape.ranks > 1 && stage >= 0 && stage + 1 < stage_count(shape) && !turns;
 }
 
-std::vector<HeldStage> stages_held(const ParallelPlan& plan, std::int64_t rank) {
+std::vector<RankStage> stages_of_rank(const ParallelPlan& plan, std::int64_t rank) {
   const PipelineShape shape = pipeline_shape(plan);
-  const std::int64_t chunks = chunks_held(plan.schedule, shape);
-  std::vector<HeldStage> held;
-  held.reserve(static_cast<std::size_t>(chunks));
+  const std::int64_t chunks = chunks_per_rank(plan.schedule, shape);
+  std::vector<RankStage> stages;
+  stages.reserve(static_cast<std::size_t>(chunks));
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
-    held.push_back({static_cast<std::size_t>(stage_on(plan.schedule, shape, rank, chunk)), chunk,
-                    micro_batches_through(plan.schedule, shape, chunk)});
+    stages.push_back({static_cast<std::size_t>(stage_on(plan.schedule, shape, rank, chunk)), chunk,
+                      micro_batches_through(plan.schedule, shape, chunk)});
   }
-  return held;
+  return stages;
 }
 
 }  // namespace stepcast

@@ -25,7 +25,7 @@ class TimelineRun {
   TimelineRun(Schedule schedule, const PipelineShape& shape, const std::vector<RankOrder>& orders,
               const std::vector<StageDuration>& stages, Seconds transfer,
               const PairSavings& savings)
-      : chunks_(static_cast<std::size_t>(chunks_held(schedule, shape))),
+      : chunks_(static_cast<std::size_t>(chunks_per_rank(schedule, shape))),
         stages_(stages),
         transfer_(transfer),
         savings_(savings),

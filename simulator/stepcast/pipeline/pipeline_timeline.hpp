@@ -52,7 +52,7 @@ struct RankTimeline {
   Seconds parameters;              // idle, until they are gathered
   Seconds end;                     // of the last task
   std::vector<Seconds> chunk_end;  // of the last task of each chunk
-  double in_flight = 0.0;          // activations held at the peak (peak_in_flight);
+  double in_flight = 0.0;          // activations resident at the peak (peak_in_flight);
                                    // 0 where the orders were given
 };
 
@@ -65,18 +65,18 @@ using PairSavings = std::vector<Seconds>;
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
                                             const std::vector<StageDuration>& stages,
                                             Seconds transfer);
-// The same with orders that are there already.
+// As above, for orders of the ranks that are known already.
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
                                             const std::vector<RankOrder>& orders,
                                             const std::vector<StageDuration>& stages,
                                             Seconds transfer, const PairSavings& savings = {});
 
-// How long a rank takes for a task of its own.
+// How long a rank takes for one of its tasks, once all inputs are there.
 Seconds task_duration(const PipelineTask& task, const StageDuration& stage,
                       const StageDuration& backward_stage);
 
-// The same of a task of stage `stage`, or of a pair with the backward of stage `back`, which saves
-// what `savings` says where they are given.
+// As above, for a task of stage `stage`, or a pair of its forward with the backward of stage
+// `back`, which saves what `savings` says where they are given.
 Seconds task_duration(TaskKind kind, std::size_t stage, std::size_t back,
                       const std::vector<StageDuration>& stages, const PairSavings& savings);
 

@@ -16,7 +16,7 @@
 
 namespace stepcast {
 
-// Of a micro-batch in one stage, forward and backward.
+// How long one micro-batch is in a stage, forward and backward together.
 struct StageTraffic {
   Seconds passes;
   Seconds communication;  // over the fabric of the transfer

@@ -40,11 +40,11 @@ struct PlanKey {
   KeyValues values = nullptr;
 };
 
-// In the order in which they are read.
+// All keys of a plan, in the order in which they are read.
 std::span<const PlanKey> plan_keys();
 // Null if there is no such key.
 const PlanKey* plan_key(std::string_view name);
-// Those that are printed there, in the order of reports.
+// The keys that a report prints at `where`, in its order.
 std::span<const PlanKey> printed_plan_keys(Printed where);
 
 struct TrainingKey {
@@ -55,7 +55,7 @@ struct TrainingKey {
   KeyValues values = nullptr;
 };
 
-// In the order in which plans of a sweep are numbered.
+// All keys of a recipe, in the order in which the plans of a sweep are numbered.
 std::span<const TrainingKey> training_keys();
 const TrainingKey* training_key(std::string_view name);
 

@@ -75,7 +75,7 @@ struct RecomputeSpec {
   std::vector<RecomputeModule> modules = {RecomputeModule::kCoreAttention};
 
   [[nodiscard]] bool recomputes(RecomputeModule module) const;
-  // What selective recomputation runs again; none with the other kinds.
+  // What selective recomputation recomputes; none with the other kinds.
   [[nodiscard]] ModuleSet selected() const;
   bool operator==(const RecomputeSpec&) const = default;
 };

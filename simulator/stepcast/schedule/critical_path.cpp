@@ -125,7 +125,7 @@ class PathWalk {
     }
   }
 
-  // Of the inputs from other ranks, the one that was made last.
+  // The task of another rank that made the input which was ready last.
   [[nodiscard]] Place producer_of(const Place& at, const PipelineTask& task) const {
     Place latest;
     const auto consider = [&](const Place& made) {
@@ -178,7 +178,7 @@ class PathWalk {
     return last;
   }
 
-  // In front of what is there already.
+  // Puts a stretch of time in front of the path, which is found from its end.
   void add(std::int64_t rank, PathKind kind, Seconds time) {
     if (time <= Seconds{}) {
       return;

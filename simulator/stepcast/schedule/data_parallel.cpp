@@ -19,7 +19,7 @@ ProcessGroup sharding_group(const ParallelPlan& plan) {
   return plan.zero == 3 || plan.fsdp > 1 ? plan.shard_group() : plan.dp_group();
 }
 
-// One collective for the dense parameters and one for the experts of a unit.
+// One collective for the dense parameters and one for the experts of a layer.
 class ShardTraffic {
  public:
   ShardTraffic(const ParallelPlan& plan, const LocalParameters& parameters)
@@ -64,12 +64,12 @@ class ShardCopies {
         parameters_(parameters),
         copies_(context.software.fsdp_parameters_fp32) {}
 
-  void around_gather(UnitTraffic& traffic) const {
+  void around_gather(LayerTraffic& traffic) const {
     add(OpId::kFsdpCopyIn, MemoryBoundKind::kCast, Implementation::kEager, true, traffic.copy_in);
     add(OpId::kFsdpCopyOut, MemoryBoundKind::kCopy, Implementation::kFused, false,
         traffic.copy_out);
   }
-  void before_reduce(UnitTraffic& traffic) const {
+  void before_reduce(LayerTraffic& traffic) const {
     add(OpId::kFsdpConcatenate, MemoryBoundKind::kConcatenate, Implementation::kFused, false,
         traffic.before_reduce);
   }
@@ -113,15 +113,15 @@ Op pass_over(OpId id, MemoryBoundKind kind, std::int64_t count, Bytes element) {
           Block::kOptimizer};
 }
 
-// The norm reads the gradients of the rank's share and clipping scales them; the new parameters are
+// The norm reads the gradients of the rank's shard and clipping scales them; the new parameters are
 // copied into 16 bits; the buffers of all local gradients are zeroed. A copy moves two elements
 // where reading or writing alone moves one: half as many stand for it.
-void add_passes_beside_update(const ExpansionContext& context, std::int64_t share,
+void add_passes_beside_update(const ExpansionContext& context, std::int64_t shard,
                               std::int64_t local, OpList& ops) {
   const Bytes gradient = context.software.states.gradient;
-  ops.push_back(pass_over(OpId::kGradientNorm, MemoryBoundKind::kCopy, share / 2, gradient));
-  ops.push_back(pass_over(OpId::kGradientClip, MemoryBoundKind::kCopy, share, gradient));
-  ops.push_back(pass_over(OpId::kParameterCast, MemoryBoundKind::kCast, share, kSixteenBits));
+  ops.push_back(pass_over(OpId::kGradientNorm, MemoryBoundKind::kCopy, shard / 2, gradient));
+  ops.push_back(pass_over(OpId::kGradientClip, MemoryBoundKind::kCopy, shard, gradient));
+  ops.push_back(pass_over(OpId::kParameterCast, MemoryBoundKind::kCast, shard, kSixteenBits));
   ops.push_back(pass_over(OpId::kGradientZero, MemoryBoundKind::kCopy, local / 2, gradient));
 }
 
@@ -150,17 +150,17 @@ TrafficRule traffic_rule(const ParallelPlan& plan, const TrainingRecipe& trainin
       if (!plan.fsdp_reshard) {
         return {kOnceAStep, kNever, 0, kOnceAStep};
       }
-      const bool again =
+      const bool gathers_twice =
           training.recompute.kind == RecomputeKind::kFull && software.fsdp_gathers_for_recompute;
-      return {kEveryMicroBatch, kEveryMicroBatch, again ? 2 : 1, kEveryMicroBatch};
+      return {kEveryMicroBatch, kEveryMicroBatch, gathers_twice ? 2 : 1, kEveryMicroBatch};
   }
 }
 
-UnitTraffic unit_traffic(const ExpansionContext& context, const LocalParameters& parameters) {
+LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameters& parameters) {
   const ParallelPlan& plan = context.plan;
   const Bytes gradient = context.software.gradient_reduce;
   const ShardTraffic shards(plan, parameters);
-  UnitTraffic traffic;
+  LayerTraffic traffic;
   const bool keeps_gradients = plan.zero < 3 || !plan.fsdp_reshard;
   if (!context.software.accumulates_in_gemm && keeps_gradients && plan.micro_batches > 1 &&
       parameters.total() >= 1.0) {
@@ -213,7 +213,7 @@ OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& par
     add_passes_beside_update(context, count, local, ops);
   }
   if (broadcasts_parameters(context)) {
-    // Each rank its own share, one after the other.
+    // Each rank sends its own shard, one after the other.
     const Collective broadcast{CollectiveOp::kBroadcast, elements * kSixteenBits,
                                sharding_group(plan), Axis::kData};
     ops.insert(ops.end(), static_cast<std::size_t>(sharding_ranks(plan)),

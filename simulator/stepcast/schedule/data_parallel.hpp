@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What data parallelism adds to a step: gathers and reductions of parameters and gradients, unit by
-// unit, and the optimizer. A unit is what is gathered and reduced together: an FSDP unit, or a
-// bucket of gradients; here a layer, or the ends of the model.
+// What data parallelism adds to a step: gathers and reductions of parameters and gradients, layer
+// by layer, and the optimizer. What is gathered and reduced together, an FSDP unit or a bucket of
+// gradients, is here a transformer layer, or the ends of the model.
 //
 //   ZeRO 0  all-reduce of gradients once a step
 //   ZeRO 1  reduce-scatter of gradients and all-gather of parameters once a step
 //   ZeRO 2  reduce-scatter for every micro-batch, all-gather once a step
-//   ZeRO 3  with resharding: all-gather forward and again backward, reduce-scatter backward, for
+//   ZeRO 3  with resharding: all-gather forward and backward, reduce-scatter backward, for
 //           every micro-batch; without it gathers and scatters once a step. Software that wraps
 //           recomputation around the gather does the forward gather twice. Hybrid sharding
 //           all-reduces the shards of gradients between replicas once a step.
@@ -32,21 +32,21 @@ struct TrafficRule {
 TrafficRule traffic_rule(const ParallelPlan& plan, const TrainingRecipe& training,
                          const SoftwareSpec& software);
 
-// The collectives of one unit, and the copies that PyTorch's FSDP2 makes around them: of its own
+// The collectives of one layer, and the copies that PyTorch's FSDP2 makes around them: of its own
 // fp32 shard into 16 bits before a gather, of the gathered buffer into the parameters, and of
 // gradients into one fp32 buffer before they are reduced.
-struct UnitTraffic {
+struct LayerTraffic {
   OpList copy_in;
   OpList gather;
   OpList copy_out;
-  OpList accumulate;  // added to the gradients of the micro-batches before
+  OpList accumulate;  // adds to the gradients of the micro-batches before
   OpList before_reduce;
   OpList reduce;
   OpList replicas;  // all-reduce between replicas of the shards, once a step
 
   [[nodiscard]] bool empty() const { return gather.empty() && reduce.empty() && replicas.empty(); }
 };
-UnitTraffic unit_traffic(const ExpansionContext& context, const LocalParameters& parameters);
+LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameters& parameters);
 
 // The optimizer kernels of a pipeline rank that holds `parameters`.
 OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& parameters);

@@ -33,48 +33,48 @@ class OpCounter {
   std::vector<CountedOp> counted_;
 };
 
-// Counts a stage's units for all micro-batches.
+// Counts a stage's layers for all micro-batches.
 class StageCounter {
  public:
-  StageCounter(const StepWork& work, std::int64_t micro_batches, OpCounter& counter)
-      : work_(work), micro_batches_(micro_batches), counter_(counter) {}
+  StageCounter(const StepOperators& operators, std::int64_t micro_batches, OpCounter& counter)
+      : operators_(operators), micro_batches_(micro_batches), counter_(counter) {}
 
-  void count(const UnitRun& run) {
-    const WorkUnit& unit = work_.units[run.unit];
+  void count(const LayerRun& run) {
+    const StageLayer& layer = operators_.layers[run.layer];
     const std::int64_t times = run.count * micro_batches_;
-    counter_.add(unit.ops->forward, StepPass::kForward, times);
-    counter_.add(unit.ops->backward, StepPass::kBackward, times);
-    counter_.add(unit.ops->recompute, StepPass::kRecompute, times);
-    if (run.again) {
-      counter_.add(unit.ops->full_recompute, StepPass::kRecompute, times);
+    counter_.add(layer.ops->forward, StepPass::kForward, times);
+    counter_.add(layer.ops->backward, StepPass::kBackward, times);
+    counter_.add(layer.ops->recompute, StepPass::kRecompute, times);
+    if (run.recomputed) {
+      counter_.add(layer.ops->full_recompute, StepPass::kRecompute, times);
     }
-    counter_.add(unit.traffic.accumulate, StepPass::kBackward, times);
-    traffic(unit, run.count);
+    counter_.add(layer.traffic.accumulate, StepPass::kBackward, times);
+    traffic(layer, run.count);
   }
 
  private:
-  void traffic(const WorkUnit& unit, std::int64_t units) {
-    const UnitTraffic& t = unit.traffic;
-    const TrafficRule& rule = work_.rule;
+  void traffic(const StageLayer& layer, std::int64_t layers) {
+    const LayerTraffic& t = layer.traffic;
+    const TrafficRule& rule = operators_.rule;
     for (const OpList* list : {&t.copy_in, &t.gather, &t.copy_out}) {
-      add(*list, rule.forward_gather, StepPass::kForward, units);
-      if (!unit.held) {
-        add(*list, rule.backward_gather, StepPass::kBackward, units * rule.backward_gathers);
+      add(*list, rule.forward_gather, StepPass::kForward, layers);
+      if (!layer.stays_gathered) {
+        add(*list, rule.backward_gather, StepPass::kBackward, layers * rule.backward_gathers);
       }
     }
-    add(t.before_reduce, rule.reduce, StepPass::kBackward, units);
-    add(t.reduce, rule.reduce, StepPass::kBackward, units);
-    add(t.replicas, Frequency::kOnceAStep, StepPass::kBackward, units);
+    add(t.before_reduce, rule.reduce, StepPass::kBackward, layers);
+    add(t.reduce, rule.reduce, StepPass::kBackward, layers);
+    add(t.replicas, Frequency::kOnceAStep, StepPass::kBackward, layers);
   }
-  void add(const OpList& ops, Frequency frequency, StepPass pass, std::int64_t units) {
+  void add(const OpList& ops, Frequency frequency, StepPass pass, std::int64_t layers) {
     if (frequency == Frequency::kEveryMicroBatch) {
-      counter_.add(ops, pass, units * micro_batches_);
+      counter_.add(ops, pass, layers * micro_batches_);
     } else if (frequency == Frequency::kOnceAStep) {
-      counter_.add(ops, StepPass::kOnce, units);
+      counter_.add(ops, StepPass::kOnce, layers);
     }
   }
 
-  const StepWork& work_;
+  const StepOperators& operators_;
   std::int64_t micro_batches_;
   OpCounter& counter_;
 };
@@ -99,23 +99,23 @@ std::string_view name(StepPass pass) {
 
 std::vector<CountedOp> operator_inventory(const ExpansionContext& context, std::int64_t rank) {
   const ParallelPlan& plan = context.plan;
-  const StepWork work = step_work(context);
+  const StepOperators operators = step_operators(context);
   const Op send{OpId::kPipelineSend, pipeline_send(context), Block::kPipeline};
   OpCounter counter;
   const PipelineShape shape = pipeline_shape(plan);
-  for (const HeldStage& held : stages_held(plan, rank)) {
-    for (const UnitRun& run : work.stages[held.stage]) {
-      StageCounter(work, held.micro_batches, counter).count(run);
+  for (const RankStage& stage : stages_of_rank(plan, rank)) {
+    for (const LayerRun& run : operators.stages[stage.stage]) {
+      StageCounter(operators, stage.micro_batches, counter).count(run);
     }
-    const auto stage = static_cast<std::int64_t>(held.stage);
-    if (crosses_ranks(plan.schedule, shape, stage)) {
-      counter.add(send, StepPass::kForward, held.micro_batches);
+    const auto index = static_cast<std::int64_t>(stage.stage);
+    if (crosses_ranks(plan.schedule, shape, index)) {
+      counter.add(send, StepPass::kForward, stage.micro_batches);
     }
-    if (crosses_ranks(plan.schedule, shape, stage - 1)) {
-      counter.add(send, StepPass::kBackward, held.micro_batches);
+    if (crosses_ranks(plan.schedule, shape, index - 1)) {
+      counter.add(send, StepPass::kBackward, stage.micro_batches);
     }
   }
-  counter.add(work.optimizer[static_cast<std::size_t>(rank)], StepPass::kOptimizer, 1);
+  counter.add(operators.optimizer[static_cast<std::size_t>(rank)], StepPass::kOptimizer, 1);
   return counter.take();
 }
 

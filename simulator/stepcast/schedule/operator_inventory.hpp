@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepcast/schedule/stage_work.hpp"
+#include "stepcast/schedule/step_operators.hpp"
 
 namespace stepcast {
 

@@ -8,8 +8,8 @@ namespace stepcast {
 namespace {
 
 void expose(StreamTask& communication, Seconds exposed) {
-  communication.hidden += communication.alone - exposed;
-  communication.alone = exposed;
+  communication.hidden += communication.duration - exposed;
+  communication.duration = exposed;
 }
 
 bool is_product(const Op& op) {
@@ -46,8 +46,8 @@ void overlap_tensor_parallel(const OpList& ops, TaskList& tasks, std::int64_t tp
     const std::size_t neighbour = gathers ? i + 1 : i - 1;
     const bool exists = gathers ? i + 1 < ops.size() : i > 0;
     if (exists && is_product(ops[neighbour])) {
-      const Seconds product = tasks[neighbour].alone;
-      const Seconds whole = tasks[i].alone;
+      const Seconds product = tasks[neighbour].duration;
+      const Seconds whole = tasks[i].duration;
       expose(tasks[i], min(whole, max(whole - product, Seconds{}) + min(whole, product) / pieces));
     }
   }
@@ -62,8 +62,8 @@ void overlap_ring_attention(const OpList& ops, TaskList& tasks, std::int64_t cp)
     }
     for (const std::size_t neighbour : {i + 1, i - 1}) {
       if (neighbour < ops.size() && std::holds_alternative<Attention>(ops[neighbour].work)) {
-        const Seconds attention = tasks[neighbour].alone / static_cast<double>(cp);
-        expose(tasks[i], rounds * max(tasks[i].alone / rounds - attention, Seconds{}));
+        const Seconds attention = tasks[neighbour].duration / static_cast<double>(cp);
+        expose(tasks[i], rounds * max(tasks[i].duration / rounds - attention, Seconds{}));
         break;
       }
     }

@@ -10,25 +10,26 @@ namespace {
 
 constexpr Seconds kFarAhead{1e6};  // of the host
 
-// Empty where one pass has units left and the other has none.
-struct UnitPair {
-  std::optional<UnitTurn> forward;
-  std::optional<UnitTurn> backward;
+// A layer of the forward pass and the one of the backward pass that runs at the same time; one of
+// them is empty where only the other pass has layers left.
+struct LayerPair {
+  std::optional<LayerInOrder> forward;
+  std::optional<LayerInOrder> backward;
   std::int64_t count = 0;
 };
 
-std::optional<UnitTurn> at(const std::vector<UnitTurn>& turns, std::size_t i) {
-  return i < turns.size() ? std::optional(turns[i]) : std::nullopt;
+std::optional<LayerInOrder> at(const std::vector<LayerInOrder>& layers, std::size_t i) {
+  return i < layers.size() ? std::optional(layers[i]) : std::nullopt;
 }
 
-std::vector<UnitPair> pairs_of(const StageProgram& forward_stage,
-                               const StageProgram& backward_stage) {
-  const std::vector<UnitTurn> forward = unit_turns(forward_stage.runs);
-  std::vector<UnitTurn> backward = unit_turns(backward_stage.runs);
+std::vector<LayerPair> pairs_of(const StageProgram& forward_stage,
+                                const StageProgram& backward_stage) {
+  const std::vector<LayerInOrder> forward = layers_in_order(forward_stage.runs);
+  std::vector<LayerInOrder> backward = layers_in_order(backward_stage.runs);
   std::reverse(backward.begin(), backward.end());
-  std::vector<UnitPair> pairs;
+  std::vector<LayerPair> pairs;
   for (std::size_t i = 0; i < std::max(forward.size(), backward.size()); ++i) {
-    const auto known = std::find_if(pairs.begin(), pairs.end(), [&](const UnitPair& pair) {
+    const auto known = std::find_if(pairs.begin(), pairs.end(), [&](const LayerPair& pair) {
       return pair.forward == at(forward, i) && pair.backward == at(backward, i);
     });
     if (known == pairs.end()) {
@@ -40,16 +41,16 @@ std::vector<UnitPair> pairs_of(const StageProgram& forward_stage,
   return pairs;
 }
 
-TimeBreakdown time_of(const UnitPair& pair, const StepTasks& tasks) {
+TimeBreakdown time_of(const LayerPair& pair, const StepTasks& tasks) {
   TaskList first;
   if (pair.forward) {
-    first = tasks.units[pair.forward->unit].forward;
+    first = tasks.layers[pair.forward->layer].forward;
   }
   TaskList second;
   if (pair.backward) {
-    const UnitTasks& unit = tasks.units[pair.backward->unit];
-    second = pair.backward->again ? unit.again : TaskList{};
-    second.insert(second.end(), unit.backward.begin(), unit.backward.end());
+    const LayerTasks& layer = tasks.layers[pair.backward->layer];
+    second = pair.backward->recomputed ? layer.full_recompute : TaskList{};
+    second.insert(second.end(), layer.backward.begin(), layer.backward.end());
   }
   RankStreams streams(kFarAhead);
   streams.run(first, second);
@@ -72,7 +73,7 @@ std::optional<TimeBreakdown> saved_by_pair(const StageProgram& forward_stage,
   }
   TimeBreakdown saved = forward.spent;
   saved += backward.spent;
-  for (const UnitPair& pair : pairs_of(forward_stage, backward_stage)) {
+  for (const LayerPair& pair : pairs_of(forward_stage, backward_stage)) {
     saved = saved - static_cast<double>(pair.count) * time_of(pair, forward_stage.tasks);
   }
   return saved.total() > Seconds{} ? saved : TimeBreakdown{};

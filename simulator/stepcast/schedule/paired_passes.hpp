@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One forward and one backward side by side, unit by unit: the exchanges of one run beside the
+// One forward and one backward side by side, layer by layer: the exchanges of one run beside the
 // computation of the other.
 //
-// Unit i of the forward pass of a stage runs with unit i of the backward pass of the same stage or
-// of another one on the rank, as two programs on one set of streams (Megatron's
+// Layer i of the forward pass of a stage runs with layer i of the backward pass of the same stage
+// or of another one on the rank, as two programs on one set of streams (Megatron's
 // overlap_moe_expert_parallel_comm; DualPipe, arXiv 2412.19437, section 3.2.1). Both end before the
 // next two begin, and what the longer pass has left runs by itself. A pair is never worse than its
 // two passes one after the other, which the software could run instead.

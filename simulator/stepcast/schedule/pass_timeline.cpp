@@ -7,7 +7,7 @@
 namespace stepcast {
 namespace {
 
-constexpr double kSame = 1e-12;  // of a unit's duration: rounding, and nothing else
+constexpr double kSame = 1e-12;  // fraction of a layer's duration that rounding may change
 
 bool same(Seconds a, Seconds b, Seconds scale) {
   return std::abs((a - b).value()) <= kSame * scale.value();
@@ -17,15 +17,15 @@ bool happens(Frequency frequency, bool once) {
   return frequency == Frequency::kEveryMicroBatch || (frequency == Frequency::kOnceAStep && once);
 }
 
-bool gathers_beside(const StageProgram& program) {
+bool overlaps_gathers(const StageProgram& program) {
   return program.rule.forward_gather == Frequency::kEveryMicroBatch ||
          program.software.overlap_param_gather;
 }
 
-Seconds alone(const TaskList& tasks) {
+Seconds duration_of(const TaskList& tasks) {
   Seconds sum;
   for (const StreamTask& task : tasks) {
-    sum += task.alone;
+    sum += task.duration;
   }
   return sum;
 }
@@ -37,32 +37,32 @@ class Pass {
         place_(place),
         exact_(record == nullptr),
         streams_(place.host_lead, record),
-        turns_(unit_turns(program.runs)) {}
+        layers_(layers_in_order(program.runs)) {}
 
   PassTime forward() {
     gathers_ = happens(program_.rule.forward_gather, place_.first);
     if (place_.first) {
-      // Those of the first unit, or all where the software does not gather beside forward, ended
-      // before.
-      gathers_ = gathers_ && gathers_beside(program_);
+      // The parameters of the first layer are there already; so are all of them where the software
+      // does not overlap gathers with forward.
+      gathers_ = gathers_ && overlaps_gathers(program_);
     } else {
       prefetch(0);
     }
-    ticket_ = 0;  // gathered beside the pass before
-    run_turns([this](std::size_t turn) { forward_turn(turn); });
+    ticket_ = 0;  // its gather overlapped with the pass before
+    run_layers([this](std::size_t place) { forward_layer(place); });
     return result();
   }
 
   PassTime backward() {
     backward_ = true;
-    std::reverse(turns_.begin(), turns_.end());
+    std::reverse(layers_.begin(), layers_.end());
     gathers_ = happens(program_.rule.backward_gather, false);
     reduces_ = happens(program_.rule.reduce, place_.last);
     prefetch(0);
-    run_turns([this](std::size_t turn) { backward_turn(turn); });
-    if (reduces_ && !reduces_beside()) {
-      for (const UnitTurn& turn : turns_) {
-        reduce(tasks(turn));
+    run_layers([this](std::size_t place) { backward_layer(place); });
+    if (reduces_ && !overlaps_reductions()) {
+      for (const LayerInOrder& entry : layers_) {
+        reduce(tasks(entry));
       }
     }
     const PassTime time = result();
@@ -71,114 +71,114 @@ class Pass {
   }
 
  private:
-  [[nodiscard]] const UnitTasks& tasks(const UnitTurn& turn) const {
-    return program_.tasks.units[turn.unit];
+  [[nodiscard]] const LayerTasks& tasks(const LayerInOrder& entry) const {
+    return program_.tasks.layers[entry.layer];
   }
-  [[nodiscard]] const UnitSums& sums(const UnitTurn& turn) const {
-    return program_.tasks.sums[turn.unit];
+  [[nodiscard]] const LayerSums& sums(const LayerInOrder& entry) const {
+    return program_.tasks.sums[entry.layer];
   }
-  [[nodiscard]] bool reduces_beside() const { return program_.software.overlap_grad_reduce; }
-  [[nodiscard]] bool gathers(std::size_t turn) const {
-    const UnitTasks& unit = tasks(turns_[turn]);
-    return gathers_ && !unit.gather.empty() && !(backward_ && unit.held);
+  [[nodiscard]] bool overlaps_reductions() const { return program_.software.overlap_grad_reduce; }
+  [[nodiscard]] bool gathers(std::size_t place) const {
+    const LayerTasks& layer = tasks(layers_[place]);
+    return gathers_ && !layer.gather.empty() && !(backward_ && layer.stays_gathered);
   }
 
-  [[nodiscard]] std::int64_t gathers_of_unit() const {
+  [[nodiscard]] std::int64_t gathers_of_layer() const {
     return backward_ ? program_.rule.backward_gathers : 1;
   }
 
-  // Posts the gather of the first unit from `turn` on that has one.
-  void prefetch(std::size_t turn) {
-    while (turn < turns_.size() && !gathers(turn)) {
-      ++turn;
+  // Posts the gather of the first layer from `place` on that has one.
+  void prefetch(std::size_t place) {
+    while (place < layers_.size() && !gathers(place)) {
+      ++place;
     }
     ticket_ = 0;
-    if (turn < turns_.size()) {
-      for (std::int64_t i = 0; i < gathers_of_unit(); ++i) {
-        ticket_ = streams_.post(tasks(turns_[turn]).gather);
+    if (place < layers_.size()) {
+      for (std::int64_t i = 0; i < gathers_of_layer(); ++i) {
+        ticket_ = streams_.post(tasks(layers_[place]).gather);
       }
     }
   }
 
-  void receive(std::size_t turn) {
-    if (!gathers(turn)) {
+  void receive(std::size_t place) {
+    if (!gathers(place)) {
       return;
     }
     if (ticket_ != 0) {
       streams_.wait(ticket_);
     }
-    for (std::int64_t i = 0; i < gathers_of_unit(); ++i) {
-      streams_.run(tasks(turns_[turn]).copy_out);
+    for (std::int64_t i = 0; i < gathers_of_layer(); ++i) {
+      streams_.run(tasks(layers_[place]).copy_out);
     }
-    prefetch(turn + 1);
+    prefetch(place + 1);
   }
 
-  void forward_turn(std::size_t turn) {
-    receive(turn);
-    streams_.run(tasks(turns_[turn]).forward, sums(turns_[turn]).forward);
+  void forward_layer(std::size_t place) {
+    receive(place);
+    streams_.run(tasks(layers_[place]).forward, sums(layers_[place]).forward);
   }
 
-  void backward_turn(std::size_t turn) {
-    const UnitTasks& unit = tasks(turns_[turn]);
-    receive(turn);
-    if (turns_[turn].again) {
-      streams_.run(unit.again, sums(turns_[turn]).again);
+  void backward_layer(std::size_t place) {
+    const LayerTasks& layer = tasks(layers_[place]);
+    receive(place);
+    if (layers_[place].recomputed) {
+      streams_.run(layer.full_recompute, sums(layers_[place]).full_recompute);
     }
-    streams_.run(unit.backward, sums(turns_[turn]).backward);
-    if (reduces_ && reduces_beside()) {
-      reduce(unit);
+    streams_.run(layer.backward, sums(layers_[place]).backward);
+    if (reduces_ && overlaps_reductions()) {
+      reduce(layer);
     }
     if (place_.last) {
-      reduced_ = std::max(reduced_, streams_.post(unit.replicas));
+      reduced_ = std::max(reduced_, streams_.post(layer.replicas));
     }
   }
 
   // The buffer of the reduction before is free when it has ended.
-  void reduce(const UnitTasks& unit) {
-    if (unit.reduce.empty()) {
+  void reduce(const LayerTasks& layer) {
+    if (layer.reduce.empty()) {
       return;
     }
-    streams_.run(unit.before_reduce);
-    if (!unit.before_reduce.empty()) {
+    streams_.run(layer.before_reduce);
+    if (!layer.before_reduce.empty()) {
       streams_.wait(reduced_);
     }
-    reduced_ = streams_.post(unit.reduce);
+    reduced_ = streams_.post(layer.reduce);
   }
 
-  // Runs every turn, or leaves out those that only repeat.
-  template <typename RunTurn>
-  void run_turns(RunTurn run_turn) {
+  // Runs every layer, or leaves out those that only repeat.
+  template <typename RunLayer>
+  void run_layers(RunLayer run_layer) {
     StreamTotals before;
     StreamTotals middle = streams_.totals();
     streams_.left_of_tasks(left_);
-    for (std::size_t turn = 0; turn < turns_.size(); ++turn) {
+    for (std::size_t place = 0; place < layers_.size(); ++place) {
       before = middle;
       std::swap(left_, left_before_);
       middle = streams_.totals();
-      run_turn(turn);
+      run_layer(place);
       streams_.left_of_tasks(left_);
-      const std::size_t rest = repeating(turn);
+      const std::size_t rest = repeating(place);
       if (exact_ && rest > 0 && repeats(before, middle)) {
         streams_.repeat_since(middle, static_cast<std::int64_t>(rest));
-        turn += rest;
+        place += rest;
       }
     }
   }
 
-  // Turns after `turn` that do the same as it and the one before did, the last of its kind, whose
+  // Layers after `place` that do the same as it and the one before did, the last of its kind, whose
   // successor is another one, left out.
-  [[nodiscard]] std::size_t repeating(std::size_t turn) const {
-    if (turn == 0 || !(turns_[turn - 1] == turns_[turn])) {
+  [[nodiscard]] std::size_t repeating(std::size_t place) const {
+    if (place == 0 || !(layers_[place - 1] == layers_[place])) {
       return 0;
     }
-    std::size_t end = turn;
-    while (end + 1 < turns_.size() && turns_[end + 1] == turns_[turn]) {
+    std::size_t end = place;
+    while (end + 1 < layers_.size() && layers_[end + 1] == layers_[place]) {
       ++end;
     }
-    return end > turn + 1 ? end - turn - 1 : 0;
+    return end > place + 1 ? end - place - 1 : 0;
   }
 
-  // Whether the last turn took what the one before it took, and the host cannot fall behind later.
+  // Whether the last layer took what the one before it took, and the host cannot fall behind later.
   [[nodiscard]] bool repeats(const StreamTotals& first, const StreamTotals& second) const {
     const StreamTotals& third = streams_.totals();
     const Seconds duration = third.now - second.now;
@@ -215,8 +215,8 @@ class Pass {
     time.host_lead = streams_.host_lead();
     time.backlog = streams_.backlog()[slot(Axis::kData)];
     if (backward_) {
-      for (const UnitTurn& turn : turns_) {
-        time.weight += sums(turn).backward.weight;
+      for (const LayerInOrder& entry : layers_) {
+        time.weight += sums(entry).backward.weight;
       }
     }
     return time;
@@ -226,13 +226,13 @@ class Pass {
   PassPlace place_;
   bool exact_;
   RankStreams streams_;
-  std::vector<UnitTurn> turns_;
+  std::vector<LayerInOrder> layers_;
   bool backward_ = false;
   bool gathers_ = false;
   bool reduces_ = false;
   std::int64_t ticket_ = 0;   // of the gather that was posted last
   std::int64_t reduced_ = 0;  // ticket of the reduction that was posted last
-  // Of the tasks of communication, after the last turn and the one before.
+  // What was left of the tasks of communication after the last layer, and after the one before.
   std::vector<Seconds> left_;
   std::vector<Seconds> left_before_;
 };
@@ -244,12 +244,12 @@ GatherTime first_gather(const StageProgram& program) {
   if (!happens(program.rule.forward_gather, true)) {
     return time;
   }
-  for (const UnitRun& run : program.runs) {
-    const Seconds unit = alone(program.tasks.units[run.unit].gather);
-    time.first = time.first > Seconds{} ? time.first : unit;
-    time.all += static_cast<double>(run.count) * unit;
+  for (const LayerRun& run : program.runs) {
+    const Seconds gather = duration_of(program.tasks.layers[run.layer].gather);
+    time.first = time.first > Seconds{} ? time.first : gather;
+    time.all += static_cast<double>(run.count) * gather;
   }
-  if (!gathers_beside(program)) {
+  if (!overlaps_gathers(program)) {
     time.first = time.all;
   }
   return time;

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // One pass of one stage over one micro-batch, on the streams of a rank.
 //
-// FSDP2 as it runs: when a unit begins to compute, the next one's parameters are gathered; a unit
+// FSDP2 as it runs: when a layer begins to compute, the next one's parameters are gathered; a layer
 // waits for its own, copies them out, computes, and (backward) concatenates its gradients, waits
 // for the reduction before and posts its own. ZeRO 0 to 2 gather in the first forward and reduce in
 // the last backward of a step in the same way, bucket by bucket, or all at once where the software
 // does not overlap them.
 //
-// Units of one kind in a row are simulated until two of them take the same time and leave the same
+// Layers of one kind in a row are simulated until two of them take the same time and leave the same
 // communication behind; the others repeat that.
 #pragma once
 
+#include "stepcast/schedule/layer_prices.hpp"
 #include "stepcast/schedule/rank_streams.hpp"
-#include "stepcast/schedule/unit_prices.hpp"
 
 namespace stepcast {
 
 // Where in a step the pass is.
 struct PassPlace {
   bool first =
-      false;          // forward of the first micro-batch: it begins when the first unit is gathered
-  bool last = false;  // backward of the last micro-batch, which reduces what is reduced once
+      false;  // forward of the first micro-batch: it begins when the first layer is gathered
+  bool last = false;       // backward of the last micro-batch, which reduces what is reduced once
   Seconds host_lead{1e6};  // of the host at its start; far ahead unless a pass before says less
 };
 
@@ -37,12 +37,12 @@ struct PassTime {
 
 struct StageProgram {
   const StepTasks& tasks;
-  const std::vector<UnitRun>& runs;
+  const std::vector<LayerRun>& runs;
   TrafficRule rule;
   const SoftwareSpec& software;
 };
 
-// How long the gathers of a stage's parameters take before its first forward: of the first unit,
+// How long the gathers of a stage's parameters take before its first forward: of the first layer,
 // and of all of them.
 struct GatherTime {
   Seconds first;

@@ -142,21 +142,21 @@ void RankStreams::begin(Program& program, const StreamTask& task) {
   compute_cause_ = max(totals_.now, totals_.host);
   compute_start_ = compute_cause_;
   computing_ = task;
-  compute_left_ = task.alone;
+  compute_left_ = task.duration;
   owner_ = &program;
   program.computes = true;
 }
 
 std::int64_t RankStreams::enqueue(const StreamTask& task) {
   launch(task);
-  totals_.communicated[slot(*task.axis)] += task.alone + task.hidden;
+  totals_.communicated[slot(*task.axis)] += task.duration + task.hidden;
   Stream& stream = streams_[slot(*task.axis)];
   if (stream.idle()) {
     stream.tasks.clear();
     stream.head = 0;
   }
   ++tickets_;
-  stream.tasks.push_back({task, task.alone, totals_.now, Seconds{-1.0}, {}, tickets_});
+  stream.tasks.push_back({task, task.duration, totals_.now, Seconds{-1.0}, {}, tickets_});
   open_.push_back(tickets_);
   return tickets_;
 }
@@ -180,14 +180,14 @@ void RankStreams::start_communication() {
   }
 }
 
-// Of the kernel's time alone, per second; 0 if none runs.
+// How much of the kernel's duration passes in a second; 0 if no kernel runs.
 double RankStreams::compute_rate() const {
   if (owner_ == nullptr || compute_start_ > totals_.now) {
     return 0.0;
   }
-  const bool slowed =
-      running_ != 0 && computing_.beside > computing_.alone && computing_.alone > Seconds{};
-  return slowed ? computing_.alone / computing_.beside : 1.0;
+  const bool slowed = running_ != 0 && computing_.contended > computing_.duration &&
+                      computing_.duration > Seconds{};
+  return slowed ? computing_.duration / computing_.contended : 1.0;
 }
 
 double RankStreams::communication_rate(std::size_t axis) const {
@@ -200,8 +200,8 @@ double RankStreams::communication_rate(std::size_t axis) const {
       sharing += 1.0;
     }
   }
-  const bool beside = owner_ != nullptr && compute_start_ <= totals_.now;
-  return 1.0 / (sharing * (beside ? task.slowdown : 1.0));
+  const bool kernel_runs = owner_ != nullptr && compute_start_ <= totals_.now;
+  return 1.0 / (sharing * (kernel_runs ? task.slowdown : 1.0));
 }
 
 void RankStreams::advance(std::span<Program> programs) {

@@ -22,7 +22,7 @@
 
 namespace stepcast {
 
-// One task on its stream, as a recorder of spans sees it.
+// One task on its stream, as it is recorded.
 struct StreamSpan {
   std::optional<Axis> axis;  // empty: the stream of computation
   Seconds start;
@@ -31,14 +31,14 @@ struct StreamSpan {
   std::int32_t op = -1;  // StreamTask::op
 };
 
-// What has happened so far.
+// What has happened on the streams so far.
 struct StreamTotals {
   Seconds now;
   Seconds host;                               // when the host has launched everything so far
   TimeBreakdown spent;                        // of every instant until now
   std::array<Seconds, kAxes> communicated{};  // begun, queued or ended
   Joules energy;
-  Seconds launching;  // that the host spent, side by side with the device
+  Seconds launching;  // time of the host, which works while the device does
 };
 
 class RankStreams {
@@ -52,7 +52,8 @@ class RankStreams {
   // Runs one program, or two side by side, to the end of their own tasks.
   void run(std::span<const StreamTask> tasks) { run(tasks, std::span<const StreamTask>{}); }
   void run(std::span<const StreamTask> first, std::span<const StreamTask> second);
-  // The same program, of which the sums are known.
+  // As the run of one program, for one whose sums are known: where nothing overlaps with it, the
+  // sums are its time.
   void run(std::span<const StreamTask> tasks, const TaskSums& sums);
   // Queues communication that runs beside what follows; returns a ticket to wait for.
   std::int64_t post(std::span<const StreamTask> communication);
@@ -63,7 +64,8 @@ class RankStreams {
   [[nodiscard]] Seconds host_lead() const { return totals_.now - totals_.host; }
   // What communication is left on each stream.
   [[nodiscard]] std::array<Seconds, kAxes> backlog() const;
-  // The same task by task, one stream after the other, -1 before each: equal states go on equally.
+  // The same task by task, one stream after the other, with -1 in front of each: two states with
+  // equal lists go on in the same way.
   void left_of_tasks(std::vector<Seconds>& left) const;
   // Adds `times` repetitions of what happened since `before`, without running it.
   void repeat_since(const StreamTotals& before, std::int64_t times);
@@ -71,7 +73,7 @@ class RankStreams {
  private:
   struct Communication {
     StreamTask task;
-    Seconds left;         // of its time alone
+    Seconds left;         // of its duration
     Seconds queued;       // when it was posted and its stream was free
     Seconds start{-1.0};  // below 0: has not started
     Seconds cause;        // of its start
@@ -130,7 +132,7 @@ class RankStreams {
   // The kernel on the stream of computation, if any.
   Program* owner_ = nullptr;
   StreamTask computing_;
-  Seconds compute_left_;   // of its time alone
+  Seconds compute_left_;   // of its duration
   Seconds compute_start_;  // later than now while the host has not launched it
   Seconds compute_cause_;
   Seconds compute_free_;  // when the stream became free

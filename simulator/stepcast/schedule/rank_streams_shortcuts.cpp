@@ -64,12 +64,13 @@ void RankStreams::run_kernel_beside(const StreamTask& task, std::size_t axis) {
   const Seconds idle = start - totals_.now;
   totals_.spent.host += idle;
   totals_.now = start;
-  Seconds left = task.alone;
+  Seconds left = task.duration;
   if (!stream.idle()) {
     Communication& first = stream.front();
     first.left -= idle;
-    const double rate =
-        task.beside > task.alone && task.alone > Seconds{} ? task.alone / task.beside : 1.0;
+    const double rate = task.contended > task.duration && task.duration > Seconds{}
+                            ? task.duration / task.contended
+                            : 1.0;
     const Seconds both = min(left / rate, first.task.slowdown * first.left);
     const bool ends = first.task.slowdown * first.left <= both;
     totals_.spent.contention += (1.0 - rate) * both;
@@ -88,12 +89,12 @@ void RankStreams::run_kernel(const StreamTask& task) {
   const Seconds start = max(totals_.now, totals_.host);
   totals_.spent.host += start - totals_.now;
   totals_.now = start;
-  end_kernel(task, start, task.alone);
+  end_kernel(task, start, task.duration);
 }
 
-// `left`: of the kernel's time, with nothing beside it.
+// `left`: what is still to run of the kernel, now that no communication slows it down.
 void RankStreams::end_kernel(const StreamTask& task, Seconds start, Seconds left) {
-  totals_.spent.compute += task.alone;
+  totals_.spent.compute += task.duration;
   totals_.energy += task.energy;
   totals_.now += left;
   compute_free_ = totals_.now;
@@ -104,9 +105,9 @@ void RankStreams::end_kernel(const StreamTask& task, Seconds start, Seconds left
 void RankStreams::run_communication(const StreamTask& task) {
   launch(task);
   const Seconds start = totals_.now;
-  totals_.communicated[slot(*task.axis)] += task.alone + task.hidden;
-  totals_.spent.exposed[slot(*task.axis)] += task.alone;
-  totals_.now += task.alone;
+  totals_.communicated[slot(*task.axis)] += task.duration + task.hidden;
+  totals_.spent.exposed[slot(*task.axis)] += task.duration;
+  totals_.now += task.duration;
   ++tickets_;
   hold_host(task);
   note(task, start, start);
@@ -130,20 +131,20 @@ void RankStreams::run(std::span<const StreamTask> tasks, const TaskSums& sums) {
   compute_free_ = totals_.now;
 }
 
-// Of two communications over one fabric each has half of it.
+// Two communications over one fabric have half of it each; over two fabrics both run at full rate.
 void RankStreams::run_communication_beside(const StreamTask& task, std::size_t axis) {
   launch(task);
   ++tickets_;
   const std::size_t own = slot(*task.axis);
-  totals_.communicated[own] += task.alone + task.hidden;
+  totals_.communicated[own] += task.duration + task.hidden;
   const Seconds start = totals_.now;
-  Seconds left = task.alone;
+  Seconds left = task.duration;
   while (left > Seconds{} && !streams_[axis].idle()) {
     begin_communication(axis);
     Communication& first = streams_[axis].front();
-    const bool shares = task.fabric != Fabric::kNone && first.task.fabric == task.fabric;
+    const bool one_fabric = task.fabric != Fabric::kNone && first.task.fabric == task.fabric;
     const Seconds both = min(left, first.left);
-    const Seconds passed = shares ? 2.0 * both : both;
+    const Seconds passed = one_fabric ? 2.0 * both : both;
     totals_.spent.exposed[own] += passed;
     totals_.now += passed;
     left -= both;

@@ -10,7 +10,7 @@ namespace stepcast {
 namespace {
 
 // What is kept stays within some hundred MiB.
-constexpr std::size_t kMostShares = 256;
+constexpr std::size_t kMostConfigurations = 256;
 constexpr std::size_t kMostTasks = 1'000'000;
 constexpr std::size_t kMostShapes = 4'096;
 
@@ -53,7 +53,7 @@ std::int64_t directions(Schedule schedule) {
 
 // The shape with the fewest micro-batches that fills, repeats itself and drains as `shape` does.
 PipelineShape shortest(const PipelineShape& shape) {
-  const std::int64_t group = 2 * shape.ranks;  // of every schedule's round a multiple
+  const std::int64_t group = 2 * shape.ranks;  // a multiple of the round of every schedule
   const std::int64_t enough = 6 * shape.ranks + group;
   PipelineShape result = shape;
   if (shape.micro_batches > enough) {
@@ -62,9 +62,9 @@ PipelineShape shortest(const PipelineShape& shape) {
   return result;
 }
 
-bool repeats(const std::vector<HeldMoments>& ranks) {
+bool repeats(const std::vector<PeakMoments>& ranks) {
   return std::all_of(ranks.begin(), ranks.end(),
-                     [](const HeldMoments& rank) { return rank.repeats; });
+                     [](const PeakMoments& rank) { return rank.repeats; });
 }
 
 }  // namespace
@@ -76,8 +76,8 @@ std::size_t SolvedSteps::ShapeHash::operator()(const Shape& shape) const {
 }
 
 void SolvedSteps::forget_if_many() {
-  if (shares_.size() >= kMostShares) {
-    shares_.clear();
+  if (configurations_.size() >= kMostConfigurations) {
+    configurations_.clear();
   }
   if (tasks_kept_ >= kMostTasks || shapes_.size() >= kMostShapes) {
     shapes_.clear();
@@ -88,11 +88,12 @@ void SolvedSteps::forget_if_many() {
 PlanOutline SolvedSteps::outline(const ExpansionContext& context) {
   forget_if_many();
   PlanOutline outline;
-  outline.share = &shares_.try_emplace(rank_share(context), context).first->second;
+  outline.configuration =
+      &configurations_.try_emplace(layer_configuration(context), context).first->second;
   outline.classes = stage_classes(context);
   for (std::size_t i = 0; i < outline.classes.classes.size(); ++i) {
-    outline.solved.push_back(
-        outline.share->stage(outline.classes.classes[i], context, outline.classes.first[i]));
+    outline.solved.push_back(outline.configuration->stage(outline.classes.classes[i], context,
+                                                          outline.classes.first[i]));
   }
   return outline;
 }
@@ -102,33 +103,33 @@ std::vector<StageMemory> SolvedSteps::memory(const PlanOutline& outline,
                                              std::optional<Bytes> limit) {
   const PipelineShape shape = pipeline_shape(context.plan);
   const Schedule schedule = context.plan.schedule;
-  PipelineShape brief = shortest(shape);
-  if (!repeats(held({schedule, brief}))) {
-    brief = shape;
+  PipelineShape shortened = shortest(shape);
+  if (!repeats(peak_moments({schedule, shortened}))) {
+    shortened = shape;
   }
   MemoryParts parts;
   parts.stages.reserve(outline.classes.of_stage.size());
   for (const std::size_t own : outline.classes.of_stage) {
-    parts.stages.push_back(&outline.share->holding(outline.solved[own], context));
+    parts.stages.push_back(&outline.configuration->holding(outline.solved[own], context));
   }
-  parts.exchange = outline.share->exchange_memory(context);
+  parts.exchange = outline.configuration->exchange_memory(context);
   parts.limit = limit;
-  parts.forwards_left_out = (shape.micro_batches - brief.micro_batches) / directions(schedule);
-  return memory_by_stage(context, parts, held({schedule, brief}));
+  parts.forwards_left_out = (shape.micro_batches - shortened.micro_batches) / directions(schedule);
+  return memory_by_stage(context, parts, peak_moments({schedule, shortened}));
 }
 
 PlanPipeline SolvedSteps::pipeline(const ParallelPlan& plan, PassOrder order) {
   const PipelineShape shape = pipeline_shape(plan);
-  const PipelineShape brief = shortest(shape);
-  const SolvedPipeline& own = solved({plan.schedule, brief}, order);
-  if (brief == shape) {
+  const PipelineShape shortened = shortest(shape);
+  const SolvedPipeline& own = solved({plan.schedule, shortened}, order);
+  if (shortened == shape) {
     return {&own, 0};
   }
   if (own.program.rounds() == 0) {
     return {&solved({plan.schedule, shape}, order), 0};
   }
   const std::int64_t left_out =
-      (shape.micro_batches - brief.micro_batches) / directions(plan.schedule);
+      (shape.micro_batches - shortened.micro_batches) / directions(plan.schedule);
   return {&own, left_out / own.program.micro_batches_of_round()};
 }
 
@@ -142,10 +143,10 @@ const SolvedPipeline& SolvedSteps::solved(const Shape& shape, PassOrder order) {
   return *own;
 }
 
-const std::vector<HeldMoments>& SolvedSteps::held(const Shape& shape) {
-  std::optional<std::vector<HeldMoments>>& own = shapes_[shape].held;
+const std::vector<PeakMoments>& SolvedSteps::peak_moments(const Shape& shape) {
+  std::optional<std::vector<PeakMoments>>& own = shapes_[shape].peak_moments;
   if (!own) {
-    own = held_moments_of(shape.schedule, shape.shape);
+    own = peak_moments_of(shape.schedule, shape.shape);
   }
   return *own;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What steps of one model, software, cluster and cost model have in common, solved once and kept
-// from plan to plan: the shares of their ranks, and the pipelines around them.
+// from plan to plan: the stages of each layer configuration, and the pipelines around them.
 //
 // For one thread. What it has kept changes no number, only how soon it is there.
 #pragma once
@@ -11,19 +11,19 @@
 #include <vector>
 
 #include "stepcast/memory/memory_footprint.hpp"
+#include "stepcast/pipeline/layer_configuration.hpp"
 #include "stepcast/pipeline/pipeline_program.hpp"
-#include "stepcast/pipeline/rank_share.hpp"
 #include "stepcast/schedule/paired_passes.hpp"
-#include "stepcast/schedule/solved_share.hpp"
+#include "stepcast/schedule/solved_configuration.hpp"
 
 namespace stepcast {
 
-// Chunks of a rank of which one runs forward beside a backward of the other, and how often.
+// Two chunks of a rank that run side by side, one forward and one backward, and how often.
 struct ChunkPair {
   std::int32_t forward = 0;
   std::int32_t backward = 0;
   std::int64_t times = 0;
-  std::int64_t in_round = 0;  // of the steady state
+  std::int64_t in_round = 0;  // how often in one round of the steady state
 };
 
 // A schedule of one shape. Shapes that differ only in how long their steady state is have one
@@ -36,7 +36,7 @@ struct SolvedPipeline {
 // The pipeline of one plan.
 struct PlanPipeline {
   const SolvedPipeline* solved = nullptr;
-  std::int64_t more_rounds = 0;  // of the steady state than its program has
+  std::int64_t more_rounds = 0;  // by which its steady state is longer than that of the program
 
   // How often a rank runs a pair that the program runs `times` times.
   [[nodiscard]] double times(const ChunkPair& pair) const {
@@ -44,13 +44,13 @@ struct PlanPipeline {
   }
 };
 
-// A plan in terms of what is kept.
+// Where the parts of a plan are among what SolvedSteps keeps.
 struct PlanOutline {
-  SolvedShare* share = nullptr;
+  SolvedConfiguration* configuration = nullptr;
   StageClasses classes;
-  std::vector<std::size_t> solved;  // of each class: its number in the share
+  std::vector<std::size_t> solved;  // of each class: its number in the configuration
 
-  // The number in the share of the class of stage `index`.
+  // The number in the configuration of the class of stage `index`.
   [[nodiscard]] std::size_t stage(std::size_t index) const {
     return solved[classes.of_stage[index]];
   }
@@ -82,21 +82,23 @@ class SolvedSteps {
   struct ShapeHash {
     std::size_t operator()(const Shape& shape) const;
   };
-  struct ShareHash {
-    std::size_t operator()(const RankShare& share) const { return hash_of(share); }
+  struct ConfigurationHash {
+    std::size_t operator()(const LayerConfiguration& configuration) const {
+      return hash_of(configuration);
+    }
   };
-  // Of one schedule and shape, each when it is asked for.
+  // What is kept of one schedule and shape, each worked out when it is first asked for.
   struct KeptShape {
-    std::optional<std::vector<HeldMoments>> held;
+    std::optional<std::vector<PeakMoments>> peak_moments;
     std::optional<SolvedPipeline> one_by_one;
     std::optional<SolvedPipeline> paired;
   };
 
   void forget_if_many();
   const SolvedPipeline& solved(const Shape& shape, PassOrder order);
-  const std::vector<HeldMoments>& held(const Shape& shape);
+  const std::vector<PeakMoments>& peak_moments(const Shape& shape);
 
-  std::unordered_map<RankShare, SolvedShare, ShareHash> shares_;
+  std::unordered_map<LayerConfiguration, SolvedConfiguration, ConfigurationHash> configurations_;
   std::unordered_map<Shape, KeptShape, ShapeHash> shapes_;
   std::size_t tasks_kept_ = 0;
   PipelineScratch scratch_;

@@ -11,21 +11,21 @@ namespace {
 PassTime forward_of(const StageProgram& program, const PassPlace& place,
                     const StepContext& context) {
   const ParallelPlan& plan = context.expansion.plan;
-  return plan.uniform ? uniform_forward(program, place, plan.overlap, units_held(context))
+  return plan.uniform ? uniform_forward(program, place, plan.overlap, occupied_shares(context))
                       : forward_pass(program, place);
 }
 
 PassTime backward_of(const StageProgram& program, const PassPlace& place,
                      const StepContext& context) {
   const ParallelPlan& plan = context.expansion.plan;
-  return plan.uniform ? uniform_backward(program, place, plan.overlap, units_held(context))
+  return plan.uniform ? uniform_backward(program, place, plan.overlap, occupied_shares(context))
                       : backward_pass(program, place);
 }
 
 void add(const TaskList& tasks, double times, FabricTimes& sums) {
   for (const StreamTask& task : tasks) {
     if (task.axis) {
-      sums[static_cast<std::size_t>(task.fabric)] += times * (task.alone + task.hidden);
+      sums[static_cast<std::size_t>(task.fabric)] += times * (task.duration + task.hidden);
     }
   }
 }
@@ -62,15 +62,15 @@ StageDuration duration_of(const StageTime& stage) {
   return duration;
 }
 
-UnitsHeld units_held(const StepContext& context) {
+OccupiedShares occupied_shares(const StepContext& context) {
   const DeviceSpec& device = context.cluster.device;
   const auto all = static_cast<double>(device.compute_units);
   const std::int64_t library = device.scale_up.kernel_units;
-  UnitsHeld held{};
-  held.fill(static_cast<double>(library) / all);
+  OccupiedShares occupied{};
+  occupied.fill(static_cast<double>(library) / all);
   const std::int64_t units = units_held(context.expansion.plan, library);
-  held[slot(Axis::kExpert)] = std::min(1.0, static_cast<double>(units) / all);
-  return held;
+  occupied[slot(Axis::kExpert)] = std::min(1.0, static_cast<double>(units) / all);
+  return occupied;
 }
 
 FabricTimes fabric_times(const StageProgram& program) {
@@ -81,15 +81,15 @@ FabricTimes fabric_times(const StageProgram& program) {
   const double gathers = every(rule.forward_gather) +
                          static_cast<double>(rule.backward_gathers) * every(rule.backward_gather);
   FabricTimes sums{};
-  for (const UnitRun& run : program.runs) {
-    const UnitTasks& unit = program.tasks.units[run.unit];
+  for (const LayerRun& run : program.runs) {
+    const LayerTasks& layer = program.tasks.layers[run.layer];
     const auto times = static_cast<double>(run.count);
-    add(unit.forward, times, sums);
-    add(unit.backward, times, sums);
-    add(unit.gather, times * gathers, sums);
-    add(unit.reduce, times * every(rule.reduce), sums);
-    if (run.again) {
-      add(unit.again, times, sums);
+    add(layer.forward, times, sums);
+    add(layer.backward, times, sums);
+    add(layer.gather, times * gathers, sums);
+    add(layer.reduce, times * every(rule.reduce), sums);
+    if (run.recomputed) {
+      add(layer.full_recompute, times, sums);
     }
   }
   return sums;

@@ -26,10 +26,12 @@ enum class MicroBatches {
 StageTime stage_time(const StageProgram& program, const StepContext& context,
                      MicroBatches micro_batches);
 
-// As the pipeline runs it; its parameters are gathered as if the rank held no other stage.
+// What the pipeline needs to know of a stage; its parameters are gathered as if the rank ran no
+// other stage.
 StageDuration duration_of(const StageTime& stage);
 
-UnitsHeld units_held(const StepContext& context);
+// The share of the compute units that communication over each axis occupies.
+OccupiedShares occupied_shares(const StepContext& context);
 
 // Communication over each fabric, by Fabric, that a stage runs for every micro-batch.
 using FabricTimes = std::array<Seconds, 3>;

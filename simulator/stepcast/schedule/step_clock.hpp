@@ -31,7 +31,7 @@ struct StepAtClock {
 // The step at the clock that the power limit leaves it; `context.clock` is ignored.
 StepAtClock step_within_power(const StepContext& context);
 
-// The same with a timer that is there already.
+// As above, with a timer of the same step, whose solved clocks are used and added to.
 StepAtClock step_within_power(const StepContext& context, StepTimer& timer);
 
 // By how many standard deviations the slowest of `gpus` falls behind their mean; 0 for one.

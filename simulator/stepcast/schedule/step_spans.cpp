@@ -10,22 +10,22 @@ class SpanCollector {
  public:
   explicit SpanCollector(const StepContext& context)
       : context_(context),
-        work_(step_work(context.expansion)),
-        tasks_(price_step(work_, context, &result_.ops)) {}
+        operators_(step_operators(context.expansion)),
+        tasks_(price_step(operators_, context, &result_.ops)) {}
 
   StepSpans collect(std::int64_t rank) {
-    for (const HeldStage& held : stages_held(context_.expansion.plan, rank)) {
-      stage(held);
+    for (const RankStage& own : stages_of_rank(context_.expansion.plan, rank)) {
+      stage(own);
     }
     run(tasks_.optimizer[static_cast<std::size_t>(rank)], 1.0);
     return std::move(result_);
   }
 
  private:
-  void stage(const HeldStage& held) {
-    const StageProgram program{tasks_, work_.stages[held.stage], work_.rule,
+  void stage(const RankStage& own) {
+    const StageProgram program{tasks_, operators_.stages[own.stage], operators_.rule,
                                context_.expansion.software};
-    const auto between = static_cast<double>(held.micro_batches - 1);
+    const auto between = static_cast<double>(own.micro_batches - 1);
     first_gather_of(program);
     forward_pass(program, {.first = true}, record(1.0));
     if (between > 0.0) {
@@ -39,8 +39,8 @@ class SpanCollector {
     if (program.rule.forward_gather == Frequency::kNever) {
       return;
     }
-    for (const UnitRun& unit : program.runs) {
-      const TaskList& gather = tasks_.units[unit.unit].gather;
+    for (const LayerRun& layers : program.runs) {
+      const TaskList& gather = tasks_.layers[layers.layer].gather;
       if (!gather.empty()) {
         return run(gather, 1.0);
       }
@@ -58,7 +58,7 @@ class SpanCollector {
   }
 
   const StepContext& context_;
-  StepWork work_;
+  StepOperators operators_;
   StepSpans result_;
   StepTasks tasks_;
 };

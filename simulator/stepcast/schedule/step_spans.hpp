@@ -20,7 +20,7 @@ struct StepSpans {
   std::vector<PassSpans> passes;
 };
 
-// At `context.clock`. The gather of a first unit's parameters, which no pass waits for, and the
+// At `context.clock`. The gather of a first layer's parameters, which no pass waits for, and the
 // optimizer are passes of their own.
 StepSpans step_spans(const StepContext& context, std::int64_t rank);
 

@@ -6,8 +6,8 @@
 // slowest rank is the one with most to do; its keys, waiting included, add up to the step.
 #pragma once
 
+#include "stepcast/schedule/layer_prices.hpp"
 #include "stepcast/schedule/time_breakdown.hpp"
-#include "stepcast/schedule/unit_prices.hpp"
 
 namespace stepcast {
 

@@ -26,8 +26,8 @@ bool pairs_passes(const ExpansionContext& context) {
          (context.software.ep_overlap && (plan.pp == 1 || in_chunks));
 }
 
-// What one pipeline rank does in a step besides waiting.
-struct RankWork {
+// The time of one pipeline rank in a step, without what it waits for other ranks.
+struct RankTime {
   TimeBreakdown spent;
   TimeBreakdown hidden;
   Joules energy;
@@ -42,14 +42,15 @@ struct RankWork {
 // A step at one clock, put together from its solved parts.
 class Assembly {
  public:
-  Assembly(const StepContext& context, const PlanOutline& outline, SolvedShare::AtClock& prices,
-           const std::vector<HeldStage>& held, const PlanPipeline& pipeline, bool pairs)
+  Assembly(const StepContext& context, const PlanOutline& outline,
+           SolvedConfiguration::AtClock& prices, const std::vector<RankStage>& rank_stages,
+           const PlanPipeline& pipeline, bool pairs)
       : context_(context),
         plan_(context.expansion.plan),
         outline_(outline),
         prices_(prices),
-        held_(held),
-        chunks_(held.size() / static_cast<std::size_t>(plan_.pp)),
+        rank_stages_(rank_stages),
+        chunks_(rank_stages.size() / static_cast<std::size_t>(plan_.pp)),
         pipeline_(pipeline),
         pairs_(pairs) {
     std::vector<const SolvedStage*> of_class;
@@ -70,11 +71,11 @@ class Assembly {
     for (const SolvedStage* stage : stages_) {
       durations.push_back(stage->duration);
     }
-    for (std::size_t first = 0; first < held_.size(); first += chunks_) {
+    for (std::size_t first = 0; first < rank_stages_.size(); first += chunks_) {
       Seconds before;
       for (std::size_t i = first; i < first + chunks_; ++i) {
-        StageDuration& duration = durations[held_[i].stage];
-        const GatherTime& gather = stages_[held_[i].stage]->time.gather;
+        StageDuration& duration = durations[rank_stages_[i].stage];
+        const GatherTime& gather = stages_[rank_stages_[i].stage]->time.gather;
         duration.ready = max(duration.ready, before + gather.first);
         before += gather.all;
       }
@@ -82,13 +83,13 @@ class Assembly {
     return durations;
   }
 
-  // `alone`: without other communication.
-  [[nodiscard]] Seconds transfer(Seconds alone, Fabric fabric) const {
+  // `duration`: of a transfer that no other communication slows down.
+  [[nodiscard]] Seconds transfer(Seconds duration, Fabric fabric) const {
     if (plan_.uniform) {
-      return (1.0 - plan_.overlap.hidden[slot(Axis::kPipeline)]) * alone;
+      return (1.0 - plan_.overlap.hidden[slot(Axis::kPipeline)]) * duration;
     }
-    if (fabric == Fabric::kNone || !(alone > Seconds{})) {
-      return alone;
+    if (fabric == Fabric::kNone || !(duration > Seconds{})) {
+      return duration;
     }
     std::vector<StageTraffic> traffic;
     traffic.reserve(stages_.size());
@@ -96,7 +97,7 @@ class Assembly {
       traffic.push_back({stage->duration.forward + stage->duration.backward,
                          stage->fabrics[static_cast<std::size_t>(fabric)]});
     }
-    return shared_transfer(alone, traffic);
+    return shared_transfer(duration, traffic);
   }
 
   // What pairs save, by the stages of their forward and backward.
@@ -118,11 +119,11 @@ class Assembly {
   // How long after its last task, at `end`, a rank still reduces: chunks that end earlier go on
   // beside the tasks that follow, unless the software reduces at the end only.
   Seconds reduction_tail(std::size_t rank, Seconds end, const Seconds* chunk_end) {
-    const bool beside = context_.expansion.software.overlap_grad_reduce;
+    const bool overlaps = context_.expansion.software.overlap_grad_reduce;
     reductions_.clear();
     for (std::size_t chunk = 0; chunk < chunks_; ++chunk) {
-      const StageTime& stage = stages_[held_[rank * chunks_ + chunk].stage]->time;
-      reductions_.push_back({beside ? chunk_end[chunk] : end, stage.last_backward.backlog});
+      const StageTime& stage = stages_[rank_stages_[rank * chunks_ + chunk].stage]->time;
+      reductions_.push_back({overlaps ? chunk_end[chunk] : end, stage.last_backward.backlog});
     }
     std::sort(reductions_.begin(), reductions_.end(),
               [](const Reduction& a, const Reduction& b) { return a.from < b.from; });
@@ -136,25 +137,25 @@ class Assembly {
   const OptimizerTime& update(std::size_t rank) {
     LocalParameters parameters;
     for (std::size_t i = rank * chunks_; i < (rank + 1) * chunks_; ++i) {
-      parameters += outline_.share->parameters(outline_.stage(held_[i].stage));
+      parameters += outline_.configuration->parameters(outline_.stage(rank_stages_[i].stage));
     }
     return prices_.optimizer(parameters, context_);
   }
 
-  [[nodiscard]] PipelineTimes times(Seconds transfer_alone, Fabric fabric) {
-    return {durations(), transfer(transfer_alone, fabric), savings()};
+  [[nodiscard]] PipelineTimes times(Seconds transfer_duration, Fabric fabric) {
+    return {durations(), transfer(transfer_duration, fabric), savings()};
   }
 
   StepTime step(const PipelineEnds& ends) {
     StepTime result;
     Seconds busiest{-1.0};
-    RankWork work;  // of the rank at hand, and of those before it that hold the same
+    RankTime time;  // of this rank, and of those before it that run the same
     for (std::size_t rank = 0; rank < ends.ranks.size(); ++rank) {
-      if (rank == 0 || !holds_same(rank - 1, rank)) {
-        work = rank_work(rank);
+      if (rank == 0 || !runs_same(rank - 1, rank)) {
+        time = rank_time(rank);
       }
-      const Seconds busy = work.spent.total();
-      RankWork waiting = work;
+      const Seconds busy = time.spent.total();
+      RankTime waiting = time;
       add_waiting(ends, rank, waiting);
       result.step = max(result.step, waiting.spent.total());
       if (busy > busiest) {
@@ -174,11 +175,11 @@ class Assembly {
   [[nodiscard]] MicroBatches micro_batches() const {
     return plan_.micro_batches == 1 ? MicroBatches::kOne : MicroBatches::kSeveral;
   }
-  [[nodiscard]] const HeldStage& held(std::size_t rank, std::int32_t chunk) const {
-    return held_[rank * chunks_ + static_cast<std::size_t>(chunk)];
+  [[nodiscard]] const RankStage& rank_stage(std::size_t rank, std::int32_t chunk) const {
+    return rank_stages_[rank * chunks_ + static_cast<std::size_t>(chunk)];
   }
   [[nodiscard]] std::size_t stage_of(std::size_t rank, std::int32_t chunk) const {
-    return held(rank, chunk).stage;
+    return rank_stage(rank, chunk).stage;
   }
   const TimeBreakdown& saved(std::size_t rank, const ChunkPair& pair) {
     return prices_.saved(outline_.stage(stage_of(rank, pair.forward)),
@@ -186,10 +187,10 @@ class Assembly {
   }
 
   // Whether two ranks do the same besides waiting.
-  [[nodiscard]] bool holds_same(std::size_t a, std::size_t b) const {
+  [[nodiscard]] bool runs_same(std::size_t a, std::size_t b) const {
     for (std::size_t chunk = 0; chunk < chunks_; ++chunk) {
-      const HeldStage& first = held_[a * chunks_ + chunk];
-      const HeldStage& second = held_[b * chunks_ + chunk];
+      const RankStage& first = rank_stages_[a * chunks_ + chunk];
+      const RankStage& second = rank_stages_[b * chunks_ + chunk];
       if (outline_.stage(first.stage) != outline_.stage(second.stage) ||
           first.micro_batches != second.micro_batches) {
         return false;
@@ -198,43 +199,43 @@ class Assembly {
     return !pairs_;
   }
 
-  RankWork rank_work(std::size_t rank) {
-    RankWork work;
+  RankTime rank_time(std::size_t rank) {
+    RankTime time;
     for (std::size_t i = rank * chunks_; i < (rank + 1) * chunks_; ++i) {
-      const StageTime& stage = stages_[held_[i].stage]->time;
-      const auto between = static_cast<double>(held_[i].micro_batches - 1);
-      work.add(stage.first_forward, 1.0);
-      work.add(stage.forward, between);
-      work.add(stage.backward, between);
-      work.add(stage.last_backward, 1.0);
-      work.hidden.exposed[slot(Axis::kData)] += stage.gather.first;
+      const StageTime& stage = stages_[rank_stages_[i].stage]->time;
+      const auto between = static_cast<double>(rank_stages_[i].micro_batches - 1);
+      time.add(stage.first_forward, 1.0);
+      time.add(stage.forward, between);
+      time.add(stage.backward, between);
+      time.add(stage.last_backward, 1.0);
+      time.hidden.exposed[slot(Axis::kData)] += stage.gather.first;
     }
     const OptimizerTime& optimizer = update(rank);
-    work.spent += optimizer.spent;
-    work.energy += optimizer.energy;
+    time.spent += optimizer.spent;
+    time.energy += optimizer.energy;
     if (pairs_) {
       for (const ChunkPair& pair : pipeline_.solved->pairs[rank]) {
-        subtract(pipeline_.times(pair) * saved(rank, pair), work);
+        subtract(pipeline_.times(pair) * saved(rank, pair), time);
       }
     }
-    return work;
+    return time;
   }
-  static void subtract(const TimeBreakdown& saved, RankWork& work) {
-    work.spent = work.spent - saved;
+  static void subtract(const TimeBreakdown& saved, RankTime& time) {
+    time.spent = time.spent - saved;
     for (std::size_t axis = 0; axis < kAxes; ++axis) {
-      work.hidden.exposed[axis] += saved.exposed[axis];
+      time.hidden.exposed[axis] += saved.exposed[axis];
     }
   }
 
-  void add_waiting(const PipelineEnds& ends, std::size_t rank, RankWork& work) {
+  void add_waiting(const PipelineEnds& ends, std::size_t rank, RankTime& time) {
     const RankEnds& own = ends.ranks[rank];
     const Seconds waited =
         own.parameters + reduction_tail(rank, own.end, ends.chunk_end.data() + rank * chunks_);
-    work.spent.bubble = own.bubble;
-    work.spent.host += context_.expansion.software.host.step;
-    work.spent.exposed[slot(Axis::kPipeline)] += own.transfer;
-    work.spent.exposed[slot(Axis::kData)] += waited;
-    Seconds& hidden = work.hidden.exposed[slot(Axis::kData)];
+    time.spent.bubble = own.bubble;
+    time.spent.host += context_.expansion.software.host.step;
+    time.spent.exposed[slot(Axis::kPipeline)] += own.transfer;
+    time.spent.exposed[slot(Axis::kData)] += waited;
+    Seconds& hidden = time.hidden.exposed[slot(Axis::kData)];
     hidden = max(Seconds{}, hidden - waited);
   }
 
@@ -246,8 +247,8 @@ class Assembly {
   const StepContext& context_;
   const ParallelPlan& plan_;
   const PlanOutline& outline_;
-  SolvedShare::AtClock& prices_;
-  const std::vector<HeldStage>& held_;
+  SolvedConfiguration::AtClock& prices_;
+  const std::vector<RankStage>& rank_stages_;
   std::size_t chunks_;
   const PlanPipeline& pipeline_;
   bool pairs_;
@@ -289,25 +290,25 @@ PassOrder StepTimer::pass_order() const {
 void StepTimer::lay_out() {
   const ParallelPlan& plan = context_.expansion.plan;
   for (std::int64_t rank = 0; rank < plan.pp; ++rank) {
-    const std::vector<HeldStage> own = stages_held(plan, rank);
-    held_.insert(held_.end(), own.begin(), own.end());
+    const std::vector<RankStage> own = stages_of_rank(plan, rank);
+    rank_stages_.insert(rank_stages_.end(), own.begin(), own.end());
   }
   pairs_ = pairs_passes(context_.expansion);
   pipeline_ = solved_->pipeline(plan, pass_order());
   for (const std::size_t stage : outline_.solved) {
-    load_ = load_.combined(outline_.share->load(stage, context_));
+    load_ = load_.combined(outline_.configuration->load(stage, context_));
   }
   transfer_ = pipeline_transfer(context_);
   transfer_fabric_ = pipeline_fabric(context_);
 }
 
-SolvedShare::AtClock& StepTimer::prices(const StepContext& context) {
-  return outline_.share->at(context, load_);
+SolvedConfiguration::AtClock& StepTimer::prices(const StepContext& context) {
+  return outline_.configuration->at(context, load_);
 }
 
 StepTime StepTimer::at(Hertz clock) {
   const StepContext fixed = at_clock(clock);
-  Assembly assembly(fixed, outline_, prices(fixed), held_, pipeline_, pairs_);
+  Assembly assembly(fixed, outline_, prices(fixed), rank_stages_, pipeline_, pairs_);
   return assembly.step(pipeline_.solved->program.run(assembly.times(transfer_, transfer_fabric_),
                                                      solved_->scratch(), pipeline_.more_rounds));
 }
@@ -315,7 +316,7 @@ StepTime StepTimer::at(Hertz clock) {
 StepSchedule StepTimer::schedule(Hertz clock) {
   const ParallelPlan& plan = context_.expansion.plan;
   const StepContext fixed = at_clock(clock);
-  Assembly assembly(fixed, outline_, prices(fixed), held_, pipeline_, pairs_);
+  Assembly assembly(fixed, outline_, prices(fixed), rank_stages_, pipeline_, pairs_);
   const std::vector<RankOrder> orders =
       pipeline_orders(plan.schedule, pipeline_shape(plan), pass_order());
   const std::vector<StageDuration> durations = assembly.durations();

@@ -32,12 +32,12 @@ class StepTimer {
   // The same with what `solved` keeps; `outline` is that of the context's plan.
   StepTimer(const StepContext& context, SolvedSteps& solved, PlanOutline outline);
 
-  // At exactly this clock.
+  // The step at exactly this clock.
   [[nodiscard]] StepTime at(Hertz clock);
   // The same from the steps at the two clocks of the grid around it: times are linear in the period
   // between them, which is off by less than 0.4 %.
   [[nodiscard]] StepTime near(Hertz clock);
-  // At `index` / kGrid of the peak clock; solved once and kept.
+  // The step at `index` / kGrid of the peak clock; solved once and kept.
   [[nodiscard]] const StepTime& on_grid(std::int64_t index);
   [[nodiscard]] Hertz grid_clock(std::int64_t index) const;
   // About what the middle stage does at a clock of the grid, nothing overlapped: where a search
@@ -48,7 +48,7 @@ class StepTimer {
     Joules energy;
   };
   [[nodiscard]] RoughStep rough(std::int64_t index);
-  // Task by task, at exactly this clock.
+  // The tasks of the step, one by one, at exactly this clock.
   [[nodiscard]] StepSchedule schedule(Hertz clock);
 
  private:
@@ -62,13 +62,13 @@ class StepTimer {
   void lay_out();
   // Paired where the software pairs passes that the schedule itself leaves one by one.
   [[nodiscard]] PassOrder pass_order() const;
-  SolvedShare::AtClock& prices(const StepContext& context);
+  SolvedConfiguration::AtClock& prices(const StepContext& context);
 
   StepContext context_;
   std::unique_ptr<SolvedSteps> own_;  // where no other is given
   SolvedSteps* solved_;
   PlanOutline outline_;
-  std::vector<HeldStage> held_;  // rank-major
+  std::vector<RankStage> rank_stages_;  // rank-major
   CommunicationLoad load_;
   bool pairs_ = false;
   PlanPipeline pipeline_;

@@ -11,11 +11,11 @@ TaskSums sums_of(const TaskList& tasks) {
     sums.energy += task.energy;
     if (task.axis) {
       const auto axis = static_cast<std::size_t>(*task.axis);
-      sums.exposed[axis] += task.alone;
-      sums.communicated[axis] += task.alone + task.hidden;
+      sums.exposed[axis] += task.duration;
+      sums.communicated[axis] += task.duration + task.hidden;
     } else {
-      sums.compute += task.alone;
-      sums.weight += task.weight_gradient ? task.alone : Seconds{};
+      sums.compute += task.duration;
+      sums.weight += task.weight_gradient ? task.duration : Seconds{};
     }
   }
   return sums;

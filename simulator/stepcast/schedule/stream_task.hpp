@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Priced work on the streams of one rank.
+// Priced tasks for the streams of one rank.
 //
 // A rank has a stream of computation, one of communication for each axis, and a host that launches
 // in program order. Communication blocks the program that runs it, unless it is started to be
@@ -21,19 +21,19 @@ enum class Fabric { kNone, kScaleUp, kScaleOut };
 
 enum class TaskMode {
   kBlocking,  // what follows waits for it
-  kStart,     // communication that what follows runs beside
+  kStart,     // communication that overlaps with what follows
   kJoin,      // waits for all communication over the axis that was started; takes no time itself
 };
 
 struct StreamTask {
-  Seconds alone;
-  Seconds beside;            // computation: while communication runs at the same time
+  Seconds duration;          // with nothing else running on the device
+  Seconds contended;         // of computation: while communication runs at the same time
   Joules energy;             // of computation, above idle
   Seconds host;              // that the host takes to launch it
   std::optional<Axis> axis;  // of communication; empty: computation
   Fabric fabric = Fabric::kNone;
-  double slowdown = 1.0;  // of communication, beside computation
-  Seconds hidden;         // of communication: more that its own neighbours hide, by construction
+  double slowdown = 1.0;  // of communication while computation runs at the same time
+  Seconds hidden;         // communication that the layer's own kernels hide (overlap_windows.hpp)
   TaskMode mode = TaskMode::kBlocking;
   bool weight_gradient = false;
   std::int32_t op = -1;     // place among the operators of the step; below 0: not noted
@@ -42,7 +42,8 @@ struct StreamTask {
 
 using TaskList = std::vector<StreamTask>;
 
-// A list of tasks one after the other, with nothing beside them and the host far ahead.
+// The sums of a list of tasks that run one after the other, nothing overlapped and the host far
+// ahead.
 struct TaskSums {
   Seconds compute;
   Seconds weight;  // the part of it that is gradients of weights

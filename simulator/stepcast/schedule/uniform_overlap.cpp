@@ -11,12 +11,12 @@ class UniformPass {
   void add(const TaskList& tasks, double times = 1.0) {
     for (const StreamTask& task : tasks) {
       if (task.axis) {
-        work_.communication[slot(*task.axis)] += times * task.alone;
+        totals_.communication[slot(*task.axis)] += times * task.duration;
         time_.hidden.exposed[slot(*task.axis)] += times * task.hidden;
       } else {
-        work_.compute += times * task.alone;
+        totals_.compute += times * task.duration;
         time_.energy += times * task.energy;
-        time_.weight += task.weight_gradient ? times * task.alone : Seconds{};
+        time_.weight += task.weight_gradient ? times * task.duration : Seconds{};
       }
       launching_ += times * task.host;
     }
@@ -28,29 +28,30 @@ class UniformPass {
     }
   }
 
-  PassTime finish(const UniformOverlap& overlap, const UnitsHeld& held) {
-    time_.spent = exposed(work_, overlap, held);
+  PassTime finish(const UniformOverlap& overlap, const OccupiedShares& occupied) {
+    time_.spent = exposed(totals_, overlap, occupied);
     for (std::size_t axis = 0; axis < kAxes; ++axis) {
-      time_.hidden.exposed[axis] += work_.communication[axis] - time_.spent.exposed[axis];
+      time_.hidden.exposed[axis] += totals_.communication[axis] - time_.spent.exposed[axis];
     }
     time_.spent.host += max(Seconds{}, launching_ - time_.spent.total());
     return time_;
   }
 
-  [[nodiscard]] const UnitTasks& unit(const UnitRun& run) const {
-    return program_.tasks.units[run.unit];
+  [[nodiscard]] const LayerTasks& layer(const LayerRun& run) const {
+    return program_.tasks.layers[run.layer];
   }
 
  private:
   const StageProgram& program_;
-  PassWork work_;
+  PassTotals totals_;
   PassTime time_;
   Seconds launching_;
 };
 
 }  // namespace
 
-TimeBreakdown exposed(const PassWork& pass, const UniformOverlap& overlap, const UnitsHeld& held) {
+TimeBreakdown exposed(const PassTotals& pass, const UniformOverlap& overlap,
+                      const OccupiedShares& occupied) {
   TimeBreakdown breakdown;
   breakdown.compute = pass.compute;
   Seconds window = pass.compute;
@@ -58,44 +59,44 @@ TimeBreakdown exposed(const PassWork& pass, const UniformOverlap& overlap, const
     const Seconds hidden = min(overlap.hidden[axis] * pass.communication[axis], window);
     window -= hidden;
     breakdown.exposed[axis] = pass.communication[axis] - hidden;
-    breakdown.contention += held[axis] * hidden;
+    breakdown.contention += occupied[axis] * hidden;
   }
   return breakdown;
 }
 
 PassTime uniform_forward(const StageProgram& program, const PassPlace& place,
-                         const UniformOverlap& overlap, const UnitsHeld& held) {
+                         const UniformOverlap& overlap, const OccupiedShares& occupied) {
   UniformPass pass(program);
-  for (const UnitRun& run : program.runs) {
-    const UnitTasks& unit = pass.unit(run);
+  for (const LayerRun& run : program.runs) {
+    const LayerTasks& layer = pass.layer(run);
     const auto times = static_cast<double>(run.count);
-    pass.add(unit.forward, times);
-    pass.add_if(program.rule.forward_gather, place.first, unit.gather, times);
-    pass.add_if(program.rule.forward_gather, place.first, unit.copy_out, times);
+    pass.add(layer.forward, times);
+    pass.add_if(program.rule.forward_gather, place.first, layer.gather, times);
+    pass.add_if(program.rule.forward_gather, place.first, layer.copy_out, times);
   }
-  return pass.finish(overlap, held);
+  return pass.finish(overlap, occupied);
 }
 
 PassTime uniform_backward(const StageProgram& program, const PassPlace& place,
-                          const UniformOverlap& overlap, const UnitsHeld& held) {
+                          const UniformOverlap& overlap, const OccupiedShares& occupied) {
   UniformPass pass(program);
-  for (const UnitRun& run : program.runs) {
-    const UnitTasks& unit = pass.unit(run);
+  for (const LayerRun& run : program.runs) {
+    const LayerTasks& layer = pass.layer(run);
     const auto times = static_cast<double>(run.count);
-    pass.add(unit.backward, times);
-    if (run.again) {
-      pass.add(unit.again, times);
+    pass.add(layer.backward, times);
+    if (run.recomputed) {
+      pass.add(layer.full_recompute, times);
     }
-    if (!unit.held) {
+    if (!layer.stays_gathered) {
       const auto gathers = static_cast<double>(program.rule.backward_gathers);
-      pass.add_if(program.rule.backward_gather, false, unit.gather, gathers * times);
-      pass.add_if(program.rule.backward_gather, false, unit.copy_out, gathers * times);
+      pass.add_if(program.rule.backward_gather, false, layer.gather, gathers * times);
+      pass.add_if(program.rule.backward_gather, false, layer.copy_out, gathers * times);
     }
-    pass.add_if(program.rule.reduce, place.last, unit.before_reduce, times);
-    pass.add_if(program.rule.reduce, place.last, unit.reduce, times);
-    pass.add_if(Frequency::kOnceAStep, place.last, unit.replicas, times);
+    pass.add_if(program.rule.reduce, place.last, layer.before_reduce, times);
+    pass.add_if(program.rule.reduce, place.last, layer.reduce, times);
+    pass.add_if(Frequency::kOnceAStep, place.last, layer.replicas, times);
   }
-  return pass.finish(overlap, held);
+  return pass.finish(overlap, occupied);
 }
 
 }  // namespace stepcast

@@ -4,29 +4,29 @@
 //
 //   exposed(axis) = communication - min(share(axis) * communication, computation still free to hide
 //                   it)
-//   contention    = hidden communication * share of the compute units that it holds
+//   contention    = hidden communication * share of the compute units that it occupies
 #pragma once
 
 #include "stepcast/schedule/pass_timeline.hpp"
 
 namespace stepcast {
 
-// Computation and communication of a pass before anything hides anything.
-struct PassWork {
+// Computation and communication of a pass, summed up before any of it is hidden.
+struct PassTotals {
   Seconds compute;
   std::array<Seconds, kAxes> communication{};
 };
 
-// The share of the compute units that the communication of each axis holds while it runs.
-using UnitsHeld = std::array<double, kAxes>;
+// The share of the compute units that the communication of each axis occupies while it runs.
+using OccupiedShares = std::array<double, kAxes>;
 
-TimeBreakdown exposed(const PassWork& pass, const UniformOverlap& overlap,
-                      const UnitsHeld& held = {});
+TimeBreakdown exposed(const PassTotals& pass, const UniformOverlap& overlap,
+                      const OccupiedShares& occupied = {});
 
 // The passes of pass_timeline.hpp under this rule.
 PassTime uniform_forward(const StageProgram& program, const PassPlace& place,
-                         const UniformOverlap& overlap, const UnitsHeld& held);
+                         const UniformOverlap& overlap, const OccupiedShares& occupied);
 PassTime uniform_backward(const StageProgram& program, const PassPlace& place,
-                          const UniformOverlap& overlap, const UnitsHeld& held);
+                          const UniformOverlap& overlap, const OccupiedShares& occupied);
 
 }  // namespace stepcast

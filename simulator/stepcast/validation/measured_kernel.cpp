@@ -28,12 +28,12 @@ KernelPrediction predict_beside(const MeasuredKernel& kernel, const CostModel& m
   context.clock = alone.clock;
   const OpCost moved = model.cost(collective, context, cluster);
   StreamTask computation;
-  computation.alone = alone.cost.duration;
-  computation.beside = duration_beside(
+  computation.duration = alone.cost.duration;
+  computation.contended = contended_duration(
       kernel.work.op, alone.cost, communication_load(collective, moved), model, context, cluster);
   StreamTask communication;
   communication.axis = Axis::kData;
-  communication.alone = moved.duration;
+  communication.duration = moved.duration;
   communication.slowdown = slowdown_beside_computation(collective, device);
   std::vector<StreamSpan> spans;
   RankStreams streams(Seconds(1.0), &spans);

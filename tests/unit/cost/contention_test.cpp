@@ -22,7 +22,7 @@ struct Machine {
   [[nodiscard]] OpCost alone(const Op& op) const { return cost.cost(op, kernel(), cluster); }
   [[nodiscard]] double slower_beside(const Op& op, const CommunicationLoad& load) const {
     const OpCost price = alone(op);
-    return duration_beside(op, price, load, cost, kernel(), cluster) / price.duration;
+    return contended_duration(op, price, load, cost, kernel(), cluster) / price.duration;
   }
 };
 

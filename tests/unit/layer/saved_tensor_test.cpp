@@ -114,7 +114,7 @@ std::vector<RecomputeSpec> recomputations() {
   return all;
 }
 
-// Whether some kept tensor has the same maker, which therefore need not run again.
+// Whether some kept tensor has the same maker, which therefore need not be recomputed.
 bool maker_keeps_another(const BlockOps& layer, OpId maker) {
   return std::any_of(layer.kept.begin(), layer.kept.end(),
                      [&](const SavedTensor& other) { return other.producer == maker; });

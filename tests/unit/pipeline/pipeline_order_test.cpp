@@ -137,7 +137,7 @@ class TaskCounter {
 
   [[nodiscard]] std::string fault(Schedule schedule, const PipelineShape& shape) const {
     std::int64_t wanted = 0;
-    for (std::int64_t chunk = 0; chunk < chunks_held(schedule, shape); ++chunk) {
+    for (std::int64_t chunk = 0; chunk < chunks_per_rank(schedule, shape); ++chunk) {
       wanted += micro_batches_through(schedule, shape, chunk);
     }
     for (const auto& [task, state] : states_) {

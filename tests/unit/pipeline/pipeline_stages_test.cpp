@@ -9,7 +9,7 @@ namespace {
 
 std::string stages_of(Schedule schedule, const PipelineShape& shape, std::int64_t rank) {
   std::string text;
-  for (std::int64_t chunk = 0; chunk < chunks_held(schedule, shape); ++chunk) {
+  for (std::int64_t chunk = 0; chunk < chunks_per_rank(schedule, shape); ++chunk) {
     text += std::to_string(stage_on(schedule, shape, rank, chunk)) + " ";
   }
   return text;
@@ -38,7 +38,7 @@ TEST_CASE("every micro-batch passes every stage on exactly one rank", "[property
       const PipelineShape shape{p, chunks, 5};
       std::vector<std::int64_t> passing(static_cast<std::size_t>(stage_count(shape)), 0);
       for (std::int64_t rank = 0; rank < p; ++rank) {
-        for (std::int64_t chunk = 0; chunk < chunks_held(info.schedule, shape); ++chunk) {
+        for (std::int64_t chunk = 0; chunk < chunks_per_rank(info.schedule, shape); ++chunk) {
           passing[static_cast<std::size_t>(stage_on(info.schedule, shape, rank, chunk))] +=
               micro_batches_through(info.schedule, shape, chunk);
         }

@@ -11,7 +11,7 @@ using test::nearly;
 
 StreamTask exchange(double seconds, Fabric fabric) {
   StreamTask task;
-  task.alone = Seconds(seconds);
+  task.duration = Seconds(seconds);
   task.axis = Axis::kExpert;
   task.fabric = fabric;
   return task;
@@ -20,10 +20,10 @@ StreamTask exchange(double seconds, Fabric fabric) {
 // One stage of 8 s, of which exchanges take 1 s each way, and a transfer of 2 s between nodes.
 Seconds transfer_beside(Fabric exchanges) {
   StepTasks tasks;
-  UnitTasks& unit = tasks.units.emplace_back();
-  unit.forward = {exchange(1.0, exchanges)};
-  unit.backward = unit.forward;
-  const std::vector<UnitRun> runs = {{0, 1, false}};
+  LayerTasks& layer = tasks.layers.emplace_back();
+  layer.forward = {exchange(1.0, exchanges)};
+  layer.backward = layer.forward;
+  const std::vector<LayerRun> runs = {{0, 1, false}};
   const FabricTimes times = fabric_times({tasks, runs, {}, {}});
   const Seconds between_nodes = times[static_cast<std::size_t>(Fabric::kScaleOut)];
   return shared_transfer(Seconds(2.0), {{Seconds(8.0), between_nodes}});

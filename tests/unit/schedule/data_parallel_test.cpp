@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/layer/sharding.hpp"
-#include "stepcast/schedule/stage_work.hpp"
+#include "stepcast/schedule/step_operators.hpp"
 
 namespace stepcast::data_parallel_test {
 namespace {
@@ -42,23 +42,24 @@ void append(OpList& to, const OpList& ops, std::int64_t times) {
 }
 
 Traffic traffic_of(const Sample& sample, std::size_t stage = 0) {
-  const StepWork work = step_work(sample.context());
+  const StepOperators operators = step_operators(sample.context());
   Traffic traffic;
   const auto move = [&](Frequency frequency, OpList& each, const OpList& ops, std::int64_t times) {
     if (frequency != Frequency::kNever) {
       append(frequency == Frequency::kOnceAStep ? traffic.once : each, ops, times);
     }
   };
-  for (const UnitRun& run : work.stages[stage]) {
-    const WorkUnit& unit = work.units[run.unit];
-    const UnitTraffic& t = unit.traffic;
-    const std::int64_t again = unit.held ? 0 : run.count * work.rule.backward_gathers;
+  for (const LayerRun& run : operators.stages[stage]) {
+    const StageLayer& layer = operators.layers[run.layer];
+    const LayerTraffic& t = layer.traffic;
+    const std::int64_t gathers =
+        layer.stays_gathered ? 0 : run.count * operators.rule.backward_gathers;
     for (const OpList* ops : {&t.copy_in, &t.gather, &t.copy_out}) {
-      move(work.rule.forward_gather, traffic.forward, *ops, run.count);
-      move(work.rule.backward_gather, traffic.backward, *ops, again);
+      move(operators.rule.forward_gather, traffic.forward, *ops, run.count);
+      move(operators.rule.backward_gather, traffic.backward, *ops, gathers);
     }
     for (const OpList* ops : {&t.before_reduce, &t.reduce}) {
-      move(work.rule.reduce, traffic.backward, *ops, run.count);
+      move(operators.rule.reduce, traffic.backward, *ops, run.count);
     }
     append(traffic.once, t.replicas, run.count);
   }
@@ -79,7 +80,7 @@ double bytes_of(const OpList& ops, CollectiveOp kind) {
 
 // Forward and backward gather with resharding; recomputation inside the wrapper gathers once more.
 TEST_CASE("full sharding gathers once, twice or three times", "[case]") {
-  const auto [reshard, recompute, again, gathers] =
+  const auto [reshard, recompute, wraps_gather, gathers] =
       GENERATE(table<bool, RecomputeKind, bool, std::int64_t>({
           {true, RecomputeKind::kNone, false, 2},
           {true, RecomputeKind::kNone, true, 2},
@@ -92,8 +93,8 @@ TEST_CASE("full sharding gathers once, twice or three times", "[case]") {
   Sample sample = sharded(3, 8);
   sample.plan.fsdp_reshard = reshard;
   sample.training.recompute.kind = recompute;
-  sample.software.fsdp_gathers_for_recompute = again;
-  CAPTURE(reshard, again, gathers);
+  sample.software.fsdp_gathers_for_recompute = wraps_gather;
+  CAPTURE(reshard, wraps_gather, gathers);
   const TrafficRule rule = traffic_rule(sample.plan, sample.training, sample.software);
   CHECK(1 + rule.backward_gathers == gathers);
   CHECK((rule.forward_gather == Frequency::kEveryMicroBatch) == reshard);
@@ -223,8 +224,8 @@ TEST_CASE("experts are reduced over their own, smaller group", "[unit]") {
 TEST_CASE("a unit without parameters moves nothing", "[unit]") {
   for (const std::int64_t zero : {0, 1, 3}) {
     const Sample sample = sharded(zero, 8);
-    CHECK(unit_traffic(sample.context(), {}).empty());
-    CHECK_FALSE(unit_traffic(sample.context(), {.dense = 1024.0}).empty());
+    CHECK(layer_traffic(sample.context(), {}).empty());
+    CHECK_FALSE(layer_traffic(sample.context(), {.dense = 1024.0}).empty());
   }
 }
 

@@ -113,7 +113,7 @@ Work counted_work(const StepContext& context, std::int64_t rank) {
       continue;
     }
     const StreamTask task = price({entry.op}, context).front();
-    const Seconds all = static_cast<double>(entry.count) * task.alone;
+    const Seconds all = static_cast<double>(entry.count) * task.duration;
     if (task.axis || runs_on_gather_stream(entry.op)) {
       sum.communication[slot(task.axis.value_or(Axis::kData))] += all;
     } else {

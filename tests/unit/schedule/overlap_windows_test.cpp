@@ -4,8 +4,8 @@
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/schedule/layer_prices.hpp"
 #include "stepcast/schedule/step_time.hpp"
-#include "stepcast/schedule/unit_prices.hpp"
 
 namespace stepcast::overlap_windows_test {
 namespace {
@@ -29,14 +29,14 @@ Sample exchanging(std::int64_t shared) {
 TaskList numbered(const OpList& ops) {
   TaskList tasks(ops.size());
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    tasks[i].alone = Seconds(static_cast<double>(i));
+    tasks[i].duration = Seconds(static_cast<double>(i));
     tasks[i].axis = communication_axis(ops[i]);
   }
   return tasks;
 }
 
 const Op& op_of(const OpList& ops, const StreamTask& task) {
-  return ops[static_cast<std::size_t>(task.alone.value())];
+  return ops[static_cast<std::size_t>(task.duration.value())];
 }
 
 void check_only_the_shared_expert_moves(const OpList& ops) {
@@ -56,7 +56,7 @@ void check_only_the_shared_expert_moves(const OpList& ops) {
     CHECK(shared == inside);
     moved += shared ? 1 : 0;
     if (!shared) {
-      others.push_back(task.alone.value());
+      others.push_back(task.duration.value());
     }
     if (task.mode == TaskMode::kStart) {
       CHECK(task.axis == Axis::kExpert);

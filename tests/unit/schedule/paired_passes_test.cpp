@@ -13,8 +13,8 @@ using test::nearly;
 
 StreamTask kernel(double seconds) {
   StreamTask task;
-  task.alone = Seconds(seconds);
-  task.beside = task.alone;
+  task.duration = Seconds(seconds);
+  task.contended = task.duration;
   return task;
 }
 
@@ -28,16 +28,16 @@ StreamTask exchange(double seconds) {
 // Stages whose parameters stay: nothing is gathered for each micro-batch.
 struct Stage {
   StepTasks tasks;
-  std::vector<UnitRun> runs;
+  std::vector<LayerRun> runs;
   TrafficRule rule{Frequency::kNever, Frequency::kNever, 0, Frequency::kNever};
   SoftwareSpec software;
 
   void add(std::int64_t count, TaskList forward, TaskList backward) {
-    runs.push_back({tasks.units.size(), count, false});
-    UnitTasks& unit = tasks.units.emplace_back();
-    unit.forward = std::move(forward);
-    unit.backward = std::move(backward);
-    tasks.sums.push_back(sums_of(unit));
+    runs.push_back({tasks.layers.size(), count, false});
+    LayerTasks& layer = tasks.layers.emplace_back();
+    layer.forward = std::move(forward);
+    layer.backward = std::move(backward);
+    tasks.sums.push_back(sums_of(layer));
   }
   [[nodiscard]] StageProgram program() const { return {tasks, runs, rule, software}; }
   [[nodiscard]] PassTime forward() const { return forward_pass(program(), {}); }
@@ -73,8 +73,8 @@ TEST_CASE("a pair without exchanges saves nothing", "[case]") {
   CHECK(saved->total().value() == Approx(0.0).margin(1e-12));
 }
 
-// The first forward runs beside the last unit's backward: units of 1 s of kernels hide no more than
-// that of the other's exchange of 3 s.
+// The first forward runs beside the last layer's backward: layers of 1 s of kernels hide no more
+// than that of the other's exchange of 3 s.
 TEST_CASE("a pair takes the unit at the mirrored place", "[case]") {
   Stage stage;
   stage.add(1, {kernel(1)}, {kernel(1)});
@@ -84,8 +84,8 @@ TEST_CASE("a pair takes the unit at the mirrored place", "[case]") {
   CHECK(saved->total().value() == nearly(2.0));
 }
 
-// Two units forward, one backward: 1 s of kernels hides 1 s of the exchange, and the second unit's
-// 3 s of exchange has nothing beside it.
+// Two layers forward, one backward: 1 s of kernels hides 1 s of the exchange, and the second
+// layer's 3 s of exchange has nothing beside it.
 TEST_CASE("what the longer pass of two stages has left runs by itself", "[case]") {
   Stage stage;
   stage.add(2, {kernel(1), exchange(3)}, {kernel(1)});
@@ -107,11 +107,11 @@ TEST_CASE("DualPipe pairs each stage with its mirror alone", "[case]") {
   std::set<std::pair<std::size_t, std::size_t>> pairs;
   const auto orders = pipeline_orders(plan.schedule, pipeline_shape(plan));
   for (std::size_t rank = 0; rank < orders.size(); ++rank) {
-    const std::vector<HeldStage> held = stages_held(plan, static_cast<std::int64_t>(rank));
+    const std::vector<RankStage> stages = stages_of_rank(plan, static_cast<std::int64_t>(rank));
     for (const PipelineTask& task : orders[rank]) {
       if (task.kind == TaskKind::kOverlapped) {
-        pairs.emplace(held[static_cast<std::size_t>(task.chunk)].stage,
-                      held[static_cast<std::size_t>(task.backward_chunk)].stage);
+        pairs.emplace(stages[static_cast<std::size_t>(task.chunk)].stage,
+                      stages[static_cast<std::size_t>(task.backward_chunk)].stage);
       }
     }
   }
@@ -138,16 +138,16 @@ TEST_CASE("side by side is never slower, and saves no more than the exchanges th
       StreamTask sent = exchange(seconds(random));
       sent.slowdown = 1.2;
       tasks.push_back(sent);
-      tasks.back().alone = tasks.back().beside;
+      tasks.back().duration = tasks.back().contended;
     }
     tasks.push_back(kernel(seconds(random)));
-    tasks.back().beside = 1.3 * tasks.back().alone;
+    tasks.back().contended = 1.3 * tasks.back().duration;
     return tasks;
   };
   for (int trial = 0; trial < 200; ++trial) {
     CAPTURE(trial);
     Stage stage;
-    for (int unit = many(random); unit > 0; --unit) {
+    for (int layer = many(random); layer > 0; --layer) {
       stage.add(many(random), program(), program());
     }
     const PassTime forward = stage.forward();

@@ -20,35 +20,35 @@ constexpr PassPlace kBetween{};
 // `seconds` of computation in equal kernels.
 TaskList computation(double seconds, int kernels = 1) {
   StreamTask task;
-  task.alone = Seconds(seconds / kernels);
-  task.beside = task.alone;
+  task.duration = Seconds(seconds / kernels);
+  task.contended = task.duration;
   return {static_cast<std::size_t>(kernels), task};
 }
 
 TaskList communication(double seconds) {
   StreamTask task;
-  task.alone = Seconds(seconds);
-  task.beside = task.alone;
+  task.duration = Seconds(seconds);
+  task.contended = task.duration;
   task.axis = Axis::kData;
   task.fabric = Fabric::kScaleUp;
   return {task};
 }
 
-// A stage of units that a test fills in; a unit is 0 s long until then.
+// A stage of layers that a test fills in; a layer is 0 s long until then.
 struct Stage {
   mutable StepTasks tasks;  // their sums follow from the rest
-  std::vector<UnitRun> runs;
+  std::vector<LayerRun> runs;
   TrafficRule rule = kReshards;
   SoftwareSpec software;
 
-  UnitTasks& add(std::int64_t count, bool again = false) {
-    runs.push_back({tasks.units.size(), count, again});
-    return tasks.units.emplace_back();
+  LayerTasks& add(std::int64_t count, bool recomputed = false) {
+    runs.push_back({tasks.layers.size(), count, recomputed});
+    return tasks.layers.emplace_back();
   }
   [[nodiscard]] StageProgram program() const {
     tasks.sums.clear();
-    for (const UnitTasks& unit : tasks.units) {
-      tasks.sums.push_back(sums_of(unit));
+    for (const LayerTasks& layer : tasks.layers) {
+      tasks.sums.push_back(sums_of(layer));
     }
     return {tasks, runs, rule, software};
   }
@@ -64,11 +64,11 @@ struct Stage {
 Stage layers_of(std::int64_t layers, double compute, double gather, double reduce,
                 int kernels = 1) {
   Stage stage;
-  UnitTasks& unit = stage.add(layers);
-  unit.forward = computation(compute, kernels);
-  unit.backward = computation(compute, kernels);
-  unit.gather = communication(gather);
-  unit.reduce = communication(reduce);
+  LayerTasks& layer = stage.add(layers);
+  layer.forward = computation(compute, kernels);
+  layer.backward = computation(compute, kernels);
+  layer.gather = communication(gather);
+  layer.reduce = communication(reduce);
   return stage;
 }
 
@@ -76,7 +76,7 @@ double data(const TimeBreakdown& time) { return time.exposed[slot(Axis::kData)].
 
 // --- gathers ----------------------------------------------------------------------------------
 
-// The first forward begins when the first unit is gathered: first_gather says when.
+// The first forward begins when the first layer is gathered: first_gather says when.
 TEST_CASE("a forward hides gathers that are shorter than its units", "[case]") {
   for (const std::int64_t layers : {1, 2, 3, 40}) {
     CAPTURE(layers);
@@ -103,7 +103,7 @@ TEST_CASE("a forward whose gathers are longer lasts as long as they do", "[case]
   }
 }
 
-// Kernels of 1 s; two gathers of 1.5 s fit beside a unit of 4 s.
+// Kernels of 1 s; two gathers of 1.5 s fit beside a layer of 4 s.
 TEST_CASE("a forward between others starts with parameters that are there", "[case]") {
   const PassTime time = layers_of(20, 4, 1.5, 0, 4).forward(kBetween);
   CHECK(time.duration().value() == nearly(80.0));
@@ -113,12 +113,12 @@ TEST_CASE("a forward between others starts with parameters that are there", "[ca
 
 TEST_CASE("copies run before and after a gather on streams of their own", "[case]") {
   Stage stage = layers_of(10, 4, 2, 0, 8);  // kernels of 0.5: the gather starts after the copy
-  UnitTasks& unit = stage.tasks.units[0];
+  LayerTasks& layer = stage.tasks.layers[0];
   TaskList gather = communication(0.5);  // of the shard, without the fabric
   gather[0].fabric = Fabric::kNone;
-  gather.push_back(unit.gather[0]);
-  unit.gather = gather;
-  unit.copy_out = computation(0.25);
+  gather.push_back(layer.gather[0]);
+  layer.gather = gather;
+  layer.copy_out = computation(0.25);
   const PassTime time = stage.forward(kFirst);
   CHECK(time.spent.compute.value() == nearly(10 * 4.25));
   CHECK(time.duration() == time.spent.compute);
@@ -139,10 +139,10 @@ TEST_CASE("without resharding parameters are gathered in the first forward alone
 
 TEST_CASE("the root stays gathered from forward to backward", "[case]") {
   Stage stage;
-  UnitTasks& root = stage.add(1);
+  LayerTasks& root = stage.add(1);
   root.gather = communication(6);
-  root.held = true;
-  UnitTasks& layer = stage.add(10);
+  root.stays_gathered = true;
+  LayerTasks& layer = stage.add(10);
   layer.forward = computation(4);
   layer.backward = computation(8);
   layer.gather = communication(3);
@@ -153,8 +153,8 @@ TEST_CASE("the root stays gathered from forward to backward", "[case]") {
   const PassTime backward = stage.backward(kBetween);
   CHECK(backward.duration().value() == nearly(3.0 + 80.0));
   CHECK(data(backward.hidden) == nearly(27.0));
-  stage.tasks.units[0].held = false;
-  // As any other unit the root would be gathered beside the last layer.
+  stage.tasks.layers[0].stays_gathered = false;
+  // As any other layer the root would be gathered beside the last layer.
   CHECK(data(stage.backward(kBetween).hidden) == nearly(33.0));
 }
 
@@ -171,7 +171,7 @@ TEST_CASE("recomputation inside the wrapper gathers twice before backward", "[ca
 
 Stage reduces(double reduce) {
   Stage stage = layers_of(10, 4, 0, reduce);
-  stage.tasks.units[0].gather.clear();
+  stage.tasks.layers[0].gather.clear();
   return stage;
 }
 
@@ -186,8 +186,8 @@ TEST_CASE("a backward leaves its last reduction to what follows", "[case]") {
 
 TEST_CASE("a reduction starts when the buffer of the one before is free", "[case]") {
   Stage stage = reduces(5);
-  stage.tasks.units[0].before_reduce = computation(0.5);
-  // The first unit and its copy, then one reduction after the other, the last one left.
+  stage.tasks.layers[0].before_reduce = computation(0.5);
+  // The first layer and its copy, then one reduction after the other, the last one left.
   const PassTime time = stage.backward(kLast);
   CHECK(time.duration().value() == nearly(4.5 + 45.0));
   CHECK(time.spent.compute.value() == nearly(45.0));
@@ -196,8 +196,8 @@ TEST_CASE("a reduction starts when the buffer of the one before is free", "[case
 
 TEST_CASE("replicas reduce their shards once, in the last backward", "[case]") {
   Stage stage = layers_of(10, 4, 0, 1, 4);
-  stage.tasks.units[0].gather.clear();
-  stage.tasks.units[0].replicas = communication(2);
+  stage.tasks.layers[0].gather.clear();
+  stage.tasks.layers[0].replicas = communication(2);
   CHECK(data(stage.backward(kBetween).spent) == 0.0);
   const PassTime last = stage.backward(kLast);
   CHECK(last.duration().value() == nearly(40.0));
@@ -231,11 +231,11 @@ TEST_CASE("gathers and reductions of a step are hidden only where the software d
 TEST_CASE("full recomputation runs a part of forward before backward", "[case]") {
   Stage stage;
   stage.rule = {};
-  for (const bool again : {true, false}) {
-    UnitTasks& unit = stage.add(3, again);
-    unit.forward = computation(4);
-    unit.again = computation(3);
-    unit.backward = computation(7);
+  for (const bool recomputed : {true, false}) {
+    LayerTasks& layer = stage.add(3, recomputed);
+    layer.forward = computation(4);
+    layer.full_recompute = computation(3);
+    layer.backward = computation(7);
   }
   CHECK(stage.forward(kBetween).duration() == Seconds(24));
   CHECK(stage.backward(kBetween).duration() == Seconds(3 * 10 + 3 * 7));
@@ -244,12 +244,12 @@ TEST_CASE("full recomputation runs a part of forward before backward", "[case]")
 TEST_CASE("weight gradients are a part of backward", "[unit]") {
   Stage stage;
   stage.rule = {};
-  UnitTasks& unit = stage.add(5, true);
-  unit.forward = computation(4);
-  unit.again = computation(4);
-  unit.backward = computation(6, 2);
-  unit.backward[1].weight_gradient = true;
-  unit.backward[1].energy = Joules(2);
+  LayerTasks& layer = stage.add(5, true);
+  layer.forward = computation(4);
+  layer.full_recompute = computation(4);
+  layer.backward = computation(6, 2);
+  layer.backward[1].weight_gradient = true;
+  layer.backward[1].energy = Joules(2);
   CHECK(stage.forward(kBetween).weight == Seconds{});
   CHECK(stage.backward(kBetween).weight == Seconds(15));
   CHECK(stage.backward(kBetween).energy == Joules(10));
@@ -258,18 +258,18 @@ TEST_CASE("weight gradients are a part of backward", "[unit]") {
 TEST_CASE("passes that repeat are no faster than the host launches them", "[unit]") {
   Stage stage = layers_of(10, 4, 0, 0);
   stage.rule = {};
-  stage.tasks.units[0].forward[0].host = Seconds(5);
+  stage.tasks.layers[0].forward[0].host = Seconds(5);
   const PassTime ahead = stage.forward(kBetween);
   CHECK(ahead.duration().value() == nearly(50.0));
   CHECK(ahead.spent.host.value() == nearly(10.0));
   const PassTime level = stage.forward({.first = true, .host_lead = {}});
   CHECK(level.duration().value() == nearly(54.0));  // the last kernel after its launch at 50
   CHECK(level.host_lead.value() == nearly(4.0));
-  stage.tasks.units[0].forward[0].host = Seconds(3);
+  stage.tasks.layers[0].forward[0].host = Seconds(3);
   CHECK(stage.forward(kBetween).duration().value() == nearly(40.0));
 }
 
-// --- units that repeat ------------------------------------------------------------------------
+// --- layers that repeat -----------------------------------------------------------------------
 
 class RandomStage {
  public:
@@ -283,7 +283,7 @@ class RandomStage {
     stage.software.overlap_grad_reduce = chance(0.8);
     stage.software.overlap_param_gather = chance(0.8);
     fill(stage.add(1));
-    stage.tasks.units[0].held = chance(0.5);
+    stage.tasks.layers[0].stays_gathered = chance(0.5);
     fill(stage.add(static_cast<std::int64_t>(2 + random_() % 30), chance(0.5)));
     fill(stage.add(static_cast<std::int64_t>(1 + random_() % 20)));
     stage.runs.push_back({1, 12, false});
@@ -295,24 +295,24 @@ class RandomStage {
  private:
   [[nodiscard]] bool chance(double share) { return unit_(random_) < share; }
 
-  void fill(UnitTasks& unit) {
-    unit.forward = program();
-    unit.again = unit.forward;
-    unit.backward = program();
-    unit.gather = traffic(2);
+  void fill(LayerTasks& layer) {
+    layer.forward = program();
+    layer.full_recompute = layer.forward;
+    layer.backward = program();
+    layer.gather = traffic(2);
     if (chance(0.5)) {
-      unit.copy_out = kernels(1);
-      unit.before_reduce = kernels(1);
+      layer.copy_out = kernels(1);
+      layer.before_reduce = kernels(1);
     }
-    unit.reduce = traffic(1);
-    unit.replicas = chance(0.3) ? traffic(1) : TaskList{};
+    layer.reduce = traffic(1);
+    layer.replicas = chance(0.3) ? traffic(1) : TaskList{};
   }
   TaskList kernels(std::size_t count) {
     TaskList tasks;
     for (std::size_t i = 0; i < count; ++i) {
       StreamTask task;
-      task.alone = Seconds(0.1 + unit_(random_));
-      task.beside = (1.0 + 0.4 * unit_(random_)) * task.alone;
+      task.duration = Seconds(0.1 + unit_(random_));
+      task.contended = (1.0 + 0.4 * unit_(random_)) * task.duration;
       task.host = Seconds(chance(0.3) ? 1.2 * unit_(random_) : 0.1);
       task.energy = Joules(unit_(random_));
       tasks.push_back(task);
@@ -363,7 +363,7 @@ bool equal(const PassTime& a, const PassTime& b) {
          close(a.backlog.value(), b.backlog.value());
 }
 
-// A recorder sees every unit, so with one nothing is left out.
+// A recorder sees every layer, so with one nothing is left out.
 TEST_CASE("units that repeat take what they take when each of them runs", "[property]") {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     RandomStage random(seed);

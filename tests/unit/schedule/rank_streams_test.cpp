@@ -17,15 +17,15 @@ constexpr Seconds kFarAhead{1e6};  // the host, unless a test is about it
 
 StreamTask computes(double alone, double beside = 0.0) {
   StreamTask task;
-  task.alone = Seconds(alone);
-  task.beside = Seconds(beside > 0.0 ? beside : alone);
+  task.duration = Seconds(alone);
+  task.contended = Seconds(beside > 0.0 ? beside : alone);
   return task;
 }
 
 StreamTask communicates(Axis axis, double alone, Fabric fabric = Fabric::kScaleUp) {
   StreamTask task;
-  task.alone = Seconds(alone);
-  task.beside = task.alone;
+  task.duration = Seconds(alone);
+  task.contended = task.duration;
   task.axis = axis;
   task.fabric = fabric;
   return task;
@@ -456,7 +456,7 @@ TEST_CASE("every instant of any programs is accounted once", "[property]") {
     Joules energy;
     std::array<Seconds, kAxes> communicated{};
     each_task(acts, [&](const StreamTask& task) {
-      (task.axis ? communicated[slot(*task.axis)] : compute) += task.alone;
+      (task.axis ? communicated[slot(*task.axis)] : compute) += task.duration;
       energy += task.energy;
       host += task.host;
     });
@@ -536,7 +536,7 @@ class SecondReading {
       ends_.push_back(all_ends_);
     }
     for (const Piece& piece : pieces_) {
-      right_ = right_ && close(work_of(piece), piece.task.alone);
+      right_ = right_ && close(work_of(piece), piece.task.duration);
     }
   }
   [[nodiscard]] bool right() const { return right_; }
@@ -619,7 +619,7 @@ class SecondReading {
       }
     }
     if (!piece.task.axis) {
-      return communicating ? piece.task.alone / piece.task.beside : 1.0;
+      return communicating ? piece.task.duration / piece.task.contended : 1.0;
     }
     const double shared = piece.task.fabric == Fabric::kNone ? 1.0 : sharing;
     return 1.0 / (shared * (computing ? piece.task.slowdown : 1.0));

@@ -8,8 +8,8 @@ namespace {
 
 using test::nearly;
 
-PassWork pass(double compute, double tensor, double data) {
-  PassWork time;
+PassTotals pass(double compute, double tensor, double data) {
+  PassTotals time;
   time.compute = Seconds(compute);
   time.communication[slot(Axis::kTensor)] = Seconds(tensor);
   time.communication[slot(Axis::kData)] = Seconds(data);
@@ -24,10 +24,10 @@ UniformOverlap shares(double tensor, double data) {
   return overlap;
 }
 
-UnitsHeld evenly(double share) {
-  UnitsHeld held{};
-  held.fill(share);
-  return held;
+OccupiedShares evenly(double share) {
+  OccupiedShares occupied{};
+  occupied.fill(share);
+  return occupied;
 }
 
 TEST_CASE("communication is exposed by what its share does not hide", "[unit]") {
@@ -71,10 +71,10 @@ TEST_CASE("computation slows by the units that hidden communication holds", "[un
 
 TEST_CASE("each axis holds its own units while it is hidden", "[unit]") {
   // 4 s of tensor parallelism hold a quarter, 5 s of data parallelism a tenth.
-  UnitsHeld held{};
-  held[slot(Axis::kTensor)] = 0.25;
-  held[slot(Axis::kData)] = 0.1;
-  const TimeBreakdown time = exposed(pass(10, 4, 5), shares(1.0, 1.0), held);
+  OccupiedShares occupied{};
+  occupied[slot(Axis::kTensor)] = 0.25;
+  occupied[slot(Axis::kData)] = 0.1;
+  const TimeBreakdown time = exposed(pass(10, 4, 5), shares(1.0, 1.0), occupied);
   CHECK(time.contention.value() == nearly(1.5));
 }
 

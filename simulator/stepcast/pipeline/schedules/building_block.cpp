@@ -27,24 +27,25 @@ struct Leg {
 
 struct BuildingBlock {
   std::array<Leg, kMostLegs> legs;
-  std::int64_t size = 2;             // legs
-  std::int64_t period = 3;           // units from one micro-batch to the next
-  std::int64_t most_held = 0;        // activations of one chunk and micro-batch on a rank
-  std::int64_t most_held_ahead = 0;  // up to which forwards of the first chunk may go first
+  std::int64_t size = 2;                  // legs
+  std::int64_t period = 3;                // units from one micro-batch to the next
+  std::int64_t most_in_flight = 0;        // activations of one chunk and micro-batch on a rank
+  std::int64_t most_in_flight_ahead = 0;  // up to which forwards of the first chunk may go first
 };
 
 BuildingBlock one_chunk_block(std::int64_t ranks, std::int64_t backward_delay,
-                              std::int64_t most_held) {
+                              std::int64_t most_in_flight) {
   BuildingBlock block;
   block.legs[0] = {TaskKind::kForward, 0, 0, 1, true};
   block.legs[1] = {TaskKind::kInputGradient, 0, ranks, backward_delay, false};
-  block.most_held = most_held;
+  block.most_in_flight = most_in_flight;
   return block;
 }
 
 // `gaps` are the units from one leg's last task to the next leg's first.
 BuildingBlock v_block(std::int64_t ranks, const std::array<std::int64_t, kMostLegs>& delays,
-                      const std::array<std::int64_t, kMostLegs - 1>& gaps, std::int64_t most_held) {
+                      const std::array<std::int64_t, kMostLegs - 1>& gaps,
+                      std::int64_t most_in_flight) {
   BuildingBlock block;
   std::int64_t start = 0;
   for (std::size_t i = 0; i < delays.size(); ++i) {
@@ -55,7 +56,7 @@ BuildingBlock v_block(std::int64_t ranks, const std::array<std::int64_t, kMostLe
   }
   block.size = kMostLegs;
   block.period = 6;
-  block.most_held = 2 * most_held;
+  block.most_in_flight = 2 * most_in_flight;
   return block;
 }
 
@@ -106,7 +107,7 @@ class UnitTimetable {
   };
   struct RankState {
     std::array<Progress, kMostLegs> legs;
-    std::int64_t held = 0;
+    std::int64_t in_flight = 0;
     RankOrder weights;  // gradients of weights that can run, oldest first
     std::size_t weights_run = 0;
     RankOrder order;
@@ -148,8 +149,8 @@ class UnitTimetable {
     for (std::int64_t leg = 0; leg < block_.size; ++leg) {
       const Progress& next = rank.legs[static_cast<std::size_t>(leg)];
       const TaskKind kind = block_.legs[static_cast<std::size_t>(leg)].kind;
-      const std::int64_t limit = leg == 0 ? block_.most_held_ahead : block_.most_held;
-      const bool fits = kind != TaskKind::kForward || rank.held < limit;
+      const std::int64_t limit = leg == 0 ? block_.most_in_flight_ahead : block_.most_in_flight;
+      const bool fits = kind != TaskKind::kForward || rank.in_flight < limit;
       if (next.micro_batch < shape_.micro_batches && next.time < time && fits &&
           ready(next, kind, now)) {
         chosen = leg;
@@ -168,14 +169,14 @@ class UnitTimetable {
     }
     const bool forward =
         leg < kMostLegs && block_.legs[static_cast<std::size_t>(leg)].kind == TaskKind::kForward;
-    const bool full = forward && rank.held >= block_.most_held && rank.has_weights();
+    const bool full = forward && rank.in_flight >= block_.most_in_flight && rank.has_weights();
     if (leg < kMostLegs && !full) {
       run_leg(rank, static_cast<std::size_t>(leg), now);
       return true;
     }
     if (rank.has_weights()) {
       rank.order.push_back(rank.weights[rank.weights_run++]);
-      --rank.held;
+      --rank.in_flight;
       return true;
     }
     return false;
@@ -189,7 +190,7 @@ class UnitTimetable {
     rank.order.push_back({kind, chunk, micro_batch});
     if (kind == TaskKind::kForward) {
       forward_done_[slot(next.stage, next.micro_batch)] = now + 1;
-      ++rank.held;
+      ++rank.in_flight;
     } else {
       backward_done_[slot(next.stage, next.micro_batch)] = now + 1;
       rank.weights.push_back({TaskKind::kWeightGradient, chunk, micro_batch});
@@ -230,7 +231,7 @@ std::vector<RankOrder> zb_v_orders(const PipelineShape& shape) {
 // when forwards of the first chunk may go ahead.
 std::vector<RankOrder> v_half_orders(const PipelineShape& shape) {
   BuildingBlock block = v_block(shape.ranks, {1, 2, 1, 2}, {1, 4, 1}, (shape.ranks + 2) / 2);
-  block.most_held_ahead = shape.ranks % 2 == 0 ? block.most_held / 2 : 0;
+  block.most_in_flight_ahead = shape.ranks % 2 == 0 ? block.most_in_flight / 2 : 0;
   return orders_of(block, shape);
 }
 

@@ -4,9 +4,9 @@
 // Qi et al. (arXiv 2401.10241 for ZB-H1 and ZB-H2, arXiv 2405.15362 for the V shapes) draw a
 // schedule as one micro-batch's way down and up the ranks with a fixed delay from rank to rank on
 // each leg, repeated every 3 units (6 with two chunks), tasks being one unit long. The delays set
-// how long a micro-batch lives on a rank, and so how many are held:
+// how long a micro-batch lives on a rank, and so how many are in flight:
 //
-//   schedule  delay on each leg       micro-batches held at most
+//   schedule  delay on each leg       micro-batches in flight at most
 //   ZB-H1     F 1, B 2                p
 //   ZB-H2     F 1, B 5                2 p - 1
 //   ZBV       F 1, F' 5, B' 1, B 5    p

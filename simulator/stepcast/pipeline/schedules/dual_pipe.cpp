@@ -42,7 +42,7 @@ class PhaseWriter {
     steady(n - 2 * half + behind + 1, inner == 0);
     repeat(inner, [this] {
       backward(far_, false);
-      beside(far_, near_);
+      overlapped(far_, near_);
     });
     drain(behind + 1);
     repeat(inner, [this] {
@@ -67,9 +67,9 @@ class PhaseWriter {
         forward(near_);
         backward(far_, false);
       } else {
-        beside(near_, far_);
+        overlapped(near_, far_);
       }
-      beside(far_, near_);
+      overlapped(far_, near_);
     }
   }
 
@@ -109,7 +109,7 @@ class PhaseWriter {
     }
   }
 
-  void beside(Way& there, Way& back) {
+  void overlapped(Way& there, Way& back) {
     if (there.forwards >= there.count || back.backwards >= back.count) {
       forward(there);
       backward(back, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/memory/held_moments.hpp"
+#include "stepcast/memory/peak_moments.hpp"
 
 #include <algorithm>
 #include <span>
@@ -7,7 +7,7 @@
 namespace stepcast {
 namespace {
 
-// What grows what a rank holds: held, has_gradients and forwards of every chunk.
+// What makes the memory of a rank grow: in_flight, has_gradients and forwards of every chunk.
 using Counts = std::vector<std::int32_t>;
 
 bool at_most(const Counts& a, const Counts& b) {
@@ -26,13 +26,13 @@ struct Candidate {
   std::int32_t chunk = 0;
 };
 
-// Moments of one kind and chunk, none at most another.
+// Moments of one kind and chunk, of which none has at most the counts of another.
 class Candidates {
  public:
   Candidates(bool backward, std::int32_t chunk) : backward_(backward), chunk_(chunk) {}
 
   void add(const Counts& counts, std::size_t place) {
-    // Mostly the last one with one more forward.
+    // Mostly the counts are those of the last candidate with one more forward.
     if (!list_.empty() && at_most(list_.back().counts, counts)) {
       list_.back().counts = counts;
       list_.back().place = place;
@@ -49,7 +49,7 @@ class Candidates {
   [[nodiscard]] const std::vector<Candidate>& list() const { return list_; }
 
  private:
-  // Of the first `count` candidates those that are at most `counts`.
+  // Erases those of the first `count` candidates that are at most `counts`.
   void erase_below(const Counts& counts, std::size_t count) {
     const auto end = list_.begin() + static_cast<std::ptrdiff_t>(count);
     list_.erase(
@@ -92,7 +92,7 @@ class Walk {
   }
 
   // `filled`: where the order begins to repeat.
-  [[nodiscard]] HeldMoments result(std::size_t filled) const {
+  [[nodiscard]] PeakMoments result(std::size_t filled) const {
     std::vector<Candidate> all;
     for (const std::vector<Candidates>* kind : {&forwards_, &backwards_}) {
       for (const Candidates& chunk : *kind) {
@@ -101,8 +101,8 @@ class Walk {
     }
     std::stable_sort(all.begin(), all.end(),
                      [](const Candidate& a, const Candidate& b) { return a.place < b.place; });
-    HeldMoments moments;
-    moments.most_held = most_held_;
+    PeakMoments moments;
+    moments.most_in_flight = most_in_flight_;
     for (const Candidate& candidate : all) {
       moments.moments.push_back(moment(candidate));
       moments.moments.back().late = candidate.place >= filled;
@@ -114,7 +114,7 @@ class Walk {
   void take(std::int32_t chunk, std::size_t place) {
     const auto own = static_cast<std::size_t>(chunk);
     ++now_[own];
-    most_held_ = std::max(most_held_, ++all_held_);
+    most_in_flight_ = std::max(most_in_flight_, ++in_flight_);
     forwards_[own].add(now_, place);
     ++now_[2 * chunks_ + own];
   }
@@ -122,11 +122,11 @@ class Walk {
     const auto own = static_cast<std::size_t>(chunk);
     backwards_[own].add(now_, place);
     --now_[own];
-    --all_held_;
+    --in_flight_;
     now_[chunks_ + own] = 1;
   }
 
-  [[nodiscard]] HeldMoment moment(const Candidate& candidate) const {
+  [[nodiscard]] PeakMoment moment(const Candidate& candidate) const {
     const auto part = [&](std::size_t i) {
       return candidate.counts.begin() + static_cast<std::ptrdiff_t>(i * chunks_);
     };
@@ -136,15 +136,15 @@ class Walk {
 
   std::size_t chunks_;
   Counts now_;
-  std::int64_t all_held_ = 0;
-  std::int64_t most_held_ = 0;
+  std::int64_t in_flight_ = 0;
+  std::int64_t most_in_flight_ = 0;
   std::vector<Candidates> forwards_;  // by chunk
   std::vector<Candidates> backwards_;
 };
 
 }  // namespace
 
-HeldMoments held_moments(const RankOrder& order, const PeriodCandidates& pipeline) {
+PeakMoments peak_moments(const RankOrder& order, const PeriodCandidates& pipeline) {
   Walk walk(pipeline.chunks);
   const std::optional<OrderPeriod> period = order_period(order, pipeline);
   const std::int64_t size = std::ssize(order);
@@ -158,7 +158,7 @@ HeldMoments held_moments(const RankOrder& order, const PeriodCandidates& pipelin
     }
     walk.run(order[static_cast<std::size_t>(i)], static_cast<std::size_t>(i));
   }
-  HeldMoments result = walk.result(period ? static_cast<std::size_t>(period->begin) : order.size());
+  PeakMoments result = walk.result(period ? static_cast<std::size_t>(period->begin) : order.size());
   result.repeats = period.has_value();
   return result;
 }

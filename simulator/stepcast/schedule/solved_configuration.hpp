@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work of one share of the ranks (rank_share.hpp), solved once: what its stages hold, and how
-// long they take at each clock.
+// The stages of all plans with one layer configuration (layer_configuration.hpp), solved once: the
+// memory that each class of stage needs, and how long it takes at each clock.
 //
-// Every function is given the context of the plan at hand; what it returns depends on the share,
-// the class of the stage and the clock alone, so it is the same for all plans that have the share.
+// Every function is given the context of the plan at hand. What it returns depends on the layer
+// configuration, the class of the stage and the clock only, so it is the same for all those plans.
 #pragma once
 
 #include <deque>
@@ -20,7 +20,7 @@ namespace stepcast {
 // A stage at a clock.
 struct SolvedStage {
   StageTime time;
-  StageDuration duration;  // of `time`
+  StageDuration duration;  // what the pipeline needs to know of `time`
   FabricTimes fabrics;
 };
 
@@ -30,14 +30,15 @@ struct OptimizerTime {
   Joules energy;
 };
 
-class SolvedShare {
+class SolvedConfiguration {
  public:
-  explicit SolvedShare(const ExpansionContext& context);
+  explicit SolvedConfiguration(const ExpansionContext& context);
 
-  // The number of a class in this share; `index` is a stage of the plan that is of the class.
+  // The number under which a class of stages is kept here; `index` is a stage of the plan that is
+  // of the class.
   std::size_t stage(const StageClass& stage, const ExpansionContext& context, std::size_t index);
 
-  // Of the class `stage`.
+  // What is kept of a class, by its number.
   const StageHolding& holding(std::size_t stage, const ExpansionContext& context);
   Bytes exchange_memory(const ExpansionContext& context);
   [[nodiscard]] const LocalParameters& parameters(std::size_t stage) const {
@@ -45,7 +46,7 @@ class SolvedShare {
   }
   CommunicationLoad load(std::size_t stage, const StepContext& context);
 
-  // A share at one clock, beside one load of communication.
+  // The times of the stages at one clock, while communication takes one load of the device.
   class AtClock;
   AtClock& at(const StepContext& context, const CommunicationLoad& load);
 
@@ -53,7 +54,7 @@ class SolvedShare {
   struct Stage {
     StageClass key;
     BuiltStage built;
-    std::vector<UnitRun> runs;
+    std::vector<LayerRun> runs;
     LocalParameters parameters;
     std::optional<StageHolding> holding;
     std::optional<CommunicationLoad> load;
@@ -61,29 +62,29 @@ class SolvedShare {
 
   TrafficRule rule_;
   StageBuilder builder_;
-  UnitCollector units_;
+  LayerCollector layers_;
   std::deque<Stage> stages_;
   std::optional<Bytes> exchange_memory_;
   std::list<AtClock> clocks_;
 };
 
-class SolvedShare::AtClock {
+class SolvedConfiguration::AtClock {
  public:
-  AtClock(const SolvedShare& share, Hertz clock, const CommunicationLoad& load)
-      : share_(&share), clock_(clock), load_(load) {}
+  AtClock(const SolvedConfiguration& configuration, Hertz clock, const CommunicationLoad& load)
+      : configuration_(&configuration), clock_(clock), load_(load) {}
 
   const SolvedStage& stage(std::size_t stage, const StepContext& context,
                            MicroBatches micro_batches);
-  // What one forward of a stage beside one backward of another saves (paired_passes.hpp).
+  // What it saves to overlap a forward of one stage with a backward of another (paired_passes.hpp).
   const TimeBreakdown& saved(std::size_t forward, std::size_t backward, const StepContext& context,
                              MicroBatches micro_batches);
-  // Of a rank that holds `parameters`.
+  // The optimizer step of a rank on which `parameters` lie.
   const OptimizerTime& optimizer(const LocalParameters& parameters, const StepContext& context);
   // Computation, communication and energy of one micro-batch in a stage, nothing overlapped.
   TaskSums rough(std::size_t stage, const StepContext& context);
 
  private:
-  friend class SolvedShare;
+  friend class SolvedConfiguration;
   struct Pair {
     std::size_t forward = 0;
     std::size_t backward = 0;
@@ -101,10 +102,10 @@ class SolvedShare::AtClock {
 
   [[nodiscard]] StageProgram program(std::size_t stage, const StepContext& context);
 
-  const SolvedShare* share_;
+  const SolvedConfiguration* configuration_;
   Hertz clock_;
   CommunicationLoad load_;
-  StepTasks tasks_;           // of the share's units
+  StepTasks tasks_;           // of the layers collected so far
   std::vector<bool> priced_;  // of tasks_
   std::deque<Solved> stages_;
   std::deque<Pair> pairs_;

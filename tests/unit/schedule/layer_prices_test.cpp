@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/schedule/unit_prices.hpp"
+#include "stepcast/schedule/layer_prices.hpp"
 
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/schedule/step_time.hpp"
 
-namespace stepcast::unit_prices_test {
+namespace stepcast::layer_prices_test {
 namespace {
 
 using test::nearly;
@@ -38,11 +38,11 @@ Launching launching(const Sample& sample) {
   const ClusterSpec cluster = cluster_of(test::shipped_gpu("h100_sxm"), 1);
   const CostModel cost = default_cost_model();
   const ExpansionContext expansion = sample.context();
-  const StepWork work = step_work(expansion);
-  const StepTasks tasks = price_step(work, {expansion, cluster, cost, Hertz(1.4e9)});
-  for (const UnitRun& run : work.stages.front()) {
+  const StepOperators operators = step_operators(expansion);
+  const StepTasks tasks = price_step(operators, {expansion, cluster, cost, Hertz(1.4e9)});
+  for (const LayerRun& run : operators.stages.front()) {
     if (run.count > 1) {
-      return {sum(tasks.units[run.unit].forward), sum(tasks.units[run.unit].backward)};
+      return {sum(tasks.layers[run.layer].forward), sum(tasks.layers[run.layer].backward)};
     }
   }
   FAIL("no layers");
@@ -107,10 +107,10 @@ TEST_CASE("the host waits for what HybridEP brings, and for what all-to-all will
     sample.plan.exchange.dispatcher = dispatcher;
     const ExpansionContext expansion = sample.context();
     const StepTasks tasks =
-        price_step(step_work(expansion), {expansion, cluster, cost, Hertz(1.4e9)});
+        price_step(step_operators(expansion), {expansion, cluster, cost, Hertz(1.4e9)});
     std::size_t waits = 0;
-    for (const UnitTasks& unit : tasks.units) {
-      for (const StreamTask& task : unit.forward) {
+    for (const LayerTasks& layer : tasks.layers) {
+      for (const StreamTask& task : layer.forward) {
         if (task.host_waits) {
           ++waits;
           CHECK(task.axis.has_value() == (dispatcher == Dispatcher::kHybridEp));
@@ -140,4 +140,4 @@ TEST_CASE("a step of many experts lasts as long as its host takes to launch them
 }
 
 }  // namespace
-}  // namespace stepcast::unit_prices_test
+}  // namespace stepcast::layer_prices_test

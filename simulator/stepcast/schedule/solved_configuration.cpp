@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/schedule/solved_share.hpp"
+#include "stepcast/schedule/solved_configuration.hpp"
 
 #include <algorithm>
 
@@ -8,11 +8,11 @@
 
 namespace stepcast {
 
-SolvedShare::SolvedShare(const ExpansionContext& context)
+SolvedConfiguration::SolvedConfiguration(const ExpansionContext& context)
     : rule_(traffic_rule(context.plan, context.training, context.software)) {}
 
-std::size_t SolvedShare::stage(const StageClass& stage, const ExpansionContext& context,
-                               std::size_t index) {
+std::size_t SolvedConfiguration::stage(const StageClass& stage, const ExpansionContext& context,
+                                       std::size_t index) {
   const auto known = std::find_if(stages_.begin(), stages_.end(),
                                   [&](const Stage& entry) { return entry.key == stage; });
   if (known != stages_.end()) {
@@ -21,13 +21,14 @@ std::size_t SolvedShare::stage(const StageClass& stage, const ExpansionContext& 
   Stage fresh;
   fresh.key = stage;
   fresh.built = builder_.stage(context, index);
-  fresh.runs = units_.stage(context, fresh.built);
+  fresh.runs = layers_.stage(context, fresh.built);
   fresh.parameters = fresh.built.parameters.all();
   stages_.push_back(std::move(fresh));
   return stages_.size() - 1;
 }
 
-const StageHolding& SolvedShare::holding(std::size_t stage, const ExpansionContext& context) {
+const StageHolding& SolvedConfiguration::holding(std::size_t stage,
+                                                 const ExpansionContext& context) {
   std::optional<StageHolding>& holding = stages_[stage].holding;
   if (!holding) {
     holding = stage_holding(context, stages_[stage].built);
@@ -35,49 +36,51 @@ const StageHolding& SolvedShare::holding(std::size_t stage, const ExpansionConte
   return *holding;
 }
 
-Bytes SolvedShare::exchange_memory(const ExpansionContext& context) {
+Bytes SolvedConfiguration::exchange_memory(const ExpansionContext& context) {
   if (!exchange_memory_) {
     exchange_memory_ = stepcast::exchange_memory(context);
   }
   return *exchange_memory_;
 }
 
-CommunicationLoad SolvedShare::load(std::size_t stage, const StepContext& context) {
+CommunicationLoad SolvedConfiguration::load(std::size_t stage, const StepContext& context) {
   std::optional<CommunicationLoad>& load = stages_[stage].load;
   if (!load) {
     load = CommunicationLoad{};
-    for (const UnitRun& run : stages_[stage].runs) {
-      load = load->combined(unit_load(units_.units()[run.unit], context));
+    for (const LayerRun& run : stages_[stage].runs) {
+      load = load->combined(layer_load(layers_.layers()[run.layer], context));
     }
   }
   return *load;
 }
 
-SolvedShare::AtClock& SolvedShare::at(const StepContext& context, const CommunicationLoad& load) {
+SolvedConfiguration::AtClock& SolvedConfiguration::at(const StepContext& context,
+                                                      const CommunicationLoad& load) {
   const auto known = std::find_if(clocks_.begin(), clocks_.end(), [&](const AtClock& entry) {
     return entry.clock_ == context.clock && entry.load_ == load;
   });
   return known != clocks_.end() ? *known : clocks_.emplace_back(*this, context.clock, load);
 }
 
-StageProgram SolvedShare::AtClock::program(std::size_t stage, const StepContext& context) {
-  const std::vector<WorkUnit>& units = share_->units_.units();
-  tasks_.units.resize(units.size());
-  tasks_.sums.resize(units.size());
-  priced_.resize(units.size());
-  const std::vector<UnitRun>& runs = share_->stages_[stage].runs;
-  for (const UnitRun& run : runs) {
-    if (!priced_[run.unit]) {
-      tasks_.units[run.unit] = price_unit(units[run.unit], context, load_);
-      tasks_.sums[run.unit] = sums_of(tasks_.units[run.unit]);
-      priced_[run.unit] = true;
+StageProgram SolvedConfiguration::AtClock::program(std::size_t stage, const StepContext& context) {
+  const std::vector<StageLayer>& layers = configuration_->layers_.layers();
+  tasks_.layers.resize(layers.size());
+  tasks_.sums.resize(layers.size());
+  priced_.resize(layers.size());
+  const std::vector<LayerRun>& runs = configuration_->stages_[stage].runs;
+  for (const LayerRun& run : runs) {
+    if (!priced_[run.layer]) {
+      tasks_.layers[run.layer] = price_layer(layers[run.layer], context, load_);
+      tasks_.sums[run.layer] = sums_of(tasks_.layers[run.layer]);
+      priced_[run.layer] = true;
     }
   }
-  return {tasks_, runs, share_->rule_, context.expansion.software};
+  return {tasks_, runs, configuration_->rule_, context.expansion.software};
 }
 
-const SolvedStage& SolvedShare::AtClock::stage(std::size_t stage, const StepContext& context,
-                                               MicroBatches micro_batches) {
+const SolvedStage& SolvedConfiguration::AtClock::stage(std::size_t stage,
+                                                       const StepContext& context,
+                                                       MicroBatches micro_batches) {
   if (stages_.size() <= stage) {
     stages_.resize(stage + 1);
   }
@@ -91,9 +94,9 @@ const SolvedStage& SolvedShare::AtClock::stage(std::size_t stage, const StepCont
   return *solved;
 }
 
-const TimeBreakdown& SolvedShare::AtClock::saved(std::size_t forward, std::size_t backward,
-                                                 const StepContext& context,
-                                                 MicroBatches micro_batches) {
+const TimeBreakdown& SolvedConfiguration::AtClock::saved(std::size_t forward, std::size_t backward,
+                                                         const StepContext& context,
+                                                         MicroBatches micro_batches) {
   const auto known = std::find_if(pairs_.begin(), pairs_.end(), [&](const Pair& entry) {
     return entry.forward == forward && entry.backward == backward &&
            entry.micro_batches == micro_batches;
@@ -112,8 +115,8 @@ const TimeBreakdown& SolvedShare::AtClock::saved(std::size_t forward, std::size_
   return pairs_.back().saved;
 }
 
-const OptimizerTime& SolvedShare::AtClock::optimizer(const LocalParameters& parameters,
-                                                     const StepContext& context) {
+const OptimizerTime& SolvedConfiguration::AtClock::optimizer(const LocalParameters& parameters,
+                                                             const StepContext& context) {
   const auto known = std::find_if(updates_.begin(), updates_.end(), [&](const Update& entry) {
     return entry.parameters == parameters;
   });
@@ -122,20 +125,20 @@ const OptimizerTime& SolvedShare::AtClock::optimizer(const LocalParameters& para
   }
   OptimizerTime time;
   for (const StreamTask& task : price(optimizer_ops(context.expansion, parameters), context)) {
-    (task.axis ? time.spent.exposed[slot(*task.axis)] : time.spent.optimizer) += task.alone;
+    (task.axis ? time.spent.exposed[slot(*task.axis)] : time.spent.optimizer) += task.duration;
     time.energy += task.energy;
   }
   updates_.push_back({parameters, time});
   return updates_.back().time;
 }
 
-TaskSums SolvedShare::AtClock::rough(std::size_t stage, const StepContext& context) {
+TaskSums SolvedConfiguration::AtClock::rough(std::size_t stage, const StepContext& context) {
   const StageProgram own = program(stage, context);
   TaskSums all;
-  for (const UnitRun& run : own.runs) {
-    const UnitSums& unit = own.tasks.sums[run.unit];
-    for (const TaskSums* sums : {&unit.forward, &unit.again, &unit.backward}) {
-      if (sums == &unit.again && !run.again) {
+  for (const LayerRun& run : own.runs) {
+    const LayerSums& layer = own.tasks.sums[run.layer];
+    for (const TaskSums* sums : {&layer.forward, &layer.full_recompute, &layer.backward}) {
+      if (sums == &layer.full_recompute && !run.recomputed) {
         continue;
       }
       const auto times = static_cast<double>(run.count);

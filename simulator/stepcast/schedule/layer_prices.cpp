@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/schedule/unit_prices.hpp"
+#include "stepcast/schedule/layer_prices.hpp"
 
 #include <algorithm>
 
@@ -27,8 +27,8 @@ bool is_weight_gradient(const Op& op) {
          (grouped != nullptr && grouped->pass == GemmPass::kWgrad);
 }
 
-// What of a layer depends on how many rows its experts get: from the first of these operators to
-// the last.
+// The operators of a layer that depend on how many rows its experts get: a range from the first of
+// them to the last.
 struct ExpertRange {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -59,8 +59,8 @@ class TaskPricer {
     const HostSpec host = captured ? HostSpec{} : host_;
     const OpCost cost = context_.cost.cost(op, kernel_, context_.cluster);
     StreamTask task;
-    task.alone = cost.duration;
-    task.beside = cost.duration;
+    task.duration = cost.duration;
+    task.contended = cost.duration;
     task.axis = communication_axis(op);
     if (task.axis) {
       task.fabric = fabric_of(op, context_.cluster);
@@ -72,7 +72,8 @@ class TaskPricer {
     task.host = launching(op, cost, host);
     task.weight_gradient = is_weight_gradient(op);
     if (load_.units > 0 || load_.hbm > BytesPerSecond{}) {
-      task.beside = duration_beside(op, cost, load_, context_.cost, kernel_, context_.cluster);
+      task.contended =
+          contended_duration(op, cost, load_, context_.cost, kernel_, context_.cluster);
     }
     return task;
   }
@@ -124,39 +125,39 @@ class TaskPricer {
   HostSpec host_;
 };
 
-// --- units ------------------------------------------------------------------------------------
+// --- layers -----------------------------------------------------------------------------------
 
-class UnitPricer {
+class LayerPricer {
  public:
-  UnitPricer(const StepContext& context, const CommunicationLoad& load, std::vector<Op>* noted)
-      : context_(context), alone_(context, {}), beside_(context, load), noted_(noted) {}
+  LayerPricer(const StepContext& context, const CommunicationLoad& load, std::vector<Op>* noted)
+      : context_(context), isolated_(context, {}), contended_(context, load), noted_(noted) {}
 
-  [[nodiscard]] UnitTasks unit(const WorkUnit& work) const {
-    UnitTasks tasks;
-    tasks.forward = program(work.ops->forward, true);
-    tasks.again = program(work.ops->full_recompute, true);
-    tasks.backward = program(work.ops->recompute, true);
-    const TaskList backward = program(work.ops->backward, false);
+  [[nodiscard]] LayerTasks layer(const StageLayer& layer) const {
+    LayerTasks tasks;
+    tasks.forward = program(layer.ops->forward, true);
+    tasks.full_recompute = program(layer.ops->full_recompute, true);
+    tasks.backward = program(layer.ops->recompute, true);
+    const TaskList backward = program(layer.ops->backward, false);
     tasks.backward.insert(tasks.backward.end(), backward.begin(), backward.end());
-    const TaskList accumulate = beside_.tasks(work.traffic.accumulate, noted_);
+    const TaskList accumulate = contended_.tasks(layer.traffic.accumulate, noted_);
     tasks.backward.insert(tasks.backward.end(), accumulate.begin(), accumulate.end());
-    tasks.gather = beside(work.traffic.copy_in);
-    const TaskList gathered = alone_.tasks(work.traffic.gather, noted_);
+    tasks.gather = on_gather_stream(layer.traffic.copy_in);
+    const TaskList gathered = isolated_.tasks(layer.traffic.gather, noted_);
     tasks.gather.insert(tasks.gather.end(), gathered.begin(), gathered.end());
-    tasks.copy_out = beside_.tasks(work.traffic.copy_out, noted_);
-    tasks.before_reduce = beside_.tasks(work.traffic.before_reduce, noted_);
-    tasks.reduce = alone_.tasks(work.traffic.reduce, noted_);
-    tasks.replicas = alone_.tasks(work.traffic.replicas, noted_);
-    tasks.held = work.held;
+    tasks.copy_out = contended_.tasks(layer.traffic.copy_out, noted_);
+    tasks.before_reduce = contended_.tasks(layer.traffic.before_reduce, noted_);
+    tasks.reduce = isolated_.tasks(layer.traffic.reduce, noted_);
+    tasks.replicas = isolated_.tasks(layer.traffic.replicas, noted_);
+    tasks.stays_gathered = layer.stays_gathered;
     return tasks;
   }
 
  private:
-  // `learns`: the sizes of the exchange are not known yet.
+  // `learns`: this pass is the one in which the host gets to know the sizes of the exchange.
   [[nodiscard]] TaskList program(const OpList& ops, bool learns) const {
     const ParallelPlan& plan = context_.expansion.plan;
     const SoftwareSpec& software = context_.expansion.software;
-    TaskList tasks = beside_.tasks(ops, noted_);
+    TaskList tasks = contended_.tasks(ops, noted_);
     if (software.async_tp && plan.tp > 1) {
       overlap_tensor_parallel(ops, tasks, plan.tp);
     }
@@ -190,9 +191,9 @@ class UnitPricer {
     }
   }
 
-  // Copies of FSDP's own stream, before the gather on it.
-  [[nodiscard]] TaskList beside(const OpList& copies) const {
-    TaskList tasks = alone_.tasks(copies, noted_);
+  // FSDP2 copies on the stream that gathers, just before the gather.
+  [[nodiscard]] TaskList on_gather_stream(const OpList& copies) const {
+    TaskList tasks = isolated_.tasks(copies, noted_);
     for (StreamTask& task : tasks) {
       task.axis = Axis::kData;
     }
@@ -200,8 +201,8 @@ class UnitPricer {
   }
 
   const StepContext& context_;
-  TaskPricer alone_;
-  TaskPricer beside_;
+  TaskPricer isolated_;
+  TaskPricer contended_;
   std::vector<Op>* noted_;
 };
 
@@ -218,11 +219,11 @@ TaskList price(const OpList& ops, const StepContext& context, const Communicatio
   return TaskPricer(context, load).tasks(ops);
 }
 
-UnitSums sums_of(const UnitTasks& unit) {
-  return {sums_of(unit.forward), sums_of(unit.again), sums_of(unit.backward)};
+LayerSums sums_of(const LayerTasks& layer) {
+  return {sums_of(layer.forward), sums_of(layer.full_recompute), sums_of(layer.backward)};
 }
 
-CommunicationLoad unit_load(const WorkUnit& unit, const StepContext& context) {
+CommunicationLoad layer_load(const StageLayer& layer, const StepContext& context) {
   const KernelContext kernel = kernel_context(context);
   CommunicationLoad load;
   const auto add = [&](const Op& op) {
@@ -230,19 +231,19 @@ CommunicationLoad unit_load(const WorkUnit& unit, const StepContext& context) {
       load = load.combined(communication_load(op, context.cost.cost(op, kernel, context.cluster)));
     }
   };
-  std::for_each(unit.traffic.gather.begin(), unit.traffic.gather.end(), add);
-  std::for_each(unit.traffic.reduce.begin(), unit.traffic.reduce.end(), add);
+  std::for_each(layer.traffic.gather.begin(), layer.traffic.gather.end(), add);
+  std::for_each(layer.traffic.reduce.begin(), layer.traffic.reduce.end(), add);
   if (context.expansion.software.shared_expert_overlap) {
-    for (const std::size_t exchange : shared_expert_windows(unit.ops->forward)) {
-      add(unit.ops->forward[exchange]);
+    for (const std::size_t exchange : shared_expert_windows(layer.ops->forward)) {
+      add(layer.ops->forward[exchange]);
     }
   }
   return load;
 }
 
-UnitTasks price_unit(const WorkUnit& unit, const StepContext& context,
-                     const CommunicationLoad& load, std::vector<Op>* ops) {
-  return UnitPricer(context, load, ops).unit(unit);
+LayerTasks price_layer(const StageLayer& layer, const StepContext& context,
+                       const CommunicationLoad& load, std::vector<Op>* ops) {
+  return LayerPricer(context, load, ops).layer(layer);
 }
 
 Seconds pipeline_transfer(const StepContext& context) {
@@ -259,21 +260,22 @@ Fabric pipeline_fabric(const StepContext& context) {
                    context.cluster);
 }
 
-StepTasks price_step(const StepWork& work, const StepContext& context, std::vector<Op>* ops) {
+StepTasks price_step(const StepOperators& operators, const StepContext& context,
+                     std::vector<Op>* ops) {
   CommunicationLoad load;
-  for (const WorkUnit& unit : work.units) {
-    load = load.combined(unit_load(unit, context));
+  for (const StageLayer& layer : operators.layers) {
+    load = load.combined(layer_load(layer, context));
   }
   StepTasks tasks;
-  tasks.units.reserve(work.units.size());
-  for (const WorkUnit& unit : work.units) {
-    tasks.units.push_back(price_unit(unit, context, load, ops));
-    tasks.sums.push_back(sums_of(tasks.units.back()));
+  tasks.layers.reserve(operators.layers.size());
+  for (const StageLayer& layer : operators.layers) {
+    tasks.layers.push_back(price_layer(layer, context, load, ops));
+    tasks.sums.push_back(sums_of(tasks.layers.back()));
   }
-  const TaskPricer alone(context, {});
-  tasks.optimizer.reserve(work.optimizer.size());
-  for (const OpList& update : work.optimizer) {
-    tasks.optimizer.push_back(alone.tasks(update, ops));
+  const TaskPricer isolated(context, {});
+  tasks.optimizer.reserve(operators.optimizer.size());
+  for (const OpList& update : operators.optimizer) {
+    tasks.optimizer.push_back(isolated.tasks(update, ops));
   }
   return tasks;
 }

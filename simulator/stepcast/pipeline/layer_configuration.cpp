@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/pipeline/rank_share.hpp"
+#include "stepcast/pipeline/layer_configuration.hpp"
 
 #include "stepcast/base/hash.hpp"
 #include "stepcast/pipeline/pipeline_stages.hpp"
 
 namespace stepcast {
 
-RankShare rank_share(const ExpansionContext& context) {
+LayerConfiguration layer_configuration(const ExpansionContext& context) {
   const ParallelPlan& plan = context.plan;
   const bool twice = placement_of(plan.schedule) == StagePlacement::kBidirectional;
-  RankShare share{plan, context.training, plan.micro_batches > 1, twice ? plan.pp : 0};
+  LayerConfiguration configuration{plan, context.training, plan.micro_batches > 1,
+                                   twice ? plan.pp : 0};
   const ParallelPlan defaults;
-  share.plan.pp = defaults.pp;
-  share.plan.vpp = defaults.vpp;
-  share.plan.schedule = defaults.schedule;
-  share.plan.stages.clear();
-  share.plan.micro_batches = defaults.micro_batches;
-  share.training.global_batch_size = 0;
-  return share;
+  configuration.plan.pp = defaults.pp;
+  configuration.plan.vpp = defaults.vpp;
+  configuration.plan.schedule = defaults.schedule;
+  configuration.plan.stages.clear();
+  configuration.plan.micro_batches = defaults.micro_batches;
+  configuration.training.global_batch_size = 0;
+  return configuration;
 }
 
-std::size_t hash_of(const RankShare& share) {
-  const auto& [plan, training, accumulates, mirrored_over] = share;
-  // What is not hashed below is a default in every share, or seldom differs from plan to plan.
+std::size_t hash_of(const LayerConfiguration& configuration) {
+  const auto& [plan, training, accumulates, mirrored_over] = configuration;
+  // What is not hashed below is a default in every configuration, or seldom differs from plan to
+  // plan.
   const auto& [tp, pp, vpp, cp, ep, etp, dp, edp, fsdp, zero, sequence_parallel, fsdp_reshard,
                schedule, cp_algorithm, uniform, overlap, exchange, ep_in_domain, exchange_units,
                stages, micro_batches] = plan;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operators of a step as priced tasks at a clock, layer by layer.
+#pragma once
+
+#include "stepcast/cost/contention.hpp"
+#include "stepcast/cost/cost_model.hpp"
+#include "stepcast/schedule/step_operators.hpp"
+#include "stepcast/schedule/stream_task.hpp"
+
+namespace stepcast {
+
+struct StepContext {
+  const ExpansionContext& expansion;
+  const ClusterSpec& cluster;
+  const CostModel& cost;
+  Hertz clock;
+};
+
+// What the step's kernels run on.
+KernelContext kernel_context(const StepContext& context, Detail detail = Detail::kDuration);
+
+// The tasks of a StageLayer, list by list.
+struct LayerTasks {
+  TaskList forward;
+  TaskList full_recompute;  // run before backward where the layer is recomputed in full
+  TaskList backward;        // begins with what selective recomputation recomputes
+  TaskList gather;          // of parameters: the copy into the buffer, then the communication
+  TaskList copy_out;        // computation that follows the gather
+  TaskList before_reduce;
+  TaskList reduce;
+  TaskList replicas;
+  bool stays_gathered = false;
+};
+
+// The sums of those lists that run on the stream of computation.
+struct LayerSums {
+  TaskSums forward;
+  TaskSums full_recompute;
+  TaskSums backward;
+};
+LayerSums sums_of(const LayerTasks& layer);
+
+struct StepTasks {
+  std::vector<LayerTasks> layers;   // of StepOperators::layers
+  std::vector<LayerSums> sums;      // of `layers`
+  std::vector<TaskList> optimizer;  // of each pipeline rank
+};
+
+// Notes in `ops`, if it is given, the operators that StreamTask::op speaks of.
+StepTasks price_step(const StepOperators& operators, const StepContext& context,
+                     std::vector<Op>* ops = nullptr);
+
+// The most that the communication which overlaps with the layer's computation takes of the device.
+CommunicationLoad layer_load(const StageLayer& layer, const StepContext& context);
+// One layer whose computation overlaps with communication of `load`.
+LayerTasks price_layer(const StageLayer& layer, const StepContext& context,
+                       const CommunicationLoad& load, std::vector<Op>* ops = nullptr);
+// The transfer of a micro-batch from stage to stage, with no other communication on its fabric.
+Seconds pipeline_transfer(const StepContext& context);
+Fabric pipeline_fabric(const StepContext& context);
+
+// One list of operators as blocking tasks that overlap with communication of `load`.
+TaskList price(const OpList& ops, const StepContext& context, const CommunicationLoad& load = {});
+
+}  // namespace stepcast
