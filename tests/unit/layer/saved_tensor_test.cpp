@@ -136,7 +136,7 @@ void check_given_up(const BlockOps& layer) {
   }
 }
 
-TEST_CASE("what a policy or a budget gives up is made again before backward", "[unit]") {
+TEST_CASE("what a policy or a budget gives up is recomputed before backward", "[unit]") {
   for (const std::string& model : stems(test::data_root().models())) {
     Sample sample = test::moe_sample();
     sample.model = test::shipped_model(model);

@@ -221,7 +221,7 @@ TEST_CASE("experts are reduced over their own, smaller group", "[unit]") {
   CHECK(expert == nearly(4.0 * local.expert));
 }
 
-TEST_CASE("a unit without parameters moves nothing", "[unit]") {
+TEST_CASE("a layer without parameters moves nothing", "[unit]") {
   for (const std::int64_t zero : {0, 1, 3}) {
     const Sample sample = sharded(zero, 8);
     CHECK(layer_traffic(sample.context(), {}).empty());

@@ -75,7 +75,7 @@ TEST_CASE("a pair without exchanges saves nothing", "[case]") {
 
 // The first forward runs beside the last layer's backward: layers of 1 s of kernels hide no more
 // than that of the other's exchange of 3 s.
-TEST_CASE("a pair takes the unit at the mirrored place", "[case]") {
+TEST_CASE("a pair takes the layer at the mirrored place", "[case]") {
   Stage stage;
   stage.add(1, {kernel(1)}, {kernel(1)});
   stage.add(1, {kernel(1), exchange(3)}, {exchange(3), kernel(1)});

@@ -77,7 +77,7 @@ double data(const TimeBreakdown& time) { return time.exposed[slot(Axis::kData)].
 // --- gathers ----------------------------------------------------------------------------------
 
 // The first forward begins when the first layer is gathered: first_gather says when.
-TEST_CASE("a forward hides gathers that are shorter than its units", "[case]") {
+TEST_CASE("a forward hides gathers that are shorter than its layers", "[case]") {
   for (const std::int64_t layers : {1, 2, 3, 40}) {
     CAPTURE(layers);
     const auto n = static_cast<double>(layers);
@@ -364,7 +364,7 @@ bool equal(const PassTime& a, const PassTime& b) {
 }
 
 // A recorder sees every layer, so with one nothing is left out.
-TEST_CASE("units that repeat take what they take when each of them runs", "[property]") {
+TEST_CASE("layers that repeat take what they take when each of them runs", "[property]") {
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     RandomStage random(seed);
     const Stage stage = random.stage();
