@@ -63,7 +63,7 @@ std::string with_unit(const std::string& number, std::string_view unit) {
 }
 
 // What the file gets: four digits, as more would promise what no fit can tell.
-std::string rounded(double value) {
+std::string rounded_constant(double value) {
   std::string text = significant(value, 4);
   std::erase(text, ',');
   return text;
@@ -120,7 +120,7 @@ class Fit {
     }
     std::vector<double> found = solve(problem_of());
     for (double& value : found) {
-      value = std::strtod(rounded(value).c_str(), nullptr);
+      value = std::strtod(rounded_constant(value).c_str(), nullptr);
     }
     Calibration result;
     for (std::size_t i = 0; i < constants_.size(); ++i) {
