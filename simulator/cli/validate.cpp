@@ -73,10 +73,13 @@ int run_validate(const ValidateOptions& options, const GlobalOptions& global) {
     return !is_metric(row.metric, options.metric);
   });
   const std::string& format = options.output.format;
-  write_output(options.output, format == "json"       ? validation_to_json(rows, STEPCAST_VERSION)
-                               : format == "csv"      ? validation_to_csv(rows)
-                               : format == "accuracy" ? validation_to_accuracy(rows)
-                                                      : validation_to_text(rows, options.baseline));
+  write_output(options.output,
+               format == "json"  ? validation_to_json(rows, STEPCAST_VERSION)
+               : format == "csv" ? validation_to_csv(rows)
+               : format == "accuracy"
+                   ? validation_to_accuracy(rows)
+                   : validation_to_text(rows, options.baseline ? ErrorBaseline::kConstantRate
+                                                               : ErrorBaseline::kNone));
   return compared ? kDone : kInputWrong;
 }
 

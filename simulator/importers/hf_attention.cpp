@@ -91,8 +91,9 @@ void read_gqa(JsonFields& fields, const AttentionDefaults& defaults, ModelSpec& 
   attention.v_head_dim = attention.qk_head_dim;
 }
 
-void read_attention_bias(JsonFields& fields, bool fallback, ModelSpec& model) {
-  model.attention.qkv_bias = fields.flag("attention_bias").value_or(fallback);
+void read_attention_bias(JsonFields& fields, ModelSpec& model) {
+  bool& bias = model.attention.qkv_bias;
+  bias = fields.flag("attention_bias").value_or(bias);
   model.attention.output_bias = model.attention.qkv_bias;
 }
 

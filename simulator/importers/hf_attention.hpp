@@ -28,7 +28,8 @@ struct AttentionDefaults {
 
 // All of these expect sizes, layers and query heads in `model`.
 void read_gqa(JsonFields& fields, const AttentionDefaults& defaults, ModelSpec& model);
-void read_attention_bias(JsonFields& fields, bool fallback, ModelSpec& model);
+// Without the key what `model` has stays.
+void read_attention_bias(JsonFields& fields, ModelSpec& model);
 void read_window(JsonFields& fields, const AttentionDefaults& defaults, ModelSpec& model);
 void read_mla(JsonFields& fields, ModelSpec& model);
 

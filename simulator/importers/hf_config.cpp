@@ -158,7 +158,7 @@ void read_deepseek_router(JsonFields& fields, const RouterDefaults& defaults, Mo
 
 void import_llama(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& model) {
   read_gqa(fields, defaults.attention, model);
-  read_attention_bias(fields, false, model);
+  read_attention_bias(fields, model);
   model.mlp.bias = fields.flag("mlp_bias").value_or(false);
 }
 
@@ -189,7 +189,7 @@ void import_qwen2_moe(JsonFields& fields, const ClassDefaults& defaults, ModelSp
 
 void import_qwen3(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& model) {
   import_mistral(fields, defaults, model);
-  read_attention_bias(fields, false, model);
+  read_attention_bias(fields, model);
   model.attention.qk_norm = QkNorm::kHead;
 }
 
@@ -214,7 +214,8 @@ void import_deepseek(JsonFields& fields, const ClassDefaults& defaults, ModelSpe
 
 void import_gpt_oss(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& model) {
   import_mistral(fields, defaults, model);
-  read_attention_bias(fields, true, model);
+  model.attention.qkv_bias = true;
+  read_attention_bias(fields, model);
   model.attention.sinks = true;
   model.moe = read_experts(fields, "num_local_experts", "intermediate_size");
   model.moe->expert_bias = true;

@@ -71,6 +71,14 @@ constexpr std::array kFormats = {
                       Repeats::kMerged},
 };
 
+std::string listed(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const std::string_view name : names) {
+    text += (text.empty() ? "" : ", ") + std::string(name);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::span<const MeasurementFormat> measurement_formats() { return kFormats; }
@@ -80,21 +88,18 @@ const MeasurementFormat& format_of(Syntax syntax, const std::vector<std::string>
   const auto present = [&names](std::string_view name) {
     return name.empty() || std::find(names.begin(), names.end(), name) != names.end();
   };
-  std::string known;
+  std::vector<std::string_view> known;  // some have two sets of keys
   for (const MeasurementFormat& format : kFormats) {
     if (format.syntax == syntax && std::all_of(format.names.begin(), format.names.end(), present)) {
       return format;
     }
-    const auto* const first =
-        std::find_if(kFormats.begin(), kFormats.end(),
-                     [&format](const auto& other) { return other.name == format.name; });
-    if (first == &format) {  // some have two sets of keys
-      known += (known.empty() ? "" : ", ") + std::string(format.name);
+    if (std::find(known.begin(), known.end(), format.name) == known.end()) {
+      known.push_back(format.name);
     }
   }
   throw ConfigError({file, 1, 1}, "unknown format: the " +
                                       std::string(syntax == kJson ? "keys" : "columns") +
-                                      " of the first line are those of none of " + known +
+                                      " of the first line are those of none of " + listed(known) +
                                       "; tests/validation/README.md describes them");
 }
 

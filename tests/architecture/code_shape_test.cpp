@@ -4,7 +4,6 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -20,22 +19,6 @@ namespace fs = std::filesystem;
 const fs::path kRoot = STEPCAST_DATA_ROOT;
 constexpr int kLongestFunction = 40;  // lines
 constexpr int kLongestFile = 400;
-
-// What was longer when the limits were set, by file, with its lines: entries only shrink and go.
-const std::map<std::string, int> kLongFiles = {
-    {"simulator/importers/training_runs.cpp", 448},
-};
-// Headers with parameters that are a bare bool, and how many.
-const std::map<std::string, int> kSwitches = {
-    {"simulator/importers/hf_attention.hpp", 1},
-    {"simulator/stepcast/validation/measured_kernel.hpp", 1},
-    {"simulator/stepcast/validation/validate.hpp", 1},
-};
-
-int allowed(const std::map<std::string, int>& known, const std::string& file, int otherwise) {
-  const auto entry = known.find(file);
-  return entry == known.end() ? otherwise : std::max(entry->second, otherwise);
-}
 
 std::string contents(const fs::path& file) {
   std::ifstream stream(file);
@@ -152,7 +135,7 @@ TEST_CASE("no function is longer than 40 lines, and no file than 400", "[archite
   for (const std::string& file : product_files()) {
     const std::string text = contents(kRoot / file);
     CAPTURE(file);
-    CHECK(std::count(text.begin(), text.end(), '\n') <= allowed(kLongFiles, file, kLongestFile));
+    CHECK(std::count(text.begin(), text.end(), '\n') <= kLongestFile);
     for (const Function& function : functions_of(bare_code(text))) {
       CAPTURE(function.line);
       CHECK(function.lines <= kLongestFunction);
@@ -169,7 +152,7 @@ TEST_CASE("no header has a parameter that is a bare bool", "[architecture]") {
       const std::string code = bare_code(contents(kRoot / file));
       const std::sregex_iterator first(code.begin(), code.end(), parameter);
       CAPTURE(file);
-      CHECK(std::distance(first, std::sregex_iterator()) <= allowed(kSwitches, file, 0));
+      CHECK(std::distance(first, std::sregex_iterator()) <= 0);
     }
   }
 }

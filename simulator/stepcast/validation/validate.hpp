@@ -15,17 +15,21 @@
 
 namespace stepcast {
 
-// Profiler traces are compared with `of_traces`, or with the step that their name names
-//. Rows in the order of the files. Throws ConfigError for a file that cannot be
-// read, is of no known format or holds a line that is no JSON object.
+// Profiler traces are compared with `of_traces`, or with the step that their name names. Rows in
+// the order of the files. Throws ConfigError for a file that cannot be read, is of no known format
+// or holds a line that is no JSON object.
 std::vector<ValidationRow> validate_files(const std::vector<std::filesystem::path>& files,
                                           const DataRoot& data, const CostModel& cost,
                                           const Importers& importers,
                                           const std::optional<Experiment>& of_traces = {});
 
-// The summary as a table, which runs fit, and what was skipped for which reason; with
-// `constant_rate` what one rate for every run of a group, fitted on its own rows, would give.
-std::string validation_to_text(const std::vector<ValidationRow>& rows, bool constant_rate = false);
+// What errors are shown beside: nothing, or those of one rate for every run of a group, fitted on
+// its own rows.
+enum class ErrorBaseline { kNone, kConstantRate };
+
+// The summary as a table, which runs fit, and what was skipped for which reason.
+std::string validation_to_text(const std::vector<ValidationRow>& rows,
+                               ErrorBaseline baseline = ErrorBaseline::kNone);
 // One row a line, with its prediction and error.
 std::string validation_to_csv(const std::vector<ValidationRow>& rows);
 // Median and 90th percentile of the errors of held-out runs, by GPU and family of model, as

@@ -116,7 +116,7 @@ std::string constant_rate_lines(const std::vector<ErrorSummary>& summaries) {
 
 }  // namespace
 
-std::string validation_to_text(const std::vector<ValidationRow>& rows, bool constant_rate) {
+std::string validation_to_text(const std::vector<ValidationRow>& rows, ErrorBaseline baseline) {
   const std::vector<ErrorSummary> summaries = summarize(rows);
   std::string text = "Predicted against measured; errors in % of the measured value\n\n";
   text += cell("group", 36) + cell("metric", 27) + cell("rows", 6) + cell("skipped", 9) +
@@ -135,7 +135,8 @@ std::string validation_to_text(const std::vector<ValidationRow>& rows, bool cons
               (s.count > 0 ? significant(s.spearman, 2) : "-") + "\n";
     }
   }
-  return text + fit_lines(summaries) + (constant_rate ? constant_rate_lines(summaries) : "") +
+  return text + fit_lines(summaries) +
+         (baseline == ErrorBaseline::kConstantRate ? constant_rate_lines(summaries) : "") +
          skipped_lines(rows);
 }
 
