@@ -65,7 +65,7 @@ CollectiveTime by_ll(Bytes units_move, Bytes outside, double peers, const Fabric
   constexpr double kVolume = 2.0;  // a flag of 4 bytes with each 4 bytes of data
   const CollectiveConstants& c = view.constants;
   const Transfer transfer = slower(
-      units_move / c.ll_rate, network_time(kVolume * outside, peers, mixed_rate(view.links), view));
+      units_move / c.ll.rate, network_time(kVolume * outside, peers, mixed_rate(view.links), view));
   return {latency(c.ll.base + c.ll.hop, c.ll, view) + transfer.time, transfer.time,
           transfer.outside, CollectiveAlgorithm::kDirect, Protocol::kLl};
 }
@@ -126,7 +126,7 @@ CollectiveTime send_time(Bytes bytes, const FabricView& view) {
   const CollectiveConstants& c = view.constants;
   const bool inside = view.links.members > 1;
   const Seconds transfer =
-      bytes / (inside ? c.ring_share * view.links.wire_inside : view.links.outside);
+      bytes / (inside ? c.simple.ring_share * view.links.wire_inside : view.links.outside);
   const Seconds hop = inside ? Seconds{} : c.simple.network_hop + view.links.network_base;
   const CollectiveTime simple{c.message.base + hop + transfer, transfer, !inside,
                               CollectiveAlgorithm::kDirect, Protocol::kSimple};

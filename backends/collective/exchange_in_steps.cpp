@@ -11,7 +11,7 @@ namespace {
 bool is_all_reduce(CollectiveOp op) { return op == CollectiveOp::kAllReduce; }
 
 BytesPerSecond inside_rate(const FabricView& view) {
-  return view.constants.ring_share * view.links.wire_inside;
+  return view.constants.simple.ring_share * view.links.wire_inside;
 }
 
 CollectiveTime timed(CollectiveAlgorithm algorithm, Seconds latency, Transfer transfer,

@@ -15,12 +15,12 @@ constexpr double kLl128Volume = 128.0 / 120.0;
 // Of a rank's links, with the share that Simple reaches.
 BytesPerSecond ring_rate(const FabricView& view) {
   const LinkGroup& links = view.links;
-  const BytesPerSecond closed = view.constants.ring_share * links.wire_inside;
+  const BytesPerSecond closed = view.constants.simple.ring_share * links.wire_inside;
   if (links.domains == 1 || links.members == 1) {
     return closed;
   }
   const double g = real(links.members);
-  return std::min(1.0, view.constants.ring_share * g / (g - 1.0)) * links.wire_inside;
+  return std::min(1.0, view.constants.simple.ring_share * g / (g - 1.0)) * links.wire_inside;
 }
 
 Transfer links_time(Bytes sent, double inside_volume, double outside_volume,
@@ -84,19 +84,19 @@ CollectiveTime ring_time(CollectiveOp op, Bytes bytes, Protocol protocol, const 
   time.protocol = protocol;
   if (protocol == Protocol::kLl) {
     const Transfer wire = links_time(sent, kLlVolume, kLlVolume, view);
-    const Seconds units = (sent + own) / c.ll_rate;
+    const Seconds units = (sent + own) / c.ll.rate;
     time.outside = wire.outside && wire.time > units;
     time.transfer = max(units, wire.time);
     time.duration = c.ll.base + hop_time(ring, c.ll) + time.transfer;
   } else if (protocol == Protocol::kLl128) {
-    const Transfer wire = links_time(sent, 1.0 / c.ll128_share, kLl128Volume, view);
+    const Transfer wire = links_time(sent, 1.0 / c.ll128.share, kLl128Volume, view);
     time.outside = wire.outside;
-    time.transfer = wire.time + own / c.own_rate;
+    time.transfer = wire.time + own / c.simple.own_rate;
     time.duration = c.ll128.base + hop_time(ring, c.ll128) + time.transfer;
   } else {
     const Transfer wire = links_time(sent, 1.0, 1.0, view);
     time.outside = wire.outside;
-    time.transfer = wire.time + own / c.own_rate;
+    time.transfer = wire.time + own / c.simple.own_rate;
     time.duration = c.simple.base + partly_hidden(hop_time(ring, c.simple), time.transfer);
   }
   time.duration += view.links.network_base;

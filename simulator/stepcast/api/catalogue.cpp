@@ -11,6 +11,7 @@
 #include "stepcast/graph/collective_algorithm.hpp"
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
+#include "stepcast/hardware/placed_constants.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
 
@@ -43,6 +44,9 @@ std::string provenance_text(const std::vector<Provenance>& provenance, const Sou
         assumed ? "assumed: " + entry.source : std::string(name(entry.kind)) + ", " + entry.source;
     origin += entry.note.empty() ? "" : "; " + entry.note;
     text += "  " + wide(entry.key, 32) + wide(entry.value, 16) + origin + "\n";
+    if (const std::string_view meaning = meaning_of(entry.key); !meaning.empty()) {
+      text += "      meaning: " + std::string(meaning) + "\n";
+    }
     if (!assumed) {
       used.push_back(entry.source);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The constants that measurements can settle: those of the files of hardware_profiles/kernels,
 // hardware_profiles/architectures, hardware_profiles/collectives and hardware_profiles/exchange.
-// Those of kernels and architectures follow from the tables by which their files are read.
+// They follow from the tables by which those files are read.
 #pragma once
 
 #include <span>

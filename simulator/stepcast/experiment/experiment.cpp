@@ -186,13 +186,10 @@ class ExperimentReader {
       return;
     }
     ClusterScale& scale = experiment_.scale;
-    scale.matrix_rate = reader->optional_number("matrix_rate", scale.matrix_rate, kFactor);
-    scale.hbm_bandwidth = reader->optional_number("hbm_bandwidth", scale.hbm_bandwidth, kFactor);
-    scale.scale_up_bandwidth =
-        reader->optional_number("scale_up_bandwidth", scale.scale_up_bandwidth, kFactor);
-    scale.scale_out_bandwidth =
-        reader->optional_number("scale_out_bandwidth", scale.scale_out_bandwidth, kFactor);
-    scale.latency = reader->optional_number("latency", scale.latency, kFactor);
+    for (const ScaleFactor& known : kScaleFactors) {
+      double& factor = scale.*known.factor;
+      factor = reader->optional_number(known.name, factor, kFactor);
+    }
     reader->finish();
     experiment_.cluster = scaled(std::move(experiment_.cluster), scale);
   }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/experiment/sensitivity.hpp"
 
-#include <array>
-
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/hardware/cluster_scale.hpp"
 
@@ -10,18 +8,6 @@ namespace stepcast {
 namespace {
 
 constexpr double kStep = 1.01;
-
-struct Resource {
-  std::string_view name;
-  double ClusterScale::*factor;
-};
-constexpr std::array kResources = {
-    Resource{"matrix_rate", &ClusterScale::matrix_rate},
-    Resource{"hbm_bandwidth", &ClusterScale::hbm_bandwidth},
-    Resource{"scale_up_bandwidth", &ClusterScale::scale_up_bandwidth},
-    Resource{"scale_out_bandwidth", &ClusterScale::scale_out_bandwidth},
-    Resource{"latency", &ClusterScale::latency},
-};
 
 double rate_at(const Experiment& experiment, Hertz clock, const CostModel& cost) {
   Experiment locked = experiment;
@@ -45,7 +31,7 @@ std::vector<Sensitivity> sensitivities(const Experiment& experiment, const Proje
   if (!base.priced) {
     return result;
   }
-  for (const Resource& resource : kResources) {
+  for (const ScaleFactor& resource : kScaleFactors) {
     ClusterScale scale;
     scale.*resource.factor = kStep;
     Experiment more = experiment;

@@ -32,11 +32,9 @@ void write_scale(const ClusterScale& scale, ConfigWriter& writer) {
     return;
   }
   writer.begin("scale");
-  writer.field("matrix_rate", scale.matrix_rate);
-  writer.field("hbm_bandwidth", scale.hbm_bandwidth);
-  writer.field("scale_up_bandwidth", scale.scale_up_bandwidth);
-  writer.field("scale_out_bandwidth", scale.scale_out_bandwidth);
-  writer.field("latency", scale.latency);
+  for (const ScaleFactor& known : kScaleFactors) {
+    writer.field(known.name, scale.*known.factor);
+  }
   writer.end();
 }
 

@@ -111,8 +111,7 @@ std::vector<HeadTiles> read_tiles(SourcedReader& reader, std::size_t kinds) {
 
 DirectionTraits read_direction(SourcedReader reader) {
   DirectionTraits traits;
-  read_constants(reader, direction_constants(), traits);
-  reader.finish();
+  read_all(std::move(reader), direction_constants(), traits);
   return traits;
 }
 

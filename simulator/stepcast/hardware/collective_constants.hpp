@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a collective library reaches on a GPU, and by which figures it picks a protocol:
-// hardware_profiles/collectives.
+// hardware_profiles/collectives. collective_tables.hpp says what each number is.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace stepcast {
 struct ProtocolTuning {
   Seconds base;
   Seconds hop;
-  BytesPerSecond rate;  // of a bus, in nccl-tests' sense
+  BytesPerSecond rate;
 };
 
 // The estimates by which the library picks a protocol inside one domain. They are constants of its
@@ -37,56 +37,63 @@ struct ProtocolConstants {
   Seconds network_hop;
 };
 
+struct LlConstants : ProtocolConstants {
+  BytesPerSecond rate;
+};
+
+struct Ll128Constants : ProtocolConstants {
+  double share = 1.0;
+};
+
+struct SimpleConstants : ProtocolConstants {
+  double ring_share = 1.0;
+  double tree_share = 0.5;
+  BytesPerSecond own_rate;
+};
+
 // In-switch reduction: every rank sends its tensor once and receives the sum once.
 struct InSwitchConstants {
-  std::int64_t least_ranks = 0;  // that the library uses it for
+  std::int64_t least_ranks = 0;
   Seconds base;
-  double share = 1.0;  // of the wire rate, over the tensor
-  Seconds ramp;        // lost on the way to full chunks
-  Bytes ramp_bytes;    // of the tensor, from which on chunks are full
+  double share = 1.0;
+  Seconds ramp;
+  Bytes ramp_bytes;
 };
 
 // Point-to-point messages: all-to-all and send/receive.
 struct MessageConstants {
-  Bytes ll_bytes;                // of a tensor, up to which messages go by LL
-  Seconds base;                  // by Simple
-  double share = 1.0;            // of the wire rate
-  BytesPerSecond own_rate;       // at which a rank copies its own part
-  Seconds ramp;                  // lost on the way to full chunks
-  Seconds ramp_transfer;         // of a message, after which its chunks are full
-  double network_share = 1.0;    // of what rings achieve on the NICs, with many peers
-  Seconds issue;                 // of one message over the network
-  Seconds connection_miss;       // more of a message whose connection the NIC does not hold
-  std::int64_t connections = 0;  // that a NIC holds
-  Seconds host_call;             // between calls that a host launches one by one, with one peer
-  Seconds host_peer;             // more of it for each further peer
+  Bytes ll_bytes;
+  Seconds base;
+  double share = 1.0;
+  BytesPerSecond own_rate;
+  Seconds ramp;
+  Seconds ramp_transfer;
+  double network_share = 1.0;
+  Seconds issue;
+  Seconds connection_miss;
+  std::int64_t connections = 0;
+  Seconds host_call;
+  Seconds host_peer;
 };
 
 // How many times longer communication takes while computation runs on the other units: it shares
 // HBM, the L2 and the clock, and its last workgroups wait for units that computation frees.
 struct BesideComputation {
-  double gather = 1.0;    // all-gather
-  double reduce = 1.0;    // reduce-scatter and all-reduce
-  double exchange = 1.0;  // all-to-all, send and receive, expert exchange
+  double gather = 1.0;
+  double reduce = 1.0;
+  double exchange = 1.0;
 };
 
 struct CollectiveConstants {
   std::string name;
   std::optional<TuningConstants> tuning;  // empty: the library picks the fastest
-  ProtocolConstants ll;
-  ProtocolConstants ll128;
-  ProtocolConstants simple;
-  BytesPerSecond ll_rate;    // of a rank over everything it sends, receives or keeps
-  double ll128_share = 1.0;  // of the rate of Simple
-  double ring_share = 1.0;   // of the wire rate, by Simple
-  BytesPerSecond own_rate;   // at which a rank copies its own part
-  double tree_share = 0.5;   // of a tensor's rate through a tree, of the ring's bus rate
+  LlConstants ll;
+  Ll128Constants ll128;
+  SimpleConstants simple;
   std::optional<InSwitchConstants> in_switch;
-  // Bytes a rank from which on an all-reduce takes at least what either of its halves takes alone;
-  // below, the library has quicker ways of its own for it.
   Bytes all_reduce_floor;
   MessageConstants message;
-  Seconds host_call;  // between collectives that a host launches one by one
+  Seconds host_call;
   BesideComputation beside;
 };
 

@@ -4,8 +4,8 @@
 #include <iterator>
 
 #include "stepcast/base/nearest_name.hpp"
-#include "stepcast/hardware/by_dtype.hpp"
 #include "stepcast/hardware/data_root.hpp"
+#include "stepcast/hardware/device_tables.hpp"
 
 namespace stepcast {
 namespace {
@@ -13,95 +13,39 @@ namespace {
 constexpr std::array<NamedValue<ScaleUpTopology>, 2> kTopologies = {
     {{"switch", ScaleUpTopology::kSwitch}, {"full_mesh", ScaleUpTopology::kFullMesh}}};
 
+template <typename Part, std::size_t Count>
+Part read_part(SourcedReader reader, const std::array<Constant<Part>, Count>& constants) {
+  Part part;
+  read_all<Part>(std::move(reader), constants, part);
+  return part;
+}
+
 ClockSpec read_clock(SourcedReader reader) {
-  ClockSpec clock;
-  clock.peak = reader.quantity<Hertz>("peak");
-  clock.rated = reader.optional_quantity<Hertz>("rated").value_or(clock.peak);
-  clock.sustained = quantities_by_dtype<Hertz>(reader.mapping("sustained"));
-  reader.finish();
+  const bool rated = reader.has("rated");
+  ClockSpec clock = read_part(std::move(reader), device_tables::kClock);
+  clock.rated = rated ? clock.rated : clock.peak;
   return clock;
-}
-
-CacheSpec read_cache(SourcedReader reader) {
-  CacheSpec cache;
-  cache.capacity = reader.quantity<Bytes>("capacity");
-  cache.instances = reader.optional_count("instances").value_or(1);
-  cache.bandwidth = reader.optional_quantity<BytesPerSecond>("bandwidth");
-  reader.finish();
-  return cache;
-}
-
-LocalMemorySpec read_local_memory(SourcedReader reader) {
-  LocalMemorySpec memory;
-  memory.capacity = reader.quantity<Bytes>("capacity");
-  memory.bandwidth = reader.quantity<BytesPerCycle>("bandwidth_per_clock");
-  reader.finish();
-  return memory;
-}
-
-HbmSpec read_hbm(SourcedReader reader) {
-  HbmSpec hbm;
-  hbm.capacity = reader.quantity<Bytes>("capacity");
-  hbm.peak = reader.quantity<BytesPerSecond>("peak");
-  hbm.achieved = reader.quantity<BytesPerSecond>("achieved");
-  hbm.latency = reader.quantity<Seconds>("latency");
-  reader.finish();
-  return hbm;
-}
-
-PowerSpec read_power(SourcedReader reader) {
-  PowerSpec power;
-  power.limit = reader.quantity<Watts>("limit");
-  power.idle = reader.quantity<Watts>("idle");
-  reader.finish();
-  return power;
 }
 
 ScaleUpSpec read_scale_up(SourcedReader reader) {
   ScaleUpSpec fabric;
   fabric.technology = reader.reader().required_text("technology");
   fabric.topology = reader.reader().required_choice<ScaleUpTopology>("topology", kTopologies);
-  fabric.domain_size = reader.count("domain_size");
-  fabric.links = reader.count("links");
-  fabric.link_rate = reader.quantity<BytesPerSecond>("link_rate");
-  fabric.efficiency = reader.number("efficiency", kFraction);
-  fabric.base_latency = reader.quantity<Seconds>("base_latency");
-  fabric.hop_latency = reader.quantity<Seconds>("hop_latency");
-  fabric.kernel_units = reader.count("kernel_units");
-  reader.finish();
+  read_all<ScaleUpSpec>(std::move(reader), device_tables::kScaleUp, fabric);
   return fabric;
 }
 
-ScaleOutSpec read_scale_out(SourcedReader reader) {
-  constexpr Range<double> kNics{0.0625, 64.0};
-  ScaleOutSpec network;
-  network.nics_per_gpu = reader.number("nics_per_gpu", kNics);
-  network.nic_rate = reader.quantity<BytesPerSecond>("nic_rate");
-  network.efficiency = reader.number("efficiency", kFraction);
-  network.base_latency = reader.quantity<Seconds>("base_latency");
-  network.hop_latency = reader.quantity<Seconds>("hop_latency");
-  reader.finish();
-  return network;
-}
-
-AchievedSpec read_achieved(SourcedReader reader) {
-  AchievedSpec achieved;
-  achieved.gemm = numbers_by_dtype(reader.mapping("gemm"), kFraction);
-  achieved.attention_forward = reader.number("attention_forward", kFraction);
-  achieved.attention_backward = reader.number("attention_backward", kFraction);
-  reader.finish();
-  return achieved;
-}
-
 void read_compute(SourcedReader& reader, DeviceSpec& device) {
-  constexpr Range<double> kRate{0.0, 4096.0};
-  device.compute_units = reader.count("compute_units");
+  read_constants<DeviceSpec>(reader, device_tables::kUnits, device);
   device.clock = read_clock(reader.mapping("clock"));
-  device.matrix_rate = quantities_by_dtype<FlopsPerCycle>(reader.mapping("matrix_rate"));
-  device.vector_rate = reader.quantity<FlopsPerCycle>("vector_rate");
-  device.transcendental_rate = reader.number("transcendental_rate", kRate);
-  device.register_file = reader.quantity<Bytes>("register_file");
-  device.local_memory = read_local_memory(reader.mapping("local_memory"));
+  read_constants<DeviceSpec>(reader, device_tables::kRates, device);
+  device.local_memory = read_part(reader.mapping("local_memory"), device_tables::kLocalMemory);
+  device.l2 = read_part(reader.mapping("l2"), device_tables::kCache);
+  if (std::optional<SourcedReader> mall = reader.optional_mapping("mall")) {
+    device.mall = read_part(std::move(*mall), device_tables::kCache);
+  }
+  device.hbm = read_part(reader.mapping("hbm"), device_tables::kHbm);
+  device.power = read_part(reader.mapping("power"), device_tables::kPower);
 }
 
 void require_positive(const MappingReader& reader, std::string_view key, double value) {
@@ -197,18 +141,10 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
                                           device.sources, architecture_provenance);
   SourcedReader reader(std::move(top), device.sources, device.provenance);
   read_compute(reader, device);
-  device.l2 = read_cache(reader.mapping("l2"));
-  if (std::optional<SourcedReader> mall = reader.optional_mapping("mall")) {
-    device.mall = read_cache(std::move(*mall));
-  }
-  device.hbm = read_hbm(reader.mapping("hbm"));
-  device.power = read_power(reader.mapping("power"));
-  device.launch_latency = reader.quantity<Seconds>("launch_latency");
-  device.graph_launch_latency = reader.quantity<Seconds>("graph_launch_latency");
-  device.gpus_per_node = reader.count("gpus_per_node");
+  read_constants<DeviceSpec>(reader, device_tables::kLaunch, device);
   device.scale_up = read_scale_up(reader.mapping("scale_up"));
-  device.scale_out = read_scale_out(reader.mapping("scale_out"));
-  device.achieved = read_achieved(reader.mapping("achieved"));
+  device.scale_out = read_part(reader.mapping("scale_out"), device_tables::kScaleOut);
+  device.achieved = read_part(reader.mapping("achieved"), device_tables::kAchieved);
   read_named_constants(reader, profiles, device, diagnostics);
   device.provenance.insert(device.provenance.end(),
                            std::make_move_iterator(architecture_provenance.begin()),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One GPU: what it can do a clock cycle, at which clock, and what its memories and links carry.
 //
-// Plain numbers for the models of cost; where each comes from is in `provenance`, in the order of
-// the file. A "compute unit" is a CU (AMD) or an SM (NVIDIA).
+// Plain numbers for the models of cost, which device_tables.hpp describes; where each comes from is
+// in `provenance`, in the order of the file. A "compute unit" is a CU (AMD) or an SM (NVIDIA).
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,8 @@
 // hardware_profiles/exchange.
 //
 // Rates and times of one compute unit are those of the kernel that copies rows; a rate of 0 stands
-// for one that never limits. dispatchers/exchange_kernel.hpp has the equation.
+// for one that never limits. dispatchers/exchange_kernel.hpp has the equation,
+// exchange_tables.hpp says what each number is.
 #pragma once
 
 #include <array>
@@ -20,23 +21,23 @@ namespace stepcast {
 
 // The kernel of one direction.
 struct ExchangeKernel {
-  Seconds start_up;               // layout, counts and barriers, whatever the tokens
-  BytesPerSecond first_row_rate;  // of a single row through the pipeline
-  Seconds token_time;             // of a unit for each token it sends or reduces
-  BytesPerSecond token_rate;      // of a unit, over each token's row
-  Seconds row_time;               // of a unit for each row it moves
-  BytesPerSecond row_rate;        // of a unit, over the rows
-  Seconds row_interval;           // between rows, however many units
-  double link_share = 1.0;        // of what collectives achieve on the scale-up links
-  double network_share = 1.0;     // of the NICs' wire rate
+  Seconds start_up;
+  BytesPerSecond first_row_rate;
+  Seconds token_time;
+  BytesPerSecond token_rate;
+  Seconds row_time;
+  BytesPerSecond row_rate;
+  Seconds row_interval;
+  double link_share = 1.0;
+  double network_share = 1.0;
 };
 
 struct DispatcherConstants {
-  std::int64_t units = 0;    // that its kernels hold by default; 0: copy engines, or by formula
-  Seconds host_sync;         // until the host knows how many rows come, at dispatch
-  double relay_share = 1.0;  // of the link rate, where rows from other domains are passed on
-  double local_share = 0.0;  // of the HBM rate that local passes over rows achieve; 0: no passes
-  BytesPerSecond scan_rate;  // over the routing map of all ranks; 0: none is scanned
+  std::int64_t units = 0;  // 0: copy engines, or by formula
+  Seconds host_sync;
+  double relay_share = 1.0;
+  double local_share = 0.0;  // 0: no passes
+  BytesPerSecond scan_rate;  // 0: none is scanned
   ExchangeKernel dispatch;
   ExchangeKernel combine;
 };

@@ -10,7 +10,6 @@ namespace {
 
 constexpr auto kByHand = std::nullopt;
 constexpr auto kOptional = Presence::kOptional;
-constexpr auto kRequired = Presence::kRequired;
 constexpr Range<double> kCycles{0.0, 1e5};
 
 using Power = PowerConstants;
@@ -21,7 +20,9 @@ constexpr std::array kPower = {
     Constant<Power>{"matrix_energy", "nJ", kNotNegative, kByHand,
                     "energy of a cycle of one unit's matrix pipes at the reference clock, on "
                     "random operands; that of bf16 where a format is missing",
-                    &Power::matrix_energy, kRequired, kMatrixEnergies},
+                    &Power::matrix_energy, Presence::kRequired, kMatrixEnergies}
+        // Of a matrix cycle, which does so many more FLOPs.
+        .with(&ClusterScale::matrix_rate),
     Constant<Power>{"reference_clock", "MHz", kAboveZero, kByHand, "at which the energies hold",
                     &Power::reference_clock},
     Constant<Power>{"voltage_exponent", "", Range<double>{0.0, 4.0}, Range<double>{1.0, 3.0},
@@ -50,7 +51,7 @@ constexpr std::array kEfficiencies = {
 constexpr std::array kGemm = {
     Constant<Gemms>{"matrix_efficiency", "", kShare, kByHand,
                     "share of the matrix rate inside the K loop", &Gemms::matrix_efficiency,
-                    kRequired, kEfficiencies},
+                    Presence::kNeedsBf16, kEfficiencies},
     Constant<Gemms>{"cache_bytes_per_clock", "B", kAboveZero, Range<double>{8.0, 160.0},
                     "from the L2 to one unit while all of them read", &Gemms::cache_rate},
     Constant<Gemms>{"port_bytes_per_clock", "B", kAboveZero, Range<double>{16.0, 160.0},
@@ -140,8 +141,7 @@ constexpr std::array kMemory = {
 template <typename Owner>
 Owner read_section(SourcedReader reader, std::span<const Constant<Owner>> constants) {
   Owner owner;
-  read_constants(reader, constants, owner);
-  reader.finish();
+  read_all(std::move(reader), constants, owner);
   return owner;
 }
 

@@ -35,8 +35,9 @@ struct Provenance {
   std::string note;
 };
 
-// Whether a profile must give a number, or may leave it out.
-enum class Presence { kRequired, kOptional };
+// Whether a profile must give a number. One that is left out keeps its default; of values by format
+// any may be left out, or any but bf16.
+enum class Presence { kRequired, kOptional, kNeedsBf16 };
 
 // Source key -> what and where it is.
 using SourceTable = std::map<std::string, std::string>;

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// The constants of hardware_profiles/collectives, each described once (constant.hpp).
+#pragma once
+
+#include "stepcast/hardware/collective_constants.hpp"
+#include "stepcast/hardware/constant_sections.hpp"
+#include "stepcast/hardware/share_range.hpp"
+
+namespace stepcast::collective_tables {
+
+inline constexpr auto kByHand = std::nullopt;
+inline constexpr auto kLatency = &ClusterScale::latency;
+
+// The library's estimates are constants of its source, which no faster machine changes.
+using Tuning = ProtocolTuning;
+inline constexpr std::array kTuning = {
+    Constant<Tuning>{"base", "us", kNotNegative, kByHand, "start, as the library estimates it",
+                     &Tuning::base},
+    Constant<Tuning>{"hop", "us", kNotNegative, kByHand,
+                     "dependent step, as the library estimates it", &Tuning::hop},
+    Constant<Tuning>{"rate", "GB/s", kAboveZero, kByHand,
+                     "of a bus, in nccl-tests' sense, as the library estimates it", &Tuning::rate},
+};
+
+using Ll = LlConstants;
+inline constexpr std::array kLl = {
+    Constant<Ll>{"base", "us", kNotNegative, Range<double>{0.5, 50.0},
+                 "start of a collective by LL", &Ll::base}
+        .with(kLatency),
+    Constant<Ll>{"hop", "us", kNotNegative, Range<double>{0.3, 10.0},
+                 "dependent step inside a domain by LL", &Ll::hop}
+        .with(kLatency),
+    Constant<Ll>{"network_hop", "us", kNotNegative, kByHand, "dependent step between domains by LL",
+                 &Ll::network_hop}
+        .with(kLatency),
+    Constant<Ll>{"rate", "GB/s", kAboveZero, Range<double>{10.0, 2000.0},
+                 "of a rank by LL over all that it sends, receives or keeps", &Ll::rate},
+};
+
+using Ll128 = Ll128Constants;
+inline constexpr std::array kLl128 = {
+    Constant<Ll128>{"base", "us", kNotNegative, kByHand, "start of a collective by LL128",
+                    &Ll128::base}
+        .with(kLatency),
+    Constant<Ll128>{"hop", "us", kNotNegative, kByHand, "dependent step inside a domain by LL128",
+                    &Ll128::hop}
+        .with(kLatency),
+    Constant<Ll128>{"network_hop", "us", kNotNegative, kByHand,
+                    "dependent step between domains by LL128", &Ll128::network_hop}
+        .with(kLatency),
+    Constant<Ll128>{"share", "", kShare, kByHand, "of the rate that Simple reaches", &Ll128::share},
+};
+
+using Simple = SimpleConstants;
+inline constexpr std::array kSimple = {
+    Constant<Simple>{"base", "us", kNotNegative, Range<double>{0.5, 400.0},
+                     "start of a collective by Simple", &Simple::base}
+        .with(kLatency),
+    Constant<Simple>{"hop", "us", kNotNegative, Range<double>{2.0, 40.0},
+                     "dependent step inside a domain by Simple", &Simple::hop}
+        .with(kLatency),
+    Constant<Simple>{"network_hop", "us", kNotNegative, kByHand,
+                     "dependent step between domains by Simple", &Simple::network_hop}
+        .with(kLatency),
+    Constant<Simple>{"ring_share", "", kShare, Range<double>{0.3, 1.0},
+                     "of the wire rate that rings reach", &Simple::ring_share},
+    Constant<Simple>{"tree_share", "", kShare, kByHand,
+                     "of a tensor's rate through a tree, of the ring's bus rate",
+                     &Simple::tree_share},
+    Constant<Simple>{"own_rate", "GB/s", kAboveZero, Range<double>{100.0, 10'000.0},
+                     "at which a rank copies its own part", &Simple::own_rate},
+};
+
+using Switch = InSwitchConstants;
+inline constexpr std::array kInSwitch = {
+    Constant<Switch>{"least_ranks", "", kCounted, kByHand,
+                     "ranks from which on the library reduces in the switch", &Switch::least_ranks},
+    Constant<Switch>{"base", "us", kNotNegative, Range<double>{15.0, 100.0},
+                     "start of a reduction in the switch", &Switch::base}
+        .with(kLatency),
+    Constant<Switch>{"share", "", kShare, Range<double>{0.2, 1.0},
+                     "of the wire rate, over the tensor", &Switch::share},
+    Constant<Switch>{"ramp", "us", kNotNegative, Range<double>{0.0, 300.0},
+                     "lost on the way to full chunks", &Switch::ramp},
+    Constant<Switch>{"ramp_bytes", "MB", kAboveZero, Range<double>{1.0, 500.0},
+                     "of the tensor, from which on chunks are full", &Switch::ramp_bytes},
+};
+
+inline constexpr std::array kFloor = {
+    Constant<CollectiveConstants>{
+        "all_reduce_floor", "MiB", kNotNegative, kByHand,
+        "bytes of a rank from which on an all-reduce takes at least what either of its halves "
+        "takes alone; below, the library has quicker ways of its own for it",
+        &CollectiveConstants::all_reduce_floor},
+};
+
+using Message = MessageConstants;
+inline constexpr std::array kMessage = {
+    Constant<Message>{"ll_bytes", "KiB", kNotNegative, kByHand,
+                      "of a tensor, up to which messages go by LL", &Message::ll_bytes},
+    Constant<Message>{"base", "us", kNotNegative, Range<double>{1.0, 100.0},
+                      "start of point-to-point messages by Simple", &Message::base}
+        .with(kLatency),
+    Constant<Message>{"share", "", kShare, Range<double>{0.3, 1.0},
+                      "of the wire rate that messages reach", &Message::share},
+    Constant<Message>{"own_rate", "GB/s", kAboveZero, Range<double>{100.0, 10'000.0},
+                      "at which a rank copies its own part of an all-to-all", &Message::own_rate},
+    Constant<Message>{"ramp", "us", kNotNegative, Range<double>{0.0, 100.0},
+                      "lost on the way to full chunks", &Message::ramp},
+    Constant<Message>{"ramp_transfer", "us", kAboveZero, kByHand,
+                      "of a message, after which its chunks are full", &Message::ramp_transfer},
+    Constant<Message>{"network_share", "", kShare, kByHand,
+                      "of what rings achieve on the NICs, with many peers",
+                      &Message::network_share},
+    Constant<Message>{"issue", "us", kNotNegative, kByHand, "of one message over the network",
+                      &Message::issue},
+    Constant<Message>{"connection_miss", "us", kNotNegative, kByHand,
+                      "more of a message whose connection the NIC does not hold",
+                      &Message::connection_miss},
+    Constant<Message>{"connections", "", kCounted, kByHand, "connections that a NIC holds",
+                      &Message::connections},
+    Constant<Message>{"host_call", "us", kNotNegative, kByHand,
+                      "between calls that a host launches one by one, with one peer",
+                      &Message::host_call},
+    Constant<Message>{"host_peer", "us", kNotNegative, kByHand, "more of it for each further peer",
+                      &Message::host_peer},
+};
+
+inline constexpr std::array kHost = {
+    Constant<CollectiveConstants>{"host_call", "us", kNotNegative, kByHand,
+                                  "between collectives that a host launches one by one",
+                                  &CollectiveConstants::host_call},
+};
+
+inline constexpr Range<double> kSlowdown{1.0, 10.0};
+using Beside = BesideComputation;
+inline constexpr std::array kBeside = {
+    Constant<Beside>{"gather", "", kSlowdown, kByHand,
+                     "times longer that an all-gather takes while computation runs",
+                     &Beside::gather},
+    Constant<Beside>{"reduce", "", kSlowdown, kByHand,
+                     "the same of a reduce-scatter and an all-reduce", &Beside::reduce},
+    Constant<Beside>{"exchange", "", kSlowdown, kByHand,
+                     "the same of an all-to-all, of messages and of an exchange of tokens",
+                     &Beside::exchange},
+};
+
+inline constexpr auto kPartsOfTuning = [](auto& visit) {
+  visit.part("ll", &TuningConstants::ll, parts_of(kTuning));
+  visit.part("ll128", &TuningConstants::ll128, parts_of(kTuning));
+  visit.part("simple", &TuningConstants::simple, parts_of(kTuning));
+  visit.part("in_switch", &TuningConstants::in_switch, parts_of(kTuning));
+};
+
+inline constexpr auto kParts = [](auto& visit) {
+  using File = CollectiveConstants;
+  visit.part("tuning", &File::tuning, kPartsOfTuning);
+  visit.part("ll", &File::ll, parts_of(kLl));
+  visit.part("ll128", &File::ll128, parts_of(kLl128));
+  visit.part("simple", &File::simple, parts_of(kSimple));
+  visit.part("in_switch", &File::in_switch, parts_of(kInSwitch));
+  visit.own(kFloor);
+  visit.part("message", &File::message, parts_of(kMessage));
+  visit.own(kHost);
+  visit.part("beside_computation", &File::beside, parts_of(kBeside));
+};
+
+}  // namespace stepcast::collective_tables
