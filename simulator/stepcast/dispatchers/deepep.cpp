@@ -110,26 +110,21 @@ std::vector<ExchangeBuffer> deepep_buffers(const LayerExchange& exchange) {
   return buffers;
 }
 
-constinit const DispatcherModel dispatchers::deepep = {
-    .equation =
-        "start_up + max((T token + R row time) / units + R row_interval, scale-up bytes "
-        "/ link rate, scale-out bytes / NIC rate); one row a node, then one a rank",
-    .assumptions = "the three overlap fully; the host's waiting for counts is in start_up",
-    .source = "DeepEP V1 normal kernels: published tables, and its times on 8 GPUs by units",
-    .dispatch = {.usual = ExchangePrimitive::kNodeDedup},
-    .combine = {.usual = ExchangePrimitive::kNodeDedup},
-    .receives = {.dynamic = true, .worst_case = true},
-    .sends_fp8 = true,
-    .takes_num_sms = true,
-    .stands_for_all_to_all = true,
-    .all_to_all_beyond_domain = CollectiveAlgorithm::kPxn,
-    .second_version = Dispatcher::kDeepEpV2,
-    .low_latency = Dispatcher::kDeepEpLowLatency,
-    .operators = deepep_operators,
-    .units = HeldUnits::kProfile,
-    .buffers = deepep_buffers,
-    .refusals = deepep_refusals,
-    .price = deepep_price,
-};
+constinit const DispatcherModel dispatchers::deepep = [] {
+  DispatcherModel model = kDeepEpNormal;
+  model.equation =
+      "start_up + max((T token + R row time) / units + R row_interval, scale-up bytes "
+      "/ link rate, scale-out bytes / NIC rate); one row a node, then one a rank";
+  model.assumptions = "the three overlap fully; the host's waiting for counts is in start_up";
+  model.source = "DeepEP V1 normal kernels: published tables, and its times on 8 GPUs by units";
+  model.all_to_all_beyond_domain = CollectiveAlgorithm::kPxn;
+  model.second_version = Dispatcher::kDeepEpV2;
+  model.low_latency = Dispatcher::kDeepEpLowLatency;
+  model.operators = deepep_operators;
+  model.units = HeldUnits::kProfile;
+  model.refusals = deepep_refusals;
+  model.price = deepep_price;
+  return model;
+}();
 
 }  // namespace stepcast

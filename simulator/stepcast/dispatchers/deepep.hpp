@@ -15,6 +15,17 @@ std::int64_t deepep_aligned(std::int64_t bytes);
 // arrive.
 std::vector<ExchangeBuffer> deepep_buffers(const LayerExchange& exchange);
 
+// What is true of the normal kernels of both versions.
+inline constexpr DispatcherModel kDeepEpNormal = {
+    .dispatch = {.usual = ExchangePrimitive::kNodeDedup},
+    .combine = {.usual = ExchangePrimitive::kNodeDedup},
+    .receives = {.dynamic = true, .worst_case = true},
+    .sends_fp8 = true,
+    .takes_num_sms = true,
+    .stands_for_all_to_all = true,
+    .buffers = deepep_buffers,
+};
+
 // The units that DeepEP V2 takes where none are given: so many that its copies take at most as long
 // as the links do.
 std::int64_t deepep_v2_units(const ExpertExchange& op, const ClusterSpec& cluster);

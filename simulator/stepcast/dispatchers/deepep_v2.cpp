@@ -53,19 +53,14 @@ std::int64_t deepep_v2_units(const ExpertExchange& op, const ClusterSpec& cluste
   return std::max(kFewestUnits, 2 * pairs);
 }
 
-constinit const DispatcherModel dispatchers::deepep_v2 = {
-    .equation = "as deepep, with units = 1.25 x unit copies / link time, even, at least 4",
-    .assumptions = "200 GB/s read and 50 GB/s written a unit decide on the units",
-    .source = "DeepEP V2: published tables, and its choice of units",
-    .dispatch = {.usual = ExchangePrimitive::kNodeDedup},
-    .combine = {.usual = ExchangePrimitive::kNodeDedup},
-    .receives = {.dynamic = true, .worst_case = true},
-    .sends_fp8 = true,
-    .takes_num_sms = true,
-    .stands_for_all_to_all = true,
-    .units_as = Dispatcher::kDeepEp,
-    .buffers = deepep_buffers,
-    .price = deepep_v2_price,
-};
+constinit const DispatcherModel dispatchers::deepep_v2 = [] {
+  DispatcherModel model = kDeepEpNormal;
+  model.equation = "as deepep, with units = 1.25 x unit copies / link time, even, at least 4";
+  model.assumptions = "200 GB/s read and 50 GB/s written a unit decide on the units";
+  model.source = "DeepEP V2: published tables, and its choice of units";
+  model.units_as = Dispatcher::kDeepEp;
+  model.price = deepep_v2_price;
+  return model;
+}();
 
 }  // namespace stepcast
