@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "stepcast/dispatchers/dispatcher_table.hpp"
 #include "stepcast/hardware/placed_constants.hpp"
 
 namespace stepcast {
@@ -34,8 +35,7 @@ std::span<const CalibratedConstant> calibrated_constants(ConstantsOf of) {
   static const Constants kernels = searched(placed_constants(ProfileFolder::kKernels));
   static const Constants architectures = searched(placed_constants(ProfileFolder::kArchitectures));
   static const Constants collectives = searched(placed_constants(ProfileFolder::kCollectives));
-  // The dispatcher whose kernels were measured one by one.
-  static const Constants exchanges = searched(placed_constants(Dispatcher::kDeepEp));
+  static const Constants exchanges = searched(placed_constants(kTimedDispatcher));
   switch (of) {
     case ConstantsOf::kKernels:
       return kernels;

@@ -12,3 +12,10 @@ STEPCAST_DISPATCHERS(STEPCAST_DECLARED)
 #undef STEPCAST_DECLARED
 
 }  // namespace stepcast::dispatchers
+
+namespace stepcast {
+
+// The one whose kernels were timed alone, so that `stepcast calibrate` can fit their constants.
+inline constexpr Dispatcher kTimedDispatcher = Dispatcher::kDeepEp;
+
+}  // namespace stepcast
