@@ -122,7 +122,8 @@ constexpr Passes kEagerParallelLoss = {
 
 // --- the table --------------------------------------------------------------------------------
 
-constexpr std::array<KindKernels, 30> kTable = {{
+// A row of each kind, in the order of memory_bound_kind.hpp.
+constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
     // The row is read again to be scaled, and dy, x twice and their products in backward.
     {Kind::kNorm,
      {list(by_row(stream(2, 1))), kFusedNormGrad},
@@ -221,6 +222,16 @@ constexpr std::array<KindKernels, 30> kTable = {{
     // form, 23 passes in 13 kernels; the loop over tensors makes 20 in 8 for each.
     {Kind::kOptimizer, both(update(7)), both(stream(7)), both(times(13, stream(23.0 / 13.0)))},
 }};
+
+constexpr bool kernels_in_order() {
+  for (std::size_t i = 0; i < kTable.size(); ++i) {
+    if (static_cast<std::size_t>(kTable.at(i).kind) != i) {
+      return false;
+    }
+  }
+  return true;
+}
+static_assert(kernels_in_order(), "a kind of memory-bound kernel needs its row, in its place");
 
 }  // namespace
 

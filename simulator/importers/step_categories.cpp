@@ -103,20 +103,16 @@ bool has(std::string_view text, std::string_view part) {
 
 // Copies that a compiler generated bear its name like all of its kernels.
 Category category_of_work(const MemoryBound& work) {
-  switch (work.kind) {
-    case MemoryBoundKind::kOptimizer:
+  switch (family_of(work.kind)) {
+    case KernelFamily::kUpdate:
       return Category::kOptimizer;
-    case MemoryBoundKind::kCast:
-    case MemoryBoundKind::kCastUp:
-    case MemoryBoundKind::kCopy:
-    case MemoryBoundKind::kConcatenate:
-    case MemoryBoundKind::kStridedCopy:
-    case MemoryBoundKind::kTranspose:
+    case KernelFamily::kCopy:
       return work.implementation == Implementation::kCompiled ? Category::kMemoryBound
                                                               : Category::kCopies;
-    default:
-      return Category::kMemoryBound;
+    case KernelFamily::kElementwise:
+      break;
   }
+  return Category::kMemoryBound;
 }
 
 Category category_of_collective(CollectiveOp op) {

@@ -32,7 +32,7 @@ const std::vector<Subject>& subjects() {
       {"the printed name of an operator or of a tensor",
        std::regex(
            R"re("(attention|mlp|moe|experts|shared_expert|head|mtp|fsdp|dp|tp|gradient)\.[a-z_.]*")re"),
-       {"simulator/stepcast/graph/op_id.cpp", "simulator/stepcast/layer/saved_tensor.cpp"}},
+       {"simulator/stepcast/graph/op_id.hpp", "simulator/stepcast/layer/saved_tensor.cpp"}},
       {"a comparison of an operator's printed name",
        std::regex(R"(\bname\((op|[a-z_.\[\]]*\.op|[a-z_]+\[[a-z]+\])\.id\))" + kCompared),
        {}},

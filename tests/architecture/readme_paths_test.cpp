@@ -121,5 +121,32 @@ TEST_CASE("every file and folder that a README names is there", "[architecture]"
   CHECK(paths > 80);
 }
 
+// The numbers of the steps below a heading "Add ..." or "Adding ...".
+std::vector<int> steps_of_recipes(const std::string& text) {
+  std::vector<int> steps;
+  bool recipe = false;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("## ")) {
+      recipe = line.starts_with("## Add");
+    } else if (recipe && line.size() > 2 && line[0] >= '1' && line[0] <= '9' && line[1] == '.') {
+      steps.push_back(line[0] - '0');
+    }
+  }
+  return steps;
+}
+
+TEST_CASE("what is added to the program is added in at most five steps", "[architecture]") {
+  int recipes = 0;
+  for (const fs::path& readme : readmes()) {
+    CAPTURE(readme.string());
+    for (const int step : steps_of_recipes(text_of(kRoot / readme))) {
+      recipes += step == 1 ? 1 : 0;
+      CHECK(step <= 5);
+    }
+  }
+  CHECK(recipes >= 6);  // GPU, model, backend, operator, dispatcher, schedule
+}
+
 }  // namespace
 }  // namespace stepcast::readme_paths_test

@@ -49,7 +49,7 @@ std::vector<RankOrder> gpipe_in_groups_orders(const PipelineShape& shape);
 }  // namespace stepcast
 END
 # 2. the value
-sed -i 's/^  kDualPipeV,$/&\n  kGpipeInGroups,/' parallel_plan.hpp
+sed -i 's/^  kDualPipeV,$/&\n  kGpipeInGroups,/' ../plan/parallel_plan.hpp
 
 compiler=$(grep -E '^CMAKE_CXX_COMPILER:' "$build/CMakeCache.txt" | cut -d= -f2-)
 flags=$(grep -E '^CMAKE_CXX_FLAGS:' "$build/CMakeCache.txt" | cut -d= -f2-)
@@ -59,7 +59,7 @@ if "$compiler" -std=c++20 -fsyntax-only -I"$made/simulator" schedules/schedule_i
   exit 1
 fi
 # 3. the row
-sed -i 's/^#include "stepcast\/parallel\/schedules\/one_f_one_b.hpp"$/#include "stepcast\/parallel\/schedules\/gpipe_in_groups.hpp"\n&/' \
+sed -i 's/^#include "stepcast\/pipeline\/schedules\/one_f_one_b.hpp"$/#include "stepcast\/pipeline\/schedules\/gpipe_in_groups.hpp"\n&/' \
   schedules/schedule_info.cpp
 awk '/^constexpr std::array kInfos/ { inside = 1 }
      inside && /^};/ {
@@ -70,7 +70,7 @@ awk '/^constexpr std::array kInfos/ { inside = 1 }
      }
      { print }' schedules/schedule_info.cpp >row && mv row schedules/schedule_info.cpp
 # 4. its line
-sed -i 's/^  stepcast\/parallel\/schedules\/one_f_one_b.cpp$/  stepcast\/parallel\/schedules\/gpipe_in_groups.cpp\n&/' \
+sed -i 's/^  stepcast\/pipeline\/schedules\/one_f_one_b.cpp$/  stepcast\/pipeline\/schedules\/gpipe_in_groups.cpp\n&/' \
   "$made/simulator/CMakeLists.txt"
 touched=$({ diff -rq "$root/simulator" "$made/simulator" || true; } | wc -l)
 [ "$touched" -eq 5 ] || {

@@ -99,7 +99,7 @@ class RandomOps {
   }
 
   MemoryBound memory_bound() {
-    std::uniform_int_distribution<int> kind(0, static_cast<int>(MemoryBoundKind::kOptimizer));
+    std::uniform_int_distribution<int> kind(0, static_cast<int>(kMemoryBoundKinds) - 1);
     return {static_cast<MemoryBoundKind>(kind(random_)),
             size(20),
             size(20),

@@ -172,7 +172,8 @@ class ExperimentReader {
     const auto least = cluster.optional_quantity<Seconds>("least_hop", Seconds{});
     const auto least_network = cluster.optional_quantity<Seconds>("least_network_hop", Seconds{});
     CollectiveConstants& library = device.collectives;
-    for (ProtocolConstants* protocol : {&library.ll, &library.ll128, &library.simple}) {
+    for (ProtocolConstants* protocol :
+         std::initializer_list<ProtocolConstants*>{&library.ll, &library.ll128, &library.simple}) {
       protocol->hop = max(protocol->hop, least);
       protocol->network_hop = max(protocol->network_hop, least_network);
     }

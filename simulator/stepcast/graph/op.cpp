@@ -18,73 +18,6 @@ constexpr std::array<std::string_view, 4> kProtocolNames = {"auto", "ll", "ll128
 constexpr std::array<std::string_view, 3> kImplementationNames = {"eager", "compiled", "fused"};
 constexpr std::array<std::string_view, kAxes> kAxisNames = {"tp", "ep", "cp", "dp", "pp"};
 
-// A kind of memory-bound kernel: its name, and the tensors of rows x cols that must be read and
-// written, whatever the implementation: what a generated kernel takes over from its neighbour or
-// recomputes is left out.
-struct MemoryBoundRow {
-  MemoryBoundKind kind;
-  std::string_view name;
-  double forward;
-  double backward;
-};
-
-using Kind = MemoryBoundKind;
-constexpr std::size_t kMemoryBoundKinds = static_cast<std::size_t>(Kind::kOptimizer) + 1;
-constexpr std::array<MemoryBoundRow, kMemoryBoundKinds> kMemoryBound = {{
-    {Kind::kNorm, "norm", 2, 3},              // x, y; dy, x, dx
-    {Kind::kLayerNorm, "layer_norm", 2, 3},   // likewise
-    {Kind::kRope, "rope", 2, 2},              // x, y
-    {Kind::kActivation, "activation", 2, 3},  // x, y; dy, x, dx
-    // gate, up, product; those two, dy and two gradients
-    {Kind::kGatedActivation, "gated_activation", 3, 5},
-    // The sum's second operand may be the norm's that follows.
-    {Kind::kResidual, "residual", 2.5, 2},
-    {Kind::kDropout, "dropout", 2, 2},  // the mask can be recomputed
-    {Kind::kRouter, "router", 2, 2},    // scores, weights
-    {Kind::kTopK, "topk", 1, 2},        // scores; zeros and the gradient of the k largest
-    // A token's k rows; its one row depends on k and is left out.
-    {Kind::kPermute, "permute", 1, 1},
-    {Kind::kUnpermute, "unpermute", 1, 1},  // likewise
-    {Kind::kGather, "gather", 2, 2},
-    {Kind::kIndexAdd, "index_add", 3, 2},  // rows, sums read and written; gradient read and written
-    {Kind::kStridedCopy, "strided_copy", 2, 2},
-    {Kind::kQuantize, "quantize", 1.5, 1.5},  // 16 bits in, 8 out
-    {Kind::kQuantizeRow, "quantize_row", 1.5, 1.5},
-    {Kind::kQuantizeBlock, "quantize_block", 1.5, 1.5},
-    {Kind::kQuantizeFp4, "quantize_fp4", 1.25, 1.25},  // 16 bits in, 4 out
-    {Kind::kServedQuantize, "served_quantize", 1.5, 1.5},
-    {Kind::kServedQuantizeBlock, "served_quantize_block", 1.5, 1.5},
-    {Kind::kServedQuantizeFp4, "served_quantize_fp4", 1.25, 1.25},
-    {Kind::kTranspose, "transpose", 1, 1},         // a second result of the kernel before it
-    {Kind::kEmbedding, "embedding", 2, 2},         // rows, y; dy, gradient rows
-    {Kind::kCrossEntropy, "cross_entropy", 1, 2},  // logits; logits and their gradient
-    {Kind::kParallelCrossEntropy, "parallel_cross_entropy", 1, 2},  // likewise
-    {Kind::kCast, "cast", 3, 3},       // 32 bits in, 16 out, counted in 16
-    {Kind::kCastUp, "cast_up", 3, 3},  // the converse
-    {Kind::kCopy, "copy", 2, 2},
-    {Kind::kConcatenate, "concatenate", 3, 3},  // 16 bits in, 32 out
-    {Kind::kOptimizer, "optimizer", 7, 7},  // gradient, master, two moments; the last three written
-}};
-
-constexpr std::array<std::string_view, kMemoryBoundKinds> names_of_memory_bound() {
-  std::array<std::string_view, kMemoryBoundKinds> names{};
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    names.at(i) = kMemoryBound.at(i).name;
-  }
-  return names;
-}
-constexpr std::array kMemoryBoundNames = names_of_memory_bound();
-
-constexpr bool memory_bound_in_order() {
-  for (std::size_t i = 0; i < kMemoryBound.size(); ++i) {
-    if (static_cast<std::size_t>(kMemoryBound.at(i).kind) != i) {
-      return false;
-    }
-  }
-  return true;
-}
-static_assert(memory_bound_in_order());
-
 }  // namespace
 
 Flops flops(const Gemm& op) {
@@ -168,7 +101,7 @@ Bytes compulsory_bytes(const Attention& op) {
 }
 
 Bytes compulsory_bytes(const MemoryBound& op) {
-  const MemoryBoundRow& passes = kMemoryBound[static_cast<std::size_t>(op.kind)];
+  const CompulsoryPasses passes = compulsory_passes(op.kind);
   const double count = op.direction == Direction::kForward ? passes.forward : passes.backward;
   return count * real(op.rows) * real(op.cols) * op.element;
 }
@@ -200,7 +133,6 @@ bool runs_on_gather_stream(const Op& op) { return op.id == OpId::kFsdpCopyIn; }
 std::string_view name(CollectiveOp op) { return entry(kCollectiveNames, op); }
 std::string_view name(CollectiveAlgorithm algorithm) { return entry(kAlgorithmNames, algorithm); }
 std::string_view name(Protocol protocol) { return entry(kProtocolNames, protocol); }
-std::string_view name(MemoryBoundKind kind) { return entry(kMemoryBoundNames, kind); }
 std::string_view name(Implementation implementation) {
   return entry(kImplementationNames, implementation);
 }
@@ -217,10 +149,6 @@ std::span<const std::string_view> names_of<CollectiveAlgorithm>() {
 template <>
 std::span<const std::string_view> names_of<Protocol>() {
   return kProtocolNames;
-}
-template <>
-std::span<const std::string_view> names_of<MemoryBoundKind>() {
-  return kMemoryBoundNames;
 }
 template <>
 std::span<const std::string_view> names_of<Implementation>() {

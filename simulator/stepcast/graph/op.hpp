@@ -16,6 +16,7 @@
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/units.hpp"
 #include "stepcast/graph/expert_exchange.hpp"
+#include "stepcast/graph/memory_bound_kind.hpp"
 #include "stepcast/graph/op_id.hpp"
 #include "stepcast/hardware/attention_kernel.hpp"
 #include "stepcast/hardware/process_group.hpp"
@@ -69,41 +70,6 @@ struct Attention {
   Direction direction = Direction::kForward;
   AttentionKernel kernel = AttentionKernel::kFlash2;
   bool operator==(const Attention&) const = default;
-};
-
-enum class MemoryBoundKind {
-  kNorm,       // RMSNorm
-  kLayerNorm,  // mean and variance
-  kRope,
-  kActivation,       // of one input tensor (GELU, squared ReLU)
-  kGatedActivation,  // silu(gate) * up
-  kResidual,         // forward: x + y; backward: one more gradient added to the sum
-  kDropout,
-  kRouter,  // scores, top-k and weights over rows x experts
-  kTopK,    // the k largest of each row
-  // rows x cols: the k rows of every token
-  kPermute,      // gathered into expert order
-  kUnpermute,    // a token's k rows weighted and summed
-  kGather,       // rows by index
-  kIndexAdd,     // rows added by index, atomically
-  kStridedCopy,  // blocks of rows in another order
-  // To 8 or 4 bits with scales; cols of 16 bits are read
-  kQuantize,        // one scale a tensor
-  kQuantizeRow,     // one scale a row
-  kQuantizeBlock,   // one scale for 128 values
-  kQuantizeFp4,     // one scale for 16 or 32 values
-  kServedQuantize,  // the activation of a linear layer, as TensorRT-LLM finds and applies its scale
-  kServedQuantizeBlock,  // the same by 128-element blocks
-  kServedQuantizeFp4,    // the same to fp4
-  kTranspose,
-  kEmbedding,
-  kCrossEntropy,
-  kParallelCrossEntropy,  // over a shard of the vocabulary
-  kCast,                  // fp32 to 16 bits; `element` is that of the narrow side
-  kCastUp,                // 16 bits to fp32; likewise
-  kCopy,
-  kConcatenate,  // of many tensors into fp32: what FSDP does to gradients; `element` of the inputs
-  kOptimizer,    // one Adam step over cols parameters with states of `element` each
 };
 
 // Eager: one kernel an elementary operation. Compiled: generated, by torch.compile. Fused: written
@@ -206,7 +172,6 @@ double attended_pairs(const Attention& op);
 std::string_view name(CollectiveOp op);
 std::string_view name(CollectiveAlgorithm algorithm);
 std::string_view name(Protocol protocol);
-std::string_view name(MemoryBoundKind kind);
 std::string_view name(Implementation implementation);
 std::string_view name(Axis axis);
 
@@ -216,8 +181,6 @@ template <>
 std::span<const std::string_view> names_of<CollectiveAlgorithm>();
 template <>
 std::span<const std::string_view> names_of<Protocol>();
-template <>
-std::span<const std::string_view> names_of<MemoryBoundKind>();
 template <>
 std::span<const std::string_view> names_of<Implementation>();
 

@@ -12,107 +12,118 @@
 
 namespace stepcast {
 
-enum class OpId : std::uint8_t {
-  kStandalone,  // of no model: measured or asked for by itself
-  kAttentionNorm,
-  kAttentionTpIn,
-  kAttentionGradientSum,
-  kAttentionQkv,
-  kAttentionQ,
-  kAttentionK,
-  kAttentionV,
-  kAttentionGate,
-  kAttentionQDown,
-  kAttentionQLoraNorm,
-  kAttentionQUp,
-  kAttentionKvDown,
-  kAttentionKRope,
-  kAttentionKvLoraNorm,
-  kAttentionKvUp,
-  kAttentionRope,
-  kAttentionKConcat,
-  kAttentionQNorm,
-  kAttentionKNorm,
-  kAttentionCopy,
-  kAttentionCp,
-  kAttentionCore,
-  kAttentionO,
-  kAttentionTpOut,
-  kAttentionResidual,
-  kMlpNorm,
-  kMlpTpIn,
-  kMlpGradientSum,
-  kMlpGateUp,
-  kMlpGate,
-  kMlpUp,
-  kMlpActivation,
-  kMlpDown,
-  kMlpTpOut,
-  kMlpResidual,
-  kSharedExpertTpIn,
-  kSharedExpertTpOut,
-  kMoeGradientSum,
-  kMoeRouter,
-  kMoeTopk,
-  kMoePermute,
-  kMoeSymmetricCopy,
-  kMoeGatherChoices,
-  kMoeIndex,
-  kMoeRedispatch,
-  kMoeDispatchQuantize,
-  kMoeDispatch,
-  kMoeDispatchMap,
-  kMoeSort,
-  kMoeUnsort,
-  kMoeLocalSum,
-  kMoeGatherScores,
-  kMoeScatterScores,
-  kMoeCombine,
-  kMoeUnpermute,
-  kMoeWeightedSum,
-  kExpertsCast,
-  kExpertsGradientSum,
-  kExpertsGateUp,
-  kExpertsGate,
-  kExpertsUp,
-  kExpertsActivation,
-  kExpertsDown,
-  kQuantize,
-  kQuantizeTranspose,
-  kTpRelayout,
-  kEmbedding,
-  kEmbeddingTpOut,
-  kEmbeddingDropout,
-  kHeadNorm,
-  kHeadTpIn,
-  kHeadOutput,
-  kHeadCrossEntropy,
-  kHeadLossTp,
-  kMtpEmbedding,
-  kMtpHiddenNorm,
-  kMtpEmbeddingNorm,
-  kMtpProjection,
-  kPipelineSend,
-  kFsdpCopyIn,
-  kFsdpGather,
-  kFsdpCopyOut,
-  kFsdpConcatenate,
-  kFsdpReduce,
-  kDpGather,
-  kDpReduce,
-  kDpReplicas,
-  kDpMirror,
-  kDpBroadcast,
-  kGradientAccumulate,
-  kGradientMean,
-  kGradientCheck,
-  kGradientNorm,
-  kGradientClip,
-  kGradientZero,
-  kParameterCast,
-  kOptimizer,
-};
-inline constexpr std::size_t kOpIds = static_cast<std::size_t>(OpId::kOptimizer) + 1;
+// Each operator is one row here; the enumeration and the names are made of the rows.
+// ROW(enumerator, name)
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage, bugprone-macro-parentheses)
+#define STEPCAST_OPERATORS(ROW)                                                   \
+  ROW(kStandalone, "operator") /* of no model: measured or asked for by itself */ \
+  ROW(kAttentionNorm, "attention.norm")                                           \
+  ROW(kAttentionTpIn, "attention.tp_in")                                          \
+  ROW(kAttentionGradientSum, "attention.gradient_sum")                            \
+  ROW(kAttentionQkv, "attention.qkv")                                             \
+  ROW(kAttentionQ, "attention.q")                                                 \
+  ROW(kAttentionK, "attention.k")                                                 \
+  ROW(kAttentionV, "attention.v")                                                 \
+  ROW(kAttentionGate, "attention.gate")                                           \
+  ROW(kAttentionQDown, "attention.q_down")                                        \
+  ROW(kAttentionQLoraNorm, "attention.q_lora_norm")                               \
+  ROW(kAttentionQUp, "attention.q_up")                                            \
+  ROW(kAttentionKvDown, "attention.kv_down")                                      \
+  ROW(kAttentionKRope, "attention.k_rope")                                        \
+  ROW(kAttentionKvLoraNorm, "attention.kv_lora_norm")                             \
+  ROW(kAttentionKvUp, "attention.kv_up")                                          \
+  ROW(kAttentionRope, "attention.rope")                                           \
+  ROW(kAttentionKConcat, "attention.k_concat")                                    \
+  ROW(kAttentionQNorm, "attention.q_norm")                                        \
+  ROW(kAttentionKNorm, "attention.k_norm")                                        \
+  ROW(kAttentionCopy, "attention.copy")                                           \
+  ROW(kAttentionCp, "attention.cp")                                               \
+  ROW(kAttentionCore, "attention.core")                                           \
+  ROW(kAttentionO, "attention.o")                                                 \
+  ROW(kAttentionTpOut, "attention.tp_out")                                        \
+  ROW(kAttentionResidual, "attention.residual")                                   \
+  ROW(kMlpNorm, "mlp.norm")                                                       \
+  ROW(kMlpTpIn, "mlp.tp_in")                                                      \
+  ROW(kMlpGradientSum, "mlp.gradient_sum")                                        \
+  ROW(kMlpGateUp, "mlp.gate_up")                                                  \
+  ROW(kMlpGate, "mlp.gate")                                                       \
+  ROW(kMlpUp, "mlp.up")                                                           \
+  ROW(kMlpActivation, "mlp.activation")                                           \
+  ROW(kMlpDown, "mlp.down")                                                       \
+  ROW(kMlpTpOut, "mlp.tp_out")                                                    \
+  ROW(kMlpResidual, "mlp.residual")                                               \
+  ROW(kSharedExpertTpIn, "shared_expert.tp_in")                                   \
+  ROW(kSharedExpertTpOut, "shared_expert.tp_out")                                 \
+  ROW(kMoeGradientSum, "moe.gradient_sum")                                        \
+  ROW(kMoeRouter, "moe.router")                                                   \
+  ROW(kMoeTopk, "moe.topk")                                                       \
+  ROW(kMoePermute, "moe.permute")                                                 \
+  ROW(kMoeSymmetricCopy, "moe.symmetric_copy")                                    \
+  ROW(kMoeGatherChoices, "moe.gather_choices")                                    \
+  ROW(kMoeIndex, "moe.index")                                                     \
+  ROW(kMoeRedispatch, "moe.redispatch")                                           \
+  ROW(kMoeDispatchQuantize, "moe.dispatch_quantize")                              \
+  ROW(kMoeDispatch, "moe.dispatch")                                               \
+  ROW(kMoeDispatchMap, "moe.dispatch_map")                                        \
+  ROW(kMoeSort, "moe.sort")                                                       \
+  ROW(kMoeUnsort, "moe.unsort")                                                   \
+  ROW(kMoeLocalSum, "moe.local_sum")                                              \
+  ROW(kMoeGatherScores, "moe.gather_scores")                                      \
+  ROW(kMoeScatterScores, "moe.scatter_scores")                                    \
+  ROW(kMoeCombine, "moe.combine")                                                 \
+  ROW(kMoeUnpermute, "moe.unpermute")                                             \
+  ROW(kMoeWeightedSum, "moe.weighted_sum")                                        \
+  ROW(kExpertsCast, "experts.cast")                                               \
+  ROW(kExpertsGradientSum, "experts.gradient_sum")                                \
+  ROW(kExpertsGateUp, "experts.gate_up")                                          \
+  ROW(kExpertsGate, "experts.gate")                                               \
+  ROW(kExpertsUp, "experts.up")                                                   \
+  ROW(kExpertsActivation, "experts.activation")                                   \
+  ROW(kExpertsDown, "experts.down")                                               \
+  ROW(kQuantize, "quantize")                                                      \
+  ROW(kQuantizeTranspose, "quantize.transpose")                                   \
+  ROW(kTpRelayout, "tp.relayout")                                                 \
+  ROW(kEmbedding, "embedding")                                                    \
+  ROW(kEmbeddingTpOut, "embedding.tp_out")                                        \
+  ROW(kEmbeddingDropout, "embedding.dropout")                                     \
+  ROW(kHeadNorm, "head.norm")                                                     \
+  ROW(kHeadTpIn, "head.tp_in")                                                    \
+  ROW(kHeadOutput, "head.output")                                                 \
+  ROW(kHeadCrossEntropy, "head.cross_entropy")                                    \
+  ROW(kHeadLossTp, "head.loss_tp")                                                \
+  ROW(kMtpEmbedding, "mtp.embedding")                                             \
+  ROW(kMtpHiddenNorm, "mtp.hidden_norm")                                          \
+  ROW(kMtpEmbeddingNorm, "mtp.embedding_norm")                                    \
+  ROW(kMtpProjection, "mtp.projection")                                           \
+  ROW(kPipelineSend, "pipeline.send")                                             \
+  ROW(kFsdpCopyIn, "fsdp.copy_in")                                                \
+  ROW(kFsdpGather, "fsdp.gather")                                                 \
+  ROW(kFsdpCopyOut, "fsdp.copy_out")                                              \
+  ROW(kFsdpConcatenate, "fsdp.concatenate")                                       \
+  ROW(kFsdpReduce, "fsdp.reduce")                                                 \
+  ROW(kDpGather, "dp.gather")                                                     \
+  ROW(kDpReduce, "dp.reduce")                                                     \
+  ROW(kDpReplicas, "dp.replicas")                                                 \
+  ROW(kDpMirror, "dp.mirror")                                                     \
+  ROW(kDpBroadcast, "dp.broadcast")                                               \
+  ROW(kGradientAccumulate, "gradient.accumulate")                                 \
+  ROW(kGradientMean, "gradient.mean")                                             \
+  ROW(kGradientCheck, "gradient.check")                                           \
+  ROW(kGradientNorm, "gradient.norm")                                             \
+  ROW(kGradientClip, "gradient.clip")                                             \
+  ROW(kGradientZero, "gradient.zero")                                             \
+  ROW(kParameterCast, "parameter.cast")                                           \
+  ROW(kOptimizer, "optimizer")
+
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage, bugprone-macro-parentheses)
+#define STEPCAST_ENUMERATOR(enumerator, name) enumerator,
+enum class OpId : std::uint8_t { STEPCAST_OPERATORS(STEPCAST_ENUMERATOR) };
+#undef STEPCAST_ENUMERATOR
+
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage, bugprone-macro-parentheses)
+#define STEPCAST_COUNTED(enumerator, name) +1
+inline constexpr std::size_t kOpIds = 0 STEPCAST_OPERATORS(STEPCAST_COUNTED);
+#undef STEPCAST_COUNTED
 
 std::string_view name(OpId id);
 

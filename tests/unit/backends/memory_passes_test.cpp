@@ -131,7 +131,7 @@ TEST_CASE("energy is that of the bytes from and to HBM", "[unit]") {
   CHECK(cost(device, op_of(MemoryBoundKind::kCopy, 50'000, 1'000)).energy.value() == Approx(2e-3));
 }
 
-constexpr int kKinds = static_cast<int>(MemoryBoundKind::kOptimizer) + 1;
+constexpr int kKinds = static_cast<int>(kMemoryBoundKinds);
 
 // Every kind, implementation and direction on parts of both vendors.
 template <typename Check>
