@@ -128,7 +128,7 @@ class Fit {
           {constants_[i]->key, std::string(constants_[i]->unit), start_[i], found[i]});
     }
     result.groups = group_errors(predictions(start_), predictions(found));
-    result.file = tree_with(found, rounded);
+    result.file = tree_with(found, rounded_constant);
     result.of = of_;
     return result;
   }
