@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # clang-tidy, whose warnings are errors, over the product's sources.
-#   check_tidy.sh         what changed since the commit that scripts/tidied names, at which the whole tree was
-#                         clean; a changed header is looked at in the source beside it, or in one that includes
-#                         it. Where much changed the whole tree is no slower, and looked at.
-#   check_tidy.sh --all   every source, in the batches that CMake compiles, so that their headers are read once
-# To move scripts/tidied on:  check_tidy.sh --all && git rev-parse HEAD >scripts/tidied
+#   check_tidy.sh          files that are not as scripts/tidied has them: their contents when the whole tree was
+#                          clean; a changed header is looked at in the source beside it, or in one that includes
+#                          it. Where much changed the whole tree is no slower, and looked at.
+#   check_tidy.sh --all    every source, in the batches that CMake compiles, so that their headers are read once
+#   check_tidy.sh --record writes scripts/tidied, after --all found the tree clean
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 sources=('simulator/*.cpp' 'simulator/*.hpp' 'backends/*.cpp' 'backends/*.hpp')
@@ -38,17 +38,23 @@ look_at_all() {
   echo "clang-tidy: ok, the whole tree"
 }
 
-clean=$(cat scripts/tidied)
-if [ "${1:-}" = --all ] || ! git cat-file -e "$clean^{commit}" 2>/dev/null; then
-  look_at_all
-  exit 0
-fi
-git diff --name-only "$clean" -- "${sources[@]}" |
+# The hash of each file's contents, and its name.
+contents() {
+  git ls-files -c -o --exclude-standard -- "${sources[@]}" | sort | while read -r file; do
+    [ ! -f "$file" ] || echo "$(git hash-object "$file") $file"
+  done
+}
+
+case ${1:-} in
+  --all) look_at_all && exit 0 ;;
+  --record) contents >scripts/tidied && exit 0 ;;
+esac
+contents | { grep -vxFf scripts/tidied || true; } | cut -d ' ' -f 2 |
   while read -r file; do source_of "$file"; done | sort -u >"$looked_at"
 if [ "$(wc -l <"$looked_at")" -gt 40 ]; then
   look_at_all
 else
   cmake --preset clang -DSTEPCAST_TESTS=OFF -DCMAKE_UNITY_BUILD=OFF >/dev/null
   look
-  echo "clang-tidy: ok, $(wc -l <"$looked_at") files that changed since $clean"
+  echo "clang-tidy: ok, $(wc -l <"$looked_at") sources that changed since the whole tree was looked at"
 fi

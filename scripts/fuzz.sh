@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=${1:-60}
 targets=(config layout model operator part quantity record sweep table trace)
 cmake --preset fuzz >/dev/null
-cmake --build --preset fuzz --target "${targets[@]/#/fuzz_}" | tail -n 1
+cmake --build --preset fuzz --target stepcast_fuzz | tail -n 1
 mkdir -p tests/fuzz/regressions
 share=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))
 for target in "${targets[@]}"; do

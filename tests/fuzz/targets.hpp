@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fuzz targets. Each reads bytes and throws std::logic_error if the product breaks its promise;
 // anything else that escapes is a fault of the product as well. libFuzzer runs them through
-// entry.cpp, and stepcast_tests replays corpus/ and regressions/ (replay_test.cpp).
+// entry.cpp, one program that its name tells what to fuzz, and stepcast_tests replays corpus/ and
+// regressions/ (replay_test.cpp).
 //
 //   cmake --workflow --preset fuzz
 //   build/fuzz/tests/fuzz_config tests/fuzz/corpus/config -max_total_time=600
@@ -9,6 +10,7 @@
 // A crash becomes a file in regressions/<target>/, named after what it does.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -47,5 +49,16 @@ int fuzz_table(const std::uint8_t* data, std::size_t size);
 int fuzz_trace(const std::uint8_t* data, std::size_t size);
 // read_part_table, read_chunk: chunks that account for each of their plans, or a ConfigError.
 int fuzz_part(const std::uint8_t* data, std::size_t size);
+
+struct Target {
+  std::string_view name;
+  int (*run)(const std::uint8_t* data, std::size_t size);
+};
+inline constexpr std::array kTargets = {
+    Target{"config", fuzz_config}, Target{"layout", fuzz_layout},
+    Target{"model", fuzz_model},   Target{"operator", fuzz_operator},
+    Target{"part", fuzz_part},     Target{"quantity", fuzz_quantity},
+    Target{"record", fuzz_record}, Target{"sweep", fuzz_sweep},
+    Target{"table", fuzz_table},   Target{"trace", fuzz_trace}};
 
 }  // namespace stepcast::fuzz
