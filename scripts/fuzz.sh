@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=${1:-60}
-targets=(config layout model operator part quantity record sweep table trace)
+targets=(config json layout model operator part quantity record sweep table trace)
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz --target stepcast_fuzz | tail -n 1
 mkdir -p tests/fuzz/regressions

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "stepcast/cost/cost_model.hpp"
-#include "stepcast/cost/measured_operator.hpp"
 #include "stepcast/experiment/experiment.hpp"
+#include "stepcast/operators/measured_operator.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 
 namespace CLI {

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "stepcast/config/value_message.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -119,20 +121,18 @@ std::vector<std::string> texts_of(const CsvRow& row) {
   return texts;
 }
 
-JsonValue value_of(const std::string& text) {
-  JsonValue value;
+// Makes `value` the whole number that `text` is, without zeros before it, or another number, or a
+// text.
+void set_value(const std::string& text, ConfigNode& value) {
   const char* end = text.data() + text.size();
-  const auto whole = std::from_chars(text.data(), end, value.integer);
-  if (whole.ptr == end && whole.ec == std::errc{}) {
-    value.kind = JsonValue::Kind::kInteger;
-    return value;
-  }
+  std::int64_t count = 0;
+  const auto whole = std::from_chars(text.data(), end, count);
   double number = 0.0;
   const auto [stopped, fault] = std::from_chars(text.data(), end, number);
   const bool is_number = stopped == end && fault == std::errc{} && std::isfinite(number);
-  value.kind = is_number ? JsonValue::Kind::kNumber : JsonValue::Kind::kText;
-  value.text = text;
-  return value;
+  value.kind = ConfigNode::Kind::kScalar;
+  value.text = whole.ptr == end && whole.ec == std::errc{} ? std::to_string(count) : text;
+  value.quoted = !is_number;
 }
 
 }  // namespace
@@ -170,16 +170,25 @@ std::vector<std::string> csv_names(std::string_view text) {
   return texts_of(CsvReader(text.substr(0, text.find('\n')), {}, ignored).record());
 }
 
-JsonObject object_of(const CsvRow& row, const std::vector<std::string>& names) {
-  JsonObject object;
+ConfigNode mapping_of(const CsvRow& row, const std::vector<std::string>& names,
+                      const std::string& file) {
+  ConfigNode mapping;
+  mapping.kind = ConfigNode::Kind::kMapping;
+  mapping.file = std::make_shared<const std::string>(file);
+  mapping.line = row.line;
+  mapping.column = 1;
   for (std::size_t i = 0; i < row.fields.size() && i < names.size(); ++i) {
-    if (!row.fields[i].text.empty()) {
-      JsonValue value = value_of(row.fields[i].text);
-      value.offset = static_cast<std::size_t>(row.fields[i].column - 1);
-      object.insert_or_assign(names[i], std::move(value));
+    const CsvField& field = row.fields[i];
+    if (!field.text.empty()) {
+      ConfigNode value;
+      value.file = mapping.file;
+      value.line = row.line;
+      value.column = field.column;
+      set_value(field.text, value);
+      mapping.entries.push_back({names[i], row.line, field.column, std::move(value)});
     }
   }
-  return object;
+  return mapping;
 }
 
 }  // namespace stepcast

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepcast/config/json_object.hpp"
+#include "stepcast/config/config_node.hpp"
 
 namespace stepcast {
 
@@ -32,7 +32,8 @@ CsvTable parse_csv(std::string_view text, const std::string& file, Diagnostics& 
 // The fields of the first line.
 std::vector<std::string> csv_names(std::string_view text);
 
-// A row as an object: numbers as numbers, the rest as text, empty fields left out.
-JsonObject object_of(const CsvRow& row, const std::vector<std::string>& names);
+// A row as a mapping: numbers as numbers, the rest as text, empty fields left out.
+ConfigNode mapping_of(const CsvRow& row, const std::vector<std::string>& names,
+                      const std::string& file);
 
 }  // namespace stepcast

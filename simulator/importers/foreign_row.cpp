@@ -2,36 +2,43 @@
 #include "importers/foreign_row.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+#include <limits>
 
 #include "importers/published_names.hpp"
 
 namespace stepcast {
 namespace {
 
-Record record_of(const JsonValue& value) {
+Record record_of_scalar(const ConfigNode& scalar) {
+  if (scalar.quoted) {
+    return scalar.text;
+  }
+  if (const std::optional<bool> flag = flag_of(scalar)) {
+    return *flag;
+  }
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  const ScannedNumber<std::int64_t> whole = scan_whole(scalar, {-kLargest - 1, kLargest});
+  return whole.fault == NumberFault::kNone ? Record(whole.value)
+                                           : Record(number_of(scalar).value_or(0.0));
+}
+
+Record record_of(const ConfigNode& value) {
   switch (value.kind) {
-    case JsonValue::Kind::kNull:
+    case ConfigNode::Kind::kNull:
       return {};
-    case JsonValue::Kind::kFlag:
-      return value.flag;
-    case JsonValue::Kind::kInteger:
-      return value.integer;
-    case JsonValue::Kind::kNumber:
-      return std::strtod(value.text.c_str(), nullptr);
-    case JsonValue::Kind::kText:
-      return value.text;
-    case JsonValue::Kind::kList: {
+    case ConfigNode::Kind::kScalar:
+      return record_of_scalar(value);
+    case ConfigNode::Kind::kSequence: {
       Record list = Record::array();
-      for (const JsonValue& item : value.items) {
+      for (const ConfigNode& item : value.items) {
         list.push_back(record_of(item));
       }
       return list;
     }
-    case JsonValue::Kind::kObject: {
+    case ConfigNode::Kind::kMapping: {
       Record object = Record::object();
-      for (std::size_t i = 0; i < value.keys.size() && i < value.items.size(); ++i) {
-        object[value.keys[i]] = record_of(value.items[i]);
+      for (const ConfigEntry& entry : value.entries) {
+        object[entry.key] = record_of(entry.value);
       }
       return object;
     }
@@ -39,63 +46,98 @@ Record record_of(const JsonValue& value) {
   return {};
 }
 
+bool is_before(const ConfigEntry& entry, std::string_view key) { return entry.key < key; }
+
 }  // namespace
 
+ForeignRow::ForeignRow(ConfigNode read, std::string_view called, ProfileCache& known,
+                       Diagnostics& problems)
+    : object(std::move(read)), what(called), profiles(known), diagnostics(problems) {
+  std::sort(object.entries.begin(), object.entries.end(),
+            [](const ConfigEntry& a, const ConfigEntry& b) { return a.key < b.key; });
+}
+
 std::string ForeignRow::text(std::string_view key) const {
-  const auto found = object.find(key);
-  return found == object.end() ? std::string() : found->second.text;
+  const ConfigNode* value = object.find(key);
+  return value == nullptr ? std::string() : value->text;
 }
 
 void ForeignRow::rename(std::string_view from, const std::string& to) {
-  const auto found = object.find(from);
-  if (found == object.end()) {
-    diagnostics.error(source.at(0), "the " + std::string(source.what) + " needs the key '" +
-                                        std::string(from) + "'");
+  const ConfigNode* found = object.find(from);
+  if (found == nullptr) {
+    diagnostics.error(object.location(),
+                      "the " + std::string(what) + " needs the key '" + std::string(from) + "'");
     return;
   }
-  JsonValue value = std::move(found->second);
-  object.erase(found);
-  object.insert_or_assign(to, std::move(value));
+  const Location place = object.entry(from)->location();
+  ConfigNode value = *found;
+  erase(from);
+  value_of(to) = std::move(value);
+  ConfigEntry& entry =
+      *std::lower_bound(object.entries.begin(), object.entries.end(), to, is_before);
+  entry.line = place.line;
+  entry.column = place.column;
 }
 
-void ForeignRow::set(const std::string& key, JsonValue value) {
-  JsonValue& entry = object[key];
-  value.offset = entry.offset;
-  entry = std::move(value);
+void ForeignRow::erase(std::string_view key) {
+  std::erase_if(object.entries, [&](const ConfigEntry& entry) { return entry.key == key; });
+}
+
+ConfigNode& ForeignRow::value_of(const std::string& key) {
+  const auto at = std::lower_bound(object.entries.begin(), object.entries.end(), key, is_before);
+  if (at != object.entries.end() && at->key == key) {
+    return at->value;
+  }
+  ConfigNode absent;
+  absent.file = object.file;
+  absent.line = object.line;
+  absent.column = object.column;
+  return object.entries.insert(at, {key, object.line, object.column, absent})->value;
 }
 
 void ForeignRow::set_text(const std::string& key, std::string text) {
-  set(key, {.kind = JsonValue::Kind::kText, .text = std::move(text)});
+  ConfigNode& value = value_of(key);
+  value.kind = ConfigNode::Kind::kScalar;
+  value.text = std::move(text);
+  value.quoted = true;
 }
 
 void ForeignRow::set_count(const std::string& key, std::int64_t count) {
-  set(key, {.kind = JsonValue::Kind::kInteger, .integer = count});
+  set_text(key, std::to_string(count));
+  value_of(key).quoted = false;
 }
 
-ForeignOperator operator_in(const ForeignRow& row, JsonFields& fields, const DeviceSpec& device) {
+void ForeignRow::set_flag(const std::string& key, Truth truth) {
+  set_text(key, truth == Truth::kTrue ? "true" : "false");
+  value_of(key).quoted = false;
+}
+
+ForeignOperator operator_in(const ForeignRow& row, MappingReader& fields,
+                            const DeviceSpec& device) {
   std::vector<std::string_view> of_the_row;  // keys that were read before the operator's
-  for (const auto& [key, value] : row.object) {
-    if (fields.read(key)) {
-      of_the_row.push_back(key);
+  for (const ConfigEntry& entry : row.object.entries) {
+    if (fields.was_read(entry.key)) {
+      of_the_row.push_back(entry.key);
     }
   }
   ForeignOperator result{read_operator(fields, device), Record::object()};
   result.record["kind"] = row.text("kind");
-  for (const auto& [key, value] : row.object) {
-    const bool own = std::find(of_the_row.begin(), of_the_row.end(), key) == of_the_row.end();
-    if (own && fields.read(key)) {
-      result.record[key] = record_of(value);
+  for (const ConfigEntry& entry : row.object.entries) {
+    const bool own = std::find(of_the_row.begin(), of_the_row.end(), entry.key) == of_the_row.end();
+    if (own && fields.was_read(entry.key)) {
+      result.record[entry.key] = record_of(entry.value);
     }
   }
   return result;
 }
 
-std::string unread_key(const ForeignRow& row, const JsonFields& fields,
+std::string unread_key(const ForeignRow& row, const MappingReader& fields,
                        std::span<const std::string_view> own) {
-  for (const auto& [key, value] : row.object) {
-    const bool stated = value.kind != JsonValue::Kind::kNull;
-    if (stated && !fields.read(key) && std::find(own.begin(), own.end(), key) == own.end()) {
-      return key;
+  for (const ConfigEntry& entry : row.object.entries) {
+    const bool stated = entry.value.kind != ConfigNode::Kind::kNull;
+    if (stated && !fields.was_read(entry.key) &&
+        std::find(own.begin(), own.end(), entry.key) == own.end()) {
+      return entry.key;
     }
   }
   return {};

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepcast/config/json_fields.hpp"
+#include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/validation/canonical_record.hpp"
 
 namespace stepcast {
@@ -20,20 +20,33 @@ struct RefusedRow {
 inline constexpr Range<double> kMeasuredSeconds{1e-9, 1e6};
 inline constexpr Range<double> kMeasuredMicroseconds{1e-3, 1e12};
 
+enum class Truth { kFalse, kTrue };
+
 // A row whose every field is to be right, and where what it names is found.
 struct ForeignRow {
-  JsonObject object;
-  JsonSource source;
+  // `read` is what was read of a file: a mapping, which is called a line or a row.
+  ForeignRow(ConfigNode read, std::string_view called, ProfileCache& known, Diagnostics& problems);
+
+  ConfigNode object;  // with its keys sorted: records do not depend on their order in the file
+  std::string_view what;
   ProfileCache& profiles;
   Diagnostics& diagnostics;
 
-  [[nodiscard]] JsonFields fields() const { return {object, source, diagnostics}; }
+  // Of the row as it is; valid as long as it is neither changed nor gone.
+  [[nodiscard]] MappingReader fields() const { return {object, RecordWording{what}, diagnostics}; }
+  [[nodiscard]] bool has(std::string_view key) const { return object.find(key) != nullptr; }
+  // The scalar of a key; empty without one.
   [[nodiscard]] std::string text(std::string_view key) const;
   // Gives a key the name that operators have for it; an error without the key.
   void rename(std::string_view from, const std::string& to);
+  void erase(std::string_view key);
   void set_text(const std::string& key, std::string text);
-  void set(const std::string& key, JsonValue value);
   void set_count(const std::string& key, std::int64_t count);
+  void set_flag(const std::string& key, Truth truth);
+
+ private:
+  // The value of a key, which is added if it is absent.
+  ConfigNode& value_of(const std::string& key);
 };
 
 // An operator that a row holds, and its keys as a record has them.
@@ -41,11 +54,11 @@ struct ForeignOperator {
   OperatorLine line;
   Record record;
 };
-ForeignOperator operator_in(const ForeignRow& row, JsonFields& fields, const DeviceSpec& device);
+ForeignOperator operator_in(const ForeignRow& row, MappingReader& fields, const DeviceSpec& device);
 
 // The first key of the row with a value that `fields` was not asked for and that is none of `own`;
 // empty if there is none.
-std::string unread_key(const ForeignRow& row, const JsonFields& fields,
+std::string unread_key(const ForeignRow& row, const MappingReader& fields,
                        std::span<const std::string_view> own);
 // The reason to skip a row that states what its reader does not know.
 std::string unread_reason(const std::string& key);

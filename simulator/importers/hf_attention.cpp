@@ -5,14 +5,15 @@
 #include <optional>
 #include <vector>
 
+#include "stepcast/config/value_message.hpp"
 #include "stepcast/graph/model_ranges.hpp"
 
 namespace stepcast {
 namespace {
 
-std::int64_t head_dim(JsonFields& fields, const AttentionDefaults& defaults,
+std::int64_t head_dim(MappingReader& fields, const AttentionDefaults& defaults,
                       const ModelSpec& model) {
-  const std::int64_t given = fields.count("head_dim", {.absent = defaults.head_dim}, kWidth);
+  const std::int64_t given = count_of(fields, "head_dim", {.absent = defaults.head_dim}, kWidth);
   if (given > 0) {
     return given;
   }
@@ -26,8 +27,8 @@ std::int64_t head_dim(JsonFields& fields, const AttentionDefaults& defaults,
 }
 
 // Which layers have full attention as 'layer_types' lists them.
-std::optional<std::vector<bool>> listed_full_layers(JsonFields& fields, std::int64_t layers) {
-  const std::vector<std::string> types = fields.texts("layer_types");
+std::optional<std::vector<bool>> listed_full_layers(MappingReader& fields, std::int64_t layers) {
+  const std::vector<std::string> types = fields.optional_texts("layer_types");
   if (!fields.good({"layer_types", "num_hidden_layers"})) {
     return std::nullopt;
   }
@@ -40,7 +41,7 @@ std::optional<std::vector<bool>> listed_full_layers(JsonFields& fields, std::int
   std::vector<bool> full;
   for (const std::string& type : types) {
     if (type != "full_attention" && type != "sliding_attention") {
-      fields.error("layer_types", "has '" + type +
+      fields.error("layer_types", "has '" + shown(type) +
                                       "', which is not supported; supported are full_attention "
                                       "and sliding_attention");
       return std::nullopt;
@@ -50,7 +51,7 @@ std::optional<std::vector<bool>> listed_full_layers(JsonFields& fields, std::int
   return full;
 }
 
-std::optional<std::vector<bool>> full_layers(JsonFields& fields, WindowRule rule,
+std::optional<std::vector<bool>> full_layers(MappingReader& fields, WindowRule rule,
                                              std::int64_t layers) {
   if (fields.has("layer_types")) {
     return listed_full_layers(fields, layers);
@@ -63,7 +64,7 @@ std::optional<std::vector<bool>> full_layers(JsonFields& fields, WindowRule rule
   }
   std::vector<bool> full(static_cast<std::size_t>(layers), false);
   if (rule == WindowRule::kFromMaxWindowLayers) {
-    const std::int64_t count = fields.count("max_window_layers", {.absent = 28}, kLayerOrNone);
+    const std::int64_t count = count_of(fields, "max_window_layers", {.absent = 28}, kLayerOrNone);
     std::fill_n(full.begin(), std::min(count, layers), true);
   } else if (rule == WindowRule::kEverySecond) {
     for (std::size_t i = 1; i < full.size(); i += 2) {
@@ -75,12 +76,12 @@ std::optional<std::vector<bool>> full_layers(JsonFields& fields, WindowRule rule
 
 }  // namespace
 
-void read_gqa(JsonFields& fields, const AttentionDefaults& defaults, ModelSpec& model) {
+void read_gqa(MappingReader& fields, const AttentionDefaults& defaults, ModelSpec& model) {
   AttentionSpec& attention = model.attention;
   const std::int64_t heads = attention.heads;
   const std::int64_t usual = defaults.kv_heads > 0 ? defaults.kv_heads : heads;
   attention.kv_heads =
-      fields.count("num_key_value_heads", {.absent = usual, .null = heads}, kWidth);
+      count_of(fields, "num_key_value_heads", {.absent = usual, .null = heads}, kWidth);
   if (heads % attention.kv_heads != 0 &&
       fields.good({"num_attention_heads", "num_key_value_heads"})) {
     fields.error("num_key_value_heads", "(" + std::to_string(attention.kv_heads) +
@@ -91,16 +92,17 @@ void read_gqa(JsonFields& fields, const AttentionDefaults& defaults, ModelSpec& 
   attention.v_head_dim = attention.qk_head_dim;
 }
 
-void read_attention_bias(JsonFields& fields, ModelSpec& model) {
+void read_attention_bias(MappingReader& fields, ModelSpec& model) {
   bool& bias = model.attention.qkv_bias;
-  bias = fields.flag("attention_bias").value_or(bias);
+  bias = fields.optional_flag("attention_bias").value_or(bias);
   model.attention.output_bias = model.attention.qkv_bias;
 }
 
-void read_window(JsonFields& fields, const AttentionDefaults& defaults, ModelSpec& model) {
+void read_window(MappingReader& fields, const AttentionDefaults& defaults, ModelSpec& model) {
   const std::int64_t window =
-      fields.count("sliding_window", {.absent = defaults.sliding_window}, kWidthOrNone);
-  const bool used = !defaults.window_switch || fields.flag("use_sliding_window").value_or(false);
+      count_of(fields, "sliding_window", {.absent = defaults.sliding_window}, kWidthOrNone);
+  const bool used =
+      !defaults.window_switch || fields.optional_flag("use_sliding_window").value_or(false);
   if (window == 0 || !used) {
     return;
   }
@@ -129,18 +131,18 @@ void read_window(JsonFields& fields, const AttentionDefaults& defaults, ModelSpe
   }
 }
 
-void read_mla(JsonFields& fields, ModelSpec& model) {
+void read_mla(MappingReader& fields, ModelSpec& model) {
   AttentionSpec& attention = model.attention;
   attention.kind = AttentionKind::kMla;
   attention.kv_heads = attention.heads;
-  attention.mla.q_lora_rank = fields.count_or_null("q_lora_rank", kWidthOrNone);
+  attention.mla.q_lora_rank = count_or_null(fields, "q_lora_rank", kWidthOrNone);
   attention.mla.kv_lora_rank = fields.required_count("kv_lora_rank", kWidth);
   attention.mla.qk_nope_head_dim = fields.required_count("qk_nope_head_dim", kWidth);
   attention.mla.qk_rope_head_dim = fields.required_count("qk_rope_head_dim", kWidth);
   attention.qk_head_dim = attention.mla.qk_nope_head_dim + attention.mla.qk_rope_head_dim;
   attention.v_head_dim = fields.required_count("v_head_dim", kWidth);
   for (const std::string_view key : {"attention_bias", "mlp_bias"}) {
-    if (fields.flag(key).value_or(false)) {
+    if (fields.optional_flag(key).value_or(false)) {
       fields.error(key,
                    "is true, but a model file has no form for the biases of this type; set it "
                    "to false to leave them out");

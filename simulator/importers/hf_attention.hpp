@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "stepcast/config/json_fields.hpp"
+#include "importers/hf_fields.hpp"
 #include "stepcast/graph/model_spec.hpp"
 
 namespace stepcast {
@@ -27,10 +27,10 @@ struct AttentionDefaults {
 };
 
 // All of these expect sizes, layers and query heads in `model`.
-void read_gqa(JsonFields& fields, const AttentionDefaults& defaults, ModelSpec& model);
+void read_gqa(MappingReader& fields, const AttentionDefaults& defaults, ModelSpec& model);
 // Without the key what `model` has stays.
-void read_attention_bias(JsonFields& fields, ModelSpec& model);
-void read_window(JsonFields& fields, const AttentionDefaults& defaults, ModelSpec& model);
-void read_mla(JsonFields& fields, ModelSpec& model);
+void read_attention_bias(MappingReader& fields, ModelSpec& model);
+void read_window(MappingReader& fields, const AttentionDefaults& defaults, ModelSpec& model);
+void read_mla(MappingReader& fields, ModelSpec& model);
 
 }  // namespace stepcast

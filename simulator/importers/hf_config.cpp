@@ -7,7 +7,8 @@
 
 #include "importers/hf_attention.hpp"
 #include "stepcast/base/nearest_name.hpp"
-#include "stepcast/config/json_fields.hpp"
+#include "stepcast/config/json_node.hpp"
+#include "stepcast/config/value_message.hpp"
 #include "stepcast/graph/model_ranges.hpp"
 
 namespace stepcast {
@@ -28,11 +29,12 @@ struct ClassDefaults {
   bool tied_embeddings = false;
 };
 
-void read_sizes(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& model) {
+void read_sizes(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& model) {
   model.hidden = fields.required_count("hidden_size", kWidth);
   model.layers = fields.required_count("num_hidden_layers", kLayers);
   model.vocabulary = fields.required_count("vocab_size", kVocabularySize);
-  model.tied_embeddings = fields.flag("tie_word_embeddings").value_or(defaults.tied_embeddings);
+  model.tied_embeddings =
+      fields.optional_flag("tie_word_embeddings").value_or(defaults.tied_embeddings);
   model.attention.heads = fields.required_count("num_attention_heads", kWidth);
   model.mlp.ffn_hidden = fields.required_count("intermediate_size", kWidth);
 }
@@ -40,16 +42,17 @@ void read_sizes(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& mo
 // ---- experts ----
 
 // Whether the number of experts had no problem, whatever its type calls it.
-bool good_experts(const JsonFields& fields) {
+bool good_experts(const MappingReader& fields) {
   return fields.good({"num_experts", "num_local_experts", "n_routed_experts"});
 }
 
-MoeSpec read_experts(JsonFields& fields, std::string_view count_key, std::string_view width_key) {
+MoeSpec read_experts(MappingReader& fields, std::string_view count_key,
+                     std::string_view width_key) {
   MoeSpec moe;
-  moe.experts = fields.required_count(
-      {count_key, "num_experts", "num_local_experts", "n_routed_experts"}, kWidth);
+  moe.experts = count_of_spellings(
+      fields, {count_key, "num_experts", "num_local_experts", "n_routed_experts"}, kWidth);
   moe.experts_per_token =
-      fields.required_count({"num_experts_per_tok", "experts_per_token"}, kWidth);
+      count_of_spellings(fields, {"num_experts_per_tok", "experts_per_token"}, kWidth);
   moe.expert_ffn_hidden = fields.required_count(width_key, kWidth);
   if (moe.experts_per_token > moe.experts && good_experts(fields) &&
       fields.good({"num_experts_per_tok", "experts_per_token"})) {
@@ -62,8 +65,8 @@ MoeSpec read_experts(JsonFields& fields, std::string_view count_key, std::string
 
 // Puts `moe` on the layers of `with_experts`, if a model file can say so: the first of them is
 // layer F + n - 1, the second n further.
-void place_experts(JsonFields& fields, std::string_view key, const std::vector<bool>& with_experts,
-                   MoeSpec moe, ModelSpec& model) {
+void place_experts(MappingReader& fields, std::string_view key,
+                   const std::vector<bool>& with_experts, MoeSpec moe, ModelSpec& model) {
   const auto begin = with_experts.begin();
   const auto end = with_experts.end();
   const auto first = std::find(begin, end, true);
@@ -85,9 +88,9 @@ void place_experts(JsonFields& fields, std::string_view key, const std::vector<b
   }
 }
 
-void place_qwen_experts(JsonFields& fields, const MoeSpec& moe, ModelSpec& model) {
-  const std::int64_t step = fields.count("decoder_sparse_step", {1, 1}, kLayers);
-  const std::vector<std::int64_t> dense = fields.counts("mlp_only_layers", kLayerOrNone);
+void place_qwen_experts(MappingReader& fields, const MoeSpec& moe, ModelSpec& model) {
+  const std::int64_t step = count_of(fields, "decoder_sparse_step", {1, 1}, kLayers);
+  const std::vector<std::int64_t> dense = fields.optional_counts("mlp_only_layers", kLayerOrNone);
   std::vector<bool> with_experts;
   for (std::int64_t i = 0; i < model.layers; ++i) {
     with_experts.push_back((i + 1) % step == 0);
@@ -106,9 +109,9 @@ void place_qwen_experts(JsonFields& fields, const MoeSpec& moe, ModelSpec& model
   }
 }
 
-void place_deepseek_experts(JsonFields& fields, const MoeSpec& moe, ModelSpec& model) {
+void place_deepseek_experts(MappingReader& fields, const MoeSpec& moe, ModelSpec& model) {
   const std::int64_t dense = fields.required_count("first_k_dense_replace", kLayerOrNone);
-  const std::int64_t step = fields.count("moe_layer_freq", {1, 1}, kLayers);
+  const std::int64_t step = count_of(fields, "moe_layer_freq", {1, 1}, kLayers);
   std::vector<bool> with_experts;
   for (std::int64_t i = 0; i < model.layers; ++i) {
     with_experts.push_back(i >= dense && i % step == 0);
@@ -118,10 +121,10 @@ void place_deepseek_experts(JsonFields& fields, const MoeSpec& moe, ModelSpec& m
   }
 }
 
-void read_groups(JsonFields& fields, const RouterDefaults& defaults, MoeSpec& moe) {
+void read_groups(MappingReader& fields, const RouterDefaults& defaults, MoeSpec& moe) {
   RouterSpec& router = moe.router;
-  router.groups = fields.count("n_group", {defaults.groups, 1}, kWidth);
-  router.topk_groups = fields.count("topk_group", {defaults.topk_groups, 1}, kWidth);
+  router.groups = count_of(fields, "n_group", {defaults.groups, 1}, kWidth);
+  router.topk_groups = count_of(fields, "topk_group", {defaults.topk_groups, 1}, kWidth);
   if (!fields.good({"n_group", "topk_group"}) || !good_experts(fields)) {
     return;
   }
@@ -137,49 +140,49 @@ void read_groups(JsonFields& fields, const RouterDefaults& defaults, MoeSpec& mo
   }
 }
 
-void read_deepseek_router(JsonFields& fields, const RouterDefaults& defaults, MoeSpec& moe) {
+void read_deepseek_router(MappingReader& fields, const RouterDefaults& defaults, MoeSpec& moe) {
   const bool sigmoid = defaults.score == RouterScore::kSigmoid;
-  const std::string score = fields.text("scoring_func", sigmoid ? "sigmoid" : "softmax");
+  const std::string score = fields.optional_text("scoring_func", sigmoid ? "sigmoid" : "softmax");
   if (score != "softmax" && score != "sigmoid") {
-    fields.error("scoring_func", "is '" + score + "'; supported are softmax and sigmoid");
+    fields.error("scoring_func", "is '" + shown(score) + "'; supported are softmax and sigmoid");
   }
   moe.router.score = score == "sigmoid" ? RouterScore::kSigmoid : RouterScore::kSoftmax;
-  const std::string method = fields.text("topk_method", std::string(defaults.topk_method));
+  const std::string method = fields.optional_text("topk_method", std::string(defaults.topk_method));
   if (method == "group_limited_greedy" || method == "noaux_tc") {
     read_groups(fields, defaults, moe);
   } else if (method != "greedy") {
-    fields.error("topk_method",
-                 "is '" + method + "'; supported are greedy, group_limited_greedy and noaux_tc");
+    fields.error("topk_method", "is '" + shown(method) +
+                                    "'; supported are greedy, group_limited_greedy and noaux_tc");
   }
   moe.router.expert_bias = method == "noaux_tc";
 }
 
 // ---- types ----
 
-void import_llama(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& model) {
+void import_llama(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& model) {
   read_gqa(fields, defaults.attention, model);
   read_attention_bias(fields, model);
-  model.mlp.bias = fields.flag("mlp_bias").value_or(false);
+  model.mlp.bias = fields.optional_flag("mlp_bias").value_or(false);
 }
 
-void import_mistral(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& model) {
+void import_mistral(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& model) {
   read_gqa(fields, defaults.attention, model);
   read_window(fields, defaults.attention, model);
 }
 
-void import_mixtral(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& model) {
+void import_mixtral(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& model) {
   import_mistral(fields, defaults, model);
   model.moe = read_experts(fields, "num_local_experts", "intermediate_size");
 }
 
-void import_qwen2(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& model) {
+void import_qwen2(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& model) {
   import_mistral(fields, defaults, model);
   model.attention.qkv_bias = true;
 }
 
-void import_qwen2_moe(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& model) {
+void import_qwen2_moe(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& model) {
   import_mistral(fields, defaults, model);
-  model.attention.qkv_bias = fields.flag("qkv_bias").value_or(true);
+  model.attention.qkv_bias = fields.optional_flag("qkv_bias").value_or(true);
   MoeSpec moe = read_experts(fields, "num_experts", "moe_intermediate_size");
   moe.shared_expert_ffn_hidden =
       fields.required_count("shared_expert_intermediate_size", kWidthOrNone);
@@ -187,21 +190,21 @@ void import_qwen2_moe(JsonFields& fields, const ClassDefaults& defaults, ModelSp
   place_qwen_experts(fields, moe, model);
 }
 
-void import_qwen3(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& model) {
+void import_qwen3(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& model) {
   import_mistral(fields, defaults, model);
   read_attention_bias(fields, model);
   model.attention.qk_norm = QkNorm::kHead;
 }
 
-void import_qwen3_moe(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& model) {
+void import_qwen3_moe(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& model) {
   import_qwen3(fields, defaults, model);
   place_qwen_experts(fields, read_experts(fields, "num_experts", "moe_intermediate_size"), model);
 }
 
-void import_deepseek(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& model) {
+void import_deepseek(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& model) {
   read_mla(fields, model);
   MoeSpec moe = read_experts(fields, "n_routed_experts", "moe_intermediate_size");
-  const std::int64_t shared = fields.count_or_null("n_shared_experts", kWidthOrNone);
+  const std::int64_t shared = count_or_null(fields, "n_shared_experts", kWidthOrNone);
   moe.shared_expert_ffn_hidden = shared * moe.expert_ffn_hidden;
   if (moe.shared_expert_ffn_hidden > kWidth.highest) {
     fields.error("n_shared_experts",
@@ -209,10 +212,10 @@ void import_deepseek(JsonFields& fields, const ClassDefaults& defaults, ModelSpe
   }
   read_deepseek_router(fields, defaults.router, moe);
   place_deepseek_experts(fields, moe, model);
-  model.mtp_layers = fields.count("num_nextn_predict_layers", {}, kMtpLayers);
+  model.mtp_layers = count_of(fields, "num_nextn_predict_layers", {}, kMtpLayers);
 }
 
-void import_gpt_oss(JsonFields& fields, const ClassDefaults& defaults, ModelSpec& model) {
+void import_gpt_oss(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& model) {
   import_mistral(fields, defaults, model);
   model.attention.qkv_bias = true;
   read_attention_bias(fields, model);
@@ -224,7 +227,7 @@ void import_gpt_oss(JsonFields& fields, const ClassDefaults& defaults, ModelSpec
 
 struct Importer {
   std::string_view model_type;
-  void (*read)(JsonFields&, const ClassDefaults&, ModelSpec&);
+  void (*read)(MappingReader&, const ClassDefaults&, ModelSpec&);
   ClassDefaults defaults;
 };
 
@@ -244,7 +247,7 @@ constexpr std::array<Importer, 10> kImporters = {{
     {"gpt_oss", import_gpt_oss, {.attention = {8, 64, 128, false, WindowRule::kEverySecond}}},
 }};
 
-const Importer* find_importer(JsonFields& fields) {
+const Importer* find_importer(MappingReader& fields) {
   const std::string type = fields.required_text("model_type");
   std::vector<std::string> names;
   std::string listed;
@@ -257,7 +260,7 @@ const Importer* find_importer(JsonFields& fields) {
   }
   if (fields.good({"model_type"})) {
     fields.error("model_type",
-                 "is '" + type + "'; supported are " + listed + did_you_mean(type, names));
+                 "is '" + shown(type) + "'; supported are " + listed + did_you_mean(type, names));
   }
   return nullptr;
 }
@@ -270,12 +273,12 @@ ModelSpec import_hf_config(std::string_view json_text, const std::string& file_n
   if (model_name.empty()) {
     diagnostics.error({file_name}, "the model needs a name; give one that is not empty");
   }
-  const JsonSource source{file_name};
-  std::optional<JsonObject> object = parse_json_object(json_text, source, diagnostics);
-  if (!object) {
+  const std::optional<ConfigNode> config = parse_json_object(json_text, {file_name}, diagnostics);
+  if (!config) {
     diagnostics.throw_if_any();
   }
-  JsonFields fields(std::move(*object), source, diagnostics);
+  MappingReader fields(*config, RecordWording{"file", "; add it as the model's publisher gives it"},
+                       diagnostics);
   ModelSpec model;
   model.name = model_name;
   model.title = model_name;
@@ -285,7 +288,7 @@ ModelSpec import_hf_config(std::string_view json_text, const std::string& file_n
     read_sizes(fields, importer->defaults, model);
     importer->read(fields, importer->defaults, model);
   }
-  fields.finish();
+  fields.report_missing();
   diagnostics.throw_if_any();
   return model;
 }

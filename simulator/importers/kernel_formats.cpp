@@ -9,12 +9,12 @@
 namespace stepcast {
 namespace {
 
-double measured(const KernelResult& result, JsonFields& fields) {
+double measured(const KernelResult& result, MappingReader& fields) {
   const Range<double> range = result.unit == 1.0 ? kMeasuredSeconds : kMeasuredMicroseconds;
   return fields.required_number(result.column, range) * result.unit;
 }
 
-Record refused(const KernelTable& table, const ForeignRow& row, JsonFields& fields,
+Record refused(const KernelTable& table, const ForeignRow& row, MappingReader& fields,
                const std::string& reason) {
   Record record;
   const std::string gpu = row.text("gpu") + row.text("sku");
@@ -46,7 +46,7 @@ Record record_of(const KernelTable& table, const ForeignRow& row, const ForeignO
   return record;
 }
 
-void add_records(const KernelTable& table, const ForeignRow& row, JsonFields& fields,
+void add_records(const KernelTable& table, const ForeignRow& row, MappingReader& fields,
                  std::vector<Record>& records) {
   const std::string gpu = gpu_of_row(row);
   const ForeignOperator read = operator_in(row, fields, row.profiles.gpu(gpu));
@@ -74,7 +74,7 @@ std::string gpu_of_row(const ForeignRow& row) {
       return required_gpu(named, row.profiles);
     }
   }
-  const std::filesystem::path file = std::filesystem::absolute(row.source.file);
+  const std::filesystem::path file = std::filesystem::absolute(*row.object.file);
   const std::string folder =
       gpu_for(file.parent_path().filename().string(), row.profiles.gpu_names());
   return folder.empty() ? "h200_sxm" : folder;
@@ -93,7 +93,7 @@ void read_kernel_table(const KernelTable& table, ForeignRow row, std::vector<Rec
   if (table.prepare != nullptr) {
     table.prepare(row);
   }
-  JsonFields fields = row.fields();
+  MappingReader fields = row.fields();
   const std::size_t before = records.size();
   try {
     add_records(table, row, fields, records);
@@ -107,7 +107,7 @@ void read_kernel_table(const KernelTable& table, ForeignRow row, std::vector<Rec
     records.resize(before);
     records.push_back(refused(table, row, fields, refusal.reason));
   }
-  fields.finish();
+  fields.report_missing();
 }
 
 }  // namespace stepcast

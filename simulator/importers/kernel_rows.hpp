@@ -9,8 +9,8 @@
 
 namespace stepcast {
 
-// An operator line (cost/operator_line.hpp) with `gpu` and `s`, the seconds that it took; `group`,
-// `source`, `clock_mhz` and `watts` if given. Other keys are remarks.
+// An operator line (operators/operator_line.hpp) with `gpu` and `s`, the seconds that it took;
+// `group`, `source`, `clock_mhz` and `watts` if given. Other keys are remarks.
 void read_timed_operator(ForeignRow row, std::vector<Record>& records);
 
 // m, n, k, dtype, model, state, s; `kind` is the pass.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "importers/measurement_files.hpp"
 
+#include <limits>
 #include <map>
 #include <sstream>
 
@@ -8,6 +9,8 @@
 #include "importers/measurement_formats.hpp"
 #include "importers/step_trace.hpp"
 #include "importers/trace_rows.hpp"
+#include "stepcast/config/json_node.hpp"
+#include "stepcast/config/value_message.hpp"
 #include "stepcast/validation/error_summary.hpp"
 
 namespace stepcast {
@@ -35,23 +38,23 @@ const MeasurementFormat& detected_format(const std::string& text, const std::str
     return format_of(Syntax::kCsv, csv_names(text), file);
   }
   Diagnostics diagnostics;
-  const std::optional<JsonObject> first = parse_json_object(line, json_line(file, 1), diagnostics);
+  const std::optional<ConfigNode> first = parse_json_object(line, json_line(file, 1), diagnostics);
   diagnostics.throw_if_any();
   std::vector<std::string> names;
-  for (const auto& [key, value] : *first) {
-    names.push_back(key);
+  names.reserve(first->entries.size());
+  for (const ConfigEntry& entry : first->entries) {
+    names.push_back(entry.key);
   }
   return format_of(Syntax::kJsonLines, names, file);
 }
 
-std::string own_id(const JsonObject& object) {
+std::string own_id(const ConfigNode& object) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
   for (const char* key : {"id", "name", "case"}) {
-    const auto found = object.find(key);
-    if (found != object.end() && found->second.kind == JsonValue::Kind::kText) {
-      return shown(found->second.text, 200);
-    }
-    if (found != object.end() && found->second.kind == JsonValue::Kind::kInteger) {
-      return std::to_string(found->second.integer);
+    const ConfigNode* value = object.find(key);
+    if (value != nullptr &&
+        (value->quoted || scan_whole(*value, {-kLargest, kLargest}).fault == NumberFault::kNone)) {
+      return shown(value->text, 200);
     }
   }
   return {};
@@ -73,8 +76,7 @@ class RowReader {
       if (const auto* read = std::get_if<ReadStatedRow>(&format_.read)) {
         add_stated(*read, line, number);
       } else {
-        const JsonSource source = json_line(file_, number);
-        add_row(parse_json_object(line, source, diagnostics_), source);
+        add_row(parse_json_object(line, json_line(file_, number), diagnostics_), "line");
       }
     }
   }
@@ -82,7 +84,7 @@ class RowReader {
   void read_table(const std::string& text) {
     const CsvTable table = parse_csv(text, file_, diagnostics_);
     for (const CsvRow& row : table.rows) {
-      add_row(object_of(row, table.names), table_row(file_, row.line));
+      add_row(mapping_of(row, table.names, file_), "row");
     }
   }
 
@@ -107,21 +109,22 @@ class RowReader {
     keep(std::move(records), std::to_string(rows_), number);
   }
 
-  void add_row(std::optional<JsonObject> object, const JsonSource& source) {
+  void add_row(std::optional<ConfigNode> object, std::string_view what) {
     ++rows_;
     if (!object) {
       return;
     }
     std::string id = own_id(*object);
     id = id.empty() ? std::to_string(rows_) : id;
+    const int line = object->line;
     std::vector<Record> records;
     const auto read = std::get<ReadForeignRow>(format_.read);
     try {
-      read({std::move(*object), source, profiles_, diagnostics_}, records);
+      read({std::move(*object), what, profiles_, diagnostics_}, records);
     } catch (const RefusedRow& refusal) {
       records = {{{"measured", Record::object()}, {"skipped", refusal.reason}}};
     }
-    keep(std::move(records), id, source.line);
+    keep(std::move(records), id, line);
   }
 
   // The id stands first; a record that has one of its own keeps it.

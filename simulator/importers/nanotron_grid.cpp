@@ -25,7 +25,7 @@ constexpr std::array<NamedValue<bool>, 2> kFlags = {{{"True", true}, {"False", f
 constexpr std::array<NamedValue<bool>, 2> kTpModes = {
     {{"REDUCE_SCATTER", true}, {"ALL_REDUCE", false}}};
 
-std::int64_t whole(JsonFields& fields, std::string_view key) {
+std::int64_t whole(MappingReader& fields, std::string_view key) {
   return static_cast<std::int64_t>(std::llround(fields.required_number(key, kWhole)));
 }
 
@@ -61,7 +61,7 @@ std::int64_t named_width(ModelSpec model, double named) {
   return kStep * std::max<std::int64_t>(1, 1 + std::llround(steps));
 }
 
-ModelSpec model_from(JsonFields& fields, const std::string& name) {
+ModelSpec model_from(MappingReader& fields, const std::string& name) {
   ModelSpec model;
   model.name = name.substr(0, name.find('_'));
   model.hidden = fields.required_count("hidden_size", kWidth);
@@ -109,7 +109,7 @@ struct Row {
   bool after_fix = false;
 };
 
-Row row_from(JsonFields& fields) {
+Row row_from(MappingReader& fields) {
   Row row;
   row.nodes = whole(fields, "nodes");
   const std::int64_t dp = fields.required_count("dp", kMeasuredDegree);
@@ -145,8 +145,8 @@ std::string group_of(const Row& row, const std::optional<MeasuredNetwork>& netwo
   return grid + (row.tp > kGpusPerNode ? "tp>8" : row.pp > 1 ? "pp>1" : "pp1 tp<=8");
 }
 
-void add_measured(JsonFields& fields, const Row& row, const std::optional<MeasuredNetwork>& network,
-                  Record& record) {
+void add_measured(MappingReader& fields, const Row& row,
+                  const std::optional<MeasuredNetwork>& network, Record& record) {
   constexpr const char* kRate = "tokens_per_second_per_gpu";
   if (row.outcome == Outcome::kOther) {
     record["measured"] = {{kRate, 0.0}};
@@ -181,14 +181,14 @@ Record software_of(const Row& row, Record& assumed) {
 
 void read_nanotron_run(ForeignRow row, std::vector<Record>& records) {
   const std::string id = row.text("name");  // whole: long names differ in their ends
-  JsonFields fields = row.fields();
+  MappingReader fields = row.fields();
   fields.required_text("name");
   Record record = {{"id", id}};
   const Row read = row_from(fields);
   const ModelSpec model = model_from(fields, id);
   const std::optional<MeasuredNetwork> network = read_measured_network(fields);
   add_measured(fields, read, network, record);
-  fields.finish();
+  fields.report_missing();
   if (model.mlp.ffn_hidden == 0) {
     record["gpu"] = "h100_sxm";
     record["skipped"] = "input missing: interm_dim, the width of the model's feed-forward blocks";

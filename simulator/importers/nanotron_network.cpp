@@ -94,7 +94,7 @@ void add_scale_up(const MeasuredNetwork& network, const ClusterSpec& nodes, Netw
 
 }  // namespace
 
-std::optional<MeasuredNetwork> read_measured_network(JsonFields& fields) {
+std::optional<MeasuredNetwork> read_measured_network(MappingReader& fields) {
   for (const char* column : {"AllReduce (GB/s)", "AllGather (GB/s)", "ReduceScatter (GB/s)",
                              "AR Intra-node (GB/s)", "AG Intra-node (GB/s)"}) {
     if (!fields.has(column)) {

@@ -26,7 +26,7 @@ struct MeasuredNetwork {
 };
 
 // Empty where the row lacks one of them.
-std::optional<MeasuredNetwork> read_measured_network(JsonFields& fields);
+std::optional<MeasuredNetwork> read_measured_network(MappingReader& fields);
 
 // "sound", "slow inside nodes" or "no fabric inside nodes".
 std::string state_of(const MeasuredNetwork& network);

@@ -17,8 +17,8 @@ constexpr std::int64_t kFewTokens = 1024;
 constexpr std::int64_t kGpusOfTray = 4;  // that a GB200 host has
 
 double latency(const ForeignRow& row) {
-  const auto found = row.object.find("latency_us");
-  return found == row.object.end() ? 0.0 : number_of(found->second).value_or(0.0);
+  const ConfigNode* found = row.object.find("latency_us");
+  return found == nullptr ? 0.0 : number_of(*found).value_or(0.0);
 }
 
 // --- groups -----------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ void prepare_gemm(ForeignRow& row) { row.set_text("state", "cool"); }
 
 void prepare_attention(ForeignRow& row) {
   row.set_text("state", "cool");
-  row.set("causal", {.kind = JsonValue::Kind::kFlag, .flag = true});
+  row.set_flag("causal", Truth::kTrue);
 }
 
 void prepare_nccl(ForeignRow& row) {
@@ -165,9 +165,9 @@ void read_deepep_point(ForeignRow row, std::vector<Record>& records) {
 
 void read_aiter_attention(ForeignRow row, std::vector<Record>& records) {
   constexpr Range<double> kTeraflops{1e-3, 1e6};
-  const auto causal = row.object.find("causal");
-  if (causal != row.object.end() && causal->second.kind == JsonValue::Kind::kInteger) {
-    row.set("causal", {.kind = JsonValue::Kind::kFlag, .flag = causal->second.integer != 0});
+  const ConfigNode* causal = row.object.find("causal");
+  if (const std::optional<double> written = causal == nullptr ? std::nullopt : number_of(*causal)) {
+    row.set_flag("causal", *written != 0.0 ? Truth::kTrue : Truth::kFalse);
   }
   row.rename("q_heads", "heads");
   row.rename("seqlen_q", "seq");
@@ -175,7 +175,7 @@ void read_aiter_attention(ForeignRow row, std::vector<Record>& records) {
   row.rename("hdim", "d_qk");
   row.set_text("kind", "attention");
   row.set_text("implementation", "aiter");
-  JsonFields fields = row.fields();
+  MappingReader fields = row.fields();
   const ForeignOperator read = operator_in(row, fields, row.profiles.gpu("mi300x"));
   for (const AiterColumn& column : kAiterColumns) {
     const double rate = fields.required_number(column.key, kTeraflops);
@@ -193,7 +193,7 @@ void read_aiter_attention(ForeignRow row, std::vector<Record>& records) {
     record["group"] = std::string(column.gpu) + " aiter " + column.group;
     records.push_back(std::move(record));
   }
-  fields.finish();
+  fields.report_missing();
 }
 
 }  // namespace stepcast

@@ -17,12 +17,6 @@ constexpr Range<std::int64_t> kSize{1, std::int64_t{1} << 31};
 
 using Shape = std::vector<std::int64_t>;
 
-// A text of the row; empty without it.
-std::string text_in(const JsonObject& row, std::string_view key) {
-  const auto found = row.find(key);
-  return found == row.end() ? std::string() : found->second.text;
-}
-
 // "[[1, 77, 1280], [], [1280]]" as shapes; empty if it is nothing of that kind.
 std::vector<Shape> shapes_from(const std::string& text) {
   constexpr double kLargest = 1e12;
@@ -114,22 +108,21 @@ Attention attention_from(const std::vector<Shape>& shapes, const std::string& op
 }
 
 // Whether the row's own rate counts about half of the FLOPs.
-bool is_causal(const JsonObject& row, const Attention& full) {
+bool is_causal(const ConfigNode& row, const Attention& full) {
   constexpr double kBetween = 0.75;
-  const auto rate = row.find("tflops_per_s");
-  const auto time = row.find("kernel_us_median");
-  if (rate == row.end() || time == row.end()) {
+  const ConfigNode* rate = row.find("tflops_per_s");
+  const ConfigNode* time = row.find("kernel_us_median");
+  if (rate == nullptr || time == nullptr) {
     throw RefusedRow{"input missing: whether the mask is causal"};
   }
-  const double counted =
-      number_of(rate->second).value_or(0.0) * number_of(time->second).value_or(0.0) * 1e6;
+  const double counted = number_of(*rate).value_or(0.0) * number_of(*time).value_or(0.0) * 1e6;
   return counted < kBetween * flops(full).value();
 }
 
 std::string prepare_attention(ForeignRow& row, const std::string& op) {
-  const Attention full = attention_from(shapes_from(text_in(row.object, "input_dims")), op);
+  const Attention full = attention_from(shapes_from(row.text("input_dims")), op);
   const char* kernel = attention_kernel(op);
-  row.set("causal", {.kind = JsonValue::Kind::kFlag, .flag = is_causal(row.object, full)});
+  row.set_flag("causal", is_causal(row.object, full) ? Truth::kTrue : Truth::kFalse);
   row.set_text("kind", "attention");
   row.set_text("implementation", kernel);
   row.set_count("batch", full.batch);
@@ -200,7 +193,7 @@ std::string prepare_collective(ForeignRow& row, const std::string& op, const std
     throw RefusedRow{"input missing: the size of the group or of the tensor"};
   }
   const std::int64_t element = dtype == "BFloat16" || dtype == "Half" ? 2 : 4;
-  row.object.erase("dtype");
+  row.erase("dtype");
   row.set_text("kind", "collective");
   row.set_text("op", std::string(name(known->op)));
   row.set_count("ranks", ranks);
@@ -210,18 +203,18 @@ std::string prepare_collective(ForeignRow& row, const std::string& op, const std
 
 // Makes an operator line of the row; gives the end of its group's name. Throws RefusedRow.
 std::string prepare(ForeignRow& row, const std::string& category) {
-  const std::string op = text_in(row.object, "op");
+  const std::string op = row.text("op");
   if (category == "GEMM") {
-    return prepare_gemm(row, text_in(row.object, "trans"));
+    return prepare_gemm(row, row.text("trans"));
   }
   if (category == "SDPA_fwd") {
     return prepare_attention(row, op);
   }
   if (category == "NORM_fwd" || category == "NORM_bwd") {
-    return prepare_norm(row, op, shapes_from(text_in(row.object, "input_dims")));
+    return prepare_norm(row, op, shapes_from(row.text("input_dims")));
   }
   if (category == "collective") {
-    return prepare_collective(row, op, text_in(row.object, "dtype"), text_in(row.object, "extra"));
+    return prepare_collective(row, op, row.text("dtype"), row.text("extra"));
   }
   throw RefusedRow{"feature unsupported: operators of the category " + category};
 }
@@ -236,7 +229,8 @@ std::string size_of_gemm(const OperatorLine& work) {
 }  // namespace
 
 void read_trace_operator(ForeignRow row, std::vector<Record>& records) {
-  JsonFields written = row.fields();
+  const ForeignRow original = row;
+  MappingReader written = original.fields();
   const std::string published = written.required_text("gpu");
   const std::string category = written.required_text("category");
   const char* column = category == "collective" ? "kernel_us_min" : "kernel_us_median";
@@ -246,13 +240,13 @@ void read_trace_operator(ForeignRow row, std::vector<Record>& records) {
   try {
     gpu = one_gpu(published, row);
     const std::string group = prepare(row, category);
-    if (row.object.contains("m")) {
-      row.object.erase("op");  // of PyTorch
+    if (row.has("m")) {
+      row.erase("op");  // of PyTorch
     }
     row.set_text("launch", "none");
-    JsonFields fields = row.fields();
+    MappingReader fields = row.fields();
     const ForeignOperator read = operator_in(row, fields, row.profiles.gpu(gpu));
-    fields.finish();
+    fields.report_missing();
     const bool collective = communication_axis(read.line.op).has_value();
     record = {{"gpu", gpu}, {"operator", read.record}};
     record["group"] = gpu + " " + (collective ? "" : std::string(name(read.line.dtype)) + " ") +
@@ -264,7 +258,7 @@ void read_trace_operator(ForeignRow row, std::vector<Record>& records) {
   if (const std::string source = row.text("source"); !source.empty()) {
     record["source"] = source;
   }
-  written.finish();
+  written.report_missing();
   records.push_back(std::move(record));
 }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kVocabulary = 50'257;  // GPT-2's
 constexpr std::int64_t kGpusPerNode = 8;
 
-Record model_from(JsonFields& fields, std::int64_t positions) {
+Record model_from(MappingReader& fields, std::int64_t positions) {
   const std::int64_t hidden = fields.required_count("hidden size", kWidth);
   const std::int64_t heads = fields.required_count("attention heads", kMeasuredDegree);
   return {{"name", "gpt"},
@@ -31,7 +31,7 @@ Record model_from(JsonFields& fields, std::int64_t positions) {
           {"mlp", {{"ffn_hidden", 4 * hidden}, {"gated", false}, {"bias", true}}}};
 }
 
-Record plan_from(JsonFields& fields) {
+Record plan_from(MappingReader& fields) {
   return {{"tp", fields.required_count("tensor parallelism", kMeasuredDegree)},
           {"pp", fields.required_count("pipeline parallelism", kMeasuredDegree)},
           {"dp", fields.required_count("data parallelism", kMeasuredDegree)},
@@ -40,7 +40,7 @@ Record plan_from(JsonFields& fields) {
           {"stage_layout", "balanced"}};
 }
 
-Record training_from(JsonFields& fields) {
+Record training_from(MappingReader& fields) {
   return {{"sequence_length", fields.required_count("sequence length", kWidth)},
           {"micro_batch_size", fields.required_count("micro batch", kMeasuredDegree)},
           {"global_batch_size", fields.required_count("global batch", kWidth)},
@@ -83,7 +83,7 @@ Record fill_in(Record& experiment, std::int64_t gpus) {
 }  // namespace
 
 void read_vtrain_run(ForeignRow row, std::vector<Record>& records) {
-  JsonFields fields = row.fields();
+  MappingReader fields = row.fields();
   const Record training = training_from(fields);
   Record model = model_from(fields, training["sequence_length"].get<std::int64_t>());
   const Record plan = plan_from(fields);
@@ -93,7 +93,7 @@ void read_vtrain_run(ForeignRow row, std::vector<Record>& records) {
     fields.error("# GPUs", "must be whole nodes of " + std::to_string(kGpusPerNode));
   }
   const double time = fields.required_number("iteration time (ms)", {1e-3, 1e9});
-  fields.finish();
+  fields.report_missing();
   Record experiment = {{"model", std::move(model)},
                        {"cluster", cluster_from(gpus)},
                        {"training", training},

@@ -40,7 +40,7 @@ const std::vector<Subject>& subjects() {
        std::regex(R"((\.|->)name)" + kCompared),
        {// What is written is looked up in a table of what may be written.
         "simulator/stepcast/base/dtype.hpp", "simulator/stepcast/config/mapping_reader.hpp",
-        "simulator/stepcast/cost/operator_line.cpp", "simulator/stepcast/plan/plan_keys.cpp",
+        "simulator/stepcast/operators/operator_line.cpp", "simulator/stepcast/plan/plan_keys.cpp",
         "simulator/stepcast/plan/training_keys.cpp",
         "simulator/stepcast/sweep/constraint_expression.cpp", "backends/builtin_backends.cpp",
         // A model that a file holds is given back by its name only if it has one.

@@ -3,8 +3,9 @@
 
 #include "backends/builtin_backends.hpp"
 #include "fuzz/targets.hpp"
-#include "stepcast/cost/operator_line.hpp"
+#include "stepcast/config/json_node.hpp"
 #include "stepcast/experiment/experiment.hpp"
+#include "stepcast/operators/operator_line.hpp"
 
 namespace stepcast::fuzz {
 namespace {
@@ -28,20 +29,20 @@ void check_price(const OperatorLine& line) {
 int fuzz_operator(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = text_of(data, size);
   Diagnostics diagnostics;
-  const JsonSource source = json_line("fuzz", 1);
-  std::optional<JsonObject> object = parse_json_object(text, source, diagnostics);
+  const std::optional<ConfigNode> object =
+      parse_json_object(text, json_line("fuzz", 1), diagnostics);
   promise(object || !diagnostics.empty(), "no object and no error");
   if (object) {
-    JsonFields fields(std::move(*object), source, diagnostics);
+    MappingReader fields(*object, RecordWording{"line"}, diagnostics);
     const OperatorLine line = read_operator(fields, fabric().device);
-    fields.finish();
+    fields.report_missing();
     if (diagnostics.empty()) {
       check_price(line);
     }
   }
   for (const Diagnostic& problem : diagnostics.entries()) {
     const auto column = static_cast<std::size_t>(problem.where.column);
-    promise(problem.where.line == 1 && column >= 1 && column <= size + 1, "an error has no place");
+    promise(problem.where.line >= 1 && column >= 1 && column <= size + 1, "an error has no place");
     promise(!problem.message.empty(), "an error has no message");
   }
   return 0;

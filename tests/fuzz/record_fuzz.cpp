@@ -22,13 +22,13 @@ void check_row(const MeasuredRow& row) {
 int fuzz_record(const std::uint8_t* data, std::size_t size) {
   static ProfileCache profiles(DataRoot{STEPCAST_DATA_ROOT});
   Diagnostics diagnostics;
-  for (const RecordLine& line :
+  for (const ConfigNode& record :
        parse_records(std::string(text_of(data, size)), "fuzz", diagnostics)) {
-    if (!is_canonical(line.record)) {
+    if (!is_canonical(record)) {
       continue;
     }
     try {
-      check_row(read_record(line, profiles));
+      check_row(read_record(record, profiles));
     } catch (const ConfigError& error) {
       promise(!error.diagnostics().empty(), "an error says nothing");
     }

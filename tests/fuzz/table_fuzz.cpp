@@ -13,7 +13,8 @@ int fuzz_table(const std::uint8_t* data, std::size_t size) {
     promise(row.fields.size() == table.names.size(), "a row has other fields than the header");
     promise(row.line > last, "rows are not in order");
     last = row.line;
-    promise(object_of(row, table.names).size() <= table.names.size(), "an object has other keys");
+    promise(mapping_of(row, table.names, "fuzz").entries.size() <= table.names.size(),
+            "a mapping has other keys");
   }
   for (const Diagnostic& problem : diagnostics.entries()) {
     promise(problem.where.line > 0 && problem.where.column > 0, "an error has no place");

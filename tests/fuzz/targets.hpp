@@ -31,6 +31,9 @@ inline void promise(bool kept, const std::string& what) {
 
 // parse_config: a tree, or a ConfigError whose every line has a place and a message.
 int fuzz_config(const std::uint8_t* data, std::size_t size);
+// parse_json_object: a tree of what nlohmann::json reads, every value of which stands at its place,
+// or errors with a place.
+int fuzz_json(const std::uint8_t* data, std::size_t size);
 // read_model: a model whose text reads back to the same text, or a ConfigError.
 int fuzz_model(const std::uint8_t* data, std::size_t size);
 // parse_quantity: a finite value whose text parses back to it, or a fault.
@@ -55,10 +58,11 @@ struct Target {
   int (*run)(const std::uint8_t* data, std::size_t size);
 };
 inline constexpr std::array kTargets = {
-    Target{"config", fuzz_config}, Target{"layout", fuzz_layout},
-    Target{"model", fuzz_model},   Target{"operator", fuzz_operator},
-    Target{"part", fuzz_part},     Target{"quantity", fuzz_quantity},
-    Target{"record", fuzz_record}, Target{"sweep", fuzz_sweep},
-    Target{"table", fuzz_table},   Target{"trace", fuzz_trace}};
+    Target{"config", fuzz_config},     Target{"json", fuzz_json},
+    Target{"layout", fuzz_layout},     Target{"model", fuzz_model},
+    Target{"operator", fuzz_operator}, Target{"part", fuzz_part},
+    Target{"quantity", fuzz_quantity}, Target{"record", fuzz_record},
+    Target{"sweep", fuzz_sweep},       Target{"table", fuzz_table},
+    Target{"trace", fuzz_trace}};
 
 }  // namespace stepcast::fuzz

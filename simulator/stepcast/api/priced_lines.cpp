@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/config/json_node.hpp"
 #include "stepcast/dispatchers/expert_traffic.hpp"
 
 namespace stepcast {
@@ -35,12 +36,11 @@ std::vector<WrittenLine> read_lines(std::string_view text, const std::string& na
   Diagnostics diagnostics;
   std::vector<WrittenLine> lines;
   for_each_line(text, [&](std::string_view line, int number) {
-    const JsonSource source = json_line(name, number);
-    if (std::optional<JsonObject> object = parse_json_object(line, source, diagnostics)) {
-      JsonFields fields(std::move(*object), source, diagnostics);
+    if (const auto object = parse_json_object(line, json_line(name, number), diagnostics)) {
+      MappingReader fields(*object, RecordWording{"line"}, diagnostics);
       lines.push_back({line, read_operator(fields, device)});
       refuse_keys_of_other_kinds(fields);
-      fields.finish();
+      fields.report_missing();
     }
   });
   diagnostics.throw_if_any();

@@ -8,8 +8,8 @@
 
 #include "stepcast/base/error.hpp"
 #include "stepcast/cost/cost_model.hpp"
-#include "stepcast/cost/operator_line.hpp"
 #include "stepcast/hardware/cluster_spec.hpp"
+#include "stepcast/operators/operator_line.hpp"
 
 namespace stepcast {
 

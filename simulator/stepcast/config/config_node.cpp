@@ -200,13 +200,15 @@ void assign(ConfigNode& mapping, std::string_view dotted_key, ConfigNode value) 
 
 }  // namespace
 
+const ConfigEntry* ConfigNode::entry(std::string_view key) const {
+  const auto found = std::find_if(entries.begin(), entries.end(),
+                                  [&](const ConfigEntry& entry) { return entry.key == key; });
+  return found == entries.end() ? nullptr : &*found;
+}
+
 const ConfigNode* ConfigNode::find(std::string_view key) const {
-  for (const ConfigEntry& entry : entries) {
-    if (entry.key == key) {
-      return &entry.value;
-    }
-  }
-  return nullptr;
+  const ConfigEntry* found = entry(key);
+  return found == nullptr ? nullptr : &found->value;
 }
 
 ConfigNode parse_config(std::string_view text, const std::string& name) {

@@ -36,6 +36,8 @@ struct ConfigNode {
   [[nodiscard]] Location location() const { return {file ? *file : std::string{}, line, column}; }
   // The value of `key` in a mapping, or null.
   [[nodiscard]] const ConfigNode* find(std::string_view key) const;
+  // The same with its key.
+  [[nodiscard]] const ConfigEntry* entry(std::string_view key) const;
 };
 
 struct ConfigEntry {
@@ -43,6 +45,11 @@ struct ConfigEntry {
   int line = 0;
   int column = 0;
   ConfigNode value;
+
+  // Of the key.
+  [[nodiscard]] Location location() const {
+    return {value.file ? *value.file : std::string{}, line, column};
+  }
 };
 
 // Parses `text`; `name` is what diagnostics call it. Throws ConfigError with all problems found.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "stepcast/base/enum_names.hpp"
-#include "stepcast/config/json_fields.hpp"
+#include "stepcast/config/mapping_reader.hpp"
 
 namespace stepcast {
 

@@ -2,10 +2,9 @@
 #include "stepcast/config/mapping_reader.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/config/value_message.hpp"
 
 namespace stepcast {
 namespace {
@@ -27,23 +26,16 @@ std::string joined(const std::vector<std::string>& names) {
   return text;
 }
 
-std::string kind_name(ConfigNode::Kind kind) {
-  switch (kind) {
-    case ConfigNode::Kind::kNull:
-      return "nothing";
-    case ConfigNode::Kind::kScalar:
-      return "a single value";
-    case ConfigNode::Kind::kSequence:
-      return "a list";
-    case ConfigNode::Kind::kMapping:
-      return "a mapping";
-  }
-  return "";
+bool contains(const std::vector<std::string>& keys, std::string_view key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-std::string clipped(const std::string& text) {
-  constexpr std::size_t kShown = 60;
-  return text.size() <= kShown ? text : text.substr(0, kShown) + "...";
+// Whether the two are so alike that one may be the other misspelt.
+bool one_letter_apart(std::string_view a, std::string_view b) {
+  constexpr std::size_t kShortest = 4;
+  const bool alike = a.size() >= kShortest && b.size() >= kShortest && a.size() <= b.size() + 1 &&
+                     b.size() <= a.size() + 1 && (a.front() == b.front() || a.back() == b.back());
+  return alike && edit_distance(a, b) == 1;
 }
 
 }  // namespace
@@ -57,22 +49,54 @@ MappingReader::MappingReader(const ConfigNode& node, std::string path, Diagnosti
   }
 }
 
+MappingReader::MappingReader(const ConfigNode& node, RecordWording wording,
+                             Diagnostics& diagnostics)
+    : node_(&node), record_(wording), diagnostics_(&diagnostics) {
+  if (node.kind != ConfigNode::Kind::kMapping) {
+    error_at(node, must_be_object(wording.what));
+    node_ = &empty_mapping();
+  }
+}
+
 bool MappingReader::has(std::string_view key) const {
   const ConfigNode* value = node_->find(key);
   return value != nullptr && value->kind != ConfigNode::Kind::kNull;
 }
 
 Location MappingReader::location(std::string_view key) const {
-  const ConfigNode* value = node_->find(key);
-  return value == nullptr ? node_->location() : value->location();
+  const ConfigEntry* entry = node_->entry(key);
+  if (entry == nullptr) {
+    return node_->location();
+  }
+  return record_ ? entry->location() : entry->value.location();
+}
+
+bool MappingReader::asked(std::string_view key) const { return contains(asked_, key); }
+
+bool MappingReader::good(std::initializer_list<std::string_view> keys) const {
+  return std::none_of(keys.begin(), keys.end(),
+                      [this](std::string_view key) { return contains(failed_, key); });
 }
 
 void MappingReader::error(std::string_view key, std::string message) const {
+  failed_.emplace_back(key);
   diagnostics_->error(location(key), "'" + path_of(key) + "' " + std::move(message));
 }
 
 void MappingReader::error_at(const ConfigNode& value, std::string message) const {
   diagnostics_->error(value.location(), std::move(message));
+}
+
+void MappingReader::refuse(std::string_view key, const ConfigNode& value,
+                           const std::string& message, const std::string& index) const {
+  failed_.emplace_back(key);
+  diagnostics_->error(record_ ? location(key) : value.location(),
+                      "'" + path_of(key) + index + "'" + message);
+}
+
+void MappingReader::refuse_key(const ConfigEntry& entry, const std::string& remedy) const {
+  failed_.push_back(entry.key);
+  diagnostics_->error(entry.location(), "unknown key '" + shown(entry.key) + "'" + remedy);
 }
 
 std::string MappingReader::path_of(std::string_view key) const {
@@ -87,19 +111,30 @@ const ConfigNode* MappingReader::take(std::string_view key) {
 
 const ConfigNode* MappingReader::take_required(std::string_view key) {
   const ConfigNode* value = take(key);
-  if (value == nullptr && node_ != &empty_mapping()) {
+  if (value != nullptr || node_ == &empty_mapping()) {
+    return value;
+  }
+  if (record_ && node_->find(key) != nullptr) {
+    return node_->find(key);
+  }
+  failed_.emplace_back(key);
+  if (record_) {
+    missing_.emplace_back(key);
+  } else {
     const std::string place = path_.empty() ? "the file" : "'" + path_ + "'";
     error_at(*node_, place + " needs the key '" + std::string(key) + "'");
   }
-  return value;
+  return nullptr;
+}
+
+bool MappingReader::is_readable_text(const ConfigNode& value) const {
+  return value.kind == ConfigNode::Kind::kScalar && (value.quoted || !record_);
 }
 
 std::optional<std::string> MappingReader::scalar(std::string_view key, const ConfigNode& value,
                                                  std::string_view example) const {
   if (value.kind != ConfigNode::Kind::kScalar) {
-    error_at(value,
-             "'" + path_of(key) + "' must be a single value, not " + kind_name(value.kind) +
-                 (example.empty() ? "; write one value" : "; write e.g. " + std::string(example)));
+    refuse(key, value, not_single(value, example));
     return std::nullopt;
   }
   return value.text;
@@ -107,67 +142,66 @@ std::optional<std::string> MappingReader::scalar(std::string_view key, const Con
 
 std::optional<std::string> MappingReader::text(std::string_view key,
                                                const ConfigNode& value) const {
-  return scalar(key, value, {});
+  if (!is_readable_text(value)) {
+    refuse(key, value, record_ ? " must be a text, not " + shown(value) : not_single(value, {}));
+    return std::nullopt;
+  }
+  return value.text;
+}
+
+std::string MappingReader::whole_message(const ConfigNode& value, NumberFault fault,
+                                         Range<std::int64_t> range) const {
+  const std::string lowest = std::to_string(range.lowest);
+  const std::string highest = std::to_string(range.highest);
+  if (record_) {
+    return " must be a whole number from " + lowest + " to " + highest + ", not " + shown(value);
+  }
+  return config_number_message(value, fault, {"a whole number", "8", lowest, highest});
+}
+
+std::string MappingReader::number_message(const ConfigNode& value, NumberFault fault,
+                                          Range<double> range) const {
+  if (record_) {
+    return " must be a number from " + shortest_text(range.lowest) + " to " +
+           shortest_text(range.highest) + ", not " + shown(value);
+  }
+  return config_number_message(
+      value, fault,
+      {"a plain number", "0.93", significant(range.lowest, 4), significant(range.highest, 4)});
 }
 
 std::optional<std::int64_t> MappingReader::count(std::string_view key, const ConfigNode& value,
                                                  Range<std::int64_t> range) const {
-  const std::optional<std::string> written = scalar(key, value, "8");
-  if (!written) {
+  const ScannedNumber<std::int64_t> number = scan_whole(value, range);
+  if (number.fault != NumberFault::kNone) {
+    refuse(key, value, whole_message(value, number.fault, range));
     return std::nullopt;
   }
-  std::int64_t parsed = 0;
-  const char* const end = written->data() + written->size();
-  const auto [after, error] = std::from_chars(written->data(), end, parsed);
-  const bool leading_zero = written->size() > 1 && written->front() == '0';
-  if (error == std::errc::invalid_argument || after != end || value.quoted || leading_zero) {
-    error_at(value, "'" + path_of(key) + "': '" + clipped(*written) +
-                        "' is not a whole number; write e.g. 8");
-    return std::nullopt;
-  }
-  if (error == std::errc::result_out_of_range || parsed < range.lowest || parsed > range.highest) {
-    error_at(value, "'" + path_of(key) + "': " + clipped(*written) + " is out of range; give " +
-                        std::to_string(range.lowest) + " to " + std::to_string(range.highest));
-    return std::nullopt;
-  }
-  return parsed;
+  return number.value;
 }
 
 std::optional<double> MappingReader::number(std::string_view key, const ConfigNode& value,
                                             Range<double> range) const {
-  const std::optional<std::string> written = scalar(key, value, "0.93");
-  if (!written) {
+  const ScannedNumber<double> number = scan_number(value, range);
+  if (number.fault != NumberFault::kNone) {
+    refuse(key, value, number_message(value, number.fault, range));
     return std::nullopt;
   }
-  double parsed = 0.0;
-  const char* const end = written->data() + written->size();
-  const auto [after, error] = std::from_chars(written->data(), end, parsed);
-  if (error == std::errc::invalid_argument || after != end || value.quoted ||
-      (error == std::errc{} && !std::isfinite(parsed))) {
-    error_at(value, "'" + path_of(key) + "': '" + clipped(*written) +
-                        "' is not a plain number; write e.g. 0.93");
-    return std::nullopt;
-  }
-  if (error == std::errc::result_out_of_range || parsed < range.lowest || parsed > range.highest) {
-    error_at(value, "'" + path_of(key) + "': " + clipped(*written) + " is out of range; give " +
-                        significant(range.lowest, 4) + " to " + significant(range.highest, 4));
-    return std::nullopt;
-  }
-  return parsed;
+  return number.value;
 }
 
 std::optional<bool> MappingReader::flag(std::string_view key, const ConfigNode& value) const {
-  const std::optional<std::string> written = scalar(key, value, "true");
-  if (!written) {
-    return std::nullopt;
+  const std::optional<bool> flag = flag_of(value);
+  if (flag) {
+    return flag;
   }
-  if (!value.quoted && *written == "true") {
-    return true;
+  if (record_) {
+    refuse(key, value, " must be true or false, not " + shown(value));
+  } else if (value.kind != ConfigNode::Kind::kScalar) {
+    refuse(key, value, not_single(value, "true"));
+  } else {
+    refuse(key, value, ": '" + clipped(value.text) + "' is neither true nor false");
   }
-  if (!value.quoted && *written == "false") {
-    return false;
-  }
-  error_at(value, "'" + path_of(key) + "': '" + clipped(*written) + "' is neither true nor false");
   return std::nullopt;
 }
 
@@ -207,22 +241,49 @@ std::optional<bool> MappingReader::optional_flag(std::string_view key) {
   return value == nullptr ? std::nullopt : flag(key, *value);
 }
 
-std::vector<std::string> MappingReader::optional_texts(std::string_view key) {
+const std::vector<ConfigNode>& MappingReader::list(std::string_view key) {
+  static const std::vector<ConfigNode> kNone;
   const ConfigNode* value = take(key);
-  std::vector<std::string> texts;
   if (value == nullptr) {
-    return texts;
+    return kNone;
   }
   if (value->kind != ConfigNode::Kind::kSequence) {
-    error_at(*value, "'" + path_of(key) + "' must be a list; write [a, b]");
-    return texts;
+    refuse(key, *value,
+           record_ ? " must be a list, not " + shown(*value)
+                   : std::string(" must be a list; write [a, b]"));
   }
-  for (const ConfigNode& item : value->items) {
+  return value->items;  // of a list alone
+}
+
+std::vector<std::string> MappingReader::optional_texts(std::string_view key) {
+  std::vector<std::string> texts;
+  for (const ConfigNode& item : list(key)) {
+    if (record_ && !is_readable_text(item)) {
+      refuse(key, item, " must hold texts only, not " + shown(item));
+      return {};
+    }
     if (std::optional<std::string> written = text(key, item)) {
       texts.push_back(std::move(*written));
     }
   }
   return texts;
+}
+
+std::vector<std::int64_t> MappingReader::optional_counts(std::string_view key,
+                                                         Range<std::int64_t> range) {
+  const std::vector<ConfigNode>& items = list(key);
+  std::vector<std::int64_t> counts;
+  counts.reserve(items.size());
+  for (const ConfigNode& item : items) {
+    const ScannedNumber<std::int64_t> number = scan_whole(item, range);
+    if (number.fault != NumberFault::kNone) {
+      refuse(key, item, whole_message(item, number.fault, range),
+             "[" + std::to_string(counts.size()) + "]");
+      return {};
+    }
+    counts.push_back(number.value);
+  }
+  return counts;
 }
 
 MappingReader MappingReader::required_mapping(std::string_view key) {
@@ -239,15 +300,53 @@ std::optional<MappingReader> MappingReader::optional_mapping(std::string_view ke
 }
 
 void MappingReader::finish() {
+  report_missing();
   for (const ConfigEntry& entry : node_->entries) {
-    if (std::find(asked_.begin(), asked_.end(), entry.key) == asked_.end()) {
-      const std::string place = path_.empty() ? "" : " in '" + path_ + "'";
-      std::string remedy = did_you_mean(entry.key, asked_);
-      if (remedy.empty()) {
-        remedy = "; known keys: " + joined(asked_);
-      }
-      diagnostics_->error({node_->file ? *node_->file : std::string{}, entry.line, entry.column},
-                          "unknown key '" + clipped(entry.key) + "'" + place + remedy);
+    if (contains(asked_, entry.key) || contains(failed_, entry.key)) {
+      continue;
+    }
+    std::string remedy = did_you_mean(entry.key, asked_);
+    if (record_) {
+      refuse_key(entry, remedy);
+      continue;
+    }
+    if (remedy.empty()) {
+      remedy = "; known keys: " + joined(asked_);
+    }
+    const std::string place = path_.empty() ? "" : " in '" + path_ + "'";
+    diagnostics_->error(entry.location(),
+                        "unknown key '" + clipped(entry.key) + "'" + place + remedy);
+  }
+}
+
+void MappingReader::report_missing() {
+  std::vector<std::string> unknown;
+  for (const ConfigEntry& entry : node_->entries) {
+    if (!missing_.empty() && !contains(asked_, entry.key)) {
+      unknown.push_back(entry.key);
+    }
+  }
+  for (const std::string& key : missing_) {
+    const std::string near = nearest_name(key, unknown);
+    diagnostics_->error(near.empty() ? node_->location() : location(near),
+                        "the " + std::string(record_->what) + " needs the key '" + key + "'" +
+                            (near.empty() ? std::string(record_->remedy)
+                                          : "; is '" + shown(near) + "' meant to be it?"));
+  }
+  missing_.clear();
+}
+
+void MappingReader::refuse_misspelt(std::initializer_list<std::string_view> others) {
+  for (const ConfigEntry& entry : node_->entries) {
+    if (contains(asked_, entry.key) ||
+        std::find(others.begin(), others.end(), entry.key) != others.end()) {
+      continue;
+    }
+    const auto known = std::find_if(asked_.begin(), asked_.end(), [&](const std::string& asked) {
+      return node_->find(asked) == nullptr && one_letter_apart(entry.key, asked);
+    });
+    if (known != asked_.end()) {
+      refuse_key(entry, "; did you mean '" + *known + "'?");
     }
   }
 }
@@ -275,13 +374,17 @@ void MappingReader::report_negative(std::string_view key, const ConfigNode& valu
 }
 
 void MappingReader::report_choice(std::string_view key, const ConfigNode& value,
-                                  const std::string& written,
                                   const std::vector<std::string>& names) const {
-  std::string remedy = did_you_mean(written, names);
-  if (remedy.empty()) {
-    remedy = "; give one of: " + joined(names);
+  const bool readable = is_readable_text(value);
+  std::string remedy = readable ? did_you_mean(value.text, names) : "";
+  if (record_) {
+    refuse(key, value, " must be one of " + joined(names) + "; it is " + shown(value) + remedy);
+  } else if (!readable) {
+    refuse(key, value, not_single(value, {}));
+  } else {
+    remedy = remedy.empty() ? "; give one of: " + joined(names) : remedy;
+    refuse(key, value, ": unknown value '" + clipped(value.text) + "'" + remedy);
   }
-  error_at(value, "'" + path_of(key) + "': unknown value '" + clipped(written) + "'" + remedy);
 }
 
 }  // namespace stepcast

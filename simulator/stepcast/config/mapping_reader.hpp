@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads one YAML mapping strictly: each key is asked for once, what nobody asked for is an error.
+// Reads one mapping of a YAML or JSON text: each key is asked for once. finish() refuses what
+// nobody asked for; report_missing() leaves it to the caller, or to nobody.
 //
 // A problem is recorded in the Diagnostics and reading goes on with a default value, so that one
 // run reports every problem of a file; the caller ends with Diagnostics::throw_if_any(). The reader
@@ -9,9 +10,15 @@
 //   spec.capacity = hbm.required<Bytes>("capacity");
 //   spec.bandwidth = hbm.required<BytesPerSecond>("bandwidth");
 //   hbm.finish();
+//
+// Problems of a config file, which a person writes, stand at the value and say what to write.
+// Problems of a record, one of many that a program writes, stand at the key and say what was
+// expected and what is there; a key that is missing waits for finish() or report_missing(), which
+// know the misspelt one that may be meant.
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <span>
@@ -23,15 +30,9 @@
 #include "stepcast/base/error.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/config_node.hpp"
+#include "stepcast/config/scalar.hpp"
 
 namespace stepcast {
-
-// The range that a number must lie in, ends included.
-template <typename T>
-struct Range {
-  T lowest;
-  T highest;
-};
 
 inline constexpr Range<std::int64_t> kPositiveCount{1, 1'000'000'000'000};
 inline constexpr Range<std::int64_t> kCount{0, 1'000'000'000'000};
@@ -43,22 +44,37 @@ struct NamedValue {
   E value;
 };
 
+// How messages speak of a record.
+struct RecordWording {
+  std::string_view what;         // "line", "row", "operator"
+  std::string_view remedy = {};  // for a missing key
+};
+
 class MappingReader {
  public:
-  // `path` names the mapping in messages ("hbm"); empty for the file's root.
+  // `path` names the mapping of a config file in messages ("hbm"); empty for the file's root.
   MappingReader(const ConfigNode& node, std::string path, Diagnostics& diagnostics);
+  // Of a record.
+  MappingReader(const ConfigNode& node, RecordWording wording, Diagnostics& diagnostics);
 
   [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] const ConfigNode& node() const { return *node_; }
   [[nodiscard]] Location location() const { return node_->location(); }
-  // Where the value of `key` stands, or the mapping itself if it has no such key.
+  // Where problems of `key` are told: at its value, or at the key in a record; at the mapping
+  // itself if it has no such key.
   [[nodiscard]] Location location(std::string_view key) const;
+  // Whether somebody has asked for `key`, and whether it was there with a value.
+  [[nodiscard]] bool asked(std::string_view key) const;
+  [[nodiscard]] bool was_read(std::string_view key) const { return asked(key) && has(key); }
+  // Whether none of `keys` had a problem, so that rules about them together make sense.
+  [[nodiscard]] bool good(std::initializer_list<std::string_view> keys) const;
   [[nodiscard]] Diagnostics& diagnostics() const { return *diagnostics_; }
   void error(std::string_view key, std::string message) const;
 
   // Marks `key` as read and gives its node, null if it is absent or has no value.
   const ConfigNode* take(std::string_view key);
-  // The same, and an error if it is absent.
+  // The same, and an error if it is absent. The null of a record is given, for its reader to
+  // refuse.
   const ConfigNode* take_required(std::string_view key);
 
   std::string required_text(std::string_view key);
@@ -70,6 +86,7 @@ class MappingReader {
   double optional_number(std::string_view key, double fallback, Range<double> range);
   std::optional<bool> optional_flag(std::string_view key);
   std::vector<std::string> optional_texts(std::string_view key);
+  std::vector<std::int64_t> optional_counts(std::string_view key, Range<std::int64_t> range);
 
   // A quantity with a unit, finite and not negative.
   template <typename Q>
@@ -100,8 +117,13 @@ class MappingReader {
   // The nested mapping of `key`, if there is one.
   std::optional<MappingReader> optional_mapping(std::string_view key);
 
-  // Reports every key that nobody asked for, with the nearest known key.
+  // Reports every key that is missing or that nobody asked for, with the nearest known key.
   void finish();
+  // Reports the missing keys of a record alone.
+  void report_missing();
+  // Refuses a key that nobody asks for, and that is none of `others`, if it is one letter away from
+  // one that was asked for and is absent.
+  void refuse_misspelt(std::initializer_list<std::string_view> others);
 
   // The dotted path of a key of this mapping, for messages.
   [[nodiscard]] std::string path_of(std::string_view key) const;
@@ -135,18 +157,18 @@ class MappingReader {
   template <typename E>
   std::optional<E> choice(std::string_view key, const ConfigNode& value,
                           std::span<const NamedValue<E>> choices) const {
-    const std::optional<std::string> written = text(key, value);
-    if (!written) {
-      return std::nullopt;
-    }
+    const bool readable = is_readable_text(value);
     std::vector<std::string> names;
     for (const NamedValue<E>& entry : choices) {
-      if (entry.name == *written) {
+      if (readable && entry.name == value.text) {
         return entry.value;
       }
+    }
+    names.reserve(choices.size());
+    for (const NamedValue<E>& entry : choices) {
       names.emplace_back(entry.name);
     }
-    report_choice(key, value, *written, names);
+    report_choice(key, value, names);
     return std::nullopt;
   }
 
@@ -154,17 +176,32 @@ class MappingReader {
   std::optional<std::string> scalar(std::string_view key, const ConfigNode& value,
                                     std::string_view example) const;
   void error_at(const ConfigNode& value, std::string message) const;
+  // Records "'key'message" of a value of `key`, or of one of its items.
+  void refuse(std::string_view key, const ConfigNode& value, const std::string& message,
+              const std::string& index = {}) const;
+  // Records that a record's key is not known.
+  void refuse_key(const ConfigEntry& entry, const std::string& remedy) const;
+  [[nodiscard]] std::string whole_message(const ConfigNode& value, NumberFault fault,
+                                          Range<std::int64_t> range) const;
+  [[nodiscard]] std::string number_message(const ConfigNode& value, NumberFault fault,
+                                           Range<double> range) const;
+  // Whether a text may be read from the value: that of a record stands in quotes.
+  [[nodiscard]] bool is_readable_text(const ConfigNode& value) const;
+  [[nodiscard]] const std::vector<ConfigNode>& list(std::string_view key);
   void report_quantity(std::string_view key, const ConfigNode& value, const std::string& written,
                        QuantityFault fault, std::string_view example) const;
   void report_negative(std::string_view key, const ConfigNode& value,
                        const std::string& written) const;
-  void report_choice(std::string_view key, const ConfigNode& value, const std::string& written,
+  void report_choice(std::string_view key, const ConfigNode& value,
                      const std::vector<std::string>& names) const;
 
   const ConfigNode* node_;
   std::string path_;
+  std::optional<RecordWording> record_;  // empty: a config file
   Diagnostics* diagnostics_;
-  std::vector<std::string> asked_;  // every key that the reader knows, for suggestions
+  std::vector<std::string> asked_;           // every key that the reader knows, for suggestions
+  mutable std::vector<std::string> failed_;  // keys with a problem, beside the diagnostics
+  std::vector<std::string> missing_;         // of a record
 };
 
 }  // namespace stepcast

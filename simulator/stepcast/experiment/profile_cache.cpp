@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/experiment/profile_cache.hpp"
 
-#include "stepcast/cost/operator_line.hpp"
+#include "stepcast/operators/operator_line.hpp"
 
 namespace stepcast {
 namespace {

@@ -21,7 +21,7 @@ class ProfileCache {
   const SoftwareSpec& software(const std::string& name,
                                const Location& where = {"validation", 0, 0});
   // As many nodes of the part as any group needs, for kernels and collectives by themselves.
-  const ClusterSpec& fabric(const std::string& gpu);
+  const ClusterSpec& fabric(const std::string& name);
   [[nodiscard]] std::vector<std::string> gpu_names() const { return names_in(data_.gpus()); }
   [[nodiscard]] std::vector<std::string> software_names() const {
     return names_in(data_.software());

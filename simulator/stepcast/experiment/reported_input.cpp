@@ -2,10 +2,10 @@
 #include "stepcast/experiment/reported_input.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 
 #include "stepcast/config/config_writer.hpp"
+#include "stepcast/config/scalar.hpp"
 #include "stepcast/experiment/settled_input.hpp"
 #include "stepcast/memory/feasibility.hpp"
 
@@ -115,14 +115,7 @@ ConfigNode experiment_of(const ConfigNode& input) {
   return root;
 }
 
-std::optional<double> number_of(const ConfigNode& node) {
-  double value = 0.0;
-  const char* const end = node.text.data() + node.text.size();
-  const auto [after, error] = std::from_chars(node.text.data(), end, value);
-  return !node.quoted && error == std::errc{} && after == end ? std::optional(value) : std::nullopt;
-}
-
-std::string shown(const ConfigNode& node) {
+std::string in_quotes(const ConfigNode& node) {
   return node.kind == Kind::kScalar ? "'" + node.text + "'" : "something else";
 }
 
@@ -153,8 +146,8 @@ void check(const ConfigNode& said, const ConfigNode& settled, const std::string&
       check(entry.value, *follows, key + ".", diagnostics);
     } else if (!same(entry.value, *follows)) {
       diagnostics.error(entry.value.location(),
-                        "'" + key + "' is " + shown(entry.value) + " in the report, but " +
-                            shown(*follows) +
+                        "'" + key + "' is " + in_quotes(entry.value) + " in the report, but " +
+                            in_quotes(*follows) +
                             " follows from what was given; change that and take " +
                             "this out, or say --set plan.KEY=VALUE");
     }

@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <memory>
+#include <optional>
 #include <sstream>
 
+#include "stepcast/config/json_node.hpp"
 #include "stepcast/report/op_text.hpp"
 
 namespace stepcast {
@@ -18,30 +19,6 @@ constexpr Range<double> kCalls{1.0, 1e9};
 constexpr std::array<std::string_view, 9> kKernelMetrics = {
     "time_s", "forward_s",       "backward_s", "dispatch_s", "combine_s",
     "gemm_s", "communication_s", "clock_mhz",  "power_w"};
-
-// A JSON value as a tree that the strict readers take; all of it stands on one line.
-ConfigNode node_of(const Record& value, const std::shared_ptr<const std::string>& file, int line) {
-  ConfigNode node;
-  node.file = file;
-  node.line = line;
-  node.column = 1;
-  if (value.is_object()) {
-    node.kind = ConfigNode::Kind::kMapping;
-    for (const auto& [key, item] : value.items()) {
-      node.entries.push_back({key, line, 1, node_of(item, file, line)});
-    }
-  } else if (value.is_array()) {
-    node.kind = ConfigNode::Kind::kSequence;
-    for (const Record& item : value) {
-      node.items.push_back(node_of(item, file, line));
-    }
-  } else if (!value.is_null()) {
-    node.kind = ConfigNode::Kind::kScalar;
-    node.quoted = value.is_string();
-    node.text = value.is_string() ? value.get<std::string>() : value.dump();
-  }
-  return node;
-}
 
 // A text for every metric: one for all of them, or one each.
 class TextByMetric {
@@ -151,26 +128,17 @@ MeasuredRun read_run(MappingReader& reader, ProfileCache& profiles) {
 // --- operators --------------------------------------------------------------------------------
 
 // An operator's own keys, none of which may be unknown.
-OperatorLine operator_of(const Record& value, const RecordLine& line, const DeviceSpec& device,
+OperatorLine operator_of(const ConfigNode& value, const DeviceSpec& device,
                          Diagnostics& diagnostics) {
-  const JsonSource source{line.file, line.line, "operator", ""};
-  std::optional<JsonObject> object = parse_json_object(value.dump(), source, diagnostics);
-  if (!object) {
-    return {};
-  }
-  JsonFields fields(std::move(*object), source, diagnostics);
+  MappingReader fields(value, RecordWording{"operator"}, diagnostics);
   OperatorLine read = read_operator(fields, device);
-  fields.finish();
+  fields.take("count");
   if (fields.good({"kind"})) {
-    fields.refuse_unknown({"count"});
+    fields.finish();
+  } else {
+    fields.report_missing();
   }
   return read;
-}
-
-const Record& member(const Record& record, const char* key) {
-  static const Record kNone;
-  const auto found = record.find(key);
-  return found == record.end() ? kNone : *found;
 }
 
 std::string default_group(const MeasuredKernel& kernel) {
@@ -178,11 +146,11 @@ std::string default_group(const MeasuredKernel& kernel) {
          std::string(kind_name(kernel.work.op));
 }
 
-void read_beside(MappingReader reader, const RecordLine& line, const DeviceSpec& device,
-                 MeasuredKernel& kernel) {
-  reader.take("collective");
-  const OperatorLine read =
-      operator_of(member(line.record["beside"], "collective"), line, device, reader.diagnostics());
+void read_beside(MappingReader reader, const DeviceSpec& device, MeasuredKernel& kernel) {
+  OperatorLine read;
+  if (const ConfigNode* operation = reader.take_required("collective")) {
+    read = operator_of(*operation, device, reader.diagnostics());
+  }
   Beside beside;
   if (const auto* collective = std::get_if<Collective>(&read.op.work)) {
     beside.collective = *collective;
@@ -210,7 +178,23 @@ void read_measured_kernel(MappingReader reader, MeasuredKernel& kernel) {
   reader.finish();
 }
 
-MeasuredKernel read_kernel(MappingReader& reader, const RecordLine& line, ProfileCache& profiles) {
+void read_kernel_work(MappingReader& reader, ProfileCache& profiles, MeasuredKernel& kernel) {
+  const DeviceSpec& device = profiles.gpu(kernel.gpu, reader.location("gpu"));
+  Diagnostics& diagnostics = reader.diagnostics();
+  kernel.work = operator_of(*reader.take("operator"), device, diagnostics);
+  if (const ConfigNode* before = reader.take("before")) {
+    kernel.before = operator_of(*before, device, diagnostics).op;
+  }
+  if (std::optional<MappingReader> beside = reader.optional_mapping("beside")) {
+    read_beside(std::move(*beside), device, kernel);
+  }
+  if (reader.has("duty")) {
+    kernel.duty = reader.required_number("duty", kDuty);
+  }
+  kernel.group = kernel.group.empty() ? default_group(kernel) : kernel.group;
+}
+
+MeasuredKernel read_kernel(MappingReader& reader, ProfileCache& profiles) {
   MeasuredKernel kernel;
   kernel.id = reader.optional_text("id");
   kernel.gpu = reader.optional_text("gpu");
@@ -222,20 +206,8 @@ MeasuredKernel read_kernel(MappingReader& reader, const RecordLine& line, Profil
   for (const char* key : {"operator", "before", "beside", "duty"}) {
     reader.take(key);
   }
-  if (line.record.contains("operator")) {
-    const DeviceSpec& device = profiles.gpu(kernel.gpu, reader.location("gpu"));
-    Diagnostics& diagnostics = reader.diagnostics();
-    kernel.work = operator_of(line.record["operator"], line, device, diagnostics);
-    if (line.record.contains("before")) {
-      kernel.before = operator_of(line.record["before"], line, device, diagnostics).op;
-    }
-    if (line.record.contains("beside")) {
-      read_beside(reader.required_mapping("beside"), line, device, kernel);
-    }
-    if (line.record.contains("duty")) {
-      kernel.duty = reader.required_number("duty", kDuty);
-    }
-    kernel.group = kernel.group.empty() ? default_group(kernel) : kernel.group;
+  if (reader.has("operator")) {
+    read_kernel_work(reader, profiles, kernel);
   } else if (kernel.skipped.empty()) {
     reader.error("operator", "is needed: what was measured, as for `stepcast cost`");
   }
@@ -244,31 +216,53 @@ MeasuredKernel read_kernel(MappingReader& reader, const RecordLine& line, Profil
 }
 
 // A record that is skipped may have neither an experiment nor an operator.
-bool is_run(const Record& record) {
-  const Record& measured = member(record, "measured");
-  const bool of_kernel = std::any_of(
-      kKernelMetrics.begin(), kKernelMetrics.end(),
-      [&](std::string_view metric) { return measured.is_object() && measured.contains(metric); });
-  return record.contains("experiment") || (!record.contains("operator") && !of_kernel);
+bool is_run(const ConfigNode& record) {
+  const ConfigNode* measured = record.find("measured");
+  const bool of_kernel =
+      std::any_of(kKernelMetrics.begin(), kKernelMetrics.end(), [&](std::string_view metric) {
+        return measured != nullptr && measured->find(metric) != nullptr;
+      });
+  return record.find("experiment") != nullptr || (record.find("operator") == nullptr && !of_kernel);
+}
+
+// What an importer wrote stands in no file: it is told of at the beginning of the foreign line.
+void place_at_line_start(ConfigNode& node) {
+  node.column = 1;
+  for (ConfigNode& item : node.items) {
+    place_at_line_start(item);
+  }
+  for (ConfigEntry& entry : node.entries) {
+    entry.column = 1;
+    place_at_line_start(entry.value);
+  }
+}
+
+ConfigNode node_of(const RecordLine& line) {
+  constexpr auto kReplaced = Record::error_handler_t::replace;  // bytes that are no UTF-8
+  const std::string text = line.record.dump(-1, ' ', false, kReplaced);
+  Diagnostics diagnostics;
+  std::optional<ConfigNode> node =
+      parse_json_object(text, {line.file, line.line, "record"}, diagnostics);
+  diagnostics.throw_if_any();
+  place_at_line_start(*node);
+  return std::move(*node);
 }
 
 }  // namespace
 
-bool is_canonical(const Record& record) {
-  return record.is_object() && (record.contains("experiment") || record.contains("operator") ||
-                                (record.contains("skipped") && record.contains("measured")));
+bool is_canonical(const ConfigNode& record) {
+  const auto has = [&](const char* key) { return record.find(key) != nullptr; };
+  return has("experiment") || has("operator") || (has("skipped") && has("measured"));
 }
 
-MeasuredRow read_record(const RecordLine& line, ProfileCache& profiles) {
-  const auto file = std::make_shared<const std::string>(line.file);
-  const ConfigNode root = node_of(line.record, file, line.line);
+MeasuredRow read_record(const ConfigNode& record, ProfileCache& profiles) {
   Diagnostics diagnostics;
-  MappingReader reader(root, "", diagnostics);
+  MappingReader reader(record, "", diagnostics);
   MeasuredRow row;
-  if (is_run(line.record)) {
+  if (is_run(record)) {
     row = read_run(reader, profiles);
   } else {
-    row = read_kernel(reader, line, profiles);
+    row = read_kernel(reader, profiles);
   }
   diagnostics.throw_if_any();
   return row;
@@ -276,7 +270,7 @@ MeasuredRow read_record(const RecordLine& line, ProfileCache& profiles) {
 
 MeasuredRow read_imported(const RecordLine& line, ProfileCache& profiles) {
   try {
-    return read_record(line, profiles);
+    return read_record(node_of(line), profiles);
   } catch (const ConfigError& error) {
     RecordLine refused = line;
     for (const char* key : {"experiment", "operator", "before", "beside", "duty"}) {
@@ -286,22 +280,21 @@ MeasuredRow read_imported(const RecordLine& line, ProfileCache& profiles) {
       refused.record["gpu"] = line.record["experiment"]["cluster"]["gpu"];
     }
     refused.record["skipped"] = "input wrong: " + error.diagnostics().front().message;
-    return read_record(refused, profiles);
+    return read_record(node_of(refused), profiles);
   }
 }
 
-std::vector<RecordLine> parse_records(const std::string& text, const std::string& file,
+std::vector<ConfigNode> parse_records(const std::string& text, const std::string& file,
                                       Diagnostics& diagnostics) {
   std::istringstream stream(text);
-  std::vector<RecordLine> records;
+  std::vector<ConfigNode> records;
   std::string line;
   for (int number = 1; std::getline(stream, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) {
       continue;
     }
-    // The strict parser tells of keys that stand twice, and where.
-    if (parse_json_object(line, {file, number, "record", ""}, diagnostics)) {
-      records.push_back({Record::parse(line), file, number});
+    if (auto record = parse_json_object(line, {file, number, "record"}, diagnostics)) {
+      records.push_back(std::move(*record));
     }
   }
   return records;

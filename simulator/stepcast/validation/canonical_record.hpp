@@ -20,31 +20,33 @@
 #include <variant>
 #include <vector>
 
+#include "stepcast/config/config_node.hpp"
 #include "stepcast/validation/measured_kernel.hpp"
 #include "stepcast/validation/measured_run.hpp"
 
 namespace stepcast {
 
+using MeasuredRow = std::variant<MeasuredRun, MeasuredKernel>;
+
+bool is_canonical(const ConfigNode& record);
+
+// What a record says. Throws ConfigError with all of its problems.
+MeasuredRow read_record(const ConfigNode& record, ProfileCache& profiles);
+
+// The objects of a text with one a line; every line that is none is a problem.
+std::vector<ConfigNode> parse_records(const std::string& text, const std::string& file,
+                                      Diagnostics& diagnostics);
+
 using Record = nlohmann::ordered_json;
 
-// A record and the line that it comes from.
+// A record that an importer wrote and the line of the foreign file that it comes from.
 struct RecordLine {
   Record record;
   std::string file;
   int line = 0;
 };
 
-bool is_canonical(const Record& record);
-
-using MeasuredRow = std::variant<MeasuredRun, MeasuredKernel>;
-
-// What a record says. Throws ConfigError with all of its problems.
-MeasuredRow read_record(const RecordLine& line, ProfileCache& profiles);
-// The same of a record that an importer wrote: one that cannot be read is a row that is skipped.
+// What it says; one that cannot be read is a row that is skipped.
 MeasuredRow read_imported(const RecordLine& line, ProfileCache& profiles);
-
-// The objects of a text with one a line; every line that is none is a problem.
-std::vector<RecordLine> parse_records(const std::string& text, const std::string& file,
-                                      Diagnostics& diagnostics);
 
 }  // namespace stepcast

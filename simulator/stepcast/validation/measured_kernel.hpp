@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "stepcast/cost/operator_line.hpp"
+#include "stepcast/operators/operator_line.hpp"
 #include "stepcast/validation/measured_run.hpp"
 
 namespace stepcast {

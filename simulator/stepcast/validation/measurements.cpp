@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/validation/measurements.hpp"
 
+#include "stepcast/config/json_node.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -13,19 +15,22 @@ bool begins_canonical(const std::string& text) {
     return false;
   }
   const std::string line = text.substr(start, text.find('\n', start) - start);
-  return is_canonical(Record::parse(line, nullptr, false));
+  Diagnostics ignored;  // are told of where the line is read
+  const std::optional<ConfigNode> record = parse_json_object(line, {}, ignored);
+  return record && is_canonical(*record);
 }
 
 std::vector<MeasuredRow> canonical_rows(const std::string& text, const std::string& file,
                                         ProfileCache& profiles) {
   Diagnostics diagnostics;
   std::vector<MeasuredRow> rows;
-  for (const RecordLine& line : parse_records(text, file, diagnostics)) {
+  for (const ConfigNode& record : parse_records(text, file, diagnostics)) {
     try {
-      rows.push_back(read_record(line, profiles));
+      rows.push_back(read_record(record, profiles));
     } catch (const ConfigError& error) {
       for (const Diagnostic& problem : error.diagnostics()) {
-        diagnostics.error({file, line.line, problem.where.column}, problem.message);
+        const bool placed = problem.where.line > 0;
+        diagnostics.error(placed ? problem.where : record.location(), problem.message);
       }
     }
   }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "stepcast/cost/cost_model.hpp"
-#include "stepcast/cost/measured_operator.hpp"
+#include "stepcast/operators/measured_operator.hpp"
 #include "stepcast/validation/canonical_record.hpp"
 #include "stepcast/validation/validation_row.hpp"
 

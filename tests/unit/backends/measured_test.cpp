@@ -7,9 +7,9 @@
 #include "importers/measurement_files.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/cost/operator_line.hpp"
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/experiment/project.hpp"
+#include "stepcast/operators/operator_line.hpp"
 #include "text_file.hpp"
 
 namespace stepcast::measured_test {

@@ -8,7 +8,7 @@
 #include "backends/builtin_backends.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/calibration/calibrate.hpp"
-#include "stepcast/cost/operator_line.hpp"
+#include "stepcast/operators/operator_line.hpp"
 #include "stepcast/report/op_text.hpp"
 
 namespace stepcast::test {

@@ -197,5 +197,42 @@ TEST_CASE("a long value is clipped in a message", "[unit]") {
   CHECK(fault_of("capacity: -" + std::string(300, '9') + " B\n").size() < 200);
 }
 
+TEST_CASE("a record is told of at its keys, with what was expected and what is there", "[unit]") {
+  const ConfigNode root =
+      parse_config("{count: '3', share: 2, flag: 1, colour: \"gren\", name: 7, nmae2: x}", "a");
+  Diagnostics diagnostics;
+  MappingReader reader(root, RecordWording{"row", "; look it up"}, diagnostics);
+  reader.required_count("count");
+  reader.required_number("share", kFraction);
+  reader.optional_flag("flag");
+  reader.required_choice<Colour>("colour", kColours);
+  reader.required_text("name");
+  reader.required_text("name2");
+  reader.required_text("kind");
+  CHECK_FALSE(reader.good({"name2"}));
+  reader.report_missing();
+  CHECK(config_error([&] { diagnostics.throw_if_any(); }) ==
+        "a:1:1: error: the row needs the key 'kind'; look it up\n"
+        "a:1:2: error: 'count' must be a whole number from 1 to 1000000000000, not the text '3'\n"
+        "a:1:14: error: 'share' must be a number from 0 to 1, not 2\n"
+        "a:1:24: error: 'flag' must be true or false, not 1\n"
+        "a:1:33: error: 'colour' must be one of red, green; it is the text 'gren'; did you mean "
+        "'green'?\n"
+        "a:1:49: error: 'name' must be a text, not 7\n"
+        "a:1:58: error: the row needs the key 'name2'; is 'nmae2' meant to be it?");
+}
+
+TEST_CASE("a record may have keys of others, but none that is a misspelt one", "[unit]") {
+  const ConfigNode root = parse_config("{strid: 1, group: 2, note: 3}", "a");
+  Diagnostics diagnostics;
+  MappingReader reader(root, RecordWording{"row"}, diagnostics);
+  reader.optional_count("stride", 1);
+  reader.optional_count("groups", 1);
+  reader.refuse_misspelt({"group"});
+  reader.report_missing();
+  CHECK(config_error([&] { diagnostics.throw_if_any(); }) ==
+        "a:1:2: error: unknown key 'strid'; did you mean 'stride'?");
+}
+
 }  // namespace
 }  // namespace stepcast::mapping_reader_test

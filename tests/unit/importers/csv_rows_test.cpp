@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/config/json_fields.hpp"
+#include "stepcast/config/scalar.hpp"
 
 namespace stepcast::csv_rows_test {
 namespace {
@@ -32,15 +32,16 @@ TEST_CASE("a table has the fields of its rows, with their places", "[unit]") {
   CHECK(table.rows[2].line == 6);
 }
 
-TEST_CASE("a row as an object has numbers, texts and no empty fields", "[unit]") {
-  const CsvTable table = parsed("a,b,c,d\n12,-2.5e3,,nan\n");
-  const JsonObject object = object_of(table.rows[0], table.names);
-  CHECK(object.at("a").integer == 12);
-  CHECK(number_of(object.at("b")) == -2500.0);
-  CHECK_FALSE(object.contains("c"));
-  CHECK(object.at("d").text == "nan");
-  CHECK(object.at("d").kind == JsonValue::Kind::kText);
-  CHECK(object.at("b").offset == 3);
+TEST_CASE("a row as a mapping has numbers, texts and no empty fields", "[unit]") {
+  const CsvTable table = parsed("a,b,c,d,e\n12,-2.5e3,,nan,007\n");
+  const ConfigNode row = mapping_of(table.rows[0], table.names, "a.csv");
+  CHECK(number_of(*row.find("a")) == 12.0);
+  CHECK(number_of(*row.find("b")) == -2500.0);
+  CHECK(row.find("c") == nullptr);
+  CHECK((row.find("d")->text == "nan" && row.find("d")->quoted));
+  CHECK((row.find("e")->text == "7" && !row.find("e")->quoted));
+  const Location place = row.entry("b")->location();
+  CHECK((place.file == "a.csv" && place.line == 2 && place.column == 4));
 }
 
 TEST_CASE("all problems of a table are reported at once", "[unit]") {

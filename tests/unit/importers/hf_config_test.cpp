@@ -220,28 +220,29 @@ TEST_CASE("DeepSeek's layers, ranks and modules are read", "[unit]") {
 
 TEST_CASE("an unsupported model_type names the nearest", "[unit]") {
   CHECK(fault_of(R"({"model_type": "qwen4"})") ==
-        "a.json: error: 'model_type' is 'qwen4'; supported are llama, mistral, mixtral, qwen2, "
+        "a.json:1:2: error: 'model_type' is 'qwen4'; supported are llama, mistral, mixtral, qwen2, "
         "qwen2_moe, qwen3, qwen3_moe, deepseek_v2, deepseek_v3, gpt_oss; did you mean 'qwen2'?");
   CHECK_THAT(fault_of("{}"), contains_text("needs the key 'model_type'"));
   CHECK_THAT(fault_of(R"({"model_type": null})"), contains_text("must be a text, not null"));
 }
 
 TEST_CASE("all problems of a config.json are reported at once", "[unit]") {
-  CHECK(fault_of(R"({"model_type": "llama", "hiden_size": 256, "num_hidden_layers": "four",
+  CHECK(
+      fault_of(R"({"model_type": "llama", "hiden_size": 256, "num_hidden_layers": "four",
                      "vocab_size": 1e3, "num_attention_heads": 99999999999999999999,
                      "num_key_value_heads": [2], "intermediate_size": 0, "mlp_bias": 1,
                      "vocab_size": -1})") ==
-        "a.json: error: duplicate key 'vocab_size'; keep one of them\n"
-        "a.json: error: 'num_hidden_layers' must be a whole number from 1 to 10000, not the text "
-        "'four'\n"
-        "a.json: error: 'vocab_size' must be a whole number from 1 to 67108864, not -1\n"
-        "a.json: error: 'num_attention_heads' must be a whole number from 1 to 16777216, not "
-        "99999999999999999999\n"
-        "a.json: error: 'intermediate_size' must be a whole number from 1 to 16777216, not 0\n"
-        "a.json: error: 'num_key_value_heads' must be a whole number from 1 to 16777216, not a "
-        "list\n"
-        "a.json: error: 'mlp_bias' must be true or false, not 1\n"
-        "a.json: error: the file needs the key 'hidden_size'; is 'hiden_size' meant to be it?");
+      "a.json:1:25: error: the file needs the key 'hidden_size'; is 'hiden_size' meant to be it?\n"
+      "a.json:1:44: error: 'num_hidden_layers' must be a whole number from 1 to 10000, not the "
+      "text 'four'\n"
+      "a.json:2:22: error: 'vocab_size' must be a whole number from 1 to 67108864, not 1e3\n"
+      "a.json:2:41: error: 'num_attention_heads' must be a whole number from 1 to 16777216, not "
+      "99999999999999999999\n"
+      "a.json:3:22: error: 'num_key_value_heads' must be a whole number from 1 to 16777216, not "
+      "a list\n"
+      "a.json:3:50: error: 'intermediate_size' must be a whole number from 1 to 16777216, not 0\n"
+      "a.json:3:74: error: 'mlp_bias' must be true or false, not 1\n"
+      "a.json:4:22: error: duplicate key 'vocab_size'; keep one of them");
 }
 
 TEST_CASE("heads must fit", "[unit]") {
@@ -279,7 +280,7 @@ TEST_CASE("what is no object of a sensible size is refused", "[unit]") {
 
 TEST_CASE("keys without effect on shapes are not looked at", "[unit]") {
   const std::string extra = R"(, "rope_scaling": {"factor": [8, {"a": null}]}, "torch_dtype": 7,
-      "quantization_config": {"hidden_size": "x", "hidden_size": 1}, "eos_token_id": [1, 2])";
+      "quantization_config": {"hidden_size": "x", "vocab_size": 1}, "eos_token_id": [1, 2])";
   CHECK(to_yaml(imported(sizes("llama", extra))) == to_yaml(imported(sizes("llama"))));
 }
 

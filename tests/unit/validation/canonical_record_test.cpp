@@ -3,13 +3,18 @@
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/config/json_node.hpp"
 
 namespace stepcast::canonical_record_test {
 namespace {
 
 MeasuredRow read(const std::string& text) {
   ProfileCache profiles(test::data_root());
-  return read_record({Record::parse(text), "records.jsonl", 7}, profiles);
+  Diagnostics diagnostics;
+  const std::optional<ConfigNode> record =
+      parse_json_object(text, {"records.jsonl", 7, "record"}, diagnostics);
+  diagnostics.throw_if_any();
+  return read_record(*record, profiles);
 }
 
 std::string fault_of(const std::string& text) {
@@ -45,13 +50,31 @@ TEST_CASE("a run is an experiment with what was measured of it", "[unit]") {
 
 TEST_CASE("a key of a record that is not known is an error that names it", "[unit]") {
   CHECK_THAT(fault_of(kRun + R"(, "colour": "red"})"),
-             Catch::Matchers::Contains("records.jsonl:7:1: error: unknown key 'colour'"));
+             Catch::Matchers::Contains("records.jsonl:13:92: error: unknown key 'colour'"));
   CHECK_THAT(fault_of(R"({"id": "o", "gpu": "h200_sxm", "operator": {"kind": "gemm", "m": 1, "n": 1,
                           "k": 1, "colour": 1}, "measured": {"time_s": 1}})"),
              Catch::Matchers::Contains("unknown key 'colour'"));
   CHECK_THAT(fault_of(R"({"gpu": "h200_sxm", "operator": {"kind": "gemm", "m": 1, "n": 1, "k": 1},
                           "measured": {"time": 1}})"),
              Catch::Matchers::Contains("unknown key 'time'"));
+}
+
+TEST_CASE("a problem of a record stands where its key or value is", "[unit]") {
+  CHECK(fault_of(R"({"gpu": "h200_sxm", "operator": {"kind": "gemm", "m": 0, "n": 1},)"
+                 R"( "before": {"kind": "gem"}, "beside": {"collectives": 1, "kernels": 1},)"
+                 R"( "measured": {"time_s": "1 ms"}, "duty": 2})") ==
+        "records.jsonl:7:33: error: the operator needs the key 'k'\n"
+        "records.jsonl:7:50: error: 'm' must be a whole number from 1 to 1099511627776, not 0\n"
+        "records.jsonl:7:78: error: 'kind' must be one of gemm, grouped_gemm, attention, "
+        "memory_bound, collective, dispatch, combine; it is the text 'gem'; did you mean 'gemm'?\n"
+        "records.jsonl:7:104: error: 'beside' needs the key 'collective'\n"
+        "records.jsonl:7:104: error: 'beside.collective' must be an operator of the kind "
+        "collective\n"
+        "records.jsonl:7:161: error: 'measured.time_s': '1 ms' is not a plain number; write e.g. "
+        "0.93\n"
+        "records.jsonl:7:178: error: 'duty': 2 is out of range; give 0.001000 to 1.000");
+  CHECK(fault_of(R"({"measured": {"time_s": 1, "time_s": 2}})") ==
+        "records.jsonl:7:28: error: duplicate key 'time_s'; keep one of them");
 }
 
 TEST_CASE("an operator is priced at its GPU, beside and after others", "[unit]") {

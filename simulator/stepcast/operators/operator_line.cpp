@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/cost/operator_line.hpp"
+#include "stepcast/operators/operator_line.hpp"
 
 #include <algorithm>
 #include <array>
 
 #include "stepcast/base/real.hpp"
 #include "stepcast/config/enum_fields.hpp"
-#include "stepcast/cost/collective_line.hpp"
-#include "stepcast/cost/exchange_line.hpp"
+#include "stepcast/config/value_message.hpp"
+#include "stepcast/operators/collective_line.hpp"
+#include "stepcast/operators/exchange_line.hpp"
 
 namespace stepcast {
 namespace {
@@ -72,15 +73,15 @@ std::vector<NamedValue<MemoryBoundKind>> memory_bound_names() {
 // --- fields -----------------------------------------------------------------------------------
 
 // A tensor too large to be counted is none that a program has.
-void check_elements(JsonFields& fields, std::string_view key, double elements) {
+void check_elements(MappingReader& fields, std::string_view key, double elements) {
   if (elements > kMostElements) {
     fields.error(key, "makes a tensor of " + significant(elements, 3) +
                           " elements, more than 2^50; give smaller sizes");
   }
 }
 
-Dtype read_dtype(JsonFields& fields, const DeviceSpec& device, bool on_matrix_units) {
-  const auto dtype = fields.choice<Dtype>("dtype", dtype_names(), Dtype::kBf16);
+Dtype read_dtype(MappingReader& fields, const DeviceSpec& device, bool on_matrix_units) {
+  const auto dtype = fields.optional_choice<Dtype>("dtype", dtype_names(), Dtype::kBf16);
   if (on_matrix_units && !device.matrix_rate[slot(dtype)]) {
     std::string has;
     for (const DtypeInfo& known : kDtypes) {
@@ -94,16 +95,16 @@ Dtype read_dtype(JsonFields& fields, const DeviceSpec& device, bool on_matrix_un
   return dtype;
 }
 
-ClockState locked_state(JsonFields& fields, const JsonValue& value, const DeviceSpec& device) {
-  if (value.keys.size() != 1 || value.keys.front() != "locked_mhz" || value.items.size() != 1) {
+ClockState locked_state(MappingReader& fields, const ConfigNode& value, const DeviceSpec& device) {
+  if (value.entries.size() != 1 || value.entries.front().key != "locked_mhz") {
     fields.error("state",
                  "must be warm, cool or {\"locked_mhz\": 1500}; the object holds other keys");
     return {};
   }
-  const std::optional<double> mhz = number_of(value.items.front());
+  const std::optional<double> mhz = number_of(value.entries.front().value);
   const double peak = device.clock.peak.value() / 1e6;
   if (!mhz || !(*mhz >= kLockedMhz.lowest) || *mhz > peak) {
-    fields.error("state", "has a 'locked_mhz' of " + shown(value.items.front()) +
+    fields.error("state", "has a 'locked_mhz' of " + shown(value.entries.front().value) +
                               "; give 1 to the peak of " + device.name + ", " +
                               shortest_text(peak));
     return {};
@@ -111,32 +112,32 @@ ClockState locked_state(JsonFields& fields, const JsonValue& value, const Device
   return {PowerState::kLocked, Hertz(*mhz * 1e6)};
 }
 
-ClockState read_state(JsonFields& fields, const DeviceSpec& device) {
+ClockState read_state(MappingReader& fields, const DeviceSpec& device) {
   static constexpr std::array kStates = {NamedValue<PowerState>{"warm", PowerState::kWarm},
                                          NamedValue<PowerState>{"cool", PowerState::kCool}};
-  const JsonValue* value = fields.value("state");
-  if (value != nullptr && value->kind == JsonValue::Kind::kObject) {
+  const ConfigNode* value = fields.take("state");
+  if (value != nullptr && value->kind == ConfigNode::Kind::kMapping) {
     return locked_state(fields, *value, device);
   }
-  return {fields.choice<PowerState>("state", kStates, PowerState::kWarm), {}};
+  return {fields.optional_choice<PowerState>("state", kStates, PowerState::kWarm), {}};
 }
 
 // --- kinds ------------------------------------------------------------------------------------
 
 // Weight gradients may be kept in fp32.
-Bytes read_result(JsonFields& fields) {
-  return Bytes(fields.flag("fp32_result").value_or(false) ? 4.0 : 2.0);
+Bytes read_result(MappingReader& fields) {
+  return Bytes(fields.optional_flag("fp32_result").value_or(false) ? 4.0 : 2.0);
 }
 
-Op read_gemm(JsonFields& fields, Dtype dtype) {
+Op read_gemm(MappingReader& fields, Dtype dtype) {
   Gemm op;
   op.m = fields.required_count("m", kSize);
   op.n = fields.required_count("n", kSize);
   op.k = fields.required_count("k", kSize);
-  op.batch = fields.count("batch", {1, 1}, kSize);
+  op.batch = fields.optional_count("batch", 1, kSize);
   op.dtype = dtype;
-  op.pass = fields.choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
-  op.accumulate = fields.flag("accumulate").value_or(false);
+  op.pass = fields.optional_choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
+  op.accumulate = fields.optional_flag("accumulate").value_or(false);
   op.result = read_result(fields);
   check_elements(fields, "m", real(op.batch) * real(op.m) * real(op.n));
   check_elements(fields, "k", real(op.batch) * real(op.m) * real(op.k));
@@ -145,7 +146,7 @@ Op read_gemm(JsonFields& fields, Dtype dtype) {
 }
 
 // The rows of all groups: m_total, or the sum of counts, which must agree.
-std::int64_t read_rows(JsonFields& fields, GroupedGemm& op) {
+std::int64_t read_rows(MappingReader& fields, GroupedGemm& op) {
   std::int64_t sum = 0;
   for (const std::int64_t count : op.counts) {
     sum += count;
@@ -153,7 +154,7 @@ std::int64_t read_rows(JsonFields& fields, GroupedGemm& op) {
   if (op.counts.empty()) {
     return fields.required_count("m_total", kSize);
   }
-  const std::int64_t rows = fields.count("m_total", {sum, sum}, kSize);
+  const std::int64_t rows = fields.optional_count("m_total", sum, kSize);
   if (fields.good({"m_total", "counts"}) && rows != sum) {
     fields.error("counts", "add up to " + std::to_string(sum) + ", but 'm_total' is " +
                                std::to_string(rows) + "; give one of them, or the same");
@@ -165,13 +166,13 @@ std::int64_t read_rows(JsonFields& fields, GroupedGemm& op) {
   return rows;
 }
 
-Op read_grouped_gemm(JsonFields& fields, Dtype dtype) {
+Op read_grouped_gemm(MappingReader& fields, Dtype dtype) {
   constexpr Range<std::int64_t> kGroups{1, 1 << 20};
   GroupedGemm op;
-  op.counts = fields.counts("counts", kSizeOrNone);
+  op.counts = fields.optional_counts("counts", kSizeOrNone);
   const auto listed = static_cast<std::int64_t>(op.counts.size());
   op.groups = op.counts.empty() ? fields.required_count("groups", kGroups)
-                                : fields.count("groups", {listed, listed}, kGroups);
+                                : fields.optional_count("groups", listed, kGroups);
   if (fields.good({"groups", "counts"}) && !op.counts.empty() && op.groups != listed) {
     fields.error("groups", "is " + std::to_string(op.groups) + ", but 'counts' has " +
                                std::to_string(listed) + " entries; give one of them, or the same");
@@ -180,8 +181,8 @@ Op read_grouped_gemm(JsonFields& fields, Dtype dtype) {
   op.n = fields.required_count("n", kSize);
   op.k = fields.required_count("k", kSize);
   op.dtype = dtype;
-  op.pass = fields.choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
-  op.accumulate = fields.flag("accumulate").value_or(false);
+  op.pass = fields.optional_choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
+  op.accumulate = fields.optional_flag("accumulate").value_or(false);
   op.result = read_result(fields);
   check_elements(fields, "n", real(op.m_total) * real(op.n));
   check_elements(fields, "k", real(op.m_total) * real(op.k));
@@ -189,22 +190,22 @@ Op read_grouped_gemm(JsonFields& fields, Dtype dtype) {
   return {.work = op};
 }
 
-Op read_attention(JsonFields& fields, Dtype dtype, const DeviceSpec& device) {
+Op read_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& device) {
   constexpr Range<std::int64_t> kHeadSize{1, 65'536};
   Attention op;
   op.batch = fields.required_count("batch", kSize);
   op.seq_q = fields.required_count("seq", kSize);
-  op.seq_kv = fields.count("seq_kv", {op.seq_q, op.seq_q}, kSize);
+  op.seq_kv = fields.optional_count("seq_kv", op.seq_q, kSize);
   op.heads = fields.required_count("heads", kSize);
-  op.kv_heads = fields.count("kv_heads", {op.heads, op.heads}, kSize);
+  op.kv_heads = fields.optional_count("kv_heads", op.heads, kSize);
   op.d_qk = fields.required_count("d_qk", kHeadSize);
-  op.d_v = fields.count("d_v", {op.d_qk, op.d_qk}, kHeadSize);
-  op.causal = fields.flag("causal").value_or(true);
-  op.window = fields.count("window", {}, kSizeOrNone);
+  op.d_v = fields.optional_count("d_v", op.d_qk, kHeadSize);
+  op.causal = fields.optional_flag("causal").value_or(true);
+  op.window = fields.optional_count("window", 0, kSizeOrNone);
   op.dtype = dtype;
-  op.direction = fields.choice<Direction>("pass", kDirections, Direction::kForward);
-  op.kernel = fields.choice<AttentionKernel>("implementation", enum_names<AttentionKernel>(),
-                                             device.architecture.attention.native);
+  op.direction = fields.optional_choice<Direction>("pass", kDirections, Direction::kForward);
+  op.kernel = fields.optional_choice<AttentionKernel>(
+      "implementation", enum_names<AttentionKernel>(), device.architecture.attention.native);
   if (fields.good({"heads", "kv_heads"}) && op.heads % op.kv_heads != 0) {
     fields.error("kv_heads", "is " + std::to_string(op.kv_heads) +
                                  ", which does not divide 'heads' (" + std::to_string(op.heads) +
@@ -219,16 +220,16 @@ Op read_attention(JsonFields& fields, Dtype dtype, const DeviceSpec& device) {
   return {.work = op};
 }
 
-Op read_memory_bound(JsonFields& fields, Dtype dtype) {
+Op read_memory_bound(MappingReader& fields, Dtype dtype) {
   static const std::vector<NamedValue<MemoryBoundKind>> kinds = memory_bound_names();
   MemoryBound op;
   op.kind = fields.required_choice<MemoryBoundKind>("op", kinds);
   op.rows = fields.required_count("rows", kSize);
   op.cols = fields.required_count("cols", kSize);
   op.element = size_of(dtype);
-  op.direction = fields.choice<Direction>("pass", kDirections, Direction::kForward);
-  op.implementation = fields.choice<Implementation>("implementation", enum_names<Implementation>(),
-                                                    Implementation::kFused);
+  op.direction = fields.optional_choice<Direction>("pass", kDirections, Direction::kForward);
+  op.implementation = fields.optional_choice<Implementation>(
+      "implementation", enum_names<Implementation>(), Implementation::kFused);
   check_elements(fields, "rows", real(op.rows) * real(op.cols));
   return {.work = op};
 }
@@ -263,8 +264,9 @@ constexpr std::array kKinds = {NamedValue<Kind>{"gemm", Kind::kGemm},
                                NamedValue<Kind>{"combine", Kind::kCombine}};
 
 // `graph` and `launch` are two ways of saying it, which must not contradict each other.
-Launch read_launch(JsonFields& fields, Kind kind) {
-  const Launch by_graph = fields.flag("graph").value_or(false) ? Launch::kGraph : Launch::kStream;
+Launch read_launch(MappingReader& fields, Kind kind) {
+  const Launch by_graph =
+      fields.optional_flag("graph").value_or(false) ? Launch::kGraph : Launch::kStream;
   if (!fields.has("launch")) {
     return by_graph;
   }
@@ -283,7 +285,7 @@ Launch read_launch(JsonFields& fields, Kind kind) {
   return launch;
 }
 
-Op read_work(JsonFields& fields, Kind kind, Dtype dtype, const DeviceSpec& device) {
+Op read_work(MappingReader& fields, Kind kind, Dtype dtype, const DeviceSpec& device) {
   switch (kind) {
     case Kind::kGemm:
       return read_gemm(fields, dtype);
@@ -329,11 +331,10 @@ std::span<const NamedValue<Dtype>> dtype_names() {
 
 ClusterSpec fabric_of(const DeviceSpec& device) { return cluster_of(device, kFabricNodes); }
 
-OperatorLine read_operator(JsonFields& fields, const DeviceSpec& device) {
+OperatorLine read_operator(MappingReader& fields, const DeviceSpec& device) {
   OperatorLine line;
-  const JsonValue* written = fields.value("kind");
   const Kind kind = fields.required_choice<Kind>("kind", kKinds);
-  if (written == nullptr || !fields.good({"kind"})) {
+  if (!fields.good({"kind"})) {
     return line;  // what the other fields mean is not known
   }
   const bool on_matrix_units =
@@ -346,9 +347,17 @@ OperatorLine read_operator(JsonFields& fields, const DeviceSpec& device) {
   return line;
 }
 
-void refuse_keys_of_other_kinds(JsonFields& fields) {
-  if (fields.has("kind") && fields.good({"kind"})) {
-    fields.refuse_foreign(kKeysOfKinds);
+void refuse_keys_of_other_kinds(MappingReader& fields) {
+  if (!fields.good({"kind"})) {
+    return;
+  }
+  for (const ConfigEntry& entry : fields.node().entries) {
+    const bool of_a_kind =
+        std::find(kKeysOfKinds.begin(), kKeysOfKinds.end(), entry.key) != kKeysOfKinds.end();
+    if (of_a_kind && !fields.asked(entry.key)) {
+      fields.error(entry.key,
+                   "says nothing of this kind of operator and would not be priced; leave it out");
+    }
   }
 }
 

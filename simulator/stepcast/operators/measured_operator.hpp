@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stepcast/cost/operator_line.hpp"
+#include "stepcast/operators/operator_line.hpp"
 
 namespace stepcast {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/cost/collective_line.hpp"
+#include "stepcast/operators/collective_line.hpp"
 
 #include <array>
 
@@ -30,7 +30,7 @@ bool reduces_in_switch(const DeviceSpec& device) {
   return device.collectives.in_switch && device.scale_up.topology == ScaleUpTopology::kSwitch;
 }
 
-void check_algorithm(JsonFields& fields, const Collective& op, const DeviceSpec& device) {
+void check_algorithm(MappingReader& fields, const Collective& op, const DeviceSpec& device) {
   if (!has_algorithm(op.op, op.algorithm)) {
     fields.error("algorithm", "is " + std::string(name(op.algorithm)) + ", which " +
                                   std::string(name(op.op)) + " has not; it has auto, " +
@@ -63,17 +63,18 @@ Seconds host_call(const Collective& op, const CollectiveConstants& constants) {
 
 }  // namespace
 
-Collective read_collective(JsonFields& fields, const DeviceSpec& device) {
+Collective read_collective(MappingReader& fields, const DeviceSpec& device) {
   constexpr Range<double> kImbalance{1.0, 1e6};
   Collective op;
   op.op = fields.required_choice<CollectiveOp>("op", enum_names<CollectiveOp>());
   op.bytes = Bytes(real(fields.required_count("bytes", kTensorBytes)));
   op.group.size = fields.required_count("ranks", kGroupSize);
-  op.group.stride = fields.count("stride", {1, 1}, kGroupSize);
-  op.algorithm = fields.choice<CollectiveAlgorithm>("algorithm", algorithm_values(),
-                                                    CollectiveAlgorithm::kAuto);
-  op.protocol = fields.choice<Protocol>("protocol", enum_names<Protocol>(), Protocol::kAuto);
-  op.imbalance = fields.number("imbalance", 1.0, kImbalance);
+  op.group.stride = fields.optional_count("stride", 1, kGroupSize);
+  op.algorithm = fields.optional_choice<CollectiveAlgorithm>("algorithm", algorithm_values(),
+                                                             CollectiveAlgorithm::kAuto);
+  op.protocol =
+      fields.optional_choice<Protocol>("protocol", enum_names<Protocol>(), Protocol::kAuto);
+  op.imbalance = fields.optional_number("imbalance", 1.0, kImbalance);
   if (fields.good({"op", "algorithm", "protocol"})) {
     check_algorithm(fields, op, device);
   }

@@ -3,13 +3,13 @@
 // takes where a host launches one after the other.
 #pragma once
 
-#include "stepcast/config/json_fields.hpp"
+#include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 
 // Problems are recorded in `fields`, and what is returned then is of no use.
-Collective read_collective(JsonFields& fields, const DeviceSpec& device);
+Collective read_collective(MappingReader& fields, const DeviceSpec& device);
 
 // Makes `cost` that of one of many calls: a kernel comes after the one before, and after the host's
 // call.

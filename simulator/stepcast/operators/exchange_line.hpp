@@ -16,12 +16,12 @@
 //             none); `version` 2 and `low_latency` true stand for deepep_v2 and deepep_low_latency
 #pragma once
 
-#include "stepcast/config/json_fields.hpp"
+#include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/graph/expert_exchange.hpp"
 
 namespace stepcast {
 
 // Problems are recorded in `fields`, and what is returned then is of no use.
-ExpertExchange read_exchange(JsonFields& fields, ExchangePhase phase, Dtype dtype);
+ExpertExchange read_exchange(MappingReader& fields, ExchangePhase phase, Dtype dtype);
 
 }  // namespace stepcast

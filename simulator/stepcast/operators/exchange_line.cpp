@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/cost/exchange_line.hpp"
+#include "stepcast/operators/exchange_line.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,6 +8,7 @@
 
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/enum_fields.hpp"
+#include "stepcast/config/value_message.hpp"
 #include "stepcast/graph/op.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
@@ -36,7 +37,8 @@ bool within(Range<std::int64_t> range, std::int64_t value) {
 // The object of a `routing`: what it holds is read key by key, and nothing else may be there.
 class RoutingObject {
  public:
-  RoutingObject(JsonFields& fields, const JsonValue& object) : fields_(&fields), object_(&object) {}
+  RoutingObject(MappingReader& fields, const ConfigNode& object)
+      : fields_(&fields), object_(&object) {}
 
   Routing read() {
     Routing routing;
@@ -71,8 +73,8 @@ class RoutingObject {
   }
 
   RoutingKind kind() {
-    const JsonValue* value = find("kind");
-    const std::string text = value == nullptr ? "" : value->text;
+    const ConfigNode* value = find("kind");
+    const std::string text = value == nullptr || !value->quoted ? "" : value->text;
     std::vector<std::string> names;
     for (const NamedValue<RoutingKind>& entry : enum_names<RoutingKind>()) {
       if (text == entry.name) {
@@ -89,7 +91,7 @@ class RoutingObject {
   }
 
   double exponent() {
-    const JsonValue* value = find("alpha");
+    const ConfigNode* value = find("alpha");
     const std::optional<double> alpha = value == nullptr ? std::nullopt : number_of(*value);
     if (!alpha || !(*alpha >= 0.0 && *alpha <= kSteepestZipf)) {
       error("of kind zipf needs an 'alpha' from 0 to 8, the exponent");
@@ -99,24 +101,26 @@ class RoutingObject {
   }
 
   std::int64_t count(const char* key) {
-    const JsonValue* value = find(key);
-    if (value == nullptr || value->kind != JsonValue::Kind::kInteger ||
-        !within(kExperts, value->integer)) {
+    const ConfigNode* value = find(key);
+    const ScannedNumber<std::int64_t> number =
+        scan_whole(value == nullptr ? ConfigNode{} : *value, kExperts);
+    if (number.fault != NumberFault::kNone) {
       error("of kind group_limited needs '" + std::string(key) + "', a whole number from 1");
       return 1;
     }
-    return value->integer;
+    return number.value;
   }
 
   std::vector<std::int64_t> counts() {
     std::vector<std::int64_t> result;
-    const JsonValue* list = find("counts");
-    for (const JsonValue& item : list->items) {
-      if (item.kind != JsonValue::Kind::kInteger || !within(kRoutedTokens, item.integer)) {
+    const ConfigNode* list = find("counts");
+    for (const ConfigNode& item : list->items) {
+      const ScannedNumber<std::int64_t> number = scan_whole(item, kRoutedTokens);
+      if (number.fault != NumberFault::kNone) {
         error("has a list 'counts' with " + shown(item) + "; give whole numbers of tokens");
         return {};
       }
-      result.push_back(item.integer);
+      result.push_back(number.value);
     }
     if (result.empty()) {
       error("has 'counts' that is no list of numbers; give one for each expert");
@@ -125,7 +129,7 @@ class RoutingObject {
   }
 
   std::vector<std::int64_t> counts_of_file() {
-    const JsonValue* value = find("counts_file");
+    const ConfigNode* value = find("counts_file");
     std::string text;
     try {
       text = read_file(value->text, kLargestCounts);
@@ -151,20 +155,15 @@ class RoutingObject {
     return result;
   }
 
-  const JsonValue* find(const char* key) {
+  const ConfigNode* find(const char* key) {
     known_.emplace_back(key);
-    for (std::size_t i = 0; i < object_->keys.size() && i < object_->items.size(); ++i) {
-      if (object_->keys[i] == key) {
-        return &object_->items[i];
-      }
-    }
-    return nullptr;
+    return object_->find(key);
   }
 
   void refuse_unknown() {
-    for (const std::string& key : object_->keys) {
-      if (std::find(known_.begin(), known_.end(), key) == known_.end()) {
-        error("has an unknown key '" + shown(key) + "'" + did_you_mean(key, known_));
+    for (const ConfigEntry& entry : object_->entries) {
+      if (std::find(known_.begin(), known_.end(), entry.key) == known_.end()) {
+        error("has an unknown key '" + shown(entry.key) + "'" + did_you_mean(entry.key, known_));
         return;
       }
     }
@@ -172,19 +171,19 @@ class RoutingObject {
 
   void error(const std::string& message) { fields_->error("routing", message); }
 
-  JsonFields* fields_;
-  const JsonValue* object_;
+  MappingReader* fields_;
+  const ConfigNode* object_;
   std::vector<std::string> known_;
 };
 
-Routing read_routing(JsonFields& fields) {
-  const JsonValue* value = fields.value("routing");
-  if (value != nullptr && value->kind == JsonValue::Kind::kObject) {
+Routing read_routing(MappingReader& fields) {
+  const ConfigNode* value = fields.take("routing");
+  if (value != nullptr && value->kind == ConfigNode::Kind::kMapping) {
     return RoutingObject(fields, *value).read();
   }
   Routing routing;
-  routing.kind =
-      fields.choice<RoutingKind>("routing", enum_names<RoutingKind>(), RoutingKind::kUniform);
+  routing.kind = fields.optional_choice<RoutingKind>("routing", enum_names<RoutingKind>(),
+                                                     RoutingKind::kUniform);
   if (routing.kind == RoutingKind::kZipf || routing.kind == RoutingKind::kGroupLimited ||
       routing.kind == RoutingKind::kCounts) {
     fields.error("routing", "is " + std::string(name(routing.kind)) +
@@ -194,7 +193,7 @@ Routing read_routing(JsonFields& fields) {
   return routing;
 }
 
-void check_routing(JsonFields& fields, const ExpertExchange& op) {
+void check_routing(MappingReader& fields, const ExpertExchange& op) {
   const Routing& routing = op.routing;
   const auto complain = [&](const std::string& message) { fields.error("routing", message); };
   if (routing.kind == RoutingKind::kGroupLimited) {
@@ -221,11 +220,11 @@ bool has_variants(const DispatcherModel& model) {
   return model.second_version || model.low_latency;
 }
 
-Dispatcher read_dispatcher(JsonFields& fields) {
+Dispatcher dispatcher_of_line(MappingReader& fields) {
   const auto dispatcher =
       fields.required_choice<Dispatcher>("dispatcher", enum_names<Dispatcher>());
-  const std::int64_t version = fields.count("version", {1, 1}, {1, 2});
-  const bool low_latency = fields.flag("low_latency").value_or(false);
+  const std::int64_t version = fields.optional_count("version", 1, {1, 2});
+  const bool low_latency = fields.optional_flag("low_latency").value_or(false);
   const bool special = version == 2 || low_latency;
   if (!special || !fields.good({"dispatcher", "version", "low_latency"})) {
     return dispatcher;
@@ -242,7 +241,7 @@ Dispatcher read_dispatcher(JsonFields& fields) {
 
 // What the dispatcher's kernels do not take is refused as an experiment's `expert_exchange` refuses
 // it.
-void check_units(JsonFields& fields, const ExpertExchange& op) {
+void check_units(MappingReader& fields, const ExpertExchange& op) {
   ExchangeSpec spec;
   spec.dispatcher = op.dispatcher;
   spec.compute_units = op.compute_units;
@@ -268,23 +267,23 @@ ExpertExchange gradient_of(ExpertExchange op) {
 
 }  // namespace
 
-ExpertExchange read_exchange(JsonFields& fields, ExchangePhase phase, Dtype dtype) {
+ExpertExchange read_exchange(MappingReader& fields, ExchangePhase phase, Dtype dtype) {
   ExpertExchange op;
   op.phase = phase;
   op.dtype = dtype;
-  op.dispatcher = read_dispatcher(fields);
-  op.primitive = fields.choice<ExchangePrimitive>("primitive", enum_names<ExchangePrimitive>(),
-                                                  ExchangePrimitive::kAuto);
+  op.dispatcher = dispatcher_of_line(fields);
+  op.primitive = fields.optional_choice<ExchangePrimitive>(
+      "primitive", enum_names<ExchangePrimitive>(), ExchangePrimitive::kAuto);
   op.tokens = fields.required_count("tokens", kTokens);
   op.hidden = fields.required_count("hidden", kHidden);
   op.experts = fields.required_count("experts", kExperts);
   op.topk = fields.required_count("topk", kTopK);
   op.group.size = fields.required_count("ep", kRanks);
-  op.group.stride = fields.count("stride", {1, 1}, kRanks);
-  op.compute_units = fields.count("num_sms", {}, kUnits);
-  op.capacity_factor = fields.number("capacity_factor", 0.0, kFactor);
+  op.group.stride = fields.optional_count("stride", 1, kRanks);
+  op.compute_units = fields.optional_count("num_sms", 0, kUnits);
+  op.capacity_factor = fields.optional_number("capacity_factor", 0.0, kFactor);
   op.routing = read_routing(fields);
-  const auto pass = fields.choice<Direction>("pass", kPasses, Direction::kForward);
+  const auto pass = fields.optional_choice<Direction>("pass", kPasses, Direction::kForward);
   if (fields.good({"dispatcher", "num_sms"})) {
     check_units(fields, op);
   }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/cost/operator_line.hpp"
+#include "stepcast/operators/operator_line.hpp"
 
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/config/json_node.hpp"
 
 namespace stepcast::operator_line_test {
 namespace {
@@ -18,12 +19,12 @@ const DeviceSpec& h200() {
 
 OperatorLine read(const std::string& text, const DeviceSpec& device = h200()) {
   Diagnostics diagnostics;
-  const JsonSource source = json_line("a.jsonl", 3);
-  std::optional<JsonObject> object = parse_json_object(text, source, diagnostics);
+  const std::optional<ConfigNode> object =
+      parse_json_object(text, json_line("a.jsonl", 3), diagnostics);
   diagnostics.throw_if_any();
-  JsonFields fields(std::move(*object), source, diagnostics);
+  MappingReader fields(*object, RecordWording{"line"}, diagnostics);
   OperatorLine line = read_operator(fields, device);
-  fields.finish();
+  fields.report_missing();
   diagnostics.throw_if_any();
   return line;
 }

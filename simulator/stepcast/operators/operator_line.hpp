@@ -21,7 +21,7 @@
 // say it all. Other keys are the caller's.
 #pragma once
 
-#include "stepcast/config/json_fields.hpp"
+#include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/cost/power_state.hpp"
 
 namespace stepcast {
@@ -36,12 +36,13 @@ struct OperatorLine {
   Launch launch = Launch::kStream;
 };
 
-// Reads an operator that runs on `device`; problems are recorded in `fields`, and what is returned
-// then is of no use. The caller reads its own keys and ends with fields.finish().
-OperatorLine read_operator(JsonFields& fields, const DeviceSpec& device);
+// Reads an operator that runs on `device` from a record; problems are recorded in `fields`, and
+// what is returned then is of no use. The caller reads its own keys and ends with report_missing()
+// or finish().
+OperatorLine read_operator(MappingReader& fields, const DeviceSpec& device);
 // Refuses keys that another kind has and this one has not, after read_operator, where nothing but
 // the operator is in the object: whoever wrote one there means something that would not be priced.
-void refuse_keys_of_other_kinds(JsonFields& fields);
+void refuse_keys_of_other_kinds(MappingReader& fields);
 
 // Names of formats as operators have them, aliases included.
 std::span<const NamedValue<Dtype>> dtype_names();

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/cost/exchange_line.hpp"
+#include "stepcast/operators/exchange_line.hpp"
 
 #include <fstream>
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/cost/operator_line.hpp"
+#include "stepcast/config/json_node.hpp"
+#include "stepcast/operators/operator_line.hpp"
 
 namespace stepcast::exchange_line_test {
 namespace {
@@ -21,13 +22,12 @@ std::string line(const std::string& more) {
 
 ExpertExchange read(const std::string& text, std::string* faults = nullptr) {
   Diagnostics diagnostics;
-  const JsonSource source = json_line("a.jsonl", 3);
   ExpertExchange op;
-  if (std::optional<JsonObject> object = parse_json_object(text, source, diagnostics)) {
-    JsonFields fields(std::move(*object), source, diagnostics);
+  if (const auto object = parse_json_object(text, json_line("a.jsonl", 3), diagnostics)) {
+    MappingReader fields(*object, RecordWording{"line"}, diagnostics);
     const OperatorLine read = read_operator(fields, test::shipped_gpu("h200_sxm"));
     refuse_keys_of_other_kinds(fields);
-    fields.finish();
+    fields.report_missing();
     if (const auto* found = std::get_if<ExpertExchange>(&read.op.work)) {
       op = *found;
     }

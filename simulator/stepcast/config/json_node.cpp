@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/config/json_node.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "stepcast/config/value_message.hpp"
+
+namespace stepcast {
+namespace {
+
+using Kind = ConfigNode::Kind;
+
+// "[json.exception.parse_error.101] parse error at line 1, column 2: X" as "X".
+std::string without_prefix(std::string message) {
+  for (const std::string_view end : {std::string_view("] "), std::string_view(": ")}) {
+    const bool prefixed = message.starts_with("[json") || message.starts_with("parse error at ");
+    const std::size_t at = message.find(end);
+    if (prefixed && at != std::string::npos) {
+      message.erase(0, at + end.size());
+    }
+  }
+  return message;
+}
+
+// Walks over the text and counts what the parser has taken: its events do not say where they are.
+class CountingIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  CountingIterator(const char* at, std::size_t* taken) : at_(at), taken_(taken) {}
+  reference operator*() const { return *at_; }
+  CountingIterator& operator++() {
+    ++at_;
+    ++*taken_;
+    return *this;
+  }
+  bool operator==(const CountingIterator& other) const { return at_ == other.at_; }
+  bool operator!=(const CountingIterator& other) const { return at_ != other.at_; }
+
+ private:
+  const char* at_;
+  std::size_t* taken_;
+};
+
+// Line and column of places in a text that are asked for from its beginning to its end.
+class PlaceCounter {
+ public:
+  PlaceCounter(std::string_view text, int first_line) : text_(text), line_(first_line) {}
+
+  void move_to(std::size_t offset) {
+    for (; counted_ < offset; ++counted_) {
+      if (text_[counted_] == '\n') {
+        ++line_;
+        line_start_ = counted_ + 1;
+      }
+    }
+  }
+  [[nodiscard]] int line() const { return line_; }
+  [[nodiscard]] int column() const { return static_cast<int>(counted_ - line_start_) + 1; }
+
+ private:
+  std::string_view text_;
+  std::size_t counted_ = 0;
+  std::size_t line_start_ = 0;
+  int line_;
+};
+
+// Builds the tree from the parser's events, each of which comes when its token has been read.
+class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  JsonTreeBuilder(std::string_view text, const JsonSource& source, Diagnostics& diagnostics)
+      : text_(text),
+        place_(text, source.line),
+        file_(std::make_shared<const std::string>(source.file)),
+        diagnostics_(&diagnostics) {}
+
+  bool null() override { return add(node(Kind::kNull)); }
+  bool boolean(bool value) override { return add_scalar(value ? "true" : "false"); }
+  bool number_integer(std::int64_t value) override { return add_scalar(std::to_string(value)); }
+  bool number_unsigned(std::uint64_t value) override { return add_scalar(std::to_string(value)); }
+  bool number_float(double /*value*/, const std::string& written) override {
+    return add_scalar(written);
+  }
+  bool string(std::string& value) override {
+    ConfigNode text = node(Kind::kScalar);
+    text.text = std::move(value);
+    text.quoted = true;
+    return add(std::move(text));
+  }
+  bool binary(nlohmann::json::binary_t& /*value*/) override { return add(node(Kind::kNull)); }
+  bool start_object(std::size_t /*elements*/) override { return open(Kind::kMapping); }
+  bool start_array(std::size_t /*elements*/) override { return open(Kind::kSequence); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(std::string& name) override {
+    move_to_token();
+    Open& object = open_.back();
+    if (!object.keys.insert(name).second) {
+      diagnostics_->error({*file_, place_.line(), place_.column()},
+                          "duplicate key '" + shown(name) + "'; keep one of them");
+    }
+    too_many_ = object.keys.size() > kMostJsonKeys;
+    object.pending = {std::move(name), place_.line(), place_.column(), {}};
+    return !too_many_;
+  }
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const nlohmann::json::exception& fault) override {
+    position_ = position;
+    fault_ = without_prefix(fault.what());
+    return false;
+  }
+
+  [[nodiscard]] bool too_deep() const { return open_.size() > kDeepestJson; }
+  [[nodiscard]] bool too_many() const { return too_many_; }
+  [[nodiscard]] std::size_t position() const { return position_; }  // bytes read until the fault
+  [[nodiscard]] const std::string& fault() const { return fault_; }
+  [[nodiscard]] const ConfigNode& root() const { return root_; }
+  std::size_t* taken() { return &taken_; }
+  ConfigNode take_root() { return std::move(root_); }
+
+ private:
+  struct Open {
+    ConfigNode node;
+    ConfigEntry pending = {};         // of an object: a key that waits for its value
+    std::set<std::string> keys = {};  // of an object
+  };
+
+  // Only blanks, commas and colons lie between the token before and this one. The parser reads one
+  // character beyond a number, which is none of the next token's.
+  void move_to_token() {
+    const std::size_t start = text_.find_first_not_of(" \t\r\n,:", after_last_);
+    place_.move_to(std::min(start, text_.size()));
+    after_last_ = taken_;
+  }
+  ConfigNode node(Kind kind) {
+    move_to_token();
+    ConfigNode result;
+    result.kind = kind;
+    result.file = file_;
+    result.line = place_.line();
+    result.column = place_.column();
+    return result;
+  }
+  bool add_scalar(std::string text) {
+    ConfigNode scalar = node(Kind::kScalar);
+    scalar.text = std::move(text);
+    return add(std::move(scalar));
+  }
+  bool add(ConfigNode value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+    } else if (open_.back().node.kind == Kind::kSequence) {
+      open_.back().node.items.push_back(std::move(value));
+    } else {
+      Open& object = open_.back();
+      object.pending.value = std::move(value);
+      object.node.entries.push_back(std::move(object.pending));
+    }
+    return true;
+  }
+  bool open(Kind kind) {
+    open_.push_back({node(kind)});
+    return !too_deep();
+  }
+  bool close() {
+    after_last_ = taken_;
+    ConfigNode done = std::move(open_.back().node);
+    open_.pop_back();
+    return add(std::move(done));
+  }
+
+  std::string_view text_;
+  PlaceCounter place_;
+  std::shared_ptr<const std::string> file_;
+  Diagnostics* diagnostics_;
+  std::vector<Open> open_;
+  ConfigNode root_;
+  std::size_t taken_ = 0;
+  std::size_t after_last_ = 0;  // of the token before
+  bool too_many_ = false;
+  std::size_t position_ = 0;
+  std::string fault_;
+};
+
+// What is wrong with the text as a whole, if anything.
+std::optional<Diagnostic> problem_of(const JsonTreeBuilder& builder, std::string_view text,
+                                     const JsonSource& source) {
+  const std::string what(source.what);
+  const Location start{source.file, source.line, 1};
+  if (!builder.fault().empty()) {
+    PlaceCounter place(text, source.line);
+    place.move_to(std::min(std::max<std::size_t>(builder.position(), 1) - 1, text.size()));
+    return Diagnostic{
+        {source.file, place.line(), place.column()},
+        "not JSON: " + shown(builder.fault(), 200) + "; correct the " + what + " here"};
+  }
+  if (builder.too_many()) {
+    return Diagnostic{start,
+                      "the " + what + " has more than " + std::to_string(kMostJsonKeys) + " keys"};
+  }
+  if (builder.too_deep()) {
+    return Diagnostic{start, "lists and objects are nested more than " +
+                                 std::to_string(kDeepestJson) + " levels deep"};
+  }
+  if (builder.root().kind != Kind::kMapping) {
+    return Diagnostic{start, must_be_object(what)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<ConfigNode> parse_json_object(std::string_view text, const JsonSource& source,
+                                            Diagnostics& diagnostics) {
+  const Location start{source.file, source.line, 1};
+  if (text.size() > kLargestJson) {
+    diagnostics.error(start, "the " + std::string(source.what) + " has " +
+                                 std::to_string(text.size()) + " bytes, more than " +
+                                 std::to_string(kLargestJson));
+    return std::nullopt;
+  }
+  JsonTreeBuilder builder(text, source, diagnostics);
+  try {
+    nlohmann::json::sax_parse(CountingIterator(text.data(), builder.taken()),
+                              CountingIterator(text.data() + text.size(), nullptr), &builder);
+  } catch (const nlohmann::json::exception& fault) {
+    diagnostics.error(start, "not JSON: " + shown(without_prefix(fault.what()), 200));
+    return std::nullopt;
+  }
+  if (std::optional<Diagnostic> problem = problem_of(builder, text, source)) {
+    diagnostics.error(std::move(problem->where), std::move(problem->message));
+    return std::nullopt;
+  }
+  return builder.take_root();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// A JSON text as a tree in which every value and every key knows its place, as config_node.hpp has
+// it for YAML.
+//
+// A text is a quoted scalar; a number, true and false are plain ones, a number as it was written.
+// A key that stands twice in an object is an error at any depth.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "stepcast/config/config_node.hpp"
+
+namespace stepcast {
+
+inline constexpr std::size_t kLargestJson = 1U << 20U;  // bytes
+inline constexpr int kDeepestJson = 64;                 // levels of lists and objects
+inline constexpr std::size_t kMostJsonKeys = 10'000;    // of one object
+
+// Where a text comes from, and what messages call it.
+struct JsonSource {
+  std::string file;
+  int line = 1;  // of its first character
+  std::string_view what = "file";
+};
+
+// One line of a file with one JSON object a line.
+inline JsonSource json_line(std::string file, int line) { return {std::move(file), line, "line"}; }
+
+// Parses one JSON object; every problem goes to `diagnostics`, and what is no object gives nothing.
+std::optional<ConfigNode> parse_json_object(std::string_view text, const JsonSource& source,
+                                            Diagnostics& diagnostics);
+
+}  // namespace stepcast
