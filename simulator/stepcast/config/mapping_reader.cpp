@@ -343,7 +343,7 @@ void MappingReader::refuse_misspelt(std::initializer_list<std::string_view> othe
       continue;
     }
     const auto known = std::find_if(asked_.begin(), asked_.end(), [&](const std::string& asked) {
-      return node_->find(asked) == nullptr && one_letter_apart(entry.key, asked);
+      return one_letter_apart(entry.key, asked) && node_->find(asked) == nullptr;
     });
     if (known != asked_.end()) {
       refuse_key(entry, "; did you mean '" + *known + "'?");

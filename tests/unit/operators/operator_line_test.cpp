@@ -181,6 +181,14 @@ TEST_CASE("all problems of a line are reported at once, each with its key's colu
   check_fault(R"({"kind": )", "a.jsonl:3:10: error: not JSON");
 }
 
+TEST_CASE("a null is no value of a key that a line needs, and none of one that it may leave out",
+          "[unit]") {
+  check_fault(R"({"kind": null, "m": 2, "n": 3, "k": 5})", "'kind' must be one of gemm, ");
+  check_fault(R"({"kind": "gemm", "m": null, "n": 3, "k": 5})",
+              "a.jsonl:3:18: error: 'm' must be a whole number from 1 to 1099511627776, not null");
+  CHECK(work_of<Gemm>(kGemm + R"(, "batch": null, "dtype": null, "state": null})").batch == 1);
+}
+
 TEST_CASE("sizes that no machine has are refused before they overflow", "[unit]") {
   check_fault(R"({"kind": "gemm", "m": 2147483648, "n": 2147483648, "k": 1})", "more than 2^50");
   check_fault(R"({"kind": "gemm", "m": 2199023255552, "n": 1, "k": 1})",
