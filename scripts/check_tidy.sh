@@ -46,8 +46,8 @@ contents() {
 }
 
 case ${1:-} in
-  --all) look_at_all && exit 0 ;;
-  --record) contents >scripts/tidied && exit 0 ;;
+  --all) look_at_all; exit 0 ;;
+  --record) contents >scripts/tidied; exit 0 ;;
 esac
 contents | { grep -vxFf scripts/tidied || true; } | cut -d ' ' -f 2 |
   while read -r file; do source_of "$file"; done | sort -u >"$looked_at"

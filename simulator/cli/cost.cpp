@@ -32,7 +32,7 @@ LinePricing pricing_of(const CostOptions& options, const DataRoot& data) {
   if (!options.power_limit.empty()) {
     device.power.limit = power_limit(options.power_limit, device.power, {"--power-limit", 0, 0});
   }
-  return {std::move(model), fabric_of(std::move(device)), clock,
+  return {std::move(model), fabric_of(device), clock,
           options.terms ? Detail::kTerms : Detail::kDuration};
 }
 

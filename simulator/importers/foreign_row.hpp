@@ -67,6 +67,6 @@ std::string unread_reason(const std::string& key);
 std::string required_gpu(const std::string& published, ProfileCache& profiles);
 
 // Adds the records of a row.
-using ReadForeignRow = void (*)(ForeignRow row, std::vector<Record>& records);
+using ReadForeignRow = void (*)(ForeignRow& row, std::vector<Record>& records);
 
 }  // namespace stepcast

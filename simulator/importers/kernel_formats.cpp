@@ -80,7 +80,7 @@ std::string gpu_of_row(const ForeignRow& row) {
   return folder.empty() ? "h200_sxm" : folder;
 }
 
-void read_kernel_table(const KernelTable& table, ForeignRow row, std::vector<Record>& records) {
+void read_kernel_table(const KernelTable& table, ForeignRow& row, std::vector<Record>& records) {
   for (const KeyText& rename : table.renamed) {
     row.rename(rename.key, std::string(rename.text));
   }

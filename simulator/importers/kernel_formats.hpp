@@ -46,6 +46,6 @@ struct KernelTable {
 // RefusedRow for a part without a profile.
 std::string gpu_of_row(const ForeignRow& row);
 
-void read_kernel_table(const KernelTable& table, ForeignRow row, std::vector<Record>& records);
+void read_kernel_table(const KernelTable& table, ForeignRow& row, std::vector<Record>& records);
 
 }  // namespace stepcast

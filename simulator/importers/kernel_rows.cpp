@@ -234,7 +234,7 @@ std::optional<Gemm> gemm_named(const std::string& text) {
 
 }  // namespace
 
-void read_timed_operator(ForeignRow row, std::vector<Record>& records) {
+void read_timed_operator(ForeignRow& row, std::vector<Record>& records) {
   MappingReader fields = row.fields();
   const std::string named = fields.required_text("gpu");
   const std::string gpu = gpu_for(named, row.profiles.gpu_names());
@@ -250,41 +250,41 @@ void read_timed_operator(ForeignRow row, std::vector<Record>& records) {
 }
 
 // A row whose `kind` names an operator is a line with a time.
-void read_measured_gemm(ForeignRow row, std::vector<Record>& records) {
+void read_measured_gemm(ForeignRow& row, std::vector<Record>& records) {
   if (row.text("kind") == "gemm") {
-    read_timed_operator(std::move(row), records);
+    read_timed_operator(row, records);
     return;
   }
-  read_kernel_table(kGemmTable, std::move(row), records);
+  read_kernel_table(kGemmTable, row, records);
 }
-void read_measured_grouped_gemm(ForeignRow row, std::vector<Record>& records) {
+void read_measured_grouped_gemm(ForeignRow& row, std::vector<Record>& records) {
   if (row.text("kind") == "grouped_gemm") {
-    read_timed_operator(std::move(row), records);
+    read_timed_operator(row, records);
     return;
   }
-  read_kernel_table(kGroupedTable, std::move(row), records);
+  read_kernel_table(kGroupedTable, row, records);
 }
-void read_measured_attention(ForeignRow row, std::vector<Record>& records) {
-  read_kernel_table(kAttentionTable, std::move(row), records);
+void read_measured_attention(ForeignRow& row, std::vector<Record>& records) {
+  read_kernel_table(kAttentionTable, row, records);
 }
-void read_attention_in_graphs(ForeignRow row, std::vector<Record>& records) {
-  read_kernel_table(kGraphAttentionTable, std::move(row), records);
+void read_attention_in_graphs(ForeignRow& row, std::vector<Record>& records) {
+  read_kernel_table(kGraphAttentionTable, row, records);
 }
-void read_measured_memory_bound(ForeignRow row, std::vector<Record>& records) {
-  read_kernel_table(kMemoryBoundTable, std::move(row), records);
+void read_measured_memory_bound(ForeignRow& row, std::vector<Record>& records) {
+  read_kernel_table(kMemoryBoundTable, row, records);
 }
-void read_sustained_gemm(ForeignRow row, std::vector<Record>& records) {
-  read_kernel_table(kSustainedTable, std::move(row), records);
+void read_sustained_gemm(ForeignRow& row, std::vector<Record>& records) {
+  read_kernel_table(kSustainedTable, row, records);
 }
-void read_gemm_in_bursts(ForeignRow row, std::vector<Record>& records) {
-  read_kernel_table(kDutyTable, std::move(row), records);
+void read_gemm_in_bursts(ForeignRow& row, std::vector<Record>& records) {
+  read_kernel_table(kDutyTable, row, records);
 }
-void read_measured_collective(ForeignRow row, std::vector<Record>& records) {
-  read_kernel_table(kCollectiveTable, std::move(row), records);
+void read_measured_collective(ForeignRow& row, std::vector<Record>& records) {
+  read_kernel_table(kCollectiveTable, row, records);
 }
 
 // One number is added to.
-void read_launch(ForeignRow row, std::vector<Record>& records) {
+void read_launch(ForeignRow& row, std::vector<Record>& records) {
   static constexpr std::array kOps = {NamedValue<bool>{"eager_add", false},
                                       NamedValue<bool>{"graph_add", true}};
   MappingReader fields = row.fields();
@@ -303,7 +303,7 @@ void read_launch(ForeignRow row, std::vector<Record>& records) {
   fields.report_missing();
 }
 
-void read_gemm_beside_collectives(ForeignRow row, std::vector<Record>& records) {
+void read_gemm_beside_collectives(ForeignRow& row, std::vector<Record>& records) {
   constexpr double kCollectives = 25.0;
   constexpr int kRanks = 4;
   constexpr Range<std::int64_t> kBytes{1, std::int64_t{1} << 50};
@@ -343,7 +343,7 @@ void read_gemm_beside_collectives(ForeignRow row, std::vector<Record>& records) 
   records.push_back(std::move(record));
 }
 
-void read_host_time(ForeignRow row, std::vector<Record>& records) {
+void read_host_time(ForeignRow& row, std::vector<Record>& records) {
   MappingReader fields = row.fields();
   const std::string op = fields.required_text("op");
   const double time = fields.required_number("s", kMeasuredSeconds);

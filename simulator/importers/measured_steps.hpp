@@ -18,7 +18,7 @@
 
 namespace stepcast {
 
-void read_measured_step(const nlohmann::json& row, ProfileCache& profiles,
+void read_measured_step(const nlohmann::json& json, ProfileCache& profiles,
                         std::vector<Record>& records);
 
 }  // namespace stepcast

@@ -120,7 +120,8 @@ class RowReader {
     std::vector<Record> records;
     const auto read = std::get<ReadForeignRow>(format_.read);
     try {
-      read({std::move(*object), what, profiles_, diagnostics_}, records);
+      ForeignRow row{std::move(*object), what, profiles_, diagnostics_};
+      read(row, records);
     } catch (const RefusedRow& refusal) {
       records = {{{"measured", Record::object()}, {"skipped", refusal.reason}}};
     }

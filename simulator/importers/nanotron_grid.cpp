@@ -98,6 +98,7 @@ Record record_of(const ModelSpec& model) {
           {"mlp", {{"ffn_hidden", model.mlp.ffn_hidden}}}};
 }
 
+// NOLINTNEXTLINE(bugprone-exception-escape): JSON values move without throwing
 struct Row {
   std::int64_t nodes = 1;
   std::int64_t tp = 1;
@@ -179,7 +180,7 @@ Record software_of(const Row& row, Record& assumed) {
 
 }  // namespace
 
-void read_nanotron_run(ForeignRow row, std::vector<Record>& records) {
+void read_nanotron_run(ForeignRow& row, std::vector<Record>& records) {
   const std::string id = row.text("name");  // whole: long names differ in their ends
   MappingReader fields = row.fields();
   fields.required_text("name");

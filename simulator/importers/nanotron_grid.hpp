@@ -17,6 +17,6 @@
 
 namespace stepcast {
 
-void read_nanotron_run(ForeignRow row, std::vector<Record>& records);
+void read_nanotron_run(ForeignRow& row, std::vector<Record>& records);
 
 }  // namespace stepcast

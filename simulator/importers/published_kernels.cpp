@@ -150,20 +150,20 @@ Flops aiter_flops(Attention op, Direction direction) {
 
 }  // namespace
 
-void read_gemm_point(ForeignRow row, std::vector<Record>& records) {
-  read_kernel_table(kGemmTable, std::move(row), records);
+void read_gemm_point(ForeignRow& row, std::vector<Record>& records) {
+  read_kernel_table(kGemmTable, row, records);
 }
-void read_attention_point(ForeignRow row, std::vector<Record>& records) {
-  read_kernel_table(kAttentionTable, std::move(row), records);
+void read_attention_point(ForeignRow& row, std::vector<Record>& records) {
+  read_kernel_table(kAttentionTable, row, records);
 }
-void read_nccl_point(ForeignRow row, std::vector<Record>& records) {
-  read_kernel_table(kNcclTable, std::move(row), records);
+void read_nccl_point(ForeignRow& row, std::vector<Record>& records) {
+  read_kernel_table(kNcclTable, row, records);
 }
-void read_deepep_point(ForeignRow row, std::vector<Record>& records) {
-  read_kernel_table(kDeepEpTable, std::move(row), records);
+void read_deepep_point(ForeignRow& row, std::vector<Record>& records) {
+  read_kernel_table(kDeepEpTable, row, records);
 }
 
-void read_aiter_attention(ForeignRow row, std::vector<Record>& records) {
+void read_aiter_attention(ForeignRow& row, std::vector<Record>& records) {
   constexpr Range<double> kTeraflops{1e-3, 1e6};
   const ConfigNode* causal = row.object.find("causal");
   if (const std::optional<double> written = causal == nullptr ? std::nullopt : number_of(*causal)) {

@@ -9,6 +9,7 @@
 namespace stepcast {
 
 // The key `model` of an experiment, and what it says of the model that other keys depend on.
+// NOLINTNEXTLINE(bugprone-exception-escape): JSON values move without throwing
 struct RunModel {
   Record record;
   std::int64_t layers = 0;

@@ -60,7 +60,7 @@ std::string usual_dispatcher(const std::string& framework, const RunFacts& facts
   if (bridge_release(framework) < "25.11" || mentions(short_remark(facts.model), "gpt-oss")) {
     return {};
   }
-  const std::string usual = is_nvidia_blackwell(facts.device) ? "hybridep" : "deepep";
+  std::string usual = is_nvidia_blackwell(facts.device) ? "hybridep" : "deepep";
   assumed.push_back(
       "software.dispatcher " + usual +
       ": the recipes of Megatron Bridge since 25.11 set DeepEP on Hopper and HybridEP "

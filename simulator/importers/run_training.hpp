@@ -20,6 +20,7 @@ std::optional<BytesPerSecond> network_rate_of_gpu(const std::string& published,
                                                   std::int64_t gpus_per_node);
 
 // What of the cluster other keys depend on.
+// NOLINTNEXTLINE(bugprone-exception-escape): JSON values move without throwing
 struct RunCluster {
   Record record;
   std::int64_t gpus = 1;

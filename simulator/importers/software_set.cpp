@@ -56,7 +56,7 @@ std::string software_set(StatedObject& row, ProfileCache& profiles, Record& assu
   StatedObject& train = row.object("train");
   StatedObject& overlap = train.object("overlap");
   overlap.ignore("compile");
-  const std::string named = train.text("software");
+  std::string named = train.text("software");
   const std::string framework = train.text("framework");
   if (!named.empty()) {
     const std::vector<std::string> sets = profiles.software_names();
@@ -66,7 +66,7 @@ std::string software_set(StatedObject& row, ProfileCache& profiles, Record& assu
     return named;
   }
   if (const SourceSet* known = set_of_source(row.object("source").text("key"))) {
-    const std::string set(row.object("model").states("mla") ? known->latent : known->dense);
+    std::string set(row.object("model").states("mla") ? known->latent : known->dense);
     assumed.push_back("software " + set + ": " + std::string(known->reason));
     return set;
   }

@@ -63,7 +63,8 @@ std::optional<bool> StatedObject::flag(const std::string& key) {
   if (value == nullptr) {
     return std::nullopt;
   }
-  if (value->is_number_integer() && (*value == 0 || *value == 1)) {
+  if (value->is_number_integer() &&
+      (value->get<std::int64_t>() == 0 || value->get<std::int64_t>() == 1)) {
     return *value == 1;
   }
   if (!value->is_boolean()) {

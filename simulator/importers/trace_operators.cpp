@@ -228,7 +228,7 @@ std::string size_of_gemm(const OperatorLine& work) {
 
 }  // namespace
 
-void read_trace_operator(ForeignRow row, std::vector<Record>& records) {
+void read_trace_operator(ForeignRow& row, std::vector<Record>& records) {
   const ForeignRow original = row;
   MappingReader written = original.fields();
   const std::string published = written.required_text("gpu");

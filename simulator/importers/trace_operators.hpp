@@ -15,6 +15,6 @@
 
 namespace stepcast {
 
-void read_trace_operator(ForeignRow row, std::vector<Record>& records);
+void read_trace_operator(ForeignRow& row, std::vector<Record>& records);
 
 }  // namespace stepcast

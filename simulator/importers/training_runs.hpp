@@ -12,7 +12,7 @@
 
 namespace stepcast {
 
-void read_training_run(const nlohmann::json& row, ProfileCache& profiles,
+void read_training_run(const nlohmann::json& json, ProfileCache& profiles,
                        std::vector<Record>& records);
 
 }  // namespace stepcast

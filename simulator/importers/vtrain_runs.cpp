@@ -82,7 +82,7 @@ Record fill_in(Record& experiment, std::int64_t gpus) {
 
 }  // namespace
 
-void read_vtrain_run(ForeignRow row, std::vector<Record>& records) {
+void read_vtrain_run(ForeignRow& row, std::vector<Record>& records) {
   MappingReader fields = row.fields();
   const Record training = training_from(fields);
   Record model = model_from(fields, training["sequence_length"].get<std::int64_t>());

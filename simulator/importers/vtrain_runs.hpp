@@ -12,6 +12,6 @@
 
 namespace stepcast {
 
-void read_vtrain_run(ForeignRow row, std::vector<Record>& records);
+void read_vtrain_run(ForeignRow& row, std::vector<Record>& records);
 
 }  // namespace stepcast
