@@ -115,16 +115,16 @@ class Pass {
 
   void forward_layer(std::size_t place) {
     receive(place);
-    streams_.run(tasks(layers_[place]).forward, sums(layers_[place]).forward);
+    streams_.run(tasks(layers_[place]).forward);
   }
 
   void backward_layer(std::size_t place) {
     const LayerTasks& layer = tasks(layers_[place]);
     receive(place);
     if (layers_[place].recomputed) {
-      streams_.run(layer.full_recompute, sums(layers_[place]).full_recompute);
+      streams_.run(layer.full_recompute);
     }
-    streams_.run(layer.backward, sums(layers_[place]).backward);
+    streams_.run(layer.backward);
     if (reduces_ && overlaps_reductions()) {
       reduce(layer);
     }

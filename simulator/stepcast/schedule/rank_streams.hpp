@@ -52,9 +52,6 @@ class RankStreams {
   // Runs one program, or two side by side, to the end of their own tasks.
   void run(std::span<const StreamTask> tasks) { run(tasks, std::span<const StreamTask>{}); }
   void run(std::span<const StreamTask> first, std::span<const StreamTask> second);
-  // As the run of one program, for one whose sums are known: where nothing overlaps with it, the
-  // sums are its time.
-  void run(std::span<const StreamTask> tasks, const TaskSums& sums);
   // Queues communication that runs beside what follows; returns a ticket to wait for.
   std::int64_t post(std::span<const StreamTask> communication);
   void wait(std::int64_t ticket);

@@ -113,24 +113,6 @@ void RankStreams::run_communication(const StreamTask& task) {
   note(task, start, start);
 }
 
-void RankStreams::run(std::span<const StreamTask> tasks, const TaskSums& sums) {
-  const bool ahead = totals_.host + sums.host <= totals_.now;
-  if (!sums.plain || !open_.empty() || !ahead || record_ != nullptr) {
-    return run(tasks, std::span<const StreamTask>{});
-  }
-  totals_.host += sums.host;
-  totals_.launching += sums.host;
-  totals_.energy += sums.energy;
-  totals_.spent.compute += sums.compute;
-  totals_.now += sums.compute;
-  for (std::size_t axis = 0; axis < kAxes; ++axis) {
-    totals_.spent.exposed[axis] += sums.exposed[axis];
-    totals_.communicated[axis] += sums.communicated[axis];
-    totals_.now += sums.exposed[axis];
-  }
-  compute_free_ = totals_.now;
-}
-
 // Two communications over one fabric have half of it each; over two fabrics both run at full rate.
 void RankStreams::run_communication_beside(const StreamTask& task, std::size_t axis) {
   launch(task);

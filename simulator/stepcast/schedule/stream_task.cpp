@@ -6,13 +6,10 @@ namespace stepcast {
 TaskSums sums_of(const TaskList& tasks) {
   TaskSums sums;
   for (const StreamTask& task : tasks) {
-    sums.plain = sums.plain && task.mode == TaskMode::kBlocking && !task.host_waits;
-    sums.host += task.host;
     sums.energy += task.energy;
     if (task.axis) {
       const auto axis = static_cast<std::size_t>(*task.axis);
       sums.exposed[axis] += task.duration;
-      sums.communicated[axis] += task.duration + task.hidden;
     } else {
       sums.compute += task.duration;
       sums.weight += task.weight_gradient ? task.duration : Seconds{};

@@ -42,16 +42,12 @@ struct StreamTask {
 
 using TaskList = std::vector<StreamTask>;
 
-// The sums of a list of tasks that run one after the other, nothing overlapped and the host far
-// ahead.
+// The sums of a list of tasks, nothing overlapped.
 struct TaskSums {
   Seconds compute;
   Seconds weight;  // the part of it that is gradients of weights
   std::array<Seconds, kAxes> exposed{};
-  std::array<Seconds, kAxes> communicated{};
   Joules energy;
-  Seconds host;
-  bool plain = true;  // none is started to be joined later, and the host waits for none
 };
 TaskSums sums_of(const TaskList& tasks);
 
