@@ -29,7 +29,7 @@ class PeakRateModel final : public MemoryBoundModel {
                                     const KernelContext& context) const override {
     const Bytes moved(4.0 * static_cast<double>(op.rows) * static_cast<double>(op.cols));
     OpCost cost;
-    cost.duration = moved / context.device.hbm.bandwidth;
+    cost.duration = moved / context.device.hbm.peak;
     cost.bound = Bound::kMemory;
     cost.launches = 1;
     if (context.detail == Detail::kTerms) {
