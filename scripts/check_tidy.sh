@@ -11,17 +11,21 @@ sources=('simulator/*.cpp' 'simulator/*.hpp' 'backends/*.cpp' 'backends/*.hpp')
 looked_at=$(mktemp)
 trap 'rm -f "$looked_at"' EXIT
 
-# The source in which a changed file is looked at.
+# The first file with this ending that includes a header, if one does.
+includer() {
+  { grep -rlF --include="*.$2" "\"${1#simulator/}\"" simulator backends || true; } | sort | sed -n 1p
+}
+
+# The source in which a changed file is looked at: of a header that only headers include, theirs.
 source_of() {
-  [ -f "$1" ] || return 0
-  case $1 in
-    *.cpp) echo "$1" ;;
+  local file=$1 source
+  [ -f "$file" ] || return 0
+  case $file in
+    *.cpp) echo "$file" ;;
     *.hpp)
-      if [ -f "${1%.hpp}.cpp" ]; then
-        echo "${1%.hpp}.cpp"
-      else
-        grep -rlF --include='*.cpp' "\"${1#simulator/}\"" simulator backends | sort | head -n 1
-      fi
+      source=${file%.hpp}.cpp
+      [ -f "$source" ] || source=$(includer "$file" cpp)
+      if [ -n "$source" ]; then echo "$source"; else source_of "$(includer "$file" hpp)"; fi
       ;;
   esac
 }
