@@ -4,15 +4,10 @@
 # Usage: add_backend.sh STEPCAST ROOT
 set -euo pipefail
 stepcast=$(realpath "$1")
-root=$(realpath "$2")
-copy=$(mktemp -d)
-made=$copy/made
-trap 'rm -rf "$copy"' EXIT
-source "$(dirname "${BASH_SOURCE[0]}")/run_checks.sh"
-mkdir "$made"
-cp -r "$root"/{CMakeLists.txt,simulator,backends,configs,hardware_profiles,examples,scripts} "$copy"
+here=$(dirname "${BASH_SOURCE[0]}")
+source "$here/run_checks.sh"
+source "$here/scratch_tree.sh"
 cd "$copy"
-export CCACHE_BASEDIR=$copy CCACHE_NOHASHDIR=1
 
 # 1. The file with its equation and its factory.
 cat >backends/memory_bound/peak_rate.cpp <<'END'
@@ -60,15 +55,8 @@ changed=$({ diff -rq "$root/backends" backends || true; } | wc -l)
 [ "$changed" -eq 4 ] || complain "$changed files were touched, the README says 4 and itself"
 diff -rq "$root/simulator" simulator >"$made/out" || complain "the simulator was touched: $(head -n 3 "$made/out")"
 
-cmake -S . -B build -DCMAKE_BUILD_TYPE=None -DSTEPCAST_TESTS=OFF -DSTEPCAST_WERROR=ON \
-  -DCMAKE_CXX_FLAGS=-O0 -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 \
-  $(command -v ccache >/dev/null && echo -DCMAKE_CXX_COMPILER_LAUNCHER=ccache) >"$made/build" 2>&1 &&
-  cmake --build build -j 2 >>"$made/build" 2>&1 || {
-  tail -n 30 "$made/build"
-  exit 1
-}
+build_copy
 stepcast=$copy/build/bin/stepcast
-own=(--data "$copy")
 
 # It is listed and described, and takes 8192 x 8192 x 4 B at 4.8 TB/s: 55.9 us.
 exits 0 "${own[@]}" list backends

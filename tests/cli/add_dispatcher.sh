@@ -4,13 +4,9 @@
 # Usage: add_dispatcher.sh STEPCAST ROOT
 set -euo pipefail
 stepcast=$1
-root=$(realpath "$2")
-copy=$(mktemp -d)
-made=$copy/made
-trap 'rm -rf "$copy"' EXIT
-source "$(dirname "${BASH_SOURCE[0]}")/run_checks.sh"
-mkdir "$made"
-cp -r "$root"/{CMakeLists.txt,simulator,backends,configs,hardware_profiles,examples,scripts} "$copy"
+here=$(dirname "${BASH_SOURCE[0]}")
+source "$here/run_checks.sh"
+source "$here/scratch_tree.sh"
 
 # 1. The row.
 sed -i 's/^  ROW(kMinimalAsyncEp, .*)$/&                           \\\n  ROW(kMailbox, mailbox, kKernels)/' \
@@ -78,15 +74,8 @@ done
 changed=$({ diff -rq "$root/simulator" "$copy/simulator" || true; } | sed 's/.*[ /]\([a-zA-Z_]*\.[a-z]*\).*/\1/' | sort | tr '\n' ' ')
 [ "$changed" = 'CMakeLists.txt dispatcher.hpp mailbox.cpp ' ] || complain "the recipe touched $changed"
 
-cmake -S "$copy" -B "$copy/build" -DCMAKE_BUILD_TYPE=None -DSTEPCAST_TESTS=OFF -DSTEPCAST_WERROR=ON \
-  -DCMAKE_CXX_FLAGS=-O0 -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 \
-  $(command -v ccache >/dev/null && echo -DCMAKE_CXX_COMPILER_LAUNCHER=ccache) >"$made/build" 2>&1 &&
-  cmake --build "$copy/build" -j 2 >>"$made/build" 2>&1 || {
-  tail -n 30 "$made/build"
-  exit 1
-}
+build_copy
 stepcast=$copy/build/bin/stepcast
-own=(--data "$copy")
 
 exits 0 "${own[@]}" list dispatchers
 says '^mailbox'

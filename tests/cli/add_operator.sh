@@ -5,15 +5,10 @@
 # Usage: add_operator.sh STEPCAST ROOT
 set -euo pipefail
 stepcast=$(realpath "$1")
-root=$(realpath "$2")
-copy=$(mktemp -d)
-made=$copy/made
-trap 'rm -rf "$copy"' EXIT
-source "$(dirname "${BASH_SOURCE[0]}")/run_checks.sh"
-mkdir "$made"
-cp -r "$root"/{CMakeLists.txt,simulator,backends,configs,hardware_profiles,examples,scripts} "$copy"
+here=$(dirname "${BASH_SOURCE[0]}")
+source "$here/run_checks.sh"
+source "$here/scratch_tree.sh"
 cd "$copy"
-export CCACHE_BASEDIR=$copy CCACHE_NOHASHDIR=1
 
 # 1. The kind: x and y forward; dy, x and dx backward.
 sed -i 's/^  ROW(kOptimizer, .*)$/& \\\n  ROW(kClamp, clamp, 2, 3, kElementwise)/' simulator/stepcast/graph/memory_bound_kind.hpp
@@ -40,14 +35,7 @@ changed=$({ diff -rq "$root/simulator" simulator || true; diff -rq "$root/backen
 [ "$changed" = 'layer_expansion.cpp memory_bound_kind.hpp memory_kernels.cpp op_id.hpp ' ] ||
   complain "the recipe touched $changed"
 
-cmake -S . -B build -DCMAKE_BUILD_TYPE=None -DSTEPCAST_TESTS=OFF -DSTEPCAST_WERROR=ON \
-  -DCMAKE_CXX_FLAGS=-O0 -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 \
-  $(command -v ccache >/dev/null && echo -DCMAKE_CXX_COMPILER_LAUNCHER=ccache) >"$made/build" 2>&1 &&
-  cmake --build build -j 2 >>"$made/build" 2>&1 || {
-  tail -n 30 "$made/build"
-  exit 1
-}
-own=(--data "$copy")
+build_copy
 
 # A clamp moves as much as a copy and costs the same; its backward half as much again.
 seconds() { sed -nE 's/.*"predicted_s": *([0-9.e-]+).*/\1/p' "$made/out" | head -n 1; }
