@@ -34,29 +34,30 @@ bool same_operator(const KernelResult& a, const KernelResult& b) {
 }
 
 Record record_of(const KernelTable& table, const ForeignRow& row, const ForeignOperator& read,
-                 const std::string& gpu, const KernelResult& result) {
+                 const RowPart& part, const KernelResult& result) {
   Record record;
-  record["gpu"] = gpu;
+  record["gpu"] = part.name;
   record["operator"] = read.record;
   if (!result.key.empty()) {
     record["operator"][std::string(result.key)] = std::string(result.value);
   }
   record["measured"] = Record::object();
-  record["group"] = gpu + " " + table.group(read, row, result);
+  record["group"] = part.name + " " + table.group(read, row, result);
+  add_assumed(part, record);
   return record;
 }
 
 void add_records(const KernelTable& table, const ForeignRow& row, MappingReader& fields,
                  std::vector<Record>& records) {
-  const std::string gpu = gpu_of_row(row);
-  const ForeignOperator read = operator_in(row, fields, row.profiles.gpu(gpu));
+  const RowPart part = part_of_row(row);
+  const ForeignOperator read = operator_in(row, fields, row.profiles.gpu(part.name));
   const KernelResult* last = nullptr;
   for (const KernelResult& result : table.results) {
     if (!result.required && !fields.has(result.column)) {
       continue;
     }
     if (last == nullptr || !same_operator(*last, result)) {
-      records.push_back(record_of(table, row, read, gpu, result));
+      records.push_back(record_of(table, row, read, part, result));
       last = &result;
     }
     records.back()["measured"][std::string(result.metric)] = measured(result, fields);
@@ -68,16 +69,23 @@ void add_records(const KernelTable& table, const ForeignRow& row, MappingReader&
 
 }  // namespace
 
-std::string gpu_of_row(const ForeignRow& row) {
+RowPart part_of_row(const ForeignRow& row) {
   for (const char* key : {"gpu", "sku"}) {
     if (const std::string named = row.text(key); !named.empty()) {
-      return required_gpu(named, row.profiles);
+      return {required_gpu(named, row.profiles), ""};
     }
   }
   const std::filesystem::path file = std::filesystem::absolute(*row.object.file);
   const std::string folder =
       gpu_for(file.parent_path().filename().string(), row.profiles.gpu_names());
-  return folder.empty() ? "h200_sxm" : folder;
+  return folder.empty() ? RowPart{"h200_sxm", "gpu h200_sxm: rows without one were taken on it"}
+                        : RowPart{folder, "gpu " + folder + ": the name of the file's folder"};
+}
+
+void add_assumed(const RowPart& part, Record& record) {
+  if (!part.assumed.empty()) {
+    record["assumed"].push_back(part.assumed);
+  }
 }
 
 void read_kernel_table(const KernelTable& table, ForeignRow& row, std::vector<Record>& records) {

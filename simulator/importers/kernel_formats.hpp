@@ -41,10 +41,15 @@ struct KernelTable {
   void (*finish)(const ForeignOperator& read, const ForeignRow& row, Record& record) = nullptr;
 };
 
-// The part that a row names as `gpu` or `sku`; of a table without such a column the one that the
-// file's folder is called after, else the H200 that the formats without one were taken on. Throws
-// RefusedRow for a part without a profile.
-std::string gpu_of_row(const ForeignRow& row);
+// The part that a row was measured on: the one that it names as `gpu` or `sku`.
+struct RowPart {
+  std::string name;
+  std::string assumed;  // whence it is known where the row names none
+};
+// Of a row that names none the part that the file's folder is called after, else the H200 that the
+// formats without one were taken on. Throws RefusedRow for a part without a profile.
+RowPart part_of_row(const ForeignRow& row);
+void add_assumed(const RowPart& part, Record& record);
 
 void read_kernel_table(const KernelTable& table, ForeignRow& row, std::vector<Record>& records);
 

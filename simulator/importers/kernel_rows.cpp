@@ -131,45 +131,27 @@ constexpr std::array kCoolAttention = {KeyText{"kind", "attention"}, KeyText{"st
 constexpr std::array kBothWays = {KernelResult{"fwd_s", "forward_s", 1.0, "pass", "fwd"},
                                   KernelResult{"bwd_s", "backward_s", 1.0, "pass", "bwd"}};
 constexpr std::array<std::string_view, 2> kBothSeconds = {"fwd_s", "bwd_s"};
-constexpr KernelTable kAttentionTable{kImplementation, kCoolAttention,  "", kBothWays, kBothSeconds,
-                                      nullptr,         &attention_group};
 
 // The clocks are single readings.
 constexpr std::array kWarmAttention = {KeyText{"kind", "attention"}, KeyText{"state", "warm"}};
 constexpr std::array<std::string_view, 5> kGraphRemarks = {"fwd_s", "bwd_s", "R", "fwd_clock_mhz",
                                                            "both_clock_mhz"};
-constexpr KernelTable kGraphAttentionTable{
-    kImplementation, kWarmAttention,        "graph", kBothWays, kGraphRemarks,
-    nullptr,         &graph_attention_group};
 
 constexpr std::array kMemoryBound = {KeyText{"kind", "memory_bound"}};
 constexpr std::array kMaybeBackward = {
     KernelResult{"s", "time_s"}, KernelResult{"bwd_s", "backward_s", 1.0, "pass", "bwd", false}};
 constexpr std::array<std::string_view, 3> kMemoryRemarks = {"s", "bwd_s", "bytes"};
-constexpr KernelTable kMemoryBoundTable{{},
-                                        kMemoryBound,
-                                        "",
-                                        kMaybeBackward,
-                                        kMemoryRemarks,
-                                        &prepare_memory_bound,
-                                        &memory_bound_group};
 
 constexpr std::array<std::string_view, 4> kSustainedRemarks = {"s", "smi", "tflops", "data"};
-constexpr KernelTable kSustainedTable{
-    {}, kGemm, "", kSeconds, kSustainedRemarks, nullptr, &sustained_group, &add_clock_of_smi};
 
 constexpr std::array kClockAndPower = {KernelResult{"s", "time_s"},
                                        KernelResult{"clock_mhz", "clock_mhz"},
                                        KernelResult{"watts", "power_w"}};
 constexpr std::array<std::string_view, 6> kDutyRemarks = {"s",    "clock_mhz", "watts",
                                                           "data", "duty",      "tflops"};
-constexpr KernelTable kDutyTable{{},           kGemm,   "",          kClockAndPower,
-                                 kDutyRemarks, nullptr, &duty_group, &add_duty};
 
 constexpr std::array kCollective = {KeyText{"kind", "collective"}};
 constexpr std::array<std::string_view, 2> kCollectiveRemarks = {"s", "dtype"};
-constexpr KernelTable kCollectiveTable{
-    {}, kCollective, "eager", kSeconds, kCollectiveRemarks, nullptr, &collective_group};
 
 // --- operators with a time ----------------------------------------------------------------------
 
@@ -234,6 +216,25 @@ std::optional<Gemm> gemm_named(const std::string& text) {
 
 }  // namespace
 
+constexpr KernelTable kAttentionRows{kImplementation, kCoolAttention,  "", kBothWays, kBothSeconds,
+                                     nullptr,         &attention_group};
+constexpr KernelTable kAttentionInGraphsRows{
+    kImplementation, kWarmAttention,        "graph", kBothWays, kGraphRemarks,
+    nullptr,         &graph_attention_group};
+constexpr KernelTable kMemoryBoundRows{{},
+                                       kMemoryBound,
+                                       "",
+                                       kMaybeBackward,
+                                       kMemoryRemarks,
+                                       &prepare_memory_bound,
+                                       &memory_bound_group};
+constexpr KernelTable kSustainedGemmRows{
+    {}, kGemm, "", kSeconds, kSustainedRemarks, nullptr, &sustained_group, &add_clock_of_smi};
+constexpr KernelTable kGemmInBurstsRows{{},           kGemm,   "",          kClockAndPower,
+                                        kDutyRemarks, nullptr, &duty_group, &add_duty};
+constexpr KernelTable kCollectiveRows{
+    {}, kCollective, "eager", kSeconds, kCollectiveRemarks, nullptr, &collective_group};
+
 void read_timed_operator(ForeignRow& row, std::vector<Record>& records) {
   MappingReader fields = row.fields();
   const std::string named = fields.required_text("gpu");
@@ -264,24 +265,6 @@ void read_measured_grouped_gemm(ForeignRow& row, std::vector<Record>& records) {
   }
   read_kernel_table(kGroupedTable, row, records);
 }
-void read_measured_attention(ForeignRow& row, std::vector<Record>& records) {
-  read_kernel_table(kAttentionTable, row, records);
-}
-void read_attention_in_graphs(ForeignRow& row, std::vector<Record>& records) {
-  read_kernel_table(kGraphAttentionTable, row, records);
-}
-void read_measured_memory_bound(ForeignRow& row, std::vector<Record>& records) {
-  read_kernel_table(kMemoryBoundTable, row, records);
-}
-void read_sustained_gemm(ForeignRow& row, std::vector<Record>& records) {
-  read_kernel_table(kSustainedTable, row, records);
-}
-void read_gemm_in_bursts(ForeignRow& row, std::vector<Record>& records) {
-  read_kernel_table(kDutyTable, row, records);
-}
-void read_measured_collective(ForeignRow& row, std::vector<Record>& records) {
-  read_kernel_table(kCollectiveTable, row, records);
-}
 
 // One number is added to.
 void read_launch(ForeignRow& row, std::vector<Record>& records) {
@@ -289,17 +272,19 @@ void read_launch(ForeignRow& row, std::vector<Record>& records) {
                                       NamedValue<bool>{"graph_add", true}};
   MappingReader fields = row.fields();
   const bool graph = fields.required_choice<bool>("op", kOps);
-  const std::string gpu = gpu_of_row(row);
-  records.push_back({{"gpu", gpu},
-                     {"operator",
-                      {{"kind", "memory_bound"},
-                       {"op", "residual"},
-                       {"rows", 1},
-                       {"cols", 1},
-                       {"dtype", "fp32"},
-                       {"launch", graph ? "graph" : "stream"}}},
-                     {"measured", {{"time_s", fields.required_number("s", kMeasuredSeconds)}}},
-                     {"group", gpu + " launch " + (graph ? "graph" : "eager")}});
+  const RowPart part = part_of_row(row);
+  Record record = {{"gpu", part.name},
+                   {"operator",
+                    {{"kind", "memory_bound"},
+                     {"op", "residual"},
+                     {"rows", 1},
+                     {"cols", 1},
+                     {"dtype", "fp32"},
+                     {"launch", graph ? "graph" : "stream"}}},
+                   {"measured", {{"time_s", fields.required_number("s", kMeasuredSeconds)}}},
+                   {"group", part.name + " launch " + (graph ? "graph" : "eager")}};
+  add_assumed(part, record);
+  records.push_back(std::move(record));
   fields.report_missing();
 }
 
@@ -317,9 +302,9 @@ void read_gemm_beside_collectives(ForeignRow& row, std::vector<Record>& records)
     fields.error("gemm", "must be MxNxK, \"8192x1024x8192\"");
   }
   const Gemm product = gemm.value_or(Gemm{});
-  const std::string gpu = gpu_of_row(row);
+  const RowPart part = part_of_row(row);
   // The kernel alone is the first to run; what follows finds the GPU warm.
-  Record record = {{"gpu", gpu},
+  Record record = {{"gpu", part.name},
                    {"operator",
                     {{"kind", "gemm"},
                      {"m", product.m},
@@ -327,7 +312,8 @@ void read_gemm_beside_collectives(ForeignRow& row, std::vector<Record>& records)
                      {"k", product.k},
                      {"state", comm == "none" ? "cool" : "warm"}}},
                    {"measured", {{"gemm_s", mean}}},
-                   {"group", gpu + " bf16 beside " + comm}};
+                   {"group", part.name + " bf16 beside " + comm}};
+  add_assumed(part, record);
   if (comm != "none") {
     const std::span<const std::string_view> names = names_of<CollectiveOp>();
     if (std::find(names.begin(), names.end(), comm) == names.end()) {

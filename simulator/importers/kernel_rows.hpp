@@ -5,7 +5,7 @@
 // The programs replay captured graphs of calls, except where a comment says so.
 #pragma once
 
-#include "importers/foreign_row.hpp"
+#include "importers/kernel_formats.hpp"
 
 namespace stepcast {
 
@@ -18,19 +18,19 @@ void read_measured_gemm(ForeignRow& row, std::vector<Record>& records);
 // groups, m_total, counts, n, k, dtype, state, s; `kind` is the pass.
 void read_measured_grouped_gemm(ForeignRow& row, std::vector<Record>& records);
 // impl, batch, seq, heads, kv_heads, d_qk, d_v, causal, fwd_s, bwd_s: single calls.
-void read_measured_attention(ForeignRow& row, std::vector<Record>& records);
+extern const KernelTable kAttentionRows;
 // The same from captured graphs at the power limit, with R calls a graph.
-void read_attention_in_graphs(ForeignRow& row, std::vector<Record>& records);
+extern const KernelTable kAttentionInGraphsRows;
 // op, rows, cols, s and sometimes bwd_s.
-void read_measured_memory_bound(ForeignRow& row, std::vector<Record>& records);
+extern const KernelTable kMemoryBoundRows;
 // The same GEMM for 2.5 s: m, n, k, dtype, s; smi begins with the clock in MHz.
-void read_sustained_gemm(ForeignRow& row, std::vector<Record>& records);
+extern const KernelTable kSustainedGemmRows;
 // A GEMM in bursts that fill `duty` of the time: m, n, k, dtype, data, s, clock_mhz, watts.
-void read_gemm_in_bursts(ForeignRow& row, std::vector<Record>& records);
+extern const KernelTable kGemmInBurstsRows;
 // One tiny kernel: op eager_add or graph_add, s.
 void read_launch(ForeignRow& row, std::vector<Record>& records);
 // op, ranks, bytes, s: launched by the host one after the other.
-void read_measured_collective(ForeignRow& row, std::vector<Record>& records);
+extern const KernelTable kCollectiveRows;
 // comm (none or a collective), gemm "8192x8192x8192", gemm_s (the mean over all calls, part of them
 // after the collectives), gemm_total_s, comm_s, comm_bytes: products while 25 collectives of four
 // GPUs run on another stream.

@@ -99,13 +99,12 @@ class RowReader {
  private:
   void add_stated(ReadStatedRow read, const std::string& line, int number) {
     ++rows_;
-    const nlohmann::json row = nlohmann::json::parse(line, nullptr, false);
-    if (!row.is_object()) {
-      diagnostics_.error({file_, number, 1}, "this line is no JSON object; write one a line");
+    // The strict parser tells of keys that stand twice, and where.
+    if (!parse_json_object(line, json_line(file_, number), diagnostics_)) {
       return;
     }
     std::vector<Record> records;
-    read(row, profiles_, records);
+    read(nlohmann::json::parse(line), profiles_, records);
     keep(std::move(records), std::to_string(rows_), number);
   }
 
@@ -118,10 +117,13 @@ class RowReader {
     id = id.empty() ? std::to_string(rows_) : id;
     const int line = object->line;
     std::vector<Record> records;
-    const auto read = std::get<ReadForeignRow>(format_.read);
     try {
       ForeignRow row{std::move(*object), what, profiles_, diagnostics_};
-      read(row, records);
+      if (const auto* table = std::get_if<const KernelTable*>(&format_.read)) {
+        read_kernel_table(**table, row, records);
+      } else {
+        std::get<ReadForeignRow>(format_.read)(row, records);
+      }
     } catch (const RefusedRow& refusal) {
       records = {{{"measured", Record::object()}, {"skipped", refusal.reason}}};
     }

@@ -30,20 +30,18 @@ constexpr std::array kFormats = {
     MeasurementFormat{
         "grouped GEMM", kJson, {"groups", "m_total", "kind", "s"}, &read_measured_grouped_gemm},
     MeasurementFormat{"GEMM", kJson, {"m", "n", "k", "kind", "s"}, &read_measured_gemm},
-    MeasurementFormat{"sustained GEMM", kJson, {"m", "n", "k", "smi"}, &read_sustained_gemm},
-    MeasurementFormat{
-        "GEMM in bursts", kJson, {"m", "n", "k", "duty", "data"}, &read_gemm_in_bursts},
+    MeasurementFormat{"sustained GEMM", kJson, {"m", "n", "k", "smi"}, &kSustainedGemmRows},
+    MeasurementFormat{"GEMM in bursts", kJson, {"m", "n", "k", "duty", "data"}, &kGemmInBurstsRows},
     MeasurementFormat{"GEMM beside collectives",
                       kJson,
                       {"comm", "gemm", "gemm_s", "comm_s", "comm_bytes"},
                       &read_gemm_beside_collectives},
     MeasurementFormat{
-        "attention in graphs", kJson, {"impl", "fwd_s", "bwd_s", "R"}, &read_attention_in_graphs},
-    MeasurementFormat{"attention", kJson, {"impl", "fwd_s", "bwd_s"}, &read_measured_attention},
+        "attention in graphs", kJson, {"impl", "fwd_s", "bwd_s", "R"}, &kAttentionInGraphsRows},
+    MeasurementFormat{"attention", kJson, {"impl", "fwd_s", "bwd_s"}, &kAttentionRows},
     MeasurementFormat{
-        "memory-bound kernels", kJson, {"op", "rows", "cols", "s"}, &read_measured_memory_bound},
-    MeasurementFormat{
-        "collectives", kJson, {"op", "ranks", "bytes", "s"}, &read_measured_collective},
+        "memory-bound kernels", kJson, {"op", "rows", "cols", "s"}, &kMemoryBoundRows},
+    MeasurementFormat{"collectives", kJson, {"op", "ranks", "bytes", "s"}, &kCollectiveRows},
     MeasurementFormat{"launches", kJson, {"op", "s"}, &read_launch},
     MeasurementFormat{"nanotron grid",
                       kCsv,
@@ -51,17 +49,17 @@ constexpr std::array kFormats = {
                       &read_nanotron_run},
     MeasurementFormat{
         "vTrain runs", kCsv, {"# GPUs", "global batch", "iteration time (ms)"}, &read_vtrain_run},
-    MeasurementFormat{"GEMM points", kCsv, {"sku", "m", "n", "k", "latency_us"}, &read_gemm_point},
+    MeasurementFormat{"GEMM points", kCsv, {"sku", "m", "n", "k", "latency_us"}, &kGemmPoints},
     MeasurementFormat{"attention points",
                       kCsv,
                       {"sku", "seqlen", "heads", "head_dim", "latency_us"},
-                      &read_attention_point},
+                      &kAttentionPoints},
     MeasurementFormat{
-        "NCCL points", kCsv, {"sku", "op", "num_gpus", "bytes", "latency_us"}, &read_nccl_point},
+        "NCCL points", kCsv, {"sku", "op", "num_gpus", "bytes", "latency_us"}, &kNcclPoints},
     MeasurementFormat{"DeepEP points",
                       kCsv,
                       {"sku", "sms", "experts", "dispatch_us", "combine_us"},
-                      &read_deepep_point},
+                      &kDeepEpPoints},
     MeasurementFormat{
         "aiter attention", kCsv, {"seqlen_q", "hdim", "fwd_mi300x"}, &read_aiter_attention},
     MeasurementFormat{"operators of traces",

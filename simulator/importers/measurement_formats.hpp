@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "importers/foreign_row.hpp"
+#include "importers/kernel_formats.hpp"
 
 namespace stepcast {
 
@@ -25,7 +25,7 @@ struct MeasurementFormat {
   std::string_view name;
   Syntax syntax = Syntax::kJsonLines;
   std::array<std::string_view, 5> names;  // keys or columns that the first line must have
-  std::variant<ReadStatedRow, ReadForeignRow> read;
+  std::variant<ReadStatedRow, ReadForeignRow, const KernelTable*> read;
   Repeats repeats = Repeats::kApart;
 };
 

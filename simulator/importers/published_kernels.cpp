@@ -14,7 +14,6 @@ constexpr double kSecondsPerMicrosecond = 1e-6;
 constexpr double kShortGemm = 20.0;       // us
 constexpr double kShortAttention = 50.0;  // us
 constexpr std::int64_t kFewTokens = 1024;
-constexpr std::int64_t kGpusOfTray = 4;  // that a GB200 host has
 
 double latency(const ForeignRow& row) {
   const ConfigNode* found = row.object.find("latency_us");
@@ -84,8 +83,10 @@ void prepare_nccl(ForeignRow& row) {
 }
 
 void prepare_deepep(ForeignRow& row) {
-  const bool tray = gpu_for(row.text("sku"), row.profiles.gpu_names()) == "gb200";
-  row.set_count("ep", tray ? kGpusOfTray : 8);
+  const std::string gpu = gpu_for(row.text("sku"), row.profiles.gpu_names());
+  if (!gpu.empty()) {  // else the row is refused
+    row.set_count("ep", row.profiles.gpu(gpu).gpus_per_node);
+  }
 }
 
 // --- the tables -------------------------------------------------------------------------------
@@ -97,20 +98,13 @@ constexpr std::array<std::string_view, 4> kRemarks = {"latency_us", "tflops", "t
                                                       "busbw_GBps"};
 
 constexpr std::array kGemm = {KeyText{"kind", "gemm"}};
-constexpr KernelTable kGemmTable{{},       kGemm,         "graph",     kLatency,
-                                 kRemarks, &prepare_gemm, &gemm_group, &add_quantised_input};
 
 constexpr std::array kAttentionNames = {KeyText{"seqlen", "seq"}, KeyText{"head_dim", "d_qk"}};
 constexpr std::array kAttention = {KeyText{"kind", "attention"},
                                    KeyText{"implementation", "trtllm"}};
-constexpr KernelTable kAttentionTable{kAttentionNames, kAttention, "graph",
-                                      kForwardLatency, kRemarks,   &prepare_attention,
-                                      &attention_group};
 
 constexpr std::array kNcclNames = {KeyText{"num_gpus", "ranks"}};
 constexpr std::array kCollective = {KeyText{"kind", "collective"}};
-constexpr KernelTable kNcclTable{kNcclNames, kCollective,   "",         kLatency,
-                                 kRemarks,   &prepare_nccl, &nccl_group};
 
 constexpr std::array kDeepEpNames = {KeyText{"sms", "num_sms"}};
 constexpr std::array kDeepEp = {KeyText{"kind", "dispatch"}, KeyText{"dispatcher", "deepep"},
@@ -119,8 +113,6 @@ constexpr std::array kDeepEpResults = {
     KernelResult{"dispatch_us", "dispatch_s", kSecondsPerMicrosecond, "kind", "dispatch"},
     KernelResult{"combine_us", "combine_s", kSecondsPerMicrosecond, "kind", "combine"}};
 constexpr std::array<std::string_view, 2> kDeepEpRemarks = {"dispatch_us", "combine_us"};
-constexpr KernelTable kDeepEpTable{kDeepEpNames,   kDeepEp,         "",           kDeepEpResults,
-                                   kDeepEpRemarks, &prepare_deepep, &deepep_group};
 
 // --- aiter --------------------------------------------------------------------------------------
 
@@ -150,18 +142,15 @@ Flops aiter_flops(Attention op, Direction direction) {
 
 }  // namespace
 
-void read_gemm_point(ForeignRow& row, std::vector<Record>& records) {
-  read_kernel_table(kGemmTable, row, records);
-}
-void read_attention_point(ForeignRow& row, std::vector<Record>& records) {
-  read_kernel_table(kAttentionTable, row, records);
-}
-void read_nccl_point(ForeignRow& row, std::vector<Record>& records) {
-  read_kernel_table(kNcclTable, row, records);
-}
-void read_deepep_point(ForeignRow& row, std::vector<Record>& records) {
-  read_kernel_table(kDeepEpTable, row, records);
-}
+constexpr KernelTable kGemmPoints{{},       kGemm,         "graph",     kLatency,
+                                  kRemarks, &prepare_gemm, &gemm_group, &add_quantised_input};
+constexpr KernelTable kAttentionPoints{kAttentionNames, kAttention, "graph",
+                                       kForwardLatency, kRemarks,   &prepare_attention,
+                                       &attention_group};
+constexpr KernelTable kNcclPoints{kNcclNames, kCollective,   "",         kLatency,
+                                  kRemarks,   &prepare_nccl, &nccl_group};
+constexpr KernelTable kDeepEpPoints{kDeepEpNames,   kDeepEp,         "",           kDeepEpResults,
+                                    kDeepEpRemarks, &prepare_deepep, &deepep_group};
 
 void read_aiter_attention(ForeignRow& row, std::vector<Record>& records) {
   constexpr Range<double> kTeraflops{1e-3, 1e6};

@@ -50,12 +50,36 @@ std::string torchtitan_set(StatedObject& row, StatedObject& overlap, Record& ass
   return of_2024 ? "torchtitan_2024" : "torchtitan";
 }
 
+std::string set_of_framework(const std::string& framework, StatedObject& row, Record& assumed) {
+  StatedObject& overlap = row.object("train").object("overlap");
+  const SoftwareName known = software_for(framework);
+  if (known.software.empty()) {
+    throw RefusedRow{"feature unsupported: no software set describes the framework '" + framework +
+                     "'"};
+  }
+  if (!known.assumed.empty()) {
+    assumed.push_back("software " + known.software + ": " + known.assumed);
+  }
+  const bool one_by_one = mentions(overlap.text("moe_dispatcher"), "moe_grouped_gemm false");
+  if (known.software == "torchtitan") {
+    return torchtitan_set(row, overlap, assumed);
+  }
+  if (known.software.starts_with("primus") && overlap.states("features")) {
+    assumed.push_back("software primus_moe: the row lists features of Primus' MoE package");
+    return "primus_moe";
+  }
+  if (known.software == "nemo" && one_by_one) {
+    assumed.push_back("software nemo_2024: experts one by one, as NeMo ran them in 2024");
+    return "nemo_2024";
+  }
+  return known.software;
+}
+
 }  // namespace
 
 std::string software_set(StatedObject& row, ProfileCache& profiles, Record& assumed) {
   StatedObject& train = row.object("train");
-  StatedObject& overlap = train.object("overlap");
-  overlap.ignore("compile");
+  train.object("overlap").ignore("compile");
   std::string named = train.text("software");
   const std::string framework = train.text("framework");
   if (!named.empty()) {
@@ -74,22 +98,7 @@ std::string software_set(StatedObject& row, ProfileCache& profiles, Record& assu
     assumed.push_back("software megatron: the source names no framework");
     return "megatron";
   }
-  const SoftwareName known = software_for(framework);
-  if (known.software.empty()) {
-    throw RefusedRow{"feature unsupported: no software set describes the framework '" + framework +
-                     "'"};
-  }
-  if (!known.assumed.empty()) {
-    assumed.push_back("software " + known.software + ": " + known.assumed);
-  }
-  const bool one_by_one = mentions(overlap.text("moe_dispatcher"), "moe_grouped_gemm false");
-  if (known.software == "torchtitan") {
-    return torchtitan_set(row, overlap, assumed);
-  }
-  if (known.software.starts_with("primus") && overlap.states("features")) {
-    return "primus_moe";
-  }
-  return known.software == "nemo" && one_by_one ? "nemo_2024" : known.software;
+  return set_of_framework(framework, row, assumed);
 }
 
 }  // namespace stepcast

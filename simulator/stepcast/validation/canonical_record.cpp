@@ -16,11 +16,20 @@ namespace {
 constexpr Range<double> kMeasured{0.0, 1e18};
 constexpr Range<double> kDuty{0.001, 1.0};
 constexpr Range<double> kCalls{1.0, 1e9};
+constexpr std::array<std::string_view, 4> kRunNumbers = {
+    "tokens_per_second_per_gpu", "step_time_s", "peak_memory_bytes", "peak_reserved_memory_bytes"};
+constexpr std::string_view kReservedMemory = kRunNumbers.back();
+constexpr std::string_view kMemoryOfRanks = "peak_memory_bytes_by_rank";
+constexpr std::string_view kFits = "fits";
 constexpr std::array<std::string_view, 9> kKernelMetrics = {
     "time_s", "forward_s",       "backward_s", "dispatch_s", "combine_s",
     "gemm_s", "communication_s", "clock_mhz",  "power_w"};
 
-// A text for every metric: one for all of them, or one each.
+bool is_run_number(std::string_view key) {
+  return std::find(kRunNumbers.begin(), kRunNumbers.end(), key) != kRunNumbers.end();
+}
+
+// A text for every metric of a run: one for all of them, or one each.
 class TextByMetric {
  public:
   TextByMetric(MappingReader& reader, const char* key) {
@@ -32,9 +41,12 @@ class TextByMetric {
       of_all_ = reader.text(key, *value).value_or("");
       return;
     }
-    for (const ConfigEntry& entry : value->entries) {
-      by_metric_[entry.key] = entry.value.text;
+    MappingReader metrics = reader.required_mapping(key);
+    for (const std::string_view metric : kRunNumbers) {
+      add(metrics, metric);
     }
+    add(metrics, kFits);
+    metrics.finish();
   }
 
   [[nodiscard]] const std::string& of_all() const { return of_all_; }
@@ -48,6 +60,12 @@ class TextByMetric {
   }
 
  private:
+  void add(MappingReader& metrics, std::string_view metric) {
+    if (const std::string text = metrics.optional_text(metric); !text.empty()) {
+      by_metric_[std::string(metric)] = text;
+    }
+  }
+
   std::string of_all_;
   std::map<std::string, std::string> by_metric_;
 };
@@ -62,14 +80,13 @@ void read_remarks(MappingReader& reader) {
 
 void add_ranks(MappingReader& reader, const ConfigNode& list,
                std::vector<MeasuredQuantity>& quantities) {
-  constexpr const char* kKey = "peak_memory_bytes_by_rank";
   if (list.kind != ConfigNode::Kind::kSequence || list.items.empty()) {
-    reader.error(kKey, "must be a list, one value a rank of the pipeline");
+    reader.error(kMemoryOfRanks, "must be a list, one value a rank of the pipeline");
     return;
   }
   for (const ConfigNode& item : list.items) {
     quantities.push_back({.metric = "peak_memory_bytes",
-                          .value = reader.number(kKey, item, kMeasured).value_or(0.0),
+                          .value = reader.number(kMemoryOfRanks, item, kMeasured).value_or(0.0),
                           .rank = static_cast<std::int64_t>(&item - list.items.data())});
   }
 }
@@ -78,24 +95,22 @@ void add_ranks(MappingReader& reader, const ConfigNode& list,
 void read_measured_run(MappingReader reader, MeasuredRun& run) {
   for (const ConfigEntry& entry : reader.node().entries) {
     const std::string& key = entry.key;
-    if (key == "peak_memory_bytes_by_rank") {
-      reader.take(key);
+    if (key == kMemoryOfRanks) {
       add_ranks(reader, entry.value, run.quantities);
-    } else if (key == "fits") {
-      reader.take(key);
+    } else if (key == kFits) {
       run.quantities.push_back({key, reader.flag(key, entry.value).value_or(false) ? 1.0 : 0.0});
-    } else if (key == "tokens_per_second_per_gpu" || key == "step_time_s" ||
-               key == "peak_memory_bytes" || key == "peak_reserved_memory_bytes") {
-      reader.take(key);
-      run.reserved_memory = run.reserved_memory || key == "peak_reserved_memory_bytes";
-      run.quantities.push_back({key == "peak_reserved_memory_bytes" ? "peak_memory_bytes" : key,
+    } else if (is_run_number(key)) {
+      const bool reserved = key == kReservedMemory;
+      run.reserved_memory = run.reserved_memory || reserved;
+      run.quantities.push_back({reserved ? "peak_memory_bytes" : key,
                                 reader.number(key, entry.value, kMeasured).value_or(0.0)});
     }
   }
-  for (const char* known : {"tokens_per_second_per_gpu", "step_time_s", "peak_memory_bytes",
-                            "peak_reserved_memory_bytes", "peak_memory_bytes_by_rank", "fits"}) {
+  for (const std::string_view known : kRunNumbers) {
     reader.take(known);
   }
+  reader.take(kMemoryOfRanks);
+  reader.take(kFits);
   reader.finish();
 }
 
@@ -200,7 +215,7 @@ MeasuredKernel read_kernel(MappingReader& reader, ProfileCache& profiles) {
   kernel.gpu = reader.optional_text("gpu");
   kernel.group = reader.optional_text("group");
   kernel.skipped = reader.optional_text("skipped");
-  reader.optional_text("hold_out");
+  kernel.split = reader.optional_text("hold_out");
   read_remarks(reader);
   read_measured_kernel(reader.required_mapping("measured"), kernel);
   for (const char* key : {"operator", "before", "beside", "duty"}) {

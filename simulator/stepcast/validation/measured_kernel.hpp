@@ -22,6 +22,7 @@ struct MeasuredKernel {
   std::string id;
   std::string gpu;
   std::string group;
+  std::string split;  // by which it is held out or not; empty: it is of neither half (held_out.hpp)
   OperatorLine work;
   std::optional<Beside> beside;  // what runs beside it for a while
   std::optional<Op> before;      // what the measured time holds besides and before it

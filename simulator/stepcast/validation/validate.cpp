@@ -113,6 +113,9 @@ void add_rows(const MeasuredKernel& kernel, const std::string& file, ProfileCach
     row.metric = quantity.metric;
     row.measured = quantity.value;
     row.skipped = kernel.skipped;
+    if (!kernel.split.empty()) {
+      row.held_out = is_held_out(kernel.split);
+    }
     if (row.skipped.empty()) {
       row.predicted = prediction.of(quantity.metric);
     }

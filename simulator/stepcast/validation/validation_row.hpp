@@ -20,7 +20,7 @@ struct ValidationRow {
 
   // Of whole runs.
   std::string family;            // dense, moe or mla
-  std::optional<bool> held_out;  // empty for what is no run
+  std::optional<bool> held_out;  // empty for operators whose record says nothing of it
   // The metric of a GPU that does one model FLOP a second, for rates and times of steps: a single
   // constant times this is the simplest model there is.
   std::optional<double> at_unit_rate;

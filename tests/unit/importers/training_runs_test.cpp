@@ -31,6 +31,16 @@ TEST_CASE("Published texts of recomputation mean what their frameworks do", "[un
   CHECK_THROWS_AS(keys("now and then"), RefusedRow);
 }
 
+TEST_CASE("A key that stands twice in a published run is an error at its place", "[unit]") {
+  const std::string run = R"({"parallel": {"tp": 1}, "measured": {}})";
+  const std::vector<Diagnostic> problems =
+      test::problems_in(run + "\n" + R"({"parallel": {"tp": 1, "tp": 8}, "measured": {}})");
+  REQUIRE(problems.size() == 1);
+  CHECK(problems[0].where.line == 2);
+  CHECK(problems[0].where.column == 24);
+  CHECK(problems[0].message == "duplicate key 'tp'; keep one of them");
+}
+
 TEST_CASE("A part, a framework or a key that is not known is none of its relatives", "[unit]") {
   const auto gpu = [](const char* name) { return gpu_for(name, {"h100_sxm", "l40s"}); };
   CHECK(gpu("H100 SXM 80GB") == "h100_sxm");

@@ -77,6 +77,27 @@ TEST_CASE("a problem of a record stands where its key or value is", "[unit]") {
         "records.jsonl:7:28: error: duplicate key 'time_s'; keep one of them");
 }
 
+TEST_CASE("a group or a reason to skip is of a metric that a run can have", "[unit]") {
+  const std::string run = R"({"experiment": {"model": "llama3.1_8b", "cluster": {"gpu": "h100_sxm"},
+    "training": {"sequence_length": 4096, "global_batch_size": 8}, "plan": {}}, "measured": {"step_time_s": 1, "fits": true},)";
+  const auto read_run = std::get<MeasuredRun>(
+      read(run + R"("group": {"step_time_s": "a", "fits": "b"}, "skipped": {"fits": "why"}})"));
+  CHECK(read_run.quantities[0].group == "a");
+  CHECK(read_run.quantities[0].skipped.empty());
+  CHECK(read_run.quantities[1].group == "b");
+  CHECK(read_run.quantities[1].skipped == "why");
+  CHECK_THAT(fault_of(run + R"("skipped": {"step_time": "why"}})"),
+             Catch::Matchers::Contains("did you mean 'step_time_s'"));
+}
+
+TEST_CASE("an operator is of a half only if its record says by what", "[unit]") {
+  const std::string kernel =
+      R"({"gpu": "h200_sxm", "operator": {"kind": "gemm", "m": 1, "n": 1, "k": 1},
+          "measured": {"time_s": 1}, "hold_out": )";
+  CHECK(std::get<MeasuredKernel>(read(kernel + R"("shapes"})")).split == "shapes");
+  CHECK(std::get<MeasuredKernel>(read(kernel + "null}")).split.empty());
+}
+
 TEST_CASE("an operator is priced at its GPU, beside and after others", "[unit]") {
   const auto kernel = std::get<MeasuredKernel>(
       read(R"({"gpu": "h200_sxm", "operator": {"kind": "gemm", "m": 64, "n": 64, "k": 64},
