@@ -156,10 +156,12 @@ Record software_of(StatedObject& row, Mode mode, const Record& plan, std::int64_
         "backward (steps_2026_11/host.jsonl), about 21 kernels; rms_norm is one kernel of PyTorch");
   }
   if (dynamic) {
+    software["permute_order"] = "index";
+    software["weighted_sum"] = "fp32";
     software["expert_exchange"] = {{"cpu_sync", "blocking"}};
     assumed.push_back(
         "software.expert_exchange.cpu_sync blocking: dyn, the host reads the splits of every "
-        "exchange");
+        "exchange; rows are gathered by index and weighted in fp32");
   }
   return software;
 }

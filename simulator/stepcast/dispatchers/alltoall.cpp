@@ -116,6 +116,7 @@ constinit const DispatcherModel dispatchers::alltoall = {
     .capacity_rows = rows_of_capacity,
     .operators = alltoall_operators,
     .kept_results = rows_sent_back,
+    .software_sums_rows = true,
     .buffers_last = false,
     .buffers = permuted_rows,
     .price = alltoall_price,

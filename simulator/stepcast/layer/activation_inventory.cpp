@@ -1,11 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/layer/activation_inventory.hpp"
 
+#include <algorithm>
+
 #include "stepcast/base/dtype.hpp"
+#include "stepcast/base/real.hpp"
+#include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/exchange_shape.hpp"
+#include "stepcast/layer/expert_expansion.hpp"
 
 namespace stepcast {
-namespace {}  // namespace
+namespace {
+
+// A feed-forward as its backward sees it, in 16-bit values.
+struct FeedForward {
+  double rows = 0.0;  // that it computes
+  double width = 0.0;
+  double hidden = 0.0;
+  double inputs = 1.0;      // of its activation: 2 if it is gated
+  double products = 1.0;    // that make them
+  double given = 1.0;       // of what arrives, gradients in ordinary tensors: 0 in buffers
+  double kept_output = 0.0;  // of its activation, 1 if the second product has kept what it reads
+};
+
+// What its backward holds beyond what was saved: a saved tensor goes once its last reader ran.
+double most_gradients(const FeedForward& f) {
+  const double output = f.given * f.hidden + f.width;
+  const double activation = f.width + f.inputs * f.width - f.kept_output * f.width;
+  // The gradients of the activation's inputs and of what the products read, one after the other.
+  const double freed = (f.inputs + f.kept_output) * f.width;
+  const double first = f.inputs * f.width + f.hidden - freed;
+  const double last = f.inputs / f.products * f.width + f.products * f.hidden - freed;
+  return f.rows * std::max({output, activation, first, last});
+}
+
+bool keeps_product(const ExpansionContext& context, LayerKind kind) {
+  const bool gathers = kind.moe && model_of(dispatcher_in_use(context.plan)).gathers_in_product;
+  return context.software.keeps_activation_product && !gathers;
+}
+
+FeedForward dense_feed_forward(const ExpansionContext& context) {
+  const ModelSpec& model = context.model;
+  FeedForward dense;
+  dense.rows = real(context.tokens());
+  dense.width = real(model.mlp.ffn_hidden / context.plan.tp);
+  dense.hidden = real(model.hidden);
+  dense.inputs = model.mlp.gated ? 2.0 : 1.0;
+  dense.products = model.mlp.gated && !context.software.fused_gate_up ? 2.0 : 1.0;
+  return dense;
+}
+
+// Rows that came back one by one are multiplied by their gradient, for that of their weights, and
+// the gradient by the weights; the rows go before the experts' backward begins.
+struct WeightedRows {
+  Bytes kept;
+  Bytes gradients;
+};
+WeightedRows weighted_rows(const ExpansionContext& context) {
+  const DispatcherModel& model = model_of(dispatcher_in_use(context.plan));
+  const double values =
+      real(model.kept_results(layer_exchange(context)) * context.model.hidden);
+  WeightedRows rows{values * weighted_row_element(context), {}};
+  rows.gradients = model.software_sums_rows ? 2.0 * rows.kept : Bytes{};
+  return rows;
+}
+
+}  // namespace
 
 std::vector<SavedTensor> saved_tensors(const ExpansionContext& context, LayerKind kind) {
   return expand_layer(context, kind).kept;
@@ -28,15 +88,18 @@ Bytes layer_input(const ExpansionContext& context) {
 }
 
 Bytes backward_workspace(const ExpansionContext& context, LayerKind kind) {
-  const ModelSpec& model = context.model;
-  std::int64_t rows = context.tokens();
-  std::int64_t width = model.mlp.ffn_hidden / context.plan.tp;
-  if (kind.moe) {
-    rows = buffer_rows(context);
-    width = model.moe->expert_ffn_hidden / context.plan.etp;
+  FeedForward work = dense_feed_forward(context);
+  work.kept_output = keeps_product(context, kind) ? 1.0 : 0.0;
+  const Bytes stream = layer_input(context);
+  if (!kind.moe) {
+    return stream + most_gradients(work) * kSixteenBits;
   }
-  const std::int64_t inner = (model.mlp.gated ? 3 : 2) * width;
-  return static_cast<double>(rows * (inner + 2 * model.hidden)) * kSixteenBits;
+  const DispatcherModel& dispatcher = model_of(dispatcher_in_use(context.plan));
+  work.rows = real(buffer_rows(context));
+  work.width = real(context.model.moe->expert_ffn_hidden / context.plan.etp);
+  work.given = dispatcher.kept_inputs(layer_exchange(context)) > 0 ? 1.0 : 0.0;
+  const WeightedRows weighted = weighted_rows(context);
+  return stream + max(weighted.gradients, most_gradients(work) * kSixteenBits - weighted.kept);
 }
 
 }  // namespace stepcast

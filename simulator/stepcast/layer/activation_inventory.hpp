@@ -23,8 +23,14 @@ Bytes rerun_activations(const BlockOps& layer);
 // The input of a layer: all that full recomputation keeps of it.
 Bytes layer_input(const ExpansionContext& context);
 
-// Gradients of activations that a layer's backward holds at most: of the inputs and the product of
-// its activation, and of the rows that enter and leave the feed-forward.
+// What a layer's backward holds at most beyond what was saved or recomputed: the gradient of the
+// residual stream, and gradients of the feed-forward's tensors less what is freed on the way. The
+// highest of the moments of a gated feed-forward of T rows, H wide with F inside, in values:
+//   down's backward       T (H + F): what arrives, and the gradient of what the product read
+//   activation's          T (3 F - F): of its output and of both inputs; the product it made is gone
+//   gate's and up's       T (2 H + F - 3 F), or T (2 F + H - 3 F): of their inputs; the rest is gone
+// Experts' rows that came back one by one take twice their size while they are weighted, and are
+// gone afterwards. Rows that live in the dispatcher's buffers are counted there.
 Bytes backward_workspace(const ExpansionContext& context, LayerKind kind);
 
 }  // namespace stepcast

@@ -132,13 +132,15 @@ void BlockBuilder::activation(OpId id, std::int64_t rows, std::int64_t width,
   const ModuleScope scope(*this, modules);
   const SoftwareSpec& software = context_.software;
   const bool gated = context_.model.mlp.gated;
+  const bool apart = block_ == Block::kSharedExpert && !software.compiles_shared_expert;
+  const Implementation made = apart ? Implementation::kEager : software.activation;
   memory_bound(id, gated ? MemoryBoundKind::kGatedActivation : MemoryBoundKind::kActivation, rows,
-               width, software.activation);
+               width, made);
   if (kept_rows == 0) {
     return;
   }
   // Eager kernels keep the activated gate apart from its product with the other input.
-  if (gated && software.activation == Implementation::kEager) {
+  if (gated && made == Implementation::kEager) {
     save_result(TensorId::kMlpActivatedGate, kept_rows, width, kSixteenBits);
   }
   if (software.keeps_activation_product) {

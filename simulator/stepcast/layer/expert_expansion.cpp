@@ -24,6 +24,11 @@ void repeat_counts(const ParallelPlan& plan, const MoeSpec& moe, Routing& routin
 
 }  // namespace
 
+Bytes weighted_row_element(const ExpansionContext& context) {
+  const DispatcherModel& model = model_of(dispatcher_in_use(context.plan));
+  return model.software_sums_rows ? context.software.weighted_sum : kSixteenBits;
+}
+
 ExpertLayer::ExpertLayer(const ExpansionContext& context, BlockBuilder& builder)
     : context_(context),
       build_(builder),
@@ -111,7 +116,15 @@ void ExpertLayer::save_results() {
   const DispatcherModel& model = model_of(dispatcher_in_use(plan()));
   if (const std::int64_t kept = model.kept_results(exchange_); kept > 0) {
     const OpId maker = build_.has_run(OpId::kMoeCombine) ? OpId::kMoeCombine : OpId::kExpertsDown;
-    build_.save(TensorId::kMoeCombinedRows, maker, kept, context_.model.hidden, kSixteenBits);
+    build_.save(TensorId::kMoeCombinedRows, maker, kept, context_.model.hidden,
+                weighted_row_element(context_));
+  }
+  if (context_.software.permute_order == PermuteOrder::kIndex && build_.has_run(OpId::kMoePermute)) {
+    // Where each row comes from and where it goes back to, of what is sent and of what is sorted.
+    constexpr Bytes kIndex{8};
+    const std::int64_t sorted = build_.has_run(OpId::kMoeSort) ? rows_ : 0;
+    build_.save(TensorId::kMoeRowIndices, OpId::kMoePermute, sent_rows(spec(), shape_) + sorted, 2,
+                kIndex);
   }
 }
 

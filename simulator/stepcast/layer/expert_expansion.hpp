@@ -53,6 +53,9 @@ class ExpertLayer {
   LayerExchange exchange_;
 };
 
+// A value of the rows that come back one by one, as they are kept to be weighted.
+Bytes weighted_row_element(const ExpansionContext& context);
+
 // Adds the routed experts of a layer. The model has experts.
 void expand_routed_experts(const ExpansionContext& context, BlockBuilder& build);
 

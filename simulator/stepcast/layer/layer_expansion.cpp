@@ -127,7 +127,10 @@ class LayerExpander {
       const ModuleScope scope(build_, latent ? ModuleSet{RecomputeModule::kMlaUp} : ModuleSet{});
       build_.save(TensorId::kAttentionQ, from.q, rows, q, kSixteenBits);
       build_.save(TensorId::kAttentionK, from.k, rows, k, kSixteenBits);
-      build_.save(TensorId::kAttentionV, from.v, rows, v, kSixteenBits);
+      const bool view = latent && software().memory.values_keep_projection;
+      const std::int64_t beside =
+          view ? local_heads(a.heads, plan().tp) * a.mla.qk_nope_head_dim : 0;
+      build_.save(TensorId::kAttentionV, from.v, rows, v + beside, kSixteenBits);
     }
     if (software().memory.keeps_projected_qkv) {
       build_.save(TensorId::kAttentionProjectedQkv, from.whole, rows, q + k + v, kSixteenBits);

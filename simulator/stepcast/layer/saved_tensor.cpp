@@ -37,6 +37,7 @@ constexpr std::array<NamedTensor, kTensorIds> kTensors = {{
     {TensorId::kMlpDropoutMask, "mlp.dropout_mask"},
     {TensorId::kMoeRouterScores, "moe.router_scores"},
     {TensorId::kMoeCombinedRows, "moe.combined_rows"},
+    {TensorId::kMoeRowIndices, "moe.row_indices"},
     {TensorId::kExpertsInput, "experts.input"},
     {TensorId::kExpertsWeightCasts, "experts.weight_casts"},
 }};

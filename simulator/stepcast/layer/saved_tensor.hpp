@@ -42,6 +42,7 @@ enum class TensorId : std::uint8_t {
   kMlpDropoutMask,
   kMoeRouterScores,
   kMoeCombinedRows,
+  kMoeRowIndices,
   kExpertsInput,
   kExpertsWeightCasts,
 };

@@ -27,6 +27,7 @@ class RankPeak {
     }
     const bool lasting = model_of(dispatcher_in_use(plan())).buffers_last;
     (lasting ? fixed_.exchange : passing_exchange_) = parts.exchange;
+    fixed_.symmetric = fixed_.exchange;
     fixed_.outside = outside_allocator();
   }
 
@@ -148,7 +149,7 @@ class RankPeak {
     now.gradients += fresh && !rules().gradients_stay ? stage.gradients : Bytes{};
     consider(now);
     Moment end{"embedding", left, now.gradients, resident.logits};
-    end.gathered = fixed_.gathered;
+    end.gathered = plan().fsdp_reshard ? Bytes{} : fixed_.gathered;
     end.reduced = budget.reduced_ends;
     end.exchange = fixed_.exchange;
     consider(end);
@@ -201,7 +202,8 @@ class RankPeak {
     memory.reduced = peak_.reduced;
     memory.exchange = peak_.exchange;
     // The peaks of both pools: they share nothing.
-    memory.reserved = (1.0 + rules().fragmentation) * own_peak_ + streams_peak_;
+    memory.reserved =
+        (1.0 + rules().fragmentation) * (own_peak_ - fixed_.symmetric) + streams_peak_;
     return memory;
   }
 
@@ -281,7 +283,7 @@ void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device) {
   const Bytes capacity = device.hbm.capacity;
   for (StageMemory& stage : stages) {
     const bool tight =
-        stage.reserved + stage.outside > capacity || used(stage) > kTightShare * capacity;
+        stage.reserved + stage.symmetric + stage.outside > capacity || used(stage) > kTightShare * capacity;
     stage.verdict = used(stage) > capacity ? MemoryVerdict::kDoesNotFit
                     : tight                ? MemoryVerdict::kTight
                                            : MemoryVerdict::kFits;

@@ -96,7 +96,15 @@ void add_sharding(const ExpansionContext& context, const BuiltStage& stage, Stag
         (rules.root_holds_ends ? both : ends.head) * kSixteenBits;
   }
   budget.reduced_layer = largest * to_reduce;
-  budget.reduced_ends = (rules.root_holds_ends ? both : ends.embedding) * to_reduce;
+  // Gathered weights go before a group's gradients are reduced. Its 16-bit gradients go when they
+  // have been copied for the reduction, all but the last one, which its loop still names
+  // (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce); only then is there
+  // room for the shard, which is among the gradients already.
+  const double reduced = rules.root_holds_ends ? both : ends.embedding;
+  const double last = rules.root_holds_ends && ends.head > 0.0 ? ends.head : reduced;
+  const Bytes shard = reduced / real(plan.fsdp) * context.software.states.gradient;
+  budget.reduced_ends = reduced * context.software.gradient_reduce +
+                        max(reduced * kSixteenBits - shard, last * kSixteenBits);
   if (!plan.fsdp_reshard && plan.micro_batches > 1) {
     budget.full_gradients = parameters.all().dense * context.software.gradient_reduce;
   }

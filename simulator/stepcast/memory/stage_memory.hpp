@@ -28,6 +28,9 @@ struct StageMemory {
   Bytes reduced;    // full gradients on their way to their shards
   Bytes exchange;   // of the expert dispatcher
   Bytes received;   // of the pipeline
+  // Of `exchange` what lasts over all layers: symmetric or network memory, which the dispatcher
+  // takes past the caching allocator.
+  Bytes symmetric;
 
   std::string_view moment;  // of the peak: loss, head backward, backward, optimizer ...
   double in_flight =
@@ -39,10 +42,11 @@ struct StageMemory {
   [[nodiscard]] Bytes buffers() const {
     return loss + workspace + gathered + reduced + exchange + received;
   }
-  // The allocator's peak.
   [[nodiscard]] Bytes total() const {
     return parameters + gradients + optimizer + activations + buffers();
   }
+  // The peak of the caching allocator.
+  [[nodiscard]] Bytes allocated() const { return total() - symmetric; }
 };
 
 }  // namespace stepcast

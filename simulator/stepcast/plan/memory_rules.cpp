@@ -23,6 +23,7 @@ void memory_settings(Settings& memory) {
   memory.flag("keeps_expert_casts", &MemoryRules::keeps_expert_casts);
   memory.flag("receives_ahead", &MemoryRules::receives_ahead);
   memory.flag("keeps_projected_qkv", &MemoryRules::keeps_projected_qkv);
+  memory.flag("values_keep_projection", &MemoryRules::values_keep_projection);
   memory.flag("keeps_unread_outputs", &MemoryRules::keeps_unread_outputs);
   memory.flag("recompute_stops_early", &MemoryRules::recompute_stops_early);
   memory.number("fragmentation", &MemoryRules::fragmentation, kFraction);

@@ -35,6 +35,8 @@ struct MemoryRules {
   bool receives_ahead = false;  // receive buffers for every micro-batch of the step
   // --- saved tensors ---
   bool keeps_projected_qkv = false;  // q, k and v as projected, beside the copies attention reads
+  bool values_keep_projection = false;  // MLA's values are a view of what the up projection made of
+                                        // keys and values, which stays whole
   bool keeps_unread_outputs =
       false;  // eager checkpointing keeps a saved product nobody reads again
   bool recompute_stops_early = false;  // recomputation ends with the last tensor that is needed

@@ -16,11 +16,13 @@ constexpr std::array<NamedValue<GroupedGemmMode>, 3> kGroupedGemmModes = {
      {"streams", GroupedGemmMode::kStreams}}};
 constexpr std::array<NamedValue<CudaGraphScope>, 2> kCudaGraphScopes = {
     {{"whole", CudaGraphScope::kWhole}, {"without_experts", CudaGraphScope::kWithoutExperts}}};
+constexpr std::array<NamedValue<PermuteOrder>, 2> kPermuteOrders = {
+    {{"blocks", PermuteOrder::kBlocks}, {"index", PermuteOrder::kIndex}}};
 constexpr std::array<NamedValue<Implementation>, 3> kImplementations = {
     {{"eager", Implementation::kEager},
      {"compiled", Implementation::kCompiled},
      {"fused", Implementation::kFused}}};
-constexpr std::array<NamedValue<Bytes>, 2> kGradientDtypes = {
+constexpr std::array<NamedValue<Bytes>, 2> kWideDtypes = {
     {{"fp32", Bytes(4)}, {"bf16", Bytes(2)}}};
 
 template <typename Settings>
@@ -52,6 +54,10 @@ void kernel_settings(Settings& software) {
   software.choice("rope", &SoftwareSpec::rope, implementations);
   software.choice("activation", &SoftwareSpec::activation, implementations);
   software.choice("permute", &SoftwareSpec::permute, implementations);
+  software.template choice<PermuteOrder>("permute_order", &SoftwareSpec::permute_order,
+                                         kPermuteOrders);
+  software.template choice<Bytes>("weighted_sum", &SoftwareSpec::weighted_sum, kWideDtypes);
+  software.flag("compiles_shared_expert", &SoftwareSpec::compiles_shared_expert);
   software.choice("cross_entropy", &SoftwareSpec::cross_entropy, implementations);
   software.choice("optimizer", &SoftwareSpec::optimizer, implementations);
   software.flag("residual_in_norm", &SoftwareSpec::residual_in_norm);
@@ -89,7 +95,7 @@ void precision_settings(Settings& software) {
   software.inside("state_bytes", &SoftwareSpec::states,
                   [](auto& states) { state_settings(states); });
   software.template choice<Bytes>("gradient_reduce", &SoftwareSpec::gradient_reduce,
-                                  kGradientDtypes);
+                                  kWideDtypes);
 }
 
 // 'deepep: true' is short for 'dispatcher: deepep'.

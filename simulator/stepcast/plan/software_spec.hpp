@@ -21,6 +21,10 @@ enum class GroupedGemmMode { kTurbo, kLegacy, kStreams };
 // get, which leaves the exchange and the experts to the host.
 enum class CudaGraphScope { kWhole, kWithoutExperts };
 
+// How rows are brought into the order of the experts: equal blocks of them moved as blocks, or every
+// row gathered by its index, whose gradient is added back by index.
+enum class PermuteOrder { kBlocks, kIndex };
+
 // Bytes a parameter of each kind of state (ZeRO, arXiv 1910.02054, section 3.1: 2, 2 and 12 for
 // Adam in mixed precision; Megatron keeps gradients in 4).
 struct StateBytes {
@@ -53,6 +57,9 @@ struct SoftwareSpec {
   Implementation rope = Implementation::kFused;
   Implementation activation = Implementation::kFused;
   Implementation permute = Implementation::kFused;
+  PermuteOrder permute_order = PermuteOrder::kBlocks;
+  Bytes weighted_sum{2};  // bytes of a value while a token's rows are weighted and summed
+  bool compiles_shared_expert = true;  // else it runs eagerly where other blocks are compiled
   Implementation cross_entropy = Implementation::kFused;
   Implementation optimizer = Implementation::kFused;
   bool residual_in_norm = false;  // the residual addition runs inside the norm kernel

@@ -18,7 +18,7 @@ Bytes predicted_memory(const MeasuredRun& run, const MeasuredQuantity& quantity,
   Bytes most;
   for (const StageMemory& stage : projection.memory) {
     if (!quantity.rank || *quantity.rank == stage.rank) {
-      most = max(most, run.reserved_memory ? stage.reserved : stage.total());
+      most = max(most, run.reserved_memory ? stage.reserved : stage.allocated());
     }
   }
   return most;
