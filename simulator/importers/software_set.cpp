@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <regex>
 
 #include "importers/published_names.hpp"
 #include "importers/remark.hpp"
@@ -27,6 +28,26 @@ const SourceSet* set_of_source(const std::string& key) {
   return found == kSourceSets.end() ? nullptr : found;
 }
 
+// The month of a source as a number, 202506; 0 if its title and its reference name none.
+int month_of(StatedObject& source) {
+  const std::string ref = source.text("ref");
+  const std::string text = source.text("title") + " " + ref.substr(0, ref.find('@'));
+  std::smatch found;
+  if (std::regex_search(text, found, std::regex(R"((20\d\d)[-_]?(0[1-9]|1[0-2])(?!\d))"))) {
+    return std::stoi(found[1]) * 100 + std::stoi(found[2]);
+  }
+  const std::regex named(R"((Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* (20\d\d))");
+  if (std::regex_search(text, found, named)) {
+    constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    const auto month = static_cast<int>(kMonths.find(found[1].str()) / 3) + 1;
+    return std::stoi(found[2]) * 100 + month;
+  }
+  return 0;
+}
+
+// The first month without the logits of every micro-batch on a pipeline's last stage.
+constexpr int kWithoutOutputs = 202511;
+
 // torchtitan runs eagerly unless a row says that it was compiled; its benchmarks of 2024 compiled
 // the blocks only.
 std::string torchtitan_set(StatedObject& row, StatedObject& overlap, Record& assumed) {
@@ -47,7 +68,16 @@ std::string torchtitan_set(StatedObject& row, StatedObject& overlap, Record& ass
         "software torchtitan_2024: the source is of that year, when torchtitan "
         "compiled the blocks only");
   }
-  return of_2024 ? "torchtitan_2024" : "torchtitan";
+  if (of_2024) {
+    return "torchtitan_2024";
+  }
+  const int month = month_of(source);
+  if (month > 0 && month < kWithoutOutputs) {
+    assumed.push_back("software torchtitan_2025_09: the source is of " + std::to_string(month) +
+                      ", before the last stage stopped returning its logits");
+    return "torchtitan_2025_09";
+  }
+  return "torchtitan";
 }
 
 std::string set_of_framework(const std::string& framework, StatedObject& row, Record& assumed) {

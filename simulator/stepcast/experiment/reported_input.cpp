@@ -106,8 +106,8 @@ ConfigNode experiment_of(const ConfigNode& input) {
         continue;
       }
       copy.value = *given;
-    } else if (is_one_of(entry.key, {"gpu", "nodes", "gpus", kClusterSettings, "software_settings",
-                                     "model_settings"})) {
+    } else if (is_one_of(entry.key, {"gpu", "nodes", "gpus", kClusterSettings, "software_date",
+                                     "software_settings", "model_settings"})) {
       continue;
     }
     root.entries.push_back(std::move(copy));

@@ -92,6 +92,9 @@ ConfigNode settled_input(const Experiment& experiment, const ParallelPlan& plan)
   writer.field("nodes", experiment.cluster.nodes);
   writer.field("gpus", experiment.cluster.gpus());
   writer.field("software", experiment.software.name);
+  if (!experiment.software.date.empty()) {
+    writer.field("software_date", experiment.software.date);
+  }
   writer.field("training", written_training(experiment.training));
   writer.field("plan", plan_node(experiment.plan, plan));
   writer.field("cluster_settings", cluster_node(experiment));

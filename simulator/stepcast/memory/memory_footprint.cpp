@@ -201,9 +201,13 @@ class RankPeak {
     memory.gathered = peak_.gathered;
     memory.reduced = peak_.reduced;
     memory.exchange = peak_.exchange;
-    // The peaks of both pools: they share nothing.
-    memory.reserved =
-        (1.0 + rules().fragmentation) * (own_peak_ - fixed_.symmetric) + streams_peak_;
+    // A captured step allocates from one pool; otherwise the streams' pools share nothing, and their
+    // peaks add up.
+    const bool one_pool = context_.software.cuda_graph &&
+                          context_.software.cuda_graph_scope == CudaGraphScope::kWhole;
+    const Bytes own = one_pool ? peak_total_ : own_peak_;
+    memory.reserved = (1.0 + rules().fragmentation) * (own - fixed_.symmetric) +
+                      (one_pool ? Bytes{} : streams_peak_);
     return memory;
   }
 

@@ -106,7 +106,8 @@ void add_sharding(const ExpansionContext& context, const BuiltStage& stage, Stag
   budget.reduced_ends = reduced * context.software.gradient_reduce +
                         max(reduced * kSixteenBits - shard, last * kSixteenBits);
   if (!plan.fsdp_reshard && plan.micro_batches > 1) {
-    budget.full_gradients = parameters.all().dense * context.software.gradient_reduce;
+    // Of experts that FSDP shards as well: what one rank computes is reduced after the last of them.
+    budget.full_gradients = parameters.all().total() * context.software.gradient_reduce;
   }
 }
 

@@ -157,6 +157,7 @@ SoftwareSpec load_software(const std::filesystem::path& file) {
   software.name = reader.required_text("name");
   software.title = reader.required_text("title");
   software.source = reader.required_text("source");
+  software.date = reader.optional_text("date", "");
   read_software_switches(reader, software);
   reader.finish();
   diagnostics.throw_if_any();

@@ -48,6 +48,8 @@ struct SoftwareSpec {
   std::string name;
   std::string title;
   std::string source;
+  // The day or month whose code of the framework the set describes; empty where none is stated.
+  std::string date;
 
   bool fused_qkv = true;      // one GEMM for q, k and v
   bool fused_gate_up = true;  // one GEMM for both gated inputs

@@ -72,7 +72,9 @@ std::string settings_text(const ConfigNode& settings, const std::string& path) {
 
 std::string software_text(const Projection& p) {
   const ConfigNode* changes = p.input.find("software_settings");
-  return p.software + (changes == nullptr ? "" : ", but " + settings_text(*changes, ""));
+  const ConfigNode* date = p.input.find("software_date");
+  return p.software + (date == nullptr ? "" : " of " + date->text) +
+         (changes == nullptr ? "" : ", but " + settings_text(*changes, ""));
 }
 
 // Of a cluster whose nodes have something to say to each other.
