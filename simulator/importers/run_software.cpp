@@ -90,9 +90,14 @@ void set_dispatcher(const std::string& stated, bool by_feature, RunSoftware& sof
 struct MoePath {
   std::string_view start;
   std::string_view dispatcher;
+  bool worst_case = false;  // JAX's ragged all-to-all receives into W T k rows
 };
 constexpr std::array kMoePaths = {MoePath{"sparse-gmm-deepep", "deepep"},
-                                  MoePath{"sparse-gmm", "alltoall"}, MoePath{"dense", "alltoall"}};
+                                  MoePath{"sparse-gmm", "alltoall", true},
+                                  MoePath{"dense", "alltoall"}};
+// Rows of DeepEP's receive buffer in MaxText over T k: its temporary memory of 178 GiB at 7
+// sequences (amd-agi/maxtext-slurm, pp-vs-fsdp-deepseek3-671b.md) leaves room for as many.
+constexpr double kDeepEpRows = 4.0;
 
 void read_moe_path(StatedObject& overlap, RunSoftware& software) {
   overlap.ignore("moe_dispatch");  // moe_path and moe_capacity_factor in words
@@ -105,6 +110,11 @@ void read_moe_path(StatedObject& overlap, RunSoftware& software) {
       refuse("the path through the experts", path);
     }
     software.changes["dispatcher"] = known->dispatcher;
+    if (known->worst_case) {
+      software.changes["expert_exchange"]["receive_buffer"] = "worst_case";
+    } else if (known->dispatcher == "deepep") {
+      software.changes["expert_exchange"]["capacity_factor"] = kDeepEpRows;
+    }
   }
   if (const auto factor = overlap.number("moe_capacity_factor")) {
     software.changes["expert_exchange"]["capacity_factor"] = *factor;

@@ -50,19 +50,32 @@ FeedForward dense_feed_forward(const ExpansionContext& context) {
   return dense;
 }
 
-// Rows that came back one by one are multiplied by their gradient, for that of their weights, and
-// the gradient by the weights; the rows go before the experts' backward begins.
-struct WeightedRows {
-  Bytes kept;
-  Bytes gradients;
+// What the rows of a MoE layer take in its backward beyond what was saved, before, beside and after
+// the experts' own. Rows that came back one by one are weighted first and gone afterwards.
+struct RowMoments {
+  Bytes weighted;  // gradients of the rows that came back; eager, their product with them as well
+  Bytes arriving;  // gradients that are sent and those that arrive
+  Bytes outputs;   // when the forward, or what reruns it, ends: what the experts made, sorted back
+  Bytes freed;     // of what was saved, before the experts' backward
 };
-WeightedRows weighted_rows(const ExpansionContext& context) {
+RowMoments row_moments(const ExpansionContext& context, const FeedForward& work) {
   const DispatcherModel& model = model_of(dispatcher_in_use(context.plan));
-  const double values =
-      real(model.kept_results(layer_exchange(context)) * context.model.hidden);
-  WeightedRows rows{values * weighted_row_element(context), {}};
-  rows.gradients = model.software_sums_rows ? 2.0 * rows.kept : Bytes{};
-  return rows;
+  const LayerExchange exchange = layer_exchange(context);
+  const std::int64_t kept = kept_results(context, exchange);
+  const Bytes rows = work.rows * work.hidden * kSixteenBits;
+  RowMoments moments;
+  moments.freed = real(kept * context.model.hidden) * weighted_row_element(context);
+  const bool product = context.software.permute == Implementation::kEager;
+  moments.weighted =
+      model.software_sums_rows ? (product ? 2.0 : 1.0) * moments.freed : Bytes{};
+  const Bytes sent = model.buffers_last ? Bytes{} : 0.5 * total(exchange_buffers(context));
+  moments.arriving = sent + work.given * rows;
+  if (kept > 0 || !context.software.memory.recompute_stops_early) {
+    const bool sorted = model.software_sums_rows && context.plan.ep > 1 &&
+                        exchange.shape.local_experts() > 1;
+    moments.outputs = (sorted ? 2.0 : 1.0) * rows;
+  }
+  return moments;
 }
 
 }  // namespace
@@ -92,14 +105,16 @@ Bytes backward_workspace(const ExpansionContext& context, LayerKind kind) {
   work.kept_output = keeps_product(context, kind) ? 1.0 : 0.0;
   const Bytes stream = layer_input(context);
   if (!kind.moe) {
-    return stream + most_gradients(work) * kSixteenBits;
+    return stream + max(most_gradients(work) * kSixteenBits, Bytes{});
   }
   const DispatcherModel& dispatcher = model_of(dispatcher_in_use(context.plan));
   work.rows = real(buffer_rows(context));
   work.width = real(context.model.moe->expert_ffn_hidden / context.plan.etp);
   work.given = dispatcher.kept_inputs(layer_exchange(context)) > 0 ? 1.0 : 0.0;
-  const WeightedRows weighted = weighted_rows(context);
-  return stream + max(weighted.gradients, most_gradients(work) * kSixteenBits - weighted.kept);
+  const RowMoments rows = row_moments(context, work);
+  const Bytes experts = most_gradients(work) * kSixteenBits;
+  const Bytes later = max(max(rows.arriving, experts), rows.outputs) - rows.freed;
+  return stream + max(max(rows.weighted, later), Bytes{});
 }
 
 }  // namespace stepcast

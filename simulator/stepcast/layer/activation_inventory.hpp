@@ -29,8 +29,9 @@ Bytes layer_input(const ExpansionContext& context);
 //   down's backward       T (H + F): what arrives, and the gradient of what the product read
 //   activation's          T (3 F - F): of its output and of both inputs; the product it made is gone
 //   gate's and up's       T (2 H + F - 3 F), or T (2 F + H - 3 F): of their inputs; the rest is gone
-// Experts' rows that came back one by one take twice their size while they are weighted, and are
-// gone afterwards. Rows that live in the dispatcher's buffers are counted there.
+// Of experts also what their rows take on their way: while those that came back one by one are
+// weighted, while gradients are exchanged, and when a forward that is run again ends, before any
+// of it is freed. Rows that live in the dispatcher's lasting buffers are counted there.
 Bytes backward_workspace(const ExpansionContext& context, LayerKind kind);
 
 }  // namespace stepcast

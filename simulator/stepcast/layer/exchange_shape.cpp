@@ -98,7 +98,7 @@ std::int64_t buffer_rows(const ExpansionContext& context) {
   const ExchangeSpec& spec = context.plan.exchange;
   const ExchangeShape shape = exchange_shape(context);
   const DispatcherModel& model = model_of(dispatcher_in_use(context.plan));
-  if (model.pads_to_capacity) {
+  if (model.pads_to_capacity && receive_buffer_of(spec) == ReceiveBuffer::kCapacity) {
     return expert_rows(context, shape);
   }
   switch (receive_buffer_of(spec)) {

@@ -24,6 +24,12 @@ void repeat_counts(const ParallelPlan& plan, const MoeSpec& moe, Routing& routin
 
 }  // namespace
 
+std::int64_t kept_results(const ExpansionContext& context, const LayerExchange& exchange) {
+  const DispatcherModel& model = model_of(dispatcher_in_use(context.plan));
+  const bool before = model.software_sums_rows && context.software.memory.weighs_in_activation;
+  return before ? 0 : model.kept_results(exchange);
+}
+
 Bytes weighted_row_element(const ExpansionContext& context) {
   const DispatcherModel& model = model_of(dispatcher_in_use(context.plan));
   return model.software_sums_rows ? context.software.weighted_sum : kSixteenBits;
@@ -113,8 +119,7 @@ void ExpertLayer::save_input() {
 }
 
 void ExpertLayer::save_results() {
-  const DispatcherModel& model = model_of(dispatcher_in_use(plan()));
-  if (const std::int64_t kept = model.kept_results(exchange_); kept > 0) {
+  if (const std::int64_t kept = kept_results(context_, exchange_); kept > 0) {
     const OpId maker = build_.has_run(OpId::kMoeCombine) ? OpId::kMoeCombine : OpId::kExpertsDown;
     build_.save(TensorId::kMoeCombinedRows, maker, kept, context_.model.hidden,
                 weighted_row_element(context_));
@@ -140,17 +145,18 @@ void ExpertLayer::experts() {
   }
   build_.gradient_sum(OpId::kExpertsGradientSum, rows_, apart ? 2 : 1, context_.software.permute);
   const std::int64_t kept = exchange_.rows;
+  const Bytes stored = context_.software.memory.activation_input;
   if (!gated) {
     build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden);
-    build_.save_result(TensorId::kMlpActivationInput, kept, width, kSixteenBits);
+    build_.save_result(TensorId::kMlpActivationInput, kept, width, stored);
   } else if (!apart) {
     build_.grouped(OpId::kExpertsGateUp, local, rows_, 2 * width, hidden);
-    build_.save_result(TensorId::kMlpActivationInput, kept, 2 * width, kSixteenBits);
+    build_.save_result(TensorId::kMlpActivationInput, kept, 2 * width, stored);
   } else {
     build_.grouped(OpId::kExpertsGate, local, rows_, width, hidden);
-    build_.save_result(TensorId::kMlpGate, kept, width, kSixteenBits);
+    build_.save_result(TensorId::kMlpGate, kept, width, stored);
     build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden);
-    build_.save_result(TensorId::kMlpUp, kept, width, kSixteenBits);
+    build_.save_result(TensorId::kMlpUp, kept, width, stored);
   }
   const bool recomputed = model_of(dispatcher_in_use(plan())).gathers_in_product;
   build_.activation(OpId::kExpertsActivation, rows_, width, recomputed ? 0 : kept);

@@ -53,6 +53,8 @@ class ExpertLayer {
   LayerExchange exchange_;
 };
 
+// Rows that come back one by one and stay for the gradients of their weights.
+std::int64_t kept_results(const ExpansionContext& context, const LayerExchange& exchange);
 // A value of the rows that come back one by one, as they are kept to be weighted.
 Bytes weighted_row_element(const ExpansionContext& context);
 

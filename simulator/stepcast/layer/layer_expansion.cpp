@@ -103,7 +103,7 @@ class LayerExpander {
     const AttentionSpec& a = model().attention;
     const std::int64_t width = local_heads(a.heads, plan().tp) * a.v_head_dim;
     build_.save(TensorId::kAttentionOutput, OpId::kAttentionCore, context_.tokens(), width,
-                kSixteenBits);
+                software().memory.attention_output);
     build_.projection(OpId::kAttentionO, context_.tokens(), hidden(), width);
     build_.leave_tensor_parallel(OpId::kAttentionTpOut);
   }
@@ -318,18 +318,19 @@ class LayerExpander {
   void feed_forward(std::int64_t width) {
     const std::int64_t rows = context_.tokens();
     const bool apart = model().mlp.gated && !software().fused_gate_up;
+    const Bytes stored = software().memory.activation_input;
     build_.gradient_sum(OpId::kMlpGradientSum, rows, apart ? 2 : 1, software().norm);
     if (!model().mlp.gated) {
       build_.projection(OpId::kMlpUp, rows, width, hidden());
-      build_.save_result(TensorId::kMlpActivationInput, rows, width, kSixteenBits);
+      build_.save_result(TensorId::kMlpActivationInput, rows, width, stored);
     } else if (!apart) {
       build_.projection(OpId::kMlpGateUp, rows, 2 * width, hidden());
-      build_.save_result(TensorId::kMlpActivationInput, rows, 2 * width, kSixteenBits);
+      build_.save_result(TensorId::kMlpActivationInput, rows, 2 * width, stored);
     } else {
       build_.projection(OpId::kMlpGate, rows, width, hidden());
-      build_.save_result(TensorId::kMlpGate, rows, width, kSixteenBits);
+      build_.save_result(TensorId::kMlpGate, rows, width, stored);
       build_.projection(OpId::kMlpUp, rows, width, hidden());
-      build_.save_result(TensorId::kMlpUp, rows, width, kSixteenBits);
+      build_.save_result(TensorId::kMlpUp, rows, width, stored);
     }
     build_.activation(OpId::kMlpActivation, rows, width, rows);
     build_.projection(OpId::kMlpDown, rows, hidden(), width);

@@ -29,6 +29,7 @@ class RankPeak {
     (lasting ? fixed_.exchange : passing_exchange_) = parts.exchange;
     fixed_.symmetric = fixed_.exchange;
     fixed_.outside = outside_allocator();
+    fixed_.pool_share = rules().pool_share;
   }
 
   StageMemory of(const PeakMoments& candidates) {
@@ -49,7 +50,7 @@ class RankPeak {
 
   void add_stage(const StageHolding& stage) {
     fixed_.parameters += stage.states.parameters;
-    fixed_.optimizer += stage.states.optimizer;
+    fixed_.optimizer += rules().optimizer_on_host ? Bytes{} : stage.states.optimizer;
     fixed_.gradients += stage.dummy_gradients / real(plan().vpp);
     all_parameters_ += stage.parameters;
     if (rules().gradients_stay) {
@@ -140,7 +141,7 @@ class RankPeak {
     now.workspace = budget.workspace;
     now.gathered = fixed_.gathered + budget.gathered_layers;
     now.reduced = budget.reduced_layer;
-    now.exchange = fixed_.exchange + passing_exchange_;
+    now.exchange = fixed_.exchange;  // rows that pass are in the workspace, while they live
     consider(now);
     const bool fresh = at.has_gradients[static_cast<std::size_t>(at.chunk)] == 0;
     const Bytes left = resident.activations - budget.kept;
@@ -227,6 +228,12 @@ class RankPeak {
 
 Bytes used(const StageMemory& stage) { return stage.total() + stage.outside; }
 
+// A pool that is taken at the start leaves the driver and the communicators what it does not take.
+bool overflows(const StageMemory& stage, Bytes capacity) {
+  return stage.pool_share < 1.0 ? stage.total() > stage.pool_share * capacity
+                                : used(stage) > capacity;
+}
+
 }  // namespace
 
 std::string_view name(MemoryVerdict verdict) {
@@ -288,9 +295,9 @@ void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device) {
   for (StageMemory& stage : stages) {
     const bool tight =
         stage.reserved + stage.symmetric + stage.outside > capacity || used(stage) > kTightShare * capacity;
-    stage.verdict = used(stage) > capacity ? MemoryVerdict::kDoesNotFit
-                    : tight                ? MemoryVerdict::kTight
-                                           : MemoryVerdict::kFits;
+    stage.verdict = overflows(stage, capacity) ? MemoryVerdict::kDoesNotFit
+                    : tight                    ? MemoryVerdict::kTight
+                                               : MemoryVerdict::kFits;
   }
 }
 
@@ -304,12 +311,17 @@ std::vector<std::string> memory_reasons(const std::vector<StageMemory>& stages,
                                         const DeviceSpec& device) {
   std::vector<std::string> reasons;
   for (const StageMemory& stage : stages) {
-    if (used(stage) > device.hbm.capacity) {
-      reasons.push_back("pipeline rank " + std::to_string(stage.rank) + " needs " +
-                        readable(stage.total()) + " of memory; " + device.name + " has " +
-                        readable(device.hbm.capacity) + ", less " + readable(stage.outside) +
-                        " for the driver and communicators");
+    if (!overflows(stage, device.hbm.capacity)) {
+      continue;
     }
+    const std::string rest =
+        stage.pool_share < 1.0
+            ? ", of which the framework's pool takes " +
+                  readable(stage.pool_share * device.hbm.capacity)
+            : ", less " + readable(stage.outside) + " for the driver and communicators";
+    reasons.push_back("pipeline rank " + std::to_string(stage.rank) + " needs " +
+                      readable(stage.total()) + " of memory; " + device.name + " has " +
+                      readable(device.hbm.capacity) + rest);
   }
   return reasons;
 }

@@ -18,6 +18,14 @@ Bytes dummy_gradients(const ExpansionContext& context, const BuiltStage& stage) 
   return elements * context.software.memory.dummy_gradients;
 }
 
+// As many ranks share a parameter and the copies of it.
+Bytes stacked_copies(const LocalParameters& parameters, const ExpansionContext& context) {
+  SoftwareSpec software = context.software;
+  software.fsdp_parameters_fp32 = false;
+  software.states.parameter = context.software.memory.stacked_copies;
+  return state_memory(parameters, context.plan, software).parameters;
+}
+
 }  // namespace
 
 StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& plan,
@@ -58,7 +66,8 @@ StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& st
   holding.states = state_memory(parameters, context.plan, context.software);
   holding.parameters = parameters.total();
   holding.gradients = max(holding.states.gradients, holding.budget.full_gradients) +
-                      parameters.total() * context.software.memory.gradient_copy;
+                      parameters.total() * context.software.memory.gradient_copy +
+                      stacked_copies(parameters, context);
   holding.dummy_gradients = dummy_gradients(context, stage);
   holding.neighbours = (content.embedding ? 0.0 : 1.0) + (content.loss ? 0.0 : 1.0);
   holding.loss = content.loss;

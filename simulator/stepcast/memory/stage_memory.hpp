@@ -37,6 +37,7 @@ struct StageMemory {
       0.0;  // micro-batches at most, each counted by the fraction of the rank's layers it is in
   Bytes reserved;  // by the allocator, fragmentation and other streams' pools included
   Bytes outside;   // the allocator: driver context and communicators
+  double pool_share = 1.0;  // of the device, that the framework's allocator takes
   MemoryVerdict verdict = MemoryVerdict::kFits;
 
   [[nodiscard]] Bytes buffers() const {

@@ -19,16 +19,22 @@ void memory_settings(Settings& memory) {
   memory.quantity("gradient_copy", &MemoryRules::gradient_copy);
   memory.quantity("dummy_gradients", &MemoryRules::dummy_gradients);
   memory.quantity("gathered_copy", &MemoryRules::gathered_copy);
+  memory.quantity("stacked_copies", &MemoryRules::stacked_copies);
+  memory.flag("optimizer_on_host", &MemoryRules::optimizer_on_host);
   memory.flag("root_holds_ends", &MemoryRules::root_holds_ends);
   memory.flag("keeps_expert_casts", &MemoryRules::keeps_expert_casts);
   memory.flag("receives_ahead", &MemoryRules::receives_ahead);
   memory.flag("keeps_projected_qkv", &MemoryRules::keeps_projected_qkv);
+  memory.flag("weighs_in_activation", &MemoryRules::weighs_in_activation);
+  memory.quantity("activation_input", &MemoryRules::activation_input);
+  memory.quantity("attention_output", &MemoryRules::attention_output);
   memory.flag("values_keep_projection", &MemoryRules::values_keep_projection);
   memory.flag("keeps_unread_outputs", &MemoryRules::keeps_unread_outputs);
   memory.flag("recompute_stops_early", &MemoryRules::recompute_stops_early);
   memory.number("fragmentation", &MemoryRules::fragmentation, kFraction);
   memory.quantity("context", &MemoryRules::context);
   memory.quantity("communicator", &MemoryRules::communicator);
+  memory.number("pool_share", &MemoryRules::pool_share, kFraction);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "stepcast/base/dtype.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 
 namespace stepcast {
@@ -28,6 +29,10 @@ struct MemoryRules {
   Bytes gradient_copy;         // a parameter, of a second copy beside them (16-bit buckets)
   Bytes dummy_gradients;       // an element of each distinct weight of a layer, kept for good
   Bytes gathered_copy;         // a parameter, when ZeRO gathers them after the optimizer
+  Bytes stacked_copies;        // a parameter as it is sharded, of copies of stacked layers' weights
+                               // and gradients that a compiled step keeps beside them
+  bool optimizer_on_host = false;  // master copy and moments are in the host's memory; how long they
+                                   // take over PCIe is not modelled
   // --- sharding ---
   bool root_holds_ends = false;     // FSDP: embedding, norm and head in one group for all the step
   bool keeps_expert_casts = false;  // 16-bit copies of fp32 expert weights stay for backward
@@ -37,6 +42,11 @@ struct MemoryRules {
   bool keeps_projected_qkv = false;  // q, k and v as projected, beside the copies attention reads
   bool values_keep_projection = false;  // MLA's values are a view of what the up projection made of
                                         // keys and values, which stays whole
+  bool weighs_in_activation = false;  // experts multiply their scores into the activation: rows that
+                                      // come back one by one need not stay for them
+  // Bytes of a kept value, where they are stored in fewer bits than they are computed in.
+  Bytes activation_input = kSixteenBits;  // that an activation reads
+  Bytes attention_output = kSixteenBits;
   bool keeps_unread_outputs =
       false;  // eager checkpointing keeps a saved product nobody reads again
   bool recompute_stops_early = false;  // recomputation ends with the last tensor that is needed
@@ -46,6 +56,9 @@ struct MemoryRules {
   // 79.1) with the context's kernels and libraries, and the buffers of one communicator.
   Bytes context{1.5e9};
   Bytes communicator{0.3e9};
+  // Of the device's memory, that the framework takes as one pool when it starts; 1: it allocates
+  // what it needs from all of it.
+  double pool_share = 1.0;
 };
 
 // Changes the rules that the mapping `memory` names; leaves the rest.
