@@ -45,14 +45,20 @@ constexpr MemoryKernel times(int repeats, MemoryKernel kernel) {
 constexpr MemoryKernel merged(MemoryKernel kernel) {
   kernel.ramps = 0.0;
   kernel.launches = 0.0;
+  kernel.calls = 0.0;
   return kernel;
 }
 // Over something much smaller than the tensor.
 constexpr MemoryKernel tiny() { return {}; }
 // Sums over rows of partial sums: too few groups of threads to hide latency.
-constexpr MemoryKernel column_sums() { return {.passes = 0.1, .ramps = 8.0}; }
+constexpr MemoryKernel column_sums() { return {.passes = 0.1, .ramps = 8.0, .calls = 0.0}; }
 // A radix sort of indices: eight passes over keys, each waiting for its neighbours' counts.
-constexpr MemoryKernel sort() { return {.ramps = 8.0, .repeats = 8}; }
+constexpr MemoryKernel sort() { return {.ramps = 8.0, .calls = 1.0 / 8.0, .repeats = 8}; }
+// Launched by the call of the kernel before.
+constexpr MemoryKernel same_call(MemoryKernel kernel) {
+  kernel.calls = 0.0;
+  return kernel;
+}
 // Without reads to alternate with, writes reach 0.77 of a copy's rate.
 constexpr MemoryKernel fill(double passes) { return stream(passes / 0.77); }
 
@@ -82,9 +88,9 @@ struct KindKernels {
 constexpr KindKernels any(Kind kind, Passes passes) { return {kind, passes, passes, passes}; }
 
 // dx from dy, x; the gain's gradient is summed over rows in two steps.
-constexpr KernelList kNormGrad = list(by_row(stream(3, 3)), column_sums(), tiny());
+constexpr KernelList kNormGrad = list(by_row(stream(3, 3)), column_sums(), same_call(tiny()));
 // PyTorch's own: the gain's gradient reads dy and x again.
-constexpr KernelList kFusedNormGrad = list(by_row(stream(3, 3)), stream(2));
+constexpr KernelList kFusedNormGrad = list(by_row(stream(3, 3)), same_call(stream(2)));
 constexpr KernelList kLayerNormGrad = list(by_row(arithmetic(3, 1, 2)), by_row(arithmetic(2)));
 
 // RMSNorm as a model file writes it: two conversions to fp32, square, mean, + epsilon, rsqrt, two
@@ -173,6 +179,17 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      {list(sort(), gather(2), stream(1.5)), list(stream(2.5), stream(1.5), fill(1), atomic(3))},
      {list(sort(), gather(2), indexed(2), indexed(1.5, 0.6)),
       list(indexed(1.5), indexed(2.5), stream(1), fill(1), atomic(3))}},
+    // Eager: to fp32, product with the weights, sum, back to 16 bits. Backward: to fp32, products for
+    // the weights and for the rows, sum, back to 16 bits, zeros and an atomic sum.
+    {Kind::kUnpermuteFp32,
+     {list(gather(1.75)), list(gather(2))},
+     {list(sort(), gather(2), stream(1.5)), list(stream(2.5), stream(1.5), fill(1), atomic(3))},
+     {list(sort(), gather(2), indexed(3), indexed(4), stream(2.25), stream(0.5)),
+      list(stream(0.5), indexed(4.25), indexed(2.25), stream(2), stream(3), fill(1), atomic(3))}},
+    {Kind::kSortRows,
+     both(gather(2)),
+     {list(sort(), gather(2)), list(fill(1), atomic(3))},
+     {list(sort(), gather(2)), list(fill(1), atomic(3))}},
     {Kind::kGather,
      both(gather(2)),
      {list(gather(2)), list(fill(1), atomic(3))},

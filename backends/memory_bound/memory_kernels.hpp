@@ -34,6 +34,7 @@ struct MemoryKernel {
   double row_work = 0.0;  // in units of the constant cost of a row
   double ramps = 1.0;     // dependent round trips to memory before and after the stream
   double launches = 1.0;  // 0: generated as part of a neighbour's kernel
+  double calls = 1.0;     // of a framework: below 1 where one call launches several kernels
   int repeats = 1;
 };
 

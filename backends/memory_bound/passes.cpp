@@ -33,6 +33,7 @@ constexpr double kRowsInFlight = 16.0;
 
 struct KernelTime {
   double launches = 0.0;
+  double calls = 0.0;
   Seconds launch;
   Seconds ramp;
   Seconds memory;
@@ -41,6 +42,7 @@ struct KernelTime {
 
   void add(double times, const KernelTime& other) {
     launches += times * other.launches;
+    calls += times * other.calls;
     launch += times * other.launch;
     ramp += times * other.ramp;
     memory += times * other.memory;
@@ -73,6 +75,7 @@ class OperatorOnDevice {
   [[nodiscard]] KernelTime time(const MemoryKernel& kernel) const {
     KernelTime time;
     time.launches = kernel.launches;
+    time.calls = kernel.calls;
     time.launch = kernel.launches * context_.launch;
     time.ramp = kernel.ramps * constants_.ramp;
     const Seconds memory = memory_time(kernel, time.hbm);
@@ -169,6 +172,7 @@ class PassesModel final : public MemoryBoundModel {
     cost.duration = sum.launch + sum.ramp + sum.memory + sum.compute;
     cost.bound = bound_of(sum);
     cost.launches = sum.launches;
+    cost.calls = sum.calls;
     cost.energy = kernel_energy({.hbm = sum.hbm}, context);
     if (context.detail == Detail::kTerms) {
       cost.terms = {{"memory", sum.memory},

@@ -179,6 +179,7 @@ enum class Listing {
   kCollective,
   kDispatcher,
   kSchedule,
+  kHost,
 };
 
 class Simulator {

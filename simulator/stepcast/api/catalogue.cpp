@@ -18,9 +18,9 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 8> kListingNames = {"gpus",        "models",   "clusters",
-                                                           "software",    "backends", "collectives",
-                                                           "dispatchers", "schedules"};
+constexpr std::array<std::string_view, 9> kListingNames = {
+    "gpus",        "models",    "clusters", "software", "backends", "collectives",
+    "dispatchers", "schedules", "hosts"};
 
 // Names are looked up in the listings first, so that no file is missing.
 const Location kListed{"listing", 0, 0};
@@ -83,6 +83,12 @@ std::string describe_cluster(const std::string& name, const DataRoot& data) {
   text += table_line("gpu", profile.gpu);
   text += table_line("network", std::string(stepcast::name(profile.network.topology)));
   return text + "\n" + provenance_text(profile.provenance, profile.sources);
+}
+
+std::string describe_host(const std::string& name, const DataRoot& data) {
+  const HostSpec host = load_named_host(name, data, kListed);
+  return host.title + "\n" + table_line("framework", host.framework) + "\n" +
+         provenance_text(host.provenance, host.sources);
 }
 
 std::string describe_model(const std::string& name, const DataRoot& data) {
@@ -224,14 +230,15 @@ std::string of_schedule(const std::string& name, const DataRoot&) {
 }
 
 // In the order in which a name is looked up.
-constexpr std::array<Describe, 8> kDescribers = {of_file<&DataRoot::gpus, describe_gpu>,
+constexpr std::array<Describe, 9> kDescribers = {of_file<&DataRoot::gpus, describe_gpu>,
                                                  of_file<&DataRoot::clusters, describe_cluster>,
                                                  of_file<&DataRoot::models, describe_model>,
                                                  of_file<&DataRoot::software, describe_software>,
                                                  of_backend,
                                                  of_dispatcher,
                                                  of_collective,
-                                                 of_schedule};
+                                                 of_schedule,
+                                                 of_file<&DataRoot::hosts, describe_host>};
 
 [[noreturn]] void refuse(const std::string& name, const DataRoot& data, const Location& where) {
   std::vector<std::string> known;
@@ -268,9 +275,11 @@ std::vector<std::string> listed_names(Listing kind, const DataRoot& data) {
     case Listing::kDispatcher:
       return dispatcher_names();
     case Listing::kSchedule:
+      return schedule_names();
+    case Listing::kHost:
       break;
   }
-  return schedule_names();
+  return names_in(data.hosts());
 }
 
 std::string description_of(const std::string& name, const DataRoot& data, const Location& where) {

@@ -4,8 +4,8 @@
 //
 //   template <typename Settings>
 //   void host_settings(Settings& host) {
-//     host.quantity("kernel", &HostSpec::kernel);
-//     host.quantity("step", &HostSpec::step);
+//     host.quantity("kernel", &HostWork::kernel);
+//     host.quantity("step", &HostWork::step);
 //   }
 //
 //   SettingReader host(reader, spec);             // changes what the mapping names, keeps the rest

@@ -80,6 +80,7 @@ struct OpCost {
   std::string_view protocol{};  // of a collective, likewise
   std::int64_t units = 0;       // compute units that a communication kernel holds while it runs
   double launches = 1.0;        // kernels that the host launches for it
+  double calls = 1.0;           // of a framework in which they are launched, run eagerly
 };
 
 }  // namespace stepcast

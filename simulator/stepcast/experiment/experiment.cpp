@@ -115,6 +115,7 @@ class ExperimentReader {
     const std::int64_t nodes = cluster.optional_count("nodes", 1, kNodes);
     const std::string name = cluster.optional_text("name");
     const std::string gpu = cluster.optional_text("gpu");
+    std::string host = cluster.optional_text("host");
     if (name.empty() && gpu.empty()) {
       cluster.error("gpu", "is needed: give a 'gpu', or the 'name' of a cluster");
     } else if (!name.empty()) {
@@ -123,6 +124,7 @@ class ExperimentReader {
       const ClusterProfile profile = load_cluster_profile(
           named_file(data().clusters(), name, "cluster", cluster.location("name")), sources);
       const std::string part = gpu.empty() ? profile.gpu : gpu;
+      host = host.empty() ? profile.host : host;
       experiment_.named.gpu = part;
       experiment_.cluster = cluster_of(
           profile, profiles_.gpu(part, cluster.location(gpu.empty() ? "name" : "gpu")), nodes);
@@ -130,6 +132,9 @@ class ExperimentReader {
       experiment_.named.gpu = gpu;
       experiment_.cluster = cluster_of(profiles_.gpu(gpu, cluster.location("gpu")), nodes);
     }
+    experiment_.named.host = host;
+    experiment_.cluster.host =
+        profiles_.host(host.empty() ? std::string(kUsualHost) : host, cluster.location("host"));
     read_cluster_changes(cluster);
     cluster.finish();
   }
@@ -310,6 +315,10 @@ ModelSpec load_named_model(const std::string& name, const DataRoot& data, const 
 SoftwareSpec load_named_software(const std::string& name, const DataRoot& data,
                                  const Location& where) {
   return load_software(named_file(data.software(), name, "software set", where));
+}
+
+HostSpec load_named_host(const std::string& name, const DataRoot& data, const Location& where) {
+  return load_host(named_file(data.hosts(), name, "host", where), load_shared_sources(data));
 }
 
 Experiment read_experiment(const ConfigNode& root, const std::filesystem::path& folder,

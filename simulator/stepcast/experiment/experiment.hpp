@@ -25,6 +25,7 @@ struct NamedParts {
   std::string cluster;
   std::string gpu;
   std::string software;
+  std::string host;  // empty: the usual one is assumed
 };
 
 struct Experiment {
@@ -53,6 +54,7 @@ DeviceSpec load_gpu(const std::string& name, const DataRoot& data, const Locatio
 ModelSpec load_named_model(const std::string& name, const DataRoot& data, const Location& where);
 SoftwareSpec load_named_software(const std::string& name, const DataRoot& data,
                                  const Location& where);
+HostSpec load_named_host(const std::string& name, const DataRoot& data, const Location& where);
 
 // Loads an experiment file and applies `overrides` ("plan.tp=8") in order. Relative file names
 // inside are looked up beside the experiment. Throws ConfigError with every problem.

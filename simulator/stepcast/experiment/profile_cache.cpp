@@ -26,6 +26,10 @@ const SoftwareSpec& ProfileCache::software(const std::string& name, const Locati
   return once(software_, name, [&] { return load_named_software(name, data_, where); });
 }
 
+const HostSpec& ProfileCache::host(const std::string& name, const Location& where) {
+  return once(hosts_, name, [&] { return load_named_host(name, data_, where); });
+}
+
 const ClusterSpec& ProfileCache::fabric(const std::string& name) {
   return once(fabrics_, name, [&] { return fabric_of(gpu(name)); });
 }

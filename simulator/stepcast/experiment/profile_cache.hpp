@@ -20,6 +20,7 @@ class ProfileCache {
   const ModelSpec& model(const std::string& name, const Location& where = {"validation", 0, 0});
   const SoftwareSpec& software(const std::string& name,
                                const Location& where = {"validation", 0, 0});
+  const HostSpec& host(const std::string& name, const Location& where = {"validation", 0, 0});
   // As many nodes of the part as any group needs, for kernels and collectives by themselves.
   const ClusterSpec& fabric(const std::string& name);
   [[nodiscard]] std::vector<std::string> gpu_names() const { return names_in(data_.gpus()); }
@@ -33,6 +34,7 @@ class ProfileCache {
   std::map<std::string, ClusterSpec> fabrics_;
   std::map<std::string, ModelSpec> models_;
   std::map<std::string, SoftwareSpec> software_;
+  std::map<std::string, HostSpec> hosts_;
 };
 
 // The same as read_experiment of a data root, with profiles that are read once.

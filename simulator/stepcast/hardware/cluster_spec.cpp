@@ -47,6 +47,7 @@ ClusterProfile load_cluster_profile(const std::filesystem::path& file,
   profile.name = top.required_text("name");
   profile.title = top.required_text("title");
   profile.gpu = top.required_text("gpu");
+  profile.host = top.optional_text("host");
   SourcedReader reader(std::move(top), profile.sources, profile.provenance);
   profile.gpus_per_node = reader.optional_count("gpus_per_node");
   profile.nics_per_gpu = reader.optional_number("nics_per_gpu", kNics);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "stepcast/hardware/device_spec.hpp"
+#include "stepcast/hardware/host_spec.hpp"
 
 namespace stepcast {
 
@@ -27,6 +28,7 @@ struct ClusterSpec {
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 8;
   NetworkSpec network;
+  HostSpec host;  // of every GPU
   std::vector<Provenance> provenance;
   SourceTable sources;
 
@@ -40,6 +42,7 @@ struct ClusterProfile {
   std::string name;
   std::string title;
   std::string gpu;
+  std::string host;  // empty: not known
   std::optional<std::int64_t> gpus_per_node;
   std::optional<double> nics_per_gpu;
   std::optional<BytesPerSecond> nic_rate;

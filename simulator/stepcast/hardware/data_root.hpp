@@ -30,6 +30,7 @@ struct DataRoot {
   [[nodiscard]] std::filesystem::path clusters() const {
     return folder / "hardware_profiles/clusters";
   }
+  [[nodiscard]] std::filesystem::path hosts() const { return folder / "hardware_profiles/hosts"; }
   [[nodiscard]] std::filesystem::path accuracy() const {
     return folder / "hardware_profiles/accuracy.yaml";
   }

@@ -7,6 +7,7 @@
 #include "stepcast/hardware/collective_tables.hpp"
 #include "stepcast/hardware/device_tables.hpp"
 #include "stepcast/hardware/exchange_tables.hpp"
+#include "stepcast/hardware/host_tables.hpp"
 #include "stepcast/hardware/kernel_tables.hpp"
 
 namespace stepcast {
@@ -46,7 +47,7 @@ Meanings all_meanings() {
   Meanings meanings;
   for (const ProfileFolder folder :
        {ProfileFolder::kGpus, ProfileFolder::kKernels, ProfileFolder::kArchitectures,
-        ProfileFolder::kCollectives, ProfileFolder::kExchange}) {
+        ProfileFolder::kCollectives, ProfileFolder::kExchange, ProfileFolder::kHosts}) {
     for (const PlacedConstant& placed : placed_constants(folder)) {
       meanings.emplace(placed.key, placed.constant->meaning);
     }
@@ -66,6 +67,8 @@ std::vector<PlacedConstant> placed_constants(ProfileFolder folder) {
       return architecture_constants();
     case ProfileFolder::kCollectives:
       return list_of<CollectiveConstants>(collective_tables::kParts);
+    case ProfileFolder::kHosts:
+      return list_of<HostSpec>(host_tables::kParts);
     case ProfileFolder::kExchange:
       break;
   }

@@ -9,7 +9,7 @@
 
 namespace stepcast {
 
-enum class ProfileFolder { kGpus, kKernels, kArchitectures, kCollectives, kExchange };
+enum class ProfileFolder { kGpus, kKernels, kArchitectures, kCollectives, kExchange, kHosts };
 
 // In the order of the files, whether or not a file gives them.
 std::vector<PlacedConstant> placed_constants(ProfileFolder folder);

@@ -42,8 +42,17 @@ ExpertLayer::ExpertLayer(const ExpansionContext& context, BlockBuilder& builder)
       rows_(expert_rows(context)),
       exchange_(layer_exchange(context)) {}
 
+MemoryBoundKind ExpertLayer::kind_in_use(MemoryBoundKind kind) const {
+  if (kind == MemoryBoundKind::kStridedCopy &&
+      context_.software.permute_order == PermuteOrder::kIndex) {
+    return MemoryBoundKind::kSortRows;
+  }
+  const bool in_fp32 = weighted_row_element(context_) > kSixteenBits;
+  return kind == MemoryBoundKind::kUnpermute && in_fp32 ? MemoryBoundKind::kUnpermuteFp32 : kind;
+}
+
 void ExpertLayer::permute(OpId id, MemoryBoundKind kind, std::int64_t rows) {
-  build_.memory_bound(id, kind, rows, context_.model.hidden, context_.software.permute);
+  build_.memory_bound(id, kind_in_use(kind), rows, context_.model.hidden, context_.software.permute);
 }
 
 void ExpertLayer::index(std::int64_t choices) {

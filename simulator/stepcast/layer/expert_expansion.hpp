@@ -41,6 +41,7 @@ class ExpertLayer {
   [[nodiscard]] Collective over_ranks(CollectiveOp op, std::int64_t values, Bytes element) const;
 
  private:
+  [[nodiscard]] MemoryBoundKind kind_in_use(MemoryBoundKind kind) const;
   [[nodiscard]] OpId input_maker() const;
   void save_input();
   [[nodiscard]] ProcessGroup group() const;

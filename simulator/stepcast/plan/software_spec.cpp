@@ -18,6 +18,10 @@ constexpr std::array<NamedValue<CudaGraphScope>, 2> kCudaGraphScopes = {
     {{"whole", CudaGraphScope::kWhole}, {"without_experts", CudaGraphScope::kWithoutExperts}}};
 constexpr std::array<NamedValue<PermuteOrder>, 2> kPermuteOrders = {
     {{"blocks", PermuteOrder::kBlocks}, {"index", PermuteOrder::kIndex}}};
+constexpr std::array<NamedValue<LaunchMode>, 3> kLaunchModes = {
+    {{"program", LaunchMode::kProgram},
+     {"eager", LaunchMode::kEager},
+     {"compiled", LaunchMode::kCompiled}}};
 constexpr std::array<NamedValue<Implementation>, 3> kImplementations = {
     {{"eager", Implementation::kEager},
      {"compiled", Implementation::kCompiled},
@@ -27,11 +31,18 @@ constexpr std::array<NamedValue<Bytes>, 2> kWideDtypes = {
 
 template <typename Settings>
 void host_settings(Settings& host) {
-  host.quantity("kernel", &HostSpec::kernel);
-  host.quantity("expert", &HostSpec::expert);
-  host.quantity("communication", &HostSpec::communication);
-  host.quantity("synchronise", &HostSpec::synchronise);
-  host.quantity("step", &HostSpec::step);
+  const std::span<const NamedValue<LaunchMode>> modes = kLaunchModes;
+  host.choice("layers", &HostWork::layers, modes);
+  host.choice("experts", &HostWork::experts, modes);
+  host.number("calls", &HostWork::calls, Range<double>{0.0, 100.0});
+  host.flag("functional_collectives", &HostWork::functional_collectives);
+  host.flag("unit_hooks", &HostWork::unit_hooks);
+  host.count("reads_per_exchange", &HostWork::reads_per_exchange, {0, 1'000});
+  host.quantity("step", &HostWork::step);
+  host.quantity("kernel", &HostWork::kernel);
+  host.quantity("expert", &HostWork::expert);
+  host.quantity("communication", &HostWork::communication);
+  host.quantity("synchronise", &HostWork::synchronise);
 }
 
 template <typename Settings>

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "stepcast/config/mapping_reader.hpp"
@@ -33,15 +34,30 @@ struct StateBytes {
   Bytes optimizer{12};  // master copy and two moments
 };
 
-// What the host takes to launch, with everything of the framework around it. A captured graph
-// launches at once.
-struct HostSpec {
-  Seconds kernel;         // for each kernel that the operators of a layer list
-  Seconds expert;         // for each product of one expert, where experts are launched one by one,
-                          // and again where it quantises its rows
-  Seconds communication;  // for each collective or exchange
-  Seconds synchronise;    // from the end of what the host waits for until it launches again
-  Seconds step;           // once a step, while the device waits: data, loss scale, norms, logging
+// How the kernels of a part of the model reach the device.
+enum class LaunchMode {
+  kProgram,   // the step is one program: the host never holds the device up
+  kEager,     // a call of the framework for each operator, its autograd in backward
+  kCompiled,  // generated code launches the kernels of a region
+};
+
+// What the framework lets a host do in a step. How long each takes is the host's own
+// (hardware/host_spec.hpp), unless it is given here. A captured graph launches at once.
+struct HostWork {
+  LaunchMode layers = LaunchMode::kProgram;
+  LaunchMode experts = LaunchMode::kProgram;  // and the routing of their tokens
+  double calls = 1.0;  // eager calls for each that a plain module makes: what wraps it in Python
+  bool functional_collectives = false;  // exchanges of tokens are operators of the framework
+  bool unit_hooks = false;              // FSDP2 gathers and reduces in hooks around its units
+  std::int64_t reads_per_exchange = 1;  // where the host has to know how many rows arrive
+  Seconds step;  // once a step, while the device waits: data, loss scale, norms, logging
+  // Instead of the host's own, for each: kernel that the operators of a layer list; product of one
+  // expert, where experts are launched one by one, and again where it quantises its rows;
+  // collective or exchange; wait, from the end of what the host waits for until it launches again.
+  std::optional<Seconds> kernel;
+  std::optional<Seconds> expert;
+  std::optional<Seconds> communication;
+  std::optional<Seconds> synchronise;
 };
 
 struct SoftwareSpec {
@@ -88,7 +104,7 @@ struct SoftwareSpec {
   bool ep_overlap = false;  // exchanges of a forward run beside a backward, and the other way round
   bool fsdp_root_holds_ends = true;  // embedding and head are one FSDP unit, gathered first
 
-  HostSpec host;
+  HostWork host;
   ExchangeSpec exchange;  // its dispatcher unless the plan names one
 
   // What stays for backward.

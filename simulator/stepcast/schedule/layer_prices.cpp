@@ -5,6 +5,7 @@
 
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
+#include "stepcast/schedule/host_launches.hpp"
 #include "stepcast/schedule/overlap_windows.hpp"
 
 namespace stepcast {
@@ -52,12 +53,10 @@ class TaskPricer {
       : context_(context),
         kernel_(kernel_context(context)),
         load_(load),
-        host_(context.expansion.software.host) {}
+        host_(context.cluster.host, context.expansion.software) {}
 
-  // `captured`: a graph launches it.
-  [[nodiscard]] StreamTask task(const Op& op, bool captured) const {
-    const HostSpec host = captured ? HostSpec{} : host_;
-    const OpCost cost = context_.cost.cost(op, kernel_, context_.cluster);
+  // Without what its host takes.
+  [[nodiscard]] StreamTask task(const Op& op, const OpCost& cost) const {
     StreamTask task;
     task.duration = cost.duration;
     task.contended = cost.duration;
@@ -65,11 +64,9 @@ class TaskPricer {
     if (task.axis) {
       task.fabric = fabric_of(op, context_.cluster);
       task.slowdown = slowdown_beside_computation(op, context_.cluster.device);
-      task.host = host.communication;
       return task;
     }
     task.energy = cost.energy;
-    task.host = launching(op, cost, host);
     task.weight_gradient = is_weight_gradient(op);
     if (load_.units > 0 || load_.hbm > BytesPerSecond{}) {
       task.contended =
@@ -79,7 +76,8 @@ class TaskPricer {
   }
 
   // Notes the operators in `noted`, if it is given.
-  [[nodiscard]] TaskList tasks(const OpList& ops, std::vector<Op>* noted = nullptr) const {
+  [[nodiscard]] TaskList tasks(const OpList& ops, std::vector<Op>* noted = nullptr,
+                               Direction direction = Direction::kForward) const {
     TaskList list;
     list.reserve(ops.size());
     const SoftwareSpec& software = context_.expansion.software;
@@ -88,11 +86,13 @@ class TaskPricer {
     const ExpertRange experts = partly ? expert_range(ops) : ExpertRange{};
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const bool captured = software.cuda_graph && !experts.holds(i);
-      list.push_back(task(ops[i], captured));
+      const OpCost cost = context_.cost.cost(ops[i], kernel_, context_.cluster);
+      list.push_back(task(ops[i], cost));
+      list.back().host = captured ? Seconds{} : host_.launching(ops[i], cost, direction);
       // The graph itself is one launch.
       const bool first = i == 0 || experts.holds(i - 1);
       if (partly && captured && first) {
-        list.back().host = host_.kernel;
+        list.back().host = host_.replaying();
       }
       if (noted != nullptr) {
         list.back().op = static_cast<std::int32_t>(noted->size());
@@ -103,26 +103,10 @@ class TaskPricer {
   }
 
  private:
-  // A transpose is a second result of the kernel before it. Grouped products may be one kernel an
-  // expert; in 8 bits each of them quantises its rows too.
-  [[nodiscard]] Seconds launching(const Op& op, const OpCost& cost, const HostSpec& host) const {
-    const auto* kernel = std::get_if<MemoryBound>(&op.work);
-    if (kernel != nullptr && kernel->kind == MemoryBoundKind::kTranspose) {
-      return {};
-    }
-    const GroupedGemmMode mode = context_.expansion.software.grouped_gemm;
-    const auto* grouped = std::get_if<GroupedGemm>(&op.work);
-    if (grouped == nullptr || mode == GroupedGemmMode::kTurbo) {
-      return cost.launches * host.kernel;
-    }
-    const bool quantises = size_of(grouped->dtype) < Bytes(2);
-    return (quantises ? 2.0 : 1.0) * static_cast<double>(grouped->groups) * host.expert;
-  }
-
   const StepContext& context_;
   KernelContext kernel_;
   CommunicationLoad load_;
-  HostSpec host_;
+  HostLaunches host_;
 };
 
 // --- layers -----------------------------------------------------------------------------------
@@ -130,14 +114,18 @@ class TaskPricer {
 class LayerPricer {
  public:
   LayerPricer(const StepContext& context, const CommunicationLoad& load, std::vector<Op>* noted)
-      : context_(context), isolated_(context, {}), contended_(context, load), noted_(noted) {}
+      : context_(context),
+        isolated_(context, {}),
+        contended_(context, load),
+        host_(context.cluster.host, context.expansion.software),
+        noted_(noted) {}
 
   [[nodiscard]] LayerTasks layer(const StageLayer& layer) const {
     LayerTasks tasks;
-    tasks.forward = program(layer.ops->forward, true);
-    tasks.full_recompute = program(layer.ops->full_recompute, true);
-    tasks.backward = program(layer.ops->recompute, true);
-    const TaskList backward = program(layer.ops->backward, false);
+    tasks.forward = program(layer.ops->forward, Direction::kForward);
+    tasks.full_recompute = program(layer.ops->full_recompute, Direction::kForward);
+    tasks.backward = program(layer.ops->recompute, Direction::kForward);
+    const TaskList backward = program(layer.ops->backward, Direction::kBackward);
     tasks.backward.insert(tasks.backward.end(), backward.begin(), backward.end());
     const TaskList accumulate = contended_.tasks(layer.traffic.accumulate, noted_);
     tasks.backward.insert(tasks.backward.end(), accumulate.begin(), accumulate.end());
@@ -149,22 +137,25 @@ class LayerPricer {
     tasks.reduce = isolated_.tasks(layer.traffic.reduce, noted_);
     tasks.replicas = isolated_.tasks(layer.traffic.replicas, noted_);
     tasks.stays_gathered = layer.stays_gathered;
+    add_hooks(tasks);
     return tasks;
   }
 
  private:
-  // `learns`: this pass is the one in which the host gets to know the sizes of the exchange.
-  [[nodiscard]] TaskList program(const OpList& ops, bool learns) const {
+  [[nodiscard]] TaskList program(const OpList& ops, Direction direction) const {
     const ParallelPlan& plan = context_.expansion.plan;
     const SoftwareSpec& software = context_.expansion.software;
-    TaskList tasks = contended_.tasks(ops, noted_);
+    TaskList tasks = contended_.tasks(ops, noted_, direction);
+    if (!tasks.empty() && !software.cuda_graph) {
+      tasks.front().host += host_.entering(ops);
+    }
     if (software.async_tp && plan.tp > 1) {
       overlap_tensor_parallel(ops, tasks, plan.tp);
     }
     if (plan.cp > 1 && plan.cp_algorithm == CpAlgorithm::kRing) {
       overlap_ring_attention(ops, tasks, plan.cp);
     }
-    if (learns) {
+    if (direction == Direction::kForward) {
       host_waits(ops, tasks);
     }
     if (software.shared_expert_overlap) {
@@ -173,11 +164,23 @@ class LayerPricer {
     return tasks;
   }
 
+  // A unit of FSDP runs its hooks where its parameters have arrived, in backward also where its
+  // gradients leave.
+  void add_hooks(LayerTasks& tasks) const {
+    if (tasks.gather.empty()) {
+      return;
+    }
+    (tasks.copy_out.empty() ? tasks.gather : tasks.copy_out).front().host += host_.unit_hooks();
+    TaskList& leaving = tasks.before_reduce.empty() ? tasks.reduce : tasks.before_reduce;
+    if (!leaving.empty()) {
+      leaving.front().host += host_.backward_hooks();
+    }
+  }
+
   // The host waits for the kernel before the exchange, or for the exchange where the device counts
   // the rows (RowCounts). Backward knows from forward.
   void host_waits(const OpList& ops, TaskList& tasks) const {
     const ParallelPlan& plan = context_.expansion.plan;
-    const SoftwareSpec& software = context_.expansion.software;
     if (!context_.expansion.model.moe || cpu_sync_of(plan.exchange) != CpuSync::kBlocking) {
       return;
     }
@@ -186,7 +189,7 @@ class LayerPricer {
     for (std::size_t i = 0; i < ops.size(); ++i) {
       if (ops[i].id == OpId::kMoeDispatch && communication_axis(ops[i]) == Axis::kExpert && i > 0) {
         tasks[counted_by_device ? i : i - 1].host_waits = true;
-        tasks[i].host += software.host.synchronise;
+        tasks[i].host += host_.learning_rows();
       }
     }
   }
@@ -203,6 +206,7 @@ class LayerPricer {
   const StepContext& context_;
   TaskPricer isolated_;
   TaskPricer contended_;
+  HostLaunches host_;
   std::vector<Op>* noted_;
 };
 

@@ -74,7 +74,8 @@ void RankStreams::left_of_tasks(std::vector<Seconds>& left) const {
 void RankStreams::repeat_since(const StreamTotals& before, std::int64_t times) {
   const auto n = static_cast<double>(times);
   const Seconds shift = n * (totals_.now - before.now);
-  totals_.host += n * (totals_.host - before.host);
+  const Seconds launched = n * (totals_.host - before.host);
+  totals_.host += launched;
   totals_.spent += n * (totals_.spent - before.spent);
   totals_.energy += n * (totals_.energy - before.energy);
   totals_.launching += n * (totals_.launching - before.launching);
@@ -83,6 +84,7 @@ void RankStreams::repeat_since(const StreamTotals& before, std::int64_t times) {
     Stream& stream = streams_[axis];
     for (std::size_t i = stream.head; i < stream.tasks.size(); ++i) {
       stream.tasks[i].queued += shift;
+      stream.tasks[i].launched += launched;
       if (stream.tasks[i].start >= Seconds{}) {
         stream.tasks[i].start += shift;
       }
@@ -156,7 +158,12 @@ std::int64_t RankStreams::enqueue(const StreamTask& task) {
     stream.head = 0;
   }
   ++tickets_;
-  stream.tasks.push_back({task, task.duration, totals_.now, Seconds{-1.0}, {}, tickets_});
+  stream.tasks.push_back({.task = task,
+                          .left = task.duration,
+                          .queued = totals_.now,
+                          .launched = totals_.host,
+                          .cause = {},
+                          .ticket = tickets_});
   open_.push_back(tickets_);
   return tickets_;
 }
@@ -174,7 +181,7 @@ void RankStreams::start_communication() {
     return;
   }
   for (std::size_t axis = 0; axis < kAxes && !open_.empty(); ++axis) {
-    if (!streams_[axis].idle()) {
+    if (!streams_[axis].idle() && !awaits_launch(axis)) {
       begin_communication(axis);
     }
   }
@@ -217,6 +224,8 @@ void RankStreams::advance(std::span<Program> programs) {
     if (running(axis)) {
       rates[axis] = communication_rate(axis);
       step = min(step, streams_[axis].front().left / rates[axis]);
+    } else if (!streams_[axis].idle() && awaits_launch(axis)) {
+      step = min(step, streams_[axis].front().launched - totals_.now);
     }
   }
   STEPCAST_CHECK(step < kNever, "the streams of a rank wait for each other");
@@ -253,7 +262,8 @@ void RankStreams::account(Seconds passed, double compute, std::span<const Progra
     return;
   }
   for (const Program& program : programs) {
-    if (program.awaited != 0 && !ended(program.awaited)) {
+    const auto axis = slot(program.awaited_axis);
+    if (program.awaited != 0 && !ended(program.awaited) && !awaits_launch(axis)) {
       totals_.spent.exposed[slot(program.awaited_axis)] += passed;
       return;
     }

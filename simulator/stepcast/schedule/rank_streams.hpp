@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The streams of one rank in time: programs of tasks run on them, and every instant is accounted.
 //
-//   - A task starts exactly when what it waits for has ended and its stream is free; a computation
-//     also no earlier than the host has launched it.
+//   - A task starts exactly when what it waits for has ended, its stream is free and the host has
+//     launched it.
 //   - Communication that was posted starts when the kernel that runs at that time drains.
 //   - While computation and communication run together each advances at its own slower rate, and
 //     communications over one fabric share it evenly.
@@ -72,6 +72,7 @@ class RankStreams {
     StreamTask task;
     Seconds left;         // of its duration
     Seconds queued;       // when it was posted and its stream was free
+    Seconds launched;     // by the host
     Seconds start{-1.0};  // below 0: has not started
     Seconds cause;        // of its start
     std::int64_t ticket = 0;
@@ -100,6 +101,9 @@ class RankStreams {
   void run_communication_beside(const StreamTask& task, std::size_t axis);
   void end_kernel(const StreamTask& task, Seconds start, Seconds left);
   void begin_communication(std::size_t axis);
+  [[nodiscard]] bool awaits_launch(std::size_t axis) const;
+  void idle_until(Seconds time);
+  void run_until(Seconds time, std::size_t axis);
   void run_communication(const StreamTask& task);
   void start_what_can(std::span<Program> programs);
   bool step(Program& program);
@@ -142,8 +146,21 @@ inline void RankStreams::begin_communication(std::size_t axis) {
   if (!running(axis)) {
     Communication& first = streams_[axis].front();
     first.start = totals_.now;
-    first.cause = max(first.queued, compute_free_);
+    first.cause = max(max(first.queued, first.launched), compute_free_);
     running_ |= 1U << axis;
+  }
+}
+
+// Whether the first communication of a stream has only its host to wait for.
+inline bool RankStreams::awaits_launch(std::size_t axis) const {
+  return !running(axis) && streams_[axis].front().launched > totals_.now;
+}
+
+// Nothing runs, for want of launches.
+inline void RankStreams::idle_until(Seconds time) {
+  if (time > totals_.now) {
+    totals_.spent.host += time - totals_.now;
+    totals_.now = time;
   }
 }
 

@@ -53,6 +53,9 @@ void RankStreams::run_kernel_beside(const StreamTask& task, std::size_t axis) {
   const Seconds start = max(totals_.now, totals_.host);
   while (!stream.idle()) {
     Communication& first = stream.front();
+    if (awaits_launch(axis)) {
+      idle_until(first.launched);  // before the kernel's: the host launched it before
+    }
     begin_communication(axis);
     if (totals_.now + first.left > start) {
       break;
@@ -86,10 +89,8 @@ void RankStreams::run_kernel_beside(const StreamTask& task, std::size_t axis) {
 
 void RankStreams::run_kernel(const StreamTask& task) {
   launch(task);
-  const Seconds start = max(totals_.now, totals_.host);
-  totals_.spent.host += start - totals_.now;
-  totals_.now = start;
-  end_kernel(task, start, task.duration);
+  idle_until(totals_.host);
+  end_kernel(task, totals_.now, task.duration);
 }
 
 // `left`: what is still to run of the kernel, now that no communication slows it down.
@@ -104,6 +105,7 @@ void RankStreams::end_kernel(const StreamTask& task, Seconds start, Seconds left
 
 void RankStreams::run_communication(const StreamTask& task) {
   launch(task);
+  idle_until(totals_.host);
   const Seconds start = totals_.now;
   totals_.communicated[slot(*task.axis)] += task.duration + task.hidden;
   totals_.spent.exposed[slot(*task.axis)] += task.duration;
@@ -113,12 +115,34 @@ void RankStreams::run_communication(const StreamTask& task) {
   note(task, start, start);
 }
 
+// What the stream of `axis` has queued runs by itself until `time`.
+void RankStreams::run_until(Seconds time, std::size_t axis) {
+  Stream& stream = streams_[axis];
+  while (totals_.now < time) {
+    if (stream.idle() || awaits_launch(axis)) {
+      idle_until(stream.idle() ? time : min(time, stream.front().launched));
+      continue;
+    }
+    begin_communication(axis);
+    Communication& first = stream.front();
+    const Seconds passed = min(first.left, time - totals_.now);
+    const bool ends = first.left <= passed;
+    totals_.spent.host += passed;
+    totals_.now = ends ? totals_.now + passed : time;
+    first.left = ends ? Seconds{} : first.left - passed;
+    if (ends) {
+      finish(axis);
+    }
+  }
+}
+
 // Two communications over one fabric have half of it each; over two fabrics both run at full rate.
 void RankStreams::run_communication_beside(const StreamTask& task, std::size_t axis) {
   launch(task);
   ++tickets_;
   const std::size_t own = slot(*task.axis);
   totals_.communicated[own] += task.duration + task.hidden;
+  run_until(totals_.host, axis);
   const Seconds start = totals_.now;
   Seconds left = task.duration;
   while (left > Seconds{} && !streams_[axis].idle()) {

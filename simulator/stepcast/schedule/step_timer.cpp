@@ -8,6 +8,7 @@
 #include "stepcast/base/error.hpp"
 #include "stepcast/pipeline/pipeline_transfer.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
+#include "stepcast/schedule/host_launches.hpp"
 #include "stepcast/schedule/paired_passes.hpp"
 
 namespace stepcast {
@@ -52,7 +53,8 @@ class Assembly {
         rank_stages_(rank_stages),
         chunks_(rank_stages.size() / static_cast<std::size_t>(plan_.pp)),
         pipeline_(pipeline),
-        pairs_(pairs) {
+        pairs_(pairs),
+        host_(context.cluster.host, context.expansion.software) {
     std::vector<const SolvedStage*> of_class;
     of_class.reserve(outline.solved.size());
     for (const std::size_t solved : outline.solved) {
@@ -134,12 +136,20 @@ class Assembly {
     return max(Seconds{}, free - end);
   }
 
-  const OptimizerTime& update(std::size_t rank) {
+  // The optimizer step of a rank. Its host begins when it has launched the last backward.
+  OptimizerTime update(std::size_t rank) {
     LocalParameters parameters;
+    std::int64_t layers = 0;
     for (std::size_t i = rank * chunks_; i < (rank + 1) * chunks_; ++i) {
-      parameters += outline_.configuration->parameters(outline_.stage(rank_stages_[i].stage));
+      const std::size_t stage = rank_stages_[i].stage;
+      parameters += outline_.configuration->parameters(outline_.stage(stage));
+      layers += plan_.stages[stage].layers;
     }
-    return prices_.optimizer(parameters, context_);
+    OptimizerTime time = prices_.optimizer(parameters, context_);
+    const Seconds lead = stages_[rank_stages_[rank * chunks_].stage]->time.last_backward.host_lead;
+    const Seconds launching = host_.updating(plan_, layers) - max(Seconds{}, lead);
+    time.spent.host += max(Seconds{}, launching - time.spent.total());
+    return time;
   }
 
   [[nodiscard]] PipelineTimes times(Seconds transfer_duration, Fabric fabric) {
@@ -210,7 +220,7 @@ class Assembly {
       time.add(stage.last_backward, 1.0);
       time.hidden.exposed[slot(Axis::kData)] += stage.gather.first;
     }
-    const OptimizerTime& optimizer = update(rank);
+    const OptimizerTime optimizer = update(rank);
     time.spent += optimizer.spent;
     time.energy += optimizer.energy;
     if (pairs_) {
@@ -252,6 +262,7 @@ class Assembly {
   std::size_t chunks_;
   const PlanPipeline& pipeline_;
   bool pairs_;
+  HostLaunches host_;
   std::vector<const SolvedStage*> stages_;  // of plan.stages
   std::vector<Reduction> reductions_;       // of the rank at hand
 };

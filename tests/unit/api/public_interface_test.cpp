@@ -201,7 +201,7 @@ TEST_CASE("everything that is listed is described", "[unit]") {
   const Simulator simulator(kData);
   for (const Listing kind :
        {Listing::kGpu, Listing::kModel, Listing::kCluster, Listing::kSoftware, Listing::kBackend,
-        Listing::kCollective, Listing::kDispatcher, Listing::kSchedule}) {
+        Listing::kCollective, Listing::kDispatcher, Listing::kSchedule, Listing::kHost}) {
     const std::vector<std::string> names = simulator.list(kind);
     CHECK(names.size() > 2);
     CHECK_FALSE(simulator.describe(names.front()).empty());

@@ -103,7 +103,7 @@ TEST_CASE("every constant says what it is, once, and where a fit may look inside
           "[unit]") {
   for (const ProfileFolder folder :
        {ProfileFolder::kGpus, ProfileFolder::kKernels, ProfileFolder::kArchitectures,
-        ProfileFolder::kCollectives, ProfileFolder::kExchange}) {
+        ProfileFolder::kCollectives, ProfileFolder::kExchange, ProfileFolder::kHosts}) {
     std::set<std::string> keys;
     for (const auto& [key, constant] : placed_constants(folder)) {
       CAPTURE(key);

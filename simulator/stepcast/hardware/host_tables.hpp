@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The constants of a host's profile: hardware_profiles/hosts.
+#pragma once
+
+#include <array>
+
+#include "stepcast/hardware/constant_sections.hpp"
+#include "stepcast/hardware/host_spec.hpp"
+
+namespace stepcast::host_tables {
+
+inline constexpr Constant<HostSpec> constant(std::string_view key, std::string_view meaning,
+                                             Seconds HostSpec::*member) {
+  return {key, "us", kNotNegative, std::nullopt, meaning, member};
+}
+
+inline constexpr std::array kConstants = {
+    constant("eager_call",
+             "an operator of a model called one by one, in either direction, with what Python and "
+             "autograd do around it",
+             &HostSpec::eager_call),
+    constant("eager_kernel", "each further kernel that such a call launches",
+             &HostSpec::eager_kernel),
+    constant("compiled_region",
+             "entering compiled code in either direction: guards, and autograd's part of it",
+             &HostSpec::compiled_region),
+    constant("compiled_kernel", "each kernel that compiled code launches",
+             &HostSpec::compiled_kernel),
+    constant("graph_replay", "launching a captured graph", &HostSpec::graph_replay),
+    constant("collective", "a collective called by a module", &HostSpec::collective),
+    constant("functional_forward",
+             "a collective called as an operator of the framework, whose result is a tensor that "
+             "waits for it",
+             &HostSpec::functional_forward),
+    constant("functional_backward", "the same by autograd, in backward",
+             &HostSpec::functional_backward),
+    constant("device_read",
+             "from the end of what the host reads from the device until what it launches next runs",
+             &HostSpec::device_read),
+    constant("unit_forward",
+             "hooks of FSDP2 around one unit in forward: gather, copies, resharding",
+             &HostSpec::unit_forward),
+    constant("unit_backward", "the same in backward, with the reduction of gradients",
+             &HostSpec::unit_backward),
+    constant("unit_update", "the optimizer step and the zeroing of gradients of one unit of FSDP2",
+             &HostSpec::unit_update),
+    constant("update_call", "the same of one layer whose parameters are whole tensors",
+             &HostSpec::update_call),
+};
+
+inline constexpr auto kParts = parts_of(kConstants);
+
+}  // namespace stepcast::host_tables

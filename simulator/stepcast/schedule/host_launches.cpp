@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/schedule/host_launches.hpp"
+
+#include <algorithm>
+
+#include "stepcast/base/dtype.hpp"
+
+namespace stepcast {
+namespace {
+
+bool belongs_to_experts(Block block) {
+  return block == Block::kRouter || block == Block::kRoutedExperts;
+}
+
+}  // namespace
+
+LaunchMode HostLaunches::mode_of(Block block) const {
+  const bool shared = block == Block::kSharedExpert && !software_.compiles_shared_expert;
+  return shared || belongs_to_experts(block) ? work_.experts : work_.layers;
+}
+
+Seconds HostLaunches::kernels(const OpCost& cost, LaunchMode mode) const {
+  if (work_.kernel) {
+    return cost.launches * *work_.kernel;
+  }
+  switch (mode) {
+    case LaunchMode::kProgram:
+      return {};
+    case LaunchMode::kCompiled:
+      return cost.launches * host_.compiled_kernel;
+    case LaunchMode::kEager:
+      break;
+  }
+  return work_.calls * cost.calls * host_.eager_call +
+         std::max(0.0, cost.launches - cost.calls) * host_.eager_kernel;
+}
+
+// Autograd calls the operator's counterpart in backward without the module around it.
+Seconds HostLaunches::communication(const Op& op, LaunchMode mode, Direction direction) const {
+  if (work_.communication) {
+    return *work_.communication;
+  }
+  if (mode == LaunchMode::kProgram) {
+    return {};
+  }
+  if (work_.functional_collectives && std::holds_alternative<ExpertExchange>(op.work)) {
+    return direction == Direction::kForward ? host_.functional_forward : host_.functional_backward;
+  }
+  return host_.collective;
+}
+
+// In 8 bits each of them quantises its rows too.
+Seconds HostLaunches::experts_one_by_one(const GroupedGemm& products, LaunchMode mode) const {
+  OpCost one;
+  one.calls = size_of(products.dtype) < Bytes(2) ? 2.0 : 1.0;
+  one.launches = one.calls;
+  const Seconds product = work_.expert ? one.calls * *work_.expert : kernels(one, mode);
+  return static_cast<double>(products.groups) * product;
+}
+
+Seconds HostLaunches::launching(const Op& op, const OpCost& cost, Direction direction) const {
+  const LaunchMode mode = mode_of(op.block);
+  if (op.block == Block::kDataParallel && work_.unit_hooks) {
+    return {};
+  }
+  if (communication_axis(op)) {
+    return communication(op, mode, direction);
+  }
+  // A transpose is a second result of the kernel before it.
+  const auto* kernel = std::get_if<MemoryBound>(&op.work);
+  if (kernel != nullptr && kernel->kind == MemoryBoundKind::kTranspose) {
+    return {};
+  }
+  const auto* grouped = std::get_if<GroupedGemm>(&op.work);
+  if (grouped == nullptr || software_.grouped_gemm == GroupedGemmMode::kTurbo) {
+    return kernels(cost, mode);
+  }
+  return experts_one_by_one(*grouped, mode);
+}
+
+// A layer is one region; around experts that are not compiled, each norm and attention are one.
+Seconds HostLaunches::entering(const OpList& ops) const {
+  if (work_.layers != LaunchMode::kCompiled || work_.kernel || ops.empty()) {
+    return {};
+  }
+  const bool interrupted =
+      work_.experts != LaunchMode::kCompiled &&
+      std::any_of(ops.begin(), ops.end(), [](const Op& op) { return belongs_to_experts(op.block); });
+  constexpr double kAroundExperts = 3.0;
+  return (interrupted ? kAroundExperts : 1.0) * host_.compiled_region;
+}
+
+Seconds HostLaunches::learning_rows() const {
+  if (work_.synchronise) {
+    return *work_.synchronise;
+  }
+  return holds_up() ? static_cast<double>(work_.reads_per_exchange) * host_.device_read : Seconds{};
+}
+
+Seconds HostLaunches::unit_hooks() const {
+  return work_.unit_hooks ? host_.unit_forward : Seconds{};
+}
+
+Seconds HostLaunches::backward_hooks() const {
+  return work_.unit_hooks ? max(Seconds{}, host_.unit_backward - host_.unit_forward) : Seconds{};
+}
+
+Seconds HostLaunches::updating(const ParallelPlan& plan, std::int64_t layers) const {
+  if (!holds_up()) {
+    return {};
+  }
+  const bool in_units = work_.unit_hooks && plan.zero == 3;
+  return static_cast<double>(layers) * (in_units ? host_.unit_update : host_.update_call);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host takes to launch the operators of a step: the times of its profile
+// (hardware/host_spec.hpp), as often as the software needs them (HostWork of plan/software_spec.hpp).
+#pragma once
+
+#include "stepcast/cost/op_cost.hpp"
+#include "stepcast/graph/op.hpp"
+#include "stepcast/hardware/host_spec.hpp"
+#include "stepcast/plan/parallel_plan.hpp"
+#include "stepcast/plan/software_spec.hpp"
+
+namespace stepcast {
+
+class HostLaunches {
+ public:
+  HostLaunches(const HostSpec& host, const SoftwareSpec& software)
+      : host_(host), software_(software), work_(software.host) {}
+
+  // An operator outside of captured graphs that costs `cost`.
+  [[nodiscard]] Seconds launching(const Op& op, const OpCost& cost, Direction direction) const;
+  // Entering the compiled code of a layer that has the operators `ops`.
+  [[nodiscard]] Seconds entering(const OpList& ops) const;
+  // From the end of what tells the host how many rows arrive until the next launch.
+  [[nodiscard]] Seconds learning_rows() const;
+  // The hooks around a layer that is one unit of FSDP: in both passes, and more in backward.
+  [[nodiscard]] Seconds unit_hooks() const;
+  [[nodiscard]] Seconds backward_hooks() const;
+  // The optimizer step over `layers` layers.
+  [[nodiscard]] Seconds updating(const ParallelPlan& plan, std::int64_t layers) const;
+  [[nodiscard]] Seconds replaying() const { return host_.graph_replay; }
+
+ private:
+  [[nodiscard]] LaunchMode mode_of(Block block) const;
+  [[nodiscard]] Seconds kernels(const OpCost& cost, LaunchMode mode) const;
+  [[nodiscard]] Seconds communication(const Op& op, LaunchMode mode, Direction direction) const;
+  [[nodiscard]] Seconds experts_one_by_one(const GroupedGemm& products, LaunchMode mode) const;
+  [[nodiscard]] bool holds_up() const { return work_.layers != LaunchMode::kProgram; }
+
+  const HostSpec& host_;
+  const SoftwareSpec& software_;
+  const HostWork& work_;
+};
+
+}  // namespace stepcast
