@@ -52,8 +52,8 @@ constexpr MemoryKernel merged(MemoryKernel kernel) {
 constexpr MemoryKernel tiny() { return {}; }
 // Sums over rows of partial sums: too few groups of threads to hide latency.
 constexpr MemoryKernel column_sums() { return {.passes = 0.1, .ramps = 8.0, .calls = 0.0}; }
-// A radix sort of indices: eight passes over keys, each waiting for its neighbours' counts.
-constexpr MemoryKernel sort() { return {.ramps = 8.0, .calls = 1.0 / 8.0, .repeats = 8}; }
+// A radix sort of 64-bit indices: 21 short kernels, as PyTorch launches them.
+constexpr MemoryKernel sort() { return {.calls = 1.0 / 21.0, .repeats = 21}; }
 // Launched by the call of the kernel before.
 constexpr MemoryKernel same_call(MemoryKernel kernel) {
   kernel.calls = 0.0;
@@ -190,12 +190,18 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      both(gather(2)),
      {list(sort(), gather(2)), list(fill(1), atomic(3))},
      {list(sort(), gather(2)), list(fill(1), atomic(3))}},
+    // Histogram, offsets of senders and experts, the owner of every row.
+    {Kind::kRowIndex,
+     both(tiny()),
+     {list(times(5, tiny())), list(tiny())},
+     {list(times(14, tiny())), list(tiny())}},
     {Kind::kGather,
      both(gather(2)),
      {list(gather(2)), list(fill(1), atomic(3))},
      {list(gather(2)), list(fill(1), atomic(3))}},
     any(Kind::kIndexAdd, {list(atomic(3)), list(gather(2))}),
     {Kind::kStridedCopy, both(gather(2)), both(stream(2)), both(indexed(2))},
+    {Kind::kJoin, both(stream(2)), both(stream(2)), both(indexed(2, 1.5))},
     // Fused: the scale of the step before, or of a row that stays in registers.
     {Kind::kQuantize,
      both(stream(1.5)),

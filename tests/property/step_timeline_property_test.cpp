@@ -43,7 +43,7 @@ std::vector<test::NamedPlan> timeline_plans() {
     again.sample.training.recompute.kind = RecomputeKind::kFull;
     again.sample.software.fsdp_gathers_for_recompute = true;
     again.sample.software.shared_expert_overlap = true;
-    HostSpec& host = again.sample.software.host;
+    HostWork& host = again.sample.software.host;
     host.kernel = Seconds(8e-6);
     host.expert = Seconds(8e-6);
     host.communication = Seconds(20e-6);

@@ -62,6 +62,7 @@ void alltoall_operators(ExpertLayer& layer) {
   const bool sorted = layer.plan().ep > 1 && layer.shape().local_experts() > 1;
   layer.permute(OpId::kMoePermute, MemoryBoundKind::kPermute, rows);
   add_all_to_all(layer, ExchangePhase::kDispatch, rows);
+  layer.index_rows();
   if (sorted) {
     // Arrivals come sorted by sender and are sorted again by expert.
     layer.permute(OpId::kMoeSort, MemoryBoundKind::kStridedCopy, layer.rows());

@@ -48,6 +48,8 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   ROW(kUnpermuteFp32, unpermute_fp32, 1, 1, kElementwise)                             \
   /* rows in another order, by an index that is sorted first */                       \
   ROW(kSortRows, sort_rows, 2, 2, kElementwise)                                       \
+  /* what routed rows need besides their order: counts, offsets, owners */            \
+  ROW(kRowIndex, row_index, 1, 1, kElementwise)                                       \
   /* rows by index */                                                                 \
   ROW(kGather, gather, 2, 2, kElementwise)                                            \
   /* rows added by index, atomically: rows, sums read and written; gradient read and  \
@@ -55,6 +57,8 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   ROW(kIndexAdd, index_add, 3, 2, kElementwise)                                       \
   /* blocks of rows in another order */                                               \
   ROW(kStridedCopy, strided_copy, 2, 2, kCopy)                                        \
+  /* rows put together of two parts each */                                           \
+  ROW(kJoin, join, 2, 2, kCopy)                                                       \
   /* to 8 bits with one scale a tensor: 16 bits in, 8 out */                          \
   ROW(kQuantize, quantize, 1.5, 1.5, kElementwise)                                    \
   /* one scale a row */                                                               \

@@ -33,6 +33,7 @@ namespace stepcast {
   ROW(kAttentionKvLoraNorm, "attention.kv_lora_norm")                             \
   ROW(kAttentionKvUp, "attention.kv_up")                                          \
   ROW(kAttentionRope, "attention.rope")                                           \
+  ROW(kAttentionQConcat, "attention.q_concat")                                    \
   ROW(kAttentionKConcat, "attention.k_concat")                                    \
   ROW(kAttentionQNorm, "attention.q_norm")                                        \
   ROW(kAttentionKNorm, "attention.k_norm")                                        \

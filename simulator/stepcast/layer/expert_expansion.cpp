@@ -55,6 +55,13 @@ void ExpertLayer::permute(OpId id, MemoryBoundKind kind, std::int64_t rows) {
   build_.memory_bound(id, kind_in_use(kind), rows, context_.model.hidden, context_.software.permute);
 }
 
+void ExpertLayer::index_rows() {
+  if (context_.software.permute_order == PermuteOrder::kIndex) {
+    build_.forward_memory_bound(OpId::kMoeIndex, MemoryBoundKind::kRowIndex, rows_, 1,
+                                context_.software.permute, Bytes(8));
+  }
+}
+
 void ExpertLayer::index(std::int64_t choices) {
   constexpr int kPasses = 3;
   for (int pass = 0; pass < kPasses; ++pass) {

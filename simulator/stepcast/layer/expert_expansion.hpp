@@ -27,6 +27,8 @@ class ExpertLayer {
 
   // A pass over rows of the hidden size, and its mirror in backward.
   void permute(OpId id, MemoryBoundKind kind, std::int64_t rows);
+  // The bookkeeping of rows that are gathered by index; nothing where blocks are moved.
+  void index_rows();
   // Choices of experts are counted, summed up and inverted, a pass each, in forward only.
   void index(std::int64_t choices);
   // The exchange by the dispatcher's own kernels, in fp8 with its quantisation before.

@@ -219,10 +219,17 @@ class LayerExpander {
                       m.kv_lora_rank);
     build_.memory_bound(OpId::kAttentionRope, Kind::kRope, rows,
                         heads * m.qk_rope_head_dim + m.qk_rope_head_dim, software().rope);
-    // Keys are assembled from their two parts for every head.
-    build_.memory_bound(OpId::kAttentionKConcat, Kind::kCopy, rows, heads * a.qk_head_dim,
-                        software().rope);
+    assemble_heads(rows, heads * a.qk_head_dim);
     return {q, OpId::kAttentionKvUp, OpId::kAttentionKvUp, OpId::kAttentionKvUp};
+  }
+
+  // Keys are assembled from their two parts for every head; so are queries, unless the kernel that
+  // rotates them works in place.
+  void assemble_heads(std::int64_t rows, std::int64_t width) {
+    if (software().rope == Implementation::kEager) {
+      build_.memory_bound(OpId::kAttentionQConcat, Kind::kJoin, rows, width, software().rope);
+    }
+    build_.memory_bound(OpId::kAttentionKConcat, Kind::kJoin, rows, width, software().rope);
   }
 
   void qk_norm() {

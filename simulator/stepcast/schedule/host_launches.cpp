@@ -46,7 +46,7 @@ Seconds HostLaunches::communication(const Op& op, LaunchMode mode, Direction dir
   if (work_.functional_collectives && std::holds_alternative<ExpertExchange>(op.work)) {
     return direction == Direction::kForward ? host_.functional_forward : host_.functional_backward;
   }
-  return host_.collective;
+  return (mode == LaunchMode::kEager ? work_.calls : 1.0) * host_.collective;
 }
 
 // In 8 bits each of them quantises its rows too.
