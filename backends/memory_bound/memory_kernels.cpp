@@ -179,7 +179,8 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      {list(sort(), gather(2), stream(1.5)), list(stream(2.5), stream(1.5), fill(1), atomic(3))},
      {list(sort(), gather(2), indexed(2), indexed(1.5, 0.6)),
       list(indexed(1.5), indexed(2.5), stream(1), fill(1), atomic(3))}},
-    // Eager: to fp32, product with the weights, sum, back to 16 bits. Backward: to fp32, products for
+    // Eager: to fp32, product with the weights, sum, back to 16 bits. Backward: to fp32, products
+    // for
     // the weights and for the rows, sum, back to 16 bits, zeros and an atomic sum.
     {Kind::kUnpermuteFp32,
      {list(gather(1.75)), list(gather(2))},

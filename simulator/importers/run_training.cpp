@@ -5,6 +5,7 @@
 #include <array>
 #include <regex>
 
+#include "importers/published_names.hpp"
 #include "importers/remark.hpp"
 
 namespace stepcast {
@@ -47,7 +48,24 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-Record selective(const std::string& text, Record& assumed) {
+// What frameworks recompute under "selective" without more words: each by the set that describes
+// it.
+struct SelectiveDefault {
+  std::string_view software;
+  std::string_view reason;
+};
+constexpr std::array kByOperator = {
+    SelectiveDefault{"torchtitan", "torchtitan's default of selective: by operator"}};
+
+const SelectiveDefault* default_of(const std::string& framework) {
+  const std::string software = framework.empty() ? "" : software_for(framework).software;
+  const auto* const known =
+      std::find_if(kByOperator.begin(), kByOperator.end(),
+                   [&](const SelectiveDefault& entry) { return entry.software == software; });
+  return known == kByOperator.end() ? nullptr : known;
+}
+
+Record selective(const std::string& text, const std::string& framework, Record& assumed) {
   const std::vector<std::string> words = words_of(text);
   if (std::find(words.begin(), words.end(), "op") != words.end()) {
     return {{"recompute", "selective_op"}};
@@ -58,6 +76,10 @@ Record selective(const std::string& text, Record& assumed) {
     if (named && std::find(modules.begin(), modules.end(), known.module) == modules.end()) {
       modules.push_back(known.module);
     }
+  }
+  if (const SelectiveDefault* own = default_of(framework); own != nullptr && modules.empty()) {
+    assumed.push_back("training.recompute selective_op: " + std::string(own->reason));
+    return {{"recompute", "selective_op"}};
   }
   if (modules.empty()) {
     modules.push_back("core_attn");
@@ -78,13 +100,13 @@ Record full(const std::string& text) {
 
 }  // namespace
 
-Record recompute_keys(const std::string& published, Record& assumed) {
+Record recompute_keys(const std::string& published, const std::string& framework, Record& assumed) {
   const std::string text = short_remark(published);
   if (text.empty() || text.starts_with("none")) {
     return Record::object();
   }
   if (text.starts_with("selective")) {
-    return selective(text, assumed);
+    return selective(text, framework, assumed);
   }
   if (text.starts_with("full")) {
     return full(text);

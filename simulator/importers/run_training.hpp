@@ -12,7 +12,7 @@ namespace stepcast {
 
 // The keys of `training` about recomputation that a published text means: "none", "full",
 // "selective (attention core)", "selective:layernorm,moe_act". Throws RefusedRow for another text.
-Record recompute_keys(const std::string& published, Record& assumed);
+Record recompute_keys(const std::string& published, const std::string& framework, Record& assumed);
 
 // Network rate that a text like "1600 Gb/s RoCE node-node" or "4 x 100Gb RoCE per node" states for
 // one GPU of a node of `gpus_per_node`; empty if it states none.

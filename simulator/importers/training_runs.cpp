@@ -154,7 +154,7 @@ Record training_of(StatedObject& train, const DeviceSpec& device, const Degrees&
   } else {
     training["dtype"] = dtype_key(dtype, device);
   }
-  training.update(recompute_keys(train.text("recompute"), assumed));
+  training.update(recompute_keys(train.text("recompute"), train.text("framework"), assumed));
   if (train.flag("dropout").value_or(false)) {
     training["dropout"] = true;
   }

@@ -19,8 +19,8 @@ namespace stepcast {
 namespace {
 
 constexpr std::array<std::string_view, 9> kListingNames = {
-    "gpus",        "models",    "clusters", "software", "backends", "collectives",
-    "dispatchers", "schedules", "hosts"};
+    "gpus",        "models",      "clusters",  "software", "backends",
+    "collectives", "dispatchers", "schedules", "hosts"};
 
 // Names are looked up in the listings first, so that no file is missing.
 const Location kListed{"listing", 0, 0};

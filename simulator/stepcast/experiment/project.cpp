@@ -78,6 +78,15 @@ void note_power_beyond_limit(Projection& p, const DeviceSpec& device) {
                     ": the part could not keep this clock");
 }
 
+// Whose host nobody named is taken to have the usual one, whatever its GPU.
+void note_assumed_host(Projection& p, const Experiment& experiment) {
+  const bool matters = experiment.software.host.layers != LaunchMode::kProgram;
+  if (matters && experiment.named.host.empty()) {
+    p.notes.push_back("host " + experiment.cluster.host.name +
+                      " assumed: no cluster.host is given");
+  }
+}
+
 bool reads_a_table(const Experiment& experiment) {
   return std::any_of(
       experiment.backends.begin(), experiment.backends.end(),
@@ -127,6 +136,7 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   p.plan = std::move(resolved.plan);
   p.input = settled_input(experiment, p.plan);
   p.notes = std::move(resolved.notes);
+  note_assumed_host(p, experiment);
   p.reasons = std::move(resolved.reasons);
   if (!p.reasons.empty()) {
     return p;

@@ -48,6 +48,7 @@ ConfigNode cluster_node(const Experiment& experiment) {
   if (!named.gpu.empty() && named.gpu != cluster.device.name) {
     writer.field("gpu", named.gpu);
   }
+  writer.field("host", cluster.host.name);
   writer.field("gpus_per_node", cluster.gpus_per_node);
   writer.field("nics_per_gpu", cluster.device.scale_out.nics_per_gpu);
   writer.quantity("nic_rate", experiment.nic_rate);

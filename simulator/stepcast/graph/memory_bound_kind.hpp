@@ -44,7 +44,7 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   ROW(kPermute, permute, 1, 1, kElementwise)                                          \
   /* a token's k rows weighted and summed: likewise */                                \
   ROW(kUnpermute, unpermute, 1, 1, kElementwise)                                      \
-  /* a token's k rows weighted and summed in fp32: likewise, `element` of 16 bits */   \
+  /* a token's k rows weighted and summed in fp32: likewise, `element` of 16 bits */  \
   ROW(kUnpermuteFp32, unpermute_fp32, 1, 1, kElementwise)                             \
   /* rows in another order, by an index that is sorted first */                       \
   ROW(kSortRows, sort_rows, 2, 2, kElementwise)                                       \

@@ -23,6 +23,7 @@ struct HostSpec {
 
   Seconds eager_call;
   Seconds eager_kernel;
+  Seconds dispatch_mode;
   Seconds compiled_region;
   Seconds compiled_kernel;
   Seconds graph_replay;

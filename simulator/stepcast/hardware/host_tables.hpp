@@ -21,6 +21,10 @@ inline constexpr std::array kConstants = {
              &HostSpec::eager_call),
     constant("eager_kernel", "each further kernel that such a call launches",
              &HostSpec::eager_kernel),
+    constant("dispatch_mode",
+             "more of an eager call that a mode written in Python sees, as recomputation by "
+             "operator has one in forward and in what it recomputes",
+             &HostSpec::dispatch_mode),
     constant("compiled_region",
              "entering compiled code in either direction: guards, and autograd's part of it",
              &HostSpec::compiled_region),

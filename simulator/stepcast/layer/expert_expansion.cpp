@@ -52,7 +52,8 @@ MemoryBoundKind ExpertLayer::kind_in_use(MemoryBoundKind kind) const {
 }
 
 void ExpertLayer::permute(OpId id, MemoryBoundKind kind, std::int64_t rows) {
-  build_.memory_bound(id, kind_in_use(kind), rows, context_.model.hidden, context_.software.permute);
+  build_.memory_bound(id, kind_in_use(kind), rows, context_.model.hidden,
+                      context_.software.permute);
 }
 
 void ExpertLayer::index_rows() {
@@ -140,7 +141,8 @@ void ExpertLayer::save_results() {
     build_.save(TensorId::kMoeCombinedRows, maker, kept, context_.model.hidden,
                 weighted_row_element(context_));
   }
-  if (context_.software.permute_order == PermuteOrder::kIndex && build_.has_run(OpId::kMoePermute)) {
+  if (context_.software.permute_order == PermuteOrder::kIndex &&
+      build_.has_run(OpId::kMoePermute)) {
     // Where each row comes from and where it goes back to, of what is sent and of what is sorted.
     constexpr Bytes kIndex{8};
     const std::int64_t sorted = build_.has_run(OpId::kMoeSort) ? rows_ : 0;

@@ -26,8 +26,7 @@ constexpr std::array<NamedValue<Implementation>, 3> kImplementations = {
     {{"eager", Implementation::kEager},
      {"compiled", Implementation::kCompiled},
      {"fused", Implementation::kFused}}};
-constexpr std::array<NamedValue<Bytes>, 2> kWideDtypes = {
-    {{"fp32", Bytes(4)}, {"bf16", Bytes(2)}}};
+constexpr std::array<NamedValue<Bytes>, 2> kWideDtypes = {{{"fp32", Bytes(4)}, {"bf16", Bytes(2)}}};
 
 template <typename Settings>
 void host_settings(Settings& host) {
@@ -105,8 +104,7 @@ template <typename Settings>
 void precision_settings(Settings& software) {
   software.inside("state_bytes", &SoftwareSpec::states,
                   [](auto& states) { state_settings(states); });
-  software.template choice<Bytes>("gradient_reduce", &SoftwareSpec::gradient_reduce,
-                                  kWideDtypes);
+  software.template choice<Bytes>("gradient_reduce", &SoftwareSpec::gradient_reduce, kWideDtypes);
 }
 
 // 'deepep: true' is short for 'dispatcher: deepep'.

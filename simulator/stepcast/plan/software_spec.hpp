@@ -22,8 +22,8 @@ enum class GroupedGemmMode { kTurbo, kLegacy, kStreams };
 // get, which leaves the exchange and the experts to the host.
 enum class CudaGraphScope { kWhole, kWithoutExperts };
 
-// How rows are brought into the order of the experts: equal blocks of them moved as blocks, or every
-// row gathered by its index, whose gradient is added back by index.
+// How rows are brought into the order of the experts: equal blocks of them moved as blocks, or
+// every row gathered by its index, whose gradient is added back by index.
 enum class PermuteOrder { kBlocks, kIndex };
 
 // Bytes a parameter of each kind of state (ZeRO, arXiv 1910.02054, section 3.1: 2, 2 and 12 for

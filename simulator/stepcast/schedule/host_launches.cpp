@@ -19,7 +19,7 @@ LaunchMode HostLaunches::mode_of(Block block) const {
   return shared || belongs_to_experts(block) ? work_.experts : work_.layers;
 }
 
-Seconds HostLaunches::kernels(const OpCost& cost, LaunchMode mode) const {
+Seconds HostLaunches::kernels(const OpCost& cost, LaunchMode mode, Direction direction) const {
   if (work_.kernel) {
     return cost.launches * *work_.kernel;
   }
@@ -31,8 +31,10 @@ Seconds HostLaunches::kernels(const OpCost& cost, LaunchMode mode) const {
     case LaunchMode::kEager:
       break;
   }
-  return work_.calls * cost.calls * host_.eager_call +
-         std::max(0.0, cost.launches - cost.calls) * host_.eager_kernel;
+  const bool watched =
+      training_.recompute.kind == RecomputeKind::kOperators && direction == Direction::kForward;
+  const Seconds call = work_.calls * host_.eager_call + (watched ? host_.dispatch_mode : Seconds{});
+  return cost.calls * call + std::max(0.0, cost.launches - cost.calls) * host_.eager_kernel;
 }
 
 // Autograd calls the operator's counterpart in backward without the module around it.
@@ -50,11 +52,12 @@ Seconds HostLaunches::communication(const Op& op, LaunchMode mode, Direction dir
 }
 
 // In 8 bits each of them quantises its rows too.
-Seconds HostLaunches::experts_one_by_one(const GroupedGemm& products, LaunchMode mode) const {
+Seconds HostLaunches::experts_one_by_one(const GroupedGemm& products, LaunchMode mode,
+                                         Direction direction) const {
   OpCost one;
   one.calls = size_of(products.dtype) < Bytes(2) ? 2.0 : 1.0;
   one.launches = one.calls;
-  const Seconds product = work_.expert ? one.calls * *work_.expert : kernels(one, mode);
+  const Seconds product = work_.expert ? one.calls * *work_.expert : kernels(one, mode, direction);
   return static_cast<double>(products.groups) * product;
 }
 
@@ -73,9 +76,9 @@ Seconds HostLaunches::launching(const Op& op, const OpCost& cost, Direction dire
   }
   const auto* grouped = std::get_if<GroupedGemm>(&op.work);
   if (grouped == nullptr || software_.grouped_gemm == GroupedGemmMode::kTurbo) {
-    return kernels(cost, mode);
+    return kernels(cost, mode, direction);
   }
-  return experts_one_by_one(*grouped, mode);
+  return experts_one_by_one(*grouped, mode, direction);
 }
 
 // A layer is one region; around experts that are not compiled, each norm and attention are one.
@@ -83,9 +86,9 @@ Seconds HostLaunches::entering(const OpList& ops) const {
   if (work_.layers != LaunchMode::kCompiled || work_.kernel || ops.empty()) {
     return {};
   }
-  const bool interrupted =
-      work_.experts != LaunchMode::kCompiled &&
-      std::any_of(ops.begin(), ops.end(), [](const Op& op) { return belongs_to_experts(op.block); });
+  const bool interrupted = work_.experts != LaunchMode::kCompiled &&
+                           std::any_of(ops.begin(), ops.end(),
+                                       [](const Op& op) { return belongs_to_experts(op.block); });
   constexpr double kAroundExperts = 3.0;
   return (interrupted ? kAroundExperts : 1.0) * host_.compiled_region;
 }

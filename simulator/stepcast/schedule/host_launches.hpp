@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the host takes to launch the operators of a step: the times of its profile
-// (hardware/host_spec.hpp), as often as the software needs them (HostWork of plan/software_spec.hpp).
+// (hardware/host_spec.hpp), as often as the software needs them (HostWork of
+// plan/software_spec.hpp).
 #pragma once
 
 #include "stepcast/cost/op_cost.hpp"
@@ -13,8 +14,8 @@ namespace stepcast {
 
 class HostLaunches {
  public:
-  HostLaunches(const HostSpec& host, const SoftwareSpec& software)
-      : host_(host), software_(software), work_(software.host) {}
+  HostLaunches(const HostSpec& host, const SoftwareSpec& software, const TrainingRecipe& training)
+      : host_(host), software_(software), work_(software.host), training_(training) {}
 
   // An operator outside of captured graphs that costs `cost`.
   [[nodiscard]] Seconds launching(const Op& op, const OpCost& cost, Direction direction) const;
@@ -31,14 +32,16 @@ class HostLaunches {
 
  private:
   [[nodiscard]] LaunchMode mode_of(Block block) const;
-  [[nodiscard]] Seconds kernels(const OpCost& cost, LaunchMode mode) const;
+  [[nodiscard]] Seconds kernels(const OpCost& cost, LaunchMode mode, Direction direction) const;
   [[nodiscard]] Seconds communication(const Op& op, LaunchMode mode, Direction direction) const;
-  [[nodiscard]] Seconds experts_one_by_one(const GroupedGemm& products, LaunchMode mode) const;
+  [[nodiscard]] Seconds experts_one_by_one(const GroupedGemm& products, LaunchMode mode,
+                                           Direction direction) const;
   [[nodiscard]] bool holds_up() const { return work_.layers != LaunchMode::kProgram; }
 
   const HostSpec& host_;
   const SoftwareSpec& software_;
   const HostWork& work_;
+  const TrainingRecipe& training_;
 };
 
 }  // namespace stepcast

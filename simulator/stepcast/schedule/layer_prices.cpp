@@ -53,7 +53,7 @@ class TaskPricer {
       : context_(context),
         kernel_(kernel_context(context)),
         load_(load),
-        host_(context.cluster.host, context.expansion.software) {}
+        host_(context.cluster.host, context.expansion.software, context.expansion.training) {}
 
   // Without what its host takes.
   [[nodiscard]] StreamTask task(const Op& op, const OpCost& cost) const {
@@ -117,7 +117,7 @@ class LayerPricer {
       : context_(context),
         isolated_(context, {}),
         contended_(context, load),
-        host_(context.cluster.host, context.expansion.software),
+        host_(context.cluster.host, context.expansion.software, context.expansion.training),
         noted_(noted) {}
 
   [[nodiscard]] LayerTasks layer(const StageLayer& layer) const {

@@ -235,6 +235,11 @@ void RankStreams::advance(std::span<Program> programs) {
   if (launched) {
     totals_.now = compute_start_;
   }
+  pass(step, compute, rates);
+}
+
+// `step` passes for what runs, at these rates.
+void RankStreams::pass(Seconds step, double compute, const std::array<double, kAxes>& rates) {
   for (std::size_t axis = 0; axis < kAxes; ++axis) {
     if (rates[axis] > 0.0) {
       Communication& first = streams_[axis].front();

@@ -120,6 +120,7 @@ class RankStreams {
   [[nodiscard]] double compute_rate() const;
   [[nodiscard]] double communication_rate(std::size_t axis) const;
   void advance(std::span<Program> programs);
+  void pass(Seconds step, double compute, const std::array<double, kAxes>& rates);
   void account(Seconds passed, double compute, std::span<const Program> programs);
   void finish(std::size_t axis);
   void finish_computation();

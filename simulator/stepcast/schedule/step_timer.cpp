@@ -54,7 +54,7 @@ class Assembly {
         chunks_(rank_stages.size() / static_cast<std::size_t>(plan_.pp)),
         pipeline_(pipeline),
         pairs_(pairs),
-        host_(context.cluster.host, context.expansion.software) {
+        host_(context.cluster.host, context.expansion.software, context.expansion.training) {
     std::vector<const SolvedStage*> of_class;
     of_class.reserve(outline.solved.size());
     for (const std::size_t solved : outline.solved) {

@@ -203,7 +203,7 @@ TEST_CASE("everything that is listed is described", "[unit]") {
        {Listing::kGpu, Listing::kModel, Listing::kCluster, Listing::kSoftware, Listing::kBackend,
         Listing::kCollective, Listing::kDispatcher, Listing::kSchedule, Listing::kHost}) {
     const std::vector<std::string> names = simulator.list(kind);
-    CHECK(names.size() > 2);
+    CHECK(names.size() > (kind == Listing::kHost ? 0U : 2U));
     CHECK_FALSE(simulator.describe(names.front()).empty());
     CHECK_FALSE(simulator.describe(names.back()).empty());
   }

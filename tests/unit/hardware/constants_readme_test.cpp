@@ -86,6 +86,7 @@ TEST_CASE("the README prints the constants as their tables have them", "[unit]")
   const std::size_t own = all.find("| `reduction_element`");
   check_printed(all.substr(0, all.find("| `forward.")) + all.substr(own));
   check_printed(table_of(placed_constants(ProfileFolder::kCollectives), ""));
+  check_printed(table_of(placed_constants(ProfileFolder::kHosts), ""));
   const std::string exchange = table_of(placed_constants(Dispatcher::kDeepEp), "deepep.");
   check_printed(exchange.substr(0, exchange.find("| `dispatch.")));
   check_printed(table_of(placed_constants(Dispatcher::kDeepEp), "deepep.dispatch."));

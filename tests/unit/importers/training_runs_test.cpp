@@ -15,7 +15,7 @@ using stepcast::test::run_of;
 TEST_CASE("Published texts of recomputation mean what their frameworks do", "[unit]") {
   const auto keys = [](const char* text) {
     Record assumed = Record::array();
-    return recompute_keys(text, assumed).dump();
+    return recompute_keys(text, "Megatron-LM", assumed).dump();
   };
   CHECK(keys("") == "{}");
   CHECK(keys("none (RECOMPUTE_LAYERS=0 default)") == "{}");
@@ -29,6 +29,10 @@ TEST_CASE("Published texts of recomputation mean what their frameworks do", "[un
   CHECK(keys("full, method block, num_layers 12") ==
         R"({"recompute":"full","recompute_method":"block","recompute_layers":12})");
   CHECK_THROWS_AS(keys("now and then"), RefusedRow);
+  Record assumed = Record::array();
+  CHECK(recompute_keys("selective", "torchtitan", assumed).dump() ==
+        R"({"recompute":"selective_op"})");
+  CHECK(assumed.size() == 1);
 }
 
 TEST_CASE("A key that stands twice in a published run is an error at its place", "[unit]") {

@@ -34,8 +34,9 @@ Seconds sum(const TaskList& tasks) {
 }
 
 // What the host takes for one layer of `sample`.
-Launching launching(const Sample& sample) {
-  const ClusterSpec cluster = cluster_of(test::shipped_gpu("h100_sxm"), 1);
+Launching launching(const Sample& sample, const HostSpec& host = {}) {
+  ClusterSpec cluster = cluster_of(test::shipped_gpu("h100_sxm"), 1);
+  cluster.host = host;
   const CostModel cost = default_cost_model();
   const ExpansionContext expansion = sample.context();
   const StepOperators operators = step_operators(expansion);
@@ -81,7 +82,9 @@ TEST_CASE("a graph launches the step, or all of it but the experts", "[case]") {
   // Permutation, activation and unpermutation, which lie between the exchanges or beside them,
   // with the sort and its reverse; two experts' two products; and a launch of the graph before
   // and one behind.
-  const Launching partly = launching(sample);
+  HostSpec replays;
+  replays.graph_replay = Seconds(1.0);
+  const Launching partly = launching(sample, replays);
   CHECK(partly.forward.value() == nearly(5.0 + 4.0 + 2.0));
   CHECK(partly.forward < eager.forward);
   CHECK(partly.backward < eager.backward);

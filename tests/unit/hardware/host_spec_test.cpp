@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/hardware/host_spec.hpp"
+
+#include "catch.hpp"
+#include "sample_specs.hpp"
+#include "stepcast/experiment/experiment.hpp"
+#include "stepcast/experiment/project.hpp"
+
+namespace stepcast::host_spec_test {
+namespace {
+
+const Location kHere{"test", 0, 0};
+
+Experiment experiment(const std::string& cluster, const std::string& software) {
+  const std::string text = "model: llama3.2_1b\ncluster: {gpu: h200_sxm, nodes: 1, " + cluster +
+                           "}\ntraining: {sequence_length: 2048, micro_batch_size: 1, "
+                           "global_batch_size: 8}\nplan: {zero: 3}\nsoftware: " +
+                           software + "\n";
+  return read_experiment(parse_config(text, "test"), {}, test::data_root());
+}
+
+bool says(const Projection& projection, const std::string& text) {
+  return std::any_of(projection.notes.begin(), projection.notes.end(),
+                     [&](const std::string& note) { return note.find(text) != std::string::npos; });
+}
+
+TEST_CASE("Every shipped host is read, and every number says where it is from", "[unit]") {
+  for (const std::string& name : names_in(test::data_root().hosts())) {
+    CAPTURE(name);
+    const HostSpec host = load_named_host(name, test::data_root(), kHere);
+    CHECK(host.name == name);
+    CHECK(host.eager_call > host.eager_kernel);
+    CHECK(host.unit_backward > host.unit_forward);
+    CHECK(host.provenance.size() >= 13);
+  }
+}
+
+TEST_CASE("An unknown host is an error with the nearest name", "[unit]") {
+  try {
+    (void)experiment("host: xeon_pytorch_2_1", "pytorch_compiled");
+    FAIL("there is none of that name");
+  } catch (const ConfigError& error) {
+    CHECK_THAT(error.what(), test::contains_text("did you mean 'xeon_pytorch_2_11'"));
+  }
+}
+
+TEST_CASE("A report says which host it assumes, where the host matters", "[case]") {
+  const CostModel cost = default_cost_model();
+  const std::string note = "host xeon_pytorch_2_11 assumed";
+  CHECK(says(project(experiment("gpus_per_node: 2", "pytorch_compiled"), cost), note));
+  CHECK_FALSE(says(project(experiment("host: xeon_pytorch_2_11", "pytorch_compiled"), cost), note));
+  CHECK_FALSE(says(project(experiment("gpus_per_node: 2", "maxtext"), cost), note));
+}
+
+// The step of a small model takes its host's time, whatever the GPU.
+TEST_CASE("A short step of FSDP2 takes its host longer than its device", "[case]") {
+  const CostModel cost = default_cost_model();
+  Experiment short_step = experiment("gpus_per_node: 2", "pytorch_compiled");
+  const Projection bound = project(short_step, cost);
+  CHECK(bound.time.breakdown.host > 0.3 * bound.time.step);
+  short_step.cluster.host = HostSpec{};
+  const Projection free = project(short_step, cost);
+  CHECK(free.time.breakdown.host == Seconds{});
+  CHECK(free.time.step < 0.7 * bound.time.step);
+}
+
+}  // namespace
+}  // namespace stepcast::host_spec_test
