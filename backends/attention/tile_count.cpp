@@ -24,10 +24,56 @@ Extents extents(const Attention& op, const ScoreTile& tile) {
              : Extents{op.seq_kv, op.seq_q, tile.keys, tile.queries};
 }
 
-}  // namespace
+// Inner tiles of the block that starts at `position` of a sequence whose documents are kept apart.
+double document_tiles(const Documents& documents, const Extents& loop, std::int64_t sequence,
+                      std::int64_t position) {
+  const auto side = static_cast<double>(loop.inner_side);
+  const std::int64_t end = std::min(position + loop.outer_side, sequence);
+  const auto causal = static_cast<double>(blocks(end, loop.inner_side));
+  const double start = static_cast<double>(position) - tokens_before(documents, position);
+  if (documents.lengths == DocumentLengths::kFixed) {
+    return causal - std::floor(start / side);
+  }
+  const double whole = (static_cast<double>(end) - start) / side + 0.5 * (1.0 - 1.0 / side);
+  return std::min(causal, whole);
+}
 
-TileCount tile_count(const Attention& op, const ScoreTile& tile) {
-  const Extents loop = extents(op, tile);
+// Blocks beyond the end of a document that padding follows are empty.
+std::int64_t tokens_with_work(const Documents& documents, std::int64_t sequence) {
+  return documents.packed ? sequence : std::min(documents.length, sequence);
+}
+
+// What a mask by document leaves of the tiles that a causal one has.
+void keep_documents_apart(const Attention& op, const Extents& loop, TileCount& count) {
+  const double share =
+      op.direction == Direction::kForward
+          ? 1.0
+          : std::min(1.0, static_cast<double>(op.seq_q) / static_cast<double>(op.seq_kv));
+  const std::int64_t tokens = tokens_with_work(op.documents, op.seq_kv);
+  double sum = 0.0;
+  double longest = 0.0;
+  double shortest = count.longest;
+  double all = 0.0;
+  double as_long = 0.0;
+  for (std::int64_t at = 0; at < op.seq_kv; at += loop.outer_side) {
+    const double tiles =
+        at < tokens ? share * document_tiles(op.documents, loop, op.seq_kv, at) : 0.0;
+    as_long = tiles > longest ? 1.0 : as_long + (tiles == longest ? 1.0 : 0.0);
+    longest = std::max(longest, tiles);
+    shortest = std::min(shortest, tiles);
+    sum += tiles;
+    all += 1.0;
+  }
+  count.mean = std::min(count.mean, sum / all);
+  if (longest < count.longest) {
+    count.longest = longest;
+    count.longest_groups = count.groups * as_long / all;
+  }
+  count.shortest = std::min(count.shortest, shortest);
+}
+
+// With every token of a sequence in one document.
+TileCount tiles_of_sequence(const Attention& op, const Extents& loop) {
   const auto inner_side = static_cast<double>(loop.inner_side);
   const auto outer_side = static_cast<double>(loop.outer_side);
   const std::int64_t own = blocks(loop.outer, loop.outer_side);
@@ -62,6 +108,17 @@ TileCount tile_count(const Attention& op, const ScoreTile& tile) {
     count.longest_groups = std::max(count.longest_groups, count.groups * (1.0 - ramp));
   }
   count.shortest = std::min(shortest, count.longest);
+  return count;
+}
+
+}  // namespace
+
+TileCount tile_count(const Attention& op, const ScoreTile& tile) {
+  const Extents loop = extents(op, tile);
+  TileCount count = tiles_of_sequence(op, loop);
+  if (op.causal && shortens(op.documents, op.seq_kv)) {
+    keep_documents_apart(op, loop, count);
+  }
   return count;
 }
 

@@ -6,6 +6,10 @@
 // it cuts are computed whole. Causal: the number of inner blocks rises evenly from one workgroup to
 // the next; a window caps it. In closed form, so the rise is taken as continuous: exact without a
 // window where one tile side divides the other.
+//
+// Documents: block by block, from the tile that holds the first token of the document of the
+// block's first query to the diagonal. Backward is taken as the mirror image. A document of random
+// length starts anywhere in a tile, which adds half a tile.
 #pragma once
 
 #include "backends/attention/flash_kernel.hpp"

@@ -4,6 +4,22 @@
 #include "stepcast/cost/energy.hpp"
 
 namespace stepcast {
+namespace {
+
+struct Passes {
+  double forward = 0.0;
+  double backward = 0.0;
+};
+constexpr Passes kPlain{4.0, 7.0};
+constexpr Passes kSinks{18.0, 23.0};
+constexpr Passes kDropout{8.0, 10.0};
+
+}  // namespace
+
+double unfused_passes(const Attention& op) {
+  const Passes& passes = op.sinks ? kSinks : op.dropout ? kDropout : kPlain;
+  return op.direction == Direction::kForward ? passes.forward : passes.backward;
+}
 
 OpCost unfused_attention(const Attention& op, const KernelContext& context) {
   Attention full = op;
@@ -17,13 +33,9 @@ OpCost unfused_attention(const Attention& op, const KernelContext& context) {
   const Bytes operands = compulsory_bytes(op);
   const Seconds math = max(flops(full) / (*context.device.achieved.gemm[bf16] * rate),
                            operands / context.device.hbm.achieved);
-  // Scores in 16 bits: written, scaled and masked, softmax, dropout, read; backward the converse.
-  constexpr double kForwardPasses = 8.0;
-  constexpr double kBackwardPasses = 10.0;
-  const double passes = op.direction == Direction::kForward ? kForwardPasses : kBackwardPasses;
   const double scores =
       static_cast<double>(op.batch * op.heads) * static_cast<double>(op.seq_q * op.seq_kv);
-  const Bytes bytes = passes * scores * Bytes(2);
+  const Bytes bytes = unfused_passes(op) * scores * Bytes(2);
   const Seconds memory = bytes / context.device.hbm.achieved;
   OpCost cost;
   cost.duration = context.launch + math + memory;

@@ -4,12 +4,28 @@
 //   time = launch + max(masked and unmasked FLOPs / (matrix rate * achieved GEMM share), operands /
 //          HBM rate) + passes over the queries x keys scores / HBM rate
 //
-// Every score is computed, whatever the mask. Wrong where the scores fit a cache.
+// Every score is computed, whatever the mask. Passes are of 2 bytes a score (unfused_passes()).
+// Wrong where the scores fit a cache.
 #pragma once
 
 #include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
+
+// Passes of 2 bytes over the scores, in the direction of the operator.
+//
+//   plain    one kernel scales, masks and takes the softmax. Forward: the scores written, read and
+//            written as probabilities, which are read: 4. Backward: the probabilities read for the
+//            gradient of the values, theirs written, both read and one written by the softmax, read
+//            twice: 7. (Transformer Engine's UnfusedDotProductAttention, whose kernel takes 16 to
+//            16,384 keys in multiples of 8.)
+//   sinks    the same with a column of sinks, which no such kernel takes: PyTorch's softmax in fp32
+//            (2 passes each way). Forward: the scores written (1), joined with the column (2), made
+//            fp32 (3), masked in place (4), their softmax (4), made 16 bits (3), read (1): 18.
+//            Backward: probabilities read and their gradients written (2), the column put back (3),
+//            made fp32 (3), softmax (6), mask (4), made 16 bits (3), read twice (2): 23.
+//   dropout  written, scaled and masked, softmax, dropout, read: 8, and 10 backward.
+double unfused_passes(const Attention& op);
 
 OpCost unfused_attention(const Attention& op, const KernelContext& context);
 

@@ -39,7 +39,8 @@ struct Place {
             sizes_of(op.groups, op.m_total, largest_group(op), op.n, op.k)};
   }
   ShapePoint operator()(const Attention& op) const {
-    return {kind_of(2, op.dtype, op.direction, op.kernel, op.causal, op.window, op.d_qk, op.d_v),
+    return {kind_of(2, op.dtype, op.direction, op.kernel, op.causal, op.window, op.d_qk, op.d_v,
+                    op.documents.length, op.documents.lengths, op.documents.packed),
             sizes_of(op.batch, op.seq_q, op.seq_kv, op.heads, op.kv_heads)};
   }
   ShapePoint operator()(const MemoryBound& op) const {

@@ -94,7 +94,12 @@ class RandomOps {
     op.kernel =
         one_of({AttentionKernel::kUnfused, AttentionKernel::kFlash2, AttentionKernel::kFlash3,
                 AttentionKernel::kFlash4, AttentionKernel::kCudnn, AttentionKernel::kAiter,
-                AttentionKernel::kAiterA16, AttentionKernel::kTrtllm});
+                AttentionKernel::kAiterA16, AttentionKernel::kTrtllm, AttentionKernel::kFlex});
+    op.sinks = one_of({false, false, true});
+    op.dropout = one_of({false, false, true});
+    op.documents.length = one_of<std::int64_t>({0, 0, 1, 100, 5000});
+    op.documents.lengths = one_of({DocumentLengths::kFixed, DocumentLengths::kGeometric});
+    op.documents.packed = one_of({true, false});
     return op;
   }
 

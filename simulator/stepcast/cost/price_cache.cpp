@@ -22,9 +22,10 @@ auto members_of(const GroupedGemm& op) {
 }
 auto members_of(const Attention& op) {
   const auto& [batch, seq_q, seq_kv, heads, kv_heads, d_qk, d_v, causal, window, dtype, direction,
-               kernel] = op;
+               kernel, sinks, dropout, documents] = op;
+  const auto& [length, lengths, packed] = documents;
   return std::tie(batch, seq_q, seq_kv, heads, kv_heads, d_qk, d_v, causal, window, dtype,
-                  direction, kernel);
+                  direction, kernel, sinks, dropout, length, lengths, packed);
 }
 auto members_of(const MemoryBound& op) {
   const auto& [kind, rows, cols, element, direction, implementation, resident] = op;

@@ -30,6 +30,14 @@ const HostSpec& ProfileCache::host(const std::string& name, const Location& wher
   return once(hosts_, name, [&] { return load_named_host(name, data_, where); });
 }
 
+const AttentionSupport& ProfileCache::attention_support() {
+  if (!attention_) {
+    const std::filesystem::path file = data_.attention_libraries();
+    attention_ = std::filesystem::exists(file) ? load_attention_support(file) : AttentionSupport{};
+  }
+  return *attention_;
+}
+
 const ClusterSpec& ProfileCache::fabric(const std::string& name) {
   return once(fabrics_, name, [&] { return fabric_of(gpu(name)); });
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ class ProfileCache {
   const SoftwareSpec& software(const std::string& name,
                                const Location& where = {"validation", 0, 0});
   const HostSpec& host(const std::string& name, const Location& where = {"validation", 0, 0});
+  // None if the data folder has no such table.
+  const AttentionSupport& attention_support();
   // As many nodes of the part as any group needs, for kernels and collectives by themselves.
   const ClusterSpec& fabric(const std::string& name);
   [[nodiscard]] std::vector<std::string> gpu_names() const { return names_in(data_.gpus()); }
@@ -35,6 +38,7 @@ class ProfileCache {
   std::map<std::string, ModelSpec> models_;
   std::map<std::string, SoftwareSpec> software_;
   std::map<std::string, HostSpec> hosts_;
+  std::optional<AttentionSupport> attention_;
 };
 
 // The same as read_experiment of a data root, with profiles that are read once.

@@ -32,6 +32,9 @@ double attended_pairs(const Attention& op) {
   const double all = real(op.seq_q) * real(op.seq_kv);
   const double length = real(op.seq_kv);
   const double window = real(op.window);
+  if (op.causal && shortens(op.documents, op.seq_kv)) {
+    return causal_pairs(op.documents, op.seq_kv, op.window) * real(op.seq_q) / length;
+  }
   if (op.window > 0 && op.window < op.seq_kv) {
     // Position i sees min(i, window) keys when causal.
     const double causal = window * length - window * (window - 1.0) / 2.0;

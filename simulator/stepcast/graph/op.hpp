@@ -15,6 +15,7 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/units.hpp"
+#include "stepcast/graph/document_mask.hpp"
 #include "stepcast/graph/expert_exchange.hpp"
 #include "stepcast/graph/memory_bound_kind.hpp"
 #include "stepcast/graph/op_id.hpp"
@@ -69,6 +70,9 @@ struct Attention {
   Dtype dtype = Dtype::kBf16;
   Direction direction = Direction::kForward;
   AttentionKernel kernel = AttentionKernel::kFlash2;
+  bool sinks = false;     // one learned logit a head beside the scores
+  bool dropout = false;   // of the probabilities
+  Documents documents{};  // that the kernel's mask keeps apart, under a causal mask
   bool operator==(const Attention&) const = default;
 };
 

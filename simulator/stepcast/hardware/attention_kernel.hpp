@@ -12,7 +12,8 @@ namespace stepcast {
 
 // aiter accumulates the gradient of queries with 32-bit atomics, as its own default and the
 // published recipes of MI300X have it; aiter_a16 with 16-bit ones. trtllm is TensorRT-LLM's context
-// attention (forward only).
+// attention (forward only). flex is PyTorch's FlexAttention: generated, with a mask by blocks of
+// 128 x 128.
 enum class AttentionKernel {
   kUnfused,
   kFlash1,
@@ -23,10 +24,12 @@ enum class AttentionKernel {
   kAiter,
   kAiterA16,
   kTrtllm,
+  kFlex,
 };
 
-inline constexpr std::array<std::string_view, 9> kAttentionKernelNames = {
-    "unfused", "flash1", "flash2", "flash3", "flash4", "cudnn", "aiter", "aiter_a16", "trtllm"};
+inline constexpr std::array<std::string_view, 10> kAttentionKernelNames = {
+    "unfused", "flash1", "flash2",    "flash3", "flash4",
+    "cudnn",   "aiter",  "aiter_a16", "trtllm", "flex"};
 
 inline std::string_view name(AttentionKernel kernel) {
   return entry(kAttentionKernelNames, kernel);

@@ -34,6 +34,9 @@ struct DataRoot {
   [[nodiscard]] std::filesystem::path accuracy() const {
     return folder / "hardware_profiles/accuracy.yaml";
   }
+  [[nodiscard]] std::filesystem::path attention_libraries() const {
+    return folder / "hardware_profiles/attention_libraries.yaml";
+  }
   [[nodiscard]] std::filesystem::path sources() const {
     return folder / "hardware_profiles/sources.yaml";
   }

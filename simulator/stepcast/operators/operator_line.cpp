@@ -202,6 +202,11 @@ Op read_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& device) 
   op.d_v = fields.optional_count("d_v", op.d_qk, kHeadSize);
   op.causal = fields.optional_flag("causal").value_or(true);
   op.window = fields.optional_count("window", 0, kSizeOrNone);
+  op.sinks = fields.optional_flag("sinks").value_or(false);
+  op.dropout = fields.optional_flag("dropout").value_or(false);
+  op.documents.length = fields.optional_count("document_length", 0, kSizeOrNone);
+  op.documents.lengths = fields.optional_choice<DocumentLengths>(
+      "document_lengths", enum_names<DocumentLengths>(), DocumentLengths::kFixed);
   op.dtype = dtype;
   op.direction = fields.optional_choice<Direction>("pass", kDirections, Direction::kForward);
   op.kernel = fields.optional_choice<AttentionKernel>(
@@ -235,7 +240,7 @@ Op read_memory_bound(MappingReader& fields, Dtype dtype) {
 }
 
 // Keys that say something of some kind of operator.
-constexpr std::array<std::string_view, 41> kKeysOfKinds = {
+constexpr std::array<std::string_view, 45> kKeysOfKinds = {
     "m",           "n",           "k",         "batch",           "pass",
     "accumulate",  "fp32_result", "m_total",   "counts",          "groups",
     "seq",         "seq_kv",      "heads",     "kv_heads",        "d_qk",
@@ -244,7 +249,7 @@ constexpr std::array<std::string_view, 41> kKeysOfKinds = {
     "algorithm",   "protocol",    "imbalance", "dispatcher",      "version",
     "low_latency", "primitive",   "tokens",    "hidden",          "experts",
     "topk",        "ep",          "num_sms",   "capacity_factor", "routing",
-    "launch"};
+    "launch",      "sinks",       "dropout",   "document_length", "document_lengths"};
 
 enum class Kind {
   kGemm,

@@ -35,7 +35,8 @@ std::string text_of(const Attention& op) {
   const bool windowed = op.window > 0 && op.window < op.seq_kv;
   return std::to_string(op.batch) + " x " + pair(op.seq_q, op.seq_kv) + " x " +
          pair(op.heads, op.kv_heads) + " x " + pair(op.d_qk, op.d_v) +
-         (windowed ? " w" + std::to_string(op.window) : "");
+         (windowed ? " w" + std::to_string(op.window) : "") +
+         (shortens(op.documents, op.seq_kv) ? " d" + std::to_string(op.documents.length) : "");
 }
 std::string text_of(const MemoryBound& op) { return times({op.rows, op.cols}); }
 std::string text_of(const Collective& op) {
@@ -59,17 +60,22 @@ Json json_of(const GroupedGemm& op) {
           {"pass", name(op.pass)}};
 }
 Json json_of(const Attention& op) {
-  return {{"implementation", name(op.kernel)},
-          {"batch", op.batch},
-          {"seq", op.seq_q},
-          {"seq_kv", op.seq_kv},
-          {"heads", op.heads},
-          {"kv_heads", op.kv_heads},
-          {"d_qk", op.d_qk},
-          {"d_v", op.d_v},
-          {"causal", op.causal},
-          {"window", op.window},
-          {"pass", op.direction == Direction::kForward ? "fwd" : "bwd"}};
+  Json json = {{"implementation", name(op.kernel)},
+               {"batch", op.batch},
+               {"seq", op.seq_q},
+               {"seq_kv", op.seq_kv},
+               {"heads", op.heads},
+               {"kv_heads", op.kv_heads},
+               {"d_qk", op.d_qk},
+               {"d_v", op.d_v},
+               {"causal", op.causal},
+               {"window", op.window},
+               {"pass", op.direction == Direction::kForward ? "fwd" : "bwd"}};
+  if (op.documents.length > 0) {
+    json["document_length"] = op.documents.length;
+    json["document_lengths"] = name(op.documents.lengths);
+  }
+  return json;
 }
 Json json_of(const MemoryBound& op) {
   return {{"op", name(op.kind)},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/attention/flash_kernel.hpp"
 #include "backends/attention/tile_count.hpp"
+#include "backends/attention/unfused.hpp"
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
@@ -245,10 +246,71 @@ TEST_CASE("a kernel that a part does not have runs as the part's own", "[unit]")
 TEST_CASE("unfused attention pays for the scores that the mask clears", "[unit]") {
   const DeviceSpec device = shipped_gpu("h100_sxm");
   Attention op = square(2048, 16, AttentionKernel::kUnfused);
+  const double plain = seconds(op, device);
+  CHECK(plain > 2.0 * seconds(square(2048, 16, AttentionKernel::kCudnn), device));
+  op.dropout = true;
   const double full = seconds(op, device);
+  CHECK(full > plain);
   op.causal = true;
   CHECK(seconds(op, device) == full);
   CHECK(full > 3.0 * seconds(square(2048, 16, AttentionKernel::kCudnn), device));
+}
+
+TEST_CASE("unfused attention passes over the scores as often as its kernels do", "[unit]") {
+  Attention op = square(1024, 1, AttentionKernel::kUnfused);
+  CHECK(unfused_passes(op) == 4.0);
+  op.dropout = true;
+  CHECK(unfused_passes(op) == 8.0);
+  op.sinks = true;
+  CHECK(unfused_passes(op) == 18.0);
+  op.direction = Direction::kBackward;
+  CHECK(unfused_passes(op) == 23.0);
+  op.sinks = op.dropout = false;
+  CHECK(unfused_passes(op) == 7.0);
+  // One million scores of 2 bytes at 1 TB/s are 2.1 us a pass.
+  DeviceSpec device = only_products("sm90");
+  device.achieved.gemm[slot(Dtype::kBf16)] = 1.0;
+  device.hbm.achieved = BytesPerSecond(1e12);
+  const OpCost priced = cost(op, device, 1, Detail::kTerms);
+  CHECK(priced.terms[1].duration.value() == Approx(7.0 * 2.0 * 1024.0 * 1024.0 / 1e12));
+}
+
+TEST_CASE("documents are computed in whole blocks", "[unit]") {
+  Attention op = square(1024, 2, AttentionKernel::kFlex);
+  op.causal = true;
+  op.documents = {256};
+  // Two blocks a document: 1 and 2 tiles.
+  CHECK(tile_count(op, {128, 128}).mean == 1.5);
+  CHECK(tile_count(op, {128, 128}).longest == 2.0);
+  // Documents of 192 start in the middle of a tile: 0, 0 | 192 in its second, 192 ... 1, 2, 2, 1,
+  // 2, 2, 1 and 2 tiles (from 0, 0, 192, 384, 384, 576, 768, 768).
+  op.documents = {192};
+  CHECK(tile_count(op, {128, 128}).mean == 13.0 / 8.0);
+  op.documents = {1024};
+  CHECK(tile_count(op, {128, 128}).mean == 4.5);
+  op.documents = {256, DocumentLengths::kFixed, false};
+  CHECK(tile_count(op, {128, 128}).mean == 3.0 / 8.0);
+}
+
+TEST_CASE("a mask by document never makes attention slower", "[property]") {
+  const auto kernel = GENERATE(AttentionKernel::kFlex, AttentionKernel::kCudnn);
+  const auto direction = GENERATE(Direction::kForward, Direction::kBackward);
+  const auto lengths = GENERATE(DocumentLengths::kFixed, DocumentLengths::kGeometric);
+  for (const char* gpu : {"a100_80gb", "h100_sxm", "b200"}) {
+    const DeviceSpec device = shipped_gpu(gpu);
+    Attention op = square(8192, 16, kernel, direction);
+    op.causal = true;
+    const double causal = seconds(op, device);
+    for (std::int64_t length = 1; length < 20'000; length *= 2) {
+      op.documents = {length, lengths, true};
+      const double taken = seconds(op, device);
+      INFO(gpu << ", documents of " << length);
+      CHECK(taken <= causal * (1.0 + 1e-9));
+      CHECK(taken * device.matrix_peak(op.dtype, kClock)->value() >= flops(op).value());
+    }
+    op.documents = {8192};
+    CHECK(seconds(op, device) == causal);
+  }
 }
 
 TEST_CASE("the terms of a fused kernel add up to its time", "[unit]") {
