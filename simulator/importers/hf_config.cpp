@@ -222,6 +222,7 @@ void import_gpt_oss(MappingReader& fields, const ClassDefaults& defaults, ModelS
   model.attention.sinks = true;
   model.moe = read_experts(fields, "num_local_experts", "intermediate_size");
   model.moe->expert_bias = true;
+  model.moe->clamped_activation = true;  // swiglu_limit, 7 in the model's own code
   model.moe->router.linear_bias = true;
 }
 

@@ -123,6 +123,7 @@ MoeSpec read_moe(MappingReader reader) {
   moe.shared_expert_ffn_hidden = reader.optional_count("shared_expert_ffn_hidden", 0, kWidthOrNone);
   moe.shared_expert_gate = reader.optional_flag("shared_expert_gate").value_or(false);
   moe.expert_bias = reader.optional_flag("expert_bias").value_or(false);
+  moe.clamped_activation = reader.optional_flag("clamped_activation").value_or(false);
   moe.first_dense_layers = reader.optional_count("first_dense_layers", 0, kWidthOrNone);
   moe.every = reader.optional_count("every", 1, kLayers);
   moe.router = read_router(reader, moe);
@@ -229,6 +230,9 @@ void write_moe(YAML::Emitter& out, const MoeSpec& moe) {
   }
   if (moe.expert_bias) {
     out << YAML::Key << "expert_bias" << YAML::Value << true;
+  }
+  if (moe.clamped_activation) {
+    out << YAML::Key << "clamped_activation" << YAML::Value << true;
   }
   if (moe.first_dense_layers > 0) {
     out << YAML::Key << "first_dense_layers" << YAML::Value << moe.first_dense_layers;

@@ -66,6 +66,7 @@ struct MoeSpec {
   std::int64_t shared_expert_ffn_hidden = 0;  // of all shared experts together
   bool shared_expert_gate = false;            // a sigmoid gate on the shared expert (Qwen2-MoE)
   bool expert_bias = false;
+  bool clamped_activation = false;  // its inputs are cut at a limit first (GPT-OSS, swiglu_limit)
   std::int64_t first_dense_layers = 0;
   std::int64_t every = 1;  // of the layers after those, every n-th has experts
   RouterSpec router;

@@ -22,6 +22,8 @@ constexpr std::array<NamedValue<LaunchMode>, 3> kLaunchModes = {
     {{"program", LaunchMode::kProgram},
      {"eager", LaunchMode::kEager},
      {"compiled", LaunchMode::kCompiled}}};
+constexpr std::array<NamedValue<RowGather>, 2> kRowGathers = {
+    {{"index", RowGather::kIndex}, {"product", RowGather::kProduct}}};
 constexpr std::array<NamedValue<Implementation>, 3> kImplementations = {
     {{"eager", Implementation::kEager},
      {"compiled", Implementation::kCompiled},
@@ -63,6 +65,10 @@ void kernel_settings(Settings& software) {
   software.choice("norm", &SoftwareSpec::norm, implementations);
   software.choice("rope", &SoftwareSpec::rope, implementations);
   software.choice("activation", &SoftwareSpec::activation, implementations);
+  software.flag("activation_in_product", &SoftwareSpec::activation_in_product);
+  software.choice("expert_bias", &SoftwareSpec::expert_bias, implementations);
+  software.choice("activation_clamp", &SoftwareSpec::activation_clamp, implementations);
+  software.template choice<RowGather>("row_gather", &SoftwareSpec::row_gather, kRowGathers);
   software.choice("permute", &SoftwareSpec::permute, implementations);
   software.template choice<PermuteOrder>("permute_order", &SoftwareSpec::permute_order,
                                          kPermuteOrders);
@@ -107,6 +113,49 @@ void precision_settings(Settings& software) {
   software.template choice<Bytes>("gradient_reduce", &SoftwareSpec::gradient_reduce, kWideDtypes);
 }
 
+void read_release(MappingReader& reader, std::string_view key, std::optional<Release>& release) {
+  if (const std::string written = reader.optional_text(key); !written.empty()) {
+    release = parse_release(written);
+    if (!release) {
+      reader.error(key, "must be a release, as 9.13.1");
+    }
+  }
+}
+
+// A library by its name, or with its releases: {name: transformer_engine, version: 2.9, cudnn:
+// 9.13.1}. Another library than before has the newest releases unless it states them.
+void read_attention_library(MappingReader& reader, AttentionSoftware& software) {
+  std::optional<MappingReader> mapping = reader.optional_mapping("attention_library");
+  if (!mapping) {
+    return;
+  }
+  const AttentionLibraryName before = software.library;
+  software.library = mapping->optional_choice<AttentionLibraryName>(
+      "name", enum_names<AttentionLibraryName>(), before);
+  if (software.library != before) {
+    software.version.reset();
+    software.cudnn.reset();
+  }
+  read_release(*mapping, "version", software.version);
+  read_release(*mapping, "cudnn", software.cudnn);
+  mapping->finish();
+}
+
+ConfigNode written_changes(const AttentionSoftware& software, const AttentionSoftware& base) {
+  ConfigWriter writer;
+  if (software != base) {
+    writer.field("name",
+                 names_of<AttentionLibraryName>()[static_cast<std::size_t>(software.library)]);
+    if (software.version) {
+      writer.field("version", text_of(*software.version));
+    }
+    if (software.cudnn) {
+      writer.field("cudnn", text_of(*software.cudnn));
+    }
+  }
+  return writer.take();
+}
+
 // 'deepep: true' is short for 'dispatcher: deepep'.
 void read_exchange_switches(MappingReader& reader, ExchangeSpec& exchange) {
   const std::optional<Dispatcher> dispatcher = read_dispatcher(reader);
@@ -132,6 +181,7 @@ void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
   SettingReader settings(reader, software);
   kernel_settings(settings);
   step_settings(settings);
+  read_attention_library(reader, software.attention_library);
   read_exchange_switches(reader, software.exchange);
   precision_settings(settings);
   if (std::optional<MappingReader> memory = reader.optional_mapping("memory")) {
@@ -152,6 +202,7 @@ ConfigNode written_changes(const SoftwareSpec& software, const SoftwareSpec& bas
       writer.field(key, std::move(changes));
     }
   };
+  add("attention_library", written_changes(software.attention_library, base.attention_library));
   add("expert_exchange", written_changes(software.exchange, base.exchange));
   precision_settings(settings);
   add("memory", written_changes(software.memory, base.memory));

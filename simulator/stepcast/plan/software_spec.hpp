@@ -9,6 +9,7 @@
 
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/graph/op.hpp"
+#include "stepcast/hardware/attention_support.hpp"
 #include "stepcast/plan/exchange_spec.hpp"
 #include "stepcast/plan/memory_rules.hpp"
 
@@ -17,6 +18,10 @@ namespace stepcast {
 // One grouped kernel; one kernel an expert, one after the other; or one an expert over several
 // streams, which together run like a grouped one.
 enum class GroupedGemmMode { kTurbo, kLegacy, kStreams };
+
+// How tokens become rows of experts with a capacity: by index, or by products of a sequence with
+// one-hot masks of its tokens x (experts x capacity).
+enum class RowGather { kIndex, kProduct };
 
 // What a captured graph holds: everything, or what does not depend on how many rows the experts
 // get, which leaves the exchange and the experts to the host.
@@ -71,9 +76,18 @@ struct SoftwareSpec {
   bool fused_gate_up = true;  // one GEMM for both gated inputs
   GroupedGemmMode grouped_gemm = GroupedGemmMode::kTurbo;
   AttentionKernel attention = AttentionKernel::kFlash2;
+  AttentionSoftware attention_library;
+  // What that library runs for a model on a GPU; nothing where neither is known.
+  std::optional<AttentionChoice> attention_choice;
   Implementation norm = Implementation::kFused;
   Implementation rope = Implementation::kFused;
   Implementation activation = Implementation::kFused;
+  // SwiGLU and its backward run inside the experts' products, beside which they cost nothing.
+  bool activation_in_product = false;
+  // Of models that have them; fused: inside the experts' products and their activation.
+  Implementation expert_bias = Implementation::kFused;
+  Implementation activation_clamp = Implementation::kFused;
+  RowGather row_gather = RowGather::kIndex;
   Implementation permute = Implementation::kFused;
   PermuteOrder permute_order = PermuteOrder::kBlocks;
   Bytes weighted_sum{2};  // bytes of a value while a token's rows are weighted and summed
@@ -117,6 +131,13 @@ struct SoftwareSpec {
   StateBytes states;
   Bytes gradient_reduce{4};  // bytes an element of reduced gradients
   MemoryRules memory;
+
+  [[nodiscard]] AttentionKernel attention_kernel() const {
+    return attention_choice ? attention_choice->kernel : attention;
+  }
+  [[nodiscard]] bool keeps_documents_apart() const {
+    return attention_choice ? attention_choice->documents : attention == AttentionKernel::kFlex;
+  }
 };
 
 // Reads a software set file. Throws ConfigError with all of its problems.

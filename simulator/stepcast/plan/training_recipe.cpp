@@ -104,6 +104,18 @@ RecomputeSpec read_recompute(MappingReader& reader) {
   return recompute;
 }
 
+Documents read_documents(MappingReader& reader) {
+  Documents documents;
+  if (std::optional<MappingReader> mapping = reader.optional_mapping("documents")) {
+    documents.length = mapping->required_count("length", kSequence);
+    documents.lengths = mapping->optional_choice<DocumentLengths>(
+        "lengths", enum_names<DocumentLengths>(), documents.lengths);
+    documents.packed = mapping->optional_flag("packed").value_or(documents.packed);
+    mapping->finish();
+  }
+  return documents;
+}
+
 }  // namespace
 
 std::string_view name(RecomputeKind kind) { return entry(kKindNames, kind); }
@@ -145,6 +157,7 @@ TrainingRecipe read_training(MappingReader reader) {
   training.recompute = read_recompute(reader);
   training.optimizer = reader.optional_choice<std::string_view>("optimizer", kOptimizers, "adamw");
   training.dropout = reader.optional_flag("dropout").value_or(false);
+  training.documents = read_documents(reader);
   reader.finish();
   return training;
 }
@@ -192,6 +205,13 @@ ConfigNode written_training(const TrainingRecipe& training) {
   write_recompute(training.recompute, writer);
   writer.field("optimizer", training.optimizer);
   writer.field("dropout", training.dropout);
+  if (training.documents.length > 0) {
+    writer.begin("documents");
+    writer.field("length", training.documents.length);
+    writer.field("lengths", name(training.documents.lengths));
+    writer.field("packed", training.documents.packed);
+    writer.end();
+  }
   return writer.take();
 }
 

@@ -11,6 +11,7 @@
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/enum_names.hpp"
 #include "stepcast/config/mapping_reader.hpp"
+#include "stepcast/graph/document_mask.hpp"
 
 namespace stepcast {
 
@@ -88,6 +89,7 @@ struct TrainingRecipe {
   RecomputeSpec recompute;
   std::string optimizer = "adamw";
   bool dropout = false;  // GPT-3 style: after attention, softmax and MLP
+  Documents documents;   // in a sequence; a library with a mask for them keeps them apart
   bool operator==(const TrainingRecipe&) const = default;
 };
 

@@ -40,8 +40,9 @@ bool same(const std::optional<MoeSpec>& a, const std::optional<MoeSpec>& b) {
   const auto key = [](const MoeSpec& s) {
     return std::tuple(s.experts, s.experts_per_token, s.expert_ffn_hidden,
                       s.shared_expert_ffn_hidden, s.shared_expert_gate, s.expert_bias,
-                      s.first_dense_layers, s.every, s.router.score, s.router.groups,
-                      s.router.topk_groups, s.router.expert_bias, s.router.linear_bias);
+                      s.clamped_activation, s.first_dense_layers, s.every, s.router.score,
+                      s.router.groups, s.router.topk_groups, s.router.expert_bias,
+                      s.router.linear_bias);
   };
   return a.has_value() == b.has_value() && (!a || key(*a) == key(*b));
 }
@@ -81,7 +82,8 @@ TEST_CASE("every optional part of a model survives its text", "[unit]") {
       "mlp: {ffn_hidden: 256, gated: false, bias: true}\n"
       "moe: {experts: 8, experts_per_token: 2, expert_ffn_hidden: 32, every: 2,\n"
       "  shared_expert_ffn_hidden: 16, shared_expert_gate: true, expert_bias: true,\n"
-      "  first_dense_layers: 1, router: {score: sigmoid, groups: 4, topk_groups: 2,\n"
+      "  clamped_activation: true, first_dense_layers: 1, router: {score: sigmoid, groups: 4, "
+      "topk_groups: 2,\n"
       "  expert_bias: true, linear_bias: true}}\n"
       "mtp_layers: 1\npublished: {total: \"1 B\", active: 12, source: x}\n";
   const ModelSpec model = model_from(everything);

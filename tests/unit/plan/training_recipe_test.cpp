@@ -39,6 +39,16 @@ TEST_CASE("a memory budget is read with its kind", "[unit]") {
   CHECK(recipe("recompute: selective_op").recompute.kind == RecomputeKind::kOperators);
 }
 
+TEST_CASE("documents are a length, how lengths vary, and whether they are packed", "[unit]") {
+  CHECK(recipe("recompute: none").documents == Documents{});
+  CHECK(recipe("documents: {length: 500}").documents ==
+        Documents{500, DocumentLengths::kFixed, true});
+  CHECK(recipe("documents: {length: 500, lengths: geometric, packed: false}").documents ==
+        Documents{500, DocumentLengths::kGeometric, false});
+  CHECK_THAT(problems("documents: {lengths: fixed}"), contains_text("length"));
+  CHECK_THAT(problems("documents: {length: 500, mean: 3}"), contains_text("unknown key 'mean'"));
+}
+
 TEST_CASE("Megatron's module names are known", "[unit]") {
   const RecomputeSpec modules =
       recipe(
