@@ -74,6 +74,7 @@ class ExperimentReader {
     }
     collect(diagnostics_, [this] { read_software_section(); });
     read_exchange_section();
+    collect(diagnostics_, [this] { choose_attention_kernel(); });
     read_backends_section();
     top_.optional_text("description");
     top_.finish();
@@ -230,6 +231,19 @@ class ExperimentReader {
     experiment_.software = profiles_.software(name, where);
     experiment_.software_base = experiment_.software;
     experiment_.named.software = name;
+  }
+
+  // What the library of the software runs for this model on this GPU.
+  void choose_attention_kernel() {
+    const AttentionSpec& a = experiment_.model.attention;
+    SoftwareSpec& software = experiment_.software;
+    if (software.attention_library.library == AttentionLibraryName::kDirect) {
+      return;
+    }
+    software.attention_choice = choose_attention(
+        profiles_.attention_support(), software.attention_library, software.attention,
+        {a.qk_head_dim, a.v_head_dim, a.sinks, a.sliding_window > 0},
+        experiment_.cluster.device.architecture);
   }
 
   // On top of what the software set says.

@@ -87,6 +87,32 @@ void note_assumed_host(Projection& p, const Experiment& experiment) {
   }
 }
 
+// Which kernel ran, where it is another one than asked for or its mask matters.
+void note_attention(Projection& p, const Experiment& experiment) {
+  const SoftwareSpec& software = experiment.software;
+  const std::string kernel(name(software.attention_kernel()));
+  const bool by_library = software.attention_choice.has_value();
+  const std::string library = by_library ? " through " + text_of(software.attention_library) : "";
+  if (by_library && !software.attention_choice->reason.empty()) {
+    p.notes.push_back("attention runs " + kernel + ": " + software.attention_choice->reason);
+  } else if (experiment.model.attention.sinks) {
+    p.notes.push_back("attention runs " + kernel + library + ", sinks fused");
+  }
+  const Documents& documents = experiment.training.documents;
+  const std::int64_t sequence = experiment.training.sequence_length;
+  if (documents.length == 0) {
+    return;
+  }
+  const std::string share = significant(
+      100.0 * causal_pairs(documents, sequence, 0) / causal_pairs(Documents{}, sequence, 0), 3);
+  p.notes.push_back(
+      software.keeps_documents_apart()
+          ? "documents are kept apart by " + kernel + ": " + share +
+                " % of the pairs of a causal mask; FLOPs of the model, and MFU, count the whole "
+                "sequence"
+          : "documents see each other: " + kernel + library + " has no mask for them here");
+}
+
 bool reads_a_table(const Experiment& experiment) {
   return std::any_of(
       experiment.backends.begin(), experiment.backends.end(),
@@ -154,6 +180,7 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   p.own_clocks = !p.clock_locked && power_level(experiment.cluster.device, 1, p.clock) > Watts{};
   p.time = timed.time;
   note_power_beyond_limit(p, experiment.cluster.device);
+  note_attention(p, experiment);
   if (reads_a_table(experiment)) {
     p.notes.push_back(table_note({expansion, experiment.cluster, projector.paced(), p.clock},
                                  p.time.slowest_rank));

@@ -144,12 +144,14 @@ class LayerExpander {
   // with dropout, its mask and what it let through.
   void save_scores() {
     const std::int64_t rows = context_.tokens() * local_heads(model().attention.heads, plan().tp);
-    if (software().attention != AttentionKernel::kUnfused) {
+    if (software().attention_kernel() != AttentionKernel::kUnfused) {
       build_.save_result(TensorId::kAttentionLogSumExp, rows, 1, kFloat);
       return;
     }
     const std::int64_t keys = context_.training.sequence_length;
-    build_.save_result(TensorId::kAttentionProbabilities, rows, keys, kSixteenBits);
+    // A column of sinks keeps the softmax out of the fused kernel: its result stays in fp32 too.
+    const Bytes probability = model().attention.sinks ? kSixteenBits + kFloat : kSixteenBits;
+    build_.save_result(TensorId::kAttentionProbabilities, rows, keys, probability);
     if (context_.training.dropout) {
       build_.save_result(TensorId::kAttentionScoreMask, rows, keys, kMask);
       build_.save_result(TensorId::kAttentionDroppedProbabilities, rows, keys, kSixteenBits);
@@ -266,7 +268,12 @@ class LayerExpander {
     op.d_qk = a.qk_head_dim;
     op.d_v = a.v_head_dim;
     op.window = kind_.window;
-    op.kernel = software().attention;
+    op.kernel = software().attention_kernel();
+    op.sinks = a.sinks;
+    op.dropout = context_.training.dropout;
+    if (software().keeps_documents_apart()) {
+      op.documents = context_.training.documents;
+    }
     if (plan().cp_algorithm == CpAlgorithm::kAllToAll && cp > 1) {
       op.seq_q = op.seq_kv;
       op.heads = local_heads(op.heads, cp);

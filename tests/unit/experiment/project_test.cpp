@@ -39,6 +39,41 @@ TEST_CASE("The keys of time add up to the step time in every shipped experiment"
   }
 }
 
+TEST_CASE("A report says which attention kernel ran, and why another one than asked for",
+          "[unit]") {
+  const std::filesystem::path file =
+      data_root().folder / "examples/17_gpt_oss_20b_h100/experiment.yaml";
+  const auto note = [](const Projection& p, const std::string& start) {
+    const auto found = std::find_if(p.notes.begin(), p.notes.end(), [&](const std::string& text) {
+      return text.starts_with(start);
+    });
+    return found == p.notes.end() ? std::string{} : *found;
+  };
+  CHECK(note(projected(file), "attention runs cudnn through Transformer Engine") != "");
+  const Projection old = projected(
+      file, {"software.attention_library.version=2.7", "software.attention_library.cudnn=9.11"});
+  CHECK(note(old, "attention runs unfused: cudnn of Transformer Engine 2.7") != "");
+  CHECK(old.time.step > projected(file).time.step);
+}
+
+TEST_CASE("Documents shorten attention where they are kept apart, and MFU counts them whole",
+          "[unit]") {
+  const auto run = [](const std::vector<std::string>& overrides) {
+    return projected(data_root().folder / "examples/19_deepseek_v3_h100_deepep/experiment.yaml",
+                     overrides);
+  };
+  const std::string of_512 = "training.documents.length=512";
+  const Projection without = run({});
+  const Projection apart = run({"software.attention=flex", of_512});
+  CHECK(apart.flops_per_token == without.flops_per_token);
+  // 4,096 tokens as 8 documents: (512 + 1) / (4,096 + 1) of the pairs.
+  CHECK(apart.notes.back().find("12.5 %") != std::string::npos);
+  CHECK(apart.time.step < run({"software.attention=flex"}).time.step);
+  const Projection together = run({of_512});
+  CHECK(together.time.step == without.time.step);
+  CHECK(together.notes.back().starts_with("documents see each other: flash2 through PyTorch"));
+}
+
 TEST_CASE("Tokens a second are the simulated batch over the simulated step", "[unit]") {
   for (const std::filesystem::path& file : shipped_experiments()) {
     INFO(file);
