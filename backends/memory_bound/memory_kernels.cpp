@@ -149,6 +149,19 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      {list(stream(3)), list(stream(5))},
      {list(stream(3)), list(stream(5))},
      {list(stream(2), stream(3)), list(times(3, stream(3)))}},
+    // Eager, as Megatron's grouped experts do expert by expert: bias * weight, the sum, the
+    // experts'
+    // rows joined; backward both products with the gradient, each summed, and the rows joined.
+    {Kind::kExpertBias,
+     {list(stream(2)), list(stream(1))},
+     {list(stream(2)), list(stream(1))},
+     {list(stream(1), stream(3), stream(2)),
+      list(times(2, stream(2)), times(2, stream(1)), stream(2))}},
+    // Eager: both halves, and joined.
+    {Kind::kClamp,
+     {list(stream(2)), list(stream(3))},
+     {list(stream(2)), list(stream(3))},
+     {list(times(2, stream(1)), stream(2)), list(times(2, stream(1.5)), stream(2))}},
     // Compiled: the sum before a norm is read by its kernel and not written, and recomputed in
     // the sum after; backward it is one more operand of the norm's kernel, which keeps less in
     // flight

@@ -30,6 +30,30 @@ std::string bridge_release(const std::string& framework) {
   return named ? version[1].str() : std::string{};
 }
 
+// Transformer Engine and cuDNN of the containers of Megatron Bridge (NVIDIA-NeMo/Megatron-Bridge
+// docs/releases/software-versions); the first fuses no sinks.
+struct BridgeContainer {
+  std::string_view release;
+  std::string_view transformer_engine;
+  std::string_view cudnn;
+};
+constexpr std::array kBridgeContainers = {
+    BridgeContainer{"25.09", "2.7", "9.11"}, BridgeContainer{"25.11", "2.9", "9.13.1"},
+    BridgeContainer{"26.02", "2.12", "9.18"}, BridgeContainer{"26.04", "2.14", "9.20"},
+    BridgeContainer{"26.06", "2.16", "9.21.1"}};
+
+void set_attention_library(const std::string& framework, RunSoftware& software) {
+  const std::string release = bridge_release(framework);
+  const auto* const known =
+      std::find_if(kBridgeContainers.begin(), kBridgeContainers.end(),
+                   [&](const BridgeContainer& container) { return container.release == release; });
+  if (known != kBridgeContainers.end()) {
+    software.changes["attention_library"] = {{"name", "transformer_engine"},
+                                             {"version", known->transformer_engine},
+                                             {"cudnn", known->cudnn}};
+  }
+}
+
 // --- the dispatcher -----------------------------------------------------------------------------
 
 struct DispatcherName {
@@ -114,6 +138,10 @@ void read_moe_path(StatedObject& overlap, RunSoftware& software) {
       software.changes["expert_exchange"]["receive_buffer"] = "worst_case";
     } else if (known->dispatcher == "deepep") {
       software.changes["expert_exchange"]["capacity_factor"] = kDeepEpRows;
+    }
+    // sparse_matmul: false, einsums of BSM and BSEC (src/maxtext/layers/moe.py).
+    if (known->start == "dense") {
+      software.changes["row_gather"] = "product";
     }
   }
   if (const auto factor = overlap.number("moe_capacity_factor")) {
@@ -340,6 +368,7 @@ void read_overlap(StatedObject& train, const RunFacts& facts, RunSoftware& softw
   if (!stated.empty() && facts.experts) {
     set_dispatcher(stated, false, software);
   }
+  set_attention_library(framework, software);
   read_features(overlap, software, assumed);
   read_moe_path(overlap, software);
   read_attention(overlap, software);

@@ -60,7 +60,7 @@ void add_all_to_all(ExpertLayer& layer, ExchangePhase phase, std::int64_t rows) 
 void alltoall_operators(ExpertLayer& layer) {
   const std::int64_t rows = sent_rows(layer.spec(), layer.shape());
   const bool sorted = layer.plan().ep > 1 && layer.shape().local_experts() > 1;
-  layer.permute(OpId::kMoePermute, MemoryBoundKind::kPermute, rows);
+  layer.spread(rows);
   add_all_to_all(layer, ExchangePhase::kDispatch, rows);
   layer.index_rows();
   if (sorted) {
@@ -72,7 +72,7 @@ void alltoall_operators(ExpertLayer& layer) {
     layer.permute(OpId::kMoeUnsort, MemoryBoundKind::kStridedCopy, layer.rows());
   }
   add_all_to_all(layer, ExchangePhase::kCombine, rows);
-  layer.permute(OpId::kMoeUnpermute, MemoryBoundKind::kUnpermute, rows);
+  layer.gather_back(rows);
 }
 
 std::int64_t rows_sent_back(const LayerExchange& exchange) {

@@ -45,6 +45,13 @@ constexpr std::int64_t kChunkInEachNode = 288;
 constexpr std::int64_t kNetworkChunkOfTwoNodes = 140;
 constexpr std::int64_t kNetworkChunk = 128;
 
+// Kernels of a call: layout of the choices, notify (counts of rows, prefix sums, a barrier) and the
+// rows; for combine notify and the rows. A dispatch in backward has its layout and runs one less.
+// Source: DeepEP, csrc/legacy/buffer.hpp, intranode_dispatch, internode_dispatch,
+// intranode_combine.
+constexpr double kDispatchKernels = 3.0;
+constexpr double kCombineKernels = 2.0;
+
 // What arrived is permuted by expert, and a token's local rows are summed before they go back.
 void deepep_operators(ExpertLayer& layer) {
   layer.dispatch();
@@ -77,7 +84,9 @@ OpCost deepep_price(const ExpertExchange& op, const FabricContext& context,
                     const CollectiveModel& /*collectives*/) {
   const ClusterSpec& cluster = context.cluster;
   const std::int64_t units = units_of(op, constants_of(op, context).units, cluster.device);
-  return kernel_price(op, expert_traffic(op, cluster.domain_size()), context, units);
+  OpCost cost = kernel_price(op, expert_traffic(op, cluster.domain_size()), context, units);
+  cost.launches = op.phase == ExchangePhase::kDispatch ? kDispatchKernels : kCombineKernels;
+  return cost;
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ inline constexpr DispatcherModel kDeepEpNormal = {
     .sends_fp8 = true,
     .takes_num_sms = true,
     .stands_for_all_to_all = true,
+    .weights_in_fp32 = true,
     .buffers = deepep_buffers,
 };
 

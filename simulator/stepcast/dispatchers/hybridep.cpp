@@ -92,6 +92,7 @@ constinit const DispatcherModel dispatchers::hybridep = {
     .sends_fp8 = true,
     .takes_num_sms = true,
     .stands_for_all_to_all = true,
+    .weights_in_fp32 = true,
     .capacity_rows = share_of_worst_case,
     .row_counts = RowCounts::kOnDevice,
     .units = HeldUnits::kProfile,

@@ -59,6 +59,8 @@ namespace stepcast {
   ROW(kMoeRouter, "moe.router")                                                   \
   ROW(kMoeTopk, "moe.topk")                                                       \
   ROW(kMoePermute, "moe.permute")                                                 \
+  ROW(kMoeMasks, "moe.masks")                                                     \
+  ROW(kMoeDispatchProduct, "moe.dispatch_product")                                \
   ROW(kMoeSymmetricCopy, "moe.symmetric_copy")                                    \
   ROW(kMoeGatherChoices, "moe.gather_choices")                                    \
   ROW(kMoeIndex, "moe.index")                                                     \
@@ -73,14 +75,17 @@ namespace stepcast {
   ROW(kMoeScatterScores, "moe.scatter_scores")                                    \
   ROW(kMoeCombine, "moe.combine")                                                 \
   ROW(kMoeUnpermute, "moe.unpermute")                                             \
+  ROW(kMoeCombineProduct, "moe.combine_product")                                  \
   ROW(kMoeWeightedSum, "moe.weighted_sum")                                        \
   ROW(kExpertsCast, "experts.cast")                                               \
   ROW(kExpertsGradientSum, "experts.gradient_sum")                                \
   ROW(kExpertsGateUp, "experts.gate_up")                                          \
   ROW(kExpertsGate, "experts.gate")                                               \
   ROW(kExpertsUp, "experts.up")                                                   \
+  ROW(kExpertsClamp, "experts.clamp")                                             \
   ROW(kExpertsActivation, "experts.activation")                                   \
   ROW(kExpertsDown, "experts.down")                                               \
+  ROW(kExpertsBias, "experts.bias")                                               \
   ROW(kQuantize, "quantize")                                                      \
   ROW(kQuantizeTranspose, "quantize.transpose")                                   \
   ROW(kTpRelayout, "tp.relayout")                                                 \

@@ -58,7 +58,7 @@ Bytes BlockBuilder::gradient_element() const {
 // Scaled products read x (forward), dy and the transposes of both (backward) in 8 or 4 bits; the
 // weight's copy is made once a micro-batch. The transposes are a second result of the same kernels.
 void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
-                            Dtype dtype) {
+                            Dtype dtype, std::int64_t weights) {
   if (!is_quantized(dtype)) {
     return;
   }
@@ -73,7 +73,7 @@ void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_
                     Implementation::kFused});
   };
   quantised(Direction::kForward, rows, inputs);
-  quantised(Direction::kForward, outputs, inputs);
+  quantised(Direction::kForward, weights * outputs, inputs);
   quantised(Direction::kBackward, rows, outputs);
 }
 
@@ -81,7 +81,7 @@ void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std:
                            std::int64_t inputs) {
   const Dtype dtype = context_.training.dtype;
   const bool sequential = context_.software.grouped_gemm == GroupedGemmMode::kLegacy;
-  quantize(rows, outputs, inputs, dtype);
+  quantize(rows, outputs, inputs, dtype, groups);
   forward(id, GroupedGemm{groups, rows, outputs, inputs, dtype, GemmPass::kForward, sequential});
   backward(id, GroupedGemm{groups, rows, inputs, outputs, dtype, GemmPass::kDgrad, sequential});
   backward(id, GroupedGemm{groups,
@@ -101,6 +101,16 @@ void BlockBuilder::attention(OpId id, Attention op) {
   forward(id, op);
   op.direction = Direction::kBackward;
   backward(id, op);
+}
+
+void BlockBuilder::masked_product(OpId id, std::int64_t batch, std::int64_t rows,
+                                  std::int64_t inputs, MaskGradient mask) {
+  const std::int64_t hidden = context_.model.hidden;
+  forward(id, Gemm{rows, hidden, inputs, batch, Dtype::kBf16, GemmPass::kForward});
+  if (mask == MaskGradient::kNeeded) {
+    backward(id, Gemm{rows, inputs, hidden, batch, Dtype::kBf16, GemmPass::kForward});
+  }
+  backward(id, Gemm{inputs, hidden, rows, batch, Dtype::kBf16, GemmPass::kDgrad});
 }
 
 void BlockBuilder::memory_bound(OpId id, MemoryBoundKind kind, std::int64_t rows, std::int64_t cols,
@@ -125,8 +135,9 @@ void BlockBuilder::cast(OpId id, std::int64_t rows, std::int64_t cols) {
 
 void BlockBuilder::activation(OpId id, std::int64_t rows, std::int64_t width,
                               std::int64_t kept_rows) {
+  const bool of_experts = block_ == Block::kRoutedExperts;
   ModuleSet modules = {RecomputeModule::kMlpActivation};
-  if (block_ == Block::kRoutedExperts) {
+  if (of_experts) {
     modules = modules.with({RecomputeModule::kMoeActivation});
   }
   const ModuleScope scope(*this, modules);
@@ -134,8 +145,15 @@ void BlockBuilder::activation(OpId id, std::int64_t rows, std::int64_t width,
   const bool gated = context_.model.mlp.gated;
   const bool apart = block_ == Block::kSharedExpert && !software.compiles_shared_expert;
   const Implementation made = apart ? Implementation::kEager : software.activation;
-  memory_bound(id, gated ? MemoryBoundKind::kGatedActivation : MemoryBoundKind::kActivation, rows,
-               width, made);
+  if (of_experts && context_.model.moe->clamped_activation &&
+      software.activation_clamp != Implementation::kFused) {
+    memory_bound(OpId::kExpertsClamp, MemoryBoundKind::kClamp, rows, (gated ? 2 : 1) * width,
+                 software.activation_clamp);
+  }
+  if (!of_experts || !software.activation_in_product) {
+    memory_bound(id, gated ? MemoryBoundKind::kGatedActivation : MemoryBoundKind::kActivation, rows,
+                 width, made);
+  }
   if (kept_rows == 0) {
     return;
   }

@@ -25,6 +25,12 @@ class BlockBuilder {
   void grouped(OpId id, std::int64_t groups, std::int64_t rows, std::int64_t outputs,
                std::int64_t inputs);
   void attention(OpId id, Attention op);
+  // y = M x with a matrix of routing weights M for each of `batch` sequences, in 16 bits: rows x
+  // inputs, and x inputs x hidden. Backward: the gradient of x and, where the weights have one, of
+  // M.
+  enum class MaskGradient { kNone, kNeeded };
+  void masked_product(OpId id, std::int64_t batch, std::int64_t rows, std::int64_t inputs,
+                      MaskGradient mask);
   void memory_bound(OpId id, MemoryBoundKind kind, std::int64_t rows, std::int64_t cols,
                     Implementation implementation, Bytes element = Bytes(2));
   // The same without a backward pass: what is known from forward, or has no gradient.
@@ -90,7 +96,9 @@ class BlockBuilder {
   [[nodiscard]] bool sums_gradients() const;
   [[nodiscard]] Bytes gradient_element() const;
   void relayout(Direction direction);
-  void quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs, Dtype dtype);
+  // The operands of a product with `weights` matrices, of one expert each.
+  void quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs, Dtype dtype,
+                std::int64_t weights = 1);
 
   const ExpansionContext& context_;
   Block block_ = Block::kNone;

@@ -86,6 +86,7 @@ struct DispatcherModel {
   bool serves_one_rank = false;   // its kernels run where one rank has all experts
   bool pads_to_capacity = false;  // rows beyond a capacity are dropped, and missing ones filled up,
                                   // before anything is sent
+  bool weights_in_fp32 = false;   // of the rows that arrive; otherwise they have the model's format
   bool skips_padding = false;     // its experts' kernels do not compute what pads an expert's rows
   std::int64_t (*worst_case_rows)(const ExchangeShape&) = &rows_of_all_choices;
   // Rows of a receive buffer with a capacity factor.

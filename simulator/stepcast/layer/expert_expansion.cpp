@@ -3,6 +3,7 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
+#include "stepcast/layer/exchange_rules.hpp"
 
 namespace stepcast {
 namespace {
@@ -63,6 +64,34 @@ void ExpertLayer::index_rows() {
   }
 }
 
+bool ExpertLayer::multiplies_masks() const {
+  return context_.software.row_gather == RowGather::kProduct &&
+         receive_buffer_of(spec()) == ReceiveBuffer::kCapacity;
+}
+
+// Both masks of a sequence, tokens x (experts x capacity), are written in 16 bits before the first
+// product; the second one carries the weights of the rows, which need a gradient.
+void ExpertLayer::spread(std::int64_t rows) {
+  if (!multiplies_masks()) {
+    return permute(OpId::kMoePermute, MemoryBoundKind::kPermute, rows);
+  }
+  const std::int64_t sequences = context_.training.micro_batch_size;
+  const std::int64_t of_sequence = rows / sequences;
+  build_.forward_memory_bound(OpId::kMoeMasks, MemoryBoundKind::kCopy, shape_.tokens, of_sequence,
+                              context_.software.permute, kSixteenBits);
+  build_.masked_product(OpId::kMoeDispatchProduct, sequences, of_sequence,
+                        shape_.tokens / sequences, BlockBuilder::MaskGradient::kNone);
+}
+
+void ExpertLayer::gather_back(std::int64_t rows) {
+  if (!multiplies_masks()) {
+    return permute(OpId::kMoeUnpermute, MemoryBoundKind::kUnpermute, rows);
+  }
+  const std::int64_t sequences = context_.training.micro_batch_size;
+  build_.masked_product(OpId::kMoeCombineProduct, sequences, shape_.tokens / sequences,
+                        rows / sequences, BlockBuilder::MaskGradient::kNeeded);
+}
+
 void ExpertLayer::index(std::int64_t choices) {
   constexpr int kPasses = 3;
   for (int pass = 0; pass < kPasses; ++pass) {
@@ -119,7 +148,7 @@ ExpertExchange ExpertLayer::exchange(ExchangePhase phase, Dtype dtype) const {
 
 // What the first product multiplies: what has arrived, or of one rank what is permuted there.
 OpId ExpertLayer::input_maker() const {
-  for (const OpId id : {OpId::kMoeDispatch, OpId::kMoePermute}) {
+  for (const OpId id : {OpId::kMoeDispatch, OpId::kMoeDispatchProduct, OpId::kMoePermute}) {
     if (build_.has_run(id)) {
       return id;
     }
@@ -179,6 +208,23 @@ void ExpertLayer::experts() {
   const bool recomputed = model_of(dispatcher_in_use(plan())).gathers_in_product;
   build_.activation(OpId::kExpertsActivation, rows_, width, recomputed ? 0 : kept);
   build_.grouped(OpId::kExpertsDown, local, rows_, hidden, width);
+  biases_after_products();
+}
+
+// The bias of the second product is weighted like its row, so that a framework may add it apart: in
+// the format of the weights, from which the sum goes back to 16 bits. That of the first one is part
+// of its product.
+void ExpertLayer::biases_after_products() {
+  const Implementation implementation = context_.software.expert_bias;
+  if (!moe().expert_bias || implementation == Implementation::kFused) {
+    return;
+  }
+  const bool fp32 = model_of(dispatcher_in_use(context_.plan)).weights_in_fp32;
+  build_.memory_bound(OpId::kExpertsBias, MemoryBoundKind::kExpertBias, rows_,
+                      context_.model.hidden, implementation, fp32 ? Bytes(4) : kSixteenBits);
+  if (fp32) {
+    build_.cast(OpId::kExpertsBias, rows_, context_.model.hidden);
+  }
 }
 
 void expand_routed_experts(const ExpansionContext& context, BlockBuilder& build) {

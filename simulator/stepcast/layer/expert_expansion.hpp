@@ -29,6 +29,10 @@ class ExpertLayer {
   void permute(OpId id, MemoryBoundKind kind, std::int64_t rows);
   // The bookkeeping of rows that are gathered by index; nothing where blocks are moved.
   void index_rows();
+  // Tokens become `rows` of experts and the other way round: by index, or where the software has it
+  // so and experts have a capacity, by products with masks.
+  void spread(std::int64_t rows);
+  void gather_back(std::int64_t rows);
   // Choices of experts are counted, summed up and inverted, a pass each, in forward only.
   void index(std::int64_t choices);
   // The exchange by the dispatcher's own kernels, in fp8 with its quantisation before.
@@ -46,6 +50,8 @@ class ExpertLayer {
   [[nodiscard]] MemoryBoundKind kind_in_use(MemoryBoundKind kind) const;
   [[nodiscard]] OpId input_maker() const;
   void save_input();
+  [[nodiscard]] bool multiplies_masks() const;
+  void biases_after_products();
   [[nodiscard]] ProcessGroup group() const;
   [[nodiscard]] ExpertExchange exchange(ExchangePhase phase, Dtype dtype) const;
 

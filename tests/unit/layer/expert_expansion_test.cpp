@@ -93,6 +93,98 @@ TEST_CASE("the gradient of dispatch is a combine and that of combine a dispatch"
   }
 }
 
+template <typename Work>
+std::vector<Work> works(const OpList& ops, OpId id) {
+  std::vector<Work> found;
+  for (const Op& op : ops) {
+    if (const auto* work = std::get_if<Work>(&op.work); work != nullptr && op.id == id) {
+      found.push_back(*work);
+    }
+  }
+  return found;
+}
+
+TEST_CASE("fp8 experts quantise the rows of all and the weights of each", "[unit]") {
+  Sample sample = exchanging(Dispatcher::kAllToAll);
+  sample.training.dtype = Dtype::kFp8;
+  const auto quantised = works<MemoryBound>(expanded(sample).forward, OpId::kQuantize);
+  REQUIRE(quantised.size() == 4);  // rows and weights of two products
+  CHECK(quantised[0].rows == 2048);
+  const auto products = works<GroupedGemm>(expanded(sample).forward, OpId::kExpertsGateUp);
+  REQUIRE(products.size() == 1);
+  CHECK(quantised[1].rows == 4 * products[0].n);  // four experts of a rank
+  CHECK(quantised[1].cols == products[0].k);
+}
+
+TEST_CASE("biases of experts are added in the format of the weights of their rows", "[unit]") {
+  const auto biases = [](Dispatcher dispatcher, Implementation implementation) {
+    Sample sample = exchanging(dispatcher);
+    sample.model.moe->expert_bias = true;
+    sample.software.expert_bias = implementation;
+    return works<MemoryBound>(expanded(sample).forward, OpId::kExpertsBias);
+  };
+  CHECK(biases(Dispatcher::kAllToAll, Implementation::kFused).empty());
+  const auto narrow = biases(Dispatcher::kAllToAll, Implementation::kEager);
+  REQUIRE(narrow.size() == 1);
+  CHECK((narrow[0].kind == MemoryBoundKind::kExpertBias && narrow[0].element == Bytes(2)));
+  CHECK((narrow[0].rows == 2048 && narrow[0].cols == 1024));
+  const auto wide = biases(Dispatcher::kHybridEp, Implementation::kEager);
+  REQUIRE(wide.size() == 2);
+  CHECK(wide[0].element == Bytes(4));
+  CHECK(wide[1].kind == MemoryBoundKind::kCast);
+  CHECK(works<MemoryBound>(expanded(exchanging(Dispatcher::kHybridEp)).forward, OpId::kExpertsBias)
+            .empty());
+}
+
+TEST_CASE("a limit on what the activation reads is a pass of its own unless it is fused",
+          "[unit]") {
+  Sample sample = exchanging(Dispatcher::kAllToAll);
+  sample.model.moe->clamped_activation = true;
+  CHECK(works<MemoryBound>(expanded(sample).forward, OpId::kExpertsClamp).empty());
+  sample.software.activation_clamp = Implementation::kEager;
+  const auto clamps = works<MemoryBound>(expanded(sample).forward, OpId::kExpertsClamp);
+  const auto activations = works<MemoryBound>(expanded(sample).forward, OpId::kExpertsActivation);
+  REQUIRE((clamps.size() == 1 && activations.size() == 1));
+  CHECK(clamps[0].cols == 2 * activations[0].cols);  // gate and up
+}
+
+TEST_CASE("an activation inside the experts' products is no kernel, and keeps its result",
+          "[unit]") {
+  Sample sample = exchanging(Dispatcher::kAllToAll);
+  const BlockOps apart = expanded(sample);
+  sample.software.activation_in_product = true;
+  const BlockOps inside = expanded(sample);
+  CHECK(works<MemoryBound>(apart.forward, OpId::kExpertsActivation).size() == 1);
+  CHECK(works<MemoryBound>(inside.forward, OpId::kExpertsActivation).empty());
+  CHECK(works<MemoryBound>(inside.backward, OpId::kExpertsActivation).empty());
+  REQUIRE(inside.saved.size() == apart.saved.size());
+  for (std::size_t i = 0; i < inside.saved.size(); ++i) {
+    CHECK(inside.saved[i].bytes == apart.saved[i].bytes);
+  }
+}
+
+// 1024 tokens x 2 x 1.25 in 16 experts of 160 rows: 2,560 rows, times 1024 tokens, times 1024
+// values.
+TEST_CASE("rows of a capacity are gathered by products with masks where the software has it so",
+          "[unit]") {
+  Sample sample = exchanging(Dispatcher::kAllToAll);
+  sample.software.row_gather = RowGather::kProduct;
+  CHECK(names_of_exchange(expanded(sample).forward).front() == "moe.permute");  // no capacity
+  sample.plan.exchange.capacity_factor = 1.25;
+  sample.plan.exchange.receive_buffer = ReceiveBuffer::kCapacity;
+  const BlockOps ops = expanded(sample);
+  CHECK(names_of_exchange(ops.forward) == Names{"moe.masks", "moe.dispatch_product", "moe.dispatch",
+                                                "moe.sort", "experts", "moe.unsort", "moe.combine",
+                                                "moe.combine_product"});
+  const std::int64_t sequences = sample.training.micro_batch_size;
+  const auto spread = works<Gemm>(ops.forward, OpId::kMoeDispatchProduct);
+  REQUIRE(spread.size() == 1);
+  CHECK(flops(spread[0]).value() ==
+        2.0 * 2560.0 * 1024.0 * 1024.0 / static_cast<double>(sequences));
+  CHECK(works<Gemm>(ops.backward, OpId::kMoeDispatchProduct).size() == 1);
+  CHECK(works<Gemm>(ops.backward, OpId::kMoeCombineProduct).size() == 2);  // rows and weights
+}
+
 TEST_CASE("only the forward dispatch sends fp8 rows, quantised before", "[unit]") {
   Sample sample = exchanging(Dispatcher::kDeepEp);
   sample.plan.exchange.dispatch_dtype = Dtype::kFp8;
