@@ -180,6 +180,7 @@ enum class Listing {
   kDispatcher,
   kSchedule,
   kHost,
+  kAttentionLibrary,
 };
 
 class Simulator {

@@ -18,9 +18,9 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 9> kListingNames = {
+constexpr std::array<std::string_view, 10> kListingNames = {
     "gpus",        "models",      "clusters",  "software", "backends",
-    "collectives", "dispatchers", "schedules", "hosts"};
+    "collectives", "dispatchers", "schedules", "hosts",    "attention_libraries"};
 
 // Names are looked up in the listings first, so that no file is missing.
 const Location kListed{"listing", 0, 0};
@@ -188,6 +188,46 @@ std::vector<std::string> schedule_names() {
   return {names.begin(), names.end()};
 }
 
+std::vector<std::string> attention_library_names() {
+  const std::span<const std::string_view> names = names_of<AttentionLibraryName>();
+  return {names.begin() + 1, names.end()};  // without that of no library
+}
+
+// "cudnn   sinks   from 2.8, cuDNN 9.13.1"
+std::string attention_row(const AttentionRow& row) {
+  const bool heads = row.d_qk > 0;
+  const std::string size =
+      std::to_string(row.d_qk) + (row.d_qk == row.d_v ? "" : "/" + std::to_string(row.d_v));
+  const std::string_view feature =
+      names_of<AttentionFeature>()[static_cast<std::size_t>(row.fuses)];
+  std::string parts;
+  for (const std::string& part : row.architectures) {
+    parts += (parts.empty() ? "" : " ") + part;
+  }
+  std::string releases = row.version == Release{} ? "" : "from " + text_of(row.version);
+  if (row.cudnn != Release{}) {
+    releases += (releases.empty() ? "from cuDNN " : ", cuDNN ") + text_of(row.cudnn);
+  }
+  return "  " + wide(name(row.kernel), 8) +
+         wide(std::string(feature) + (heads ? " up to " + size : ""), 32) +
+         wide(parts.empty() ? "all" : parts, 24) + wide(releases, 28) + row.source +
+         (row.note.empty() ? "" : "; " + row.note) + "\n";
+}
+
+std::string of_attention_library(const std::string& name, const DataRoot& data) {
+  const std::vector<std::string> names = attention_library_names();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return {};
+  }
+  std::string text = "attention library " + name + ": what its kernels fuse in training\n";
+  for (const AttentionRow& row : load_attention_support(data.attention_libraries())) {
+    if (names_of<AttentionLibraryName>()[static_cast<std::size_t>(row.library)] == name) {
+      text += attention_row(row);
+    }
+  }
+  return text + "  otherwise unfused: products around a softmax in HBM\n";
+}
+
 // Each gives the description of `name`, or nothing if it has nothing of that name.
 using Describe = std::string (*)(const std::string& name, const DataRoot& data);
 
@@ -230,7 +270,7 @@ std::string of_schedule(const std::string& name, const DataRoot&) {
 }
 
 // In the order in which a name is looked up.
-constexpr std::array<Describe, 9> kDescribers = {of_file<&DataRoot::gpus, describe_gpu>,
+constexpr std::array<Describe, 10> kDescribers = {of_file<&DataRoot::gpus, describe_gpu>,
                                                  of_file<&DataRoot::clusters, describe_cluster>,
                                                  of_file<&DataRoot::models, describe_model>,
                                                  of_file<&DataRoot::software, describe_software>,
@@ -238,7 +278,8 @@ constexpr std::array<Describe, 9> kDescribers = {of_file<&DataRoot::gpus, descri
                                                  of_dispatcher,
                                                  of_collective,
                                                  of_schedule,
-                                                 of_file<&DataRoot::hosts, describe_host>};
+                                                 of_file<&DataRoot::hosts, describe_host>,
+                                                 of_attention_library};
 
 [[noreturn]] void refuse(const std::string& name, const DataRoot& data, const Location& where) {
   std::vector<std::string> known;
@@ -277,9 +318,11 @@ std::vector<std::string> listed_names(Listing kind, const DataRoot& data) {
     case Listing::kSchedule:
       return schedule_names();
     case Listing::kHost:
+      return names_in(data.hosts());
+    case Listing::kAttentionLibrary:
       break;
   }
-  return names_in(data.hosts());
+  return attention_library_names();
 }
 
 std::string description_of(const std::string& name, const DataRoot& data, const Location& where) {

@@ -201,7 +201,8 @@ TEST_CASE("everything that is listed is described", "[unit]") {
   const Simulator simulator(kData);
   for (const Listing kind :
        {Listing::kGpu, Listing::kModel, Listing::kCluster, Listing::kSoftware, Listing::kBackend,
-        Listing::kCollective, Listing::kDispatcher, Listing::kSchedule, Listing::kHost}) {
+        Listing::kCollective, Listing::kDispatcher, Listing::kSchedule, Listing::kHost,
+        Listing::kAttentionLibrary}) {
     const std::vector<std::string> names = simulator.list(kind);
     CHECK(names.size() > (kind == Listing::kHost ? 0U : 2U));
     CHECK_FALSE(simulator.describe(names.front()).empty());
