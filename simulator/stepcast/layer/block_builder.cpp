@@ -58,7 +58,7 @@ Bytes BlockBuilder::gradient_element() const {
 // Scaled products read x (forward), dy and the transposes of both (backward) in 8 or 4 bits; the
 // weight's copy is made once a micro-batch. The transposes are a second result of the same kernels.
 void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
-                            Dtype dtype, std::int64_t weights) {
+                            Dtype dtype) {
   if (!is_quantized(dtype)) {
     return;
   }
@@ -73,7 +73,7 @@ void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_
                     Implementation::kFused});
   };
   quantised(Direction::kForward, rows, inputs);
-  quantised(Direction::kForward, weights * outputs, inputs);
+  quantised(Direction::kForward, outputs, inputs);
   quantised(Direction::kBackward, rows, outputs);
 }
 
@@ -81,7 +81,7 @@ void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std:
                            std::int64_t inputs) {
   const Dtype dtype = context_.training.dtype;
   const bool sequential = context_.software.grouped_gemm == GroupedGemmMode::kLegacy;
-  quantize(rows, outputs, inputs, dtype, groups);
+  quantize(rows, outputs, inputs, dtype);
   forward(id, GroupedGemm{groups, rows, outputs, inputs, dtype, GemmPass::kForward, sequential});
   backward(id, GroupedGemm{groups, rows, inputs, outputs, dtype, GemmPass::kDgrad, sequential});
   backward(id, GroupedGemm{groups,

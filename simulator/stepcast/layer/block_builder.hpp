@@ -96,9 +96,7 @@ class BlockBuilder {
   [[nodiscard]] bool sums_gradients() const;
   [[nodiscard]] Bytes gradient_element() const;
   void relayout(Direction direction);
-  // The operands of a product with `weights` matrices, of one expert each.
-  void quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs, Dtype dtype,
-                std::int64_t weights = 1);
+  void quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs, Dtype dtype);
 
   const ExpansionContext& context_;
   Block block_ = Block::kNone;

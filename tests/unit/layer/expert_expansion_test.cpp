@@ -104,18 +104,6 @@ std::vector<Work> works(const OpList& ops, OpId id) {
   return found;
 }
 
-TEST_CASE("fp8 experts quantise the rows of all and the weights of each", "[unit]") {
-  Sample sample = exchanging(Dispatcher::kAllToAll);
-  sample.training.dtype = Dtype::kFp8;
-  const auto quantised = works<MemoryBound>(expanded(sample).forward, OpId::kQuantize);
-  REQUIRE(quantised.size() == 4);  // rows and weights of two products
-  CHECK(quantised[0].rows == 2048);
-  const auto products = works<GroupedGemm>(expanded(sample).forward, OpId::kExpertsGateUp);
-  REQUIRE(products.size() == 1);
-  CHECK(quantised[1].rows == 4 * products[0].n);  // four experts of a rank
-  CHECK(quantised[1].cols == products[0].k);
-}
-
 TEST_CASE("biases of experts are added in the format of the weights of their rows", "[unit]") {
   const auto biases = [](Dispatcher dispatcher, Implementation implementation) {
     Sample sample = exchanging(dispatcher);
