@@ -114,14 +114,13 @@ void set_dispatcher(const std::string& stated, bool by_feature, RunSoftware& sof
 struct MoePath {
   std::string_view start;
   std::string_view dispatcher;
-  bool worst_case = false;  // JAX's ragged all-to-all receives into W T k rows
 };
 constexpr std::array kMoePaths = {MoePath{"sparse-gmm-deepep", "deepep"},
-                                  MoePath{"sparse-gmm", "alltoall", true},
-                                  MoePath{"dense", "alltoall"}};
-// Rows of DeepEP's receive buffer in MaxText over T k: its temporary memory of 178 GiB at 7
-// sequences (amd-agi/maxtext-slurm, pp-vs-fsdp-deepseek3-671b.md) leaves room for as many.
-constexpr double kDeepEpRows = 4.0;
+                                  MoePath{"sparse-gmm", "alltoall"}, MoePath{"dense", "alltoall"}};
+// Rows that MaxText's experts have room for behind DeepEP, of the worst case: the temporary memory
+// of 178 GiB at 7 sequences (amd-agi/maxtext-slurm, pp-vs-fsdp-deepseek3-671b.md) has space for as
+// many.
+constexpr double kDeepEpRows = 0.5;
 
 void read_moe_path(StatedObject& overlap, RunSoftware& software) {
   overlap.ignore("moe_dispatch");  // moe_path and moe_capacity_factor in words
@@ -134,10 +133,8 @@ void read_moe_path(StatedObject& overlap, RunSoftware& software) {
       refuse("the path through the experts", path);
     }
     software.changes["dispatcher"] = known->dispatcher;
-    if (known->worst_case) {
-      software.changes["expert_exchange"]["receive_buffer"] = "worst_case";
-    } else if (known->dispatcher == "deepep") {
-      software.changes["expert_exchange"]["capacity_factor"] = kDeepEpRows;
+    if (known->dispatcher == "deepep") {
+      software.changes["memory"]["static_rows"] = kDeepEpRows;
     }
     // sparse_matmul: false, einsums of BSM and BSEC (src/maxtext/layers/moe.py).
     if (known->start == "dense") {

@@ -6,9 +6,6 @@
 //   splits are equal and known, ceil(T K / E f) rows from each rank for each expert, and nothing
 //   waits.
 //
-// A receive buffer for the worst case is that of a ragged all-to-all whose shapes a compiler has to
-// know: W T k rows, of which it fills what arrives.
-//
 // Permuting the rows before and after is done by operators of their own. Assumes that the library's
 // all-to-all with unequal splits takes the time of equal ones of the most loaded rank. Memory: what
 // is sent and what arrives, 2 rows H b.
@@ -112,7 +109,7 @@ constinit const DispatcherModel dispatchers::alltoall = {
     .assumptions =
         "no deduplication; permutations are other operators; the most loaded rank sets the pace",
     .source = "Megatron-LM, moe_token_dispatcher_type alltoall",
-    .receives = {.dynamic = true, .worst_case = true, .capacity = true},
+    .receives = {.dynamic = true, .capacity = true},
     .takes_algorithm = true,
     .stands_for_all_to_all = true,
     .expert_tensor_ranks = ExpertTensorRanks::kGatherAfterwards,

@@ -19,7 +19,7 @@ std::vector<ExchangeBuffer> deepep_buffers(const LayerExchange& exchange);
 inline constexpr DispatcherModel kDeepEpNormal = {
     .dispatch = {.usual = ExchangePrimitive::kNodeDedup},
     .combine = {.usual = ExchangePrimitive::kNodeDedup},
-    .receives = {.dynamic = true, .worst_case = true, .capacity = true},
+    .receives = {.dynamic = true, .worst_case = true},
     .sends_fp8 = true,
     .takes_num_sms = true,
     .stands_for_all_to_all = true,

@@ -17,9 +17,9 @@ struct FeedForward {
   double rows = 0.0;  // that it computes
   double width = 0.0;
   double hidden = 0.0;
-  double inputs = 1.0;      // of its activation: 2 if it is gated
-  double products = 1.0;    // that make them
-  double given = 1.0;       // of what arrives, gradients in ordinary tensors: 0 in buffers
+  double inputs = 1.0;       // of its activation: 2 if it is gated
+  double products = 1.0;     // that make them
+  double given = 1.0;        // of what arrives, gradients in ordinary tensors: 0 in buffers
   double kept_output = 0.0;  // of its activation, 1 if the second product has kept what it reads
 };
 
@@ -66,13 +66,12 @@ RowMoments row_moments(const ExpansionContext& context, const FeedForward& work)
   RowMoments moments;
   moments.freed = real(kept * context.model.hidden) * weighted_row_element(context);
   const bool product = context.software.permute == Implementation::kEager;
-  moments.weighted =
-      model.software_sums_rows ? (product ? 2.0 : 1.0) * moments.freed : Bytes{};
+  moments.weighted = model.software_sums_rows ? (product ? 2.0 : 1.0) * moments.freed : Bytes{};
   const Bytes sent = model.buffers_last ? Bytes{} : 0.5 * total(exchange_buffers(context));
   moments.arriving = sent + work.given * rows;
   if (kept > 0 || !context.software.memory.recompute_stops_early) {
-    const bool sorted = model.software_sums_rows && context.plan.ep > 1 &&
-                        exchange.shape.local_experts() > 1;
+    const bool sorted =
+        model.software_sums_rows && context.plan.ep > 1 && exchange.shape.local_experts() > 1;
     moments.outputs = (sorted ? 2.0 : 1.0) * rows;
   }
   return moments;

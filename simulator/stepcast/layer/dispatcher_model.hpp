@@ -101,7 +101,8 @@ struct DispatcherModel {
   // the gradient follows from what the activation keeps.
   std::int64_t (*kept_inputs)(const LayerExchange&) = &all_rows;
   std::int64_t (*kept_results)(const LayerExchange&) = &no_rows;
-  // Those rows are weighted and summed by operators of the software, not by the dispatcher's kernels.
+  // Those rows are weighted and summed by operators of the software, not by the dispatcher's
+  // kernels.
   bool software_sums_rows = false;
   // The experts' first product gathers its rows from what arrived, which is kept as it came in 16
   // bits, and the second one's input is recomputed.

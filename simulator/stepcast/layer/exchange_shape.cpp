@@ -101,9 +101,11 @@ std::int64_t buffer_rows(const ExpansionContext& context) {
   if (model.pads_to_capacity && receive_buffer_of(spec) == ReceiveBuffer::kCapacity) {
     return expert_rows(context, shape);
   }
+  const double worst = static_cast<double>(model.worst_case_rows(shape));
   switch (receive_buffer_of(spec)) {
     case ReceiveBuffer::kDynamic:
-      return expert_rows(context, shape);
+      return std::max(expert_rows(context, shape),
+                      rounded(context.software.memory.static_rows * worst));
     case ReceiveBuffer::kWorstCase:
       return padded_rows(model.worst_case_rows(shape), 1, spec.pad_multiple);
     case ReceiveBuffer::kCapacity:

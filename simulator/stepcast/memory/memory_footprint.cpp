@@ -202,8 +202,8 @@ class RankPeak {
     memory.gathered = peak_.gathered;
     memory.reduced = peak_.reduced;
     memory.exchange = peak_.exchange;
-    // A captured step allocates from one pool; otherwise the streams' pools share nothing, and their
-    // peaks add up.
+    // A captured step allocates from one pool; otherwise the streams' pools share nothing, and
+    // their peaks add up.
     const bool one_pool = context_.software.cuda_graph &&
                           context_.software.cuda_graph_scope == CudaGraphScope::kWhole;
     const Bytes own = one_pool ? peak_total_ : own_peak_;
@@ -293,8 +293,8 @@ std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const 
 void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device) {
   const Bytes capacity = device.hbm.capacity;
   for (StageMemory& stage : stages) {
-    const bool tight =
-        stage.reserved + stage.symmetric + stage.outside > capacity || used(stage) > kTightShare * capacity;
+    const bool tight = stage.reserved + stage.symmetric + stage.outside > capacity ||
+                       used(stage) > kTightShare * capacity;
     stage.verdict = overflows(stage, capacity) ? MemoryVerdict::kDoesNotFit
                     : tight                    ? MemoryVerdict::kTight
                                                : MemoryVerdict::kFits;

@@ -13,11 +13,11 @@
 //   embedding      gradients of all weights, those of the ends not yet reduced
 //   optimizer      no activations, all gradients, logits kept over the step
 //
-// What of this the software holds is said by MemoryRules. Reserved memory adds fragmentation, and the
-// pools of streams: FSDP's gathers and reductions run on their own streams,
-// and a caching allocator gives no stream what another one freed, so that their peaks add up, unless
-// the step is captured as one graph, which has one pool. Buffers of an expert dispatcher that last
-// are symmetric or network memory, which the caching allocator does not know.
+// What of this the software holds is said by MemoryRules. Reserved memory adds fragmentation, and
+// the pools of streams: FSDP's gathers and reductions run on their own streams, and a caching
+// allocator gives no stream what another one freed, so that their peaks add up, unless the step is
+// captured as one graph, which has one pool. Buffers of an expert dispatcher that last are
+// symmetric or network memory, which the caching allocator does not know.
 #pragma once
 
 #include <optional>

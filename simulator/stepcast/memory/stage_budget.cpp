@@ -77,7 +77,9 @@ Ends ends_of(const ExpansionContext& context, const BuiltStage& stage) {
 void add_sharding(const ExpansionContext& context, const BuiltStage& stage, StageBudget& budget) {
   const ParallelPlan& plan = context.plan;
   const MemoryRules& rules = context.software.memory;
-  const Bytes to_reduce = kSixteenBits + context.software.gradient_reduce;
+  const double ahead = rules.scans_layers ? 1.0 : 2.0;
+  const Bytes to_reduce = rules.scans_layers ? context.software.states.gradient
+                                             : kSixteenBits + context.software.gradient_reduce;
   double largest = 0.0;
   for (const BuiltLayer& layer : stage.layers) {
     const LocalParameters& own = layer.parameters;
@@ -91,7 +93,7 @@ void add_sharding(const ExpansionContext& context, const BuiltStage& stage, Stag
         (parameters.layers.dense + both + (plan.edp > 1 ? parameters.layers.expert : 0.0)) *
         kSixteenBits;
   } else {
-    budget.gathered_layers = 2.0 * largest * kSixteenBits;
+    budget.gathered_layers = ahead * largest * kSixteenBits;
     (rules.root_holds_ends ? budget.gathered : budget.gathered_head) =
         (rules.root_holds_ends ? both : ends.head) * kSixteenBits;
   }
@@ -106,7 +108,8 @@ void add_sharding(const ExpansionContext& context, const BuiltStage& stage, Stag
   budget.reduced_ends = reduced * context.software.gradient_reduce +
                         max(reduced * kSixteenBits - shard, last * kSixteenBits);
   if (!plan.fsdp_reshard && plan.micro_batches > 1) {
-    // Of experts that FSDP shards as well: what one rank computes is reduced after the last of them.
+    // Of experts that FSDP shards as well: what one rank computes is reduced after the last of
+    // them.
     budget.full_gradients = parameters.all().total() * context.software.gradient_reduce;
   }
 }

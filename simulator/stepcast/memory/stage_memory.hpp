@@ -35,8 +35,8 @@ struct StageMemory {
   std::string_view moment;  // of the peak: loss, head backward, backward, optimizer ...
   double in_flight =
       0.0;  // micro-batches at most, each counted by the fraction of the rank's layers it is in
-  Bytes reserved;  // by the allocator, fragmentation and other streams' pools included
-  Bytes outside;   // the allocator: driver context and communicators
+  Bytes reserved;           // by the allocator, fragmentation and other streams' pools included
+  Bytes outside;            // the allocator: driver context and communicators
   double pool_share = 1.0;  // of the device, that the framework's allocator takes
   MemoryVerdict verdict = MemoryVerdict::kFits;
 

@@ -19,6 +19,8 @@ void memory_settings(Settings& memory) {
   memory.quantity("gradient_copy", &MemoryRules::gradient_copy);
   memory.quantity("dummy_gradients", &MemoryRules::dummy_gradients);
   memory.quantity("gathered_copy", &MemoryRules::gathered_copy);
+  memory.number("static_rows", &MemoryRules::static_rows, kFraction);
+  memory.flag("scans_layers", &MemoryRules::scans_layers);
   memory.quantity("stacked_copies", &MemoryRules::stacked_copies);
   memory.flag("optimizer_on_host", &MemoryRules::optimizer_on_host);
   memory.flag("root_holds_ends", &MemoryRules::root_holds_ends);

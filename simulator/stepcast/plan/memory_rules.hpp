@@ -29,10 +29,16 @@ struct MemoryRules {
   Bytes gradient_copy;         // a parameter, of a second copy beside them (16-bit buckets)
   Bytes dummy_gradients;       // an element of each distinct weight of a layer, kept for good
   Bytes gathered_copy;         // a parameter, when ZeRO gathers them after the optimizer
-  Bytes stacked_copies;        // a parameter as it is sharded, of copies of stacked layers' weights
-                               // and gradients that a compiled step keeps beside them
-  bool optimizer_on_host = false;  // master copy and moments are in the host's memory; how long they
-                                   // take over PCIe is not modelled
+  bool scans_layers = false;   // layers are one loop of a program: it gathers one at a time, and
+                               // reduces gradients as they are
+  Bytes stacked_copies;  // a parameter as it is sharded, of copies of such layers' weights and
+                         // gradients beside them
+  bool optimizer_on_host = false;  // master copy and moments are in the host's memory; how long
+                                   // they take over PCIe is not modelled
+  // --- experts ---
+  // Where shapes are fixed when the step is compiled: the rows that experts' tensors have room for,
+  // as a share of the worst case, W T min(k, experts of a rank); 0: as many as arrive.
+  double static_rows = 0.0;
   // --- sharding ---
   bool root_holds_ends = false;     // FSDP: embedding, norm and head in one group for all the step
   bool keeps_expert_casts = false;  // 16-bit copies of fp32 expert weights stay for backward
@@ -42,8 +48,8 @@ struct MemoryRules {
   bool keeps_projected_qkv = false;  // q, k and v as projected, beside the copies attention reads
   bool values_keep_projection = false;  // MLA's values are a view of what the up projection made of
                                         // keys and values, which stays whole
-  bool weighs_in_activation = false;  // experts multiply their scores into the activation: rows that
-                                      // come back one by one need not stay for them
+  bool weighs_in_activation = false;    // experts multiply their scores into the activation: rows
+                                      // that come back one by one need not stay for them
   // Bytes of a kept value, where they are stored in fewer bits than they are computed in.
   Bytes activation_input = kSixteenBits;  // that an activation reads
   Bytes attention_output = kSixteenBits;

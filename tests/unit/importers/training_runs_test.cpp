@@ -148,6 +148,27 @@ TEST_CASE("A pipeline of torchtitan has a micro-batch for each stage unless it s
   CHECK(micro_batch() == 1);
 }
 
+TEST_CASE("A run of torchtitan is taken for the set of its date", "[unit]") {
+  auto row = nlohmann::json::parse(R"({
+    "id": "x", "family": "dense", "task": "pretrain", "source": {"ref": "a/pull/1"},
+    "model": {"name": "unheard of", "num_layers": 16, "hidden": 1024, "ffn": 4096, "heads": 8,
+              "vocab": 32000},
+    "hardware": {"gpu": "H100 SXM 80GB", "gpus_per_node": 8, "num_gpus": 8},
+    "parallel": {"pp": 4, "dp": 2, "fsdp": 2},
+    "train": {"seq_len": 4096, "gbs": 64, "dtype": "bf16", "framework": "torchtitan",
+              "overlap": {"compile": true}},
+    "measured": {"tokens_per_s_per_gpu": 1}})");
+  const auto set = [&row](const char* ref, const char* title) {
+    row["source"] = {{"ref", ref}, {"title", title}};
+    return run_of(row).experiment->software.name;
+  };
+  CHECK(set("pull request 2107", "torchtitan, DeepEP") == "torchtitan");
+  CHECK(set("benchmarks/llama3_202506_x.md@b5bcd76c66", "torchtitan") == "torchtitan_2025_09");
+  CHECK(set("docs/x.md", "torchtitan on H100 (Sep 2025)") == "torchtitan_2025_09");
+  CHECK(set("docs/x.md", "torchtitan on H100 (Nov 2025)") == "torchtitan");
+  CHECK(set("docs/x_202412_y.md", "torchtitan") == "torchtitan_2024");
+}
+
 TEST_CASE("A row names its pipeline schedule", "[unit]") {
   auto row = nlohmann::json::parse(R"({
     "id": "x", "family": "dense", "task": "pretrain",
