@@ -139,6 +139,9 @@ void read_moe_path(StatedObject& overlap, RunSoftware& software) {
     // sparse_matmul: false, einsums of BSM and BSEC (src/maxtext/layers/moe.py).
     if (known->start == "dense") {
       software.changes["row_gather"] = "product";
+    } else {
+      // ragged_buffer_factor: -1, a buffer that drops no row (get_ragged_buffer_size).
+      software.changes["expert_buffer"] = "worst_case";
     }
   }
   if (const auto factor = overlap.number("moe_capacity_factor")) {

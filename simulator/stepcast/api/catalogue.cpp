@@ -220,12 +220,18 @@ std::string of_attention_library(const std::string& name, const DataRoot& data) 
     return {};
   }
   std::string text = "attention library " + name + ": what its kernels fuse in training\n";
+  SourceTable sources;
   for (const AttentionRow& row : load_attention_support(data.attention_libraries())) {
     if (names_of<AttentionLibraryName>()[static_cast<std::size_t>(row.library)] == name) {
       text += attention_row(row);
+      sources[row.source] = row.cited;
     }
   }
-  return text + "  otherwise unfused: products around a softmax in HBM\n";
+  text += "  otherwise unfused: products around a softmax in HBM\n\nsources\n";
+  for (const auto& [key, what] : sources) {
+    text += "  " + wide(key, 14) + what + "\n";
+  }
+  return text;
 }
 
 // Each gives the description of `name`, or nothing if it has nothing of that name.

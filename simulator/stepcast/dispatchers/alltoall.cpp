@@ -62,11 +62,11 @@ void alltoall_operators(ExpertLayer& layer) {
   layer.index_rows();
   if (sorted) {
     // Arrivals come sorted by sender and are sorted again by expert.
-    layer.permute(OpId::kMoeSort, MemoryBoundKind::kStridedCopy, layer.rows());
+    layer.permute(OpId::kMoeSort, MemoryBoundKind::kStridedCopy, layer.passed_rows());
   }
   layer.experts();
   if (sorted) {
-    layer.permute(OpId::kMoeUnsort, MemoryBoundKind::kStridedCopy, layer.rows());
+    layer.permute(OpId::kMoeUnsort, MemoryBoundKind::kStridedCopy, layer.passed_rows());
   }
   add_all_to_all(layer, ExchangePhase::kCombine, rows);
   layer.gather_back(rows);

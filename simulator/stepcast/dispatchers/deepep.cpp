@@ -55,9 +55,9 @@ constexpr double kCombineKernels = 2.0;
 // What arrived is permuted by expert, and a token's local rows are summed before they go back.
 void deepep_operators(ExpertLayer& layer) {
   layer.dispatch();
-  layer.permute(OpId::kMoePermute, MemoryBoundKind::kPermute, layer.rows());
+  layer.permute(OpId::kMoePermute, MemoryBoundKind::kPermute, layer.passed_rows());
   layer.experts();
-  layer.permute(OpId::kMoeLocalSum, MemoryBoundKind::kUnpermute, layer.rows());
+  layer.permute(OpId::kMoeLocalSum, MemoryBoundKind::kUnpermute, layer.passed_rows());
   layer.combine();
 }
 

@@ -48,7 +48,9 @@ AttentionRow read_row(const ConfigNode& node, const SourceTable& sources,
     row.d_v = reader.optional_count("d_v", row.d_qk, kHead);
   }
   row.source = reader.required_text("source");
-  if (reader.good({"source"}) && !sources.contains(row.source)) {
+  if (const auto source = sources.find(row.source); source != sources.end()) {
+    row.cited = source->second;
+  } else if (reader.good({"source"})) {
     reader.error("source", "is '" + row.source + "', which 'sources' does not have");
   }
   row.note = reader.optional_text("note");

@@ -68,7 +68,8 @@ struct AttentionRow {
   Release cudnn;
   std::int64_t d_qk = 0;  // heads and unequal heads: up to these
   std::int64_t d_v = 0;
-  std::string source;
+  std::string source;  // its key
+  std::string cited;   // what that is and where
   std::string note;
 };
 using AttentionSupport = std::vector<AttentionRow>;

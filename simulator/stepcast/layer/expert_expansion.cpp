@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/layer/expert_expansion.hpp"
 
+#include <algorithm>
+
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
@@ -41,6 +43,9 @@ ExpertLayer::ExpertLayer(const ExpansionContext& context, BlockBuilder& builder)
       build_(builder),
       shape_(exchange_shape(context)),
       rows_(expert_rows(context)),
+      passed_rows_(context.software.expert_buffer == ExpertBuffer::kWorstCase
+                       ? std::max(rows_, rows_of_all_choices(shape_))
+                       : rows_),
       exchange_(layer_exchange(context)) {}
 
 MemoryBoundKind ExpertLayer::kind_in_use(MemoryBoundKind kind) const {
@@ -190,7 +195,8 @@ void ExpertLayer::experts() {
   if (context_.software.casts_expert_weights) {
     build_.cast(OpId::kExpertsCast, local * (gated ? 3 : 2) * width, hidden);
   }
-  build_.gradient_sum(OpId::kExpertsGradientSum, rows_, apart ? 2 : 1, context_.software.permute);
+  build_.gradient_sum(OpId::kExpertsGradientSum, passed_rows_, apart ? 2 : 1,
+                      context_.software.permute);
   const std::int64_t kept = exchange_.rows;
   const Bytes stored = context_.software.memory.activation_input;
   if (!gated) {
@@ -206,7 +212,7 @@ void ExpertLayer::experts() {
     build_.save_result(TensorId::kMlpUp, kept, width, stored);
   }
   const bool recomputed = model_of(dispatcher_in_use(plan())).gathers_in_product;
-  build_.activation(OpId::kExpertsActivation, rows_, width, recomputed ? 0 : kept);
+  build_.activation(OpId::kExpertsActivation, passed_rows_, width, recomputed ? 0 : kept);
   build_.grouped(OpId::kExpertsDown, local, rows_, hidden, width);
   biases_after_products();
 }

@@ -23,6 +23,8 @@ class ExpertLayer {
   [[nodiscard]] const ExchangeShape& shape() const { return shape_; }
   // Rows of the experts of the most loaded rank.
   [[nodiscard]] std::int64_t rows() const { return rows_; }
+  // Rows that kernels other than products run over between dispatch and combine.
+  [[nodiscard]] std::int64_t passed_rows() const { return passed_rows_; }
   [[nodiscard]] BlockBuilder& build() const { return build_; }
 
   // A pass over rows of the hidden size, and its mirror in backward.
@@ -59,6 +61,7 @@ class ExpertLayer {
   BlockBuilder& build_;
   ExchangeShape shape_;
   std::int64_t rows_;
+  std::int64_t passed_rows_;
   LayerExchange exchange_;
 };
 

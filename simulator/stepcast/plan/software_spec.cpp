@@ -22,6 +22,8 @@ constexpr std::array<NamedValue<LaunchMode>, 3> kLaunchModes = {
     {{"program", LaunchMode::kProgram},
      {"eager", LaunchMode::kEager},
      {"compiled", LaunchMode::kCompiled}}};
+constexpr std::array<NamedValue<ExpertBuffer>, 2> kExpertBuffers = {
+    {{"received", ExpertBuffer::kReceived}, {"worst_case", ExpertBuffer::kWorstCase}}};
 constexpr std::array<NamedValue<RowGather>, 2> kRowGathers = {
     {{"index", RowGather::kIndex}, {"product", RowGather::kProduct}}};
 constexpr std::array<NamedValue<Implementation>, 3> kImplementations = {
@@ -69,6 +71,8 @@ void kernel_settings(Settings& software) {
   software.choice("expert_bias", &SoftwareSpec::expert_bias, implementations);
   software.choice("activation_clamp", &SoftwareSpec::activation_clamp, implementations);
   software.template choice<RowGather>("row_gather", &SoftwareSpec::row_gather, kRowGathers);
+  software.template choice<ExpertBuffer>("expert_buffer", &SoftwareSpec::expert_buffer,
+                                         kExpertBuffers);
   software.choice("permute", &SoftwareSpec::permute, implementations);
   software.template choice<PermuteOrder>("permute_order", &SoftwareSpec::permute_order,
                                          kPermuteOrders);

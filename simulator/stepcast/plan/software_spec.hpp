@@ -23,6 +23,11 @@ enum class GroupedGemmMode { kTurbo, kLegacy, kStreams };
 // one-hot masks of its tokens x (experts x capacity).
 enum class RowGather { kIndex, kProduct };
 
+// The rows that kernels other than products run over between dispatch and combine: those that
+// arrived, or all of a buffer for the worst case, whose shape is known when the program is
+// compiled.
+enum class ExpertBuffer { kReceived, kWorstCase };
+
 // What a captured graph holds: everything, or what does not depend on how many rows the experts
 // get, which leaves the exchange and the experts to the host.
 enum class CudaGraphScope { kWhole, kWithoutExperts };
@@ -88,6 +93,7 @@ struct SoftwareSpec {
   Implementation expert_bias = Implementation::kFused;
   Implementation activation_clamp = Implementation::kFused;
   RowGather row_gather = RowGather::kIndex;
+  ExpertBuffer expert_buffer = ExpertBuffer::kReceived;
   Implementation permute = Implementation::kFused;
   PermuteOrder permute_order = PermuteOrder::kBlocks;
   Bytes weighted_sum{2};  // bytes of a value while a token's rows are weighted and summed

@@ -35,6 +35,13 @@ AttentionChoice chosen(const AttentionSoftware& software, Kernel wanted,
 
 }  // namespace
 
+TEST_CASE("every row of the table cites a source", "[unit]") {
+  CHECK(shipped().size() > 40);
+  for (const AttentionRow& row : shipped()) {
+    CHECK(!row.cited.empty());
+  }
+}
+
 TEST_CASE("releases compare number by number", "[unit]") {
   CHECK(parse_release("9.13.1") > parse_release("9.13"));
   CHECK(parse_release("2.10") > parse_release("2.9"));

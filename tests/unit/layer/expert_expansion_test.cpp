@@ -104,6 +104,19 @@ std::vector<Work> works(const OpList& ops, OpId id) {
   return found;
 }
 
+// Four ranks with 1024 tokens each, two choices a token: 8,192 rows at worst, 2,048 on average.
+TEST_CASE("products take the rows that arrived, other kernels the whole buffer", "[unit]") {
+  for (const Dispatcher dispatcher : {Dispatcher::kAllToAll, Dispatcher::kDeepEp}) {
+    Sample sample = exchanging(dispatcher);
+    sample.software.expert_buffer = ExpertBuffer::kWorstCase;
+    const BlockOps ops = expanded(sample);
+    CHECK(grouped_rows(ops.forward) == 2048);
+    CHECK(works<MemoryBound>(ops.forward, OpId::kExpertsActivation).at(0).rows == 8192);
+    const OpId sorted = dispatcher == Dispatcher::kAllToAll ? OpId::kMoeSort : OpId::kMoePermute;
+    CHECK(works<MemoryBound>(ops.forward, sorted).at(0).rows == 8192);
+  }
+}
+
 TEST_CASE("biases of experts are added in the format of the weights of their rows", "[unit]") {
   const auto biases = [](Dispatcher dispatcher, Implementation implementation) {
     Sample sample = exchanging(dispatcher);
