@@ -217,6 +217,19 @@ void settle_source(StatedObject& row, const DeviceSpec& device, RunSoftware& sof
   }
 }
 
+// torchtitan's DeepSeek-V3 takes FlexAttention since August 2025 (pull request 1610), which every
+// run of it in the sources is younger than.
+void settle_mask(StatedObject& figures, RunSoftware& software, Record& assumed) {
+  const bool young = software.base == "torchtitan" || software.base == "torchtitan_eager";
+  if (young && figures.states("mla") && !software.changes.contains("attention")) {
+    software.changes["attention"] = "flex";
+    assumed.push_back(
+        "software.attention flex: torchtitan's DeepSeek-V3 runs FlexAttention with a mask by "
+        "document; how long documents are is not stated, so none is taken to be shorter than its "
+        "sequence");
+  }
+}
+
 Record experiment_of(StatedObject& row, const std::string& gpu, ProfileCache& profiles,
                      Record& assumed) {
   StatedObject& train = row.object("train");
@@ -231,6 +244,7 @@ Record experiment_of(StatedObject& row, const std::string& gpu, ProfileCache& pr
   Record training = training_of(train, device, degrees, assumed);
   read_overlap(train, {device, model.experts, figures.text("name")}, software, plan, assumed);
   settle_source(row, device, software, assumed);
+  settle_mask(figures, software, assumed);
   if (is_torchtitan(software.base)) {
     settle_pipeline_pieces(row, degrees, plan, training, assumed);
   }
