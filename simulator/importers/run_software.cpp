@@ -136,12 +136,11 @@ void read_moe_path(StatedObject& overlap, RunSoftware& software) {
     if (known->dispatcher == "deepep") {
       software.changes["memory"]["static_rows"] = kDeepEpRows;
     }
-    // sparse_matmul: false, einsums of BSM and BSEC (src/maxtext/layers/moe.py).
+    // sparse_matmul: false, einsums of BSM and BSEC over rows of a capacity
+    // (src/maxtext/layers/moe.py).
     if (known->start == "dense") {
       software.changes["row_gather"] = "product";
-    } else {
-      // ragged_buffer_factor: -1, a buffer that drops no row (get_ragged_buffer_size).
-      software.changes["expert_buffer"] = "worst_case";
+      software.changes["expert_buffer"] = "received";
     }
   }
   if (const auto factor = overlap.number("moe_capacity_factor")) {
