@@ -16,7 +16,7 @@ made="$folder/accuracy.yaml"
 cd "$root/tests/validation"
 # The SimuMax runs of training_runs.jsonl are rows of simumax_b200.jsonl too.
 grep -v '^{"id":"simumax-b200' training_runs.jsonl >"$folder/training_runs.jsonl"
-"$stepcast" validate "$folder/training_runs.jsonl" h200_steps.jsonl simumax_b200.jsonl megatron_table5.jsonl \
+"$stepcast" validate "$folder/training_runs.jsonl" {h200_steps,routed_steps,simumax_b200,megatron_table5}.jsonl \
   --format accuracy >"$made"
 if $check; then
   diff -u "$root/hardware_profiles/accuracy.yaml" "$made" ||

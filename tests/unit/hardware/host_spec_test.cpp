@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/hardware/host_spec.hpp"
 
+#include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/experiment/experiment.hpp"
