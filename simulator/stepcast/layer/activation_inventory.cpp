@@ -17,16 +17,20 @@ struct FeedForward {
   double rows = 0.0;  // that it computes
   double width = 0.0;
   double hidden = 0.0;
-  double inputs = 1.0;       // of its activation: 2 if it is gated
-  double products = 1.0;     // that make them
-  double given = 1.0;        // of what arrives, gradients in ordinary tensors: 0 in buffers
+  double inputs = 1.0;    // of its activation: 2 if it is gated
+  double products = 1.0;  // that make them
+  double given = 1.0;  // of what arrives, in tensors of its own: 0 in buffers, and where it is the
+                       // gradient of the residual stream itself
   double kept_output = 0.0;  // of its activation, 1 if the second product has kept what it reads
+  double late =
+      0.0;  // 1 if the second product's weight gradient runs after the activation's backward
 };
 
 // What its backward holds beyond what was saved: a saved tensor goes once its last reader ran.
 double most_gradients(const FeedForward& f) {
   const double output = f.given * f.hidden + f.width;
-  const double activation = f.width + f.inputs * f.width - f.kept_output * f.width;
+  const double activation = f.width + f.inputs * f.width -
+                            (1.0 - f.late) * f.kept_output * f.width + f.late * f.given * f.hidden;
   // The gradients of the activation's inputs and of what the products read, one after the other.
   const double freed = (f.inputs + f.kept_output) * f.width;
   const double first = f.inputs * f.width + f.hidden - freed;
@@ -47,6 +51,7 @@ FeedForward dense_feed_forward(const ExpansionContext& context) {
   dense.hidden = real(model.hidden);
   dense.inputs = model.mlp.gated ? 2.0 : 1.0;
   dense.products = model.mlp.gated && !context.software.fused_gate_up ? 2.0 : 1.0;
+  dense.given = context.plan.tp > 1 && context.plan.sequence_parallel ? 1.0 : 0.0;
   return dense;
 }
 
@@ -104,16 +109,22 @@ Bytes backward_workspace(const ExpansionContext& context, LayerKind kind) {
   work.kept_output = keeps_product(context, kind) ? 1.0 : 0.0;
   const Bytes stream = layer_input(context);
   if (!kind.moe) {
+    // The backward of a compiled block is one function, which runs weight gradients last.
+    work.late = context.software.activation == Implementation::kCompiled ? 1.0 : 0.0;
     return stream + max(most_gradients(work) * kSixteenBits, Bytes{});
   }
   const DispatcherModel& dispatcher = model_of(dispatcher_in_use(context.plan));
   work.rows = real(buffer_rows(context));
   work.width = real(context.model.moe->expert_ffn_hidden / context.plan.etp);
   work.given = dispatcher.kept_inputs(layer_exchange(context)) > 0 ? 1.0 : 0.0;
+  // The gradient of a product's weights in 16 bits, before it is one in fp32.
+  const double weights =
+      real(context.model.moe->experts / context.plan.ep) * work.width * work.hidden;
+  const Bytes cast = context.software.casts_expert_weights ? weights * kSixteenBits : Bytes{};
   const RowMoments rows = row_moments(context, work);
   const Bytes experts = most_gradients(work) * kSixteenBits;
   const Bytes later = max(max(rows.arriving, experts), rows.outputs) - rows.freed;
-  return stream + max(max(rows.weighted, later), Bytes{});
+  return stream + cast + max(max(rows.weighted, later), Bytes{});
 }
 
 }  // namespace stepcast

@@ -26,10 +26,10 @@ Bytes layer_input(const ExpansionContext& context);
 // What a layer's backward holds at most beyond what was saved or recomputed: the gradient of the
 // residual stream, and gradients of the feed-forward's tensors less what is freed on the way. The
 // highest of the moments of a gated feed-forward of T rows, H wide with F inside, in values:
-//   down's backward       T (H + F): what arrives, and the gradient of what the product read
-//   activation's          T (3 F - F): of its output and of both inputs; the product it made is
-//   gone gate's and up's       T (2 H + F - 3 F), or T (2 F + H - 3 F): of their inputs; the rest
-//   is gone
+//   down's backward: T (H + F), what arrives, and the gradient of what the product read;
+//   the activation's: T (3 F - F), of its output and of both inputs; the product that it made is
+//     gone, but for compiled blocks, whose weight gradients come last;
+//   gate's and up's: T (2 H + F - 3 F) or T (2 F + H - 3 F), of what they read; the rest is gone.
 // Of experts also what their rows take on their way: while those that came back one by one are
 // weighted, while gradients are exchanged, and when a forward that is run again ends, before any
 // of it is freed. Rows that live in the dispatcher's lasting buffers are counted there.

@@ -147,9 +147,11 @@ class RankPeak {
     const Bytes left = resident.activations - budget.kept;
     now.name = "first layer";
     now.activations = left + (budget.last_kept + budget.recomputed);
-    now.gradients += fresh && !rules().gradients_stay ? stage.gradients : Bytes{};
+    const bool added = fresh && !rules().gradients_stay;
+    now.gradients += added ? stage.gradients - stage.late_gradients : Bytes{};
     consider(now);
-    Moment end{"embedding", left, now.gradients, resident.logits};
+    Moment end{"embedding", left, resident.gradients, resident.logits};
+    end.gradients += added ? stage.gradients : Bytes{};
     end.gathered = plan().fsdp_reshard ? Bytes{} : fixed_.gathered;
     end.reduced = budget.reduced_ends;
     end.exchange = fixed_.exchange;

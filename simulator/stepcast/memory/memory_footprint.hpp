@@ -9,7 +9,8 @@
 //   loss           the same, logits with their copies and gradient
 //   head backward  the same, gradient of the logits, of the output matrix and of its input
 //   backward       the last layer's: everything in flight, one layer recomputed, its gradients
-//   first layer    one layer left of the micro-batch, gradients of all weights
+//   first layer    one layer left of the micro-batch, gradients of all weights but its own and the
+//                  embedding's
 //   embedding      gradients of all weights, those of the ends not yet reduced
 //   optimizer      no activations, all gradients, logits kept over the step
 //

@@ -18,6 +18,21 @@ Bytes dummy_gradients(const ExpansionContext& context, const BuiltStage& stage) 
   return elements * context.software.memory.dummy_gradients;
 }
 
+// Of the layer that keeps most, and of the embedding.
+LocalParameters computed_last(const BuiltStage& stage) {
+  const BuiltLayer* fullest = nullptr;
+  for (const BuiltLayer& layer : stage.layers) {
+    if (fullest == nullptr || total(layer.ops->saved) > total(fullest->ops->saved)) {
+      fullest = &layer;
+    }
+  }
+  LocalParameters last = fullest == nullptr ? LocalParameters{} : fullest->parameters;
+  if (stage.content.embedding) {
+    last += stage.embedding;
+  }
+  return last;
+}
+
 // As many ranks share a parameter and the copies of it.
 Bytes stacked_copies(const LocalParameters& parameters, const ExpansionContext& context) {
   SoftwareSpec software = context.software;
@@ -68,6 +83,10 @@ StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& st
   holding.gradients = max(holding.states.gradients, holding.budget.full_gradients) +
                       parameters.total() * context.software.memory.gradient_copy +
                       stacked_copies(parameters, context);
+  if (holding.budget.full_gradients == Bytes{}) {
+    holding.late_gradients =
+        state_memory(computed_last(stage), context.plan, context.software).gradients;
+  }
   holding.dummy_gradients = dummy_gradients(context, stage);
   holding.neighbours = (content.embedding ? 0.0 : 1.0) + (content.loss ? 0.0 : 1.0);
   holding.loss = content.loss;

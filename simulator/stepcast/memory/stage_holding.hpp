@@ -22,7 +22,9 @@ struct StageHolding {
   StateMemory states;
   double parameters = 0.0;  // elements, before ZeRO
   Bytes gradients;          // of all its weights, as the plan shards them
-  Bytes dummy_gradients;    // of one micro-batch through all of a rank's stages
+  Bytes late_gradients;   // of them, those of its fullest layer and of the embedding, which are not
+                          // there while the backward of the last such layer runs
+  Bytes dummy_gradients;  // of one micro-batch through all of a rank's stages
   double neighbours = 0.0;  // stages that it receives from: activations, gradients
   bool loss = false;
 };

@@ -49,7 +49,7 @@ struct MemoryRules {
   bool values_keep_projection = false;  // MLA's values are a view of what the up projection made of
                                         // keys and values, which stays whole
   bool weighs_in_activation = false;    // experts multiply their scores into the activation: rows
-                                      // that come back one by one need not stay for them
+                                        // that come back one by one need not stay for them
   // Bytes of a kept value, where they are stored in fewer bits than they are computed in.
   Bytes activation_input = kSixteenBits;  // that an activation reads
   Bytes attention_output = kSixteenBits;

@@ -94,6 +94,9 @@ TEST_CASE("a dense backward holds its stream and the gradients of its activation
   CHECK(backward_workspace(sample.context(), {}) == Bytes((16.0 + 2.0) * kMi));
   sample.software.keeps_activation_product = false;  // nothing of it is freed on the way
   CHECK(backward_workspace(sample.context(), {}) == Bytes((24.0 + 2.0) * kMi));
+  sample.software.keeps_activation_product = true;  // nor in the one function of a compiled block
+  sample.software.activation = Implementation::kCompiled;
+  CHECK(backward_workspace(sample.context(), {}) == Bytes((24.0 + 2.0) * kMi));
   // H = 16 F: two gradients of what gate and up read, after three tensors of F are gone.
   sample.software = {};
   sample.software.fused_gate_up = false;
@@ -184,6 +187,21 @@ TEST_CASE("experts that FSDP shards have unsharded gradients until their micro-b
   const double elements = stage.parameters.all().total();
   CHECK(stage.parameters.all().expert > 0.0);
   CHECK(stage_budget(sample.context(), stage).full_gradients == Bytes(4.0 * elements));
+}
+
+// One layer of two, whose gradients come when its backward is through, as those of the embedding
+// do.
+TEST_CASE("a first layer's backward does not hold its own gradients yet", "[unit]") {
+  Sample sample = test::dense_sample();
+  sample.plan.stages[0].layers = 2;
+  sample.plan.micro_batches = 1;
+  sample.software.memory.gradients_stay = false;
+  StageBuilder builder;
+  const BuiltStage& stage = builder.stage(sample.context(), 0);
+  const StageHolding holding = stage_holding(sample.context(), stage);
+  const double layer = stage.layers[0].parameters.total();
+  CHECK(holding.late_gradients == Bytes(4.0 * (layer + 32'000.0 * 1'024)));
+  CHECK(holding.gradients == Bytes(4.0 * stage.parameters.all().total()));
 }
 
 TEST_CASE("an optimizer on the host takes nothing of the device", "[unit]") {
