@@ -52,8 +52,9 @@ constexpr MemoryKernel merged(MemoryKernel kernel) {
 constexpr MemoryKernel tiny() { return {}; }
 // Sums over rows of partial sums: too few groups of threads to hide latency.
 constexpr MemoryKernel column_sums() { return {.passes = 0.1, .ramps = 8.0, .calls = 0.0}; }
-// A radix sort of 64-bit indices: 21 short kernels, as PyTorch launches them.
-constexpr MemoryKernel sort() { return {.calls = 1.0 / 21.0, .repeats = 21}; }
+// A radix sort of 64-bit indices: 21 short kernels, as PyTorch launches them, which wait for the
+// counts of their neighbours.
+constexpr MemoryKernel sort() { return {.ramps = 3.05, .calls = 1.0 / 21.0, .repeats = 21}; }
 // Launched by the call of the kernel before.
 constexpr MemoryKernel same_call(MemoryKernel kernel) {
   kernel.calls = 0.0;

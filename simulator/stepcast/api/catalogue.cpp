@@ -277,15 +277,15 @@ std::string of_schedule(const std::string& name, const DataRoot&) {
 
 // In the order in which a name is looked up.
 constexpr std::array<Describe, 10> kDescribers = {of_file<&DataRoot::gpus, describe_gpu>,
-                                                 of_file<&DataRoot::clusters, describe_cluster>,
-                                                 of_file<&DataRoot::models, describe_model>,
-                                                 of_file<&DataRoot::software, describe_software>,
-                                                 of_backend,
-                                                 of_dispatcher,
-                                                 of_collective,
-                                                 of_schedule,
-                                                 of_file<&DataRoot::hosts, describe_host>,
-                                                 of_attention_library};
+                                                  of_file<&DataRoot::clusters, describe_cluster>,
+                                                  of_file<&DataRoot::models, describe_model>,
+                                                  of_file<&DataRoot::software, describe_software>,
+                                                  of_backend,
+                                                  of_dispatcher,
+                                                  of_collective,
+                                                  of_schedule,
+                                                  of_file<&DataRoot::hosts, describe_host>,
+                                                  of_attention_library};
 
 [[noreturn]] void refuse(const std::string& name, const DataRoot& data, const Location& where) {
   std::vector<std::string> known;

@@ -199,10 +199,9 @@ TEST_CASE("operators are priced line by line", "[unit]") {
 
 TEST_CASE("everything that is listed is described", "[unit]") {
   const Simulator simulator(kData);
-  for (const Listing kind :
-       {Listing::kGpu, Listing::kModel, Listing::kCluster, Listing::kSoftware, Listing::kBackend,
-        Listing::kCollective, Listing::kDispatcher, Listing::kSchedule, Listing::kHost,
-        Listing::kAttentionLibrary}) {
+  for (const Listing kind : {Listing::kGpu, Listing::kModel, Listing::kCluster, Listing::kSoftware,
+                             Listing::kBackend, Listing::kCollective, Listing::kDispatcher,
+                             Listing::kSchedule, Listing::kHost, Listing::kAttentionLibrary}) {
     const std::vector<std::string> names = simulator.list(kind);
     CHECK(names.size() > (kind == Listing::kHost ? 0U : 2U));
     CHECK_FALSE(simulator.describe(names.front()).empty());

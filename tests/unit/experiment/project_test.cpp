@@ -121,8 +121,9 @@ TEST_CASE("A missing plan gets a sensible one and says so", "[unit]") {
   const Projection p = project(read_experiment(root, ".", data_root()), default_cost_model());
   CHECK(p.feasible);
   CHECK(p.plan.fsdp == 16);
-  REQUIRE(p.notes.size() == 1);
+  REQUIRE(p.notes.size() == 2);
   CHECK(p.notes.front().starts_with("no plan given"));
+  CHECK(p.notes.back() == "host xeon_pytorch_2_11 assumed: no cluster.host is given");
 }
 
 TEST_CASE("A plan that does not fit is priced, and infeasible with the reason", "[unit]") {
