@@ -101,7 +101,7 @@ std::int64_t buffer_rows(const ExpansionContext& context) {
   if (model.pads_to_capacity && receive_buffer_of(spec) == ReceiveBuffer::kCapacity) {
     return expert_rows(context, shape);
   }
-  const double worst = static_cast<double>(model.worst_case_rows(shape));
+  const auto worst = static_cast<double>(model.worst_case_rows(shape));
   switch (receive_buffer_of(spec)) {
     case ReceiveBuffer::kDynamic:
       return std::max(expert_rows(context, shape),
