@@ -207,9 +207,9 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      {list(sort(), gather(2)), list(fill(1), atomic(3))}},
     // Histogram, offsets of senders and experts, the owner of every row.
     {Kind::kRowIndex,
-     both(tiny()),
-     {list(times(5, tiny())), list(tiny())},
-     {list(times(14, tiny())), list(tiny())}},
+     both(stream(1)),
+     {list(times(5, stream(1))), list(stream(1))},
+     {list(times(14, stream(1))), list(stream(1))}},
     {Kind::kGather,
      both(gather(2)),
      {list(gather(2)), list(fill(1), atomic(3))},

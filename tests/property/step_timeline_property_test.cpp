@@ -198,12 +198,15 @@ TEST_CASE("a step between the clocks of a grid is what it is at its clock", "[pr
   for (const test::NamedPlan& plan : timeline_plans()) {
     const Run run(plan.sample);
     StepTimer timer(run.context());
+    // Where passes run side by side, an exchange that just finds a kernel to hide behind at one
+    // clock finds none at the next: the step jumps by up to 1.2 % between two clocks of the grid.
+    const double off = plan.name.starts_with("dualpipe") ? 6e-3 : 4e-3;
     for (const double gigahertz : {0.7, 0.95, 1.13, 1.37, 1.4, 1.61, 1.83, 1.97}) {
       CAPTURE(plan.name, gigahertz);
       const Hertz clock(gigahertz * 1e9);
       const StepTime exact = timer.at(clock);
       const StepTime near = timer.near(clock);
-      CHECK(near.step.value() == Approx(exact.step.value()).epsilon(4e-3));
+      CHECK(near.step.value() == Approx(exact.step.value()).epsilon(off));
       CHECK(near.energy.value() == Approx(exact.energy.value()).epsilon(5e-3));
       CHECK(near.breakdown.total().value() == Approx(near.step.value()).epsilon(1e-12));
     }

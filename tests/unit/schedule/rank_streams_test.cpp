@@ -564,7 +564,7 @@ class SecondReading {
   void communication(const StreamTask& task, bool blocks) {
     host_ += task.host;
     const std::size_t axis = slot(*task.axis);
-    Seconds start = max(ready_, last_end(axis));
+    Seconds start = max(max(ready_, host_), last_end(axis));
     for (const StreamSpan& kernel : kernels_) {
       if (kernel.start < start && start < kernel.end) {
         start = kernel.end;
