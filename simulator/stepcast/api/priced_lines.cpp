@@ -7,6 +7,7 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/dispatchers/expert_traffic.hpp"
+#include "stepcast/report/op_text.hpp"
 
 namespace stepcast {
 namespace {
@@ -69,28 +70,16 @@ Json bytes_json(Bytes bytes) {
   return static_cast<double>(whole) == value ? Json(whole) : Json(value);
 }
 
-// The exchange with the primitive that its dispatcher chose.
-Op as_run(Op op, const OpCost& cost) {
-  auto* exchange = std::get_if<ExpertExchange>(&op.work);
-  if (exchange != nullptr) {
-    const std::span<const std::string_view> names = names_of<ExchangePrimitive>();
-    const auto chosen = std::find(names.begin(), names.end(), cost.algorithm);
-    if (chosen != names.end()) {
-      exchange->primitive = static_cast<ExchangePrimitive>(chosen - names.begin());
-    }
-  }
-  return op;
-}
-
 // Bytes of an exchange by three conventions, and the rate of a communication: of a collective's
 // tensor, of an exchange's bytes on the wire.
 void add_traffic(const Op& op, const ClusterSpec& cluster, Seconds duration, Json& line) {
   const std::int64_t domain = cluster.domain_size();
-  if (const auto* exchange = std::get_if<ExpertExchange>(&op.work)) {
-    const ExchangeTraffic traffic = expert_traffic(*exchange, domain);
-    line["tensor_bytes"] = bytes_json(traffic.tensor);
-    line["logical_bytes"] = bytes_json(traffic.logical);
-    line["wire_bytes"] = bytes_json(traffic.wire);
+  const CommunicationBytes bytes = expert_communication_bytes(op, domain);
+  if (bytes.tensor > Bytes{}) {
+    line["tensor_bytes"] = bytes_json(bytes.tensor);
+    line["logical_bytes"] = bytes_json(bytes.logical);
+    line["wire_bytes"] = bytes_json(bytes.wire);
+    line["flops"] = 0;
   }
   const Bytes carried = interconnect_bytes(op, domain);
   if (carried > Bytes{} && duration > Seconds{}) {
@@ -108,15 +97,14 @@ std::string priced_text(const WrittenLine& line, const LinePricing& pricing) {
   json["predicted_s"] = priced.cost.duration.value();
   json["clock_mhz"] = priced.clock.value() / 1e6;
   json["bound"] = name(priced.cost.bound);
-  if (!priced.cost.algorithm.empty()) {
-    const std::string_view protocol = priced.cost.protocol;
-    json["ran_as"] =
-        std::string(priced.cost.algorithm) + (protocol.empty() ? "" : " ") + std::string(protocol);
+  json["category"] = category_name(work.op);
+  if (const std::string ran_as = run_text(priced.cost); !ran_as.empty()) {
+    json["ran_as"] = ran_as;
   }
   if (priced.cost.origin != Origin::kModel) {
     json["origin"] = name(priced.cost.origin);
   }
-  add_traffic(as_run(work.op, priced.cost), pricing.cluster, priced.cost.duration, json);
+  add_traffic(as_run(work.op, priced.cost.algorithm), pricing.cluster, priced.cost.duration, json);
   if (pricing.detail == Detail::kTerms) {
     add_terms(priced.cost, json);
   }

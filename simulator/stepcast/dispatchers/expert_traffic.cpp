@@ -104,6 +104,34 @@ ExchangeTraffic expert_traffic(const ExpertExchange& op, std::int64_t domain_siz
   return traffic;
 }
 
+CommunicationBytes expert_communication_bytes(const Op& op, std::int64_t domain_size) {
+  if (communication_axis(op) != Axis::kExpert) {
+    return {};
+  }
+  if (const auto* collective = std::get_if<Collective>(&op.work)) {
+    const double ranks = real(collective->group.size);
+    return {collective->bytes, collective->bytes, (1.0 - 1.0 / ranks) * collective->bytes};
+  }
+  const auto* exchange = std::get_if<ExpertExchange>(&op.work);
+  if (exchange == nullptr) {
+    return {};
+  }
+  const ExchangeTraffic traffic = expert_traffic(*exchange, domain_size);
+  return {traffic.tensor, traffic.logical, traffic.wire};
+}
+
+Op as_run(Op op, std::string_view primitive) {
+  auto* exchange = std::get_if<ExpertExchange>(&op.work);
+  if (exchange != nullptr) {
+    const std::span<const std::string_view> names = names_of<ExchangePrimitive>();
+    const auto chosen = std::find(names.begin(), names.end(), primitive);
+    if (chosen != names.end()) {
+      exchange->primitive = static_cast<ExchangePrimitive>(chosen - names.begin());
+    }
+  }
+  return op;
+}
+
 Bytes interconnect_bytes(const Op& op, std::int64_t domain_size) {
   if (const auto* collective = std::get_if<Collective>(&op.work)) {
     return collective->bytes;

@@ -119,6 +119,34 @@ std::string_view name(GemmPass pass) {
   return "";
 }
 
+std::string_view category_name(const Op& op) {
+  struct Category {
+    std::string_view operator()(const Gemm& /*op*/) const { return "GEMM"; }
+    std::string_view operator()(const GroupedGemm& /*op*/) const { return "grouped GEMM"; }
+    std::string_view operator()(const Attention& /*op*/) const { return "attention"; }
+    std::string_view operator()(const MemoryBound& kernel) const {
+      switch (family_of(kernel.kind)) {
+        case KernelFamily::kElementwise:
+          return "elementwise";
+        case KernelFamily::kCopy:
+          return "copy";
+        case KernelFamily::kUpdate:
+          break;
+      }
+      return "optimizer";
+    }
+    std::string_view operator()(const Collective& /*op*/) const { return "collective"; }
+    std::string_view operator()(const ExpertExchange& /*op*/) const { return "EP communication"; }
+  };
+  const bool of_experts = communication_axis(op) == Axis::kExpert;
+  return of_experts ? Category{}(ExpertExchange{}) : std::visit(Category{}, op.work);
+}
+
+std::string run_text(const OpCost& cost) {
+  return std::string(cost.algorithm) + (cost.protocol.empty() ? "" : " ") +
+         std::string(cost.protocol);
+}
+
 std::string_view kind_name(const Op& op) {
   if (const auto* exchange = std::get_if<ExpertExchange>(&op.work)) {
     return name(exchange->phase);

@@ -12,11 +12,17 @@
 #include <string>
 #include <string_view>
 
+#include "stepcast/cost/op_cost.hpp"
 #include "stepcast/graph/op.hpp"
 
 namespace stepcast {
 
 std::string_view kind_name(const Op& op);
+// What tools that read traces count an operator as: "GEMM", "EP communication", ...
+std::string_view category_name(const Op& op);
+// The algorithm and protocol of a communication, or the primitive of an exchange, that `auto` stood
+// for; empty for what is no communication.
+std::string run_text(const OpCost& cost);
 // The format of a matrix product's inputs; empty for operators without one.
 std::string_view dtype_name(const Op& op);
 std::string shape_text(const Op& op);

@@ -125,6 +125,12 @@ std::string terms_text(const OpCost& cost) {
   return text;
 }
 
+// What ran of the ways to run it: a product's tile, a communication's algorithm and protocol.
+std::string how_text(const ExplainedOp& entry) {
+  const std::string algorithm = run_text(entry.cost);
+  return algorithm.empty() ? tile_text(entry.cost.tiling) : algorithm;
+}
+
 std::vector<std::string> cells(const ExplainedOp& entry, double share, bool with_origin) {
   const Tiling& tiling = entry.cost.tiling;
   const bool bounded = entry.bound > Seconds{} && entry.cost.duration > Seconds{};
@@ -133,7 +139,7 @@ std::vector<std::string> cells(const ExplainedOp& entry, double share, bool with
       pass_text(entry.counted),
       with_separators(entry.counted.count),
       shape_text(entry.counted.op),
-      tile_text(tiling),
+      how_text(entry),
       tiling.waves > 0.0 ? decimals(tiling.waves, 1) : "-",
       readable(entry.cost.duration),
       share_in_percent(share),
@@ -157,7 +163,7 @@ std::string operator_table(const Explanation& e, Part part, Detail detail) {
       {"pass"},
       {"count", Align::kRight},
       {"shape"},
-      {"tile"},
+      {communication ? "ran as" : "tile"},
       {"waves", Align::kRight},
       {"time", Align::kRight},
       {"share", Align::kRight},
@@ -192,11 +198,25 @@ Json tile_json(const Tiling& tiling) {
           {"waves", tiling.waves}};
 }
 
+// How a communication ran, and the bytes of one between experts.
+void add_traffic(const ExplainedOp& entry, Json& json) {
+  if (const std::string ran_as = run_text(entry.cost); !ran_as.empty()) {
+    json["ran_as"] = ran_as;
+  }
+  if (entry.experts.tensor > Bytes{}) {
+    json["tensor_bytes"] = entry.experts.tensor.value();
+    json["logical_bytes"] = entry.experts.logical.value();
+    json["wire_bytes"] = entry.experts.wire.value();
+    json["flops"] = 0;
+  }
+}
+
 Json operator_json(const Explanation& e, const ExplainedOp& entry, Detail detail) {
   const Op& op = entry.counted.op;
   Json json = {{"name", name(op.id)},
                {"pass", name(entry.counted.pass)},
                {"kind", kind_name(op)},
+               {"category", category_name(op)},
                {"shape", shape_json(op)},
                {"count", entry.counted.count},
                {"time_s", entry.cost.duration.value()},
@@ -206,6 +226,7 @@ Json operator_json(const Explanation& e, const ExplainedOp& entry, Detail detail
   if (const std::string_view dtype = dtype_name(op); !dtype.empty()) {
     json["dtype"] = dtype;
   }
+  add_traffic(entry, json);
   const Rate rate = rate_of(entry);
   if (rate.products > FlopsPerSecond{}) {
     json["rate_flop_per_s"] = rate.products.value();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "stepcast/cost/cost_model.hpp"
+#include "stepcast/dispatchers/expert_traffic.hpp"
 #include "stepcast/report/projection.hpp"
 #include "stepcast/report/sensitivity.hpp"
 #include "stepcast/schedule/critical_path.hpp"
@@ -27,6 +28,7 @@ struct ExplainedOp {
   OpCost cost;           // of one call, with terms
   Seconds bound;         // no kernel is faster; zero: there is no such bound
   Bytes interconnect{};  // that a communication carries (interconnect_bytes)
+  CommunicationBytes experts{};  // of a communication between the ranks of experts
 
   [[nodiscard]] bool communicates() const { return communication_axis(counted.op).has_value(); }
   [[nodiscard]] Seconds total() const { return static_cast<double>(counted.count) * cost.duration; }
