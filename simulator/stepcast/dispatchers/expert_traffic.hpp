@@ -52,8 +52,8 @@ Bytes exchange_row(const ExpertExchange& op);
 
 ExchangeTraffic expert_traffic(const ExpertExchange& op, std::int64_t domain_size);
 
-// The bytes of a communication between the ranks of experts by three conventions: the tensor that it
-// is given, what would cross a fabric between all pairs of ranks, and what crosses it.
+// The bytes of a communication between the ranks of experts by three conventions: the tensor that
+// it is given, what would cross a fabric between all pairs of ranks, and what crosses it.
 struct CommunicationBytes {
   Bytes tensor;
   Bytes logical;
@@ -61,8 +61,8 @@ struct CommunicationBytes {
 };
 CommunicationBytes expert_communication_bytes(const Op& op, std::int64_t domain_size);
 
-// The exchange with the primitive of this name, which its dispatcher chose; unchanged where the name
-// is none of a primitive.
+// The exchange with the primitive of this name, which its dispatcher chose; unchanged where the
+// name is none of a primitive.
 Op as_run(Op op, std::string_view primitive);
 
 // The bytes by which a rate is stated, none of a kernel: the tensor of a collective, and what an

@@ -25,9 +25,9 @@ namespace stepcast {
 
 struct ExplainedOp {
   CountedOp counted;
-  OpCost cost;           // of one call, with terms
-  Seconds bound;         // no kernel is faster; zero: there is no such bound
-  Bytes interconnect{};  // that a communication carries (interconnect_bytes)
+  OpCost cost;                   // of one call, with terms
+  Seconds bound;                 // no kernel is faster; zero: there is no such bound
+  Bytes interconnect{};          // that a communication carries (interconnect_bytes)
   CommunicationBytes experts{};  // of a communication between the ranks of experts
 
   [[nodiscard]] bool communicates() const { return communication_axis(counted.op).has_value(); }

@@ -2,6 +2,7 @@
 #include "stepcast/dispatchers/expert_traffic.hpp"
 
 #include "catch.hpp"
+#include "stepcast/report/op_text.hpp"
 
 namespace stepcast::expert_traffic_test {
 namespace {
@@ -108,6 +109,33 @@ TEST_CASE("tensor bytes of combine are the rows that dispatch brought", "[unit]"
   ExpertExchange op = deepseek(Dispatcher::kAllToAll, 8);
   op.phase = ExchangePhase::kCombine;
   CHECK(expert_traffic(op, 8).tensor == Bytes(4096.0 * 8 * 7168 * 2));
+}
+
+TEST_CASE("an all-to-all of experts that is a collective has three counts of bytes as well",
+          "[unit]") {
+  const Collective tokens{CollectiveOp::kAllToAll, Bytes(800), {8, 1}, Axis::kExpert};
+  const Op op{OpId::kMoeDispatch, tokens, Block::kRoutedExperts};
+  const CommunicationBytes bytes = expert_communication_bytes(op, 8);
+  CHECK(bytes.tensor == Bytes(800));
+  CHECK(bytes.logical == Bytes(800));
+  CHECK(bytes.wire == Bytes(700));  // an eighth stays
+  Collective gradients = tokens;
+  gradients.axis = Axis::kData;
+  CHECK(expert_communication_bytes({OpId::kFsdpReduce, gradients, Block::kDataParallel}, 8).wire ==
+        Bytes{});
+  CHECK(category_name(op) == "EP communication");
+  CHECK(category_name({OpId::kFsdpReduce, gradients, Block::kDataParallel}) == "collective");
+  CHECK(category_name({OpId::kMlpDown, Gemm{}, Block::kDense}) == "GEMM");
+}
+
+TEST_CASE("an exchange is counted by the primitive that ran", "[unit]") {
+  const Op op{OpId::kMoeDispatch, deepseek(Dispatcher::kSonic, 8), Block::kRoutedExperts};
+  const auto wire = [&](std::string_view primitive) {
+    return expert_communication_bytes(as_run(op, primitive), 8).wire.value();
+  };
+  CHECK(wire("ag") == Approx(4096.0 * 7 * 7392));  // fp8 with a scale for 128 values
+  CHECK(wire("a2a") == Approx(4096.0 * 8 * 7 / 8 * 7392));
+  CHECK(as_run(op, "ring").work == op.work);
 }
 
 }  // namespace
