@@ -150,9 +150,9 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      {list(stream(3)), list(stream(5))},
      {list(stream(3)), list(stream(5))},
      {list(stream(2), stream(3)), list(times(3, stream(3)))}},
-    // Eager, as Megatron's grouped experts do expert by expert: bias * weight, the sum, the
-    // experts'
-    // rows joined; backward both products with the gradient, each summed, and the rows joined.
+    // Eager, as Megatron's grouped experts do expert by expert: bias * weight, the sum, the rows of
+    // the experts joined; backward both products with the gradient, each summed, and the rows
+    // joined.
     {Kind::kExpertBias,
      {list(stream(2)), list(stream(1))},
      {list(stream(2)), list(stream(1))},
@@ -194,8 +194,7 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      {list(sort(), gather(2), indexed(2), indexed(1.5, 0.6)),
       list(indexed(1.5), indexed(2.5), stream(1), fill(1), atomic(3))}},
     // Eager: to fp32, product with the weights, sum, back to 16 bits. Backward: to fp32, products
-    // for
-    // the weights and for the rows, sum, back to 16 bits, zeros and an atomic sum.
+    // for the weights and for the rows, sum, back to 16 bits, zeros and an atomic sum.
     {Kind::kUnpermuteFp32,
      {list(gather(1.75)), list(gather(2))},
      {list(sort(), gather(2), stream(1.5)), list(stream(2.5), stream(1.5), fill(1), atomic(3))},

@@ -110,17 +110,22 @@ void set_dispatcher(const std::string& stated, bool by_feature, RunSoftware& sof
   }
 }
 
-// MaxText's ways through its experts.
+// How MaxText brings tokens to its experts. By products: sparse_matmul false, einsums of BSM and
+// BSEC over rows of a capacity (src/maxtext/layers/moe.py).
+enum class MoeGather { kByIndex, kByProducts };
+
+// MaxText's ways through its experts, and the rows that they have room for, of the worst case,
+// where that is known: behind DeepEP the temporary memory of 178 GiB at 7 sequences
+// (amd-agi/maxtext-slurm, pp-vs-fsdp-deepseek3-671b.md) has space for half.
 struct MoePath {
   std::string_view start;
   std::string_view dispatcher;
+  MoeGather gather = MoeGather::kByIndex;
+  std::optional<double> static_rows{};
 };
-constexpr std::array kMoePaths = {MoePath{"sparse-gmm-deepep", "deepep"},
-                                  MoePath{"sparse-gmm", "alltoall"}, MoePath{"dense", "alltoall"}};
-// Rows that MaxText's experts have room for behind DeepEP, of the worst case: the temporary memory
-// of 178 GiB at 7 sequences (amd-agi/maxtext-slurm, pp-vs-fsdp-deepseek3-671b.md) has space for as
-// many.
-constexpr double kDeepEpRows = 0.5;
+constexpr std::array kMoePaths = {MoePath{"sparse-gmm-deepep", "deepep", MoeGather::kByIndex, 0.5},
+                                  MoePath{"sparse-gmm", "alltoall"},
+                                  MoePath{"dense", "alltoall", MoeGather::kByProducts}};
 
 void read_moe_path(StatedObject& overlap, RunSoftware& software) {
   overlap.ignore("moe_dispatch");  // moe_path and moe_capacity_factor in words
@@ -133,12 +138,10 @@ void read_moe_path(StatedObject& overlap, RunSoftware& software) {
       refuse("the path through the experts", path);
     }
     software.changes["dispatcher"] = known->dispatcher;
-    if (known->dispatcher == "deepep") {
-      software.changes["memory"]["static_rows"] = kDeepEpRows;
+    if (known->static_rows) {
+      software.changes["memory"]["static_rows"] = *known->static_rows;
     }
-    // sparse_matmul: false, einsums of BSM and BSEC over rows of a capacity
-    // (src/maxtext/layers/moe.py).
-    if (known->start == "dense") {
+    if (known->gather == MoeGather::kByProducts) {
       software.changes["row_gather"] = "product";
       software.changes["expert_buffer"] = "received";
     }
