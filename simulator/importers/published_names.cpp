@@ -109,7 +109,7 @@ constexpr std::array kFrameworks = {
     PublishedFramework{"nemo", "", "nemo", ""},
     PublishedFramework{"nemo/megatron-core", "", "nemo", ""},
     PublishedFramework{"megatron-lm/nemo", "", "nemo", ""},
-    PublishedFramework{"megatron-bridge", "", "nemo", ""},
+    PublishedFramework{"megatron-bridge", "", "megatron_bridge", ""},
     PublishedFramework{"megatron-lm", "rocm docker", "primus_legacy", ""},
     PublishedFramework{"megatron-lm", "", "megatron", ""},
     PublishedFramework{"megatron-core", "", "megatron", ""},

@@ -11,47 +11,8 @@
 namespace stepcast {
 namespace {
 
-// A part with a rate in 4 bits whose libraries are not AMD's.
-bool is_nvidia_blackwell(const DeviceSpec& device) {
-  return device.architecture.attention.native != AttentionKernel::kAiter &&
-         device.matrix_rate[static_cast<std::size_t>(Dtype::kFp4)].has_value();
-}
-
 [[noreturn]] void refuse(const std::string& what, const std::string& value) {
   throw RefusedRow{"feature unsupported: " + what + " '" + value + "'"};
-}
-
-// The release of Megatron Bridge that a framework's text names, as "25.11"; empty for another.
-std::string bridge_release(const std::string& framework) {
-  std::smatch version;
-  const std::string text = short_remark(framework);
-  const bool named =
-      std::regex_search(text, version, std::regex(R"(megatron-bridge \((\d\d\.\d\d))"));
-  return named ? version[1].str() : std::string{};
-}
-
-// Transformer Engine and cuDNN of the containers of Megatron Bridge (NVIDIA-NeMo/Megatron-Bridge
-// docs/releases/software-versions); the first fuses no sinks.
-struct BridgeContainer {
-  std::string_view release;
-  std::string_view transformer_engine;
-  std::string_view cudnn;
-};
-constexpr std::array kBridgeContainers = {
-    BridgeContainer{"25.09", "2.7", "9.11"}, BridgeContainer{"25.11", "2.9", "9.13.1"},
-    BridgeContainer{"26.02", "2.12", "9.18"}, BridgeContainer{"26.04", "2.14", "9.20"},
-    BridgeContainer{"26.06", "2.16", "9.21.1"}};
-
-void set_attention_library(const std::string& framework, RunSoftware& software) {
-  const std::string release = bridge_release(framework);
-  const auto* const known =
-      std::find_if(kBridgeContainers.begin(), kBridgeContainers.end(),
-                   [&](const BridgeContainer& container) { return container.release == release; });
-  if (known != kBridgeContainers.end()) {
-    software.changes["attention_library"] = {{"name", "transformer_engine"},
-                                             {"version", known->transformer_engine},
-                                             {"cudnn", known->cudnn}};
-  }
 }
 
 // --- the dispatcher -----------------------------------------------------------------------------
@@ -74,22 +35,6 @@ std::string dispatcher_in(const std::string& text) {
       std::find_if(kDispatchers.begin(), kDispatchers.end(),
                    [&](const DispatcherName& entry) { return mentions(text, entry.published); });
   return named == kDispatchers.end() ? "" : std::string(named->ours);
-}
-
-// The recipes of Megatron Bridge since 25.11 set one, DeepEP on Hopper and HybridEP on Blackwell;
-// those of GPT-OSS with a batch of 512 name none and keep all-to-all
-// (scripts/performance/configs/gpt_oss/gpt_oss_workload_base_configs.py, V1). A row that says null
-// has been read and has none.
-std::string usual_dispatcher(const std::string& framework, const RunFacts& facts, Record& assumed) {
-  if (bridge_release(framework) < "25.11" || mentions(short_remark(facts.model), "gpt-oss")) {
-    return {};
-  }
-  std::string usual = is_nvidia_blackwell(facts.device) ? "hybridep" : "deepep";
-  assumed.push_back(
-      "software.dispatcher " + usual +
-      ": the recipes of Megatron Bridge since 25.11 set DeepEP on Hopper and HybridEP "
-      "on Blackwell, but for GPT-OSS");
-  return usual;
 }
 
 // The dispatcher that a run names. A padded capacity spares the host its wait for the sizes.
@@ -186,30 +131,36 @@ constexpr std::array kGraphs = {GraphName{"transformer_engine", true, true},
                                 GraphName{"full_iteration", true, false},
                                 GraphName{"local", true, false}, GraphName{"none", false, false}};
 
-void read_graph(StatedObject& overlap, const std::string& framework, const std::string& dtype,
-                const RunFacts& facts, RunSoftware& software, Record& assumed) {
-  const bool stated = overlap.states("cuda_graph");
+void read_graph(StatedObject& overlap, const RunFacts& facts, RunSoftware& software) {
   const std::string written = overlap.text("cuda_graph");
-  if (!written.empty()) {
-    const auto* const known = std::find_if(kGraphs.begin(), kGraphs.end(), [&](const auto& graph) {
-      return graph.published == written;
-    });
-    if (known == kGraphs.end()) {
-      refuse("the CUDA graph", written);
-    }
-    software.changes["cuda_graph"] = known->captured;
-    if (known->without_experts && facts.experts) {
-      software.changes["cuda_graph_scope"] = "without_experts";
-    }
+  if (written.empty()) {
+    return;
   }
-  // Since 26.06 Megatron Bridge captures the whole step of experts in MXFP8 on Blackwell, which
-  // pads what the experts receive.
-  if (!stated && facts.experts && bridge_release(framework) >= "26.06" &&
-      is_nvidia_blackwell(facts.device) && mentions(short_remark(dtype), "mx")) {
-    software.changes["cuda_graph"] = true;
-    assumed.push_back(
-        "software.cuda_graph true: Megatron Bridge since 26.06 captures the whole step "
-        "of experts in MXFP8 on Blackwell");
+  const auto* const known = std::find_if(
+      kGraphs.begin(), kGraphs.end(), [&](const auto& graph) { return graph.published == written; });
+  if (known == kGraphs.end()) {
+    refuse("the CUDA graph", written);
+  }
+  software.changes["cuda_graph"] = known->captured;
+  if (known->without_experts && facts.experts) {
+    software.changes["cuda_graph_scope"] = "without_experts";
+  }
+}
+
+// A row whose recipe has been read says null where the recipe says nothing, so that what recipes of
+// its release set elsewhere does not hold for it.
+void settle_nulls(StatedObject& overlap, const RunFacts& facts, RunSoftware& software) {
+  const auto is_null = [&](const char* key) {
+    return overlap.has(key) && overlap.value(key).is_null();
+  };
+  if (!facts.experts) {
+    return;
+  }
+  if (is_null("moe_dispatcher")) {
+    software.changes["dispatcher"] = "alltoall";
+  }
+  if (is_null("cuda_graph")) {
+    software.changes["cuda_graph"] = false;
   }
 }
 
@@ -347,7 +298,6 @@ Record RunSoftware::record() const {
 void read_overlap(StatedObject& train, const RunFacts& facts, RunSoftware& software, Record& plan,
                   Record& assumed) {
   StatedObject& overlap = train.object("overlap");
-  const std::string framework = train.text("framework");
   read_data_overlap(overlap, software);
   if (const auto async = any_flag(overlap, {"tp_comm_overlap", "async_tp"})) {
     software.changes["async_tp"] = *async;
@@ -359,18 +309,14 @@ void read_overlap(StatedObject& train, const RunFacts& facts, RunSoftware& softw
   if (overlap.flag("cross_entropy_fusion").value_or(false)) {
     software.changes["cross_entropy"] = "fused";
   }
-  read_graph(overlap, framework, train.text("dtype"), facts, software, assumed);
-  const bool says_null = overlap.value("moe_dispatcher").is_null() && overlap.has("moe_dispatcher");
+  read_graph(overlap, facts, software);
   std::string stated = overlap.text("moe_dispatcher");
   const std::string backend = overlap.text("ep_comm_backend");
   stated = stated.empty() ? backend : stated;
-  if (stated.empty() && facts.experts && !says_null) {
-    stated = usual_dispatcher(framework, facts, assumed);
-  }
   if (!stated.empty() && facts.experts) {
     set_dispatcher(stated, false, software);
   }
-  set_attention_library(framework, software);
+  settle_nulls(overlap, facts, software);
   read_features(overlap, software, assumed);
   read_moe_path(overlap, software);
   read_attention(overlap, software);

@@ -18,9 +18,7 @@ struct RunSoftware {
 
 // What a row's software depends on besides its own texts.
 struct RunFacts {
-  const DeviceSpec& device;
   bool experts = false;
-  std::string model;  // as published
 };
 
 // Reads `train.overlap`, every key of it, into switches; throws RefusedRow for a value that is not

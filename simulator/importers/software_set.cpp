@@ -80,7 +80,33 @@ std::string torchtitan_set(StatedObject& row, StatedObject& overlap, Record& ass
   return "torchtitan";
 }
 
-std::string set_of_framework(const std::string& framework, StatedObject& row, Record& assumed) {
+// The benchmark recipes whose launch scripts name the container NeMo 25.04.01.
+bool is_nemo_of_2025_04(StatedObject& source) {
+  return source.text("key") == "nvidia-dgxc-benchmarking" && mentions(source.text("title"), "v25.05");
+}
+
+// The release of Megatron Bridge that a framework's text names, as "25.11"; empty for another.
+std::string bridge_release(const std::string& framework) {
+  std::smatch version;
+  const std::string text = short_remark(framework);
+  const bool named =
+      std::regex_search(text, version, std::regex(R"(megatron-bridge \((\d\d\.\d\d))"));
+  return named ? version[1].str() : std::string{};
+}
+
+// A set for each container; a release without one is refused, never taken for its neighbour.
+std::string bridge_set(std::string release, ProfileCache& profiles) {
+  std::replace(release.begin(), release.end(), '.', '_');
+  std::string named = "megatron_bridge_" + release;
+  const std::vector<std::string> sets = profiles.software_names();
+  if (std::find(sets.begin(), sets.end(), named) == sets.end()) {
+    throw RefusedRow{"feature unsupported: the software set '" + named + "'"};
+  }
+  return named;
+}
+
+std::string set_of_framework(const std::string& framework, StatedObject& row,
+                             ProfileCache& profiles, Record& assumed) {
   StatedObject& overlap = row.object("train").object("overlap");
   const SoftwareName known = software_for(framework);
   if (known.software.empty()) {
@@ -101,6 +127,15 @@ std::string set_of_framework(const std::string& framework, StatedObject& row, Re
   if (known.software == "nemo" && one_by_one) {
     assumed.push_back("software nemo_2024: experts one by one, as NeMo ran them in 2024");
     return "nemo_2024";
+  }
+  if (const std::string release = bridge_release(framework); !release.empty()) {
+    return bridge_set(release, profiles);
+  }
+  if (known.software == "mlperf" && mentions(row.object("source").text("key"), "v6.0")) {
+    return "mlperf_6.0";
+  }
+  if (known.software == "nemo" && is_nemo_of_2025_04(row.object("source"))) {
+    return "nemo_2025_04";
   }
   return known.software;
 }
@@ -128,7 +163,7 @@ std::string software_set(StatedObject& row, ProfileCache& profiles, Record& assu
     assumed.push_back("software megatron: the source names no framework");
     return "megatron";
   }
-  return set_of_framework(framework, row, assumed);
+  return set_of_framework(framework, row, profiles, assumed);
 }
 
 }  // namespace stepcast

@@ -5,6 +5,7 @@
 #include <array>
 #include <regex>
 
+#include "importers/launch_scripts.hpp"
 #include "importers/published_names.hpp"
 #include "importers/remark.hpp"
 #include "importers/run_model.hpp"
@@ -242,17 +243,19 @@ Record experiment_of(StatedObject& row, const std::string& gpu, ProfileCache& pr
   const Degrees degrees = degrees_of(parallel, cluster.gpus);
   Record plan = plan_of(row, degrees, model, software.base, assumed);
   Record training = training_of(train, device, degrees, assumed);
-  read_overlap(train, {device, model.experts, figures.text("name")}, software, plan, assumed);
+  read_overlap(train, {model.experts}, software, plan, assumed);
   settle_source(row, device, software, assumed);
   settle_mask(figures, software, assumed);
   if (is_torchtitan(software.base)) {
     settle_pipeline_pieces(row, degrees, plan, training, assumed);
   }
-  return {{"model", model.record},
-          {"cluster", cluster.record},
-          {"training", training},
-          {"plan", plan},
-          {"software", software.record()}};
+  Record experiment = {{"model", model.record},
+                       {"cluster", cluster.record},
+                       {"training", training},
+                       {"plan", plan},
+                       {"software", software.record()}};
+  follow_launch_script(row, gpu, experiment, assumed);
+  return experiment;
 }
 
 // torchtitan logs max_memory_reserved; the others max_memory_allocated. What a source calls TFLOP/s

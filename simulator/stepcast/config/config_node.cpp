@@ -280,4 +280,20 @@ void apply_override(ConfigNode& root, std::string_view assignment) {
   assign(root, key, std::move(value));
 }
 
+ConfigNode changed(ConfigNode base, const ConfigNode& changes) {
+  for (const ConfigEntry& change : changes.entries) {
+    const auto same =
+        std::find_if(base.entries.begin(), base.entries.end(),
+                     [&](const ConfigEntry& entry) { return entry.key == change.key; });
+    if (same == base.entries.end()) {
+      base.entries.push_back(change);
+      continue;
+    }
+    const bool both = same->value.kind == ConfigNode::Kind::kMapping &&
+                      change.value.kind == ConfigNode::Kind::kMapping;
+    same->value = both ? changed(std::move(same->value), change.value) : change.value;
+  }
+  return base;
+}
+
 }  // namespace stepcast

@@ -62,6 +62,9 @@ ConfigNode load_config(const std::filesystem::path& file);
 // bytes.
 std::string read_file(const std::filesystem::path& file, std::size_t largest = kLargestConfig);
 
+// `base` with what `changes` says in its place, mapping by mapping; other values are replaced.
+ConfigNode changed(ConfigNode base, const ConfigNode& changes);
+
 // Sets `dotted_key` ("plan.tp") in `root` to the YAML text `value`, making mappings on the way, as
 // the option --set does. Throws ConfigError if the assignment has no '=' or runs through a scalar.
 void apply_override(ConfigNode& root, std::string_view assignment);

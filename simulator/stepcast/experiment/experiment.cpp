@@ -43,23 +43,6 @@ void collect(Diagnostics& diagnostics, const Load& load) {
   }
 }
 
-// `base` with what `changes` says in its place, mapping by mapping; other values are replaced.
-ConfigNode changed(ConfigNode base, const ConfigNode& changes) {
-  for (const ConfigEntry& change : changes.entries) {
-    const auto same =
-        std::find_if(base.entries.begin(), base.entries.end(),
-                     [&](const ConfigEntry& entry) { return entry.key == change.key; });
-    if (same == base.entries.end()) {
-      base.entries.push_back(change);
-      continue;
-    }
-    const bool both = same->value.kind == ConfigNode::Kind::kMapping &&
-                      change.value.kind == ConfigNode::Kind::kMapping;
-    same->value = both ? changed(std::move(same->value), change.value) : change.value;
-  }
-  return base;
-}
-
 class ExperimentReader {
  public:
   ExperimentReader(const ConfigNode& root, std::filesystem::path folder, ProfileCache& profiles)
@@ -229,6 +212,9 @@ class ExperimentReader {
 
   void take_software(const std::string& name, const Location& where) {
     experiment_.software = profiles_.software(name, where);
+    follow_recipes(
+        {experiment_.model.name, experiment_.named.gpu, experiment_.training.dtype},
+        experiment_.software);
     experiment_.software_base = experiment_.software;
     experiment_.named.software = name;
   }

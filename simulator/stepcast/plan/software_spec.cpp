@@ -213,19 +213,4 @@ ConfigNode written_changes(const SoftwareSpec& software, const SoftwareSpec& bas
   return writer.take();
 }
 
-SoftwareSpec load_software(const std::filesystem::path& file) {
-  const ConfigNode root = load_config(file);
-  Diagnostics diagnostics;
-  MappingReader reader(root, "", diagnostics);
-  SoftwareSpec software;
-  software.name = reader.required_text("name");
-  software.title = reader.required_text("title");
-  software.source = reader.required_text("source");
-  software.date = reader.optional_text("date", "");
-  read_software_switches(reader, software);
-  reader.finish();
-  diagnostics.throw_if_any();
-  return software;
-}
-
 }  // namespace stepcast

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/graph/op.hpp"
@@ -68,6 +70,15 @@ struct HostWork {
   std::optional<Seconds> expert;
   std::optional<Seconds> communication;
   std::optional<Seconds> synchronise;
+};
+
+// What the recipes of a release set for some models, GPUs and number formats of training, where a
+// run does not say otherwise; an empty list stands for any.
+struct SoftwareRecipe {
+  std::vector<std::string> models;
+  std::vector<std::string> gpus;
+  std::vector<Dtype> dtypes;
+  ConfigNode changes;  // switches of a software set
 };
 
 struct SoftwareSpec {
@@ -137,6 +148,7 @@ struct SoftwareSpec {
   StateBytes states;
   Bytes gradient_reduce{4};  // bytes an element of reduced gradients
   MemoryRules memory;
+  std::vector<SoftwareRecipe> recipes{};
 
   [[nodiscard]] AttentionKernel attention_kernel() const {
     return attention_choice ? attention_choice->kernel : attention;
@@ -146,8 +158,18 @@ struct SoftwareSpec {
   }
 };
 
-// Reads a software set file. Throws ConfigError with all of its problems.
+// Reads a software set file. `base: NAME` takes what it does not say from another set of its
+// folder. Throws ConfigError with all of its problems.
 SoftwareSpec load_software(const std::filesystem::path& file);
+
+// The run that recipes are asked for.
+struct RecipeSubject {
+  std::string_view model;
+  std::string_view gpu;
+  Dtype dtype = Dtype::kBf16;
+};
+// Changes the switches of the recipes that hold for it, in their order, and forgets all recipes.
+void follow_recipes(const RecipeSubject& subject, SoftwareSpec& software);
 // Changes the switches that `reader` names; leaves the rest.
 void read_software_switches(MappingReader& reader, SoftwareSpec& software);
 

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "importers/launch_scripts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "importers/published_names.hpp"
+#include "importers/remark.hpp"
+
+namespace stepcast {
+namespace {
+
+// The rows that a script launched: those of a source whose title has the words, of a model, on a
+// GPU and with so many stages in all; empty and 0 stand for any.
+struct LaunchScript {
+  std::string_view source;
+  std::string_view title;
+  std::string_view model;
+  std::string_view gpu;
+  std::int64_t stages = 0;
+  // What it says; empty where it says nothing.
+  std::string_view layout;   // with one module that predicts a further token
+  std::string_view modules;  // recomputed
+  std::string_view cluster;
+  std::string_view file;
+};
+
+constexpr std::string_view kBridge = "megatron-bridge";
+constexpr std::string_view kSixteen = "Et*4|(t*4|)*14tmL";
+constexpr std::string_view kThirtyTwo = "Et|(tt|)*30mL";
+constexpr std::string_view kRecipe = "recipes/deepseek/deepseek_v3.py of its release";
+constexpr std::string_view kWorkloads = "scripts/performance/configs of its release";
+constexpr std::string_view kMlperf = "config_GB200_*.sh, PIPELINE_LAYOUT";
+
+constexpr std::array kScripts = {
+    LaunchScript{kBridge, "", "deepseek_v3", "", 16, kSixteen, "", "", kRecipe},
+    LaunchScript{kBridge, "", "deepseek_v3", "", 32, kThirtyTwo, "", "", kRecipe},
+    LaunchScript{kBridge, "", "deepseek_v3", "h100_sxm", 0, "", "mla_up_proj mlp", "", kWorkloads},
+    LaunchScript{kBridge, "", "deepseek_v3", "gb200", 0, "", "mla_up_proj", "", kWorkloads},
+    LaunchScript{kBridge, "", "deepseek_v3", "b200", 0, "", "mla_up_proj", "", kWorkloads},
+    LaunchScript{kBridge, "", "gpt_oss_120b", "h100_sxm", 0, "", "layernorm moe_act", "",
+                 kWorkloads},
+    LaunchScript{kBridge, "", "gpt_oss_120b", "gb200", 0, "", "layernorm moe_act", "", kWorkloads},
+    LaunchScript{kBridge, "", "gpt_oss_120b", "b200", 0, "", "layernorm moe_act", "", kWorkloads},
+    LaunchScript{"mlperf-training-v6.0", "", "deepseek_v3", "gb300", 16, kSixteen, "", "", kMlperf},
+    LaunchScript{"mlperf-training-v6.0", "", "deepseek_v3", "gb200", 16, kSixteen, "",
+                 "gb200_mlperf_v6", kMlperf},
+    LaunchScript{"nvidia-dgxc-benchmarking", "v25.05.05 deepseek_v3", "deepseek_v3", "gb200", 0, "",
+                 "core_attn", "", "deepseek_v3/pretraining/launch.sh"},
+    LaunchScript{"nvidia-dgxc-benchmarking", "v25.05.05 deepseek_v3", "deepseek_v3", "h100_sxm", 0,
+                 "", "mla_up_proj", "", "deepseek_v3/pretraining/launch.sh"}};
+
+std::string model_of(const Record& experiment) {
+  const Record& model = experiment["model"];
+  return model.is_string() ? model.get<std::string>() : model.value("base", "");
+}
+
+std::string because(const LaunchScript& script) { return ": " + std::string(script.file); }
+
+// A row that says "w/o MTP" ran without the module.
+void lay_out(const LaunchScript& script, StatedObject& row, Record& experiment, Record& assumed) {
+  std::string layout(script.layout);
+  const bool without = mentions(short_remark(row.text("notes")), "w/o mtp");
+  if (without) {
+    layout.erase(layout.find('m'), 1);
+  }
+  Record& model = experiment["model"];
+  model = {{"base", model_of(experiment)}, {"mtp_layers", without ? 0 : 1}};
+  experiment["plan"]["stage_layout"] = layout;
+  assumed.erase(std::remove_if(assumed.begin(), assumed.end(),
+                               [](const Record& entry) {
+                                 return entry.get<std::string>().starts_with("plan.stage_layout");
+                               }),
+                assumed.end());
+  assumed.push_back("plan.stage_layout " + layout + because(script));
+}
+
+void recompute(const LaunchScript& script, Record& training, Record& assumed) {
+  if (training.contains("recompute")) {
+    return;
+  }
+  Record modules = Record::array();
+  std::istringstream words{std::string(script.modules)};
+  for (std::string module; words >> module;) {
+    modules.push_back(module);
+  }
+  training["recompute"] = "selective";
+  training["recompute_modules"] = modules;
+  assumed.push_back("training.recompute_modules " + std::string(script.modules) + because(script));
+}
+
+void follow(const LaunchScript& script, StatedObject& row, Record& experiment, Record& assumed) {
+  if (!script.layout.empty()) {
+    lay_out(script, row, experiment, assumed);
+  }
+  if (!script.modules.empty()) {
+    recompute(script, experiment["training"], assumed);
+  }
+  if (!script.cluster.empty()) {
+    experiment["cluster"]["name"] = script.cluster;
+    assumed.push_back("cluster.name " + std::string(script.cluster) +
+                      ": the rate of its network is derived from runs of the same source");
+  }
+}
+
+}  // namespace
+
+void follow_launch_script(StatedObject& row, const std::string& gpu, Record& experiment,
+                          Record& assumed) {
+  StatedObject& source = row.object("source");
+  const std::string key = source.text("key");
+  const std::string title = source.text("title");
+  const std::string model = model_of(experiment);
+  const Record& plan = experiment["plan"];
+  const std::int64_t stages =
+      plan.value("pp", std::int64_t{1}) * plan.value("vpp", std::int64_t{1});
+  for (const LaunchScript& script : kScripts) {
+    if (script.source == key && script.model == model && mentions(title, script.title) &&
+        (script.gpu.empty() || script.gpu == gpu) &&
+        (script.stages == 0 || script.stages == stages)) {
+      follow(script, row, experiment, assumed);
+    }
+  }
+}
+
+}  // namespace stepcast

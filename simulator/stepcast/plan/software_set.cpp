@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file of a software set: switches on top of another set, and recipes for some runs.
+#include <algorithm>
+#include <utility>
+
+#include "stepcast/plan/software_spec.hpp"
+#include "stepcast/plan/training_recipe.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr int kLongestChain = 8;  // sets on top of each other
+
+// The mapping of a set with what its bases say beneath it.
+ConfigNode with_bases(const std::filesystem::path& file) {
+  ConfigNode root = load_config(file);
+  std::filesystem::path below = file;
+  for (int depth = 0; depth < kLongestChain; ++depth) {
+    const ConfigNode* base = root.find("base");
+    if (base == nullptr) {
+      return root;
+    }
+    const Location where = base->location();
+    below = below.parent_path() / (base->text + ".yaml");
+    if (base->text.find('/') != std::string::npos || !std::filesystem::exists(below)) {
+      throw ConfigError(where, "unknown software set '" + base->text.substr(0, 60) +
+                                   "'; 'stepcast list software' shows what there is");
+    }
+    std::erase_if(root.entries, [](const ConfigEntry& entry) { return entry.key == "base"; });
+    root = changed(load_config(below), root);
+  }
+  throw ConfigError(root.location(), "the sets that 'base' names go in a circle, or are more than " +
+                                         std::to_string(kLongestChain));
+}
+
+std::vector<Dtype> read_dtypes(MappingReader& reader) {
+  const std::span<const std::string_view> names = training_dtype_names();
+  std::vector<Dtype> dtypes;
+  for (const std::string& written : reader.optional_texts("dtypes")) {
+    const auto known = std::find(names.begin(), names.end(), written);
+    if (known == names.end()) {
+      reader.error("dtypes", "has no number format of training '" + written.substr(0, 60) + "'");
+      continue;
+    }
+    dtypes.push_back(*dtype_named(written));
+  }
+  return dtypes;
+}
+
+SoftwareRecipe read_recipe(MappingReader reader, SoftwareSpec probe) {
+  SoftwareRecipe recipe;
+  recipe.models = reader.optional_texts("models");
+  recipe.gpus = reader.optional_texts("gpus");
+  recipe.dtypes = read_dtypes(reader);
+  if (const ConfigNode* changes = reader.take_required("set")) {
+    recipe.changes = *changes;
+    MappingReader switches(*changes, "set", reader.diagnostics());
+    read_software_switches(switches, probe);
+    switches.finish();
+  }
+  reader.finish();
+  return recipe;
+}
+
+void read_recipes(MappingReader& reader, SoftwareSpec& software) {
+  const ConfigNode* list = reader.take("recipes");
+  if (list == nullptr) {
+    return;
+  }
+  if (list->kind != ConfigNode::Kind::kSequence) {
+    reader.error("recipes", "must be a list of mappings: {models, gpus, dtypes, set}");
+    return;
+  }
+  software.recipes.reserve(list->items.size());
+  for (const ConfigNode& item : list->items) {
+    software.recipes.push_back(
+        read_recipe(MappingReader(item, "recipes", reader.diagnostics()), software));
+  }
+}
+
+template <typename T, typename V>
+bool names(const std::vector<T>& list, const V& value) {
+  return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+}
+
+}  // namespace
+
+SoftwareSpec load_software(const std::filesystem::path& file) {
+  const ConfigNode root = with_bases(file);
+  Diagnostics diagnostics;
+  MappingReader reader(root, "", diagnostics);
+  SoftwareSpec software;
+  software.name = reader.required_text("name");
+  software.title = reader.required_text("title");
+  software.source = reader.required_text("source");
+  software.date = reader.optional_text("date", "");
+  read_software_switches(reader, software);
+  read_recipes(reader, software);
+  reader.finish();
+  diagnostics.throw_if_any();
+  return software;
+}
+
+void follow_recipes(const RecipeSubject& subject, SoftwareSpec& software) {
+  const std::vector<SoftwareRecipe> recipes = std::exchange(software.recipes, {});
+  Diagnostics diagnostics;
+  for (const SoftwareRecipe& recipe : recipes) {
+    if (names(recipe.models, subject.model) && names(recipe.gpus, subject.gpu) &&
+        names(recipe.dtypes, subject.dtype)) {
+      MappingReader switches(recipe.changes, "set", diagnostics);
+      read_software_switches(switches, software);
+    }
+  }
+  diagnostics.throw_if_any();
+}
+
+}  // namespace stepcast
