@@ -23,6 +23,7 @@ struct LaunchScript {
   std::string_view layout;   // with one module that predicts a further token
   std::string_view modules;  // recomputed
   std::string_view cluster;
+  std::string_view software;  // in the place of the framework's undated set
   std::string_view file;
 };
 
@@ -34,22 +35,22 @@ constexpr std::string_view kWorkloads = "scripts/performance/configs of its rele
 constexpr std::string_view kMlperf = "config_GB200_*.sh, PIPELINE_LAYOUT";
 
 constexpr std::array kScripts = {
-    LaunchScript{kBridge, "", "deepseek_v3", "", 16, kSixteen, "", "", kRecipe},
-    LaunchScript{kBridge, "", "deepseek_v3", "", 32, kThirtyTwo, "", "", kRecipe},
-    LaunchScript{kBridge, "", "deepseek_v3", "h100_sxm", 0, "", "mla_up_proj mlp", "", kWorkloads},
-    LaunchScript{kBridge, "", "deepseek_v3", "gb200", 0, "", "mla_up_proj", "", kWorkloads},
-    LaunchScript{kBridge, "", "deepseek_v3", "b200", 0, "", "mla_up_proj", "", kWorkloads},
+    LaunchScript{kBridge, "", "deepseek_v3", "", 16, kSixteen, "", "", "", kRecipe},
+    LaunchScript{kBridge, "", "deepseek_v3", "", 32, kThirtyTwo, "", "", "", kRecipe},
+    LaunchScript{kBridge, "", "deepseek_v3", "h100_sxm", 0, "", "mla_up_proj mlp", "", "", kWorkloads},
+    LaunchScript{kBridge, "", "deepseek_v3", "gb200", 0, "", "mla_up_proj", "", "", kWorkloads},
+    LaunchScript{kBridge, "", "deepseek_v3", "b200", 0, "", "mla_up_proj", "", "", kWorkloads},
     LaunchScript{kBridge, "", "gpt_oss_120b", "h100_sxm", 0, "", "layernorm moe_act", "",
-                 kWorkloads},
-    LaunchScript{kBridge, "", "gpt_oss_120b", "gb200", 0, "", "layernorm moe_act", "", kWorkloads},
-    LaunchScript{kBridge, "", "gpt_oss_120b", "b200", 0, "", "layernorm moe_act", "", kWorkloads},
-    LaunchScript{"mlperf-training-v6.0", "", "deepseek_v3", "gb300", 16, kSixteen, "", "", kMlperf},
+                 "", kWorkloads},
+    LaunchScript{kBridge, "", "gpt_oss_120b", "gb200", 0, "", "layernorm moe_act", "", "", kWorkloads},
+    LaunchScript{kBridge, "", "gpt_oss_120b", "b200", 0, "", "layernorm moe_act", "", "", kWorkloads},
+    LaunchScript{"mlperf-training-v6.0", "", "deepseek_v3", "gb300", 16, kSixteen, "", "", "", kMlperf},
     LaunchScript{"mlperf-training-v6.0", "", "deepseek_v3", "gb200", 16, kSixteen, "",
-                 "gb200_mlperf_v6", kMlperf},
+                 "gb200_mlperf_v6", "", kMlperf},
     LaunchScript{"nvidia-dgxc-benchmarking", "v25.05.05 deepseek_v3", "deepseek_v3", "gb200", 0, "",
-                 "core_attn", "", "deepseek_v3/pretraining/launch.sh"},
+                 "core_attn", "", "nemo_2025_04", "deepseek_v3/pretraining/launch.sh"},
     LaunchScript{"nvidia-dgxc-benchmarking", "v25.05.05 deepseek_v3", "deepseek_v3", "h100_sxm", 0,
-                 "", "mla_up_proj", "", "deepseek_v3/pretraining/launch.sh"}};
+                 "", "mla_up_proj", "", "nemo_2025_04", "deepseek_v3/pretraining/launch.sh"}};
 
 std::string model_of(const Record& experiment) {
   const Record& model = experiment["model"];
@@ -96,6 +97,11 @@ void follow(const LaunchScript& script, StatedObject& row, Record& experiment, R
   }
   if (!script.modules.empty()) {
     recompute(script, experiment["training"], assumed);
+  }
+  if (!script.software.empty()) {
+    experiment["software"] = script.software;
+    assumed.push_back("software " + std::string(script.software) + ": the container of" +
+                      because(script).substr(1));
   }
   if (!script.cluster.empty()) {
     experiment["cluster"]["name"] = script.cluster;

@@ -207,11 +207,12 @@ void settle_source(StatedObject& row, const DeviceSpec& device, RunSoftware& sof
     software.changes["state_bytes"] = {
         {"parameter", "2 B"}, {"gradient", "2 B"}, {"optimizer", "4 B"}};
     software.changes["fsdp_parameters_fp32"] = false;
+    software.changes["gradient_reduce"] = "bf16";
     assumed.push_back(
         "software.state_bytes 2, 2 and 4 B: this source keeps weights and both moments "
-        "in bf16");
+        "in bf16, and JAX reduces gradients in the format of the weights");
   }
-  if (software.base == "maxtext" &&
+  if (software.base.starts_with("maxtext") &&
       device.architecture.attention.native == AttentionKernel::kAiter) {
     software.changes["attention"] = "aiter";
     assumed.push_back("software.attention aiter: what Transformer Engine calls on AMD parts");

@@ -18,6 +18,10 @@ constexpr std::array<NamedValue<CudaGraphScope>, 2> kCudaGraphScopes = {
     {{"whole", CudaGraphScope::kWhole}, {"without_experts", CudaGraphScope::kWithoutExperts}}};
 constexpr std::array<NamedValue<PermuteOrder>, 2> kPermuteOrders = {
     {{"blocks", PermuteOrder::kBlocks}, {"index", PermuteOrder::kIndex}}};
+constexpr std::array<NamedValue<FsdpOverlap>, 3> kFsdpOverlaps = {
+    {{"all", FsdpOverlap::kAll},
+     {"forward", FsdpOverlap::kForward},
+     {"none", FsdpOverlap::kNone}}};
 constexpr std::array<NamedValue<LaunchMode>, 3> kLaunchModes = {
     {{"program", LaunchMode::kProgram},
      {"eager", LaunchMode::kEager},
@@ -98,6 +102,7 @@ void step_settings(Settings& software) {
   software.flag("overlap_grad_reduce", &SoftwareSpec::overlap_grad_reduce);
   software.flag("zero_broadcasts", &SoftwareSpec::zero_broadcasts);
   software.flag("overlap_param_gather", &SoftwareSpec::overlap_param_gather);
+  software.template choice<FsdpOverlap>("fsdp_overlap", &SoftwareSpec::fsdp_overlap, kFsdpOverlaps);
   software.flag("shared_expert_overlap", &SoftwareSpec::shared_expert_overlap);
   software.flag("ep_overlap", &SoftwareSpec::ep_overlap);
   software.flag("fsdp_root_holds_ends", &SoftwareSpec::fsdp_root_holds_ends);

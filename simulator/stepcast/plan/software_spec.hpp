@@ -46,6 +46,10 @@ struct StateBytes {
   Bytes optimizer{12};  // master copy and two moments
 };
 
+// Which collectives of FSDP run beside computation: gathers of both passes and reductions, gathers
+// of the forward pass, or none, where a program waits for each at once.
+enum class FsdpOverlap { kAll, kForward, kNone };
+
 // How the kernels of a part of the model reach the device.
 enum class LaunchMode {
   kProgram,   // the step is one program: the host never holds the device up
@@ -131,6 +135,7 @@ struct SoftwareSpec {
   bool zero_broadcasts = false;        // ZeRO 1 and 2: updated parameters are not gathered but
                                        // broadcast by one rank after the other
   bool overlap_param_gather = true;    // updated parameters are gathered while forward goes on
+  FsdpOverlap fsdp_overlap = FsdpOverlap::kAll;
   bool shared_expert_overlap = false;  // the shared expert runs beside the exchange
   bool ep_overlap = false;  // exchanges of a forward run beside a backward, and the other way round
   bool fsdp_root_holds_ends = true;  // embedding and head are one FSDP unit, gathered first

@@ -87,22 +87,39 @@ class Pass {
     return backward_ ? program_.rule.backward_gathers : 1;
   }
 
+  // Whether the gathers of this pass run beside the layers before.
+  [[nodiscard]] bool prefetches() const {
+    const FsdpOverlap overlap = program_.software.fsdp_overlap;
+    return program_.rule.forward_gather != Frequency::kEveryMicroBatch ||
+           overlap == FsdpOverlap::kAll || (overlap == FsdpOverlap::kForward && !backward_);
+  }
+
+  void post_gather(std::size_t place) {
+    for (std::int64_t i = 0; i < gathers_of_layer(); ++i) {
+      ticket_ = streams_.post(tasks(layers_[place]).gather);
+    }
+  }
+
   // Posts the gather of the first layer from `place` on that has one.
   void prefetch(std::size_t place) {
+    if (!prefetches()) {
+      return;
+    }
     while (place < layers_.size() && !gathers(place)) {
       ++place;
     }
     ticket_ = 0;
     if (place < layers_.size()) {
-      for (std::int64_t i = 0; i < gathers_of_layer(); ++i) {
-        ticket_ = streams_.post(tasks(layers_[place]).gather);
-      }
+      post_gather(place);
     }
   }
 
   void receive(std::size_t place) {
     if (!gathers(place)) {
       return;
+    }
+    if (!prefetches()) {
+      post_gather(place);
     }
     if (ticket_ != 0) {
       streams_.wait(ticket_);
@@ -143,6 +160,10 @@ class Pass {
       streams_.wait(reduced_);
     }
     reduced_ = streams_.post(layer.reduce);
+    if (program_.rule.reduce == Frequency::kEveryMicroBatch &&
+        program_.software.fsdp_overlap != FsdpOverlap::kAll) {
+      streams_.wait(reduced_);
+    }
   }
 
   // Runs every layer, or leaves out those that only repeat.

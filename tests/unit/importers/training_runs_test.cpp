@@ -188,8 +188,9 @@ TEST_CASE("A row names its pipeline schedule", "[unit]") {
 TEST_CASE("A row of experts says how they are launched and what a graph holds", "[unit]") {
   auto row = nlohmann::json::parse(R"x({
     "id": "x", "family": "moe", "task": "pretrain",
-    "model": {"name": "unheard of", "num_layers": 16, "hidden": 1024, "ffn": 4096, "heads": 8,
-              "vocab": 32000, "experts": 16, "topk": 2, "moe_ffn": 512},
+    "model": {"name": "Qwen3-30B-A3B", "num_layers": 48, "hidden": 2048, "ffn": 6144, "heads": 32,
+              "kv_heads": 4, "head_dim": 128, "vocab": 151936, "experts": 128, "topk": 8,
+              "moe_ffn": 768},
     "hardware": {"gpu": "GB200", "gpus_per_node": 4, "num_gpus": 8},
     "parallel": {"ep": 8},
     "train": {"seq_len": 4096, "mbs": 1, "gbs": 16, "dtype": "mxfp8",
@@ -200,21 +201,25 @@ TEST_CASE("A row of experts says how they are launched and what a graph holds", 
     REQUIRE(run.experiment);
     return run.experiment->software;
   };
-  CHECK(software().name == "nemo");
-  CHECK(software().grouped_gemm == GroupedGemmMode::kStreams);
+  CHECK(software().name == "megatron_bridge_26_06");
   CHECK(software().exchange.dispatcher == Dispatcher::kHybridEp);
   CHECK(software().cuda_graph);
   CHECK(software().cuda_graph_scope == CudaGraphScope::kWhole);
+  CHECK(software().ep_overlap);
   row["train"]["dtype"] = "bf16";
-  CHECK_FALSE(software().cuda_graph);
+  CHECK(software().cuda_graph_scope == CudaGraphScope::kWithoutExperts);
   row["train"]["dtype"] = "mxfp8";
   row["train"]["framework"] = "Megatron-Bridge (26.02)";
-  CHECK_FALSE(software().cuda_graph);
-  row["train"]["overlap"]["cuda_graph"] = "transformer_engine";
-  CHECK(software().cuda_graph);
   CHECK(software().cuda_graph_scope == CudaGraphScope::kWithoutExperts);
-  row["model"]["name"] = "GPT-OSS of some size";
+  CHECK_FALSE(software().ep_overlap);
+  row["train"]["overlap"]["cuda_graph"] = "none";
+  CHECK_FALSE(software().cuda_graph);
+  row["train"]["overlap"]["cuda_graph"] = nullptr;
+  CHECK_FALSE(software().cuda_graph);
+  row["train"]["overlap"]["moe_dispatcher"] = nullptr;
   CHECK(software().exchange.dispatcher == Dispatcher::kAllToAll);
+  row["train"]["framework"] = "Megatron-Bridge (31.01)";
+  CHECK(run_of(row).skipped == "feature unsupported: the software set 'megatron_bridge_31_01'");
   row["train"]["framework"] = "NeMo/Megatron-Core";
   row["train"]["overlap"] = nlohmann::json::object();
   row["train"]["overlap"]["moe_dispatcher"] =
