@@ -110,6 +110,8 @@ constexpr std::array kFrameworks = {
     PublishedFramework{"nemo/megatron-core", "", "nemo", ""},
     PublishedFramework{"megatron-lm/nemo", "", "nemo", ""},
     PublishedFramework{"megatron-bridge", "", "megatron_bridge", ""},
+    PublishedFramework{"nemo automodel", "", "nemo_automodel", ""},
+    PublishedFramework{"nemo-automodel", "", "nemo_automodel", ""},
     PublishedFramework{"megatron-lm", "rocm docker", "primus_legacy", ""},
     PublishedFramework{"megatron-lm", "", "megatron", ""},
     PublishedFramework{"megatron-core", "", "megatron", ""},

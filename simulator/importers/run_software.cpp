@@ -136,8 +136,9 @@ void read_graph(StatedObject& overlap, const RunFacts& facts, RunSoftware& softw
   if (written.empty()) {
     return;
   }
-  const auto* const known = std::find_if(
-      kGraphs.begin(), kGraphs.end(), [&](const auto& graph) { return graph.published == written; });
+  const auto* const known = std::find_if(kGraphs.begin(), kGraphs.end(), [&](const auto& graph) {
+    return graph.published == written;
+  });
   if (known == kGraphs.end()) {
     refuse("the CUDA graph", written);
   }

@@ -28,13 +28,20 @@ const SourceSet* set_of_source(const std::string& key) {
   return found == kSourceSets.end() ? nullptr : found;
 }
 
-// AMD's scripts for MaxText split gathers since the end of April 2026: the sweep of that month, the
-// runs that its later comparison calls default, and what is older ran with the image's flags.
-bool has_default_flags(StatedObject& row) {
-  const std::string ref = row.object("source").text("ref");
+// AMD's scripts for MaxText run with the flags of their image, but for DeepSeek-V3 without a
+// pipeline since the end of April 2026, whose gathers are split: neither the sweep of that month
+// nor the runs that a later comparison calls default.
+std::string maxtext_set(StatedObject& row) {
+  StatedObject& source = row.object("source");
+  if (!runs_maxtext_slurm(row)) {
+    return "maxtext";
+  }
+  const std::string ref = source.text("ref");
   const bool sweep = mentions(ref, "pdbs-sweep.md");
   const bool compared = mentions(ref, "pp-vs-fsdp") && mentions(row.text("id"), "default");
-  return sweep || compared;
+  const bool split = row.object("model").states("mla") && !sweep && !compared &&
+                     row.object("parallel").count("pp").value_or(1) == 1;
+  return split ? "maxtext_2026_05" : "maxtext_2026_04";
 }
 
 // The month of a source as a number, 202506; 0 if its title and its reference name none.
@@ -135,8 +142,8 @@ std::string set_of_framework(const std::string& framework, StatedObject& row,
   if (const std::string release = bridge_release(framework); !release.empty()) {
     return bridge_set(release, profiles);
   }
-  if (known.software == "maxtext" && has_default_flags(row)) {
-    return "maxtext_2026_04";
+  if (known.software == "maxtext") {
+    return maxtext_set(row);
   }
   if (known.software == "mlperf" && mentions(row.object("source").text("key"), "v6.0")) {
     return "mlperf_6.0";
@@ -145,6 +152,11 @@ std::string set_of_framework(const std::string& framework, StatedObject& row,
 }
 
 }  // namespace
+
+bool runs_maxtext_slurm(StatedObject& row) {
+  StatedObject& source = row.object("source");
+  return mentions(source.text("key") + " " + source.text("ref"), "maxtext-slurm");
+}
 
 std::string software_set(StatedObject& row, ProfileCache& profiles, Record& assumed) {
   StatedObject& train = row.object("train");

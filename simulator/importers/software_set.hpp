@@ -11,4 +11,7 @@ namespace stepcast {
 // Throws RefusedRow for a framework that no set describes.
 std::string software_set(StatedObject& row, ProfileCache& profiles, Record& assumed);
 
+// Whether AMD's scripts for MaxText (amd-agi/maxtext-slurm) launched it.
+bool runs_maxtext_slurm(StatedObject& row);
+
 }  // namespace stepcast

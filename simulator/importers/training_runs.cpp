@@ -203,7 +203,7 @@ void settle_pipeline_pieces(StatedObject& row, const Degrees& degrees, Record& p
 // Weights and both moments of AMD's MaxText runs are bf16 (measured/README.md).
 void settle_source(StatedObject& row, const DeviceSpec& device, RunSoftware& software,
                    Record& assumed) {
-  if (row.object("source").text("key") == "amd-maxtext-slurm") {
+  if (runs_maxtext_slurm(row)) {
     software.changes["state_bytes"] = {
         {"parameter", "2 B"}, {"gradient", "2 B"}, {"optimizer", "4 B"}};
     software.changes["fsdp_parameters_fp32"] = false;

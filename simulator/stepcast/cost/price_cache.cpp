@@ -41,8 +41,8 @@ auto members_of(const Collective& op) {
                         members_of(group));
 }
 auto members_of(const Routing& routing) {
-  const auto& [kind, groups, groups_per_token, zipf_exponent, counts] = routing;
-  return std::tie(kind, groups, groups_per_token, zipf_exponent, counts);
+  const auto& [kind, groups, groups_per_token, zipf_exponent, counts, max_violation] = routing;
+  return std::tie(kind, groups, groups_per_token, zipf_exponent, counts, max_violation);
 }
 auto members_of(const ExpertExchange& op) {
   const auto& [phase, dispatcher, primitive, tokens, hidden, experts, topk, group, dtype,

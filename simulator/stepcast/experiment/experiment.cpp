@@ -212,9 +212,8 @@ class ExperimentReader {
 
   void take_software(const std::string& name, const Location& where) {
     experiment_.software = profiles_.software(name, where);
-    follow_recipes(
-        {experiment_.model.name, experiment_.named.gpu, experiment_.training.dtype},
-        experiment_.software);
+    follow_recipes({experiment_.model.name, experiment_.named.gpu, experiment_.training.dtype},
+                   experiment_.software);
     experiment_.software_base = experiment_.software;
     experiment_.named.software = name;
   }

@@ -10,6 +10,7 @@
 #include "stepcast/experiment/plan_projector.hpp"
 #include "stepcast/experiment/settled_input.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
+#include "stepcast/graph/routing.hpp"
 #include "stepcast/layer/activation_inventory.hpp"
 #include "stepcast/layer/recompute_choice.hpp"
 #include "stepcast/memory/feasibility.hpp"
@@ -146,6 +147,31 @@ std::string table_note(const StepContext& step, std::int64_t rank) {
   return text;
 }
 
+// Experts that share the load evenly have nothing to report.
+std::optional<ExpertLoad> uneven_load(const ExpansionContext& context) {
+  if (!context.model.moe) {
+    return std::nullopt;
+  }
+  const MoeSpec& moe = *context.model.moe;
+  const ExchangeSpec& spec = context.plan.exchange;
+  const ExpertLoad load = expert_load(
+      routing_of(spec, moe), {moe.experts, moe.experts_per_token, context.sequence_tokens()},
+      context.plan.ep, spec.capacity_factor.value_or(0.0));
+  constexpr double kVisible = 1e-3;
+  const bool uneven = load.fullest_expert > 1.0 + kVisible || load.kept < 1.0 - kVisible;
+  return uneven ? std::optional(load) : std::nullopt;
+}
+
+// What the plan would do with a uniform routing.
+double balanced_rate(Experiment experiment, const ParallelPlan& plan, const CostModel& cost) {
+  ParallelPlan balanced = plan;
+  balanced.exchange.routing = Routing{};
+  experiment.software.exchange.routing = Routing{};
+  PlanProjector projector(experiment, cost);
+  projector.take(balanced, experiment.training);
+  return projector.rates(projector.step().time.step).tokens_per_second_per_gpu;
+}
+
 }  // namespace
 
 Projection without_plan(const Experiment& experiment, std::vector<std::string> reasons) {
@@ -188,6 +214,9 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   p.priced = true;
   p.feasible = p.reasons.empty();
   rate(p, projector.rates(p.time.step));
+  if (const std::optional<ExpertLoad> load = uneven_load(expansion)) {
+    p.uneven_experts = UnevenExperts{*load, balanced_rate(experiment, p.plan, cost)};
+  }
   return p;
 }
 

@@ -11,8 +11,8 @@ namespace {
 constexpr std::array<std::string_view, 2> kPhaseNames = {"dispatch", "combine"};
 constexpr std::array<std::string_view, 6> kPrimitiveNames = {"auto", "ag",         "rs",
                                                              "a2a",  "rank_dedup", "node_dedup"};
-constexpr std::array<std::string_view, 6> kRoutingNames = {
-    "uniform", "round_robin_forced", "group_limited", "zipf", "counts", "independent"};
+constexpr std::array<std::string_view, 7> kRoutingNames = {
+    "uniform", "round_robin_forced", "group_limited", "zipf", "counts", "independent", "learned"};
 
 }  // namespace
 

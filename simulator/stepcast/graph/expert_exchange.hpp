@@ -38,6 +38,7 @@ enum class RoutingKind {
   kZipf,              // popularity of the i-th expert 1 / i^zipf_exponent
   kCounts,            // as many tokens for each expert as `counts` says
   kIndependent,       // topk draws with replacement, as SonicMoE's profiler routes
+  kLearned,           // loads as a trained router leaves them, max_violation above their mean
 };
 
 struct Routing {
@@ -46,6 +47,7 @@ struct Routing {
   std::int64_t groups_per_token = 1;
   double zipf_exponent = 0.0;
   std::vector<std::int64_t> counts{};  // tokens of each expert, over all ranks
+  double max_violation = 0.0;          // MaxVio: load of the fullest expert over the mean, less 1
   bool operator==(const Routing&) const = default;
 };
 

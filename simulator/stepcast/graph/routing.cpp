@@ -132,8 +132,20 @@ PartLoads forced_loads(ExpertChoice choice, std::int64_t parts) {
 }
 
 std::vector<double> weights_of(const Routing& routing, ExpertChoice choice) {
-  return routing.kind == RoutingKind::kZipf ? zipf_weights(choice.experts, routing.zipf_exponent)
-                                            : weights_of_counts(routing.counts, choice.topk);
+  switch (routing.kind) {
+    case RoutingKind::kZipf:
+      return zipf_weights(choice.experts, routing.zipf_exponent);
+    case RoutingKind::kLearned:
+      return weights_of_counts(learned_counts(choice.experts, routing.max_violation), choice.topk);
+    default:
+      return weights_of_counts(routing.counts, choice.topk);
+  }
+}
+
+// Whether experts differ in load.
+bool is_weighted(RoutingKind kind) {
+  return kind == RoutingKind::kZipf || kind == RoutingKind::kCounts ||
+         kind == RoutingKind::kLearned;
 }
 
 }  // namespace
@@ -154,6 +166,7 @@ PartLoads part_loads(const Routing& routing, ExpertChoice choice, std::int64_t p
       return forced_loads(choice, parts);
     case RoutingKind::kZipf:
     case RoutingKind::kCounts:
+    case RoutingKind::kLearned:
       return weighted_part_loads(weights_of(routing, choice), choice.topk, parts);
   }
   return {};
@@ -170,7 +183,7 @@ double kept_share(const Routing& routing, ExpertChoice choice, double capacity_f
     return 1.0;
   }
   const double mean = real(choice.topk) / real(choice.experts);
-  if (routing.kind != RoutingKind::kZipf && routing.kind != RoutingKind::kCounts) {
+  if (!is_weighted(routing.kind)) {
     return std::min(1.0, capacity_factor);
   }
   double kept = 0.0;
@@ -178,6 +191,17 @@ double kept_share(const Routing& routing, ExpertChoice choice, double capacity_f
     kept += std::min(load, capacity_factor * mean);
   }
   return std::min(1.0, kept / real(choice.topk));
+}
+
+ExpertLoad expert_load(const Routing& routing, ExpertChoice choice, std::int64_t ranks,
+                       double capacity_factor) {
+  const double mean_of_rank = real(choice.topk) / real(ranks);
+  const double mean_of_expert = real(choice.topk) / real(choice.experts);
+  ExpertLoad load;
+  load.fullest_rank = part_loads(routing, choice, ranks).most_copies / mean_of_rank;
+  load.fullest_expert = part_loads(routing, choice, choice.experts).most_copies / mean_of_expert;
+  load.kept = kept_share(routing, choice, capacity_factor);
+  return load;
 }
 
 std::int64_t padded_rows(std::int64_t rows_of_expert, std::int64_t experts, std::int64_t multiple) {

@@ -14,6 +14,8 @@
 //                 inclusion probabilities are K counts_i / sum; P(miss) = prod_j (1 - s / (s +
 //                 M_j)), s the part's weight and M_j the others' mean weight left after j draws
 //                 among them (weighted_choice.hpp).
+//   learned       The same with loads of a log-normal distribution whose fullest expert has
+//                 1 + max_violation times the mean (MaxVio, arXiv 2408.15664), spread over parts.
 // Assumes expert i of E lies in part i parts / E, so that Zipf's hottest experts share a part, and
 // tokens that choose independently of each other. Wrong for small T, where the most loaded part of
 // a uniform routing exceeds the mean by chance, and where parts cut through groups of experts.
@@ -45,6 +47,14 @@ std::int64_t expert_capacity(std::int64_t all_tokens, std::int64_t topk, std::in
 // Share of the (token, expert) pairs that capacities leave; 1 with a factor of 0, which means none.
 // Loads are the mean ones: none of a uniform routing is dropped at a factor of 1.
 double kept_share(const Routing& routing, ExpertChoice choice, double capacity_factor);
+// How uneven experts and the ranks that hold them are.
+struct ExpertLoad {
+  double fullest_expert = 1.0;  // rows of the fullest expert over the mean
+  double fullest_rank = 1.0;    // of the fullest rank
+  double kept = 1.0;            // share of the (token, expert) pairs that a capacity leaves
+};
+ExpertLoad expert_load(const Routing& routing, ExpertChoice choice, std::int64_t ranks,
+                       double capacity_factor);
 // `rows` of each of `experts` rounded up to a multiple; 0 or 1: as they are.
 std::int64_t padded_rows(std::int64_t rows_of_expert, std::int64_t experts, std::int64_t multiple);
 

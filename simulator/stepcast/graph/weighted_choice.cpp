@@ -90,7 +90,66 @@ PartLoads fine_parts(const std::vector<double>& weights, std::int64_t draws, std
   return {real(draws), largest * share, largest * share};
 }
 
+// The quantile of the standard normal distribution, by halving: the order of loads needs no more.
+double normal_quantile(double share) {
+  double low = -10.0;
+  double high = 10.0;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = 0.5 * (low + high);
+    (0.5 * std::erfc(-middle / std::sqrt(2.0)) < share ? low : high) = middle;
+  }
+  return 0.5 * (low + high);
+}
+
+// Loads of the quantiles at a width of the distribution, smallest first, with a mean of 1.
+std::vector<double> log_normal_loads(const std::vector<double>& quantiles, double width) {
+  std::vector<double> loads;
+  loads.reserve(quantiles.size());
+  for (const double quantile : quantiles) {
+    loads.push_back(std::exp(width * quantile));
+  }
+  const double mean = std::accumulate(loads.begin(), loads.end(), 0.0) /
+                      static_cast<double>(std::max<std::size_t>(1, loads.size()));
+  for (double& load : loads) {
+    load /= mean;
+  }
+  return loads;
+}
+
+// A step coprime to `items` near the golden ratio of them: it spreads a sorted list evenly.
+std::int64_t spreading_step(std::int64_t items) {
+  auto step = static_cast<std::int64_t>(0.618 * static_cast<double>(items));
+  step = std::max<std::int64_t>(1, step);
+  while (std::gcd(step, items) != 1) {
+    ++step;
+  }
+  return step;
+}
+
 }  // namespace
+
+std::vector<std::int64_t> learned_counts(std::int64_t items, double max_violation) {
+  std::vector<double> quantiles;
+  quantiles.reserve(static_cast<std::size_t>(items));
+  for (std::int64_t i = 0; i < items; ++i) {
+    quantiles.push_back(normal_quantile((real(i) + 0.5) / real(items)));
+  }
+  double low = 0.0;
+  double high = 20.0;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = 0.5 * (low + high);
+    (log_normal_loads(quantiles, middle).back() < 1.0 + max_violation ? low : high) = middle;
+  }
+  const std::vector<double> loads = log_normal_loads(quantiles, low);
+  constexpr double kMillion = 1e6;
+  std::vector<std::int64_t> counts(loads.size());
+  const std::int64_t step = spreading_step(items);
+  for (std::int64_t i = 0; i < items; ++i) {
+    counts[static_cast<std::size_t>(i * step % items)] =
+        std::llround(kMillion * loads[static_cast<std::size_t>(i)]);
+  }
+  return counts;
+}
 
 std::vector<double> zipf_weights(std::int64_t items, double exponent) {
   std::vector<double> weights(static_cast<std::size_t>(items));

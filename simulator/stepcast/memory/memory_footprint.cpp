@@ -147,6 +147,8 @@ class RankPeak {
     const Bytes left = resident.activations - budget.kept;
     now.name = "first layer";
     now.activations = left + (budget.last_kept + budget.recomputed);
+    now.gathered = fixed_.gathered + budget.gathered_first;
+    now.reduced = budget.reduced_first;
     const bool added = fresh && !rules().gradients_stay;
     now.gradients += added ? stage.gradients - stage.late_gradients : Bytes{};
     consider(now);

@@ -2,6 +2,7 @@
 #include "stepcast/memory/stage_budget.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
@@ -74,17 +75,39 @@ Ends ends_of(const ExpansionContext& context, const BuiltStage& stage) {
   return ends;
 }
 
+// Elements of the largest unit of FSDP among all layers, and among those that end the stage, whose
+// backward meets everything that is kept: leading dense layers, often larger, run when most of it
+// has gone.
+struct LargestUnit {
+  double anywhere = 0.0;
+  double at_end = 0.0;
+};
+
+LargestUnit largest_unit(const ExpansionContext& context, const BuiltStage& stage) {
+  const ModelSpec& model = context.model;
+  const std::array<LayerKind, 2> ends = {
+      layer_kind(model, model.layers - 1),
+      layer_kind(model, std::max<std::int64_t>(0, model.layers - 2))};
+  LargestUnit largest;
+  for (const BuiltLayer& layer : stage.layers) {
+    const LocalParameters& own = layer.parameters;
+    const double unit = own.dense + (context.plan.edp > 1 ? own.expert : 0.0);
+    largest.anywhere = std::max(largest.anywhere, unit);
+    if (std::find(ends.begin(), ends.end(), layer.kind) != ends.end()) {
+      largest.at_end = std::max(largest.at_end, unit);
+    }
+  }
+  largest.at_end = largest.at_end > 0.0 ? largest.at_end : largest.anywhere;
+  return largest;
+}
+
 void add_sharding(const ExpansionContext& context, const BuiltStage& stage, StageBudget& budget) {
   const ParallelPlan& plan = context.plan;
   const MemoryRules& rules = context.software.memory;
   const double ahead = rules.scans_layers ? 1.0 : 2.0;
   const Bytes to_reduce = rules.scans_layers ? context.software.states.gradient
                                              : kSixteenBits + context.software.gradient_reduce;
-  double largest = 0.0;
-  for (const BuiltLayer& layer : stage.layers) {
-    const LocalParameters& own = layer.parameters;
-    largest = std::max(largest, own.dense + (plan.edp > 1 ? own.expert : 0.0));
-  }
+  const LargestUnit largest = largest_unit(context, stage);
   const Ends ends = ends_of(context, stage);
   const double both = ends.embedding + ends.head;
   const StageParameters& parameters = stage.parameters;
@@ -93,11 +116,13 @@ void add_sharding(const ExpansionContext& context, const BuiltStage& stage, Stag
         (parameters.layers.dense + both + (plan.edp > 1 ? parameters.layers.expert : 0.0)) *
         kSixteenBits;
   } else {
-    budget.gathered_layers = ahead * largest * kSixteenBits;
+    budget.gathered_layers = ahead * largest.at_end * kSixteenBits;
+    budget.gathered_first = ahead * largest.anywhere * kSixteenBits;
     (rules.root_holds_ends ? budget.gathered : budget.gathered_head) =
         (rules.root_holds_ends ? both : ends.head) * kSixteenBits;
   }
-  budget.reduced_layer = largest * to_reduce;
+  budget.reduced_layer = largest.at_end * to_reduce;
+  budget.reduced_first = largest.anywhere * to_reduce;
   // Gathered weights go before a group's gradients are reduced. Its 16-bit gradients go when they
   // have been copied for the reduction, all but the last one, which its loop still names
   // (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce); only then is there

@@ -20,8 +20,10 @@ struct StageBudget {
   // Full sharding.
   Bytes gathered;         // all the time
   Bytes gathered_layers;  // while layers run: the current one and the prefetched one
+  Bytes gathered_first;   // the same where the first layers run
   Bytes gathered_head;    // from the head's forward to its backward
   Bytes reduced_layer;    // a layer's full gradients and what the reduction reads
+  Bytes reduced_first;    // the same of the first layers
   Bytes reduced_ends;     // the same of what is reduced last
   Bytes full_gradients;   // summed unsharded over the micro-batches
 };

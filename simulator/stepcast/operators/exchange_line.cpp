@@ -26,6 +26,7 @@ constexpr Range<std::int64_t> kUnits{0, 1024};
 constexpr Range<std::int64_t> kRoutedTokens{0, std::int64_t{1} << 40U};
 constexpr Range<double> kFactor{0.0, 1024.0};
 constexpr double kSteepestZipf = 8.0;
+constexpr double kLargestViolation = 1000.0;
 constexpr std::array kPasses = {NamedValue<Direction>{"fwd", Direction::kForward},
                                 NamedValue<Direction>{"bwd", Direction::kBackward}};
 constexpr std::size_t kLargestCounts = std::size_t{1} << 20U;  // bytes
@@ -57,6 +58,8 @@ class RoutingObject {
   void read_kind(Routing& routing, bool listed, bool in_file) {
     if (routing.kind == RoutingKind::kZipf) {
       routing.zipf_exponent = exponent();
+    } else if (routing.kind == RoutingKind::kLearned) {
+      routing.max_violation = violation();
     } else if (routing.kind == RoutingKind::kGroupLimited) {
       routing.groups = count("groups");
       routing.groups_per_token = count("groups_per_token");
@@ -98,6 +101,18 @@ class RoutingObject {
       return 0.0;
     }
     return *alpha;
+  }
+
+  double violation() {
+    const ConfigNode* value = find("max_violation");
+    const std::optional<double> given = value == nullptr ? std::nullopt : number_of(*value);
+    if (!given || !(*given >= 0.0 && *given <= kLargestViolation)) {
+      error(
+          "of kind learned needs a 'max_violation' from 0 to 1000, the load of the fullest "
+          "expert over the mean, less 1");
+      return 0.0;
+    }
+    return *given;
   }
 
   std::int64_t count(const char* key) {
@@ -185,7 +200,7 @@ Routing read_routing(MappingReader& fields) {
   routing.kind = fields.optional_choice<RoutingKind>("routing", enum_names<RoutingKind>(),
                                                      RoutingKind::kUniform);
   if (routing.kind == RoutingKind::kZipf || routing.kind == RoutingKind::kGroupLimited ||
-      routing.kind == RoutingKind::kCounts) {
+      routing.kind == RoutingKind::kCounts || routing.kind == RoutingKind::kLearned) {
     fields.error("routing", "is " + std::string(name(routing.kind)) +
                                 ", which needs more; give an object such as {\"kind\": \"zipf\", "
                                 "\"alpha\": 1.0}");

@@ -40,6 +40,7 @@ constexpr Range<std::int64_t> kPadding{0, 65'536};
 constexpr Range<std::int64_t> kGroups{1, 65'536};
 constexpr Range<double> kCapacity{0.01, 1000.0};
 constexpr Range<double> kExponent{0.0, 10.0};
+constexpr Range<double> kViolation{0.0, 1000.0};
 
 // Every value of an enumeration under its own name.
 template <typename E>
@@ -98,6 +99,7 @@ void read_routing(MappingReader& reader, ExchangeSpec& spec) {
   belongs_to(reader, "groups_per_token", routing.kind, RoutingKind::kGroupLimited);
   belongs_to(reader, "zipf_exponent", routing.kind, RoutingKind::kZipf);
   belongs_to(reader, "counts", routing.kind, RoutingKind::kCounts);
+  belongs_to(reader, "max_violation", routing.kind, RoutingKind::kLearned);
   if (reader.has("groups") != reader.has("groups_per_token")) {
     reader.error("groups", "and groups_per_token belong together; give both or neither");
   }
@@ -108,6 +110,15 @@ void read_routing(MappingReader& reader, ExchangeSpec& spec) {
     reader.error("zipf_exponent", "is needed with routing: zipf; 0 is no preference, 1 Zipf's law");
   }
   routing.zipf_exponent = reader.optional_number("zipf_exponent", routing.zipf_exponent, kExponent);
+  if (routing.kind == RoutingKind::kLearned && !reader.has("max_violation") &&
+      !(routing.max_violation > 0.0)) {
+    reader.error("max_violation",
+                 "is needed with routing: learned, the load of the fullest expert over the mean, "
+                 "less 1; published: 0.04 where biases balance the router, 0.5 to 0.7 with an "
+                 "auxiliary loss (arXiv 2408.15664, table 2)");
+  }
+  routing.max_violation =
+      reader.optional_number("max_violation", routing.max_violation, kViolation);
   read_counts(reader, routing);
   if (spec.routing) {
     spec.routing = std::move(routing);
@@ -139,6 +150,8 @@ void write_routing(const Routing& routing, ConfigWriter& writer) {
     writer.field("groups_per_token", routing.groups_per_token);
   } else if (routing.kind == RoutingKind::kZipf) {
     writer.field("zipf_exponent", routing.zipf_exponent);
+  } else if (routing.kind == RoutingKind::kLearned) {
+    writer.field("max_violation", routing.max_violation);
   } else if (routing.kind == RoutingKind::kCounts) {
     writer.field("counts", list_node(routing.counts));
   }

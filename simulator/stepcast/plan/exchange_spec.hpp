@@ -10,7 +10,8 @@
 //   dispatch_primitive      auto, ag, a2a, rank_dedup, node_dedup
 //   combine_primitive       auto, rs, a2a, rank_dedup, node_dedup
 //   routing                 uniform, round_robin_forced, group_limited with groups and
-//                           groups_per_token, zipf with zipf_exponent, counts with counts
+//                           groups_per_token, zipf with zipf_exponent, counts with counts, learned
+//                           with max_violation
 //   receive_buffer          dynamic, worst_case, or capacity with capacity_factor
 //   pad_multiple            0
 //   redispatch_in_backward  false

@@ -29,8 +29,9 @@ ConfigNode with_bases(const std::filesystem::path& file) {
     std::erase_if(root.entries, [](const ConfigEntry& entry) { return entry.key == "base"; });
     root = changed(load_config(below), root);
   }
-  throw ConfigError(root.location(), "the sets that 'base' names go in a circle, or are more than " +
-                                         std::to_string(kLongestChain));
+  throw ConfigError(root.location(),
+                    "the sets that 'base' names go in a circle, or are more than " +
+                        std::to_string(kLongestChain));
 }
 
 std::vector<Dtype> read_dtypes(MappingReader& reader) {

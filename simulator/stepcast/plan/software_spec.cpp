@@ -19,9 +19,7 @@ constexpr std::array<NamedValue<CudaGraphScope>, 2> kCudaGraphScopes = {
 constexpr std::array<NamedValue<PermuteOrder>, 2> kPermuteOrders = {
     {{"blocks", PermuteOrder::kBlocks}, {"index", PermuteOrder::kIndex}}};
 constexpr std::array<NamedValue<FsdpOverlap>, 3> kFsdpOverlaps = {
-    {{"all", FsdpOverlap::kAll},
-     {"forward", FsdpOverlap::kForward},
-     {"none", FsdpOverlap::kNone}}};
+    {{"all", FsdpOverlap::kAll}, {"forward", FsdpOverlap::kForward}, {"none", FsdpOverlap::kNone}}};
 constexpr std::array<NamedValue<LaunchMode>, 3> kLaunchModes = {
     {{"program", LaunchMode::kProgram},
      {"eager", LaunchMode::kEager},

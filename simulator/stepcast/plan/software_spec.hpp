@@ -131,10 +131,10 @@ struct SoftwareSpec {
                                       // of replicas and searched for what is not a number
   bool async_tp = false;              // tensor-parallel collectives hidden behind their GEMM
 
-  bool overlap_grad_reduce = true;     // gradients are reduced while backward goes on
-  bool zero_broadcasts = false;        // ZeRO 1 and 2: updated parameters are not gathered but
-                                       // broadcast by one rank after the other
-  bool overlap_param_gather = true;    // updated parameters are gathered while forward goes on
+  bool overlap_grad_reduce = true;   // gradients are reduced while backward goes on
+  bool zero_broadcasts = false;      // ZeRO 1 and 2: updated parameters are not gathered but
+                                     // broadcast by one rank after the other
+  bool overlap_param_gather = true;  // updated parameters are gathered while forward goes on
   FsdpOverlap fsdp_overlap = FsdpOverlap::kAll;
   bool shared_expert_overlap = false;  // the shared expert runs beside the exchange
   bool ep_overlap = false;  // exchanges of a forward run beside a backward, and the other way round

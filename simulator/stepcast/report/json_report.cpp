@@ -89,6 +89,13 @@ Json expected_error_json(const ExpectedError& error) {
   return json;
 }
 
+Json uneven_experts_json(const UnevenExperts& uneven) {
+  return {{"fullest_expert", uneven.load.fullest_expert},
+          {"fullest_rank", uneven.load.fullest_rank},
+          {"kept_share", uneven.load.kept},
+          {"balanced_tokens_per_second_per_gpu", uneven.balanced_tokens_per_second_per_gpu}};
+}
+
 }  // namespace
 
 Json json_header(const Projection& p) {
@@ -109,6 +116,9 @@ Json to_json(const Projection& p) {
   json["peak_memory_bytes"] = p.peak_memory().value();
   if (p.expected_error) {
     json["expected_error"] = expected_error_json(*p.expected_error);
+  }
+  if (p.uneven_experts) {
+    json["expert_load"] = uneven_experts_json(*p.uneven_experts);
   }
   json["memory_by_stage"] = memory_json(p.memory);
   json["time"] = time_json(p.time.breakdown);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stepcast/config/config_node.hpp"
+#include "stepcast/graph/routing.hpp"
 #include "stepcast/layer/saved_tensor.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/report/expected_error.hpp"
@@ -20,6 +21,12 @@ struct SavedLayer {
   std::string kind;         // "dense layer", "MoE layer"
   bool recomputed = false;  // some such layers keep their input only
   std::vector<SavedTensor> tensors;
+};
+
+// Of a routing that loads experts unevenly, or of a capacity that drops tokens.
+struct UnevenExperts {
+  ExpertLoad load;
+  double balanced_tokens_per_second_per_gpu = 0.0;  // with a uniform routing and all else equal
 };
 
 struct Projection {
@@ -58,6 +65,7 @@ struct Projection {
   FlopsPerSecond peak_rate;  // dense, of the training dtype, at the rated clock
   double mfu = 0.0;
   std::optional<ExpectedError> expected_error;
+  std::optional<UnevenExperts> uneven_experts;
 
   [[nodiscard]] Bytes peak_memory() const;
   // The pipeline rank that needs most memory.

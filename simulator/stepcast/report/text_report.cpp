@@ -104,6 +104,20 @@ std::string result_text(const Projection& p, const ResultRow& row) {
   return {};
 }
 
+std::string uneven_experts_text(const UnevenExperts& uneven, const Projection& p) {
+  const ExpertLoad& load = uneven.load;
+  const double balanced = uneven.balanced_tokens_per_second_per_gpu;
+  std::string text = "fullest expert " + decimals(load.fullest_expert, 2) + ", fullest rank " +
+                     decimals(load.fullest_rank, 2) + " times the mean; balanced " +
+                     decimals(balanced, 1) + " tokens/s/GPU (" +
+                     decimals(100.0 * (balanced / p.tokens_per_second_per_gpu - 1.0), 1) +
+                     " % more)";
+  if (load.kept < 1.0) {
+    text += "; capacity keeps " + decimals(100.0 * load.kept, 1) + " % of the choices";
+  }
+  return text;
+}
+
 std::string result_lines(const Projection& p) {
   std::string text = "\n";
   for (const ResultRow& row : kResultRows) {
@@ -111,6 +125,9 @@ std::string result_lines(const Projection& p) {
     if (&row == kResultRows.data() && p.expected_error) {
       text += line("expected error", expected_error_text(*p.expected_error));
     }
+  }
+  if (p.uneven_experts) {
+    text += line("expert load", uneven_experts_text(*p.uneven_experts, p));
   }
   const std::string left = p.own_clocks ? "of products: " : "";
   const std::string why = p.clock_locked ? "locked" : left + "what the power limit leaves";

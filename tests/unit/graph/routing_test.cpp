@@ -142,4 +142,40 @@ TEST_CASE("a capacity factor drops nothing of even loads and the excess of skewe
 }
 
 }  // namespace
+Routing learned(double max_violation) {
+  Routing routing;
+  routing.kind = RoutingKind::kLearned;
+  routing.max_violation = max_violation;
+  return routing;
+}
+
+TEST_CASE("the fullest expert of a learned routing has what its MaxVio says", "[unit]") {
+  for (const double violation : {0.04, 0.52, 2.0}) {
+    CAPTURE(violation);
+    const ExpertLoad load = expert_load(learned(violation), kDeepSeek, 8, 0.0);
+    CHECK(load.fullest_expert == Approx(1.0 + violation).epsilon(2e-3));
+    CHECK(load.fullest_rank > 1.0);
+    // 32 experts of a rank share what the fullest has too much.
+    CHECK(load.fullest_rank - 1.0 < 0.2 * violation);
+    CHECK(load.kept == 1.0);
+  }
+}
+
+TEST_CASE(
+    "experts of a learned routing without violation are even, and alone on a rank they are it",
+    "[unit]") {
+  const ExpertLoad even = expert_load(learned(0.0), kDeepSeek, 8, 0.0);
+  CHECK(even.fullest_expert == Approx(1.0));
+  CHECK(even.fullest_rank == Approx(1.0));
+  const ExpertLoad alone = expert_load(learned(0.5), {8, 2, 64}, 8, 0.0);
+  CHECK(alone.fullest_rank == Approx(alone.fullest_expert));
+}
+
+TEST_CASE("a capacity of the mean drops what a learned routing has above it", "[unit]") {
+  const double kept = expert_load(learned(0.5), kDeepSeek, 8, 1.0).kept;
+  CHECK(kept < 1.0);
+  CHECK(kept > 0.85);
+  CHECK(expert_load(learned(0.5), kDeepSeek, 8, 1.5).kept == Approx(1.0).epsilon(1e-3));
+}
+
 }  // namespace stepcast::routing_test

@@ -60,7 +60,7 @@ TEST_CASE("A part, a framework or a key that is not known is none of its relativ
   CHECK(software_for("NeMo 2.0").software == "nemo");
   CHECK(software_for("Megatron-LM 23e00ed0 + TE 2.11").software == "megatron");
   CHECK(software_for("MaxText (JAX/XLA)").software == "maxtext");
-  CHECK(software_for("NeMo AutoModel").software.empty());
+  CHECK(software_for("NeMo AutoModel").software == "nemo_automodel");
   CHECK(software_for("OLMo-core").software.empty());
 }
 
@@ -246,8 +246,8 @@ TEST_CASE("A row that states what its reader does not know is skipped with the k
   CHECK(run_of(row).skipped.find("'train.overlap.warp_drive'") != std::string::npos);
   row["train"]["overlap"]["warp_drive"] = nullptr;
   CHECK(run_of(row).skipped.empty());
-  row["train"]["framework"] = "NeMo AutoModel";
-  CHECK(run_of(row).skipped.find("'NeMo AutoModel'") != std::string::npos);
+  row["train"]["framework"] = "OLMo-core";
+  CHECK(run_of(row).skipped.find("'OLMo-core'") != std::string::npos);
   CHECK(run_of(row).quantities.back().metric == "fits");
 }
 

@@ -64,6 +64,8 @@ TEST_CASE("settings of another routing are refused, all at once", "[unit]") {
 }
 
 TEST_CASE("a routing needs what defines it", "[unit]") {
+  CHECK_THAT(test::config_error([] { return read("{routing: learned}"); }),
+             contains_text("'expert_exchange.max_violation' is needed"));
   CHECK_THAT(test::config_error([] { return read("{routing: zipf}"); }),
              contains_text("'expert_exchange.zipf_exponent' is needed"));
   CHECK_THAT(test::config_error([] { return read("{routing: counts}"); }),
