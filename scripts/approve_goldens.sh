@@ -11,6 +11,7 @@ for folder in "$root"/examples/*/; do
   [ ! -f "$folder/expected_explain.txt" ] ||
     "$stepcast" explain "$folder/experiment.yaml" >"$folder/expected_explain.txt"
 done
+"$stepcast" layer "$root/tests/cli/layer/sonic_moe.yaml" >"$root/tests/cli/layer/sonic_moe.expected"
 cd "$root/tests/cli/bad"
 for input in *.yaml; do
   case $input in

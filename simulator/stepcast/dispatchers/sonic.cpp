@@ -7,7 +7,8 @@
 //                       the same + local_combine: T K rows of the rank's experts read, and the sums
 //                       for every rank (rs: W T rows) or for the ranks that sent them (T D(W) rows)
 //                       written, at local_share of the HBM rate
-//   auto                the fastest of those, as its profiler chooses for the op's phase
+//   auto                the fastest of those that serve the group, as its profiler chooses for each
+//                       direction; settled with the plan, so that memory holds what time prices
 //
 // Memory is one workspace for all layers: x T H b, y M H b, received rows (W T k H b with a2a, else
 // W T H b), W T k and M indices of 4 bytes, partial sums W T H b unless combine is a2a; with
@@ -21,6 +22,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "stepcast/dispatchers/dispatcher_table.hpp"
 #include "stepcast/dispatchers/exchange_kernel.hpp"
@@ -35,6 +37,10 @@ constexpr std::array kSonicDispatches = {
 constexpr std::array kSonicCombines = {ExchangePrimitive::kReduceScatter,
                                        ExchangePrimitive::kAllToAll, ExchangePrimitive::kRankDedup,
                                        ExchangePrimitive::kNodeDedup};
+
+// Primitives whose peers must reach each other's memory; the others cross domains, and have nothing
+// to gain inside one.
+bool needs_peers(ExchangePrimitive primitive) { return primitive != ExchangePrimitive::kNodeDedup; }
 
 // Without SonicMoE's profiler.
 ExchangePrimitive sonic_choice(const ExchangeShape& shape, ExchangePrimitive gathered) {
@@ -65,24 +71,44 @@ OpCost primitive_price(const ExpertExchange& op, const FabricContext& context) {
   return cost;
 }
 
+bool sonic_serves(ExchangePrimitive primitive, const ExpertExchange& op,
+                  const ClusterSpec& cluster) {
+  return needs_peers(primitive) == (domains_spanned(op.group, cluster.domain_size()) == 1);
+}
+
+ExpertExchange with_primitive(ExpertExchange op, ExchangePrimitive primitive) {
+  op.primitive = primitive;
+  return op;
+}
+
+// The first of equals. A part without SonicMoE's section has nothing to compare.
+ExchangePrimitive sonic_fastest(const ExpertExchange& op, const ClusterSpec& cluster) {
+  const FabricContext context{cluster};
+  if (constants_of(op, context).local_share <= 0.0) {
+    return ExchangePrimitive::kAuto;
+  }
+  std::optional<Seconds> least;
+  ExchangePrimitive fastest = ExchangePrimitive::kNodeDedup;
+  for (const ExchangePrimitive primitive :
+       op.phase == ExchangePhase::kDispatch ? kSonicDispatches : kSonicCombines) {
+    if (!sonic_serves(primitive, op, cluster)) {
+      continue;
+    }
+    const Seconds time = primitive_price(with_primitive(op, primitive), context).duration;
+    if (!least || time < *least) {
+      least = time;
+      fastest = primitive;
+    }
+  }
+  return fastest;
+}
+
 OpCost sonic_price(const ExpertExchange& op, const FabricContext& context,
                    const CollectiveModel& /*collectives*/) {
   if (op.primitive != ExchangePrimitive::kAuto) {
     return primitive_price(op, context);
   }
-  OpCost fastest;
-  bool first = true;
-  for (const ExchangePrimitive primitive :
-       op.phase == ExchangePhase::kDispatch ? kSonicDispatches : kSonicCombines) {
-    ExpertExchange candidate = op;
-    candidate.primitive = primitive;
-    OpCost cost = primitive_price(candidate, context);
-    if (first || cost.duration < fastest.duration) {
-      fastest = std::move(cost);
-      first = false;
-    }
-  }
-  return fastest;
+  return primitive_price(with_primitive(op, sonic_fastest(op, context.cluster)), context);
 }
 
 // x is copied for its peers, choices are gathered and indexed, and rows dispatched; the experts'
@@ -99,15 +125,19 @@ void sonic_operators(ExpertLayer& layer) {
   }
   layer.index(choices);
   if (layer.spec().redispatch_in_backward) {
-    // x is gathered a second time for the gradient of the first product's weights.
-    build.backward_collective(
-        OpId::kMoeRedispatch,
-        layer.over_ranks(CollectiveOp::kAllGather, everyone * shape.hidden, Bytes(2)));
+    layer.index(choices);  // once more, in the order in which x is gathered
   }
   layer.dispatch();
   layer.experts();
   if (sonic_combine(layer.spec(), shape) != ExchangePrimitive::kAllToAll) {
     build.forward_collective(OpId::kMoeGatherScores, gather);
+  }
+  if (layer.spec().redispatch_in_backward) {
+    // x is gathered a second time for the gradient of the first product's weights: by copy engines,
+    // from the dispatch of dO on (schedule/overlap_windows.hpp).
+    build.backward_collective(
+        OpId::kMoeRedispatch,
+        layer.over_ranks(CollectiveOp::kAllGather, everyone * shape.hidden, Bytes(2)));
   }
   build.backward_collective(OpId::kMoeScatterScores,
                             layer.over_ranks(CollectiveOp::kReduceScatter, choices, Bytes(4)));
@@ -127,9 +157,9 @@ std::int64_t sonic_inputs(const LayerExchange& exchange) {
   return row_an_expert ? exchange.rows : shape.ranks * shape.tokens;
 }
 
-// Primitives whose peers must reach each other's memory.
-bool needs_peers(ExchangePrimitive primitive) {
-  return primitive != ExchangePrimitive::kAuto && primitive != ExchangePrimitive::kNodeDedup;
+// Whether the plan asks for a primitive that has to reach peers.
+bool asks_peers(ExchangePrimitive primitive) {
+  return primitive != ExchangePrimitive::kAuto && needs_peers(primitive);
 }
 
 std::vector<std::string> sonic_refusals(const ParallelPlan& plan,
@@ -139,7 +169,7 @@ std::vector<std::string> sonic_refusals(const ParallelPlan& plan,
     reasons.emplace_back("dispatcher sonic has no expert tensor parallelism: etp must be 1");
   }
   const bool peers =
-      needs_peers(plan.exchange.dispatch_primitive) || needs_peers(plan.exchange.combine_primitive);
+      asks_peers(plan.exchange.dispatch_primitive) || asks_peers(plan.exchange.combine_primitive);
   if (peers && !plan.exchanges_in_domain()) {
     reasons.push_back("dispatcher sonic beyond one scale-up domain (ep = " +
                       std::to_string(plan.ep) + ") has the primitive node_dedup only");
@@ -189,6 +219,8 @@ constinit const DispatcherModel dispatchers::sonic = {
     .source = "SonicMoE expert parallelism: published table of 4 GPUs",
     .dispatch = {.usual = ExchangePrimitive::kRankDedup, .choices = kSonicDispatches},
     .combine = {.usual = ExchangePrimitive::kRankDedup, .choices = kSonicCombines},
+    .serves = sonic_serves,
+    .fastest = sonic_fastest,
     .receives = {.dynamic = true, .worst_case = true, .usual = ReceiveBuffer::kWorstCase},
     .redispatches = true,
     .serves_one_rank = true,

@@ -181,7 +181,7 @@ Projection without_plan(const Experiment& experiment, std::vector<std::string> r
   return p;
 }
 
-Projection project(const Experiment& experiment, const CostModel& cost) {
+Projection settled(const Experiment& experiment) {
   Projection p = described(experiment);
   ResolvedPlan resolved = resolve_plan(experiment.plan, experiment.model, experiment.training,
                                        experiment.cluster, experiment.software.exchange);
@@ -190,6 +190,11 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   p.notes = std::move(resolved.notes);
   note_assumed_host(p, experiment);
   p.reasons = std::move(resolved.reasons);
+  return p;
+}
+
+Projection project(const Experiment& experiment, const CostModel& cost) {
+  Projection p = settled(experiment);
   if (!p.reasons.empty()) {
     return p;
   }

@@ -15,6 +15,9 @@ namespace stepcast {
 // reasons.
 Projection project(const Experiment& experiment, const CostModel& cost);
 
+// The experiment with its plan settled, or the reasons why it does not divide; nothing is priced.
+Projection settled(const Experiment& experiment);
+
 // An experiment for which no plan was found, with what was asked and the reasons.
 Projection without_plan(const Experiment& experiment, std::vector<std::string> reasons);
 

@@ -78,12 +78,18 @@ void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_
 }
 
 void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std::int64_t outputs,
-                           std::int64_t inputs) {
+                           std::int64_t inputs, const ResultBytes& result) {
   const Dtype dtype = context_.training.dtype;
   const bool sequential = context_.software.grouped_gemm == GroupedGemmMode::kLegacy;
   quantize(rows, outputs, inputs, dtype);
-  forward(id, GroupedGemm{groups, rows, outputs, inputs, dtype, GemmPass::kForward, sequential});
-  backward(id, GroupedGemm{groups, rows, inputs, outputs, dtype, GemmPass::kDgrad, sequential});
+  GroupedGemm product{groups, rows, outputs, inputs, dtype, GemmPass::kForward, sequential};
+  product.result = result.forward;
+  forward(id, product);
+  product.n = inputs;
+  product.k = outputs;
+  product.pass = GemmPass::kDgrad;
+  product.result = result.dgrad;
+  backward(id, product);
   backward(id, GroupedGemm{groups,
                            rows,
                            outputs,

@@ -22,8 +22,18 @@ class BlockBuilder {
   // the projection stays in 16 bits.
   void projection(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs);
   void projection_16bit(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs);
+  // Bytes that pass the epilogue for an element of the result: more than its own where another
+  // operator runs inside the product.
+  struct ResultBytes {
+    Bytes forward{2};
+    Bytes dgrad{2};
+  };
   void grouped(OpId id, std::int64_t groups, std::int64_t rows, std::int64_t outputs,
-               std::int64_t inputs);
+               std::int64_t inputs, const ResultBytes& result);
+  void grouped(OpId id, std::int64_t groups, std::int64_t rows, std::int64_t outputs,
+               std::int64_t inputs) {
+    grouped(id, groups, rows, outputs, inputs, ResultBytes{});
+  }
   void attention(OpId id, Attention op);
   // y = M x with a matrix of routing weights M for each of `batch` sequences, in 16 bits: rows x
   // inputs, and x inputs x hidden. Backward: the gradient of x and, where the weights have one, of

@@ -19,6 +19,7 @@ namespace stepcast {
 
 class CollectiveModel;
 class ExpertLayer;
+struct ClusterSpec;
 struct FabricContext;
 struct OpCost;
 
@@ -65,6 +66,11 @@ struct DispatcherModel {
   // What travels.
   PhasePrimitives dispatch{};
   PhasePrimitives combine{};
+  // Whether one of several primitives can run between the ranks of an exchange.
+  bool (*serves)(ExchangePrimitive, const ExpertExchange&, const ClusterSpec&) = &serves_always;
+  // What `auto` stands for in the direction of an exchange where time decides; kAuto where the part
+  // says nothing of it. Null: there is no such choice.
+  ExchangePrimitive (*fastest)(const ExpertExchange&, const ClusterSpec&) = nullptr;
   Bytes message_header{};  // that each row has at dispatch, beside its values
 
   // What the keys of `expert_exchange` may ask of it.
@@ -125,6 +131,10 @@ struct DispatcherModel {
   static std::vector<std::string> never_refuses(const ParallelPlan& plan,
                                                 const RecomputeSpec& recompute);
   static void dispatch_experts_combine(ExpertLayer& layer);
+  static bool serves_always(ExchangePrimitive /*primitive*/, const ExpertExchange& /*exchange*/,
+                            const ClusterSpec& /*cluster*/) {
+    return true;
+  }
   static std::int64_t all_rows(const LayerExchange& exchange) { return exchange.rows; }
   static std::int64_t no_rows(const LayerExchange& /*exchange*/) { return 0; }
   [[nodiscard]] const PhasePrimitives& primitives(ExchangePhase phase) const {

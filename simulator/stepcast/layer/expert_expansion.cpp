@@ -25,7 +25,60 @@ void repeat_counts(const ParallelPlan& plan, const MoeSpec& moe, Routing& routin
   routing.counts = std::move(repeated);
 }
 
+// Ranks of one expert tensor group are neighbours, so both together are a run of ranks.
+ProcessGroup group_of(const ParallelPlan& plan, const ExchangeShape& shape) {
+  const bool wide = shape.ranks > plan.ep;
+  return wide ? ProcessGroup{shape.ranks, 1} : plan.ep_group();
+}
+
+// Bytes that pass the epilogue for an element of a product's result.
+struct EpilogueBytes {
+  Bytes first{2};   // of the product before the activation, forward
+  Bytes second{2};  // of the gradient of what the product after it read
+};
+
+// An activation inside the products. Forward, the product writes what backward needs of its result
+// and the activation beside it, a half as wide where gate and up are one product; apart, the second
+// of the two reads what the first one made. Backward, the gradient of the activation's output meets
+// the activation's inputs, and leaves as the gradients of those, beside the output itself where it
+// has to be made again.
+EpilogueBytes epilogue_of_activation(const ExpansionContext& context) {
+  if (!context.software.activation_in_product) {
+    return {};
+  }
+  const bool gated = context.model.mlp.gated;
+  const bool again = model_of(dispatcher_in_use(context.plan)).gathers_in_product ||
+                     !context.software.keeps_activation_product;
+  const double inputs = gated ? 2.0 : 1.0;
+  const double first = !gated ? 2.0 : context.software.fused_gate_up ? 1.5 : 3.0;
+  return {first * kSixteenBits, (2.0 * inputs + (again ? 1.0 : 0.0)) * kSixteenBits};
+}
+
 }  // namespace
+
+ExpertExchange expert_exchange(const ExpansionContext& context, const ExchangeShape& shape,
+                               ExchangePhase phase, Dtype dtype) {
+  const ParallelPlan& plan = context.plan;
+  const ExchangeSpec& spec = plan.exchange;
+  const MoeSpec& moe = *context.model.moe;
+  ExpertExchange op;
+  op.phase = phase;
+  op.dispatcher = dispatcher_in_use(plan);
+  op.primitive =
+      phase == ExchangePhase::kDispatch ? spec.dispatch_primitive : spec.combine_primitive;
+  op.tokens = shape.tokens;
+  op.hidden = shape.hidden;
+  op.experts = shape.experts;
+  op.topk = shape.topk;
+  op.group = group_of(plan, shape);
+  op.dtype = dtype;
+  op.compute_units = spec.compute_units;
+  op.routing = routing_of(spec, moe);
+  if (op.experts > moe.experts) {
+    repeat_counts(plan, moe, op.routing);
+  }
+  return op;
+}
 
 std::int64_t kept_results(const ExpansionContext& context, const LayerExchange& exchange) {
   const DispatcherModel& model = model_of(dispatcher_in_use(context.plan));
@@ -122,33 +175,17 @@ void ExpertLayer::combine() {
 }
 
 Collective ExpertLayer::over_ranks(CollectiveOp op, std::int64_t values, Bytes element) const {
-  return {op, static_cast<double>(values) * element, group(), Axis::kExpert};
+  return {op, static_cast<double>(values) * element, group_of(plan(), shape_), Axis::kExpert};
 }
 
-// Ranks of one expert tensor group are neighbours, so both together are a run of ranks.
-ProcessGroup ExpertLayer::group() const {
-  const bool wide = shape_.ranks > plan().ep;
-  return wide ? ProcessGroup{shape_.ranks, 1} : plan().ep_group();
-}
-
-ExpertExchange ExpertLayer::exchange(ExchangePhase phase, Dtype dtype) const {
-  ExpertExchange op;
-  op.phase = phase;
-  op.dispatcher = dispatcher_in_use(plan());
-  op.primitive =
-      phase == ExchangePhase::kDispatch ? spec().dispatch_primitive : spec().combine_primitive;
-  op.tokens = shape_.tokens;
-  op.hidden = shape_.hidden;
-  op.experts = shape_.experts;
-  op.topk = shape_.topk;
-  op.group = group();
-  op.dtype = dtype;
-  op.compute_units = spec().compute_units;
-  op.routing = routing_of(spec(), moe());
-  if (op.experts > moe().experts) {
-    repeat_counts(plan(), moe(), op.routing);
+// Without an answer of its own the dispatcher's default is kept: sonic's and MinimalAsyncEP's
+// kernels skip what pads, and others pass over the rows of their software.
+std::int64_t ExpertLayer::activated_rows() const {
+  const std::optional<bool>& aware = spec().offset_aware_activation;
+  if (!aware) {
+    return passed_rows_;
   }
-  return op;
+  return *aware ? rows_ : std::max(passed_rows_, exchange_.rows);
 }
 
 // What the first product multiplies: what has arrived, or of one rank what is permuted there.
@@ -199,21 +236,23 @@ void ExpertLayer::experts() {
                       context_.software.permute);
   const std::int64_t kept = exchange_.rows;
   const Bytes stored = context_.software.memory.activation_input;
+  const EpilogueBytes epilogue = epilogue_of_activation(context_);
   if (!gated) {
-    build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden);
+    build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden, {.forward = epilogue.first});
     build_.save_result(TensorId::kMlpActivationInput, kept, width, stored);
   } else if (!apart) {
-    build_.grouped(OpId::kExpertsGateUp, local, rows_, 2 * width, hidden);
+    build_.grouped(OpId::kExpertsGateUp, local, rows_, 2 * width, hidden,
+                   {.forward = epilogue.first});
     build_.save_result(TensorId::kMlpActivationInput, kept, 2 * width, stored);
   } else {
     build_.grouped(OpId::kExpertsGate, local, rows_, width, hidden);
     build_.save_result(TensorId::kMlpGate, kept, width, stored);
-    build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden);
+    build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden, {.forward = epilogue.first});
     build_.save_result(TensorId::kMlpUp, kept, width, stored);
   }
   const bool recomputed = model_of(dispatcher_in_use(plan())).gathers_in_product;
-  build_.activation(OpId::kExpertsActivation, passed_rows_, width, recomputed ? 0 : kept);
-  build_.grouped(OpId::kExpertsDown, local, rows_, hidden, width);
+  build_.activation(OpId::kExpertsActivation, activated_rows(), width, recomputed ? 0 : kept);
+  build_.grouped(OpId::kExpertsDown, local, rows_, hidden, width, {.dgrad = epilogue.second});
   biases_after_products();
 }
 

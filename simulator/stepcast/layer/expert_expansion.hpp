@@ -12,6 +12,10 @@
 
 namespace stepcast {
 
+// One direction of the exchange of a layer with experts, `dtype` the format of its rows.
+ExpertExchange expert_exchange(const ExpansionContext& context, const ExchangeShape& shape,
+                               ExchangePhase phase, Dtype dtype);
+
 // The routed experts of one layer, as a dispatcher builds them.
 class ExpertLayer {
  public:
@@ -25,6 +29,8 @@ class ExpertLayer {
   [[nodiscard]] std::int64_t rows() const { return rows_; }
   // Rows that kernels other than products run over between dispatch and combine.
   [[nodiscard]] std::int64_t passed_rows() const { return passed_rows_; }
+  // Rows that the activation runs over, where it is a kernel of its own.
+  [[nodiscard]] std::int64_t activated_rows() const;
   [[nodiscard]] BlockBuilder& build() const { return build_; }
 
   // A pass over rows of the hidden size, and its mirror in backward.
@@ -54,8 +60,9 @@ class ExpertLayer {
   void save_input();
   [[nodiscard]] bool multiplies_masks() const;
   void biases_after_products();
-  [[nodiscard]] ProcessGroup group() const;
-  [[nodiscard]] ExpertExchange exchange(ExchangePhase phase, Dtype dtype) const;
+  [[nodiscard]] ExpertExchange exchange(ExchangePhase phase, Dtype dtype) const {
+    return expert_exchange(context_, shape_, phase, dtype);
+  }
 
   const ExpansionContext& context_;
   BlockBuilder& build_;

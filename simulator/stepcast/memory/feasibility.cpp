@@ -2,6 +2,7 @@
 #include "stepcast/memory/feasibility.hpp"
 
 #include "stepcast/layer/dispatcher_model.hpp"
+#include "stepcast/layer/expert_expansion.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
 #include "stepcast/plan/stage_layout.hpp"
 
@@ -31,6 +32,7 @@ class Resolver {
     divide_batch();
     settle_sharding();
     settle_pipeline();
+    settle_primitives();
     return std::move(result_);
   }
 
@@ -142,6 +144,26 @@ class Resolver {
         refuse(std::move(reason));
       }
     }
+  }
+
+  // What `auto` stands for, once for time and memory.
+  void settle_primitives() {
+    ParallelPlan& plan = result_.plan;
+    const auto choose = model_of(dispatcher_in_use(plan)).fastest;
+    if (choose == nullptr || !model_.moe || plan.ep == 1 || !result_.reasons.empty()) {
+      return;
+    }
+    const SoftwareSpec any;  // no exchange depends on the rest of the software
+    const ExpansionContext context{model_, plan, training_, any};
+    const ExchangeShape shape = exchange_shape(context);
+    const auto settle = [&](ExchangePhase phase, Dtype dtype, ExchangePrimitive& primitive) {
+      if (primitive == ExchangePrimitive::kAuto) {
+        primitive = choose(expert_exchange(context, shape, phase, dtype), cluster_);
+      }
+    };
+    settle(ExchangePhase::kDispatch, plan.exchange.dispatch_dtype,
+           plan.exchange.dispatch_primitive);
+    settle(ExchangePhase::kCombine, Dtype::kBf16, plan.exchange.combine_primitive);
   }
 
   void divide_model() {

@@ -184,6 +184,9 @@ void read_exchange(MappingReader reader, ExchangeSpec& spec) {
     spec.capacity_factor = reader.number("capacity_factor", *factor, kCapacity);
   }
   spec.pad_multiple = reader.optional_count("pad_multiple", spec.pad_multiple, kPadding);
+  if (const std::optional<bool> aware = reader.optional_flag("offset_aware_activation")) {
+    spec.offset_aware_activation = aware;
+  }
   spec.redispatch_in_backward =
       reader.optional_flag("redispatch_in_backward").value_or(spec.redispatch_in_backward);
   read_given(reader, "cpu_sync", kCpuSyncs, spec.cpu_sync);
@@ -214,6 +217,8 @@ ConfigNode written_changes(const ExchangeSpec& spec, const ExchangeSpec& base) {
   add("receive_buffer", &ExchangeSpec::receive_buffer, given_name);
   add("capacity_factor", &ExchangeSpec::capacity_factor, [](const auto& value) { return *value; });
   add("pad_multiple", &ExchangeSpec::pad_multiple, as_is);
+  add("offset_aware_activation", &ExchangeSpec::offset_aware_activation,
+      [](const auto& value) { return *value; });
   add("redispatch_in_backward", &ExchangeSpec::redispatch_in_backward, as_is);
   add("cpu_sync", &ExchangeSpec::cpu_sync, given_name);
   add("collective_only", &ExchangeSpec::collective_only, as_is);

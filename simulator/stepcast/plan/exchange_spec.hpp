@@ -14,6 +14,8 @@
 //                           with max_violation
 //   receive_buffer          dynamic, worst_case, or capacity with capacity_factor
 //   pad_multiple            0
+//   offset_aware_activation the dispatcher's: whether the experts' activation skips the rows that
+//                           pad a buffer beyond those that arrived
 //   redispatch_in_backward  false
 //   cpu_sync                blocking or none
 //   collective_only         false
@@ -47,6 +49,7 @@ struct ExchangeSpec {
   std::optional<ReceiveBuffer> receive_buffer{};
   std::optional<double> capacity_factor{};
   std::int64_t pad_multiple = 0;  // rows of an expert are padded to a multiple of it; 0: not
+  std::optional<bool> offset_aware_activation{};
   bool redispatch_in_backward = false;
   std::optional<CpuSync> cpu_sync{};
   // Projects the exchange as an all-to-all of the library, whatever the dispatcher, as Primus does.

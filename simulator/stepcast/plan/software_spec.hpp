@@ -102,7 +102,8 @@ struct SoftwareSpec {
   Implementation norm = Implementation::kFused;
   Implementation rope = Implementation::kFused;
   Implementation activation = Implementation::kFused;
-  // SwiGLU and its backward run inside the experts' products, beside which they cost nothing.
+  // SwiGLU and its backward run in the epilogues of the experts' products: what those read and
+  // write besides takes its time there, and no kernel is its own.
   bool activation_in_product = false;
   // Of models that have them; fused: inside the experts' products and their activation.
   Implementation expert_bias = Implementation::kFused;

@@ -158,8 +158,11 @@ class LayerPricer {
     if (direction == Direction::kForward) {
       host_waits(ops, tasks);
     }
+    // Beside a shared expert in its windows the second gathering of tokens blocks.
     if (software.shared_expert_overlap) {
       overlap_shared_expert(ops, tasks);
+    } else if (direction == Direction::kBackward) {
+      overlap_redispatch(ops, tasks);
     }
     return tasks;
   }
@@ -240,6 +243,14 @@ CommunicationLoad layer_load(const StageLayer& layer, const StepContext& context
   if (context.expansion.software.shared_expert_overlap) {
     for (const std::size_t exchange : shared_expert_windows(layer.ops->forward)) {
       add(layer.ops->forward[exchange]);
+    }
+    return load;
+  }
+  // Copy engines hold no compute units.
+  for (const Op& op : layer.ops->backward) {
+    if (op.id == OpId::kMoeRedispatch) {
+      const OpCost copied = context.cost.cost(op, kernel, context.cluster);
+      load.hbm = max(load.hbm, communication_load(op, copied).hbm);
     }
   }
   return load;

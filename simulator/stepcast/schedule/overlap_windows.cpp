@@ -32,6 +32,12 @@ StreamTask wait_for_exchange() {
   return join;
 }
 
+// The gradient of the weights of the experts' first product, or of either of the two that are one.
+bool reads_redispatched(const Op& op) {
+  const auto* product = std::get_if<GroupedGemm>(&op.work);
+  return product != nullptr && product->pass == GemmPass::kWgrad && op.id != OpId::kExpertsDown;
+}
+
 }  // namespace
 
 // The product that reads what is gathered follows it; the one whose result is reduced precedes it.
@@ -68,6 +74,17 @@ void overlap_ring_attention(const OpList& ops, TaskList& tasks, std::int64_t cp)
       }
     }
   }
+}
+
+void overlap_redispatch(const OpList& ops, TaskList& tasks) {
+  const auto begin = std::find_if(ops.begin(), ops.end(),
+                                  [](const Op& op) { return op.id == OpId::kMoeRedispatch; });
+  const auto reader = std::find_if(begin, ops.end(), reads_redispatched);
+  if (reader == ops.end()) {
+    return;
+  }
+  tasks[static_cast<std::size_t>(begin - ops.begin())].mode = TaskMode::kStart;
+  tasks.insert(tasks.begin() + (reader - ops.begin()), wait_for_exchange());
 }
 
 std::vector<std::size_t> shared_expert_windows(const OpList& ops) {

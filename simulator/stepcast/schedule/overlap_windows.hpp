@@ -8,6 +8,10 @@
 // A shared expert reads what the router reads and needs nothing of the exchange, so its kernels may
 // run while the exchange is under way (Megatron-LM, --moe-shared-expert-overlap): the first half of
 // them beside the exchange that comes first in the list, the rest beside the one that comes last.
+//
+// SonicMoE gathers tokens once more in backward (redispatch_in_backward) by copy engines, beside
+// the gradients of the experts' second product; the gradient of the first one's weights waits for
+// them.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +25,10 @@ namespace stepcast {
 // `tasks` are those of `ops`, one each, and are changed in place.
 void overlap_tensor_parallel(const OpList& ops, TaskList& tasks, std::int64_t tp);
 void overlap_ring_attention(const OpList& ops, TaskList& tasks, std::int64_t cp);
+
+// Starts the second gathering of tokens, and puts a task that waits for it before its reader: from
+// there on tasks are one further than their operators.
+void overlap_redispatch(const OpList& ops, TaskList& tasks);
 
 // The exchanges, by their place in the list, that kernels of a shared expert can run beside: the
 // first and the last one. Empty where there is no shared expert or no exchange each way.

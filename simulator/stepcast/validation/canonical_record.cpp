@@ -19,6 +19,12 @@ constexpr Range<double> kCalls{1.0, 1e9};
 constexpr std::array<std::string_view, 4> kRunNumbers = {
     "tokens_per_second_per_gpu", "step_time_s", "peak_memory_bytes", "peak_reserved_memory_bytes"};
 constexpr std::string_view kReservedMemory = kRunNumbers.back();
+constexpr std::array<std::string_view, 5> kLayerNumbers = {"forward_s", "backward_s", "dispatch_s",
+                                                           "combine_s", "saved_bytes"};
+constexpr std::array<NamedValue<LayerPart>, 2> kLayerParts = {
+    {{"experts", LayerPart::kExperts}, {"whole", LayerPart::kWhole}}};
+constexpr std::array<NamedValue<PowerState>, 2> kStates = {
+    {{"warm", PowerState::kWarm}, {"cool", PowerState::kCool}}};
 constexpr std::string_view kMemoryOfRanks = "peak_memory_bytes_by_rank";
 constexpr std::string_view kFits = "fits";
 constexpr std::array<std::string_view, 9> kKernelMetrics = {
@@ -27,6 +33,9 @@ constexpr std::array<std::string_view, 9> kKernelMetrics = {
 
 bool is_run_number(std::string_view key) {
   return std::find(kRunNumbers.begin(), kRunNumbers.end(), key) != kRunNumbers.end();
+}
+bool is_layer_number(std::string_view key) {
+  return std::find(kLayerNumbers.begin(), kLayerNumbers.end(), key) != kLayerNumbers.end();
 }
 
 // A text for every metric of a run: one for all of them, or one each.
@@ -43,6 +52,9 @@ class TextByMetric {
     }
     MappingReader metrics = reader.required_mapping(key);
     for (const std::string_view metric : kRunNumbers) {
+      add(metrics, metric);
+    }
+    for (const std::string_view metric : kLayerNumbers) {
       add(metrics, metric);
     }
     add(metrics, kFits);
@@ -91,6 +103,34 @@ void add_ranks(MappingReader& reader, const ConfigNode& list,
   }
 }
 
+// As the options of `stepcast layer`.
+LayerQuestion read_layer(MappingReader reader) {
+  LayerQuestion question;
+  question.layer = reader.optional_text("layer");
+  if (reader.has("block")) {
+    question.part = reader.optional_choice<LayerPart>("block", kLayerParts, LayerPart::kExperts);
+  }
+  question.state = reader.optional_choice<PowerState>("state", kStates, question.state);
+  const bool inference = reader.optional_flag("forward_only").value_or(false);
+  question.use = inference ? LayerUse::kInference : LayerUse::kTraining;
+  reader.finish();
+  return question;
+}
+
+// In the order of the record.
+void read_measured_layer(MappingReader reader, MeasuredRun& run) {
+  for (const ConfigEntry& entry : reader.node().entries) {
+    if (is_layer_number(entry.key)) {
+      run.quantities.push_back(
+          {entry.key, reader.number(entry.key, entry.value, kMeasured).value_or(0.0)});
+    }
+  }
+  for (const std::string_view known : kLayerNumbers) {
+    reader.take(known);
+  }
+  reader.finish();
+}
+
 // In the order of the record.
 void read_measured_run(MappingReader reader, MeasuredRun& run) {
   for (const ConfigEntry& entry : reader.node().entries) {
@@ -121,7 +161,12 @@ MeasuredRun read_run(MappingReader& reader, ProfileCache& profiles) {
   const TextByMetric groups(reader, "group");
   const TextByMetric skipped(reader, "skipped");
   run.skipped = skipped.of_all();
-  read_measured_run(reader.required_mapping("measured"), run);
+  if (std::optional<MappingReader> layer = reader.optional_mapping("layer")) {
+    run.layer = read_layer(std::move(*layer));
+    read_measured_layer(reader.required_mapping("measured"), run);
+  } else {
+    read_measured_run(reader.required_mapping("measured"), run);
+  }
   for (MeasuredQuantity& quantity : run.quantities) {
     quantity.group = groups.of(quantity.metric);
     quantity.skipped = skipped.of(quantity.metric);
@@ -132,6 +177,11 @@ MeasuredRun read_run(MappingReader& reader, ProfileCache& profiles) {
   if (const ConfigNode* experiment = reader.take("experiment")) {
     run.experiment = read_experiment(*experiment, {}, profiles);
     run.gpu = run.experiment->cluster.device.name;
+    const std::string problem =
+        run.layer ? layer_problem(run.experiment->model, *run.layer) : std::string();
+    if (!problem.empty()) {
+      reader.error("layer", problem);
+    }
   } else if (run.skipped.empty()) {
     reader.error("experiment", "is needed: what ran, as in an experiment's YAML");
   }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two canonical records, one JSON object a line, read strictly.
+// The canonical records, one JSON object a line, read strictly.
 //
 //   a run       {"id", "experiment": {model, cluster, training, plan, software as in YAML},
 //                "measured": {"tokens_per_second_per_gpu", "step_time_s", "peak_memory_bytes",
 //                "peak_reserved_memory_bytes", "peak_memory_bytes_by_rank": [], "fits": false}}
+//   a layer     a run with "layer": {"layer", "block", "state", "forward_only"}, as the options of
+//               `stepcast layer`: what was measured is one layer by itself, "forward_s",
+//               "backward_s", "dispatch_s", "combine_s", "saved_bytes" of the experts
 //   an operator {"id", "gpu", "operator": {as for `stepcast cost`},
 //                "measured": {"time_s", "forward_s", "clock_mhz", "power_w", ...}}; also
 //                "before": an operator that the time holds besides, "duty": the share of the time

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "stepcast/experiment/lone_layer_study.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 
 namespace stepcast {
@@ -24,10 +25,11 @@ struct MeasuredRun {
   std::string group;
   std::vector<MeasuredQuantity> quantities;
   std::optional<Experiment> experiment;
-  bool reserved_memory = false;  // the source reports what the allocator reserved
-  std::string skipped;           // why there is no experiment
-  std::string network;           // the state in which the run found its network, if it says
-  std::string split;             // by which it is held out or not; empty: its id (held_out.hpp)
+  std::optional<LayerQuestion> layer;  // that was measured by itself, instead of steps
+  bool reserved_memory = false;        // the source reports what the allocator reserved
+  std::string skipped;                 // why there is no experiment
+  std::string network;                 // the state in which the run found its network, if it says
+  std::string split;  // by which it is held out or not; empty: its id (held_out.hpp)
 };
 
 }  // namespace stepcast

@@ -24,6 +24,26 @@ Bytes predicted_memory(const MeasuredRun& run, const MeasuredQuantity& quantity,
   return most;
 }
 
+// Of a layer that was measured by itself.
+double predicted(const LayerReport& report, const std::string& metric) {
+  if (metric == "forward_s") {
+    return report.passes.forward.time.value();
+  }
+  if (metric == "backward_s") {
+    return report.passes.backward ? report.passes.backward->time.value() : 0.0;
+  }
+  if (metric == "saved_bytes") {
+    return report.saved_by_experts().value();
+  }
+  const ExchangePhase phase =
+      metric == "dispatch_s" ? ExchangePhase::kDispatch : ExchangePhase::kCombine;
+  Seconds time;
+  for (const ExchangeWay& way : report.exchanges) {
+    time += way.runs && way.phase == phase ? way.time : Seconds{};
+  }
+  return time.value();
+}
+
 double predicted(const MeasuredRun& run, const MeasuredQuantity& quantity,
                  const Projection& projection) {
   if (quantity.metric == "fits") {
@@ -56,6 +76,14 @@ std::optional<double> at_unit_rate(const std::string& metric, const Projection& 
   return metric == "step_time_s" ? std::optional(flops * tokens) : std::nullopt;
 }
 
+// The projection of a step or of a layer, whichever was measured; nothing where none is compared.
+struct RunPrediction {
+  const Projection& step;
+  std::optional<LayerReport> layer = std::nullopt;
+
+  [[nodiscard]] const Projection& projection() const { return layer ? layer->projection : step; }
+};
+
 bool has_comparison(const MeasuredRun& run) {
   return run.experiment &&
          std::any_of(run.quantities.begin(), run.quantities.end(),
@@ -64,12 +92,15 @@ bool has_comparison(const MeasuredRun& run) {
 
 // The rows of one run; `row` says which file and row it is.
 std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
-                                   const Projection& projection) {
+                                   const RunPrediction& prediction) {
+  const Projection& projection = prediction.projection();
   std::vector<ValidationRow> rows;
   row.gpu = run.gpu;
   row.group = run.group;
   row.skipped = run.skipped;
-  row.held_out = is_held_out(run.split.empty() ? row.id : run.split);
+  if (!run.layer || !run.split.empty()) {
+    row.held_out = is_held_out(run.split.empty() ? row.id : run.split);
+  }
   if (run.experiment) {
     row.family = accuracy_family(run.experiment->model);
   }
@@ -89,7 +120,8 @@ std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
     own.group = quantity.group.empty() ? row.group : quantity.group;
     own.skipped = row.skipped.empty() ? quantity.skipped : row.skipped;
     if (own.skipped.empty()) {
-      own.predicted = predicted(run, quantity, projection);
+      own.predicted = prediction.layer ? predicted(*prediction.layer, quantity.metric)
+                                       : predicted(run, quantity, projection);
       own.at_unit_rate = at_unit_rate(quantity.metric, projection);
     }
   }
@@ -131,7 +163,8 @@ void add_rows_of_file(const std::vector<MeasuredRow>& measured, const std::strin
   std::vector<const Experiment*> compared(measured.size());
   for (std::size_t i = 0; i < measured.size(); ++i) {
     const auto* run = std::get_if<MeasuredRun>(&measured[i]);
-    compared[i] = run != nullptr && has_comparison(*run) ? &*run->experiment : nullptr;
+    const bool steps = run != nullptr && !run->layer && has_comparison(*run);
+    compared[i] = steps ? &*run->experiment : nullptr;
   }
   const std::vector<Projection> projections = projections_of(compared, cost);
   for (std::size_t i = 0; i < measured.size(); ++i) {
@@ -143,7 +176,11 @@ void add_rows_of_file(const std::vector<MeasuredRow>& measured, const std::strin
     ValidationRow row;
     row.file = file;
     row.id = run.id;
-    std::vector<ValidationRow> own = rows_of(run, std::move(row), projections[i]);
+    RunPrediction prediction{projections[i]};
+    if (run.layer && has_comparison(run)) {
+      prediction.layer = study_layer(*run.experiment, *run.layer, cost);
+    }
+    std::vector<ValidationRow> own = rows_of(run, std::move(row), prediction);
     std::move(own.begin(), own.end(), std::back_inserter(rows));
   }
 }

@@ -164,6 +164,16 @@ TEST_CASE("sonic combines locally over HBM and takes the fastest primitive", "[u
   CHECK(price(op, cluster).duration.value() == Approx(70e-6));  // all-to-all
 }
 
+TEST_CASE("sonic's auto crosses scale-up domains by node_dedup alone", "[unit]") {
+  const ClusterSpec cluster = round_exchange_cluster(2);
+  ExpertExchange op = to_all(Dispatcher::kSonic);
+  op.group.size = op.experts = op.topk = 16;
+  const OpCost chosen = price(op, cluster);
+  CHECK(chosen.algorithm == "node_dedup");
+  op.primitive = ExchangePrimitive::kNodeDedup;
+  CHECK(price(op, cluster).duration == chosen.duration);
+}
+
 TEST_CASE("sonic's choice is the one that its profiler made on 4 GPUs", "[unit]") {
   ExpertExchange op;
   op.dispatcher = Dispatcher::kSonic;

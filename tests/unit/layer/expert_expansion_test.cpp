@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/layer/expert_expansion.hpp"
 
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
@@ -162,6 +164,56 @@ TEST_CASE("an activation inside the experts' products is no kernel, and keeps it
   for (std::size_t i = 0; i < inside.saved.size(); ++i) {
     CHECK(inside.saved[i].bytes == apart.saved[i].bytes);
   }
+}
+
+// Of 16-bit values: gate and up and a half of that forward; backward both inputs read, both of
+// their gradients written, and the activation's output once more where it was not kept.
+TEST_CASE("an activation inside the experts' products passes their epilogues", "[case]") {
+  const auto bytes = [](const Sample& sample) {
+    const BlockOps ops = expanded(sample);
+    const auto down = works<GroupedGemm>(ops.backward, OpId::kExpertsDown);
+    REQUIRE(down.size() == 2);
+    const auto dgrad = std::find_if(down.begin(), down.end(), [](const GroupedGemm& product) {
+      return product.pass == GemmPass::kDgrad;
+    });
+    const OpId first = sample.model.mlp.gated && sample.software.fused_gate_up
+                           ? OpId::kExpertsGateUp
+                           : OpId::kExpertsUp;
+    return std::pair(works<GroupedGemm>(ops.forward, first).front().result, dgrad->result);
+  };
+  Sample sample = exchanging(Dispatcher::kAllToAll);
+  CHECK(bytes(sample) == std::pair(Bytes(2), Bytes(2)));
+  sample.software.activation_in_product = true;
+  CHECK(bytes(sample) == std::pair(Bytes(3), Bytes(8)));
+  sample.software.keeps_activation_product = false;
+  CHECK(bytes(sample) == std::pair(Bytes(3), Bytes(10)));
+  sample.software.fused_gate_up = false;
+  CHECK(bytes(sample) == std::pair(Bytes(6), Bytes(10)));
+  sample.model.mlp.gated = false;
+  CHECK(bytes(sample) == std::pair(Bytes(4), Bytes(6)));
+  Sample sonic = exchanging(Dispatcher::kSonic);
+  sonic.software.activation_in_product = true;
+  CHECK(bytes(sonic) == std::pair(Bytes(3), Bytes(10)));
+}
+
+// 1024 tokens x 2 arrive; the buffer holds 4 x 1024 x min(2, 4) rows.
+TEST_CASE("an activation that does not know its rows runs over the whole buffer", "[unit]") {
+  const auto activated = [](const Sample& sample) {
+    return works<MemoryBound>(expanded(sample).forward, OpId::kExpertsActivation).front().rows;
+  };
+  for (const Dispatcher dispatcher : {Dispatcher::kSonic, Dispatcher::kMinimalAsyncEp}) {
+    Sample sample = exchanging(dispatcher);
+    CHECK(activated(sample) == 2048);
+    sample.plan.exchange.offset_aware_activation = false;
+    CHECK(activated(sample) == 8192);
+    sample.plan.exchange.offset_aware_activation = true;
+    CHECK(activated(sample) == 2048);
+  }
+  Sample worst = exchanging(Dispatcher::kAllToAll);
+  worst.software.expert_buffer = ExpertBuffer::kWorstCase;
+  CHECK(activated(worst) == 8192);
+  worst.plan.exchange.offset_aware_activation = true;
+  CHECK(activated(worst) == 2048);
 }
 
 // 1024 tokens x 2 x 1.25 in 16 experts of 160 rows: 2,560 rows, times 1024 tokens, times 1024

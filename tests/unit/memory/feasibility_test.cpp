@@ -272,6 +272,27 @@ TEST_CASE("a dispatcher is refused where it cannot reach or keep what it needs",
   CHECK(minimal.reasons().empty());
 }
 
+// 8 ranks of 100 GB/s: rs gathers 7 T rows, a2a 7/8 x 2 T and what goes to one rank twice is sent
+// once by rank_dedup, but only a2a needs no pass over HBM.
+TEST_CASE("auto of sonic is settled with the plan, for its time and its memory", "[unit]") {
+  Asked sonic = exchanging(Dispatcher::kSonic, 8);
+  DispatcherConstants& constants = sonic.cluster.device.exchange.of(Dispatcher::kSonic);
+  sonic.cluster.device.hbm.achieved = BytesPerSecond(1e12);
+  CHECK(sonic.resolve().plan.exchange.dispatch_primitive ==
+        ExchangePrimitive::kAuto);  // no section
+  constants.local_share = 1.0;
+  const ExchangeSpec fast = sonic.resolve().plan.exchange;
+  CHECK(fast.dispatch_primitive == ExchangePrimitive::kRankDedup);
+  constants.local_share = 0.01;  // of HBM, for the sums of the other ways to combine
+  const ExchangeSpec slow = sonic.resolve().plan.exchange;
+  CHECK(slow.dispatch_primitive == ExchangePrimitive::kRankDedup);
+  CHECK(slow.combine_primitive == ExchangePrimitive::kAllToAll);
+  sonic.request.ep = 16;
+  CHECK(sonic.resolve().plan.exchange.combine_primitive == ExchangePrimitive::kNodeDedup);
+  sonic.sample.software.exchange.combine_primitive = ExchangePrimitive::kNodeDedup;
+  CHECK(sonic.reasons().empty());
+}
+
 TEST_CASE("a model without experts has no dispatcher", "[unit]") {
   Asked asked;
   asked.request.dispatcher = Dispatcher::kDeepEp;

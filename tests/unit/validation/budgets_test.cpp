@@ -41,7 +41,7 @@ std::vector<ValidationRow> shipped_kernels() {
        "flash3_h100.jsonl", "mi355x_gemm.jsonl", "simumax_b200_gemm.jsonl",
        "simumax_b200_attention.jsonl", "steady_square_gemm.jsonl", "memory_kernels.jsonl",
        "h200/collectives.jsonl", "h200/collective_protocols.jsonl", "published_collectives.jsonl",
-       "expert_exchange.jsonl"},
+       "expert_exchange.jsonl", "sonic_moe.jsonl"},
       shipped());
 }
 
@@ -158,7 +158,8 @@ TEST_CASE("Published exchanges of tokens among experts are predicted", "[validat
   CHECK(each_within("h800 deepep within a node", 5.0) == 2);
   CHECK(each_within("h800 deepep between nodes", 5.0) == 6);
   CHECK(each_within("h800 deepep_low_latency", 8.0) == 12);
-  CHECK(each_within("b300 sonic", 6.0) == 6);
+  CHECK(each_within("gb300 sonic", 5.0) == 6);
+  CHECK(each_within("gb300 sonic layer", 6.0) == 6);
   check_means(rows, {{"h100_sxm deepep_v2", "dispatch_s", 12.0},
                      {"h100_sxm deepep_v2", "combine_s", 12.0},
                      {"b200 deepep_v2", "dispatch_s", 12.0},

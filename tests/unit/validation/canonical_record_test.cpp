@@ -48,6 +48,24 @@ TEST_CASE("a run is an experiment with what was measured of it", "[unit]") {
   CHECK(run.quantities[4].metric == "fits");
 }
 
+const std::string kLayer = R"({"id": "l", "experiment": {"model": "mixtral_8x7b",
+  "cluster": {"gpu": "h100_sxm", "nodes": 1}, "training": {"sequence_length": 4096, "global_batch_size": 8},
+  "plan": {"ep": 8}}, "measured": {"forward_s": 1e-3, "saved_bytes": 2e9})";
+
+TEST_CASE("a layer that was measured by itself is a run with the key layer", "[unit]") {
+  const auto run = std::get<MeasuredRun>(
+      read(kLayer + R"(, "layer": {"layer": "moe", "block": "whole", "forward_only": true}})"));
+  REQUIRE(run.layer);
+  CHECK(run.layer->layer == "moe");
+  CHECK(run.layer->part == LayerPart::kWhole);
+  CHECK(run.layer->use == LayerUse::kInference);
+  REQUIRE(run.quantities.size() == 2);
+  CHECK(run.quantities[1].metric == "saved_bytes");
+  CHECK_THAT(fault_of(kLayer + "}"), Catch::Matchers::Contains("unknown key 'forward_s'"));
+  CHECK_THAT(fault_of(kLayer + R"(, "layer": {"layer": "dense"}})"),
+             Catch::Matchers::Contains("all of them with experts"));
+}
+
 TEST_CASE("a key of a record that is not known is an error that names it", "[unit]") {
   CHECK_THAT(fault_of(kRun + R"(, "colour": "red"})"),
              Catch::Matchers::Contains("records.jsonl:13:92: error: unknown key 'colour'"));

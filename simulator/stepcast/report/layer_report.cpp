@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/report/layer_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/report/json_report.hpp"
+#include "stepcast/report/text_layout.hpp"
+#include "stepcast/report/text_report.hpp"
+
+namespace stepcast {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kMilli = 1e3;
+constexpr double kGiga = 1e9;
+constexpr double kTera = 1e12;
+
+std::string separated(std::int64_t value) { return with_separators(static_cast<long long>(value)); }
+
+std::string milliseconds(Seconds time) { return decimals(kMilli * time.value(), 2) + " ms"; }
+
+// With its sign where it is negative, as the time that a GPU alone takes longer.
+std::string signed_milliseconds(Seconds time) {
+  return (time < Seconds{} ? "-" : "") + milliseconds(Seconds(std::abs(time.value())));
+}
+
+std::string signed_share(double share) {
+  const std::string digits = decimals(std::abs(100.0 * share), 1);
+  return (share < 0.0 ? "-" : "") + digits + " %";
+}
+
+std::string teraflops(FlopsPerSecond rate) {
+  return with_separators(std::llround(rate.value() / kTera));
+}
+
+std::string megahertz(Hertz clock) { return decimals(clock.value() / 1e6, 1) + " MHz"; }
+
+// --- text -------------------------------------------------------------------------------------
+
+std::string exchange_table(const LayerReport& report) {
+  if (report.exchanges.empty()) {
+    return "";
+  }
+  TextTable table({{"direction"},
+                   {"primitive"},
+                   {"received", Align::kRight},
+                   {"time", Align::kRight},
+                   {"rate", Align::kRight},
+                   {""}});
+  Seconds sum;
+  for (const ExchangeWay& way : report.exchanges) {
+    if (!way.skipped.empty()) {
+      table.add_row({std::string(name(way.phase)), std::string(name(way.primitive)), "-", "-", "-",
+                     way.skipped});
+      continue;
+    }
+    sum += way.runs ? way.time : Seconds{};
+    table.add_row({std::string(name(way.phase)), std::string(name(way.primitive)),
+                   decimals(way.received.value() / 1e6, 1) + " MB", milliseconds(way.time),
+                   decimals(way.rate().value() / kGiga, 1) + " GB/s", way.runs ? "runs" : ""});
+  }
+  table.add_row({"both that run", "", "", milliseconds(sum)});
+  return "\nExchange of tokens between " + separated(report.ranks) +
+         " ranks: bytes that a rank receives from others\n" + table.text();
+}
+
+std::string kept_table(const LayerReport& report) {
+  if (report.saved.empty() && report.buffers.empty()) {
+    return "";
+  }
+  TextTable table({{"tensor"}, {"size", Align::kRight}});
+  for (const SavedTensor& tensor : report.saved) {
+    table.add_row({std::string(name(tensor.id)), readable(tensor.bytes)});
+  }
+  if (report.passes.backward) {
+    table.add_row({"all that is kept for backward", readable(total(report.saved))});
+  }
+  for (const ExchangeBuffer& buffer : report.buffers) {
+    table.add_row({"shared by all layers: " + std::string(buffer.name), readable(buffer.bytes)});
+  }
+  return "\nKept of a micro-batch, and the dispatcher's buffers\n" + table.text();
+}
+
+void add_pass(TextTable& table, const std::string& title, const LayerPass& pass,
+              std::int64_t ranks) {
+  table.add_row({title, milliseconds(pass.time), teraflops(pass.rate()),
+                 teraflops(static_cast<double>(ranks) * pass.rate()),
+                 milliseconds(pass.computation), milliseconds(pass.communication),
+                 milliseconds(pass.host), megahertz(pass.clock)});
+}
+
+std::string pass_table(const LayerReport& report) {
+  TextTable table({{"pass"},
+                   {"time", Align::kRight},
+                   {"TFLOP/s/GPU", Align::kRight},
+                   {"TFLOP/s", Align::kRight},
+                   {"kernels", Align::kRight},
+                   {"exchange", Align::kRight},
+                   {"host", Align::kRight},
+                   {"clock", Align::kRight}});
+  add_pass(table, "forward", report.passes.forward, report.ranks);
+  if (report.passes.backward) {
+    add_pass(table, "backward", *report.passes.backward, report.ranks);
+  }
+  return "\nRepeated back to back" +
+         std::string(report.passes.backward ? "; backward: both together less a forward by itself\n"
+                                            : "\n") +
+         table.text();
+}
+
+// What of the ranks' time a GPU with a rank's tokens does not take.
+std::string exposed_text(const LayerPass& ranks, const LayerPass& alone) {
+  const Seconds exposed = ranks.time - alone.time;
+  return signed_milliseconds(exposed) + " (" + signed_share(exposed / ranks.time) + ")";
+}
+
+std::string local_table(const LayerReport& report) {
+  if (report.local.empty()) {
+    return "";
+  }
+  std::vector<TextTable::Column> columns = {{"without an exchange"},
+                                            {"tokens", Align::kRight},
+                                            {"experts", Align::kRight},
+                                            {"forward", Align::kRight},
+                                            {"TFLOP/s", Align::kRight}};
+  if (report.passes.backward) {
+    columns.push_back({"backward", Align::kRight});
+    columns.push_back({"TFLOP/s", Align::kRight});
+  }
+  TextTable table(std::move(columns));
+  for (const LocalBaseline& local : report.local) {
+    if (!local.skipped.empty()) {
+      table.add_row({local.title, separated(local.tokens), separated(local.experts), "-"},
+                    local.skipped);
+      continue;
+    }
+    std::vector<std::string> row = {local.title, separated(local.tokens), separated(local.experts),
+                                    milliseconds(local.passes.forward.time),
+                                    teraflops(local.passes.forward.rate())};
+    if (local.passes.backward) {
+      row.push_back(milliseconds(local.passes.backward->time));
+      row.push_back(teraflops(local.passes.backward->rate()));
+    }
+    table.add_row(std::move(row));
+  }
+  return "\nThe same on one GPU\n" + table.text();
+}
+
+std::string exposed_lines(const LayerReport& report) {
+  std::string text;
+  for (const LocalBaseline& local : report.local) {
+    if (!local.skipped.empty() || local.tokens != report.tokens) {
+      continue;
+    }
+    text += line("forward, " + separated(local.experts) + " experts",
+                 exposed_text(report.passes.forward, local.passes.forward));
+    if (report.passes.backward && local.passes.backward) {
+      text += line("backward, " + separated(local.experts) + " experts",
+                   exposed_text(*report.passes.backward, *local.passes.backward));
+    }
+  }
+  return text.empty() ? ""
+                      : "\nExposed: the ranks' time less one GPU's with a rank's tokens\n" + text;
+}
+
+std::string scaling_text(const LayerPass& ranks, const LayerPass& alone, std::int64_t count) {
+  const double speedup = alone.time / ranks.time;
+  return decimals(speedup, 2) + " times one GPU with all tokens, efficiency " +
+         signed_share(speedup / static_cast<double>(count));
+}
+
+std::string scaling_lines(const LayerReport& report) {
+  const LocalBaseline* all = report.all_tokens();
+  if (all == nullptr) {
+    return "";
+  }
+  std::string text =
+      "\nScaling over " + separated(report.ranks) + " ranks\n" +
+      line("forward", scaling_text(report.passes.forward, all->passes.forward, report.ranks));
+  if (report.passes.backward && all->passes.backward) {
+    text += line("backward",
+                 scaling_text(*report.passes.backward, *all->passes.backward, report.ranks));
+  }
+  return text;
+}
+
+// --- JSON -------------------------------------------------------------------------------------
+
+Json exchanges_json(const LayerReport& report) {
+  Json array = Json::array();
+  for (const ExchangeWay& way : report.exchanges) {
+    Json json = {{"direction", name(way.phase)}, {"primitive", name(way.primitive)}};
+    if (way.skipped.empty()) {
+      json["received_bytes"] = way.received.value();
+      json["time_s"] = way.time.value();
+      json["bytes_per_s"] = way.rate().value();
+      json["runs"] = way.runs;
+    } else {
+      json["skipped"] = way.skipped;
+    }
+    array.push_back(std::move(json));
+  }
+  return array;
+}
+
+Json tensors_json(const LayerReport& report) {
+  Json array = Json::array();
+  for (const SavedTensor& tensor : report.saved) {
+    array.push_back({{"name", name(tensor.id)}, {"bytes", tensor.bytes.value()}});
+  }
+  return array;
+}
+
+Json buffers_json(const LayerReport& report) {
+  Json array = Json::array();
+  for (const ExchangeBuffer& buffer : report.buffers) {
+    array.push_back({{"name", buffer.name}, {"bytes", buffer.bytes.value()}});
+  }
+  return array;
+}
+
+Json pass_json(const LayerPass& pass) {
+  return {{"time_s", pass.time.value()},
+          {"kernels_s", pass.computation.value()},
+          {"exchange_s", pass.communication.value()},
+          {"host_s", pass.host.value()},
+          {"flops", pass.flops.value()},
+          {"tflops_per_gpu", pass.rate().value() / kTera},
+          {"clock_mhz", pass.clock.value() / 1e6},
+          {"power_w", pass.power.value()}};
+}
+
+// One figure a pass.
+template <typename Figure>
+Json by_pass(const LayerPasses& passes, const Figure& figure) {
+  Json json = {{"forward", figure(passes.forward)}};
+  if (passes.backward) {
+    json["backward"] = figure(*passes.backward);
+  }
+  return json;
+}
+
+// One figure a pass of the ranks and of one GPU.
+template <typename Figure>
+Json by_passes(const LayerPasses& ranks, const LayerPasses& alone, const Figure& figure) {
+  Json json = {{"forward", figure(ranks.forward, alone.forward)}};
+  if (ranks.backward && alone.backward) {
+    json["backward"] = figure(*ranks.backward, *alone.backward);
+  }
+  return json;
+}
+
+double exposed(const LayerPass& ranks, const LayerPass& alone) {
+  return (ranks.time - alone.time).value();
+}
+
+Json local_json(const LayerReport& report) {
+  Json array = Json::array();
+  for (const LocalBaseline& local : report.local) {
+    Json json = {{"name", local.title}, {"tokens", local.tokens}, {"experts", local.experts}};
+    if (!local.skipped.empty()) {
+      json["skipped"] = local.skipped;
+    } else {
+      json["passes"] = by_pass(local.passes, pass_json);
+      if (local.tokens == report.tokens) {
+        json["exposed_s"] = by_passes(report.passes, local.passes, exposed);
+      }
+    }
+    array.push_back(std::move(json));
+  }
+  return array;
+}
+
+Json scaling_json(const LayerReport& report) {
+  const LocalBaseline* all = report.all_tokens();
+  if (all == nullptr) {
+    return nullptr;
+  }
+  const auto speedup = [](const LayerPass& ranks, const LayerPass& alone) {
+    return alone.time / ranks.time;
+  };
+  const auto efficiency = [&](const LayerPass& ranks, const LayerPass& alone) {
+    return speedup(ranks, alone) / static_cast<double>(report.ranks);
+  };
+  return {{"ranks", report.ranks},
+          {"speedup", by_passes(report.passes, all->passes, speedup)},
+          {"efficiency", by_passes(report.passes, all->passes, efficiency)}};
+}
+
+const LocalBaseline* priced(const LocalBaseline& local) {
+  return local.skipped.empty() ? &local : nullptr;
+}
+
+}  // namespace
+
+Bytes LayerReport::saved_by_experts() const {
+  Bytes sum;
+  for (const SavedTensor& tensor : saved) {
+    sum += tensor.id == TensorId::kMoeRouterScores ? Bytes{} : tensor.bytes;
+  }
+  return sum;
+}
+
+const LocalBaseline* LayerReport::own_tokens() const {
+  return local.empty() ? nullptr : priced(local.front());
+}
+
+const LocalBaseline* LayerReport::all_tokens() const {
+  return local.empty() ? nullptr : priced(local.back());
+}
+
+std::string to_text(const LayerReport& report) {
+  const Projection& p = report.projection;
+  std::string text = heading(p);
+  if (p.priced) {
+    text += line("layer", report.layer + " by itself: " + report.covers);
+    text += line("not in it", report.leaves);
+    text += line(
+        "tokens",
+        separated(report.tokens) + " a rank" +
+            (report.ranks > 1 ? ", " + separated(report.ranks * report.tokens) + " in all" : ""));
+    text += exchange_table(report) + kept_table(report) + pass_table(report) + local_table(report) +
+            exposed_lines(report) + scaling_lines(report);
+  }
+  return text + notes_and_reasons(p);
+}
+
+nlohmann::ordered_json to_json(const LayerReport& report) {
+  const Projection& p = report.projection;
+  Json json = json_header(p);
+  if (!p.priced) {
+    return json;
+  }
+  json["layer"] = report.layer;
+  json["covers"] = report.covers;
+  json["not_in_it"] = report.leaves;
+  json["tokens"] = report.tokens;
+  json["ranks"] = report.ranks;
+  json["forward_s"] = report.passes.forward.time.value();
+  if (report.passes.backward) {
+    json["backward_s"] = report.passes.backward->time.value();
+  }
+  json["tflops_per_gpu"] =
+      by_pass(report.passes, [](const LayerPass& pass) { return pass.rate().value() / kTera; });
+  json["passes"] = by_pass(report.passes, pass_json);
+  json["exchanges"] = exchanges_json(report);
+  json["saved"] = tensors_json(report);
+  json["saved_bytes"] = total(report.saved).value();
+  json["buffers"] = buffers_json(report);
+  json["local"] = local_json(report);
+  const LocalBaseline* own = report.own_tokens();
+  json["exposed_s"] =
+      own == nullptr ? Json(nullptr) : by_passes(report.passes, own->passes, exposed);
+  json["scaling"] = scaling_json(report);
+  return json;
+}
+
+}  // namespace stepcast
