@@ -14,9 +14,9 @@
 namespace stepcast {
 namespace {
 
-std::vector<std::int64_t> given_or(const std::vector<std::int64_t>& given,
-                                   std::vector<std::int64_t> usual) {
-  return given.empty() ? std::move(usual) : given;
+const std::vector<std::int64_t>& given_or(const std::vector<std::int64_t>& given,
+                                          const std::vector<std::int64_t>& usual) {
+  return given.empty() ? usual : given;
 }
 
 MapAxes filled(const MapAxes& axes, const MoeSpec& moe) {
@@ -27,7 +27,7 @@ MapAxes filled(const MapAxes& axes, const MoeSpec& moe) {
   }
   std::erase_if(topk, [&](std::int64_t choices) { return choices > moe.experts; });
   return {given_or(axes.ranks, {4, 8, 16, 32, 64}), given_or(axes.nodes, {1, 2, 8}),
-          given_or(axes.topk, std::move(topk)), given_or(axes.tokens, {1024, 4096, 16384})};
+          given_or(axes.topk, topk), given_or(axes.tokens, {1024, 4096, 16384})};
 }
 
 // In the order of the operators' table all that moves rows to the experts and back.

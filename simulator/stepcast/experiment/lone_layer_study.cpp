@@ -202,10 +202,14 @@ class LayerStudy {
     run.locked = experiment_.locked_clock;
     run.state = question_.state;
     run.gpus = gpus;
-    run.recomputed = context.training.recompute.kind == RecomputeKind::kFull &&
-                     question_.use == LayerUse::kTraining;
+    run.recomputed = recomputed();
     return timed(ops_of(context), run, question_.use,
                  {context, experiment_.cluster, cost_, Hertz{}});
+  }
+
+  [[nodiscard]] bool recomputed() const {
+    return experiment_.training.recompute.kind == RecomputeKind::kFull &&
+           question_.use == LayerUse::kTraining;
   }
 
   [[nodiscard]] BlockOps ops_of(const ExpansionContext& context) const {
@@ -224,6 +228,11 @@ class LayerStudy {
     }
     if (question_.use == LayerUse::kTraining) {
       report_.saved = ops_of(context).kept;
+    }
+    report_.recomputed = recomputed();
+    if (report_.recomputed) {
+      std::erase_if(report_.saved,
+                    [](const SavedTensor& tensor) { return tensor.id != TensorId::kLayerInput; });
     }
   }
 

@@ -69,7 +69,7 @@ std::string exchange_table(const LayerReport& report) {
 }
 
 std::string kept_table(const LayerReport& report) {
-  if (report.saved.empty() && report.buffers.empty()) {
+  if (report.saved.empty() && report.buffers.empty() && !report.recomputed) {
     return "";
   }
   TextTable table({{"tensor"}, {"size", Align::kRight}});
@@ -77,7 +77,9 @@ std::string kept_table(const LayerReport& report) {
     table.add_row({std::string(name(tensor.id)), readable(tensor.bytes)});
   }
   if (report.passes.backward) {
-    table.add_row({"all that is kept for backward", readable(total(report.saved))});
+    table.add_row({report.recomputed ? "all that is kept, the rest is recomputed"
+                                     : "all that is kept for backward",
+                   readable(total(report.saved))});
   }
   for (const ExchangeBuffer& buffer : report.buffers) {
     table.add_row({"shared by all layers: " + std::string(buffer.name), readable(buffer.bytes)});
@@ -350,6 +352,7 @@ nlohmann::ordered_json to_json(const LayerReport& report) {
   json["exchanges"] = exchanges_json(report);
   json["saved"] = tensors_json(report);
   json["saved_bytes"] = total(report.saved).value();
+  json["recomputed_in_full"] = report.recomputed;
   json["buffers"] = buffers_json(report);
   json["local"] = local_json(report);
   const LocalBaseline* own = report.own_tokens();

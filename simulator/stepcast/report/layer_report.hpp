@@ -67,6 +67,7 @@ struct LayerReport {
   std::int64_t tokens = 0;  // of a rank
   std::int64_t ranks = 1;   // that exchange tokens
   std::vector<ExchangeWay> exchanges;
+  bool recomputed = false;  // in full: a layer keeps its input, a part of one nothing
   std::vector<SavedTensor> saved;
   std::vector<ExchangeBuffer> buffers;  // of the dispatcher, shared by all layers
   LayerPasses passes;

@@ -185,6 +185,19 @@ TEST_CASE("a whole layer has its attention too, and a dense one no exchange", "[
   CHECK(kept(report, TensorId::kLayerInput) == Bytes(8.0 * 4096 * 4096 * 2));
 }
 
+// 8 x 4096 tokens of 4096 values in 16 bits.
+TEST_CASE("a layer that is recomputed in full keeps its input, and its experts nothing", "[unit]") {
+  const Experiment full = sonic({"training.recompute=full"});
+  const LayerReport experts = studied(full);
+  CHECK(experts.recomputed);
+  CHECK(experts.saved.empty());
+  CHECK(experts.passes.backward->time > studied(sonic()).passes.backward->time);
+  const LayerReport whole = studied(full, {.part = LayerPart::kWhole});
+  REQUIRE(whole.saved.size() == 1);
+  CHECK(whole.saved.front().bytes == Bytes(8.0 * 4096 * 4096 * 2));
+  CHECK_FALSE(studied(full, {.use = LayerUse::kInference}).recomputed);
+}
+
 TEST_CASE("a plan that does not divide has reasons and no layer", "[unit]") {
   const LayerReport report = studied(sonic({"plan.ep=3"}));
   CHECK_FALSE(report.projection.feasible);
