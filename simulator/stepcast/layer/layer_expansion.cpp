@@ -184,15 +184,15 @@ class LayerExpander {
     return software().fused_qkv ? Projected{kOne, kOne, kOne, kOne} : Projected{};
   }
 
-  // Six products forward: q down, q up, kv down, k rope, kv up and (in attention_block) o. The down
-  // projections are not divided by tensor parallelism.
+  // Five products forward: q down, q up, kv down, kv up and (in attention_block) o, or six with one
+  // of its own for k rope. The down projections are not divided by tensor parallelism.
   Projected mla_projections() {
     const AttentionSpec& a = model().attention;
     const MlaSpec& m = a.mla;
     const std::int64_t rows = context_.tokens();
     const std::int64_t heads = local_heads(a.heads, plan().tp);
-    build_.gradient_sum(OpId::kAttentionGradientSum, rows, software().fused_qkv ? 2 : 3,
-                        software().norm);
+    const bool k_rope_apart = software().mla_k_rope == RopeKeyProduct::kOwn;
+    build_.gradient_sum(OpId::kAttentionGradientSum, rows, k_rope_apart ? 3 : 2, software().norm);
     if (m.q_lora_rank > 0) {
       build_.projection(OpId::kAttentionQDown, rows, m.q_lora_rank, hidden());
       build_.memory_bound(OpId::kAttentionQLoraNorm, Kind::kNorm, rows, m.q_lora_rank,
@@ -204,11 +204,9 @@ class LayerExpander {
       const ModuleScope scope(build_, {RecomputeModule::kMlaUp});
       build_.projection(q, rows, heads * a.qk_head_dim, q_inputs);
     }
-    if (software().fused_qkv) {
-      build_.projection(OpId::kAttentionKvDown, rows, m.kv_lora_rank + m.qk_rope_head_dim,
-                        hidden());
-    } else {
-      build_.projection(OpId::kAttentionKvDown, rows, m.kv_lora_rank, hidden());
+    const std::int64_t with_latent = k_rope_apart ? 0 : m.qk_rope_head_dim;
+    build_.projection(OpId::kAttentionKvDown, rows, m.kv_lora_rank + with_latent, hidden());
+    if (k_rope_apart) {
       build_.projection(OpId::kAttentionKRope, rows, m.qk_rope_head_dim, hidden());
     }
     build_.memory_bound(OpId::kAttentionKvLoraNorm, Kind::kNorm, rows, m.kv_lora_rank,
@@ -346,7 +344,7 @@ class LayerExpander {
       build_.projection(OpId::kMlpUp, rows, width, hidden());
       build_.save_result(TensorId::kMlpUp, rows, width, stored);
     }
-    build_.activation(OpId::kMlpActivation, rows, width, rows);
+    build_.activation(OpId::kMlpActivation, rows, width, rows, software().activation);
     build_.projection(OpId::kMlpDown, rows, hidden(), width);
   }
 

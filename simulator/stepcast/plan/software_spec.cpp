@@ -14,6 +14,8 @@ constexpr std::array<NamedValue<GroupedGemmMode>, 3> kGroupedGemmModes = {
     {{"turbo", GroupedGemmMode::kTurbo},
      {"legacy", GroupedGemmMode::kLegacy},
      {"streams", GroupedGemmMode::kStreams}}};
+constexpr std::array<NamedValue<RopeKeyProduct>, 2> kRopeKeyProducts = {
+    {{"kv_down", RopeKeyProduct::kKvDown}, {"own_product", RopeKeyProduct::kOwn}}};
 constexpr std::array<NamedValue<CudaGraphScope>, 2> kCudaGraphScopes = {
     {{"whole", CudaGraphScope::kWhole}, {"without_experts", CudaGraphScope::kWithoutExperts}}};
 constexpr std::array<NamedValue<PermuteOrder>, 2> kPermuteOrders = {
@@ -62,6 +64,8 @@ void kernel_settings(Settings& software) {
   const std::span<const NamedValue<Implementation>> implementations = kImplementations;
   software.flag("fused_qkv", &SoftwareSpec::fused_qkv);
   software.flag("fused_gate_up", &SoftwareSpec::fused_gate_up);
+  software.template choice<RopeKeyProduct>("mla_k_rope", &SoftwareSpec::mla_k_rope,
+                                           kRopeKeyProducts);
   software.template choice<GroupedGemmMode>("grouped_gemm", &SoftwareSpec::grouped_gemm,
                                             kGroupedGemmModes);
   software.template choice<AttentionKernel>("attention", &SoftwareSpec::attention,

@@ -21,6 +21,10 @@ namespace stepcast {
 // streams, which together run like a grouped one.
 enum class GroupedGemmMode { kTurbo, kLegacy, kStreams };
 
+// Which product of latent attention makes the part of the keys that carries positions: that of the
+// latent of keys and values, or one of its own.
+enum class RopeKeyProduct { kKvDown, kOwn };
+
 // How tokens become rows of experts with a capacity: by index, or by products of a sequence with
 // one-hot masks of its tokens x (experts x capacity).
 enum class RowGather { kIndex, kProduct };
@@ -94,6 +98,7 @@ struct SoftwareSpec {
 
   bool fused_qkv = true;      // one GEMM for q, k and v
   bool fused_gate_up = true;  // one GEMM for both gated inputs
+  RopeKeyProduct mla_k_rope = RopeKeyProduct::kKvDown;
   GroupedGemmMode grouped_gemm = GroupedGemmMode::kTurbo;
   AttentionKernel attention = AttentionKernel::kFlash2;
   AttentionSoftware attention_library;

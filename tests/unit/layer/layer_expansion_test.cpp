@@ -75,13 +75,42 @@ TEST_CASE("copies of q, k and v run around attention in both directions", "[unit
   CHECK(copies(ops.forward)[0].cols == (16 + 2 * 4) * 64);
 }
 
-// DeepSeek-V2: q down, q up, kv down, k rope, kv up, o; and for each dgrad and wgrad.
-TEST_CASE("latent attention has 6 GEMMs forward and 12 backward", "[case]") {
+// q down, q up, kv down, k rope, kv up, o; and for each dgrad and wgrad.
+TEST_CASE("latent attention has 6 GEMMs forward and 12 backward with k rope a product of its own",
+          "[case]") {
   Sample sample = mla_sample();
-  sample.software.fused_qkv = false;
+  sample.software.mla_k_rope = RopeKeyProduct::kOwn;
   const BlockOps ops = expand_layer(sample.context(), {});
+  const std::vector<Gemm> down = works_of<Gemm>(ops.forward, "attention.k");
+  REQUIRE(down.size() == 3);
+  CHECK(down[0].n == 128);  // the latent
+  CHECK(down[1].n == 32);   // k rope
   CHECK(works_of<Gemm>(ops.forward, "attention.").size() == 6);
   CHECK(works_of<Gemm>(ops.backward, "attention.").size() == 12);
+}
+
+TEST_CASE(
+    "latent attention has 5 GEMMs forward and 10 backward with k rope in the latent's product",
+    "[case]") {
+  Sample sample = mla_sample();
+  sample.software.mla_k_rope = RopeKeyProduct::kKvDown;
+  const BlockOps ops = expand_layer(sample.context(), {});
+  const std::vector<Gemm> down = works_of<Gemm>(ops.forward, "attention.k");
+  REQUIRE(down.size() == 2);
+  CHECK(down[0].n == 128 + 32);
+  CHECK(works_of<Gemm>(ops.forward, "attention.").size() == 5);
+  CHECK(works_of<Gemm>(ops.backward, "attention.").size() == 10);
+}
+
+// 2 x 1,024 tokens x 1,024 hidden x 160 either way, and twice that in backward.
+TEST_CASE("where k rope is computed changes no FLOP of latent attention", "[case]") {
+  Sample sample = mla_sample();
+  sample.software.fused_gate_up = true;
+  const BlockOps together = expand_layer(sample.context(), {});
+  sample.software.mla_k_rope = RopeKeyProduct::kOwn;
+  const BlockOps apart = expand_layer(sample.context(), {});
+  CHECK(flops_of(together.forward) == flops_of(apart.forward));
+  CHECK(flops_of(together.backward) == flops_of(apart.backward));
 }
 
 TEST_CASE("fusing projections changes the number of GEMMs and no FLOP", "[unit]") {
