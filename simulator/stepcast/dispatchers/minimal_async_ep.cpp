@@ -7,6 +7,9 @@
 // all of a step's exchange kernels. Assumes that rows of other domains go over the network
 // directly, which was not published.
 //
+// Rows are weighted, summed and activated by kernels of its own in Triton, compiled model or not;
+// the activation stops at the last row that arrived, unless software.expert_buffer is worst_case.
+//
 // Ranks write into their peers' memory, so all of them are in one scale-up domain. The receive
 // buffers, two of M rows H b, and counts of W E 8 bytes are shared by all layers: what arrived is
 // overwritten, so the experts' forward pass is recomputed. A capacity factor counts as a share of
@@ -76,6 +79,7 @@ constinit const DispatcherModel dispatchers::minimal_async_ep = {
     // The experts' input stays in the receive buffer, which is none of the activations.
     .kept_inputs = DispatcherModel::no_rows,
     .kept_results = rows_of_choices,
+    .own_kernels = true,
     .buffers = minimal_async_buffers,
     .refusals = minimal_async_refusals,
     .price = minimal_async_price,

@@ -140,7 +140,7 @@ void BlockBuilder::cast(OpId id, std::int64_t rows, std::int64_t cols) {
 }
 
 void BlockBuilder::activation(OpId id, std::int64_t rows, std::int64_t width,
-                              std::int64_t kept_rows) {
+                              std::int64_t kept_rows, Implementation implementation) {
   const bool of_experts = block_ == Block::kRoutedExperts;
   ModuleSet modules = {RecomputeModule::kMlpActivation};
   if (of_experts) {
@@ -150,7 +150,7 @@ void BlockBuilder::activation(OpId id, std::int64_t rows, std::int64_t width,
   const SoftwareSpec& software = context_.software;
   const bool gated = context_.model.mlp.gated;
   const bool apart = block_ == Block::kSharedExpert && !software.compiles_shared_expert;
-  const Implementation made = apart ? Implementation::kEager : software.activation;
+  const Implementation made = apart ? Implementation::kEager : implementation;
   if (of_experts && context_.model.moe->clamped_activation &&
       software.activation_clamp != Implementation::kFused) {
     memory_bound(OpId::kExpertsClamp, MemoryBoundKind::kClamp, rows, (gated ? 2 : 1) * width,

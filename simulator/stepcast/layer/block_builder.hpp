@@ -50,7 +50,8 @@ class BlockBuilder {
   void cast(OpId id, std::int64_t rows, std::int64_t cols);
   // The model's activation between two products. `kept_rows` of its product stay for backward
   // where the software keeps it; 0: the product is recomputed.
-  void activation(OpId id, std::int64_t rows, std::int64_t width, std::int64_t kept_rows);
+  void activation(OpId id, std::int64_t rows, std::int64_t width, std::int64_t kept_rows,
+                  Implementation implementation);
   // The model's norm over rows of the hidden size.
   void norm(OpId id, std::int64_t rows);
   // `terms` gradients of one rows x hidden tensor are summed in backward, after those of everything

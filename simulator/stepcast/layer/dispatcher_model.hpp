@@ -110,6 +110,9 @@ struct DispatcherModel {
   // Those rows are weighted and summed by operators of the software, not by the dispatcher's
   // kernels.
   bool software_sums_rows = false;
+  // It moves, counts and weights rows and activates them by kernels of its own, whatever the
+  // framework compiles.
+  bool own_kernels = false;
   // The experts' first product gathers its rows from what arrived, which is kept as it came in 16
   // bits, and the second one's input is recomputed.
   bool gathers_in_product = false;

@@ -96,10 +96,17 @@ ExpertLayer::ExpertLayer(const ExpansionContext& context, BlockBuilder& builder)
       build_(builder),
       shape_(exchange_shape(context)),
       rows_(expert_rows(context)),
+      exchange_(layer_exchange(context)),
       passed_rows_(context.software.expert_buffer == ExpertBuffer::kWorstCase
-                       ? std::max(rows_, rows_of_all_choices(shape_))
-                       : rows_),
-      exchange_(layer_exchange(context)) {}
+                       ? std::max(rows_, buffer_rows())
+                       : rows_) {}
+
+// A receive buffer that holds what a capacity factor allows is all that kernels can run over.
+std::int64_t ExpertLayer::buffer_rows() const {
+  const bool limited = receive_buffer_of(spec()) == ReceiveBuffer::kCapacity &&
+                       !model_of(dispatcher_in_use(plan())).pads_to_capacity;
+  return limited ? exchange_.rows : rows_of_all_choices(shape_);
+}
 
 MemoryBoundKind ExpertLayer::kind_in_use(MemoryBoundKind kind) const {
   if (kind == MemoryBoundKind::kStridedCopy &&
@@ -110,15 +117,20 @@ MemoryBoundKind ExpertLayer::kind_in_use(MemoryBoundKind kind) const {
   return kind == MemoryBoundKind::kUnpermute && in_fp32 ? MemoryBoundKind::kUnpermuteFp32 : kind;
 }
 
+// What moves, counts and weights rows: kernels of the dispatcher or operators of the framework.
+Implementation ExpertLayer::row_kernels() const {
+  return model_of(dispatcher_in_use(plan())).own_kernels ? Implementation::kFused
+                                                         : context_.software.permute;
+}
+
 void ExpertLayer::permute(OpId id, MemoryBoundKind kind, std::int64_t rows) {
-  build_.memory_bound(id, kind_in_use(kind), rows, context_.model.hidden,
-                      context_.software.permute);
+  build_.memory_bound(id, kind_in_use(kind), rows, context_.model.hidden, row_kernels());
 }
 
 void ExpertLayer::index_rows() {
   if (context_.software.permute_order == PermuteOrder::kIndex) {
     build_.forward_memory_bound(OpId::kMoeIndex, MemoryBoundKind::kRowIndex, rows_, 1,
-                                context_.software.permute, Bytes(8));
+                                row_kernels(), Bytes(8));
   }
 }
 
@@ -136,7 +148,7 @@ void ExpertLayer::spread(std::int64_t rows) {
   const std::int64_t sequences = context_.training.micro_batch_size;
   const std::int64_t of_sequence = rows / sequences;
   build_.forward_memory_bound(OpId::kMoeMasks, MemoryBoundKind::kCopy, shape_.tokens, of_sequence,
-                              context_.software.permute, kSixteenBits);
+                              row_kernels(), kSixteenBits);
   build_.masked_product(OpId::kMoeDispatchProduct, sequences, of_sequence,
                         shape_.tokens / sequences, BlockBuilder::MaskGradient::kNone);
 }
@@ -153,16 +165,15 @@ void ExpertLayer::gather_back(std::int64_t rows) {
 void ExpertLayer::index(std::int64_t choices) {
   constexpr int kPasses = 3;
   for (int pass = 0; pass < kPasses; ++pass) {
-    build_.forward_memory_bound(OpId::kMoeIndex, MemoryBoundKind::kCopy, choices, 1,
-                                context_.software.permute, Bytes(4));
+    build_.forward_memory_bound(OpId::kMoeIndex, MemoryBoundKind::kCopy, choices, 1, row_kernels(),
+                                Bytes(4));
   }
 }
 
 void ExpertLayer::dispatch() {
   if (spec().dispatch_dtype != Dtype::kBf16) {
     build_.forward_memory_bound(OpId::kMoeDispatchQuantize, MemoryBoundKind::kQuantizeBlock,
-                                shape_.tokens, context_.model.hidden, context_.software.permute,
-                                Bytes(2));
+                                shape_.tokens, context_.model.hidden, row_kernels(), Bytes(2));
   }
   build_.forward_exchange(OpId::kMoeDispatch,
                           exchange(ExchangePhase::kDispatch, spec().dispatch_dtype));
@@ -250,8 +261,10 @@ void ExpertLayer::experts() {
     build_.grouped(OpId::kExpertsUp, local, rows_, width, hidden, {.forward = epilogue.first});
     build_.save_result(TensorId::kMlpUp, kept, width, stored);
   }
-  const bool recomputed = model_of(dispatcher_in_use(plan())).gathers_in_product;
-  build_.activation(OpId::kExpertsActivation, activated_rows(), width, recomputed ? 0 : kept);
+  const DispatcherModel& model = model_of(dispatcher_in_use(plan()));
+  const bool recomputed = model.gathers_in_product;
+  build_.activation(OpId::kExpertsActivation, activated_rows(), width, recomputed ? 0 : kept,
+                    model.own_kernels ? Implementation::kFused : context_.software.activation);
   build_.grouped(OpId::kExpertsDown, local, rows_, hidden, width, {.dgrad = epilogue.second});
   biases_after_products();
 }

@@ -119,6 +119,42 @@ TEST_CASE("products take the rows that arrived, other kernels the whole buffer",
   }
 }
 
+TEST_CASE("MinimalAsyncEP sums and activates rows by its own kernels where the model runs eagerly",
+          "[unit]") {
+  const auto implementations = [](Dispatcher dispatcher) {
+    Sample sample = exchanging(dispatcher);
+    sample.software.permute = Implementation::kEager;
+    sample.software.activation = Implementation::kEager;
+    const OpList ops = expanded(sample).forward;
+    const OpId sum =
+        dispatcher == Dispatcher::kAllToAll ? OpId::kMoeUnpermute : OpId::kMoeWeightedSum;
+    return std::pair{works<MemoryBound>(ops, sum).at(0).implementation,
+                     works<MemoryBound>(ops, OpId::kExpertsActivation).at(0).implementation};
+  };
+  CHECK(implementations(Dispatcher::kMinimalAsyncEp) ==
+        std::pair{Implementation::kFused, Implementation::kFused});
+  CHECK(implementations(Dispatcher::kAllToAll) ==
+        std::pair{Implementation::kEager, Implementation::kEager});
+}
+
+// 2,048 rows on average, 8,192 at worst, 1.5 times 2,048 with a capacity factor of 1.5.
+TEST_CASE("MinimalAsyncEP's activation stops at the last row, or runs over all of its buffer",
+          "[unit]") {
+  Sample sample = exchanging(Dispatcher::kMinimalAsyncEp);
+  const auto activated = [&sample] {
+    return works<MemoryBound>(expanded(sample).forward, OpId::kExpertsActivation).at(0).rows;
+  };
+  CHECK(activated() == 2048);
+  sample.software.expert_buffer = ExpertBuffer::kWorstCase;
+  CHECK(activated() == 8192);
+  sample.plan.exchange.receive_buffer = ReceiveBuffer::kCapacity;
+  sample.plan.exchange.capacity_factor = 1.5;
+  CHECK(activated() == 3072);
+  CHECK(grouped_rows(expanded(sample).forward) == 2048);
+  sample.software.expert_buffer = ExpertBuffer::kReceived;
+  CHECK(activated() == 2048);
+}
+
 TEST_CASE("biases of experts are added in the format of the weights of their rows", "[unit]") {
   const auto biases = [](Dispatcher dispatcher, Implementation implementation) {
     Sample sample = exchanging(dispatcher);
