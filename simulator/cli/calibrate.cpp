@@ -122,7 +122,7 @@ std::string names_of_files(const CalibrateOptions& options) {
 
 void refuse_tables(const std::vector<std::string>& backends) {
   for (const std::string& backend : backends) {
-    if (!parse_backend_choice(backend).file.empty()) {
+    if (!parse_backend_choice(backend).files.empty()) {
       throw ConfigError({"--backend " + backend, 0, 0},
                         "a table of measurements has no constants to fit; choose a model");
     }

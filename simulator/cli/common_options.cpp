@@ -5,11 +5,14 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/output_file.hpp"
 #include "importers/measurement_files.hpp"
 #include "stepcast/api/chosen_backends.hpp"
+#include "stepcast/cost/backend_role.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/reported_input.hpp"
 #include "stepcast/plan/plan_keys.hpp"
@@ -83,16 +86,41 @@ ExperimentTree experiment_tree(const ExperimentOptions& options, const DataRoot&
 
 // A file on the command line lies where the user is; one of an experiment lies beside it.
 std::string as_of_experiment(const std::string& backend, const std::filesystem::path& folder) {
-  const BackendChoice choice = parse_backend_choice(backend);
-  if (choice.file.empty() || folder.empty()) {
+  if (folder.empty()) {
     return backend;
   }
-  std::error_code error;
-  return choice.name + ":" + std::filesystem::proximate(choice.file, folder, error).string();
+  return written_choice(parse_backend_choice(backend), [&folder](const std::string& file) {
+    std::error_code error;
+    return std::filesystem::proximate(file, folder, error).string();
+  });
+}
+
+// The backends of the roles that files of measurements have rows of: "gemm=measured:a,b".
+std::vector<std::string> measured_backends(const std::vector<std::string>& files,
+                                           const DataRoot& data) {
+  std::map<BackendRole, std::vector<std::string>> by_role;
+  for (const std::string& file : files) {
+    std::set<BackendRole> roles;
+    for (const MeasuredOperator& row : measured_in(file, data).rows) {
+      roles.insert(role_of(row.work.op.work));
+    }
+    if (roles.empty()) {
+      throw ConfigError({"--measured " + file, 0, 0}, "the file has no rows of operators");
+    }
+    for (const BackendRole role : roles) {
+      by_role[role].push_back(file);
+    }
+  }
+  std::vector<std::string> choices;
+  choices.reserve(by_role.size());
+  for (const auto& [role, of_role] : by_role) {
+    choices.push_back(std::string(name(role)) + "=measured:" + file_list(of_role));
+  }
+  return choices;
 }
 
 std::vector<std::string> assignments(const ExperimentOptions& options,
-                                     const std::filesystem::path& folder) {
+                                     const std::filesystem::path& folder, const DataRoot& data) {
   std::vector<std::string> list;
   const auto set = [&list](const std::string& key, const std::string& value) {
     list.push_back(key + "=" + value);
@@ -114,6 +142,9 @@ std::vector<std::string> assignments(const ExperimentOptions& options,
   }
   for (const auto& [key, value] : options.direct) {
     set(key, value);
+  }
+  for (const std::string& backend : measured_backends(options.measured, data)) {
+    list.push_back("backends." + as_of_experiment(backend, folder));
   }
   for (const std::string& backend : options.backends) {
     list.push_back("backends." + as_of_experiment(backend, folder));
@@ -150,6 +181,12 @@ void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
   command.add_option("--backend", options.backends, "choose a backend: gemm=roofline (repeatable)")
       ->allow_extra_args(false)
       ->take_all();
+  command
+      .add_option("--measured", options.measured,
+                  "take the times of operators from this file of measurements, and the models' for "
+                  "what it has nothing near (repeatable)")
+      ->allow_extra_args(false)
+      ->take_all();
   std::vector<DirectOption> direct;
   add_options_of("plan", plan_keys(), direct);
   add_options_of("training", training_keys(), direct);
@@ -173,20 +210,21 @@ DataRoot data_root(const GlobalOptions& options) {
 
 Experiment load_experiment(const ExperimentOptions& options, const DataRoot& data) {
   ExperimentTree tree = experiment_tree(options, data);
-  for (const std::string& assignment : assignments(options, tree.folder)) {
+  for (const std::string& assignment : assignments(options, tree.folder, data)) {
     spdlog::debug("set {}", assignment);
     apply_override(tree.root, assignment);
   }
   return read_experiment(tree.root, tree.folder, data);
 }
 
-SweepSource load_sweep(const ExperimentOptions& options) {
+SweepSource load_sweep(const ExperimentOptions& options, const DataRoot& data) {
   check_experiment_named(options);
   const std::filesystem::path folder = std::filesystem::path(options.file).parent_path();
   if (!options.file.empty()) {
-    return load_sweep_source(options.file, assignments(options, folder), STEPCAST_VERSION);
+    return load_sweep_source(options.file, assignments(options, folder, data), STEPCAST_VERSION);
   }
-  return {"command line", "", kCommandLineDefaults, assignments(options, folder), STEPCAST_VERSION};
+  return {"command line", "", kCommandLineDefaults, assignments(options, folder, data),
+          STEPCAST_VERSION};
 }
 
 std::string program_version() { return STEPCAST_VERSION; }

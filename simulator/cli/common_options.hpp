@@ -41,6 +41,7 @@ struct ExperimentOptions {
   std::string power_limit;                                  // "500 W"
   std::vector<std::string> settings;                        // --set key=value
   std::vector<std::string> backends;                        // --backend role=name
+  std::vector<std::string> measured;                        // --measured file
   std::vector<std::pair<std::string, std::string>> direct;  // --tp 8 as plan.tp=8
 };
 
@@ -63,7 +64,7 @@ DataRoot data_root(const GlobalOptions& options);
 Experiment load_experiment(const ExperimentOptions& options, const DataRoot& data);
 
 // The sweep that the options name, with every option to be applied. Throws ConfigError.
-SweepSource load_sweep(const ExperimentOptions& options);
+SweepSource load_sweep(const ExperimentOptions& options, const DataRoot& data);
 
 // The operators of a file that a backend is chosen with; none without a file.
 MeasuredOperators measured_in(const std::string& file, const DataRoot& data);

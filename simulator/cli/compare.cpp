@@ -141,7 +141,7 @@ std::map<std::string, double> prices_of(const std::vector<std::string>& texts,
 // A column with the best of all plans; those of the command line narrow them.
 ComparedColumn with_best_plan(const ColumnOptions& column, const Experiment& experiment,
                               const CostModel& cost, const DataRoot& data, int threads) {
-  const SweepSpace space = read_sweep(with_all_plans(load_sweep(column.experiment)), data);
+  const SweepSpace space = read_sweep(with_all_plans(load_sweep(column.experiment, data)), data);
   const BestPlan found = best_plan(space, {space.sites().size(), cost}, threads);
   ComparedColumn result{column.own, {}, std::nullopt, found.searched};
   if (!found.best) {

@@ -134,7 +134,7 @@ int run_sweep_command(const SweepOptions& options, const GlobalOptions& global) 
   std::signal(SIGXFSZ, SIG_IGN);
   const Interrupt interrupt;
   const DataRoot data = data_root(global);
-  SweepSource source = load_sweep(options.experiment);
+  SweepSource source = load_sweep(options.experiment, data);
   const SweepSpace space = read_sweep(source, data);
   const std::vector<CostModel> costs = cost_models_of(space, data, measured_in);
   source.folder = std::filesystem::absolute(source.folder.empty() ? "." : source.folder);

@@ -54,6 +54,40 @@ says '"origin": "measured"'
 exits 0 describe gemm=measured
 says 'equation .*ratio'
 
+# One node measured, more nodes projected: each file serves the roles that it has rows of, the rest are models.
+echo '{"kind": "attention", "batch": 1, "seq": 4096, "heads": 32, "kv_heads": 8, "d_qk": 128, "gpu": "h200_sxm", "s": 4e-4}' >"$made/tables/attention.jsonl"
+both=(--measured "$table" --measured "$made/tables/attention.jsonl")
+exits 0 project "$made/experiments/mine.yaml" "${both[@]}" --nodes 8
+says '^llama3.1_8b on 64 x h200_sxm (8 nodes)'
+says 'note  *operators with a table, and their share of its time: [1-9][0-9]* measured ([0-9.]* %), [0-9]* interpolated'
+cp "$made/out" "$made/eight"
+exits 0 project "$made/experiments/mine.yaml" --backend "gemm=measured:$table" \
+  --backend "attention=measured:$made/tables/attention.jsonl" --nodes 8
+diff "$made/eight" "$made/out" || complain "--measured projects otherwise than the backends that it stands for"
+exits 0 explain "$made/experiments/mine.yaml" "${both[@]}" --nodes 8
+says "attention.core .* measured\$"
+exits 0 compare "$made/experiments/mine.yaml" --gpu h200_sxm --nodes 1 --nodes 8 "${both[@]}"
+says 'note .* measured ('
+# Two files with rows of one role are one table; constants that `calibrate` wrote stand for what no row reaches.
+head -n 1 "$table" >"$made/tables/first.jsonl"
+sed -n 2p "$table" >"$made/tables/second.jsonl"
+exits 0 cost --gpu h200_sxm --backend "gemm=measured:$made/tables/first.jsonl,$made/tables/second.jsonl" "$made/operators.jsonl"
+origins=$(grep -o '"origin":"[a-z]*"' "$made/out" | cut -d'"' -f4 | tr '\n' ' ')
+[ "$origins" = 'measured interpolated fallback fallback ' ] || complain "origins of two files $origins"
+sed -E '0,/start_up: \{value: [0-9.]+ us/s//start_up: {value: 90 us/' "$2/hardware_profiles/kernels/h200.yaml" >"$made/experiments/mine_kernels.yaml"
+exits 0 project "$made/experiments/mine.yaml" "${both[@]}" --nodes 8 --set cluster.kernels=mine_kernels.yaml --format json
+grep -q '"kernels": ".*experiments/mine_kernels.yaml"' "$made/out" || complain "the report does not name the constants"
+cp "$made/out" "$made/own.json"
+exits 0 project "$made/experiments/mine.yaml" "${both[@]}" --nodes 8 --format json
+step() { grep -m 1 '"step_time_s"' "$1"; }
+[ "$(step "$made/out")" != "$(step "$made/own.json")" ] || complain "constants of its own change nothing"
+exits 0 project "$made/own.json" --format json
+diff "$made/own.json" "$made/out" || complain "the report gives another projection"
+exits 2 project "$made/experiments/mine.yaml" --measured "$made/tables/missing.jsonl"
+says 'missing.jsonl: error: '
+exits 2 project "$made/experiments/mine.yaml" --set cluster.kernels=missing.yaml
+says 'missing.yaml: error: '
+
 # Files that are wrong.
 exits 2 project "$made/experiments/mine.yaml" --backend attention=measured:mine
 says 'mine: error: '

@@ -29,16 +29,36 @@ std::string fault_of(const BackendChoice& choice, const std::string& role,
     return "unknown backend '" + choice.name + "' for the role '" + role +
            "'; give one of: " + names_of_role(role);
   }
-  if (backend->takes_file() && choice.file.empty()) {
+  if (backend->takes_file() && choice.files.empty()) {
     return "needs a file of measured kernels; write '" + choice.name + ":FILE'";
   }
   if (backend->takes_file() && measured_in == nullptr) {
     return "reads a file of measured kernels, which the program stepcast does and the library does "
            "not";
   }
-  return !backend->takes_file() && !choice.file.empty()
-             ? "the backend '" + choice.name + "' takes no file; it is '" + choice.file + "'"
+  return !backend->takes_file() && !choice.files.empty()
+             ? "the backend '" + choice.name + "' takes no file; it is '" +
+                   file_list(choice.files) + "'"
              : "";
+}
+
+// The rows of all files of a choice. Where the experiment brings constants of its kernels, rows of
+// its GPU are compared with what those say.
+MeasuredOperators measured_of(const BackendChoice& choice, const Experiment& experiment,
+                              const DataRoot& data, ReadMeasured measured_in) {
+  MeasuredOperators all;
+  all.file = file_list(choice.files);
+  for (const std::string& file : choice.files) {
+    MeasuredOperators of_file = measured_in(file, data);
+    all.rows.insert(all.rows.end(), std::make_move_iterator(of_file.rows.begin()),
+                    std::make_move_iterator(of_file.rows.end()));
+    all.machines.merge(of_file.machines);
+  }
+  const auto own = all.machines.find(experiment.cluster.device.name);
+  if (experiment.own_kernels && own != all.machines.end()) {
+    own->second.device.kernels = *experiment.own_kernels;
+  }
+  return all;
 }
 
 }  // namespace
@@ -53,7 +73,8 @@ CostModel cost_model_of(Experiment& experiment, const DataRoot& data, ReadMeasur
       diagnostics.error({"backends." + role, 0, 0}, fault);
     } else {
       use_backend(model, *backend,
-                  choice.file.empty() ? MeasuredOperators{} : measured_in(choice.file, data));
+                  choice.files.empty() ? MeasuredOperators{}
+                                       : measured_of(choice, experiment, data, measured_in));
     }
   }
   diagnostics.throw_if_any();

@@ -7,6 +7,7 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/dispatchers/expert_traffic.hpp"
+#include "stepcast/hardware/exchange_assumptions.hpp"
 #include "stepcast/report/op_text.hpp"
 
 namespace stepcast {
@@ -103,6 +104,12 @@ std::string priced_text(const WrittenLine& line, const LinePricing& pricing) {
   }
   if (priced.cost.origin != Origin::kModel) {
     json["origin"] = name(priced.cost.origin);
+  }
+  if (const auto* exchange = std::get_if<ExpertExchange>(&work.op.work)) {
+    const std::string assumed = assumed_exchange(pricing.cluster.device, exchange->dispatcher);
+    if (!assumed.empty()) {
+      json["assumed"] = assumed;
+    }
   }
   add_traffic(as_run(work.op, priced.cost.algorithm), pricing.cluster, priced.cost.duration, json);
   if (pricing.detail == Detail::kTerms) {

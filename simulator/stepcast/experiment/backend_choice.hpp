@@ -1,21 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// A backend as the user names it: "tile", or "measured:table.jsonl" for one that reads a file.
+// A backend as the user names it: "tile", or "measured:table.jsonl" for one that reads files, which
+// commas part.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace stepcast {
 
 struct BackendChoice {
   std::string name;
-  std::string file;  // empty: none is given
+  std::vector<std::string> files;  // empty: none is given
 };
 
 inline BackendChoice parse_backend_choice(std::string_view text) {
   const std::size_t colon = text.find(':');
-  const bool has_file = colon != std::string_view::npos;
-  return {std::string(text.substr(0, colon)), std::string(has_file ? text.substr(colon + 1) : "")};
+  BackendChoice choice{std::string(text.substr(0, colon)), {}};
+  std::string_view rest = colon == std::string_view::npos ? "" : text.substr(colon + 1);
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    choice.files.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
+  }
+  return choice;
+}
+
+inline std::string file_list(const std::vector<std::string>& files) {
+  std::string text;
+  for (const std::string& file : files) {
+    text += (text.empty() ? "" : ",") + file;
+  }
+  return text;
+}
+
+// As it is written, with every file where `place` puts it.
+template <typename Place>
+std::string written_choice(BackendChoice choice, const Place& place) {
+  for (std::string& file : choice.files) {
+    file = place(file);
+  }
+  return choice.name + (choice.files.empty() ? "" : ":") + file_list(choice.files);
 }
 
 }  // namespace stepcast

@@ -7,6 +7,7 @@
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/cost/backend_role.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
+#include "stepcast/experiment/left_out_models.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/experiment/reported_input.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
@@ -129,6 +130,7 @@ class ExperimentReader {
     std::erase_if(experiment_.cluster_given.entries, [](const ConfigEntry& entry) {
       return entry.key == "name" || entry.key == "gpu" || entry.key == "nodes";
     });
+    read_kernels(cluster);
     constexpr Range<std::int64_t> kGpus{1, 1024};
     constexpr Range<double> kNics{0.0625, 64.0};
     ClusterSpec& spec = experiment_.cluster;
@@ -150,6 +152,27 @@ class ExperimentReader {
     experiment_.locked_clock = clock;
     read_power_limit(cluster);
     read_scale(cluster);
+  }
+
+  // Constants of kernels as `stepcast calibrate` writes them, in a file beside the experiment,
+  // instead of the part's own.
+  void read_kernels(MappingReader& cluster) {
+    const std::string file = cluster.optional_text("kernels");
+    if (file.empty()) {
+      return;
+    }
+    const std::string placed = (folder_ / file).lexically_normal().string();
+    for (ConfigEntry& entry : experiment_.cluster_given.entries) {
+      if (entry.key == "kernels") {
+        entry.value.text = placed;
+      }
+    }
+    DeviceSpec& device = experiment_.cluster.device;
+    const std::string name = device.kernels.name;
+    device.kernels =
+        read_kernel_constants(load_config(placed), device.sources, device.provenance, diagnostics_);
+    device.kernels.name = name;
+    experiment_.own_kernels = device.kernels;
   }
 
   // A fabric that was measured to be slower than its part's: the rate of a scale-up link, and the
@@ -268,10 +291,9 @@ class ExperimentReader {
     }
     for (const std::string_view role : names_of<BackendRole>()) {
       std::string written = backends->optional_text(role);
-      const BackendChoice choice = parse_backend_choice(written);
-      if (!choice.file.empty()) {
-        written = choice.name + ":" + (folder_ / choice.file).lexically_normal().string();
-      }
+      written = written_choice(parse_backend_choice(written), [this](const std::string& file) {
+        return (folder_ / file).lexically_normal().string();
+      });
       if (!written.empty()) {
         experiment_.backends[std::string(role)] = written;
       }
@@ -308,6 +330,9 @@ DeviceSpec load_gpu(const std::string& name, const DataRoot& data, const Locatio
 }
 
 ModelSpec load_named_model(const std::string& name, const DataRoot& data, const Location& where) {
+  if (const std::string lacks = lacking_for_model(name, data); !lacks.empty()) {
+    throw ConfigError(where, "the model '" + name + "' is left out: there is no model of " + lacks);
+  }
   return load_model(named_file(data.models(), name, "model", where));
 }
 

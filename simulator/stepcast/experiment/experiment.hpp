@@ -42,8 +42,10 @@ struct Experiment {
   NamedParts named;
   SoftwareSpec software_base;  // the named set, before an experiment's own switches
   ConfigNode cluster_given;    // what the experiment changes of the node and the network
-  ClusterScale scale;          // that `cluster` has already
-  BytesPerSecond nic_rate;     // before it was scaled
+  // What the experiment says of its GPU's kernels instead of the profile, before it was scaled.
+  std::optional<KernelConstants> own_kernels;
+  ClusterScale scale;       // that `cluster` has already
+  BytesPerSecond nic_rate;  // before it was scaled
 };
 
 // The shared file of sources that profiles name.

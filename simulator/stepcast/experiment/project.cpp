@@ -11,6 +11,7 @@
 #include "stepcast/experiment/settled_input.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/graph/routing.hpp"
+#include "stepcast/hardware/exchange_assumptions.hpp"
 #include "stepcast/layer/activation_inventory.hpp"
 #include "stepcast/layer/recompute_choice.hpp"
 #include "stepcast/memory/feasibility.hpp"
@@ -88,6 +89,15 @@ void note_assumed_host(Projection& p, const Experiment& experiment) {
   }
 }
 
+void note_assumed_exchange(Projection& p, const DeviceSpec& device) {
+  if (p.plan.ep == 1) {
+    return;
+  }
+  if (std::string note = assumed_exchange(device, p.plan.exchange.dispatcher); !note.empty()) {
+    p.notes.push_back(std::move(note));
+  }
+}
+
 // Which kernel ran, where it is another one than asked for or its mask matters.
 void note_attention(Projection& p, const Experiment& experiment) {
   const SoftwareSpec& software = experiment.software;
@@ -117,7 +127,7 @@ void note_attention(Projection& p, const Experiment& experiment) {
 bool reads_a_table(const Experiment& experiment) {
   return std::any_of(
       experiment.backends.begin(), experiment.backends.end(),
-      [](const auto& chosen) { return !parse_backend_choice(chosen.second).file.empty(); });
+      [](const auto& chosen) { return !parse_backend_choice(chosen.second).files.empty(); });
 }
 
 struct OriginUse {
@@ -189,6 +199,7 @@ Projection settled(const Experiment& experiment) {
   p.input = settled_input(experiment, p.plan);
   p.notes = std::move(resolved.notes);
   note_assumed_host(p, experiment);
+  note_assumed_exchange(p, experiment.cluster.device);
   p.reasons = std::move(resolved.reasons);
   return p;
 }

@@ -116,9 +116,10 @@ std::string sweep_digest(const ConfigNode& root, const std::vector<Experiment>& 
     files.insert(data.software() / (site.software.name + ".yaml"));
     for (const auto& [role, chosen] : site.backends) {
       const BackendChoice choice = parse_backend_choice(chosen);
-      if (!choice.file.empty()) {
-        files.insert(choice.file);
-      }
+      files.insert(choice.files.begin(), choice.files.end());
+    }
+    if (const ConfigNode* kernels = site.cluster_given.find("kernels")) {
+      files.insert(kernels->text);
     }
   }
   for (const std::filesystem::path& file : files) {

@@ -4,6 +4,7 @@
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/sweep/plan_lines.hpp"
+#include "stepcast/sweep/sweep_notes.hpp"
 #include "stepcast/sweep/sweep_report.hpp"
 
 namespace stepcast {
@@ -11,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json context_json(const SweepSpace& space) {
+Json context_json(const SweepSpace& space, const SweepSummary& summary) {
   Json axes = Json::array();
   for (const SweepAxis& axis : space.axes()) {
     axes.push_back({{"keys", axis.keys}, {"values", axis.values}});
@@ -27,6 +28,7 @@ Json context_json(const SweepSpace& space) {
           {"axes", axes},
           {"constraints", constraints},
           {"rank_by", name(space.rank_by())},
+          {"notes", sweep_notes(space, summary)},
           {"flop_convention", kFlopConvention}};
 }
 
@@ -75,7 +77,7 @@ void write_sweep_json(const WriteText& write, const SweepSpace& space, const Swe
   }
   write("{\n");
   write(member("schema_version", kJsonSchemaVersion) + ",\n");
-  write(member("context", context_json(space)) + ",\n");
+  write(member("context", context_json(space, summary)) + ",\n");
   write(member("space_size", space.size()) + ",\n");
   write(member("evaluated", summary.evaluated) + ",\n");
   write(member("priced", summary.priced) + ",\n");

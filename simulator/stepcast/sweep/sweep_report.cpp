@@ -7,6 +7,7 @@
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/sweep/plans_table.hpp"
 #include "stepcast/sweep/scatter_plot.hpp"
+#include "stepcast/sweep/sweep_notes.hpp"
 
 namespace stepcast {
 namespace {
@@ -119,6 +120,10 @@ std::string sweep_to_text(const SweepSpace& space, const SweepSummary& summary) 
   text += memory_plot(summary);
   text += front_text(space, "Most tokens/s of the cluster for its GPUs", summary.gpu_front);
   text += refusals_text(summary);
+  const std::vector<std::string> notes = sweep_notes(space, summary);
+  for (const std::string& note : notes) {
+    text += (&note == &notes.front() ? "\n" : "") + line("note", note);
+  }
   return summary.priced == 0
              ? text
              : text + "\nEvery priced plan, with all of its numbers: --plans FILE.csv\n";

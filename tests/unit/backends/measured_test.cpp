@@ -6,7 +6,9 @@
 #include "catch.hpp"
 #include "importers/measurement_files.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/operators/operator_line.hpp"
@@ -210,6 +212,50 @@ TEST_CASE("the file of an experiment's backend lies beside the experiment", "[un
   const Experiment experiment = read_experiment(root, "some/folder", data_root());
   CHECK(experiment.backends.at("gemm") == "measured:some/tables/mine.jsonl");
   CHECK(experiment.backends.at("attention") == "roofline");
+}
+
+TEST_CASE("a backend reads several files, which commas part", "[unit]") {
+  const BackendChoice choice = parse_backend_choice("measured:one.jsonl,two.csv");
+  CHECK(choice.name == "measured");
+  CHECK(choice.files == std::vector<std::string>{"one.jsonl", "two.csv"});
+  CHECK(parse_backend_choice("tile").files.empty());
+  CHECK(written_choice(choice, [](const std::string& file) { return "in/" + file; }) ==
+        "measured:in/one.jsonl,in/two.csv");
+  CHECK(written_choice(parse_backend_choice("tile"),
+                       [](const std::string& file) { return "in/" + file; }) == "tile");
+}
+
+// A row that took what the experiment's own constants say is worth a ratio of 1 beside them, and
+// not beside the part's.
+TEST_CASE("rows are compared with the constants of kernels that the experiment brings", "[unit]") {
+  std::string text = read_file(data_root().kernels() / "h200.yaml", 1U << 20U);
+  const std::string key = "  start_up: {value: ";
+  const std::size_t at = text.find(key) + key.size();
+  text.replace(at, text.find(" us", at) - at, "50");
+  const TextFile kernels("kernels", text);
+  const ConfigNode root = parse_config(
+      "model: llama3.1_8b\ncluster: {gpu: h200_sxm, kernels: " + kernels.path().string() +
+          "}\ntraining: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 64}\n",
+      "experiment");
+  Experiment experiment = read_experiment(root, "", data_root());
+  REQUIRE(experiment.own_kernels);
+  const Gemm op{4096, 4096, 4096};
+  const ClusterSpec own = fabric_of(experiment.cluster.device);
+  const double seconds =
+      price(line_of(op), default_cost_model(), own, Detail::kTerms).cost.duration.value();
+  CHECK(seconds > modelled(op) + 30e-6);
+  const TextFile table("table",
+                       R"({"kind": "gemm", "m": 4096, "n": 4096, "k": 4096, "gpu": "h200_sxm",)"
+                       R"( "state": {"locked_mhz": 1500}, "s": )" +
+                           shortest_text(seconds) + "}\n");
+  experiment.backends["gemm"] = "measured:" + table.path().string();
+  const CostModel model =
+      cost_model_of(experiment, data_root(),
+                    [](const std::string& file, const DataRoot&) { return operators_in(file); });
+  const Gemm near{4096, 4096, 5000};
+  const double plain =
+      price(line_of(near), default_cost_model(), own, Detail::kTerms).cost.duration.value();
+  CHECK(price(line_of(near), model, own, Detail::kTerms).cost.duration.value() == nearly(plain));
 }
 
 TEST_CASE("reports say how far a table reaches, and nothing without one", "[unit]") {

@@ -56,6 +56,35 @@ TEST_CASE("A report says which attention kernel ran, and why another one than as
   CHECK(old.time.step > projected(file).time.step);
 }
 
+TEST_CASE("A model that is known and not priced is refused with what it lacks", "[unit]") {
+  const auto refusal = [](const std::string& model) {
+    return test::config_error([&] { projected(default_example(), {"model=" + model}); });
+  };
+  CHECK_THAT(refusal("glm5"), test::contains_text("the model 'glm5' is left out: there is no model "
+                                                  "of sparse attention with an indexer"));
+  CHECK_THAT(refusal("glm6"), test::contains_text("unknown model 'glm6'"));
+}
+
+TEST_CASE("A projection notes the assumed constants of its exchange, and only where tokens travel",
+          "[unit]") {
+  const std::filesystem::path file =
+      data_root().folder / "configs/experiments/mi300x_deepseek_v2_lite.yaml";
+  const auto assumptions = [&](const std::vector<std::string>& overrides) {
+    std::vector<std::string> found;
+    for (const std::string& text : projected(file, overrides).notes) {
+      if (text.starts_with("exchange constants of ")) {
+        found.push_back(text);
+      }
+    }
+    return found;
+  };
+  const std::vector<std::string> of_deepep = assumptions({"plan.dispatcher=deepep"});
+  REQUIRE(of_deepep.size() == 1);
+  CHECK(of_deepep[0].starts_with("exchange constants of deepep on mi300x assumed, 14 of 19: "));
+  CHECK(assumptions({"plan.dispatcher=deepep", "plan.ep=1"}).empty());
+  CHECK(assumptions({"plan.dispatcher=deepep", "cluster.gpu=h100_sxm"}).empty());
+}
+
 TEST_CASE("Documents shorten attention where they are kept apart, and MFU counts them whole",
           "[unit]") {
   const auto run = [](const std::vector<std::string>& overrides) {

@@ -56,6 +56,27 @@ std::vector<std::string> fields_of(const std::string& line) {
 
 }  // namespace
 
+TEST_CASE("A sweep notes the assumed constants of the exchanges that its plans use", "[unit]") {
+  const auto notes = [](const std::string& gpu) {
+    const SweepSpace space = test::sweep_of(
+        "model: deepseek_v2_lite\ncluster: {gpu: " + gpu +
+        "}\ntraining: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 64}\n"
+        "plan: {ep: [4, 8], dispatcher: deepep}\n");
+    const SweepSummary summary = summary_of(space, 5);
+    REQUIRE(summary.priced == 2);
+    const Json json = Json::parse(json_of(space, summary));
+    const auto texts = json.at("context").at("notes").get<std::vector<std::string>>();
+    for (const std::string& text : texts) {
+      CHECK_THAT(sweep_to_text(space, summary), contains_text(text));
+    }
+    return texts;
+  };
+  const std::vector<std::string> of_amd = notes("mi300x");
+  REQUIRE(of_amd.size() == 1);
+  CHECK(of_amd[0].starts_with("exchange constants of deepep on mi300x assumed, 14 of 19: "));
+  CHECK(notes("h100_sxm").empty());
+}
+
 TEST_CASE("A line of JSON says what project says, bit for bit", "[unit]") {
   const SweepSpace space = small_space();
   const PlanLines lines(space);

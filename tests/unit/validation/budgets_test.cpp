@@ -29,9 +29,10 @@ const std::filesystem::path& shipped() {
 }
 
 std::vector<ValidationRow> shipped_runs() {
-  return validated({"training_runs.jsonl", "h200_steps.jsonl", "routed_steps.jsonl",
-                    "simumax_b200.jsonl", "megatron_table5.jsonl", "primus_projection.jsonl"},
-                   shipped());
+  return validated(
+      {"training_runs.jsonl", "h200_steps.jsonl", "routed_steps.jsonl", "simumax_b200.jsonl",
+       "megatron_table5.jsonl", "primus_projection.jsonl", "minimal_async_ep.jsonl"},
+      shipped());
 }
 
 std::vector<ValidationRow> shipped_kernels() {
