@@ -227,6 +227,7 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
     p.notes.push_back(table_note({expansion, experiment.cluster, projector.paced(), p.clock},
                                  p.time.slowest_rank));
   }
+  p.capture_blockers = capture_blockers(experiment.model, p.plan, experiment.software);
   p.priced = true;
   p.feasible = p.reasons.empty();
   rate(p, projector.rates(p.time.step));

@@ -105,6 +105,14 @@ Json json_header(const Projection& p) {
           {"reasons", p.reasons}};
 }
 
+void add_capture(const Projection& p, Json& json) {
+  json["capturable"] = p.capture_blockers.empty();
+  Json& blockers = json["capture_blockers"] = Json::array();
+  for (const CaptureBlocker blocker : p.capture_blockers) {
+    blockers.push_back(name(blocker));
+  }
+}
+
 Json to_json(const Projection& p) {
   Json json = json_header(p);
   if (!p.priced) {
@@ -124,6 +132,7 @@ Json to_json(const Projection& p) {
   json["time"] = time_json(p.time.breakdown);
   json["clock_mhz"] = p.clock.value() / 1e6;
   json["power_w"] = p.power.value();
+  add_capture(p, json);
   return json;
 }
 

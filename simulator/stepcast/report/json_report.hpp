@@ -11,6 +11,9 @@ namespace stepcast {
 inline constexpr int kJsonSchemaVersion = 1;
 
 // What every report about a projection starts with: version, context, whether it can run.
+// Whether the step can be captured in one CUDA graph, and what keeps it from that.
+void add_capture(const Projection& projection, nlohmann::ordered_json& json);
+
 nlohmann::ordered_json json_header(const Projection& projection);
 nlohmann::ordered_json to_json(const Projection& projection);
 // Memory alone, for `stepcast memory`.

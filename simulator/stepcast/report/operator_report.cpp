@@ -252,6 +252,15 @@ Json operator_json(const Explanation& e, const ExplainedOp& entry, Detail detail
   return json;
 }
 
+// Whether one graph can hold the step.
+std::string capture_text(const Projection& p) {
+  std::string text;
+  for (const CaptureBlocker blocker : p.capture_blockers) {
+    text += (text.empty() ? "not of the whole step: " : "; ") + std::string(name(blocker));
+  }
+  return text.empty() ? "of the whole step, if the software captures it" : text;
+}
+
 std::string terms_csv(const OpCost& cost) {
   std::string text;
   for (const CostTerm& term : cost.terms) {
@@ -293,6 +302,7 @@ std::string to_text(const Explanation& e, Detail detail) {
     text += line("step time", readable(p.time.step));
     text += line("clock", decimals(p.clock.value() / 1e6, 1) + " MHz");
     text += line("bound by", limits_text(e.limits));
+    text += line("CUDA graph", capture_text(p));
     text += "\nOperators of pipeline rank " + std::to_string(p.time.slowest_rank) +
             ", the slowest, in a step\n" + operator_table(e, Part::kComputation, detail);
     if (e.communication() > Seconds{}) {
@@ -313,6 +323,7 @@ nlohmann::ordered_json to_json(const Explanation& e, Detail detail) {
   json["step_time_s"] = p.time.step.value();
   json["clock_mhz"] = p.clock.value() / 1e6;
   json["pipeline_rank"] = p.time.slowest_rank;
+  add_capture(p, json);
   json["computation_s"] = e.computation().value();
   json["communication_s"] = e.communication().value();
   json["bound_by"] = limits_to_json(e.limits);

@@ -9,6 +9,7 @@
 
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/graph/routing.hpp"
+#include "stepcast/layer/graph_capture.hpp"
 #include "stepcast/layer/saved_tensor.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/report/expected_error.hpp"
@@ -55,6 +56,7 @@ struct Projection {
   bool priced = false;
   std::vector<std::string> reasons;
   std::vector<std::string> notes;
+  std::vector<CaptureBlocker> capture_blockers;  // of the step in one CUDA graph
   StepTime time;
   std::vector<StageMemory> memory;
   std::vector<SavedLayer> saved;  // one layer of each kind

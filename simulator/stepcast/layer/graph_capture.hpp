@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a step can be captured in one CUDA graph. A graph replays launches whose shapes are those
+// of its capture, without the host, so that nothing may depend on what the host reads in between.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "stepcast/base/enum_names.hpp"
+#include "stepcast/graph/model_spec.hpp"
+#include "stepcast/plan/parallel_plan.hpp"
+#include "stepcast/plan/software_spec.hpp"
+
+namespace stepcast {
+
+enum class CaptureBlocker {
+  kHostReadsRows,    // the host waits for the number of rows that arrive
+  kDynamicRows,      // tensors of the experts have as many rows as arrive
+  kExpertsOneByOne,  // each expert is a launch of its own, for as many rows as it has
+  kChecksGradients,  // the host reads whether gradients are numbers
+};
+
+template <>
+std::span<const std::string_view> names_of<CaptureBlocker>();
+// As a report says it.
+std::string_view name(CaptureBlocker blocker);
+
+// In the order of the enumeration; none: the step can be captured. The plan is settled.
+std::vector<CaptureBlocker> capture_blockers(const ModelSpec& model, const ParallelPlan& plan,
+                                             const SoftwareSpec& software);
+
+}  // namespace stepcast

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/layer/graph_capture.hpp"
+
+#include "catch.hpp"
+#include "sample_specs.hpp"
+
+namespace stepcast::graph_capture_test {
+namespace {
+
+using test::Sample;
+using Blockers = std::vector<CaptureBlocker>;
+
+Sample exchanging(Dispatcher dispatcher) {
+  Sample sample = test::moe_sample();
+  sample.plan.dp = 4;
+  sample.plan.ep = 4;
+  sample.plan.exchange.dispatcher = dispatcher;
+  return sample;
+}
+
+Blockers blockers_of(const Sample& sample) {
+  return capture_blockers(sample.model, sample.plan, sample.software);
+}
+
+TEST_CASE("a dense step can be captured, unless the host reads whether gradients are numbers",
+          "[unit]") {
+  Sample sample = test::dense_sample();
+  CHECK(blockers_of(sample).empty());
+  sample.software.checks_gradients = true;
+  CHECK(blockers_of(sample) == Blockers{CaptureBlocker::kChecksGradients});
+}
+
+TEST_CASE("rows that arrive by the routing keep a step from being captured", "[unit]") {
+  Sample sample = exchanging(Dispatcher::kAllToAll);
+  CHECK(blockers_of(sample) ==
+        Blockers{CaptureBlocker::kHostReadsRows, CaptureBlocker::kDynamicRows});
+  sample.plan.exchange.capacity_factor = 1.0;
+  CHECK(blockers_of(sample).empty());
+  sample = exchanging(Dispatcher::kAllToAll);
+  sample.plan.ep = 1;
+  CHECK(blockers_of(sample).empty());
+}
+
+TEST_CASE("a buffer of fixed size lets a step be captured", "[unit]") {
+  CHECK(blockers_of(exchanging(Dispatcher::kMinimalAsyncEp)).empty());
+  CHECK(blockers_of(exchanging(Dispatcher::kDeepEp)) ==
+        Blockers{CaptureBlocker::kHostReadsRows, CaptureBlocker::kDynamicRows});
+}
+
+TEST_CASE(
+    "experts that are launched one by one are captured only where a capacity fixes their rows",
+    "[unit]") {
+  Sample sample = exchanging(Dispatcher::kMinimalAsyncEp);
+  sample.software.grouped_gemm = GroupedGemmMode::kLegacy;
+  CHECK(blockers_of(sample) == Blockers{CaptureBlocker::kExpertsOneByOne});
+  sample = exchanging(Dispatcher::kAllToAll);
+  sample.software.grouped_gemm = GroupedGemmMode::kLegacy;
+  sample.plan.exchange.capacity_factor = 1.0;
+  CHECK(blockers_of(sample).empty());
+}
+
+TEST_CASE("reports have a sentence for each reason against a capture", "[unit]") {
+  for (const std::string_view text : names_of<CaptureBlocker>()) {
+    CHECK(text.size() > 20);
+  }
+  CHECK(name(CaptureBlocker::kChecksGradients) == "the host reads whether gradients are numbers");
+}
+
+}  // namespace
+}  // namespace stepcast::graph_capture_test
