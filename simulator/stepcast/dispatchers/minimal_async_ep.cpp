@@ -21,11 +21,13 @@
 namespace stepcast {
 namespace {
 
-// Rows arrive in slots by expert; the k rows of a token are summed with their weights at its own
-// rank.
+// Rows arrive in slots by expert; the k rows of a token are summed at its own rank, with their
+// weights in forward and as they are in backward (reduce_topk_slots_kernel of torchtitan's
+// distributed/minimal_async_ep).
 void minimal_async_operators(ExpertLayer& layer) {
   const std::int64_t choices = layer.shape().tokens * layer.shape().topk;
   layer.index(choices);
+  layer.sum_gradients(choices);
   layer.dispatch();
   layer.experts();
   layer.combine();

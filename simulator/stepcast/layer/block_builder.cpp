@@ -131,6 +131,12 @@ void BlockBuilder::forward_memory_bound(OpId id, MemoryBoundKind kind, std::int6
   forward(id, MemoryBound{kind, rows, cols, element, Direction::kForward, implementation});
 }
 
+void BlockBuilder::backward_memory_bound(OpId id, MemoryBoundKind kind, std::int64_t rows,
+                                         std::int64_t cols, Implementation implementation,
+                                         Bytes element) {
+  backward(id, MemoryBound{kind, rows, cols, element, Direction::kForward, implementation});
+}
+
 void BlockBuilder::cast(OpId id, std::int64_t rows, std::int64_t cols) {
   const auto kernel = [&](MemoryBoundKind kind) {
     return MemoryBound{kind, rows, cols, Bytes(2), Direction::kForward, Implementation::kEager};

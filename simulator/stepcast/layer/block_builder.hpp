@@ -46,6 +46,9 @@ class BlockBuilder {
   // The same without a backward pass: what is known from forward, or has no gradient.
   void forward_memory_bound(OpId id, MemoryBoundKind kind, std::int64_t rows, std::int64_t cols,
                             Implementation implementation, Bytes element);
+  // A kernel of the backward pass alone, after those of everything added later.
+  void backward_memory_bound(OpId id, MemoryBoundKind kind, std::int64_t rows, std::int64_t cols,
+                             Implementation implementation, Bytes element);
   // fp32 values to 16 bits forward, their gradients back.
   void cast(OpId id, std::int64_t rows, std::int64_t cols);
   // The model's activation between two products. `kept_rows` of its product stay for backward

@@ -170,6 +170,11 @@ void ExpertLayer::index(std::int64_t choices) {
   }
 }
 
+void ExpertLayer::sum_gradients(std::int64_t choices) {
+  build_.backward_memory_bound(OpId::kMoeLocalSum, MemoryBoundKind::kUnpermute, choices,
+                               context_.model.hidden, row_kernels(), kSixteenBits);
+}
+
 void ExpertLayer::dispatch() {
   if (spec().dispatch_dtype != Dtype::kBf16) {
     build_.forward_memory_bound(OpId::kMoeDispatchQuantize, MemoryBoundKind::kQuantizeBlock,

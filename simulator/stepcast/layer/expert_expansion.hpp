@@ -43,6 +43,8 @@ class ExpertLayer {
   void gather_back(std::int64_t rows);
   // Choices of experts are counted, summed up and inverted, a pass each, in forward only.
   void index(std::int64_t choices);
+  // Gradients of the rows of a token, which come back one by one, are summed.
+  void sum_gradients(std::int64_t choices);
   // The exchange by the dispatcher's own kernels, in fp8 with its quantisation before.
   void dispatch();
   void combine();

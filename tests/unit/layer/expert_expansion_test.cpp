@@ -137,6 +137,16 @@ TEST_CASE("MinimalAsyncEP sums and activates rows by its own kernels where the m
         std::pair{Implementation::kEager, Implementation::kEager});
 }
 
+TEST_CASE("MinimalAsyncEP sums the rows of a token's gradient once they are back", "[unit]") {
+  const OpList ops = expanded(exchanging(Dispatcher::kMinimalAsyncEp)).backward;
+  REQUIRE(ops.size() > 2);
+  CHECK(ops.back().id == OpId::kMoeLocalSum);
+  const auto sums = works<MemoryBound>(ops, OpId::kMoeLocalSum);
+  REQUIRE(sums.size() == 1);
+  CHECK((sums[0].rows == 2048 && sums[0].cols == 1024));  // 1024 tokens, 2 choices each
+  CHECK(sums[0].kind == MemoryBoundKind::kUnpermute);
+}
+
 // 2,048 rows on average, 8,192 at worst, 1.5 times 2,048 with a capacity factor of 1.5.
 TEST_CASE("MinimalAsyncEP's activation stops at the last row, or runs over all of its buffer",
           "[unit]") {
