@@ -8,7 +8,7 @@
 // directly, which was not published.
 //
 // Rows are weighted, summed and activated by kernels of its own in Triton, compiled model or not;
-// the activation stops at the last row that arrived, unless software.expert_buffer is worst_case.
+// the activation stops at the last row that arrived.
 //
 // Ranks write into their peers' memory, so all of them are in one scale-up domain. The receive
 // buffers, two of M rows H b, and counts of W E 8 bytes are shared by all layers: what arrived is

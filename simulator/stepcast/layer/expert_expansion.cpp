@@ -96,17 +96,10 @@ ExpertLayer::ExpertLayer(const ExpansionContext& context, BlockBuilder& builder)
       build_(builder),
       shape_(exchange_shape(context)),
       rows_(expert_rows(context)),
-      exchange_(layer_exchange(context)),
       passed_rows_(context.software.expert_buffer == ExpertBuffer::kWorstCase
-                       ? std::max(rows_, buffer_rows())
-                       : rows_) {}
-
-// A receive buffer that holds what a capacity factor allows is all that kernels can run over.
-std::int64_t ExpertLayer::buffer_rows() const {
-  const bool limited = receive_buffer_of(spec()) == ReceiveBuffer::kCapacity &&
-                       !model_of(dispatcher_in_use(plan())).pads_to_capacity;
-  return limited ? exchange_.rows : rows_of_all_choices(shape_);
-}
+                       ? std::max(rows_, rows_of_all_choices(shape_))
+                       : rows_),
+      exchange_(layer_exchange(context)) {}
 
 MemoryBoundKind ExpertLayer::kind_in_use(MemoryBoundKind kind) const {
   if (kind == MemoryBoundKind::kStridedCopy &&

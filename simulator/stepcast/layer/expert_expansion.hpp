@@ -59,7 +59,6 @@ class ExpertLayer {
  private:
   [[nodiscard]] MemoryBoundKind kind_in_use(MemoryBoundKind kind) const;
   [[nodiscard]] Implementation row_kernels() const;
-  [[nodiscard]] std::int64_t buffer_rows() const;
   [[nodiscard]] OpId input_maker() const;
   void save_input();
   [[nodiscard]] bool multiplies_masks() const;
@@ -72,8 +71,8 @@ class ExpertLayer {
   BlockBuilder& build_;
   ExchangeShape shape_;
   std::int64_t rows_;
-  LayerExchange exchange_;
   std::int64_t passed_rows_;
+  LayerExchange exchange_;
 };
 
 // Rows that come back one by one and stay for the gradients of their weights.

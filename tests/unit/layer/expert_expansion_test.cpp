@@ -147,24 +147,6 @@ TEST_CASE("MinimalAsyncEP sums the rows of a token's gradient once they are back
   CHECK(sums[0].kind == MemoryBoundKind::kUnpermute);
 }
 
-// 2,048 rows on average, 8,192 at worst, 1.5 times 2,048 with a capacity factor of 1.5.
-TEST_CASE("MinimalAsyncEP's activation stops at the last row, or runs over all of its buffer",
-          "[unit]") {
-  Sample sample = exchanging(Dispatcher::kMinimalAsyncEp);
-  const auto activated = [&sample] {
-    return works<MemoryBound>(expanded(sample).forward, OpId::kExpertsActivation).at(0).rows;
-  };
-  CHECK(activated() == 2048);
-  sample.software.expert_buffer = ExpertBuffer::kWorstCase;
-  CHECK(activated() == 8192);
-  sample.plan.exchange.receive_buffer = ReceiveBuffer::kCapacity;
-  sample.plan.exchange.capacity_factor = 1.5;
-  CHECK(activated() == 3072);
-  CHECK(grouped_rows(expanded(sample).forward) == 2048);
-  sample.software.expert_buffer = ExpertBuffer::kReceived;
-  CHECK(activated() == 2048);
-}
-
 TEST_CASE("biases of experts are added in the format of the weights of their rows", "[unit]") {
   const auto biases = [](Dispatcher dispatcher, Implementation implementation) {
     Sample sample = exchanging(dispatcher);
