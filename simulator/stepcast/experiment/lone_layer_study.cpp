@@ -7,6 +7,7 @@
 #include "stepcast/dispatchers/expert_traffic.hpp"
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
+#include "stepcast/layer/exchange_rules.hpp"
 #include "stepcast/layer/expert_expansion.hpp"
 #include "stepcast/schedule/lone_layer.hpp"
 
@@ -82,6 +83,21 @@ LayerPasses timed(const BlockOps& layer, const LoneRun& run, LayerUse use,
     passes.backward = backward_of(both, forward, products_of(layer.backward));
   }
   return passes;
+}
+
+// Nothing is kept of inference: tokens need not be gathered twice, and a dispatcher that has
+// buffers for the worst case by itself does not read the rows that arrive to save memory.
+ParallelPlan plan_for(LayerUse use, ParallelPlan plan) {
+  if (use == LayerUse::kInference) {
+    ExchangeSpec& exchange = plan.exchange;
+    exchange.redispatch_in_backward = false;
+    if (model_of(carried_by(exchange)).receives.usual == ReceiveBuffer::kWorstCase &&
+        receive_buffer_of(exchange) == ReceiveBuffer::kDynamic) {
+      exchange.receive_buffer = ReceiveBuffer::kWorstCase;
+      exchange.cpu_sync = CpuSync::kNone;
+    }
+  }
+  return plan;
 }
 
 // --- exchanges --------------------------------------------------------------------------------
@@ -175,9 +191,8 @@ class LayerStudy {
     describe();
     if (p.feasible) {
       p.priced = true;
-      const ExpansionContext context{experiment_.model, p.plan, experiment_.training,
-                                     experiment_.software};
-      study(context);
+      const ParallelPlan plan = plan_for(question_.use, p.plan);
+      study({experiment_.model, plan, experiment_.training, experiment_.software});
       if (kind_.moe && part_ == LayerPart::kExperts && report_.ranks > 1) {
         compare();
       }
@@ -250,7 +265,7 @@ class LayerStudy {
     if (experts < topk) {
       local.skipped = "a token takes " + std::to_string(topk) + " experts";
     } else {
-      LoneGpu gpu(experiment_, report_.projection.plan, tokens);
+      LoneGpu gpu(experiment_, plan_for(question_.use, report_.projection.plan), tokens);
       gpu.hold(experts);
       local.passes = passes(gpu.context(), 1);
     }

@@ -121,6 +121,11 @@ TEST_CASE("a layer of inference keeps nothing and has no backward", "[unit]") {
   for (const LocalBaseline& local : report.local) {
     CHECK_FALSE(local.passes.backward);
   }
+  const LayerReport flagged =
+      studied(sonic({"software.expert_exchange.cpu_sync=blocking",
+                     "software.expert_exchange.redispatch_in_backward=true"}),
+              {.use = LayerUse::kInference});
+  CHECK(flagged.passes.forward.time == report.passes.forward.time);  // neither flag has a purpose
 }
 
 TEST_CASE("what one GPU takes is what its own experiment says", "[unit]") {

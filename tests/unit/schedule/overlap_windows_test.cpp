@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/overlap_windows.hpp"
 
+#include <algorithm>
+
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
@@ -68,6 +70,51 @@ void check_only_the_shared_expert_moves(const OpList& ops) {
   CHECK(moved > 4);
   CHECK(others.size() + moved == ops.size());
   CHECK(std::is_sorted(others.begin(), others.end()));
+}
+
+// 16 experts over 8 ranks by SonicMoE's kernels, tokens gathered once more in backward.
+OpList redispatching() {
+  Sample sample = test::moe_sample();
+  sample.plan.dp = 8;
+  sample.plan.ep = 8;
+  sample.plan.exchange.dispatcher = Dispatcher::kSonic;
+  sample.plan.exchange.redispatch_in_backward = true;
+  return expand_layer(sample.context(), {.moe = true}).backward;
+}
+
+TEST_CASE(
+    "tokens gathered again run beside the second product's gradients, up to the first's weights",
+    "[unit]") {
+  const OpList ops = redispatching();
+  TaskList tasks = numbered(ops);
+  overlap_redispatch(ops, tasks);
+  REQUIRE(tasks.size() == ops.size() + 1);
+  std::vector<OpId> beside;
+  bool inside = false;
+  for (const StreamTask& task : tasks) {
+    if (task.mode == TaskMode::kJoin) {
+      inside = false;
+    } else if (inside) {
+      beside.push_back(op_of(ops, task).id);
+    }
+    if (task.mode == TaskMode::kStart) {
+      CHECK(op_of(ops, task).id == OpId::kMoeRedispatch);
+      inside = true;
+    }
+  }
+  CHECK_FALSE(inside);
+  CHECK(beside ==
+        std::vector<OpId>{OpId::kExpertsDown, OpId::kExpertsDown, OpId::kExpertsActivation});
+}
+
+TEST_CASE("a layer that gathers its tokens once is left as it is", "[unit]") {
+  const Sample sample = exchanging(0);
+  const OpList ops = expand_layer(sample.context(), {.moe = true}).backward;
+  TaskList tasks = numbered(ops);
+  overlap_redispatch(ops, tasks);
+  CHECK(tasks.size() == ops.size());
+  CHECK(std::none_of(tasks.begin(), tasks.end(),
+                     [](const StreamTask& task) { return task.mode == TaskMode::kStart; }));
 }
 
 TEST_CASE("the shared expert's own kernels run beside the exchange, and nothing else does",
