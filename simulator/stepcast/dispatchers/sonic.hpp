@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What SonicMoE sends where the plan leaves it to its choice.
+// What SonicMoE sends where the plan leaves it to its choice and no profile says what is fastest.
 #pragma once
 
 #include "stepcast/layer/exchange_shape.hpp"

@@ -26,7 +26,7 @@ TEST_CASE("a map has a row for each combination that divides, and names the fast
   // 3 ranks do not divide the 128 experts, 8 do not fit into one node of 4.
   const DispatcherMap map =
       mapped({.ranks = {3, 4, 8}, .nodes = {1, 2}, .topk = {2, 8}, .tokens = {1024, 4096}});
-  CHECK(map.rows.size() == 3 * 2 * 2);  // 4 over 1 and 2 nodes, 8 over 2
+  CHECK(map.rows.size() == 12);  // 4 over 1 and 2 nodes, 8 over 2; times 2 and 2
   for (const MapRow& row : map.rows) {
     REQUIRE(row.times.size() == kDispatchers);
     REQUIRE(row.winner() != nullptr);
