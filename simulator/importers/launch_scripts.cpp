@@ -14,17 +14,17 @@ namespace {
 // The rows that a script launched: those of a source whose title has the words, of a model, on a
 // GPU and with so many stages in all; empty and 0 stand for any.
 struct LaunchScript {
-  std::string_view source;
-  std::string_view title;
-  std::string_view model;
-  std::string_view gpu;
+  std::string_view source{};
+  std::string_view title{};
+  std::string_view model{};
+  std::string_view gpu{};
   std::int64_t stages = 0;
   // What it says; empty where it says nothing.
-  std::string_view layout;   // with one module that predicts a further token
-  std::string_view modules;  // recomputed
-  std::string_view cluster;
-  std::string_view software;  // in the place of the framework's undated set
-  std::string_view file;
+  std::string_view layout{};   // with one module that predicts a further token
+  std::string_view modules{};  // recomputed
+  std::string_view cluster{};
+  std::string_view software{};  // in the place of the framework's undated set
+  std::string_view file{};
 };
 
 constexpr std::string_view kBridge = "megatron-bridge";
@@ -32,29 +32,78 @@ constexpr std::string_view kSixteen = "Et*4|(t*4|)*14tmL";
 constexpr std::string_view kThirtyTwo = "Et|(tt|)*30mL";
 constexpr std::string_view kRecipe = "recipes/deepseek/deepseek_v3.py of its release";
 constexpr std::string_view kWorkloads = "scripts/performance/configs of its release";
-constexpr std::string_view kMlperf = "config_GB200_*.sh, PIPELINE_LAYOUT";
+constexpr std::string_view kMlperf6 = "mlperf-training-v6.0";
+constexpr std::string_view kMlperfLayout = "config_GB200_*.sh, PIPELINE_LAYOUT";
+constexpr std::string_view kBenchmarks = "nvidia-dgxc-benchmarking";
+constexpr std::string_view kLaunch = "deepseek_v3/pretraining/launch.sh";
 
-constexpr std::array kScripts = {
-    LaunchScript{kBridge, "", "deepseek_v3", "", 16, kSixteen, "", "", "", kRecipe},
-    LaunchScript{kBridge, "", "deepseek_v3", "", 32, kThirtyTwo, "", "", "", kRecipe},
-    LaunchScript{kBridge, "", "deepseek_v3", "h100_sxm", 0, "", "mla_up_proj mlp", "", "",
-                 kWorkloads},
-    LaunchScript{kBridge, "", "deepseek_v3", "gb200", 0, "", "mla_up_proj", "", "", kWorkloads},
-    LaunchScript{kBridge, "", "deepseek_v3", "b200", 0, "", "mla_up_proj", "", "", kWorkloads},
-    LaunchScript{kBridge, "", "gpt_oss_120b", "h100_sxm", 0, "", "layernorm moe_act", "", "",
-                 kWorkloads},
-    LaunchScript{kBridge, "", "gpt_oss_120b", "gb200", 0, "", "layernorm moe_act", "", "",
-                 kWorkloads},
-    LaunchScript{kBridge, "", "gpt_oss_120b", "b200", 0, "", "layernorm moe_act", "", "",
-                 kWorkloads},
-    LaunchScript{"mlperf-training-v6.0", "", "deepseek_v3", "gb300", 16, kSixteen, "", "", "",
-                 kMlperf},
-    LaunchScript{"mlperf-training-v6.0", "", "deepseek_v3", "gb200", 16, kSixteen, "",
-                 "gb200_mlperf_v6", "", kMlperf},
-    LaunchScript{"nvidia-dgxc-benchmarking", "v25.05.05 deepseek_v3", "deepseek_v3", "gb200", 0, "",
-                 "core_attn", "", "nemo_2025_04", "deepseek_v3/pretraining/launch.sh"},
-    LaunchScript{"nvidia-dgxc-benchmarking", "v25.05.05 deepseek_v3", "deepseek_v3", "h100_sxm", 0,
-                 "", "mla_up_proj", "", "nemo_2025_04", "deepseek_v3/pretraining/launch.sh"}};
+constexpr std::array kScripts = {LaunchScript{.source = kBridge,
+                                              .model = "deepseek_v3",
+                                              .stages = 16,
+                                              .layout = kSixteen,
+                                              .file = kRecipe},
+                                 LaunchScript{.source = kBridge,
+                                              .model = "deepseek_v3",
+                                              .stages = 32,
+                                              .layout = kThirtyTwo,
+                                              .file = kRecipe},
+                                 LaunchScript{.source = kBridge,
+                                              .model = "deepseek_v3",
+                                              .gpu = "h100_sxm",
+                                              .modules = "mla_up_proj mlp",
+                                              .file = kWorkloads},
+                                 LaunchScript{.source = kBridge,
+                                              .model = "deepseek_v3",
+                                              .gpu = "gb200",
+                                              .modules = "mla_up_proj",
+                                              .file = kWorkloads},
+                                 LaunchScript{.source = kBridge,
+                                              .model = "deepseek_v3",
+                                              .gpu = "b200",
+                                              .modules = "mla_up_proj",
+                                              .file = kWorkloads},
+                                 LaunchScript{.source = kBridge,
+                                              .model = "gpt_oss_120b",
+                                              .gpu = "h100_sxm",
+                                              .modules = "layernorm moe_act",
+                                              .file = kWorkloads},
+                                 LaunchScript{.source = kBridge,
+                                              .model = "gpt_oss_120b",
+                                              .gpu = "gb200",
+                                              .modules = "layernorm moe_act",
+                                              .file = kWorkloads},
+                                 LaunchScript{.source = kBridge,
+                                              .model = "gpt_oss_120b",
+                                              .gpu = "b200",
+                                              .modules = "layernorm moe_act",
+                                              .file = kWorkloads},
+                                 LaunchScript{.source = kMlperf6,
+                                              .model = "deepseek_v3",
+                                              .gpu = "gb300",
+                                              .stages = 16,
+                                              .layout = kSixteen,
+                                              .file = kMlperfLayout},
+                                 LaunchScript{.source = kMlperf6,
+                                              .model = "deepseek_v3",
+                                              .gpu = "gb200",
+                                              .stages = 16,
+                                              .layout = kSixteen,
+                                              .cluster = "gb200_mlperf_v6",
+                                              .file = kMlperfLayout},
+                                 LaunchScript{.source = kBenchmarks,
+                                              .title = "v25.05.05 deepseek_v3",
+                                              .model = "deepseek_v3",
+                                              .gpu = "gb200",
+                                              .modules = "core_attn",
+                                              .software = "nemo_2025_04",
+                                              .file = kLaunch},
+                                 LaunchScript{.source = kBenchmarks,
+                                              .title = "v25.05.05 deepseek_v3",
+                                              .model = "deepseek_v3",
+                                              .gpu = "h100_sxm",
+                                              .modules = "mla_up_proj",
+                                              .software = "nemo_2025_04",
+                                              .file = kLaunch}};
 
 std::string model_of(const Record& experiment) {
   const Record& model = experiment["model"];

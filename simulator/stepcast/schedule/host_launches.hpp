@@ -9,6 +9,7 @@
 #include "stepcast/hardware/host_spec.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
 #include "stepcast/plan/software_spec.hpp"
+#include "stepcast/plan/training_recipe.hpp"
 
 namespace stepcast {
 

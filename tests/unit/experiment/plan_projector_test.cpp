@@ -46,7 +46,7 @@ std::vector<Experiment> expert_plans() {
                    {"plan={ep: 4, pp: 2, stage_layout: balanced}", "training.recompute=full"}});
 }
 
-ParallelPlan settled(const Experiment& experiment) {
+ParallelPlan settled_plan(const Experiment& experiment) {
   ResolvedPlan resolved = resolve_plan(experiment.plan, experiment.model, experiment.training,
                                        experiment.cluster, experiment.software.exchange);
   REQUIRE(resolved.reasons.empty());
@@ -80,7 +80,7 @@ TEST_CASE("What is kept from plan to plan leaves the memory of stages as it is",
     for (const int round : {1, 2}) {
       for (std::size_t i = 0; i < plans.size(); ++i) {
         CAPTURE(round, i);
-        const ParallelPlan plan = settled(plans[i]);
+        const ParallelPlan plan = settled_plan(plans[i]);
         const ExpansionContext context{plans[i].model, plan, plans[i].training, plans[i].software};
         const std::vector<StageMemory> alone = memory_by_stage(context);
         const std::vector<StageMemory> stages = kept.memory(kept.outline(context), context);
@@ -101,7 +101,7 @@ TEST_CASE("The plans before change no number of a plan", "[unit]") {
       // To and fro.
       const std::size_t at = i < plans.size() ? i : 2 * plans.size() - 1 - i;
       CAPTURE(i, at);
-      const ParallelPlan plan = settled(plans[at]);
+      const ParallelPlan plan = settled_plan(plans[at]);
       PlanProjector one(plans[at], cost);
       one.take(plan, plans[at].training);
       many.take(plan, plans[at].training);
