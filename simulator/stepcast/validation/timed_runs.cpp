@@ -38,7 +38,10 @@ std::vector<TimedRun> timed_runs(const std::vector<std::filesystem::path>& files
   for (const std::filesystem::path& file : files) {
     for (MeasuredRun& run : measured_runs(file, importers, profiles)) {
       if (const double rate = measured_rate(run); rate > 0.0) {
-        timed.push_back({run.id, {}, rate, run.network});
+        TimedRun& added = timed.emplace_back();
+        added.id = run.id;
+        added.measured = rate;
+        added.network = run.network;
         runs.push_back(std::move(run));
       }
     }
