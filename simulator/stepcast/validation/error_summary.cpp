@@ -57,7 +57,7 @@ std::optional<ConstantRate> constant_rate(const std::vector<const ValidationRow*
 }
 
 std::optional<FitRates> fit_rates(const std::vector<const ValidationRow*>& rows) {
-  const auto share_right = [&rows](bool fits) {
+  const auto share_right = [&rows](bool fits) -> std::optional<double> {
     double all = 0.0;
     double right = 0.0;
     for (const ValidationRow* row : rows) {
@@ -66,7 +66,7 @@ std::optional<FitRates> fit_rates(const std::vector<const ValidationRow*>& rows)
         right += (*row->predicted > 0.5) == fits ? 1.0 : 0.0;
       }
     }
-    return all > 0.0 ? right / all : 0.0;
+    return all > 0.0 ? std::optional(right / all) : std::nullopt;
   };
   return FitRates{share_right(true), share_right(false)};
 }

@@ -18,13 +18,16 @@ struct ConstantRate {
   double p90_abs_error = 0.0;
 };
 
-// Of runs that fit and of runs that do not, the shares that are predicted right; the balanced
-// accuracy is their mean.
+// Of runs that fit and of runs that do not, the shares that are predicted right, where there are
+// such runs; the balanced accuracy is the mean of what there is.
 struct FitRates {
-  double fitting = 0.0;
-  double not_fitting = 0.0;
+  std::optional<double> fitting;
+  std::optional<double> not_fitting;
 
-  [[nodiscard]] double balanced_accuracy() const { return 0.5 * (fitting + not_fitting); }
+  [[nodiscard]] double balanced_accuracy() const {
+    const double of_fitting = fitting.value_or(not_fitting.value_or(0.0));
+    return 0.5 * (of_fitting + not_fitting.value_or(of_fitting));
+  }
 };
 
 struct ErrorSummary {

@@ -52,8 +52,12 @@ Json summary_json(const ErrorSummary& s) {
   }
   if (s.fits) {
     object["balanced_accuracy"] = s.fits->balanced_accuracy();
-    object["right_of_fitting"] = s.fits->fitting;
-    object["right_of_not_fitting"] = s.fits->not_fitting;
+    if (s.fits->fitting) {
+      object["right_of_fitting"] = *s.fits->fitting;
+    }
+    if (s.fits->not_fitting) {
+      object["right_of_not_fitting"] = *s.fits->not_fitting;
+    }
   }
   return object;
 }
@@ -80,6 +84,10 @@ std::string skipped_lines(const std::vector<ValidationRow>& rows) {
   return text;
 }
 
+std::string right_share(const std::optional<double>& share) {
+  return share ? percent(*share) + " %" : "none here";
+}
+
 // Whether runs fit in memory, by class.
 std::string fit_lines(const std::vector<ErrorSummary>& summaries) {
   std::string text;
@@ -87,8 +95,8 @@ std::string fit_lines(const std::vector<ErrorSummary>& summaries) {
     if (s.fits && s.count > 0) {
       text += "  " + cell(s.group, 36) + cell(std::to_string(s.count) + " runs", 12) +
               "balanced accuracy " + percent(s.fits->balanced_accuracy()) +
-              " %: right of those that fit " + percent(s.fits->fitting) +
-              " %, of those that do not " + percent(s.fits->not_fitting) + " %\n";
+              " %: right of those that fit " + right_share(s.fits->fitting) +
+              ", of those that do not " + right_share(s.fits->not_fitting) + "\n";
     }
   }
   return text.empty() ? "" : "\nFits in memory or not\n" + text;

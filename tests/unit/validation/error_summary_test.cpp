@@ -72,12 +72,18 @@ TEST_CASE("Whether runs fit is judged by class, and is no part of a file's error
   rows.push_back(row(100, 110));
   const std::vector<ErrorSummary> summaries = summarize(rows);
   REQUIRE(summaries.front().fits);
-  CHECK(summaries.front().fits->fitting == Approx(0.75));
-  CHECK(summaries.front().fits->not_fitting == Approx(0.5));
+  CHECK(summaries.front().fits->fitting.value() == Approx(0.75));
+  CHECK(summaries.front().fits->not_fitting.value() == Approx(0.5));
   CHECK(summaries.front().fits->balanced_accuracy() == Approx(0.625));
   CHECK(summaries.front().mean_abs_error == Approx(2.0 / 6.0));
   CHECK(summaries.back().group == "all");
   CHECK(summaries.back().count == 1);
+  // Without runs that do not fit, the four that do say it all.
+  rows.erase(rows.begin() + 4, rows.end());
+  const ErrorSummary fitting = summarize(rows).front();
+  REQUIRE(fitting.fits);
+  CHECK_FALSE(fitting.fits->not_fitting);
+  CHECK(fitting.fits->balanced_accuracy() == Approx(0.75));
 }
 
 }  // namespace stepcast::error_summary_test
