@@ -111,7 +111,7 @@ std::string priced_text(const WrittenLine& line, const LinePricing& pricing) {
       json["assumed"] = assumed;
     }
   }
-  add_traffic(as_run(work.op, priced.cost.algorithm), pricing.cluster, priced.cost.duration, json);
+  add_traffic(as_run(work.op, pricing.cluster), pricing.cluster, priced.cost.duration, json);
   if (pricing.detail == Detail::kTerms) {
     add_terms(priced.cost, json);
   }

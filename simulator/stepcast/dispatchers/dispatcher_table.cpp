@@ -16,4 +16,10 @@ static_assert(kModels.size() == kDispatchers);
 
 const DispatcherModel& model_of(Dispatcher dispatcher) { return *kModels.at(slot(dispatcher)); }
 
+ExchangePrimitive chosen_primitive(const ExpertExchange& op, const ClusterSpec& cluster) {
+  const auto fastest = model_of(op.dispatcher).fastest;
+  const bool open = op.primitive == ExchangePrimitive::kAuto && fastest != nullptr;
+  return open ? fastest(op, cluster) : op.primitive;
+}
+
 }  // namespace stepcast

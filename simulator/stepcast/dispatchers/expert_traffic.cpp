@@ -120,14 +120,9 @@ CommunicationBytes expert_communication_bytes(const Op& op, std::int64_t domain_
   return {traffic.tensor, traffic.logical, traffic.wire};
 }
 
-Op as_run(Op op, std::string_view primitive) {
-  auto* exchange = std::get_if<ExpertExchange>(&op.work);
-  if (exchange != nullptr) {
-    const std::span<const std::string_view> names = names_of<ExchangePrimitive>();
-    const auto chosen = std::find(names.begin(), names.end(), primitive);
-    if (chosen != names.end()) {
-      exchange->primitive = static_cast<ExchangePrimitive>(chosen - names.begin());
-    }
+Op as_run(Op op, const ClusterSpec& cluster) {
+  if (auto* exchange = std::get_if<ExpertExchange>(&op.work)) {
+    exchange->primitive = chosen_primitive(*exchange, cluster);
   }
   return op;
 }

@@ -61,9 +61,9 @@ struct CommunicationBytes {
 };
 CommunicationBytes expert_communication_bytes(const Op& op, std::int64_t domain_size);
 
-// The exchange with the primitive of this name, which its dispatcher chose; unchanged where the
-// name is none of a primitive.
-Op as_run(Op op, std::string_view primitive);
+// An exchange with the primitive that its dispatcher chooses on this cluster; any other operator as
+// it is.
+Op as_run(Op op, const ClusterSpec& cluster);
 
 // The bytes by which a rate is stated, none of a kernel: the tensor of a collective, and what an
 // exchange brings over links, which is the same number of rows there and back.

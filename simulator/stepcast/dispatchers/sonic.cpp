@@ -105,10 +105,7 @@ ExchangePrimitive sonic_fastest(const ExpertExchange& op, const ClusterSpec& clu
 
 OpCost sonic_price(const ExpertExchange& op, const FabricContext& context,
                    const CollectiveModel& /*collectives*/) {
-  if (op.primitive != ExchangePrimitive::kAuto) {
-    return primitive_price(op, context);
-  }
-  return primitive_price(with_primitive(op, sonic_fastest(op, context.cluster)), context);
+  return primitive_price(with_primitive(op, chosen_primitive(op, context.cluster)), context);
 }
 
 // x is copied for its peers, choices are gathered and indexed, and rows dispatched; the experts'

@@ -141,7 +141,7 @@ Explanation explain(const Experiment& experiment, const CostModel& cost) {
         p.clock_locked ? kernel : within_level(counted.op, cost, kernel, cluster);
     OpCost price = cost.cost(counted.op, own, cluster);
     const Seconds bound = roofline_bound(counted.op, cluster.device, own.clock);
-    const Op run = as_run(counted.op, price.algorithm);
+    const Op run = as_run(counted.op, cluster);
     const Bytes carried = interconnect_bytes(run, cluster.domain_size());
     const CommunicationBytes experts = expert_communication_bytes(run, cluster.domain_size());
     result.operators.push_back({std::move(counted), std::move(price), bound, carried, experts});

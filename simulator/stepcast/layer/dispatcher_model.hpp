@@ -147,6 +147,10 @@ struct DispatcherModel {
 
 // The rows of the table are in dispatchers/dispatcher_table.cpp.
 const DispatcherModel& model_of(Dispatcher dispatcher);
+
+// The primitive of an exchange, `auto` being the one that its dispatcher finds the fastest; still
+// `auto` where time does not decide.
+ExchangePrimitive chosen_primitive(const ExpertExchange& op, const ClusterSpec& cluster);
 // The names of those of which `holds`, as "deepep, deepep_v2 and hybridep".
 std::string dispatchers_that(bool (*holds)(const DispatcherModel&));
 

@@ -149,17 +149,15 @@ class Resolver {
   // What `auto` stands for, once for time and memory.
   void settle_primitives() {
     ParallelPlan& plan = result_.plan;
-    const auto choose = model_of(dispatcher_in_use(plan)).fastest;
-    if (choose == nullptr || !model_.moe || plan.ep == 1 || !result_.reasons.empty()) {
+    const bool has_choice = model_of(dispatcher_in_use(plan)).fastest != nullptr;
+    if (!has_choice || !model_.moe || plan.ep == 1 || !result_.reasons.empty()) {
       return;
     }
     const SoftwareSpec any;  // no exchange depends on the rest of the software
     const ExpansionContext context{model_, plan, training_, any};
     const ExchangeShape shape = exchange_shape(context);
     const auto settle = [&](ExchangePhase phase, Dtype dtype, ExchangePrimitive& primitive) {
-      if (primitive == ExchangePrimitive::kAuto) {
-        primitive = choose(expert_exchange(context, shape, phase, dtype), cluster_);
-      }
+      primitive = chosen_primitive(expert_exchange(context, shape, phase, dtype), cluster_);
     };
     settle(ExchangePhase::kDispatch, plan.exchange.dispatch_dtype,
            plan.exchange.dispatch_primitive);

@@ -2,6 +2,8 @@
 #include "stepcast/dispatchers/expert_traffic.hpp"
 
 #include "catch.hpp"
+#include "sample_specs.hpp"
+#include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/report/op_text.hpp"
 
 namespace stepcast::expert_traffic_test {
@@ -129,13 +131,25 @@ TEST_CASE("an all-to-all of experts that is a collective has three counts of byt
 }
 
 TEST_CASE("an exchange is counted by the primitive that ran", "[unit]") {
-  const Op op{OpId::kMoeDispatch, deepseek(Dispatcher::kSonic, 8), Block::kRoutedExperts};
-  const auto wire = [&](std::string_view primitive) {
-    return expert_communication_bytes(as_run(op, primitive), 8).wire.value();
+  const ClusterSpec cluster = cluster_of(test::shipped_gpu("gb300"), 2);
+  const auto op = [](Dispatcher dispatcher, ExchangePrimitive primitive) {
+    ExpertExchange exchange = deepseek(dispatcher, 8);
+    exchange.primitive = primitive;
+    return Op{OpId::kMoeDispatch, exchange, Block::kRoutedExperts};
   };
-  CHECK(wire("ag") == Approx(4096.0 * 7 * 7392));  // fp8 with a scale for 128 values
-  CHECK(wire("a2a") == Approx(4096.0 * 8 * 7 / 8 * 7392));
-  CHECK(as_run(op, "ring").work == op.work);
+  const auto wire = [&](ExchangePrimitive primitive) {
+    return expert_communication_bytes(as_run(op(Dispatcher::kSonic, primitive), cluster), 8)
+        .wire.value();
+  };
+  CHECK(wire(ExchangePrimitive::kAllGather) == Approx(4096.0 * 7 * 7392));  // fp8, scales of 128
+  CHECK(wire(ExchangePrimitive::kAllToAll) == Approx(4096.0 * 8 * 7 / 8 * 7392));
+  // Of `auto` the fastest ran; a dispatcher without a choice keeps what it has.
+  const ExpertExchange open = deepseek(Dispatcher::kSonic, 8);
+  const ExchangePrimitive fastest = chosen_primitive(open, cluster);
+  CHECK(fastest != ExchangePrimitive::kAuto);
+  CHECK(wire(ExchangePrimitive::kAuto) == Approx(wire(fastest)));
+  const Op deepep = op(Dispatcher::kDeepEp, ExchangePrimitive::kAuto);
+  CHECK(as_run(deepep, cluster).work == deepep.work);
 }
 
 }  // namespace
