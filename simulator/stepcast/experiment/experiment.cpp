@@ -330,8 +330,11 @@ DeviceSpec load_gpu(const std::string& name, const DataRoot& data, const Locatio
 }
 
 ModelSpec load_named_model(const std::string& name, const DataRoot& data, const Location& where) {
-  if (const std::string lacks = lacking_for_model(name, data); !lacks.empty()) {
-    throw ConfigError(where, "the model '" + name + "' is left out: there is no model of " + lacks);
+  if (!std::filesystem::exists(data.models() / (name + ".yaml"))) {
+    if (const std::string lacks = lacking_for_model(name, data); !lacks.empty()) {
+      throw ConfigError(where,
+                        "the model '" + name + "' is left out: there is no model of " + lacks);
+    }
   }
   return load_model(named_file(data.models(), name, "model", where));
 }
