@@ -109,6 +109,15 @@ inline Sample moe_sample() {
   return sample;
 }
 
+// 1024 tokens of 1024 values, 2 of 16 experts, over 4 ranks.
+inline Sample exchanging_sample(Dispatcher dispatcher) {
+  Sample sample = moe_sample();
+  sample.plan.dp = 4;
+  sample.plan.ep = 4;
+  sample.plan.exchange.dispatcher = dispatcher;
+  return sample;
+}
+
 // Splits the layers of `sample` evenly over pp * vpp stages.
 inline void set_pipeline(Sample& sample, std::int64_t pp, std::int64_t vpp) {
   sample.plan.pp = pp;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepcast layer`.
 #include <CLI/CLI.hpp>
+#include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
@@ -29,13 +31,31 @@ void refuse(const std::string& option, const std::string& problem) {
   }
 }
 
+template <typename E, std::size_t N>
+std::vector<std::string> names_in(const std::array<NamedValue<E>, N>& values) {
+  std::vector<std::string> names;
+  for (const NamedValue<E>& value : values) {
+    names.emplace_back(value.name);
+  }
+  return names;
+}
+
+template <typename E, std::size_t N>
+std::map<std::string, E> by_name(const std::array<NamedValue<E>, N>& values) {
+  std::map<std::string, E> map;
+  for (const auto& [name, value] : values) {
+    map.emplace(name, value);
+  }
+  return map;
+}
+
 LayerQuestion question_of(const LayerOptions& options, const ModelSpec& model) {
   LayerQuestion question = options.question;
   if (!options.part.empty()) {
-    question.part = options.part == "whole" ? LayerPart::kWhole : LayerPart::kExperts;
+    question.part = by_name(kLayerParts).at(options.part);
   }
   question.use = options.forward_only ? LayerUse::kInference : LayerUse::kTraining;
-  question.state = options.state == "cool" ? PowerState::kCool : PowerState::kWarm;
+  question.state = by_name(kUnlockedStates).at(options.state);
   refuse("--layer", layer_problem(model, question));
   return question;
 }
@@ -86,11 +106,11 @@ void add_layer(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->add_option("--block", options->part,
                    "experts: router, exchange and experts alone (with experts the default); whole: "
                    "all of the layer")
-      ->check(CLI::IsMember({"experts", "whole"}));
+      ->check(CLI::IsMember(names_in(kLayerParts)));
   command
       ->add_option("--state", options->state,
                    "warm: repeated for long; cool: the first calls after a pause")
-      ->check(CLI::IsMember({"warm", "cool"}))
+      ->check(CLI::IsMember(names_in(kUnlockedStates)))
       ->capture_default_str();
   command->add_flag("--forward-only", options->forward_only,
                     "inference: nothing is kept, and there is no backward");

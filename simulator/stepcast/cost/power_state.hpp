@@ -13,13 +13,19 @@
 // kernels.
 #pragma once
 
+#include <array>
 #include <functional>
 
+#include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 
 enum class PowerState { kWarm, kCool, kLocked };
+
+// What work by itself may be declared to be in, without a number.
+inline constexpr std::array<NamedValue<PowerState>, 2> kUnlockedStates = {
+    {{"warm", PowerState::kWarm}, {"cool", PowerState::kCool}}};
 
 struct ClockState {
   PowerState power = PowerState::kWarm;

@@ -6,9 +6,11 @@
 // shared expert are in with LayerPart::kWhole.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 
+#include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/experiment/experiment.hpp"
@@ -17,6 +19,8 @@
 namespace stepcast {
 
 enum class LayerPart { kExperts, kWhole };
+inline constexpr std::array<NamedValue<LayerPart>, 2> kLayerParts = {
+    {{"experts", LayerPart::kExperts}, {"whole", LayerPart::kWhole}}};
 enum class LayerUse { kTraining, kInference };
 
 struct LayerQuestion {

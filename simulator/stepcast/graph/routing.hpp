@@ -47,6 +47,8 @@ std::int64_t expert_capacity(std::int64_t all_tokens, std::int64_t topk, std::in
 // Share of the (token, expert) pairs that capacities leave; 1 with a factor of 0, which means none.
 // Loads are the mean ones: none of a uniform routing is dropped at a factor of 1.
 double kept_share(const Routing& routing, ExpertChoice choice, double capacity_factor);
+// The most that is taken for a router: one expert of a thousand has everything.
+inline constexpr double kLargestViolation = 1000.0;
 // How uneven experts and the ranks that hold them are.
 struct ExpertLoad {
   double fullest_expert = 1.0;  // rows of the fullest expert over the mean

@@ -20,7 +20,7 @@ std::vector<double> zipf_weights(std::int64_t items, double exponent);
 // Weights under which item i is drawn with probability draws counts_i / sum, at most nearly 1.
 std::vector<double> weights_of_counts(const std::vector<std::int64_t>& counts, std::int64_t draws);
 // Loads of `items` in parts of a million of the mean: log-normal, the fullest 1 + max_violation
-// times the mean, in an order that lets neighbours share no rank of load.
+// times the mean. In an order that gives every run of neighbours large and small ones.
 std::vector<std::int64_t> learned_counts(std::int64_t items, double max_violation);
 // Probability of each item to be among `draws`.
 std::vector<double> inclusion(const std::vector<double>& weights, std::int64_t draws);

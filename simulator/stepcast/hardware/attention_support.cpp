@@ -22,15 +22,6 @@ constexpr std::array<std::string_view, 5> kFeatureTitles = {
     "heads of this dimension", "heads of two dimensions", "sinks", "a sliding window",
     "documents kept apart"};
 
-Release read_release(MappingReader& reader, std::string_view key) {
-  const std::string written = reader.optional_text(key);
-  const std::optional<Release> release = parse_release(written);
-  if (!written.empty() && !release) {
-    reader.error(key, "must be a release, as 9.13.1");
-  }
-  return release.value_or(Release{});
-}
-
 AttentionRow read_row(const ConfigNode& node, const SourceTable& sources,
                       Diagnostics& diagnostics) {
   constexpr Range<std::int64_t> kHead{1, 4096};
@@ -41,8 +32,8 @@ AttentionRow read_row(const ConfigNode& node, const SourceTable& sources,
   row.kernel = reader.required_choice<AttentionKernel>("kernel", enum_names<AttentionKernel>());
   row.fuses = reader.required_choice<AttentionFeature>("fuses", enum_names<AttentionFeature>());
   row.architectures = reader.optional_texts("on");
-  row.version = read_release(reader, "version");
-  row.cudnn = read_release(reader, "cudnn");
+  row.version = read_release(reader, "version").value_or(Release{});
+  row.cudnn = read_release(reader, "cudnn").value_or(Release{});
   if (row.fuses == AttentionFeature::kHeads || row.fuses == AttentionFeature::kUnequalHeads) {
     row.d_qk = reader.required_count("d_qk", kHead);
     row.d_v = reader.optional_count("d_v", row.d_qk, kHead);
@@ -176,6 +167,15 @@ std::span<const std::string_view> names_of<AttentionFeature>() {
   return kFeatureNames;
 }
 std::string_view title(AttentionLibraryName library) { return entry(kLibraryTitles, library); }
+
+std::optional<Release> read_release(MappingReader& reader, std::string_view key) {
+  const std::string written = reader.optional_text(key);
+  const std::optional<Release> release = parse_release(written);
+  if (!written.empty() && !release) {
+    reader.error(key, "must be a release, as 9.13.1");
+  }
+  return release;
+}
 
 std::optional<Release> parse_release(std::string_view text) {
   Release release;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "stepcast/base/enum_names.hpp"
+#include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/hardware/architecture.hpp"
 #include "stepcast/hardware/attention_kernel.hpp"
 
@@ -42,6 +43,8 @@ struct Release {
   auto operator<=>(const Release&) const = default;
 };
 std::optional<Release> parse_release(std::string_view text);
+// The release under `key`; nothing where it is left out, or is none, which is reported.
+std::optional<Release> read_release(MappingReader& reader, std::string_view key);
 std::string text_of(const Release& release);
 
 // The library of a software set. A release that is not stated is the newest in the table.

@@ -75,9 +75,9 @@ Ends ends_of(const ExpansionContext& context, const BuiltStage& stage) {
   return ends;
 }
 
-// Elements of the largest unit of FSDP among all layers, and among those that end the stage, whose
-// backward meets everything that is kept: leading dense layers, often larger, run when most of it
-// has gone.
+// Elements of the largest unit of FSDP among all layers, and among those of the kinds that end the
+// model: their backward runs first and meets everything that is kept. Leading dense layers, often
+// larger, run when most of it has gone.
 struct LargestUnit {
   double anywhere = 0.0;
   double at_end = 0.0;

@@ -10,6 +10,7 @@
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/value_message.hpp"
 #include "stepcast/graph/op.hpp"
+#include "stepcast/graph/routing.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
 #include "stepcast/plan/exchange_spec.hpp"
@@ -26,7 +27,6 @@ constexpr Range<std::int64_t> kUnits{0, 1024};
 constexpr Range<std::int64_t> kRoutedTokens{0, std::int64_t{1} << 40U};
 constexpr Range<double> kFactor{0.0, 1024.0};
 constexpr double kSteepestZipf = 8.0;
-constexpr double kLargestViolation = 1000.0;
 constexpr std::array kPasses = {NamedValue<Direction>{"fwd", Direction::kForward},
                                 NamedValue<Direction>{"bwd", Direction::kBackward}};
 constexpr std::size_t kLargestCounts = std::size_t{1} << 20U;  // bytes

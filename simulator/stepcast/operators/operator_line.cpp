@@ -113,13 +113,11 @@ ClockState locked_state(MappingReader& fields, const ConfigNode& value, const De
 }
 
 ClockState read_state(MappingReader& fields, const DeviceSpec& device) {
-  static constexpr std::array kStates = {NamedValue<PowerState>{"warm", PowerState::kWarm},
-                                         NamedValue<PowerState>{"cool", PowerState::kCool}};
   const ConfigNode* value = fields.take("state");
   if (value != nullptr && value->kind == ConfigNode::Kind::kMapping) {
     return locked_state(fields, *value, device);
   }
-  return {fields.optional_choice<PowerState>("state", kStates, PowerState::kWarm), {}};
+  return {fields.optional_choice<PowerState>("state", kUnlockedStates, PowerState::kWarm), {}};
 }
 
 // --- kinds ------------------------------------------------------------------------------------

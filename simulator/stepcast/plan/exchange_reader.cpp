@@ -3,6 +3,7 @@
 #include <array>
 
 #include "stepcast/config/config_writer.hpp"
+#include "stepcast/graph/routing.hpp"
 #include "stepcast/plan/exchange_spec.hpp"
 #include "stepcast/plan/written_input.hpp"
 
@@ -40,7 +41,7 @@ constexpr Range<std::int64_t> kPadding{0, 65'536};
 constexpr Range<std::int64_t> kGroups{1, 65'536};
 constexpr Range<double> kCapacity{0.01, 1000.0};
 constexpr Range<double> kExponent{0.0, 10.0};
-constexpr Range<double> kViolation{0.0, 1000.0};
+constexpr Range<double> kViolation{0.0, kLargestViolation};
 
 // Every value of an enumeration under its own name.
 template <typename E>

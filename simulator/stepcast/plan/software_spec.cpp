@@ -124,15 +124,6 @@ void precision_settings(Settings& software) {
   software.template choice<Bytes>("gradient_reduce", &SoftwareSpec::gradient_reduce, kWideDtypes);
 }
 
-void read_release(MappingReader& reader, std::string_view key, std::optional<Release>& release) {
-  if (const std::string written = reader.optional_text(key); !written.empty()) {
-    release = parse_release(written);
-    if (!release) {
-      reader.error(key, "must be a release, as 9.13.1");
-    }
-  }
-}
-
 // A library by its name, or with its releases: {name: transformer_engine, version: 2.9, cudnn:
 // 9.13.1}. Another library than before has the newest releases unless it states them.
 void read_attention_library(MappingReader& reader, AttentionSoftware& software) {
@@ -147,8 +138,13 @@ void read_attention_library(MappingReader& reader, AttentionSoftware& software) 
     software.version.reset();
     software.cudnn.reset();
   }
-  read_release(*mapping, "version", software.version);
-  read_release(*mapping, "cudnn", software.cudnn);
+  const auto read = [&mapping](std::string_view key, std::optional<Release>& release) {
+    if (const std::optional<Release> given = read_release(*mapping, key)) {
+      release = given;
+    }
+  };
+  read("version", software.version);
+  read("cudnn", software.cudnn);
   mapping->finish();
 }
 

@@ -21,10 +21,6 @@ constexpr std::array<std::string_view, 4> kRunNumbers = {
 constexpr std::string_view kReservedMemory = kRunNumbers.back();
 constexpr std::array<std::string_view, 5> kLayerNumbers = {"forward_s", "backward_s", "dispatch_s",
                                                            "combine_s", "saved_bytes"};
-constexpr std::array<NamedValue<LayerPart>, 2> kLayerParts = {
-    {{"experts", LayerPart::kExperts}, {"whole", LayerPart::kWhole}}};
-constexpr std::array<NamedValue<PowerState>, 2> kStates = {
-    {{"warm", PowerState::kWarm}, {"cool", PowerState::kCool}}};
 constexpr std::string_view kMemoryOfRanks = "peak_memory_bytes_by_rank";
 constexpr std::string_view kFits = "fits";
 constexpr std::array<std::string_view, 9> kKernelMetrics = {
@@ -110,7 +106,7 @@ LayerQuestion read_layer(MappingReader reader) {
   if (reader.has("block")) {
     question.part = reader.optional_choice<LayerPart>("block", kLayerParts, LayerPart::kExperts);
   }
-  question.state = reader.optional_choice<PowerState>("state", kStates, question.state);
+  question.state = reader.optional_choice<PowerState>("state", kUnlockedStates, question.state);
   const bool inference = reader.optional_flag("forward_only").value_or(false);
   question.use = inference ? LayerUse::kInference : LayerUse::kTraining;
   reader.finish();

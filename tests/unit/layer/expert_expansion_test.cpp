@@ -11,17 +11,9 @@
 namespace stepcast::expert_expansion_test {
 namespace {
 
+using test::exchanging_sample;
 using test::Sample;
 using Names = std::vector<std::string>;
-
-// 1024 tokens of 1024 values, 2 of 16 experts, over 4 ranks.
-Sample exchanging(Dispatcher dispatcher) {
-  Sample sample = test::moe_sample();
-  sample.plan.dp = 4;
-  sample.plan.ep = 4;
-  sample.plan.exchange.dispatcher = dispatcher;
-  return sample;
-}
 
 BlockOps expanded(const Sample& sample) {
   const ExpansionContext context = sample.context();
@@ -62,7 +54,7 @@ std::int64_t grouped_rows(const OpList& ops) {
 
 TEST_CASE("each dispatcher runs its own kernels around the experts", "[unit]") {
   const auto forward = [](Dispatcher dispatcher) {
-    return names_of_exchange(expanded(exchanging(dispatcher)).forward);
+    return names_of_exchange(expanded(exchanging_sample(dispatcher)).forward);
   };
   CHECK(forward(Dispatcher::kAllToAll) == Names{"moe.permute", "moe.dispatch", "moe.sort",
                                                 "experts", "moe.unsort", "moe.combine",
@@ -87,7 +79,7 @@ TEST_CASE("the gradient of dispatch is a combine and that of combine a dispatch"
        {Dispatcher::kDeepEp, Dispatcher::kDeepEpV2, Dispatcher::kDeepEpLowLatency,
         Dispatcher::kHybridEp, Dispatcher::kSonic, Dispatcher::kMinimalAsyncEp}) {
     CAPTURE(name(dispatcher));
-    const BlockOps ops = expanded(exchanging(dispatcher));
+    const BlockOps ops = expanded(exchanging_sample(dispatcher));
     CHECK(exchange_of(ops.forward, OpId::kMoeDispatch).phase == ExchangePhase::kDispatch);
     CHECK(exchange_of(ops.forward, OpId::kMoeCombine).phase == ExchangePhase::kCombine);
     CHECK(exchange_of(ops.backward, OpId::kMoeCombine).phase == ExchangePhase::kDispatch);
@@ -109,7 +101,7 @@ std::vector<Work> works(const OpList& ops, OpId id) {
 // Four ranks with 1024 tokens each, two choices a token: 8,192 rows at worst, 2,048 on average.
 TEST_CASE("products take the rows that arrived, other kernels the whole buffer", "[unit]") {
   for (const Dispatcher dispatcher : {Dispatcher::kAllToAll, Dispatcher::kDeepEp}) {
-    Sample sample = exchanging(dispatcher);
+    Sample sample = exchanging_sample(dispatcher);
     sample.software.expert_buffer = ExpertBuffer::kWorstCase;
     const BlockOps ops = expanded(sample);
     CHECK(grouped_rows(ops.forward) == 2048);
@@ -122,7 +114,7 @@ TEST_CASE("products take the rows that arrived, other kernels the whole buffer",
 TEST_CASE("MinimalAsyncEP sums and activates rows by its own kernels where the model runs eagerly",
           "[unit]") {
   const auto implementations = [](Dispatcher dispatcher) {
-    Sample sample = exchanging(dispatcher);
+    Sample sample = exchanging_sample(dispatcher);
     sample.software.permute = Implementation::kEager;
     sample.software.activation = Implementation::kEager;
     const OpList ops = expanded(sample).forward;
@@ -138,7 +130,7 @@ TEST_CASE("MinimalAsyncEP sums and activates rows by its own kernels where the m
 }
 
 TEST_CASE("MinimalAsyncEP sums the rows of a token's gradient once they are back", "[unit]") {
-  const OpList ops = expanded(exchanging(Dispatcher::kMinimalAsyncEp)).backward;
+  const OpList ops = expanded(exchanging_sample(Dispatcher::kMinimalAsyncEp)).backward;
   REQUIRE(ops.size() > 2);
   CHECK(ops.back().id == OpId::kMoeLocalSum);
   const auto sums = works<MemoryBound>(ops, OpId::kMoeLocalSum);
@@ -149,7 +141,7 @@ TEST_CASE("MinimalAsyncEP sums the rows of a token's gradient once they are back
 
 TEST_CASE("biases of experts are added in the format of the weights of their rows", "[unit]") {
   const auto biases = [](Dispatcher dispatcher, Implementation implementation) {
-    Sample sample = exchanging(dispatcher);
+    Sample sample = exchanging_sample(dispatcher);
     sample.model.moe->expert_bias = true;
     sample.software.expert_bias = implementation;
     return works<MemoryBound>(expanded(sample).forward, OpId::kExpertsBias);
@@ -163,13 +155,14 @@ TEST_CASE("biases of experts are added in the format of the weights of their row
   REQUIRE(wide.size() == 2);
   CHECK(wide[0].element == Bytes(4));
   CHECK(wide[1].kind == MemoryBoundKind::kCast);
-  CHECK(works<MemoryBound>(expanded(exchanging(Dispatcher::kHybridEp)).forward, OpId::kExpertsBias)
+  CHECK(works<MemoryBound>(expanded(exchanging_sample(Dispatcher::kHybridEp)).forward,
+                           OpId::kExpertsBias)
             .empty());
 }
 
 TEST_CASE("a limit on what the activation reads is a pass of its own unless it is fused",
           "[unit]") {
-  Sample sample = exchanging(Dispatcher::kAllToAll);
+  Sample sample = exchanging_sample(Dispatcher::kAllToAll);
   sample.model.moe->clamped_activation = true;
   CHECK(works<MemoryBound>(expanded(sample).forward, OpId::kExpertsClamp).empty());
   sample.software.activation_clamp = Implementation::kEager;
@@ -181,7 +174,7 @@ TEST_CASE("a limit on what the activation reads is a pass of its own unless it i
 
 TEST_CASE("an activation inside the experts' products is no kernel, and keeps its result",
           "[unit]") {
-  Sample sample = exchanging(Dispatcher::kAllToAll);
+  Sample sample = exchanging_sample(Dispatcher::kAllToAll);
   const BlockOps apart = expanded(sample);
   sample.software.activation_in_product = true;
   const BlockOps inside = expanded(sample);
@@ -209,7 +202,7 @@ TEST_CASE("an activation inside the experts' products passes their epilogues", "
                            : OpId::kExpertsUp;
     return std::pair(works<GroupedGemm>(ops.forward, first).front().result, dgrad->result);
   };
-  Sample sample = exchanging(Dispatcher::kAllToAll);
+  Sample sample = exchanging_sample(Dispatcher::kAllToAll);
   CHECK(bytes(sample) == std::pair(Bytes(2), Bytes(2)));
   sample.software.activation_in_product = true;
   CHECK(bytes(sample) == std::pair(Bytes(3), Bytes(8)));
@@ -219,7 +212,7 @@ TEST_CASE("an activation inside the experts' products passes their epilogues", "
   CHECK(bytes(sample) == std::pair(Bytes(6), Bytes(10)));
   sample.model.mlp.gated = false;
   CHECK(bytes(sample) == std::pair(Bytes(4), Bytes(6)));
-  Sample sonic = exchanging(Dispatcher::kSonic);
+  Sample sonic = exchanging_sample(Dispatcher::kSonic);
   sonic.software.activation_in_product = true;
   CHECK(bytes(sonic) == std::pair(Bytes(3), Bytes(10)));
 }
@@ -230,14 +223,14 @@ TEST_CASE("an activation that does not know its rows runs over the whole buffer"
     return works<MemoryBound>(expanded(sample).forward, OpId::kExpertsActivation).front().rows;
   };
   for (const Dispatcher dispatcher : {Dispatcher::kSonic, Dispatcher::kMinimalAsyncEp}) {
-    Sample sample = exchanging(dispatcher);
+    Sample sample = exchanging_sample(dispatcher);
     CHECK(activated(sample) == 2048);
     sample.plan.exchange.offset_aware_activation = false;
     CHECK(activated(sample) == 8192);
     sample.plan.exchange.offset_aware_activation = true;
     CHECK(activated(sample) == 2048);
   }
-  Sample worst = exchanging(Dispatcher::kAllToAll);
+  Sample worst = exchanging_sample(Dispatcher::kAllToAll);
   worst.software.expert_buffer = ExpertBuffer::kWorstCase;
   CHECK(activated(worst) == 8192);
   worst.plan.exchange.offset_aware_activation = true;
@@ -248,7 +241,7 @@ TEST_CASE("an activation that does not know its rows runs over the whole buffer"
 // values.
 TEST_CASE("rows of a capacity are gathered by products with masks where the software has it so",
           "[unit]") {
-  Sample sample = exchanging(Dispatcher::kAllToAll);
+  Sample sample = exchanging_sample(Dispatcher::kAllToAll);
   sample.software.row_gather = RowGather::kProduct;
   CHECK(names_of_exchange(expanded(sample).forward).front() == "moe.permute");  // no capacity
   sample.plan.exchange.capacity_factor = 1.25;
@@ -267,7 +260,7 @@ TEST_CASE("rows of a capacity are gathered by products with masks where the soft
 }
 
 TEST_CASE("only the forward dispatch sends fp8 rows, quantised before", "[unit]") {
-  Sample sample = exchanging(Dispatcher::kDeepEp);
+  Sample sample = exchanging_sample(Dispatcher::kDeepEp);
   sample.plan.exchange.dispatch_dtype = Dtype::kFp8;
   const BlockOps ops = expanded(sample);
   CHECK(names_of_exchange(ops.forward).front() == "moe.dispatch_quantize");
@@ -279,7 +272,7 @@ TEST_CASE("only the forward dispatch sends fp8 rows, quantised before", "[unit]"
 }
 
 TEST_CASE("an exchange says what it moves, where and how", "[unit]") {
-  Sample sample = exchanging(Dispatcher::kDeepEp);
+  Sample sample = exchanging_sample(Dispatcher::kDeepEp);
   sample.model.moe->router.groups = 4;
   sample.model.moe->router.topk_groups = 2;
   sample.plan.exchange.compute_units = 20;
@@ -296,7 +289,7 @@ TEST_CASE("an exchange says what it moves, where and how", "[unit]") {
 }
 
 TEST_CASE("expert tensor parallelism widens the group, the experts and the choices", "[unit]") {
-  Sample sample = exchanging(Dispatcher::kDeepEp);
+  Sample sample = exchanging_sample(Dispatcher::kDeepEp);
   sample.plan.etp = 2;
   const OpList forward = expanded(sample).forward;
   const ExpertExchange op = exchange_of(forward, OpId::kMoeDispatch);
@@ -309,7 +302,7 @@ TEST_CASE("expert tensor parallelism widens the group, the experts and the choic
 }
 
 TEST_CASE("the most loaded rank sets the rows of the experts", "[unit]") {
-  Sample sample = exchanging(Dispatcher::kAllToAll);
+  Sample sample = exchanging_sample(Dispatcher::kAllToAll);
   Routing counts;
   counts.kind = RoutingKind::kCounts;
   counts.counts.assign(16, 100);
@@ -325,7 +318,7 @@ TEST_CASE("the most loaded rank sets the rows of the experts", "[unit]") {
 }
 
 TEST_CASE("redispatch gathers the input once more in backward", "[unit]") {
-  Sample sample = exchanging(Dispatcher::kSonic);
+  Sample sample = exchanging_sample(Dispatcher::kSonic);
   sample.plan.exchange.redispatch_in_backward = true;
   const Names backward = names_of_exchange(expanded(sample).backward);
   CHECK(std::count(backward.begin(), backward.end(), "moe.redispatch") == 1);
@@ -333,7 +326,7 @@ TEST_CASE("redispatch gathers the input once more in backward", "[unit]") {
 
 TEST_CASE("one rank exchanges nothing", "[unit]") {
   for (const Dispatcher dispatcher : {Dispatcher::kDeepEp, Dispatcher::kSonic}) {
-    Sample sample = exchanging(dispatcher);
+    Sample sample = exchanging_sample(dispatcher);
     sample.plan.ep = 1;
     for (const Op& op : expanded(sample).forward) {
       CHECK_FALSE(communication_axis(op).has_value());
@@ -342,7 +335,7 @@ TEST_CASE("one rank exchanges nothing", "[unit]") {
 }
 
 TEST_CASE("an all-to-all that stands for deepep goes by rail between nodes", "[unit]") {
-  Sample sample = exchanging(Dispatcher::kDeepEp);
+  Sample sample = exchanging_sample(Dispatcher::kDeepEp);
   sample.plan.exchange.collective_only = true;
   const auto algorithm = [&] {
     for (const Op& op : expanded(sample).forward) {

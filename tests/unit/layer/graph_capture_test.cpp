@@ -7,16 +7,9 @@
 namespace stepcast::graph_capture_test {
 namespace {
 
+using test::exchanging_sample;
 using test::Sample;
 using Blockers = std::vector<CaptureBlocker>;
-
-Sample exchanging(Dispatcher dispatcher) {
-  Sample sample = test::moe_sample();
-  sample.plan.dp = 4;
-  sample.plan.ep = 4;
-  sample.plan.exchange.dispatcher = dispatcher;
-  return sample;
-}
 
 Blockers blockers_of(const Sample& sample) {
   return capture_blockers(sample.model, sample.plan, sample.software);
@@ -31,29 +24,29 @@ TEST_CASE("a dense step can be captured, unless the host reads whether gradients
 }
 
 TEST_CASE("rows that arrive by the routing keep a step from being captured", "[unit]") {
-  Sample sample = exchanging(Dispatcher::kAllToAll);
+  Sample sample = exchanging_sample(Dispatcher::kAllToAll);
   CHECK(blockers_of(sample) ==
         Blockers{CaptureBlocker::kHostReadsRows, CaptureBlocker::kDynamicRows});
   sample.plan.exchange.capacity_factor = 1.0;
   CHECK(blockers_of(sample).empty());
-  sample = exchanging(Dispatcher::kAllToAll);
+  sample = exchanging_sample(Dispatcher::kAllToAll);
   sample.plan.ep = 1;
   CHECK(blockers_of(sample).empty());
 }
 
 TEST_CASE("a buffer of fixed size lets a step be captured", "[unit]") {
-  CHECK(blockers_of(exchanging(Dispatcher::kMinimalAsyncEp)).empty());
-  CHECK(blockers_of(exchanging(Dispatcher::kDeepEp)) ==
+  CHECK(blockers_of(exchanging_sample(Dispatcher::kMinimalAsyncEp)).empty());
+  CHECK(blockers_of(exchanging_sample(Dispatcher::kDeepEp)) ==
         Blockers{CaptureBlocker::kHostReadsRows, CaptureBlocker::kDynamicRows});
 }
 
 TEST_CASE(
     "experts that are launched one by one are captured only where a capacity fixes their rows",
     "[unit]") {
-  Sample sample = exchanging(Dispatcher::kMinimalAsyncEp);
+  Sample sample = exchanging_sample(Dispatcher::kMinimalAsyncEp);
   sample.software.grouped_gemm = GroupedGemmMode::kLegacy;
   CHECK(blockers_of(sample) == Blockers{CaptureBlocker::kExpertsOneByOne});
-  sample = exchanging(Dispatcher::kAllToAll);
+  sample = exchanging_sample(Dispatcher::kAllToAll);
   sample.software.grouped_gemm = GroupedGemmMode::kLegacy;
   sample.plan.exchange.capacity_factor = 1.0;
   CHECK(blockers_of(sample).empty());
