@@ -34,6 +34,7 @@ void refuse(const std::string& option, const std::string& problem) {
 template <typename E, std::size_t N>
 std::vector<std::string> names_in(const std::array<NamedValue<E>, N>& values) {
   std::vector<std::string> names;
+  names.reserve(N);
   for (const NamedValue<E>& value : values) {
     names.emplace_back(value.name);
   }

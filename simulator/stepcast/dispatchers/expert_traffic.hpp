@@ -23,6 +23,7 @@
 
 #include "stepcast/base/units.hpp"
 #include "stepcast/graph/op.hpp"
+#include "stepcast/hardware/cluster_spec.hpp"
 #include "stepcast/graph/routing.hpp"
 
 namespace stepcast {
