@@ -23,8 +23,8 @@
 
 #include "stepcast/base/units.hpp"
 #include "stepcast/graph/op.hpp"
-#include "stepcast/hardware/cluster_spec.hpp"
 #include "stepcast/graph/routing.hpp"
+#include "stepcast/hardware/cluster_spec.hpp"
 
 namespace stepcast {
 

@@ -13,6 +13,7 @@
 #include "stepcast/graph/routing.hpp"
 #include "stepcast/hardware/exchange_assumptions.hpp"
 #include "stepcast/layer/activation_inventory.hpp"
+#include "stepcast/layer/exchange_shape.hpp"
 #include "stepcast/layer/recompute_choice.hpp"
 #include "stepcast/memory/feasibility.hpp"
 #include "stepcast/schedule/operator_inventory.hpp"
@@ -164,22 +165,26 @@ std::optional<ExpertLoad> uneven_load(const ExpansionContext& context) {
   }
   const MoeSpec& moe = *context.model.moe;
   const ExchangeSpec& spec = context.plan.exchange;
-  const ExpertLoad load = expert_load(
-      routing_of(spec, moe), {moe.experts, moe.experts_per_token, context.sequence_tokens()},
-      context.plan.ep, spec.capacity_factor.value_or(0.0));
+  ExpertLoad load = expert_load(routing_of(spec, moe),
+                                {moe.experts, moe.experts_per_token, context.sequence_tokens()},
+                                context.plan.ep, spec.capacity_factor.value_or(0.0));
+  load.fullest_rank = exchange_shape(context).imbalance;
   constexpr double kVisible = 1e-3;
   const bool uneven = load.fullest_expert > 1.0 + kVisible || load.kept < 1.0 - kVisible;
   return uneven ? std::optional(load) : std::nullopt;
 }
 
-// What the plan would do with a uniform routing.
-double balanced_rate(Experiment experiment, const ParallelPlan& plan, const CostModel& cost) {
-  ParallelPlan balanced = plan;
+// Beside what the plan would do with a uniform routing, which needs no copies of experts.
+UnevenExperts beside_balanced(const ExpertLoad& load, const Projection& p, Experiment experiment,
+                              const CostModel& cost) {
+  ParallelPlan balanced = p.plan;
   balanced.exchange.routing = Routing{};
-  experiment.software.exchange.routing = Routing{};
+  balanced.exchange.redundant_experts = 0;
+  experiment.software.exchange = balanced.exchange;
   PlanProjector projector(experiment, cost);
   projector.take(balanced, experiment.training);
-  return projector.rates(projector.step().time.step).tokens_per_second_per_gpu;
+  const Seconds step = projector.step().time.step;
+  return {load, projector.rates(step).tokens_per_second_per_gpu, p.time.step - step};
 }
 
 }  // namespace
@@ -232,7 +237,7 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   p.feasible = p.reasons.empty();
   rate(p, projector.rates(p.time.step));
   if (const std::optional<ExpertLoad> load = uneven_load(expansion)) {
-    p.uneven_experts = UnevenExperts{*load, balanced_rate(experiment, p.plan, cost)};
+    p.uneven_experts = beside_balanced(*load, p, experiment, cost);
   }
   return p;
 }

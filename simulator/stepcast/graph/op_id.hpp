@@ -77,6 +77,8 @@ namespace stepcast {
   ROW(kMoeUnpermute, "moe.unpermute")                                             \
   ROW(kMoeCombineProduct, "moe.combine_product")                                  \
   ROW(kMoeWeightedSum, "moe.weighted_sum")                                        \
+  ROW(kExpertsFetchCopies, "experts.fetch_copies")                                \
+  ROW(kExpertsReturnGradients, "experts.return_gradients")                        \
   ROW(kExpertsCast, "experts.cast")                                               \
   ROW(kExpertsGradientSum, "experts.gradient_sum")                                \
   ROW(kExpertsGateUp, "experts.gate_up")                                          \

@@ -142,13 +142,26 @@ std::vector<double> weights_of(const Routing& routing, ExpertChoice choice) {
   }
 }
 
-// Whether experts differ in load.
+}  // namespace
+
 bool is_weighted(RoutingKind kind) {
   return kind == RoutingKind::kZipf || kind == RoutingKind::kCounts ||
          kind == RoutingKind::kLearned;
 }
 
-}  // namespace
+std::vector<std::int64_t> expected_loads(const Routing& routing, ExpertChoice choice) {
+  constexpr double kTokens = 1e9;
+  if (!is_weighted(routing.kind)) {
+    const auto load = std::llround(kTokens * real(choice.topk) / real(choice.experts));
+    return std::vector<std::int64_t>(static_cast<std::size_t>(choice.experts), load);
+  }
+  std::vector<std::int64_t> loads;
+  loads.reserve(static_cast<std::size_t>(choice.experts));
+  for (const double included : inclusion(weights_of(routing, choice), choice.topk)) {
+    loads.push_back(std::llround(kTokens * included));
+  }
+  return loads;
+}
 
 PartLoads part_loads(const Routing& routing, ExpertChoice choice, std::int64_t parts) {
   const double all = real(parts);

@@ -38,6 +38,11 @@ struct ExpertChoice {
   std::int64_t tokens = 1;  // of one rank; what a forced routing counts
 };
 
+// Whether experts differ in load by more than chance.
+bool is_weighted(RoutingKind kind);
+// Rows that each expert expects of a thousand million tokens.
+std::vector<std::int64_t> expected_loads(const Routing& routing, ExpertChoice choice);
+
 PartLoads part_loads(const Routing& routing, ExpertChoice choice, std::int64_t parts);
 
 // Rows that one expert may take of W ranks' tokens with a capacity factor: ceil(tokens K / E

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/layer/exchange_rules.hpp"
 
+#include "stepcast/graph/routing.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 
 namespace stepcast {
@@ -24,6 +25,7 @@ class ProblemList {
     collectives();
     if (moe) {
       routing(routing_of(spec_, *moe), *moe);
+      copies(routing_of(spec_, *moe));
     }
     return std::move(problems_);
   }
@@ -130,6 +132,22 @@ class ProblemList {
     } else if (moe.experts / routing.groups * routing.groups_per_token < moe.experts_per_token) {
       refuse("groups_per_token", "leaves a token fewer experts than the " +
                                      std::to_string(moe.experts_per_token) + " that it takes");
+    }
+  }
+
+  void copies(const Routing& routing) {
+    if (spec_.redundant_experts == 0) {
+      return;
+    }
+    if (!is_weighted(routing.kind)) {
+      refuse("redundant_experts",
+             "must be 0 with routing: " + std::string(name(routing.kind)) +
+                 ", whose experts are all as loaded; routing: learned, zipf or counts says which "
+                 "are hot");
+    }
+    if (model_.pads_to_capacity && receive_buffer_of(spec_) == ReceiveBuffer::kCapacity) {
+      refuse("redundant_experts", "must be 0 with receive_buffer: capacity of the dispatcher " +
+                                      dispatcher_ + ", which pads all experts alike");
     }
   }
 

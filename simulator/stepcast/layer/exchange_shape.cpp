@@ -47,22 +47,31 @@ Dispatcher dispatcher_in_use(const ParallelPlan& plan) {
   return alone ? Dispatcher::kAllToAll : dispatcher;
 }
 
+PlacedExperts placed_experts(const ExpansionContext& context) {
+  const ParallelPlan& plan = context.plan;
+  const MoeSpec& moe = *context.model.moe;
+  return place_copies(routing_of(plan.exchange, moe),
+                      {moe.experts, moe.experts_per_token, context.sequence_tokens()}, plan.ep,
+                      plan.exchange.redundant_experts / plan.ep);
+}
+
 ExchangeShape exchange_shape(const ExpansionContext& context) {
   const ParallelPlan& plan = context.plan;
   const MoeSpec& moe = *context.model.moe;
   const DispatcherModel& model = model_of(dispatcher_in_use(plan));
   const bool take_part = model.expert_tensor_ranks == ExpertTensorRanks::kTakePart;
   const std::int64_t wide = take_part ? plan.etp : 1;
-  const Routing routing = routing_of(plan.exchange, moe);
-  const PartLoads loads =
-      part_loads(routing, {moe.experts, moe.experts_per_token, context.sequence_tokens()}, plan.ep);
+  const PlacedExperts placed = placed_experts(context);
+  const PartLoads loads = part_loads(
+      placed.routing, {placed.places, moe.experts_per_token, context.sequence_tokens()}, plan.ep);
   const double mean_copies =
       static_cast<double>(moe.experts_per_token) / static_cast<double>(plan.ep);
   ExchangeShape shape;
   shape.tokens = context.sequence_tokens();
   shape.hidden = context.model.hidden;
   shape.topk = moe.experts_per_token * wide;
-  shape.experts = moe.experts * wide;
+  shape.experts = placed.places * wide;
+  shape.copies = placed.most_copies;
   shape.ranks = plan.ep * wide;
   shape.ranks_in_domain =
       std::min(shape.ranks, plan.ep_in_domain > 0 ? plan.ep_in_domain * wide : shape.ranks);

@@ -14,6 +14,7 @@
 // ranks, experts and choices, as Megatron's flex dispatcher has it.
 #pragma once
 
+#include "stepcast/graph/expert_copies.hpp"
 #include "stepcast/layer/layer_expansion.hpp"
 
 namespace stepcast {
@@ -25,6 +26,7 @@ struct ExchangeShape {
   std::int64_t experts = 1;
   std::int64_t ranks = 1;
   std::int64_t ranks_in_domain = 1;  // those that a scale-up domain holds
+  std::int64_t copies = 0;           // of other ranks' experts, on the rank that holds most
   double imbalance = 1.0;
   double destinations = 1.0;  // distinct ranks of a token
 
@@ -37,6 +39,9 @@ struct ExchangeShape {
 // What carries the exchange of this plan: with one rank nothing does, and the alltoall dispatcher's
 // local permutation remains, unless the dispatcher's own kernels serve one rank too.
 Dispatcher dispatcher_in_use(const ParallelPlan& plan);
+
+// Where the experts and their copies lie, and how the load is shared by them.
+PlacedExperts placed_experts(const ExpansionContext& context);
 
 // The exchange of a layer with experts; the model has some.
 ExchangeShape exchange_shape(const ExpansionContext& context);

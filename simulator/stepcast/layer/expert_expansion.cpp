@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/base/dtype.hpp"
+#include "stepcast/base/real.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
 
@@ -11,8 +12,8 @@ namespace stepcast {
 namespace {
 
 // Every rank of an expert tensor group gets the tokens of the group's experts.
-void repeat_counts(const ParallelPlan& plan, const MoeSpec& moe, Routing& routing) {
-  const auto local = static_cast<std::size_t>(moe.experts / plan.ep);
+void repeat_counts(const ParallelPlan& plan, const ExchangeShape& shape, Routing& routing) {
+  const auto local = static_cast<std::size_t>(shape.local_experts());
   std::vector<std::int64_t> repeated;
   repeated.reserve(routing.counts.size() * static_cast<std::size_t>(plan.etp));
   for (std::size_t first = 0; first < routing.counts.size(); first += local) {
@@ -60,7 +61,6 @@ ExpertExchange expert_exchange(const ExpansionContext& context, const ExchangeSh
                                ExchangePhase phase, Dtype dtype) {
   const ParallelPlan& plan = context.plan;
   const ExchangeSpec& spec = plan.exchange;
-  const MoeSpec& moe = *context.model.moe;
   ExpertExchange op;
   op.phase = phase;
   op.dispatcher = dispatcher_in_use(plan);
@@ -73,11 +73,18 @@ ExpertExchange expert_exchange(const ExpansionContext& context, const ExchangeSh
   op.group = group_of(plan, shape);
   op.dtype = dtype;
   op.compute_units = spec.compute_units;
-  op.routing = routing_of(spec, moe);
-  if (op.experts > moe.experts) {
-    repeat_counts(plan, moe, op.routing);
+  op.routing = placed_experts(context).routing;
+  if (op.group.size > plan.ep) {
+    repeat_counts(plan, shape, op.routing);
   }
   return op;
+}
+
+// Elements of one expert of a rank: after expert tensor parallelism.
+double expert_elements(const ExpansionContext& context) {
+  const MoeSpec& moe = *context.model.moe;
+  return real((context.model.mlp.gated ? 3 : 2) * moe.expert_ffn_hidden * context.model.hidden) /
+         real(context.plan.etp);
 }
 
 std::int64_t kept_results(const ExpansionContext& context, const LayerExchange& exchange) {
@@ -234,10 +241,11 @@ void ExpertLayer::save_results() {
 void ExpertLayer::experts() {
   const std::int64_t hidden = context_.model.hidden;
   const std::int64_t width = moe().expert_ffn_hidden / plan().etp;
-  const std::int64_t local = moe().experts / plan().ep;
+  const std::int64_t local = moe().experts / plan().ep + shape_.copies;
   const bool gated = context_.model.mlp.gated;
   const bool apart = gated && !context_.software.fused_gate_up;
   save_input();
+  fetch_copies();
   if (context_.software.casts_expert_weights) {
     build_.cast(OpId::kExpertsCast, local * (gated ? 3 : 2) * width, hidden);
   }
@@ -265,6 +273,32 @@ void ExpertLayer::experts() {
                     model.own_kernels ? Implementation::kFused : context_.software.activation);
   build_.grouped(OpId::kExpertsDown, local, rows_, hidden, width, {.dgrad = epilogue.second});
   biases_after_products();
+  if (const std::optional<Collective> weights = copied_weights(kSixteenBits)) {
+    // The places serve every layer, so that backward fetches the weights again.
+    build_.backward_collective(OpId::kExpertsFetchCopies, *weights);
+  }
+}
+
+// A rank receives what its copies need, all of it from others: W / (W - 1) of it is what an
+// all-to-all of that size holds. Hot experts are passed on by the ranks that have them, so that
+// nobody sends more than it receives (UltraEP's relays).
+std::optional<Collective> ExpertLayer::copied_weights(Bytes element) const {
+  if (shape_.copies == 0) {
+    return std::nullopt;
+  }
+  const double ranks = real(plan().ep);
+  const double values = real(shape_.copies) * expert_elements(context_);
+  return Collective{CollectiveOp::kAllToAll, ranks / (ranks - 1.0) * values * element,
+                    plan().ep_group(), Axis::kExpert};
+}
+
+// Weights come before the products and their gradients go home after them.
+void ExpertLayer::fetch_copies() {
+  if (const std::optional<Collective> weights = copied_weights(kSixteenBits)) {
+    build_.forward_collective(OpId::kExpertsFetchCopies, *weights);
+    build_.backward_collective(OpId::kExpertsReturnGradients,
+                               *copied_weights(context_.software.gradient_reduce));
+  }
 }
 
 // The bias of the second product is weighted like its row, so that a framework may add it apart: in

@@ -63,6 +63,8 @@ class ExpertLayer {
   void save_input();
   [[nodiscard]] bool multiplies_masks() const;
   void biases_after_products();
+  void fetch_copies();
+  [[nodiscard]] std::optional<Collective> copied_weights(Bytes element) const;
   [[nodiscard]] ExpertExchange exchange(ExchangePhase phase, Dtype dtype) const {
     return expert_exchange(context_, shape_, phase, dtype);
   }
@@ -74,6 +76,9 @@ class ExpertLayer {
   std::int64_t passed_rows_;
   LayerExchange exchange_;
 };
+
+// Elements of one expert on a rank.
+double expert_elements(const ExpansionContext& context);
 
 // Rows that come back one by one and stay for the gradients of their weights.
 std::int64_t kept_results(const ExpansionContext& context, const LayerExchange& exchange);

@@ -123,8 +123,20 @@ class Resolver {
     divides(plan.ep, "ep", model_.moe->experts, "the number of experts");
     divides(plan.etp, "etp", model_.moe->expert_ffn_hidden, "the experts' ffn_hidden");
     const std::int64_t stage_ranks = plan.tp * plan.cp * plan.dp;
+    divide_copies();
     if (divides(plan.etp * plan.ep, "etp * ep", stage_ranks, "tp * cp * dp")) {
       plan.edp = stage_ranks / (plan.etp * plan.ep);
+    }
+  }
+
+  void divide_copies() {
+    const std::int64_t copies = result_.plan.exchange.redundant_experts;
+    if (copies > 0 && result_.plan.ep == 1) {
+      refuse(
+          "expert_exchange.redundant_experts must be 0 with ep = 1: no other rank could take "
+          "rows");
+    } else if (copies > 0) {
+      divides(result_.plan.ep, "ep", copies, "expert_exchange.redundant_experts");
     }
   }
 
@@ -238,6 +250,12 @@ class Resolver {
     }
     if (plan.replicas() == 1 && plan.zero < 3) {
       plan.zero = 0;
+    }
+    plan.fsdp_experts = request_.fsdp_experts.value_or(true);
+    if (!plan.fsdp_experts && (plan.zero < 3 || !model_.moe)) {
+      refuse(
+          "fsdp_experts: false needs zero: 3 and a model with experts: nothing else shards them "
+          "as it shards the rest");
     }
     // Pipelines keep gathered weights over the micro-batches, as torchtitan does.
     plan.fsdp_reshard = request_.fsdp_reshard.value_or(plan.pp == 1);

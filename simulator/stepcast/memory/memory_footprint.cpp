@@ -7,6 +7,7 @@
 #include "stepcast/base/real.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
+#include "stepcast/layer/expert_expansion.hpp"
 #include "stepcast/layer/stage_class.hpp"
 #include "stepcast/pipeline/pipeline_order.hpp"
 
@@ -27,6 +28,7 @@ class RankPeak {
     }
     const bool lasting = model_of(dispatcher_in_use(plan())).buffers_last;
     (lasting ? fixed_.exchange : passing_exchange_) = parts.exchange;
+    fixed_.exchange += parts.copies;
     fixed_.symmetric = fixed_.exchange;
     fixed_.outside = outside_allocator();
     fixed_.pool_share = rules().pool_share;
@@ -264,6 +266,15 @@ std::vector<PeakMoments> peak_moments_of(Schedule schedule, const PipelineShape&
 
 Bytes exchange_memory(const ExpansionContext& context) { return total(exchange_buffers(context)); }
 
+Bytes expert_copies_memory(const ExpansionContext& context) {
+  const std::int64_t places = context.plan.exchange.redundant_experts / context.plan.ep;
+  if (!context.model.moe || places == 0) {
+    return {};
+  }
+  return real(places) * expert_elements(context) *
+         (kSixteenBits + context.software.gradient_reduce);
+}
+
 std::vector<StageMemory> memory_by_stage(const ExpansionContext& context) {
   const StageClasses classes = stage_classes(context);
   StageBuilder builder;
@@ -277,6 +288,7 @@ std::vector<StageMemory> memory_by_stage(const ExpansionContext& context) {
     parts.stages.push_back(&holdings[own]);
   }
   parts.exchange = exchange_memory(context);
+  parts.copies = expert_copies_memory(context);
   return memory_by_stage(context, parts,
                          peak_moments_of(context.plan.schedule, pipeline_shape(context.plan)));
 }

@@ -42,6 +42,7 @@ std::vector<StageMemory> memory_by_stage(const ExpansionContext& context);
 struct MemoryParts {
   std::vector<const StageHolding*> stages;  // of plan.stages
   Bytes exchange;                           // of the expert dispatcher
+  Bytes copies;                             // of redundant experts
   // Forwards of each chunk that the moments leave out, between filling and draining.
   std::int64_t forwards_left_out = 0;
   // The first rank that needs more than this is the last one that is looked at.
@@ -49,6 +50,8 @@ struct MemoryParts {
 };
 std::vector<PeakMoments> peak_moments_of(Schedule schedule, const PipelineShape& shape);
 Bytes exchange_memory(const ExpansionContext& context);
+// The places of redundant experts, one set of weights and of gradients for all layers.
+Bytes expert_copies_memory(const ExpansionContext& context);
 std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const MemoryParts& parts,
                                          const std::vector<PeakMoments>& moments);
 

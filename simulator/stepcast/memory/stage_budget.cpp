@@ -91,7 +91,7 @@ LargestUnit largest_unit(const ExpansionContext& context, const BuiltStage& stag
   LargestUnit largest;
   for (const BuiltLayer& layer : stage.layers) {
     const LocalParameters& own = layer.parameters;
-    const double unit = own.dense + (context.plan.edp > 1 ? own.expert : 0.0);
+    const double unit = own.dense + (context.plan.expert_shards() > 1 ? own.expert : 0.0);
     largest.anywhere = std::max(largest.anywhere, unit);
     if (std::find(ends.begin(), ends.end(), layer.kind) != ends.end()) {
       largest.at_end = std::max(largest.at_end, unit);
@@ -112,9 +112,9 @@ void add_sharding(const ExpansionContext& context, const BuiltStage& stage, Stag
   const double both = ends.embedding + ends.head;
   const StageParameters& parameters = stage.parameters;
   if (!plan.fsdp_reshard) {
-    budget.gathered =
-        (parameters.layers.dense + both + (plan.edp > 1 ? parameters.layers.expert : 0.0)) *
-        kSixteenBits;
+    budget.gathered = (parameters.layers.dense + both +
+                       (plan.expert_shards() > 1 ? parameters.layers.expert : 0.0)) *
+                      kSixteenBits;
   } else {
     budget.gathered_layers = ahead * largest.at_end * kSixteenBits;
     budget.gathered_first = ahead * largest.anywhere * kSixteenBits;

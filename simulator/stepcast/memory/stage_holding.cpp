@@ -52,7 +52,7 @@ StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& 
       return 1.0;
     }
     if (expert) {
-      return real(plan.edp);
+      return real(plan.expert_shards());
     }
     return plan.zero == 3 || plan.fsdp > 1 ? real(plan.fsdp) : replicas;
   };

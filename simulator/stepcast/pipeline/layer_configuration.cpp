@@ -26,8 +26,8 @@ std::size_t hash_of(const LayerConfiguration& configuration) {
   // What is not hashed below is a default in every configuration, or seldom differs from plan to
   // plan.
   const auto& [tp, pp, vpp, cp, ep, etp, dp, edp, fsdp, zero, sequence_parallel, fsdp_reshard,
-               schedule, cp_algorithm, uniform, overlap, exchange, ep_in_domain, exchange_units,
-               stages, micro_batches] = plan;
+               fsdp_experts, schedule, cp_algorithm, uniform, overlap, exchange, ep_in_domain,
+               exchange_units, stages, micro_batches] = plan;
   const auto& [sequence_length, micro_batch_size, global_batch_size, dtype, recompute, optimizer,
                dropout, documents] = training;
   const auto& [kind, method, layers, layer_list, budget, modules] = recompute;

@@ -180,6 +180,8 @@ void read_exchange(MappingReader reader, ExchangeSpec& spec) {
   spec.combine_primitive = reader.optional_choice<ExchangePrimitive>(
       "combine_primitive", kCombinePrimitives, spec.combine_primitive);
   read_routing(reader, spec);
+  spec.redundant_experts =
+      reader.optional_count("redundant_experts", spec.redundant_experts, kPadding);
   read_given(reader, "receive_buffer", kReceiveBuffers, spec.receive_buffer);
   if (const ConfigNode* factor = reader.take("capacity_factor")) {
     spec.capacity_factor = reader.number("capacity_factor", *factor, kCapacity);
@@ -215,6 +217,7 @@ ConfigNode written_changes(const ExchangeSpec& spec, const ExchangeSpec& base) {
   if (spec.routing != base.routing && spec.routing) {
     write_routing(*spec.routing, writer);
   }
+  add("redundant_experts", &ExchangeSpec::redundant_experts, as_is);
   add("receive_buffer", &ExchangeSpec::receive_buffer, given_name);
   add("capacity_factor", &ExchangeSpec::capacity_factor, [](const auto& value) { return *value; });
   add("pad_multiple", &ExchangeSpec::pad_multiple, as_is);

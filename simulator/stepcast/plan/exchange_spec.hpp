@@ -12,6 +12,8 @@
 //   routing                 uniform, round_robin_forced, group_limited with groups and
 //                           groups_per_token, zipf with zipf_exponent, counts with counts, learned
 //                           with max_violation
+//   redundant_experts       0: places for copies of the most loaded experts, over all ranks of ep
+//                           (graph/expert_copies.hpp)
 //   receive_buffer          dynamic, worst_case, or capacity with capacity_factor
 //   pad_multiple            0
 //   offset_aware_activation the dispatcher's: whether the experts' activation skips the rows that
@@ -46,6 +48,7 @@ struct ExchangeSpec {
   ExchangePrimitive dispatch_primitive = ExchangePrimitive::kAuto;
   ExchangePrimitive combine_primitive = ExchangePrimitive::kAuto;
   std::optional<Routing> routing{};
+  std::int64_t redundant_experts = 0;  // places for copies, over all ranks of ep
   std::optional<ReceiveBuffer> receive_buffer{};
   std::optional<double> capacity_factor{};
   std::int64_t pad_multiple = 0;  // rows of an expert are padded to a multiple of it; 0: not

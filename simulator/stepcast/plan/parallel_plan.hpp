@@ -68,6 +68,7 @@ struct PlanRequest {
   std::optional<bool> sequence_parallel;
   std::optional<std::int64_t> zero;
   std::optional<bool> fsdp_reshard;
+  std::optional<bool> fsdp_experts;
   std::optional<Schedule> schedule;
   std::string layout;                      // Megatron's layout text, "balanced", or empty
   std::vector<std::int64_t> stage_layers;  // explicit layers of each (virtual) stage
@@ -92,6 +93,7 @@ struct ParallelPlan {
   std::int64_t zero = 0;  // 0 to 3
   bool sequence_parallel = false;
   bool fsdp_reshard = true;
+  bool fsdp_experts = true;  // false: every rank of edp keeps its experts whole
   Schedule schedule = Schedule::kOneFOneB;
   CpAlgorithm cp_algorithm = CpAlgorithm::kRing;
   bool uniform = false;  // overlap by the shares below instead of a timeline
@@ -105,6 +107,9 @@ struct ParallelPlan {
   bool operator==(const ParallelPlan&) const = default;
 
   [[nodiscard]] std::int64_t world() const { return tp * cp * pp * dp; }
+  // Ranks that may share one copy of the experts' parameters, gradients and optimizer states.
+  [[nodiscard]] std::int64_t expert_shards() const { return fsdp_experts ? edp : 1; }
+
   // Data-parallel replicas of non-expert parameters: they share gradients.
   [[nodiscard]] std::int64_t replicas() const { return dp * cp; }
 

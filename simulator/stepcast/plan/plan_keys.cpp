@@ -274,6 +274,12 @@ constexpr std::array kPlanKeys = {
             .print_order = 9},
     switch_key<&R::fsdp_reshard, &P::fsdp_reshard>(
         "fsdp_reshard", "gathered weights are dropped after forward", 19, 11),
+    PlanKey{.name = "fsdp_experts",
+            .meaning = "whether full sharding divides the experts too",
+            .numbering = 24,
+            .read = read_switch<&R::fsdp_experts>,
+            .write = write_given<&R::fsdp_experts>,
+            .copy = copy_plan<&R::fsdp_experts>},
     PlanKey{.name = "schedule",
             .meaning = "pipeline schedule (of 'project' also: all)",
             .option = "--schedule",

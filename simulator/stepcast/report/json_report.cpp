@@ -93,7 +93,8 @@ Json uneven_experts_json(const UnevenExperts& uneven) {
   return {{"fullest_expert", uneven.load.fullest_expert},
           {"fullest_rank", uneven.load.fullest_rank},
           {"kept_share", uneven.load.kept},
-          {"balanced_tokens_per_second_per_gpu", uneven.balanced_tokens_per_second_per_gpu}};
+          {"balanced_tokens_per_second_per_gpu", uneven.balanced_tokens_per_second_per_gpu},
+          {"waiting_for_peers_s", uneven.waiting.value()}};
 }
 
 }  // namespace

@@ -21,6 +21,9 @@ void write_exchange(const ExchangeSpec& exchange, Writer& writer) {
   writer.field("combine_primitive", name(exchange.combine_primitive));
   writer.field("routing",
                exchange.routing ? name(exchange.routing->kind) : std::string_view("model"));
+  if (exchange.redundant_experts > 0) {
+    writer.field("redundant_experts", exchange.redundant_experts);
+  }
   writer.field("receive_buffer", name(receive_buffer_of(exchange)));
   writer.field("pad_multiple", exchange.pad_multiple);
   writer.field("redispatch_in_backward", exchange.redispatch_in_backward);

@@ -28,6 +28,7 @@ struct SavedLayer {
 struct UnevenExperts {
   ExpertLoad load;
   double balanced_tokens_per_second_per_gpu = 0.0;  // with a uniform routing and all else equal
+  Seconds waiting;  // of a step, that a rank of mean load waits for the fullest one and for copies
 };
 
 struct Projection {

@@ -111,7 +111,9 @@ std::string uneven_experts_text(const UnevenExperts& uneven, const Projection& p
                      decimals(load.fullest_rank, 2) + " times the mean; balanced " +
                      decimals(balanced, 1) + " tokens/s/GPU (" +
                      decimals(100.0 * (balanced / p.tokens_per_second_per_gpu - 1.0), 1) +
-                     " % more)";
+                     " % more): a rank of mean load waits " + readable(uneven.waiting) +
+                     " of a step for the fullest" +
+                     (p.plan.exchange.redundant_experts > 0 ? " and for copies" : "");
   if (load.kept < 1.0) {
     text += "; capacity keeps " + decimals(100.0 * load.kept, 1) + " % of the choices";
   }

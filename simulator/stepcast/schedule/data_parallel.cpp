@@ -27,20 +27,27 @@ class ShardTraffic {
 
   void add(OpId id, CollectiveOp op, Bytes element, OpList& ops) const {
     add_one(id, op, parameters_.dense * element, sharding_group(plan_), ops);
-    add_one(id, op, parameters_.expert * element, plan_.edp_group(), ops);
+    if (plan_.fsdp_experts) {
+      add_one(id, op, parameters_.expert * element, plan_.edp_group(), ops);
+    }
   }
   void add_replicas(Bytes element, OpList& ops) const {
     add_one(OpId::kDpReplicas, CollectiveOp::kAllReduce,
             parameters_.dense / static_cast<double>(plan_.fsdp) * element, plan_.replicate_group(),
             ops);
+    if (!plan_.fsdp_experts) {
+      add_one(OpId::kDpReplicas, CollectiveOp::kAllReduce, parameters_.expert * element,
+              plan_.edp_group(), ops);
+    }
   }
   // Of what this rank keeps of its gradients, with the pipeline rank that holds the same stages.
   // A stage lies on ranks r and p - 1 - r, on average half the pipeline apart.
   void add_mirror(Bytes element, OpList& ops) const {
     const bool divided = plan_.zero > 0;
     const auto dense = static_cast<double>(sharding_ranks(plan_));
-    const double kept = parameters_.dense / (divided ? dense : 1.0) +
-                        parameters_.expert / (divided ? static_cast<double>(plan_.edp) : 1.0);
+    const double kept =
+        parameters_.dense / (divided ? dense : 1.0) +
+        parameters_.expert / (divided ? static_cast<double>(plan_.expert_shards()) : 1.0);
     const std::int64_t apart = std::max<std::int64_t>(1, plan_.pp / 2);
     add_one(OpId::kDpMirror, CollectiveOp::kAllReduce, kept * element,
             {2, plan_.tp * plan_.cp * plan_.dp * apart}, ops);
@@ -78,7 +85,7 @@ class ShardCopies {
   void add(OpId id, MemoryBoundKind kind, Implementation implementation, bool shard,
            OpList& ops) const {
     add_one(id, kind, implementation, parameters_.dense, plan_.shard_group().size, shard, ops);
-    add_one(id, kind, implementation, parameters_.expert, plan_.edp_group().size, shard, ops);
+    add_one(id, kind, implementation, parameters_.expert, plan_.expert_shards(), shard, ops);
   }
   void add_one(OpId id, MemoryBoundKind kind, Implementation implementation, double parameters,
                std::int64_t ranks, bool shard, OpList& ops) const {
@@ -95,6 +102,14 @@ class ShardCopies {
   const LocalParameters& parameters_;
   bool copies_;
 };
+
+// Gradients that stay on the rank over its micro-batches.
+double kept_gradients(const ParallelPlan& plan, const LocalParameters& parameters) {
+  if (plan.zero < 3 || !plan.fsdp_reshard) {
+    return parameters.total();
+  }
+  return plan.fsdp_experts ? 0.0 : parameters.expert;
+}
 
 bool broadcasts_parameters(const ExpansionContext& context) {
   return context.software.zero_broadcasts && (context.plan.zero == 1 || context.plan.zero == 2);
@@ -161,13 +176,12 @@ LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameter
   const Bytes gradient = context.software.gradient_reduce;
   const ShardTraffic shards(plan, parameters);
   LayerTraffic traffic;
-  const bool keeps_gradients = plan.zero < 3 || !plan.fsdp_reshard;
-  if (!context.software.accumulates_in_gemm && keeps_gradients && plan.micro_batches > 1 &&
-      parameters.total() >= 1.0) {
+  const auto kept = static_cast<std::int64_t>(kept_gradients(plan, parameters));
+  if (!context.software.accumulates_in_gemm && plan.micro_batches > 1 && kept > 0) {
     traffic.accumulate.push_back(
         {OpId::kGradientAccumulate,
-         MemoryBound{MemoryBoundKind::kResidual, 1, static_cast<std::int64_t>(parameters.total()),
-                     context.software.states.gradient, Direction::kForward, Implementation::kFused},
+         MemoryBound{MemoryBoundKind::kResidual, 1, kept, context.software.states.gradient,
+                     Direction::kForward, Implementation::kFused},
          Block::kDataParallel});
   }
   if (plan.zero > 0 && !broadcasts_parameters(context) && !gathers_at_once(context)) {
@@ -196,7 +210,7 @@ OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& par
   double elements = parameters.total();
   if (plan.zero > 0) {
     elements = parameters.dense / static_cast<double>(sharding_ranks(plan)) +
-               parameters.expert / static_cast<double>(plan.edp);
+               parameters.expert / static_cast<double>(plan.expert_shards());
   }
   const auto count = static_cast<std::int64_t>(elements);
   // Moments of 2 bytes each stand for a step in 16 bits throughout.

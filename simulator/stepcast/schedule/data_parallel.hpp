@@ -10,7 +10,9 @@
 //           every micro-batch; without it gathers and scatters once a step. Software that wraps
 //           recomputation around the gather does the forward gather twice. Hybrid sharding
 //           all-reduces the shards of gradients between replicas once a step.
-// Experts do the same over their own group. Where two pipeline ranks hold the same stages
+// Experts do the same over their own group, unless full sharding leaves them out (fsdp_experts:
+// false): then every rank keeps its experts whole, adds their gradients up over the micro-batches
+// and all-reduces them once a step. Where two pipeline ranks hold the same stages
 // (DualPipe) they all-reduce what they keep of the gradients once a step.
 #pragma once
 

@@ -113,6 +113,7 @@ std::vector<StageMemory> SolvedSteps::memory(const PlanOutline& outline,
     parts.stages.push_back(&outline.configuration->holding(outline.solved[own], context));
   }
   parts.exchange = outline.configuration->exchange_memory(context);
+  parts.copies = expert_copies_memory(context);
   parts.limit = limit;
   parts.forwards_left_out = (shape.micro_batches - shortened.micro_batches) / directions(schedule);
   return memory_by_stage(context, parts, peak_moments({schedule, shortened}));

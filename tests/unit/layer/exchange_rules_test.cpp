@@ -28,6 +28,21 @@ std::string problems(const ExchangeSpec& spec, const std::optional<MoeSpec>& moe
   return text;
 }
 
+TEST_CASE("copies of experts need a routing that makes some hot, and no padding to a capacity",
+          "[unit]") {
+  MoeSpec moe;
+  moe.experts = 16;
+  moe.experts_per_token = 2;
+  CHECK_THAT(problems(read("{redundant_experts: 4}"), moe),
+             contains_text("redundant_experts must be 0 with routing: uniform"));
+  CHECK(
+      problems(read("{redundant_experts: 4, routing: learned, max_violation: 0.5}"), moe).empty());
+  CHECK_THAT(problems(read("{redundant_experts: 4, routing: learned, max_violation: 0.5, "
+                           "receive_buffer: capacity, capacity_factor: 1.25}"),
+                      moe),
+             contains_text("pads all experts alike"));
+}
+
 TEST_CASE("every switch of the exchange is read", "[unit]") {
   const ExchangeSpec spec = read(
       "{dispatch_dtype: fp8, num_sms: 20, dispatch_primitive: ag, combine_primitive: rs, "

@@ -217,6 +217,42 @@ TEST_CASE("an activation inside the experts' products passes their epilogues", "
   CHECK(bytes(sonic) == std::pair(Bytes(3), Bytes(10)));
 }
 
+// 16 experts on 4 ranks, of which the first has twice the load of the others: 5 of 17 rows where
+// 4.25 are the mean, so that three quarters of a row go to a copy on another rank.
+TEST_CASE("copies of experts bring their weights forward and backward, and send gradients home",
+          "[unit]") {
+  Sample sample = exchanging_sample(Dispatcher::kAllToAll);
+  sample.plan.ep = 4;
+  Routing routing;
+  routing.kind = RoutingKind::kCounts;
+  routing.counts.assign(16, 1);
+  routing.counts.front() = 2;
+  sample.plan.exchange.routing = routing;
+  const double before = exchange_shape(sample.context()).imbalance;
+  CHECK(before == Approx(4.0 * 5.0 / 17.0).epsilon(1e-6));
+  sample.plan.exchange.redundant_experts = 4;
+  CHECK(exchange_shape(sample.context()).imbalance < 1.0 + 0.06);
+  const BlockOps ops = expanded(sample);
+  // Three matrices of 1,024 x 512 in 16 bits, of which an all-to-all among four keeps a quarter.
+  const double expert = 3.0 * 1024.0 * 512.0;
+  const auto bytes = [](const OpList& list, OpId id) {
+    const std::vector<Collective> found = works<Collective>(list, id);
+    REQUIRE(found.size() == 1);
+    return found.front().bytes;
+  };
+  CHECK(bytes(ops.forward, OpId::kExpertsFetchCopies) == Bytes(4.0 / 3.0 * expert * 2.0));
+  CHECK(bytes(ops.backward, OpId::kExpertsFetchCopies) == Bytes(4.0 / 3.0 * expert * 2.0));
+  CHECK(bytes(ops.backward, OpId::kExpertsReturnGradients) ==
+        4.0 / 3.0 * expert * sample.software.gradient_reduce);
+  CHECK(works<GroupedGemm>(ops.forward, OpId::kExpertsDown).front().groups == 5);
+  const auto place = [&](OpId id) {
+    return std::find_if(ops.backward.begin(), ops.backward.end(),
+                        [&](const Op& op) { return op.id == id; });
+  };
+  CHECK(place(OpId::kExpertsFetchCopies) < place(OpId::kExpertsDown));
+  CHECK(place(OpId::kExpertsDown) < place(OpId::kExpertsReturnGradients));
+}
+
 // 1024 tokens x 2 arrive; the buffer holds 4 x 1024 x min(2, 4) rows.
 TEST_CASE("an activation that does not know its rows runs over the whole buffer", "[unit]") {
   const auto activated = [](const Sample& sample) {

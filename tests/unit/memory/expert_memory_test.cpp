@@ -189,6 +189,31 @@ TEST_CASE("experts that FSDP shards have unsharded gradients until their micro-b
   CHECK(stage_budget(sample.context(), stage).full_gradients == Bytes(4.0 * elements));
 }
 
+TEST_CASE("experts that full sharding leaves out are held whole by every replica", "[unit]") {
+  Sample sample = exchanging_sample(4);
+  sample.plan.dp = 8;
+  sample.plan.fsdp = 8;
+  sample.plan.edp = 2;
+  sample.plan.zero = 3;
+  const LocalParameters parameters{.dense = 8e6, .expert = 2e6};
+  const auto states = [&] { return state_memory(parameters, sample.plan, sample.software); };
+  const StateBytes& bytes = sample.software.states;
+  const Bytes moments = bytes.optimizer - Bytes(4);  // the sharded parameters are the master copy
+  CHECK(states().optimizer == (1e6 + 1e6) * moments);
+  sample.plan.fsdp_experts = false;
+  CHECK(states().optimizer == (1e6 + 2e6) * moments);
+  CHECK(states().gradients == (1e6 + 2e6) * bytes.gradient);
+}
+
+// Two experts of three matrices of 1,024 x 512 for all layers, weights and gradients.
+TEST_CASE("places of redundant experts are held once for all layers", "[unit]") {
+  Sample sample = exchanging_sample(4);
+  CHECK(expert_copies_memory(sample.context()) == Bytes{});
+  sample.plan.exchange.redundant_experts = 8;
+  CHECK(expert_copies_memory(sample.context()) ==
+        2.0 * 3.0 * 1024.0 * 512.0 * (Bytes(2) + sample.software.gradient_reduce));
+}
+
 // One layer of two, whose gradients come when its backward is through, as those of the embedding
 // do.
 TEST_CASE("a first layer's backward does not hold its own gradients yet", "[unit]") {

@@ -110,6 +110,26 @@ TEST_CASE("full sharding gathers once, twice or three times", "[case]") {
   CHECK(bytes_of(traffic.once, CollectiveOp::kAllGather) == nearly(reshard ? 0.0 : 2.0 * all));
 }
 
+// Experts on 2 of 8 ranks have four replicas, whose gradients meet once a step.
+TEST_CASE("experts that full sharding leaves out are neither gathered nor scattered", "[unit]") {
+  Sample sample = test::moe_sample();
+  sample.plan.dp = 8;
+  sample.plan.ep = 2;
+  sample.plan.edp = 4;
+  sample.plan.zero = 3;
+  sample.plan.fsdp = 8;
+  const LocalParameters all = stage_parameters(sample.model, sample.plan, 0).all();
+  CHECK(bytes_of(traffic_of(sample).forward, CollectiveOp::kAllGather) ==
+        nearly(2.0 * all.total()));
+  CHECK(bytes_of(traffic_of(sample).once, CollectiveOp::kAllReduce) == 0.0);
+  sample.plan.fsdp_experts = false;
+  const Traffic traffic = traffic_of(sample);
+  const double element = sample.software.gradient_reduce.value();
+  CHECK(bytes_of(traffic.forward, CollectiveOp::kAllGather) == nearly(2.0 * all.dense));
+  CHECK(bytes_of(traffic.backward, CollectiveOp::kReduceScatter) == nearly(element * all.dense));
+  CHECK(bytes_of(traffic.once, CollectiveOp::kAllReduce) == nearly(element * all.expert));
+}
+
 TEST_CASE("less than full sharding gathers parameters at most once a step", "[unit]") {
   for (const std::int64_t zero : {0, 1, 2}) {
     const Sample sample = sharded(zero, 8);
