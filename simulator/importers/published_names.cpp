@@ -77,6 +77,7 @@ constexpr std::array kParts = {
     PublishedPart{"h100 96gb", "sxm sxm5 hbm2e", "h100_96gb_500w"},
     PublishedPart{"a100 40gb", "sxm sxm4 hbm2", "a100_40gb"},
     PublishedPart{"a100", "sxm sxm4 80gb hbm2e", "a100_80gb"},
+    PublishedPart{"h100 pcie", "80gb hbm2e", "h100_pcie"},
     PublishedPart{"h100", "sxm sxm5 80gb hbm3", "h100_sxm"},
     PublishedPart{"h200", "sxm sxm5 141gb hbm3e", "h200_sxm"},
     PublishedPart{"h800", "sxm sxm5 80gb hbm3", "h800"},
@@ -86,6 +87,7 @@ constexpr std::array kParts = {
     PublishedPart{"gb300", "nvl72 nvl 72", "gb300"},
     PublishedPart{"mi300x", "oam 192gb vf", "mi300x"},
     PublishedPart{"mi325x", "oam 256gb", "mi325x"},
+    PublishedPart{"mi350x", "oam 288gb", "mi350x"},
     PublishedPart{"mi355x", "oam 288gb", "mi355x"},
 };
 constexpr std::string_view kMakers = "nvidia amd instinct tensor core gpu gfx942 gfx950";

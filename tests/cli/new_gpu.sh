@@ -10,10 +10,10 @@ root=$made/root
 mkdir "$root" && cp -r "$2/configs" "$2/hardware_profiles" "$root"
 profiles=$root/hardware_profiles
 
-# 1. to 3.: a part with 160 units of a vendor that nobody has heard of, else as H200.
+# 1. to 3.: a part with 160 units of a vendor that nobody has heard of, else as H100.
 sed -E 's/^name: .*/name: novel/; s/^title: .*/title: Novel One/; s/^vendor: .*/vendor: novelties/
         s/^compute_units: .*/compute_units: {value: 160, assumed: a test}/' \
-  "$profiles/gpus/h200_sxm.yaml" >"$profiles/gpus/novel.yaml"
+  "$profiles/gpus/h100_sxm.yaml" >"$profiles/gpus/novel.yaml"
 # Its architecture is an error until its kernels are described.
 sed -i 's/^architecture: .*/architecture: nv1/' "$profiles/gpus/novel.yaml"
 project=(--data "$root" project --model llama3.1_8b --nodes 1 --zero 3 --gbs 32 --seq 4096)
@@ -27,8 +27,22 @@ sed -E '/^  flash1:/,/^  cudnn:/{/^  cudnn:/!d}; /^  trtllm:/,$d
 exits 0 "${project[@]}" --gpu novel --format json
 step() { sed -nE 's/.*"step_time_s": *([0-9.e-]+).*/\1/p' "$made/out" | head -n 1; }
 novel=$(step)
-exits 0 "${project[@]}" --gpu h200_sxm --format json
-[ -n "$novel" ] && [ "$novel" != "$(step)" ] || complain "the new part takes '$novel', H200 '$(step)'"
+exits 0 "${project[@]}" --gpu h100_sxm --format json
+[ -n "$novel" ] && [ "$novel" != "$(step)" ] || complain "the new part takes '$novel', H100 '$(step)'"
+# The same part with more memory is five lines, and says whose numbers it takes.
+printf '%s\n' 'name: novel_xl' 'title: Novel One XL' 'base: novel' 'kernels_measured_on: novel' 'hbm:' \
+  '  capacity: {value: 160 GiB, assumed: a test}' >"$profiles/gpus/novel_xl.yaml"
+exits 0 "${project[@]}" --gpu novel_xl --format json
+[ "$novel" = "$(step)" ] || complain "more memory changed the step from '$novel' to '$(step)'"
+says 'no kernel was measured on novel_xl: constants are those of novel'
+exits 0 --data "$root" describe novel_xl
+says '^  based on *novel$'
+says '^  hbm.capacity *160 GiB *assumed: a test$'
+says '^  hbm.peak *3.35 TB/s *of novel: spec, STAS$'
+sed -i 's/^base: .*/base: nowel/' "$profiles/gpus/novel_xl.yaml"
+exits 2 "${project[@]}" --gpu novel_xl
+says "novel_xl.yaml:3:[0-9]*: error: 'base' is 'nowel', which is no part; did you mean 'novel'?"
+rm "$profiles/gpus/novel_xl.yaml"
 
 # 5.: described with its sources.
 exits 0 --data "$root" describe novel

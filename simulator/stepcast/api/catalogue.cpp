@@ -35,7 +35,9 @@ std::string table_line(std::string_view key, const std::string& value) {
   return "  " + wide(key, 36) + value + "\n";
 }
 
-std::string provenance_text(const std::vector<Provenance>& provenance, const SourceTable& sources) {
+// `bases`: the parts of which a profile takes what it does not state.
+std::string provenance_text(const std::vector<Provenance>& provenance, const SourceTable& sources,
+                            const std::vector<std::string>& bases = {}) {
   std::string text;
   std::vector<std::string> used;
   for (const Provenance& entry : provenance) {
@@ -43,6 +45,9 @@ std::string provenance_text(const std::vector<Provenance>& provenance, const Sou
     std::string origin =
         assumed ? "assumed: " + entry.source : std::string(name(entry.kind)) + ", " + entry.source;
     origin += entry.note.empty() ? "" : "; " + entry.note;
+    if (std::find(bases.begin(), bases.end(), entry.stated_in) != bases.end()) {
+      origin = "of " + entry.stated_in + ": " + origin;
+    }
     text += "  " + wide(entry.key, 32) + wide(entry.value, 16) + origin + "\n";
     if (const std::string_view meaning = meaning_of(entry.key); !meaning.empty()) {
       text += "      meaning: " + std::string(meaning) + "\n";
@@ -73,7 +78,13 @@ std::string describe_gpu(const std::string& name, const DataRoot& data) {
       "scale-up",
       device.scale_up.technology + ", " +
           (device.scale_up.topology == ScaleUpTopology::kSwitch ? "switched" : "full mesh"));
-  return text + "\n" + provenance_text(device.provenance, device.sources);
+  for (const std::string& base : device.bases) {
+    text += table_line("based on", base);
+  }
+  if (!device.stand_in.empty()) {
+    text += table_line("never measured", "constants of kernels are those of " + device.stand_in);
+  }
+  return text + "\n" + provenance_text(device.provenance, device.sources, device.bases);
 }
 
 std::string describe_cluster(const std::string& name, const DataRoot& data) {

@@ -90,6 +90,13 @@ void note_assumed_host(Projection& p, const Experiment& experiment) {
   }
 }
 
+void note_stand_in(Projection& p, const DeviceSpec& device) {
+  if (!device.stand_in.empty()) {
+    p.notes.push_back("no kernel was measured on " + device.name + ": constants are those of " +
+                      device.stand_in + ", at the rates, clocks and power of its data sheet");
+  }
+}
+
 void note_assumed_exchange(Projection& p, const DeviceSpec& device) {
   if (p.plan.ep == 1) {
     return;
@@ -203,6 +210,7 @@ Projection settled(const Experiment& experiment) {
   p.plan = std::move(resolved.plan);
   p.input = settled_input(experiment, p.plan);
   p.notes = std::move(resolved.notes);
+  note_stand_in(p, experiment.cluster.device);
   note_assumed_host(p, experiment);
   note_assumed_exchange(p, experiment.cluster.device);
   p.reasons = std::move(resolved.reasons);

@@ -6,6 +6,7 @@
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/hardware/data_root.hpp"
 #include "stepcast/hardware/device_tables.hpp"
+#include "stepcast/hardware/profile_base.hpp"
 
 namespace stepcast {
 namespace {
@@ -126,16 +127,17 @@ Hertz DeviceSpec::sustained_clock(Dtype dtype) const {
 }
 
 DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& shared_sources) {
-  const ConfigNode root = load_config(file);
+  DeviceSpec device;
+  const ConfigNode root = profile_with_bases(file, device.bases);
   Diagnostics diagnostics;
   MappingReader top(root, "", diagnostics);
-  DeviceSpec device;
   device.sources = shared_sources;
   device.sources.merge(read_sources(top, "sources"));
   std::vector<Provenance> architecture_provenance;  // printed after the part's own
   device.name = top.required_text("name");
   device.title = top.required_text("title");
   device.vendor = top.required_text("vendor");
+  device.stand_in = top.optional_text("kernels_measured_on");
   const std::filesystem::path profiles = file.parent_path().parent_path();
   device.architecture = find_architecture(top, "architecture", profiles / "architectures",
                                           device.sources, architecture_provenance);

@@ -109,6 +109,9 @@ struct DeviceSpec {
   CollectiveConstants collectives;
   ExchangeConstants exchange;
 
+  std::vector<std::string> bases;  // parts whose profiles this one changes, nearest first
+  // The part that the kernels' constants were measured on, where this one never was; else empty.
+  std::string stand_in;
   std::vector<Provenance> provenance;
   SourceTable sources;
 
@@ -118,9 +121,9 @@ struct DeviceSpec {
   [[nodiscard]] Hertz sustained_clock(Dtype dtype) const;
 };
 
-// Reads a GPU's profile and the constants that it names, which lie in the folders `kernels`,
-// `collectives` and `exchange` beside the profile's own folder. Throws ConfigError with all of its
-// problems.
+// Reads a GPU's profile, those of the parts that it is based on, and the constants that it names,
+// which lie in the folders `kernels`, `collectives` and `exchange` beside the profile's own folder.
+// Throws ConfigError with all of its problems.
 DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& shared_sources);
 
 }  // namespace stepcast

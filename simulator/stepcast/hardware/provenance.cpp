@@ -2,6 +2,7 @@
 #include "stepcast/hardware/provenance.hpp"
 
 #include <array>
+#include <filesystem>
 
 #include "stepcast/base/nearest_name.hpp"
 
@@ -58,11 +59,13 @@ const ConfigNode* SourcedReader::value_of(std::string_view key, Presence presenc
 }
 
 void SourcedReader::record(MappingReader mapping, std::string_view key, std::string value) {
-  Provenance provenance{.key = reader_.path_of(key),
-                        .value = std::move(value),
-                        .kind = SourceKind::kSpec,
-                        .source = mapping.optional_text("source"),
-                        .note = mapping.optional_text("note")};
+  Provenance provenance{
+      .key = reader_.path_of(key),
+      .value = std::move(value),
+      .kind = SourceKind::kSpec,
+      .source = mapping.optional_text("source"),
+      .note = mapping.optional_text("note"),
+      .stated_in = std::filesystem::path(mapping.node().location().file).stem().string()};
   const std::string reason = mapping.optional_text("assumed");
   provenance.kind = mapping.optional_choice<SourceKind>(
       "kind", kKinds, reason.empty() ? SourceKind::kSpec : SourceKind::kAssumed);

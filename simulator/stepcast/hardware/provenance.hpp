@@ -33,6 +33,7 @@ struct Provenance {
   SourceKind kind = SourceKind::kAssumed;
   std::string source;  // the key of a source, or why it is assumed
   std::string note;
+  std::string stated_in;  // the file's name without its ending
 };
 
 // Whether a profile must give a number. One that is left out keeps its default; of values by format

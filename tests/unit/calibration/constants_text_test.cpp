@@ -32,8 +32,10 @@ DeviceSpec h200_with(const std::string& kernels) {
       fs::temp_directory_path() / ("stepcast_kernels_" + std::to_string(::getpid()));
   fs::create_directories(folder / "gpus");
   fs::create_directories(folder / "kernels");
-  fs::copy_file(test::data_root().gpus() / "h200_sxm.yaml", folder / "gpus/h200_sxm.yaml",
-                fs::copy_options::overwrite_existing);
+  for (const char* part : {"h200_sxm.yaml", "h100_sxm.yaml"}) {  // and the one that it is based on
+    fs::copy_file(test::data_root().gpus() / part, folder / "gpus" / part,
+                  fs::copy_options::overwrite_existing);
+  }
   fs::copy(test::data_root().collectives(), folder / "collectives",
            fs::copy_options::recursive | fs::copy_options::overwrite_existing);
   fs::copy(test::data_root().exchange(), folder / "exchange",

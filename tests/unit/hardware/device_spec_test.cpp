@@ -33,6 +33,37 @@ TEST_CASE("every shipped GPU profile loads and gives a source for each number", 
   }
 }
 
+TEST_CASE("a part that was never measured names a shipped part that was", "[unit]") {
+  const std::vector<std::string> names = names_in(data_root().gpus());
+  for (const std::string& name : names) {
+    const std::string other = test::shipped_gpu(name).stand_in;
+    CAPTURE(name, other);
+    if (!other.empty()) {
+      REQUIRE(std::find(names.begin(), names.end(), other) != names.end());
+      CHECK(test::shipped_gpu(other).stand_in.empty());
+    }
+  }
+  CHECK(test::shipped_gpu("mi350x").stand_in == "mi355x");
+}
+
+TEST_CASE("a part that is based on another takes what it does not state, with its place",
+          "[unit]") {
+  const DeviceSpec base = test::shipped_gpu("mi300x");
+  const DeviceSpec part = test::shipped_gpu("mi325x");
+  CHECK(part.bases == std::vector<std::string>{"mi300x"});
+  CHECK(test::shipped_gpu("gb300").bases == std::vector<std::string>{"b300", "b200"});
+  CHECK(part.compute_units == base.compute_units);
+  CHECK(part.hbm.capacity == Bytes(256.0 * 1024.0 * 1024.0 * 1024.0));
+  const auto stated_in = [&](std::string_view key) {
+    const auto found = std::find_if(part.provenance.begin(), part.provenance.end(),
+                                    [&](const Provenance& entry) { return entry.key == key; });
+    REQUIRE(found != part.provenance.end());
+    return found->stated_in;
+  };
+  CHECK(stated_in("compute_units") == "mi300x");
+  CHECK(stated_in("hbm.capacity") == "mi325x");
+}
+
 TEST_CASE("every file of constants of kernels is used by a profile", "[unit]") {
   std::set<std::string> used;
   for (const std::string& name : names_in(data_root().gpus())) {
@@ -121,10 +152,12 @@ TEST_CASE("bf16 peaks at the rated clock are those of the data sheets to 1 %", "
   const auto [name, teraflops] = GENERATE(table<std::string, double>({
       {"mi300x", 1307.4},  // 304 * 2048 * 2.100 GHz
       {"mi325x", 1307.4},
+      {"mi350x", 2306.9},    // 256 * 4096 * 2.200 GHz
       {"mi355x", 2517.0},    // 256 * 4096 * 2.400 GHz
       {"a100_80gb", 312.0},  // 108 * 2048 * 1.410 GHz
       {"a100_40gb", 312.0},
       {"h100_sxm", 989.4},  // 132 * 4096 * 1.830 GHz
+      {"h100_pcie", 756.5},
       {"h200_sxm", 989.4},
       {"h800", 989.4},
       {"b200", 2250.0},

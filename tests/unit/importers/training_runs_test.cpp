@@ -52,7 +52,9 @@ TEST_CASE("A part, a framework or a key that is not known is none of its relativ
   CHECK(gpu("H100 96GB HBM2e (Grand Teton, 500W)") == "h100_96gb_500w");
   CHECK(gpu("AMD gfx942 (MI300X)") == "mi300x");
   CHECK(gpu("l40s") == "l40s");
-  for (const char* unknown : {"h100_pcie", "H100 NVL 94GB", "MI350X", "mi300", "A100 PCIe 80GB",
+  CHECK(gpu("MI350X") == "mi350x");
+  CHECK(gpu("H100 PCIe 80GB") == "h100_pcie");
+  for (const char* unknown : {"H100 NVL 94GB", "MI308X", "mi300", "A100 PCIe 80GB",
                               "unstated (TFLOPS > H100 peak: Blackwell-class)"}) {
     CAPTURE(unknown);
     CHECK(gpu(unknown).empty());
