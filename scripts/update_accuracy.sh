@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Rewrites hardware_profiles/accuracy.yaml, the errors of held-out runs that `stepcast project` speaks of, from
+# Rewrites hardware_profiles/accuracy.yaml, the errors of held-out runs that the stated intervals follow from, from
 # a release build and the shipped measurements. With --check it only says whether the file is up to date.
 # Usage: update_accuracy.sh [--check] [STEPCAST]
 set -euo pipefail
@@ -14,10 +14,12 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 made="$folder/accuracy.yaml"
 cd "$root/tests/validation"
-# The SimuMax runs of training_runs.jsonl are rows of simumax_b200.jsonl too.
-grep -v '^{"id":"simumax-b200' training_runs.jsonl >"$folder/training_runs.jsonl"
-"$stepcast" validate "$folder/training_runs.jsonl" {h200_steps,routed_steps,simumax_b200,megatron_table5}.jsonl \
-  --format accuracy >"$made"
+# Runs under a profiler are no plain runs: they have a time that no batch changes.
+# One run of training_runs.jsonl is a row of torchtitan_671b.jsonl, with the settings that its thread states.
+grep -v '^{"id":"titan-dsv3-671b' training_runs.jsonl >"$folder/training_runs.jsonl"
+grep -v 'under the profiler' minimal_async_ep.jsonl >"$folder/minimal_async_ep.jsonl"
+"$stepcast" validate "$folder/training_runs.jsonl" {h200_steps,routed_steps,megatron_table5,primus_projection}.jsonl \
+  {nemo_automodel,torchtitan_671b}.jsonl "$folder/minimal_async_ep.jsonl" --format accuracy >"$made"
 if $check; then
   diff -u "$root/hardware_profiles/accuracy.yaml" "$made" ||
     { echo "hardware_profiles/accuracy.yaml is out of date: run scripts/update_accuracy.sh" >&2; exit 1; }

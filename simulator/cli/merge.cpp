@@ -7,6 +7,7 @@
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/sweep_output.hpp"
+#include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/sweep/sweep_merge.hpp"
 #include "stepcast/sweep/sweep_run.hpp"
 
@@ -49,6 +50,7 @@ int run_merge(const MergeOptions& options, const GlobalOptions& global) {
   const SweepSpace space =
       space_of(merged.header(), merged.parts().front()->file().string(), data_root(global));
   return write_sweep(space, merged, merged.header().grid, options.output,
+                     load_accuracy(data_root(global)),
                      options.threads > 0 ? options.threads : processors(), interrupt.token());
 }
 

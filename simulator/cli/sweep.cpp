@@ -11,6 +11,7 @@
 #include "cli/progress_bar.hpp"
 #include "cli/sweep_output.hpp"
 #include "stepcast/api/chosen_backends.hpp"
+#include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/sweep/plan_evaluator.hpp"
 #include "stepcast/sweep/sweep_part.hpp"
 #include "stepcast/sweep/sweep_run.hpp"
@@ -156,8 +157,8 @@ int run_sweep_command(const SweepOptions& options, const GlobalOptions& global) 
   if (!options.shard.empty()) {
     return finish_shard(dynamic_cast<const SweepPart&>(*store));
   }
-  const int code =
-      write_sweep(space, *store, header.grid, options.output, run.threads, interrupt.token());
+  const int code = write_sweep(space, *store, header.grid, options.output, load_accuracy(data),
+                               run.threads, interrupt.token());
   if (code == kInterrupted) {
     return interrupted(file);
   }

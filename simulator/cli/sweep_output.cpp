@@ -69,7 +69,8 @@ void print_refused(const SweepSummary& summary) {
 class SweepWriter {
  public:
   SweepWriter(const SweepSpace& space, const ChunkReader& chunks, const ChunkGrid& grid,
-              const SweepOutputOptions& options, const std::stop_token& stop)
+              const SweepOutputOptions& options, const std::vector<HeldOutRun>& known,
+              const std::stop_token& stop)
       : space_(space),
         chunks_(chunks),
         grid_(grid),
@@ -77,6 +78,7 @@ class SweepWriter {
         stop_(stop),
         all_plans_(options.report.format == "json" && !options.top),
         lines_(space),
+        errors_(space, known),
         files_(open_line_files(options, lines_)),
         tally_(space, all_plans_ ? 0 : options.top.value_or(kTopOfText)) {}
 
@@ -137,11 +139,12 @@ class SweepWriter {
     OutputFile file(options_.report.out);
     const WriteText write = [&file](std::string_view text) { file.write(text); };
     if (all_plans_) {
-      write_sweep_json(write, space_, summary, [this](const TakePlan& take) { each_ranked(take); });
+      write_sweep_json(write, space_, summary, errors_,
+                       [this](const TakePlan& take) { each_ranked(take); });
     } else if (options_.report.format == "json") {
-      write_sweep_json(write, space_, summary);
+      write_sweep_json(write, space_, summary, errors_);
     } else {
-      file.write(sweep_to_text(space_, summary));
+      file.write(sweep_to_text(space_, summary, errors_));
     }
     file.keep();
   }
@@ -161,6 +164,7 @@ class SweepWriter {
   const std::stop_token& stop_;
   bool all_plans_;
   PlanLines lines_;
+  PlanErrors errors_;
   LineFiles files_;
   SweepTally tally_;
   RankedStream ranking_;
@@ -199,9 +203,10 @@ void check_sweep_output(const SweepOutputOptions& options, Diagnostics& diagnost
 }
 
 int write_sweep(const SweepSpace& space, const ChunkReader& chunks, const ChunkGrid& grid,
-                const SweepOutputOptions& options, int threads, const std::stop_token& stop) {
+                const SweepOutputOptions& options, const std::vector<HeldOutRun>& known,
+                int threads, const std::stop_token& stop) {
   try {
-    return SweepWriter(space, chunks, grid, options, stop).write(threads);
+    return SweepWriter(space, chunks, grid, options, known, stop).write(threads);
   } catch (const Stopped&) {
     return kInterrupted;
   }

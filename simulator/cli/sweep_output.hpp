@@ -8,6 +8,7 @@
 #include <string>
 
 #include "cli/common_options.hpp"
+#include "stepcast/experiment/error_model.hpp"
 #include "stepcast/sweep/chunk_store.hpp"
 #include "stepcast/sweep/sweep_chunks.hpp"
 
@@ -24,8 +25,10 @@ void add_sweep_output_options(CLI::App& command, SweepOutputOptions& options);
 // What keeps the options from being followed, found before any work is done.
 void check_sweep_output(const SweepOutputOptions& options, Diagnostics& diagnostics);
 
-// The exit code: whether any plan can run, or that `stop` was asked for, and nothing written.
+// The exit code: whether any plan can run, or that `stop` was asked for, and nothing written. The
+// errors to expect follow from the `known` runs.
 int write_sweep(const SweepSpace& space, const ChunkReader& chunks, const ChunkGrid& grid,
-                const SweepOutputOptions& options, int threads, const std::stop_token& stop);
+                const SweepOutputOptions& options, const std::vector<HeldOutRun>& known,
+                int threads, const std::stop_token& stop);
 
 }  // namespace stepcast::cli

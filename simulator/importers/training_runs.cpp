@@ -308,12 +308,22 @@ void check_task(StatedObject& row) {
   }
 }
 
+// Sources whose every run was in view while constants were chosen: none of them is held out.
+constexpr std::array<std::string_view, 1> kSourcesInView = {"simumax-b200"};
+
+bool is_in_view(const std::string& key) {
+  return std::find(kSourcesInView.begin(), kSourcesInView.end(), key) != kSourcesInView.end();
+}
+
 void add_remarks(StatedObject& row, const Record& assumed, Record& record) {
   StatedObject& source = row.object("source");
   const std::string title = source.text("title");
   const std::string ref = source.text("ref");
   if (!ref.empty() || !title.empty()) {
     record["source"] = title + (title.empty() || ref.empty() ? "" : ": ") + ref;
+  }
+  if (is_in_view(source.text("key"))) {
+    record["in_view"] = true;
   }
   if (const std::string split = row.text("config_group"); !split.empty()) {
     record["hold_out"] = split;

@@ -2,27 +2,174 @@
 #include "stepcast/experiment/accuracy.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "stepcast/base/quantile.hpp"
+#include "stepcast/base/units_text.hpp"
 
 namespace stepcast {
 namespace {
 
-constexpr Range<double> kError{0.0, 1e6};
+constexpr Range<double> kLogError{-10.0, 10.0};
+constexpr std::array<std::string_view, 3> kFamilies = {"dense", "moe", "mla"};
 
-ExpectedError read_entry(const std::string& gpu, const ConfigEntry& family,
-                         Diagnostics& diagnostics) {
-  MappingReader reader(family.value, gpu + "." + family.key, diagnostics);
-  ExpectedError error{gpu, family.key};
-  error.runs = reader.required_count("runs");
-  error.median = reader.required_number("median", kError);
-  error.p90 = reader.required_number("p90", kError);
+struct KnownGpu {
+  std::string architecture;
+  std::string vendor;
+};
+using KnownGpus = std::map<std::string, KnownGpu>;
+
+KnownGpus read_gpus(MappingReader gpus) {
+  KnownGpus parts;
+  for (const ConfigEntry& entry : gpus.node().entries) {
+    MappingReader reader = gpus.required_mapping(entry.key);
+    parts[entry.key] = {reader.required_text("architecture"), reader.required_text("vendor")};
+    reader.finish();
+  }
+  gpus.finish();
+  return parts;
+}
+
+template <std::size_t kCount>
+std::vector<NamedValue<std::string_view>> named(const std::array<std::string_view, kCount>& texts) {
+  std::vector<NamedValue<std::string_view>> values;
+  for (const std::string_view text : texts) {
+    values.push_back({text, text});
+  }
+  return values;
+}
+
+std::vector<NamedValue<Dtype>> dtypes() {
+  std::vector<NamedValue<Dtype>> values;
+  for (const DtypeInfo& dtype : kDtypes) {
+    values.push_back({dtype.name, dtype.dtype});
+  }
+  return values;
+}
+
+HeldOutRun read_run(MappingReader reader, const KnownGpus& parts) {
+  HeldOutRun run;
+  run.traits.gpu = reader.required_text("gpu");
+  if (const auto part = parts.find(run.traits.gpu); part != parts.end()) {
+    run.traits.architecture = part->second.architecture;
+    run.traits.vendor = part->second.vendor;
+  } else {
+    reader.error("gpu", "is not among the file's gpus");
+  }
+  run.traits.family = reader.required_choice<std::string_view>("family", named(kFamilies));
+  run.traits.dtype = reader.required_choice<Dtype>("dtype", dtypes());
+  run.traits.gpus = reader.required_count("gpus");
+  run.traits.software = reader.required_text("software");
+  run.traits.source = reader.required_text("source");
+  run.error = reader.required_number("error", kLogError);
   reader.finish();
-  return error;
+  return run;
+}
+
+using Runs = std::vector<const HeldOutRun*>;
+
+std::int64_t sources_of(const Runs& runs) {
+  std::set<std::string_view> sources;
+  for (const HeldOutRun* run : runs) {
+    sources.insert(run->traits.source);
+  }
+  return std::ssize(sources);
+}
+
+// How far from `run` the runs of `step` are: 0 on its GPU, 1 on its architecture, 2 of its vendor.
+bool is_kin(const RunTraits& run, const RunTraits& other, int step) {
+  switch (step) {
+    case 0:
+      return run.gpu == other.gpu;
+    case 1:
+      return run.architecture == other.architecture;
+    case 2:
+      return run.vendor == other.vendor;
+    default:
+      return true;
+  }
+}
+
+// Runs of one source that say enough of a GPU without its kin.
+constexpr std::size_t kFew = 5;
+
+// The nearest runs: one GPU's own unless those are few, with its kin until two sources are among
+// them.
+Runs nearest(const Runs& runs, const RunTraits& run) {
+  Runs near;
+  for (int step = 0; step <= 3; ++step) {
+    near.clear();
+    std::copy_if(runs.begin(), runs.end(), std::back_inserter(near),
+                 [&](const HeldOutRun* known) { return is_kin(run, known->traits, step); });
+    if (sources_of(near) >= 2 || (step == 0 && near.size() >= kFew)) {
+      break;
+    }
+  }
+  return near;
+}
+
+std::string count_text(std::int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string apart_text(double spread) { return significant(100.0 * spread, 2) + " % apart"; }
+
+std::string listed(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) {
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+std::string basis_of(const Runs& near, const RunTraits& run, const ErrorDistribution& of) {
+  std::set<std::string> gpus;
+  std::set<std::string> families;
+  for (const HeldOutRun* known : near) {
+    gpus.insert(known->traits.gpu);
+    families.insert(known->traits.family);
+  }
+  const std::string family = families.contains(run.family) ? run.family : "no run of " + run.family;
+  const std::string runs =
+      count_text(std::ssize(near), "run") + " of " + count_text(sources_of(near), "source");
+  std::string text;
+  if (gpus.size() == 1 && gpus.contains(run.gpu)) {
+    text = runs + " on " + run.gpu + ", " + family;
+  } else {
+    const auto own = std::count_if(near.begin(), near.end(), [&](const HeldOutRun* known) {
+      return known->traits.gpu == run.gpu;
+    });
+    gpus.erase(run.gpu);
+    text = (own > 0 ? count_text(own, "run") + " on " + run.gpu + " and " : "") +
+           "nearest kin: " + listed(gpus) + " (" + runs + ", " + family + ")";
+  }
+  if (of.between_gpus > 0.0) {
+    text += ", GPUs " + apart_text(of.between_gpus);
+  }
+  if (of.between_software > 0.0) {
+    text += "; no run of " + run.software + ", software sets " + apart_text(of.between_software);
+  }
+  return text;
+}
+
+void add_quantiles(const Runs& near, ExpectedError& error) {
+  std::vector<double> errors;
+  for (const HeldOutRun* run : near) {
+    errors.push_back(std::abs(std::exp(-run->error) - 1.0));
+  }
+  error.runs = std::ssize(near);
+  error.sources = sources_of(near);
+  error.median = quantile(errors, 0.5);
+  error.p90 = quantile(errors, 0.9);
 }
 
 }  // namespace
 
-std::vector<ExpectedError> load_accuracy(const DataRoot& data) {
-  std::vector<ExpectedError> known;
+std::vector<HeldOutRun> load_accuracy(const DataRoot& data) {
+  std::vector<HeldOutRun> known;
   if (!std::filesystem::exists(data.accuracy())) {
     return known;
   }
@@ -30,11 +177,11 @@ std::vector<ExpectedError> load_accuracy(const DataRoot& data) {
   Diagnostics diagnostics;
   MappingReader top(root, "", diagnostics);
   top.required_text("source");
-  if (const ConfigNode* gpus = top.take_required("gpus"); gpus != nullptr) {
-    for (const ConfigEntry& gpu : gpus->entries) {
-      for (const ConfigEntry& family : gpu.value.entries) {
-        known.push_back(read_entry(gpu.key, family, diagnostics));
-      }
+  const KnownGpus parts = read_gpus(top.required_mapping("gpus"));
+  if (const ConfigNode* runs = top.take_required("runs"); runs != nullptr) {
+    for (const ConfigNode& run : runs->items) {
+      const std::string path = "runs." + std::to_string(known.size() + 1);
+      known.push_back(read_run(MappingReader(run, path, diagnostics), parts));
     }
   }
   top.finish();
@@ -42,14 +189,30 @@ std::vector<ExpectedError> load_accuracy(const DataRoot& data) {
   return known;
 }
 
-ExpectedError expected_error(const std::vector<ExpectedError>& known,
-                             const Experiment& experiment) {
-  const std::string& gpu = experiment.cluster.device.name;
-  const std::string family(accuracy_family(experiment.model));
-  const auto found = std::find_if(known.begin(), known.end(), [&](const ExpectedError& entry) {
-    return entry.gpu == gpu && entry.family == family;
-  });
-  return found == known.end() ? ExpectedError{gpu, family} : *found;
+ExpectedError expected_error(const std::vector<HeldOutRun>& known, const RunTraits& run) {
+  ExpectedError error{.gpu = run.gpu, .family = run.family, .software = run.software};
+  error.distribution = error_distribution(run, known);
+  if (!error.distribution) {
+    return error;
+  }
+  Runs others;
+  Runs of_family;
+  for (const HeldOutRun& other : known) {
+    if (run.source.empty() || other.traits.source != run.source) {
+      others.push_back(&other);
+      if (other.traits.family == run.family) {
+        of_family.push_back(&other);
+      }
+    }
+  }
+  const Runs near = nearest(of_family.empty() ? others : of_family, run);
+  add_quantiles(near, error);
+  error.basis = basis_of(near, run, *error.distribution);
+  return error;
+}
+
+ExpectedError expected_error(const std::vector<HeldOutRun>& known, const Experiment& experiment) {
+  return expected_error(known, traits_of(experiment));
 }
 
 }  // namespace stepcast

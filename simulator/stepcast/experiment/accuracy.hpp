@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// The errors of held-out runs by GPU and family of model: hardware_profiles/accuracy.yaml, which
-// scripts/update_accuracy.sh writes from the shipped measurements.
+// The error to expect of a projection, from the held-out runs of hardware_profiles/accuracy.yaml,
+// which scripts/update_accuracy.sh writes from the shipped measurements.
 #pragma once
 
-#include "stepcast/experiment/experiment.hpp"
-#include "stepcast/report/expected_error.hpp"
+#include <vector>
+
+#include "stepcast/experiment/error_model.hpp"
 
 namespace stepcast {
 
 // Reads the file; nothing without it. Throws ConfigError with all of its problems.
-std::vector<ExpectedError> load_accuracy(const DataRoot& data);
+std::vector<HeldOutRun> load_accuracy(const DataRoot& data);
 
-// What is known of this GPU and family; no runs if that is nothing.
-ExpectedError expected_error(const std::vector<ExpectedError>& known, const Experiment& experiment);
+// What the `known` runs of other sources say of `run`. Its median and 90th percentile are those of
+// the runs on its GPU and of its family or, where those are fewer than five of one source, of its
+// nearest kin too: GPUs of its architecture, then of its vendor, then of all, until two sources are
+// among them.
+ExpectedError expected_error(const std::vector<HeldOutRun>& known, const RunTraits& run);
+ExpectedError expected_error(const std::vector<HeldOutRun>& known, const Experiment& experiment);
 
 }  // namespace stepcast

@@ -7,7 +7,7 @@ namespace stepcast {
 
 std::vector<Projection> projections_of(const std::vector<Experiment>& experiments,
                                        const CostModel& cost,
-                                       const std::vector<ExpectedError>& known) {
+                                       const std::vector<HeldOutRun>& known) {
   std::vector<Projection> projections;
   projections.reserve(experiments.size());
   for (const Experiment& experiment : experiments) {

@@ -4,14 +4,14 @@
 
 #include <vector>
 
+#include "stepcast/experiment/error_model.hpp"
 #include "stepcast/experiment/project.hpp"
 
 namespace stepcast {
 
 // The projection of each experiment, in their order: each is what project() says of it alone, bit
-// for bit, with the error to expect of it among the `known` (experiment/accuracy.hpp).
+// for bit, with the error to expect of it from the `known` runs (experiment/accuracy.hpp).
 std::vector<Projection> projections_of(const std::vector<Experiment>& experiments,
-                                       const CostModel& cost,
-                                       const std::vector<ExpectedError>& known);
+                                       const CostModel& cost, const std::vector<HeldOutRun>& known);
 
 }  // namespace stepcast

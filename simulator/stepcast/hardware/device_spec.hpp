@@ -85,7 +85,7 @@ struct AchievedSpec {
 struct DeviceSpec {
   std::string name;
   std::string title;
-  std::string vendor;  // printed; nothing follows from it
+  std::string vendor;  // printed, and what GPUs of one have in common where none was measured
   Architecture architecture;
 
   std::int64_t compute_units = 0;

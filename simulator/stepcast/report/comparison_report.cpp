@@ -151,6 +151,9 @@ nlohmann::ordered_json comparison_to_json(const std::vector<ComparedColumn>& col
     Json row = {{"label", column.label()}, {"options", options_json(column)}};
     if (column.projection.priced) {
       row["ratio"] = ratio(column.projection, reference->projection);
+      if (&column != reference) {
+        row["told_apart"] = can_be_told_apart(column.projection, reference->projection);
+      }
     }
     if (const std::optional<double> price = column.price_per_million_tokens()) {
       row["price_per_gpu_hour"] = *column.gpu_hour;

@@ -9,6 +9,7 @@
 //
 //   ratio                  = tokens/s/GPU / that of the first column that was timed
 //   price a million tokens = price of a GPU-hour / 3600 / (tokens/s/GPU) * 10^6
+//   told apart: whether the ratio differs from 1 at 80 % (can_be_told_apart of expected_error.hpp)
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

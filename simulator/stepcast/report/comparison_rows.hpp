@@ -20,4 +20,10 @@ inline double ratio(const Projection& p, const Projection& reference) {
   return p.tokens_per_second_per_gpu / reference.tokens_per_second_per_gpu;
 }
 
+// Whether the rates of two projections differ by more than what either may be off.
+inline bool can_be_told_apart(const Projection& p, const Projection& reference) {
+  return p.expected_error && reference.expected_error &&
+         can_be_told_apart(ratio(p, reference), *p.expected_error, *reference.expected_error);
+}
+
 }  // namespace stepcast

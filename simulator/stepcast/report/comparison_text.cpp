@@ -33,6 +33,16 @@ std::string money(double price) {
   return price >= 1.0 ? decimals(price, 2) : significant(price, 3);
 }
 
+// Of the tokens/s of a GPU.
+std::string interval_text(const Projection& p) {
+  if (!p.expected_error || !p.expected_error->distribution) {
+    return kNothing;
+  }
+  const RateInterval interval = p.expected_error->distribution->interval(Certainty::k80);
+  return decimals(p.tokens_per_second_per_gpu * interval.low, 1) + " to " +
+         decimals(p.tokens_per_second_per_gpu * interval.high, 1);
+}
+
 std::string yes_or_no(bool value) { return value ? "yes" : "no"; }
 
 // Input that is worth a row where columns differ in it. Where plans were searched, so is every row
@@ -166,9 +176,10 @@ class ComparisonTable {
       return thousandths(ratio(p, reference.projection));
     });
     add_prices();
-    add_timed("expected error", [](const Projection& p) {
-      const bool known = p.expected_error && p.expected_error->runs > 0;
-      return known ? "+-" + decimals(100.0 * p.expected_error->median, 1) + " %" : kNothing;
+    add_timed("80 % interval", [](const Projection& p) { return interval_text(p); });
+    add_timed("told apart from " + reference.label(), [&reference](const Projection& p) {
+      return &p == &reference.projection ? kNothing
+                                         : yes_or_no(can_be_told_apart(p, reference.projection));
     });
     add_timed("step time", [](const Projection& p) { return readable(p.time.step); });
     add_timed("model TFLOP/s/GPU",

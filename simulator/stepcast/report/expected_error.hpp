@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error to expect of a projection: that of measured runs on the same GPU and of the same family
-// of models, none of which a constant was fitted to.
+// How far a projection may be off: intervals from the errors of measured runs that no constant was
+// fitted to, and whether two projections differ by more than that.
+//
+//   measured tokens/s = predicted tokens/s * exp(e),   e = centre + spread * t
+//
+// with t of Student's distribution (experiment/error_model.hpp says what the three follow from).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,18 +16,61 @@
 
 namespace stepcast {
 
+// Factors of the predicted tokens/s.
+struct RateInterval {
+  double low = 1.0;
+  double high = 1.0;
+
+  [[nodiscard]] bool holds(double factor) const { return low <= factor && factor <= high; }
+  // Half of its width, as a share of the prediction.
+  [[nodiscard]] double half_width() const { return 0.5 * (high - low); }
+};
+
+// How sure an interval is.
+enum class Certainty { k80, k90 };
+
+// Of e = ln(measured / predicted) of the tokens/s of a run that nobody has seen.
+struct ErrorDistribution {
+  double centre = 0.0;
+  double spread = 0.0;   // of a run of another source
+  double within = 0.0;   // of runs of one source on one GPU with one software set
+  double degrees = 1.0;  // of freedom
+  // Of that spread, what was added for a GPU and for a software set that no run has: how far their
+  // kin lie apart; 0 for those that have runs.
+  double between_gpus = 0.0;
+  double between_software = 0.0;
+
+  [[nodiscard]] RateInterval interval(Certainty certainty) const;
+};
+
 struct ExpectedError {
   std::string gpu;
-  std::string family;     // dense, moe or mla
-  std::int64_t runs = 0;  // held out; 0: nothing is known
-  double median = 0.0;    // of |predicted / measured - 1|
+  std::string family;    // dense, moe or mla
+  std::string software;  // the named set
+  // The held-out runs that are nearest: on the GPU and of the family, else of its nearest kin.
+  std::int64_t runs = 0;  // 0: nothing is known
+  std::int64_t sources = 0;
+  double median = 0.0;  // of |predicted / measured - 1| of those runs
   double p90 = 0.0;
+  std::string basis = {};  // "23 runs of 9 sources on h100_sxm, dense"
+  std::optional<ErrorDistribution> distribution = std::nullopt;  // of all held-out runs, weighted
 };
 
 // mla: multi-head latent attention, with experts or without; else moe or dense.
 std::string_view accuracy_family(const ModelSpec& model);
 
-// "+-9 % (median of 23 held-out runs on h100_sxm, dense; 90 % within 21 %)"
+// "0.93 to 1.12 times this (80 %), 0.89 to 1.17 (90 %): 23 runs of 9 sources on h100_sxm, dense"
 std::string expected_error_text(const ExpectedError& error);
+
+// The quantile of Student's t distribution with as many degrees of freedom, 2 or more, at the
+// normal quantile z (Abramowitz and Stegun 26.7.5; within 0.5 % for z <= 1.65).
+double student_quantile(double z, double degrees);
+
+// Whether two projections differ at 80 %, `ratio` being the predicted rate of the first over that
+// of the second. Two plans on one GPU with one software set share what a source has in common (its
+// machine, its software, what our constants get wrong about both), which cancels in their ratio:
+// only the spread within a source is left, of both. Else nothing is shared that we know of, and the
+// ratio has the spreads of both.
+bool can_be_told_apart(double ratio, const ExpectedError& first, const ExpectedError& second);
 
 }  // namespace stepcast

@@ -80,13 +80,8 @@ Json saved_json(const std::vector<SavedLayer>& layers) {
   return array;
 }
 
-Json expected_error_json(const ExpectedError& error) {
-  Json json = {{"gpu", error.gpu}, {"family", error.family}, {"runs", error.runs}};
-  if (error.runs > 0) {
-    json["median"] = error.median;
-    json["p90"] = error.p90;
-  }
-  return json;
+Json interval_json(const RateInterval& interval) {
+  return Json::array({interval.low, interval.high});
 }
 
 Json uneven_experts_json(const UnevenExperts& uneven) {
@@ -98,6 +93,22 @@ Json uneven_experts_json(const UnevenExperts& uneven) {
 }
 
 }  // namespace
+
+Json to_json(const ExpectedError& error) {
+  Json json = {{"gpu", error.gpu},
+               {"family", error.family},
+               {"software", error.software},
+               {"runs", error.runs},
+               {"sources", error.sources}};
+  if (error.distribution) {
+    json["median"] = error.median;
+    json["p90"] = error.p90;
+    json["interval_80"] = interval_json(error.distribution->interval(Certainty::k80));
+    json["interval_90"] = interval_json(error.distribution->interval(Certainty::k90));
+    json["basis"] = error.basis;
+  }
+  return json;
+}
 
 Json json_header(const Projection& p) {
   return {{"schema_version", kJsonSchemaVersion},
@@ -124,7 +135,7 @@ Json to_json(const Projection& p) {
   }
   json["peak_memory_bytes"] = p.peak_memory().value();
   if (p.expected_error) {
-    json["expected_error"] = expected_error_json(*p.expected_error);
+    json["expected_error"] = to_json(*p.expected_error);
   }
   if (p.uneven_experts) {
     json["expert_load"] = uneven_experts_json(*p.uneven_experts);

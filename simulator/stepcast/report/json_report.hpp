@@ -16,6 +16,8 @@ void add_capture(const Projection& projection, nlohmann::ordered_json& json);
 
 nlohmann::ordered_json json_header(const Projection& projection);
 nlohmann::ordered_json to_json(const Projection& projection);
+// Intervals as factors of the predicted tokens/s.
+nlohmann::ordered_json to_json(const ExpectedError& error);
 // Memory alone, for `stepcast memory`.
 nlohmann::ordered_json memory_to_json(const Projection& projection);
 

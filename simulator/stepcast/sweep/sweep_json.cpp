@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/report/json_report.hpp"
@@ -32,13 +34,48 @@ Json context_json(const SweepSpace& space, const SweepSummary& summary) {
           {"flop_convention", kFlopConvention}};
 }
 
+// What is known of the errors of a list of plans, as further members of each.
+class ErrorMembers {
+ public:
+  explicit ErrorMembers(PlanErrors& errors) : errors_(&errors) {}
+
+  // Of a plan whose `line` is an object.
+  [[nodiscard]] std::string add(std::string line, const PlanNumbers& numbers) const {
+    const ExpectedError& error = errors_->of(numbers);
+    if (!error.distribution) {
+      return line;
+    }
+    line.pop_back();
+    return line + ",\"expected_error\":" + to_json(error).dump() + "}";
+  }
+
+  // The same with whether it can be told apart from the first that was added.
+  [[nodiscard]] std::string add_ranked(std::string line, const PlanNumbers& numbers) {
+    line = add(std::move(line), numbers);
+    if (!best_) {
+      best_ = numbers;
+    } else if (errors_->of(numbers).distribution) {
+      line.pop_back();
+      line += std::string(",\"told_apart\":") +
+              (errors_->told_apart(numbers, *best_) ? "true}" : "false}");
+    }
+    return line;
+  }
+
+ private:
+  PlanErrors* errors_;
+  std::optional<PlanNumbers> best_;
+};
+
+using LineOf = std::function<std::string(const PlanNumbers&)>;
+
 // A list of plans, one a line, so that none but one is in memory as text.
-void write_plans(const WriteText& write, const PlanLines& lines, const EachPlan& each_plan,
+void write_plans(const WriteText& write, const LineOf& line, const EachPlan& each_plan,
                  const std::string& indent) {
   write("[");
   bool any = false;
   each_plan([&](const PlanNumbers& numbers) {
-    write((any ? ",\n" : "\n") + indent + "  " + lines.json(numbers));
+    write((any ? ",\n" : "\n") + indent + "  " + line(numbers));
     any = true;
   });
   write(any ? "\n" + indent + "]" : "]");
@@ -63,14 +100,21 @@ EachPlan each_of(const std::vector<PlanNumbers>& plans) {
 
 }  // namespace
 
-void write_sweep_json(const WriteText& write, const SweepSpace& space,
-                      const SweepSummary& summary) {
-  write_sweep_json(write, space, summary, each_of(summary.best));
+void write_sweep_json(const WriteText& write, const SweepSpace& space, const SweepSummary& summary,
+                      PlanErrors& errors) {
+  write_sweep_json(write, space, summary, errors, each_of(summary.best));
 }
 
 void write_sweep_json(const WriteText& write, const SweepSpace& space, const SweepSummary& summary,
-                      const EachPlan& ranked) {
+                      PlanErrors& errors, const EachPlan& ranked) {
   const PlanLines lines(space);
+  ErrorMembers members(errors);
+  const LineOf of_ranked = [&](const PlanNumbers& numbers) {
+    return members.add_ranked(lines.json(numbers), numbers);
+  };
+  const LineOf of_front = [&](const PlanNumbers& numbers) {
+    return members.add(lines.json(numbers), numbers);
+  };
   Json refused = Json::object();
   for (const auto& [reason, plans] : by_count(summary.refused)) {
     refused[reason] = plans;
@@ -83,11 +127,11 @@ void write_sweep_json(const WriteText& write, const SweepSpace& space, const Swe
   write(member("priced", summary.priced) + ",\n");
   write(member("refused", refused) + ",\n");
   write("  \"plans\": ");
-  write_plans(write, lines, ranked, "  ");
+  write_plans(write, of_ranked, ranked, "  ");
   write(",\n  \"pareto\": {\n    \"memory\": ");
-  write_plans(write, lines, each_of(summary.memory_front), "    ");
+  write_plans(write, of_front, each_of(summary.memory_front), "    ");
   write(",\n    \"gpus\": ");
-  write_plans(write, lines, each_of(summary.gpu_front), "    ");
+  write_plans(write, of_front, each_of(summary.gpu_front), "    ");
   write("\n  }\n}\n");
 }
 

@@ -102,9 +102,26 @@ std::string memory_plot(const SweepSummary& summary) {
   return points.size() < 2 ? "" : "\n" + scatter_plot(points, {"peak memory, GiB", "tokens/s/GPU"});
 }
 
+// Of the best plans.
+std::string errors_text(PlanErrors& errors, const std::vector<PlanNumbers>& best) {
+  const ExpectedError& error = errors.of(best.front());
+  if (!error.distribution) {
+    return "";
+  }
+  const std::string text = "\n" + line("rate of the first", expected_error_text(error));
+  if (best.size() < 2) {
+    return text;
+  }
+  const std::string alike = not_told_apart_text(errors, best);
+  return text + line("told apart", alike.empty()
+                                       ? "the rate of the first from all others (80 %)"
+                                       : "not from the rate of the first (80 %): " + alike);
+}
+
 }  // namespace
 
-std::string sweep_to_text(const SweepSpace& space, const SweepSummary& summary) {
+std::string sweep_to_text(const SweepSpace& space, const SweepSummary& summary,
+                          PlanErrors& errors) {
   std::string text = space.description().empty() ? "" : space.description() + "\n";
   text += line("plans", with_separators(space.size()));
   if (summary.evaluated < space.size()) {
@@ -115,6 +132,7 @@ std::string sweep_to_text(const SweepSpace& space, const SweepSummary& summary) 
   text += axes_text(space);
   if (!summary.best.empty()) {
     text += "\nThe best plans\n" + plans_table(space, summary.best);
+    text += errors_text(errors, summary.best);
   }
   text += front_text(space, "Most tokens/s/GPU for their memory", summary.memory_front);
   text += memory_plot(summary);

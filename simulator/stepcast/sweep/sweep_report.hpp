@@ -7,14 +7,16 @@
 #include <string_view>
 #include <vector>
 
+#include "stepcast/sweep/plan_errors.hpp"
 #include "stepcast/sweep/sweep_ranking.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 
 namespace stepcast {
 
 // What was swept, the best plans, the Pareto sets with a plot of the first, and what was refused.
-// Columns are the axes that vary. Says so where fewer plans were evaluated than there are.
-std::string sweep_to_text(const SweepSpace& space, const SweepSummary& summary);
+// Columns are the axes that vary. Says so where fewer plans were evaluated than there are, and
+// which of the best cannot be told apart, given what the `errors` to expect are.
+std::string sweep_to_text(const SweepSpace& space, const SweepSummary& summary, PlanErrors& errors);
 
 // Takes a text piece by piece.
 using WriteText = std::function<void(std::string_view)>;
@@ -23,10 +25,12 @@ using TakePlan = std::function<void(const PlanNumbers&)>;
 using EachPlan = std::function<void(const TakePlan&)>;
 
 // The same as JSON, piece by piece: schema_version, context, space_size, evaluated, priced,
-// refused, plans (ranked), pareto. Only one plan at a time is in memory as text.
-void write_sweep_json(const WriteText& write, const SweepSpace& space, const SweepSummary& summary);
+// refused, plans (ranked), pareto. Only one plan at a time is in memory as text. Each has the error
+// to expect of it, and those of `plans` whether they can be told apart from the best.
+void write_sweep_json(const WriteText& write, const SweepSpace& space, const SweepSummary& summary,
+                      PlanErrors& errors);
 // With other plans than the best of the summary, as all of them.
 void write_sweep_json(const WriteText& write, const SweepSpace& space, const SweepSummary& summary,
-                      const EachPlan& ranked);
+                      PlanErrors& errors, const EachPlan& ranked);
 
 }  // namespace stepcast

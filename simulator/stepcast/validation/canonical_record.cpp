@@ -78,10 +78,12 @@ class TextByMetric {
   std::map<std::string, std::string> by_metric_;
 };
 
-void read_remarks(MappingReader& reader) {
-  reader.optional_text("source");
+// The source.
+std::string read_remarks(MappingReader& reader) {
+  std::string source = reader.optional_text("source");
   reader.optional_text("notes");
   reader.optional_texts("assumed");
+  return source;
 }
 
 // --- runs -------------------------------------------------------------------------------------
@@ -169,7 +171,8 @@ MeasuredRun read_run(MappingReader& reader, ProfileCache& profiles) {
   }
   run.gpu = reader.optional_text("gpu");
   run.network = reader.optional_text("network");
-  read_remarks(reader);
+  run.in_view = reader.optional_flag("in_view").value_or(false);
+  run.source = read_remarks(reader);
   if (const ConfigNode* experiment = reader.take("experiment")) {
     run.experiment = read_experiment(*experiment, {}, profiles);
     run.gpu = run.experiment->cluster.device.name;

@@ -107,18 +107,6 @@ ErrorSummary summary_of(const std::vector<const ValidationRow*>& rows) {
 
 }  // namespace
 
-double quantile(std::vector<double> values, double q) {
-  if (values.empty()) {
-    return 0.0;
-  }
-  std::sort(values.begin(), values.end());
-  const double position = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(position);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  const double fraction = position - static_cast<double>(below);
-  return values[below] + fraction * (values[above] - values[below]);
-}
-
 double spearman(const std::vector<double>& a, const std::vector<double>& b) {
   constexpr std::size_t kFewest = 3;
   if (a.size() < kFewest || a.size() != b.size()) {

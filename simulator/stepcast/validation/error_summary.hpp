@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "stepcast/base/quantile.hpp"
 #include "stepcast/validation/validation_row.hpp"
 
 namespace stepcast {
@@ -47,8 +48,6 @@ struct ErrorSummary {
   std::optional<FitRates> fits;               // of the metric `fits`
 };
 
-// The value below which a share `q` of the sorted `values` lies, interpolated; 0 for none.
-double quantile(std::vector<double> values, double q);
 // Rank correlation of two series of equal length; ties share their mean rank.
 double spearman(const std::vector<double>& a, const std::vector<double>& b);
 

@@ -1,53 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "stepcast/base/units_text.hpp"
+#include "stepcast/validation/interval_coverage.hpp"
 #include "stepcast/validation/validate.hpp"
 
 namespace stepcast {
 namespace {
 
-// Of one GPU, by family.
-using Errors = std::map<std::string, std::vector<double>>;
+// Errors are known no better than this.
+std::string thousandths_text(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f", value);
+  return text;
+}
 
-std::string rounded(double share) { return significant(share, 2); }
+std::string run_line(const RunTraits& traits, double error) {
+  return "  - {gpu: " + traits.gpu + ", family: " + traits.family +
+         ", dtype: " + std::string(name(traits.dtype)) + ", gpus: " + std::to_string(traits.gpus) +
+         ", software: " + traits.software + ", source: " + traits.source +
+         ", error: " + thousandths_text(error) + "}\n";
+}
 
 }  // namespace
 
 std::string validation_to_accuracy(const std::vector<ValidationRow>& rows) {
-  std::map<std::string, Errors> by_gpu;
+  std::map<std::string, std::pair<std::string, std::string>> gpus;
   std::set<std::string> files;
-  std::pair<std::string, std::string> last;  // a run's rate and its step time are one measurement
-  for (const ValidationRow& row : rows) {
-    const bool is_speed = row.at_unit_rate.has_value();
-    if (row.predicted && is_speed && row.held_out.value_or(false) &&
-        last != std::pair(row.file, row.id)) {
-      last = {row.file, row.id};
-      by_gpu[row.gpu][row.family].push_back(std::abs(row.error()));
-      files.insert(row.file);
+  std::string runs;
+  for (const ValidationRow* row : timed_once(rows)) {
+    if (row->held_out.value_or(false)) {
+      const RunTraits& traits = *row->traits;
+      gpus[traits.gpu] = {traits.architecture, traits.vendor};
+      files.insert(row->file);
+      runs += run_line(traits, std::log(row->rate_factor()));
     }
   }
   std::string text =
-      "# Errors |predicted / measured - 1| of the step times and rates of held-out runs, written "
-      "by\n"
-      "# scripts/update_accuracy.sh. What `stepcast project` says about the error to expect.\n";
+      "# Errors ln(measured / predicted) of the tokens/s of held-out runs, written by\n"
+      "# scripts/update_accuracy.sh. What the interval that every projection states follows from\n"
+      "# (simulator/stepcast/experiment/error_model.hpp).\n";
   text += "source: \"held-out half (validation/held_out.hpp) of tests/validation:";
   for (const std::string& file : files) {
     text += (file == *files.begin() ? " " : ", ") + file;
   }
   text += "\"\ngpus:\n";
-  for (const auto& [gpu, families] : by_gpu) {
-    text += "  " + gpu + ":\n";
-    for (const auto& [family, errors] : families) {
-      text += "    " + family + ": {runs: " + std::to_string(errors.size()) +
-              ", median: " + rounded(quantile(errors, 0.5)) +
-              ", p90: " + rounded(quantile(errors, 0.9)) + "}\n";
-    }
+  for (const auto& [gpu, part] : gpus) {
+    text += "  " + gpu + ": {architecture: " + part.first + ", vendor: " + part.second + "}\n";
   }
-  return text;
+  return text + "runs:\n" + runs;
 }
 
 }  // namespace stepcast

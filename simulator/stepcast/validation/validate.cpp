@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include "stepcast/report/expected_error.hpp"
+#include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/validation/held_out.hpp"
 #include "stepcast/validation/projected_runs.hpp"
+#include "stepcast/validation/run_source.hpp"
 
 namespace stepcast {
 namespace {
@@ -90,6 +91,15 @@ bool has_comparison(const MeasuredRun& run) {
                      [](const auto& quantity) { return quantity.skipped.empty(); });
 }
 
+// Beside rates and times of steps.
+void add_expected_errors(const std::vector<HeldOutRun>& known, std::vector<ValidationRow>& rows) {
+  for (ValidationRow& row : rows) {
+    if (row.traits) {
+      row.expected_error = expected_error(known, *row.traits);
+    }
+  }
+}
+
 // The rows of one run; `row` says which file and row it is.
 std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
                                    const RunPrediction& prediction) {
@@ -99,7 +109,7 @@ std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
   row.group = run.group;
   row.skipped = run.skipped;
   if (!run.layer || !run.split.empty()) {
-    row.held_out = is_held_out(run.split.empty() ? row.id : run.split);
+    row.held_out = !run.in_view && is_held_out(run.split.empty() ? row.id : run.split);
   }
   if (run.experiment) {
     row.family = accuracy_family(run.experiment->model);
@@ -123,6 +133,10 @@ std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
       own.predicted = prediction.layer ? predicted(*prediction.layer, quantity.metric)
                                        : predicted(run, quantity, projection);
       own.at_unit_rate = at_unit_rate(quantity.metric, projection);
+    }
+    if (own.at_unit_rate && !run.layer) {
+      own.traits = traits_of(*run.experiment);
+      own.traits->source = source_of(run.source, row.file);
     }
   }
   return rows;
@@ -202,6 +216,7 @@ std::vector<ValidationRow> validate_files(const std::vector<std::filesystem::pat
     add_rows_of_file(read_measurements(file, importers, profiles), file.filename().string(),
                      profiles, cost, rows);
   }
+  add_expected_errors(load_accuracy(data), rows);
   return rows;
 }
 

@@ -27,15 +27,16 @@ std::vector<ValidationRow> validate_files(const std::vector<std::filesystem::pat
 // its own rows.
 enum class ErrorBaseline { kNone, kConstantRate };
 
-// The summary as a table, which runs fit, and what was skipped for which reason.
+// The summary as a table, which runs fit, how many lie inside the intervals that are stated of
+// them, and what was skipped for which reason.
 std::string validation_to_text(const std::vector<ValidationRow>& rows,
                                ErrorBaseline baseline = ErrorBaseline::kNone);
 // One row a line, with its prediction and error.
 std::string validation_to_csv(const std::vector<ValidationRow>& rows);
-// Median and 90th percentile of the errors of held-out runs, by GPU and family of model, as
-// hardware_profiles/accuracy.yaml (experiment/accuracy.hpp).
+// The errors of held-out runs with what they may hang on, as hardware_profiles/accuracy.yaml
+// (experiment/accuracy.hpp).
 std::string validation_to_accuracy(const std::vector<ValidationRow>& rows);
-// rows[] and summary[] of the interface.
+// rows[], summary[] and coverage[] of the interface.
 std::string validation_to_json(const std::vector<ValidationRow>& rows,
                                const std::string& program_version);
 

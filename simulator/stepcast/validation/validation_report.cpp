@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/report/json_report.hpp"
+#include "stepcast/validation/interval_coverage.hpp"
 #include "stepcast/validation/validate.hpp"
 
 namespace stepcast {
@@ -28,6 +30,12 @@ Json row_json(const ValidationRow& row) {
   }
   if (row.held_out) {
     object["held_out"] = *row.held_out;
+  }
+  if (row.traits) {
+    object["source"] = row.traits->source;
+  }
+  if (row.expected_error) {
+    object["expected_error"] = to_json(*row.expected_error);
   }
   return object;
 }
@@ -60,6 +68,12 @@ Json summary_json(const ErrorSummary& s) {
     }
   }
   return object;
+}
+
+Json coverage_json(const IntervalCoverage& coverage) {
+  return {{"group", coverage.group},         {"runs", coverage.runs},
+          {"sources", coverage.sources},     {"inside_80", coverage.inside_80},
+          {"inside_90", coverage.inside_90}, {"half_width_80", coverage.half_width_80}};
 }
 
 std::string quoted(const std::string& text) {
@@ -145,7 +159,7 @@ std::string validation_to_text(const std::vector<ValidationRow>& rows, ErrorBase
   }
   return text + fit_lines(summaries) +
          (baseline == ErrorBaseline::kConstantRate ? constant_rate_lines(summaries) : "") +
-         skipped_lines(rows);
+         coverage_to_text(interval_coverage(rows)) + skipped_lines(rows);
 }
 
 std::string validation_to_csv(const std::vector<ValidationRow>& rows) {
@@ -165,12 +179,16 @@ std::string validation_to_json(const std::vector<ValidationRow>& rows,
   Json object = {{"schema_version", 1},
                  {"context", {{"program", "stepcast"}, {"version", program_version}}},
                  {"rows", Json::array()},
-                 {"summary", Json::array()}};
+                 {"summary", Json::array()},
+                 {"coverage", Json::array()}};
   for (const ValidationRow& row : rows) {
     object["rows"].push_back(row_json(row));
   }
   for (const ErrorSummary& summary : summarize(rows)) {
     object["summary"].push_back(summary_json(summary));
+  }
+  for (const IntervalCoverage& coverage : interval_coverage(rows)) {
+    object["coverage"].push_back(coverage_json(coverage));
   }
   return object.dump(1) + "\n";
 }

@@ -26,6 +26,13 @@ SweepSpace small_space() {
       "async_tp: true}]\n"));
 }
 
+const std::vector<HeldOutRun> kNoRuns;
+
+std::string text_of(const SweepSpace& space, const SweepSummary& summary) {
+  PlanErrors errors(space, kNoRuns);
+  return sweep_to_text(space, summary, errors);
+}
+
 SweepSummary summary_of(const SweepSpace& space, std::size_t top) {
   SweepTally tally(space, top);
   tally.add(test::evaluated(space));
@@ -34,7 +41,8 @@ SweepSummary summary_of(const SweepSpace& space, std::size_t top) {
 
 std::string json_of(const SweepSpace& space, const SweepSummary& summary) {
   std::string text;
-  write_sweep_json([&text](std::string_view piece) { text += piece; }, space, summary);
+  PlanErrors errors(space, kNoRuns);
+  write_sweep_json([&text](std::string_view piece) { text += piece; }, space, summary, errors);
   return text;
 }
 
@@ -67,7 +75,7 @@ TEST_CASE("A sweep notes the assumed constants of the exchanges that its plans u
     const Json json = Json::parse(json_of(space, summary));
     const auto texts = json.at("context").at("notes").get<std::vector<std::string>>();
     for (const std::string& text : texts) {
-      CHECK_THAT(sweep_to_text(space, summary), contains_text(text));
+      CHECK_THAT(text_of(space, summary), contains_text(text));
     }
     return texts;
   };
@@ -175,11 +183,43 @@ TEST_CASE("A JSON report can list other plans than the best of its summary", "[u
   const SweepSpace space = small_space();
   const std::vector<PlanNumbers> all = test::evaluated(space).priced;
   std::string text;
+  PlanErrors errors(space, kNoRuns);
   write_sweep_json([&text](std::string_view piece) { text += piece; }, space, summary_of(space, 1),
+                   errors,
                    [&all](const TakePlan& take) { std::for_each(all.begin(), all.end(), take); });
   const Json plans = Json::parse(text).at("plans");
   REQUIRE(plans.size() == all.size());
   CHECK(plans.back().at("index") == all.back().plan);
+}
+
+TEST_CASE("A sweep says what its plans may be off, and which are as good as the best", "[unit]") {
+  const SweepSpace space = small_space();
+  const SweepSummary summary = summary_of(space, 3);
+  HeldOutRun run{traits_of(space.sites().front()), 0.02};
+  run.traits.source = "a";
+  const std::vector<HeldOutRun> known(3, run);
+  PlanErrors errors(space, known);
+  const PlanNumbers& best = summary.best.front();
+  CHECK(errors.of(best).runs == 3);
+  PlanNumbers half = best;
+  half.tokens_per_second_per_gpu *= 0.5;
+  PlanNumbers near = best;
+  near.tokens_per_second_per_gpu *= 0.99;
+  CHECK(errors.told_apart(half, best));
+  CHECK_FALSE(errors.told_apart(near, best));
+  CHECK(not_told_apart_text(errors, {best, near, near, half, near}) == "rank 2 to 3, 5");
+  CHECK(not_told_apart_text(errors, {best, half}).empty());
+  SweepSummary told = summary;
+  told.best = {best, near, half};
+  CHECK_THAT(sweep_to_text(space, told, errors),
+             contains_text("not from the rate of the first (80 %): rank 2\n"));
+  std::string text;
+  write_sweep_json([&text](std::string_view piece) { text += piece; }, space, told, errors);
+  const Json plans = Json::parse(text).at("plans");
+  CHECK(plans[0].at("expected_error").at("interval_80").size() == 2);
+  CHECK_FALSE(plans[0].contains("told_apart"));
+  CHECK(plans[1].at("told_apart") == false);
+  CHECK(plans[2].at("told_apart") == true);
 }
 
 TEST_CASE("A JSON report of nothing is still JSON", "[unit]") {
@@ -188,7 +228,7 @@ TEST_CASE("A JSON report of nothing is still JSON", "[unit]") {
 
 TEST_CASE("The text report has a column for each axis that varies, and every refusal", "[unit]") {
   const SweepSpace space = small_space();
-  const std::string text = sweep_to_text(space, summary_of(space, 3));
+  const std::string text = text_of(space, summary_of(space, 3));
   CHECK_THAT(text, contains_text("A small, \"quoted\" sweep\n"));
   CHECK_THAT(text, contains_text("ranked by                 tokens_per_second_per_gpu\n"));
   CHECK_THAT(text, contains_text("--plans FILE.csv\n"));
@@ -196,7 +236,7 @@ TEST_CASE("The text report has a column for each axis that varies, and every ref
   CHECK_THAT(text, contains_text("tp * cp * pp does not divide the number of GPUs"));
   CHECK_THAT(text, contains_text("vpp needs pp > 1"));
   CHECK(text.find("a part of them") == std::string::npos);
-  CHECK_THAT(sweep_to_text(space, {}), contains_text("a part of them"));
+  CHECK_THAT(text_of(space, {}), contains_text("a part of them"));
 }
 
 TEST_CASE("A plot puts the ends of both axes at its edges", "[unit]") {

@@ -6,6 +6,8 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/experiment/accuracy.hpp"
+#include "stepcast/validation/interval_coverage.hpp"
+#include "stepcast/validation/run_source.hpp"
 #include "stepcast/validation/validate.hpp"
 
 namespace stepcast::held_out_test {
@@ -22,9 +24,14 @@ ValidationRow run(const std::string& id, double error, bool held_out, const std:
   row.metric = "step_time_s";
   row.measured = 1.0;
   row.predicted = 1.0 + error;
-  row.family = "dense";
   row.held_out = held_out;
-  row.at_unit_rate = 1.0;
+  row.traits = RunTraits{.gpu = gpu,
+                         .architecture = "sm90",
+                         .vendor = "nvidia",
+                         .family = "dense",
+                         .software = "nemo",
+                         .gpus = 8,
+                         .source = "s"};
   return row;
 }
 
@@ -47,54 +54,95 @@ TEST_CASE("About half of all keys are held out, and always the same", "[unit]") 
 TEST_CASE("The accuracy file has the errors of held-out runs alone, each run once", "[unit]") {
   std::vector<ValidationRow> rows = {
       run("a", 0.1, true, "h100_sxm"), run("b", -0.3, true, "h100_sxm"),
-      run("c", 0.9, false, "h100_sxm"), run("d", 0.05, true, "b200")};
+      run("c", 0.9, false, "h100_sxm"), run("d", 0.05, true, "h200_sxm")};
   rows.insert(rows.begin() + 1, rows[0]);
   rows[1].metric = "tokens_per_second_per_gpu";
   const std::string text = validation_to_accuracy(rows);
-  CHECK(text.find("h100_sxm:\n    dense: {runs: 2, median: 0.20, p90: 0.28}") != std::string::npos);
-  CHECK(text.find("b200:\n    dense: {runs: 1, median: 0.050, p90: 0.050}") != std::string::npos);
+  const std::string runs = text.substr(text.find("gpus:"));
+  // A step that takes 1.1 s instead of the measured 1 s has exp(0.095) too few tokens/s.
+  CHECK(runs ==
+        "gpus:\n"
+        "  h100_sxm: {architecture: sm90, vendor: nvidia}\n"
+        "  h200_sxm: {architecture: sm90, vendor: nvidia}\n"
+        "runs:\n"
+        "  - {gpu: h100_sxm, family: dense, dtype: bf16, gpus: 8, software: nemo, source: s, "
+        "error: 0.095}\n"
+        "  - {gpu: h100_sxm, family: dense, dtype: bf16, gpus: 8, software: nemo, source: s, "
+        "error: -0.357}\n"
+        "  - {gpu: h200_sxm, family: dense, dtype: bf16, gpus: 8, software: nemo, source: s, "
+        "error: 0.049}\n");
 }
 
-TEST_CASE("A projection's error is that of held-out runs on its GPU and of its family", "[unit]") {
+TEST_CASE("The accuracy file is read with all of its problems at once", "[unit]") {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / "stepcast_held_out_test";
   std::filesystem::create_directories(folder / "hardware_profiles");
   const DataRoot root{folder};
   CHECK(load_accuracy(root).empty());
-  std::ofstream(root.accuracy())
-      << "source: s\ngpus:\n  h100_sxm:\n    dense: {runs: 23, median: 0.09, p90: 0.21}\n";
-  const std::vector<ExpectedError> known = load_accuracy(root);
+  std::ofstream(root.accuracy()) << validation_to_accuracy({run("a", 0.1, true, "h100_sxm")});
+  const std::vector<HeldOutRun> known = load_accuracy(root);
   REQUIRE(known.size() == 1);
-  Experiment experiment;
-  experiment.cluster.device.name = "h100_sxm";
-  const ExpectedError dense = expected_error(known, experiment);
-  CHECK(dense.runs == 23);
-  CHECK(expected_error_text(dense) ==
-        "+-9.0 % (median of 23 held-out runs on h100_sxm, dense; 90 % of them within 21 %)");
-  experiment.model.moe = MoeSpec{};
-  const ExpectedError moe = expected_error(known, experiment);
-  CHECK(moe.runs == 0);
-  CHECK(expected_error_text(moe) == "not known: no measured run of h100_sxm, moe was held out");
-  std::ofstream(root.accuracy()) << "source: s\ngpus:\n  h100_sxm:\n    dense: {runs: 0, median: "
-                                    "-1, p90: 0.2}\n    moe: {runs: 3}\n";
+  CHECK(known[0].error == 0.095);
+  CHECK(known[0].traits.architecture == "sm90");
+  CHECK(known[0].traits.gpus == 8);
+  CHECK(known[0].traits.source == "s");
+  std::ofstream(root.accuracy())
+      << "source: s\ngpus:\n  h100_sxm: {architecture: sm90}\nruns:\n  - {gpu: h200_sxm, family: "
+         "cow, dtype: bf16, gpus: 0, software: nemo, source: s}\n";
   try {
     load_accuracy(root);
     FAIL("a wrong file was taken");
   } catch (const ConfigError& error) {
-    CHECK(error.diagnostics().size() == 4);
+    CHECK(error.diagnostics().size() == 5);  // vendor, gpu, family, gpus, error
   }
   std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("The shipped accuracy file names GPUs that have a profile", "[unit]") {
   const std::vector<std::string> gpus = names_in(data_root().gpus());
-  const std::vector<ExpectedError> known = load_accuracy(data_root());
-  CHECK(known.size() > 10);
-  for (const ExpectedError& entry : known) {
-    CHECK(std::find(gpus.begin(), gpus.end(), entry.gpu) != gpus.end());
-    CHECK(entry.runs > 0);
-    CHECK(entry.median <= entry.p90);
+  const std::vector<HeldOutRun> known = load_accuracy(data_root());
+  CHECK(known.size() > 100);
+  for (const HeldOutRun& run : known) {
+    CAPTURE(run.traits.gpu, run.traits.source);
+    CHECK(std::find(gpus.begin(), gpus.end(), run.traits.gpu) != gpus.end());
+    CHECK(run.traits.source != "SimuMax");  // all of its runs were in view
   }
+}
+
+TEST_CASE("Runs of one publisher are of one source, whichever release they are from", "[unit]") {
+  CHECK(source_of("MLPerf v5.0: mlcommons/training_results_v5.0/NVIDIA/results/x@b87b9", "f") ==
+        "training_results");
+  CHECK(source_of("torchtitan PR: DeepEP (x): pytorch/torchtitan pull request 2107", "f") ==
+        "torchtitan");
+  CHECK(source_of("A100/H100: pytorch/torchtitan/docs/performance.md@877", "f") == "torchtitan");
+  CHECK(source_of("https://github.com/ROCm/TransformerEngine/issues/72", "f") ==
+        "TransformerEngine");
+  CHECK(source_of("https://pytorch.org/blog/x", "f") == "pytorch.org");
+  CHECK(source_of("arXiv 2205.05198 (Reducing Activation Recomputation), table 5", "f") ==
+        "arXiv 2205.05198");
+  CHECK(source_of("", "h200_steps.jsonl") == "h200_steps.jsonl");
+}
+
+TEST_CASE("Coverage counts the runs that lie inside what is stated of them", "[unit]") {
+  std::vector<ValidationRow> rows;
+  for (const double error : {0.0, 0.02, 0.11, -0.3}) {
+    ValidationRow& row = rows.emplace_back(run(std::to_string(rows.size()), error, true, "b200"));
+    row.expected_error.emplace().distribution = ErrorDistribution{.spread = 0.08, .degrees = 1e9};
+  }
+  rows.back().held_out = false;
+  // exp(+-0.08 * 1.2816) = 0.903 to 1.108; 1 / 1.11 = 0.901 is outside, but inside of 90 %.
+  const std::vector<IntervalCoverage> groups = interval_coverage(rows);
+  REQUIRE(groups.size() == 3);
+  CHECK(groups[0].group == "dense, GPU of other sources too");
+  CHECK(groups[0].runs == 3);
+  CHECK(groups[0].sources == 1);
+  CHECK(groups[0].inside_80 == Approx(2.0 / 3.0));
+  CHECK(groups[0].inside_90 == Approx(1.0));
+  CHECK(groups[0].half_width_80 == Approx(0.1027).epsilon(0.001));
+  CHECK(groups[1].group == "all");
+  CHECK(groups[2].runs == 4);
+  CHECK(groups[2].inside_90 == Approx(0.75));
+  CHECK(coverage_to_text({}).empty());
 }
 
 }  // namespace stepcast::held_out_test

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The value below which a share of some numbers lies.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace stepcast {
+
+// The value below which a share `q` of the sorted `values` lies, interpolated; 0 for none.
+inline double quantile(std::vector<double> values, double q) {
+  if (values.empty()) {
+    return 0.0;
+  }
+  std::sort(values.begin(), values.end());
+  const double position = q * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(position);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  const double fraction = position - static_cast<double>(below);
+  return values[below] + fraction * (values[above] - values[below]);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/experiment/error_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <numbers>
+
+namespace stepcast {
+namespace {
+
+struct WeightedError {
+  double weight = 0.0;
+  double error = 0.0;
+  const RunTraits* traits = nullptr;
+};
+using Errors = std::vector<WeightedError>;
+using Groups = std::map<std::string, Errors>;
+
+double steps_apart(const RunTraits& a, const RunTraits& b) {
+  if (a.gpu == b.gpu) {
+    return 0.0;
+  }
+  if (a.architecture == b.architecture) {
+    return 1.0;
+  }
+  return a.vendor == b.vendor ? 2.0 : 3.0;
+}
+
+constexpr std::string_view kDense = "dense";
+
+double of_families(const RunTraits& a, const RunTraits& b, const ErrorKinship& factors) {
+  if (a.family == b.family) {
+    return 1.0;
+  }
+  return (a.family == kDense) == (b.family == kDense) ? factors.attention : factors.experts;
+}
+
+Groups grouped(const Errors& errors, const std::function<std::string(const RunTraits&)>& key) {
+  Groups groups;
+  for (const WeightedError& error : errors) {
+    groups[key(*error.traits)].push_back(error);
+  }
+  return groups;
+}
+
+double weight_of(const Errors& errors) {
+  double sum = 0.0;
+  for (const WeightedError& error : errors) {
+    sum += error.weight;
+  }
+  return sum;
+}
+
+double mean_of(const Errors& errors) {
+  double sum = 0.0;
+  for (const WeightedError& error : errors) {
+    sum += error.weight * error.error;
+  }
+  return sum / weight_of(errors);
+}
+
+// Of a normal distribution with the same mean absolute deviation from `centre`.
+double deviation_of(const Errors& errors, double centre) {
+  double sum = 0.0;
+  for (const WeightedError& error : errors) {
+    sum += error.weight * std::abs(error.error - centre);
+  }
+  return std::sqrt(std::numbers::pi / 2.0) * sum / weight_of(errors);
+}
+
+double squares_of(const Errors& errors, double mean) {
+  double sum = 0.0;
+  for (const WeightedError& error : errors) {
+    sum += error.weight * (error.error - mean) * (error.error - mean);
+  }
+  return sum / weight_of(errors);
+}
+
+// How many runs without kin as many correlated ones count as, times the weight of the nearest.
+double effective_runs(const Errors& errors, double correlation) {
+  double squares = 0.0;
+  double nearest = 0.0;
+  for (const WeightedError& error : errors) {
+    squares += error.weight * error.weight;
+    nearest = std::max(nearest, error.weight);
+  }
+  const double sum = weight_of(errors);
+  const double runs = sum * sum / squares;
+  return nearest * runs / (1.0 + (runs - 1.0) * correlation);
+}
+
+// The variance between the means of groups beyond what the spread inside of them explains.
+double variance_between(const Groups& groups, const ErrorPriors& priors) {
+  double sum = 0.0;
+  double squares = 0.0;
+  double centre = 0.0;
+  double inside = 0.0;
+  for (const auto& [key, errors] : groups) {
+    const double runs = effective_runs(errors, priors.within_source);
+    sum += runs;
+    squares += runs * runs;
+    centre += runs * mean_of(errors);
+    inside += runs * squares_of(errors, mean_of(errors));
+  }
+  const double least = priors.kin * priors.kin;
+  const double freedom = sum - squares / sum;
+  if (groups.size() < 2 || freedom <= 0.0) {
+    return least;
+  }
+  double scatter = 0.0;
+  for (const auto& [key, errors] : groups) {
+    const double apart = mean_of(errors) - centre / sum;
+    scatter += effective_runs(errors, priors.within_source) * apart * apart;
+  }
+  const auto others = static_cast<double>(groups.size() - 1);
+  return std::max(least, (scatter - others * inside / sum) / freedom);
+}
+
+double prior_spread(const RunTraits& run, const ErrorPriors& priors) {
+  return std::hypot(priors.chip, run.family == kDense ? priors.dense : priors.experts);
+}
+
+struct Centre {
+  double runs = 0.0;
+  double value = 0.0;
+};
+
+Centre centre_of(const Groups& sources, const ErrorPriors& priors) {
+  Centre centre;
+  for (const auto& [source, errors] : sources) {
+    const double runs = effective_runs(errors, priors.within_source);
+    centre.runs += runs;
+    centre.value += runs * mean_of(errors);
+  }
+  centre.value /= centre.runs + priors.centre_runs;
+  return centre;
+}
+
+// S of the head of this file; the deviations are those from `centre` of each group.
+double pooled_spread(const Groups& groups, const RunTraits& run, const ErrorPriors& priors,
+                     const std::function<double(const Errors&)>& centre) {
+  double runs = priors.spread_runs;
+  double sum = priors.spread_runs * prior_spread(run, priors);
+  for (const auto& [key, errors] : groups) {
+    const double own = effective_runs(errors, priors.within_source);
+    runs += own;
+    sum += own * deviation_of(errors, centre(errors));
+  }
+  return sum / runs;
+}
+
+// Of runs of one source on one GPU with one software set, around their own mean; alone, a run says
+// nothing of it.
+double spread_within(const Errors& errors, const RunTraits& run, const ErrorPriors& priors) {
+  Groups cells = grouped(errors, [](const RunTraits& traits) {
+    return traits.source + "\n" + traits.gpu + "\n" + traits.software;
+  });
+  std::erase_if(cells, [](const auto& cell) { return cell.second.size() < 2; });
+  return pooled_spread(cells, run, priors, mean_of);
+}
+
+Errors weighted(const RunTraits& run, const std::vector<HeldOutRun>& known) {
+  Errors errors;
+  for (const HeldOutRun& other : known) {
+    if (run.source.empty() || other.traits.source != run.source) {
+      errors.push_back({kinship(run, other.traits), other.error, &other.traits});
+    }
+  }
+  return errors;
+}
+
+}  // namespace
+
+RunTraits traits_of(const Experiment& experiment) {
+  const DeviceSpec& device = experiment.cluster.device;
+  return {.gpu = device.name,
+          .architecture = device.architecture.name,
+          .vendor = device.vendor,
+          .family = std::string(accuracy_family(experiment.model)),
+          .dtype = experiment.training.dtype,
+          .software = experiment.software_base.name,
+          .gpus = experiment.cluster.gpus()};
+}
+
+double kinship(const RunTraits& run, const RunTraits& known, const ErrorKinship& factors) {
+  const double decades =
+      std::abs(std::log10(static_cast<double>(run.gpus) / static_cast<double>(known.gpus)));
+  return std::pow(factors.hardware, steps_apart(run, known)) * of_families(run, known, factors) *
+         (run.software == known.software ? 1.0 : factors.software) *
+         (size_of(run.dtype) == size_of(known.dtype) ? 1.0 : factors.precision) *
+         std::pow(factors.decade, decades);
+}
+
+std::optional<ErrorDistribution> error_distribution(const RunTraits& run,
+                                                    const std::vector<HeldOutRun>& known,
+                                                    const ErrorPriors& priors) {
+  const Errors errors = weighted(run, known);
+  if (errors.empty()) {
+    return std::nullopt;
+  }
+  const Groups sources = grouped(errors, [](const RunTraits& traits) { return traits.source; });
+  const Groups gpus = grouped(errors, [](const RunTraits& traits) { return traits.gpu; });
+  const Groups sets = grouped(errors, [](const RunTraits& traits) { return traits.software; });
+  const Centre centre = centre_of(sources, priors);
+  const double spread =
+      pooled_spread(sources, run, priors, [&](const Errors&) { return centre.value; });
+  const double apart = gpus.contains(run.gpu) ? 0.0 : variance_between(gpus, priors);
+  const double other = sets.contains(run.software) ? 0.0 : variance_between(sets, priors);
+  const double uncertain = 1.0 + 1.0 / (centre.runs + priors.centre_runs);
+  return ErrorDistribution{.centre = centre.value,
+                           .spread = std::sqrt(spread * spread * uncertain + apart + other),
+                           .within = spread_within(errors, run, priors),
+                           .degrees = priors.spread_runs + centre.runs,
+                           .between_gpus = std::sqrt(apart),
+                           .between_software = std::sqrt(other)};
+}
+
+}  // namespace stepcast

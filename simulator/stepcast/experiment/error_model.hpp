@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the errors of measured runs to the error of a run that nobody has seen.
+//
+// Every held-out run says something of every other, the less the more they differ: its weight is
+// the product of the factors of ErrorKinship (a power prior, Ibrahim and Chen 2000). Runs of one
+// source share its machine and its habits, so n of them count as n / (1 + (n - 1) rho) (the design
+// effect of Kish 1965), n = (sum w)^2 / sum w^2, times the weight of the nearest. With W_s of each
+// source s, its weighted mean error m_s and its mean deviation d_s from the overall centre:
+//
+//   N      = sum W_s
+//   centre = sum W_s m_s / (N + k)
+//   S      = (nu s_0 + sqrt(pi / 2) sum W_s d_s) / (nu + N)
+//   spread = sqrt(S^2 (1 + 1 / (N + k)) + between GPUs + between software sets)
+//
+// Student's t with nu + N degrees of freedom; k and nu are how many sources the priors "no bias"
+// and "spread s_0" count as (the conjugate prior of the normal distribution, Gelman et al.,
+// Bayesian Data Analysis, section 3.3; S follows the mean deviation and not the variance, so that
+// one source that is far off does not widen everything). `between` is added for a GPU, and for a
+// software set, that no run has: the variance of the means of its kin beyond what their own spread
+// explains (DerSimonian and Laird 1986), at least ErrorPriors::kin squared.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "stepcast/base/dtype.hpp"
+#include "stepcast/experiment/experiment.hpp"
+#include "stepcast/report/expected_error.hpp"
+
+namespace stepcast {
+
+// What the error of a run may hang on.
+struct RunTraits {
+  std::string gpu;
+  std::string architecture;
+  std::string vendor;
+  std::string family;  // dense, moe or mla
+  Dtype dtype = Dtype::kBf16;
+  std::string software;  // the named set
+  std::int64_t gpus = 1;
+  std::string source = {};  // who measured it; empty for a run that nobody has seen
+};
+
+// A measured run that no constant was fitted to.
+struct HeldOutRun {
+  RunTraits traits;
+  double error = 0.0;  // ln(measured / predicted) of its tokens/s
+};
+
+// What is left of a run's weight for each way in which another differs from it. Judged, with their
+// sizes checked by leaving one source out (validation/interval_coverage.hpp).
+struct ErrorKinship {
+  double hardware = 0.7;   // a step: another GPU, another architecture, another vendor
+  double experts = 0.05;   // dense beside models with experts or latent attention
+  double attention = 0.5;  // moe beside mla
+  double software = 0.5;   // another software set
+  double precision = 0.7;  // training in numbers of another size
+  double decade = 0.7;     // ten times the GPUs
+};
+
+// What is believed before any run is seen, in ln of tokens/s.
+struct ErrorPriors {
+  // Two chips of one kind differ by 4 % (3 to 5 %: MLPerf submissions and own H100 and H200), one
+  // from the mean of all by 1 / sqrt(2) of that.
+  double chip = 0.028;
+  double dense = 0.064;    // besides the chip: machine, version, settings that no source states
+  double experts = 0.127;  // the same where routing and exchanges add to it
+  double kin = 0.02;       // at least, between two GPUs or software sets
+  double spread_runs = 4.0;
+  double centre_runs = 2.0;
+  double within_source = 0.2;  // rho, the correlation of runs of one source
+};
+
+RunTraits traits_of(const Experiment& experiment);
+
+// How much `known` says of `run`: 1 for one that differs in nothing.
+double kinship(const RunTraits& run, const RunTraits& known, const ErrorKinship& factors = {});
+
+// Of `run`, from the `known` runs of other sources than its own; nothing without any.
+std::optional<ErrorDistribution> error_distribution(const RunTraits& run,
+                                                    const std::vector<HeldOutRun>& known,
+                                                    const ErrorPriors& priors = {});
+
+}  // namespace stepcast
