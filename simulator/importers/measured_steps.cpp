@@ -25,7 +25,8 @@ struct ScheduleName {
 };
 constexpr std::array kSchedules = {ScheduleName{"zbv", "zbv"}, ScheduleName{"gpipe", "gpipe"},
                                    ScheduleName{"1f1b", "1f1b"},
-                                   ScheduleName{"interleaved", "interleaved_1f1b"}};
+                                   ScheduleName{"interleaved", "interleaved_1f1b"},
+                                   ScheduleName{"izb", "interleaved_zero_bubble"}};
 
 std::int64_t at_least_one(StatedObject& row, const char* key) {
   return std::max<std::int64_t>(1, row.count(key).value_or(1));

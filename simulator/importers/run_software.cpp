@@ -203,6 +203,7 @@ constexpr std::array kSchedules = {
     ScheduleName{"v-half", "v_half"},
     ScheduleName{"v-min", "v_min"},
     ScheduleName{"DualPipeV", "dualpipev"},
+    ScheduleName{"InterleavedZeroBubble", "interleaved_zero_bubble"},
 };
 
 void read_schedule(StatedObject& overlap, Record& plan) {

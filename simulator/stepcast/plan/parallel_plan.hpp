@@ -35,6 +35,7 @@ enum class Schedule {
   kVMin,
   kDualPipe,
   kDualPipeV,
+  kInterleavedZeroBubble,
 };
 enum class CpAlgorithm { kRing, kAllGather, kAllToAll };
 

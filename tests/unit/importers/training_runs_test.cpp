@@ -288,7 +288,10 @@ TEST_CASE("Steps are read with their GPU, latent attention, eager kernels and mo
   row["mode"] = "pp";
   row["micro"] = 4;
   row["schedule"] = "izb";
-  CHECK(run_of(row).skipped == "feature unsupported: the pipeline schedule 'izb'");
+  row["v"] = 2;
+  CHECK(run_of(row).experiment.value().plan.schedule == Schedule::kInterleavedZeroBubble);
+  row["schedule"] = "chimera";
+  CHECK(run_of(row).skipped == "feature unsupported: the pipeline schedule 'chimera'");
   row["schedule"] = nullptr;
   row["stray"] = 1;
   CHECK(run_of(row).skipped.find("'stray'") != std::string::npos);

@@ -66,6 +66,15 @@ TEST_CASE("ZB-H1 is 1F1B with gradients of weights as late as the memory of 1F1B
         "F0 b0 F1 b1 F2 b2 F3 b3 W0 F4 b4 W1 F5 b5 W2 W3 W4 W5");
 }
 
+// Three forwards warm up rank 0 and two rank 1, which runs gradients of weights one task later.
+TEST_CASE("interleaved zero bubble splits the backwards of interleaved 1F1B", "[unit]") {
+  const PipelineShape shape{2, 2, 4};
+  CHECK(text(pipeline_order(Schedule::kInterleavedZeroBubble, shape, 0)) ==
+        "F0 F1 F0' F1' b0' W0' F2 b1' W1' F3 b0 W0 F2' b1 W1 F3' b2' W2' b3' W3' b2 W2 b3 W3");
+  CHECK(text(pipeline_order(Schedule::kInterleavedZeroBubble, shape, 1)) ==
+        "F0 F1 F0' b0' F1' b1' W0' F2 b0 W1' F3 b1 W0 F2' b2' W1 F3' b3' W2' b2 W3' b3 W2 W3");
+}
+
 TEST_CASE("ZB-H2 warms up with twice as many forwards as 1F1B", "[unit]") {
   // 2 (p - r) - 1 forwards before the first input gradient: 5, 3 and 1.
   const PipelineShape shape{3, 1, 7};
@@ -223,6 +232,8 @@ TEST_CASE("no schedule holds more activations than its paper says", "[property]"
       CHECK(most(Schedule::kZbV) <= std::min(ranks, batches));
       CHECK(most(Schedule::kVHalf) <= static_cast<double>((p + 2) / 2));
       CHECK(most(Schedule::kVMin) <= static_cast<double>((p + 4) / 3));
+      const double remainder = 0.5 * static_cast<double>(m % p);
+      CHECK(most(Schedule::kInterleavedZeroBubble) <= std::min(ranks + remainder, batches));
       CHECK(most(Schedule::kDualPipeV) <= std::min(ranks + 0.5, batches));
       if (p % 2 == 0) {
         CHECK(most(Schedule::kDualPipe) <= std::min(ranks + 1.0, batches));

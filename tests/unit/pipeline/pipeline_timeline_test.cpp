@@ -242,6 +242,10 @@ TEST_CASE("bubbles are the closed forms", "[case]") {
       CHECK(bubble(Schedule::kZbH1) == ranks - 1.0);         // (p - 1)(F + B - 2 W)
       CHECK(bubble(Schedule::kZbH2) == ranks - 1.0);         // (p - 1) F: the fill
       CHECK(bubble(Schedule::kZbV) == 0.5 * (ranks - 1.0));  // (p - 1) F / 2: the fill
+      if (m % p == 0) {
+        // (p - 1)(F + B - 2 W) / v
+        CHECK(bubble(Schedule::kInterleavedZeroBubble) == 0.5 * (ranks - 1.0));
+      }
       CHECK(bubble(Schedule::kDualPipe) == ranks - 2.0);     // (p / 2 - 1)(F&B + B - 3 W)
       CHECK(bubble(Schedule::kDualPipeV) == ranks - 1.0);    // (p - 1)(F&B + B - 3 W) / 2
     }

@@ -13,6 +13,12 @@
 
 namespace stepcast {
 
+// The tasks of one kind in the order of the interleaved schedule, which is the same on all ranks;
+// backward ones take the chunks the other way round.
+RankOrder interleaved_tasks(const PipelineShape& shape, TaskKind kind);
+// Micro-batches of the last of its groups.
+std::int64_t largest_group(const PipelineShape& shape);
+
 std::vector<RankOrder> gpipe_orders(const PipelineShape& shape);
 std::vector<RankOrder> one_f_one_b_orders(const PipelineShape& shape);
 std::vector<RankOrder> interleaved_orders(const PipelineShape& shape);

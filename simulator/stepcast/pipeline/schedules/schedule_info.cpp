@@ -6,6 +6,7 @@
 
 #include "stepcast/pipeline/schedules/building_block.hpp"
 #include "stepcast/pipeline/schedules/dual_pipe.hpp"
+#include "stepcast/pipeline/schedules/interleaved_zero_bubble.hpp"
 #include "stepcast/pipeline/schedules/one_f_one_b.hpp"
 
 namespace stepcast {
@@ -66,6 +67,13 @@ constexpr std::array kInfos = {
         "v = 2; m >= 2p, else the order for 2p with the missing micro-batches left out; pairs as "
         "those of dualpipe",
         "Sea AI Lab's half of DualPipe, as DeepSeek's repository has it"},
+    ScheduleInfo{Schedule::kInterleavedZeroBubble, "interleaved_zero_bubble",
+                 StagePlacement::kLoop, ChunkRule::kSeveral, PairRule::kNone,
+                 interleaved_zero_bubble_orders, "(p-1)(F+B-2W)/v", "p, at most m",
+                 "v > 1; p divides m, else the last group of micro-batches takes the remainder; "
+                 "equal F, B - W and W",
+                 "PyTorch, torch/distributed/pipelining/schedules.py, "
+                 "ScheduleInterleavedZeroBubble"},
 };
 
 constexpr std::size_t kRows = kInfos.size();
