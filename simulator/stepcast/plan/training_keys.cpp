@@ -17,6 +17,14 @@ void copy_recompute(const TrainingRecipe& from, TrainingRecipe& to) {
   to.recompute.*Member = from.recompute.*Member;
 }
 
+void copy_lora(const TrainingRecipe& from, TrainingRecipe& to) {
+  to.weights.lora = from.weights.lora;
+}
+
+void copy_frozen(const TrainingRecipe& from, TrainingRecipe& to) {
+  to.weights.frozen = from.weights.frozen;
+}
+
 void copy_layers(const TrainingRecipe& from, TrainingRecipe& to) {
   to.recompute.layers = from.recompute.layers;
   to.recompute.layer_list = from.recompute.layer_list;
@@ -35,6 +43,12 @@ constexpr std::array kTrainingKeys = {
     TrainingKey{"documents",
                 "{length: tokens, lengths: fixed or geometric, packed: true} in a sequence", "",
                 copy_training<&T::documents>},
+    TrainingKey{"lora",
+                "{rank: 16, targets: [qkv, o], dropout: false}: adapters beside frozen matrices", "",
+                copy_lora},
+    TrainingKey{"frozen",
+                "parts without weight gradients, or all, which is usual with lora", "",
+                copy_frozen},
     TrainingKey{"micro_batch_size", "sequences of a micro-batch", "--mbs",
                 copy_training<&T::micro_batch_size>},
     TrainingKey{"recompute", "what of the activations is computed again", "--recompute",

@@ -10,7 +10,7 @@
 //           every micro-batch; without it gathers and scatters once a step. Software that wraps
 //           recomputation around the gather does the forward gather twice. Hybrid sharding
 //           all-reduces the shards of gradients between replicas once a step.
-// Experts do the same over their own group. Where two pipeline ranks hold the same stages
+// What is frozen is gathered by ZeRO 3 alone. Experts do the same over their own group. Where two pipeline ranks hold the same stages
 // (DualPipe) they all-reduce what they keep of the gradients once a step.
 #pragma once
 
@@ -48,7 +48,7 @@ struct LayerTraffic {
 };
 LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameters& parameters);
 
-// The optimizer kernels of a pipeline rank that holds `parameters`.
-OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& parameters);
+// The optimizer kernels of a pipeline rank that holds these parameters.
+OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& held);
 
 }  // namespace stepcast

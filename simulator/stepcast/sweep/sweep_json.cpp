@@ -29,7 +29,7 @@ Json context_json(const SweepSpace& space, const SweepSummary& summary) {
           {"constraints", constraints},
           {"rank_by", name(space.rank_by())},
           {"notes", sweep_notes(space, summary)},
-          {"flop_convention", kFlopConvention}};
+          {"flop_convention", flop_convention()}};
 }
 
 // A list of plans, one a line, so that none but one is in memory as text.
