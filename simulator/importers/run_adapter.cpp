@@ -17,6 +17,7 @@ struct KnownAdapter {
   Record targets;
   bool dropout = false;
   std::string reason;
+  Record documents{};  // that the sequences are packed of; null: of one
 };
 
 KnownAdapter adapter_of(StatedObject& row) {
@@ -32,7 +33,8 @@ KnownAdapter adapter_of(StatedObject& row) {
   return {small ? 8 : 16, {"qkv"}, false,
           std::string("rank ") + (small ? "8" : "16") +
               " of qkv: the performance recipes of NeMo and Megatron Bridge adapt linear_qkv, with "
-              "rank 8 of Llama 3 8B and 16 of 70B"};
+              "rank 8 of Llama 3 8B and 16 of 70B",
+          Record{{"length", 200}, {"lengths", "geometric"}}};
 }
 
 // What the configuration of a submission to MLPerf says besides its plan: CUDA graphs, attention in
@@ -128,8 +130,17 @@ void settle_adapter(StatedObject& row, const DeviceSpec& device, Record& trainin
                       {"targets", known.targets},
                       {"dropout", known.dropout}};
   assumed.push_back("training.lora " + known.reason);
+  if (!known.documents.is_null()) {
+    training["documents"] = known.documents;
+    assumed.push_back(
+        "training.documents of 200 tokens: the recipes pack questions of SQuAD, whose paragraphs "
+        "have about 120 words (arXiv 1606.05250), and keep them apart");
+  }
   if (row.object("source").text("key") == kMlperf) {
     settle_mlperf(row, device, plan, software, assumed);
+  } else {
+    software.changes["async_tp"] = false;
+    assumed.push_back("software.async_tp false: the same recipes set tp_comm_overlap false");
   }
 }
 

@@ -303,6 +303,12 @@ void pass_over_remarks(StatedObject& row) {
   }
 }
 
+// Runs are grouped by what they train: adapters, or else a family of models.
+std::string kind_of(StatedObject& row) {
+  const std::string task = row.text("task");
+  return task.empty() || task == "pretrain" ? row.text("family") : task;
+}
+
 void add_remarks(StatedObject& row, const Record& assumed, Record& record) {
   StatedObject& source = row.object("source");
   const std::string title = source.text("title");
@@ -350,8 +356,8 @@ void read_training_run(const nlohmann::json& json, ProfileCache& profiles,
   record["measured"] = measured;
   const std::string own = row.text("group");
   record["group"] = !own.empty() ? own
-                                 : (gpu.empty() ? "unknown" : gpu) + " " + row.text("family") +
-                                       " " + row.text("completeness");
+                                 : (gpu.empty() ? "unknown" : gpu) + " " + kind_of(row) + " " +
+                                       row.text("completeness");
   add_remarks(row, assumed, record);
   records.push_back(std::move(record));
 }
