@@ -22,7 +22,9 @@ struct KnownAdapter {
 
 KnownAdapter adapter_of(StatedObject& row) {
   if (row.object("source").text("key") == kMlperf) {
-    return {16, {"qkv", "o"}, true,
+    return {16,
+            {"qkv", "o"},
+            true,
             "rank 16 of qkv and o with dropout: mlcommons/training fixes them for its benchmark "
             "llama2_70b_lora"};
   }
@@ -30,7 +32,9 @@ KnownAdapter adapter_of(StatedObject& row) {
   // Bridge, recipes/llama and perf_recipes/llama.
   constexpr std::int64_t kLayersOf8B = 32;
   const bool small = row.object("model").count("num_layers").value_or(0) <= kLayersOf8B;
-  return {small ? 8 : 16, {"qkv"}, false,
+  return {small ? 8 : 16,
+          {"qkv"},
+          false,
           std::string("rank ") + (small ? "8" : "16") +
               " of qkv: the performance recipes of NeMo and Megatron Bridge adapt linear_qkv, with "
               "rank 8 of Llama 3 8B and 16 of 70B",
@@ -86,8 +90,8 @@ void follow_submission(const Submission& known, Record& plan, RunSoftware& softw
   }
 }
 
-void settle_mlperf(StatedObject& row, const DeviceSpec& device, Record& plan,
-                   RunSoftware& software, Record& assumed) {
+void settle_mlperf(StatedObject& row, const DeviceSpec& device, Record& plan, RunSoftware& software,
+                   Record& assumed) {
   if (device.architecture.attention.native == AttentionKernel::kAiter) {
     software.base = "mlperf_lora_amd";
     assumed.push_back(
@@ -96,9 +100,9 @@ void settle_mlperf(StatedObject& row, const DeviceSpec& device, Record& plan,
     return;
   }
   const std::string id = row.text("id");
-  const auto* const known = std::find_if(
-      kSubmissions.begin(), kSubmissions.end(),
-      [&](const Submission& entry) { return mentions(id, entry.system); });
+  const auto* const known =
+      std::find_if(kSubmissions.begin(), kSubmissions.end(),
+                   [&](const Submission& entry) { return mentions(id, entry.system); });
   if (known != kSubmissions.end()) {
     return follow_submission(*known, plan, software, assumed);
   }
@@ -126,9 +130,8 @@ void settle_adapter(StatedObject& row, const DeviceSpec& device, Record& trainin
   }
   const KnownAdapter known = adapter_of(row);
   const std::optional<std::int64_t> rank = row.object("model").count("lora_rank");
-  training["lora"] = {{"rank", rank.value_or(known.rank)},
-                      {"targets", known.targets},
-                      {"dropout", known.dropout}};
+  training["lora"] = {
+      {"rank", rank.value_or(known.rank)}, {"targets", known.targets}, {"dropout", known.dropout}};
   assumed.push_back("training.lora " + known.reason);
   if (!known.documents.is_null()) {
     training["documents"] = known.documents;

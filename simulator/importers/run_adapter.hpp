@@ -9,7 +9,8 @@
 
 namespace stepcast {
 
-// Whether the row's task is LoRA. Throws RefusedRow for a task that is neither LoRA nor pretraining.
+// Whether the row's task is LoRA. Throws RefusedRow for a task that is neither LoRA nor
+// pretraining.
 bool trains_adapters(StatedObject& row);
 
 // Adds `lora` to the keys of `training`, and the set and switches of the software that such runs

@@ -52,7 +52,8 @@ std::vector<SavedLayer> saved_layers(const ExpansionContext& context) {
   std::vector<LayerKind> known;
   for (std::size_t stage = 0; stage < context.plan.stages.size(); ++stage) {
     const std::vector<std::int64_t> recomputed = recomputed_layers(context, stage);
-    const std::vector<KindCount> kinds = stage_kinds(context.model, context.training.weights, context.plan, stage);
+    const std::vector<KindCount> kinds =
+        stage_kinds(context.model, context.training.weights, context.plan, stage);
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       const LayerKind kind = kinds[i].kind;
       const auto at = std::find(known.begin(), known.end(), kind) - known.begin();

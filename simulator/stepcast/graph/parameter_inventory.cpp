@@ -192,7 +192,8 @@ ParameterList head_parameters(const ModelSpec& model, const TrainedWeights& weig
 }
 
 ParameterList mtp_extra_parameters(const ModelSpec& model, const TrainedWeights& weights) {
-  ParameterList list = {norm(model, "mtp_hidden_norm", model.hidden),
+  ParameterList list = {
+      norm(model, "mtp_hidden_norm", model.hidden),
       norm(model, "mtp_embedding_norm", model.hidden),
       {"mtp_projection", ParameterRole::kMlp, 2 * model.hidden * model.hidden, 1, model.hidden},
       norm(model, "mtp_final_norm", model.hidden)};

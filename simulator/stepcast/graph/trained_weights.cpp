@@ -7,7 +7,7 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 7> kRoleNames = {"embedding", "head",    "attention", "mlp",
+constexpr std::array<std::string_view, 7> kRoleNames = {"embedding", "head",   "attention", "mlp",
                                                         "experts",   "router", "norms"};
 constexpr std::array<std::string_view, 9> kTargetNames = {"qkv",     "q",    "k",  "v",   "o",
                                                           "gate_up", "gate", "up", "down"};
@@ -65,8 +65,8 @@ bool TrainedWeights::trains(ParameterRole role) const {
 }
 
 bool TrainedWeights::adapts(LoraTarget target) const {
-  return lora && std::find(lora->targets.begin(), lora->targets.end(), target) !=
-                     lora->targets.end();
+  return lora &&
+         std::find(lora->targets.begin(), lora->targets.end(), target) != lora->targets.end();
 }
 
 std::vector<AdaptedMatrix> adapted_matrices(const ModelSpec& model, LayerKind kind,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LoRA's operators beside a projection: dropout, A, B, the scale and the sum, as NeMo's and Megatron
-// Bridge's ParallelLinearAdapter run them, with their collectives under tensor parallelism.
+// LoRA's operators beside a projection: dropout, A, B, the scale and the sum, as NeMo's and
+// Megatron Bridge's ParallelLinearAdapter run them, with their collectives under tensor
+// parallelism.
 #include <algorithm>
 
 #include "stepcast/layer/block_builder.hpp"
@@ -8,10 +9,10 @@
 namespace stepcast {
 
 void BlockBuilder::thin_product(OpId id, std::int64_t outputs, std::int64_t inputs,
-                                bool input_gradient) {
+                                const Gradients& gradients) {
   const std::int64_t rows = context_.tokens();
   forward(id, Gemm{rows, outputs, inputs, 1, Dtype::kBf16, GemmPass::kForward});
-  if (input_gradient) {
+  if (gradients.input) {
     backward(id, Gemm{rows, inputs, outputs, 1, Dtype::kBf16, GemmPass::kDgrad});
   }
   backward(id, Gemm{outputs, inputs, rows, 1, Dtype::kBf16, GemmPass::kWgrad, sums_gradients(),
@@ -45,12 +46,11 @@ void BlockBuilder::read_adapter_input(const Adapter& adapter) {
 // whole; in backward the gradients of B's parts are summed.
 void BlockBuilder::around_rank(std::int64_t rank, Beside beside) {
   const Bytes bytes = static_cast<double>(context_.tokens() * rank) * kSixteenBits;
-  const CollectiveOp forwards = beside == Beside::kColumnParallel ? CollectiveOp::kAllGather
-                                                                  : CollectiveOp::kAllReduce;
-  forward_collective(OpId::kAdapterTp,
-                     {forwards, bytes, context_.plan.tp_group(), Axis::kTensor});
-  backward_collective(OpId::kAdapterTp, {CollectiveOp::kAllReduce, bytes, context_.plan.tp_group(),
-                                         Axis::kTensor});
+  const CollectiveOp forwards =
+      beside == Beside::kColumnParallel ? CollectiveOp::kAllGather : CollectiveOp::kAllReduce;
+  forward_collective(OpId::kAdapterTp, {forwards, bytes, context_.plan.tp_group(), Axis::kTensor});
+  backward_collective(OpId::kAdapterTp,
+                      {CollectiveOp::kAllReduce, bytes, context_.plan.tp_group(), Axis::kTensor});
 }
 
 // The scaled result joins that of the matrix; beside a row-parallel one on the ranks that hold it.
@@ -82,10 +82,10 @@ void BlockBuilder::adapter(const Adapter& adapter) {
   const bool column = adapter.beside == Beside::kColumnParallel;
   const std::int64_t parts = column ? std::min(tp, rank) : 1;
   read_adapter_input(adapter);
-  thin_product(OpId::kAdapterA, rank / parts, adapter.inputs, product_input_);
+  thin_product(OpId::kAdapterA, rank / parts, adapter.inputs, {product_input_, true});
   save_result(TensorId::kAdapterHidden, context_.tokens(), rank, kSixteenBits);
   around_rank(rank, adapter.beside);
-  thin_product(OpId::kAdapterB, column ? adapter.outputs : adapter.outputs / tp, rank, true);
+  thin_product(OpId::kAdapterB, column ? adapter.outputs : adapter.outputs / tp, rank, {});
   add_to_result(adapter);
 }
 

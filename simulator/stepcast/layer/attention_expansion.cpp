@@ -110,10 +110,10 @@ class AttentionExpander {
     const std::int64_t k = local_heads(a.kv_heads, plan().tp) * a.qk_head_dim;
     const std::int64_t v = local_heads(a.kv_heads, plan().tp) * a.v_head_dim;
     using enum LoraTarget;
-    build_.gradient_sum(
-        OpId::kAttentionGradientSum, rows,
-        (software().fused_qkv ? 1 : 3) + (a.output_gate ? 1 : 0) + build_.adapters({kQkv, kQ, kK, kV}),
-        software().norm);
+    build_.gradient_sum(OpId::kAttentionGradientSum, rows,
+                        (software().fused_qkv ? 1 : 3) + (a.output_gate ? 1 : 0) +
+                            build_.adapters({kQkv, kQ, kK, kV}),
+                        software().norm);
     query_key_value(rows, q, k, v);
     if (model().positions == Positions::kRope) {
       build_.memory_bound(OpId::kAttentionRope, Kind::kRope, rows, q + k, software().rope);
@@ -256,9 +256,8 @@ class AttentionExpander {
     }
     const AttentionSpec& a = model().attention;
     const std::int64_t output = local_heads(a.heads, plan().tp) * a.v_head_dim;
-    const std::int64_t inputs =
-        local_heads(a.heads, plan().tp) * a.qk_head_dim +
-        local_heads(a.kv_heads, plan().tp) * (a.qk_head_dim + a.v_head_dim);
+    const std::int64_t inputs = local_heads(a.heads, plan().tp) * a.qk_head_dim +
+                                local_heads(a.kv_heads, plan().tp) * (a.qk_head_dim + a.v_head_dim);
     build_.forward_memory_bound(OpId::kQuantize, Kind::kQuantize, context_.tokens(), inputs,
                                 Implementation::kFused, kSixteenBits);
     build_.backward_memory_bound(OpId::kQuantize, Kind::kQuantize, context_.tokens(), output,

@@ -98,7 +98,8 @@ Bytes BlockBuilder::gradient_element() const {
 
 // Scaled products read x (forward), dy and the transposes of both (backward) in 8 or 4 bits; the
 // weight's copy is made once a micro-batch, or where it is frozen perhaps once for good. The
-// transposes are a second result of the same kernels; those of x and dy are for the weight gradient.
+// transposes are a second result of the same kernels; those of x and dy are for the weight
+// gradient.
 void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
                             Dtype dtype, const Gradients& gradients) {
   if (!is_quantized(dtype)) {

@@ -34,8 +34,8 @@ class BlockBuilder {
   enum class Beside { kColumnParallel, kRowParallel };
   struct Adapter {
     Beside beside = Beside::kColumnParallel;
-    std::int64_t inputs = 0;   // on this rank
-    std::int64_t outputs = 0;  // likewise, of the matrix
+    std::int64_t inputs = 0;            // on this rank
+    std::int64_t outputs = 0;           // likewise, of the matrix
     OpId reads = OpId::kAttentionNorm;  // what makes its input
   };
   void adapter(const Adapter& adapter);
@@ -158,7 +158,7 @@ class BlockBuilder {
   Gradients gradients_of_product();
   void quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs, Dtype dtype,
                 const Gradients& gradients);
-  void thin_product(OpId id, std::int64_t outputs, std::int64_t inputs, bool input_gradient);
+  void thin_product(OpId id, std::int64_t outputs, std::int64_t inputs, const Gradients& gradients);
   void read_adapter_input(const Adapter& adapter);
   void around_rank(std::int64_t rank, Beside beside);
   void add_to_result(const Adapter& adapter);

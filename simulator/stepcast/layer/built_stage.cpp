@@ -38,7 +38,8 @@ BuiltStage StageBuilder::stage(const ExpansionContext& context, std::size_t inde
   stage.content = context.plan.stages[index];
   stage.parameters = stage_parameters(context.model, weights, context.plan, index);
   stage.embedding = local_parameters(embedding_parameters(context.model, weights), context.plan);
-  stage.mtp_projection = local_parameters(mtp_extra_parameters(context.model, weights), context.plan);
+  stage.mtp_projection =
+      local_parameters(mtp_extra_parameters(context.model, weights), context.plan);
   const std::vector<KindCount> kinds = stage_kinds(context.model, weights, context.plan, index);
   const std::vector<std::int64_t> recomputed = recomputed_layers(context, index);
   stage.layers.reserve(kinds.size());

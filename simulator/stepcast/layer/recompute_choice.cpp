@@ -215,7 +215,8 @@ std::vector<std::int64_t> recomputed_layers(const ExpansionContext& context, std
   }
   std::vector<std::int64_t> recomputed;
   count_recomputed_layers(context, first, context.plan.stages[index],
-                          stage_kinds(context.model, context.training.weights, context.plan, index), recomputed);
+                          stage_kinds(context.model, context.training.weights, context.plan, index),
+                          recomputed);
   return recomputed;
 }
 

@@ -49,8 +49,7 @@ enum class TensorId : std::uint8_t {
   kAdapterDropoutMask,
   kAdapterHidden,
 };
-inline constexpr std::size_t kTensorIds =
-    static_cast<std::size_t>(TensorId::kAdapterHidden) + 1;
+inline constexpr std::size_t kTensorIds = static_cast<std::size_t>(TensorId::kAdapterHidden) + 1;
 
 std::string_view name(TensorId id);
 

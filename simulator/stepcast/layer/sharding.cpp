@@ -62,8 +62,8 @@ StageParameters stage_parameters(const ModelSpec& model, const TrainedWeights& w
                          local_parameters(layer_parameters(model, entry.kind, weights), plan);
   }
   if (stage.mtp_layers > 0) {
-    parameters.layers +=
-        static_cast<double>(stage.mtp_layers) * local_parameters(mtp_extra_parameters(model, weights), plan);
+    parameters.layers += static_cast<double>(stage.mtp_layers) *
+                         local_parameters(mtp_extra_parameters(model, weights), plan);
   }
   const LocalParameters embedding = local_parameters(embedding_parameters(model, weights), plan);
   if (stage.embedding) {

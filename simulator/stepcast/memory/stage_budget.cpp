@@ -41,8 +41,8 @@ double head_elements(const ExpansionContext& context) {
 
 // A tied matrix is that of the embedding.
 bool trains_head(const ExpansionContext& context) {
-  return context.training.weights.trains(
-      context.model.tied_embeddings ? ParameterRole::kEmbedding : ParameterRole::kHead);
+  return context.training.weights.trains(context.model.tied_embeddings ? ParameterRole::kEmbedding
+                                                                       : ParameterRole::kHead);
 }
 
 void add_loss(const ExpansionContext& context, StageBudget& budget) {

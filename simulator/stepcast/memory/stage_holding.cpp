@@ -83,8 +83,7 @@ StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& st
   const double trained = parameters.trained().total();
   StageHolding holding;
   holding.budget = stage_budget(context, stage);
-  holding.states =
-      state_memory(parameters, context.plan, context.software, context.training.dtype);
+  holding.states = state_memory(parameters, context.plan, context.software, context.training.dtype);
   holding.parameters = trained;
   holding.gradients = max(holding.states.gradients, holding.budget.full_gradients) +
                       trained * context.software.memory.gradient_copy +

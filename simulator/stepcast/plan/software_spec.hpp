@@ -50,9 +50,9 @@ struct StateBytes {
   Bytes optimizer{12};  // master copy and two moments
 };
 
-// How frozen matrices lie in memory where products are in 8 or 4 bits: as trained ones do, converted
-// for every micro-batch; converted once, in the format of the products; the same in one layout only,
-// so that each backward transposes them.
+// How frozen matrices lie in memory where products are in 8 or 4 bits: as trained ones do,
+// converted for every micro-batch; converted once, in the format of the products; the same in one
+// layout only, so that each backward transposes them.
 enum class FrozenWeights { kParameters, kProducts, kProductsOneLayout };
 
 // Which collectives of FSDP run beside computation: gathers of both passes and reductions, gathers

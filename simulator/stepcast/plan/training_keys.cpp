@@ -21,6 +21,14 @@ void copy_lora(const TrainingRecipe& from, TrainingRecipe& to) {
   to.weights.lora = from.weights.lora;
 }
 
+// Of an adapter that both have, where an axis varies a key inside it.
+template <auto Member>
+void copy_of_lora(const TrainingRecipe& from, TrainingRecipe& to) {
+  if (from.weights.lora && to.weights.lora) {
+    (*to.weights.lora).*Member = (*from.weights.lora).*Member;
+  }
+}
+
 void copy_frozen(const TrainingRecipe& from, TrainingRecipe& to) {
   to.weights.frozen = from.weights.frozen;
 }
@@ -44,10 +52,13 @@ constexpr std::array kTrainingKeys = {
                 "{length: tokens, lengths: fixed or geometric, packed: true} in a sequence", "",
                 copy_training<&T::documents>},
     TrainingKey{"lora",
-                "{rank: 16, targets: [qkv, o], dropout: false}: adapters beside frozen matrices", "",
-                copy_lora},
-    TrainingKey{"frozen",
-                "parts without weight gradients, or all, which is usual with lora", "",
+                "{rank: 16, targets: [qkv, o], dropout: false}: adapters beside frozen matrices",
+                "", copy_lora},
+    TrainingKey{"lora.rank", "of A and B", "", copy_of_lora<&LoraSpec::rank>},
+    TrainingKey{"lora.targets", "a list of the matrices that have an adapter", "",
+                copy_of_lora<&LoraSpec::targets>, names_of<LoraTarget>},
+    TrainingKey{"lora.dropout", "of what adapters read", "", copy_of_lora<&LoraSpec::dropout>},
+    TrainingKey{"frozen", "parts without weight gradients, or all, which is usual with lora", "",
                 copy_frozen},
     TrainingKey{"micro_batch_size", "sequences of a micro-batch", "--mbs",
                 copy_training<&T::micro_batch_size>},

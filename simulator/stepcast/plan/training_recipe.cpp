@@ -116,7 +116,8 @@ Documents read_documents(MappingReader& reader) {
   return documents;
 }
 
-// A list of names of `E`, each once and in the order of the enumeration. Problems are told of `key`.
+// A list of names of `E`, each once and in the order of the enumeration. Problems are told of
+// `key`.
 template <typename E>
 std::vector<E> read_names(MappingReader& reader, std::string_view key, const ConfigNode& list,
                           std::string_view remedy) {

@@ -89,8 +89,8 @@ struct TrainingRecipe {
   Dtype dtype = Dtype::kBf16;
   RecomputeSpec recompute;
   std::string optimizer = "adamw";
-  bool dropout = false;  // GPT-3 style: after attention, softmax and MLP
-  Documents documents;   // in a sequence; a library with a mask for them keeps them apart
+  bool dropout = false;    // GPT-3 style: after attention, softmax and MLP
+  Documents documents;     // in a sequence; a library with a mask for them keeps them apart
   TrainedWeights weights;  // the keys `lora` and `frozen`
   bool operator==(const TrainingRecipe&) const = default;
 };

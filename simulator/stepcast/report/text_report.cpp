@@ -264,7 +264,8 @@ std::string recompute_text(const RecomputeSpec& recompute) {
 std::string training_text(const TrainingRecipe& training) {
   return std::string(name(training.dtype)) + ", sequence " + count(training.sequence_length) +
          ", global batch " + count(training.global_batch_size) + ", micro-batch " +
-         count(training.micro_batch_size) + ", recompute " + recompute_text(training.recompute) + weights_text(training.weights);
+         count(training.micro_batch_size) + ", recompute " + recompute_text(training.recompute) +
+         weights_text(training.weights);
 }
 
 std::string heading(const Projection& p) {

@@ -10,8 +10,9 @@
 //           every micro-batch; without it gathers and scatters once a step. Software that wraps
 //           recomputation around the gather does the forward gather twice. Hybrid sharding
 //           all-reduces the shards of gradients between replicas once a step.
-// What is frozen is gathered by ZeRO 3 alone. Experts do the same over their own group. Where two pipeline ranks hold the same stages
-// (DualPipe) they all-reduce what they keep of the gradients once a step.
+// What is frozen is gathered by ZeRO 3 alone. Experts do the same over their own group. Where two
+// pipeline ranks hold the same stages (DualPipe) they all-reduce what they keep of the gradients
+// once a step.
 #pragma once
 
 #include "stepcast/graph/op.hpp"

@@ -20,8 +20,7 @@ Sample adapted(std::vector<LoraTarget> targets) {
 }
 
 BlockOps layer_of(const Sample& sample, std::int64_t index) {
-  return expand_layer(sample.context(),
-                      layer_kind(sample.model, sample.training.weights, index));
+  return expand_layer(sample.context(), layer_kind(sample.model, sample.training.weights, index));
 }
 
 std::vector<Gemm> products(const OpList& ops, GemmPass pass, OpId id) {
@@ -57,8 +56,7 @@ TEST_CASE("Frozen matrices have input gradients and no weight gradients", "[unit
     weight_gradients += gemm != nullptr && gemm->pass == GemmPass::kWgrad ? 1U : 0U;
   }
   CHECK(weight_gradients == 2);  // A and B
-  for (const OpId id :
-       {OpId::kAttentionQkv, OpId::kAttentionO, OpId::kMlpGateUp, OpId::kMlpDown}) {
+  for (const OpId id : {OpId::kAttentionQkv, OpId::kAttentionO, OpId::kMlpGateUp, OpId::kMlpDown}) {
     CHECK(products(layer.backward, GemmPass::kDgrad, id).size() == 1);
   }
 }
@@ -148,8 +146,8 @@ TEST_CASE("Tensor parallelism divides the adapters of both kinds of matrices", "
   CHECK(moved[2].op == CollectiveOp::kAllToAll);
   CHECK(moved[2].bytes == Bytes(1024 * 256 * 2));
   // 16 (1024 + 1536) and 16 (1024 + 1024) elements, a quarter of each.
-  const LocalParameters local = local_parameters(
-      layer_parameters(sample.model, {}, sample.training.weights), sample.plan);
+  const LocalParameters local =
+      local_parameters(layer_parameters(sample.model, {}, sample.training.weights), sample.plan);
   CHECK(local.trained().total() == 16 * (1024 + 1536 + 1024 + 1024) / 4);
 }
 
@@ -159,10 +157,9 @@ TEST_CASE("Frozen weights that lie in 8 bits are not converted again", "[unit]")
   const auto conversions = [&](FrozenWeights frozen) {
     sample.software.frozen_weights = frozen;
     const BlockOps layer = layer_of(sample, 1);
-    return std::array{count(layer.forward, OpId::kQuantize),
-                      count(layer.forward, OpId::kQuantizeTranspose),
-                      count(layer.backward, OpId::kQuantize),
-                      count(layer.backward, OpId::kQuantizeTranspose)};
+    return std::array{
+        count(layer.forward, OpId::kQuantize), count(layer.forward, OpId::kQuantizeTranspose),
+        count(layer.backward, OpId::kQuantize), count(layer.backward, OpId::kQuantizeTranspose)};
   };
   using Counts = std::array<std::size_t, 4>;
   CHECK(conversions(FrozenWeights::kParameters) == Counts{8, 4, 4, 0});

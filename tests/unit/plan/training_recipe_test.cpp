@@ -98,8 +98,9 @@ TEST_CASE("Every problem of an adapter is named, with its place", "[unit]") {
 }
 
 TEST_CASE("A recipe with adapters is written as it is read", "[unit]") {
-  for (const std::string keys : {"lora: {rank: 16, targets: [qkv, o], dropout: true}",
-                                 "lora: {rank: 2, targets: [up]}, frozen: [mlp]", "frozen: [head]"}) {
+  for (const std::string keys :
+       {"lora: {rank: 16, targets: [qkv, o], dropout: true}",
+        "lora: {rank: 2, targets: [up]}, frozen: [mlp]", "frozen: [head]"}) {
     const TrainingRecipe training = recipe(keys);
     Diagnostics diagnostics;
     const ConfigNode written = written_training(training);
