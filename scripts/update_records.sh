@@ -36,9 +36,9 @@ done
 record h200/steps.jsonl h200_steps.jsonl
 # Of the published runs those of pretraining whose settings are stated (grades A and B), the first of each
 # configuration that a source measured more than once; and LoRA runs, whose benchmark or recipe states the settings, the
-# first of each configuration and release.
+# first of each configuration and release, of parts that have a profile.
 mkdir "$folder/published"
-awk '/"task":"LoRA"/ && match($0, /"config_group":"[^"]*"/) {
+awk '/"task":"LoRA"/ && !/"gpu":"MI350X"/ && match($0, /"config_group":"[^"]*"/) {
        group = substr($0, RSTART, RLENGTH)
        match($0, /"title":"[^"]*"/)
        if (!seen[group substr($0, RSTART, RLENGTH)]++) print
