@@ -35,9 +35,15 @@ for name in attention collectives duty gemm_bf16 gemm_fp8 grouped_gemm memory_bo
 done
 record h200/steps.jsonl h200_steps.jsonl
 # Of the published runs those of pretraining whose settings are stated (grades A and B), the first of each
-# configuration that a source measured more than once.
+# configuration that a source measured more than once; and LoRA runs, whose benchmark or recipe states the settings, the
+# first of each configuration and release, of parts that have a profile.
 mkdir "$folder/published"
-awk '/"completeness":"[AB]"/ && /"task":"pretrain"/ && match($0, /"config_group":"[^"]*"/) {
+awk '/"task":"LoRA"/ && match($0, /"config_group":"[^"]*"/) {
+       group = substr($0, RSTART, RLENGTH)
+       match($0, /"title":"[^"]*"/)
+       if (!seen[group substr($0, RSTART, RLENGTH)]++) print
+     }
+     /"completeness":"[AB]"/ && /"task":"pretrain"/ && match($0, /"config_group":"[^"]*"/) {
        if (!seen[substr($0, RSTART, RLENGTH)]++) print
      }' "$measured/published/training_runs.jsonl" >"$folder/published/training_runs.jsonl"
 record published/training_runs.jsonl training_runs.jsonl "$folder/published/training_runs.jsonl"

@@ -137,10 +137,11 @@ Record plan_of(StatedObject& row, Mode mode, std::int64_t world) {
 Record software_of(StatedObject& row, Mode mode, const Record& plan, std::int64_t world,
                    Record& assumed) {
   const bool whole_tp = mode == Mode::kTp && plan["tp"] == world;
-  const bool in_16_bits = mode == Mode::kLocal || mode == Mode::kPp || mode == Mode::kDdp;
-  const std::string base = whole_tp     ? "pytorch_loss_parallel"
-                           : in_16_bits ? "pytorch_bf16"
-                                        : "pytorch_compiled";
+  const bool in_16_bits = mode == Mode::kLocal || mode == Mode::kPp;
+  const std::string base = whole_tp             ? "pytorch_loss_parallel"
+                           : mode == Mode::kDdp ? "pytorch_ddp"
+                           : in_16_bits         ? "pytorch_bf16"
+                                                : "pytorch_compiled";
   const bool eager = row.flag("eager").value_or(false);
   const bool dynamic = row.flag("dyn").value_or(false);
   if (!eager && !dynamic) {

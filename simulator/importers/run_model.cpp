@@ -69,7 +69,7 @@ Record attention_from(StatedObject& figures, std::int64_t hidden) {
 }
 
 // Figures that say nothing about the work: counts that follow from the others, and how a source
-// words what `gated_mlp` says. An adapter's rank belongs to tasks that are skipped.
+// words what `gated_mlp` says; an adapter's rank is read with what the run trains.
 void pass_over_derived(StatedObject& figures) {
   for (const char* key : {"n_params", "mlp_ratio", "activation", "position", "lora_rank"}) {
     figures.ignore(key);

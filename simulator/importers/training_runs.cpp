@@ -8,6 +8,7 @@
 #include "importers/launch_scripts.hpp"
 #include "importers/published_names.hpp"
 #include "importers/remark.hpp"
+#include "importers/run_adapter.hpp"
 #include "importers/run_model.hpp"
 #include "importers/run_software.hpp"
 #include "importers/run_training.hpp"
@@ -246,6 +247,7 @@ Record experiment_of(StatedObject& row, const std::string& gpu, ProfileCache& pr
   Record training = training_of(train, device, degrees, assumed);
   read_overlap(train, {model.experts}, software, plan, assumed);
   settle_source(row, device, software, assumed);
+  settle_adapter(row, device, training, plan, software, assumed);
   settle_mask(figures, software, assumed);
   if (is_torchtitan(software.base)) {
     settle_pipeline_pieces(row, degrees, plan, training, assumed);
@@ -301,11 +303,10 @@ void pass_over_remarks(StatedObject& row) {
   }
 }
 
-void check_task(StatedObject& row) {
+// Runs are grouped by what they train: adapters, or else a family of models.
+std::string kind_of(StatedObject& row) {
   const std::string task = row.text("task");
-  if (task != "pretrain" && !task.empty()) {
-    throw RefusedRow{"feature unsupported: the task " + task + " (frozen weights, generation)"};
-  }
+  return task.empty() || task == "pretrain" ? row.text("family") : task;
 }
 
 // Sources whose every run was in view while constants were chosen: none of them is held out.
@@ -352,7 +353,7 @@ void read_training_run(const nlohmann::json& json, ProfileCache& profiles,
     measured = measured_of(row);
     const std::string published = row.object("hardware").text("gpu");
     gpu = gpu_for(published, profiles.gpu_names());
-    check_task(row);
+    trains_adapters(row);  // refuses other tasks
     gpu = required_gpu(published, profiles);
     const Record experiment = experiment_of(row, gpu, profiles, assumed);
     pass_over_remarks(row);
@@ -365,8 +366,8 @@ void read_training_run(const nlohmann::json& json, ProfileCache& profiles,
   record["measured"] = measured;
   const std::string own = row.text("group");
   record["group"] = !own.empty() ? own
-                                 : (gpu.empty() ? "unknown" : gpu) + " " + row.text("family") +
-                                       " " + row.text("completeness");
+                                 : (gpu.empty() ? "unknown" : gpu) + " " + kind_of(row) + " " +
+                                       row.text("completeness");
   add_remarks(row, assumed, record);
   records.push_back(std::move(record));
 }

@@ -117,7 +117,7 @@ std::string describe_model(const std::string& name, const DataRoot& data) {
     text += table_line("training FLOPs a token at " + std::to_string(sequence),
                        significant(flops.value() / 1e9, 4) + " GFLOP");
   }
-  text += "  FLOPs: " + std::string(kFlopConvention) + "\n\n";
+  text += "  FLOPs: " + flop_convention() + "\n\n";
   return text + to_yaml(model);
 }
 

@@ -38,9 +38,10 @@ StepAtClock PlanProjector::step() {
 }
 
 StepRates PlanProjector::rates(Seconds step) {
-  if (training_->sequence_length != sequence_length_) {
+  if (training_->sequence_length != sequence_length_ || training_->weights != weights_) {
     sequence_length_ = training_->sequence_length;
-    flops_per_token_ = training_flops_per_token(site_->model, sequence_length_);
+    weights_ = training_->weights;
+    flops_per_token_ = training_flops_per_token(site_->model, sequence_length_, weights_);
   }
   const auto tokens = static_cast<double>(training_->global_batch_size) *
                       static_cast<double>(training_->sequence_length);

@@ -52,6 +52,7 @@ class PlanProjector {
   const ParallelPlan* plan_ = nullptr;
   const TrainingRecipe* training_ = nullptr;
   std::int64_t sequence_length_ = 0;  // that flops_per_token_ is of
+  TrainedWeights weights_;            // likewise
   Flops flops_per_token_;
 };
 

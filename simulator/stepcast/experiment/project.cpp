@@ -53,7 +53,8 @@ std::vector<SavedLayer> saved_layers(const ExpansionContext& context) {
   std::vector<LayerKind> known;
   for (std::size_t stage = 0; stage < context.plan.stages.size(); ++stage) {
     const std::vector<std::int64_t> recomputed = recomputed_layers(context, stage);
-    const std::vector<KindCount> kinds = stage_kinds(context.model, context.plan, stage);
+    const std::vector<KindCount> kinds =
+        stage_kinds(context.model, context.training.weights, context.plan, stage);
     for (std::size_t i = 0; i < kinds.size(); ++i) {
       const LayerKind kind = kinds[i].kind;
       const auto at = std::find(known.begin(), known.end(), kind) - known.begin();
@@ -130,6 +131,20 @@ void note_attention(Projection& p, const Experiment& experiment) {
                 " % of the pairs of a causal mask; FLOPs of the model, and MFU, count the whole "
                 "sequence"
           : "documents see each other: " + kernel + library + " has no mask for them here");
+}
+
+// How much of the model is trained, where it is not all of it.
+void note_trained(Projection& p, const Experiment& experiment) {
+  const TrainedWeights& weights = experiment.training.weights;
+  if (weights.whole_model()) {
+    return;
+  }
+  const TrainedCounts trained = count_trained(experiment.model, weights);
+  const double whole = p.parameters + static_cast<double>(trained.adapters);
+  p.notes.push_back(with_separators(trained.total) + " parameters are trained, " +
+                    significant(100.0 * static_cast<double>(trained.total) / whole, 3) + " %, " +
+                    with_separators(trained.adapters) +
+                    " of them in adapters; the rest is frozen and has no weight gradient");
 }
 
 bool reads_a_table(const Experiment& experiment) {
@@ -236,6 +251,7 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   p.time = timed.time;
   note_power_beyond_limit(p, experiment.cluster.device);
   note_attention(p, experiment);
+  note_trained(p, experiment);
   if (reads_a_table(experiment)) {
     p.notes.push_back(table_note({expansion, experiment.cluster, projector.paced(), p.clock},
                                  p.time.slowest_rank));

@@ -8,19 +8,25 @@
 // positions of the sequence, masked or not. Recomputation is not model work, and multi-token
 // prediction modules are not counted either (they are priced all the same). Source: torchtitan,
 // get_nparams_and_flops; Megatron-LM counts the same for dense models.
+//
+// A parameter that is frozen has no weight gradient and counts 4 in place of 6; an adapter counts 6
+// beside it. Input gradients count for every layer, also below the first trained parameter, where
+// they do not run: a layer at most where adapters stand in all.
 #pragma once
+
+#include <string>
 
 #include "stepcast/base/units.hpp"
 #include "stepcast/graph/model_spec.hpp"
+#include "stepcast/graph/trained_weights.hpp"
 
 namespace stepcast {
 
-inline constexpr const char* kFlopConvention =
-    "torchtitan: 6 (active parameters - embedding) + 6 L heads (d_qk + d_v) seq, attention uncut "
-    "by "
-    "the mask, no recomputation, no multi-token prediction";
+// The convention in words, as reports state it.
+std::string flop_convention(const TrainedWeights& weights = {});
 
 // FLOPs of forward and backward for one token of a sequence of `sequence_length`.
-Flops training_flops_per_token(const ModelSpec& model, std::int64_t sequence_length);
+Flops training_flops_per_token(const ModelSpec& model, std::int64_t sequence_length,
+                               const TrainedWeights& weights = {});
 
 }  // namespace stepcast

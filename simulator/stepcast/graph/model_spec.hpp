@@ -107,6 +107,8 @@ struct ModelSpec {
 struct LayerKind {
   bool moe = false;
   std::int64_t window = 0;  // 0: full attention
+  // Whether backward goes on to what lies before the layer (trained_weights.hpp).
+  bool input_gradient = true;
   auto operator<=>(const LayerKind&) const = default;
 };
 

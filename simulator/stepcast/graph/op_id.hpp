@@ -88,6 +88,12 @@ namespace stepcast {
   ROW(kExpertsActivation, "experts.activation")                                   \
   ROW(kExpertsDown, "experts.down")                                               \
   ROW(kExpertsBias, "experts.bias")                                               \
+  ROW(kAdapterDropout, "adapter.dropout")                                         \
+  ROW(kAdapterA, "adapter.a")                                                     \
+  ROW(kAdapterB, "adapter.b")                                                     \
+  ROW(kAdapterScale, "adapter.scale")                                             \
+  ROW(kAdapterSum, "adapter.sum")                                                 \
+  ROW(kAdapterTp, "adapter.tp")                                                   \
   ROW(kQuantize, "quantize")                                                      \
   ROW(kQuantizeTranspose, "quantize.transpose")                                   \
   ROW(kTpRelayout, "tp.relayout")                                                 \

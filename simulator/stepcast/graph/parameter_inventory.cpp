@@ -2,6 +2,7 @@
 #include "stepcast/graph/parameter_inventory.hpp"
 
 #include <map>
+#include <utility>
 
 namespace stepcast {
 namespace {
@@ -122,6 +123,25 @@ void add_moe(ParameterList& list, const ModelSpec& model, const MoeSpec& moe) {
   }
 }
 
+// Beside a column-parallel matrix A is divided by the rank.
+void add_adapters(ParameterList& list, const ModelSpec& model, LayerKind kind,
+                  const TrainedWeights& weights) {
+  for (const AdaptedMatrix& matrix : adapted_matrices(model, kind, weights)) {
+    const std::int64_t rank = weights.lora->rank;
+    const std::int64_t parts = matrix.input_parts > 1 ? matrix.input_parts : rank;
+    list.push_back({"adapter_a", matrix.role, rank * matrix.inputs, 1, parts, false, true});
+    list.push_back(
+        {"adapter_b", matrix.role, rank * matrix.outputs, 1, matrix.output_parts, false, true});
+  }
+}
+
+ParameterList marked(ParameterList list, const TrainedWeights& weights) {
+  for (ParameterTensor& tensor : list) {
+    tensor.frozen = !weights.trains(tensor.role);
+  }
+  return list;
+}
+
 std::int64_t active_elements(const ModelSpec& model, const ParameterList& parameters) {
   std::int64_t sum = 0;
   for (const ParameterTensor& tensor : parameters) {
@@ -133,7 +153,8 @@ std::int64_t active_elements(const ModelSpec& model, const ParameterList& parame
 
 }  // namespace
 
-ParameterList layer_parameters(const ModelSpec& model, LayerKind kind) {
+ParameterList layer_parameters(const ModelSpec& model, LayerKind kind,
+                               const TrainedWeights& weights) {
   ParameterList list;
   for (std::int64_t i = 0; i < model.norms_per_layer; ++i) {
     list.push_back(norm(model, "layer_norm", model.hidden));
@@ -144,19 +165,21 @@ ParameterList layer_parameters(const ModelSpec& model, LayerKind kind) {
   } else {
     add_mlp(list, model, model.mlp);
   }
+  list = marked(std::move(list), weights);
+  add_adapters(list, model, kind, weights);
   return list;
 }
 
-ParameterList embedding_parameters(const ModelSpec& model) {
+ParameterList embedding_parameters(const ModelSpec& model, const TrainedWeights& weights) {
   ParameterList list = {{"embedding", ParameterRole::kEmbedding, model.vocabulary * model.hidden, 1,
                          model.vocabulary}};
   if (model.positions == Positions::kLearned) {
     list.push_back({"positions", ParameterRole::kEmbedding, model.max_positions * model.hidden});
   }
-  return list;
+  return marked(std::move(list), weights);
 }
 
-ParameterList head_parameters(const ModelSpec& model) {
+ParameterList head_parameters(const ModelSpec& model, const TrainedWeights& weights) {
   ParameterList list = {norm(model, "final_norm", model.hidden)};
   if (!model.tied_embeddings) {
     list.push_back(
@@ -165,14 +188,16 @@ ParameterList head_parameters(const ModelSpec& model) {
   if (model.head_bias) {
     list.push_back({"head_bias", ParameterRole::kHead, model.vocabulary, 1, model.vocabulary});
   }
-  return list;
+  return marked(std::move(list), weights);
 }
 
-ParameterList mtp_extra_parameters(const ModelSpec& model) {
-  return {norm(model, "mtp_hidden_norm", model.hidden),
-          norm(model, "mtp_embedding_norm", model.hidden),
-          {"mtp_projection", ParameterRole::kMlp, 2 * model.hidden * model.hidden, 1, model.hidden},
-          norm(model, "mtp_final_norm", model.hidden)};
+ParameterList mtp_extra_parameters(const ModelSpec& model, const TrainedWeights& weights) {
+  ParameterList list = {
+      norm(model, "mtp_hidden_norm", model.hidden),
+      norm(model, "mtp_embedding_norm", model.hidden),
+      {"mtp_projection", ParameterRole::kMlp, 2 * model.hidden * model.hidden, 1, model.hidden},
+      norm(model, "mtp_final_norm", model.hidden)};
+  return marked(std::move(list), weights);
 }
 
 std::int64_t total_elements(const ParameterList& parameters) {
@@ -204,6 +229,41 @@ ParameterCounts count_parameters(const ModelSpec& model) {
   counts.active += ends;
   counts.mtp = model.mtp_layers * (total_elements(layer_parameters(model, mtp_layer_kind(model))) +
                                    total_elements(mtp_extra_parameters(model)));
+  return counts;
+}
+
+namespace {
+
+ParameterList trained_of(ParameterList parameters) {
+  std::erase_if(parameters, [](const ParameterTensor& tensor) { return tensor.frozen; });
+  return parameters;
+}
+
+std::int64_t adapter_elements(const ParameterList& parameters) {
+  std::int64_t sum = 0;
+  for (const ParameterTensor& tensor : parameters) {
+    sum += tensor.adapter ? tensor.total() : 0;
+  }
+  return sum;
+}
+
+}  // namespace
+
+TrainedCounts count_trained(const ModelSpec& model, const TrainedWeights& weights) {
+  TrainedCounts counts;
+  for (std::int64_t i = 0; i < model.layers; ++i) {
+    const ParameterList trained =
+        trained_of(layer_parameters(model, layer_kind(model, i), weights));
+    counts.total += total_elements(trained);
+    counts.active += active_elements(model, trained);
+    counts.adapters += adapter_elements(trained);
+  }
+  const ParameterList head = trained_of(head_parameters(model, weights));
+  const bool embedding = weights.trains(ParameterRole::kEmbedding);
+  counts.total += total_elements(head);
+  counts.total += embedding ? total_elements(embedding_parameters(model)) : 0;
+  counts.active += total_elements(head);
+  counts.active += embedding && model.tied_embeddings ? model.vocabulary * model.hidden : 0;
   return counts;
 }
 

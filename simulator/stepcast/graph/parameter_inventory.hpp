@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "stepcast/graph/model_spec.hpp"
+#include "stepcast/graph/trained_weights.hpp"
 
 namespace stepcast {
-
-enum class ParameterRole { kEmbedding, kHead, kAttention, kMlp, kExpert, kRouter, kNorm };
 
 struct ParameterTensor {
   std::string_view name;  // "q", "o", "gate"
@@ -23,18 +22,26 @@ struct ParameterTensor {
   // Tensor parallelism (expert tensor parallelism for experts) divides it in at most this many
   // parts; 1: every rank holds all of it.
   std::int64_t tp_parts = 1;
+  bool frozen = false;
+  bool adapter = false;  // beside the matrix of a role
 
   [[nodiscard]] std::int64_t total() const { return elements * instances; }
 };
 
 using ParameterList = std::vector<ParameterTensor>;
 
-ParameterList layer_parameters(const ModelSpec& model, LayerKind kind);
-ParameterList embedding_parameters(const ModelSpec& model);
+// Those of the model, and the adapters of what `weights` train.
+//
+// Tensor parallelism divides an adapter as Megatron Bridge does (ParallelLinearAdapter,
+// megatron/bridge/peft/utils.py): B by its outputs; A by the rank beside a column-parallel matrix,
+// and by its inputs beside a row-parallel one.
+ParameterList layer_parameters(const ModelSpec& model, LayerKind kind,
+                               const TrainedWeights& weights = {});
+ParameterList embedding_parameters(const ModelSpec& model, const TrainedWeights& weights = {});
 // The final norm and the output matrix; a tied matrix counts with the embedding.
-ParameterList head_parameters(const ModelSpec& model);
+ParameterList head_parameters(const ModelSpec& model, const TrainedWeights& weights = {});
 // What a multi-token prediction module adds to one layer: two norms and the 2H x H projection.
-ParameterList mtp_extra_parameters(const ModelSpec& model);
+ParameterList mtp_extra_parameters(const ModelSpec& model, const TrainedWeights& weights = {});
 
 std::int64_t total_elements(const ParameterList& parameters);
 
@@ -47,5 +54,13 @@ struct ParameterCounts {
 };
 
 ParameterCounts count_parameters(const ModelSpec& model);
+
+// Of what `weights` train of the model, adapters included; multi-token prediction left out.
+struct TrainedCounts {
+  std::int64_t total = 0;
+  std::int64_t active = 0;    // that one token uses, without lookups in the embedding
+  std::int64_t adapters = 0;  // of them
+};
+TrainedCounts count_trained(const ModelSpec& model, const TrainedWeights& weights);
 
 }  // namespace stepcast

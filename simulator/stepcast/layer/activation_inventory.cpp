@@ -40,7 +40,9 @@ double most_gradients(const FeedForward& f) {
 
 bool keeps_product(const ExpansionContext& context, LayerKind kind) {
   const bool gathers = kind.moe && model_of(dispatcher_in_use(context.plan)).gathers_in_product;
-  return context.software.keeps_activation_product && !gathers;
+  const bool read =
+      context.training.weights.trains(kind.moe ? ParameterRole::kExpert : ParameterRole::kMlp);
+  return context.software.keeps_activation_product && !gathers && read;
 }
 
 FeedForward dense_feed_forward(const ExpansionContext& context) {

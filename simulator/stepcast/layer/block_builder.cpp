@@ -8,14 +8,38 @@
 #include "stepcast/base/error.hpp"
 
 namespace stepcast {
-namespace {}  // namespace
+namespace {
+
+// Whose matrices, or norms, operators of a block multiply with.
+ParameterRole role_of(Block block, const ModelSpec& model) {
+  switch (block) {
+    case Block::kAttention:
+      return ParameterRole::kAttention;
+    case Block::kRouter:
+      return ParameterRole::kRouter;
+    case Block::kRoutedExperts:
+      return ParameterRole::kExpert;
+    case Block::kEmbedding:
+      return ParameterRole::kEmbedding;
+    case Block::kHead:
+      return model.tied_embeddings ? ParameterRole::kEmbedding : ParameterRole::kHead;
+    default:
+      return ParameterRole::kMlp;
+  }
+}
+
+}  // namespace
 
 void BlockBuilder::forward(OpId id, OpWork work) {
   ops_.forward.push_back({id, std::move(work), block_});
   ops_.modules.push_back(modules_);
 }
 
+// Runs where what was added last makes what has a gradient.
 void BlockBuilder::backward(OpId id, OpWork work) {
+  if (!needs_gradient_) {
+    return;
+  }
   ops_.backward.push_back({id, std::move(work), block_});
 }
 
@@ -37,11 +61,28 @@ void BlockBuilder::projection_16bit(OpId id, std::int64_t rows, std::int64_t out
 
 void BlockBuilder::projection_in(OpId id, std::int64_t rows, std::int64_t outputs,
                                  std::int64_t inputs, Dtype dtype) {
-  quantize(rows, outputs, inputs, dtype);
+  const Gradients gradients = gradients_of_product();
+  quantize(rows, outputs, inputs, dtype, gradients);
   forward(id, Gemm{rows, outputs, inputs, 1, dtype, GemmPass::kForward});
-  backward(id, Gemm{rows, inputs, outputs, 1, dtype, GemmPass::kDgrad});
-  backward(id, Gemm{outputs, inputs, rows, 1, dtype, GemmPass::kWgrad, sums_gradients(),
-                    gradient_element()});
+  if (gradients.input) {
+    backward(id, Gemm{rows, inputs, outputs, 1, dtype, GemmPass::kDgrad});
+  }
+  if (gradients.weight) {
+    backward(id, Gemm{outputs, inputs, rows, 1, dtype, GemmPass::kWgrad, sums_gradients(),
+                      gradient_element()});
+  }
+}
+
+// Notes what the product that is about to be added reads and makes.
+BlockBuilder::Gradients BlockBuilder::gradients_of_product() {
+  const Gradients gradients{shared_input_.value_or(needs_gradient_), trains()};
+  product_input_ = gradients.input;
+  needs_gradient_ = needs_gradient_ || gradients.input || gradients.weight;
+  return gradients;
+}
+
+bool BlockBuilder::trains() const {
+  return context_.training.weights.trains(role_of(block_, context_.model));
 }
 
 // FSDP frees what it has reduced: there is nothing to add to.
@@ -56,9 +97,11 @@ Bytes BlockBuilder::gradient_element() const {
 }
 
 // Scaled products read x (forward), dy and the transposes of both (backward) in 8 or 4 bits; the
-// weight's copy is made once a micro-batch. The transposes are a second result of the same kernels.
+// weight's copy is made once a micro-batch, or where it is frozen perhaps once for good. The
+// transposes are a second result of the same kernels; those of x and dy are for the weight
+// gradient.
 void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
-                            Dtype dtype) {
+                            Dtype dtype, const Gradients& gradients) {
   if (!is_quantized(dtype)) {
     return;
   }
@@ -68,20 +111,37 @@ void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_
   const auto quantised = [&](Direction direction, std::int64_t r, std::int64_t c) {
     add(direction, OpId::kQuantize,
         MemoryBound{kind, r, c, Bytes(2), direction, Implementation::kFused});
+  };
+  const auto transposed = [&](Direction direction, std::int64_t r, std::int64_t c,
+                              Implementation implementation = Implementation::kFused) {
     add(direction, OpId::kQuantizeTranspose,
-        MemoryBound{MemoryBoundKind::kTranspose, r, c, size_of(dtype), direction,
-                    Implementation::kFused});
+        MemoryBound{MemoryBoundKind::kTranspose, r, c, size_of(dtype), direction, implementation});
   };
   quantised(Direction::kForward, rows, inputs);
-  quantised(Direction::kForward, outputs, inputs);
-  quantised(Direction::kBackward, rows, outputs);
+  if (gradients.weight) {
+    transposed(Direction::kForward, rows, inputs);
+  }
+  const FrozenWeights frozen = context_.software.frozen_weights;
+  if (gradients.weight || frozen == FrozenWeights::kParameters) {
+    quantised(Direction::kForward, outputs, inputs);
+    transposed(Direction::kForward, outputs, inputs);
+  } else if (gradients.input && frozen == FrozenWeights::kProductsOneLayout) {
+    transposed(Direction::kBackward, outputs, inputs, Implementation::kCompiled);
+  }
+  if (gradients.input || gradients.weight) {
+    quantised(Direction::kBackward, rows, outputs);
+  }
+  if (gradients.weight) {
+    transposed(Direction::kBackward, rows, outputs);
+  }
 }
 
 void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std::int64_t outputs,
                            std::int64_t inputs, const ResultBytes& result) {
   const Dtype dtype = context_.training.dtype;
   const bool sequential = context_.software.grouped_gemm == GroupedGemmMode::kLegacy;
-  quantize(rows, outputs, inputs, dtype);
+  const Gradients gradients = gradients_of_product();
+  quantize(rows, outputs, inputs, dtype, gradients);
   GroupedGemm product{groups, rows, outputs, inputs, dtype, GemmPass::kForward, sequential};
   product.result = result.forward;
   forward(id, product);
@@ -89,17 +149,21 @@ void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std:
   product.k = outputs;
   product.pass = GemmPass::kDgrad;
   product.result = result.dgrad;
-  backward(id, product);
-  backward(id, GroupedGemm{groups,
-                           rows,
-                           outputs,
-                           inputs,
-                           dtype,
-                           GemmPass::kWgrad,
-                           sequential,
-                           {},
-                           sums_gradients(),
-                           gradient_element()});
+  if (gradients.input) {
+    backward(id, product);
+  }
+  if (gradients.weight) {
+    backward(id, GroupedGemm{groups,
+                             rows,
+                             outputs,
+                             inputs,
+                             dtype,
+                             GemmPass::kWgrad,
+                             sequential,
+                             {},
+                             sums_gradients(),
+                             gradient_element()});
+  }
 }
 
 void BlockBuilder::attention(OpId id, Attention op) {
@@ -173,7 +237,7 @@ void BlockBuilder::activation(OpId id, std::int64_t rows, std::int64_t width,
   if (gated && made == Implementation::kEager) {
     save_result(TensorId::kMlpActivatedGate, kept_rows, width, kSixteenBits);
   }
-  if (software.keeps_activation_product) {
+  if (software.keeps_activation_product && trains()) {
     save_result(TensorId::kMlpActivationOutput, kept_rows, width, operand());
   }
 }
@@ -182,6 +246,7 @@ void BlockBuilder::norm(OpId id, std::int64_t rows) {
   const MemoryBoundKind kind = context_.model.norm == NormKind::kLayerNorm
                                    ? MemoryBoundKind::kLayerNorm
                                    : MemoryBoundKind::kNorm;
+  needs_gradient_ = needs_gradient_ || context_.training.weights.trains(ParameterRole::kNorm);
   memory_bound(id, kind, rows, context_.model.hidden, context_.software.norm);
 }
 
@@ -229,7 +294,7 @@ void BlockBuilder::enter_tensor_parallel(OpId id) {
     // Backward is reversed when it is finished: the copy runs before the reduction.
     backward_collective(id, collective(CollectiveOp::kReduceScatter));
     relayout(Direction::kBackward);
-    if (!context_.software.keeps_gathered_norm_output) {
+    if (!context_.software.keeps_gathered_norm_output && trains()) {
       backward_collective(id, collective(CollectiveOp::kAllGather));
     }
   } else {
@@ -270,6 +335,9 @@ bool BlockBuilder::has_run(OpId id) const {
 
 void BlockBuilder::save(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols,
                         Bytes element) {
+  if (!needs_gradient_) {
+    return;
+  }
   const Bytes bytes = static_cast<double>(rows) * static_cast<double>(cols) * element;
   ops_.saved.push_back({id, producer, bytes, modules_});
 }
@@ -280,13 +348,18 @@ void BlockBuilder::save_result(TensorId id, std::int64_t rows, std::int64_t cols
 }
 
 void BlockBuilder::save_given(TensorId id, Bytes bytes) {
+  if (!needs_gradient_) {
+    return;
+  }
   ops_.saved.push_back({id, std::nullopt, bytes, modules_});
 }
 
 void BlockBuilder::save_unread(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols,
                                Bytes element) {
-  save(id, producer, rows, cols, element);
-  ops_.saved.back().read = false;
+  if (needs_gradient_) {
+    save(id, producer, rows, cols, element);
+    ops_.saved.back().read = false;
+  }
 }
 
 Bytes BlockBuilder::operand() const {

@@ -5,6 +5,8 @@
 // Backward operators are kept in the order of the forward ones and reversed by finish().
 #pragma once
 
+#include <initializer_list>
+#include <optional>
 #include <vector>
 
 #include "stepcast/layer/layer_expansion.hpp"
@@ -17,11 +19,46 @@ class BlockBuilder {
 
   // What is added from now on is of `block`.
   void begin(Block block) { block_ = block; }
+  // Nothing that is trained lies before what is added: backward does not go on to its input. From
+  // the first matrix that is trained on, or that has an adapter, it runs.
+  void input_needs_no_gradient() { needs_gradient_ = false; }
 
-  // A projection y = x W^T with its dgrad and wgrad. `dtype` is that of the training recipe unless
-  // the projection stays in 16 bits.
+  // A projection y = x W^T with its dgrad and wgrad; without the latter where the block's matrices
+  // are frozen. `dtype` is that of the training recipe unless the projection stays in 16 bits.
   void projection(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs);
   void projection_16bit(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs);
+  // LoRA's products beside the projection that was added last, and what it makes added to its
+  // result. Tensor parallelism divides them as ParameterList says: beside a column-parallel matrix
+  // (before leaving tensor parallelism) the result of A is gathered; beside a row-parallel one
+  // (after leaving it) that of A is summed and that of B goes to the ranks whose rows it is.
+  enum class Beside { kColumnParallel, kRowParallel };
+  struct Adapter {
+    Beside beside = Beside::kColumnParallel;
+    std::int64_t inputs = 0;            // on this rank
+    std::int64_t outputs = 0;           // likewise, of the matrix
+    OpId reads = OpId::kAttentionNorm;  // what makes its input
+  };
+  void adapter(const Adapter& adapter);
+  // The same where the recipe adapts `target`: beside a column-parallel matrix, or a part of it
+  // `outputs` wide, and beside a row-parallel one with `inputs`. `reads` makes what they read.
+  void adapt_column(LoraTarget target, std::int64_t outputs, OpId reads);
+  void adapt_row(LoraTarget target, std::int64_t inputs, OpId reads);
+  // How many of `targets` the recipe adapts.
+  [[nodiscard]] std::int64_t adapters(std::initializer_list<LoraTarget> targets) const;
+  // While it lives, what is added reads one tensor, beside each other.
+  class SharedInput {
+   public:
+    explicit SharedInput(BlockBuilder& build) : build_(build) {
+      build_.shared_input_ = build_.needs_gradient_;
+      build_.keeps_adapter_input_ = false;
+    }
+    ~SharedInput() { build_.shared_input_.reset(); }
+    SharedInput(const SharedInput&) = delete;
+    SharedInput& operator=(const SharedInput&) = delete;
+
+   private:
+    BlockBuilder& build_;
+  };
   // Bytes that pass the epilogue for an element of the result: more than its own where another
   // operator runs inside the product.
   struct ResultBytes {
@@ -88,7 +125,10 @@ class BlockBuilder {
   };
 
   [[nodiscard]] bool has_run(OpId id) const;
-  // Backward needs rows x cols values of what `producer`, which has been added, made.
+  // Whether the block's matrices are trained, so that backward needs what they read.
+  [[nodiscard]] bool trains() const;
+  // Backward needs rows x cols values of what `producer`, which has been added, made. Nothing where
+  // there is no backward.
   void save(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols, Bytes element);
   // As save(), with the operator that was added to forward last for the producer.
   void save_result(TensorId id, std::int64_t rows, std::int64_t cols, Bytes element);
@@ -110,11 +150,26 @@ class BlockBuilder {
   [[nodiscard]] bool sums_gradients() const;
   [[nodiscard]] Bytes gradient_element() const;
   void relayout(Direction direction);
-  void quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs, Dtype dtype);
+  // Which products of backward a matrix has.
+  struct Gradients {
+    bool input = true;
+    bool weight = true;
+  };
+  Gradients gradients_of_product();
+  void quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs, Dtype dtype,
+                const Gradients& gradients);
+  void thin_product(OpId id, std::int64_t outputs, std::int64_t inputs, const Gradients& gradients);
+  void read_adapter_input(const Adapter& adapter);
+  void around_rank(std::int64_t rank, Beside beside);
+  void add_to_result(const Adapter& adapter);
 
   const ExpansionContext& context_;
   Block block_ = Block::kNone;
   ModuleSet modules_;
+  bool needs_gradient_ = true;        // what was added last makes what has one
+  std::optional<bool> shared_input_;  // what is added reads what has one, whatever came last
+  bool product_input_ = true;         // the last product reads what has one
+  bool keeps_adapter_input_ = false;  // of adapters that read one tensor
   BlockOps ops_;
 };
 

@@ -15,11 +15,15 @@ const BuiltLayer& StageBuilder::layer(const ExpansionContext& context, LayerKind
   if (known != layers_.end()) {
     return *known;
   }
-  const ParameterList parameters = layer_parameters(context.model, kind);
+  const TrainedWeights& weights = context.training.weights;
+  const ParameterList parameters = layer_parameters(context.model, kind, weights);
   BuiltLayer built;
   built.kind = kind;
   built.parameters = local_parameters(parameters, context.plan);
   for (const ParameterTensor& tensor : parameters) {
+    if (tensor.frozen) {
+      continue;
+    }
     built.distinct_elements += local_elements(tensor, context.plan) /
                                std::max(1.0, real(tensor.instances / context.plan.ep));
   }
@@ -29,12 +33,14 @@ const BuiltLayer& StageBuilder::layer(const ExpansionContext& context, LayerKind
 }
 
 BuiltStage StageBuilder::stage(const ExpansionContext& context, std::size_t index) {
+  const TrainedWeights& weights = context.training.weights;
   BuiltStage stage;
   stage.content = context.plan.stages[index];
-  stage.parameters = stage_parameters(context.model, context.plan, index);
-  stage.embedding = local_parameters(embedding_parameters(context.model), context.plan);
-  stage.mtp_projection = local_parameters(mtp_extra_parameters(context.model), context.plan);
-  const std::vector<KindCount> kinds = stage_kinds(context.model, context.plan, index);
+  stage.parameters = stage_parameters(context.model, weights, context.plan, index);
+  stage.embedding = local_parameters(embedding_parameters(context.model, weights), context.plan);
+  stage.mtp_projection =
+      local_parameters(mtp_extra_parameters(context.model, weights), context.plan);
+  const std::vector<KindCount> kinds = stage_kinds(context.model, weights, context.plan, index);
   const std::vector<std::int64_t> recomputed = recomputed_layers(context, index);
   stage.layers.reserve(kinds.size());
   for (std::size_t i = 0; i < kinds.size(); ++i) {

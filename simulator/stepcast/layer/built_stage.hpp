@@ -18,7 +18,7 @@ struct BuiltLayer {
   std::int64_t count = 0;
   std::int64_t recomputed = 0;     // of them, in full
   LocalParameters parameters;      // of one
-  double distinct_elements = 0.0;  // of one, with one of the experts that a rank holds
+  double distinct_elements = 0.0;  // trained, of one with one of the experts that a rank holds
   std::shared_ptr<const BlockOps> ops;
 };
 

@@ -10,6 +10,9 @@ namespace stepcast {
 BlockOps expand_embedding(const ExpansionContext& context) {
   BlockBuilder build(context);
   build.begin(Block::kEmbedding);
+  if (!context.training.weights.trains(ParameterRole::kEmbedding)) {
+    build.input_needs_no_gradient();
+  }
   build.memory_bound(OpId::kEmbedding, MemoryBoundKind::kEmbedding, context.tokens(),
                      context.model.hidden, Implementation::kFused);
   build.leave_tensor_parallel(OpId::kEmbeddingTpOut);
@@ -24,6 +27,9 @@ BlockOps expand_loss(const ExpansionContext& context) {
   BlockBuilder build(context);
   const std::int64_t vocabulary = local_vocabulary(context.model, context.plan, context.software);
   build.begin(Block::kHead);
+  if (!trains_before_head(context.model, context.training.weights)) {
+    build.input_needs_no_gradient();
+  }
   build.norm(OpId::kHeadNorm, context.sequence_tokens());
   build.enter_tensor_parallel(OpId::kHeadTpIn);
   build.projection_16bit(OpId::kHeadOutput, context.tokens(), vocabulary, context.model.hidden);
@@ -44,8 +50,13 @@ BlockOps expand_mtp_projection(const ExpansionContext& context) {
   const std::int64_t rows = context.tokens();
   const std::int64_t hidden = context.model.hidden;
   build.begin(Block::kMtp);
-  build.memory_bound(OpId::kMtpEmbedding, MemoryBoundKind::kEmbedding, rows, hidden,
-                     Implementation::kFused);
+  if (context.training.weights.trains(ParameterRole::kEmbedding)) {
+    build.memory_bound(OpId::kMtpEmbedding, MemoryBoundKind::kEmbedding, rows, hidden,
+                       Implementation::kFused);
+  } else {
+    build.forward_memory_bound(OpId::kMtpEmbedding, MemoryBoundKind::kEmbedding, rows, hidden,
+                               Implementation::kFused, kSixteenBits);
+  }
   build.memory_bound(OpId::kMtpHiddenNorm, MemoryBoundKind::kNorm, rows, hidden,
                      context.software.norm);
   build.memory_bound(OpId::kMtpEmbeddingNorm, MemoryBoundKind::kNorm, rows, hidden,

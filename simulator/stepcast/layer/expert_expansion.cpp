@@ -216,7 +216,7 @@ OpId ExpertLayer::input_maker() const {
 
 void ExpertLayer::save_input() {
   const DispatcherModel& model = model_of(dispatcher_in_use(plan()));
-  if (const std::int64_t kept = model.kept_inputs(exchange_); kept > 0) {
+  if (const std::int64_t kept = model.kept_inputs(exchange_); kept > 0 && build_.trains()) {
     build_.save(TensorId::kExpertsInput, input_maker(), kept, context_.model.hidden,
                 model.gathers_in_product ? kSixteenBits : build_.operand());
   }
@@ -238,6 +238,15 @@ void ExpertLayer::save_results() {
   }
 }
 
+// Their gradients are cast back, where they have some.
+void ExpertLayer::cast_weights(std::int64_t rows, std::int64_t cols) {
+  if (build_.trains()) {
+    return build_.cast(OpId::kExpertsCast, rows, cols);
+  }
+  build_.forward_memory_bound(OpId::kExpertsCast, MemoryBoundKind::kCast, rows, cols,
+                              Implementation::kEager, kSixteenBits);
+}
+
 void ExpertLayer::experts() {
   const std::int64_t hidden = context_.model.hidden;
   const std::int64_t width = moe().expert_ffn_hidden / plan().etp;
@@ -247,7 +256,7 @@ void ExpertLayer::experts() {
   save_input();
   fetch_copies();
   if (context_.software.casts_expert_weights) {
-    build_.cast(OpId::kExpertsCast, local * (gated ? 3 : 2) * width, hidden);
+    cast_weights(local * (gated ? 3 : 2) * width, hidden);
   }
   build_.gradient_sum(OpId::kExpertsGradientSum, passed_rows_, apart ? 2 : 1,
                       context_.software.permute);

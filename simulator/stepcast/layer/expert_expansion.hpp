@@ -61,6 +61,7 @@ class ExpertLayer {
   [[nodiscard]] Implementation row_kernels() const;
   [[nodiscard]] OpId input_maker() const;
   void save_input();
+  void cast_weights(std::int64_t rows, std::int64_t cols);
   [[nodiscard]] bool multiplies_masks() const;
   void biases_after_products();
   void fetch_copies();

@@ -180,7 +180,7 @@ void count_named_layers(const ExpansionContext& context, std::int64_t first, std
     if (layer < first || layer >= first + layers) {
       continue;
     }
-    const LayerKind kind = layer_kind(context.model, layer);
+    const LayerKind kind = layer_kind(context.model, context.training.weights, layer);
     const auto at = std::find_if(kinds.begin(), kinds.end(),
                                  [&](const KindCount& entry) { return entry.kind == kind; });
     ++recomputed[static_cast<std::size_t>(at - kinds.begin())];
@@ -215,7 +215,8 @@ std::vector<std::int64_t> recomputed_layers(const ExpansionContext& context, std
   }
   std::vector<std::int64_t> recomputed;
   count_recomputed_layers(context, first, context.plan.stages[index],
-                          stage_kinds(context.model, context.plan, index), recomputed);
+                          stage_kinds(context.model, context.training.weights, context.plan, index),
+                          recomputed);
   return recomputed;
 }
 

@@ -40,6 +40,9 @@ constexpr std::array<NamedTensor, kTensorIds> kTensors = {{
     {TensorId::kMoeRowIndices, "moe.row_indices"},
     {TensorId::kExpertsInput, "experts.input"},
     {TensorId::kExpertsWeightCasts, "experts.weight_casts"},
+    {TensorId::kAdapterInput, "adapter.input"},
+    {TensorId::kAdapterDropoutMask, "adapter.dropout_mask"},
+    {TensorId::kAdapterHidden, "adapter.hidden"},
 }};
 
 constexpr bool tensors_in_order() {

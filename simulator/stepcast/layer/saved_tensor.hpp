@@ -45,9 +45,11 @@ enum class TensorId : std::uint8_t {
   kMoeRowIndices,
   kExpertsInput,
   kExpertsWeightCasts,
+  kAdapterInput,
+  kAdapterDropoutMask,
+  kAdapterHidden,
 };
-inline constexpr std::size_t kTensorIds =
-    static_cast<std::size_t>(TensorId::kExpertsWeightCasts) + 1;
+inline constexpr std::size_t kTensorIds = static_cast<std::size_t>(TensorId::kAdapterHidden) + 1;
 
 std::string_view name(TensorId id);
 

@@ -8,11 +8,14 @@ namespace stepcast {
 LocalParameters& LocalParameters::operator+=(const LocalParameters& other) {
   dense += other.dense;
   expert += other.expert;
+  frozen_dense += other.frozen_dense;
+  frozen_expert += other.frozen_expert;
   return *this;
 }
 
 LocalParameters operator*(double factor, LocalParameters parameters) {
-  return {factor * parameters.dense, factor * parameters.expert};
+  return {factor * parameters.dense, factor * parameters.expert, factor * parameters.frozen_dense,
+          factor * parameters.frozen_expert};
 }
 
 double local_elements(const ParameterTensor& tensor, const ParallelPlan& plan) {
@@ -30,7 +33,11 @@ LocalParameters local_parameters(const ParameterList& parameters, const Parallel
   LocalParameters local;
   for (const ParameterTensor& tensor : parameters) {
     const double elements = local_elements(tensor, plan);
-    (tensor.role == ParameterRole::kExpert ? local.expert : local.dense) += elements;
+    const bool expert = tensor.role == ParameterRole::kExpert;
+    (expert ? local.expert : local.dense) += elements;
+    if (tensor.frozen) {
+      (expert ? local.frozen_expert : local.frozen_dense) += elements;
+    }
   }
   return local;
 }
@@ -46,24 +53,24 @@ std::int64_t local_vocabulary(const ModelSpec& model, const ParallelPlan& plan,
   return (model.vocabulary + multiple - 1) / multiple * multiple / plan.tp;
 }
 
-StageParameters stage_parameters(const ModelSpec& model, const ParallelPlan& plan,
-                                 std::size_t index) {
+StageParameters stage_parameters(const ModelSpec& model, const TrainedWeights& weights,
+                                 const ParallelPlan& plan, std::size_t index) {
   const StageContent& stage = plan.stages[index];
   StageParameters parameters;
-  for (const KindCount& entry : stage_kinds(model, plan, index)) {
+  for (const KindCount& entry : stage_kinds(model, weights, plan, index)) {
     parameters.layers += static_cast<double>(entry.layers) *
-                         local_parameters(layer_parameters(model, entry.kind), plan);
+                         local_parameters(layer_parameters(model, entry.kind, weights), plan);
   }
   if (stage.mtp_layers > 0) {
-    parameters.layers +=
-        static_cast<double>(stage.mtp_layers) * local_parameters(mtp_extra_parameters(model), plan);
+    parameters.layers += static_cast<double>(stage.mtp_layers) *
+                         local_parameters(mtp_extra_parameters(model, weights), plan);
   }
-  const LocalParameters embedding = local_parameters(embedding_parameters(model), plan);
+  const LocalParameters embedding = local_parameters(embedding_parameters(model, weights), plan);
   if (stage.embedding) {
     parameters.ends += embedding;
   }
   if (stage.loss) {
-    parameters.ends += local_parameters(head_parameters(model), plan);
+    parameters.ends += local_parameters(head_parameters(model, weights), plan);
     const bool copy_of_tied = model.tied_embeddings && !stage.embedding;
     if (copy_of_tied) {
       parameters.ends += embedding;
@@ -72,19 +79,19 @@ StageParameters stage_parameters(const ModelSpec& model, const ParallelPlan& pla
   return parameters;
 }
 
-std::vector<KindCount> stage_kinds(const ModelSpec& model, const ParallelPlan& plan,
-                                   std::size_t index) {
+std::vector<KindCount> stage_kinds(const ModelSpec& model, const TrainedWeights& weights,
+                                   const ParallelPlan& plan, std::size_t index) {
   std::int64_t first = 0;
   for (std::size_t i = 0; i < index; ++i) {
     first += plan.stages[i].layers;
   }
   std::vector<KindCount> counts;
-  count_kinds(model, first, plan.stages[index], counts);
+  count_kinds(model, weights, first, plan.stages[index], counts);
   return counts;
 }
 
-void count_kinds(const ModelSpec& model, std::int64_t first, const StageContent& stage,
-                 std::vector<KindCount>& counts) {
+void count_kinds(const ModelSpec& model, const TrainedWeights& weights, std::int64_t first,
+                 const StageContent& stage, std::vector<KindCount>& counts) {
   counts.clear();
   const auto add = [&counts](LayerKind kind, std::int64_t layers) {
     const auto known = std::find_if(counts.begin(), counts.end(),
@@ -96,7 +103,7 @@ void count_kinds(const ModelSpec& model, std::int64_t first, const StageContent&
     }
   };
   for (std::int64_t i = 0; i < stage.layers; ++i) {
-    add(layer_kind(model, first + i), 1);
+    add(layer_kind(model, weights, first + i), 1);
   }
   if (stage.mtp_layers > 0) {
     add(mtp_layer_kind(model), stage.mtp_layers);

@@ -12,8 +12,14 @@ namespace stepcast {
 struct LocalParameters {
   double dense = 0.0;   // everything but experts, after tensor parallelism
   double expert = 0.0;  // after expert and expert tensor parallelism
+  // Of both what is frozen: it has no gradient and no optimizer state.
+  double frozen_dense = 0.0;
+  double frozen_expert = 0.0;
 
   [[nodiscard]] double total() const { return dense + expert; }
+  [[nodiscard]] LocalParameters trained() const {
+    return {dense - frozen_dense, expert - frozen_expert};
+  }
   LocalParameters& operator+=(const LocalParameters& other);
   bool operator==(const LocalParameters&) const = default;
 };
@@ -39,8 +45,8 @@ struct StageParameters {
 
 // Parameters of stage `index` of plan.stages. A tied matrix sits in the first and in the last
 // stage.
-StageParameters stage_parameters(const ModelSpec& model, const ParallelPlan& plan,
-                                 std::size_t index);
+StageParameters stage_parameters(const ModelSpec& model, const TrainedWeights& weights,
+                                 const ParallelPlan& plan, std::size_t index);
 
 // How many layers of each kind a stage holds, multi-token prediction layers included.
 struct KindCount {
@@ -48,10 +54,10 @@ struct KindCount {
   std::int64_t layers = 0;
   bool operator==(const KindCount&) const = default;
 };
-std::vector<KindCount> stage_kinds(const ModelSpec& model, const ParallelPlan& plan,
-                                   std::size_t index);
+std::vector<KindCount> stage_kinds(const ModelSpec& model, const TrainedWeights& weights,
+                                   const ParallelPlan& plan, std::size_t index);
 // As stage_kinds, for a stage whose first layer is known to be `first`, into `counts`.
-void count_kinds(const ModelSpec& model, std::int64_t first, const StageContent& stage,
-                 std::vector<KindCount>& counts);
+void count_kinds(const ModelSpec& model, const TrainedWeights& weights, std::int64_t first,
+                 const StageContent& stage, std::vector<KindCount>& counts);
 
 }  // namespace stepcast

@@ -23,14 +23,16 @@ StageClasses stage_classes(const ExpansionContext& context) {
   result.of_stage.reserve(stages.size());
   StageClass own;
   std::int64_t first = 0;
-  const bool alike = layers_alike(context.model) && context.training.recompute.layer_list.empty();
+  const TrainedWeights& weights = context.training.weights;
+  const bool alike = layers_alike(context.model) && weights.whole_model() &&
+                     context.training.recompute.layer_list.empty();
   for (std::size_t i = 0; i < stages.size(); ++i) {
     if (alike && i > 0 && stages[i] == stages[i - 1]) {
       result.of_stage.push_back(result.of_stage.back());
       continue;
     }
     own.content = stages[i];
-    count_kinds(context.model, first, own.content, own.kinds);
+    count_kinds(context.model, weights, first, own.content, own.kinds);
     count_recomputed_layers(context, first, own.content, own.kinds, own.recomputed);
     first += own.content.layers;
     const auto known = std::find(result.classes.begin(), result.classes.end(), own);

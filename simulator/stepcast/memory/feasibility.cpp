@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/memory/feasibility.hpp"
 
+#include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/expert_expansion.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
@@ -22,6 +23,7 @@ class Resolver {
       choose_plan();
     }
     check_device();
+    check_weights();
     copy_degrees();
     divide_world();
     divide_experts();
@@ -55,6 +57,24 @@ class Resolver {
     const Dtype dtype = training_.dtype;
     if (!cluster_.device.matrix_rate[slot(dtype)]) {
       refuse(cluster_.device.name + " has no matrix products in " + std::string(name(dtype)));
+    }
+  }
+
+  void check_weights() {
+    const TrainedWeights& weights = training_.weights;
+    const bool latent = model_.attention.kind == AttentionKind::kMla;
+    for (const LoraTarget target :
+         {LoraTarget::kQkv, LoraTarget::kQ, LoraTarget::kK, LoraTarget::kV}) {
+      if (latent && weights.adapts(target)) {
+        refuse("training.lora.targets names " + std::string(name(target)) + "; " + model_.name +
+               " has latent attention without such a matrix, adapt o, gate_up or down");
+      }
+    }
+    if (!weights.whole_model() && count_trained(model_, weights).total == 0) {
+      refuse("nothing is left to train of " + model_.name +
+             (weights.lora ? ": none of training.lora.targets is a matrix of it, and routed "
+                             "experts have no adapters here"
+                           : ": training.frozen names all of its parts"));
     }
   }
 

@@ -39,6 +39,12 @@ double head_elements(const ExpansionContext& context) {
   return real(vocabulary * context.model.hidden);
 }
 
+// A tied matrix is that of the embedding.
+bool trains_head(const ExpansionContext& context) {
+  return context.training.weights.trains(context.model.tied_embeddings ? ParameterRole::kEmbedding
+                                                                       : ParameterRole::kHead);
+}
+
 void add_loss(const ExpansionContext& context, StageBudget& budget) {
   const MemoryRules& rules = context.software.memory;
   const bool eager = context.software.cross_entropy == Implementation::kEager;
@@ -49,7 +55,8 @@ void add_loss(const ExpansionContext& context, StageBudget& budget) {
       real(rules.loss_chunks);
   // The normed input of the head, all of it under sequence parallelism, and its gradient.
   const Bytes input = 2.0 * real(context.tokens() * context.model.hidden) * kSixteenBits;
-  const Bytes weight_gradient = head_elements(context) * kSixteenBits;
+  const Bytes weight_gradient =
+      trains_head(context) ? head_elements(context) * kSixteenBits : Bytes{};
   budget.loss = logits * at_loss + input;
   budget.head_backward = logits * at_head + weight_gradient + input;
   budget.logits = logits * kSixteenBits;
@@ -75,29 +82,58 @@ Ends ends_of(const ExpansionContext& context, const BuiltStage& stage) {
   return ends;
 }
 
-// Elements of the largest unit of FSDP among all layers, and among those of the kinds that end the
+Ends trained_of(const ExpansionContext& context, Ends ends) {
+  if (!context.training.weights.trains(ParameterRole::kEmbedding)) {
+    ends.embedding = 0.0;
+  }
+  if (!trains_head(context)) {
+    ends.head = 0.0;
+  }
+  return ends;
+}
+
+// The largest unit of FSDP among all layers, and among those of the kinds that end the
 // model: their backward runs first and meets everything that is kept. Leading dense layers, often
 // larger, run when most of it has gone.
 struct LargestUnit {
-  double anywhere = 0.0;
-  double at_end = 0.0;
+  Bytes anywhere;
+  Bytes at_end;
+  double trained_anywhere = 0.0;  // elements
+  double trained_at_end = 0.0;
 };
+
+// Bytes of parameters once they are gathered; experts only where FSDP shards them.
+Bytes gathered(const ExpansionContext& context, const LocalParameters& all) {
+  LocalParameters own = all;
+  if (context.plan.expert_shards() == 1) {
+    own.expert = own.frozen_expert = 0.0;
+  }
+  return own.trained().total() * kSixteenBits +
+         (own.frozen_dense + own.frozen_expert) *
+             context.software.gathered_frozen(context.training.dtype);
+}
 
 LargestUnit largest_unit(const ExpansionContext& context, const BuiltStage& stage) {
   const ModelSpec& model = context.model;
   const std::array<LayerKind, 2> ends = {
-      layer_kind(model, model.layers - 1),
-      layer_kind(model, std::max<std::int64_t>(0, model.layers - 2))};
+      layer_kind(model, context.training.weights, model.layers - 1),
+      layer_kind(model, context.training.weights, std::max<std::int64_t>(0, model.layers - 2))};
   LargestUnit largest;
   for (const BuiltLayer& layer : stage.layers) {
-    const LocalParameters& own = layer.parameters;
-    const double unit = own.dense + (context.plan.expert_shards() > 1 ? own.expert : 0.0);
-    largest.anywhere = std::max(largest.anywhere, unit);
+    const LocalParameters own = layer.parameters.trained();
+    const double trained = own.dense + (context.plan.expert_shards() > 1 ? own.expert : 0.0);
+    const Bytes unit = gathered(context, layer.parameters);
+    largest.anywhere = max(largest.anywhere, unit);
+    largest.trained_anywhere = std::max(largest.trained_anywhere, trained);
     if (std::find(ends.begin(), ends.end(), layer.kind) != ends.end()) {
-      largest.at_end = std::max(largest.at_end, unit);
+      largest.at_end = max(largest.at_end, unit);
+      largest.trained_at_end = std::max(largest.trained_at_end, trained);
     }
   }
-  largest.at_end = largest.at_end > 0.0 ? largest.at_end : largest.anywhere;
+  if (largest.at_end == Bytes{}) {
+    largest.at_end = largest.anywhere;
+    largest.trained_at_end = largest.trained_anywhere;
+  }
   return largest;
 }
 
@@ -112,30 +148,30 @@ void add_sharding(const ExpansionContext& context, const BuiltStage& stage, Stag
   const double both = ends.embedding + ends.head;
   const StageParameters& parameters = stage.parameters;
   if (!plan.fsdp_reshard) {
-    budget.gathered = (parameters.layers.dense + both +
-                       (plan.expert_shards() > 1 ? parameters.layers.expert : 0.0)) *
-                      kSixteenBits;
+    budget.gathered = gathered(context, parameters.layers) + both * kSixteenBits;
   } else {
-    budget.gathered_layers = ahead * largest.at_end * kSixteenBits;
-    budget.gathered_first = ahead * largest.anywhere * kSixteenBits;
+    budget.gathered_layers = ahead * largest.at_end;
+    budget.gathered_first = ahead * largest.anywhere;
     (rules.root_holds_ends ? budget.gathered : budget.gathered_head) =
         (rules.root_holds_ends ? both : ends.head) * kSixteenBits;
   }
-  budget.reduced_layer = largest.at_end * to_reduce;
-  budget.reduced_first = largest.anywhere * to_reduce;
+  budget.reduced_layer = largest.trained_at_end * to_reduce;
+  budget.reduced_first = largest.trained_anywhere * to_reduce;
   // Gathered weights go before a group's gradients are reduced. Its 16-bit gradients go when they
   // have been copied for the reduction, all but the last one, which its loop still names
   // (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce); only then is there
   // room for the shard, which is among the gradients already.
-  const double reduced = rules.root_holds_ends ? both : ends.embedding;
-  const double last = rules.root_holds_ends && ends.head > 0.0 ? ends.head : reduced;
+  const Ends trained = trained_of(context, ends);
+  const double reduced =
+      rules.root_holds_ends ? trained.embedding + trained.head : trained.embedding;
+  const double last = rules.root_holds_ends && trained.head > 0.0 ? trained.head : reduced;
   const Bytes shard = reduced / real(plan.fsdp) * context.software.states.gradient;
   budget.reduced_ends = reduced * context.software.gradient_reduce +
                         max(reduced * kSixteenBits - shard, last * kSixteenBits);
   if (!plan.fsdp_reshard && plan.micro_batches > 1) {
     // Of experts that FSDP shards as well: what one rank computes is reduced after the last of
     // them.
-    budget.full_gradients = parameters.all().total() * context.software.gradient_reduce;
+    budget.full_gradients = parameters.all().trained().total() * context.software.gradient_reduce;
   }
 }
 

@@ -44,7 +44,7 @@ Bytes stacked_copies(const LocalParameters& parameters, const ExpansionContext& 
 }  // namespace
 
 StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& plan,
-                         const SoftwareSpec& software) {
+                         const SoftwareSpec& software, Dtype dtype) {
   const StateBytes& bytes = software.states;
   const double replicas = real(plan.replicas());
   const auto shared = [&](int stage, bool expert) {
@@ -57,8 +57,10 @@ StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& 
     return plan.zero == 3 || plan.fsdp > 1 ? real(plan.fsdp) : replicas;
   };
   StateMemory memory;
+  const LocalParameters trained = parameters.trained();
   for (const bool expert : {false, true}) {
-    const double elements = expert ? parameters.expert : parameters.dense;
+    const double elements = expert ? trained.expert : trained.dense;
+    const double frozen = expert ? parameters.frozen_expert : parameters.frozen_dense;
     Bytes parameter = bytes.parameter;
     Bytes optimizer = bytes.optimizer;
     if (plan.zero == 3 && software.fsdp_parameters_fp32) {
@@ -66,7 +68,9 @@ StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& 
       parameter = Bytes(4);
       optimizer = max(bytes.optimizer - Bytes(4), Bytes{});
     }
-    memory.parameters += elements / shared(3, expert) * parameter;
+    const Bytes kept = software.converts_frozen(dtype) ? size_of(dtype) : parameter;
+    memory.parameters +=
+        elements / shared(3, expert) * parameter + frozen / shared(3, expert) * kept;
     memory.gradients += elements / shared(2, expert) * bytes.gradient;
     memory.optimizer += elements / shared(1, expert) * optimizer;
   }
@@ -76,12 +80,13 @@ StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& 
 StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& stage) {
   const StageContent& content = stage.content;
   const LocalParameters parameters = stage.parameters.all();
+  const double trained = parameters.trained().total();
   StageHolding holding;
   holding.budget = stage_budget(context, stage);
-  holding.states = state_memory(parameters, context.plan, context.software);
-  holding.parameters = parameters.total();
+  holding.states = state_memory(parameters, context.plan, context.software, context.training.dtype);
+  holding.parameters = trained;
   holding.gradients = max(holding.states.gradients, holding.budget.full_gradients) +
-                      parameters.total() * context.software.memory.gradient_copy +
+                      trained * context.software.memory.gradient_copy +
                       stacked_copies(parameters, context);
   if (holding.budget.full_gradients == Bytes{}) {
     holding.late_gradients =

@@ -14,13 +14,14 @@ struct StateMemory {
   Bytes gradients;
   Bytes optimizer;
 };
+// `dtype` is that of products, in which frozen parameters may be kept.
 StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& plan,
-                         const SoftwareSpec& software);
+                         const SoftwareSpec& software, Dtype dtype = Dtype::kBf16);
 
 struct StageHolding {
   StageBudget budget;
   StateMemory states;
-  double parameters = 0.0;  // elements, before ZeRO
+  double parameters = 0.0;  // elements that are trained, before ZeRO
   Bytes gradients;          // of all its weights, as the plan shards them
   Bytes late_gradients;   // of them, those of its fullest layer and of the embedding, which are not
                           // there while the backward of the last such layer runs

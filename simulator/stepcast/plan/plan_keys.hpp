@@ -57,6 +57,7 @@ struct TrainingKey {
 
 // All keys of a recipe, in the order in which the plans of a sweep are numbered.
 std::span<const TrainingKey> training_keys();
+// Also of a key inside a mapping, "lora.rank". Null if there is no such key.
 const TrainingKey* training_key(std::string_view name);
 
 }  // namespace stepcast

@@ -20,6 +20,10 @@ constexpr std::array<NamedValue<CudaGraphScope>, 2> kCudaGraphScopes = {
     {{"whole", CudaGraphScope::kWhole}, {"without_experts", CudaGraphScope::kWithoutExperts}}};
 constexpr std::array<NamedValue<PermuteOrder>, 2> kPermuteOrders = {
     {{"blocks", PermuteOrder::kBlocks}, {"index", PermuteOrder::kIndex}}};
+constexpr std::array<NamedValue<FrozenWeights>, 3> kFrozenWeights = {
+    {{"parameters", FrozenWeights::kParameters},
+     {"products", FrozenWeights::kProducts},
+     {"products_one_layout", FrozenWeights::kProductsOneLayout}}};
 constexpr std::array<NamedValue<FsdpOverlap>, 3> kFsdpOverlaps = {
     {{"all", FsdpOverlap::kAll}, {"forward", FsdpOverlap::kForward}, {"none", FsdpOverlap::kNone}}};
 constexpr std::array<NamedValue<LaunchMode>, 3> kLaunchModes = {
@@ -70,6 +74,7 @@ void kernel_settings(Settings& software) {
                                             kGroupedGemmModes);
   software.template choice<AttentionKernel>("attention", &SoftwareSpec::attention,
                                             enum_names<AttentionKernel>());
+  software.flag("attention_8bit", &SoftwareSpec::attention_8bit);
   software.choice("norm", &SoftwareSpec::norm, implementations);
   software.choice("rope", &SoftwareSpec::rope, implementations);
   software.choice("activation", &SoftwareSpec::activation, implementations);
@@ -86,6 +91,7 @@ void kernel_settings(Settings& software) {
   software.flag("compiles_shared_expert", &SoftwareSpec::compiles_shared_expert);
   software.choice("cross_entropy", &SoftwareSpec::cross_entropy, implementations);
   software.choice("optimizer", &SoftwareSpec::optimizer, implementations);
+  software.choice("adapter", &SoftwareSpec::adapter, implementations);
   software.flag("residual_in_norm", &SoftwareSpec::residual_in_norm);
   software.count("attention_copies", &SoftwareSpec::attention_copies, {0, 64});
   software.flag("cuda_graph", &SoftwareSpec::cuda_graph);
@@ -119,6 +125,8 @@ void step_settings(Settings& software) {
 
 template <typename Settings>
 void precision_settings(Settings& software) {
+  software.template choice<FrozenWeights>("frozen_weights", &SoftwareSpec::frozen_weights,
+                                          kFrozenWeights);
   software.inside("state_bytes", &SoftwareSpec::states,
                   [](auto& states) { state_settings(states); });
   software.template choice<Bytes>("gradient_reduce", &SoftwareSpec::gradient_reduce, kWideDtypes);

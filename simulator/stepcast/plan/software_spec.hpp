@@ -50,6 +50,11 @@ struct StateBytes {
   Bytes optimizer{12};  // master copy and two moments
 };
 
+// How frozen matrices lie in memory where products are in 8 or 4 bits: as trained ones do,
+// converted for every micro-batch; converted once, in the format of the products; the same in one
+// layout only, so that each backward transposes them.
+enum class FrozenWeights { kParameters, kProducts, kProductsOneLayout };
+
 // Which collectives of FSDP run beside computation: gathers of both passes and reductions, gathers
 // of the forward pass, or none, where a program waits for each at once.
 enum class FsdpOverlap { kAll, kForward, kNone };
@@ -102,6 +107,7 @@ struct SoftwareSpec {
   GroupedGemmMode grouped_gemm = GroupedGemmMode::kTurbo;
   AttentionKernel attention = AttentionKernel::kFlash2;
   AttentionSoftware attention_library;
+  bool attention_8bit = false;  // where products are in 8 or 4 bits, attention's are in 8
   // What that library runs for a model on a GPU; nothing where neither is known.
   std::optional<AttentionChoice> attention_choice;
   Implementation norm = Implementation::kFused;
@@ -121,6 +127,7 @@ struct SoftwareSpec {
   bool compiles_shared_expert = true;  // else it runs eagerly where other blocks are compiled
   Implementation cross_entropy = Implementation::kFused;
   Implementation optimizer = Implementation::kFused;
+  Implementation adapter = Implementation::kEager;  // dropout, scale and sum around LoRA's products
   bool residual_in_norm = false;  // the residual addition runs inside the norm kernel
   // How often queries, keys and values are copied around attention, in both directions: into
   // another layout, out of a merged projection, without padding. Values addressed one by one.
@@ -156,11 +163,20 @@ struct SoftwareSpec {
   bool fsdp_parameters_fp32 = true;         // FSDP shards fp32 parameters and gathers in 16 bits
   bool fsdp_gathers_for_recompute = false;  // recomputation gathers once more
   std::int64_t vocabulary_multiple = 1;     // the vocabulary is padded to this times tp
+  FrozenWeights frozen_weights = FrozenWeights::kParameters;
   StateBytes states;
   Bytes gradient_reduce{4};  // bytes an element of reduced gradients
   MemoryRules memory;
   std::vector<SoftwareRecipe> recipes{};
 
+  // Bytes of a frozen parameter as full sharding gathers it.
+  [[nodiscard]] Bytes gathered_frozen(Dtype dtype) const {
+    return converts_frozen(dtype) ? size_of(dtype) : kSixteenBits;
+  }
+  // Whether frozen matrices lie in the format of the products.
+  [[nodiscard]] bool converts_frozen(Dtype dtype) const {
+    return frozen_weights != FrozenWeights::kParameters && is_quantized(dtype);
+  }
   [[nodiscard]] AttentionKernel attention_kernel() const {
     return attention_choice ? attention_choice->kernel : attention;
   }

@@ -17,6 +17,22 @@ void copy_recompute(const TrainingRecipe& from, TrainingRecipe& to) {
   to.recompute.*Member = from.recompute.*Member;
 }
 
+void copy_lora(const TrainingRecipe& from, TrainingRecipe& to) {
+  to.weights.lora = from.weights.lora;
+}
+
+// Of an adapter that both have, where an axis varies a key inside it.
+template <auto Member>
+void copy_of_lora(const TrainingRecipe& from, TrainingRecipe& to) {
+  if (from.weights.lora && to.weights.lora) {
+    (*to.weights.lora).*Member = (*from.weights.lora).*Member;
+  }
+}
+
+void copy_frozen(const TrainingRecipe& from, TrainingRecipe& to) {
+  to.weights.frozen = from.weights.frozen;
+}
+
 void copy_layers(const TrainingRecipe& from, TrainingRecipe& to) {
   to.recompute.layers = from.recompute.layers;
   to.recompute.layer_list = from.recompute.layer_list;
@@ -35,6 +51,11 @@ constexpr std::array kTrainingKeys = {
     TrainingKey{"documents",
                 "{length: tokens, lengths: fixed or geometric, packed: true} in a sequence", "",
                 copy_training<&T::documents>},
+    TrainingKey{"lora",
+                "{rank: 16, targets: [qkv, o], dropout: false}: adapters beside frozen matrices",
+                "", copy_lora},
+    TrainingKey{"frozen", "parts without weight gradients, or all, which is usual with lora", "",
+                copy_frozen},
     TrainingKey{"micro_batch_size", "sequences of a micro-batch", "--mbs",
                 copy_training<&T::micro_batch_size>},
     TrainingKey{"recompute", "what of the activations is computed again", "--recompute",
@@ -51,15 +72,27 @@ constexpr std::array kTrainingKeys = {
                 copy_training<&T::global_batch_size>},
 };
 
+// Keys of a mapping that is one of those, for axes over them.
+constexpr std::array kInnerKeys = {
+    TrainingKey{"lora.rank", "of A and B", "", copy_of_lora<&LoraSpec::rank>},
+    TrainingKey{"lora.targets", "a list of the matrices that have an adapter", "",
+                copy_of_lora<&LoraSpec::targets>, names_of<LoraTarget>},
+    TrainingKey{"lora.dropout", "of what adapters read", "", copy_of_lora<&LoraSpec::dropout>},
+};
+
+const TrainingKey* find_key(std::span<const TrainingKey> keys, std::string_view name) {
+  const auto found = std::find_if(keys.begin(), keys.end(),
+                                  [name](const TrainingKey& key) { return key.name == name; });
+  return found == keys.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 std::span<const TrainingKey> training_keys() { return kTrainingKeys; }
 
 const TrainingKey* training_key(std::string_view name) {
-  const auto* const found =
-      std::find_if(kTrainingKeys.begin(), kTrainingKeys.end(),
-                   [name](const TrainingKey& key) { return key.name == name; });
-  return found == kTrainingKeys.end() ? nullptr : found;
+  const TrainingKey* known = find_key(kTrainingKeys, name);
+  return known != nullptr ? known : find_key(kInnerKeys, name);
 }
 
 }  // namespace stepcast

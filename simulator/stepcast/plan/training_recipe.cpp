@@ -116,6 +116,81 @@ Documents read_documents(MappingReader& reader) {
   return documents;
 }
 
+// A list of names of `E`, each once and in the order of the enumeration. Problems are told of
+// `key`.
+template <typename E>
+std::vector<E> read_names(MappingReader& reader, std::string_view key, const ConfigNode& list,
+                          std::string_view remedy) {
+  std::vector<E> values;
+  if (list.kind != ConfigNode::Kind::kSequence || list.items.empty()) {
+    reader.error(key, "must be a list; write " + std::string(remedy));
+    return values;
+  }
+  for (const ConfigNode& item : list.items) {
+    if (const auto value = reader.choice<E>(key, item, enum_names<E>())) {
+      values.push_back(*value);
+    }
+  }
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+std::vector<ParameterRole> all_roles() {
+  std::vector<ParameterRole> roles;
+  for (const NamedValue<ParameterRole>& role : enum_names<ParameterRole>()) {
+    roles.push_back(role.value);
+  }
+  return roles;
+}
+
+// A target that another one already covers would have two adapters.
+void check_targets(MappingReader& lora, const std::vector<LoraTarget>& targets) {
+  const auto named = [&](LoraTarget target) {
+    return std::find(targets.begin(), targets.end(), target) != targets.end();
+  };
+  const auto refuse_parts = [&](LoraTarget whole, std::initializer_list<LoraTarget> parts) {
+    for (const LoraTarget part : parts) {
+      if (named(whole) && named(part)) {
+        lora.error("targets", "names " + std::string(name(whole)) + " and " +
+                                  std::string(name(part)) + ", which is a part of it");
+      }
+    }
+  };
+  refuse_parts(LoraTarget::kQkv, {LoraTarget::kQ, LoraTarget::kK, LoraTarget::kV});
+  refuse_parts(LoraTarget::kGateUp, {LoraTarget::kGate, LoraTarget::kUp});
+}
+
+std::optional<LoraSpec> read_lora(MappingReader& reader) {
+  constexpr Range<std::int64_t> kRank{1, 65'536};
+  std::optional<MappingReader> mapping = reader.optional_mapping("lora");
+  if (!mapping) {
+    return std::nullopt;
+  }
+  LoraSpec lora;
+  lora.rank = mapping->required_count("rank", kRank);
+  if (const ConfigNode* targets = mapping->take_required("targets")) {
+    lora.targets = read_names<LoraTarget>(*mapping, "targets", *targets, "[qkv, o]");
+    check_targets(*mapping, lora.targets);
+  }
+  lora.dropout = mapping->optional_flag("dropout").value_or(false);
+  mapping->finish();
+  return lora;
+}
+
+// `all`, or a list of parts.
+TrainedWeights read_weights(MappingReader& reader) {
+  TrainedWeights weights;
+  weights.lora = read_lora(reader);
+  if (const ConfigNode* frozen = reader.take("frozen")) {
+    const bool all = frozen->kind == ConfigNode::Kind::kScalar && frozen->text == "all";
+    weights.frozen = all ? all_roles()
+                         : read_names<ParameterRole>(reader, "frozen", *frozen,
+                                                     "all, or some parts such as [embedding]");
+  }
+  return weights;
+}
+
 }  // namespace
 
 std::string_view name(RecomputeKind kind) { return entry(kKindNames, kind); }
@@ -158,6 +233,7 @@ TrainingRecipe read_training(MappingReader reader) {
   training.optimizer = reader.optional_choice<std::string_view>("optimizer", kOptimizers, "adamw");
   training.dropout = reader.optional_flag("dropout").value_or(false);
   training.documents = read_documents(reader);
+  training.weights = read_weights(reader);
   reader.finish();
   return training;
 }
@@ -169,11 +245,12 @@ ConfigNode written_layers(const RecomputeSpec& recompute) {
                                       : list_node(recompute.layer_list);
 }
 
-ConfigNode written_modules(const RecomputeSpec& recompute) {
+template <typename E>
+ConfigNode written_names(const std::vector<E>& values) {
   std::vector<std::string> names;
-  names.reserve(recompute.modules.size());
-  for (const RecomputeModule module : recompute.modules) {
-    names.emplace_back(name(module));
+  names.reserve(values.size());
+  for (const E value : values) {
+    names.emplace_back(name(value));
   }
   return list_node(names);
 }
@@ -187,10 +264,23 @@ void write_recompute(const RecomputeSpec& recompute, ConfigWriter& writer) {
     writer.field("recompute_layers", written_layers(recompute));
   }
   if (recompute.kind == RecomputeKind::kSelective) {
-    writer.field("recompute_modules", written_modules(recompute));
+    writer.field("recompute_modules", written_names(recompute.modules));
   }
   if (recompute.kind == RecomputeKind::kBudget) {
     writer.field("memory_budget", recompute.budget);
+  }
+}
+
+void write_weights(const TrainedWeights& weights, ConfigWriter& writer) {
+  if (weights.lora) {
+    writer.begin("lora");
+    writer.field("rank", weights.lora->rank);
+    writer.field("targets", written_names(weights.lora->targets));
+    writer.field("dropout", weights.lora->dropout);
+    writer.end();
+  }
+  if (weights.frozen) {
+    writer.field("frozen", written_names(*weights.frozen));
   }
 }
 
@@ -212,6 +302,7 @@ ConfigNode written_training(const TrainingRecipe& training) {
     writer.field("packed", training.documents.packed);
     writer.end();
   }
+  write_weights(training.weights, writer);
   return writer.take();
 }
 

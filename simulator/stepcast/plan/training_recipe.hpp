@@ -12,6 +12,7 @@
 #include "stepcast/base/enum_names.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/graph/document_mask.hpp"
+#include "stepcast/graph/trained_weights.hpp"
 
 namespace stepcast {
 
@@ -88,8 +89,9 @@ struct TrainingRecipe {
   Dtype dtype = Dtype::kBf16;
   RecomputeSpec recompute;
   std::string optimizer = "adamw";
-  bool dropout = false;  // GPT-3 style: after attention, softmax and MLP
-  Documents documents;   // in a sequence; a library with a mask for them keeps them apart
+  bool dropout = false;    // GPT-3 style: after attention, softmax and MLP
+  Documents documents;     // in a sequence; a library with a mask for them keeps them apart
+  TrainedWeights weights;  // the keys `lora` and `frozen`
   bool operator==(const TrainingRecipe&) const = default;
 };
 

@@ -36,7 +36,7 @@ Json context_json(const Projection& p) {
   return {{"program", "stepcast"},
           {"input", json_of(p.input)},
           {"backends", backends},
-          {"flop_convention", kFlopConvention},
+          {"flop_convention", flop_convention(p.training.weights)},
           {"notes", p.notes}};
 }
 

@@ -33,6 +33,25 @@ std::string full_recompute_text(const RecomputeSpec& recompute) {
   return recompute.layers == 1 ? "full" : "full (uniform, runs of " + layers + ")";
 }
 
+// ", lora rank 16 (qkv, o)" and ", frozen (embedding)"; nothing where all of the model is trained.
+std::string weights_text(const TrainedWeights& weights) {
+  const auto list = [](const auto& values) {
+    std::string names;
+    for (const auto value : values) {
+      names += (names.empty() ? "" : ", ") + std::string(name(value));
+    }
+    return " (" + names + ")";
+  };
+  std::string text;
+  if (weights.lora) {
+    text += ", lora rank " + count(weights.lora->rank) + list(weights.lora->targets);
+  }
+  if (weights.frozen && !weights.frozen->empty()) {
+    text += ", frozen" + list(*weights.frozen);
+  }
+  return text;
+}
+
 std::string plan_text(const Projection& p) {
   const ParallelPlan& plan = p.plan;
   std::string text =
@@ -247,7 +266,8 @@ std::string recompute_text(const RecomputeSpec& recompute) {
 std::string training_text(const TrainingRecipe& training) {
   return std::string(name(training.dtype)) + ", sequence " + count(training.sequence_length) +
          ", global batch " + count(training.global_batch_size) + ", micro-batch " +
-         count(training.micro_batch_size) + ", recompute " + recompute_text(training.recompute);
+         count(training.micro_batch_size) + ", recompute " + recompute_text(training.recompute) +
+         weights_text(training.weights);
 }
 
 std::string heading(const Projection& p) {
@@ -277,7 +297,7 @@ std::string to_text(const Projection& p) {
   std::string text = heading(p);
   if (p.priced) {
     text += result_lines(p) + time_lines(p) + memory_lines(p);
-    text += "\n  FLOPs: " + std::string(kFlopConvention) + "\n";
+    text += "\n  FLOPs: " + flop_convention(p.training.weights) + "\n";
   }
   return text + notes_and_reasons(p);
 }

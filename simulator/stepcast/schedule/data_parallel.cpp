@@ -23,7 +23,17 @@ ProcessGroup sharding_group(const ParallelPlan& plan) {
 class ShardTraffic {
  public:
   ShardTraffic(const ParallelPlan& plan, const LocalParameters& parameters)
-      : plan_(plan), parameters_(parameters) {}
+      : plan_(plan), parameters_(parameters.trained()), all_(parameters) {}
+
+  // Of what is trained, and of what is frozen with `frozen` bytes an element.
+  void gather_all(OpId id, Bytes element, Bytes frozen, OpList& ops) const {
+    add_one(id, CollectiveOp::kAllGather, parameters_.dense * element + all_.frozen_dense * frozen,
+            sharding_group(plan_), ops);
+    if (plan_.fsdp_experts) {
+      add_one(id, CollectiveOp::kAllGather,
+              parameters_.expert * element + all_.frozen_expert * frozen, plan_.edp_group(), ops);
+    }
+  }
 
   void add(OpId id, CollectiveOp op, Bytes element, OpList& ops) const {
     add_one(id, op, parameters_.dense * element, sharding_group(plan_), ops);
@@ -61,7 +71,8 @@ class ShardTraffic {
   }
 
   const ParallelPlan& plan_;
-  const LocalParameters& parameters_;
+  LocalParameters parameters_;  // that are trained
+  LocalParameters all_;
 };
 
 class ShardCopies {
@@ -69,23 +80,25 @@ class ShardCopies {
   ShardCopies(const ExpansionContext& context, const LocalParameters& parameters)
       : plan_(context.plan),
         parameters_(parameters),
+        trained_(parameters.trained()),
         copies_(context.software.fsdp_parameters_fp32) {}
 
   void around_gather(LayerTraffic& traffic) const {
-    add(OpId::kFsdpCopyIn, MemoryBoundKind::kCast, Implementation::kEager, true, traffic.copy_in);
-    add(OpId::kFsdpCopyOut, MemoryBoundKind::kCopy, Implementation::kFused, false,
+    add(OpId::kFsdpCopyIn, MemoryBoundKind::kCast, Implementation::kEager, true, parameters_,
+        traffic.copy_in);
+    add(OpId::kFsdpCopyOut, MemoryBoundKind::kCopy, Implementation::kFused, false, parameters_,
         traffic.copy_out);
   }
   void before_reduce(LayerTraffic& traffic) const {
     add(OpId::kFsdpConcatenate, MemoryBoundKind::kConcatenate, Implementation::kFused, false,
-        traffic.before_reduce);
+        trained_, traffic.before_reduce);
   }
 
  private:
   void add(OpId id, MemoryBoundKind kind, Implementation implementation, bool shard,
-           OpList& ops) const {
-    add_one(id, kind, implementation, parameters_.dense, plan_.shard_group().size, shard, ops);
-    add_one(id, kind, implementation, parameters_.expert, plan_.expert_shards(), shard, ops);
+           const LocalParameters& moved, OpList& ops) const {
+    add_one(id, kind, implementation, moved.dense, plan_.shard_group().size, shard, ops);
+    add_one(id, kind, implementation, moved.expert, plan_.expert_shards(), shard, ops);
   }
   void add_one(OpId id, MemoryBoundKind kind, Implementation implementation, double parameters,
                std::int64_t ranks, bool shard, OpList& ops) const {
@@ -100,6 +113,7 @@ class ShardCopies {
 
   const ParallelPlan& plan_;
   const LocalParameters& parameters_;
+  LocalParameters trained_;
   bool copies_;
 };
 
@@ -176,7 +190,7 @@ LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameter
   const Bytes gradient = context.software.gradient_reduce;
   const ShardTraffic shards(plan, parameters);
   LayerTraffic traffic;
-  const auto kept = static_cast<std::int64_t>(kept_gradients(plan, parameters));
+  const auto kept = static_cast<std::int64_t>(kept_gradients(plan, parameters.trained()));
   if (!context.software.accumulates_in_gemm && plan.micro_batches > 1 && kept > 0) {
     traffic.accumulate.push_back(
         {OpId::kGradientAccumulate,
@@ -184,9 +198,11 @@ LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameter
                      Direction::kForward, Implementation::kFused},
          Block::kDataParallel});
   }
-  if (plan.zero > 0 && !broadcasts_parameters(context) && !gathers_at_once(context)) {
-    shards.add(plan.zero == 3 ? OpId::kFsdpGather : OpId::kDpGather, CollectiveOp::kAllGather,
-               kSixteenBits, traffic.gather);
+  if (plan.zero == 3) {
+    shards.gather_all(OpId::kFsdpGather, kSixteenBits,
+                      context.software.gathered_frozen(context.training.dtype), traffic.gather);
+  } else if (plan.zero > 0 && !broadcasts_parameters(context) && !gathers_at_once(context)) {
+    shards.add(OpId::kDpGather, CollectiveOp::kAllGather, kSixteenBits, traffic.gather);
   }
   shards.add(plan.zero == 3 ? OpId::kFsdpReduce : OpId::kDpReduce,
              plan.zero == 0 ? CollectiveOp::kAllReduce : CollectiveOp::kReduceScatter, gradient,
@@ -205,14 +221,15 @@ LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameter
   return traffic;
 }
 
-OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& parameters) {
+OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& held) {
   const ParallelPlan& plan = context.plan;
+  const LocalParameters parameters = held.trained();
   double elements = parameters.total();
   if (plan.zero > 0) {
     elements = parameters.dense / static_cast<double>(sharding_ranks(plan)) +
                parameters.expert / static_cast<double>(plan.expert_shards());
   }
-  const auto count = static_cast<std::int64_t>(elements);
+  const auto count = std::max<std::int64_t>(1, static_cast<std::int64_t>(elements));
   // Moments of 2 bytes each stand for a step in 16 bits throughout.
   const bool half = context.software.states.optimizer <= 2.0 * kSixteenBits;
   OpList ops = {{OpId::kOptimizer,

@@ -10,10 +10,11 @@
 //           every micro-batch; without it gathers and scatters once a step. Software that wraps
 //           recomputation around the gather does the forward gather twice. Hybrid sharding
 //           all-reduces the shards of gradients between replicas once a step.
-// Experts do the same over their own group, unless full sharding leaves them out (fsdp_experts:
-// false): then every rank keeps its experts whole, adds their gradients up over the micro-batches
-// and all-reduces them once a step. Where two pipeline ranks hold the same stages
-// (DualPipe) they all-reduce what they keep of the gradients once a step.
+// What is frozen is gathered by ZeRO 3 alone. Experts do the same over their own group, unless full
+// sharding leaves them out (fsdp_experts: false): then every rank keeps its experts whole, adds
+// their gradients up over the micro-batches and all-reduces them once a step. Where two pipeline
+// ranks hold the same stages (DualPipe) they all-reduce what they keep of the gradients once a
+// step.
 #pragma once
 
 #include "stepcast/graph/op.hpp"
@@ -50,7 +51,7 @@ struct LayerTraffic {
 };
 LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameters& parameters);
 
-// The optimizer kernels of a pipeline rank that holds `parameters`.
-OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& parameters);
+// The optimizer kernels of a pipeline rank that holds these parameters.
+OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& held);
 
 }  // namespace stepcast

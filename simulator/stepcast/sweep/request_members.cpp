@@ -16,7 +16,8 @@ constexpr int kAfterRecipe = 2000;
 constexpr int kInnermost = 3000;
 
 int training_order(std::string_view key) {
-  const TrainingKey* known = training_key(key);
+  // An axis inside a mapping is numbered as one over the mapping.
+  const TrainingKey* known = training_key(key.substr(0, key.find('.')));
   if (known == nullptr) {
     return kInnermost - 1;
   }

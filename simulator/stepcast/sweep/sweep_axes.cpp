@@ -26,7 +26,7 @@ bool is_one_value(std::string_view key, const ConfigNode& list, const ConfigNode
     return std::all_of(list.items.begin(), list.items.end(), holds);
   };
   const auto is_scalar = [](const ConfigNode& item) { return item.kind == Kind::kScalar; };
-  if (key == "recompute_modules" || key == "counts") {
+  if (key == "recompute_modules" || key == "counts" || key == "targets" || key == "frozen") {
     return all(is_scalar);
   }
   if (key == "stage_layout") {

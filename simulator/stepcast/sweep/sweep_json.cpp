@@ -31,7 +31,7 @@ Json context_json(const SweepSpace& space, const SweepSummary& summary) {
           {"constraints", constraints},
           {"rank_by", name(space.rank_by())},
           {"notes", sweep_notes(space, summary)},
-          {"flop_convention", kFlopConvention}};
+          {"flop_convention", flop_convention()}};
 }
 
 // What is known of the errors of a list of plans, as further members of each.

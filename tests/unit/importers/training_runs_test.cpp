@@ -94,11 +94,29 @@ TEST_CASE("A row of a model that is not shipped is built from its own figures", 
   CHECK(run.experiment->plan.tp == 2);
 }
 
+TEST_CASE("A LoRA run trains the adapter of its benchmark and keeps its base in 8 bits", "[unit]") {
+  auto row = nlohmann::json::parse(R"row({"id": "mlperf5.1-x", "task": "LoRA", "family": "dense",
+    "completeness": "C", "source": {"key": "mlperf-training"}, "model": {"name": "Llama-2-70B"},
+    "hardware": {"gpu": "MI325X", "num_gpus": 8}, "parallel": {"zero": 1},
+    "train": {"seq_len": 8192, "gbs": 8, "dtype": "fp8", "framework": "NeMo (MLPerf)"},
+    "measured": {"tokens_per_s_per_gpu": 1000}})row");
+  const MeasuredRun run = run_of(row);
+  REQUIRE(run.experiment);
+  CHECK(run.group == "mi325x LoRA C");
+  const TrainedWeights& weights = run.experiment->training.weights;
+  REQUIRE(weights.lora);
+  CHECK(*weights.lora == LoraSpec{16, {LoraTarget::kQkv, LoraTarget::kO}, true});
+  CHECK(run.experiment->software.frozen_weights == FrozenWeights::kProductsOneLayout);
+  CHECK_FALSE(run.experiment->software.attention_8bit);
+  row["model"]["lora_rank"] = 64;
+  CHECK(run_of(row).experiment->training.weights.lora->rank == 64);
+}
+
 TEST_CASE("A row that lacks an input or has another task says why it is skipped", "[unit]") {
   auto row = nlohmann::json::parse(
-      R"({"id": "x", "task": "LoRA", "hardware": {"gpu": "H100"}, "parallel": {},
+      R"({"id": "x", "task": "RL", "hardware": {"gpu": "H100"}, "parallel": {},
     "measured": {"step_time_s": 1}})");
-  CHECK(run_of(row).skipped.starts_with("feature unsupported: the task LoRA"));
+  CHECK(run_of(row).skipped.starts_with("feature unsupported: the task RL"));
   row["task"] = "pretrain";
   CHECK(run_of(row).skipped == "input missing: hardware.num_gpus");
   row["hardware"]["gpu"] = "TPU v5";

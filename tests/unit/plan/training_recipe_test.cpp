@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/plan/written_input.hpp"
 
 namespace stepcast::training_recipe_test {
 namespace {
@@ -67,6 +68,45 @@ TEST_CASE("keys of recomputation that contradict each other are errors", "[unit]
   CHECK_THAT(problems("recompute: none, recompute_layers: [1]"), contains_text("must be full"));
   CHECK_THAT(problems("recompute: full, recompute_method: block, recompute_layers: [1]"),
              contains_text("must be left out"));
+}
+
+TEST_CASE("Adapters and frozen parts are read, each once and in order", "[unit]") {
+  CHECK(recipe("dtype: bf16").weights.whole_model());
+  const TrainedWeights lora =
+      recipe("lora: {rank: 16, targets: [o, qkv, o], dropout: true}").weights;
+  CHECK(*lora.lora == LoraSpec{16, {LoraTarget::kQkv, LoraTarget::kO}, true});
+  CHECK_FALSE(lora.trains(ParameterRole::kNorm));
+  const TrainedWeights norms =
+      recipe("lora: {rank: 4, targets: [down]}, frozen: [mlp, embedding, head, attention]").weights;
+  CHECK(norms.trains(ParameterRole::kNorm));
+  CHECK_FALSE(norms.trains(ParameterRole::kMlp));
+  CHECK(recipe("frozen: [embedding]").weights.trains(ParameterRole::kHead));
+  CHECK(recipe("lora: {rank: 4, targets: [o]}, frozen: all").weights.frozen->size() == 7);
+}
+
+TEST_CASE("Every problem of an adapter is named, with its place", "[unit]") {
+  const std::string text =
+      problems("lora: {rank: 0, targets: [qkv, v, x], alpha: 32}, frozen: [biases]");
+  CHECK_THAT(text, contains_text("'training.lora.rank'"));
+  CHECK_THAT(text, contains_text("names qkv and v, which is a part of it"));
+  CHECK_THAT(text, contains_text("'x'"));
+  CHECK_THAT(text, contains_text("unknown key 'alpha'"));
+  CHECK_THAT(text, contains_text("'biases'"));
+  CHECK_THAT(problems("lora: {rank: 4}"), contains_text("needs the key 'targets'"));
+  CHECK_THAT(problems("lora: {rank: 4, targets: o}"), contains_text("must be a list"));
+  CHECK_THAT(problems("frozen: 3"), contains_text("must be a list; write all"));
+}
+
+TEST_CASE("A recipe with adapters is written as it is read", "[unit]") {
+  for (const std::string keys :
+       {"lora: {rank: 16, targets: [qkv, o], dropout: true}",
+        "lora: {rank: 2, targets: [up]}, frozen: [mlp]", "frozen: [head]"}) {
+    const TrainingRecipe training = recipe(keys);
+    Diagnostics diagnostics;
+    const ConfigNode written = written_training(training);
+    CHECK(read_training(MappingReader(written, "training", diagnostics)) == training);
+    diagnostics.throw_if_any();
+  }
 }
 
 }  // namespace

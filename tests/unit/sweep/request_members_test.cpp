@@ -65,6 +65,20 @@ TEST_CASE("Every key of training can be an axis", "[unit]") {
   CHECK(keys == members);
 }
 
+TEST_CASE("A key inside an adapter is copied, and nothing but it", "[unit]") {
+  TrainingRecipe from;
+  from.weights.lora = LoraSpec{64, {LoraTarget::kO}, true};
+  TrainingRecipe to;
+  training_key("lora.rank")->copy(from, to);
+  CHECK(to == TrainingRecipe{});
+  to.weights.lora = LoraSpec{8, {LoraTarget::kQkv}, false};
+  training_key("lora.rank")->copy(from, to);
+  CHECK(*to.weights.lora == LoraSpec{64, {LoraTarget::kQkv}, false});
+  training_key("lora.targets")->copy(from, to);
+  CHECK(*to.weights.lora == LoraSpec{64, {LoraTarget::kO}, false});
+  CHECK(numbering_order("training.lora.rank") == numbering_order("training.lora"));
+}
+
 TEST_CASE("A member is copied, and nothing but it", "[unit]") {
   PlanRequest from;
   from.tp = 8;

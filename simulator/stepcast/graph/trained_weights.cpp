@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/graph/trained_weights.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace stepcast {
+namespace {
+
+constexpr std::array<std::string_view, 7> kRoleNames = {"embedding", "head",   "attention", "mlp",
+                                                        "experts",   "router", "norms"};
+constexpr std::array<std::string_view, 9> kTargetNames = {"qkv",     "q",    "k",  "v",   "o",
+                                                          "gate_up", "gate", "up", "down"};
+
+// The width of the feed-forward that is not one of routed experts; 0 if a layer has none.
+std::int64_t feed_forward_width(const ModelSpec& model, LayerKind kind) {
+  return kind.moe ? model.moe->shared_expert_ffn_hidden : model.mlp.ffn_hidden;
+}
+
+AdaptedMatrix adapted(const ModelSpec& model, std::int64_t width, LoraTarget target) {
+  const AttentionSpec& a = model.attention;
+  const std::int64_t q = a.heads * a.qk_head_dim;
+  const std::int64_t k = a.kv_heads * a.qk_head_dim;
+  const std::int64_t v = a.kv_heads * a.v_head_dim;
+  const std::int64_t joined = (model.mlp.gated ? 2 : 1) * width;
+  using enum ParameterRole;
+  switch (target) {
+    case LoraTarget::kQkv:
+      return {target, kAttention, model.hidden, q + k + v, 1, a.kv_heads};
+    case LoraTarget::kQ:
+      return {target, kAttention, model.hidden, q, 1, a.heads};
+    case LoraTarget::kK:
+      return {target, kAttention, model.hidden, k, 1, a.kv_heads};
+    case LoraTarget::kV:
+      return {target, kAttention, model.hidden, v, 1, a.kv_heads};
+    case LoraTarget::kO:
+      return {target, kAttention, a.heads * a.v_head_dim, model.hidden, a.heads, model.hidden};
+    case LoraTarget::kGateUp:
+      return {target, kMlp, model.hidden, joined, 1, width};
+    case LoraTarget::kGate:
+    case LoraTarget::kUp:
+      return {target, kMlp, model.hidden, width, 1, width};
+    case LoraTarget::kDown:
+      return {target, kMlp, width, model.hidden, width, model.hidden};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view name(ParameterRole role) { return entry(kRoleNames, role); }
+std::string_view name(LoraTarget target) { return entry(kTargetNames, target); }
+
+template <>
+std::span<const std::string_view> names_of<ParameterRole>() {
+  return kRoleNames;
+}
+template <>
+std::span<const std::string_view> names_of<LoraTarget>() {
+  return kTargetNames;
+}
+
+bool TrainedWeights::trains(ParameterRole role) const {
+  return frozen ? std::find(frozen->begin(), frozen->end(), role) == frozen->end() : !lora;
+}
+
+bool TrainedWeights::adapts(LoraTarget target) const {
+  return lora &&
+         std::find(lora->targets.begin(), lora->targets.end(), target) != lora->targets.end();
+}
+
+std::vector<AdaptedMatrix> adapted_matrices(const ModelSpec& model, LayerKind kind,
+                                            const TrainedWeights& weights) {
+  std::vector<AdaptedMatrix> matrices;
+  if (!weights.lora) {
+    return matrices;
+  }
+  for (const LoraTarget target : weights.lora->targets) {
+    const AdaptedMatrix matrix = adapted(model, feed_forward_width(model, kind), target);
+    if (matrix.inputs > 0 && matrix.outputs > 0) {
+      matrices.push_back(matrix);
+    }
+  }
+  return matrices;
+}
+
+bool trains_layer(const ModelSpec& model, const TrainedWeights& weights, LayerKind kind) {
+  using enum ParameterRole;
+  if (weights.trains(kNorm) || weights.trains(kAttention)) {
+    return true;
+  }
+  const bool experts = kind.moe && (weights.trains(kRouter) || weights.trains(kExpert));
+  const bool mlp = feed_forward_width(model, kind) > 0 && weights.trains(kMlp);
+  return experts || mlp || !adapted_matrices(model, kind, weights).empty();
+}
+
+LayerKind layer_kind(const ModelSpec& model, const TrainedWeights& weights, std::int64_t index) {
+  LayerKind kind = layer_kind(model, index);
+  if (weights.trains(ParameterRole::kEmbedding)) {
+    return kind;
+  }
+  kind.input_gradient = false;
+  for (std::int64_t below = 0; below < index && !kind.input_gradient; ++below) {
+    kind.input_gradient = trains_layer(model, weights, layer_kind(model, below));
+  }
+  return kind;
+}
+
+bool trains_before_head(const ModelSpec& model, const TrainedWeights& weights) {
+  return layer_kind(model, weights, model.layers).input_gradient;
+}
+
+}  // namespace stepcast
