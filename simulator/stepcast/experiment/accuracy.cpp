@@ -36,6 +36,7 @@ KnownGpus read_gpus(MappingReader gpus) {
 template <std::size_t kCount>
 std::vector<NamedValue<std::string_view>> named(const std::array<std::string_view, kCount>& texts) {
   std::vector<NamedValue<std::string_view>> values;
+  values.reserve(kCount);
   for (const std::string_view text : texts) {
     values.push_back({text, text});
   }
@@ -44,6 +45,7 @@ std::vector<NamedValue<std::string_view>> named(const std::array<std::string_vie
 
 std::vector<NamedValue<Dtype>> dtypes() {
   std::vector<NamedValue<Dtype>> values;
+  values.reserve(std::size(kDtypes));
   for (const DtypeInfo& dtype : kDtypes) {
     values.push_back({dtype.name, dtype.dtype});
   }

@@ -43,13 +43,12 @@ void drop(ConfigNode& root, std::string_view key) {
 
 ConfigNode profile_with_bases(const std::filesystem::path& file, std::vector<std::string>& bases) {
   ConfigNode root = load_config(file);
-  std::filesystem::path part = file;
+  const std::filesystem::path folder = file.parent_path();
   for (const ConfigNode* named = root.find(kBase); named != nullptr; named = root.find(kBase)) {
     const std::string base = named->text;
-    const std::filesystem::path other = part.parent_path() / (base + ".yaml");
+    const std::filesystem::path other = folder / (base + ".yaml");
     if (base.find('/') != std::string::npos || !std::filesystem::exists(other)) {
-      refuse(*named, "is '" + base + "', which is no part" +
-                         did_you_mean(base, names_in(part.parent_path())));
+      refuse(*named, "is '" + base + "', which is no part" + did_you_mean(base, names_in(folder)));
     }
     if (base == file.stem().string() ||
         std::find(bases.begin(), bases.end(), base) != bases.end()) {

@@ -108,7 +108,7 @@ std::string errors_text(PlanErrors& errors, const std::vector<PlanNumbers>& best
   if (!error.distribution) {
     return "";
   }
-  const std::string text = "\n" + line("rate of the first", expected_error_text(error));
+  std::string text = "\n" + line("rate of the first", expected_error_text(error));
   if (best.size() < 2) {
     return text;
   }

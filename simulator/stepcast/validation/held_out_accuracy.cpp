@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -13,9 +14,9 @@ namespace {
 
 // Errors are known no better than this.
 std::string thousandths_text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f", value);
-  return text;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3f", value);
+  return text.data();
 }
 
 std::string run_line(const RunTraits& traits, double error) {

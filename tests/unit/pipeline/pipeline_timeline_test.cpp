@@ -246,8 +246,8 @@ TEST_CASE("bubbles are the closed forms", "[case]") {
         // (p - 1)(F + B - 2 W) / v
         CHECK(bubble(Schedule::kInterleavedZeroBubble) == 0.5 * (ranks - 1.0));
       }
-      CHECK(bubble(Schedule::kDualPipe) == ranks - 2.0);     // (p / 2 - 1)(F&B + B - 3 W)
-      CHECK(bubble(Schedule::kDualPipeV) == ranks - 1.0);    // (p - 1)(F&B + B - 3 W) / 2
+      CHECK(bubble(Schedule::kDualPipe) == ranks - 2.0);   // (p / 2 - 1)(F&B + B - 3 W)
+      CHECK(bubble(Schedule::kDualPipeV) == ranks - 1.0);  // (p - 1)(F&B + B - 3 W) / 2
     }
   }
 }

@@ -14,8 +14,7 @@ RankOrder order_of(const PipelineShape& shape, std::int64_t rank) {
   const RankOrder weights = interleaved_tasks(shape, TaskKind::kWeightGradient);
   const std::int64_t behind = shape.ranks - 1 - rank;
   const auto tasks = static_cast<std::int64_t>(forwards.size());
-  const std::int64_t warm =
-      std::min(tasks, (shape.chunks - 1) * largest_group(shape) + behind);
+  const std::int64_t warm = std::min(tasks, (shape.chunks - 1) * largest_group(shape) + behind);
   RankOrder order(forwards.begin(), forwards.begin() + warm);
   order.reserve(3 * forwards.size());
   for (std::int64_t i = 0; i < tasks; ++i) {

@@ -67,9 +67,9 @@ constexpr std::array kInfos = {
         "v = 2; m >= 2p, else the order for 2p with the missing micro-batches left out; pairs as "
         "those of dualpipe",
         "Sea AI Lab's half of DualPipe, as DeepSeek's repository has it"},
-    ScheduleInfo{Schedule::kInterleavedZeroBubble, "interleaved_zero_bubble",
-                 StagePlacement::kLoop, ChunkRule::kSeveral, PairRule::kNone,
-                 interleaved_zero_bubble_orders, "(p-1)(F+B-2W)/v", "p, at most m",
+    ScheduleInfo{Schedule::kInterleavedZeroBubble, "interleaved_zero_bubble", StagePlacement::kLoop,
+                 ChunkRule::kSeveral, PairRule::kNone, interleaved_zero_bubble_orders,
+                 "(p-1)(F+B-2W)/v", "p, at most m",
                  "v > 1; p divides m, else the last group of micro-batches takes the remainder; "
                  "equal F, B - W and W",
                  "PyTorch, torch/distributed/pipelining/schedules.py, "
