@@ -29,6 +29,11 @@ void copy_of_lora(const TrainingRecipe& from, TrainingRecipe& to) {
   }
 }
 
+template <auto Member>
+void copy_of_documents(const TrainingRecipe& from, TrainingRecipe& to) {
+  to.documents.*Member = from.documents.*Member;
+}
+
 void copy_frozen(const TrainingRecipe& from, TrainingRecipe& to) {
   to.weights.frozen = from.weights.frozen;
 }
@@ -74,6 +79,12 @@ constexpr std::array kTrainingKeys = {
 
 // Keys of a mapping that is one of those, for axes over them.
 constexpr std::array kInnerKeys = {
+    TrainingKey{"documents.length", "tokens of a document", "",
+                copy_of_documents<&Documents::length>},
+    TrainingKey{"documents.lengths", "fixed or geometric", "",
+                copy_of_documents<&Documents::lengths>, names_of<DocumentLengths>},
+    TrainingKey{"documents.packed", "several in a sequence", "",
+                copy_of_documents<&Documents::packed>},
     TrainingKey{"lora.rank", "of A and B", "", copy_of_lora<&LoraSpec::rank>},
     TrainingKey{"lora.targets", "a list of the matrices that have an adapter", "",
                 copy_of_lora<&LoraSpec::targets>, names_of<LoraTarget>},

@@ -79,6 +79,19 @@ TEST_CASE("A key inside an adapter is copied, and nothing but it", "[unit]") {
   CHECK(numbering_order("training.lora.rank") == numbering_order("training.lora"));
 }
 
+TEST_CASE("an axis over a key inside documents changes that key alone", "[unit]") {
+  TrainingRecipe from;
+  from.documents = {.length = 512, .lengths = DocumentLengths::kGeometric, .packed = false};
+  TrainingRecipe to;
+  to.documents.length = 2048;
+  training_key("documents.length")->copy(from, to);
+  CHECK(to.documents == Documents{.length = 512});
+  training_key("documents.lengths")->copy(from, to);
+  training_key("documents.packed")->copy(from, to);
+  CHECK(to.documents == from.documents);
+  CHECK(numbering_order("training.documents.length") == numbering_order("training.documents"));
+}
+
 TEST_CASE("A member is copied, and nothing but it", "[unit]") {
   PlanRequest from;
   from.tp = 8;
