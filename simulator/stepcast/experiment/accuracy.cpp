@@ -81,20 +81,6 @@ std::int64_t sources_of(const Runs& runs) {
   return std::ssize(sources);
 }
 
-// How far from `run` the runs of `step` are: 0 on its GPU, 1 on its architecture, 2 of its vendor.
-bool is_kin(const RunTraits& run, const RunTraits& other, int step) {
-  switch (step) {
-    case 0:
-      return run.gpu == other.gpu;
-    case 1:
-      return run.architecture == other.architecture;
-    case 2:
-      return run.vendor == other.vendor;
-    default:
-      return true;
-  }
-}
-
 // Runs of one source that say enough of a GPU without its kin.
 constexpr std::size_t kFew = 5;
 
@@ -102,10 +88,10 @@ constexpr std::size_t kFew = 5;
 // them.
 Runs nearest(const Runs& runs, const RunTraits& run) {
   Runs near;
-  for (int step = 0; step <= 3; ++step) {
+  for (int step = 0; step <= kMostSteps; ++step) {
     near.clear();
     std::copy_if(runs.begin(), runs.end(), std::back_inserter(near),
-                 [&](const HeldOutRun* known) { return is_kin(run, known->traits, step); });
+                 [&](const HeldOutRun* known) { return steps_apart(run, known->traits) <= step; });
     if (sources_of(near) >= 2 || (step == 0 && near.size() >= kFew)) {
       break;
     }

@@ -18,16 +18,6 @@ struct WeightedError {
 using Errors = std::vector<WeightedError>;
 using Groups = std::map<std::string, Errors>;
 
-double steps_apart(const RunTraits& a, const RunTraits& b) {
-  if (a.gpu == b.gpu) {
-    return 0.0;
-  }
-  if (a.architecture == b.architecture) {
-    return 1.0;
-  }
-  return a.vendor == b.vendor ? 2.0 : 3.0;
-}
-
 constexpr std::string_view kDense = "dense";
 
 double of_families(const RunTraits& a, const RunTraits& b, const ErrorKinship& factors) {
@@ -172,6 +162,16 @@ Errors weighted(const RunTraits& run, const std::vector<HeldOutRun>& known) {
 }
 
 }  // namespace
+
+int steps_apart(const RunTraits& a, const RunTraits& b) {
+  if (a.gpu == b.gpu) {
+    return 0;
+  }
+  if (a.architecture == b.architecture) {
+    return 1;
+  }
+  return a.vendor == b.vendor ? 2 : kMostSteps;
+}
 
 RunTraits traits_of(const Experiment& experiment) {
   const DeviceSpec& device = experiment.cluster.device;

@@ -74,6 +74,11 @@ struct ErrorPriors {
 
 RunTraits traits_of(const Experiment& experiment);
 
+// How far the GPUs of two runs are from each other: 0 for one GPU, 1 on one architecture, 2 of one
+// vendor, else kMostSteps.
+inline constexpr int kMostSteps = 3;
+int steps_apart(const RunTraits& a, const RunTraits& b);
+
 // How much `known` says of `run`: 1 for one that differs in nothing.
 double kinship(const RunTraits& run, const RunTraits& known, const ErrorKinship& factors = {});
 
