@@ -108,14 +108,17 @@ void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_
   const MemoryBoundKind kind = dtype == Dtype::kFp8Block ? MemoryBoundKind::kQuantizeBlock
                                : dtype == Dtype::kFp4    ? MemoryBoundKind::kQuantizeFp4
                                                          : MemoryBoundKind::kQuantize;
+  const Implementation casts = context_.software.quantize;
   const auto quantised = [&](Direction direction, std::int64_t r, std::int64_t c) {
-    add(direction, OpId::kQuantize,
-        MemoryBound{kind, r, c, Bytes(2), direction, Implementation::kFused});
+    add(direction, OpId::kQuantize, MemoryBound{kind, r, c, Bytes(2), direction, casts});
   };
-  const auto transposed = [&](Direction direction, std::int64_t r, std::int64_t c,
-                              Implementation implementation = Implementation::kFused) {
+  const auto transposed_by = [&](Implementation implementation, Direction direction,
+                                 std::int64_t r, std::int64_t c) {
     add(direction, OpId::kQuantizeTranspose,
         MemoryBound{MemoryBoundKind::kTranspose, r, c, size_of(dtype), direction, implementation});
+  };
+  const auto transposed = [&](Direction direction, std::int64_t r, std::int64_t c) {
+    transposed_by(casts, direction, r, c);
   };
   quantised(Direction::kForward, rows, inputs);
   if (gradients.weight) {
@@ -126,7 +129,7 @@ void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_
     quantised(Direction::kForward, outputs, inputs);
     transposed(Direction::kForward, outputs, inputs);
   } else if (gradients.input && frozen == FrozenWeights::kProductsOneLayout) {
-    transposed(Direction::kBackward, outputs, inputs, Implementation::kCompiled);
+    transposed_by(Implementation::kCompiled, Direction::kBackward, outputs, inputs);
   }
   if (gradients.input || gradients.weight) {
     quantised(Direction::kBackward, rows, outputs);

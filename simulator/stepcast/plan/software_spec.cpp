@@ -77,6 +77,7 @@ void kernel_settings(Settings& software) {
   software.flag("attention_8bit", &SoftwareSpec::attention_8bit);
   software.choice("norm", &SoftwareSpec::norm, implementations);
   software.choice("rope", &SoftwareSpec::rope, implementations);
+  software.choice("quantize", &SoftwareSpec::quantize, implementations);
   software.choice("activation", &SoftwareSpec::activation, implementations);
   software.flag("activation_in_product", &SoftwareSpec::activation_in_product);
   software.choice("expert_bias", &SoftwareSpec::expert_bias, implementations);

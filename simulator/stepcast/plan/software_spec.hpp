@@ -112,6 +112,10 @@ struct SoftwareSpec {
   std::optional<AttentionChoice> attention_choice;
   Implementation norm = Implementation::kFused;
   Implementation rope = Implementation::kFused;
+  // Of operands of 8-bit products with a scale a tensor: fused takes the scale of the steps before
+  // (delayed) and writes both layouts at once; compiled finds the maximum first, in a pass of its
+  // own, and makes the second layout by another.
+  Implementation quantize = Implementation::kFused;
   Implementation activation = Implementation::kFused;
   // SwiGLU and its backward run in the epilogues of the experts' products: what those read and
   // write besides takes its time there, and no kernel is its own.
