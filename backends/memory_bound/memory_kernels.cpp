@@ -216,6 +216,20 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
     any(Kind::kIndexAdd, {list(atomic(3)), list(gather(2))}),
     {Kind::kStridedCopy, both(gather(2)), both(stream(2)), both(indexed(2))},
     {Kind::kJoin, both(stream(2)), both(stream(2)), both(indexed(2, 1.5))},
+    // PyTorch's ring attention. Eager: to fp32, difference, product, difference, concatenation, to
+    // 16
+    // bits; backward zeros in fp32, a sum, concatenation.
+    {Kind::kMergePartials,
+     {list(stream(2.5)), list(stream(3.5))},
+     {list(stream(2.5), stream(2)), list(stream(3.5), stream(3))},
+     {list(indexed(3), indexed(1.5, 0.5), stream(3), stream(2), stream(3), stream(4), indexed(3)),
+      list(fill(2), stream(2.5), stream(4), indexed(3))}},
+    // Compiled: to fp32, the sum, and a copy into the buffer of the next message.
+    {Kind::kSumPartials,
+     both(stream(5)),
+     {list(stream(3), stream(5), stream(4)), list(stream(3), stream(5), stream(4))},
+     {list(fill(2), stream(5), stream(4), stream(5), stream(4)),
+      list(fill(2), stream(5), stream(4), stream(5), stream(4))}},
     // Fused: the scale of the step before, or of a row that stays in registers.
     {Kind::kQuantize,
      both(stream(1.5)),
@@ -241,6 +255,8 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
         {list(times(3, tiny()), convert(1.25)), list(times(3, tiny()), convert(1.25))}),
     // Fused: a second result of the kernel that quantises.
     {Kind::kTranspose, both(merged(stream(1))), both(gather(2)), both(uncoalesced(2))},
+    // 16.6 ps a value, 1.67 ms for three results of 8192 x 4096, in traces of PyTorch 2.11 on H200.
+    any(Kind::kTransposeInNorm, {list(merged(atomic(1, 1.58))), list(merged(atomic(1, 1.58)))}),
     any(Kind::kEmbedding, kSortedEmbedding),
     // Fused: a read, and the gradient written over the logits. Compiled: exp of a running maximum.
     {Kind::kCrossEntropy,
@@ -254,6 +270,9 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
     any(Kind::kCast, both(stream(3))),
     {Kind::kCastUp, both(stream(3)), both(stream(3)), both(indexed(3))},
     any(Kind::kCopy, both(stream(2))),
+    // Alone on a GPU 1.77 and 1.45 ps a value, in traces of PyTorch 2.11 on H200.
+    any(Kind::kListCast, both(arithmetic(3, 1.05))),
+    any(Kind::kListCopy, both(arithmetic(2, 0.86))),
     any(Kind::kConcatenate, both(indexed(3, 1.1))),
     // Gradient, parameter and two moments read, the last three written. Eager: PyTorch's foreach
     // form, 23 passes in 13 kernels; the loop over tensors makes 20 in 8 for each.

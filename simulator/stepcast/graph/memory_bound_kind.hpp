@@ -20,82 +20,95 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
 // over from its neighbour or computes again is left out. Comments say what it does, which tensors
 // those are and, behind a semicolon, those of backward.
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage, bugprone-macro-parentheses)
-#define STEPCAST_MEMORY_BOUND_KINDS(ROW)                                               \
-  /* RMSNorm: x, y; dy, x, dx */                                                       \
-  ROW(kNorm, norm, 2, 3, kElementwise)                                                 \
-  /* mean and variance: likewise */                                                    \
-  ROW(kLayerNorm, layer_norm, 2, 3, kElementwise)                                      \
-  /* x, y */                                                                           \
-  ROW(kRope, rope, 2, 2, kElementwise)                                                 \
-  /* of one input tensor (GELU, squared ReLU): x, y; dy, x, dx */                      \
-  ROW(kActivation, activation, 2, 3, kElementwise)                                     \
-  /* silu(gate) * up: gate, up, product; gate, up, dy and two gradients */             \
-  ROW(kGatedActivation, gated_activation, 3, 5, kElementwise)                          \
-  /* x + weight of the row * bias of its expert: x, y; dy for the gradients of both */ \
-  ROW(kExpertBias, expert_bias, 2, 1, kElementwise)                                    \
-  /* x cut at a limit, half by half: x, y; dy, x, dx */                                \
-  ROW(kClamp, clamp, 2, 3, kElementwise)                                               \
-  /* x + y, y perhaps of the norm that follows; one more gradient added to the sum */  \
-  ROW(kResidual, residual, 2.5, 2, kElementwise)                                       \
-  /* x, y: the mask can be computed again */                                           \
-  ROW(kDropout, dropout, 2, 2, kElementwise)                                           \
-  /* scores, top-k and weights over rows x experts: scores, weights */                 \
-  ROW(kRouter, router, 2, 2, kElementwise)                                             \
-  /* the k largest of each row: scores; zeros and the gradient of the k largest */     \
-  ROW(kTopK, topk, 1, 2, kElementwise)                                                 \
-  /* rows x cols are a token's k rows, gathered into expert order: those; its one row  \
-     depends on k and is left out */                                                   \
-  ROW(kPermute, permute, 1, 1, kElementwise)                                           \
-  /* a token's k rows weighted and summed: likewise */                                 \
-  ROW(kUnpermute, unpermute, 1, 1, kElementwise)                                       \
-  /* a token's k rows weighted and summed in fp32: likewise, `element` of 16 bits */   \
-  ROW(kUnpermuteFp32, unpermute_fp32, 1, 1, kElementwise)                              \
-  /* rows in another order, by an index that is sorted first */                        \
-  ROW(kSortRows, sort_rows, 2, 2, kElementwise)                                        \
-  /* what routed rows need besides their order: counts, offsets, owners */             \
-  ROW(kRowIndex, row_index, 1, 1, kElementwise)                                        \
-  /* rows by index */                                                                  \
-  ROW(kGather, gather, 2, 2, kElementwise)                                             \
-  /* rows added by index, atomically: rows, sums read and written; gradient read and   \
-     written */                                                                        \
-  ROW(kIndexAdd, index_add, 3, 2, kElementwise)                                        \
-  /* blocks of rows in another order */                                                \
-  ROW(kStridedCopy, strided_copy, 2, 2, kCopy)                                         \
-  /* rows put together of two parts each */                                            \
-  ROW(kJoin, join, 2, 2, kCopy)                                                        \
-  /* to 8 bits with one scale a tensor: 16 bits in, 8 out */                           \
-  ROW(kQuantize, quantize, 1.5, 1.5, kElementwise)                                     \
-  /* one scale a row */                                                                \
-  ROW(kQuantizeRow, quantize_row, 1.5, 1.5, kElementwise)                              \
-  /* one scale for 128 values */                                                       \
-  ROW(kQuantizeBlock, quantize_block, 1.5, 1.5, kElementwise)                          \
-  /* one scale for 16 or 32 values: 16 bits in, 4 out */                               \
-  ROW(kQuantizeFp4, quantize_fp4, 1.25, 1.25, kElementwise)                            \
-  /* the activation of a linear layer, as TensorRT-LLM finds and applies its scale */  \
-  ROW(kServedQuantize, served_quantize, 1.5, 1.5, kElementwise)                        \
-  /* the same by 128-element blocks */                                                 \
-  ROW(kServedQuantizeBlock, served_quantize_block, 1.5, 1.5, kElementwise)             \
-  /* the same to fp4 */                                                                \
-  ROW(kServedQuantizeFp4, served_quantize_fp4, 1.25, 1.25, kElementwise)               \
-  /* a second result of the kernel before it */                                        \
-  ROW(kTranspose, transpose, 1, 1, kCopy)                                              \
-  /* rows, y; dy, gradient rows */                                                     \
-  ROW(kEmbedding, embedding, 2, 2, kElementwise)                                       \
-  /* logits; logits and their gradient */                                              \
-  ROW(kCrossEntropy, cross_entropy, 1, 2, kElementwise)                                \
-  /* over a shard of the vocabulary: likewise */                                       \
-  ROW(kParallelCrossEntropy, parallel_cross_entropy, 1, 2, kElementwise)               \
-  /* fp32 to 16 bits: 32 in, 16 out, counted in `element`, that of the narrow side */  \
-  ROW(kCast, cast, 3, 3, kCopy)                                                        \
-  /* 16 bits to fp32: the converse */                                                  \
-  ROW(kCastUp, cast_up, 3, 3, kCopy)                                                   \
-  /* x, y */                                                                           \
-  ROW(kCopy, copy, 2, 2, kCopy)                                                        \
-  /* of many tensors into fp32, what FSDP does to gradients: 16 bits in, 32 out;       \
-     `element` is that of the inputs */                                                \
-  ROW(kConcatenate, concatenate, 3, 3, kCopy)                                          \
-  /* an Adam step over cols parameters with states of `element` each: gradient,        \
-     master, two moments; the last three written */                                    \
+#define STEPCAST_MEMORY_BOUND_KINDS(ROW)                                                      \
+  /* RMSNorm: x, y; dy, x, dx */                                                              \
+  ROW(kNorm, norm, 2, 3, kElementwise)                                                        \
+  /* mean and variance: likewise */                                                           \
+  ROW(kLayerNorm, layer_norm, 2, 3, kElementwise)                                             \
+  /* x, y */                                                                                  \
+  ROW(kRope, rope, 2, 2, kElementwise)                                                        \
+  /* of one input tensor (GELU, squared ReLU): x, y; dy, x, dx */                             \
+  ROW(kActivation, activation, 2, 3, kElementwise)                                            \
+  /* silu(gate) * up: gate, up, product; gate, up, dy and two gradients */                    \
+  ROW(kGatedActivation, gated_activation, 3, 5, kElementwise)                                 \
+  /* x + weight of the row * bias of its expert: x, y; dy for the gradients of both */        \
+  ROW(kExpertBias, expert_bias, 2, 1, kElementwise)                                           \
+  /* x cut at a limit, half by half: x, y; dy, x, dx */                                       \
+  ROW(kClamp, clamp, 2, 3, kElementwise)                                                      \
+  /* x + y, y perhaps of the norm that follows; one more gradient added to the sum */         \
+  ROW(kResidual, residual, 2.5, 2, kElementwise)                                              \
+  /* x, y: the mask can be computed again */                                                  \
+  ROW(kDropout, dropout, 2, 2, kElementwise)                                                  \
+  /* scores, top-k and weights over rows x experts: scores, weights */                        \
+  ROW(kRouter, router, 2, 2, kElementwise)                                                    \
+  /* the k largest of each row: scores; zeros and the gradient of the k largest */            \
+  ROW(kTopK, topk, 1, 2, kElementwise)                                                        \
+  /* rows x cols are a token's k rows, gathered into expert order: those; its one row         \
+     depends on k and is left out */                                                          \
+  ROW(kPermute, permute, 1, 1, kElementwise)                                                  \
+  /* a token's k rows weighted and summed: likewise */                                        \
+  ROW(kUnpermute, unpermute, 1, 1, kElementwise)                                              \
+  /* a token's k rows weighted and summed in fp32: likewise, `element` of 16 bits */          \
+  ROW(kUnpermuteFp32, unpermute_fp32, 1, 1, kElementwise)                                     \
+  /* rows in another order, by an index that is sorted first */                               \
+  ROW(kSortRows, sort_rows, 2, 2, kElementwise)                                               \
+  /* what routed rows need besides their order: counts, offsets, owners */                    \
+  ROW(kRowIndex, row_index, 1, 1, kElementwise)                                               \
+  /* rows by index */                                                                         \
+  ROW(kGather, gather, 2, 2, kElementwise)                                                    \
+  /* rows added by index, atomically: rows, sums read and written; gradient read and          \
+     written */                                                                               \
+  ROW(kIndexAdd, index_add, 3, 2, kElementwise)                                               \
+  /* blocks of rows in another order */                                                       \
+  ROW(kStridedCopy, strided_copy, 2, 2, kCopy)                                                \
+  /* rows put together of two parts each */                                                   \
+  ROW(kJoin, join, 2, 2, kCopy)                                                               \
+  /* two partial results of attention, the second of half the queries, into one; the          \
+     first gradient and half of a second into fp32 */                                         \
+  ROW(kMergePartials, merge_partials, 2.5, 3.5, kElementwise)                                 \
+  /* gradients of keys and values that arrive in fp32 and those of the rank itself into       \
+     one */                                                                                   \
+  ROW(kSumPartials, sum_partials, 5, 5, kElementwise)                                         \
+  /* to 8 bits with one scale a tensor: 16 bits in, 8 out */                                  \
+  ROW(kQuantize, quantize, 1.5, 1.5, kElementwise)                                            \
+  /* one scale a row */                                                                       \
+  ROW(kQuantizeRow, quantize_row, 1.5, 1.5, kElementwise)                                     \
+  /* one scale for 128 values */                                                              \
+  ROW(kQuantizeBlock, quantize_block, 1.5, 1.5, kElementwise)                                 \
+  /* one scale for 16 or 32 values: 16 bits in, 4 out */                                      \
+  ROW(kQuantizeFp4, quantize_fp4, 1.25, 1.25, kElementwise)                                   \
+  /* the activation of a linear layer, as TensorRT-LLM finds and applies its scale */         \
+  ROW(kServedQuantize, served_quantize, 1.5, 1.5, kElementwise)                               \
+  /* the same by 128-element blocks */                                                        \
+  ROW(kServedQuantizeBlock, served_quantize_block, 1.5, 1.5, kElementwise)                    \
+  /* the same to fp4 */                                                                       \
+  ROW(kServedQuantizeFp4, served_quantize_fp4, 1.25, 1.25, kElementwise)                      \
+  /* a second result of the kernel before it */                                               \
+  ROW(kTranspose, transpose, 1, 1, kCopy)                                                     \
+  /* a further result of the backward of a norm, a byte at a time: one row's thread after the \
+     other writes its column */                                                               \
+  ROW(kTransposeInNorm, transpose_in_norm, 1, 1, kCopy)                                       \
+  /* rows, y; dy, gradient rows */                                                            \
+  ROW(kEmbedding, embedding, 2, 2, kElementwise)                                              \
+  /* logits; logits and their gradient */                                                     \
+  ROW(kCrossEntropy, cross_entropy, 1, 2, kElementwise)                                       \
+  /* over a shard of the vocabulary: likewise */                                              \
+  ROW(kParallelCrossEntropy, parallel_cross_entropy, 1, 2, kElementwise)                      \
+  /* fp32 to 16 bits: 32 in, 16 out, counted in `element`, that of the narrow side */         \
+  ROW(kCast, cast, 3, 3, kCopy)                                                               \
+  /* 16 bits to fp32: the converse */                                                         \
+  ROW(kCastUp, cast_up, 3, 3, kCopy)                                                          \
+  /* x, y */                                                                                  \
+  ROW(kCopy, copy, 2, 2, kCopy)                                                               \
+  /* fp32 to 16 bits, of a list of tensors in kernels of many (PyTorch's foreach): as cast */ \
+  ROW(kListCast, list_cast, 3, 3, kCopy)                                                      \
+  /* of a list of tensors likewise: x, y */                                                   \
+  ROW(kListCopy, list_copy, 2, 2, kCopy)                                                      \
+  /* of many tensors into fp32, what FSDP does to gradients: 16 bits in, 32 out;              \
+     `element` is that of the inputs */                                                       \
+  ROW(kConcatenate, concatenate, 3, 3, kCopy)                                                 \
+  /* an Adam step over cols parameters with states of `element` each: gradient,               \
+     master, two moments; the last three written */                                           \
   ROW(kOptimizer, optimizer, 7, 7, kUpdate)
 
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage, bugprone-macro-parentheses)

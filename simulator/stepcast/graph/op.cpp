@@ -131,7 +131,9 @@ std::optional<Axis> communication_axis(const Op& op) {
 
 bool prints_alike(const Op& a, const Op& b) { return a.id == b.id && a.work == b.work; }
 
-bool runs_on_gather_stream(const Op& op) { return op.id == OpId::kFsdpCopyIn; }
+bool runs_on_gather_stream(const Op& op) {
+  return op.id == OpId::kFsdpCast || op.id == OpId::kFsdpCopyIn;
+}
 
 std::string_view name(CollectiveOp op) { return entry(kCollectiveNames, op); }
 std::string_view name(CollectiveAlgorithm algorithm) { return entry(kAlgorithmNames, algorithm); }

@@ -39,6 +39,9 @@ namespace stepcast {
   ROW(kAttentionKNorm, "attention.k_norm")                                        \
   ROW(kAttentionCopy, "attention.copy")                                           \
   ROW(kAttentionCp, "attention.cp")                                               \
+  ROW(kAttentionKvJoin, "attention.kv_join")                                      \
+  ROW(kAttentionMerge, "attention.merge")                                         \
+  ROW(kAttentionKvSum, "attention.kv_sum")                                        \
   ROW(kAttentionCore, "attention.core")                                           \
   ROW(kAttentionO, "attention.o")                                                 \
   ROW(kAttentionTpOut, "attention.tp_out")                                        \
@@ -110,6 +113,7 @@ namespace stepcast {
   ROW(kMtpEmbeddingNorm, "mtp.embedding_norm")                                    \
   ROW(kMtpProjection, "mtp.projection")                                           \
   ROW(kPipelineSend, "pipeline.send")                                             \
+  ROW(kFsdpCast, "fsdp.cast")                                                     \
   ROW(kFsdpCopyIn, "fsdp.copy_in")                                                \
   ROW(kFsdpGather, "fsdp.gather")                                                 \
   ROW(kFsdpCopyOut, "fsdp.copy_out")                                              \

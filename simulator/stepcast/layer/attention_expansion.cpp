@@ -264,6 +264,27 @@ class AttentionExpander {
                                  Implementation::kFused, kSixteenBits);
   }
 
+  // Rows of this rank by heads, of keys and values (kv) and of queries and results (qo).
+  [[nodiscard]] Bytes kv_bytes() const {
+    return static_cast<double>(context_.tokens() * kv_width()) * Bytes(2);
+  }
+  [[nodiscard]] std::int64_t kv_width() const {
+    const AttentionSpec& a = model().attention;
+    return local_heads(a.kv_heads, plan().tp) * (a.qk_head_dim + a.v_head_dim);
+  }
+  [[nodiscard]] Bytes qo_bytes() const {
+    const AttentionSpec& a = model().attention;
+    const std::int64_t heads = local_heads(a.heads, plan().tp);
+    return static_cast<double>(context_.tokens() * heads * (a.qk_head_dim + a.v_head_dim)) *
+           Bytes(2);
+  }
+  void forward_cp(CollectiveOp op, Bytes bytes) {
+    build_.forward_collective(OpId::kAttentionCp, {op, bytes, plan().cp_group(), Axis::kContext});
+  }
+  void backward_cp(CollectiveOp op, Bytes bytes) {
+    build_.backward_collective(OpId::kAttentionCp, {op, bytes, plan().cp_group(), Axis::kContext});
+  }
+
   // Ring: each rank passes its keys and values to its neighbour cp - 1 times, and their gradients
   // as well in backward. All-gather: the same bytes in one collective, reduce-scattered in
   // backward. All-to-all: q, k, v and the output change from sequence to head shards.
@@ -272,31 +293,44 @@ class AttentionExpander {
     if (cp == 1) {
       return;
     }
+    const Bytes kv = static_cast<double>(cp) * kv_bytes();
+    if (plan().cp_algorithm == CpAlgorithm::kAllToAll) {
+      forward_cp(CollectiveOp::kAllToAll, qo_bytes() + kv_bytes());
+      return backward_cp(CollectiveOp::kAllToAll, qo_bytes() + kv_bytes());
+    }
+    if (software().ring_attention != Implementation::kFused) {
+      return merged_by_passes();
+    }
+    forward_cp(CollectiveOp::kAllGather, kv);
+    if (plan().cp_algorithm == CpAlgorithm::kRing) {
+      return backward_cp(CollectiveOp::kAllGather, 2.0 * kv);
+    }
+    backward_cp(CollectiveOp::kAllGather, kv);
+    backward_cp(CollectiveOp::kReduceScatter, kv);
+  }
+
+  // torch.distributed.tensor.experimental.context_parallel: keys and values are put together and
+  // gathered; of each further rank's keys a second call of attention makes a partial result, which
+  // is merged; in backward gradients of keys and values go round once, in fp32.
+  void merged_by_passes() {
     const AttentionSpec& a = model().attention;
-    const std::int64_t kv_heads = local_heads(a.kv_heads, plan().tp);
-    const std::int64_t heads = local_heads(a.heads, plan().tp);
-    const auto rows = static_cast<double>(context_.tokens());
-    const Bytes kv =
-        rows * static_cast<double>(kv_heads * (a.qk_head_dim + a.v_head_dim)) * Bytes(2);
-    const Bytes qo = rows * static_cast<double>(heads * (a.qk_head_dim + a.v_head_dim)) * Bytes(2);
-    const auto degree = static_cast<double>(cp);
-    const auto add = [&](CollectiveOp forward, CollectiveOp backward, Bytes there, Bytes back) {
-      build_.forward_collective(OpId::kAttentionCp,
-                                {forward, there, plan().cp_group(), Axis::kContext});
-      build_.backward_collective(OpId::kAttentionCp,
-                                 {backward, back, plan().cp_group(), Axis::kContext});
-    };
-    switch (plan().cp_algorithm) {
-      case CpAlgorithm::kRing:
-        return add(CollectiveOp::kAllGather, CollectiveOp::kAllGather, degree * kv,
-                   2.0 * degree * kv);
-      case CpAlgorithm::kAllGather:
-        add(CollectiveOp::kAllGather, CollectiveOp::kAllGather, degree * kv, degree * kv);
-        return build_.backward_collective(
-            OpId::kAttentionCp,
-            {CollectiveOp::kReduceScatter, degree * kv, plan().cp_group(), Axis::kContext});
-      case CpAlgorithm::kAllToAll:
-        return add(CollectiveOp::kAllToAll, CollectiveOp::kAllToAll, qo + kv, qo + kv);
+    const Implementation passes = software().ring_attention;
+    const std::int64_t cp = plan().cp;
+    const std::int64_t others = context_.tokens() * (cp - 1);
+    const std::int64_t width = local_heads(a.heads, plan().tp) * a.v_head_dim;
+    build_.memory_bound(OpId::kAttentionKvJoin, Kind::kJoin, context_.tokens(), kv_width(),
+                        Implementation::kFused);
+    forward_cp(CollectiveOp::kAllGather, static_cast<double>(cp) * kv_bytes());
+    backward_cp(CollectiveOp::kAllGather, static_cast<double>(cp) * kv_bytes());
+    // What was gathered is kept, and beside the result of all parts its transposed copy.
+    build_.save(TensorId::kAttentionGathered, OpId::kAttentionKvJoin, cp * context_.tokens(),
+                kv_width(), kSixteenBits);
+    build_.memory_bound(OpId::kAttentionMerge, Kind::kMergePartials, others, width, passes);
+    build_.save_result(TensorId::kAttentionMerged, context_.tokens(), width, kSixteenBits);
+    build_.backward_memory_bound(OpId::kAttentionKvSum, Kind::kSumPartials, others, kv_width(),
+                                 passes, kSixteenBits);
+    for (std::int64_t i = 0; i < cp; ++i) {
+      backward_cp(CollectiveOp::kSendRecv, 2.0 * kv_bytes());
     }
   }
 

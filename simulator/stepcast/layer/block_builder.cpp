@@ -28,6 +28,11 @@ ParameterRole role_of(Block block, const ModelSpec& model) {
   }
 }
 
+bool reads_attention_norm(OpId id) {
+  return id == OpId::kAttentionQkv || id == OpId::kAttentionQ || id == OpId::kAttentionK ||
+         id == OpId::kAttentionV;
+}
+
 }  // namespace
 
 void BlockBuilder::forward(OpId id, OpWork work) {
@@ -62,7 +67,7 @@ void BlockBuilder::projection_16bit(OpId id, std::int64_t rows, std::int64_t out
 void BlockBuilder::projection_in(OpId id, std::int64_t rows, std::int64_t outputs,
                                  std::int64_t inputs, Dtype dtype) {
   const Gradients gradients = gradients_of_product();
-  quantize(rows, outputs, inputs, dtype, gradients);
+  quantize(id, rows, outputs, inputs, dtype, gradients);
   forward(id, Gemm{rows, outputs, inputs, 1, dtype, GemmPass::kForward});
   if (gradients.input) {
     backward(id, Gemm{rows, inputs, outputs, 1, dtype, GemmPass::kDgrad});
@@ -100,7 +105,7 @@ Bytes BlockBuilder::gradient_element() const {
 // weight's copy is made once a micro-batch, or where it is frozen perhaps once for good. The
 // transposes are a second result of the same kernels; those of x and dy are for the weight
 // gradient.
-void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
+void BlockBuilder::quantize(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs,
                             Dtype dtype, const Gradients& gradients) {
   if (!is_quantized(dtype)) {
     return;
@@ -112,8 +117,8 @@ void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_
   const auto quantised = [&](Direction direction, std::int64_t r, std::int64_t c) {
     add(direction, OpId::kQuantize, MemoryBound{kind, r, c, Bytes(2), direction, casts});
   };
-  const auto transposed_by = [&](Implementation implementation, Direction direction,
-                                 std::int64_t r, std::int64_t c) {
+  const auto transposed_by = [&](Implementation implementation, Direction direction, std::int64_t r,
+                                 std::int64_t c) {
     add(direction, OpId::kQuantizeTranspose,
         MemoryBound{MemoryBoundKind::kTranspose, r, c, size_of(dtype), direction, implementation});
   };
@@ -122,7 +127,7 @@ void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_
   };
   quantised(Direction::kForward, rows, inputs);
   if (gradients.weight) {
-    transposed(Direction::kForward, rows, inputs);
+    transpose_input(id, rows, inputs, dtype);
   }
   const FrozenWeights frozen = context_.software.frozen_weights;
   if (gradients.weight || frozen == FrozenWeights::kParameters) {
@@ -139,12 +144,20 @@ void BlockBuilder::quantize(std::int64_t rows, std::int64_t outputs, std::int64_
   }
 }
 
+void BlockBuilder::transpose_input(OpId id, std::int64_t rows, std::int64_t inputs, Dtype dtype) {
+  const bool in_norm = context_.software.transposes_in_norm && reads_attention_norm(id);
+  const Direction direction = in_norm ? Direction::kBackward : Direction::kForward;
+  add(direction, OpId::kQuantizeTranspose,
+      MemoryBound{in_norm ? MemoryBoundKind::kTransposeInNorm : MemoryBoundKind::kTranspose, rows,
+                  inputs, size_of(dtype), direction, context_.software.quantize});
+}
+
 void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std::int64_t outputs,
                            std::int64_t inputs, const ResultBytes& result) {
   const Dtype dtype = context_.training.dtype;
   const bool sequential = context_.software.grouped_gemm == GroupedGemmMode::kLegacy;
   const Gradients gradients = gradients_of_product();
-  quantize(rows, outputs, inputs, dtype, gradients);
+  quantize(id, rows, outputs, inputs, dtype, gradients);
   GroupedGemm product{groups, rows, outputs, inputs, dtype, GemmPass::kForward, sequential};
   product.result = result.forward;
   forward(id, product);
@@ -240,7 +253,7 @@ void BlockBuilder::activation(OpId id, std::int64_t rows, std::int64_t width,
   if (gated && made == Implementation::kEager) {
     save_result(TensorId::kMlpActivatedGate, kept_rows, width, kSixteenBits);
   }
-  if (software.keeps_activation_product && trains()) {
+  if (software.keeps_activation_product && trains() && keeps_operand()) {
     save_result(TensorId::kMlpActivationOutput, kept_rows, width, operand());
   }
 }
@@ -367,6 +380,10 @@ void BlockBuilder::save_unread(TensorId id, OpId producer, std::int64_t rows, st
 
 Bytes BlockBuilder::operand() const {
   return is_quantized(context_.training.dtype) ? Bytes(1) : kSixteenBits;
+}
+
+bool BlockBuilder::keeps_operand() const {
+  return !is_quantized(context_.training.dtype) || context_.software.keeps_quantized_inputs;
 }
 
 BlockOps BlockBuilder::finish() {

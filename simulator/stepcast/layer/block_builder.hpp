@@ -138,6 +138,8 @@ class BlockBuilder {
   void save_unread(TensorId id, OpId producer, std::int64_t rows, std::int64_t cols, Bytes element);
   // An element of what a product reads: in 8 bits where the product does.
   [[nodiscard]] Bytes operand() const;
+  // Whether what a norm or an activation hands to a product is kept for the gradient of its weight.
+  [[nodiscard]] bool keeps_operand() const;
 
   BlockOps finish();
 
@@ -156,7 +158,8 @@ class BlockBuilder {
     bool weight = true;
   };
   Gradients gradients_of_product();
-  void quantize(std::int64_t rows, std::int64_t outputs, std::int64_t inputs, Dtype dtype,
+  void transpose_input(OpId id, std::int64_t rows, std::int64_t inputs, Dtype dtype);
+  void quantize(OpId id, std::int64_t rows, std::int64_t outputs, std::int64_t inputs, Dtype dtype,
                 const Gradients& gradients);
   void thin_product(OpId id, std::int64_t outputs, std::int64_t inputs, const Gradients& gradients);
   void read_adapter_input(const Adapter& adapter);

@@ -72,7 +72,7 @@ class LayerExpander {
     build_.norm(id, context_.sequence_tokens());
     const bool read = std::any_of(readers.begin(), readers.end(),
                                   [&](ParameterRole role) { return weights().trains(role); });
-    if (software().keeps_norm_output && read) {
+    if (software().keeps_norm_output && read && build_.keeps_operand()) {
       const bool gathered = software().keeps_gathered_norm_output;
       build_.save_result(output, gathered ? context_.tokens() : context_.sequence_tokens(),
                          hidden(), build_.operand());

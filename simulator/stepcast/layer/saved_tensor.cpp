@@ -25,6 +25,8 @@ constexpr std::array<NamedTensor, kTensorIds> kTensors = {{
     {TensorId::kAttentionScoreMask, "attention.score_mask"},
     {TensorId::kAttentionDroppedProbabilities, "attention.dropped_probabilities"},
     {TensorId::kAttentionOutput, "attention.output"},
+    {TensorId::kAttentionGathered, "attention.gathered"},
+    {TensorId::kAttentionMerged, "attention.merged"},
     {TensorId::kAttentionDropoutMask, "attention.dropout_mask"},
     {TensorId::kMlpInput, "mlp.input"},
     {TensorId::kMlpNormOutput, "mlp.norm_output"},

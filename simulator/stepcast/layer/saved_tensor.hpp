@@ -30,6 +30,8 @@ enum class TensorId : std::uint8_t {
   kAttentionScoreMask,
   kAttentionDroppedProbabilities,
   kAttentionOutput,
+  kAttentionGathered,  // keys and values of all context-parallel ranks
+  kAttentionMerged,    // the transposed copy of what their parts make
   kAttentionDropoutMask,
   kMlpInput,
   kMlpNormOutput,

@@ -85,7 +85,8 @@ class RankPeak {
     Resident resident{{}, fixed_.gradients, {}};
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
       const StageHolding& stage = *chunks_[chunk];
-      resident.activations += real(moment.in_flight[chunk]) * stage.budget.kept;
+      resident.activations += real(moment.in_flight[chunk]) * stage.budget.kept +
+                              real(moment.deferred[chunk]) * stage.budget.deferred;
       if (moment.has_gradients[chunk] != 0 && !rules().gradients_stay) {
         resident.gradients += stage.gradients;
       }

@@ -7,7 +7,8 @@
 namespace stepcast {
 namespace {
 
-// What makes the memory of a rank grow: in_flight, has_gradients and forwards of every chunk.
+// What makes the memory of a rank grow: in_flight, has_gradients, forwards and deferred of every
+// chunk.
 using Counts = std::vector<std::int32_t>;
 
 bool at_most(const Counts& a, const Counts& b) {
@@ -66,7 +67,7 @@ class Candidates {
 class Walk {
  public:
   explicit Walk(std::int64_t chunks)
-      : chunks_(static_cast<std::size_t>(chunks)), now_(3 * chunks_) {
+      : chunks_(static_cast<std::size_t>(chunks)), now_(4 * chunks_) {
     for (std::int32_t chunk = 0; chunk < chunks; ++chunk) {
       forwards_.emplace_back(false, chunk);
       backwards_.emplace_back(true, chunk);
@@ -80,6 +81,11 @@ class Walk {
     }
     if (change.returned != kNoChunk) {
       give_back(change.returned, place);
+    }
+    if (task.kind == TaskKind::kInputGradient) {
+      ++deferred(task);
+    } else if (task.kind == TaskKind::kWeightGradient) {
+      --deferred(task);
     }
   }
   // Runs tasks that take and give back as much `times` times without noting their moments.
@@ -111,6 +117,9 @@ class Walk {
   }
 
  private:
+  std::int32_t& deferred(const PipelineTask& task) {
+    return now_[3 * chunks_ + static_cast<std::size_t>(task.chunk)];
+  }
   void take(std::int32_t chunk, std::size_t place) {
     const auto own = static_cast<std::size_t>(chunk);
     ++now_[own];
@@ -130,8 +139,13 @@ class Walk {
     const auto part = [&](std::size_t i) {
       return candidate.counts.begin() + static_cast<std::ptrdiff_t>(i * chunks_);
     };
-    return {candidate.backward, candidate.chunk,    {part(0), part(1)},
-            {part(1), part(2)}, {part(2), part(3)}, false};
+    return {candidate.backward,
+            candidate.chunk,
+            {part(0), part(1)},
+            {part(3), part(4)},
+            {part(1), part(2)},
+            {part(2), part(3)},
+            false};
   }
 
   std::size_t chunks_;

@@ -2,9 +2,10 @@
 // The moments of a pipeline rank's order at which its memory may be at its peak.
 //
 // The memory of a rank at a forward or a backward of one of its chunks grows with the micro-batches
-// that each chunk has in flight, with the chunks that have gradients, and with the forwards
-// that each has run. So a moment with no more of any of them than another one of the same kind
-// cannot be the peak, and few moments of an order are left, however long it is.
+// that each chunk has in flight, with those whose weight gradients are put off, with the chunks
+// that have gradients, and with the forwards that each has run. So a moment with no more of any of
+// them than another one of the same kind cannot be the peak, and few moments of an order are left,
+// however long it is.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,9 @@ struct PeakMoment {
   // Of each chunk: micro-batches whose activations are resident. A forward counts its own already,
   // a backward still counts the one whose activations it frees.
   std::vector<std::int32_t> in_flight;
+  // Of each chunk: micro-batches whose input gradients ran and whose weight gradients did not. A
+  // weight gradient still counts its own.
+  std::vector<std::int32_t> deferred;
   std::vector<std::int32_t> has_gradients;  // of each chunk: 1 if a backward ran before this moment
   std::vector<std::int32_t> forwards;       // of each chunk: those that ran before this moment
   bool late = false;                        // after the pipeline has filled

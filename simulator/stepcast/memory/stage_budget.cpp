@@ -92,6 +92,31 @@ Ends trained_of(const ExpansionContext& context, Ends ends) {
   return ends;
 }
 
+// What products of weight gradients read besides the activations that forward kept: of a product
+// the gradient of its result, m x k of a Gemm, rows x n of experts.
+Bytes result_gradients(const OpList& backward) {
+  Bytes total;
+  for (const Op& op : backward) {
+    const auto* one = std::get_if<Gemm>(&op.work);
+    const auto* experts = std::get_if<GroupedGemm>(&op.work);
+    if (one != nullptr && one->pass == GemmPass::kWgrad) {
+      total += real(one->batch * one->m * one->k) * size_of(one->dtype);
+    } else if (experts != nullptr && experts->pass == GemmPass::kWgrad) {
+      total += real(experts->m_total * experts->n) * size_of(experts->dtype);
+    }
+  }
+  return total;
+}
+
+void add_deferred(const ExpansionContext& context, const BuiltStage& stage, StageBudget& budget) {
+  for (const BuiltLayer& layer : stage.layers) {
+    budget.deferred += real(layer.count) * result_gradients(layer.ops->backward);
+  }
+  if (stage.content.loss && trains_head(context)) {
+    budget.deferred += budget.logits;
+  }
+}
+
 // The largest unit of FSDP among all layers, and among those of the kinds that end the
 // model: their backward runs first and meets everything that is kept. Leading dense layers, often
 // larger, run when most of it has gone.
@@ -183,6 +208,7 @@ StageBudget stage_budget(const ExpansionContext& context, const BuiltStage& stag
   if (stage.content.loss) {
     add_loss(context, budget);
   }
+  add_deferred(context, stage, budget);
   if (context.plan.zero == 3 && context.plan.replicas() > 1) {
     add_sharding(context, stage, budget);
   }

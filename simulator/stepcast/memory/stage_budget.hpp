@@ -11,6 +11,9 @@ struct StageBudget {
   Bytes kept;        // from forward to backward
   Bytes recomputed;  // the largest set that recomputing brings back for a moment
   Bytes last_kept;   // what is left when backward reaches the first layer
+  // From the gradient of the stage's input to that of its weights, where a schedule parts them: the
+  // gradients of the results of its products.
+  Bytes deferred;
   // While a layer's backward runs: gradients of its activations.
   Bytes workspace;
   // What the loss needs; zero on stages without one.

@@ -20,6 +20,8 @@ constexpr std::array<NamedValue<CudaGraphScope>, 2> kCudaGraphScopes = {
     {{"whole", CudaGraphScope::kWhole}, {"without_experts", CudaGraphScope::kWithoutExperts}}};
 constexpr std::array<NamedValue<PermuteOrder>, 2> kPermuteOrders = {
     {{"blocks", PermuteOrder::kBlocks}, {"index", PermuteOrder::kIndex}}};
+constexpr std::array<NamedValue<ShardLayout>, 2> kShardLayouts = {
+    {{"flat", ShardLayout::kFlat}, {"per_parameter", ShardLayout::kPerParameter}}};
 constexpr std::array<NamedValue<FrozenWeights>, 3> kFrozenWeights = {
     {{"parameters", FrozenWeights::kParameters},
      {"products", FrozenWeights::kProducts},
@@ -77,7 +79,9 @@ void kernel_settings(Settings& software) {
   software.flag("attention_8bit", &SoftwareSpec::attention_8bit);
   software.choice("norm", &SoftwareSpec::norm, implementations);
   software.choice("rope", &SoftwareSpec::rope, implementations);
+  software.choice("ring_attention", &SoftwareSpec::ring_attention, implementations);
   software.choice("quantize", &SoftwareSpec::quantize, implementations);
+  software.flag("transposes_in_norm", &SoftwareSpec::transposes_in_norm);
   software.choice("activation", &SoftwareSpec::activation, implementations);
   software.flag("activation_in_product", &SoftwareSpec::activation_in_product);
   software.choice("expert_bias", &SoftwareSpec::expert_bias, implementations);
@@ -119,7 +123,9 @@ void step_settings(Settings& software) {
   software.flag("keeps_norm_output", &SoftwareSpec::keeps_norm_output);
   software.flag("keeps_gathered_norm_output", &SoftwareSpec::keeps_gathered_norm_output);
   software.flag("keeps_activation_product", &SoftwareSpec::keeps_activation_product);
+  software.flag("keeps_quantized_inputs", &SoftwareSpec::keeps_quantized_inputs);
   software.flag("fsdp_parameters_fp32", &SoftwareSpec::fsdp_parameters_fp32);
+  software.template choice<ShardLayout>("fsdp_layout", &SoftwareSpec::fsdp_layout, kShardLayouts);
   software.flag("fsdp_gathers_for_recompute", &SoftwareSpec::fsdp_gathers_for_recompute);
   software.count("vocabulary_multiple", &SoftwareSpec::vocabulary_multiple, {1, 65'536});
 }

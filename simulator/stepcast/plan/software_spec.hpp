@@ -55,6 +55,11 @@ struct StateBytes {
 // layout only, so that each backward transposes them.
 enum class FrozenWeights { kParameters, kProducts, kProductsOneLayout };
 
+// How FSDP's shards lie: as parts of one flat tensor a unit, which a gather reads and writes in
+// place (FSDP1, XLA), or each parameter divided by itself (PyTorch's FSDP2), so that lists of
+// tensors are copied into the buffer of a gather, out of it, and into that of a reduction.
+enum class ShardLayout { kFlat, kPerParameter };
+
 // Which collectives of FSDP run beside computation: gathers of both passes and reductions, gathers
 // of the forward pass, or none, where a program waits for each at once.
 enum class FsdpOverlap { kAll, kForward, kNone };
@@ -112,10 +117,21 @@ struct SoftwareSpec {
   std::optional<AttentionChoice> attention_choice;
   Implementation norm = Implementation::kFused;
   Implementation rope = Implementation::kFused;
+  // Of attention over parts of the keys, divided among ranks by a ring or a gather. Fused: kernels
+  // merge what they find with what is there, and gradients of keys and values are reduced in 16
+  // bits (Transformer Engine). Compiled and eager: PyTorch's context_parallel, which merges and
+  // sums in passes of their own and sends those gradients on in fp32. Ranks trace different
+  // programs then; compiled, they order weight gradients differently, and wait for each other where
+  // they meet.
+  Implementation ring_attention = Implementation::kFused;
   // Of operands of 8-bit products with a scale a tensor: fused takes the scale of the steps before
   // (delayed) and writes both layouts at once; compiled finds the maximum first, in a pass of its
   // own, and makes the second layout by another.
   Implementation quantize = Implementation::kFused;
+  // Inductor since PyTorch 2.10 makes the backward of a norm one kernel with its sum over rows
+  // (MixOrderReductionGrid), which also writes the transposed 8-bit inputs of the products behind
+  // attention's norm, a byte at a time.
+  bool transposes_in_norm = false;
   Implementation activation = Implementation::kFused;
   // SwiGLU and its backward run in the epilogues of the experts' products: what those read and
   // write besides takes its time there, and no kernel is its own.
@@ -164,7 +180,11 @@ struct SoftwareSpec {
   bool keeps_norm_output = true;
   bool keeps_gathered_norm_output = false;  // under sequence parallelism: the gathered one
   bool keeps_activation_product = true;     // what the down projection reads
-  bool fsdp_parameters_fp32 = true;         // FSDP shards fp32 parameters and gathers in 16 bits
+  // In 8 or 4 bits: those that a norm or an activation makes. Otherwise they are made again from
+  // what those read, which is kept in 16 bits (Inductor).
+  bool keeps_quantized_inputs = true;
+  bool fsdp_parameters_fp32 = true;  // FSDP shards fp32 parameters and gathers in 16 bits
+  ShardLayout fsdp_layout = ShardLayout::kFlat;
   bool fsdp_gathers_for_recompute = false;  // recomputation gathers once more
   std::int64_t vocabulary_multiple = 1;     // the vocabulary is padded to this times tp
   FrozenWeights frozen_weights = FrozenWeights::kParameters;

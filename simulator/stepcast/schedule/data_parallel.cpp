@@ -75,38 +75,55 @@ class ShardTraffic {
   LocalParameters all_;
 };
 
+// What moves parameters and gradients between where they lie and the buffers of the collectives
+// (ShardLayout).
 class ShardCopies {
  public:
   ShardCopies(const ExpansionContext& context, const LocalParameters& parameters)
       : plan_(context.plan),
         parameters_(parameters),
         trained_(parameters.trained()),
-        copies_(context.software.fsdp_parameters_fp32) {}
+        casts_(context.software.fsdp_parameters_fp32),
+        lists_(context.software.fsdp_layout == ShardLayout::kPerParameter) {}
 
   void around_gather(LayerTraffic& traffic) const {
-    add(OpId::kFsdpCopyIn, MemoryBoundKind::kCast, Implementation::kEager, true, parameters_,
-        traffic.copy_in);
-    add(OpId::kFsdpCopyOut, MemoryBoundKind::kCopy, Implementation::kFused, false, parameters_,
-        traffic.copy_out);
+    if (casts_) {
+      add({OpId::kFsdpCast, lists_ ? MemoryBoundKind::kListCast : MemoryBoundKind::kCast},
+          shard_of(parameters_), traffic.copy_in);
+    }
+    if (lists_) {
+      add({OpId::kFsdpCopyIn, MemoryBoundKind::kListCopy}, shard_of(parameters_), traffic.copy_in);
+    }
+    if (lists_ || casts_) {
+      add({OpId::kFsdpCopyOut, MemoryBoundKind::kCopy}, parameters_, traffic.copy_out);
+    }
   }
   void before_reduce(LayerTraffic& traffic) const {
-    add(OpId::kFsdpConcatenate, MemoryBoundKind::kConcatenate, Implementation::kFused, false,
-        trained_, traffic.before_reduce);
+    if (lists_ || casts_) {
+      add({OpId::kFsdpConcatenate, MemoryBoundKind::kConcatenate}, trained_, traffic.before_reduce);
+    }
   }
 
  private:
-  void add(OpId id, MemoryBoundKind kind, Implementation implementation, bool shard,
-           const LocalParameters& moved, OpList& ops) const {
-    add_one(id, kind, implementation, moved.dense, plan_.shard_group().size, shard, ops);
-    add_one(id, kind, implementation, moved.expert, plan_.expert_shards(), shard, ops);
+  struct Pass {
+    OpId id{};
+    MemoryBoundKind kind{};
+  };
+
+  [[nodiscard]] LocalParameters shard_of(LocalParameters moved) const {
+    moved.dense /= static_cast<double>(plan_.shard_group().size);
+    moved.expert /= static_cast<double>(plan_.expert_shards());
+    return moved;
   }
-  void add_one(OpId id, MemoryBoundKind kind, Implementation implementation, double parameters,
-               std::int64_t ranks, bool shard, OpList& ops) const {
-    const double moved = shard ? parameters / static_cast<double>(ranks) : parameters;
-    if (copies_ && ranks > 1 && moved >= 1.0) {
-      ops.push_back({id,
-                     MemoryBound{kind, 1, static_cast<std::int64_t>(moved), kSixteenBits,
-                                 Direction::kForward, implementation},
+  void add(const Pass& pass, const LocalParameters& moved, OpList& ops) const {
+    add_one(pass, moved.dense, plan_.shard_group().size, ops);
+    add_one(pass, moved.expert, plan_.expert_shards(), ops);
+  }
+  static void add_one(const Pass& pass, double moved, std::int64_t ranks, OpList& ops) {
+    if (ranks > 1 && moved >= 1.0) {
+      ops.push_back({pass.id,
+                     MemoryBound{pass.kind, 1, static_cast<std::int64_t>(moved), kSixteenBits,
+                                 Direction::kForward, Implementation::kFused},
                      Block::kDataParallel});
     }
   }
@@ -114,7 +131,8 @@ class ShardCopies {
   const ParallelPlan& plan_;
   const LocalParameters& parameters_;
   LocalParameters trained_;
-  bool copies_;
+  bool casts_;
+  bool lists_;
 };
 
 // Gradients that stay on the rank over its micro-batches.

@@ -192,9 +192,13 @@ double RankStreams::compute_rate() const {
   if (owner_ == nullptr || compute_start_ > totals_.now) {
     return 0.0;
   }
-  const bool slowed = running_ != 0 && computing_.contended > computing_.duration &&
-                      computing_.duration > Seconds{};
-  return slowed ? computing_.duration / computing_.contended : 1.0;
+  double rate = 1.0;
+  for (std::size_t axis = 0; running_ != 0 && axis < kAxes; ++axis) {
+    if (running(axis)) {
+      rate = std::min(rate, rate_beside(computing_, streams_[axis].front().task));
+    }
+  }
+  return rate;
 }
 
 double RankStreams::communication_rate(std::size_t axis) const {

@@ -117,6 +117,7 @@ class RankStreams {
   void hold_host(const StreamTask& task);
   void start_communication();
   [[nodiscard]] bool running(std::size_t axis) const { return (running_ >> axis & 1U) != 0; }
+  [[nodiscard]] static double rate_beside(const StreamTask& kernel, const StreamTask& other);
   [[nodiscard]] double compute_rate() const;
   [[nodiscard]] double communication_rate(std::size_t axis) const;
   void advance(std::span<Program> programs);
@@ -142,6 +143,15 @@ class RankStreams {
 };
 
 // What both the events and the shortcuts do, for every task.
+
+// How much of a kernel's duration passes in a second beside `other`, on another stream.
+inline double RankStreams::rate_beside(const StreamTask& kernel, const StreamTask& other) {
+  if (other.sharing == UnitSharing::kTakesTurns) {
+    return 0.5;
+  }
+  const bool slowed = kernel.contended > kernel.duration && kernel.duration > Seconds{};
+  return slowed ? kernel.duration / kernel.contended : 1.0;
+}
 
 inline void RankStreams::begin_communication(std::size_t axis) {
   if (!running(axis)) {

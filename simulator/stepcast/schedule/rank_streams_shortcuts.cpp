@@ -71,9 +71,7 @@ void RankStreams::run_kernel_beside(const StreamTask& task, std::size_t axis) {
   if (!stream.idle()) {
     Communication& first = stream.front();
     first.left -= idle;
-    const double rate = task.contended > task.duration && task.duration > Seconds{}
-                            ? task.duration / task.contended
-                            : 1.0;
+    const double rate = rate_beside(task, first.task);
     const Seconds both = min(left / rate, first.task.slowdown * first.left);
     const bool ends = first.task.slowdown * first.left <= both;
     totals_.spent.contention += (1.0 - rate) * both;

@@ -25,6 +25,11 @@ enum class TaskMode {
   kJoin,      // waits for all communication over the axis that was started; takes no time itself
 };
 
+// What a task on a communication's stream leaves to computation at the same time: all units but
+// those that it holds (`contended`), or, of kernels that fill the device, half of it: the blocks of
+// both take turns, so that together they take the sum of their times.
+enum class UnitSharing { kHoldsUnits, kTakesTurns };
+
 struct StreamTask {
   Seconds duration;          // with nothing else running on the device
   Seconds contended;         // of computation: while communication runs at the same time
@@ -35,6 +40,7 @@ struct StreamTask {
   double slowdown = 1.0;  // of communication while computation runs at the same time
   Seconds hidden;         // communication that the layer's own kernels hide (overlap_windows.hpp)
   TaskMode mode = TaskMode::kBlocking;
+  UnitSharing sharing = UnitSharing::kHoldsUnits;
   bool weight_gradient = false;
   std::int32_t op = -1;     // place among the operators of the step; below 0: not noted
   bool host_waits = false;  // the host waits for it before it launches what follows

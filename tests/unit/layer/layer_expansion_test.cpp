@@ -338,6 +338,57 @@ TEST_CASE("fp8 products quantise their operands, and the output matrix stays in 
   CHECK(works_of<Gemm>(expand_loss(sample.context()).forward)[0].dtype == Dtype::kBf16);
 }
 
+TEST_CASE("compiled 8-bit products cast in compiled passes, those behind a norm byte by byte",
+          "[unit]") {
+  Sample sample = test::dense_sample();
+  sample.training.dtype = Dtype::kFp8;
+  sample.software.quantize = Implementation::kCompiled;
+  sample.software.transposes_in_norm = true;
+  const BlockOps ops = expand_layer(sample.context(), {});
+  const auto count = [](const OpList& list, MemoryBoundKind kind) {
+    std::int64_t found = 0;
+    for (const MemoryBound& op : works_of<MemoryBound>(list)) {
+      if (op.kind == kind) {
+        ++found;
+        CHECK(op.implementation == Implementation::kCompiled);
+      }
+    }
+    return found;
+  };
+  CHECK(count(ops.forward, MemoryBoundKind::kQuantize) == 8);
+  CHECK(count(ops.forward, MemoryBoundKind::kTranspose) == 7);  // all but the input of qkv
+  CHECK(count(ops.backward, MemoryBoundKind::kTransposeInNorm) == 1);
+}
+
+// With s tokens of a rank, w the width of keys and values and d that of results: keys are put
+// together and gathered, each further rank's part is merged, and gradients of keys go round in
+// fp32.
+TEST_CASE("PyTorch's ring attention merges in passes and sends gradients of keys in fp32",
+          "[unit]") {
+  Sample sample = test::dense_sample();
+  sample.plan.cp = 4;
+  sample.plan.cp_algorithm = CpAlgorithm::kAllGather;
+  const AttentionSpec& a = sample.model.attention;
+  const auto s = static_cast<double>(sample.context().tokens());
+  const auto w = static_cast<double>(a.kv_heads * (a.qk_head_dim + a.v_head_dim));
+  const BlockOps fused = expand_layer(sample.context(), {});
+  sample.software.ring_attention = Implementation::kCompiled;
+  const BlockOps passes = expand_layer(sample.context(), {});
+  double sent = 0.0;
+  for (const Collective& op : works_of<Collective>(passes.backward)) {
+    sent += op.op == CollectiveOp::kSendRecv ? op.bytes.value() : 0.0;
+    CHECK(op.op != CollectiveOp::kReduceScatter);
+  }
+  CHECK(sent == nearly(4.0 * 4.0 * s * w));
+  double merged = 0.0;
+  for (const MemoryBound& op : works_of<MemoryBound>(passes.forward)) {
+    merged += op.kind == MemoryBoundKind::kMergePartials ? static_cast<double>(op.rows) : 0.0;
+  }
+  CHECK(merged == nearly(3.0 * s));
+  CHECK(works_of<MemoryBound>(fused.forward).size() + 2 ==
+        works_of<MemoryBound>(passes.forward).size());
+}
+
 // Each product of a tensor gives it a gradient: q, k and v two sums, gate and up one.
 TEST_CASE("projections that are kept apart sum the gradients of their input", "[unit]") {
   const auto sums = [](const Sample& sample) {

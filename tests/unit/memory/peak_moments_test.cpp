@@ -33,6 +33,19 @@ TEST_CASE("rank r of 1F1B holds p - r micro-batches, and few of its moments are 
   }
 }
 
+TEST_CASE("weight gradients that are put off are counted until they run", "[unit]") {
+  // F F B B W W of one chunk: both are put off when the first of them runs.
+  using enum TaskKind;
+  const RankOrder order = {{kForward, 0, 0},        {kForward, 0, 1},
+                           {kInputGradient, 0, 0},  {kInputGradient, 0, 1},
+                           {kWeightGradient, 0, 0}, {kWeightGradient, 0, 1}};
+  const PeakMoments moments = peak_moments(order, {1, 2});
+  const PeakMoment* backward = find(moments, true);
+  REQUIRE(backward != nullptr);
+  CHECK(backward->deferred == std::vector<std::int32_t>{2});
+  CHECK(find(moments, false)->deferred == std::vector<std::int32_t>{0});
+}
+
 TEST_CASE("GPipe holds every micro-batch, and its order does not repeat", "[unit]") {
   const PipelineShape shape{4, 1, 16};
   const PeakMoments moments =

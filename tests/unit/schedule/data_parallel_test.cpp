@@ -151,8 +151,27 @@ double copied(const OpList& ops, MemoryBoundKind kind) {
   return sum;
 }
 
-TEST_CASE("FSDP2 casts its shard, copies gathered parameters and concatenates gradients",
-          "[unit]") {
+TEST_CASE(
+    "FSDP2 casts and copies lists of shards, whatever their format, and flat shards lie there",
+    "[unit]") {
+  Sample sample = sharded(3, 8);
+  const double p = parameters_of(sample);
+  sample.software.fsdp_layout = ShardLayout::kPerParameter;
+  sample.software.fsdp_parameters_fp32 = true;
+  const Traffic wide = traffic_of(sample);
+  CHECK(copied(wide.forward, MemoryBoundKind::kListCast) == Approx(p / 8.0));
+  CHECK(copied(wide.forward, MemoryBoundKind::kListCopy) == Approx(p / 8.0));
+  CHECK(copied(wide.forward, MemoryBoundKind::kCopy) == p);
+  sample.software.fsdp_parameters_fp32 = false;
+  const Traffic narrow = traffic_of(sample);
+  CHECK(copied(narrow.forward, MemoryBoundKind::kListCast) == 0.0);
+  CHECK(copied(narrow.forward, MemoryBoundKind::kListCopy) == Approx(p / 8.0));
+  CHECK(copied(narrow.backward, MemoryBoundKind::kConcatenate) == p);
+  sample.software.fsdp_layout = ShardLayout::kFlat;
+  CHECK(copied(traffic_of(sample).forward, MemoryBoundKind::kListCopy) == 0.0);
+}
+
+TEST_CASE("flat shards in fp32 are cast, copied out and concatenated", "[unit]") {
   Sample sample = sharded(3, 8);
   sample.software.fsdp_parameters_fp32 = true;
   const double p = parameters_of(sample);

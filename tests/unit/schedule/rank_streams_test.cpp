@@ -141,6 +141,27 @@ TEST_CASE("communication is slower while computation runs, and only then", "[uni
   CHECK(exposed(streams, Axis::kData) == nearly(4.0));
 }
 
+TEST_CASE("a copy beside a kernel takes turns with it: both take the sum of their times",
+          "[unit]") {
+  StreamTask copy = communicates(Axis::kData, 3, Fabric::kNone);
+  copy.sharing = UnitSharing::kTakesTurns;
+  copy.slowdown = 2.0;
+  for (const bool by_events : {false, true}) {
+    CAPTURE(by_events);
+    RankStreams streams(kFarAhead);
+    const std::int64_t ticket = streams.post(std::vector<StreamTask>{copy});
+    if (by_events) {
+      streams.run(std::vector<StreamTask>{computes(10)}, std::vector<StreamTask>{computes(0)});
+    } else {
+      streams.run(std::vector<StreamTask>{computes(10)});
+    }
+    streams.wait(ticket);
+    CHECK(now(streams) == nearly(13.0));
+    CHECK(streams.totals().spent.compute.value() == nearly(10.0));
+    CHECK(streams.totals().spent.contention.value() == nearly(3.0));
+  }
+}
+
 TEST_CASE("communications share one fabric, and each has another to itself", "[unit]") {
   const auto end_of = [](Fabric one, Fabric other) {
     RankStreams streams(kFarAhead);
