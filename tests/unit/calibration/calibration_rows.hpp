@@ -68,7 +68,7 @@ inline std::vector<CalibrationRow> rows_priced_with(const DeviceSpec& truth) {
 
 inline Calibration calibrate_h200(const std::vector<CalibrationRow>& rows,
                                   const std::vector<std::string>& keys) {
-  return calibrate(shipped_gpu("h200_sxm"), h200_kernels(), rows, keys);
+  return calibrate({shipped_gpu("h200_sxm")}, h200_kernels(), rows, keys);
 }
 
 }  // namespace stepcast::test
