@@ -156,10 +156,10 @@ std::vector<DeviceSpec> parts_of(const CalibrateOptions& options, const DataRoot
     const std::filesystem::path own = constants_file(options.of, parts.back(), data);
     const std::filesystem::path first = constants_file(options.of, parts.front(), data);
     if (own != first) {
-      throw ConfigError({"--gpu " + gpu, 0, 0}, "has its constants from " + own.filename().string() +
-                                                    " and " + options.gpus.front() + " from " +
-                                                    first.filename().string() +
-                                                    "; parts of one file are fitted together");
+      throw ConfigError({"--gpu " + gpu, 0, 0},
+                        "has its constants from " + own.filename().string() + " and " +
+                            options.gpus.front() + " from " + first.filename().string() +
+                            "; parts of one file are fitted together");
     }
   }
   return parts;

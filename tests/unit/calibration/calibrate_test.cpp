@@ -105,8 +105,9 @@ TEST_CASE("a key without a number to start from is an error", "[unit]") {
     std::erase_if(entry.value.entries,
                   [](const ConfigEntry& inner) { return inner.key == "start_up"; });
   }
-  CHECK_THAT(config_error(
-                 [&] { calibrate({test::shipped_gpu("h200_sxm")}, kernels, {}, {"gemm.start_up"}); }),
+  CHECK_THAT(config_error([&] {
+               calibrate({test::shipped_gpu("h200_sxm")}, kernels, {}, {"gemm.start_up"});
+             }),
              test::contains_text("has no number for it"));
 }
 

@@ -30,7 +30,7 @@ inline void forget_fits(ConfigNode& node) {
 }
 
 inline ConfigNode h200_kernels() {
-  ConfigNode kernels = load_config(data_root().kernels() / "h200.yaml");
+  ConfigNode kernels = load_config(data_root().kernels() / "gh100.yaml");
   forget_fits(kernels);
   return kernels;
 }
