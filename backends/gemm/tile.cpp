@@ -76,6 +76,13 @@ GemmProblem problem_of(const Gemm& op) {
   return problem;
 }
 
+// What the cache still holds of the operands does not come from HBM.
+void leave_in_cache(const Gemm& op, Bytes cached, GemmProblem& problem) {
+  const Bytes operands = problem.batch * problem.k * (problem.m + problem.n) * size_of(op.dtype);
+  problem.compulsory = problem.compulsory - min(cached, operands);
+  problem.cold = cached < operands;
+}
+
 // `rows` of one group: m of a forward product, k of a weight gradient.
 Gemm group_product(const GroupedGemm& op, std::int64_t rows) {
   return op.pass == GemmPass::kWgrad
@@ -138,7 +145,9 @@ OpCost priced_sequentially(const GroupedGemm& op, const KernelContext& context) 
 class TileGemm final : public GemmModel {
  public:
   [[nodiscard]] OpCost gemm(const Gemm& op, const KernelContext& context) const override {
-    return priced(problem_of(op), kernel_library(context.device, op.dtype), context);
+    GemmProblem problem = problem_of(op);
+    leave_in_cache(op, context.cached, problem);
+    return priced(problem, kernel_library(context.device, op.dtype), context);
   }
 
   [[nodiscard]] OpCost grouped_gemm(const GroupedGemm& op,

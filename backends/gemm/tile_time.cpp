@@ -69,7 +69,8 @@ Seconds reduction_time(const GemmProblem& problem, const GemmMachine& machine, i
 }
 
 Seconds memory_time(const GemmProblem& problem, const GemmMachine& machine) {
-  return problem.compulsory / machine.hbm_rate + machine.hbm_latency;
+  const Seconds moved = problem.compulsory / machine.hbm_rate;
+  return problem.cold ? moved + machine.hbm_latency : moved;
 }
 
 double share_of(RowAlignment alignment, const GemmConstants& gemm) {

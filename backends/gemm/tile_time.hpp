@@ -41,7 +41,8 @@ struct GemmProblem {
   bool may_split = true;  // the inner dimension; kernels of groups walk over all of it
   Dtype dtype = Dtype::kBf16;
   RowAlignment alignment = RowAlignment::kWhole;
-  Bytes compulsory;
+  Bytes compulsory;   // that HBM moves
+  bool cold = true;   // whether some operand comes from HBM
   Bytes result{2.0};  // an element of the result, through the epilogue: written, and read where it
                       // is added to
 };
@@ -130,7 +131,7 @@ struct GemmTime {
 GemmTime gemm_time(const GemmProblem& problem, const GemmMachine& machine, const TileCounts& counts,
                    const GemmChoice& choice);
 
-// What HBM takes for the operands and results.
+// What HBM takes for the operands and results; its latency only if it is waited for.
 Seconds memory_time(const GemmProblem& problem, const GemmMachine& machine);
 // What adding up the partial sums of a split K loop takes.
 Seconds reduction_time(const GemmProblem& problem, const GemmMachine& machine, int splits);

@@ -80,6 +80,10 @@ Hertz clock_of(const MeasuredOperator& row, const CostModel& model, const Cluste
   if (state.power == PowerState::kLocked) {
     return state.locked;
   }
+  if (state.power == PowerState::kMixed) {
+    const DeviceSpec& device = cluster.device;
+    return clock_among_others(row.work.op, model, {device, {}, device.compute_units, {}}, cluster);
+  }
   return highest_clock(cluster.device, [&](Hertz clock) {
     return power_share(cluster.device, state.power, work(clock));
   });

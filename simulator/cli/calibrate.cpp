@@ -3,6 +3,7 @@
 #include "stepcast/calibration/calibrate.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <memory>
@@ -20,7 +21,7 @@ namespace {
 
 struct CalibrateOptions {
   std::vector<std::string> files;
-  std::string gpu;
+  std::vector<std::string> gpus;
   std::vector<std::string> backends;
   std::vector<std::string> keys;
   ConstantsOf of = ConstantsOf::kKernels;
@@ -67,13 +68,14 @@ bool price(ConstantsOf constants, const Op& op) {
 }
 
 // A row for each quantity of the kernel.
-void add_rows(const MeasuredKernel& kernel, const CostModel& model,
+void add_rows(const MeasuredKernel& kernel, std::size_t part, const CostModel& model,
               std::vector<CalibrationRow>& rows) {
   for (const MeasuredQuantity& quantity : kernel.quantities) {
     CalibrationRow row;
     row.group = kernel.group + (quantity.metric == "time_s" ? "" : " " + quantity.metric);
     row.shape = shape_of(kernel.work.op);
     row.measured = quantity.value;
+    row.part = part;
     row.predicted = [kernel, &model, metric = quantity.metric](const ClusterSpec& machine) {
       return predict(kernel, model, machine).of(metric);
     };
@@ -81,7 +83,8 @@ void add_rows(const MeasuredKernel& kernel, const CostModel& model,
   }
 }
 
-std::string joined(const std::set<std::string>& names) {
+template <typename Names>
+std::string joined(const Names& names) {
   std::string text;
   for (const std::string& name : names) {
     text += (text.empty() ? "" : ", ") + name;
@@ -97,15 +100,16 @@ std::vector<CalibrationRow> rows_of(const CalibrateOptions& options, const DataR
   for (const std::string& file : options.files) {
     for (const MeasuredKernel& kernel : measured_kernels(file, all_importers(), profiles)) {
       gpus.insert(kernel.gpu);
+      const auto part = std::find(options.gpus.begin(), options.gpus.end(), kernel.gpu);
       const bool moved = price(options.of, kernel.work.op);
-      if (kernel.gpu == options.gpu && kernel.skipped.empty() && moved) {
-        add_rows(kernel, model, rows);
+      if (part != options.gpus.end() && kernel.skipped.empty() && moved) {
+        add_rows(kernel, static_cast<std::size_t>(part - options.gpus.begin()), model, rows);
       }
     }
   }
   if (rows.empty()) {
     throw ConfigError(
-        {"--gpu " + options.gpu, 0, 0},
+        {"--gpu " + joined(options.gpus), 0, 0},
         "the files have no rows of this GPU that these constants move; they have rows of " +
             joined(gpus));
   }
@@ -144,15 +148,32 @@ std::filesystem::path constants_file(ConstantsOf of, const DeviceSpec& device,
   return {};
 }
 
+// The parts whose constants are fitted together, which must have them from one file.
+std::vector<DeviceSpec> parts_of(const CalibrateOptions& options, const DataRoot& data) {
+  std::vector<DeviceSpec> parts;
+  for (const std::string& gpu : options.gpus) {
+    parts.push_back(load_gpu(gpu, data, {"--gpu", 0, 0}));
+    const std::filesystem::path own = constants_file(options.of, parts.back(), data);
+    const std::filesystem::path first = constants_file(options.of, parts.front(), data);
+    if (own != first) {
+      throw ConfigError({"--gpu " + gpu, 0, 0},
+                        "has its constants from " + own.filename().string() + " and " +
+                            options.gpus.front() + " from " + first.filename().string() +
+                            "; parts of one file are fitted together");
+    }
+  }
+  return parts;
+}
+
 int run_calibrate(const CalibrateOptions& options, const GlobalOptions& global) {
   const DataRoot data = data_root(global);
   refuse_tables(options.backends);
   const CostModel model = cost_model(options.backends, data);
-  const DeviceSpec device = load_gpu(options.gpu, data, {"--gpu", 0, 0});
-  const std::filesystem::path file = constants_file(options.of, device, data);
+  const std::vector<DeviceSpec> parts = parts_of(options, data);
+  const std::filesystem::path file = constants_file(options.of, parts.front(), data);
   const std::vector<CalibrationRow> rows = rows_of(options, data, model);
   const Calibration calibration =
-      calibrate(device, load_config(file), rows, options.keys, options.of);
+      calibrate(parts, load_config(file), rows, options.keys, options.of);
   const CalibrationRecord record{options.date.empty() ? today() : options.date,
                                  names_of_files(options)};
   if (!options.output.out.empty()) {
@@ -172,8 +193,13 @@ void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
   auto options = std::make_shared<CalibrateOptions>();
   command->add_option("files", options->files, "files of measured kernels (JSON lines or CSV)")
       ->required();
-  command->add_option("--gpu", options->gpu, "the GPU whose rows and constants are taken")
-      ->required();
+  command
+      ->add_option("--gpu", options->gpus,
+                   "the GPU whose rows and constants are taken; parts of one die, which share a "
+                   "file of constants, are fitted together (repeatable)")
+      ->required()
+      ->allow_extra_args(false)
+      ->take_all();
   command
       ->add_option("--of", options->of,
                    "which constants: kernels (default), architectures, collectives or exchanges")

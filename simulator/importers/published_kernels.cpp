@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "importers/kernel_formats.hpp"
 #include "importers/published_names.hpp"
@@ -66,6 +67,37 @@ void add_quantised_input(const ForeignOperator& read, const ForeignRow& /*row*/,
                         {"op", std::string(quantisation_of(gemm->dtype))},
                         {"rows", gemm->m},
                         {"cols", gemm->k}};
+  }
+}
+
+// The source's collector captures one input and up to five copies of the weights in a graph (as
+// many as exceed the last-level cache) and replays it: what the copies, the input and a result
+// leave room for is still in the cache when it is needed again; the input, which every call reads,
+// as long as one call's operands and results fit.
+Bytes still_cached(const Gemm& gemm, const CacheSpec& cache) {
+  constexpr double kMostCopies = 5.0;
+  const Bytes room = static_cast<double>(cache.instances) * cache.capacity;
+  const Bytes element = size_of(gemm.dtype);
+  const auto m = static_cast<double>(gemm.m);
+  const auto n = static_cast<double>(gemm.n);
+  const auto k = static_cast<double>(gemm.k);
+  const Bytes weights = n * k * element;
+  const Bytes input = m * k * element;
+  const Bytes result = m * n * gemm.result;
+  const double copies = std::clamp(std::ceil(room / weights), 1.0, kMostCopies);
+  if (copies * (weights + result) + input <= room) {
+    return weights + input;
+  }
+  return weights + result + input <= room ? input : Bytes{};
+}
+
+void add_what_went_before(const ForeignOperator& read, const ForeignRow& row, Record& record) {
+  add_quantised_input(read, row, record);
+  const auto* gemm = std::get_if<Gemm>(&read.line.op.work);
+  const std::string gpu = gpu_for(row.text("sku"), row.profiles.gpu_names());
+  if (gemm != nullptr && !gpu.empty()) {
+    const Bytes cached = still_cached(*gemm, row.profiles.gpu(gpu).l2);
+    record["operator"]["cached_bytes"] = static_cast<std::int64_t>(cached.value());
   }
 }
 
@@ -143,7 +175,7 @@ Flops aiter_flops(Attention op, Direction direction) {
 }  // namespace
 
 constexpr KernelTable kGemmPoints{{},       kGemm,         "graph",     kLatency,
-                                  kRemarks, &prepare_gemm, &gemm_group, &add_quantised_input};
+                                  kRemarks, &prepare_gemm, &gemm_group, &add_what_went_before};
 constexpr KernelTable kAttentionPoints{kAttentionNames, kAttention, "graph",
                                        kForwardLatency, kRemarks,   &prepare_attention,
                                        &attention_group};

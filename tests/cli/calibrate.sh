@@ -10,7 +10,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/run_checks.sh"
 # A machine whose kernels start in 1.3 us and ramp up in 1.7 us.
 cp -r "$2/hardware_profiles" "$made/data"
 mkdir "$made/root" && mv "$made/data" "$made/root/hardware_profiles" && cp -r "$2/configs" "$made/root/configs"
-kernels="$made/root/hardware_profiles/kernels/h200.yaml"
+kernels="$made/root/hardware_profiles/kernels/gh100.yaml"
 sed -i -E 's/(start_up: \{value: )[0-9.]+ us/\11.3 us/; s/(ramp: \{value: )[0-9.]+ us/\11.7 us/' "$kernels"
 for m in 192 320 768 1280 2304 5120; do
   for n in 384 1792 4096; do

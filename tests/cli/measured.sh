@@ -74,7 +74,7 @@ sed -n 2p "$table" >"$made/tables/second.jsonl"
 exits 0 cost --gpu h200_sxm --backend "gemm=measured:$made/tables/first.jsonl,$made/tables/second.jsonl" "$made/operators.jsonl"
 origins=$(grep -o '"origin":"[a-z]*"' "$made/out" | cut -d'"' -f4 | tr '\n' ' ')
 [ "$origins" = 'measured interpolated fallback fallback ' ] || complain "origins of two files $origins"
-sed -E '0,/start_up: \{value: [0-9.]+ us/s//start_up: {value: 90 us/' "$2/hardware_profiles/kernels/h200.yaml" >"$made/experiments/mine_kernels.yaml"
+sed -E '0,/start_up: \{value: [0-9.]+ us/s//start_up: {value: 90 us/' "$2/hardware_profiles/kernels/gh100.yaml" >"$made/experiments/mine_kernels.yaml"
 exits 0 project "$made/experiments/mine.yaml" "${both[@]}" --nodes 8 --set cluster.kernels=mine_kernels.yaml --format json
 grep -q '"kernels": ".*experiments/mine_kernels.yaml"' "$made/out" || complain "the report does not name the constants"
 cp "$made/out" "$made/own.json"

@@ -89,9 +89,9 @@ void check_keys(ConfigNode& file, const std::vector<std::string>& keys, Constant
 
 class Fit {
  public:
-  Fit(const DeviceSpec& device, ConfigNode file, const std::vector<CalibrationRow>& rows,
-      const std::vector<std::string>& keys, ConstantsOf of)
-      : device_(device), of_(of), tree_(std::move(file)), rows_(rows) {
+  Fit(const std::vector<DeviceSpec>& parts, ConfigNode file,
+      const std::vector<CalibrationRow>& rows, const std::vector<std::string>& keys, ConstantsOf of)
+      : parts_(parts), of_(of), tree_(std::move(file)), rows_(rows) {
     check_keys(tree_, keys, of);
     for (const CalibrationRow& row : rows_) {
       if (!is_held_back(row.shape)) {
@@ -143,11 +143,19 @@ class Fit {
     return tree;
   }
 
-  [[nodiscard]] ClusterSpec machine_with(const std::vector<double>& values) const {
-    DeviceSpec device = device_;
+  [[nodiscard]] std::vector<ClusterSpec> machines_with(const std::vector<double>& values) const {
+    const ConfigNode tree = tree_with(values, shortest_text);
+    std::vector<ClusterSpec> machines;
+    machines.reserve(parts_.size());
+    for (const DeviceSpec& part : parts_) {
+      machines.push_back(machine_of(part, tree));
+    }
+    return machines;
+  }
+
+  [[nodiscard]] ClusterSpec machine_of(DeviceSpec device, const ConfigNode& tree) const {
     Diagnostics diagnostics;
     std::vector<Provenance> provenance;
-    const ConfigNode tree = tree_with(values, shortest_text);
     switch (of_) {
       case ConstantsOf::kKernels:
         device.kernels = read_kernel_constants(tree, device.sources, provenance, diagnostics);
@@ -171,11 +179,11 @@ class Fit {
   }
 
   [[nodiscard]] std::vector<double> predictions(const std::vector<double>& values) const {
-    const ClusterSpec machine = machine_with(values);
+    const std::vector<ClusterSpec> machines = machines_with(values);
     std::vector<double> result;
     result.reserve(rows_.size());
     for (const CalibrationRow& row : rows_) {
-      result.push_back(row.predicted(machine));
+      result.push_back(row.predicted(machines[row.part]));
     }
     return result;
   }
@@ -210,11 +218,11 @@ class Fit {
 
   // Of the rows that are not held back.
   [[nodiscard]] std::vector<double> residuals(const std::vector<double>& values) const {
-    const ClusterSpec machine = machine_with(values);
+    const std::vector<ClusterSpec> machines = machines_with(values);
     std::vector<double> result;
     result.reserve(fitted_.size());
     for (const CalibrationRow* row : fitted_) {
-      result.push_back(std::log(row->predicted(machine) / row->measured));
+      result.push_back(std::log(row->predicted(machines[row->part]) / row->measured));
     }
     return result;
   }
@@ -264,7 +272,7 @@ class Fit {
     return groups;
   }
 
-  const DeviceSpec& device_;
+  const std::vector<DeviceSpec>& parts_;
   ConstantsOf of_;
   ConfigNode tree_;
   const std::vector<CalibrationRow>& rows_;
@@ -284,10 +292,10 @@ bool is_held_back(const std::string& shape) {
   return ((hash >> 32U) & 1U) != 0;
 }
 
-Calibration calibrate(const DeviceSpec& device, const ConfigNode& file,
+Calibration calibrate(const std::vector<DeviceSpec>& parts, const ConfigNode& file,
                       const std::vector<CalibrationRow>& rows, const std::vector<std::string>& keys,
                       ConstantsOf of) {
-  return Fit(device, file, rows, keys, of).run();
+  return Fit(parts, file, rows, keys, of).run();
 }
 
 }  // namespace stepcast

@@ -6,6 +6,9 @@
 //
 // so that a large group does not drown the small ones, and a small one does not rule them.
 //
+// Parts that share a file are fitted together: constants of a die, with the memory, the clocks and
+// the power limit of each part.
+//
 // Half of the shapes are held back by a stable hash of their name, so that the error on them says
 // what the constants are worth on shapes that nobody measured.
 #pragma once
@@ -24,6 +27,7 @@ struct CalibrationRow {
   std::string group;
   std::string shape;  // rows of one shape are held back together
   double measured = 0.0;
+  std::size_t part = 0;  // of the parts that are fitted together
   // What the models say with the constants of the part of `machine`.
   std::function<double(const ClusterSpec& machine)> predicted;
 };
@@ -54,10 +58,11 @@ struct Calibration {
 bool is_held_back(const std::string& shape);
 
 // Fits those of `calibrated_constants` that `file` has a number for, that some row depends on,
-// and whose key is in `keys` (all of them where it is empty). `device` supplies everything else.
+// and whose key is in `keys` (all of them where it is empty). Each of `parts` supplies everything
+// else of its rows.
 // Throws ConfigError if there are too few rows, and for a key that cannot be fitted or that
 // `file` or the rows say nothing about.
-Calibration calibrate(const DeviceSpec& device, const ConfigNode& file,
+Calibration calibrate(const std::vector<DeviceSpec>& parts, const ConfigNode& file,
                       const std::vector<CalibrationRow>& rows, const std::vector<std::string>& keys,
                       ConstantsOf of = ConstantsOf::kKernels);
 

@@ -27,6 +27,7 @@ struct KernelContext {
   std::int64_t compute_units = 0;
   Seconds launch;  // from the end of one kernel to the start of the next
   Detail detail = Detail::kDuration;
+  Bytes cached{};  // of its operands, that the last-level cache still holds from what ran before
 };
 
 struct FabricContext {

@@ -8,6 +8,10 @@
 //   warm    repeated for long: allowed = limit
 //   cool    the first calls after a pause: allowed = limit + burst energy / (calls * duration), at
 //           most burst ratio * limit
+//   mixed   a short one among many of other shapes: what regulates the power averages over more
+//   than
+//           this one, so the clock is that which a large product of the same format leaves where
+//           it fills kMixedDuty of the time
 //   locked  a fixed clock, whatever the power
 // A timeline solves the same balance for a whole step, with the energies and times of all of its
 // kernels.
@@ -21,11 +25,15 @@
 
 namespace stepcast {
 
-enum class PowerState { kWarm, kCool, kLocked };
+enum class PowerState { kWarm, kCool, kMixed, kLocked };
 
 // What work by itself may be declared to be in, without a number.
 inline constexpr std::array<NamedValue<PowerState>, 2> kUnlockedStates = {
     {{"warm", PowerState::kWarm}, {"cool", PowerState::kCool}}};
+
+// What an operator by itself may be declared to be in.
+inline constexpr std::array<NamedValue<PowerState>, 3> kOperatorStates = {
+    {{"warm", PowerState::kWarm}, {"cool", PowerState::kCool}, {"mixed", PowerState::kMixed}}};
 
 struct ClockState {
   PowerState power = PowerState::kWarm;
@@ -64,6 +72,10 @@ struct PricedOp {
   OpCost cost;
   Hertz clock;
 };
+
+// The clock of short work like `op` in state kMixed.
+Hertz clock_among_others(const Op& op, const CostModel& model, const KernelContext& context,
+                         const ClusterSpec& cluster);
 
 // The price of one operator at `state`; `context.clock` is ignored.
 PricedOp price_at(const ClockState& state, const Op& op, const CostModel& model,

@@ -117,7 +117,7 @@ ClockState read_state(MappingReader& fields, const DeviceSpec& device) {
   if (value != nullptr && value->kind == ConfigNode::Kind::kMapping) {
     return locked_state(fields, *value, device);
   }
-  return {fields.optional_choice<PowerState>("state", kUnlockedStates, PowerState::kWarm), {}};
+  return {fields.optional_choice<PowerState>("state", kOperatorStates, PowerState::kWarm), {}};
 }
 
 // --- kinds ------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ Op read_memory_bound(MappingReader& fields, Dtype dtype) {
 }
 
 // Keys that say something of some kind of operator.
-constexpr std::array<std::string_view, 45> kKeysOfKinds = {
+constexpr std::array<std::string_view, 46> kKeysOfKinds = {
     "m",           "n",           "k",         "batch",           "pass",
     "accumulate",  "fp32_result", "m_total",   "counts",          "groups",
     "seq",         "seq_kv",      "heads",     "kv_heads",        "d_qk",
@@ -247,7 +247,8 @@ constexpr std::array<std::string_view, 45> kKeysOfKinds = {
     "algorithm",   "protocol",    "imbalance", "dispatcher",      "version",
     "low_latency", "primitive",   "tokens",    "hidden",          "experts",
     "topk",        "ep",          "num_sms",   "capacity_factor", "routing",
-    "launch",      "sinks",       "dropout",   "document_length", "document_lengths"};
+    "launch",      "sinks",       "dropout",   "document_length", "document_lengths",
+    "cached_bytes"};
 
 enum class Kind {
   kGemm,
@@ -312,7 +313,7 @@ KernelContext context_of(const OperatorLine& line, const DeviceSpec& device, Det
   const Seconds launch = line.launch == Launch::kStream  ? device.launch_latency
                          : line.launch == Launch::kGraph ? device.graph_launch_latency
                                                          : Seconds{};
-  return {device, device.clock.peak, device.compute_units, launch, detail};
+  return {device, device.clock.peak, device.compute_units, launch, detail, line.cached};
 }
 
 }  // namespace
@@ -346,6 +347,9 @@ OperatorLine read_operator(MappingReader& fields, const DeviceSpec& device) {
   line.state = read_state(fields, device);
   line.launch = read_launch(fields, kind);
   line.op = read_work(fields, kind, line.dtype, device);
+  if (kind == Kind::kGemm) {
+    line.cached = Bytes(real(fields.optional_count("cached_bytes", 0, kSizeOrNone)));
+  }
   fields.refuse_misspelt({"count", "group"});
   return line;
 }

@@ -14,11 +14,12 @@
 //   dispatch, combine  dispatcher, tokens (of a rank), hidden, experts, topk, ep; more in
 //                  exchange_line.hpp
 //
-// Every kind takes `dtype` (bf16), `state` (warm, cool or {"locked_mhz": N}) and `graph` (false:
-// kernels follow each other in a stream, true: in a captured graph) or `launch` (stream, graph,
-// none: the kernel alone, or eager: a collective that its host launches one after the other, which
-// takes at least as long as the host's call). Of a collective `dtype` changes nothing: its bytes
-// say it all. Other keys are the caller's.
+// Every kind takes `dtype` (bf16), `state` (warm, cool, mixed or {"locked_mhz": N}) and `graph`
+// (false: kernels follow each other in a stream, true: in a captured graph) or `launch` (stream,
+// graph, none: the kernel alone, or eager: a collective that its host launches one after the other,
+// which takes at least as long as the host's call). Of a collective `dtype` changes nothing: its
+// bytes say it all. Other keys are the caller's. A gemm takes `cached_bytes` (0): of its operands,
+// that the last-level cache still holds, as where a benchmark repeats a product on the same ones.
 #pragma once
 
 #include "stepcast/config/mapping_reader.hpp"
@@ -34,6 +35,7 @@ struct OperatorLine {
   Dtype dtype = Dtype::kBf16;
   ClockState state;
   Launch launch = Launch::kStream;
+  Bytes cached{};  // of the operands of a gemm
 };
 
 // Reads an operator that runs on `device` from a record; problems are recorded in `fields`, and

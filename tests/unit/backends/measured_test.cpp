@@ -228,7 +228,7 @@ TEST_CASE("a backend reads several files, which commas part", "[unit]") {
 // A row that took what the experiment's own constants say is worth a ratio of 1 beside them, and
 // not beside the part's.
 TEST_CASE("rows are compared with the constants of kernels that the experiment brings", "[unit]") {
-  std::string text = read_file(data_root().kernels() / "h200.yaml", 1U << 20U);
+  std::string text = read_file(data_root().kernels() / "gh100.yaml", 1U << 20U);
   const std::string key = "  start_up: {value: ";
   const std::size_t at = text.find(key) + key.size();
   text.replace(at, text.find(" us", at) - at, "50");

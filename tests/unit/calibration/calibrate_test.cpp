@@ -105,8 +105,9 @@ TEST_CASE("a key without a number to start from is an error", "[unit]") {
     std::erase_if(entry.value.entries,
                   [](const ConfigEntry& inner) { return inner.key == "start_up"; });
   }
-  CHECK_THAT(config_error(
-                 [&] { calibrate(test::shipped_gpu("h200_sxm"), kernels, {}, {"gemm.start_up"}); }),
+  CHECK_THAT(config_error([&] {
+               calibrate({test::shipped_gpu("h200_sxm")}, kernels, {}, {"gemm.start_up"});
+             }),
              test::contains_text("has no number for it"));
 }
 
@@ -115,7 +116,7 @@ TEST_CASE("a start is read in whatever unit the file has it", "[unit]") {
   apply_override(kernels, "gemm.start_up.value=700 ns");
   const DeviceSpec device = test::shipped_gpu("h200_sxm");
   const Calibration found =
-      calibrate(device, kernels, test::rows_priced_with(device), {"gemm.start_up"});
+      calibrate({device}, kernels, test::rows_priced_with(device), {"gemm.start_up"});
   CHECK(found.constants.front().before == Approx(0.7));
   CHECK(found.constants.front().unit == "us");
 }

@@ -30,7 +30,7 @@ inline void forget_fits(ConfigNode& node) {
 }
 
 inline ConfigNode h200_kernels() {
-  ConfigNode kernels = load_config(data_root().kernels() / "h200.yaml");
+  ConfigNode kernels = load_config(data_root().kernels() / "gh100.yaml");
   forget_fits(kernels);
   return kernels;
 }
@@ -68,7 +68,7 @@ inline std::vector<CalibrationRow> rows_priced_with(const DeviceSpec& truth) {
 
 inline Calibration calibrate_h200(const std::vector<CalibrationRow>& rows,
                                   const std::vector<std::string>& keys) {
-  return calibrate(shipped_gpu("h200_sxm"), h200_kernels(), rows, keys);
+  return calibrate({shipped_gpu("h200_sxm")}, h200_kernels(), rows, keys);
 }
 
 }  // namespace stepcast::test
