@@ -93,9 +93,8 @@ void read_named_constants(SourcedReader& reader, const std::filesystem::path& pr
                           DeviceSpec& device, Diagnostics& diagnostics) {
   const std::string kernels = reader.reader().required_text("kernels");
   if (const auto file = named_file(profiles, "kernels", kernels, reader.reader())) {
-    std::vector<std::string> bases;
-    device.kernels = read_kernel_constants(profile_with_bases(*file, bases), device.sources,
-                                           device.provenance, diagnostics);
+    device.kernels =
+        read_kernel_constants(load_config(*file), device.sources, device.provenance, diagnostics);
     device.kernels.name = kernels;
   }
   const std::string collectives = reader.reader().required_text("collectives");
