@@ -237,8 +237,8 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
     any(Kind::kServedQuantize, {list(times(3, tiny()), convert(1), convert(1.5)),
                                 list(times(3, tiny()), convert(1), convert(1.5))}),
     any(Kind::kServedQuantizeBlock, {list(tiny(), convert(1.5)), list(tiny(), convert(1.5))}),
-    // The scale of the whole input is given.
-    any(Kind::kServedQuantizeFp4, {list(convert(1.25)), list(convert(1.25))}),
+    any(Kind::kServedQuantizeFp4,
+        {list(times(3, tiny()), convert(1.25)), list(times(3, tiny()), convert(1.25))}),
     // Fused: a second result of the kernel that quantises.
     {Kind::kTranspose, both(merged(stream(1))), both(gather(2)), both(uncoalesced(2))},
     any(Kind::kEmbedding, kSortedEmbedding),
