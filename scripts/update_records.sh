@@ -30,7 +30,7 @@ record() {
     stale=1
   fi
 }
-for name in attention collectives duty gemm_bf16 gemm_fp8 grouped_gemm memory_bound sustained; do
+for name in attention_in_graphs collectives duty gemm_bf16 gemm_fp8 grouped_gemm memory_bound sustained; do
   record "h200/$name.jsonl" "h200/$name.jsonl"
 done
 record h200/steps.jsonl h200_steps.jsonl

@@ -88,9 +88,9 @@ void prepare_memory_bound(ForeignRow& row) {
   }
 }
 
-// Products follow each other in runs of a few milliseconds, too short for each to have the clock that
-// its own power leaves; those of more than `kLong` a call run for long enough. Random shapes come
-// first, and most are so small that the GPU stays cool.
+// Products follow each other in runs of a few milliseconds, too short for each to have the clock
+// that its own power leaves; those of more than `kLong` a call run for long enough. Random shapes
+// come first, and most are so small that the GPU stays cool.
 void prepare_products(ForeignRow& row) {
   constexpr double kLong = 2.5e-3;
   if (row.text("model") == "random") {

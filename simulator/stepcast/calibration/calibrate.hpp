@@ -27,9 +27,9 @@ struct CalibrationRow {
   std::string group;
   std::string shape;  // rows of one shape are held back together
   double measured = 0.0;
-  std::size_t part = 0;  // of the parts that are fitted together
   // What the models say with the constants of the part of `machine`.
   std::function<double(const ClusterSpec& machine)> predicted;
+  std::size_t part = 0;  // of the parts that are fitted together
 };
 
 struct FittedConstant {

@@ -157,6 +157,24 @@ TEST_CASE("a product with little arithmetic takes what HBM takes", "[unit]") {
   CHECK(cost.bound == Bound::kMemory);
 }
 
+TEST_CASE("operands that the cache holds do not come from HBM", "[unit]") {
+  // 256 x 128 results of 2 bytes over K of 4096: 2 MiB and 1 MiB of operands, 64 KiB out.
+  DeviceSpec device = round_device();
+  device.hbm.peak = BytesPerSecond(1e9);
+  device.kernels.gemm.hbm_share = 1.0;
+  device.kernels.gemm.hbm_latency = Seconds(1.0);
+  KernelContext half = context(device);
+  const Gemm op{256, 128, 4096};
+  const double bytes = 2.0 * (256 * 4096 + 4096 * 128 + 256 * 128);
+  const double around = 8e-6;  // launch and start
+  CHECK(price(op, device).duration.value() == nearly(around + 1.0 + bytes * kNs));
+  half.cached = Bytes(2.0 * 4096 * 128);
+  CHECK(make_tile_gemm()->gemm(op, half).duration.value() ==
+        nearly(around + 1.0 + (bytes - 2.0 * 4096 * 128) * kNs));
+  half.cached = Bytes(1e9);  // all of them: nothing is waited for
+  CHECK(make_tile_gemm()->gemm(op, half).duration.value() < 1e-3);
+}
+
 TEST_CASE("a tiny result over a long K is split and a full grid is not", "[unit]") {
   const OpCost tiny = price(Gemm{256, 256, 65536}, round_device());
   CHECK(tiny.tiling.splits > 1);

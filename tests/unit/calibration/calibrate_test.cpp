@@ -46,6 +46,21 @@ TEST_CASE("constants that made the rows are found again", "[unit]") {
   }
 }
 
+TEST_CASE("parts that share a file are fitted together", "[unit]") {
+  std::vector<DeviceSpec> parts = {test::shipped_gpu("h200_sxm"), test::shipped_gpu("h100_sxm")};
+  std::vector<CalibrationRow> rows;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    DeviceSpec truth = parts[part];
+    truth.kernels.gemm.start_up = part == 0 ? Seconds(1.2e-6) : Seconds(1.0e-6);
+    for (CalibrationRow& row : test::rows_priced_with(truth)) {
+      row.part = part;
+      rows.push_back(row);
+    }
+  }
+  const Calibration found = calibrate(parts, test::h200_kernels(), rows, {"gemm.start_up"});
+  CHECK(constant(found, "gemm.start_up") == Approx(1.1).epsilon(0.05));
+}
+
 TEST_CASE("rows that the constants explain already leave them", "[unit]") {
   const DeviceSpec shipped = test::shipped_gpu("h200_sxm");
   const Calibration found =

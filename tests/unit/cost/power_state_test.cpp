@@ -152,6 +152,14 @@ TEST_CASE("without a burst a cool GPU is as a warm one", "[unit]") {
         ghz(PowerState::kWarm, {1e6, 500, 2.0}, device));
 }
 
+TEST_CASE(
+    "a short kernel among others has the clock that a large product leaves in 0.88 of the time",
+    "[unit]") {
+  // 0.88 * 400 f^3 = 600, whatever the kernel itself draws.
+  CHECK(ghz(PowerState::kMixed, {1e9, 400, 3.0}) == solved(std::cbrt(1.5 / 0.88)));
+  CHECK(ghz(PowerState::kMixed, {1e9, 70, 3.0}) == 2.0);
+}
+
 TEST_CASE("a locked clock holds whatever the power is", "[unit]") {
   const PricedOp priced = price({PowerState::kLocked, 1.5 * kGhz}, {3e9, 9000, 3.0});
   CHECK(priced.clock == 1.5 * kGhz);

@@ -30,14 +30,18 @@ double predicted(const std::string& dtype) {
   return rows[0].predicted.value_or(0.0);
 }
 
-// A cool price in a captured graph.
-double priced(const OpWork& work) {
+// A cool price in a captured graph, with `cached` of the operands in the cache.
+double priced(const OpWork& work, Bytes cached = {}) {
   const ClusterSpec cluster = cluster_of(test::shipped_gpu("b200"), 1);
   const DeviceSpec& device = cluster.device;
-  return price_at(
-             {PowerState::kCool, {}}, {.work = work}, default_cost_model(),
-             {device, {}, device.compute_units, device.graph_launch_latency, Detail::kDuration},
-             cluster)
+  return price_at({PowerState::kCool, {}}, {.work = work}, default_cost_model(),
+                  {device,
+                   {},
+                   device.compute_units,
+                   device.graph_launch_latency,
+                   Detail::kDuration,
+                   cached},
+                  cluster)
       .cost.duration.value();
 }
 
@@ -53,7 +57,10 @@ TEST_CASE("a published point in 8 or 4 bits is the quantisation of the input and
         Format{"fp8_block", Dtype::kFp8Block, MemoryBoundKind::kServedQuantizeBlock},
         Format{"nvfp4", Dtype::kFp4, MemoryBoundKind::kServedQuantizeFp4}}) {
     CAPTURE(format.written);
-    const double product = priced(Gemm{kM, kN, kK, 1, format.dtype});
+    // One call's input, weights and results fit in the L2; five copies of the weights with their
+    // results do not: the input is still there.
+    const double product =
+        priced(Gemm{kM, kN, kK, 1, format.dtype}, double{kM * kK} * size_of(format.dtype));
     const double quantise = priced(MemoryBound{format.quantise, kM, kK});
     CHECK(quantise > 0.0);
     CHECK(predicted(format.written) == test::nearly(quantise + product));
@@ -61,7 +68,7 @@ TEST_CASE("a published point in 8 or 4 bits is the quantisation of the input and
 }
 
 TEST_CASE("a published point in 16 bits is the product alone", "[unit]") {
-  CHECK(predicted("bfloat16") == test::nearly(priced(Gemm{kM, kN, kK})));
+  CHECK(predicted("bfloat16") == test::nearly(priced(Gemm{kM, kN, kK}, Bytes(2.0 * kM * kK))));
 }
 
 }  // namespace
