@@ -13,6 +13,7 @@
 #include "stepcast/experiment/comparison.hpp"
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/experiment/project.hpp"
+#include "stepcast/experiment/provenance_shares.hpp"
 #include "stepcast/report/comparison_report.hpp"
 #include "stepcast/report/difference_report.hpp"
 #include "stepcast/report/json_report.hpp"
@@ -71,11 +72,14 @@ Job job_of(const ExperimentSource& source, const DataRoot& data) {
   return {std::move(experiment), std::move(cost)};
 }
 
-Projection projection_of(const ExperimentSource& source, const DataRoot& data) {
-  const Job job = job_of(source, data);
+Projection projection_of(const Job& job, const DataRoot& data) {
   Projection projection = project(job.experiment, job.cost);
   projection.expected_error = expected_error(load_accuracy(data), job.experiment);
   return projection;
+}
+
+Projection projection_of(const ExperimentSource& source, const DataRoot& data) {
+  return projection_of(job_of(source, data), data);
 }
 
 Explanation explanation_of(const ExperimentSource& source, const DataRoot& data) {
@@ -186,7 +190,12 @@ StepProjection Simulator::project(const ExperimentSource& experiment) const {
 }
 
 Report Simulator::project_report(const ExperimentSource& experiment, ReportFormat format) const {
-  return answer_of([&] { return report_of(projection_of(experiment, {data_}), format); });
+  return answer_of([&] {
+    const Job job = job_of(experiment, {data_});
+    Projection projection = projection_of(job, {data_});
+    projection.provenance = provenance_shares(job.experiment, projection, job.cost);
+    return report_of(projection, format);
+  });
 }
 
 Report Simulator::memory_report(const ExperimentSource& experiment, ReportFormat format) const {
