@@ -78,6 +78,13 @@ Projection projection_of(const Job& job, const DataRoot& data) {
   return projection;
 }
 
+// As reports of it show it.
+Projection with_provenance(const Job& job, const DataRoot& data) {
+  Projection projection = projection_of(job, data);
+  projection.provenance = provenance_shares(job.experiment, projection, job.cost);
+  return projection;
+}
+
 Projection projection_of(const ExperimentSource& source, const DataRoot& data) {
   return projection_of(job_of(source, data), data);
 }
@@ -160,7 +167,8 @@ std::vector<ComparedColumn> columns_of(const std::vector<ExperimentSource>& sour
   std::vector<ComparedColumn> columns;
   columns.reserve(sources.size());
   for (const ExperimentSource& source : sources) {
-    ComparedColumn column{{}, projection_of(source, data), std::nullopt, std::nullopt};
+    ComparedColumn column{
+        {}, with_provenance(job_of(source, data), data), std::nullopt, std::nullopt};
     for (const std::string& setting : source.settings) {
       const std::size_t equals = setting.find('=');  // is there, or the source was refused
       column.options.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
@@ -190,12 +198,8 @@ StepProjection Simulator::project(const ExperimentSource& experiment) const {
 }
 
 Report Simulator::project_report(const ExperimentSource& experiment, ReportFormat format) const {
-  return answer_of([&] {
-    const Job job = job_of(experiment, {data_});
-    Projection projection = projection_of(job, {data_});
-    projection.provenance = provenance_shares(job.experiment, projection, job.cost);
-    return report_of(projection, format);
-  });
+  return answer_of(
+      [&] { return report_of(with_provenance(job_of(experiment, {data_}), {data_}), format); });
 }
 
 Report Simulator::memory_report(const ExperimentSource& experiment, ReportFormat format) const {

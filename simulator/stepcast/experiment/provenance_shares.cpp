@@ -14,7 +14,7 @@ namespace stepcast {
 namespace {
 
 constexpr double kAtPeak = 1.0 - 1e-9;  // of the peak clock
-constexpr double kVisible = 1e-9;       // of the step's time
+constexpr double kVisible = 1e-6;       // of the step's time: less is rounding
 
 constexpr std::array kWeakestFirst = {SourceKind::kAssumed, SourceKind::kFitted,
                                       SourceKind::kDerived, SourceKind::kMeasured,
@@ -53,14 +53,6 @@ class RestingTimes {
     }
     return sum;
   }
-  [[nodiscard]] Seconds total() const {
-    Seconds sum = program_ + tables_;
-    for (const Seconds time : times_) {
-      sum += time;
-    }
-    return sum;
-  }
-
   std::span<const PlacedNumber> numbers_;
   std::vector<Seconds> times_;  // by number
   Seconds program_;             // that follow none
@@ -87,17 +79,29 @@ Provenance without_profile(std::string what, SourceKind kind, std::string source
   return provenance;
 }
 
+// The largest first; those that differ by rounding alone by their keys.
+void sort_by_share(std::vector<RestingConstant>& constants) {
+  const auto steps = [](const RestingConstant& entry) {
+    return std::llround(entry.share / kVisible);
+  };
+  std::stable_sort(
+      constants.begin(), constants.end(), [&](const RestingConstant& a, const RestingConstant& b) {
+        return steps(a) != steps(b) ? steps(a) > steps(b) : a.constant.key < b.constant.key;
+      });
+}
+
 std::vector<RestingConstant> RestingTimes::constants(const Experiment& experiment) const {
   std::vector<RestingConstant> all;
+  Seconds sum;
   const auto add = [&](const Provenance& constant, Seconds time) {
-    const double share = time / total();
+    sum += time;
     const auto same = std::find_if(all.begin(), all.end(), [&](const RestingConstant& entry) {
       return entry.constant.key == constant.key && entry.constant.file == constant.file;
     });
     if (same != all.end()) {
-      same->share += share;
-    } else if (share > kVisible) {
-      all.push_back({constant, source_text(constant, experiment), share});
+      same->share += time.value();
+    } else {
+      all.push_back({constant, source_text(constant, experiment), time.value()});
     }
   };
   for (std::size_t i = 0; i < times_.size(); ++i) {
@@ -109,9 +113,16 @@ std::vector<RestingConstant> RestingTimes::constants(const Experiment& experimen
   add(without_profile("no constant of a profile", SourceKind::kAssumed,
                       "numbers that stand in the program"),
       program_);
-  std::stable_sort(all.begin(), all.end(), [](const RestingConstant& a, const RestingConstant& b) {
-    return a.share > b.share;
-  });
+  std::erase_if(
+      all, [&](const RestingConstant& entry) { return entry.share <= kVisible * sum.value(); });
+  double visible = 0.0;
+  for (const RestingConstant& entry : all) {
+    visible += entry.share;
+  }
+  for (RestingConstant& entry : all) {
+    entry.share /= visible;
+  }
+  sort_by_share(all);
   return all;
 }
 
@@ -124,8 +135,7 @@ class StepPricing {
         projection_(projection),
         cost_(cost),
         paced_(projection.clock_locked ? cost : within_level(cost)),
-        expansion_{experiment_.model, projection.plan, experiment_.training, experiment_.software} {
-  }
+        expansion_{experiment_.model, projection.plan, projection.training, experiment_.software} {}
 
   // Of the slowest rank, each work once, with slopes over the numbers of the device.
   [[nodiscard]] std::vector<StepOp> operators() const;
