@@ -2,6 +2,7 @@
 #include "stepcast/experiment/movable_experiment.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "stepcast/base/units_text.hpp"
 
@@ -50,7 +51,7 @@ std::string text_of(const std::variant<double*, Seconds*>& number) {
 
 }  // namespace
 
-MovableExperiment::MovableExperiment(const Experiment& experiment) : experiment_(experiment) {
+MovableExperiment::MovableExperiment(Experiment experiment) : experiment_(std::move(experiment)) {
   assume_stand_in(experiment_.cluster.device);
   if (experiment_.named.host.empty()) {
     assume_host(experiment_.cluster.host);

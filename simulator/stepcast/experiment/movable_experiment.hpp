@@ -21,7 +21,7 @@ namespace stepcast {
 
 class MovableExperiment {
  public:
-  explicit MovableExperiment(const Experiment& experiment);
+  explicit MovableExperiment(Experiment experiment);
   MovableExperiment(const MovableExperiment&) = delete;
   MovableExperiment& operator=(const MovableExperiment&) = delete;
   MovableExperiment(MovableExperiment&&) = delete;
