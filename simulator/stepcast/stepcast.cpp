@@ -17,6 +17,7 @@
 #include "stepcast/report/comparison_report.hpp"
 #include "stepcast/report/difference_report.hpp"
 #include "stepcast/report/json_report.hpp"
+#include "stepcast/report/provenance_report.hpp"
 #include "stepcast/report/text_report.hpp"
 
 namespace stepcast {
@@ -222,6 +223,16 @@ Report Simulator::explain_report(const ExperimentSource& experiment, ReportForma
             format == ReportFormat::kJson  ? json_text(to_json(explained, kDetail))
             : format == ReportFormat::kCsv ? to_csv(explained, kDetail)
                                            : to_text(explained, kDetail)};
+  });
+}
+
+Report Simulator::provenance_report(const ExperimentSource& experiment, ReportFormat format) const {
+  return answer_of([&]() -> Report {
+    const Projection projection = with_provenance(job_of(experiment, {data_}), {data_});
+    return {projection.feasible, format == ReportFormat::kJson
+                                     ? json_text(constants_to_json(projection))
+                                 : format == ReportFormat::kCsv ? constants_to_csv(projection)
+                                                                : constants_to_text(projection)};
   });
 }
 
