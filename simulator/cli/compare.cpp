@@ -11,6 +11,7 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/comparison.hpp"
+#include "stepcast/experiment/provenance_shares.hpp"
 #include "stepcast/report/comparison_report.hpp"
 #include "stepcast/sweep/best_plan.hpp"
 #include "stepcast/sweep/sweep_run.hpp"
@@ -184,7 +185,9 @@ std::vector<ComparedColumn> compared(const CompareOptions& options, const DataRo
   } else {
     result = as_given(columns, experiments, cost, data);
   }
-  for (ComparedColumn& column : result) {
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    ComparedColumn& column = result[i];
+    column.projection.provenance = provenance_shares(experiments[i], column.projection, cost);
     const auto price = prices.find(column.projection.gpu);
     if (price != prices.end()) {
       column.gpu_hour = price->second;

@@ -6,7 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "stepcast/experiment/project.hpp"
+#include "stepcast/experiment/provenance_shares.hpp"
 #include "stepcast/report/difference_report.hpp"
+#include "stepcast/report/provenance_report.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -16,6 +19,7 @@ struct ExplainOptions {
   std::string other;  // a second experiment, to be told apart from the first
   OutputOptions output;
   bool terms = false;
+  bool provenance = false;
 };
 
 Explanation explanation_of(const ExperimentOptions& options, const DataRoot& data) {
@@ -36,8 +40,26 @@ int run_difference(const ExplainOptions& options, const DataRoot& data) {
   return first.projection.feasible && second.projection.feasible ? kDone : kPlanCannotRun;
 }
 
+int run_provenance(const ExplainOptions& options, const DataRoot& data) {
+  if (!options.other.empty()) {
+    throw ConfigError({"--provenance", 0, 0}, "is of one experiment; leave out " + options.other);
+  }
+  Experiment experiment = load_experiment(options.experiment, data);
+  const CostModel cost = cost_model(experiment, data);
+  Projection projection = project(experiment, cost);
+  projection.provenance = provenance_shares(experiment, projection, cost);
+  const std::string& format = options.output.format;
+  write_output(options.output, format == "json"  ? json_text(constants_to_json(projection))
+                               : format == "csv" ? constants_to_csv(projection)
+                                                 : constants_to_text(projection));
+  return projection.feasible ? kDone : kPlanCannotRun;
+}
+
 int run_explain(const ExplainOptions& options, const GlobalOptions& global) {
   const DataRoot data = data_root(global);
+  if (options.provenance) {
+    return run_provenance(options, data);
+  }
   if (!options.other.empty()) {
     return run_difference(options, data);
   }
@@ -62,6 +84,9 @@ void add_explain(CLI::App& program, const GlobalOptions& global, Run& run) {
                       "a second experiment: where the time of the two differs");
   add_output_options(*command, options->output, {"text", "json", "csv"});
   command->add_flag("--terms", options->terms, "the parts that each operator's time is made of");
+  command->add_flag("--provenance", options->provenance,
+                    "instead: the constants that the step's time rests on, where each comes from "
+                    "and its share");
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_explain(*options, global); };
   });

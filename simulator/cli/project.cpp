@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "stepcast/experiment/provenance_shares.hpp"
 #include "stepcast/experiment/schedule_comparison.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/schedule_report.hpp"
@@ -20,10 +21,8 @@ struct ProjectOptions {
   OutputOptions output;
 };
 
-Projection projection_of(const ExperimentOptions& options, const GlobalOptions& global) {
-  const DataRoot data = data_root(global);
-  Experiment experiment = load_experiment(options, data);
-  const CostModel cost = cost_model(experiment, data);
+Projection projection_of(const Experiment& experiment, const CostModel& cost,
+                         const DataRoot& data) {
   Projection projection = project(experiment, cost);
   projection.expected_error = expected_error(load_accuracy(data), experiment);
   return projection;
@@ -59,8 +58,14 @@ int run_project(const ProjectOptions& options, const GlobalOptions& global) {
   if (take_all_schedules(experiment)) {
     return run_comparison(experiment, options.output, global);
   }
-  const Projection projection = projection_of(options.experiment, global);
+  const DataRoot data = data_root(global);
+  Experiment settled = load_experiment(experiment, data);
+  const CostModel cost = cost_model(settled, data);
+  Projection projection = projection_of(settled, cost, data);
   const std::string& format = options.output.format;
+  if (format != "csv") {
+    projection.provenance = provenance_shares(settled, projection, cost);
+  }
   write_output(options.output, format == "json"  ? json_text(to_json(projection))
                                : format == "csv" ? to_csv(projection)
                                                  : to_text(projection));
@@ -68,7 +73,10 @@ int run_project(const ProjectOptions& options, const GlobalOptions& global) {
 }
 
 int run_memory(const ProjectOptions& options, const GlobalOptions& global) {
-  const Projection projection = projection_of(options.experiment, global);
+  const DataRoot data = data_root(global);
+  Experiment experiment = load_experiment(options.experiment, data);
+  const CostModel cost = cost_model(experiment, data);
+  const Projection projection = projection_of(experiment, cost, data);
   const bool json = options.output.format == "json";
   write_output(options.output,
                json ? json_text(memory_to_json(projection)) : memory_to_text(projection));

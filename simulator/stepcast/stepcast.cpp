@@ -13,9 +13,11 @@
 #include "stepcast/experiment/comparison.hpp"
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/experiment/project.hpp"
+#include "stepcast/experiment/provenance_shares.hpp"
 #include "stepcast/report/comparison_report.hpp"
 #include "stepcast/report/difference_report.hpp"
 #include "stepcast/report/json_report.hpp"
+#include "stepcast/report/provenance_report.hpp"
 #include "stepcast/report/text_report.hpp"
 
 namespace stepcast {
@@ -71,11 +73,21 @@ Job job_of(const ExperimentSource& source, const DataRoot& data) {
   return {std::move(experiment), std::move(cost)};
 }
 
-Projection projection_of(const ExperimentSource& source, const DataRoot& data) {
-  const Job job = job_of(source, data);
+Projection projection_of(const Job& job, const DataRoot& data) {
   Projection projection = project(job.experiment, job.cost);
   projection.expected_error = expected_error(load_accuracy(data), job.experiment);
   return projection;
+}
+
+// As reports of it show it.
+Projection with_provenance(const Job& job, const DataRoot& data) {
+  Projection projection = projection_of(job, data);
+  projection.provenance = provenance_shares(job.experiment, projection, job.cost);
+  return projection;
+}
+
+Projection projection_of(const ExperimentSource& source, const DataRoot& data) {
+  return projection_of(job_of(source, data), data);
 }
 
 Explanation explanation_of(const ExperimentSource& source, const DataRoot& data) {
@@ -156,7 +168,8 @@ std::vector<ComparedColumn> columns_of(const std::vector<ExperimentSource>& sour
   std::vector<ComparedColumn> columns;
   columns.reserve(sources.size());
   for (const ExperimentSource& source : sources) {
-    ComparedColumn column{{}, projection_of(source, data), std::nullopt, std::nullopt};
+    ComparedColumn column{
+        {}, with_provenance(job_of(source, data), data), std::nullopt, std::nullopt};
     for (const std::string& setting : source.settings) {
       const std::size_t equals = setting.find('=');  // is there, or the source was refused
       column.options.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
@@ -186,7 +199,8 @@ StepProjection Simulator::project(const ExperimentSource& experiment) const {
 }
 
 Report Simulator::project_report(const ExperimentSource& experiment, ReportFormat format) const {
-  return answer_of([&] { return report_of(projection_of(experiment, {data_}), format); });
+  return answer_of(
+      [&] { return report_of(with_provenance(job_of(experiment, {data_}), {data_}), format); });
 }
 
 Report Simulator::memory_report(const ExperimentSource& experiment, ReportFormat format) const {
@@ -209,6 +223,16 @@ Report Simulator::explain_report(const ExperimentSource& experiment, ReportForma
             format == ReportFormat::kJson  ? json_text(to_json(explained, kDetail))
             : format == ReportFormat::kCsv ? to_csv(explained, kDetail)
                                            : to_text(explained, kDetail)};
+  });
+}
+
+Report Simulator::provenance_report(const ExperimentSource& experiment, ReportFormat format) const {
+  return answer_of([&]() -> Report {
+    const Projection projection = with_provenance(job_of(experiment, {data_}), {data_});
+    return {projection.feasible, format == ReportFormat::kJson
+                                     ? json_text(constants_to_json(projection))
+                                 : format == ReportFormat::kCsv ? constants_to_csv(projection)
+                                                                : constants_to_text(projection)};
   });
 }
 

@@ -201,6 +201,10 @@ class Simulator {
   // resource would buy. Throws InputError.
   [[nodiscard]] Report explain_report(const ExperimentSource& experiment,
                                       ReportFormat format = ReportFormat::kText) const;
+  // The constants that the step's time rests on, where each comes from, and its share. Throws
+  // InputError.
+  [[nodiscard]] Report provenance_report(const ExperimentSource& experiment,
+                                         ReportFormat format = ReportFormat::kText) const;
   // Where the time of two experiments differs.
   [[nodiscard]] Report explain_report(const ExperimentSource& first, const ExperimentSource& second,
                                       ReportFormat format = ReportFormat::kText) const;

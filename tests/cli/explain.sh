@@ -65,6 +65,30 @@ for resource in matrix_rate hbm_bandwidth scale_up_bandwidth scale_out_bandwidth
     grep -q "\"tokens_per_second_per_gpu\": $scaled," || complain "$resource: not what project says, $scaled"
 done
 
+# What the time rests on: shares that add up to one, whose sums are those that `project` prints.
+exits 0 "$experiment" --provenance
+says '^  time rests on  .* measured, .* fitted, .* derived, .* specified, .* assumed constants$'
+says '^ *share  kind  *constant  *value  *file  *source'
+says ' %  assumed  *power.voltage_exponent  *2.1  *kernels/mi300x.yaml  *as H200$'
+says '^Sources$'
+! grep -q '^  operator ' "$made/out" || complain "operators with --provenance"
+grep '^  time rests on' "$made/out" >"$made/line"
+"$stepcast" project "$experiment" | grep -qxF "$(cat "$made/line")" || complain "project says another line"
+exits 0 "$experiment" --provenance --format csv
+says '^share,kind,constant,value,file$'
+tail -n +2 "$made/out" | awk -F, '{ sum += $1 } END { exit !(sum > 0.999999 && sum < 1.000001) }' ||
+  complain "shares do not add up to one"
+assumed=$(awk -F, '$2 == "assumed" { sum += $1 } END { printf "%.6f", sum }' "$made/out")
+exits 0 "$experiment" --provenance --format json
+says '"constants": \['
+says '"meaning": "'
+"$stepcast" project "$experiment" --format json | awk -v sum="$assumed" \
+  '/"assumed": / { found = $2 - sum < 1e-5 && sum - $2 < 1e-5 } END { exit !found }' ||
+  complain "project's assumed share is not the sum $assumed of the list"
+exits 2 "$experiment" "$experiment" --provenance
+exits 3 "$experiment" --gbs 100 --provenance
+says '^This plan cannot run:'
+
 # Why two experiments differ.
 other="$2/examples/03_llama2_70b_mi300x/experiment.yaml"
 exits 0 "$experiment" "$other"

@@ -51,6 +51,8 @@ exits 0 explain "$made/experiments/mine.yaml" --format csv --terms
 says ',origin,terms_s$'
 exits 0 explain "$made/experiments/mine.yaml" --format json
 says '"origin": "measured"'
+exits 0 explain "$made/experiments/mine.yaml" --provenance
+says ' %  measured  *measured operators  *the tables that the experiment names$'
 exits 0 describe gemm=measured
 says 'equation .*ratio'
 

@@ -124,6 +124,30 @@ class ExperimentReader {
     cluster.finish();
   }
 
+  // A number of a profile that `cluster` states itself under `key`.
+  void restate_number(const MappingReader& cluster, std::string_view key, std::string_view place) {
+    if (const ConfigNode* own = cluster.node().find(key)) {
+      Provenance stated;
+      stated.key = place;
+      stated.value = own->text;
+      stated.kind = SourceKind::kSpec;
+      stated.source = kOfExperiment;
+      restate(experiment_.cluster.device.provenance, stated);
+    }
+  }
+
+  void restate_numbers(const MappingReader& cluster) {
+    restate_number(cluster, "nics_per_gpu", "scale_out.nics_per_gpu");
+    restate_number(cluster, "nic_rate", "scale_out.nic_rate");
+    restate_number(cluster, "nic_efficiency", "scale_out.efficiency");
+    restate_number(cluster, "link_rate", "scale_up.link_rate");
+    restate_number(cluster, "power_limit", "power.limit");
+    for (const std::string protocol : {"ll", "ll128", "simple"}) {
+      restate_number(cluster, "least_hop", protocol + ".hop");
+      restate_number(cluster, "least_network_hop", protocol + ".network_hop");
+    }
+  }
+
   // What an experiment changes of its cluster without a profile of its own.
   void read_cluster_changes(MappingReader& cluster) {
     experiment_.cluster_given = cluster.node();
@@ -131,6 +155,7 @@ class ExperimentReader {
       return entry.key == "name" || entry.key == "gpu" || entry.key == "nodes";
     });
     read_kernels(cluster);
+    restate_numbers(cluster);
     constexpr Range<std::int64_t> kGpus{1, 1024};
     constexpr Range<double> kNics{0.0625, 64.0};
     ClusterSpec& spec = experiment_.cluster;

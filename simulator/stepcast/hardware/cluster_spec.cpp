@@ -93,6 +93,10 @@ ClusterSpec cluster_of(const ClusterProfile& profile, DeviceSpec device, std::in
   nics.efficiency = profile.efficiency.value_or(nics.efficiency);
   nics.base_latency = profile.base_latency.value_or(nics.base_latency);
   nics.hop_latency = profile.hop_latency.value_or(nics.hop_latency);
+  for (Provenance own : profile.provenance) {
+    own.key = "scale_out." + own.key;
+    restate(cluster.device.provenance, own);
+  }
   return cluster;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/hardware/provenance.hpp"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -41,6 +42,15 @@ SourceTable read_sources(MappingReader& reader, std::string_view key) {
   return sources;
 }
 
+void restate(std::vector<Provenance>& record, const Provenance& own) {
+  const auto before = std::find_if(record.begin(), record.end(), [&own](const Provenance& entry) {
+    return entry.key == own.key;
+  });
+  if (before != record.end()) {
+    *before = own;
+  }
+}
+
 const ConfigNode* SourcedReader::value_of(std::string_view key, Presence presence) {
   const ConfigNode* node =
       presence == Presence::kRequired ? reader_.take_required(key) : reader_.take(key);
@@ -59,13 +69,14 @@ const ConfigNode* SourcedReader::value_of(std::string_view key, Presence presenc
 }
 
 void SourcedReader::record(MappingReader mapping, std::string_view key, std::string value) {
-  Provenance provenance{
-      .key = reader_.path_of(key),
-      .value = std::move(value),
-      .kind = SourceKind::kSpec,
-      .source = mapping.optional_text("source"),
-      .note = mapping.optional_text("note"),
-      .stated_in = std::filesystem::path(mapping.node().location().file).stem().string()};
+  const std::filesystem::path file = mapping.node().location().file;
+  Provenance provenance{.key = reader_.path_of(key),
+                        .value = std::move(value),
+                        .kind = SourceKind::kSpec,
+                        .source = mapping.optional_text("source"),
+                        .note = mapping.optional_text("note"),
+                        .stated_in = file.stem().string(),
+                        .file = (file.parent_path().filename() / file.filename()).generic_string()};
   const std::string reason = mapping.optional_text("assumed");
   provenance.kind = mapping.optional_choice<SourceKind>(
       "kind", kKinds, reason.empty() ? SourceKind::kSpec : SourceKind::kAssumed);

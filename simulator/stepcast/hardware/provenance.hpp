@@ -17,8 +17,9 @@
 
 namespace stepcast {
 
+// In the order of what a value may be trusted for, the most first.
 enum class SourceKind {
-  kSpec,      // a vendor's document
+  kSpec,      // a vendor's document, or what the experiment itself states
   kMeasured,  // somebody's published measurement
   kDerived,   // arithmetic on sourced numbers
   kFitted,    // fitted to measurements by `stepcast calibrate`
@@ -34,7 +35,14 @@ struct Provenance {
   std::string source;  // the key of a source, or why it is assumed
   std::string note;
   std::string stated_in;  // the file's name without its ending
+  std::string file;       // with its folder: "gpus/h100_sxm.yaml"
 };
+
+// The source of what an experiment states instead of its profiles.
+inline constexpr std::string_view kOfExperiment = "the experiment";
+
+// `own` takes the place of what was said of the number of its key; else nothing changes.
+void restate(std::vector<Provenance>& record, const Provenance& own);
 
 // Whether a profile must give a number. One that is left out keeps its default; of values by format
 // any may be left out, or any but bf16.

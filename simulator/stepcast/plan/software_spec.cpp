@@ -58,6 +58,39 @@ void host_settings(Settings& host) {
   host.quantity("synchronise", &HostWork::synchronise);
 }
 
+// Collects the numbers among the settings of a host.
+class HostNumbers {
+ public:
+  explicit HostNumbers(HostWork& work) : work_(&work) {}
+
+  template <typename Member>
+  void flag(std::string_view /*key*/, Member /*member*/) {}
+  template <typename Member>
+  void count(std::string_view /*key*/, Member /*member*/, Range<std::int64_t> /*range*/) {}
+  template <typename Member, typename Choices>
+  void choice(std::string_view /*key*/, Member /*member*/, const Choices& /*choices*/) {}
+  void number(std::string_view key, double HostWork::*member, Range<double> /*range*/) {
+    if (work_->*member != HostWork{}.*member) {
+      numbers_.push_back({key, &(work_->*member)});
+    }
+  }
+  void quantity(std::string_view key, Seconds HostWork::*member) {
+    if (work_->*member != HostWork{}.*member) {
+      numbers_.push_back({key, &(work_->*member)});
+    }
+  }
+  void quantity(std::string_view key, std::optional<Seconds> HostWork::*member) {
+    if (std::optional<Seconds>& given = work_->*member) {
+      numbers_.push_back({key, &*given});
+    }
+  }
+  std::vector<HostWorkNumber> take() { return std::move(numbers_); }
+
+ private:
+  HostWork* work_;
+  std::vector<HostWorkNumber> numbers_;
+};
+
 template <typename Settings>
 void state_settings(Settings& states) {
   states.quantity("parameter", &StateBytes::parameter);
@@ -209,6 +242,12 @@ void read_software_switches(MappingReader& reader, SoftwareSpec& software) {
   if (std::optional<MappingReader> memory = reader.optional_mapping("memory")) {
     read_memory_rules(std::move(*memory), software.memory);
   }
+}
+
+std::vector<HostWorkNumber> numbers_of(HostWork& work) {
+  HostNumbers numbers(work);
+  host_settings(numbers);
+  return numbers.take();
 }
 
 ConfigNode written_changes(const SoftwareSpec& software, const SoftwareSpec& base) {

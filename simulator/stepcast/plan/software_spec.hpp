@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "stepcast/config/mapping_reader.hpp"
@@ -89,6 +90,14 @@ struct HostWork {
   std::optional<Seconds> communication;
   std::optional<Seconds> synchronise;
 };
+
+// The numbers that `work` gives, by their keys; a set's file says beside them what they are fitted
+// to. `work` must outlive them and stay where it is.
+struct HostWorkNumber {
+  std::string_view key;
+  std::variant<double*, Seconds*> number;
+};
+std::vector<HostWorkNumber> numbers_of(HostWork& work);
 
 // What the recipes of a release set for some models, GPUs and number formats of training, where a
 // run does not say otherwise; an empty list stands for any.

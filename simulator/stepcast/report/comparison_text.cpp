@@ -43,6 +43,12 @@ std::string interval_text(const Projection& p) {
          decimals(p.tokens_per_second_per_gpu * interval.high, 1);
 }
 
+// Of the step's time.
+std::string assumed_text(const Projection& p) {
+  return p.provenance ? decimals(100.0 * p.provenance->of(SourceKind::kAssumed), 1) + " %"
+                      : kNothing;
+}
+
 std::string yes_or_no(bool value) { return value ? "yes" : "no"; }
 
 // Input that is worth a row where columns differ in it. Where plans were searched, so is every row
@@ -182,6 +188,7 @@ class ComparisonTable {
                                          : yes_or_no(can_be_told_apart(p, reference.projection));
     });
     add_timed("step time", [](const Projection& p) { return readable(p.time.step); });
+    add_timed("on assumed constants", assumed_text);
     add_timed("model TFLOP/s/GPU",
               [](const Projection& p) { return decimals(p.model_rate_per_gpu.value() / 1e12, 1); });
     add_timed("MFU", [](const Projection& p) { return decimals(100.0 * p.mfu, 1) + " %"; });

@@ -6,6 +6,7 @@
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/report/config_json.hpp"
 #include "stepcast/report/projection_rows.hpp"
+#include "stepcast/report/provenance_report.hpp"
 #include "stepcast/report/time_rows.hpp"
 
 namespace stepcast {
@@ -136,6 +137,9 @@ Json to_json(const Projection& p) {
   json["peak_memory_bytes"] = p.peak_memory().value();
   if (p.expected_error) {
     json["expected_error"] = to_json(*p.expected_error);
+  }
+  if (p.provenance) {
+    json["provenance"] = provenance_to_json(*p.provenance);
   }
   if (p.uneven_experts) {
     json["expert_load"] = uneven_experts_json(*p.uneven_experts);

@@ -13,6 +13,7 @@
 #include "stepcast/layer/saved_tensor.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/report/expected_error.hpp"
+#include "stepcast/report/provenance_shares.hpp"
 #include "stepcast/schedule/step_time.hpp"
 
 namespace stepcast {
@@ -68,6 +69,7 @@ struct Projection {
   FlopsPerSecond peak_rate;  // dense, of the training dtype, at the rated clock
   double mfu = 0.0;
   std::optional<ExpectedError> expected_error;
+  std::optional<ProvenanceShares> provenance;  // only where a report asks for it
   std::optional<UnevenExperts> uneven_experts;
 
   [[nodiscard]] Bytes peak_memory() const;

@@ -4,6 +4,7 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/report/projection_rows.hpp"
+#include "stepcast/report/provenance_report.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/time_rows.hpp"
 
@@ -145,6 +146,9 @@ std::string result_lines(const Projection& p) {
     text += line(std::string(row.title), result_text(p, row));
     if (&row == kResultRows.data() && p.expected_error) {
       text += line("expected error", expected_error_text(*p.expected_error));
+    }
+    if (&row == kResultRows.data() && p.provenance) {
+      text += line("time rests on", provenance_text(*p.provenance));
     }
   }
   if (p.uneven_experts) {

@@ -20,6 +20,10 @@ double expected_extreme(std::int64_t gpus) {
                            std::numbers::egamma / q);
 }
 
+double behind_mean(const ClusterSpec& cluster) {
+  return cluster.device.kernels.power.clock_spread * expected_extreme(cluster.gpus());
+}
+
 namespace {
 
 StepAtClock described(const DeviceSpec& device, Hertz clock, const StepTime& time) {
@@ -135,8 +139,7 @@ StepAtClock step_within_power(const StepContext& context) {
 
 StepAtClock step_within_power(const StepContext& context, StepTimer& timer) {
   const DeviceSpec& device = context.cluster.device;
-  const double behind =
-      device.kernels.power.clock_spread * expected_extreme(context.cluster.gpus());
+  const double behind = behind_mean(context.cluster);
   const Hertz clock = GridSearch(context, timer, behind).highest_clock();
   if (clock >= device.clock.peak) {
     return described(device, clock, timer.on_grid(StepTimer::kGrid));

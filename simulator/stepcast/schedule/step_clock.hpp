@@ -34,6 +34,10 @@ StepAtClock step_within_power(const StepContext& context);
 // As above, with a timer of the same step, whose solved clocks are used and added to.
 StepAtClock step_within_power(const StepContext& context, StepTimer& timer);
 
+// How far the clock of the slowest GPU of a cluster, which all others wait for, is behind their
+// mean, of it.
+double behind_mean(const ClusterSpec& cluster);
+
 // By how many standard deviations the slowest of `gpus` falls behind their mean; 0 for one.
 double expected_extreme(std::int64_t gpus);
 

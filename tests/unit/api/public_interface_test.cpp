@@ -227,6 +227,27 @@ TEST_CASE("experiments stand side by side, and two are told apart", "[unit]") {
             .contains("difference"));
 }
 
+TEST_CASE("the constants of a kind add up to what the projection says of the kind", "[unit]") {
+  const Simulator simulator(kData);
+  const Json listed = Json::parse(simulator.provenance_report(job(), ReportFormat::kJson).text);
+  const Json projected = Json::parse(simulator.project_report(job(), ReportFormat::kJson).text);
+  CHECK(projected.at("provenance") == listed.at("provenance"));
+  double sum = 0.0;
+  for (const auto& [kind, share] : projected.at("provenance").items()) {
+    double of_kind = 0.0;
+    for (const Json& constant : listed.at("constants")) {
+      of_kind += constant.at("kind") == kind ? constant.at("share").get<double>() : 0.0;
+    }
+    CAPTURE(kind);
+    CHECK(of_kind == Approx(share.get<double>()).margin(1e-12));
+    sum += of_kind;
+  }
+  CHECK(sum == Approx(1.0).epsilon(1e-12));
+  CHECK_THAT(simulator.provenance_report(job()).text, test::contains_text("time rests on"));
+  CHECK_THAT(simulator.provenance_report(job(), ReportFormat::kCsv).text,
+             test::contains_text("share,kind,constant,value,file\n"));
+}
+
 // Every kind of call, and its answer as text.
 std::string answer_of_call(const Simulator& simulator, std::size_t call) {
   const std::string degree = std::to_string(1 << (call / 6 % 3));

@@ -8,7 +8,13 @@ namespace stepcast::exchange_assumptions_test {
 namespace {
 
 Provenance constant(const std::string& key, SourceKind kind, const std::string& source) {
-  return {.key = key, .value = "1", .kind = kind, .source = source, .note = "", .stated_in = ""};
+  return {.key = key,
+          .value = "1",
+          .kind = kind,
+          .source = source,
+          .note = "",
+          .stated_in = "",
+          .file = ""};
 }
 
 TEST_CASE("assumed constants of a dispatcher are counted, with the reason of most of them",
