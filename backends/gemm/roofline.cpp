@@ -85,10 +85,12 @@ OpCost roofline(Seconds math, Bytes bytes, const KernelContext& context) {
 }
 
 // The matrix pipes are busy for the FLOPs at their peak rate; padding draws nothing here.
-Joules energy_of(Flops work, Bytes bytes, Dtype dtype, const KernelContext& context) {
-  const std::optional<FlopsPerCycle>& own = context.device.matrix_rate[slot(dtype)];
+template <typename Product>
+Joules energy_of(const Product& op, const KernelContext& context) {
+  const std::optional<FlopsPerCycle>& own = context.device.matrix_rate[slot(op.dtype)];
   const FlopsPerCycle rate = own.value_or(*context.device.matrix_rate[slot(Dtype::kBf16)]);
-  return kernel_energy({work / rate, dtype, bytes}, context);
+  return kernel_energy({flops(op) / rate, op.dtype, compulsory_bytes(op), op.accumulation},
+                       context);
 }
 
 class RooflineGemm final : public GemmModel {
@@ -96,14 +98,14 @@ class RooflineGemm final : public GemmModel {
   [[nodiscard]] OpCost gemm(const Gemm& op, const KernelContext& context) const override {
     OpCost cost = roofline(math_time({op.m, op.n, op.k, op.batch}, op.dtype, context),
                            compulsory_bytes(op), context);
-    cost.energy = energy_of(flops(op), compulsory_bytes(op), op.dtype, context);
+    cost.energy = energy_of(op, context);
     return cost;
   }
 
   [[nodiscard]] OpCost grouped_gemm(const GroupedGemm& op,
                                     const KernelContext& context) const override {
     OpCost cost = timed_groups(op, context);
-    cost.energy = energy_of(flops(op), compulsory_bytes(op), op.dtype, context);
+    cost.energy = energy_of(op, context);
     return cost;
   }
 

@@ -52,8 +52,8 @@ OpCost priced(const GemmProblem& problem, const KernelLibrary& library,
   OpCost cost;
   cost.duration = best.time.total;
   cost.bound = best.time.bound;
-  cost.energy =
-      kernel_energy({best.time.matrix_cycles, problem.dtype, problem.compulsory}, context);
+  cost.energy = kernel_energy(
+      {best.time.matrix_cycles, problem.dtype, problem.compulsory, problem.accumulation}, context);
   if (context.detail == Detail::kTerms) {
     cost.terms = terms_of(best.time, machine);
     cost.tiling = {static_cast<std::int64_t>(best.choice.tile.rows),
@@ -72,6 +72,7 @@ GemmProblem problem_of(const Gemm& op) {
   problem.dtype = op.dtype;
   problem.compulsory = compulsory_bytes(op);
   problem.result = (op.accumulate ? 2.0 : 1.0) * op.result;
+  problem.accumulation = op.accumulation;
   problem.alignment = alignment_of(problem.m, problem.n, problem.k, op.dtype, op.pass);
   return problem;
 }
@@ -86,8 +87,10 @@ void leave_in_cache(const Gemm& op, Bytes cached, GemmProblem& problem) {
 // `rows` of one group: m of a forward product, k of a weight gradient.
 Gemm group_product(const GroupedGemm& op, std::int64_t rows) {
   return op.pass == GemmPass::kWgrad
-             ? Gemm{op.n, op.k, rows, 1, op.dtype, op.pass, op.accumulate, op.result}
-             : Gemm{rows, op.n, op.k, 1, op.dtype, op.pass, op.accumulate, op.result};
+             ? Gemm{op.n,          op.k,      rows,           1, op.dtype, op.pass,
+                    op.accumulate, op.result, op.accumulation}
+             : Gemm{rows,          op.n,      op.k,           1, op.dtype, op.pass,
+                    op.accumulate, op.result, op.accumulation};
 }
 
 GemmProblem problem_of(const GroupedGemm& op) {

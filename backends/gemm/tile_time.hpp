@@ -41,8 +41,9 @@ struct GemmProblem {
   bool may_split = true;  // the inner dimension; kernels of groups walk over all of it
   Dtype dtype = Dtype::kBf16;
   RowAlignment alignment = RowAlignment::kWhole;
-  Bytes compulsory;   // that HBM moves
-  bool cold = true;   // whether some operand comes from HBM
+  Bytes compulsory;  // that HBM moves
+  bool cold = true;  // whether some operand comes from HBM
+  Accumulation accumulation = Accumulation::kFast;
   Bytes result{2.0};  // an element of the result, through the epilogue: written, and read where it
                       // is added to
 };

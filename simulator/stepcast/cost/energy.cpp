@@ -13,7 +13,10 @@ Joules kernel_energy(const KernelActivity& activity, const KernelContext& contex
     const Joules cycle = power.matrix_energy[slot(activity.dtype)].value_or(
         power.matrix_energy[slot(Dtype::kBf16)].value_or(Joules{}));
     const double growth = std::pow(context.clock / power.reference_clock, power.voltage_exponent);
-    energy += activity.matrix_cycles * growth * cycle;
+    const bool precise =
+        activity.dtype == Dtype::kFp8 && activity.accumulation == Accumulation::kPrecise;
+    energy +=
+        activity.matrix_cycles * growth * (precise ? power.precise_accumulation : 1.0) * cycle;
   }
   return energy;
 }

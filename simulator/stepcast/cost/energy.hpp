@@ -10,6 +10,7 @@ struct KernelActivity {
   double matrix_cycles = 0.0;  // summed over compute units, with the matrix pipes busy
   Dtype dtype = Dtype::kBf16;
   Bytes hbm{};  // read and written
+  Accumulation accumulation = Accumulation::kFast;
 };
 
 Joules kernel_energy(const KernelActivity& activity, const KernelContext& context);

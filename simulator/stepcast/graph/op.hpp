@@ -28,6 +28,10 @@ namespace stepcast {
 enum class GemmPass { kForward, kDgrad, kWgrad };
 enum class Direction { kForward, kBackward };
 
+// How matrix units add up products of 8 bits: as they are built, or with sums that are kept in full
+// precision outside them (Transformer Engine's split accumulator, use_fast_accum=False of PyTorch).
+enum class Accumulation { kFast, kPrecise };
+
 struct Gemm {
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -37,6 +41,7 @@ struct Gemm {
   GemmPass pass = GemmPass::kForward;
   bool accumulate = false;  // adds to the result, which is read as well
   Bytes result{2};          // an element of the result, whatever the inputs are; 4: fp32 gradients
+  Accumulation accumulation = Accumulation::kFast;
   bool operator==(const Gemm&) const = default;
 };
 
@@ -54,6 +59,7 @@ struct GroupedGemm {
   std::vector<std::int64_t> counts{};  // rows of each group, in all m_total; empty: equal
   bool accumulate = false;             // as of Gemm
   Bytes result{2};
+  Accumulation accumulation = Accumulation::kFast;
   bool operator==(const GroupedGemm&) const = default;
 };
 

@@ -23,6 +23,10 @@ constexpr std::array kPower = {
                     &Power::matrix_energy, Presence::kRequired, kMatrixEnergies}
         // Of a matrix cycle, which does so many more FLOPs.
         .with(&ClusterScale::matrix_rate),
+    Constant<Power>{"precise_accumulation", "", Range<double>{1.0, 2.0}, kByHand,
+                    "energy of a matrix cycle of fp8 whose sums are kept in full precision, over "
+                    "that of one whose are not",
+                    &Power::precise_accumulation, kOptional},
     Constant<Power>{"reference_clock", "MHz", kAboveZero, kByHand, "at which the energies hold",
                     &Power::reference_clock},
     Constant<Power>{"voltage_exponent", "", Range<double>{0.0, 4.0}, Range<double>{1.0, 3.0},

@@ -24,6 +24,7 @@ enum class ClockScope { kKernel, kStep };
 struct PowerConstants {
   Hertz reference_clock;
   PerDtype<Joules> matrix_energy;
+  double precise_accumulation = 1.0;
   double voltage_exponent = 2.0;
   Joules hbm_energy;
   double burst_ratio = 1.0;

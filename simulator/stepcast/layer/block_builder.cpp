@@ -68,13 +68,17 @@ void BlockBuilder::projection_in(OpId id, std::int64_t rows, std::int64_t output
                                  std::int64_t inputs, Dtype dtype) {
   const Gradients gradients = gradients_of_product();
   quantize(id, rows, outputs, inputs, dtype, gradients);
-  forward(id, Gemm{rows, outputs, inputs, 1, dtype, GemmPass::kForward});
+  Gemm product{rows, outputs, inputs, 1, dtype, GemmPass::kForward};
+  product.accumulation = accumulation(GemmPass::kForward);
+  forward(id, product);
+  product = {rows, inputs, outputs, 1, dtype, GemmPass::kDgrad};
+  product.accumulation = accumulation(GemmPass::kDgrad);
   if (gradients.input) {
-    backward(id, Gemm{rows, inputs, outputs, 1, dtype, GemmPass::kDgrad});
+    backward(id, product);
   }
   if (gradients.weight) {
     backward(id, Gemm{outputs, inputs, rows, 1, dtype, GemmPass::kWgrad, sums_gradients(),
-                      gradient_element()});
+                      gradient_element(), accumulation(GemmPass::kWgrad)});
   }
 }
 
@@ -84,6 +88,12 @@ BlockBuilder::Gradients BlockBuilder::gradients_of_product() {
   product_input_ = gradients.input;
   needs_gradient_ = needs_gradient_ || gradients.input || gradients.weight;
   return gradients;
+}
+
+Accumulation BlockBuilder::accumulation(GemmPass pass) const {
+  const FastAccumulation fast = context_.software.fast_accumulation;
+  const bool forward = pass == GemmPass::kForward && fast == FastAccumulation::kForward;
+  return forward || fast == FastAccumulation::kAll ? Accumulation::kFast : Accumulation::kPrecise;
 }
 
 bool BlockBuilder::trains() const {
@@ -160,11 +170,13 @@ void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std:
   quantize(id, rows, outputs, inputs, dtype, gradients);
   GroupedGemm product{groups, rows, outputs, inputs, dtype, GemmPass::kForward, sequential};
   product.result = result.forward;
+  product.accumulation = accumulation(GemmPass::kForward);
   forward(id, product);
   product.n = inputs;
   product.k = outputs;
   product.pass = GemmPass::kDgrad;
   product.result = result.dgrad;
+  product.accumulation = accumulation(GemmPass::kDgrad);
   if (gradients.input) {
     backward(id, product);
   }
@@ -178,7 +190,8 @@ void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std:
                              sequential,
                              {},
                              sums_gradients(),
-                             gradient_element()});
+                             gradient_element(),
+                             accumulation(GemmPass::kWgrad)});
   }
 }
 

@@ -126,6 +126,7 @@ class BlockBuilder {
 
   [[nodiscard]] bool has_run(OpId id) const;
   // Whether the block's matrices are trained, so that backward needs what they read.
+  [[nodiscard]] Accumulation accumulation(GemmPass pass) const;
   [[nodiscard]] bool trains() const;
   // Backward needs rows x cols values of what `producer`, which has been added, made. Nothing where
   // there is no backward.

@@ -127,6 +127,11 @@ Bytes read_result(MappingReader& fields) {
   return Bytes(fields.optional_flag("fp32_result").value_or(false) ? 4.0 : 2.0);
 }
 
+Accumulation read_accumulation(MappingReader& fields) {
+  return fields.optional_flag("precise_accumulation").value_or(false) ? Accumulation::kPrecise
+                                                                      : Accumulation::kFast;
+}
+
 Op read_gemm(MappingReader& fields, Dtype dtype) {
   Gemm op;
   op.m = fields.required_count("m", kSize);
@@ -137,6 +142,7 @@ Op read_gemm(MappingReader& fields, Dtype dtype) {
   op.pass = fields.optional_choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
   op.accumulate = fields.optional_flag("accumulate").value_or(false);
   op.result = read_result(fields);
+  op.accumulation = read_accumulation(fields);
   check_elements(fields, "m", real(op.batch) * real(op.m) * real(op.n));
   check_elements(fields, "k", real(op.batch) * real(op.m) * real(op.k));
   check_elements(fields, "n", real(op.batch) * real(op.n) * real(op.k));
@@ -182,6 +188,7 @@ Op read_grouped_gemm(MappingReader& fields, Dtype dtype) {
   op.pass = fields.optional_choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
   op.accumulate = fields.optional_flag("accumulate").value_or(false);
   op.result = read_result(fields);
+  op.accumulation = read_accumulation(fields);
   check_elements(fields, "n", real(op.m_total) * real(op.n));
   check_elements(fields, "k", real(op.m_total) * real(op.k));
   check_elements(fields, "groups", real(op.groups) * real(op.n) * real(op.k));
@@ -238,17 +245,53 @@ Op read_memory_bound(MappingReader& fields, Dtype dtype) {
 }
 
 // Keys that say something of some kind of operator.
-constexpr std::array<std::string_view, 46> kKeysOfKinds = {
-    "m",           "n",           "k",         "batch",           "pass",
-    "accumulate",  "fp32_result", "m_total",   "counts",          "groups",
-    "seq",         "seq_kv",      "heads",     "kv_heads",        "d_qk",
-    "d_v",         "causal",      "window",    "implementation",  "op",
-    "rows",        "cols",        "bytes",     "ranks",           "stride",
-    "algorithm",   "protocol",    "imbalance", "dispatcher",      "version",
-    "low_latency", "primitive",   "tokens",    "hidden",          "experts",
-    "topk",        "ep",          "num_sms",   "capacity_factor", "routing",
-    "launch",      "sinks",       "dropout",   "document_length", "document_lengths",
-    "cached_bytes"};
+constexpr std::array<std::string_view, 47> kKeysOfKinds = {"m",
+                                                           "n",
+                                                           "k",
+                                                           "batch",
+                                                           "pass",
+                                                           "accumulate",
+                                                           "fp32_result",
+                                                           "m_total",
+                                                           "counts",
+                                                           "groups",
+                                                           "seq",
+                                                           "seq_kv",
+                                                           "heads",
+                                                           "kv_heads",
+                                                           "d_qk",
+                                                           "d_v",
+                                                           "causal",
+                                                           "window",
+                                                           "implementation",
+                                                           "op",
+                                                           "rows",
+                                                           "cols",
+                                                           "bytes",
+                                                           "ranks",
+                                                           "stride",
+                                                           "algorithm",
+                                                           "protocol",
+                                                           "imbalance",
+                                                           "dispatcher",
+                                                           "version",
+                                                           "low_latency",
+                                                           "primitive",
+                                                           "tokens",
+                                                           "hidden",
+                                                           "experts",
+                                                           "topk",
+                                                           "ep",
+                                                           "num_sms",
+                                                           "capacity_factor",
+                                                           "routing",
+                                                           "launch",
+                                                           "sinks",
+                                                           "dropout",
+                                                           "document_length",
+                                                           "document_lengths",
+                                                           "cached_bytes",
+                                                           "precise_accumulation"};
 
 enum class Kind {
   kGemm,

@@ -22,6 +22,10 @@ constexpr std::array<NamedValue<PermuteOrder>, 2> kPermuteOrders = {
     {{"blocks", PermuteOrder::kBlocks}, {"index", PermuteOrder::kIndex}}};
 constexpr std::array<NamedValue<ShardLayout>, 2> kShardLayouts = {
     {{"flat", ShardLayout::kFlat}, {"per_parameter", ShardLayout::kPerParameter}}};
+constexpr std::array<NamedValue<FastAccumulation>, 3> kFastAccumulations = {
+    {{"forward", FastAccumulation::kForward},
+     {"all", FastAccumulation::kAll},
+     {"none", FastAccumulation::kNone}}};
 constexpr std::array<NamedValue<FrozenWeights>, 3> kFrozenWeights = {
     {{"parameters", FrozenWeights::kParameters},
      {"products", FrozenWeights::kProducts},
@@ -114,6 +118,8 @@ void kernel_settings(Settings& software) {
   software.choice("rope", &SoftwareSpec::rope, implementations);
   software.choice("ring_attention", &SoftwareSpec::ring_attention, implementations);
   software.choice("quantize", &SoftwareSpec::quantize, implementations);
+  software.template choice<FastAccumulation>("fast_accumulation", &SoftwareSpec::fast_accumulation,
+                                             kFastAccumulations);
   software.flag("transposes_in_norm", &SoftwareSpec::transposes_in_norm);
   software.choice("activation", &SoftwareSpec::activation, implementations);
   software.flag("activation_in_product", &SoftwareSpec::activation_in_product);

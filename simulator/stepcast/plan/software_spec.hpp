@@ -61,6 +61,10 @@ enum class FrozenWeights { kParameters, kProducts, kProductsOneLayout };
 // tensors are copied into the buffer of a gather, out of it, and into that of a reduction.
 enum class ShardLayout { kFlat, kPerParameter };
 
+// Which products of 8 bits add up fast (Accumulation): those of the forward pass, whose gradients
+// need more (the defaults of Transformer Engine and torchao), all, or none.
+enum class FastAccumulation { kForward, kAll, kNone };
+
 // Which collectives of FSDP run beside computation: gathers of both passes and reductions, gathers
 // of the forward pass, or none, where a program waits for each at once.
 enum class FsdpOverlap { kAll, kForward, kNone };
@@ -137,6 +141,7 @@ struct SoftwareSpec {
   // (delayed) and writes both layouts at once; compiled finds the maximum first, in a pass of its
   // own, and makes the second layout by another.
   Implementation quantize = Implementation::kFused;
+  FastAccumulation fast_accumulation = FastAccumulation::kForward;
   // Inductor since PyTorch 2.10 makes the backward of a norm one kernel with its sum over rows
   // (MixOrderReductionGrid), which also writes the transposed 8-bit inputs of the products behind
   // attention's norm, a byte at a time.
