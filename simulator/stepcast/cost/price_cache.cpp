@@ -13,12 +13,14 @@ namespace {
 
 // All members of an operator, for its hash.
 auto members_of(const Gemm& op) {
-  const auto& [m, n, k, batch, dtype, pass, accumulate, result] = op;
-  return std::tie(m, n, k, batch, dtype, pass, accumulate, result);
+  const auto& [m, n, k, batch, dtype, pass, accumulate, result, accumulation] = op;
+  return std::tie(m, n, k, batch, dtype, pass, accumulate, result, accumulation);
 }
 auto members_of(const GroupedGemm& op) {
-  const auto& [groups, m_total, n, k, dtype, pass, sequential, counts, accumulate, result] = op;
-  return std::tie(groups, m_total, n, k, dtype, pass, sequential, counts, accumulate, result);
+  const auto& [groups, m_total, n, k, dtype, pass, sequential, counts, accumulate, result,
+               accumulation] = op;
+  return std::tie(groups, m_total, n, k, dtype, pass, sequential, counts, accumulate, result,
+                  accumulation);
 }
 auto members_of(const Attention& op) {
   const auto& [batch, seq_q, seq_kv, heads, kv_heads, d_qk, d_v, causal, window, dtype, direction,
