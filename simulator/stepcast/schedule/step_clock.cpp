@@ -35,7 +35,7 @@ class GridSearch {
   GridSearch(const StepContext& context, StepTimer& timer, double behind)
       : device_(context.cluster.device), timer_(timer), behind_(behind) {}
 
-  // The highest clock within the limits: the peak, or one below it.
+  // The highest clock within the limits, if kernels did not stop at the peak.
   Hertz highest_clock() {
     std::int64_t slow = kLowest;    // the fastest known to be within, or the lowest of all
     std::int64_t fast = kPeak + 1;  // the slowest known to be beyond
@@ -46,7 +46,7 @@ class GridSearch {
       index = std::clamp(next_guess(index, drawn), slow + 1, std::max(slow + 1, fast - 1));
     }
     if (slow == kPeak) {
-      return timer_.grid_clock(kPeak);
+      return timer_.grid_clock(1) * clock_at_limit(kPeak, share(kPeak));
     }
     const double at_slow = share(slow);
     if (at_slow >= 1.0) {
@@ -138,10 +138,7 @@ StepAtClock step_within_power(const StepContext& context, StepTimer& timer) {
   const double behind =
       device.kernels.power.clock_spread * expected_extreme(context.cluster.gpus());
   const Hertz clock = GridSearch(context, timer, behind).highest_clock();
-  if (clock >= device.clock.peak) {
-    return described(device, clock, timer.on_grid(StepTimer::kGrid));
-  }
-  const Hertz slowest = (1.0 - behind) * clock;
+  const Hertz slowest = min(device.clock.peak, (1.0 - behind) * clock);
   return described(device, slowest, timer.near(slowest));
 }
 
