@@ -6,11 +6,9 @@
 namespace stepcast {
 namespace {
 
-// Bytes of HBM for each byte that a rank sends or receives over the fabric.
-double hbm_passes(CollectiveOp op) {
-  const bool sums = op == CollectiveOp::kReduceScatter || op == CollectiveOp::kAllReduce;
-  return sums ? 3.0 : 2.0;
-}
+// Bytes of HBM for each byte that a rank receives over the fabric: written to the library's buffer,
+// read from there, and written where it belongs or added to what is read.
+constexpr double kHbmPasses = 3.0;
 
 // Bytes that a rank sends over the fabric, in units of the tensor.
 double wire_share(const Collective& op) {
@@ -39,7 +37,7 @@ CommunicationLoad communication_load(const Op& op, const OpCost& cost) {
   }
   load.units = cost.units;
   if (const auto* collective = std::get_if<Collective>(&op.work)) {
-    const Bytes moved = hbm_passes(collective->op) * wire_share(*collective) * collective->bytes;
+    const Bytes moved = kHbmPasses * wire_share(*collective) * collective->bytes;
     load.hbm = moved / cost.duration;
   }
   return load;
@@ -52,11 +50,8 @@ Seconds contended_duration(const Op& op, const OpCost& isolated, const Communica
   const Seconds fewer = model.cost(op, kernel, cluster).duration;
   Seconds contended = max(isolated.duration, fewer);
   if (isolated.bound == Bound::kMemory) {
-    // Of HBM, that computation keeps however much communication asks for: assumed. No links of a
-    // shipped part ask for as much as the rest.
-    constexpr double kLeast = 0.1;
-    const double left = 1.0 - load.hbm / kernel.device.hbm.achieved;
-    contended = max(contended, isolated.duration / std::max(kLeast, left));
+    const double asked_besides = load.hbm / kernel.device.hbm.achieved;
+    contended = max(contended, (1.0 + asked_besides) * isolated.duration);
   }
   return contended;
 }

@@ -2,13 +2,15 @@
 // What computation and communication cost each other while they run at the same time.
 //
 //   computation on the units that communication leaves:  its own model at (units - held), waves
-//     counted anew, and for what HBM bounds at least  alone / (1 - share of HBM that is taken)
-//   HBM taken by a collective of V wire bytes a rank: what arrives is written and what leaves is
-//     read, and a reduction reads its own part as well: 2 V, or 3 V for what sums
+//     counted anew, and for what HBM bounds at least  alone * (1 + share of HBM that is asked for):
+//     HBM serves both in proportion to what they ask for, so every byte costs its time once
+//   HBM taken by a collective of V wire bytes a rank: what arrives is written to a buffer of the
+//     library, read from there, and written where it belongs or added to what is read: 3 V
 //   communication beside computation: slowdown of its kind (hardware_profiles/collectives)
 //
-// Source: step_findings.md, hardware.md 9. Power is shared through the clock, which is solved for
-// the whole step.
+// Source: step_findings.md, hardware.md 9; traces of two H200 of 2026-11, in which kernels that HBM
+// bounds take 1.22 times as long beside gathers and 1.18 beside reductions. Power is shared through
+// the clock, which is solved for the whole step.
 #pragma once
 
 #include "stepcast/cost/cost_model.hpp"

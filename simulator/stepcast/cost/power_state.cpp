@@ -32,6 +32,10 @@ Watts burst_allowance(const DeviceSpec& device) {
   return device.kernels.power.burst_ratio * device.power.limit - device.power.idle;
 }
 
+bool held_by_bursts(const DeviceSpec& device, double duty) {
+  return duty * burst_allowance(device) < device.power.limit - device.power.idle;
+}
+
 Watts mean_power(const PowerSpec& power, const WorkAtClock& work) {
   return work.duration > Seconds{} ? power.idle + work.energy / work.duration : power.idle;
 }

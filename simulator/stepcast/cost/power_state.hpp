@@ -49,6 +49,10 @@ struct WorkAtClock {
 // What a burst may draw above idle.
 Watts burst_allowance(const DeviceSpec& device);
 
+// Whether work that runs for a share `duty` of the time is held by what bursts may draw, and its
+// mean power stays below the limit.
+bool held_by_bursts(const DeviceSpec& device, double duty);
+
 // The mean power of work that repeats without a pause.
 Watts mean_power(const PowerSpec& power, const WorkAtClock& work);
 

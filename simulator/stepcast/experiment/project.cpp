@@ -6,6 +6,7 @@
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/cost/power_level.hpp"
+#include "stepcast/cost/power_state.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/plan_projector.hpp"
 #include "stepcast/experiment/settled_input.hpp"
@@ -69,6 +70,17 @@ std::vector<SavedLayer> saved_layers(const ExpansionContext& context) {
     }
   }
   return layers;
+}
+
+void take_step(Projection& p, const StepAtClock& timed, const DeviceSpec& device) {
+  p.clock = timed.clock;
+  p.power = timed.power;
+  p.time = timed.time;
+  if (!p.clock_locked) {
+    p.own_clocks = power_level(device, 1, p.clock) > Watts{};
+    p.clock_of_bursts = p.clock < device.clock.peak &&
+                        held_by_bursts(device, p.time.breakdown.busy() / p.time.step);
+  }
 }
 
 // A locked clock is taken at its word, also where the part could not keep it.
@@ -245,10 +257,7 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   p.saved = saved_layers(expansion);
   p.reasons = memory_reasons(p.memory, experiment.cluster.device);
   const StepAtClock timed = projector.step();
-  p.clock = timed.clock;
-  p.power = timed.power;
-  p.own_clocks = !p.clock_locked && power_level(experiment.cluster.device, 1, p.clock) > Watts{};
-  p.time = timed.time;
+  take_step(p, timed, experiment.cluster.device);
   note_power_beyond_limit(p, experiment.cluster.device);
   note_attention(p, experiment);
   note_trained(p, experiment);

@@ -268,7 +268,8 @@ class Resolver {
         plan.fsdp = 1;
       }
     }
-    if (plan.replicas() == 1 && plan.zero < 3) {
+    // Experts may have replicas where the rest of the model has none.
+    if (plan.replicas() == 1 && plan.edp == 1 && plan.zero < 3) {
       plan.zero = 0;
     }
     plan.fsdp_experts = request_.fsdp_experts.value_or(true);

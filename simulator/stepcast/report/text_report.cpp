@@ -155,7 +155,9 @@ std::string result_lines(const Projection& p) {
     text += line("expert load", uneven_experts_text(*p.uneven_experts, p));
   }
   const std::string left = p.own_clocks ? "of products: " : "";
-  const std::string why = p.clock_locked ? "locked" : left + "what the power limit leaves";
+  const std::string limit = p.clock_of_bursts ? "what bursts above the power limit may draw"
+                                              : "what the power limit leaves";
+  const std::string why = p.clock_locked ? "locked" : left + limit;
   text += line("clock", decimals(p.clock.value() / 1e6, 1) + " MHz (" + why + "), " +
                             decimals(p.power.value(), 1) + " W on average");
   return text;

@@ -99,10 +99,29 @@ class TaskPricer {
         noted->push_back(ops[i]);
       }
     }
+    spread_contention(list);
     return list;
   }
 
  private:
+  // Which kernel runs beside a communication differs from step to step and from rank to rank, so
+  // each is slowed by what all of the list are on average.
+  static void spread_contention(TaskList& list) {
+    Seconds alone;
+    Seconds contended;
+    for (const StreamTask& task : list) {
+      alone += task.axis ? Seconds{} : task.duration;
+      contended += task.axis ? Seconds{} : task.contended;
+    }
+    if (!(contended > alone) || !(alone > Seconds{})) {
+      return;
+    }
+    const double slower = contended / alone;
+    for (StreamTask& task : list) {
+      task.contended = task.axis ? task.contended : slower * task.duration;
+    }
+  }
+
   const StepContext& context_;
   KernelContext kernel_;
   CommunicationLoad load_;
@@ -240,6 +259,38 @@ class LayerPricer {
   std::vector<Op>* noted_;
 };
 
+// The units that any of several communications holds, and what all of them ask of HBM over the time
+// that they take: a short one that is fast stands for its own time alone.
+class MeanLoad {
+ public:
+  explicit MeanLoad(const StepContext& context)
+      : context_(context), kernel_(kernel_context(context)) {}
+
+  void add(const Op& op) {
+    if (communication_axis(op)) {
+      units_ = std::max(units_, add_copy(op).units);
+    }
+  }
+  // By copy engines, which hold no compute units.
+  CommunicationLoad add_copy(const Op& op) {
+    const OpCost cost = context_.cost.cost(op, kernel_, context_.cluster);
+    const CommunicationLoad own = communication_load(op, cost);
+    moved_ += own.hbm * cost.duration;
+    lasted_ += cost.duration;
+    return own;
+  }
+  [[nodiscard]] CommunicationLoad load() const {
+    return {units_, lasted_ > Seconds{} ? moved_ / lasted_ : BytesPerSecond{}};
+  }
+
+ private:
+  const StepContext& context_;
+  KernelContext kernel_;
+  std::int64_t units_ = 0;
+  Bytes moved_;
+  Seconds lasted_;
+};
+
 }  // namespace
 
 KernelContext kernel_context(const StepContext& context, Detail detail) {
@@ -258,29 +309,22 @@ LayerSums sums_of(const LayerTasks& layer) {
 }
 
 CommunicationLoad layer_load(const StageLayer& layer, const StepContext& context) {
-  const KernelContext kernel = kernel_context(context);
-  CommunicationLoad load;
-  const auto add = [&](const Op& op) {
-    if (communication_axis(op)) {
-      load = load.combined(communication_load(op, context.cost.cost(op, kernel, context.cluster)));
-    }
-  };
-  std::for_each(layer.traffic.gather.begin(), layer.traffic.gather.end(), add);
-  std::for_each(layer.traffic.reduce.begin(), layer.traffic.reduce.end(), add);
+  MeanLoad mean(context);
+  for (const OpList* ops : {&layer.traffic.gather, &layer.traffic.reduce}) {
+    std::for_each(ops->begin(), ops->end(), [&](const Op& op) { mean.add(op); });
+  }
   if (context.expansion.software.shared_expert_overlap) {
     for (const std::size_t exchange : shared_expert_windows(layer.ops->forward)) {
-      add(layer.ops->forward[exchange]);
+      mean.add(layer.ops->forward[exchange]);
     }
-    return load;
+    return mean.load();
   }
-  // Copy engines hold no compute units.
   for (const Op& op : layer.ops->backward) {
     if (op.id == OpId::kMoeRedispatch) {
-      const OpCost copied = context.cost.cost(op, kernel, context.cluster);
-      load.hbm = max(load.hbm, communication_load(op, copied).hbm);
+      mean.add_copy(op);
     }
   }
-  return load;
+  return mean.load();
 }
 
 LayerTasks price_layer(const StageLayer& layer, const StepContext& context,

@@ -50,7 +50,8 @@ struct StepTasks {
 StepTasks price_step(const StepOperators& operators, const StepContext& context,
                      std::vector<Op>* ops = nullptr);
 
-// The most that the communication which overlaps with the layer's computation takes of the device.
+// What the communication which overlaps with the layer's computation takes of the device: the most
+// compute units, and of HBM the mean over the time that it lasts.
 CommunicationLoad layer_load(const StageLayer& layer, const StepContext& context);
 // One layer whose computation overlaps with communication of `load`.
 LayerTasks price_layer(const StageLayer& layer, const StepContext& context,

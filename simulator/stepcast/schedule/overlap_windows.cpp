@@ -7,9 +7,16 @@
 namespace stepcast {
 namespace {
 
-void expose(StreamTask& communication, Seconds exposed) {
-  communication.hidden += communication.duration - exposed;
+// What `computation` hides goes over the fabric while it runs.
+void expose(StreamTask& communication, Seconds exposed, StreamTask& computation) {
+  const Seconds hidden = communication.duration - exposed;
+  communication.hidden += hidden;
   communication.duration = exposed;
+  if (hidden > Seconds{}) {
+    computation.fabric = communication.fabric;
+    computation.fabric_taken =
+        std::min(1.0, computation.fabric_taken + hidden / computation.duration);
+  }
 }
 
 bool is_product(const Op& op) {
@@ -54,7 +61,8 @@ void overlap_tensor_parallel(const OpList& ops, TaskList& tasks, std::int64_t tp
     if (exists && is_product(ops[neighbour])) {
       const Seconds product = tasks[neighbour].duration;
       const Seconds whole = tasks[i].duration;
-      expose(tasks[i], min(whole, max(whole - product, Seconds{}) + min(whole, product) / pieces));
+      expose(tasks[i], min(whole, max(whole - product, Seconds{}) + min(whole, product) / pieces),
+             tasks[neighbour]);
     }
   }
 }
@@ -69,7 +77,8 @@ void overlap_ring_attention(const OpList& ops, TaskList& tasks, std::int64_t cp)
     for (const std::size_t neighbour : {i + 1, i - 1}) {
       if (neighbour < ops.size() && std::holds_alternative<Attention>(ops[neighbour].work)) {
         const Seconds attention = tasks[neighbour].duration / static_cast<double>(cp);
-        expose(tasks[i], rounds * max(tasks[i].duration / rounds - attention, Seconds{}));
+        expose(tasks[i], rounds * max(tasks[i].duration / rounds - attention, Seconds{}),
+               tasks[neighbour]);
         break;
       }
     }

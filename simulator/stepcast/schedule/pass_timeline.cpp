@@ -137,6 +137,7 @@ class Pass {
 
   void backward_layer(std::size_t place) {
     const LayerTasks& layer = tasks(layers_[place]);
+    posted_last_ = {};
     receive(place);
     if (layers_[place].recomputed) {
       streams_.run(layer.full_recompute);
@@ -147,6 +148,7 @@ class Pass {
     }
     if (place_.last) {
       reduced_ = std::max(reduced_, streams_.post(layer.replicas));
+      posted_last_ += duration_of(layer.replicas);
     }
   }
 
@@ -160,6 +162,7 @@ class Pass {
       streams_.wait(reduced_);
     }
     reduced_ = streams_.post(layer.reduce);
+    posted_last_ += duration_of(layer.reduce);
     if (program_.rule.reduce == Frequency::kEveryMicroBatch &&
         program_.software.fsdp_overlap != FsdpOverlap::kAll) {
       streams_.wait(reduced_);
@@ -226,7 +229,8 @@ class Pass {
     PassTime time;
     time.spent = totals.spent;
     // However far ahead the host was, passes that repeat cannot be faster than it launches them.
-    time.spent.host += max(Seconds{}, totals.launching - totals.now);
+    const Seconds behind = max(Seconds{}, totals.launching - totals.now);
+    time.spent.host += behind;
     // What is left goes on after the pass; whoever waits for it counts it as exposed.
     for (std::size_t axis = 0; axis < kAxes; ++axis) {
       time.hidden.exposed[axis] =
@@ -234,11 +238,17 @@ class Pass {
     }
     time.energy = totals.energy;
     time.host_lead = streams_.host_lead();
-    time.backlog = streams_.backlog()[slot(Axis::kData)];
+    // While the device waits for its host, what it communicates goes on, but for what the last
+    // layer of the pass posts at its end.
+    const Seconds left = streams_.backlog()[slot(Axis::kData)];
+    time.backlog = max(min(left, posted_last_), left - behind);
     if (backward_) {
+      TaskSums all;
       for (const LayerInOrder& entry : layers_) {
-        time.weight += sums(entry).backward.weight;
+        all.weight += sums(entry).backward.weight;
+        all.launching_weight += sums(entry).backward.launching_weight;
       }
+      time.weight = weight_part(time.spent, all, totals.launching);
     }
     return time;
   }
@@ -253,12 +263,20 @@ class Pass {
   bool reduces_ = false;
   std::int64_t ticket_ = 0;   // of the gather that was posted last
   std::int64_t reduced_ = 0;  // ticket of the reduction that was posted last
+  Seconds posted_last_;       // reductions since the last layer of backward began
   // What was left of the tasks of communication after the last layer, and after the one before.
   std::vector<Seconds> left_;
   std::vector<Seconds> left_before_;
 };
 
 }  // namespace
+
+Seconds weight_part(const TimeBreakdown& spent, const TaskSums& sums, Seconds launching) {
+  const Seconds all = spent.total();
+  const Seconds later = spent.host + spent.exposed[slot(Axis::kData)] + sums.weight;
+  const Seconds inputs = max(all - later, launching - sums.launching_weight);
+  return max(Seconds{}, all - inputs);
+}
 
 GatherTime first_gather(const StageProgram& program) {
   GatherTime time;

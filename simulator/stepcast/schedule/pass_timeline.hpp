@@ -28,12 +28,18 @@ struct PassTime {
   TimeBreakdown spent;   // its total is the duration
   TimeBreakdown hidden;  // communication that computation hides
   Joules energy;         // of the computation, above idle
-  Seconds weight;        // of `spent`, weight gradients
+  Seconds weight;        // of `spent`, weight gradients (weight_part)
   Seconds host_lead;     // at its end
   Seconds backlog;       // data-parallel communication that is left when it ends
 
   [[nodiscard]] Seconds duration() const { return spent.total(); }
 };
+
+// What of a backward pass may run at any later time, its gradients of weights with their reduction:
+// all of it but what gradients of inputs need for their kernels and communication or for their
+// launches, whichever is longer. `sums` are those of the tasks of the pass, which took the host
+// `launching` in all.
+Seconds weight_part(const TimeBreakdown& spent, const TaskSums& sums, Seconds launching);
 
 struct StageProgram {
   const StepTasks& tasks;

@@ -91,7 +91,6 @@ void RankStreams::repeat_since(const StreamTotals& before, std::int64_t times) {
     }
   }
   totals_.now += shift;
-  compute_free_ += shift;
 }
 
 // --- programs ---------------------------------------------------------------------------------
@@ -174,12 +173,7 @@ bool RankStreams::ended(std::int64_t ticket) const {
 
 // --- time -------------------------------------------------------------------------------------
 
-// The first of each stream starts, unless a kernel runs: it must drain first.
 void RankStreams::start_communication() {
-  const bool kernel_runs = owner_ != nullptr && compute_start_ < totals_.now;
-  if (kernel_runs) {
-    return;
-  }
   for (std::size_t axis = 0; axis < kAxes && !open_.empty(); ++axis) {
     if (!streams_[axis].idle() && !awaits_launch(axis)) {
       begin_communication(axis);
@@ -212,7 +206,8 @@ double RankStreams::communication_rate(std::size_t axis) const {
     }
   }
   const bool kernel_runs = owner_ != nullptr && compute_start_ <= totals_.now;
-  return 1.0 / (sharing * (kernel_runs ? task.slowdown : 1.0));
+  return kernel_runs ? left_of_fabric(task, computing_, compute_rate()) / (sharing * task.slowdown)
+                     : 1.0 / sharing;
 }
 
 void RankStreams::advance(std::span<Program> programs) {
@@ -284,7 +279,6 @@ void RankStreams::finish_computation() {
   totals_.energy += computing_.energy;
   hold_host(computing_);
   note(computing_, compute_start_, compute_cause_);
-  compute_free_ = totals_.now;
   owner_->computes = false;
   owner_ = nullptr;
 }

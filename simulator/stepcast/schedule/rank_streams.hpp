@@ -3,14 +3,16 @@
 //
 //   - A task starts exactly when what it waits for has ended, its stream is free and the host has
 //     launched it.
-//   - Communication that was posted starts when the kernel that runs at that time drains.
+//   - Communication starts beside whatever kernel runs: its own have the higher priority. In two
+//     traces of FSDP2 on H200, 58 of 66 gathers began within 0.25 ms of the copy before them.
 //   - While computation and communication run together each advances at its own slower rate, and
-//     communications over one fabric share it evenly.
+//     communications over one fabric share what the kernel that runs leaves of it evenly.
 //
 // Two programs at once share the streams: while one waits for its communication the other computes
 // (batch-split overlap, DualPipe).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -99,6 +101,7 @@ class RankStreams {
   void run_kernel(const StreamTask& task);
   void run_kernel_beside(const StreamTask& task, std::size_t axis);
   void run_communication_beside(const StreamTask& task, std::size_t axis);
+  [[nodiscard]] Seconds share_with(const StreamTask& task, std::size_t axis);
   void end_kernel(const StreamTask& task, Seconds start, Seconds left);
   void begin_communication(std::size_t axis);
   [[nodiscard]] bool awaits_launch(std::size_t axis) const;
@@ -138,7 +141,6 @@ class RankStreams {
   Seconds compute_left_;   // of its duration
   Seconds compute_start_;  // later than now while the host has not launched it
   Seconds compute_cause_;
-  Seconds compute_free_;  // when the stream became free
   std::vector<StreamSpan>* record_;
 };
 
@@ -153,11 +155,19 @@ inline double RankStreams::rate_beside(const StreamTask& kernel, const StreamTas
   return slowed ? kernel.duration / kernel.contended : 1.0;
 }
 
+// Of a fabric, that communication has beside the kernel `task` which advances at `rate`. A little
+// is left beside any.
+inline double left_of_fabric(const StreamTask& communication, const StreamTask& task, double rate) {
+  constexpr double kLeast = 0.01;
+  const bool shared = communication.fabric == task.fabric && task.fabric_taken > 0.0;
+  return shared ? std::max(kLeast, 1.0 - rate * task.fabric_taken) : 1.0;
+}
+
 inline void RankStreams::begin_communication(std::size_t axis) {
   if (!running(axis)) {
     Communication& first = streams_[axis].front();
     first.start = totals_.now;
-    first.cause = max(max(first.queued, first.launched), compute_free_);
+    first.cause = max(first.queued, first.launched);
     running_ |= 1U << axis;
   }
 }

@@ -46,7 +46,7 @@ std::optional<std::size_t> RankStreams::only_busy_stream() const {
 }
 
 // The communication of `axis` goes on at full rate until the kernel is launched, then both at their
-// slower rates; what is queued behind it waits until the kernel drains.
+// slower rates; what is queued behind it follows.
 void RankStreams::run_kernel_beside(const StreamTask& task, std::size_t axis) {
   launch(task);
   Stream& stream = streams_[axis];
@@ -67,22 +67,33 @@ void RankStreams::run_kernel_beside(const StreamTask& task, std::size_t axis) {
   const Seconds idle = start - totals_.now;
   totals_.spent.host += idle;
   totals_.now = start;
+  if (!stream.idle() && running(axis)) {
+    stream.front().left -= idle;
+  }
+  end_kernel(task, start, share_with(task, axis));
+}
+
+// Runs a kernel that has started for as long as communication of `axis` lasts; returns what is left
+// of it then.
+Seconds RankStreams::share_with(const StreamTask& task, std::size_t axis) {
+  Stream& stream = streams_[axis];
   Seconds left = task.duration;
-  if (!stream.idle()) {
+  while (!stream.idle() && left > Seconds{}) {
+    begin_communication(axis);
     Communication& first = stream.front();
-    first.left -= idle;
     const double rate = rate_beside(task, first.task);
-    const Seconds both = min(left / rate, first.task.slowdown * first.left);
-    const bool ends = first.task.slowdown * first.left <= both;
+    const double slower = first.task.slowdown / left_of_fabric(first.task, task, rate);
+    const Seconds both = min(left / rate, slower * first.left);
+    const bool ends = slower * first.left <= both;
     totals_.spent.contention += (1.0 - rate) * both;
     totals_.now += both;
     left -= rate * both;
-    first.left = ends ? Seconds{} : first.left - both / first.task.slowdown;
+    first.left = ends ? Seconds{} : first.left - both / slower;
     if (ends) {
       finish(axis);
     }
   }
-  end_kernel(task, start, max(Seconds{}, left));
+  return max(Seconds{}, left);
 }
 
 void RankStreams::run_kernel(const StreamTask& task) {
@@ -96,7 +107,6 @@ void RankStreams::end_kernel(const StreamTask& task, Seconds start, Seconds left
   totals_.spent.compute += task.duration;
   totals_.energy += task.energy;
   totals_.now += left;
-  compute_free_ = totals_.now;
   hold_host(task);
   note(task, start, start);
 }

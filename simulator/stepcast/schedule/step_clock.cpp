@@ -35,9 +35,12 @@ StepAtClock described(const DeviceSpec& device, Hertz clock, const StepTime& tim
 // does not, power is a power law of the clock.
 class GridSearch {
  public:
-  // The step will be asked for at the share `1 - behind` of the clock found as well.
+  // A GPU that by the law of power runs `behind` others draws as much more at their clock.
   GridSearch(const StepContext& context, StepTimer& timer, double behind)
-      : device_(context.cluster.device), timer_(timer), behind_(behind) {}
+      : device_(context.cluster.device),
+        timer_(timer),
+        exponent_(device_.kernels.power.voltage_exponent + 1.0),
+        draws_more_(std::pow(1.0 - behind, -exponent_)) {}
 
   // The highest clock within the limits: the peak, or one below it.
   Hertz highest_clock() {
@@ -70,8 +73,7 @@ class GridSearch {
     double share = 0.0;  // of the allowed power
   };
 
-  // The peak where a step is surely within; else a clock between the one expected and the slowest
-  // part's.
+  // The peak where a step is surely within; else the clock expected.
   [[nodiscard]] std::int64_t first_guess() {
     // Assumed: the rest of the allowed power is a margin for what a rough step leaves out. A step
     // with less than that draws too little to be slowed, and no other clock is solved.
@@ -83,17 +85,16 @@ class GridSearch {
       return kPeak;
     }
     const double expected = clock_at_limit(kLawful, rough_share(kLawful));
-    const double middle = expected * (1.0 - behind_ / 2.0);
-    return std::clamp(static_cast<std::int64_t>(std::lround(middle + 0.5)), kLowest + 1, kPeak - 1);
+    return std::clamp(static_cast<std::int64_t>(std::lround(expected + 0.5)), kLowest + 1,
+                      kPeak - 1);
   }
   [[nodiscard]] double rough_share(std::int64_t index) {
     const StepTimer::RoughStep rough = timer_.rough(index);
-    return duty_cycle_share(device_, rough.duty, {rough.compute, rough.energy});
+    return draws_more_ * duty_cycle_share(device_, rough.duty, {rough.compute, rough.energy});
   }
   // What would draw all of the allowed power if power followed its own law.
   [[nodiscard]] double clock_at_limit(std::int64_t index, double drawn) const {
-    const double exponent = device_.kernels.power.voltage_exponent + 1.0;
-    return static_cast<double>(index) * std::pow(drawn, -1.0 / exponent);
+    return static_cast<double>(index) * std::pow(drawn, -1.0 / exponent_);
   }
   [[nodiscard]] std::int64_t next_guess(std::int64_t index, double drawn) const {
     const double at_limit = clock_at_limit(index, drawn);
@@ -111,13 +112,14 @@ class GridSearch {
     const StepTime& time = timer_.on_grid(index);
     const Seconds busy = time.breakdown.busy();
     const double drawn = duty_cycle_share(device_, busy / time.step, {busy, time.energy});
-    known_.push_back({index, drawn});
+    known_.push_back({index, draws_more_ * drawn});
     return known_.back();
   }
 
   const DeviceSpec& device_;
   StepTimer& timer_;
-  double behind_;
+  double exponent_;    // of power in the clock
+  double draws_more_;  // the slowest GPU than the mean one
   std::vector<Known> known_;
 };
 
@@ -141,11 +143,7 @@ StepAtClock step_within_power(const StepContext& context, StepTimer& timer) {
   const DeviceSpec& device = context.cluster.device;
   const double behind = behind_mean(context.cluster);
   const Hertz clock = GridSearch(context, timer, behind).highest_clock();
-  if (clock >= device.clock.peak) {
-    return described(device, clock, timer.on_grid(StepTimer::kGrid));
-  }
-  const Hertz slowest = (1.0 - behind) * clock;
-  return described(device, slowest, timer.near(slowest));
+  return described(device, clock, timer.near(clock));
 }
 
 }  // namespace stepcast

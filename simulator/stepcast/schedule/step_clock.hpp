@@ -5,9 +5,11 @@
 //   idle + energy(f) / step(f) <= limit
 //   idle + energy(f) / (compute + optimizer)(f) <= burst ratio * limit
 //
-// GPUs differ, and all wait for the slowest: of n GPUs with a spread s of their clocks it runs at
+// GPUs differ, and all wait for the slowest: of n GPUs with a spread s of their clocks it would run
+// products at
 //   clock (1 - s e(n)),  e(n) = q - (ln ln n + ln 4 pi) / (2 q) + 0.577 / q,  q = sqrt(2 ln n)
-// which is the mean of the largest of n normal variables (extreme value theory).
+// which is the mean of the largest of n normal variables (extreme value theory): at the same clock
+// it draws (1 - s e(n))^-(voltage exponent + 1) times as much above idle.
 //
 // The limit acts on an average over tens of milliseconds, so a step that waits for communication
 // runs its kernels faster than one that does not. The energy of communication is not counted.

@@ -13,6 +13,7 @@ TaskSums sums_of(const TaskList& tasks) {
     } else {
       sums.compute += task.duration;
       sums.weight += task.weight_gradient ? task.duration : Seconds{};
+      sums.launching_weight += task.weight_gradient ? task.host : Seconds{};
     }
   }
   return sums;

@@ -36,7 +36,9 @@ struct StreamTask {
   Joules energy;             // of computation, above idle
   Seconds host;              // that the host takes to launch it
   std::optional<Axis> axis;  // of communication; empty: computation
+  // Of communication, or of what a kernel hides inside it, which takes a share of it meanwhile.
   Fabric fabric = Fabric::kNone;
+  double fabric_taken = 0.0;
   double slowdown = 1.0;  // of communication while computation runs at the same time
   Seconds hidden;         // communication that the layer's own kernels hide (overlap_windows.hpp)
   TaskMode mode = TaskMode::kBlocking;
@@ -51,7 +53,8 @@ using TaskList = std::vector<StreamTask>;
 // The sums of a list of tasks, nothing overlapped.
 struct TaskSums {
   Seconds compute;
-  Seconds weight;  // the part of it that is gradients of weights
+  Seconds weight;            // the part of it that is gradients of weights
+  Seconds launching_weight;  // of the host, for these
   std::array<Seconds, kAxes> exposed{};
   Joules energy;
 };

@@ -13,10 +13,12 @@ class UniformPass {
       if (task.axis) {
         totals_.communication[slot(*task.axis)] += times * task.duration;
         time_.hidden.exposed[slot(*task.axis)] += times * task.hidden;
+        inside_ += times * task.hidden;
       } else {
         totals_.compute += times * task.duration;
         time_.energy += times * task.energy;
-        time_.weight += task.weight_gradient ? times * task.duration : Seconds{};
+        weight_.weight += task.weight_gradient ? times * task.duration : Seconds{};
+        weight_.launching_weight += task.weight_gradient ? times * task.host : Seconds{};
       }
       launching_ += times * task.host;
     }
@@ -29,11 +31,17 @@ class UniformPass {
   }
 
   PassTime finish(const UniformOverlap& overlap, const OccupiedShares& occupied) {
-    time_.spent = exposed(totals_, overlap, occupied);
+    PassTotals free = totals_;
+    free.compute = max(Seconds{}, totals_.compute - inside_);
+    time_.spent = exposed(free, overlap, occupied);
+    time_.spent.compute = totals_.compute;
     for (std::size_t axis = 0; axis < kAxes; ++axis) {
       time_.hidden.exposed[axis] += totals_.communication[axis] - time_.spent.exposed[axis];
     }
     time_.spent.host += max(Seconds{}, launching_ - time_.spent.total());
+    if (weight_.weight > Seconds{}) {
+      time_.weight = weight_part(time_.spent, weight_, launching_);
+    }
     return time_;
   }
 
@@ -45,6 +53,8 @@ class UniformPass {
   const StageProgram& program_;
   PassTotals totals_;
   PassTime time_;
+  TaskSums weight_;
+  Seconds inside_;  // communication that kernels hide inside them: nothing else hides there
   Seconds launching_;
 };
 

@@ -3,7 +3,7 @@
 // others assume.
 //
 //   exposed(axis) = communication - min(share(axis) * communication, computation still free to hide
-//                   it)
+//                   it), which is what hides nothing inside its own kernels (overlap_windows.hpp)
 //   contention    = hidden communication * share of the compute units that it occupies
 #pragma once
 

@@ -44,7 +44,8 @@ bool SamePlans::repeats(std::int64_t index, const ParallelPlan& plan) const {
         (axis.reshard && plan.zero != 3)) {
       return digit > 0;
     }
-    return plan.replicas() == 1 && axis.unsharded.size() > 1 && digit > axis.unsharded.front() &&
+    return plan.replicas() == 1 && plan.edp == 1 && axis.unsharded.size() > 1 &&
+           digit > axis.unsharded.front() &&
            std::find(axis.unsharded.begin(), axis.unsharded.end(), digit) != axis.unsharded.end();
   });
 }

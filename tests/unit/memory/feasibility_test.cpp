@@ -143,6 +143,18 @@ TEST_CASE("one replica has nothing to shard", "[unit]") {
   CHECK(resolved.plan.zero == 0);
 }
 
+TEST_CASE("experts have replicas to share an optimizer where the rest has none", "[unit]") {
+  Asked asked;
+  asked.sample = test::moe_sample();
+  asked.cluster.nodes = 1;
+  asked.request.tp = 8;
+  const ResolvedPlan resolved = asked.resolve();
+  REQUIRE(resolved.reasons.empty());
+  CHECK(resolved.plan.replicas() == 1);
+  CHECK(resolved.plan.edp == 8);
+  CHECK(resolved.plan.zero == 1);
+}
+
 TEST_CASE("virtual stages need a pipeline and its interleaved schedule", "[unit]") {
   Asked asked;
   asked.request.vpp = 2;

@@ -142,5 +142,38 @@ TEST_CASE("a step of many experts lasts as long as its host takes to launch them
   CHECK(slow.breakdown.total().value() == nearly(slow.step.value()));
 }
 
+TEST_CASE("kernels of one list are slowed alike, and HBM by the mean of what gathers and reduces",
+          "[unit]") {
+  Sample sample = test::dense_sample();
+  sample.plan.dp = 8;
+  sample.plan.fsdp = 8;
+  sample.plan.zero = 3;
+  const ClusterSpec cluster = cluster_of(test::shipped_gpu("h100_sxm"), 1);
+  const CostModel cost = default_cost_model();
+  const ExpansionContext expansion = sample.context();
+  const StepContext context{expansion, cluster, cost, Hertz(1.4e9)};
+  const StepOperators operators = step_operators(expansion);
+  for (const StageLayer& layer : operators.layers) {
+    const CommunicationLoad load = layer_load(layer, context);
+    Bytes moved;
+    Seconds lasted;
+    for (const OpList* ops : {&layer.traffic.gather, &layer.traffic.reduce}) {
+      for (const Op& op : *ops) {
+        const OpCost own = cost.cost(op, kernel_context(context), cluster);
+        moved += communication_load(op, own).hbm * own.duration;
+        lasted += own.duration;
+      }
+    }
+    CHECK(load.units > 0);
+    CHECK(load.hbm.value() == nearly((moved / lasted).value()));
+    const LayerTasks tasks = price_layer(layer, context, load);
+    const double slower = tasks.forward.front().contended / tasks.forward.front().duration;
+    CHECK(slower > 1.0);
+    for (const StreamTask& task : tasks.forward) {
+      CHECK(task.contended.value() == nearly(slower * task.duration.value()));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace stepcast::layer_prices_test

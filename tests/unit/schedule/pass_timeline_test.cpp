@@ -255,6 +255,42 @@ TEST_CASE("weight gradients are a part of backward", "[unit]") {
   CHECK(stage.backward(kBetween).energy == Joules(10));
 }
 
+TEST_CASE("gradients of weights wait for their kernels or for their launches", "[unit]") {
+  TaskSums sums;
+  sums.weight = Seconds(4);
+  sums.launching_weight = Seconds(6);
+  TimeBreakdown spent;
+  spent.compute = Seconds(10);
+  CHECK(weight_part(spent, sums, Seconds(8)) == Seconds(4));
+  // Reductions that are waited for follow gradients of weights.
+  spent.exposed[slot(Axis::kData)] = Seconds(3);
+  CHECK(weight_part(spent, sums, Seconds(8)) == Seconds(7));
+  spent.exposed[slot(Axis::kTensor)] = Seconds(5);
+  CHECK(weight_part(spent, sums, Seconds(8)) == Seconds(7));
+  spent.exposed = {};
+  // The host takes 30 for a pass of 10; 24 of them launch gradients of inputs, whose kernels are 6
+  // or, at half the clock, 12.
+  spent.host = Seconds(20);
+  CHECK(weight_part(spent, sums, Seconds(30)) == Seconds(6));
+  spent.compute = Seconds(20);
+  spent.host = Seconds(10);
+  sums.weight = Seconds(8);
+  CHECK(weight_part(spent, sums, Seconds(30)) == Seconds(6));
+}
+
+TEST_CASE("reductions go on while a host that is behind launches", "[unit]") {
+  // Layers of 1 whose reductions take 3, the first of them from 1 on: of 30, 9 are done at 10. The
+  // last layer's own 3 are left wherever the host takes its time.
+  Stage stage = layers_of(10, 1, 0, 3);
+  CHECK(stage.backward(kLast).backlog.value() == nearly(21.0));
+  stage.tasks.layers[0].backward[0].host = Seconds(2);
+  const PassTime behind = stage.backward(kLast);
+  CHECK(behind.duration() == Seconds(20));
+  CHECK(behind.backlog.value() == nearly(11.0));
+  stage.tasks.layers[0].backward[0].host = Seconds(100);
+  CHECK(stage.backward(kLast).backlog == Seconds(3));
+}
+
 TEST_CASE("passes that repeat are no faster than the host launches them", "[unit]") {
   Stage stage = layers_of(10, 4, 0, 0);
   stage.rule = {};

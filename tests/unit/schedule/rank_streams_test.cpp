@@ -177,6 +177,22 @@ TEST_CASE("communications share one fabric, and each has another to itself", "[u
   CHECK(end_of(Fabric::kNone, Fabric::kNone) == nearly(6.0));
 }
 
+TEST_CASE("what a kernel hides inside it leaves less of its fabric to others", "[unit]") {
+  // Half of the scale-up links are taken for 10: 4 take 8, and over NICs 4.
+  for (const auto& [fabric, end] : {std::pair{Fabric::kScaleUp, 8.0}, {Fabric::kScaleOut, 4.0}}) {
+    StreamTask hiding = computes(10);
+    hiding.fabric = Fabric::kScaleUp;
+    hiding.fabric_taken = 0.5;
+    std::vector<StreamSpan> spans;
+    RankStreams streams(kFarAhead, &spans);
+    streams.post(TaskList{communicates(Axis::kData, 4, fabric)});
+    streams.run(TaskList{hiding});
+    REQUIRE(spans.size() == 2);
+    CHECK(spans.front().end.value() == nearly(end));
+    CHECK(now(streams) == 10.0);
+  }
+}
+
 TEST_CASE("communications of one axis follow each other", "[unit]") {
   RankStreams streams(kFarAhead);
   streams.post(TaskList{communicates(Axis::kData, 4, Fabric::kScaleUp),
@@ -185,19 +201,21 @@ TEST_CASE("communications of one axis follow each other", "[unit]") {
   CHECK(now(streams) == 10.0);
 }
 
-TEST_CASE("the next communication of a stream starts when the running kernel drains", "[unit]") {
+TEST_CASE("the next communication of a stream starts at once, inside the kernel that runs",
+          "[unit]") {
   std::vector<StreamSpan> spans;
   RankStreams streams(kFarAhead, &spans);
   streams.post(TaskList{communicates(Axis::kData, 4), communicates(Axis::kData, 3)});
   streams.run(TaskList{computes(10), computes(2)});
   streams.wait_for_all();
-  // The first ends at 4, inside the kernel that ends at 10; the second runs from 10 to 13.
-  CHECK(now(streams) == 13.0);
+  // The first ends at 4, inside the kernel that ends at 10; the second runs from 4 to 7.
+  CHECK(now(streams) == 12.0);
   REQUIRE(spans.size() == 4);
-  CHECK(spans.front().end == Seconds(4));
-  CHECK(spans.back().start == Seconds(10));
-  CHECK(spans.back().cause == Seconds(10));
-  CHECK(exposed(streams, Axis::kData) == 1.0);
+  CHECK(spans[0].end == Seconds(4));
+  CHECK(spans[1].start == Seconds(4));
+  CHECK(spans[1].cause == Seconds(4));
+  CHECK(spans[1].end == Seconds(7));
+  CHECK(exposed(streams, Axis::kData) == 0.0);
 }
 
 // --- the host ---------------------------------------------------------------------------------
@@ -585,13 +603,7 @@ class SecondReading {
   void communication(const StreamTask& task, bool blocks) {
     host_ += task.host;
     const std::size_t axis = slot(*task.axis);
-    Seconds start = max(max(ready_, host_), last_end(axis));
-    for (const StreamSpan& kernel : kernels_) {
-      if (kernel.start < start && start < kernel.end) {
-        start = kernel.end;
-        break;
-      }
-    }
+    const Seconds start = max(max(ready_, host_), last_end(axis));
     const StreamSpan& span = streams_[axis][next_[axis]++];
     right_ = right_ && close(span.start, start);
     if (blocks) {
