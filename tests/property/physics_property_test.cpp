@@ -257,7 +257,7 @@ TEST_CASE("no better part of a machine makes a step slower", "[property]") {
 // --- less to do --------------------------------------------------------------------------------
 
 TEST_CASE("a step that recomputes less is never slower", "[property]") {
-  check(2, test::draws(200), [](const ExperimentSource& drawn, RandomExperiments& /*draw*/) {
+  check(2, test::draws(120), [](const ExperimentSource& drawn, RandomExperiments& /*draw*/) {
     const ExperimentSource none = drawn.with("training.recompute", "none");
     const ExperimentSource selective = drawn.with("training.recompute", "selective");
     const ExperimentSource full = drawn.with("training.recompute", "full");
@@ -266,7 +266,7 @@ TEST_CASE("a step that recomputes less is never slower", "[property]") {
 }
 
 TEST_CASE("tokens that all go to a few experts never make a step faster", "[property]") {
-  check(3, test::draws(100), [](const ExperimentSource& drawn, RandomExperiments& draw) {
+  check(3, test::draws(64), [](const ExperimentSource& drawn, RandomExperiments& draw) {
     const std::string uneven =
         "{routing: zipf, zipf_exponent: " + draw.any({"0.1", "0.3", "0.5", "1"}) + "}";
     // Refused of models without experts.
@@ -281,7 +281,7 @@ TEST_CASE("tokens that all go to a few experts never make a step faster", "[prop
 // none. So the batch is halved as well.
 TEST_CASE("twice the tensor parallelism with as many micro-batches never needs more memory",
           "[property]") {
-  check(4, test::draws(200), [](const ExperimentSource& drawn, RandomExperiments& draw) {
+  check(4, test::draws(120), [](const ExperimentSource& drawn, RandomExperiments& draw) {
     const int tp = 1 << draw.below(3);
     const auto at = [&](int degree, int batch) {
       return drawn.with("plan.tp", std::to_string(degree))

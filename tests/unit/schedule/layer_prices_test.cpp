@@ -154,6 +154,9 @@ TEST_CASE("kernels of one list are slowed alike, and HBM by the mean of what gat
   const StepContext context{expansion, cluster, cost, Hertz(1.4e9)};
   const StepOperators operators = step_operators(expansion);
   for (const StageLayer& layer : operators.layers) {
+    if (layer.traffic.empty() || layer.ops->forward.empty()) {
+      continue;
+    }
     const CommunicationLoad load = layer_load(layer, context);
     Bytes moved;
     Seconds lasted;

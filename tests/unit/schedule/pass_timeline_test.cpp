@@ -282,6 +282,7 @@ TEST_CASE("reductions go on while a host that is behind launches", "[unit]") {
   // Layers of 1 whose reductions take 3, the first of them from 1 on: of 30, 9 are done at 10. The
   // last layer's own 3 are left wherever the host takes its time.
   Stage stage = layers_of(10, 1, 0, 3);
+  stage.rule = {Frequency::kNever, Frequency::kNever, 0, Frequency::kOnceAStep};
   CHECK(stage.backward(kLast).backlog.value() == nearly(21.0));
   stage.tasks.layers[0].backward[0].host = Seconds(2);
   const PassTime behind = stage.backward(kLast);
