@@ -9,23 +9,18 @@
 #include "stepcast/config/value_message.hpp"
 #include "stepcast/operators/collective_line.hpp"
 #include "stepcast/operators/exchange_line.hpp"
+#include "stepcast/operators/operator_sizes.hpp"
+#include "stepcast/operators/product_line.hpp"
 
 namespace stepcast {
 namespace {
 
-constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;
-constexpr Range<std::int64_t> kSize{1, kLargestSize};
-constexpr Range<std::int64_t> kSizeOrNone{0, kLargestSize};
 constexpr Range<double> kLockedMhz{1.0, 1e5};
-constexpr double kMostElements = 1125899906842624.0;           // 2^50, of one tensor
 constexpr double kMostPairs = 1152921504606846976.0;           // 2^60, of queries and keys
 constexpr std::int64_t kFabricNodes = std::int64_t{1} << 20U;  // beyond any group of ranks
 
 // --- names ------------------------------------------------------------------------------------
 
-constexpr std::array kGemmPasses = {NamedValue<GemmPass>{"fwd", GemmPass::kForward},
-                                    NamedValue<GemmPass>{"dgrad", GemmPass::kDgrad},
-                                    NamedValue<GemmPass>{"wgrad", GemmPass::kWgrad}};
 constexpr std::array kDirections = {NamedValue<Direction>{"fwd", Direction::kForward},
                                     NamedValue<Direction>{"bwd", Direction::kBackward}};
 
@@ -72,14 +67,6 @@ std::vector<NamedValue<MemoryBoundKind>> memory_bound_names() {
 
 // --- fields -----------------------------------------------------------------------------------
 
-// A tensor too large to be counted is none that a program has.
-void check_elements(MappingReader& fields, std::string_view key, double elements) {
-  if (elements > kMostElements) {
-    fields.error(key, "makes a tensor of " + significant(elements, 3) +
-                          " elements, more than 2^50; give smaller sizes");
-  }
-}
-
 Dtype read_dtype(MappingReader& fields, const DeviceSpec& device, bool on_matrix_units) {
   const auto dtype = fields.optional_choice<Dtype>("dtype", dtype_names(), Dtype::kBf16);
   if (on_matrix_units && !device.matrix_rate[slot(dtype)]) {
@@ -121,79 +108,6 @@ ClockState read_state(MappingReader& fields, const DeviceSpec& device) {
 }
 
 // --- kinds ------------------------------------------------------------------------------------
-
-// Weight gradients may be kept in fp32.
-Bytes read_result(MappingReader& fields) {
-  return Bytes(fields.optional_flag("fp32_result").value_or(false) ? 4.0 : 2.0);
-}
-
-Accumulation read_accumulation(MappingReader& fields) {
-  return fields.optional_flag("precise_accumulation").value_or(false) ? Accumulation::kPrecise
-                                                                      : Accumulation::kFast;
-}
-
-Op read_gemm(MappingReader& fields, Dtype dtype) {
-  Gemm op;
-  op.m = fields.required_count("m", kSize);
-  op.n = fields.required_count("n", kSize);
-  op.k = fields.required_count("k", kSize);
-  op.batch = fields.optional_count("batch", 1, kSize);
-  op.dtype = dtype;
-  op.pass = fields.optional_choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
-  op.accumulate = fields.optional_flag("accumulate").value_or(false);
-  op.result = read_result(fields);
-  op.accumulation = read_accumulation(fields);
-  check_elements(fields, "m", real(op.batch) * real(op.m) * real(op.n));
-  check_elements(fields, "k", real(op.batch) * real(op.m) * real(op.k));
-  check_elements(fields, "n", real(op.batch) * real(op.n) * real(op.k));
-  return {.work = op};
-}
-
-// The rows of all groups: m_total, or the sum of counts, which must agree.
-std::int64_t read_rows(MappingReader& fields, GroupedGemm& op) {
-  std::int64_t sum = 0;
-  for (const std::int64_t count : op.counts) {
-    sum += count;
-  }
-  if (op.counts.empty()) {
-    return fields.required_count("m_total", kSize);
-  }
-  const std::int64_t rows = fields.optional_count("m_total", sum, kSize);
-  if (fields.good({"m_total", "counts"}) && rows != sum) {
-    fields.error("counts", "add up to " + std::to_string(sum) + ", but 'm_total' is " +
-                               std::to_string(rows) + "; give one of them, or the same");
-  }
-  if (fields.good({"m_total", "counts"}) && (sum < 1 || sum > kLargestSize)) {
-    fields.error("counts", "add up to " + std::to_string(sum) + "; give 1 to " +
-                               std::to_string(kLargestSize) + " rows");
-  }
-  return rows;
-}
-
-Op read_grouped_gemm(MappingReader& fields, Dtype dtype) {
-  constexpr Range<std::int64_t> kGroups{1, 1 << 20};
-  GroupedGemm op;
-  op.counts = fields.optional_counts("counts", kSizeOrNone);
-  const auto listed = static_cast<std::int64_t>(op.counts.size());
-  op.groups = op.counts.empty() ? fields.required_count("groups", kGroups)
-                                : fields.optional_count("groups", listed, kGroups);
-  if (fields.good({"groups", "counts"}) && !op.counts.empty() && op.groups != listed) {
-    fields.error("groups", "is " + std::to_string(op.groups) + ", but 'counts' has " +
-                               std::to_string(listed) + " entries; give one of them, or the same");
-  }
-  op.m_total = read_rows(fields, op);
-  op.n = fields.required_count("n", kSize);
-  op.k = fields.required_count("k", kSize);
-  op.dtype = dtype;
-  op.pass = fields.optional_choice<GemmPass>("pass", kGemmPasses, GemmPass::kForward);
-  op.accumulate = fields.optional_flag("accumulate").value_or(false);
-  op.result = read_result(fields);
-  op.accumulation = read_accumulation(fields);
-  check_elements(fields, "n", real(op.m_total) * real(op.n));
-  check_elements(fields, "k", real(op.m_total) * real(op.k));
-  check_elements(fields, "groups", real(op.groups) * real(op.n) * real(op.k));
-  return {.work = op};
-}
 
 Op read_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& device) {
   constexpr Range<std::int64_t> kHeadSize{1, 65'536};

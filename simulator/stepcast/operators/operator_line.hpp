@@ -3,9 +3,10 @@
 //
 //   {"kind": "gemm", "m": 8192, "n": 4096, "k": 4096, "pass": "dgrad", "dtype": "bf16"}
 //
-//   gemm           m, n, k; batch 1, pass fwd | dgrad | wgrad, accumulate false, fp32_result false
-//   grouped_gemm   m_total or counts[], n, k; groups (with counts: as many), pass, accumulate and
-//                  fp32_result as of gemm
+//   gemm           m, n, k; batch 1, pass fwd | dgrad | wgrad, accumulate false, fp32_result false,
+//                  precise_accumulation false (of fp8: sums kept in full precision)
+//   grouped_gemm   m_total or counts[], n, k; groups (with counts: as many), pass, accumulate,
+//                  fp32_result and precise_accumulation as of gemm
 //   attention      batch, seq, heads, d_qk; seq_kv = seq, kv_heads = heads, d_v = d_qk,
 //                  causal true, window 0 (none), pass fwd | bwd, implementation (the part's own)
 //   memory_bound   op, rows, cols; pass fwd | bwd, implementation fused

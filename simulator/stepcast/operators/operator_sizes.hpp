@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sizes that an operator of a file may have.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "stepcast/config/mapping_reader.hpp"
+
+namespace stepcast {
+
+inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;
+inline constexpr Range<std::int64_t> kSize{1, kLargestSize};
+inline constexpr Range<std::int64_t> kSizeOrNone{0, kLargestSize};
+
+// An error at `key` if a tensor has more elements than any program counts.
+void check_elements(MappingReader& fields, std::string_view key, double elements);
+
+}  // namespace stepcast
