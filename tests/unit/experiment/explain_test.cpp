@@ -44,10 +44,12 @@ Sums sums_of(const Explanation& e) {
   return sums;
 }
 
-// The step is priced between two clocks of a grid, its operators at the clock itself. A wait is
-// longer than what is waited for only where other communication shares the fabric meanwhile.
+// The step is priced between two clocks of a grid, its operators at the clock itself; between the
+// two some kernels reach the peak, in a step that bursts limit up to 0.37 % of its computation. A
+// wait is longer than what is waited for only where other communication shares the fabric
+// meanwhile.
 void check_sums(const Explanation& e) {
-  constexpr double kGrid = 2e-3;
+  constexpr double kGrid = 4e-3;
   const TimeBreakdown& time = e.projection.time.breakdown;
   const TimeBreakdown& hidden = e.projection.time.hidden;
   const Sums sums = sums_of(e);
