@@ -217,8 +217,7 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
     {Kind::kStridedCopy, both(gather(2)), both(stream(2)), both(indexed(2))},
     {Kind::kJoin, both(stream(2)), both(stream(2)), both(indexed(2, 1.5))},
     // PyTorch's ring attention. Eager: to fp32, difference, product, difference, concatenation, to
-    // 16
-    // bits; backward zeros in fp32, a sum, concatenation.
+    // 16 bits; backward zeros in fp32, a sum, concatenation.
     {Kind::kMergePartials,
      {list(stream(2.5)), list(stream(3.5))},
      {list(stream(2.5), stream(2)), list(stream(3.5), stream(3))},

@@ -9,9 +9,8 @@
 //   cool    the first calls after a pause: allowed = limit + burst energy / (calls * duration), at
 //           most burst ratio * limit
 //   mixed   a short one among many of other shapes: what regulates the power averages over more
-//   than
-//           this one, so the clock is that which a large product of the same format leaves where
-//           it fills kMixedDuty of the time
+//           than this one, so the clock is that which a large product of the same format leaves
+//           where it fills kMixedDuty of the time
 //   locked  a fixed clock, whatever the power
 // A timeline solves the same balance for a whole step, with the energies and times of all of its
 // kernels.

@@ -4,8 +4,8 @@
 //   time rests on             12.1 % measured, 71.3 % fitted, 9.2 % specified, 7.4 % assumed
 //   constants
 //
-//     share  kind    constant                     value  file               source
-//    31.2 %  fitted  gemm.matrix_efficiency.bf16  0.93   kernels/h100.yaml  GEMMS
+//     share  kind    constant                     value  file                source
+//    31.2 %  fitted  gemm.matrix_efficiency.bf16  0.93   kernels/gh100.yaml  GEMMS
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
