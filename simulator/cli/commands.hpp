@@ -22,6 +22,7 @@ void add_cost(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_validate(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_import(CLI::App& program, const GlobalOptions& global, Run& run);
+void add_export(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_list(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_describe(CLI::App& program, const GlobalOptions& global, Run& run);
 

@@ -14,7 +14,6 @@
 #include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/cost/backend_role.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
-#include "stepcast/experiment/reported_input.hpp"
 #include "stepcast/plan/plan_keys.hpp"
 
 namespace stepcast::cli {
@@ -208,12 +207,17 @@ DataRoot data_root(const GlobalOptions& options) {
   return {STEPCAST_BUILD_DATA};
 }
 
-Experiment load_experiment(const ExperimentOptions& options, const DataRoot& data) {
+ExperimentTree settled_tree(const ExperimentOptions& options, const DataRoot& data) {
   ExperimentTree tree = experiment_tree(options, data);
   for (const std::string& assignment : assignments(options, tree.folder, data)) {
     spdlog::debug("set {}", assignment);
     apply_override(tree.root, assignment);
   }
+  return tree;
+}
+
+Experiment load_experiment(const ExperimentOptions& options, const DataRoot& data) {
+  const ExperimentTree tree = settled_tree(options, data);
   return read_experiment(tree.root, tree.folder, data);
 }
 

@@ -10,6 +10,7 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
+#include "stepcast/experiment/reported_input.hpp"
 #include "stepcast/operators/measured_operator.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 
@@ -62,6 +63,9 @@ DataRoot data_root(const GlobalOptions& options);
 
 // The experiment that the options name, with every option applied. Throws ConfigError.
 Experiment load_experiment(const ExperimentOptions& options, const DataRoot& data);
+
+// The same as a tree, before it is read.
+ExperimentTree settled_tree(const ExperimentOptions& options, const DataRoot& data);
 
 // The sweep that the options name, with every option to be applied. Throws ConfigError.
 SweepSource load_sweep(const ExperimentOptions& options, const DataRoot& data);

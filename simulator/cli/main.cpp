@@ -39,6 +39,7 @@ int run_command(int argc, char** argv) {
   add_calibrate(program, global, run);
   add_validate(program, global, run);
   add_import(program, global, run);
+  add_export(program, global, run);
   add_list(program, global, run);
   add_describe(program, global, run);
   try {

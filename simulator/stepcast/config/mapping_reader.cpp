@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/config/framework_keys.hpp"
 #include "stepcast/config/value_message.hpp"
 
 namespace stepcast {
@@ -299,6 +300,21 @@ std::optional<MappingReader> MappingReader::optional_mapping(std::string_view ke
   return MappingReader(*value, path_of(key), *diagnostics_);
 }
 
+namespace {
+
+// "; did you mean 'tp'?" for what a framework calls a key of ours, wherever it stands.
+std::string other_word(std::string_view key, const std::string& path) {
+  const std::string_view ours = our_key_of(key);
+  if (ours.empty()) {
+    return "";
+  }
+  const std::string here = path + ".";
+  const std::string_view shown = ours.starts_with(here) ? ours.substr(here.size()) : ours;
+  return "; did you mean '" + std::string(shown) + "'?";
+}
+
+}  // namespace
+
 void MappingReader::finish() {
   report_missing();
   for (const ConfigEntry& entry : node_->entries) {
@@ -309,6 +325,9 @@ void MappingReader::finish() {
     if (record_) {
       refuse_key(entry, remedy);
       continue;
+    }
+    if (remedy.empty()) {
+      remedy = other_word(entry.key, path_);
     }
     if (remedy.empty()) {
       remedy = "; known keys: " + joined(asked_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/hf_attention.hpp"
+#include "frameworks/hf_attention.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/hf_config.hpp"
+#include "frameworks/hf_config.hpp"
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
-#include "importers/hf_attention.hpp"
+#include "frameworks/hf_attention.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/config/value_message.hpp"

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "importers/hf_fields.hpp"
+#include "frameworks/hf_fields.hpp"
 #include "stepcast/graph/model_spec.hpp"
 
 namespace stepcast {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/hf_config.hpp"
+#include "frameworks/hf_config.hpp"
 
 #include <vector>
 

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frameworks/exported_file.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "frameworks/framework_table.hpp"
+#include "stepcast/config/config_writer.hpp"
+#include "stepcast/config/config_yaml.hpp"
+#include "stepcast/experiment/settled_input.hpp"
+#include "stepcast/memory/feasibility.hpp"
+
+namespace stepcast {
+namespace {
+
+// Dotted key -> value on one line, of everything below a node that is no mapping itself.
+using Leaves = std::map<std::string, std::string>;
+
+void collect_leaves(const ConfigNode& node, const std::string& path, Leaves& leaves) {
+  if (node.kind == ConfigNode::Kind::kMapping) {
+    for (const ConfigEntry& entry : node.entries) {
+      collect_leaves(entry.value, path.empty() ? entry.key : path + "." + entry.key, leaves);
+    }
+    return;
+  }
+  leaves[path] = to_flow_yaml(node);
+}
+
+// What ran, as text: equal texts mean equal reports.
+std::string settled_text(const Experiment& experiment) {
+  const ResolvedPlan resolved = resolve_plan(experiment.plan, experiment.model, experiment.training,
+                                             experiment.cluster, experiment.software.exchange);
+  return to_flow_yaml(settled_input(experiment, resolved.plan));
+}
+
+// The experiment with its model written out.
+Leaves leaves_of(const Experiment& experiment, const ConfigNode& root) {
+  Leaves leaves;
+  for (const ConfigEntry& entry : root.entries) {
+    if (entry.key != "model" && entry.key != "description") {
+      collect_leaves(entry.value, entry.key, leaves);
+    }
+  }
+  collect_leaves(parse_config(to_yaml(experiment.model), "model"), "model", leaves);
+  return leaves;
+}
+
+std::string with_comments(const std::string& text, const std::vector<std::string>& assignments) {
+  const std::size_t begin = text.starts_with("#!") ? std::min(text.find('\n') + 1, text.size()) : 0;
+  std::string lines;
+  for (const std::string& assignment : assignments) {
+    lines += "# stepcast: " + assignment + "\n";
+  }
+  return text.substr(0, begin) + lines + text.substr(begin);
+}
+
+class RoundTrip {
+ public:
+  RoundTrip(const FrameworkInfo& framework, const ConfigNode& root,
+            const std::filesystem::path& folder, const DataRoot& data)
+      : framework_(framework),
+        data_(data),
+        wanted_(read_experiment(root, folder, data)),
+        leaves_(leaves_of(wanted_, root)),
+        settled_(settled_text(wanted_)),
+        files_(framework.export_to(wanted_)) {}
+
+  std::vector<ExportedFile> files() {
+    std::vector<std::string> kept;
+    if (!is_kept_by(kept)) {
+      kept = candidates();
+      if (!is_kept_by(kept)) {
+        throw ConfigError({"export " + std::string(framework_.name), 0, 0},
+                          "holds what neither the framework's files nor comments in them can say");
+      }
+      drop_needless(kept);
+    }
+    files_.front().text = with_comments(files_.front().text, kept);
+    return std::move(files_);
+  }
+
+ private:
+  [[nodiscard]] ImportedExperiment imported(const std::vector<std::string>& kept) const {
+    ImportInput input;
+    input.text = with_comments(files_.front().text, kept);
+    input.file = files_.front().name;
+    input.data = data_;
+    return framework_.import_from(input);
+  }
+
+  // Whether the file with these comments comes back as the experiment.
+  [[nodiscard]] bool is_kept_by(const std::vector<std::string>& kept) const {
+    try {
+      const ConfigNode root = imported(kept).experiment;
+      return settled_text(read_experiment(root, {}, data_)) == settled_;
+    } catch (const ConfigError&) {
+      return false;  // without the cluster there is no experiment
+    }
+  }
+
+  // Every key that the file alone does not bring back, and a null for what it brings besides.
+  [[nodiscard]] std::vector<std::string> candidates() const {
+    const ImportedExperiment bare = imported({"model=" + wanted_.named.model});
+    Leaves back;
+    collect_leaves(bare.experiment, "", back);
+    const ConfigNode* model = bare.experiment.find("model");
+    if (model->kind == ConfigNode::Kind::kScalar) {
+      collect_leaves(parse_config(to_yaml(load_named_model(model->text, data_, {})), "model"),
+                     "model", back);
+      back.erase("model");
+    }
+    std::vector<std::string> kept;
+    if (!wanted_.named.model.empty()) {
+      kept.push_back("model=" + wanted_.named.model);
+    }
+    for (const auto& [key, value] : leaves_) {
+      const auto same = back.find(key);
+      if (same == back.end() || same->second != value) {
+        kept.push_back(key + "=" + value);
+      }
+    }
+    for (const auto& [key, value] : back) {
+      if (!leaves_.contains(key)) {
+        kept.push_back(key + "=null");
+      }
+    }
+    return kept;
+  }
+
+  void drop_needless(std::vector<std::string>& kept) const {
+    for (std::size_t i = 0; i < kept.size();) {
+      std::vector<std::string> fewer = kept;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      if (is_kept_by(fewer)) {
+        kept = std::move(fewer);
+      } else {
+        ++i;
+      }
+    }
+  }
+
+  const FrameworkInfo& framework_;
+  const DataRoot& data_;
+  Experiment wanted_;
+  Leaves leaves_;
+  std::string settled_;
+  std::vector<ExportedFile> files_;
+};
+
+}  // namespace
+
+std::vector<ExportedFile> exported(const FrameworkInfo& framework, const ConfigNode& root,
+                                   const std::filesystem::path& folder, const DataRoot& data) {
+  return RoundTrip(framework, root, folder, data).files();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// An experiment as the files with which a framework is launched.
+//
+// A framework's file cannot say all of an experiment (which GPU, which switches of the software).
+// What is lost when the files are imported again stands in the first of them as comments that an
+// import takes: `# stepcast: software=primus_turbo`. So import(export(x)) is x, whatever a
+// framework's words cover, and a key that it covers can be changed in the file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frameworks/imported_experiment.hpp"
+#include "stepcast/experiment/experiment.hpp"
+
+namespace stepcast {
+
+struct ExportedFile {
+  std::string name;  // "train.sh"
+  std::string text;
+};
+
+struct FrameworkInfo;
+
+// The files of `framework` for the experiment `root`, whose files lie in `folder`, with what they
+// cannot say as comments. The first is the one that an import takes. Throws ConfigError where the
+// experiment is wrong or the framework cannot run it.
+std::vector<ExportedFile> exported(const FrameworkInfo& framework, const ConfigNode& root,
+                                   const std::filesystem::path& folder, const DataRoot& data);
+
+}  // namespace stepcast

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one list of frameworks whose files come in and go out.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frameworks/exported_file.hpp"
+#include "frameworks/imported_experiment.hpp"
+
+namespace stepcast {
+
+struct FrameworkInfo {
+  std::string_view name;     // of the subcommand
+  std::string_view reads;    // what an import takes
+  std::string_view example;  // a command line of an import
+  ImportedExperiment (*import_from)(const ImportInput&);
+  // Null: nothing is written for it.
+  std::vector<ExportedFile> (*export_to)(const Experiment&);
+  std::string_view writes{};  // what an export prints
+};
+
+std::span<const FrameworkInfo> frameworks();
+
+}  // namespace stepcast

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// An experiment made from a framework's file, with what became of each key of the file.
+//
+//   # From train.sh: 31 keys carried, 4 defaults of the framework, 12 without effect, 1 left out.
+//   # left out: moe_z_loss_coeff 1e-3: a loss of some FLOPs that is not priced
+//   # default: vpp 1
+//   model: llama3.1_70b
+//   cluster: {gpu: h100_sxm, nodes: 8}
+//   ...
+//
+// What a framework's file cannot say stands in it as comments, `# stepcast: software=nemo`, which
+// an import takes as --set does; exports write them (exported_file.hpp).
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frameworks/import_remark.hpp"
+#include "frameworks/setting_reader.hpp"
+#include "stepcast/config/config_node.hpp"
+#include "stepcast/graph/model_spec.hpp"
+#include "stepcast/hardware/data_root.hpp"
+
+namespace stepcast {
+
+// What an import is given. Texts beside `text` are read from `folder`, which is empty for standard
+// input.
+struct ImportInput {
+  std::string text;
+  std::string file;  // as messages call it
+  std::filesystem::path folder;
+  std::vector<std::string> overrides;  // in the framework's own words: key=value
+  std::string gpu;                     // a GPU's name, where the file names none; empty: not given
+  std::optional<std::int64_t> nodes;   // the same
+  std::string software;                // instead of the framework's usual set
+  UnknownSettings unknown = UnknownSettings::kRefused;
+  DataRoot data;
+};
+
+// What a framework's reader makes of its file.
+struct FrameworkExperiment {
+  std::optional<ModelSpec> model;  // by its shape
+  std::string model_name;          // or by a name of `configs/models`
+  ConfigNode training;             // mappings in our words
+  ConfigNode plan;
+  ConfigNode expert_exchange;        // may be empty
+  ConfigNode software_changes;       // may be empty: switches beside the set
+  std::string software;              // the framework's usual set
+  std::string gpu;                   // empty where the file names none
+  std::optional<std::int64_t> gpus;  // of the whole job, where the file says so
+  std::optional<std::int64_t> gpus_per_node;
+  std::vector<ImportRemark> remarks;
+};
+
+struct ImportedExperiment {
+  ConfigNode experiment;
+  std::vector<ImportRemark> remarks;
+};
+
+// Puts the parts together: the model by its name where a shipped one has its shape, the cluster
+// from the file or from what was given beside it, comments of exports last. Throws ConfigError.
+ImportedExperiment assembled(FrameworkExperiment parts, const ImportInput& input);
+
+// The file that `stepcast project` takes, with remarks as comments.
+std::string to_yaml(const ImportedExperiment& imported, const std::string& file);
+// What to tell the user: counts, what was left out, defaulted and assumed; a line each.
+std::string remarks_text(const ImportedExperiment& imported, const std::string& file);
+
+// The assignments of `# stepcast: key=value` lines, in the order of the text.
+std::vector<std::string> kept_assignments(std::string_view text);
+
+}  // namespace stepcast

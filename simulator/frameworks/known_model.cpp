@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frameworks/known_model.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+namespace stepcast {
+namespace {
+
+// The text of a model without what does not change its shape.
+std::string shape_text(ModelSpec model) {
+  model.name = "shape";
+  model.title = {};
+  model.family = {};
+  model.source = {};
+  model.note = {};
+  model.published = {};
+  return to_yaml(model);
+}
+
+}  // namespace
+
+bool same_shape(const ModelSpec& a, const ModelSpec& b) { return shape_text(a) == shape_text(b); }
+
+std::string known_model(const ModelSpec& model, const std::string& preferred,
+                        const DataRoot& data) {
+  // Parsing every model takes longer than all the rest of an import: a file without the digits of
+  // the width is another model.
+  const std::string width = std::to_string(model.hidden);
+  const auto is_same = [&](const std::filesystem::path& file) {
+    return read_file(file).find(width) != std::string::npos && same_shape(load_model(file), model);
+  };
+  const std::filesystem::path wanted = data.models() / (preferred + ".yaml");
+  if (!preferred.empty() && std::filesystem::exists(wanted) && is_same(wanted)) {
+    return preferred;
+  }
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(data.models())) {
+    if (entry.path().extension() == ".yaml") {
+      files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  const auto found = std::find_if(files.begin(), files.end(), is_same);
+  return found == files.end() ? std::string{} : found->stem().string();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frameworks/setting_reader.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "stepcast/base/nearest_name.hpp"
+#include "stepcast/config/config_yaml.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr Range<std::int64_t> kAnyWhole{std::numeric_limits<std::int64_t>::min(),
+                                        std::numeric_limits<std::int64_t>::max()};
+constexpr Range<double> kAnyNumber{std::numeric_limits<double>::lowest(),
+                                   std::numeric_limits<double>::max()};
+
+// The words that stand for nothing in the files of frameworks.
+bool is_nothing(const ConfigNode& value) {
+  constexpr std::array<std::string_view, 4> kWords = {"None", "null", "~", ""};
+  return value.kind == ConfigNode::Kind::kNull ||
+         (value.kind == ConfigNode::Kind::kScalar &&
+          std::find(kWords.begin(), kWords.end(), value.text) != kWords.end());
+}
+
+// "True" of Python, "1" of shells and "true" of YAML.
+std::optional<bool> truth_of(const std::string& text) {
+  if (text == "true" || text == "True" || text == "1") {
+    return true;
+  }
+  if (text == "false" || text == "False" || text == "0") {
+    return false;
+  }
+  return std::nullopt;
+}
+
+// A number whatever its quotes: shells and YAML of frameworks put them around anything.
+ConfigNode unquoted(ConfigNode value) {
+  value.quoted = false;
+  return value;
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> items(1);
+  for (const char c : text) {
+    const bool between = c == ',' || c == ' ' || c == '[' || c == ']' || c == '"' || c == '\'';
+    if (!between) {
+      items.back() += c;
+    } else if (!items.back().empty()) {
+      items.emplace_back();
+    }
+  }
+  if (items.back().empty()) {
+    items.pop_back();
+  }
+  return items;
+}
+
+std::string written(const ConfigNode& value) {
+  return value.kind == ConfigNode::Kind::kScalar ? value.text : to_flow_yaml(value);
+}
+
+bool stands_for(std::string_view pattern, std::string_view name) {
+  return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1))
+                                : pattern == name;
+}
+
+}  // namespace
+
+SettingReader::SettingReader(std::vector<Setting> settings, Diagnostics& diagnostics)
+    : diagnostics_(&diagnostics) {
+  for (Setting& setting : settings) {
+    const auto same = std::find_if(settings_.begin(), settings_.end(), [&](const Held& held) {
+      return held.setting.name == setting.name;
+    });
+    if (same == settings_.end()) {
+      settings_.push_back({std::move(setting), false});
+    } else {
+      same->setting = std::move(setting);
+    }
+  }
+}
+
+bool SettingReader::has(std::string_view name) const {
+  return std::any_of(settings_.begin(), settings_.end(), [name](const Held& held) {
+    return held.setting.name == name && !is_nothing(held.setting.value);
+  });
+}
+
+Location SettingReader::location(std::string_view name) const {
+  const auto found = std::find_if(settings_.begin(), settings_.end(),
+                                  [name](const Held& held) { return held.setting.name == name; });
+  return found == settings_.end() ? Location{} : found->setting.value.location();
+}
+
+void SettingReader::error(std::string_view name, std::string message) const {
+  diagnostics_->error(location(name), "'" + std::string(name) + "' " + std::move(message));
+}
+
+const Setting* SettingReader::take(std::string_view name, std::string_view ours) {
+  asked_.emplace_back(name);
+  const auto found = std::find_if(settings_.begin(), settings_.end(),
+                                  [name](const Held& held) { return held.setting.name == name; });
+  if (found == settings_.end()) {
+    return nullptr;
+  }
+  if (!std::exchange(found->asked, true)) {
+    const Setting& setting = found->setting;
+    remarks_.push_back({.outcome = ImportOutcome::kCarried,
+                        .name = setting.name,
+                        .value = written(setting.value),
+                        .ours = std::string(ours),
+                        .note = {},
+                        .where = setting.value.location()});
+  }
+  return is_nothing(found->setting.value) ? nullptr : &found->setting;
+}
+
+void SettingReader::refuse(const Setting& setting, const std::string& expected) const {
+  diagnostics_->error(setting.value.location(), "'" + setting.name + "' must be " + expected +
+                                                    ", not '" + written(setting.value) + "'");
+}
+
+std::optional<std::int64_t> SettingReader::count(std::string_view name, std::string_view ours) {
+  const Setting* setting = take(name, ours);
+  if (setting == nullptr) {
+    return std::nullopt;
+  }
+  const auto scanned = scan_whole(unquoted(setting->value), kAnyWhole);
+  if (scanned.fault != NumberFault::kNone) {
+    refuse(*setting, "a whole number");
+    return std::nullopt;
+  }
+  return scanned.value;
+}
+
+std::optional<double> SettingReader::number(std::string_view name, std::string_view ours) {
+  const Setting* setting = take(name, ours);
+  if (setting == nullptr) {
+    return std::nullopt;
+  }
+  const auto scanned = scan_number(unquoted(setting->value), kAnyNumber);
+  if (scanned.fault != NumberFault::kNone) {
+    refuse(*setting, "a number");
+    return std::nullopt;
+  }
+  return scanned.value;
+}
+
+std::optional<bool> SettingReader::flag(std::string_view name, std::string_view ours) {
+  const Setting* setting = take(name, ours);
+  if (setting == nullptr) {
+    return std::nullopt;
+  }
+  const std::optional<bool> value = setting->value.kind == ConfigNode::Kind::kScalar
+                                        ? truth_of(setting->value.text)
+                                        : std::nullopt;
+  if (!value) {
+    refuse(*setting, "true or false");
+  }
+  return value;
+}
+
+std::optional<std::string> SettingReader::text(std::string_view name, std::string_view ours) {
+  const Setting* setting = take(name, ours);
+  if (setting == nullptr) {
+    return std::nullopt;
+  }
+  if (setting->value.kind != ConfigNode::Kind::kScalar) {
+    refuse(*setting, "a text");
+    return std::nullopt;
+  }
+  return setting->value.text;
+}
+
+std::optional<std::vector<std::string>> SettingReader::texts(std::string_view name,
+                                                             std::string_view ours) {
+  const Setting* setting = take(name, ours);
+  if (setting == nullptr) {
+    return std::nullopt;
+  }
+  if (setting->value.kind == ConfigNode::Kind::kScalar) {
+    return split(setting->value.text);
+  }
+  std::vector<std::string> items;
+  for (const ConfigNode& item : setting->value.items) {
+    items.push_back(written(item));
+  }
+  return items;
+}
+
+std::int64_t SettingReader::count_or(std::string_view name, std::string_view ours,
+                                     std::int64_t fallback) {
+  if (!has(name)) {
+    asked_.emplace_back(name);
+    remarks_.push_back({ImportOutcome::kDefaulted,
+                        std::string(name),
+                        std::to_string(fallback),
+                        std::string(ours),
+                        {},
+                        {}});
+  }
+  return count(name, ours).value_or(fallback);
+}
+
+std::string SettingReader::text_or(std::string_view name, std::string_view ours,
+                                   std::string_view fallback) {
+  if (!has(name)) {
+    asked_.emplace_back(name);
+    remarks_.push_back({ImportOutcome::kDefaulted,
+                        std::string(name),
+                        std::string(fallback),
+                        std::string(ours),
+                        {},
+                        {}});
+  }
+  return text(name, ours).value_or(std::string(fallback));
+}
+
+bool SettingReader::is_on(std::string_view name, std::string_view ours) {
+  return flag(name, ours).value_or(false);
+}
+
+void SettingReader::without_effect(std::span<const std::string_view> names) {
+  for (Held& held : settings_) {
+    const Setting& setting = held.setting;
+    if (!held.asked && std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+          return stands_for(name, setting.name);
+        })) {
+      held.asked = true;
+      remarks_.push_back({ImportOutcome::kWithoutEffect,
+                          setting.name,
+                          written(setting.value),
+                          {},
+                          {},
+                          setting.value.location()});
+    }
+  }
+}
+
+void SettingReader::not_carried(std::string_view name, std::string_view meaning,
+                                std::string_view neutral) {
+  const Setting* setting = take(name, {});
+  if (setting == nullptr) {
+    return;
+  }
+  ImportRemark& remark = remarks_.back();
+  const bool is_neutral = setting->value.text == neutral ||
+                          (truth_of(setting->value.text) && truth_of(std::string(neutral)) &&
+                           truth_of(setting->value.text) == truth_of(std::string(neutral)));
+  remark.outcome = is_neutral ? ImportOutcome::kWithoutEffect : ImportOutcome::kNotCarried;
+  remark.note = is_neutral ? std::string{} : std::string(meaning);
+}
+
+void SettingReader::finish(UnknownSettings unknown) {
+  for (Held& held : settings_) {
+    if (held.asked) {
+      continue;
+    }
+    held.asked = true;
+    const Setting& setting = held.setting;
+    const std::string near = did_you_mean(setting.name, asked_);
+    if (unknown == UnknownSettings::kRefused) {
+      diagnostics_->error(setting.value.location(),
+                          "'" + setting.name + "' is not known here" + near +
+                              (near.empty() ? "; with --lenient it is listed and left out" : ""));
+      continue;
+    }
+    remarks_.push_back({ImportOutcome::kNotCarried,
+                        setting.name,
+                        written(setting.value),
+                        {},
+                        "not known here; what it changes is not predicted",
+                        setting.value.location()});
+  }
+}
+
+std::vector<ImportRemark> SettingReader::take_remarks() {
+  std::stable_sort(
+      remarks_.begin(), remarks_.end(), [](const ImportRemark& a, const ImportRemark& b) {
+        const auto place = [](const ImportRemark& remark) {
+          return remark.where.line == 0 ? std::numeric_limits<int>::max() : remark.where.line;
+        };
+        return place(a) < place(b);
+      });
+  return std::exchange(remarks_, {});
+}
+
+}  // namespace stepcast

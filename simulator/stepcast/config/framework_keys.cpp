@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/config/framework_keys.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "stepcast/base/error.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr KeyMeaning kRelated = KeyMeaning::kRelated;
+
+constexpr std::array kKeys = {
+    // Model.
+    FrameworkKey{"model.layers", "transformer layers", "num_layers", "model.n_layers",
+                 "base_num_decoder_layers", "OVERWRITTEN_NUM_LAYERS"},
+    FrameworkKey{"model.hidden_size", "width of the model", "hidden_size", "model.dim",
+                 "base_emb_dim"},
+    FrameworkKey{"model.attention.heads", "query heads", "num_attention_heads", "model.n_heads",
+                 "base_num_query_heads"},
+    FrameworkKey{"model.attention.kv_heads", "key and value heads", "num_query_groups",
+                 "model.n_kv_heads", "base_num_kv_heads"},
+    FrameworkKey{"model.attention.head_dim", "width of a head", "kv_channels", "", "head_dim"},
+    FrameworkKey{"model.mlp.ffn_hidden", "width of the dense feed-forward block", "ffn_hidden_size",
+                 "", "base_mlp_dim"},
+    FrameworkKey{"model.mlp.gated", "SwiGLU: three matrices", "swiglu", "", "mlp_activations", "",
+                 kRelated},
+    FrameworkKey{"model.vocabulary", "tokens of the vocabulary", "vocab_size", "model.vocab_size",
+                 "vocab_size"},
+    FrameworkKey{"model.tied_embeddings", "head and embedding are one matrix",
+                 "untie_embeddings_and_output_weights", "", "logits_via_embedding", "", kRelated},
+    FrameworkKey{"model.mtp_layers", "modules that predict further tokens", "mtp_num_layers", "",
+                 "mtp_num_layers"},
+    FrameworkKey{"model.moe.experts", "routed experts", "num_experts", "model.moe_args.num_experts",
+                 "num_experts"},
+    FrameworkKey{"model.moe.experts_per_token", "experts a token goes to", "moe_router_topk",
+                 "model.moe_args.top_k", "num_experts_per_tok"},
+    FrameworkKey{"model.moe.expert_ffn_hidden", "width of an expert", "moe_ffn_hidden_size",
+                 "model.moe_inter_dim", "base_moe_mlp_dim"},
+    FrameworkKey{"model.moe.shared_expert_ffn_hidden", "width of all shared experts together",
+                 "moe_shared_expert_intermediate_size", "", "shared_experts", "", kRelated},
+    FrameworkKey{"model.moe.first_dense_layers", "layers before the first with experts",
+                 "moe_layer_freq", "model.n_dense_layers", "first_num_dense_layers", "", kRelated},
+    FrameworkKey{"model.attention.q_lora_rank", "latent width of queries", "q_lora_rank",
+                 "model.q_lora_rank", "q_lora_rank"},
+    FrameworkKey{"model.attention.kv_lora_rank", "latent width of keys and values", "kv_lora_rank",
+                 "model.kv_lora_rank", "kv_lora_rank"},
+    FrameworkKey{"model.attention.qk_nope_head_dim", "part of a head without positions",
+                 "qk_head_dim", "model.qk_nope_head_dim", "qk_nope_head_dim"},
+    FrameworkKey{"model.attention.qk_rope_head_dim", "part of a head with positions",
+                 "qk_pos_emb_head_dim", "model.qk_rope_head_dim", "qk_rope_head_dim"},
+    FrameworkKey{"model.attention.v_head_dim", "width of a value head", "v_head_dim",
+                 "model.v_head_dim", "v_head_dim"},
+    // Training.
+    FrameworkKey{"training.sequence_length", "tokens of a sequence", "seq_length",
+                 "training.seq_len", "max_target_length"},
+    FrameworkKey{"training.micro_batch_size", "sequences of a micro-batch", "micro_batch_size",
+                 "training.local_batch_size", "per_device_batch_size", "MICRO_BATCH_SIZE"},
+    FrameworkKey{"training.global_batch_size", "sequences of a step", "global_batch_size",
+                 "training.global_batch_size", "", "MINIBS"},
+    FrameworkKey{"training.dtype", "format of products", "fp8", "", "quantization", "FP8",
+                 kRelated},
+    FrameworkKey{"training.recompute", "what is computed again", "recompute_granularity",
+                 "activation_checkpoint.mode", "remat_policy", "", kRelated},
+    FrameworkKey{"training.recompute_method", "which layers", "recompute_method"},
+    FrameworkKey{"training.recompute_layers", "how many layers", "recompute_num_layers"},
+    FrameworkKey{"training.recompute_modules", "modules computed again", "recompute_modules", "",
+                 "", "RECOMPUTE_MODULES"},
+    FrameworkKey{"training.optimizer", "optimizer", "optimizer", "optimizer.name", "opt_type", "",
+                 kRelated},
+    // Plan.
+    FrameworkKey{"plan.tp", "tensor parallelism", "tensor_model_parallel_size",
+                 "parallelism.tensor_parallel_degree", "ici_tensor_parallelism",
+                 "TENSOR_MODEL_PARALLEL"},
+    FrameworkKey{"plan.pp", "pipeline parallelism", "pipeline_model_parallel_size",
+                 "parallelism.pipeline_parallel_degree", "dcn_pipeline_parallelism",
+                 "PIPELINE_MODEL_PARALLEL"},
+    FrameworkKey{"plan.vpp", "virtual stages of a pipeline rank",
+                 "virtual_pipeline_model_parallel_size", "", "", "INTERLEAVED_PIPELINE"},
+    FrameworkKey{"plan.cp", "context parallelism", "context_parallel_size",
+                 "parallelism.context_parallel_degree", "ici_context_parallelism",
+                 "CONTEXT_PARALLEL"},
+    FrameworkKey{"plan.ep", "expert parallelism", "expert_model_parallel_size",
+                 "parallelism.expert_parallel_degree", "ici_expert_parallelism", "EXPERT_PARALLEL"},
+    FrameworkKey{"plan.etp", "tensor parallelism of the experts", "expert_tensor_parallel_size",
+                 "parallelism.expert_tensor_parallel_degree"},
+    FrameworkKey{"plan.fsdp", "ranks that share one copy of the parameters", "",
+                 "parallelism.data_parallel_shard_degree", "ici_fsdp_parallelism", "", kRelated},
+    FrameworkKey{"plan.hsdp", "ranks of a sharding group", "num_distributed_optimizer_instances",
+                 "parallelism.data_parallel_replicate_degree", "dcn_data_parallelism", "",
+                 kRelated},
+    FrameworkKey{"plan.zero", "ZeRO stage", "use_distributed_optimizer", "", "", "", kRelated},
+    FrameworkKey{"plan.zero", "ZeRO stage of Megatron's FSDP", "data_parallel_sharding_strategy",
+                 "", "", "", kRelated},
+    FrameworkKey{"plan.sequence_parallel", "norms over a share of the sequence",
+                 "sequence_parallel", "", "", "SEQ_PARALLEL"},
+    FrameworkKey{"plan.fsdp_reshard", "gathered weights are dropped after forward", "",
+                 "parallelism.fsdp_reshard_after_forward", "", "", kRelated},
+    FrameworkKey{"plan.schedule", "pipeline schedule", "", "parallelism.pipeline_parallel_schedule",
+                 "", "", kRelated},
+    FrameworkKey{"plan.stage_layout", "layers of each stage", "pipeline_model_parallel_layout", "",
+                 "", "PIPELINE_LAYOUT"},
+    FrameworkKey{"plan.cp_algorithm", "how keys and values are exchanged", "cp_comm_type",
+                 "parallelism.context_parallel_rotate_method", "context_parallel_strategy", "",
+                 kRelated},
+    FrameworkKey{"plan.dispatcher", "what carries tokens to their experts",
+                 "moe_token_dispatcher_type", "parallelism.expert_parallel_comm_backend", "", "",
+                 kRelated},
+    // The exchange of experts and the software.
+    FrameworkKey{"expert_exchange.capacity_factor", "rows of an expert over its mean",
+                 "moe_expert_capacity_factor", "", "capacity_factor"},
+    FrameworkKey{"expert_exchange.routing", "how tokens choose", "moe_router_force_load_balancing",
+                 "debug.moe_force_load_balance", "", "", kRelated},
+    FrameworkKey{"software.async_tp", "tensor-parallel collectives beside products",
+                 "tp_comm_overlap", "parallelism.enable_async_tensor_parallel", "",
+                 "TP_COMM_OVERLAP"},
+    FrameworkKey{"software.overlap_grad_reduce", "gradients are reduced beside backward",
+                 "overlap_grad_reduce", "", "", "OVERLAP_GRAD_REDUCE"},
+    FrameworkKey{"software.ep_overlap", "exchanges beside another micro-batch's products",
+                 "overlap_moe_expert_parallel_comm"},
+    FrameworkKey{"software.shared_expert_overlap", "shared experts beside the exchange",
+                 "moe_shared_expert_overlap"},
+    FrameworkKey{"cluster.nodes", "nodes", "nnodes", "", "", "DGXNNODES"},
+    FrameworkKey{"cluster.gpus_per_node", "GPUs of a node", "nproc_per_node", "", "", "DGXNGPU"},
+};
+
+// "--tensor-model-parallel-size" and "parallelism.x" as the bare name.
+std::string bare(std::string_view name) {
+  std::string text(name.starts_with("--") ? name.substr(2) : name);
+  std::replace(text.begin(), text.end(), '-', '_');
+  return text;
+}
+
+std::string_view last_part(std::string_view dotted) {
+  const std::size_t dot = dotted.rfind('.');
+  return dot == std::string_view::npos ? dotted : dotted.substr(dot + 1);
+}
+
+bool means(std::string_view name, const std::string& given) {
+  return !name.empty() && (given == name || given == last_part(name));
+}
+
+}  // namespace
+
+std::string_view FrameworkKey::name(FrameworkVocabulary vocabulary) const {
+  switch (vocabulary) {
+    case FrameworkVocabulary::kMegatron:
+      return megatron;
+    case FrameworkVocabulary::kTorchtitan:
+      return torchtitan;
+    case FrameworkVocabulary::kMaxText:
+      return maxtext;
+    case FrameworkVocabulary::kMlperf:
+      return mlperf;
+  }
+  return {};
+}
+
+std::span<const FrameworkKey> framework_keys() { return kKeys; }
+
+std::string_view framework_name(FrameworkVocabulary vocabulary, std::string_view ours) {
+  const auto* const found = std::find_if(kKeys.begin(), kKeys.end(), [&](const FrameworkKey& key) {
+    return key.ours == ours && !key.name(vocabulary).empty();
+  });
+  STEPCAST_CHECK(found != kKeys.end(), "no name in the framework for " + std::string(ours));
+  return found->name(vocabulary);
+}
+
+std::string_view our_key_of(std::string_view framework_name) {
+  const std::string given = bare(framework_name);
+  const auto* const found = std::find_if(kKeys.begin(), kKeys.end(), [&](const FrameworkKey& key) {
+    return means(key.megatron, given) || means(key.torchtitan, given) ||
+           means(key.maxtext, given) || means(key.mlperf, given);
+  });
+  return found == kKeys.end() ? std::string_view{} : found->ours;
+}
+
+}  // namespace stepcast
