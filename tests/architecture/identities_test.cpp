@@ -43,6 +43,8 @@ const std::vector<Subject>& subjects() {
         "simulator/stepcast/operators/operator_line.cpp", "simulator/stepcast/plan/plan_keys.cpp",
         "simulator/stepcast/plan/training_keys.cpp",
         "simulator/stepcast/sweep/constraint_expression.cpp", "backends/builtin_backends.cpp",
+        // Keys of a file are found by what they are called.
+        "simulator/frameworks/setting_reader.cpp",
         // A model that a file holds is given back by its name only if it has one.
         "simulator/stepcast/experiment/experiment.cpp"}},
   };

@@ -176,4 +176,13 @@ std::string_view our_key_of(std::string_view framework_name) {
   return found == kKeys.end() ? std::string_view{} : found->ours;
 }
 
+std::string did_you_mean_ours(std::string_view word, std::string_view path) {
+  const std::string_view ours = our_key_of(word);
+  const std::string here = std::string(path) + ".";
+  return ours.empty()
+             ? ""
+             : "; did you mean '" +
+                   std::string(ours.starts_with(here) ? ours.substr(here.size()) : ours) + "'?";
+}
+
 }  // namespace stepcast

@@ -46,5 +46,7 @@ std::string_view framework_name(FrameworkVocabulary vocabulary, std::string_view
 // Our key for any framework's spelling of it ("tensor_model_parallel_size", also as an argument
 // "--tensor-model-parallel-size" or the last part of a dotted key), or an empty text.
 std::string_view our_key_of(std::string_view framework_name);
+// "; did you mean 'tp'?" for a framework's word in the mapping `path` ("plan"), or an empty text.
+std::string did_you_mean_ours(std::string_view word, std::string_view path);
 
 }  // namespace stepcast

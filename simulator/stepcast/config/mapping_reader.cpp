@@ -300,21 +300,6 @@ std::optional<MappingReader> MappingReader::optional_mapping(std::string_view ke
   return MappingReader(*value, path_of(key), *diagnostics_);
 }
 
-namespace {
-
-// "; did you mean 'tp'?" for what a framework calls a key of ours, wherever it stands.
-std::string other_word(std::string_view key, const std::string& path) {
-  const std::string_view ours = our_key_of(key);
-  if (ours.empty()) {
-    return "";
-  }
-  const std::string here = path + ".";
-  const std::string_view shown = ours.starts_with(here) ? ours.substr(here.size()) : ours;
-  return "; did you mean '" + std::string(shown) + "'?";
-}
-
-}  // namespace
-
 void MappingReader::finish() {
   report_missing();
   for (const ConfigEntry& entry : node_->entries) {
@@ -327,7 +312,7 @@ void MappingReader::finish() {
       continue;
     }
     if (remedy.empty()) {
-      remedy = other_word(entry.key, path_);
+      remedy = did_you_mean_ours(entry.key, path_);
     }
     if (remedy.empty()) {
       remedy = "; known keys: " + joined(asked_);

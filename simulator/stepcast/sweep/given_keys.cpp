@@ -14,7 +14,7 @@ GivenTexts given_texts(const WrittenSweep& sweep) {
   }
   for (const WrittenAxis& axis : sweep.axes) {
     for (const AxisValue& value : axis.values) {
-      for (const Setting& setting : value) {
+      for (const AxisSetting& setting : value) {
         given[setting.key].push_back(setting.value.text);
       }
     }

@@ -27,7 +27,7 @@ std::string_view kind_of_key(std::string_view key) {
 }
 
 std::string kind_of_value(const AxisValue& value) {
-  for (const Setting& setting : value) {
+  for (const AxisSetting& setting : value) {
     if (setting.key == kRecomputeKeys.front()) {
       return setting.value.text;
     }
@@ -73,10 +73,10 @@ WrittenAxis crossed_axes(const WrittenAxis& a, const WrittenAxis& b) {
   for (const AxisValue& left : a.values) {
     for (const AxisValue& right : b.values) {
       AxisValue both = right;
-      for (const Setting& setting : left) {
-        const bool set = std::any_of(right.begin(), right.end(), [&setting](const Setting& other) {
-          return other.key == setting.key;
-        });
+      for (const AxisSetting& setting : left) {
+        const bool set =
+            std::any_of(right.begin(), right.end(),
+                        [&setting](const AxisSetting& other) { return other.key == setting.key; });
         if (!set) {
           both.push_back(setting);
         }
@@ -98,14 +98,14 @@ void drop_what_does_not_belong(WrittenAxis& joint) {
   std::vector<AxisValue> values;
   for (std::size_t i = 0; i < joint.values.size(); ++i) {
     AxisValue& value = joint.values[i];
-    std::erase_if(value, [&](const Setting& setting) {
+    std::erase_if(value, [&](const AxisSetting& setting) {
       const std::string_view owner = kind_of_key(setting.key);
       return !owner.empty() && owner != kinds[i] && all_kinds.contains(owner);
     });
     std::sort(value.begin(), value.end(),
-              [](const Setting& a, const Setting& b) { return a.key < b.key; });
+              [](const AxisSetting& a, const AxisSetting& b) { return a.key < b.key; });
     std::string text;
-    for (const Setting& setting : value) {
+    for (const AxisSetting& setting : value) {
       text += setting.key + "=" + flow_text(setting.value) + ";";
     }
     if (known.insert(std::move(text)).second) {

@@ -185,7 +185,7 @@ class AxisTaker {
 
   void keep(WrittenAxis& axis, AxisValue value, const ConfigNode& item) {
     std::string text;
-    for (const Setting& setting : value) {
+    for (const AxisSetting& setting : value) {
       text += setting.key + "=" + flow_text(setting.value) + ";";
       if (std::find(axis.keys.begin(), axis.keys.end(), setting.key) == axis.keys.end()) {
         axis.keys.push_back(setting.key);
@@ -240,7 +240,7 @@ void sort_axes(std::vector<WrittenAxis>& axes) {
 }
 
 void set_values(ConfigNode& root, const AxisValue& value) {
-  for (const Setting& setting : value) {
+  for (const AxisSetting& setting : value) {
     ConfigNode* mapping = &root;
     std::string_view rest = setting.key;
     for (std::size_t dot = rest.find('.');; dot = rest.find('.')) {

@@ -14,13 +14,13 @@ namespace stepcast {
 inline constexpr std::size_t kLongestAxis = 10'000;  // values
 
 // One key, and what an axis' value sets it to.
-struct Setting {
+struct AxisSetting {
   std::string key;  // "plan.tp"
   ConfigNode value;
   int line = 0;  // of the key
   int column = 0;
 };
-using AxisValue = std::vector<Setting>;
+using AxisValue = std::vector<AxisSetting>;
 
 struct WrittenAxis {
   std::vector<std::string> keys;

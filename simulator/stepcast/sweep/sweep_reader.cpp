@@ -71,7 +71,7 @@ SweepAxis described(const WrittenAxis& axis) {
   result.keys = axis.keys;
   for (const AxisValue& value : axis.values) {
     std::vector<std::string> texts(axis.keys.size());
-    for (const Setting& setting : value) {
+    for (const AxisSetting& setting : value) {
       const auto key = std::find(axis.keys.begin(), axis.keys.end(), setting.key);
       texts[static_cast<std::size_t>(key - axis.keys.begin())] = flow_text(setting.value);
     }
