@@ -15,7 +15,7 @@ case ${1:-} in
   *) echo "usage: test.sh [--all]" >&2; exit 2 ;;
 esac
 source scripts/packages.sh
-scripts/install_packages.sh "${build_packages[@]}" "${check_packages[@]}"
+scripts/install_packages.sh "${build_packages[@]}" "${python_packages[@]}" "${check_packages[@]}"
 source scripts/compiler_cache.sh
 
 times=()
@@ -31,7 +31,7 @@ step() {
 step "format"
 scripts/check_format.sh
 step "release build"
-cmake --preset release "${compiler_cache[@]}" >/dev/null
+cmake --preset release -DSTEPCAST_PYTHON=ON -DPython3_EXECUTABLE=/usr/bin/python3 "${compiler_cache[@]}" >/dev/null
 cmake --build --preset release
 step "release tests"
 # Without --all what takes longest and can hardly break is left to it: tests with the label "all".

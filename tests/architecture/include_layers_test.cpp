@@ -32,7 +32,7 @@ constexpr std::array kLayers = {
     Layer{"schedule", 10},   Layer{"report", 11},      Layer{"experiment", 12},
     Layer{"sweep", 13},      Layer{"validation", 13},  Layer{"importers", 14},
     Layer{"frameworks", 14}, Layer{"calibration", 14}, Layer{"api", 15},
-    Layer{"cli", 16}};
+    Layer{"cli", 16},        Layer{"python", 16}};
 
 std::optional<int> rank_of(const std::string& layer) {
   for (const Layer& known : kLayers) {
@@ -74,7 +74,8 @@ std::vector<fs::path> product_sources() {
 // "importers/x.cpp" -> importers, as "frameworks/x.cpp"; the public header and its source are of
 // the layer `api`; empty for headers of others.
 std::string layer_of_include(const std::string& path) {
-  const std::regex inside(R"((?:stepcast/([a-z_]+)|(backends|cli|importers|frameworks))/.*)");
+  const std::regex inside(
+      R"((?:stepcast/([a-z_]+)|(backends|cli|importers|frameworks|python))/.*)");
   std::smatch match;
   if (path.starts_with("stepcast/stepcast.")) {
     return "api";
@@ -109,7 +110,7 @@ bool allowed(const std::string& from, const std::string& to) {
     return from == "api" || from == "cli";  // the simulator is passed backends
   }
   if (to == "importers" || to == "frameworks" || to == "calibration") {
-    return from == "cli";  // the library is passed importers, and is not fitted
+    return from == "cli" || from == "python";  // the library is passed importers, and is not fitted
   }
   const std::optional<int> a = rank_of(from);
   const std::optional<int> b = rank_of(to);

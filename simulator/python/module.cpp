@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <pybind11/stl.h>
+#include <pybind11/stl/filesystem.h>
+
+#include "python/bindings.hpp"
+#include "stepcast/stepcast.hpp"
+
+namespace py = pybind11;
+
+namespace stepcast::python {
+namespace {
+
+using ReleaseGil = py::call_guard<py::gil_scoped_release>;
+
+// What Python raises: stepcast.InputError with the problems as tuples, made by the package.
+void translate_input_error(std::exception_ptr thrown) {
+  try {
+    if (thrown) {
+      std::rethrow_exception(thrown);
+    }
+  } catch (const InputError& error) {
+    py::list problems;
+    for (const Problem& problem : error.problems()) {
+      problems.append(py::make_tuple(problem.file, problem.line, problem.column, problem.message));
+    }
+    const py::object type = py::module_::import("stepcast._results").attr("InputError");
+    PyErr_SetObject(type.ptr(), py::make_tuple(error.what(), problems).ptr());
+  }
+}
+
+void bind_values(py::module_& module) {
+  py::class_<ExperimentSource>(module, "ExperimentSource")
+      .def(py::init([](std::filesystem::path file, std::string text,
+                       std::vector<std::string> settings) {
+             return ExperimentSource{
+                 .file = std::move(file), .text = std::move(text), .settings = std::move(settings)};
+           }),
+           py::arg("file"), py::arg("text"), py::arg("settings"));
+  py::class_<Report>(module, "Report")
+      .def_readonly("feasible", &Report::feasible)
+      .def_readonly("text", &Report::text);
+  py::enum_<ReportFormat>(module, "ReportFormat")
+      .value("TEXT", ReportFormat::kText)
+      .value("JSON", ReportFormat::kJson)
+      .value("CSV", ReportFormat::kCsv);
+  py::enum_<Listing>(module, "Listing")
+      .value("gpus", Listing::kGpu)
+      .value("models", Listing::kModel)
+      .value("clusters", Listing::kCluster)
+      .value("software", Listing::kSoftware)
+      .value("backends", Listing::kBackend)
+      .value("collectives", Listing::kCollective)
+      .value("dispatchers", Listing::kDispatcher)
+      .value("schedules", Listing::kSchedule)
+      .value("hosts", Listing::kHost)
+      .value("attention_libraries", Listing::kAttentionLibrary);
+}
+
+void bind_reports(py::class_<Simulator>& simulator) {
+  simulator
+      .def("project", &Simulator::project_report, py::arg("source"), py::arg("format"),
+           ReleaseGil())
+      .def("memory", &Simulator::memory_report, py::arg("source"), py::arg("format"), ReleaseGil())
+      .def("provenance", &Simulator::provenance_report, py::arg("source"), py::arg("format"),
+           ReleaseGil())
+      .def("explain",
+           py::overload_cast<const ExperimentSource&, ReportFormat>(&Simulator::explain_report,
+                                                                    py::const_),
+           py::arg("source"), py::arg("format"), ReleaseGil())
+      .def("difference",
+           py::overload_cast<const ExperimentSource&, const ExperimentSource&, ReportFormat>(
+               &Simulator::explain_report, py::const_),
+           py::arg("first"), py::arg("second"), py::arg("format"), ReleaseGil())
+      .def("compare", &Simulator::compare_report, py::arg("sources"), py::arg("format"),
+           ReleaseGil());
+}
+
+}  // namespace
+}  // namespace stepcast::python
+
+PYBIND11_MODULE(_stepcast, module) {
+  using namespace stepcast;
+  module.doc() = "The compiled half of the package stepcast.";
+  module.attr("__version__") = std::string(version());
+  py::register_exception_translator(&python::translate_input_error);
+  python::bind_values(module);
+  py::class_<Simulator> simulator(module, "Simulator");
+  simulator.def(py::init<std::filesystem::path>(), py::arg("data"));
+  python::bind_reports(simulator);
+  simulator
+      .def(
+          "cost",
+          [](const Simulator& self, const std::string& lines, const std::string& gpu,
+             std::vector<std::string> backends, std::optional<double> clock,
+             const std::string& limit, bool terms) {
+            return self.cost(lines, {.gpu = gpu,
+                                     .backends = std::move(backends),
+                                     .gpu_clock_mhz = clock,
+                                     .power_limit = limit,
+                                     .terms = terms});
+          },
+          python::ReleaseGil())
+      .def("list", &Simulator::list, python::ReleaseGil())
+      .def("describe", &Simulator::describe, python::ReleaseGil());
+  python::bind_sweep(module);
+  python::bind_foreign_files(module);
+}

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Projects the training of large models, without a GPU.
+
+>>> import stepcast
+>>> step = stepcast.project("experiment.yaml", set={"plan.tp": 8})
+>>> step.tokens_per_second_per_gpu
+1043.2...
+
+An experiment is a file, or a mapping with the keys of such a file. Every function takes `set`, a
+mapping of dotted keys to values, as the option --set of the program, and `gpu` and `nodes`. Results
+are frozen: attributes and items by the keys of the program's JSON, `to_dict()` a plain copy,
+`to_json()` the same bytes as `stepcast COMMAND --format json` prints, `str()` the report as text.
+"""
+
+from ._calls import (compare, cost, describe, difference, explain, export, frameworks, import_,
+                     list, memory, project, provenance, sweep)
+from ._results import Comparison, Explanation, InputError, Problem, Projection, Report
+from ._stepcast import __version__
+from ._sweeps import SweepResult
+
+__all__ = [
+    "Comparison", "Explanation", "InputError", "Problem", "Projection", "Report", "SweepResult",
+    "__version__", "compare", "cost", "describe", "difference", "explain", "export", "frameworks",
+    "import_", "list", "memory", "project", "provenance", "sweep",
+]

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions of the package, one for each command of the program."""
+
+import json
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from . import _stepcast
+from ._results import Comparison, Explanation, Projection, Report
+from ._sweeps import SweepResult
+
+_FORMATS = _stepcast.ReportFormat
+_all = 2**62  # more plans than any sweep has
+
+
+def _data():
+    """The models and profiles that the package brings along, or those of STEPCAST_DATA."""
+    return Path(os.environ.get("STEPCAST_DATA") or Path(__file__).parent / "data")
+
+
+@lru_cache(maxsize=None)
+def _simulator(data):
+    return _stepcast.Simulator(data)
+
+
+def _here():
+    return _simulator(_data())
+
+
+def _written(value):
+    """A value of a setting as YAML; JSON is YAML."""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _source(experiment, settings, gpu, nodes):
+    assignments = []
+    if gpu is not None:
+        assignments.append(f"cluster.gpu={gpu}")
+    if nodes is not None:
+        assignments.append(f"cluster.nodes={nodes}")
+    assignments += [f"{key}={_written(value)}" for key, value in (settings or {}).items()]
+    if isinstance(experiment, Mapping):
+        return _stepcast.ExperimentSource("", json.dumps(experiment), assignments)
+    return _stepcast.ExperimentSource(os.fspath(experiment), "", assignments)
+
+
+def _report(kind, call, *sources):
+    answer = call(*sources, _FORMATS.JSON)
+    return kind(answer.text, lambda: call(*sources, _FORMATS.TEXT).text, answer.feasible)
+
+
+def project(experiment, *, set=None, gpu=None, nodes=None):
+    """The projected step: tokens/s/GPU, step time, where it goes, memory, MFU.
+
+    `experiment`: a file, or a mapping with the keys of one. A plan that cannot run is an answer:
+    `feasible` is false and `reasons` says why. Raises InputError.
+    """
+    return _report(Projection, _here().project, _source(experiment, set, gpu, nodes))
+
+
+def memory(experiment, *, set=None, gpu=None, nodes=None):
+    """Memory of each pipeline stage by kind, in bytes, against the capacity. Raises InputError."""
+    return _report(Projection, _here().memory, _source(experiment, set, gpu, nodes))
+
+
+def explain(experiment, *, set=None, gpu=None, nodes=None):
+    """Per operator: count, shape, time, what bounds it; the critical path; sensitivities."""
+    return _report(Explanation, _here().explain, _source(experiment, set, gpu, nodes))
+
+
+def provenance(experiment, *, set=None, gpu=None, nodes=None):
+    """The constants that the step's time rests on, where each comes from, and its share."""
+    return _report(Report, _here().provenance, _source(experiment, set, gpu, nodes))
+
+
+def difference(first, second):
+    """Where the time of two experiments differs: terms that add up to the difference."""
+    return _report(Report, _here().difference, _source(first, None, None, None),
+                   _source(second, None, None, None))
+
+
+def compare(experiment, variants):
+    """The same work side by side: a column for each mapping of settings in `variants`.
+
+    >>> stepcast.compare("experiment.yaml", [{"cluster.gpu": "h100_sxm"}, {"cluster.gpu": "mi300x"}])
+    """
+    sources = [_source(experiment, variant, None, None) for variant in variants]
+    return _report(Comparison, _here().compare, sources)
+
+
+def sweep(experiment, *, set=None, gpu=None, nodes=None, threads=0, top=None, progress=None):
+    """Every plan of a sweep (an experiment whose values may be lists or ranges), as a SweepResult.
+
+    `threads`: 0 is one for each processor. `top`: how many plans to keep; all if not given.
+    `progress`: called with the plans done and all there are, some times a second. The interpreter
+    is free while it runs, and Ctrl-C stops it. Raises InputError.
+    """
+    source = _source(experiment, set, gpu, nodes)
+    return SweepResult(_stepcast.sweep(_here(), source, threads, _all if top is None else top,
+                                       progress))
+
+
+def cost(operators, gpu, *, backends=(), gpu_clock_mhz=None, power_limit="", terms=False):
+    """Operators with their prices: each mapping comes back with `predicted_s`, `bound` and more.
+
+    >>> stepcast.cost([{"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}], "h100_sxm")
+    """
+    lines = "".join(json.dumps(operator) + "\n" for operator in operators)
+    priced = _here().cost(lines, gpu, [*backends], gpu_clock_mhz, power_limit, terms)
+    return [json.loads(line) for line in priced.splitlines()]
+
+
+def list(kind):
+    """The names of what there is: "gpus", "models", "clusters", "software", "backends", ..."""
+    kinds = _stepcast.Listing.__members__
+    if kind not in kinds:
+        raise ValueError(f"there is no list of '{kind}'; give one of " + ", ".join(kinds))
+    return _here().list(kinds[kind])
+
+
+def describe(name):
+    """What a name stands for: values, equation, assumptions, source, as text. Raises InputError."""
+    return _here().describe(name)
+
+
+def frameworks():
+    """The frameworks whose files import_() takes."""
+    return _stepcast.frameworks()
+
+
+def import_(framework, file, *, overrides=(), gpu="", nodes=None, software="", lenient=False,
+            text=None):
+    """An experiment from a framework's launch file, as YAML text, and remarks on its keys.
+
+    `text`, if given, is read instead of the file, which then only has a name. Raises InputError.
+    """
+    if text is None:
+        text = Path(file).read_text()
+    if framework == "hf":
+        return _stepcast.import_hf(text, str(file), Path(file).stem), ""
+    arguments = _stepcast.ImportArguments()
+    arguments.framework = framework
+    arguments.file = str(file)
+    arguments.text = text
+    arguments.folder = Path(file).parent
+    arguments.overrides = [*overrides]
+    arguments.gpu = gpu
+    arguments.nodes = nodes
+    arguments.software = software
+    arguments.lenient = lenient
+    return _stepcast.import_text(arguments, str(_data()))
+
+
+def export(framework, experiment, *, set=None, gpu=None, nodes=None):
+    """The files with which a framework runs an experiment: a mapping of name to text."""
+    source = [] if gpu is None else [f"cluster.gpu={gpu}"]
+    source += [] if nodes is None else [f"cluster.nodes={nodes}"]
+    source += [f"{key}={_written(value)}" for key, value in (set or {}).items()]
+    written = isinstance(experiment, Mapping)
+    return dict(_stepcast.export_text(framework, "" if written else os.fspath(experiment),
+                                      json.dumps(experiment) if written else "", source,
+                                      str(_data())))

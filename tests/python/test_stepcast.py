@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package against the program: STEPCAST is the program, STEPCAST_ROOT its tree."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import threading
+import time
+import unittest
+from pathlib import Path
+
+import numpy
+
+import stepcast
+
+PROGRAM = os.environ["STEPCAST"]
+ROOT = Path(os.environ["STEPCAST_ROOT"])
+DENSE = ROOT / "examples/04_llama3.1_8b_mi300x/experiment.yaml"
+MOE = ROOT / "examples/08_mixtral_8x7b_mi300x/experiment.yaml"
+SMALL_SWEEP = {
+    "model": "llama3.1_8b",
+    "cluster": {"gpu": "h100_sxm", "nodes": 1},
+    "training": {"sequence_length": 4096, "micro_batch_size": [1, 2], "global_batch_size": 64},
+    "plan": {"tp": [1, 2, 4, 8], "zero": 1},
+}
+
+
+def printed(*arguments, code=0):
+    """What the program prints on standard output."""
+    run = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, check=False)
+    if run.returncode != code:
+        raise AssertionError(f"{arguments} exits {run.returncode}: {run.stderr}")
+    return run.stdout
+
+
+class Reports(unittest.TestCase):
+    def test_a_projection_has_the_bytes_of_the_program(self):
+        for file in (DENSE, MOE):
+            self.assertEqual(stepcast.project(file).to_json(),
+                             printed("project", file, "--format", "json"))
+            self.assertEqual(str(stepcast.project(file)), printed("project", file))
+
+    def test_memory_explain_and_compare_have_the_bytes_of_the_program(self):
+        self.assertEqual(stepcast.memory(DENSE).to_json(),
+                         printed("memory", DENSE, "--format", "json"))
+        self.assertEqual(stepcast.explain(MOE).to_json(),
+                         printed("explain", MOE, "--format", "json"))
+        self.assertEqual(stepcast.provenance(DENSE).to_json(),
+                         printed("explain", DENSE, "--provenance", "--format", "json"))
+
+    def test_settings_change_what_the_options_change(self):
+        ours = stepcast.project(DENSE, set={"plan.tp": 4, "training.recompute": "full"},
+                                gpu="h100_sxm", nodes=2)
+        self.assertEqual(ours.to_json(),
+                         printed("project", DENSE, "--gpu", "h100_sxm", "--nodes", 2, "--set",
+                                 "plan.tp=4", "--set", "training.recompute=full", "--format",
+                                 "json", code=0 if ours.feasible else 3))
+
+    def test_a_mapping_is_an_experiment_too(self):
+        step = stepcast.project({
+            "model": "llama3.1_8b", "cluster": {"gpu": "h100_sxm", "nodes": 1},
+            "training": {"sequence_length": 4096, "micro_batch_size": 1, "global_batch_size": 8},
+            "plan": {"fsdp": 8}})
+        self.assertTrue(step.feasible)
+        self.assertAlmostEqual(sum(step.time.values()), step.step_time_s, delta=1e-9)
+
+    def test_a_result_is_frozen_and_its_dict_equals_the_json(self):
+        step = stepcast.project(DENSE)
+        self.assertEqual(step.to_dict(), json.loads(step.to_json()))
+        self.assertEqual(step["mfu"], step.mfu)
+        self.assertEqual(set(step), set(step.to_dict()))
+        with self.assertRaises(AttributeError):
+            step.mfu = 1.0
+        with self.assertRaises(TypeError):
+            step.time["compute_s"] = 0.0
+        self.assertEqual(pickle.loads(pickle.dumps(step)), step)
+        self.assertIn("tokens/s/GPU", step._repr_html_())
+
+    def test_a_plan_that_cannot_run_is_an_answer(self):
+        step = stepcast.project(DENSE, set={"plan.tp": 3})
+        self.assertFalse(step.feasible)
+        self.assertTrue(any("3" in reason for reason in step.reasons))
+        self.assertIn("cannot run", step._repr_html_())
+
+    def test_operators_are_a_table(self):
+        table = stepcast.explain(DENSE).operators_table()
+        self.assertIn("total_time_s", table.dtype.names)
+        self.assertGreater(len(table), 10)
+
+
+class Errors(unittest.TestCase):
+    def test_every_problem_has_a_place_and_a_remedy(self):
+        with self.assertRaises(stepcast.InputError) as raised:
+            stepcast.project(DENSE, set={"plan.tensor_model_parallel_size": 8, "plan.pp": -1})
+        problems = raised.exception.problems
+        self.assertEqual(len(problems), 2)
+        self.assertIn("did you mean 'tp'?", [problem.remedy for problem in problems])
+
+    def test_a_file_that_is_not_there_is_named(self):
+        with self.assertRaisesRegex(stepcast.InputError, "absent.yaml"):
+            stepcast.project("absent.yaml")
+
+
+class Sweeps(unittest.TestCase):
+    def test_the_best_plans_are_those_of_the_program(self):
+        plans = stepcast.sweep(SMALL_SWEEP)
+        self.assertEqual(plans.space_size, 8)
+        self.assertEqual(len(plans), plans.priced)
+        rates = plans.table["tokens_per_second_per_gpu"]
+        self.assertTrue(numpy.all(rates[:-1] >= rates[1:]))
+        best = stepcast.project({**SMALL_SWEEP, "training": {**SMALL_SWEEP["training"],
+                                                             "micro_batch_size": 1}},
+                                set=plans.settings[0])
+        self.assertEqual(best.tokens_per_second_per_gpu, rates[0])
+
+    def test_rows_columns_and_threads_say_the_same(self):
+        plans = stepcast.sweep(SMALL_SWEEP, threads=1)
+        again = stepcast.sweep(SMALL_SWEEP, threads=4)
+        self.assertTrue(numpy.array_equal(plans.table, again.table))
+        self.assertEqual([plan["plan.tp"] for plan in plans], plans.table["plan.tp"].tolist())
+        self.assertEqual(plans.table["plan.tp"].dtype, numpy.int64)
+        self.assertEqual(len(stepcast.sweep(SMALL_SWEEP, top=3)), 3)
+
+    def test_other_threads_of_python_run_meanwhile(self):
+        ticks = []
+        stop = threading.Event()
+
+        def tick():
+            while not stop.wait(0.001):
+                ticks.append(time.monotonic())
+        ticker = threading.Thread(target=tick)
+        ticker.start()
+        stepcast.sweep(ROOT / "configs/sweeps/llama3_70b_512_h100.yaml", top=1, threads=1,
+                       set={"training.micro_batch_size": 1})
+        stop.set()
+        ticker.join()
+        self.assertGreater(len(ticks), 5)
+
+    def test_ctrl_c_stops_a_sweep(self):
+        killer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        killer.start()
+        with self.assertRaises(KeyboardInterrupt):
+            stepcast.sweep(ROOT / "configs/sweeps/gpt3_175b_512_a100.yaml", top=1)
+        killer.cancel()
+
+
+class Names(unittest.TestCase):
+    def test_lists_and_descriptions_are_those_of_the_program(self):
+        self.assertEqual("".join(f"{name}\n" for name in stepcast.list("gpus")),
+                         printed("list", "gpus"))
+        self.assertEqual(stepcast.describe("h100_sxm"), printed("describe", "h100_sxm"))
+        with self.assertRaises(ValueError):
+            stepcast.list("colours")
+
+    def test_operators_are_priced_as_lines_are(self):
+        operator = {"kind": "gemm", "m": 4096, "n": 4096, "k": 4096, "dtype": "bf16"}
+        ours = stepcast.cost([operator], "h100_sxm")
+        line = subprocess.run([PROGRAM, "cost", "--gpu", "h100_sxm"], input=json.dumps(operator),
+                              capture_output=True, text=True, check=True).stdout
+        self.assertEqual(ours, [json.loads(line)])
+
+    def test_what_goes_out_to_a_framework_comes_back(self):
+        for framework in stepcast.frameworks():
+            try:
+                files = stepcast.export(framework, DENSE)
+            except stepcast.InputError as error:
+                self.assertIn("nothing is written", str(error))
+                continue
+            name, text = next(iter(files.items()))
+            imported, remarks = stepcast.import_(framework, name, text=text)
+            self.assertIn("carried", remarks)
+            Path("imported.yaml").write_text(imported)
+            self.assertEqual(str(stepcast.project("imported.yaml")), str(stepcast.project(DENSE)))
+
+
+if __name__ == "__main__":
+    unittest.main()
