@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the commands of the README's console blocks and compares their output with what the block shows.
+# Runs the commands of the READMEs' console blocks and compares their output with what the blocks show.
 #   readme_outputs.sh --check STEPCAST | --fix STEPCAST
 # `stepcast` in a block is the program given; scripts/test.sh, the test command, is not run.
 set -euo pipefail
@@ -9,31 +9,44 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 fresh=$(mktemp)
 trap 'rm -f "$fresh"' EXIT
 stepcast() { "$stepcast" "$@"; }
-in_block=0
-while IFS= read -r line; do
-  if [ "$in_block" -eq 1 ]; then
-    if [ "$line" = '```' ]; then
-      in_block=0
-      printf '%s\n' "$line" >>"$fresh"
-    elif [ "$kept" -eq 1 ]; then
-      printf '%s\n' "$line" >>"$fresh"
+
+run_blocks() { # file; the text with fresh output to $fresh
+  local line command in_block=0 kept=0
+  : >"$fresh"
+  while IFS= read -r line; do
+    if [ "$in_block" -eq 1 ]; then
+      if [ "$line" = '```' ]; then
+        in_block=0
+        printf '%s\n' "$line" >>"$fresh"
+      elif [ "$kept" -eq 1 ]; then
+        printf '%s\n' "$line" >>"$fresh"
+      fi
+      continue
     fi
-    continue
+    printf '%s\n' "$line" >>"$fresh"
+    if [ "$line" = '```console' ]; then
+      IFS= read -r command
+      printf '%s\n' "$command" >>"$fresh"
+      in_block=1
+      kept=0
+      case $command in
+        '$ scripts/test.sh'*) kept=1 ;;
+        *) eval "${command#\$ }" >>"$fresh" 2>&1 </dev/null || true ;;
+      esac
+    fi
+  done <"$1"
+}
+
+differing=0
+for file in $(grep -rl --include=README.md '^```console' . --exclude-dir=build --exclude-dir=.git | sort); do
+  run_blocks "$file"
+  if [ "$mode" = --fix ]; then
+    cp "$fresh" "$file"
+  else
+    diff -u "$file" "$fresh" || differing=1
   fi
-  printf '%s\n' "$line" >>"$fresh"
-  if [ "$line" = '```console' ]; then
-    IFS= read -r command
-    printf '%s\n' "$command" >>"$fresh"
-    in_block=1
-    kept=0
-    case $command in
-      '$ scripts/test.sh'*) kept=1 ;;
-      *) eval "${command#\$ }" >>"$fresh" 2>&1 </dev/null || true ;;
-    esac
-  fi
-done <README.md
-if [ "$mode" = --fix ]; then
-  cp "$fresh" README.md
-else
-  diff -u README.md "$fresh" && echo "README: every output is what the command prints"
+done
+if [ "$mode" != --fix ] && [ "$differing" -eq 0 ]; then
+  echo "READMEs: every output is what the command prints"
 fi
+exit "$differing"

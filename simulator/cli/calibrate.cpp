@@ -191,8 +191,9 @@ void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
       "fit the constants of a GPU's kernels, architecture, collectives or exchanges to "
       "measurements");
   auto options = std::make_shared<CalibrateOptions>();
-  command->add_option("files", options->files, "files of measured kernels (JSON lines or CSV)")
-      ->required();
+  take_standard_input(
+      *command->add_option("files", options->files, "files of measured kernels (JSON lines or CSV)")
+           ->required());
   command
       ->add_option("--gpu", options->gpus,
                    "the GPU whose rows and constants are taken; parts of one die, which share a "

@@ -24,6 +24,8 @@ void add_validate(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_import(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_export(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_list(CLI::App& program, const GlobalOptions& global, Run& run);
+// completion and manual, of all other commands.
+void add_shell_words(CLI::App& program, Run& run);
 void add_describe(CLI::App& program, const GlobalOptions& global, Run& run);
 
 }  // namespace stepcast::cli

@@ -80,7 +80,11 @@ ExperimentTree experiment_tree(const ExperimentOptions& options, const DataRoot&
   if (options.file.empty()) {
     return {parse_config(kCommandLineDefaults, "command line"), {}};
   }
-  return load_experiment_tree(options.file, data);
+  ExperimentTree tree = load_experiment_tree(options.file, data);
+  if (options.file == kStandardInput) {
+    tree.folder.clear();  // files that it names lie where the user is
+  }
+  return tree;
 }
 
 // A file on the command line lies where the user is; one of an experiment lies beside it.
@@ -172,7 +176,8 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
 }
 
 void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
-  command.add_option("experiment", options.file, "experiment file (YAML)");
+  take_standard_input(*command.add_option("experiment", options.file,
+                                          "experiment file (YAML); - is standard input"));
   command.add_option("--model", options.model, "a model's name or file");
   command.add_option("--set", options.settings, "set any key: plan.tp=8 (repeatable)")
       ->allow_extra_args(false)
@@ -192,6 +197,10 @@ void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
   for (const DirectOption& option : direct) {
     add_direct_option(command, options, option);
   }
+}
+
+void take_standard_input(CLI::Option& option) {
+  option.transform([](const std::string& file) { return file == "-" ? kStandardInput : file; });
 }
 
 DataRoot data_root(const GlobalOptions& options) {

@@ -16,7 +16,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace stepcast::cli {
 
@@ -49,6 +50,7 @@ struct ExperimentOptions {
 struct GlobalOptions {
   std::string data;  // folder with configs/ and hardware_profiles/
   bool verbose = false;
+  bool quiet = false;
 };
 
 void add_output_options(CLI::App& command, OutputOptions& options,
@@ -57,6 +59,11 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options);
 // Those of them that `compare` does not repeat: all but the GPU, the nodes, the clock, the power
 // limit and the software.
 void add_uncompared_options(CLI::App& command, ExperimentOptions& options);
+
+// Lets `option` take - for standard input.
+void take_standard_input(CLI::Option& option);
+// What a file of standard input is called below: the one that the system has for it.
+inline constexpr const char* kStandardInput = "/dev/stdin";
 
 // The data folder: --data, or the one installed beside the program, or the one it was built from.
 DataRoot data_root(const GlobalOptions& options);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepcast cost --gpu NAME [FILE]`: JSON lines of operators in, the same lines with prices out.
 #include <CLI/CLI.hpp>
-#include <iostream>
-#include <iterator>
 
 #include "cli/commands.hpp"
 #include "stepcast/api/priced_lines.hpp"
@@ -13,7 +11,7 @@ namespace {
 constexpr std::size_t kLargestInput = 256U << 20U;  // bytes
 
 struct CostOptions {
-  std::string file;
+  std::string file = kStandardInput;
   std::string gpu;
   std::vector<std::string> backends;
   std::optional<double> gpu_clock_mhz;
@@ -36,21 +34,10 @@ LinePricing pricing_of(const CostOptions& options, const DataRoot& data) {
           options.terms ? Detail::kTerms : Detail::kDuration};
 }
 
-std::string read_input(const std::string& file) {
-  if (!file.empty() && file != "-") {
-    return read_file(file, kLargestInput);
-  }
-  std::string text{std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
-  if (text.size() > kLargestInput) {
-    throw ConfigError({"stdin", 0, 0}, "more than 256 MiB; give the lines in parts");
-  }
-  return text;
-}
-
 int run_cost(const CostOptions& options, const GlobalOptions& global) {
   const LinePricing pricing = pricing_of(options, data_root(global));
-  const std::string text = read_input(options.file);
-  const std::string name = options.file.empty() || options.file == "-" ? "stdin" : options.file;
+  const std::string text = read_file(options.file, kLargestInput);
+  const std::string name = options.file == kStandardInput ? "stdin" : options.file;
   write_output(options.output, priced_lines(text, name, pricing));
   return kDone;
 }
@@ -61,7 +48,8 @@ void add_cost(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
       "cost", "JSON lines of operators in, the same lines with their predicted time out");
   auto options = std::make_shared<CostOptions>();
-  command->add_option("file", options->file, "operators, one JSON object a line; default: stdin");
+  take_standard_input(*command->add_option(
+      "file", options->file, "operators, one JSON object a line; default: standard input"));
   command->add_option("--gpu", options->gpu, "a GPU's name")->required();
   command
       ->add_option("--backend", options->backends, "choose a backend: gemm=roofline (repeatable)")

@@ -3,35 +3,127 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "importers/measurement_formats.hpp"
 #include "stepcast/api/catalogue.hpp"
+#include "stepcast/report/config_json.hpp"
 
 namespace stepcast::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kFormats = "formats";
+
 struct DescribeOptions {
   std::string name;
+  std::string of_kind;  // the second word of `describe format NAME`
   OutputOptions output;
 };
 
-int run_describe(const DescribeOptions& options, const GlobalOptions& global) {
-  write_output(options.output,
-               description_of(options.name, data_root(global), {"command line", 0, 0}));
-  return kDone;
+// "JSON lines with m, n, k, kind, s"
+std::string needs(const MeasurementFormat& format) {
+  std::string text = format.syntax == Syntax::kCsv ? "CSV with the columns " : "JSON lines with ";
+  std::string between;
+  for (const std::string_view name : format.names) {
+    if (!name.empty()) {
+      text += between + std::string(name);
+      between = ", ";
+    }
+  }
+  return text;
+}
+
+std::vector<ListedName> listed(const std::string& kind, const DataRoot& data) {
+  if (kind == kFormats) {
+    std::vector<ListedName> formats;
+    for (const MeasurementFormat& format : measurement_formats()) {
+      formats.push_back({std::string(format.name), needs(format)});
+    }
+    return formats;
+  }
+  const std::span<const std::string_view> known = names_of<Listing>();
+  const auto index = std::find(known.begin(), known.end(), kind) - known.begin();
+  return listed_with_lines(static_cast<Listing>(index), data);
 }
 
 std::vector<std::string> kinds() {
   const std::span<const std::string_view> names = names_of<Listing>();
-  return {names.begin(), names.end()};
+  std::vector<std::string> all(names.begin(), names.end());
+  all.emplace_back(kFormats);
+  return all;
+}
+
+std::string list_text(const std::vector<ListedName>& names) {
+  std::size_t width = 0;
+  for (const ListedName& name : names) {
+    width = std::max(width, name.name.size());
+  }
+  std::string text;
+  for (const ListedName& name : names) {
+    const std::string gap(width + 2 - name.name.size(), ' ');
+    text += name.name + (name.line.empty() ? "" : gap + name.line) + "\n";
+  }
+  return text;
+}
+
+std::string list_json(const std::string& kind, const std::vector<ListedName>& names) {
+  Json json;
+  json["schema_version"] = 1;
+  json["kind"] = kind;
+  json["names"] = Json::array();
+  for (const ListedName& name : names) {
+    Json entry;
+    entry["name"] = name.name;
+    if (!name.line.empty()) {
+      entry["line"] = name.line;
+    }
+    json["names"].push_back(entry);
+  }
+  return json_text(json);
 }
 
 int run_list(const DescribeOptions& options, const GlobalOptions& global) {
-  const std::span<const std::string_view> known = names_of<Listing>();
-  const auto kind = std::find(known.begin(), known.end(), options.name) - known.begin();
-  std::string text;
-  for (const std::string& name : listed_names(static_cast<Listing>(kind), data_root(global))) {
-    text += name + "\n";
+  const std::vector<ListedName> names = listed(options.name, data_root(global));
+  write_output(options.output,
+               options.output.format == "json" ? list_json(options.name, names) : list_text(names));
+  return kDone;
+}
+
+std::string format_text(const std::string& wanted) {
+  for (const MeasurementFormat& format : measurement_formats()) {
+    if (format.name == wanted) {
+      return "format " + wanted + "\n  " + needs(format) +
+             "\n  tests/validation/README.md has a line of each and what its other keys mean\n";
+    }
+  }
+  throw ConfigError({"command line", 0, 0},
+                    "there is no format '" + wanted + "'; 'stepcast list formats' shows them");
+}
+
+int run_describe(const DescribeOptions& options, const GlobalOptions& global) {
+  const bool is_format = options.name == "format";
+  if (!is_format && !options.of_kind.empty()) {
+    throw ConfigError({"command line", 0, 0}, "give one name, or: format NAME");
+  }
+  const DataRoot data = data_root(global);
+  const Location where{"command line", 0, 0};
+  const std::string text =
+      is_format ? format_text(options.of_kind) : description_of(options.name, data, where);
+  if (options.output.format == "json") {
+    Json json;
+    json["schema_version"] = 1;
+    json["name"] = is_format ? options.of_kind : options.name;
+    if (!is_format) {
+      if (const std::string file = file_of(options.name, data); !file.empty()) {
+        json["values"] = json_of(load_config(file));
+      }
+    }
+    json["text"] = text;
+    write_output(options.output, json_text(json));
+    return kDone;
   }
   write_output(options.output, text);
   return kDone;
@@ -45,7 +137,7 @@ void add_list(CLI::App& program, const GlobalOptions& global, Run& run) {
   command->add_option("kind", options->name, "what to list")
       ->required()
       ->check(CLI::IsMember(kinds()));
-  command->add_option("--out", options->output.out, "write to this file");
+  add_output_options(*command, options->output, {"text", "json"});
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_list(*options, global); };
   });
@@ -54,11 +146,12 @@ void add_list(CLI::App& program, const GlobalOptions& global, Run& run) {
 void add_describe(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
       "describe",
-      "a GPU, cluster, model, software set, backend, collective, dispatcher or schedule, with "
-      "its sources");
+      "a GPU, cluster, model, software set, backend, collective, dispatcher, schedule or format, "
+      "with its sources; a model, GPU or cluster file of your own");
   auto options = std::make_shared<DescribeOptions>();
-  command->add_option("name", options->name, "its name")->required();
-  command->add_option("--out", options->output.out, "write to this file");
+  command->add_option("name", options->name, "its name, or a file, or: format")->required();
+  command->add_option("of", options->of_kind, "of a format of measurements: its name");
+  add_output_options(*command, options->output, {"text", "json"});
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_describe(*options, global); };
   });

@@ -4,8 +4,6 @@
 // `stepcast import records FILE`: measured rows of any format as canonical records.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <iostream>
-#include <iterator>
 
 #include "cli/commands.hpp"
 #include "frameworks/framework_table.hpp"
@@ -15,9 +13,6 @@
 namespace stepcast::cli {
 namespace {
 
-constexpr std::string_view kStandardInput = "-";
-constexpr const char* kStandardInputName = "standard input";
-
 struct ImportOptions {
   std::string file;
   std::string name;
@@ -26,28 +21,16 @@ struct ImportOptions {
   std::string software;
   std::vector<std::string> overrides;
   bool lenient = false;
-  bool quiet = false;
   OutputOptions output;
 };
 
-std::string text_of(const std::string& file) {
-  if (file != kStandardInput) {
-    return read_file(file);
-  }
-  std::string text(std::istreambuf_iterator<char>(std::cin), {});
-  if (text.size() > kLargestConfig) {
-    throw ConfigError({kStandardInputName, 0, 0}, "is larger than 4 MiB");
-  }
-  return text;
-}
-
 std::string name_of(const std::string& file) {
-  return file == kStandardInput ? kStandardInputName : file;
+  return file == kStandardInput ? "standard input" : file;
 }
 
 ImportInput input_of(const ImportOptions& options, const GlobalOptions& global) {
   ImportInput input;
-  input.text = text_of(options.file);
+  input.text = read_file(options.file);
   input.file = name_of(options.file);
   input.folder = options.file == kStandardInput ? std::filesystem::path{}
                                                 : std::filesystem::path(options.file).parent_path();
@@ -64,7 +47,7 @@ int run_import(const FrameworkInfo& framework, const ImportOptions& options,
                const GlobalOptions& global) {
   const ImportInput input = input_of(options, global);
   const ImportedExperiment imported = framework.import_from(input);
-  if (!options.quiet) {
+  if (!global.quiet) {
     std::fputs(remarks_text(imported, input.file).c_str(), stderr);
   }
   write_output(options.output, to_yaml(imported, input.file));
@@ -74,7 +57,7 @@ int run_import(const FrameworkInfo& framework, const ImportOptions& options,
 int run_import_hf(const ImportOptions& options) {
   const std::string name =
       options.name.empty() ? std::filesystem::path(options.file).stem().string() : options.name;
-  const ModelSpec model = import_hf_config(text_of(options.file), name_of(options.file), name);
+  const ModelSpec model = import_hf_config(read_file(options.file), name_of(options.file), name);
   write_output(options.output, to_yaml(model));
   return kDone;
 }
@@ -97,15 +80,15 @@ void add_import_framework(CLI::App& command, const FrameworkInfo& framework,
                                           "an experiment from " + std::string(framework.reads));
   from->footer("Example: stepcast " + std::string(framework.example));
   auto options = std::make_shared<ImportOptions>();
-  from->add_option("file", options->file, std::string(framework.reads) + "; - is standard input")
-      ->required();
+  take_standard_input(*from->add_option("file", options->file,
+                                        std::string(framework.reads) + "; - is standard input")
+                           ->required());
   from->add_option("overrides", options->overrides,
                    "KEY=VALUE in the framework's own words, instead of what the file says");
   from->add_option("--gpu", options->gpu, "a GPU's name, where the file names none");
   from->add_option("--nodes", options->nodes, "number of nodes");
   from->add_option("--software", options->software, "a software set, instead of the usual one");
   from->add_flag("--lenient", options->lenient, "list keys that are not known, and go on");
-  from->add_flag("--quiet", options->quiet, "say nothing on standard error");
   add_out(*from, options->output);
   from->callback([options, &framework, &global, &run] {
     run = [options, &framework, &global] { return run_import(framework, *options, global); };
@@ -116,7 +99,8 @@ void add_import_hf(CLI::App& command, Run& run) {
   CLI::App* hf = command.add_subcommand("hf", "a model file from a Hugging Face config.json");
   hf->footer("Example: stepcast import hf config.json --name mine --out mine.yaml");
   auto options = std::make_shared<ImportOptions>();
-  hf->add_option("file", options->file, "config.json; - is standard input")->required();
+  take_standard_input(
+      *hf->add_option("file", options->file, "config.json; - is standard input")->required());
   hf->add_option("--name", options->name, "the model's name; the file's stem if not given");
   add_out(*hf, options->output);
   hf->callback([options, &run] { run = [options] { return run_import_hf(*options); }; });
@@ -127,8 +111,9 @@ void add_import_records(CLI::App& command, const GlobalOptions& global, Run& run
       "records",
       "measured rows of any format as canonical records, with what was assumed for each");
   auto options = std::make_shared<ImportOptions>();
-  records->add_option("file", options->file, "a file of measurements (JSON lines or CSV)")
-      ->required();
+  take_standard_input(
+      *records->add_option("file", options->file, "a file of measurements (JSON lines or CSV)")
+           ->required());
   add_out(*records, options->output);
   records->callback([options, &global, &run] {
     run = [options, &global] { return run_import_records(*options, global); };

@@ -4,30 +4,59 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string_view>
 
+#include "built_commit.hpp"
+#include "cli/command_words.hpp"
 #include "cli/commands.hpp"
 
 namespace stepcast::cli {
 namespace {
 
-void log_to_standard_error(bool verbose) {
+// The commit that was built, where there was one.
+std::string version_text() {
+  const std::string_view commit = kCommit;
+  return "stepcast " STEPCAST_VERSION +
+         (commit.empty() ? std::string{} : " (" + std::string(commit) + ")");
+}
+
+// `stepcast help sweep` as `stepcast sweep --help`, `stepcast version` as `stepcast --version`. The
+// parser takes arguments from the end.
+std::vector<std::string> with_words_as_options(std::vector<std::string> arguments) {
+  if (!arguments.empty() && arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  } else if (!arguments.empty() && arguments.front() == "version") {
+    arguments.front() = "--version";
+  }
+  std::reverse(arguments.begin(), arguments.end());
+  return arguments;
+}
+
+void log_to_standard_error(const GlobalOptions& global) {
   auto logger = spdlog::stderr_logger_st("stepcast");
   logger->set_pattern("%l: %v");
-  logger->set_level(verbose ? spdlog::level::debug : spdlog::level::warn);
+  logger->set_level(global.verbose ? spdlog::level::debug
+                    : global.quiet ? spdlog::level::err
+                                   : spdlog::level::warn);
   spdlog::set_default_logger(std::move(logger));
 }
 
 int run_command(int argc, char** argv) {
   CLI::App program{"stepcast projects the training of large models, without a GPU"};
-  program.set_version_flag("--version", "stepcast " STEPCAST_VERSION);
+  program.set_version_flag("--version", version_text());
   program.require_subcommand(1);
   program.fallthrough();
   GlobalOptions global;
   Run run;
   program.add_option("--data", global.data, "folder with configs/ and hardware_profiles/");
-  program.add_flag("--verbose", global.verbose, "say on standard error what is being done");
+  CLI::Option* verbose =
+      program.add_flag("--verbose", global.verbose, "say on standard error what is being done");
+  program.add_flag("--quiet", global.quiet, "say nothing on standard error but errors")
+      ->excludes(verbose);
   add_project(program, global, run);
   add_sweep(program, global, run);
   add_merge(program, global, run);
@@ -42,12 +71,14 @@ int run_command(int argc, char** argv) {
   add_export(program, global, run);
   add_list(program, global, run);
   add_describe(program, global, run);
+  add_shell_words(program, run);
+  add_words(program);
   try {
-    program.parse(argc, argv);
+    program.parse(with_words_as_options({argv + 1, argv + argc}));
   } catch (const CLI::ParseError& e) {
     return program.exit(e) == 0 ? kDone : kInputWrong;
   }
-  log_to_standard_error(global.verbose);
+  log_to_standard_error(global);
   return run();
 }
 

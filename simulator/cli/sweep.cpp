@@ -95,9 +95,12 @@ std::unique_ptr<ChunkStore> open_store(const std::string& file, const PartHeader
 }
 
 bool run_with_progress(SweepRun run, ChunkStore& store, const std::stop_token& stop,
-                       const std::string& file) {
-  ProgressBar bar;
-  run.progress = [&bar](const SweepProgress& progress) { bar.show(progress); };
+                       const std::string& file, const GlobalOptions& global) {
+  std::optional<ProgressBar> bar;
+  if (!global.quiet) {
+    bar.emplace();
+    run.progress = [&bar](const SweepProgress& progress) { bar->show(progress); };
+  }
   try {
     const bool whole = run_sweep(run, store, stop);
     if (auto* part = dynamic_cast<SweepPart*>(&store); part != nullptr && !file.empty()) {
@@ -151,7 +154,7 @@ int run_sweep_command(const SweepOptions& options, const GlobalOptions& global) 
     return [evaluator = std::make_shared<PlanEvaluator>(space, costs)](
                std::int64_t begin, std::int64_t end) { return evaluator->evaluate(begin, end); };
   };
-  if (!run_with_progress(run, *store, interrupt.token(), file)) {
+  if (!run_with_progress(run, *store, interrupt.token(), file, global)) {
     return interrupted(file);
   }
   if (!options.shard.empty()) {

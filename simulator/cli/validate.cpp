@@ -89,10 +89,10 @@ void add_validate(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command =
       program.add_subcommand("validate", "predicted against measured, for files of measurements");
   auto options = std::make_shared<ValidateOptions>();
-  command
-      ->add_option("files", options->files,
-                   "files of measurements (JSON lines, CSV, profiler traces)")
-      ->required();
+  take_standard_input(*command
+                           ->add_option("files", options->files,
+                                        "files of measurements (JSON lines, CSV, profiler traces)")
+                           ->required());
   command
       ->add_option("--backend", options->backends, "choose a backend: gemm=roofline (repeatable)")
       ->allow_extra_args(false)

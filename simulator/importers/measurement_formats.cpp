@@ -2,6 +2,7 @@
 #include "importers/measurement_formats.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "importers/kernel_rows.hpp"
 #include "importers/measured_steps.hpp"
@@ -77,6 +78,37 @@ std::string listed(const std::vector<std::string_view>& names) {
   return text;
 }
 
+// What is missing to the format of which most is there, and the names that it would be read from:
+// "; nearest is GEMM points, which also needs sku: is it 'gpu'?"
+std::string nearest_format(Syntax syntax, const std::vector<std::string>& names) {
+  const auto is_there = [&names](std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const MeasurementFormat* nearest = nullptr;
+  std::ptrdiff_t most = 1;  // one name alone, as "op" or "gpu", says nothing
+  for (const MeasurementFormat& format : kFormats) {
+    const auto there = std::count_if(format.names.begin(), format.names.end(), is_there);
+    if (format.syntax == syntax && there > most) {
+      nearest = &format;
+      most = there;
+    }
+  }
+  if (nearest == nullptr) {
+    return "";
+  }
+  std::vector<std::string_view> missing;
+  std::copy_if(nearest->names.begin(), nearest->names.end(), std::back_inserter(missing),
+               [&](std::string_view name) { return !name.empty() && !is_there(name); });
+  std::vector<std::string_view> others;
+  for (const std::string& name : names) {
+    if (std::find(nearest->names.begin(), nearest->names.end(), name) == nearest->names.end()) {
+      others.push_back(name);
+    }
+  }
+  return "; nearest is " + std::string(nearest->name) + ", which also needs " + listed(missing) +
+         (others.empty() ? "" : " beside " + listed(others));
+}
+
 }  // namespace
 
 std::span<const MeasurementFormat> measurement_formats() { return kFormats; }
@@ -95,10 +127,10 @@ const MeasurementFormat& format_of(Syntax syntax, const std::vector<std::string>
       known.push_back(format.name);
     }
   }
-  throw ConfigError({file, 1, 1}, "unknown format: the " +
-                                      std::string(syntax == kJson ? "keys" : "columns") +
-                                      " of the first line are those of none of " + listed(known) +
-                                      "; tests/validation/README.md describes them");
+  throw ConfigError({file, 1, 1},
+                    "unknown format: the " + std::string(syntax == kJson ? "keys" : "columns") +
+                        " of the first line are those of none of " + listed(known) +
+                        nearest_format(syntax, names) + "; 'stepcast list formats' shows them");
 }
 
 }  // namespace stepcast

@@ -181,6 +181,7 @@ enum class Listing {
   kSchedule,
   kHost,
   kAttentionLibrary,
+  kOperator,  // the kinds that cost() takes
 };
 
 class Simulator {

@@ -13,14 +13,16 @@
 #include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/hardware/placed_constants.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
+#include "stepcast/operators/operator_line.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
 
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 10> kListingNames = {
+constexpr std::array<std::string_view, 11> kListingNames = {
     "gpus",        "models",      "clusters",  "software", "backends",
-    "collectives", "dispatchers", "schedules", "hosts",    "attention_libraries"};
+    "collectives", "dispatchers", "schedules", "hosts",    "attention_libraries",
+    "operators"};
 
 // Names are looked up in the listings first, so that no file is missing.
 const Location kListed{"listing", 0, 0};
@@ -65,8 +67,7 @@ std::string provenance_text(const std::vector<Provenance>& provenance, const Sou
   return text;
 }
 
-std::string describe_gpu(const std::string& name, const DataRoot& data) {
-  const DeviceSpec device = load_gpu(name, data, kListed);
+std::string gpu_text(const DeviceSpec& device) {
   std::string text = device.title + " (" + device.architecture.name + ")\n";
   for (const DtypeInfo& dtype : kDtypes) {
     if (const auto peak = device.matrix_peak(dtype.dtype, device.clock.rated)) {
@@ -87,13 +88,20 @@ std::string describe_gpu(const std::string& name, const DataRoot& data) {
   return text + "\n" + provenance_text(device.provenance, device.sources, device.bases);
 }
 
-std::string describe_cluster(const std::string& name, const DataRoot& data) {
-  const ClusterProfile profile =
-      load_cluster_profile(data.clusters() / (name + ".yaml"), load_shared_sources(data));
+std::string describe_gpu(const std::string& name, const DataRoot& data) {
+  return gpu_text(load_gpu(name, data, kListed));
+}
+
+std::string cluster_text(const ClusterProfile& profile) {
   std::string text = profile.title + "\n";
   text += table_line("gpu", profile.gpu);
   text += table_line("network", std::string(stepcast::name(profile.network.topology)));
   return text + "\n" + provenance_text(profile.provenance, profile.sources);
+}
+
+std::string describe_cluster(const std::string& name, const DataRoot& data) {
+  return cluster_text(
+      load_cluster_profile(data.clusters() / (name + ".yaml"), load_shared_sources(data)));
 }
 
 std::string describe_host(const std::string& name, const DataRoot& data) {
@@ -102,8 +110,7 @@ std::string describe_host(const std::string& name, const DataRoot& data) {
          provenance_text(host.provenance, host.sources);
 }
 
-std::string describe_model(const std::string& name, const DataRoot& data) {
-  const ModelSpec model = load_named_model(name, data, kListed);
+std::string model_text(const ModelSpec& model) {
   const ParameterCounts counts = count_parameters(model);
   std::string text = model.title + "\n";
   text += table_line("parameters", with_separators(counts.total));
@@ -119,6 +126,10 @@ std::string describe_model(const std::string& name, const DataRoot& data) {
   }
   text += "  FLOPs: " + flop_convention() + "\n\n";
   return text + to_yaml(model);
+}
+
+std::string describe_model(const std::string& name, const DataRoot& data) {
+  return model_text(load_named_model(name, data, kListed));
 }
 
 std::string describe_software(const std::string& name, const DataRoot& data) {
@@ -273,6 +284,12 @@ std::string of_dispatcher(const std::string& name, const DataRoot&) {
   return {};
 }
 
+// "gemm   m, n, k, pass, batch"
+std::string of_operator(const std::string& name, const DataRoot&) {
+  const std::string keys = keys_of_operator(name);
+  return keys.empty() ? keys : "operator " + name + "\n" + table_line("keys", keys);
+}
+
 std::string of_collective(const std::string& name, const DataRoot&) {
   return describe_collective(name);
 }
@@ -287,7 +304,7 @@ std::string of_schedule(const std::string& name, const DataRoot&) {
 }
 
 // In the order in which a name is looked up.
-constexpr std::array<Describe, 10> kDescribers = {of_file<&DataRoot::gpus, describe_gpu>,
+constexpr std::array<Describe, 11> kDescribers = {of_file<&DataRoot::gpus, describe_gpu>,
                                                   of_file<&DataRoot::clusters, describe_cluster>,
                                                   of_file<&DataRoot::models, describe_model>,
                                                   of_file<&DataRoot::software, describe_software>,
@@ -296,7 +313,20 @@ constexpr std::array<Describe, 10> kDescribers = {of_file<&DataRoot::gpus, descr
                                                   of_collective,
                                                   of_schedule,
                                                   of_file<&DataRoot::hosts, describe_host>,
-                                                  of_attention_library};
+                                                  of_attention_library,
+                                                  of_operator};
+
+// A file of the user's own is what its keys make it: only a model has a hidden size, and only a
+// cluster names a GPU.
+std::string of_own_file(const std::string& file, const DataRoot& data) {
+  const ConfigNode root = load_config(file);
+  if (root.find("hidden_size") != nullptr) {
+    return model_text(load_model(file));
+  }
+  const SourceTable sources = load_shared_sources(data);
+  return root.find("gpu") != nullptr ? cluster_text(load_cluster_profile(file, sources))
+                                     : gpu_text(load_device(file, sources, data.profiles()));
+}
 
 [[noreturn]] void refuse(const std::string& name, const DataRoot& data, const Location& where) {
   std::vector<std::string> known;
@@ -336,13 +366,47 @@ std::vector<std::string> listed_names(Listing kind, const DataRoot& data) {
       return schedule_names();
     case Listing::kHost:
       return names_in(data.hosts());
+    case Listing::kOperator:
+      return operator_names();
     case Listing::kAttentionLibrary:
       break;
   }
   return attention_library_names();
 }
 
+std::vector<ListedName> listed_with_lines(Listing kind, const DataRoot& data) {
+  std::vector<ListedName> listed;
+  for (const std::string& name : listed_names(kind, data)) {
+    std::string line;
+    if (kind == Listing::kSoftware) {
+      line = load_named_software(name, data, kListed).title;
+    } else if (kind == Listing::kOperator) {
+      line = keys_of_operator(name);
+    }
+    listed.push_back({name, std::move(line)});
+  }
+  return listed;
+}
+
+std::string file_of(const std::string& name, const DataRoot& data) {
+  if (is_own_file(name)) {
+    return name;
+  }
+  for (const std::filesystem::path& folder :
+       {data.gpus(), data.clusters(), data.models(), data.software(), data.hosts()}) {
+    std::error_code error;
+    const std::filesystem::path file = folder / (name + ".yaml");
+    if (std::filesystem::is_regular_file(file, error)) {
+      return file.string();
+    }
+  }
+  return {};
+}
+
 std::string description_of(const std::string& name, const DataRoot& data, const Location& where) {
+  if (is_own_file(name)) {
+    return of_own_file(name, data);
+  }
   for (const Describe describe : kDescribers) {
     if (std::string text = describe(name, data); !text.empty()) {
       return text;

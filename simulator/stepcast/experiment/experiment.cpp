@@ -80,7 +80,7 @@ class ExperimentReader {
       return;
     }
     const std::string name = top_.text("model", *model).value_or("");
-    const bool is_file = name.ends_with(".yaml") || name.ends_with(".yml");
+    const bool is_file = is_own_file(name);
     experiment_.model =
         is_file ? load_model(folder_ / name) : profiles_.model(name, model->location());
     // A model whose file has another name than itself is not found by that.
@@ -99,7 +99,10 @@ class ExperimentReader {
     MappingReader cluster = top_.required_mapping("cluster");
     const std::int64_t nodes = cluster.optional_count("nodes", 1, kNodes);
     const std::string name = cluster.optional_text("name");
-    const std::string gpu = cluster.optional_text("gpu");
+    std::string gpu = cluster.optional_text("gpu");
+    if (is_own_file(gpu)) {
+      gpu = (folder_ / gpu).lexically_normal().string();
+    }
     std::string host = cluster.optional_text("host");
     if (name.empty() && gpu.empty()) {
       cluster.error("gpu", "is needed: give a 'gpu', or the 'name' of a cluster");
@@ -350,8 +353,14 @@ SourceTable load_shared_sources(const DataRoot& data) {
   return sources;
 }
 
+bool is_own_file(const std::string& name) {
+  return name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
 DeviceSpec load_gpu(const std::string& name, const DataRoot& data, const Location& where) {
-  return load_device(named_file(data.gpus(), name, "GPU", where), load_shared_sources(data));
+  const std::filesystem::path file =
+      is_own_file(name) ? std::filesystem::path(name) : named_file(data.gpus(), name, "GPU", where);
+  return load_device(file, load_shared_sources(data), data.profiles());
 }
 
 ModelSpec load_named_model(const std::string& name, const DataRoot& data, const Location& where) {

@@ -51,7 +51,10 @@ struct Experiment {
 // The shared file of sources that profiles name.
 SourceTable load_shared_sources(const DataRoot& data);
 
-// Loads a named profile. Throws ConfigError at `where` with the nearest name if there is none.
+// Whether a part of an experiment is a file of the user's own (my.yaml) and no shipped name.
+bool is_own_file(const std::string& name);
+// Loads a named profile; of a GPU also a file of the user's own. Throws ConfigError at `where` with
+// the nearest name if there is none.
 DeviceSpec load_gpu(const std::string& name, const DataRoot& data, const Location& where);
 ModelSpec load_named_model(const std::string& name, const DataRoot& data, const Location& where);
 SoftwareSpec load_named_software(const std::string& name, const DataRoot& data,

@@ -17,6 +17,7 @@ struct DataRoot {
     return folder / "configs/left_out_models.yaml";
   }
   [[nodiscard]] std::filesystem::path software() const { return folder / "configs/software"; }
+  [[nodiscard]] std::filesystem::path profiles() const { return folder / "hardware_profiles"; }
   [[nodiscard]] std::filesystem::path gpus() const { return folder / "hardware_profiles/gpus"; }
   [[nodiscard]] std::filesystem::path architectures() const {
     return folder / "hardware_profiles/architectures";

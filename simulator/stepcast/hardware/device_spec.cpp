@@ -126,9 +126,10 @@ Hertz DeviceSpec::sustained_clock(Dtype dtype) const {
   return own ? *own : clock.sustained[slot(Dtype::kBf16)].value_or(clock.peak);
 }
 
-DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& shared_sources) {
+DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& shared_sources,
+                       const std::filesystem::path& profiles) {
   DeviceSpec device;
-  const ConfigNode root = profile_with_bases(file, device.bases);
+  const ConfigNode root = profile_with_bases(file, profiles / "gpus", device.bases);
   Diagnostics diagnostics;
   MappingReader top(root, "", diagnostics);
   device.sources = shared_sources;
@@ -138,7 +139,6 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
   device.title = top.required_text("title");
   device.vendor = top.required_text("vendor");
   device.stand_in = top.optional_text("kernels_measured_on");
-  const std::filesystem::path profiles = file.parent_path().parent_path();
   device.architecture = find_architecture(top, "architecture", profiles / "architectures",
                                           device.sources, architecture_provenance);
   SourcedReader reader(std::move(top), device.sources, device.provenance);

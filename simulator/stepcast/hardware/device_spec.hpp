@@ -121,9 +121,10 @@ struct DeviceSpec {
   [[nodiscard]] Hertz sustained_clock(Dtype dtype) const;
 };
 
-// Reads a GPU's profile, those of the parts that it is based on, and the constants that it names,
-// which lie in the folders `kernels`, `collectives` and `exchange` beside the profile's own folder.
-// Throws ConfigError with all of its problems.
-DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& shared_sources);
+// Reads a GPU's profile, those of the parts that it is based on, and the constants that it names.
+// These lie in the folders `gpus`, `architectures`, `kernels`, `collectives` and `exchange` of
+// `profiles`; the profile itself may lie anywhere. Throws ConfigError with all of its problems.
+DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& shared_sources,
+                       const std::filesystem::path& profiles);
 
 }  // namespace stepcast

@@ -41,9 +41,10 @@ void drop(ConfigNode& root, std::string_view key) {
 
 }  // namespace
 
-ConfigNode profile_with_bases(const std::filesystem::path& file, std::vector<std::string>& bases) {
+ConfigNode profile_with_bases(const std::filesystem::path& file,
+                              const std::filesystem::path& folder,
+                              std::vector<std::string>& bases) {
   ConfigNode root = load_config(file);
-  const std::filesystem::path folder = file.parent_path();
   for (const ConfigNode* named = root.find(kBase); named != nullptr; named = root.find(kBase)) {
     const std::string base = named->text;
     const std::filesystem::path other = folder / (base + ".yaml");

@@ -158,55 +158,6 @@ Op read_memory_bound(MappingReader& fields, Dtype dtype) {
   return {.work = op};
 }
 
-// Keys that say something of some kind of operator.
-constexpr std::array<std::string_view, 47> kKeysOfKinds = {"m",
-                                                           "n",
-                                                           "k",
-                                                           "batch",
-                                                           "pass",
-                                                           "accumulate",
-                                                           "fp32_result",
-                                                           "m_total",
-                                                           "counts",
-                                                           "groups",
-                                                           "seq",
-                                                           "seq_kv",
-                                                           "heads",
-                                                           "kv_heads",
-                                                           "d_qk",
-                                                           "d_v",
-                                                           "causal",
-                                                           "window",
-                                                           "implementation",
-                                                           "op",
-                                                           "rows",
-                                                           "cols",
-                                                           "bytes",
-                                                           "ranks",
-                                                           "stride",
-                                                           "algorithm",
-                                                           "protocol",
-                                                           "imbalance",
-                                                           "dispatcher",
-                                                           "version",
-                                                           "low_latency",
-                                                           "primitive",
-                                                           "tokens",
-                                                           "hidden",
-                                                           "experts",
-                                                           "topk",
-                                                           "ep",
-                                                           "num_sms",
-                                                           "capacity_factor",
-                                                           "routing",
-                                                           "launch",
-                                                           "sinks",
-                                                           "dropout",
-                                                           "document_length",
-                                                           "document_lengths",
-                                                           "cached_bytes",
-                                                           "precise_accumulation"};
-
 enum class Kind {
   kGemm,
   kGroupedGemm,
@@ -223,6 +174,33 @@ constexpr std::array kKinds = {NamedValue<Kind>{"gemm", Kind::kGemm},
                                NamedValue<Kind>{"collective", Kind::kCollective},
                                NamedValue<Kind>{"dispatch", Kind::kDispatch},
                                NamedValue<Kind>{"combine", Kind::kCombine}};
+
+// The keys of each kind besides those of all, in the order of kKinds; those before the semicolon
+// must be there.
+constexpr std::string_view kExchangeKeys =
+    "tokens, hidden, experts, topk, ep; dispatcher, version, low_latency, primitive, pass, stride, "
+    "num_sms, groups, groups_per_token, capacity_factor, routing";
+constexpr std::array<std::string_view, kKinds.size()> kKeysOfKinds = {
+    "m, n, k; batch, pass, accumulate, fp32_result, precise_accumulation, cached_bytes, launch",
+    "n, k; groups, m_total, counts, pass, accumulate, fp32_result, precise_accumulation, launch",
+    "batch, seq, heads, d_qk; implementation, seq_kv, kv_heads, d_v, causal, window, sinks, "
+    "dropout, document_length, document_lengths, pass, launch",
+    "op, rows, cols; pass, implementation, launch",
+    "op, bytes, ranks; stride, algorithm, protocol, imbalance, launch",
+    kExchangeKeys,
+    kExchangeKeys};
+
+// Whether `key` is one of a list's words.
+bool lists(std::string_view keys, std::string_view key) {
+  while (!keys.empty()) {
+    const std::size_t end = keys.find_first_of(",;");
+    if (keys.substr(0, end) == key) {
+      return true;
+    }
+    keys = end == std::string_view::npos ? std::string_view{} : keys.substr(end + 2);
+  }
+  return false;
+}
 
 // `graph` and `launch` are two ways of saying it, which must not contradict each other.
 Launch read_launch(MappingReader& fields, Kind kind) {
@@ -290,6 +268,24 @@ std::span<const NamedValue<Dtype>> dtype_names() {
   return names;
 }
 
+std::vector<std::string> operator_names() {
+  std::vector<std::string> names;
+  names.reserve(kKinds.size());
+  for (const NamedValue<Kind>& kind : kKinds) {
+    names.emplace_back(kind.name);
+  }
+  return names;
+}
+
+std::string keys_of_operator(std::string_view name) {
+  for (std::size_t i = 0; i < kKinds.size(); ++i) {
+    if (name == kKinds[i].name) {
+      return std::string(kKeysOfKinds[i]) + "; dtype, state, graph";
+    }
+  }
+  return {};
+}
+
 ClusterSpec fabric_of(const DeviceSpec& device) { return cluster_of(device, kFabricNodes); }
 
 OperatorLine read_operator(MappingReader& fields, const DeviceSpec& device) {
@@ -317,7 +313,8 @@ void refuse_keys_of_other_kinds(MappingReader& fields) {
   }
   for (const ConfigEntry& entry : fields.node().entries) {
     const bool of_a_kind =
-        std::find(kKeysOfKinds.begin(), kKeysOfKinds.end(), entry.key) != kKeysOfKinds.end();
+        std::any_of(kKeysOfKinds.begin(), kKeysOfKinds.end(),
+                    [&entry](std::string_view keys) { return lists(keys, entry.key); });
     if (of_a_kind && !fields.asked(entry.key)) {
       fields.error(entry.key,
                    "says nothing of this kind of operator and would not be priced; leave it out");

@@ -50,6 +50,11 @@ void refuse_keys_of_other_kinds(MappingReader& fields);
 // Names of formats as operators have them, aliases included.
 std::span<const NamedValue<Dtype>> dtype_names();
 
+// The names of the kinds, and the keys of one, those that must be there before the first semicolon;
+// empty if there is no such kind.
+std::vector<std::string> operator_names();
+std::string keys_of_operator(std::string_view name);
+
 // The one node type of the part, as many as any group needs.
 ClusterSpec fabric_of(const DeviceSpec& device);
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What --help says of every command besides its own words: what an option takes, and an example
+// that runs in the root of the source tree.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string_view>
+
+namespace stepcast::cli {
+
+// Puts the words on all commands and options; to be called when all of them are there.
+void add_words(CLI::App& program);
+
+}  // namespace stepcast::cli

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// `stepcast completion SHELL` and `stepcast manual`: what shells and man are told, from the same
+// tree of commands that --help prints.
+#include <CLI/CLI.hpp>
+#include <string_view>
+
+#include "cli/commands.hpp"
+
+namespace stepcast::cli {
+namespace {
+
+std::vector<CLI::App*> inner_commands(const CLI::App& command) {
+  auto* writable = const_cast<CLI::App*>(&command);  // NOLINT: CLI11 lists through a writable one
+  return writable->get_subcommands([](CLI::App*) { return true; });
+}
+
+// "--format --out ..." of a command.
+std::string options_of(const CLI::App& command) {
+  std::string text;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      text += (text.empty() ? "--" : " --") + name;
+    }
+  }
+  return text;
+}
+
+std::string names_of_commands(const CLI::App& command) {
+  std::string text;
+  for (const CLI::App* inner : inner_commands(command)) {
+    text += (text.empty() ? "" : " ") + inner->get_name();
+  }
+  return text;
+}
+
+// One branch for each command and for each command inside one: its words, or files.
+std::string bash_branches(const CLI::App& command, const std::string& path) {
+  std::string text;
+  for (const CLI::App* inner : inner_commands(command)) {
+    const std::string name = path.empty() ? inner->get_name() : path + " " + inner->get_name();
+    text += "    '" + name + "') options='" + options_of(*inner) + "'; commands='" +
+            names_of_commands(*inner) + "' ;;\n" + bash_branches(*inner, name);
+  }
+  return text;
+}
+
+// Commands that have commands inside, with blanks around each.
+std::string nested_commands(const CLI::App& program) {
+  std::string text = " ";
+  for (const CLI::App* command : inner_commands(program)) {
+    text += inner_commands(*command).empty() ? "" : command->get_name() + " ";
+  }
+  return text;
+}
+
+constexpr std::string_view kBashNames = R"sh(  case "$last" in
+    --gpu) kind=gpus ;;
+    --model) kind=models ;;
+    --software) kind=software ;;
+    --schedule) kind=schedules ;;
+  esac
+  if [ -n "$kind" ]; then
+    COMPREPLY=($(compgen -W "$(stepcast list $kind 2>/dev/null | cut -d' ' -f1)" -- "$word"))
+    return
+  fi
+)sh";
+
+constexpr std::string_view kBashReply = R"sh(  esac
+  case "$word" in
+    -*) COMPREPLY=($(compgen -W "$options" -- "$word")) ;;
+    *) COMPREPLY=($(compgen -W "$commands" -- "$word"))
+       [ -n "$commands" ] || COMPREPLY=($(compgen -f -- "$word")) ;;
+  esac
+}
+complete -o filenames -F _stepcast stepcast
+)sh";
+
+std::string bash_completion(const CLI::App& program) {
+  std::string text =
+      "# bash completion of stepcast\n"
+      "_stepcast() {\n"
+      "  local word=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD-1]}\n"
+      "  local path='' options='' commands='' kind=''\n"
+      "  [ \"$COMP_CWORD\" -gt 1 ] && path=${COMP_WORDS[1]}\n"
+      "  case '" +
+      nested_commands(program) +
+      "' in\n    *\" $path \"*) [ \"$COMP_CWORD\" -gt 2 ] && path=\"$path ${COMP_WORDS[2]}\" ;;\n"
+      "  esac\n";
+  text += kBashNames;
+  text += "  case \"$path\" in\n    '') options='" + options_of(program) + "'; commands='" +
+          names_of_commands(program) + "' ;;\n" + bash_branches(program, "");
+  return text += kBashReply;
+}
+
+// zsh takes bash's functions.
+std::string zsh_completion(const CLI::App& program) {
+  return "#compdef stepcast\nautoload -U +X bashcompinit && bashcompinit\n" +
+         bash_completion(program);
+}
+
+// Text of a man page: a hyphen that is to be typed, a backslash, a control line.
+std::string troff(const std::string& text) {
+  std::string out = text.starts_with('.') || text.starts_with('\'') ? "\\&" : "";
+  for (const char c : text) {
+    out += c == '\\' ? "\\e" : c == '-' ? "\\-" : std::string(1, c);
+  }
+  return out;
+}
+
+std::string manual_of(const CLI::App& command, const std::string& path) {
+  std::string text = ".SS " + troff(path) + "\n" + troff(command.get_description()) + "\n";
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string type = option->get_type_size() == 0 ? "" : " " + option->get_type_name();
+    text += ".TP\n.B " + troff(option->get_name(option->get_positional())) +
+            (option->get_positional() ? "" : troff(type)) + "\n" +
+            troff(option->get_description()) + "\n";
+  }
+  if (!command.get_footer().empty()) {
+    text += ".PP\n" + troff(command.get_footer()) + "\n";
+  }
+  for (const CLI::App* inner : inner_commands(command)) {
+    text += manual_of(*inner, path + " " + inner->get_name());
+  }
+  return text;
+}
+
+std::string manual(const CLI::App& program) {
+  std::string text = ".TH STEPCAST 1 \"\" \"stepcast " STEPCAST_VERSION
+                     "\"\n.SH NAME\nstepcast \\- " +
+                     troff(program.get_description()) +
+                     "\n.SH SYNOPSIS\n.B stepcast\n.I COMMAND\n[OPTIONS] ...\n.SH COMMANDS\n";
+  for (const CLI::App* command : inner_commands(program)) {
+    text += manual_of(*command, command->get_name());
+  }
+  return text +
+         ".SH EXIT STATUS\n0: done. 1: a fault of the program. 2: the input is wrong. 3: the plan "
+         "cannot run. 130: stopped by the user.\n";
+}
+
+using Write = std::string (*)(const CLI::App&);
+
+void add_writer(CLI::App& command, const CLI::App& program, Write write, Run& run) {
+  auto output = std::make_shared<OutputOptions>();
+  command.add_option("--out", output->out, "write to this file instead of standard output");
+  command.callback([&program, write, output, &run] {
+    run = [&program, write, output] {
+      write_output(*output, write(program));
+      return kDone;
+    };
+  });
+}
+
+}  // namespace
+
+void add_shell_words(CLI::App& program, Run& run) {
+  CLI::App* completion = program.add_subcommand(
+      "completion", "what a shell needs to complete commands, options and names");
+  completion->require_subcommand(1);
+  add_writer(*completion->add_subcommand("bash", "to be sourced by bash"), program, bash_completion,
+             run);
+  add_writer(*completion->add_subcommand("zsh", "to be sourced by zsh"), program, zsh_completion,
+             run);
+  add_writer(*program.add_subcommand("manual", "the man page, as man(1) reads it"), program, manual,
+             run);
+}
+
+}  // namespace stepcast::cli

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# What the command line says of itself: help, version, completion, manual, lists in JSON, standard input.
+# Usage: command_line.sh STEPCAST ROOT
+set -euo pipefail
+stepcast=$1
+root=$2
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+# shellcheck source=tests/cli/run_checks.sh
+source "$root/tests/cli/run_checks.sh"
+cd "$root"
+
+# Words in the place of options.
+diff <("$stepcast" help sweep) <("$stepcast" sweep --help) >/dev/null || complain "help sweep is not sweep --help"
+[ "$("$stepcast" version)" = "$("$stepcast" --version)" ] || complain "version is not --version"
+"$stepcast" --version | grep -Eq '^stepcast [0-9.]+( \([0-9a-f]{7}( with changes)?\))?$' || complain "--version: $("$stepcast" --version)"
+
+# Every command shows its usage with the program's name, real types and an example, and the examples run.
+mkdir "$made/bin"
+ln -s "$stepcast" "$made/bin/stepcast"
+commands=$("$stepcast" --help | sed -n '/^Subcommands:/,$p' | sed -n 's/^  \([a-z-]*\) .*/\1/p')
+[ "$(wc -w <<<"$commands")" -ge 15 ] || complain "the commands are: $commands"
+for command in $commands; do
+  "$stepcast" "$command" --help >"$made/help"
+  grep -q "^Usage: stepcast $command" "$made/help" || complain "$command: usage is $(grep Usage "$made/help")"
+  if grep -Eq ' (TEXT|INT|FLOAT|UINT)\b' "$made/help"; then complain "$command: $(grep -E ' (TEXT|INT|FLOAT|UINT)\b' "$made/help")"; fi
+  example=$(sed -n 's/^Example: //p' "$made/help")
+  [ -n "$example" ] || complain "$command: no example"
+  case $command in
+    sweep | merge | import | export) ;; # long, or with files of the reader's own
+    *) (PATH=$made/bin:$PATH && eval "$example") >/dev/null 2>"$made/message" ||
+      complain "$command: its example says $(head -n 2 "$made/message")" ;;
+  esac
+done
+
+# Standard input in the place of a file.
+example=examples/04_llama3.1_8b_mi300x/experiment.yaml
+for command in project memory; do
+  diff <("$stepcast" $command - <$example) <("$stepcast" $command $example) >/dev/null || complain "$command - differs"
+done
+"$stepcast" validate - <tests/validation/pair_steps.jsonl | grep -q step_time_s || complain "validate - has no rows"
+operator='{"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}'
+diff <("$stepcast" cost --gpu h100_sxm - <<<"$operator") <("$stepcast" cost --gpu h100_sxm <<<"$operator") >/dev/null ||
+  complain "cost - differs"
+
+# Names with a line each, as JSON too; a file of the user's own is described as a shipped one.
+"$stepcast" list software | grep -Eq '^megatron +Megatron-LM' || complain "list software has no titles"
+"$stepcast" list operators | grep -Eq '^gemm +m, n, k;' || complain "list operators: $("$stepcast" list operators)"
+"$stepcast" list formats | grep -q '^GEMM  *JSON lines with m, n, k, kind' || complain "list formats: $("$stepcast" list formats | head -n 5)"
+"$stepcast" describe format GEMM | grep -q 'm, n, k, kind' || complain "describe format GEMM"
+for kind in gpus models software operators formats; do
+  "$stepcast" list $kind --format json | grep -q "\"kind\": \"$kind\"" || complain "list $kind --format json"
+done
+"$stepcast" describe h100_sxm --format json | grep -q '"values"' || complain "describe --format json has no values"
+for file in configs/models/llama3.1_8b hardware_profiles/gpus/mi300x hardware_profiles/clusters/gb200_nvl72; do
+  cp $file.yaml "$made/own.yaml"
+  diff <("$stepcast" describe "$made/own.yaml") <("$stepcast" describe "$(basename $file)") >/dev/null ||
+    complain "describe of a copy of $file differs"
+done
+
+# A GPU of the user's own runs from its file.
+printf '%s\n' 'name: own' 'title: Own' 'base: h100_sxm' 'kernels_measured_on: h100_sxm' 'hbm:' \
+  '  capacity: {value: 160 GiB, assumed: a test}' >"$made/own.yaml"
+exits 0 project --model llama3.1_8b --gpu "$made/own.yaml" --nodes 1 --fsdp 8
+says '^llama3.1_8b on 8 x own (1 node)'
+echo "$operator" >"$made/operators"
+exits 0 cost --gpu "$made/own.yaml" "$made/operators"
+
+# A column that is nearly right is named.
+printf 'gpu,m,n,k,time_us\nh100_sxm,1,1,1,1\n' >"$made/near.csv"
+code=0
+message=$("$stepcast" validate "$made/near.csv" 2>&1) || code=$?
+[ "$code" -eq 2 ] && grep -q "nearest is GEMM points, which also needs sku, latency_us beside gpu, time_us" <<<"$message" ||
+  complain "a nearly right column: $message"
+
+# Quiet is quiet.
+[ -z "$("$stepcast" --quiet sweep configs/sweeps/llama3_70b_512_h100.yaml --top 1 --set training.micro_batch_size=1 --set plan.tp=8 --out "$made/sweep" 2>&1)" ] ||
+  complain "--quiet sweep says something"
+
+# What bash completes.
+"$stepcast" completion bash >"$made/completion"
+completed() { # words before, the word begun
+  PATH=$made/bin:$PATH bash -c 'source "$1"; COMP_WORDS=(stepcast $2 "$3"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _stepcast; printf "%s\n" "${COMPREPLY[@]}"' _ "$made/completion" "$1" "$2"
+}
+[ "$(completed "" pro)" = project ] || complain "completion of pro: $(completed "" pro)"
+[ "$(completed "project --gpu" h100_s)" = h100_sxm ] || complain "completion of --gpu h100_s"
+completed "import" "" | grep -qx hf || complain "completion of import: $(completed import "")"
+completed "project" --pow | grep -qx -- --power-limit || complain "completion of project --pow"
+"$stepcast" completion zsh | head -n 1 | grep -qx '#compdef stepcast' || complain "zsh's completion"
+"$stepcast" manual | head -n 1 | grep -q '^\.TH STEPCAST 1' || complain "the manual"
+exit $failed
