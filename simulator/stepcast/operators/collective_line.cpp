@@ -49,18 +49,6 @@ void check_algorithm(MappingReader& fields, const Collective& op, const DeviceSp
   }
 }
 
-// How long the host takes for one call when it launches call after call.
-Seconds host_call(const Collective& op, const CollectiveConstants& constants) {
-  switch (op.op) {
-    case CollectiveOp::kSendRecv:
-      return constants.message.host_call;
-    case CollectiveOp::kAllToAll:
-      return constants.message.host_call + real(op.group.size - 1) * constants.message.host_peer;
-    default:
-      return constants.host_call;
-  }
-}
-
 }  // namespace
 
 Collective read_collective(MappingReader& fields, const DeviceSpec& device) {
@@ -85,9 +73,9 @@ Collective read_collective(MappingReader& fields, const DeviceSpec& device) {
   return op;
 }
 
-void wait_for_host(const Collective& op, const DeviceSpec& device, Detail detail, OpCost& cost) {
-  const Seconds host = host_call(op, device.collectives);
-  const Seconds duration = max(host, cost.duration + device.launch_latency);
+void wait_for_host(const ClusterSpec& machine, Detail detail, OpCost& cost) {
+  const Seconds host = machine.host.collective;
+  const Seconds duration = max(host, cost.duration + machine.device.launch_latency);
   if (detail == Detail::kTerms) {
     cost.terms.push_back({"host", duration - cost.duration});
   }

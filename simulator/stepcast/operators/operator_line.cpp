@@ -290,7 +290,11 @@ std::span<const NamedValue<Dtype>> dtype_names() {
   return names;
 }
 
-ClusterSpec fabric_of(const DeviceSpec& device) { return cluster_of(device, kFabricNodes); }
+ClusterSpec fabric_of(const DeviceSpec& device, const HostSpec& host) {
+  ClusterSpec fabric = cluster_of(device, kFabricNodes);
+  fabric.host = host;
+  return fabric;
+}
 
 OperatorLine read_operator(MappingReader& fields, const DeviceSpec& device) {
   OperatorLine line;
@@ -331,7 +335,7 @@ PricedOp price(const OperatorLine& line, const CostModel& model, const ClusterSp
       price_at(line.state, line.op, model, context_of(line, cluster.device, detail), cluster);
   const auto* collective = std::get_if<Collective>(&line.op.work);
   if (line.launch == Launch::kEager && collective != nullptr && collective->group.size > 1) {
-    wait_for_host(*collective, cluster.device, detail, priced.cost);
+    wait_for_host(cluster, detail, priced.cost);
   }
   return priced;
 }

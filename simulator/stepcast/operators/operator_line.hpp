@@ -50,8 +50,8 @@ void refuse_keys_of_other_kinds(MappingReader& fields);
 // Names of formats as operators have them, aliases included.
 std::span<const NamedValue<Dtype>> dtype_names();
 
-// The one node type of the part, as many as any group needs.
-ClusterSpec fabric_of(const DeviceSpec& device);
+// The one node type of the part, as many as any group needs; without a host, none is waited for.
+ClusterSpec fabric_of(const DeviceSpec& device, const HostSpec& host = {});
 
 // The price on all compute units of the cluster's part, at the line's state.
 PricedOp price(const OperatorLine& line, const CostModel& model, const ClusterSpec& cluster,
