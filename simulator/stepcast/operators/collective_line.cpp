@@ -49,6 +49,19 @@ void check_algorithm(MappingReader& fields, const Collective& op, const DeviceSp
   }
 }
 
+// How long the host takes for one call when it launches call after call.
+Seconds host_call(const Collective& op, const HostSpec& host) {
+  const Seconds message = host.message > Seconds{} ? host.message : host.collective;
+  switch (op.op) {
+    case CollectiveOp::kSendRecv:
+      return message;
+    case CollectiveOp::kAllToAll:
+      return message + real(op.group.size - 1) * host.message_peer;
+    default:
+      return host.collective;
+  }
+}
+
 }  // namespace
 
 Collective read_collective(MappingReader& fields, const DeviceSpec& device) {
@@ -73,8 +86,8 @@ Collective read_collective(MappingReader& fields, const DeviceSpec& device) {
   return op;
 }
 
-void wait_for_host(const ClusterSpec& machine, Detail detail, OpCost& cost) {
-  const Seconds host = machine.host.collective;
+void wait_for_host(const Collective& op, const ClusterSpec& machine, Detail detail, OpCost& cost) {
+  const Seconds host = host_call(op, machine.host);
   const Seconds duration = max(host, cost.duration + machine.device.launch_latency);
   if (detail == Detail::kTerms) {
     cost.terms.push_back({"host", duration - cost.duration});

@@ -12,7 +12,7 @@ namespace stepcast {
 Collective read_collective(MappingReader& fields, const DeviceSpec& device);
 
 // Makes `cost` that of one of many calls: a kernel comes after the one before, and after the call
-// by the machine's host (HostSpec::collective).
-void wait_for_host(const ClusterSpec& machine, Detail detail, OpCost& cost);
+// by the machine's host.
+void wait_for_host(const Collective& op, const ClusterSpec& machine, Detail detail, OpCost& cost);
 
 }  // namespace stepcast
