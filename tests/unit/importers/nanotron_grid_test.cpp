@@ -85,9 +85,7 @@ TEST_CASE("Layers of a grid run lie on pipeline ranks by the cost of blocks, the
   CHECK(nanotron_stages(model, 2) == "Et*11|t*5L");
   model.vocabulary = 2048;
   CHECK(nanotron_stages(model, 4) == "Et*5|t*4|t*4|t*3L");
-  const auto stages = runs_in(kColumns + row("8,2,4", "True"))[0].experiment->plan.stages;
-  REQUIRE(stages.size() == 4);
-  CHECK((stages[0].layers == 6 && stages[3].layers == 0));
+  CHECK(runs_in(kColumns + row("8,2,4", "True"))[0].experiment->plan.layout == "Et*6|t*5|t*5|L");
 }
 
 TEST_CASE("Pipelines whose messages are held up are a group of their own", "[unit]") {
