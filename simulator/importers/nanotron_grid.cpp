@@ -176,7 +176,8 @@ void add_measured(MappingReader& fields, const Row& row, const ModelSpec& model,
   if (row.outcome == Outcome::kSuccess) {
     const double rate = fields.required_number("tok/s/gpu", {1e-3, 1e9});
     record["measured"][kRate] = rate;
-    if (loses_messages(row, static_cast<double>(count_parameters(model).total), rate)) {
+    if (row.after_fix &&
+        loses_messages(row, static_cast<double>(count_parameters(model).total), rate)) {
       record["group"][kRate] = "h100_sxm nanotron pp>1, messages held up";
     }
     if (row.pp > 1 && !row.after_fix) {
