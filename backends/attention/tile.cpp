@@ -2,8 +2,9 @@
 // Fused attention as workgroups that walk over tiles of the queries x keys scores, at a fixed
 // clock.
 //
-//   tile     = max(products, softmax) + (1 - overlap) min(products, softmax), at least what its
-//              operands take through the local memory, + sums of query gradients (AMD, backward)
+//   tile     = max(products, softmax) + (1 - overlap) min(products, softmax) + waits of its groups
+//              of threads for each other, at least what its operands take through the local memory,
+//              + sums of query gradients (AMD, backward)
 //     products = 2 scores (d_qk + d_v) / (matrix rate * efficiency); backward 3 d_qk + 2 d_v
 //     softmax  = scores (1 / exponential rate + operations / vector lanes)
 //   workgroup = start and end + tiles of its row (column, backward) of blocks that the mask leaves
@@ -63,7 +64,7 @@ Cut cut_of(const Attention& op, const FlashKernel& kernel) {
 struct TileCycles {
   double matrix = 0.0;        // the pipes busy, at their peak rate
   double products = 0.0;      // what the products take
-  double exposed = 0.0;       // softmax that they do not hide
+  double exposed = 0.0;       // softmax that they do not hide, and waits
   double local_memory = 0.0;  // by which operands outlast both
   double reduction = 0.0;     // of gradients of queries
   double softmax = 0.0;       // hidden or not
@@ -108,7 +109,8 @@ TileCycles tile_cycles(const Attention& op, const Cut& cut, const FlashKernel& k
   cycles.products = cycles.matrix / (traits.matrix_share * unequal * efficiency);
   cycles.softmax = scores * (1.0 / device.transcendental_rate + operations / lanes);
   cycles.exposed = std::max(0.0, cycles.softmax - cycles.products) +
-                   (1.0 - traits.overlap) * std::min(cycles.products, cycles.softmax);
+                   (1.0 - traits.overlap) * std::min(cycles.products, cycles.softmax) +
+                   traits.tile_cycles;
   if (kernel.instruction_rows > 0) {
     const double local = local_bytes(op, cut, kernel) / device.local_memory.bandwidth.value();
     cycles.local_memory = std::max(0.0, local - cycles.products - cycles.exposed);

@@ -30,7 +30,8 @@ LinePricing pricing_of(const CostOptions& options, const DataRoot& data) {
   if (!options.power_limit.empty()) {
     device.power.limit = power_limit(options.power_limit, device.power, {"--power-limit", 0, 0});
   }
-  return {std::move(model), fabric_of(device), clock,
+  const HostSpec host = load_named_host(std::string(kUsualHost), data, {"command line", 0, 0});
+  return {std::move(model), fabric_of(device, host), clock,
           options.terms ? Detail::kTerms : Detail::kDuration};
 }
 

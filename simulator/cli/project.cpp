@@ -40,16 +40,19 @@ bool take_all_schedules(ExperimentOptions& options) {
 
 int run_comparison(const ExperimentOptions& options, const OutputOptions& output,
                    const GlobalOptions& global) {
-  if (output.format == "csv") {
-    throw ConfigError({"--format csv", 0, 0},
-                      "is not there with --schedule all; give text or json");
-  }
   const DataRoot data = data_root(global);
   Experiment experiment = load_experiment(options, data);
   const CostModel cost = cost_model(experiment, data);
-  const std::vector<Projection> projections = compare_schedules(experiment, cost);
-  write_output(output, output.format == "json" ? json_text(schedules_to_json(projections))
-                                               : schedules_to_text(projections));
+  std::vector<Projection> projections = compare_schedules(experiment, cost);
+  // What the error is expected from, GPU, model and software, is one for all of them.
+  const ExpectedError expected = expected_error(load_accuracy(data), experiment);
+  for (Projection& projection : projections) {
+    projection.expected_error = expected;
+  }
+  const std::string& format = output.format;
+  write_output(output, format == "json"  ? json_text(schedules_to_json(projections))
+                       : format == "csv" ? schedules_to_csv(projections)
+                                         : schedules_to_text(projections));
   return any_feasible(projections) ? kDone : kPlanCannotRun;
 }
 

@@ -39,7 +39,7 @@ const AttentionSupport& ProfileCache::attention_support() {
 }
 
 const ClusterSpec& ProfileCache::fabric(const std::string& name) {
-  return once(fabrics_, name, [&] { return fabric_of(gpu(name)); });
+  return once(fabrics_, name, [&] { return fabric_of(gpu(name), host(std::string(kUsualHost))); });
 }
 
 }  // namespace stepcast

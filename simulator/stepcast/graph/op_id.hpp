@@ -113,6 +113,7 @@ namespace stepcast {
   ROW(kMtpEmbeddingNorm, "mtp.embedding_norm")                                    \
   ROW(kMtpProjection, "mtp.projection")                                           \
   ROW(kPipelineSend, "pipeline.send")                                             \
+  ROW(kPipelineGather, "pipeline.gather")                                         \
   ROW(kFsdpCast, "fsdp.cast")                                                     \
   ROW(kFsdpCopyIn, "fsdp.copy_in")                                                \
   ROW(kFsdpGather, "fsdp.gather")                                                 \

@@ -26,6 +26,10 @@ constexpr std::array kDirection = {
     Constant<Traits>{"overlap", "", kFraction, kFraction,
                      "share of the shorter of products and softmax that is hidden; 0 if left out",
                      &Traits::overlap, kIfGiven},
+    Constant<Traits>{"tile_cycles", "", Range<double>{0.0, 10'000.0}, Range<double>{0.0, 2'000.0},
+                     "clock cycles of a tile besides its products and softmax, where groups of "
+                     "threads wait for each other; 0 if left out",
+                     &Traits::tile_cycles, kIfGiven},
     Constant<Traits>{"start_share", "", Range<double>{0.0, 20.0}, Range<double>{0.05, 10.0},
                      "start and end of a workgroup over those of the part's constants; 1 if left "
                      "out",

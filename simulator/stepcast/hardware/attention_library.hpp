@@ -33,6 +33,7 @@ struct DirectionTraits {
   double matrix_share = 1.0;
   double unequal_share = 1.0;
   double overlap = 0.0;
+  double tile_cycles = 0.0;
   double start_share = 1.0;
   double tail = 0.0;
 };

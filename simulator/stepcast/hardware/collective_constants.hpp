@@ -72,8 +72,6 @@ struct MessageConstants {
   Seconds issue;
   Seconds connection_miss;
   std::int64_t connections = 0;
-  Seconds host_call;
-  Seconds host_peer;
 };
 
 // How many times longer communication takes while computation runs on the other units: it shares
@@ -93,7 +91,6 @@ struct CollectiveConstants {
   std::optional<InSwitchConstants> in_switch;
   Bytes all_reduce_floor;
   MessageConstants message;
-  Seconds host_call;
   BesideComputation beside;
 };
 

@@ -119,17 +119,6 @@ inline constexpr std::array kMessage = {
                       &Message::connection_miss},
     Constant<Message>{"connections", "", kCounted, kByHand, "connections that a NIC holds",
                       &Message::connections},
-    Constant<Message>{"host_call", "us", kNotNegative, kByHand,
-                      "between calls that a host launches one by one, with one peer",
-                      &Message::host_call},
-    Constant<Message>{"host_peer", "us", kNotNegative, kByHand, "more of it for each further peer",
-                      &Message::host_peer},
-};
-
-inline constexpr std::array kHost = {
-    Constant<CollectiveConstants>{"host_call", "us", kNotNegative, kByHand,
-                                  "between collectives that a host launches one by one",
-                                  &CollectiveConstants::host_call},
 };
 
 inline constexpr Range<double> kSlowdown{1.0, 10.0};
@@ -161,7 +150,6 @@ inline constexpr auto kParts = [](auto& visit) {
   visit.part("in_switch", &File::in_switch, parts_of(kInSwitch));
   visit.own(kFloor);
   visit.part("message", &File::message, parts_of(kMessage));
-  visit.own(kHost);
   visit.part("beside_computation", &File::beside, parts_of(kBeside));
 };
 

@@ -28,6 +28,8 @@ struct HostSpec {
   Seconds compiled_kernel;
   Seconds graph_replay;
   Seconds collective;
+  Seconds message;  // zero: as a collective
+  Seconds message_peer;
   Seconds functional_forward;
   Seconds functional_backward;
   Seconds device_read;

@@ -10,8 +10,9 @@
 namespace stepcast::host_tables {
 
 inline constexpr Constant<HostSpec> constant(std::string_view key, std::string_view meaning,
-                                             Seconds HostSpec::*member) {
-  return {key, "us", kNotNegative, std::nullopt, meaning, member};
+                                             Seconds HostSpec::*member,
+                                             Presence presence = Presence::kRequired) {
+  return {key, "us", kNotNegative, std::nullopt, meaning, member, presence};
 }
 
 inline constexpr std::array kConstants = {
@@ -32,6 +33,12 @@ inline constexpr std::array kConstants = {
              &HostSpec::compiled_kernel),
     constant("graph_replay", "launching a captured graph", &HostSpec::graph_replay),
     constant("collective", "a collective called by a module", &HostSpec::collective),
+    constant("message",
+             "a send or a receive, and an all-to-all but for its peers, of calls one after the "
+             "other; as a collective if left out",
+             &HostSpec::message, Presence::kOptional),
+    constant("message_peer", "more of such an all-to-all for each peer; 0 if left out",
+             &HostSpec::message_peer, Presence::kOptional),
     constant("functional_forward",
              "a collective called as an operator of the framework, whose result is a tensor that "
              "waits for it",

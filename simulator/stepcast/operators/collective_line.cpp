@@ -50,14 +50,15 @@ void check_algorithm(MappingReader& fields, const Collective& op, const DeviceSp
 }
 
 // How long the host takes for one call when it launches call after call.
-Seconds host_call(const Collective& op, const CollectiveConstants& constants) {
+Seconds host_call(const Collective& op, const HostSpec& host) {
+  const Seconds message = host.message > Seconds{} ? host.message : host.collective;
   switch (op.op) {
     case CollectiveOp::kSendRecv:
-      return constants.message.host_call;
+      return message;
     case CollectiveOp::kAllToAll:
-      return constants.message.host_call + real(op.group.size - 1) * constants.message.host_peer;
+      return message + real(op.group.size - 1) * host.message_peer;
     default:
-      return constants.host_call;
+      return host.collective;
   }
 }
 
@@ -85,9 +86,9 @@ Collective read_collective(MappingReader& fields, const DeviceSpec& device) {
   return op;
 }
 
-void wait_for_host(const Collective& op, const DeviceSpec& device, Detail detail, OpCost& cost) {
-  const Seconds host = host_call(op, device.collectives);
-  const Seconds duration = max(host, cost.duration + device.launch_latency);
+void wait_for_host(const Collective& op, const ClusterSpec& machine, Detail detail, OpCost& cost) {
+  const Seconds host = host_call(op, machine.host);
+  const Seconds duration = max(host, cost.duration + machine.device.launch_latency);
   if (detail == Detail::kTerms) {
     cost.terms.push_back({"host", duration - cost.duration});
   }

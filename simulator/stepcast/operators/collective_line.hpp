@@ -11,8 +11,8 @@ namespace stepcast {
 // Problems are recorded in `fields`, and what is returned then is of no use.
 Collective read_collective(MappingReader& fields, const DeviceSpec& device);
 
-// Makes `cost` that of one of many calls: a kernel comes after the one before, and after the host's
-// call.
-void wait_for_host(const Collective& op, const DeviceSpec& device, Detail detail, OpCost& cost);
+// Makes `cost` that of one of many calls: a kernel comes after the one before, and after the call
+// by the machine's host.
+void wait_for_host(const Collective& op, const ClusterSpec& machine, Detail detail, OpCost& cost);
 
 }  // namespace stepcast

@@ -286,7 +286,11 @@ std::string keys_of_operator(std::string_view name) {
   return {};
 }
 
-ClusterSpec fabric_of(const DeviceSpec& device) { return cluster_of(device, kFabricNodes); }
+ClusterSpec fabric_of(const DeviceSpec& device, const HostSpec& host) {
+  ClusterSpec fabric = cluster_of(device, kFabricNodes);
+  fabric.host = host;
+  return fabric;
+}
 
 OperatorLine read_operator(MappingReader& fields, const DeviceSpec& device) {
   OperatorLine line;
@@ -328,7 +332,7 @@ PricedOp price(const OperatorLine& line, const CostModel& model, const ClusterSp
       price_at(line.state, line.op, model, context_of(line, cluster.device, detail), cluster);
   const auto* collective = std::get_if<Collective>(&line.op.work);
   if (line.launch == Launch::kEager && collective != nullptr && collective->group.size > 1) {
-    wait_for_host(*collective, cluster.device, detail, priced.cost);
+    wait_for_host(*collective, cluster, detail, priced.cost);
   }
   return priced;
 }

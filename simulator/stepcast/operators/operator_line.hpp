@@ -55,8 +55,8 @@ std::span<const NamedValue<Dtype>> dtype_names();
 std::vector<std::string> operator_names();
 std::string keys_of_operator(std::string_view name);
 
-// The one node type of the part, as many as any group needs.
-ClusterSpec fabric_of(const DeviceSpec& device);
+// The one node type of the part, as many as any group needs; without a host, none is waited for.
+ClusterSpec fabric_of(const DeviceSpec& device, const HostSpec& host = {});
 
 // The price on all compute units of the cluster's part, at the line's state.
 PricedOp price(const OperatorLine& line, const CostModel& model, const ClusterSpec& cluster,

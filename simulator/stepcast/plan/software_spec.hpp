@@ -177,6 +177,8 @@ struct SoftwareSpec {
   bool checks_gradients = false;      // before they are reduced: buffers are divided by the number
                                       // of replicas and searched for what is not a number
   bool async_tp = false;              // tensor-parallel collectives hidden behind their GEMM
+  bool scatters_pipeline_sends = false;  // each tensor-parallel rank sends its part of what they
+                                         // all hold, which the next stage's ranks gather
 
   bool overlap_grad_reduce = true;   // gradients are reduced while backward goes on
   bool zero_broadcasts = false;      // ZeRO 1 and 2: updated parameters are not gathered but

@@ -90,8 +90,8 @@ std::string searched_titles() {
   return plan.text() + ",micro_batch_size,recompute,plans_searched,plans_priced";
 }
 
-// Of a line of CSV: rates, memory and price, and the keys of time.
-constexpr std::size_t kTimedCells = 9 + 9;
+// Of a line of CSV: rates, memory, price and the interval, and the keys of time.
+constexpr std::size_t kTimedCells = 9 + 4 + 9;
 
 std::string csv_line(const ComparedColumn& column, const ComparedColumn* reference) {
   const Projection& p = column.projection;
@@ -107,7 +107,7 @@ std::string csv_line(const ComparedColumn& column, const ComparedColumn* referen
                              p.clock.value() / 1e6, p.power.value(), p.peak_memory().value()}) {
     text += "," + shortest_text(value);
   }
-  text += "," + number(column.price_per_million_tokens());
+  text += "," + number(column.price_per_million_tokens()) + "," + interval_cells(p.expected_error);
   for_each_time_key([&](const TimeRow& row) {
     text += "," + shortest_text(time_of_key(p.time.breakdown, row.key).value());
   });
@@ -176,7 +176,8 @@ nlohmann::ordered_json comparison_to_json(const std::vector<ComparedColumn>& col
 std::string comparison_to_csv(const std::vector<ComparedColumn>& columns) {
   std::string text =
       "column,model,gpu,gpus,software,feasible,tokens_per_second_per_gpu,ratio,step_time_s,"
-      "model_tflops_per_gpu,mfu,clock_mhz,power_w,peak_memory_bytes,price_per_million_tokens";
+      "model_tflops_per_gpu,mfu,clock_mhz,power_w,peak_memory_bytes,price_per_million_tokens,";
+  text += kIntervalColumns;
   for_each_time_key([&text](const TimeRow& row) { text += "," + std::string(row.key); });
   text += columns.front().searched ? searched_titles() : "";
   text += "\n";

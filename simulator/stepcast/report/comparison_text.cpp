@@ -35,12 +35,7 @@ std::string money(double price) {
 
 // Of the tokens/s of a GPU.
 std::string interval_text(const Projection& p) {
-  if (!p.expected_error || !p.expected_error->distribution) {
-    return kNothing;
-  }
-  const RateInterval interval = p.expected_error->distribution->interval(Certainty::k80);
-  return decimals(p.tokens_per_second_per_gpu * interval.low, 1) + " to " +
-         decimals(p.tokens_per_second_per_gpu * interval.high, 1);
+  return interval_text(p.expected_error, p.tokens_per_second_per_gpu, Certainty::k80);
 }
 
 // Of the step's time.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stepcast/base/units_text.hpp"
 #include "stepcast/report/text_layout.hpp"
 
 namespace stepcast {
@@ -49,6 +50,25 @@ std::string expected_error_text(const ExpectedError& error) {
   }
   return factors(error.distribution->interval(Certainty::k80)) + " times this (80 %), " +
          factors(error.distribution->interval(Certainty::k90)) + " (90 %): " + error.basis;
+}
+
+std::string interval_text(const std::optional<ExpectedError>& error, double rate,
+                          Certainty certainty) {
+  if (!error || !error->distribution) {
+    return "-";
+  }
+  const RateInterval interval = error->distribution->interval(certainty);
+  return decimals(rate * interval.low, 1) + " to " + decimals(rate * interval.high, 1);
+}
+
+std::string interval_cells(const std::optional<ExpectedError>& error) {
+  if (!error || !error->distribution) {
+    return ",,,";
+  }
+  const RateInterval of80 = error->distribution->interval(Certainty::k80);
+  const RateInterval of90 = error->distribution->interval(Certainty::k90);
+  return shortest_text(of80.low) + "," + shortest_text(of80.high) + "," + shortest_text(of90.low) +
+         "," + shortest_text(of90.high);
 }
 
 bool can_be_told_apart(double ratio, const ExpectedError& first, const ExpectedError& second) {

@@ -50,6 +50,7 @@ std::string table(const std::vector<Projection>& projections) {
                    {"vpp", Align::kRight},
                    {"step", Align::kRight},
                    {"tokens/s/GPU", Align::kRight},
+                   {"80 % interval", Align::kRight},
                    {"bubble", Align::kRight},
                    {"in flight", Align::kRight},
                    {"peak memory", Align::kRight},
@@ -58,6 +59,7 @@ std::string table(const std::vector<Projection>& projections) {
     if (p.priced) {
       table.add_row({schedule_of(p), std::to_string(p.plan.vpp), readable(p.time.step),
                      decimals(p.tokens_per_second_per_gpu, 1),
+                     interval_text(p.expected_error, p.tokens_per_second_per_gpu, Certainty::k80),
                      decimals(100.0 * bubble_share(p), 2) + " %", decimals(most_in_flight(p), 1),
                      readable(p.peak_memory()), p.feasible ? "yes" : "no"});
     }
@@ -117,6 +119,9 @@ nlohmann::ordered_json schedules_to_json(const std::vector<Projection>& projecti
     if (p.priced) {
       row["step_time_s"] = p.time.step.value();
       row["tokens_per_second_per_gpu"] = p.tokens_per_second_per_gpu;
+      if (p.expected_error) {
+        row["expected_error"] = to_json(*p.expected_error);
+      }
       row["bubble_share"] = bubble_share(p);
       row["in_flight"] = most_in_flight(p);
       row["peak_memory_bytes"] = p.peak_memory().value();
@@ -125,6 +130,27 @@ nlohmann::ordered_json schedules_to_json(const std::vector<Projection>& projecti
   }
   json["schedules"] = std::move(rows);
   return json;
+}
+
+std::string schedules_to_csv(const std::vector<Projection>& projections) {
+  std::string text =
+      "schedule,vpp,feasible,tokens_per_second_per_gpu,step_time_s,bubble_share,in_flight,"
+      "peak_memory_bytes," +
+      std::string(kIntervalColumns) + "\n";
+  for (const Projection& p : projections) {
+    text += schedule_of(p) + "," + std::to_string(p.plan.vpp) + "," +
+            (p.feasible ? "true" : "false") + ",";
+    if (p.priced) {
+      for (const double value : {p.tokens_per_second_per_gpu, p.time.step.value(), bubble_share(p),
+                                 most_in_flight(p), p.peak_memory().value()}) {
+        text += shortest_text(value) + ",";
+      }
+    } else {
+      text += ",,,,,";
+    }
+    text += interval_cells(p.priced ? p.expected_error : std::nullopt) + "\n";
+  }
+  return text;
 }
 
 bool any_feasible(const std::vector<Projection>& projections) {

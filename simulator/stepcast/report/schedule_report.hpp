@@ -14,6 +14,7 @@ namespace stepcast {
 
 std::string schedules_to_text(const std::vector<Projection>& projections);
 nlohmann::ordered_json schedules_to_json(const std::vector<Projection>& projections);
+std::string schedules_to_csv(const std::vector<Projection>& projections);
 
 // Whether any of them can run.
 bool any_feasible(const std::vector<Projection>& projections);

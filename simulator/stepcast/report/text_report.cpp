@@ -327,17 +327,18 @@ std::string to_csv(const Projection& p) {
   for (const ResultRow& row : kResultRows) {
     text += "," + std::string(row.key);
   }
-  text += ",peak_memory_bytes\n";
+  text += ",peak_memory_bytes," + std::string(kIntervalColumns) + "\n";
   text +=
       p.model + "," + p.gpu + "," + std::to_string(p.gpus) + "," + (p.feasible ? "true" : "false");
   if (!p.priced) {
-    return text + ",,,,,\n";
+    constexpr std::size_t kPricedCells = kResultRows.size() + 1;
+    return text + std::string(kPricedCells, ',') + "," + interval_cells(std::nullopt) + "\n";
   }
   for (const ResultRow& row : kResultRows) {
     text += "," + shortest_text(row.value(p));
   }
   text += "," + shortest_text(p.peak_memory().value());
-  return text + "\n";
+  return text + "," + interval_cells(p.expected_error) + "\n";
 }
 
 }  // namespace stepcast

@@ -337,8 +337,11 @@ Seconds pipeline_transfer(const StepContext& context) {
   if (expansion.plan.pp == 1) {
     return {};
   }
-  const Collective send = pipeline_send(expansion);
-  return context.cost.collective->collective(send, {context.cluster}).duration;
+  const auto duration = [&context](const Collective& part) {
+    return context.cost.collective->collective(part, {context.cluster}).duration;
+  };
+  const std::optional<Collective> gather = pipeline_gather(expansion);
+  return duration(pipeline_send(expansion)) + (gather ? duration(*gather) : Seconds{});
 }
 
 Fabric pipeline_fabric(const StepContext& context) {

@@ -79,6 +79,15 @@ class StageCounter {
   OpCounter& counter_;
 };
 
+// What a boundary between stages on two ranks costs in each direction.
+OpList pipeline_operators(const ExpansionContext& context) {
+  OpList operators{{OpId::kPipelineSend, pipeline_send(context), Block::kPipeline}};
+  if (const std::optional<Collective> gather = pipeline_gather(context)) {
+    operators.push_back({OpId::kPipelineGather, *gather, Block::kPipeline});
+  }
+  return operators;
+}
+
 }  // namespace
 
 std::string_view name(StepPass pass) {
@@ -100,7 +109,7 @@ std::string_view name(StepPass pass) {
 std::vector<CountedOp> operator_inventory(const ExpansionContext& context, std::int64_t rank) {
   const ParallelPlan& plan = context.plan;
   const StepOperators operators = step_operators(context);
-  const Op send{OpId::kPipelineSend, pipeline_send(context), Block::kPipeline};
+  const OpList crossing = pipeline_operators(context);
   OpCounter counter;
   const PipelineShape shape = pipeline_shape(plan);
   for (const RankStage& stage : stages_of_rank(plan, rank)) {
@@ -109,10 +118,10 @@ std::vector<CountedOp> operator_inventory(const ExpansionContext& context, std::
     }
     const auto index = static_cast<std::int64_t>(stage.stage);
     if (crosses_ranks(plan.schedule, shape, index)) {
-      counter.add(send, StepPass::kForward, stage.micro_batches);
+      counter.add(crossing, StepPass::kForward, stage.micro_batches);
     }
     if (crosses_ranks(plan.schedule, shape, index - 1)) {
-      counter.add(send, StepPass::kBackward, stage.micro_batches);
+      counter.add(crossing, StepPass::kBackward, stage.micro_batches);
     }
   }
   counter.add(operators.optimizer[static_cast<std::size_t>(rank)], StepPass::kOptimizer, 1);

@@ -16,6 +16,17 @@ void run(std::vector<LayerRun>& runs, std::size_t layer, std::int64_t count,
   }
 }
 
+// Of one micro-batch, on one rank.
+Bytes stage_output(const ExpansionContext& context) {
+  return static_cast<double>(context.sequence_tokens() * context.model.hidden) * Bytes(2);
+}
+
+// Under sequence parallelism every rank holds a part alone.
+bool sends_parts(const ExpansionContext& context) {
+  const ParallelPlan& plan = context.plan;
+  return context.software.scatters_pipeline_sends && plan.tp > 1 && !plan.sequence_parallel;
+}
+
 }  // namespace
 
 std::size_t LayerCollector::place_of(const ExpansionContext& context, const Identity& identity,
@@ -130,9 +141,17 @@ StepOperators step_operators(const ExpansionContext& context) {
 }
 
 Collective pipeline_send(const ExpansionContext& context) {
-  const Bytes bytes =
-      static_cast<double>(context.sequence_tokens() * context.model.hidden) * Bytes(2);
-  return {CollectiveOp::kSendRecv, bytes, context.plan.pp_group(), Axis::kPipeline};
+  const std::int64_t parts = sends_parts(context) ? context.plan.tp : 1;
+  return {CollectiveOp::kSendRecv, stage_output(context) / static_cast<double>(parts),
+          context.plan.pp_group(), Axis::kPipeline};
+}
+
+std::optional<Collective> pipeline_gather(const ExpansionContext& context) {
+  if (!sends_parts(context)) {
+    return std::nullopt;
+  }
+  return Collective{CollectiveOp::kAllGather, stage_output(context), context.plan.tp_group(),
+                    Axis::kPipeline};
 }
 
 }  // namespace stepcast

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -80,7 +81,9 @@ class LayerCollector {
   std::vector<StageLayer> layers_;
 };
 
-// What a stage sends to the next one (and gradients to the one before) for each micro-batch.
+// What a rank of a stage sends to the next one (and gradients to the one before) for each
+// micro-batch, and what the tensor-parallel ranks that received a part each gather then.
 Collective pipeline_send(const ExpansionContext& context);
+std::optional<Collective> pipeline_gather(const ExpansionContext& context);
 
 }  // namespace stepcast

@@ -64,5 +64,28 @@ TEST_CASE("schedules that a plan does not allow are listed with their reasons", 
   }
 }
 
+TEST_CASE("every schedule that has a rate has the interval that it is expected in", "[unit]") {
+  std::vector<Projection> all = compared("{tp: 8, pp: 8}");
+  ExpectedError expected;
+  expected.distribution = ErrorDistribution{.centre = 0.0, .spread = 0.1, .degrees = 1e9};
+  all.front().expected_error = expected;
+  const std::string text = schedules_to_text(all);
+  CHECK_THAT(text, contains_text("80 % interval"));
+  // exp(0.1 * 1.2816) = 1.1367
+  const double rate = all.front().tokens_per_second_per_gpu;
+  const RateInterval interval = expected.distribution->interval(Certainty::k80);
+  CHECK(interval.high == test::nearly(1.1367).epsilon(1e-4));
+  CHECK_THAT(text, contains_text(interval_text(expected, rate, Certainty::k80)));
+  const std::string csv = schedules_to_csv(all);
+  const std::string first = csv.substr(csv.find('\n') + 1);
+  CHECK_THAT(csv, Catch::Matchers::StartsWith("schedule,vpp,feasible,tokens_per_second_per_gpu,"));
+  CHECK_THAT(first.substr(0, first.find('\n')),
+             Catch::Matchers::EndsWith("," + interval_cells(expected)));
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == std::ssize(all) + 1);
+  const auto cells =
+      std::count(csv.begin(), csv.begin() + static_cast<std::ptrdiff_t>(csv.find('\n')), ',');
+  CHECK(std::count(csv.begin(), csv.end(), ',') == cells * (std::ssize(all) + 1));
+}
+
 }  // namespace
 }  // namespace stepcast::schedule_comparison_test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "importers/nanotron_grid.hpp"
+#include "importers/nanotron_stages.hpp"
 
 #include "catch.hpp"
 #include "unit/importers/table_runs.hpp"
@@ -71,6 +72,31 @@ TEST_CASE("A grid run's step is what its rings took at each rank beyond the time
   CHECK(device_of(264, "8,8,1").collectives.simple.network_hop.value() == Approx(step_at(264)));
   CHECK(device_of(264, "4,16,1").collectives.simple.network_hop.value() ==
         Approx(8.0 * step_at(264)));
+}
+
+TEST_CASE("Layers of a grid run lie on pipeline ranks by the cost of blocks, the head's included",
+          "[unit]") {
+  ModelSpec model;
+  model.hidden = 2048;
+  model.mlp.ffn_hidden = 8192;
+  model.layers = 16;
+  model.vocabulary = 131'072;  // 4 layers' worth: 2048 x 131072 over 2048 (4 x 2048 + 3 x 8192)
+  CHECK(nanotron_stages(model, 4) == "Et*6|t*5|t*5|L");
+  CHECK(nanotron_stages(model, 2) == "Et*11|t*5L");
+  model.vocabulary = 2048;
+  CHECK(nanotron_stages(model, 4) == "Et*5|t*4|t*4|t*3L");
+  CHECK(runs_in(kColumns + row("8,2,4", "True"))[0].experiment->plan.layout == "Et*6|t*5|t*5|L");
+}
+
+TEST_CASE("Pipelines whose messages are held up are a group of their own", "[unit]") {
+  // 4,096 tokens a GPU at 1,000 a second, 0.16 s of products, 14 messages: 0.28 s each.
+  std::string measured = kMeasured;
+  measured.replace(measured.find("5000"), 4, "1000");
+  const auto group = [](const std::string& text) {
+    return runs_in(kColumns + text)[0].quantities[0].group;
+  };
+  CHECK(group(row("8,2,4", "True", measured)) == "h100_sxm nanotron pp>1, messages held up");
+  CHECK(group(row("32,2,1", "True", measured)) == "h100_sxm nanotron pp1 tp<=8");
 }
 
 TEST_CASE("Pipelines on nodes without a fabric inside are a group of their own", "[unit]") {

@@ -219,6 +219,29 @@ TEST_CASE("a line of each kind has a price, and a lower clock a higher one", "[u
   }
 }
 
+TEST_CASE("a collective that its host calls takes at least as long as the call of the host",
+          "[unit]") {
+  const CostModel model = default_cost_model();
+  const std::string text =
+      R"({"kind": "collective", "op": "all_gather", "bytes": 4096, "ranks": 4, "launch": )";
+  const auto took = [&](const std::string& launch, const HostSpec& host) {
+    return price(read(text + launch + "}"), model, fabric_of(h200(), host)).cost.duration;
+  };
+  HostSpec host;
+  host.collective = Seconds(250e-6);
+  CHECK(took("\"eager\"", host) == Seconds(250e-6));
+  CHECK(took("\"none\"", host) < Seconds(20e-6));
+  const std::string to_all =
+      R"({"kind": "collective", "op": "all_to_all", "bytes": 4096, "ranks": 4, "launch": "eager"})";
+  const auto exchanged = [&] { return price(read(to_all), model, fabric_of(h200(), host)); };
+  CHECK(exchanged().cost.duration == Seconds(250e-6));
+  host.message = Seconds(200e-6);
+  host.message_peer = Seconds(25e-6);
+  CHECK(exchanged().cost.duration.value() == test::nearly(275e-6));
+  // Without a host the kernel and its launch are left.
+  CHECK(took("\"eager\"", {}) == took("\"none\"", {}) + h200().launch_latency);
+}
+
 TEST_CASE("the part's own attention kernel follows from its architecture", "[unit]") {
   const auto own = [](const char* gpu) { return shipped_gpu(gpu).architecture.attention.native; };
   CHECK(own("a100_80gb") == AttentionKernel::kFlash2);

@@ -198,5 +198,25 @@ TEST_CASE("counts times prices are the time of a rank whatever is sharded", "[pr
   }
 }
 
+TEST_CASE("tensor-parallel ranks may send a part each, which the next stage gathers", "[unit]") {
+  Sample sample = test::dense_sample();
+  test::set_pipeline(sample, 2, 1);
+  sample.plan.tp = 4;
+  const Collective whole = pipeline_send(sample.context());
+  CHECK_FALSE(pipeline_gather(sample.context()));
+  CHECK(count_of(sample, 0, OpId::kPipelineGather, StepPass::kForward) == 0);
+  sample.software.scatters_pipeline_sends = true;
+  const Collective part = pipeline_send(sample.context());
+  CHECK(part.bytes == 0.25 * whole.bytes);
+  const std::optional<Collective> gather = pipeline_gather(sample.context());
+  REQUIRE(gather);
+  CHECK((gather->bytes == whole.bytes && gather->group.size == 4));
+  CHECK(count_of(sample, 0, OpId::kPipelineGather, StepPass::kForward) == 8);
+  // Of a sequence that is divided already every rank sends its own part, and nothing is gathered.
+  sample.plan.sequence_parallel = true;
+  CHECK(pipeline_send(sample.context()).bytes == part.bytes);
+  CHECK_FALSE(pipeline_gather(sample.context()));
+}
+
 }  // namespace
 }  // namespace stepcast::operator_inventory_test

@@ -30,11 +30,11 @@ const std::filesystem::path& shipped() {
 }
 
 std::vector<ValidationRow> shipped_runs() {
-  return validated(
-      {"training_runs.jsonl", "h200_steps.jsonl", "routed_steps.jsonl", "pair_steps.jsonl",
-       "simumax_b200.jsonl", "megatron_table5.jsonl", "primus_projection.jsonl",
-       "minimal_async_ep.jsonl", "torchtitan_671b.jsonl", "nemo_automodel.jsonl"},
-      shipped());
+  return validated({"training_runs.jsonl", "h200_steps.jsonl", "routed_steps.jsonl",
+                    "pair_steps.jsonl", "simumax_b200.jsonl", "megatron_table5.jsonl",
+                    "primus_projection.jsonl", "minimal_async_ep.jsonl", "torchtitan_671b.jsonl",
+                    "nemo_automodel.jsonl", "blackwell_ultra.jsonl"},
+                   shipped());
 }
 
 std::vector<ValidationRow> shipped_kernels() {

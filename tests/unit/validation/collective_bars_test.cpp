@@ -105,12 +105,12 @@ TEST_CASE("all-reduce on MI300X is predicted at every size from 64 KiB and on tw
   for (const ValidationRow& row : rows) {
     INFO(row.group << ", row " << row.id);
     const bool node = row.group == "mi300x all_reduce x8" || row.group == "mi300x all_reduce x2";
-    if (node || row.group == "mi300x all_reduce 2 nodes") {
+    if (node || row.group.starts_with("mi300x all_reduce 2 nodes")) {
       ++seen;
-      CHECK(std::abs(row.error()) <= (node ? 0.10 : 0.15));
+      CHECK((std::abs(row.error()) <= 0.10 || row.group.ends_with("untuned")));
     }
   }
-  CHECK(seen == 14);
+  CHECK(seen == 20);
   CHECK(percent_off(rows, "mi325x all_reduce") <= 5.0);
   CHECK(percent_off(rows, "mi300x expected 2 nodes") <= 6.0);
   CHECK(percent_off(rows, "nvidia 32 GPUs") <= 5.0);
