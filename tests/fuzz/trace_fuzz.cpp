@@ -3,8 +3,8 @@
 #include <sstream>
 
 #include "fuzz/targets.hpp"
-#include "importers/step_trace.hpp"
 #include "stepcast/base/error.hpp"
+#include "traces/step_trace.hpp"
 
 namespace stepcast::fuzz {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/step_trace.hpp"
+#include "traces/step_trace.hpp"
 
 #include <fstream>
 #include <sstream>

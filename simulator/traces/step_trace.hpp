@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "importers/step_categories.hpp"
+#include "traces/step_categories.hpp"
 
 namespace stepcast {
 

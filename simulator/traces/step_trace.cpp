@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/step_trace.hpp"
+#include "traces/step_trace.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "importers/compressed_stream.hpp"
+#include "traces/compressed_stream.hpp"
 #include "stepcast/base/error.hpp"
 
 namespace stepcast {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/step_categories.hpp"
+#include "traces/step_categories.hpp"
 
 #include <algorithm>
 

@@ -10,10 +10,10 @@
 // with what kernels lose beside communication and the gaps between them.
 #pragma once
 
-#include "importers/step_categories.hpp"
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
 #include "stepcast/report/projection.hpp"
+#include "traces/step_categories.hpp"
 
 namespace stepcast {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/compressed_stream.hpp"
+#include "traces/compressed_stream.hpp"
 
 #include <zlib.h>
 

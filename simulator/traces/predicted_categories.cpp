@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/predicted_categories.hpp"
+#include "traces/predicted_categories.hpp"
 
 #include <algorithm>
 #include <cmath>
