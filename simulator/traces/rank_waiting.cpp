@@ -49,8 +49,15 @@ class Waiting {
     ++row.last[last->rank];
     ++result.ranks[last->rank].last;
     row.transfer += transfer;
+    WaitedCall& call = result.calls.emplace_back();
+    call.category = row.category;
+    call.shape = row.shape;
+    call.start = parts.front().call->start;
+    call.transfer = transfer;
+    call.last = last->rank;
     for (const Part& part : parts) {
       part.call->waiting = part.call->time - transfer;
+      call.waiting += part.call->waiting;
       row.waiting[part.rank] += part.call->waiting;
       result.ranks[last->rank].waited_for += part.call->waiting;
     }
@@ -129,6 +136,8 @@ RankWaiting rank_waiting(std::vector<MeasuredStep>& steps, const std::vector<std
       result.ranks[i].waiting += of_category;
     }
   }
+  std::stable_sort(result.calls.begin(), result.calls.end(),
+                   [](const WaitedCall& a, const WaitedCall& b) { return a.start < b.start; });
   std::stable_sort(result.collectives.begin(), result.collectives.end(),
                    [](const WaitedCollective& a, const WaitedCollective& b) {
                      return total_waiting(a) > total_waiting(b);

@@ -39,9 +39,20 @@ struct WaitedCollective {
   std::vector<std::int64_t> last;  // calls at which each rank arrived last
 };
 
+// One call that ranks waited at.
+struct WaitedCall {
+  StepCategory category = StepCategory::kOther;
+  std::optional<WorkShape> shape;
+  Seconds start;  // on the first of its ranks, from the first call of its step
+  Seconds transfer;
+  Seconds waiting;       // of all ranks together
+  std::size_t last = 0;  // place of the rank that arrived last, in RankWaiting::ranks
+};
+
 struct RankWaiting {
   std::vector<RankTotals> ranks;              // as the traces were given
   std::vector<WaitedCollective> collectives;  // most waiting first
+  std::vector<WaitedCall> calls;              // by their start
   std::size_t alone = 0;                      // calls that no other trace has
 };
 

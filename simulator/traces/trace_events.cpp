@@ -30,7 +30,6 @@ enum class Field {
   kCorrelation,
   kExternal,
   kInputDims,
-  kInputTypes,
   kCollective,
   kGroup,
   kMembers,
@@ -55,7 +54,6 @@ constexpr std::array kArgumentKeys = {
     KnownKey{"External id", Field::kExternal},
     KnownKey{"external id", Field::kExternal},
     KnownKey{"Input Dims", Field::kInputDims},
-    KnownKey{"Input type", Field::kInputTypes},
     KnownKey{"Collective name", Field::kCollective},
     KnownKey{"Process Group Name", Field::kGroup},
     KnownKey{"Process Group Ranks", Field::kMembers},
@@ -121,8 +119,8 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
     const bool list = events_ && arguments_ && depth_ == kInArguments + 1;
     if (captured_ != nullptr) {
       open_list();
-    } else if (list && (field_ == Field::kInputDims || field_ == Field::kInputTypes)) {
-      captured_ = field_ == Field::kInputDims ? &event_.input_dims : &event_.input_types;
+    } else if (list && field_ == Field::kInputDims) {
+      captured_ = &event_.input_dims;
       captured_->clear();
       open_list();
     }

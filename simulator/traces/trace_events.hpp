@@ -41,7 +41,6 @@ struct TraceEvent {
   std::int64_t correlation = 0;  // 0: none
   std::int64_t external = 0;
   std::string input_dims;  // the list as it is written, without blanks
-  std::string input_types;
   CollectiveCall collective;
 };
 

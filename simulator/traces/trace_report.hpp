@@ -23,7 +23,9 @@
 //   streams          measured[] (stream, calls, busy_s, mostly), projected[] (name, busy_s)
 //   ranks            of several traces: ranks[] (file, rank, step_s, computation_s,
 //                    communication_s, waiting_s, exposed_s, idle_s, last, waited_for_s),
-//                    collectives[] (category, shape, calls, transfer_s, waiting_s[], last[]), alone
+//                    collectives[] (category, shape, calls, transfer_s, waiting_s[], last[]),
+//                    calls[] (start_s, category, shape, transfer_s, waiting_s, last: which of
+//                    `ranks` arrived last), alone
 //   notes[]
 // CSV has the rows of time, categories, operators and the three lists, one a line, with the list in
 // the column `section`.

@@ -15,9 +15,13 @@ Json error_json(Seconds measured, Seconds predicted) {
                                                        : Json(nullptr);
 }
 
+Json shape_json(const std::optional<WorkShape>& shape) {
+  return shape ? Json(shape_text(*shape)) : Json(nullptr);
+}
+
 Json row_json(const ComparedRow& row) {
   return {{"category", name(row.category)},
-          {"shape", row.shape ? Json(shape_text(*row.shape)) : Json(nullptr)},
+          {"shape", shape_json(row.shape)},
           {"operators", row.ours},
           {"traced", row.traced},
           {"traced_calls", row.traced_calls},
@@ -112,13 +116,23 @@ Json ranks_json(const RankWaiting& waiting) {
       times.push_back(time.value());
     }
     collectives.push_back({{"category", name(row.category)},
-                           {"shape", row.shape ? Json(shape_text(*row.shape)) : Json(nullptr)},
+                           {"shape", shape_json(row.shape)},
                            {"calls", row.calls},
                            {"transfer_s", row.transfer.value()},
                            {"waiting_s", times},
                            {"last", row.last}});
   }
-  return {{"ranks", ranks}, {"collectives", collectives}, {"alone", waiting.alone}};
+  Json calls = Json::array();
+  for (const WaitedCall& call : waiting.calls) {
+    calls.push_back({{"start_s", call.start.value()},
+                     {"category", name(call.category)},
+                     {"shape", shape_json(call.shape)},
+                     {"transfer_s", call.transfer.value()},
+                     {"waiting_s", call.waiting.value()},
+                     {"last", call.last}});
+  }
+  return {
+      {"ranks", ranks}, {"collectives", collectives}, {"calls", calls}, {"alone", waiting.alone}};
 }
 
 // --- CSV ----------------------------------------------------------------------------------------

@@ -315,6 +315,27 @@ std::string collective_table(const RankWaiting& waiting) {
   return title_line("Collectives over all ranks, ms") + table.text() + "\n";
 }
 
+// The calls that ranks waited at for longest.
+std::string waited_calls_table(const RankWaiting& waiting) {
+  std::vector<WaitedCall> calls = waiting.calls;
+  std::stable_sort(calls.begin(), calls.end(),
+                   [](const WaitedCall& a, const WaitedCall& b) { return a.waiting > b.waiting; });
+  calls.resize(std::min(calls.size(), kTopRows));
+  TextTable table({{"at", Align::kRight},
+                   {"collective"},
+                   {"transfer", Align::kRight},
+                   {"waiting", Align::kRight},
+                   {"last to arrive"}});
+  for (const WaitedCall& call : calls) {
+    table.add_row(
+        {in_milliseconds(call.start),
+         std::string(name(call.category)) + (call.shape ? " " + shape_text(*call.shape) : ""),
+         in_milliseconds(call.transfer), in_milliseconds(call.waiting),
+         rank_name(waiting.ranks[call.last])});
+  }
+  return title_line("Longest waits of the step, ms") + table.text() + "\n";
+}
+
 // A paragraph in lines of at most 96 columns.
 std::string note_text(const std::string& note) {
   std::string text;
@@ -346,7 +367,8 @@ std::string to_text(const StepComparison& comparison) {
           rows_table("Only in the projection, ms", comparison.only_ours) +
           without_shape_table(comparison) + stream_table(comparison);
   if (input.ranks) {
-    text += rank_table(*input.ranks) + collective_table(*input.ranks);
+    text += rank_table(*input.ranks) + collective_table(*input.ranks) +
+            waited_calls_table(*input.ranks);
   }
   for (const std::string& note : input.notes) {
     text += note_text(note);

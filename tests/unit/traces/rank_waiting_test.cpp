@@ -42,6 +42,10 @@ TEST_CASE("The rank with the shortest time arrived last, and the others waited f
   CHECK(microseconds(waiting.ranks[0].communication) == Approx(40));
   CHECK(microseconds(waiting.ranks[0].computation) == Approx(40));
   CHECK(waiting.alone == 0);
+  REQUIRE(waiting.calls.size() == 2);
+  CHECK(microseconds(waiting.calls[1].start) == Approx(50));  // on the first rank
+  CHECK(microseconds(waiting.calls[1].waiting) == Approx(15));
+  CHECK(waiting.calls[1].last == 0);
   const auto gathers = static_cast<std::size_t>(StepCategory::kAllGather);
   CHECK(microseconds(steps[0].summary.waiting[gathers]) == Approx(20));
 }
