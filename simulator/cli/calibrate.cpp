@@ -218,9 +218,7 @@ int run_calibrate(const CalibrateOptions& options, const GlobalOptions& global) 
 
 void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
-      "calibrate",
-      "fit the constants of a GPU's kernels, architecture, collectives or exchanges to "
-      "measurements");
+      "calibrate", "fit a GPU's constants of kernels, collectives or exchanges to measurements");
   auto options = std::make_shared<CalibrateOptions>();
   command
       ->add_option("files", options->files,
@@ -228,9 +226,8 @@ void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->required();
   command
       ->add_option("--gpu", options->gpus,
-                   "the GPU whose rows and constants are taken, or its own file; parts of one die, "
-                   "which share a "
-                   "file of constants, are fitted together (repeatable)")
+                   "the GPU whose rows and constants are taken, or its own file; parts of one die "
+                   "are fitted together (repeatable)")
       ->required()
       ->allow_extra_args(false)
       ->take_all();
@@ -253,8 +250,7 @@ void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->take_all();
   command->add_option("--date", options->date, "date to write into the file; default: today");
   command->add_option("--out", options->output.out,
-                      "write the file of constants here, and the residuals to "
-                      "standard output; default: the file to standard output");
+                      "write the constants here and the residuals to standard output");
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_calibrate(*options, global); };
   });

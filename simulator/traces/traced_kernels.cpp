@@ -12,10 +12,13 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kLargestCount = 2147483648.0;
 
+// PyTorch's operators on 8-bit operands take their scales; their names say so.
+bool is_scaled(std::string_view op) { return op.find("scaled_") != std::string_view::npos; }
+
 // As a line of `stepcast cost`; null for what has none.
 Json line_of(const TracedOperator& row) {
   const auto& s = row.shape->sizes;
-  const bool scaled = row.name.find("scaled") != std::string::npos;
+  const bool scaled = is_scaled(row.name);
   switch (row.category) {
     case StepCategory::kGemm:
       return {{"kind", "gemm"}, {"m", s[1]},     {"n", s[2]},
