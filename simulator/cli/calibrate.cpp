@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `stepcast calibrate FILE... --gpu NAME`.
+// `stepcast calibrate FILE... --gpu NAME`; of traces of a profiler each shape is a row.
 #include "stepcast/calibration/calibrate.hpp"
 
 #include <CLI/CLI.hpp>
@@ -15,6 +15,8 @@
 #include "stepcast/calibration/constants_text.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/report/op_text.hpp"
+#include "traces/step_trace.hpp"
+#include "traces/traced_kernels.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -92,18 +94,35 @@ std::string joined(const Names& names) {
   return text;
 }
 
-std::vector<CalibrationRow> rows_of(const CalibrateOptions& options, const DataRoot& data,
+// A trace is of the first part: what it calls the GPU need not be a part's name.
+std::vector<MeasuredKernel> kernels_in(const std::string& file,
+                                       const std::vector<DeviceSpec>& parts,
+                                       ProfileCache& profiles) {
+  if (!is_step_trace(file)) {
+    return measured_kernels(file, all_importers(), profiles);
+  }
+  const MeasuredStep step = measured_step(read_recording(std::filesystem::path(file)), file);
+  return traced_kernels(step, parts.front(), file);
+}
+
+std::vector<CalibrationRow> rows_of(const CalibrateOptions& options,
+                                    const std::vector<DeviceSpec>& parts, const DataRoot& data,
                                     const CostModel& model) {
   ProfileCache profiles(data);
   std::vector<CalibrationRow> rows;
   std::set<std::string> gpus;
+  std::vector<std::string> names;
+  names.reserve(parts.size());
+  for (const DeviceSpec& part : parts) {
+    names.push_back(part.name);
+  }
   for (const std::string& file : options.files) {
-    for (const MeasuredKernel& kernel : measured_kernels(file, all_importers(), profiles)) {
+    for (const MeasuredKernel& kernel : kernels_in(file, parts, profiles)) {
       gpus.insert(kernel.gpu);
-      const auto part = std::find(options.gpus.begin(), options.gpus.end(), kernel.gpu);
+      const auto part = std::find(names.begin(), names.end(), kernel.gpu);
       const bool moved = price(options.of, kernel.work.op);
-      if (part != options.gpus.end() && kernel.skipped.empty() && moved) {
-        add_rows(kernel, static_cast<std::size_t>(part - options.gpus.begin()), model, rows);
+      if (part != names.end() && kernel.skipped.empty() && moved) {
+        add_rows(kernel, static_cast<std::size_t>(part - names.begin()), model, rows);
       }
     }
   }
@@ -165,15 +184,21 @@ std::vector<DeviceSpec> parts_of(const CalibrateOptions& options, const DataRoot
   return parts;
 }
 
+Evidence evidence_of(const CalibrateOptions& options) {
+  const bool traces = std::all_of(options.files.begin(), options.files.end(),
+                                  [](const std::string& file) { return is_step_trace(file); });
+  return traces ? Evidence::kTimesOfTrace : Evidence::kMeasurements;
+}
+
 int run_calibrate(const CalibrateOptions& options, const GlobalOptions& global) {
   const DataRoot data = data_root(global);
   refuse_tables(options.backends);
   const CostModel model = cost_model(options.backends, data);
   const std::vector<DeviceSpec> parts = parts_of(options, data);
   const std::filesystem::path file = constants_file(options.of, parts.front(), data);
-  const std::vector<CalibrationRow> rows = rows_of(options, data, model);
+  const std::vector<CalibrationRow> rows = rows_of(options, parts, data, model);
   const Calibration calibration =
-      calibrate(parts, load_config(file), rows, options.keys, options.of);
+      calibrate(parts, load_config(file), rows, options.keys, options.of, evidence_of(options));
   const CalibrationRecord record{options.date.empty() ? today() : options.date,
                                  names_of_files(options)};
   if (!options.output.out.empty()) {
@@ -187,17 +212,18 @@ int run_calibrate(const CalibrateOptions& options, const GlobalOptions& global) 
 
 void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
-      "calibrate",
-      "fit the constants of a GPU's kernels, architecture, collectives or exchanges to "
-      "measurements");
+      "calibrate", "fit a GPU's constants of kernels, collectives or exchanges to measurements");
   auto options = std::make_shared<CalibrateOptions>();
   take_standard_input(
-      *command->add_option("files", options->files, "files of measured kernels (JSON lines or CSV)")
+      *command
+           ->add_option(
+               "files", options->files,
+               "files of measured kernels (JSON lines or CSV), or traces of PyTorch's profiler")
            ->required());
   command
       ->add_option("--gpu", options->gpus,
-                   "the GPU whose rows and constants are taken; parts of one die, which share a "
-                   "file of constants, are fitted together (repeatable)")
+                   "the GPU whose rows and constants are taken, or its own file; parts of one die "
+                   "are fitted together (repeatable)")
       ->required()
       ->allow_extra_args(false)
       ->take_all();
@@ -220,8 +246,7 @@ void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->take_all();
   command->add_option("--date", options->date, "date to write into the file; default: today");
   command->add_option("--out", options->output.out,
-                      "write the file of constants here, and the residuals to "
-                      "standard output; default: the file to standard output");
+                      "write the constants here and the residuals to standard output");
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_calibrate(*options, global); };
   });

@@ -21,6 +21,7 @@ void add_layer(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_cost(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_validate(CLI::App& program, const GlobalOptions& global, Run& run);
+void add_trace_compare(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_import(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_export(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_list(CLI::App& program, const GlobalOptions& global, Run& run);

@@ -67,6 +67,7 @@ int run_command(int argc, char** argv) {
   add_cost(program, global, run);
   add_calibrate(program, global, run);
   add_validate(program, global, run);
+  add_trace_compare(program, global, run);
   add_import(program, global, run);
   add_export(program, global, run);
   add_list(program, global, run);

@@ -8,9 +8,9 @@
 
 #include "cli/commands.hpp"
 #include "importers/measurement_files.hpp"
-#include "importers/step_trace.hpp"
 #include "stepcast/validation/plan_regret.hpp"
 #include "stepcast/validation/sku_ratios.hpp"
+#include "traces/step_trace.hpp"
 
 namespace stepcast::cli {
 namespace {

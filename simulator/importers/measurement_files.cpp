@@ -7,11 +7,11 @@
 
 #include "importers/csv_rows.hpp"
 #include "importers/measurement_formats.hpp"
-#include "importers/step_trace.hpp"
 #include "importers/trace_rows.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/config/value_message.hpp"
 #include "stepcast/validation/error_summary.hpp"
+#include "traces/step_trace.hpp"
 
 namespace stepcast {
 namespace {

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "importers/measured_steps.hpp"
-#include "importers/predicted_categories.hpp"
-#include "importers/step_trace.hpp"
 #include "stepcast/report/expected_error.hpp"
+#include "traces/predicted_categories.hpp"
+#include "traces/step_trace.hpp"
 
 namespace stepcast {
 namespace {

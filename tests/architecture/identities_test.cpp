@@ -46,7 +46,9 @@ const std::vector<Subject>& subjects() {
         // Keys of a file are found by what they are called.
         "simulator/frameworks/setting_reader.cpp",
         // A model that a file holds is given back by its name only if it has one.
-        "simulator/stepcast/experiment/experiment.cpp"}},
+        "simulator/stepcast/experiment/experiment.cpp",
+        // Events of a profiler have no other sign of what they are.
+        "simulator/traces/trace_recording.cpp"}},
   };
   return rows;
 }

@@ -25,14 +25,14 @@ struct Layer {
   int rank;
 };
 constexpr std::array kLayers = {
-    Layer{"base", 0},        Layer{"config", 1},       Layer{"hardware", 2},
-    Layer{"graph", 3},       Layer{"plan", 4},         Layer{"layer", 5},
-    Layer{"pipeline", 6},    Layer{"memory", 7},       Layer{"cost", 8},
-    Layer{"dispatchers", 9}, Layer{"operators", 9},    Layer{"backends", 10},
-    Layer{"schedule", 10},   Layer{"report", 11},      Layer{"experiment", 12},
-    Layer{"sweep", 13},      Layer{"validation", 13},  Layer{"importers", 14},
-    Layer{"frameworks", 14}, Layer{"calibration", 14}, Layer{"api", 15},
-    Layer{"cli", 16},        Layer{"python", 16}};
+    Layer{"base", 0},         Layer{"config", 1},      Layer{"hardware", 2},
+    Layer{"graph", 3},        Layer{"plan", 4},        Layer{"layer", 5},
+    Layer{"pipeline", 6},     Layer{"memory", 7},      Layer{"cost", 8},
+    Layer{"dispatchers", 9},  Layer{"operators", 9},   Layer{"backends", 10},
+    Layer{"schedule", 10},    Layer{"report", 11},     Layer{"experiment", 12},
+    Layer{"sweep", 13},       Layer{"validation", 13}, Layer{"traces", 14},
+    Layer{"frameworks", 14},  Layer{"calibration", 14}, Layer{"importers", 15},
+    Layer{"api", 15},         Layer{"cli", 16},        Layer{"python", 16}};
 
 std::optional<int> rank_of(const std::string& layer) {
   for (const Layer& known : kLayers) {
@@ -71,11 +71,11 @@ std::vector<fs::path> product_sources() {
 }
 
 // "stepcast/cost/x.hpp" -> cost; "backends/gemm/x.cpp" -> backends; "cli/x.cpp" -> cli,
-// "importers/x.cpp" -> importers, as "frameworks/x.cpp"; the public header and its source are of
-// the layer `api`; empty for headers of others.
+// "importers/x.cpp" -> importers, as of frameworks and traces; the public header and its source are
+// of the layer `api`; empty for headers of others.
 std::string layer_of_include(const std::string& path) {
   const std::regex inside(
-      R"((?:stepcast/([a-z_]+)|(backends|cli|importers|frameworks|python))/.*)");
+      R"((?:stepcast/([a-z_]+)|(backends|cli|importers|frameworks|traces|python))/.*)");
   std::smatch match;
   if (path.starts_with("stepcast/stepcast.")) {
     return "api";
@@ -112,6 +112,9 @@ bool allowed(const std::string& from, const std::string& to) {
   if (to == "importers" || to == "frameworks" || to == "calibration") {
     return from == "cli" || from == "python";  // the library is passed importers, and is not fitted
   }
+  if (to == "traces") {
+    return from == "importers" || from == "cli";
+  }
   const std::optional<int> a = rank_of(from);
   const std::optional<int> b = rank_of(to);
   return a && b && *b < *a;
@@ -132,6 +135,10 @@ TEST_CASE("the rule allows what points down and refuses what points up", "[archi
   CHECK_FALSE(allowed("experiment", "backends"));
   CHECK_FALSE(allowed("validation", "importers"));
   CHECK_FALSE(allowed("backends", "importers"));
+  CHECK_FALSE(allowed("validation", "traces"));
+  CHECK_FALSE(allowed("traces", "importers"));
+  CHECK(allowed("traces", "experiment"));
+  CHECK(allowed("importers", "traces"));
   CHECK(allowed("importers", "validation"));
   CHECK(allowed("calibration", "validation"));
   CHECK(allowed("cli", "calibration"));
@@ -165,7 +172,8 @@ TEST_CASE("a header of the product is included by its path from an include root"
     CHECK(text.find("#include \"../") == std::string::npos);
     for (const std::string& include : quoted_includes(file)) {
       if (include.starts_with("stepcast/") || include.starts_with("cli/") ||
-          include.starts_with("importers/") || include.starts_with("frameworks/")) {
+          include.starts_with("importers/") || include.starts_with("frameworks/") ||
+          include.starts_with("traces/")) {
         CAPTURE(include);
         CHECK(fs::exists(kRoot / "simulator" / include));
       }

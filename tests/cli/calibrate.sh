@@ -44,6 +44,31 @@ says 'FIT[0-9]*  *least squares on rows.jsonl'
 "$stepcast" --data "$made/root" validate "$made/rows.jsonl" >"$made/out" || complain "validate fails"
 says 'rows.jsonl .* 36 '
 
+# A trace of products at 500 TFLOP/s, each launched by an operator with its shape.
+{
+  echo '{"traceEvents": ['
+  at=0
+  for size in 1024 1536 2048 2560 3072 3584 4096 4608 5120 5632; do
+    echo "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::mm\", \"pid\": 1, \"tid\": 1, \"ts\": $at, \"dur\": 9,"
+    echo " \"args\": {\"Input Dims\": [[$size, 4096], [4096, $size]]}},"
+    echo "{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 1, \"tid\": 1, \"ts\": $((at + 1)),"
+    echo " \"dur\": 1, \"args\": {\"correlation\": $size}},"
+    echo "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"nvjet_tst\", \"pid\": 0, \"tid\": 7, \"ts\": $((at + 5)),"
+    echo " \"dur\": $((2 * size * size * 4096 / 500000000)), \"args\": {\"correlation\": $size}},"
+    at=$((at + 2000))
+  done
+  echo '{"ph": "M"}]}'
+} >"$made/trace.json"
+exits 0 calibrate "$made/trace.json" --gpu h200_sxm --out "$made/of_trace.yaml"
+says 'h200_sxm trace gemm  .* held back'
+says 'gemm.matrix_efficiency.bf16 .* -> '
+says 'power.matrix_energy.bf16 .* times without watts do not settle power'
+says 'not fitted: others move the rows more'
+exits 0 calibrate "$made/trace.json" --gpu "$2/hardware_profiles/gpus/h200_sxm.yaml"
+says 'fitted by .stepcast calibrate'
+exits 2 calibrate "$made/trace.json" --gpu h200_sxm --of exchanges
+says 'no rows of this GPU'
+
 exits 2 calibrate "$made/rows.jsonl" --gpu h200_sxm --constant gemm.startup
 says "gemm.startup: error: .*did you mean 'gemm.start_up'?"
 exits 2 calibrate "$made/rows.jsonl" --gpu h200_sxm --constant power.matrix_energy.fp4

@@ -48,7 +48,8 @@ int fuzz_record(const std::uint8_t* data, std::size_t size);
 int fuzz_sweep(const std::uint8_t* data, std::size_t size);
 // parse_csv: rows of as many fields as the header, or errors with a place.
 int fuzz_table(const std::uint8_t* data, std::size_t size);
-// device_spans, summary_of: times within the step, or a ConfigError.
+// read_recording, measured_step: times within the step and every kernel in one row, or a
+// ConfigError.
 int fuzz_trace(const std::uint8_t* data, std::size_t size);
 // read_part_table, read_chunk: chunks that account for each of their plans, or a ConfigError.
 int fuzz_part(const std::uint8_t* data, std::size_t size);

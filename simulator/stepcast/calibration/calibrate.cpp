@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -90,7 +91,8 @@ void check_keys(ConfigNode& file, const std::vector<std::string>& keys, Constant
 class Fit {
  public:
   Fit(const std::vector<DeviceSpec>& parts, ConfigNode file,
-      const std::vector<CalibrationRow>& rows, const std::vector<std::string>& keys, ConstantsOf of)
+      const std::vector<CalibrationRow>& rows, const std::vector<std::string>& keys, ConstantsOf of,
+      Evidence evidence)
       : parts_(parts), of_(of), tree_(std::move(file)), rows_(rows) {
     check_keys(tree_, keys, of);
     for (const CalibrationRow& row : rows_) {
@@ -108,6 +110,10 @@ class Fit {
       }
     }
     leave_what_no_row_tells(keys);
+    if (evidence == Evidence::kTimesOfTrace && keys.empty()) {
+      leave_power();
+      leave_what_moves_least();
+    }
   }
 
   Calibration run() {
@@ -119,14 +125,16 @@ class Fit {
                             " or more besides those held back, or choose with --constant");
     }
     std::vector<double> found = solve(problem_of());
+    const std::vector<double> exact = found;
     for (double& value : found) {
       value = std::strtod(rounded_constant(value).c_str(), nullptr);
     }
     Calibration result;
     for (std::size_t i = 0; i < constants_.size(); ++i) {
-      result.constants.push_back(
-          {constants_[i]->key, std::string(constants_[i]->unit), start_[i], found[i]});
+      result.constants.push_back({constants_[i]->key, std::string(constants_[i]->unit), start_[i],
+                                  found[i], at_bound(*constants_[i], exact[i])});
     }
+    result.unfitted = unfitted_;
     result.groups = group_errors(predictions(start_), predictions(found));
     result.file = tree_with(found, rounded_constant);
     result.of = of_;
@@ -216,6 +224,62 @@ class Fit {
     start_ = std::move(kept_start);
   }
 
+  static bool at_bound(const CalibratedConstant& constant, double value) {
+    const double near = 1e-6 * (constant.high - constant.low);
+    return value <= constant.low + near || value >= constant.high - near;
+  }
+
+  // Keeps the constants that `keep` says; the others are told with the reason.
+  template <typename Keep>
+  void leave_others(const Keep& keep, const std::string& reason) {
+    std::vector<const CalibratedConstant*> kept;
+    std::vector<double> kept_start;
+    for (std::size_t i = 0; i < constants_.size(); ++i) {
+      if (keep(i)) {
+        kept.push_back(constants_[i]);
+        kept_start.push_back(start_[i]);
+      } else {
+        unfitted_.push_back({constants_[i]->key, reason});
+      }
+    }
+    constants_ = std::move(kept);
+    start_ = std::move(kept_start);
+  }
+
+  void leave_power() {
+    leave_others([this](std::size_t i) { return !constants_[i]->key.starts_with("power."); },
+                 "times without watts do not settle power");
+  }
+
+  // How far the rows are moved between a constant's least and most.
+  [[nodiscard]] double movement(std::size_t i) const {
+    std::vector<double> values = start_;
+    values[i] = constants_[i]->low;
+    const std::vector<double> low = residuals(values);
+    values[i] = constants_[i]->high;
+    const std::vector<double> high = residuals(values);
+    double sum = 0.0;
+    for (std::size_t row = 0; row < low.size(); ++row) {
+      sum += std::abs(high[row] - low[row]);
+    }
+    return sum;
+  }
+
+  void leave_what_moves_least() {
+    const std::size_t most = fitted_.size() / kRowsPerConstant;
+    std::vector<double> movements;
+    for (std::size_t i = 0; i < constants_.size(); ++i) {
+      movements.push_back(movement(i));
+    }
+    std::vector<double> sorted = movements;
+    std::sort(sorted.begin(), sorted.end(), std::greater<>());
+    if (most == 0 || sorted.size() <= most) {
+      return;
+    }
+    leave_others([&](std::size_t i) { return movements[i] > sorted[most]; },
+                 "others move the rows more, and more constants than half the rows are not fitted");
+  }
+
   // Of the rows that are not held back.
   [[nodiscard]] std::vector<double> residuals(const std::vector<double>& values) const {
     const std::vector<ClusterSpec> machines = machines_with(values);
@@ -279,6 +343,7 @@ class Fit {
   std::vector<const CalibrationRow*> fitted_;  // not held back
   std::vector<const CalibratedConstant*> constants_;
   std::vector<double> start_;
+  std::vector<UnfittedConstant> unfitted_;
 };
 
 }  // namespace
@@ -294,8 +359,8 @@ bool is_held_back(const std::string& shape) {
 
 Calibration calibrate(const std::vector<DeviceSpec>& parts, const ConfigNode& file,
                       const std::vector<CalibrationRow>& rows, const std::vector<std::string>& keys,
-                      ConstantsOf of) {
-  return Fit(parts, file, rows, keys, of).run();
+                      ConstantsOf of, Evidence evidence) {
+  return Fit(parts, file, rows, keys, of, evidence).run();
 }
 
 }  // namespace stepcast

@@ -37,7 +37,19 @@ struct FittedConstant {
   std::string unit;
   double before = 0.0;  // in that unit
   double after = 0.0;
+  bool at_bound = false;  // of what is searched: the rows do not settle it
 };
+
+// A constant that rows depend on and that was not fitted to them.
+struct UnfittedConstant {
+  std::string key;
+  std::string reason;
+};
+
+// What the rows can bear. Times alone, as a trace has them, settle nothing about power, which they
+// depend on through the clock; of the other constants those are fitted that move them most, one for
+// each two rows.
+enum class Evidence { kMeasurements, kTimesOfTrace };
 
 struct GroupError {
   std::string group;
@@ -50,6 +62,7 @@ struct GroupError {
 
 struct Calibration {
   std::vector<FittedConstant> constants;
+  std::vector<UnfittedConstant> unfitted;
   std::vector<GroupError> groups;
   ConfigNode file;  // the tree with the new values
   ConstantsOf of = ConstantsOf::kKernels;
@@ -64,6 +77,7 @@ bool is_held_back(const std::string& shape);
 // `file` or the rows say nothing about.
 Calibration calibrate(const std::vector<DeviceSpec>& parts, const ConfigNode& file,
                       const std::vector<CalibrationRow>& rows, const std::vector<std::string>& keys,
-                      ConstantsOf of = ConstantsOf::kKernels);
+                      ConstantsOf of = ConstantsOf::kKernels,
+                      Evidence evidence = Evidence::kMeasurements);
 
 }  // namespace stepcast

@@ -126,6 +126,11 @@ std::string constants_to_yaml(const Calibration& calibration, const CalibrationR
       ", fitted by `stepcast calibrate` on " + record.date +
       ".\n# Mean absolute error by group; shapes held back were not seen by the fit.\n" +
       group_table(calibration, "#   ");
+  for (const FittedConstant& constant : calibration.constants) {
+    text += constant.at_bound
+                ? "# " + constant.key + " ended at the bound of the search: not settled.\n"
+                : "";
+  }
   const std::string source = fit_source(calibration);
   text += "sources:\n";
   if (const ConfigNode* sources = calibration.file.find("sources")) {
@@ -146,7 +151,11 @@ std::string calibration_to_text(const Calibration& calibration) {
   for (const FittedConstant& constant : calibration.constants) {
     const std::string unit = constant.unit.empty() ? "" : " " + constant.unit;
     text += "  " + padded(constant.key, 36) + padded(significant(constant.before, 4) + unit, 14) +
-            " -> " + significant(constant.after, 4) + unit + "\n";
+            " -> " + significant(constant.after, 4) + unit +
+            (constant.at_bound ? "  at the bound of the search, not settled" : "") + "\n";
+  }
+  for (const UnfittedConstant& constant : calibration.unfitted) {
+    text += "  " + padded(constant.key, 36) + "not fitted: " + constant.reason + "\n";
   }
   return text + "mean absolute error\n" + group_table(calibration, "  ");
 }

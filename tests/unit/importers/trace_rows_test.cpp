@@ -5,9 +5,9 @@
 
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
-#include "importers/predicted_categories.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/experiment/project.hpp"
+#include "traces/predicted_categories.hpp"
 
 namespace stepcast::trace_rows_test {
 using stepcast::test::data_root;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device time of a step by category as the simulator has it, in the state in which a trace is
-// taken: the first step after a pause.
+// The device time of a step by category and by operator as the simulator has it, in the state in
+// which a trace is taken: the first step after a pause, or one that others ran right before.
 //
 // The power limit acts on an average that starts at idle. Until it is at the limit the step runs at
 // the level of bursts (cost/power_level.hpp), and draws P:
@@ -10,12 +10,26 @@
 // with what kernels lose beside communication and the gaps between them.
 #pragma once
 
-#include "importers/step_categories.hpp"
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
 #include "stepcast/report/projection.hpp"
+#include "traces/step_categories.hpp"
 
 namespace stepcast {
+
+// In what state the machine runs the step.
+enum class TraceState {
+  kAfterPause,  // its power average starts at idle
+  kSteady,      // others ran right before it
+};
+std::string_view name(TraceState state);
+
+// All calls of one operator of a pipeline rank in a step.
+struct PredictedOperator {
+  Op op;
+  double calls = 0.0;
+  Seconds time;
+};
 
 struct PredictedStep {
   bool priced = false;
@@ -24,6 +38,9 @@ struct PredictedStep {
   CategoryTimes device_time{};
   Seconds exposed_communication;
   Seconds idle;
+  std::vector<PredictedOperator> operators;    // in order of first appearance
+  Seconds computing;                           // on the stream of computation
+  std::array<Seconds, kAxes> communicating{};  // on the streams of communication
 };
 
 // The share of a step's work that runs at the level of bursts, and the clock that names it.
@@ -33,7 +50,13 @@ struct BurstShare {
 };
 BurstShare burst_after_pause(const Experiment& experiment, const CostModel& cost);
 
-// Pipeline rank 0's.
+// Of pipeline rank `rank`; `steady` is the experiment's projection. What the slowest rank waits for
+// is known as the projection has it; of the others all is idle that is neither computation nor
+// communication beside none.
+PredictedStep predicted_step(const Experiment& experiment, const Projection& steady,
+                             const CostModel& cost, std::int64_t rank, TraceState state);
+
+// Pipeline rank 0's, after a pause.
 PredictedStep step_after_pause(const Experiment& experiment, const CostModel& cost);
 
 }  // namespace stepcast

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/step_trace.hpp"
+#include "traces/step_trace.hpp"
 
 #include <fstream>
 #include <sstream>
@@ -121,7 +121,7 @@ TEST_CASE("Kernels fall in the category that their library's name says", "[unit]
 }
 
 TEST_CASE("What is no trace of a device is refused with the reason", "[unit]") {
-  CHECK(fault_of("{\"traceEvents\": [").find("wrong at byte") != std::string::npos);
+  CHECK(fault_of("{\"traceEvents\": [").find("cut off") != std::string::npos);
   CHECK(fault_of("{\"events\": []}").find("no list 'traceEvents'") != std::string::npos);
   CHECK(fault_of(trace_of("")).find("no kernels") != std::string::npos);
   // Events without a time, or with one that is none, are no spans.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/compressed_stream.hpp"
+#include "traces/compressed_stream.hpp"
 
 #include <zlib.h>
+
+#include <algorithm>
 
 #include "stepcast/base/error.hpp"
 
@@ -19,6 +21,11 @@ CompressedInput::CompressedInput(const std::filesystem::path& file) {
   }
 }
 
+bool CompressedInput::grows_too_much() const {
+  const auto packed = static_cast<std::size_t>(std::max<z_off_t>(1, gzoffset(file_.get())));
+  return unpacked_ > kSmall && unpacked_ / packed > kMostGrowth;
+}
+
 CompressedInput::int_type CompressedInput::underflow() {
   const int read = gzread(file_.get(), block_.data(), static_cast<unsigned>(block_.size()));
   int status = Z_OK;
@@ -27,7 +34,11 @@ CompressedInput::int_type CompressedInput::underflow() {
     fault_ = std::string("the compressed data are damaged or cut off") +
              (message != nullptr && *message != '\0' ? std::string(" (") + message + ")" : "");
   }
-  if (read <= 0) {
+  unpacked_ += static_cast<std::size_t>(std::max(0, read));
+  if (grows_too_much()) {
+    fault_ = "the compressed data unpack to more than 300 times their size, as no trace does";
+  }
+  if (read <= 0 || !fault_.empty()) {
     return traits_type::eof();
   }
   setg(block_.data(), block_.data(), block_.data() + read);

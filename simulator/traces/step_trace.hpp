@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A profiler's trace of one training step (Chrome trace format, plain or compressed with gzip),
-// read as a stream: of the file only one block and of its events only the device's spans are held.
+// as a whole: where its time goes.
 //
 //   exposed communication = time in which a communication kernel runs and nothing else does
 //   idle                  = time of the span in which no stream of the device runs anything
@@ -11,7 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "importers/step_categories.hpp"
+#include "traces/step_categories.hpp"
+#include "traces/trace_recording.hpp"
 
 namespace stepcast {
 
@@ -41,8 +42,15 @@ bool is_step_trace(const std::filesystem::path& file);
 // Throws ConfigError for what is no such trace, is damaged, or holds no span of a device.
 StepTrace read_step_trace(const std::filesystem::path& file);
 
-// The spans of the text; `file` is for messages.
+DeviceSpan span_of(const DeviceCall& call, const TraceRecording& recording);
+std::vector<DeviceSpan> device_spans(const TraceRecording& recording);
+// Of a text; `file` is for messages.
 std::vector<DeviceSpan> device_spans(std::istream& stream, const std::string& file);
+
+// What a collective takes that waits for no other rank: the lower quartile of like calls, infinite
+// where they are too few to have one.
+double usual_duration(std::vector<double> durations);
+
 StepTrace summary_of(std::vector<DeviceSpan> spans);
 
 }  // namespace stepcast

@@ -13,7 +13,8 @@ struct gzFile_s;
 namespace stepcast {
 
 // Holds one block of the file at a time. Reading ends at the end of the file or at a fault, which
-// fault() names.
+// fault() names: damaged data, or data that unpack to more than 300 times their size after the
+// first 64 MiB, as nothing does that was recorded (traces unpack to 9 to 25 times their size).
 class CompressedInput final : public std::streambuf {
  public:
   // Throws ConfigError if the file cannot be opened.
@@ -32,7 +33,13 @@ class CompressedInput final : public std::streambuf {
     void operator()(gzFile_s* file) const;
   };
 
+  static constexpr std::size_t kMostGrowth = 300;
+  static constexpr std::size_t kSmall = 64U << 20U;  // bytes
+
+  [[nodiscard]] bool grows_too_much() const;
+
   std::unique_ptr<gzFile_s, Close> file_;
+  std::size_t unpacked_ = 0;  // bytes
   std::array<char, kBlock> block_{};
   std::string fault_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/step_categories.hpp"
+#include "traces/step_categories.hpp"
 
 #include <algorithm>
 
@@ -49,6 +49,9 @@ constexpr std::array kPatterns = {
     Pattern{"FmhaBwd", "", Category::kAttentionBackward},
     Pattern{"fmha_fwd", "", Category::kAttentionForward},
     Pattern{"FmhaFwd", "", Category::kAttentionForward},
+    Pattern{"attn_fwd", "", Category::kAttentionForward},
+    Pattern{"attn_bwd", "", Category::kAttentionBackward},
+    Pattern{"bwd_kernel_d", "", Category::kAttentionBackward},
     Pattern{"compute_dot_do_o", "", Category::kAttentionBackward},
     Pattern{"convert_dq_to_16bits", "", Category::kAttentionBackward},
     Pattern{"fmha_reduce_head", "", Category::kAttentionBackward},
@@ -74,6 +77,7 @@ constexpr std::array kPatterns = {
     Pattern{"elementwise", "", Category::kMemoryBound},
     Pattern{"reduce_kernel", "", Category::kMemoryBound},
     Pattern{"indexFunc", "", Category::kMemoryBound},
+    Pattern{"indexSelect", "", Category::kMemoryBound},
     Pattern{"gather", "", Category::kMemoryBound},
     Pattern{"scatter", "", Category::kMemoryBound},
     Pattern{"norm", "", Category::kMemoryBound},
