@@ -5,6 +5,7 @@
 #include <array>
 
 #include "importers/published_names.hpp"
+#include "importers/remark.hpp"
 
 namespace stepcast {
 namespace {
