@@ -20,6 +20,7 @@ struct StepSchedule {
   std::vector<Seconds> reductions;  // of each rank, after its last task
   std::vector<TimeBreakdown>
       updates;  // of each rank: the optimizer, with the collectives around it
+  Seconds transfer;  // of a micro-batch from stage to stage
 };
 
 class StepTimer {

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process groups of one rank, named as PyTorch names them: "0" is all ranks, the others follow
+// in the order in which the step first uses them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stepcast/graph/op.hpp"
+
+namespace stepcast {
+
+struct NamedGroup {
+  std::string name;         // "1"
+  std::string description;  // "dp, 8 ranks"
+  ProcessGroup group;
+  Axis axis = Axis::kData;
+  std::vector<std::int64_t> ranks;
+  std::size_t index = 0;  // among the groups of the rank
+};
+
+class ProcessGroups {
+ public:
+  ProcessGroups(std::int64_t world, std::int64_t rank);
+
+  const NamedGroup& group(const ProcessGroup& group, Axis axis);
+  [[nodiscard]] const std::vector<NamedGroup>& all() const { return groups_; }
+
+ private:
+  std::int64_t rank_;
+  std::vector<NamedGroup> groups_;
+};
+
+// The ranks of the group of its kind that `rank` is in.
+std::vector<std::int64_t> ranks_of(const ProcessGroup& group, std::int64_t rank);
+
+}  // namespace stepcast
