@@ -183,11 +183,17 @@ SplitBackward PassRecorder::split(const RecordedPass& backward) const {
     free = span.end;
   }
   SplitBackward split;
+  const Seconds end = backward.time.weight + backward.time.backlog;
+  Seconds reduced;
   for (const StreamSpan& span : backward.spans) {
     const bool reduces = span.axis == Axis::kData && span.op >= 0 &&
                          places_[static_cast<std::size_t>(span.op)].role == TaskRole::kReduce;
     const Seconds later = weights.before(span.start);
-    if (reduces || is_weight_gradient(span)) {
+    if (reduces) {
+      const Seconds latest = end - (span.end - span.start);
+      split.weight.spans.push_back(moved(span, max(later, min(reduced, latest))));
+      reduced = split.weight.spans.back().end;
+    } else if (is_weight_gradient(span)) {
       split.weight.spans.push_back(moved(span, later));
     } else {
       split.input.spans.push_back(moved(span, span.start - later));

@@ -34,6 +34,7 @@ struct RecordedPass {
 // A backward pass as the two tasks in which some schedules run it: the gradient of the input, with
 // all that it waits for, and that of the weights, with its reductions. Each keeps the order of its
 // spans and closes up; computation that would then take longer than its task is shortened to it.
+// Reductions queue as far as they end when the step's time has them end.
 struct SplitBackward {
   RecordedPass input;
   RecordedPass weight;

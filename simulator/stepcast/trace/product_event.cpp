@@ -129,8 +129,9 @@ TraceOperator attention_forward(const Attention& work, const TraceNaming& naming
   return event;
 }
 
-// Both libraries take the gradient of the output, the operands, the output, its statistics and the
-// three gradients; what follows is dropout, scale and mask, from the ninth or the eleventh on.
+// The gradient of the output, the operands, the output, its statistics, two gradients, then dropout,
+// scale and mask: as TraceLens takes FlashAttention's arguments, and those of aiter not where keys
+// have fewer heads than queries.
 TraceOperator attention_backward(const Attention& work, const TraceNaming& naming) {
   TraceOperator event;
   if (work.kernel == AttentionKernel::kCudnn) {
@@ -140,20 +141,22 @@ TraceOperator attention_backward(const Attention& work, const TraceNaming& namin
     event.arguments = {heads.out, heads.q, heads.k, heads.v, heads.out};
     return event;
   }
-  const bool aiter = is_aiter(work.kernel);
   HeadShapes heads = heads_of(work, HeadOrder::kTokensFirst);
   TraceArgument statistics = tensor({work.batch, work.heads, work.seq_q}, "float");
-  event.name = aiter ? "aiter::_flash_attn_backward" : "flash_attn::_flash_attn_backward";
-  event.kernel = aiter ? "aiter::fmha_bwd_hd" + std::to_string(work.d_qk)
-                       : "flash_bwd_kernel(" + std::string(name(work.kernel)) + ")";
-  event.arguments = {heads.out, heads.q, heads.k, heads.v, heads.out, statistics, heads.q, heads.k};
-  if (aiter) {
-    event.arguments.push_back(heads.v);
-    event.arguments.push_back(absent());
-  }
-  for (const std::string& value : {dropout_of(work), std::string(), flag(work.causal)}) {
-    event.arguments.push_back(scalar(value));
-  }
+  event.name = "flash_attn::_flash_attn_backward";
+  event.kernel = is_aiter(work.kernel) ? "aiter::fmha_bwd_hd" + std::to_string(work.d_qk)
+                                       : "flash_bwd_kernel(" + std::string(name(work.kernel)) + ")";
+  event.arguments = {heads.out,
+                     heads.q,
+                     heads.k,
+                     heads.v,
+                     heads.out,
+                     statistics,
+                     heads.q,
+                     heads.k,
+                     scalar(dropout_of(work)),
+                     scalar(""),
+                     scalar(flag(work.causal))};
   return event;
 }
 
