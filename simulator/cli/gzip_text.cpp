@@ -8,9 +8,9 @@
 namespace stepcast::cli {
 namespace {
 
-constexpr int kLevel = 1;                 // traces repeat themselves: higher levels gain little
-constexpr int kGzip = 15 + 16;            // the largest window, in the format of gzip
-constexpr int kMemory = 8;                // zlib's usual
+constexpr int kLevel = 1;                  // traces repeat themselves: higher levels gain little
+constexpr int kGzip = 15 + 16;             // the largest window, in the format of gzip
+constexpr int kMemory = 8;                 // zlib's usual
 constexpr std::size_t kBlock = 1U << 18U;  // bytes
 
 }  // namespace

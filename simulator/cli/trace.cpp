@@ -3,8 +3,8 @@
 #include "stepcast/experiment/project.hpp"
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <cstdio>
+#include <filesystem>
 
 #include "cli/commands.hpp"
 #include "cli/gzip_text.hpp"

@@ -45,7 +45,9 @@ class PassRecorder {
   // At `context.clock`, which must outlive this.
   explicit PassRecorder(const StepContext& context);
 
-  [[nodiscard]] const std::vector<Op>& ops() const { return ops_; }  // that StreamSpan::op speaks of
+  [[nodiscard]] const std::vector<Op>& ops() const {
+    return ops_;
+  }  // that StreamSpan::op speaks of
   [[nodiscard]] const std::vector<OpPlace>& places() const { return places_; }  // of `ops`
   [[nodiscard]] GatherTime gather_time(std::size_t stage) const;
 

@@ -88,8 +88,7 @@ class StepPlacer {
         const Seconds end = before + pass.time.duration();
         PipelineTask task;
         task.chunk = static_cast<std::int32_t>(stage.chunk);
-        result_.passes.push_back(
-            {PassPart::kParameters, task, add_program(pass), before, end, {}});
+        result_.passes.push_back({PassPart::kParameters, task, add_program(pass), before, end, {}});
       }
       before += recorder_.gather_time(stage.stage).all;
     }
@@ -200,9 +199,8 @@ class StepPlacer {
     const auto from = [&](const LastBackward& last) {
       return overlaps ? result_.passes[last.pass].end : timeline().end;
     };
-    std::sort(in_order.begin(), in_order.end(), [&](const LastBackward& a, const LastBackward& b) {
-      return from(a) < from(b);
-    });
+    std::sort(in_order.begin(), in_order.end(),
+              [&](const LastBackward& a, const LastBackward& b) { return from(a) < from(b); });
     Seconds free;
     for (const LastBackward& last : in_order) {
       PlacedPass& pass = result_.passes[last.pass];
@@ -244,9 +242,9 @@ class StepPlacer {
   PassRecorder recorder_;
   StepSchedule schedule_;
   std::vector<RankStage> own_;
-  std::vector<bool> begun_;                    // of each chunk
-  std::vector<std::int64_t> backwards_left_;   // likewise
-  std::vector<LastBackward> last_;             // likewise
+  std::vector<bool> begun_;                   // of each chunk
+  std::vector<std::int64_t> backwards_left_;  // likewise
+  std::vector<LastBackward> last_;            // likewise
   std::map<ProgramKey, std::size_t> programs_;
   std::map<std::size_t, Seconds> backlogs_;  // of the programs
   PlacedStep result_;
@@ -256,9 +254,8 @@ class StepPlacer {
 
 std::string_view name(PassPart part) {
   constexpr std::array<std::string_view, 7> kNames = {
-      "parameters",      "forward",         "backward",
-      "input gradient",  "weight gradient", "forward and backward",
-      "optimizer"};
+      "parameters",           "forward",  "backward", "input gradient", "weight gradient",
+      "forward and backward", "optimizer"};
   return kNames[static_cast<std::size_t>(part)];
 }
 

@@ -42,9 +42,9 @@ class TransferPlacer {
   [[nodiscard]] TaskLinks links(std::size_t rank, const PipelineTask& task) const {
     const auto place = static_cast<std::int64_t>(rank);
     const bool pair = task.kind == TaskKind::kOverlapped;
-    return links_of(task, stage_on(plan_.schedule, shape_, place, task.chunk),
-                    stage_on(plan_.schedule, shape_, place, pair ? task.backward_chunk : task.chunk),
-                    numbers_);
+    return links_of(
+        task, stage_on(plan_.schedule, shape_, place, task.chunk),
+        stage_on(plan_.schedule, shape_, place, pair ? task.backward_chunk : task.chunk), numbers_);
   }
 
   void note_producers() {

@@ -136,8 +136,8 @@ TraceOperator exchange_event(OpId id, const ExpertExchange& work, TaskRole role,
   event.name = exchange_name(id, role);
   event.node = std::string(id == OpId::kMoeCombine ? "MoECombine" : "MoEDispatch") + "Backward";
   event.arguments = {tokens_of(collective.in_elements, work.hidden, tensor_type(work.dtype))};
-  event.kernel = kernel_named("SendRecv", std::string(name(work.dispatcher)) +
-                                              "::" + std::string(name(work.phase)));
+  event.kernel = kernel_named(
+      "SendRecv", std::string(name(work.dispatcher)) + "::" + std::string(name(work.phase)));
   event.collective = std::move(collective);
   return event;
 }
@@ -149,8 +149,7 @@ TraceOperator message_event(const Collective& work, MessageEnd end, const TraceN
   collective.group = work.group;
   collective.axis = work.axis;
   count_elements(work.op, elements_in(work.bytes, kSixteenBits), collective);
-  TraceOperator event =
-      recorded(std::move(collective), tensor_type(kSixteenBits, naming));
+  TraceOperator event = recorded(std::move(collective), tensor_type(kSixteenBits, naming));
   event.kernel = kernel_named("SendRecv", event.collective->element);
   return event;
 }

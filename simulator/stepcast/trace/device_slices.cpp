@@ -64,8 +64,8 @@ std::vector<std::int32_t> forward_of_ops(const PlacedStep& step) {
   std::map<std::pair<std::size_t, OpId>, std::int32_t> forward;
   for (std::size_t i = 0; i < step.ops.size(); ++i) {
     if (step.places[i].role == TaskRole::kForward) {
-      const auto [entry, added] = forward.emplace(
-          std::pair(step.places[i].layer, step.ops[i].id), static_cast<std::int32_t>(i));
+      const auto [entry, added] = forward.emplace(std::pair(step.places[i].layer, step.ops[i].id),
+                                                  static_cast<std::int32_t>(i));
       entry->second = added ? entry->second : -1;
     }
   }
@@ -109,10 +109,9 @@ class Slicer {
     add(FurtherOp::kCopyIn, 0, 1, DeviceStream::kCopies);
     add(FurtherOp::kCopyOut, std::max<std::int64_t>(end, 2) - 1, std::max<std::int64_t>(end, 2),
         DeviceStream::kCopies);
-    std::stable_sort(streams_and_slices_.begin(), streams_and_slices_.end(),
-                     [](const OnStream& a, const OnStream& b) {
-                       return a.slice.begin < b.slice.begin;
-                     });
+    std::stable_sort(
+        streams_and_slices_.begin(), streams_and_slices_.end(),
+        [](const OnStream& a, const OnStream& b) { return a.slice.begin < b.slice.begin; });
     assign_lanes();
     return std::move(result_);
   }
@@ -249,8 +248,9 @@ class Slicer {
 
 std::string_view name(DeviceStream stream) {
   constexpr std::array<std::string_view, kDeviceStreams> kNames = {
-      "compute",          "tensor parallel", "expert parallel", "context parallel",
-      "all-gather",       "reduce-scatter",  "pipeline send",   "pipeline receive", "copies"};
+      "compute",          "tensor parallel",  "expert parallel",
+      "context parallel", "all-gather",       "reduce-scatter",
+      "pipeline send",    "pipeline receive", "copies"};
   return kNames[static_cast<std::size_t>(stream)];
 }
 

@@ -22,7 +22,7 @@ struct OperatorText {
   EventText op;
   EventText launch;
   EventText kernel;
-  std::string node;           // of autograd, quoted for JSON; empty: it runs nothing in backward
+  std::string node;  // of autograd, quoted for JSON; empty: it runs nothing in backward
   std::optional<std::size_t> group;  // of a collective, in whose order its kernel has a number
 };
 

@@ -24,8 +24,8 @@ struct HostCall {
 };
 
 // What stands inside of a call: wrappers of autograd, the operator, its launch.
-inline constexpr std::int64_t kWrapper = 50;    // ns from one slice to the one around it
-inline constexpr std::int64_t kLaunch = 400;    // ns
+inline constexpr std::int64_t kWrapper = 50;     // ns from one slice to the one around it
+inline constexpr std::int64_t kLaunch = 400;     // ns
 inline constexpr std::int64_t kShortest = 1000;  // ns, of a call
 
 // One for each slice, in their order.

@@ -33,10 +33,10 @@ struct TraceArgument {
 
 // What the profiler notes of a collective, beside the group that runs it.
 struct TraceCollective {
-  std::string name;             // "_allgather_base"
+  std::string name;  // "_allgather_base"
   std::int64_t in_elements = 0;
   std::int64_t out_elements = 0;
-  std::string element;          // "BFloat16"
+  std::string element;  // "BFloat16"
   std::vector<std::int64_t> in_split;
   std::vector<std::int64_t> out_split;
   ProcessGroup group;
@@ -44,8 +44,8 @@ struct TraceCollective {
 };
 
 struct TraceOperator {
-  std::string name;    // of the operator: "aten::mm"
-  std::string node;    // of autograd that runs it in backward: "MmBackward0"
+  std::string name;  // of the operator: "aten::mm"
+  std::string node;  // of autograd that runs it in backward: "MmBackward0"
   std::string kernel;
   std::vector<TraceArgument> arguments;
   std::optional<TraceCollective> collective;
@@ -54,10 +54,10 @@ struct TraceOperator {
 // What of a step the names depend on, beside the operator.
 struct TraceNaming {
   DeviceRuntime runtime = DeviceRuntime::kCuda;
-  std::string architecture;     // "sm90"
-  Dtype dtype = Dtype::kBf16;   // of training; its 16-bit format is that of tensors
-  Bytes reduced_gradient{4};    // an element
-  std::int64_t hidden = 1;      // of the model
+  std::string architecture;      // "sm90"
+  Dtype dtype = Dtype::kBf16;    // of training; its 16-bit format is that of tensors
+  Bytes reduced_gradient{4};     // an element
+  std::int64_t hidden = 1;       // of the model
   std::int64_t domain_size = 1;  // GPUs of a scale-up domain
 };
 

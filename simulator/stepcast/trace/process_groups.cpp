@@ -20,16 +20,16 @@ ProcessGroups::ProcessGroups(std::int64_t world, std::int64_t rank) : rank_(rank
 }
 
 const NamedGroup& ProcessGroups::group(const ProcessGroup& group, Axis axis) {
-  const auto known =
-      std::find_if(groups_.begin() + 1, groups_.end(), [&](const NamedGroup& entry) {
-        return entry.group == group && entry.axis == axis;
-      });
+  const auto known = std::find_if(groups_.begin() + 1, groups_.end(), [&](const NamedGroup& entry) {
+    return entry.group == group && entry.axis == axis;
+  });
   if (known != groups_.end()) {
     return *known;
   }
-  groups_.push_back({std::to_string(groups_.size()),
-                     std::string(name(axis)) + ", " + std::to_string(group.size) + " ranks", group,
-                     axis, ranks_of(group, rank_), groups_.size()});
+  std::vector<std::int64_t> ranks = ranks_of(group, rank_);
+  const std::string number = std::to_string(groups_.size()) + "." + std::to_string(ranks.front());
+  groups_.push_back({number, std::string(name(axis)) + ", " + std::to_string(group.size) + " ranks",
+                     group, axis, std::move(ranks), groups_.size()});
   return groups_.back();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process groups of one rank, named as PyTorch names them: "0" is all ranks, the others follow
-// in the order in which the step first uses them.
+// The process groups of one rank: "0" is all ranks, the others are numbered in the order in which
+// the step first uses them and by their first rank, so that two groups of a job never share a name.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace stepcast {
 
 struct NamedGroup {
-  std::string name;         // "1"
+  std::string name;         // "1.0"
   std::string description;  // "dp, 8 ranks"
   ProcessGroup group;
   Axis axis = Axis::kData;

@@ -11,7 +11,8 @@ constexpr std::string_view kFalse = "False";
 
 std::string flag(bool value) { return std::string(value ? kTrue : kFalse); }
 
-// Which operand a library reads transposed: weights forward, the gradient of the output for weights.
+// Which operand a library reads transposed: weights forward, the gradient of the output for
+// weights.
 std::string product_kernel(GemmPass pass, Dtype dtype, const TraceNaming& naming) {
   const std::string type(name(dtype));
   if (naming.runtime == DeviceRuntime::kHip) {
@@ -88,9 +89,8 @@ enum class HeadOrder { kHeadsFirst, kTokensFirst };
 HeadShapes heads_of(const Attention& work, HeadOrder order) {
   const auto shaped = [&](std::int64_t tokens, std::int64_t heads, std::int64_t dimension) {
     const std::string_view type = tensor_type(work.dtype);
-    return order == HeadOrder::kHeadsFirst
-               ? tensor({work.batch, heads, tokens, dimension}, type)
-               : tensor({work.batch, tokens, heads, dimension}, type);
+    return order == HeadOrder::kHeadsFirst ? tensor({work.batch, heads, tokens, dimension}, type)
+                                           : tensor({work.batch, tokens, heads, dimension}, type);
   };
   return {shaped(work.seq_q, work.heads, work.d_qk), shaped(work.seq_kv, work.kv_heads, work.d_qk),
           shaped(work.seq_kv, work.kv_heads, work.d_v), shaped(work.seq_q, work.heads, work.d_v)};
@@ -108,30 +108,38 @@ TraceOperator attention_forward(const Attention& work, const TraceNaming& naming
     HeadShapes heads = heads_of(work, HeadOrder::kTokensFirst);
     event.name = "aiter::_flash_attn_forward";
     event.kernel = "aiter::fmha_fwd_hd" + std::to_string(work.d_qk);
-    event.arguments = {heads.q, heads.k, heads.v, scalar(dropout_of(work)), scalar(""),
-                       scalar(flag(work.causal))};
+    event.arguments = {
+        heads.q, heads.k, heads.v, scalar(dropout_of(work)), scalar(""), scalar(flag(work.causal))};
     return event;
   }
   HeadShapes heads = heads_of(work, HeadOrder::kHeadsFirst);
   if (work.kernel == AttentionKernel::kCudnn) {
     event.name = "aten::_scaled_dot_product_cudnn_attention";
     event.kernel = "cudnn_generated_fort_native_sdpa_" + naming.architecture + "_flash_fprop";
-    event.arguments = {heads.q,          heads.k,
-                       heads.v,          absent(),
-                       scalar(flag(true)), scalar(dropout_of(work)),
-                       scalar(flag(work.causal)), scalar(flag(false))};
+    event.arguments = {heads.q,
+                       heads.k,
+                       heads.v,
+                       absent(),
+                       scalar(flag(true)),
+                       scalar(dropout_of(work)),
+                       scalar(flag(work.causal)),
+                       scalar(flag(false))};
     return event;
   }
   event.name = "aten::_scaled_dot_product_flash_attention";
   event.kernel = "flash_fwd_kernel(" + std::string(name(work.kernel)) + ")";
-  event.arguments = {heads.q, heads.k, heads.v, scalar(dropout_of(work)), scalar(flag(work.causal)),
+  event.arguments = {heads.q,
+                     heads.k,
+                     heads.v,
+                     scalar(dropout_of(work)),
+                     scalar(flag(work.causal)),
                      scalar(flag(false))};
   return event;
 }
 
-// The gradient of the output, the operands, the output, its statistics, two gradients, then dropout,
-// scale and mask: as TraceLens takes FlashAttention's arguments, and those of aiter not where keys
-// have fewer heads than queries.
+// The gradient of the output, the operands, the output, its statistics, two gradients, then
+// dropout, scale and mask: as TraceLens takes FlashAttention's arguments, and those of aiter not
+// where keys have fewer heads than queries.
 TraceOperator attention_backward(const Attention& work, const TraceNaming& naming) {
   TraceOperator event;
   if (work.kernel == AttentionKernel::kCudnn) {
@@ -178,7 +186,12 @@ TraceOperator product_event(const Gemm& work, const TraceNaming& naming) {
     event.name = "aten::_scaled_mm";
     event.node = "ScaledMmBackward";
     const TraceArgument scale{{}, {}, "float", ""};
-    event.arguments = {operands.a, operands.b, scale, scale, absent(), absent(),
+    event.arguments = {operands.a,
+                       operands.b,
+                       scale,
+                       scale,
+                       absent(),
+                       absent(),
                        scalar(result_type(naming.dtype)),
                        scalar(flag(work.accumulation == Accumulation::kFast))};
     return event;
@@ -216,7 +229,7 @@ TraceOperator attention_event(const Attention& work, const TraceNaming& naming) 
       forward ? attention_forward(work, naming) : attention_backward(work, naming);
   event.node = work.kernel == AttentionKernel::kCudnn ? "ScaledDotProductCudnnAttentionBackward0"
                : is_aiter(work.kernel)                ? "FlashAttnFuncBackward"
-                                       : "ScaledDotProductFlashAttentionBackward0";
+                                                      : "ScaledDotProductFlashAttentionBackward0";
   return event;
 }
 

@@ -137,9 +137,8 @@ TraceOperator StepTraceWriter::further(FurtherOp op) const {
     case FurtherOp::kReceive: {
       Collective message = pipeline_send(context_.expansion);
       message.group.size = projection_.plan.pp;
-      event = message_event(message,
-                            op == FurtherOp::kSend ? MessageEnd::kSend : MessageEnd::kReceive,
-                            naming_);
+      event = message_event(
+          message, op == FurtherOp::kSend ? MessageEnd::kSend : MessageEnd::kReceive, naming_);
       break;
     }
   }
@@ -157,8 +156,7 @@ void StepTraceWriter::make_texts() {
       continue;
     }
     if (op < step_.ops.size()) {
-      const TraceOperator event =
-          trace_operator(step_.ops[op], step_.places[op].role, naming_);
+      const TraceOperator event = trace_operator(step_.ops[op], step_.places[op].role, naming_);
       texts_[op] = operator_text(event, {name(step_.ops[op].id), kernel}, processes_, groups_);
       continue;
     }
@@ -266,8 +264,9 @@ void StepTraceWriter::annotate(TraceJson& json) const {
   const std::int64_t end = std::max<std::int64_t>(nanoseconds(step_.step), 2);
   const auto add = [&](std::string_view category, std::string_view title, std::int64_t process,
                        std::int64_t thread, std::int64_t from, std::int64_t to) {
-    const std::string head = R"({"ph":"X","cat":)" + json_string(category) + ",\"name\":" +
-                             json_string(title) + ",\"pid\":" + std::to_string(process) + ",\"tid\":";
+    const std::string head = R"({"ph":"X","cat":)" + json_string(category) +
+                             ",\"name\":" + json_string(title) +
+                             ",\"pid\":" + std::to_string(process) + ",\"tid\":";
     std::string& text = json.event();
     slice(text, head, thread, from, std::max(from, to));
     text += "}}";
@@ -322,8 +321,7 @@ void StepTraceWriter::metadata(TraceJson& json, std::string_view name, std::int6
 void StepTraceWriter::name_thread(TraceJson& json, std::int64_t process, std::int64_t thread,
                                   const std::string& title) const {
   metadata(json, "thread_name", process, thread, R"("name":)" + json_string(title));
-  metadata(json, "thread_sort_index", process, thread,
-           R"("sort_index":)" + std::to_string(thread));
+  metadata(json, "thread_sort_index", process, thread, R"("sort_index":)" + std::to_string(thread));
 }
 
 void StepTraceWriter::name_processes(TraceJson& json) const {
@@ -331,8 +329,9 @@ void StepTraceWriter::name_processes(TraceJson& json) const {
   for (const bool host : {true, false}) {
     const std::int64_t process = host ? processes_.host : processes_.device;
     const std::int64_t order = host ? kHostOrder : kDeviceOrder + processes_.device;
-    metadata(json, "process_name", process, 0,
-             R"("name":)" + json_string(host ? "python" : "stepcast, rank " + std::to_string(rank_)));
+    metadata(
+        json, "process_name", process, 0,
+        R"("name":)" + json_string(host ? "python" : "stepcast, rank " + std::to_string(rank_)));
     metadata(json, "process_labels", process, 0,
              R"("labels":)" + json_string(host ? "CPU" : device));
     metadata(json, "process_sort_index", process, 0, R"("sort_index":)" + std::to_string(order));

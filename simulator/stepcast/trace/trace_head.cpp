@@ -68,23 +68,22 @@ Json distributed_info(std::int64_t rank, const std::vector<NamedGroup>& groups) 
 std::string trace_head(const Experiment& experiment, const Projection& projection,
                        std::int64_t rank, const std::vector<NamedGroup>& groups) {
   constexpr double kMega = 1e6;
-  const Json head = {
-      {"schemaVersion", 1},
-      {"deviceProperties", device_properties(experiment.cluster)},
-      {"record_shapes", 1},
-      {"distributedInfo", distributed_info(rank, groups)},
-      {"projection",
-       {{"program", "stepcast"},
-        {"model", projection.model},
-        {"gpu", projection.gpu},
-        {"gpus", projection.gpus},
-        {"rank", rank},
-        {"step_time_s", projection.time.step.value()},
-        {"tokens_per_second_per_gpu", projection.tokens_per_second_per_gpu},
-        {"clock_mhz", projection.clock.value() / kMega}}},
-      {"displayTimeUnit", "ms"},
-      {"baseTimeNanoseconds", 0},
-      {"traceName", "rank" + std::to_string(rank)}};
+  const Json head = {{"schemaVersion", 1},
+                     {"deviceProperties", device_properties(experiment.cluster)},
+                     {"record_shapes", 1},
+                     {"distributedInfo", distributed_info(rank, groups)},
+                     {"projection",
+                      {{"program", "stepcast"},
+                       {"model", projection.model},
+                       {"gpu", projection.gpu},
+                       {"gpus", projection.gpus},
+                       {"rank", rank},
+                       {"step_time_s", projection.time.step.value()},
+                       {"tokens_per_second_per_gpu", projection.tokens_per_second_per_gpu},
+                       {"clock_mhz", projection.clock.value() / kMega}}},
+                     {"displayTimeUnit", "ms"},
+                     {"baseTimeNanoseconds", 0},
+                     {"traceName", "rank" + std::to_string(rank)}};
   std::string text = head.dump();
   text.pop_back();
   return text;

@@ -57,9 +57,7 @@ inline TraceArgument transposed(TraceArgument argument) {
   return argument;
 }
 
-inline TraceArgument scalar(std::string value) {
-  return {{}, {}, "Scalar", std::move(value)};
-}
+inline TraceArgument scalar(std::string value) { return {{}, {}, "Scalar", std::move(value)}; }
 inline TraceArgument absent() { return {}; }
 inline TraceArgument list(std::string value) { return {{}, {}, "ScalarList", std::move(value)}; }
 
