@@ -128,6 +128,7 @@ class Slicer {
   void note_places(const std::vector<StreamSpan>& program) {
     std::map<std::int32_t, std::int64_t> count;
     std::vector<std::int64_t> places;
+    places.reserve(program.size());
     for (const StreamSpan& span : program) {
       places.push_back(count[span.op]++);
     }

@@ -20,14 +20,14 @@ using TextSink = std::function<void(std::string_view)>;
 
 inline void append_number(std::string& text, std::int64_t value) {
   std::array<char, 20> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
   text.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
 }
 
 // The shortest text that reads as the same number.
 inline void append_number(std::string& text, double value) {
   std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  const char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
   text.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
 }
 
