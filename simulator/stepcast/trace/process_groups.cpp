@@ -27,9 +27,11 @@ const NamedGroup& ProcessGroups::group(const ProcessGroup& group, Axis axis) {
     return *known;
   }
   std::vector<std::int64_t> ranks = ranks_of(group, rank_);
-  const std::string number = std::to_string(groups_.size()) + "." + std::to_string(ranks.front());
-  groups_.push_back({number, std::string(name(axis)) + ", " + std::to_string(group.size) + " ranks",
-                     group, axis, std::move(ranks), groups_.size()});
+  const std::string kind(name(axis));
+  const std::string title = kind + "_" + std::to_string(group.size) + "x" +
+                            std::to_string(group.stride) + "_" + std::to_string(ranks.front());
+  groups_.push_back({title, kind + ", " + std::to_string(group.size) + " ranks", group, axis,
+                     std::move(ranks), groups_.size()});
   return groups_.back();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process groups of one rank: "0" is all ranks, the others are numbered in the order in which
-// the step first uses them and by their first rank, so that two groups of a job never share a name.
+// The process groups of one rank: "0" is all ranks; the others are called after their axis, their
+// size and stride and their first rank, so that two groups of a job never share a name and all
+// ranks of a group call it alike.
 #pragma once
 
 #include <string>
@@ -11,7 +12,7 @@
 namespace stepcast {
 
 struct NamedGroup {
-  std::string name;         // "1.0"
+  std::string name;         // "tp_4x1_8"
   std::string description;  // "dp, 8 ranks"
   ProcessGroup group;
   Axis axis = Axis::kData;
