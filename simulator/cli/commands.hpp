@@ -18,6 +18,7 @@ void add_memory(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_compare(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_explain(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_layer(CLI::App& program, const GlobalOptions& global, Run& run);
+void add_trace(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_cost(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_validate(CLI::App& program, const GlobalOptions& global, Run& run);

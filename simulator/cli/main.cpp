@@ -64,6 +64,7 @@ int run_command(int argc, char** argv) {
   add_compare(program, global, run);
   add_explain(program, global, run);
   add_layer(program, global, run);
+  add_trace(program, global, run);
   add_cost(program, global, run);
   add_calibrate(program, global, run);
   add_validate(program, global, run);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/config/enum_fields.hpp"
 #include "stepcast/hardware/data_root.hpp"
 
 namespace stepcast {
@@ -53,6 +54,7 @@ Architecture read_architecture(const ConfigNode& root, SourceTable& sources,
   sources.merge(read_sources(top, "sources"));
   SourcedReader reader(std::move(top), sources, provenance);
   Architecture architecture;
+  architecture.runtime = reader.choice<DeviceRuntime>("runtime", enum_names<DeviceRuntime>());
   architecture.gemm = read_gemm_library(reader.mapping("gemm_library"));
   architecture.attention = read_attention_library(reader.mapping("attention_kernels"));
   reader.finish();

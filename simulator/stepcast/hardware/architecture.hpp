@@ -8,6 +8,7 @@
 
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/hardware/attention_library.hpp"
+#include "stepcast/hardware/device_runtime.hpp"
 #include "stepcast/hardware/gemm_library.hpp"
 
 namespace stepcast {
@@ -15,6 +16,7 @@ namespace stepcast {
 struct Architecture {
   std::string name;     // as a GPU's profile writes it
   std::string kernels;  // whose file describes its kernels, mostly its own
+  DeviceRuntime runtime = DeviceRuntime::kCuda;
   GemmLibrary gemm;
   AttentionLibrary attention;
 };

@@ -41,7 +41,8 @@ std::vector<LayerPair> pairs_of(const StageProgram& forward_stage,
   return pairs;
 }
 
-TimeBreakdown time_of(const LayerPair& pair, const StepTasks& tasks) {
+TimeBreakdown time_of(const LayerPair& pair, const StepTasks& tasks,
+                      std::vector<StreamSpan>* record = nullptr) {
   TaskList first;
   if (pair.forward) {
     first = tasks.layers[pair.forward->layer].forward;
@@ -52,24 +53,50 @@ TimeBreakdown time_of(const LayerPair& pair, const StepTasks& tasks) {
     second = pair.backward->recomputed ? layer.full_recompute : TaskList{};
     second.insert(second.end(), layer.backward.begin(), layer.backward.end());
   }
-  RankStreams streams(kFarAhead);
+  RankStreams streams(kFarAhead, record);
   streams.run(first, second);
   TimeBreakdown spent = streams.totals().spent;
   spent.host += max(Seconds{}, streams.totals().launching - streams.totals().now);
   return spent;
 }
 
+bool moves_parameters_every_time(const TrafficRule& rule) {
+  const auto rules = {rule.forward_gather, rule.backward_gather, rule.reduce};
+  return std::find(rules.begin(), rules.end(), Frequency::kEveryMicroBatch) != rules.end();
+}
+
 }  // namespace
+
+std::optional<PairSpans> spans_of_pair(const StageProgram& forward_stage,
+                                       const StageProgram& backward_stage) {
+  if (moves_parameters_every_time(forward_stage.rule)) {
+    return std::nullopt;
+  }
+  const std::vector<LayerInOrder> forward = layers_in_order(forward_stage.runs);
+  std::vector<LayerInOrder> backward = layers_in_order(backward_stage.runs);
+  std::reverse(backward.begin(), backward.end());
+  PairSpans pair;
+  for (std::size_t i = 0; i < std::max(forward.size(), backward.size()); ++i) {
+    std::vector<StreamSpan> spans;
+    const TimeBreakdown spent =
+        time_of({at(forward, i), at(backward, i), 1}, forward_stage.tasks, &spans);
+    for (StreamSpan& span : spans) {
+      span.start += pair.duration;
+      span.end += pair.duration;
+      span.cause += pair.duration;
+      pair.spans.push_back(span);
+    }
+    pair.duration += spent.total();
+  }
+  return pair;
+}
 
 std::optional<TimeBreakdown> saved_by_pair(const StageProgram& forward_stage,
                                            const PassTime& forward,
                                            const StageProgram& backward_stage,
                                            const PassTime& backward) {
-  const TrafficRule& rule = forward_stage.rule;
-  for (const Frequency often : {rule.forward_gather, rule.backward_gather, rule.reduce}) {
-    if (often == Frequency::kEveryMicroBatch) {
-      return std::nullopt;
-    }
+  if (moves_parameters_every_time(forward_stage.rule)) {
+    return std::nullopt;
   }
   TimeBreakdown saved = forward.spent;
   saved += backward.spent;

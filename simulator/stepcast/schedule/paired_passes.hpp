@@ -24,6 +24,14 @@ std::optional<TimeBreakdown> saved_by_pair(const StageProgram& forward_stage,
                                            const StageProgram& backward_stage,
                                            const PassTime& backward);
 
+// The spans of the pair, layer by layer, and how long it takes; empty like saved_by_pair.
+struct PairSpans {
+  std::vector<StreamSpan> spans;
+  Seconds duration;
+};
+std::optional<PairSpans> spans_of_pair(const StageProgram& forward_stage,
+                                       const StageProgram& backward_stage);
+
 // The order of a rank with each backward that a forward follows directly beside it: one more
 // forward comes before the first pair than without.
 RankOrder paired_order(const RankOrder& order);

@@ -31,6 +31,8 @@ struct StreamSpan {
   Seconds end;
   Seconds cause;         // the last of: stream free, what it waits for ended, launched, posted
   std::int32_t op = -1;  // StreamTask::op
+  Seconds hidden;        // StreamTask::hidden, beside the span
+  Seconds host;          // StreamTask::host
 };
 
 // What has happened on the streams so far.
@@ -207,7 +209,7 @@ inline void RankStreams::hold_host(const StreamTask& task) {
 
 inline void RankStreams::note(const StreamTask& task, Seconds start, Seconds cause) {
   if (record_ != nullptr) {
-    record_->push_back({task.axis, start, totals_.now, cause, task.op});
+    record_->push_back({task.axis, start, totals_.now, cause, task.op, task.hidden, task.host});
   }
 }
 

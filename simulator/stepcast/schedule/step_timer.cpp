@@ -332,9 +332,9 @@ StepSchedule StepTimer::schedule(Hertz clock) {
       pipeline_orders(plan.schedule, pipeline_shape(plan), pass_order());
   const std::vector<StageDuration> durations = assembly.durations();
   StepSchedule schedule;
-  schedule.ranks =
-      pipeline_timeline(plan.schedule, pipeline_shape(plan), orders, durations,
-                        assembly.transfer(transfer_, transfer_fabric_), assembly.savings());
+  schedule.transfer = assembly.transfer(transfer_, transfer_fabric_);
+  schedule.ranks = pipeline_timeline(plan.schedule, pipeline_shape(plan), orders, durations,
+                                     schedule.transfer, assembly.savings());
   std::transform(durations.begin(), durations.end(), std::back_inserter(schedule.ready),
                  [](const StageDuration& stage) { return stage.ready; });
   for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {

@@ -19,7 +19,8 @@ struct StepSchedule {
   std::vector<Seconds> ready;       // of each stage: when its parameters are gathered
   std::vector<Seconds> reductions;  // of each rank, after its last task
   std::vector<TimeBreakdown>
-      updates;  // of each rank: the optimizer, with the collectives around it
+      updates;       // of each rank: the optimizer, with the collectives around it
+  Seconds transfer;  // of a micro-batch from stage to stage
 };
 
 class StepTimer {

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/trace/product_event.hpp"
+
+#include "stepcast/trace/trace_types.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::string_view kTrue = "True";
+constexpr std::string_view kFalse = "False";
+
+std::string flag(bool value) { return std::string(value ? kTrue : kFalse); }
+
+// Which operand a library reads transposed: weights forward, the gradient of the output for
+// weights.
+std::string product_kernel(GemmPass pass, Dtype dtype, const TraceNaming& naming) {
+  const std::string type(name(dtype));
+  if (naming.runtime == DeviceRuntime::kHip) {
+    const char* operands = pass == GemmPass::kForward ? "Alik_Bljk_"
+                           : pass == GemmPass::kDgrad ? "Ailk_Bljk_"
+                                                      : "Ailk_Bjlk_";
+    return "Cijk_" + std::string(operands) + type + "_" + naming.architecture;
+  }
+  const char* operands = pass == GemmPass::kForward ? "_TNT"
+                         : pass == GemmPass::kDgrad ? "_NNT"
+                                                    : "_NTT";
+  return "nvjet_" + naming.architecture + "_" + type + operands;
+}
+
+struct Operands {
+  TraceArgument a;
+  TraceArgument b;
+};
+
+// [m, k] and [k, n], of `batch` products where it is more than one, as views of what is stored.
+Operands operands_of(const Gemm& work, std::string_view type) {
+  std::vector<std::int64_t> batch;
+  if (work.batch > 1) {
+    batch.push_back(work.batch);
+  }
+  const auto sizes = [&batch](std::int64_t rows, std::int64_t cols) {
+    std::vector<std::int64_t> all = batch;
+    all.push_back(rows);
+    all.push_back(cols);
+    return all;
+  };
+  const bool first_turned = work.pass == GemmPass::kWgrad;
+  const bool second_turned = work.pass == GemmPass::kForward;
+  return {first_turned ? transposed(tensor(sizes(work.k, work.m), type))
+                       : tensor(sizes(work.m, work.k), type),
+          second_turned ? transposed(tensor(sizes(work.n, work.k), type))
+                        : tensor(sizes(work.k, work.n), type)};
+}
+
+// PyTorch's number of the format of results.
+std::string result_type(Dtype training) { return training == Dtype::kFp16 ? "5" : "15"; }
+
+// As Primus-Turbo binds hipBLASLt: A, its scale, B, its scale, the format of the result, whether A,
+// B and the result are transposed, and what a scale is for.
+std::vector<TraceArgument> hipblaslt_arguments(const Gemm& work, const TraceNaming& naming) {
+  constexpr std::int64_t kScaled = 32;  // values along k that one scale is for
+  const bool packed = work.dtype == Dtype::kFp4;
+  const std::int64_t k = packed ? work.k / 2 : work.k;
+  const std::string_view type = tensor_type(work.dtype);
+  const auto scale = [&](std::int64_t rows) {
+    return packed ? tensor({rows, work.k / kScaled}, "c10::Float8_e8m0fnu")
+                  : TraceArgument{{}, {}, "float", ""};
+  };
+  return {tensor({work.m, k}, type),
+          scale(work.m),
+          tensor({work.n, k}, type),
+          scale(work.n),
+          scalar(result_type(naming.dtype)),
+          scalar(flag(false)),
+          scalar(flag(true)),
+          scalar(flag(false)),
+          scalar(packed ? "MXFP4" : "TENSORWISE")};
+}
+
+struct HeadShapes {
+  TraceArgument q;
+  TraceArgument k;
+  TraceArgument v;
+  TraceArgument out;
+};
+
+enum class HeadOrder { kHeadsFirst, kTokensFirst };
+
+HeadShapes heads_of(const Attention& work, HeadOrder order) {
+  const auto shaped = [&](std::int64_t tokens, std::int64_t heads, std::int64_t dimension) {
+    const std::string_view type = tensor_type(work.dtype);
+    return order == HeadOrder::kHeadsFirst ? tensor({work.batch, heads, tokens, dimension}, type)
+                                           : tensor({work.batch, tokens, heads, dimension}, type);
+  };
+  return {shaped(work.seq_q, work.heads, work.d_qk), shaped(work.seq_kv, work.kv_heads, work.d_qk),
+          shaped(work.seq_kv, work.kv_heads, work.d_v), shaped(work.seq_q, work.heads, work.d_v)};
+}
+
+std::string dropout_of(const Attention& work) { return work.dropout ? "0.1" : "0.0"; }
+
+bool is_aiter(AttentionKernel kernel) {
+  return kernel == AttentionKernel::kAiter || kernel == AttentionKernel::kAiterA16;
+}
+
+TraceOperator attention_forward(const Attention& work, const TraceNaming& naming) {
+  TraceOperator event;
+  if (is_aiter(work.kernel)) {
+    HeadShapes heads = heads_of(work, HeadOrder::kTokensFirst);
+    event.name = "aiter::_flash_attn_forward";
+    event.kernel = "aiter::fmha_fwd_hd" + std::to_string(work.d_qk);
+    event.arguments = {
+        heads.q, heads.k, heads.v, scalar(dropout_of(work)), scalar(""), scalar(flag(work.causal))};
+    return event;
+  }
+  HeadShapes heads = heads_of(work, HeadOrder::kHeadsFirst);
+  if (work.kernel == AttentionKernel::kCudnn) {
+    event.name = "aten::_scaled_dot_product_cudnn_attention";
+    event.kernel = "cudnn_generated_fort_native_sdpa_" + naming.architecture + "_flash_fprop";
+    event.arguments = {heads.q,
+                       heads.k,
+                       heads.v,
+                       absent(),
+                       scalar(flag(true)),
+                       scalar(dropout_of(work)),
+                       scalar(flag(work.causal)),
+                       scalar(flag(false))};
+    return event;
+  }
+  event.name = "aten::_scaled_dot_product_flash_attention";
+  event.kernel = "flash_fwd_kernel(" + std::string(name(work.kernel)) + ")";
+  event.arguments = {heads.q,
+                     heads.k,
+                     heads.v,
+                     scalar(dropout_of(work)),
+                     scalar(flag(work.causal)),
+                     scalar(flag(false))};
+  return event;
+}
+
+// The gradient of the output, the operands, the output, its statistics, two gradients, then
+// dropout, scale and mask: as TraceLens takes FlashAttention's arguments, and those of aiter not
+// where keys have fewer heads than queries.
+TraceOperator attention_backward(const Attention& work, const TraceNaming& naming) {
+  TraceOperator event;
+  if (work.kernel == AttentionKernel::kCudnn) {
+    HeadShapes heads = heads_of(work, HeadOrder::kHeadsFirst);
+    event.name = "aten::_scaled_dot_product_cudnn_attention_backward";
+    event.kernel = "cudnn_generated_fort_native_sdpa_" + naming.architecture + "_flash_bprop";
+    event.arguments = {heads.out, heads.q, heads.k, heads.v, heads.out};
+    return event;
+  }
+  HeadShapes heads = heads_of(work, HeadOrder::kTokensFirst);
+  TraceArgument statistics = tensor({work.batch, work.heads, work.seq_q}, "float");
+  event.name = "flash_attn::_flash_attn_backward";
+  event.kernel = is_aiter(work.kernel) ? "aiter::fmha_bwd_hd" + std::to_string(work.d_qk)
+                                       : "flash_bwd_kernel(" + std::string(name(work.kernel)) + ")";
+  event.arguments = {heads.out,
+                     heads.q,
+                     heads.k,
+                     heads.v,
+                     heads.out,
+                     statistics,
+                     heads.q,
+                     heads.k,
+                     scalar(dropout_of(work)),
+                     scalar(""),
+                     scalar(flag(work.causal))};
+  return event;
+}
+
+}  // namespace
+
+TraceOperator product_event(const Gemm& work, const TraceNaming& naming) {
+  TraceOperator event;
+  event.kernel = product_kernel(work.pass, work.dtype, naming);
+  const bool on_hip = naming.runtime == DeviceRuntime::kHip;
+  if (work.dtype == Dtype::kFp4 || (is_quantized(work.dtype) && on_hip)) {
+    event.name = work.dtype == Dtype::kFp4 ? "primus_turbo::hipblaslt_gemm_fp4"
+                                           : "primus_turbo::hipblaslt_gemm_fp8";
+    event.node = "ScaledGemmBackward";
+    event.arguments = hipblaslt_arguments(work, naming);
+    return event;
+  }
+  Operands operands = operands_of(work, tensor_type(work.dtype));
+  if (is_quantized(work.dtype)) {
+    event.name = "aten::_scaled_mm";
+    event.node = "ScaledMmBackward";
+    const TraceArgument scale{{}, {}, "float", ""};
+    event.arguments = {operands.a,
+                       operands.b,
+                       scale,
+                       scale,
+                       absent(),
+                       absent(),
+                       scalar(result_type(naming.dtype)),
+                       scalar(flag(work.accumulation == Accumulation::kFast))};
+    return event;
+  }
+  event.name = work.batch > 1 ? "aten::bmm" : "aten::mm";
+  event.node = work.batch > 1 ? "BmmBackward0" : "MmBackward0";
+  event.arguments = {operands.a, operands.b};
+  return event;
+}
+
+TraceOperator product_event(const GroupedGemm& work, const TraceNaming& naming) {
+  const std::string_view type = tensor_type(work.dtype);
+  TraceOperator event;
+  event.node = "GroupedGemmBackward";
+  event.kernel = naming.runtime == DeviceRuntime::kHip
+                     ? "ck_tile::grouped_gemm_kernel"
+                     : "cutlass::device_kernel<GemmUniversal<GroupProblemShape>>";
+  if (work.pass == GemmPass::kWgrad) {
+    event.name = "primus_turbo::grouped_gemm_variable_k";
+    event.arguments = {tensor({work.m_total, work.n}, type), tensor({work.m_total, work.k}, type)};
+    return event;
+  }
+  // Weights are stored [experts, outputs, inputs]: forward reads them along their last size.
+  const bool forward = work.pass == GemmPass::kForward;
+  event.name = "primus_turbo::grouped_gemm";
+  event.arguments = {tensor({work.m_total, work.k}, type),
+                     forward ? tensor({work.groups, work.n, work.k}, type)
+                             : tensor({work.groups, work.k, work.n}, type)};
+  return event;
+}
+
+TraceOperator attention_event(const Attention& work, const TraceNaming& naming) {
+  const bool forward = work.direction == Direction::kForward;
+  TraceOperator event =
+      forward ? attention_forward(work, naming) : attention_backward(work, naming);
+  event.node = work.kernel == AttentionKernel::kCudnn ? "ScaledDotProductCudnnAttentionBackward0"
+               : is_aiter(work.kernel)                ? "FlashAttnFuncBackward"
+                                                      : "ScaledDotProductFlashAttentionBackward0";
+  return event;
+}
+
+}  // namespace stepcast
