@@ -25,14 +25,14 @@ struct Layer {
   int rank;
 };
 constexpr std::array kLayers = {
-    Layer{"base", 0},         Layer{"config", 1},       Layer{"hardware", 2},
-    Layer{"graph", 3},        Layer{"plan", 4},         Layer{"layer", 5},
-    Layer{"pipeline", 6},     Layer{"memory", 7},       Layer{"cost", 8},
-    Layer{"dispatchers", 9},  Layer{"operators", 9},    Layer{"backends", 10},
-    Layer{"schedule", 10},    Layer{"report", 11},      Layer{"experiment", 12},
-    Layer{"sweep", 13},       Layer{"validation", 13},  Layer{"trace", 13},
-    Layer{"traces", 14},      Layer{"frameworks", 14},  Layer{"calibration", 14},
-    Layer{"importers", 15},   Layer{"api", 15},         Layer{"cli", 16},
+    Layer{"base", 0},        Layer{"config", 1},      Layer{"hardware", 2},
+    Layer{"graph", 3},       Layer{"plan", 4},        Layer{"layer", 5},
+    Layer{"pipeline", 6},    Layer{"memory", 7},      Layer{"cost", 8},
+    Layer{"dispatchers", 9}, Layer{"operators", 9},   Layer{"backends", 10},
+    Layer{"schedule", 10},   Layer{"report", 11},     Layer{"experiment", 12},
+    Layer{"sweep", 13},      Layer{"validation", 13}, Layer{"trace", 13},
+    Layer{"traces", 14},     Layer{"frameworks", 14}, Layer{"calibration", 14},
+    Layer{"importers", 15},  Layer{"api", 15},        Layer{"cli", 16},
     Layer{"python", 16}};
 
 std::optional<int> rank_of(const std::string& layer) {

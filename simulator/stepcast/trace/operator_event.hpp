@@ -5,7 +5,7 @@
 //   Gemm 8192 x 14336 x 4096, fwd, bf16, CUDA  ->  aten::mm([8192, 4096], [4096, 14336]),
 //                                                  kernel nvjet_sm90_bf16_TNT
 //
-// Names are those by which TraceLens and importers/step_categories.hpp tell operators apart; where
+// Names are those by which TraceLens and traces/step_categories.hpp tell operators apart; where
 // PyTorch has no operator of its own for what runs, the name says what it is: stepcast::permute.
 // Kernels are called after their library and what they compute. What a trace tells beyond that, a
 // tile or a ring, the simulator has no name for, and none is made up. Assumes row-major tensors of

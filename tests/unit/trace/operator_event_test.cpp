@@ -2,7 +2,7 @@
 #include "stepcast/trace/operator_event.hpp"
 
 #include "catch.hpp"
-#include "importers/step_categories.hpp"
+#include "traces/step_categories.hpp"
 
 namespace stepcast::operator_event_test {
 namespace {

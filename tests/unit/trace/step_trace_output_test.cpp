@@ -8,11 +8,11 @@
 #include <sstream>
 
 #include "catch.hpp"
-#include "importers/step_trace.hpp"
 #include "stepcast/cost/power_level.hpp"
 #include "stepcast/schedule/placed_step.hpp"
 #include "stepcast/schedule/step_spans.hpp"
 #include "stepcast/schedule/step_time.hpp"
+#include "traces/step_trace.hpp"
 #include "unit/trace/traced_step.hpp"
 
 namespace stepcast::step_trace_output_test {
