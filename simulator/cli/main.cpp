@@ -4,10 +4,12 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
 #include "cli/commands.hpp"
+#include "cli/framework_arguments.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -43,7 +45,9 @@ int run_command(int argc, char** argv) {
   add_list(program, global, run);
   add_describe(program, global, run);
   try {
-    program.parse(argc, argv);
+    std::vector<std::string> arguments = with_framework_arguments({argv + 1, argv + argc});
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+    program.parse(std::move(arguments));
   } catch (const CLI::ParseError& e) {
     return program.exit(e) == 0 ? kDone : kInputWrong;
   }
