@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "frameworks/maxtext.hpp"
 #include "frameworks/torchtitan.hpp"
 
 namespace stepcast {
@@ -12,6 +13,9 @@ constexpr std::array kFrameworks = {
     FrameworkInfo{"torchtitan", "a job config of torchtitan: TOML, or config_registry.py",
                   "import torchtitan llama3_70b.toml --gpu h100_sxm --nodes 8", import_torchtitan,
                   export_torchtitan, "a job config of torchtitan (TOML)"},
+    FrameworkInfo{"maxtext", "a configuration of MaxText: YAML",
+                  "import maxtext llama2_70b.yml --gpu h100_sxm --nodes 8", import_maxtext,
+                  export_maxtext, "a configuration of MaxText (YAML)"},
 };
 
 }  // namespace

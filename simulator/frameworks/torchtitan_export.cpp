@@ -43,11 +43,12 @@ class TorchtitanFile {
   void note(const std::string& text) { out_ += "# " + text + "\n"; }
 
   void refuse_degrees() const {
-    if (plan_.etp != 1 && plan_.etp != plan_.tp) {
+    const bool together = experiment_.model.moe && plan_.ep == 1;
+    if (plan_.etp != plan_.tp && (plan_.etp != 1 || together)) {
       throw ConfigError({"export torchtitan", 0, 0},
                         "plan.etp = " + std::to_string(plan_.etp) +
-                            ": torchtitan has expert tensor parallelism of 1 or of tp = " +
-                            std::to_string(plan_.tp));
+                            ": torchtitan has expert tensor parallelism of tp = " +
+                            std::to_string(plan_.tp) + (together ? "" : ", or of 1"));
     }
   }
 

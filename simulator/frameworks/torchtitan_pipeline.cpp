@@ -110,7 +110,10 @@ void write_torchtitan_pipeline(SettingReader& settings, std::int64_t pp, const M
     return;
   }
   plan.field("vpp", stages / pp);
-  plan.field("schedule", schedule->ours);
+  // What a plan has without more words.
+  if (schedule->ours != (several ? "interleaved_1f1b" : "1f1b")) {
+    plan.field("schedule", schedule->ours);
+  }
   if (is_layout(counts, model, pp, {})) {
     return;
   }

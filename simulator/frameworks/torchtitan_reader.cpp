@@ -307,10 +307,14 @@ class TorchtitanReader {
     if (pp_ > 1 && parts_.model && knows_layers_) {
       write_torchtitan_pipeline(settings_, pp_, *parts_.model, writer);
     }
-    writer.field("cp", cp_);
+    if (cp_ > 1) {
+      writer.field("cp", cp_);
+    }
     if (has_experts()) {
       writer.field("ep", ep_);
-      writer.field("etp", etp_);
+      if (etp_ > 1) {
+        writer.field("etp", etp_);
+      }
     }
     write_sharding(writer);
     if (tp_ > 1 && job_.recipe &&

@@ -171,7 +171,7 @@ void leave_out_torchtitan_keys(SettingReader& settings) {
   settings.not_carried("model.non_blocking_capacity_factor",
                        "buffers of a fixed size for what experts receive");
   settings.not_carried("converters.LoRAConverter.rank", "adapters; here all weights are trained");
-  constexpr std::array<std::string_view, 43> kWithoutEffect = {
+  constexpr auto kWithoutEffect = std::to_array<std::string_view>({
       "job.*", "profiling.*", "profiler.*", "metrics.*", "lr_scheduler.*", "checkpoint.*",
       "checkpointer.*", "comm.*", "validation.*", "validator.*", "memory_estimation.*",
       "experimental.*", "fault_tolerance.*", "tokenizer.*", "dataloader.*", "override.*", "debug.*",
@@ -183,13 +183,13 @@ void leave_out_torchtitan_keys(SettingReader& settings) {
       "activation_checkpoint.*", "quantize.*", "converters.*", "parallelism.spmd_backend",
       "parallelism.context_parallel_ptrr_mask_key", "parallelism.fsdp_*",
       // Read where a pipeline or experts are there.
-      "parallelism.pipeline_parallel_*", "parallelism.num_pp_microbatches"};
+      "parallelism.pipeline_parallel_*", "parallelism.num_pp_microbatches"});
   settings.without_effect(kWithoutEffect);
-  constexpr std::array<std::string_view, 8> kUnused = {
+  constexpr auto kUnused = std::to_array<std::string_view>({
       "parallelism.context_parallel_rotate_method", "parallelism.enable_sequence_parallel",
       "parallelism.expert_tensor_parallel_degree", "parallelism.expert_parallel_comm_backend",
       "parallelism.module_fqns_per_model_part", "model.moe_comm_backend", "flux.*",
-      "eval.*"};
+      "eval.*"});
   settings.without_effect(kUnused);
 }
 
