@@ -6,8 +6,8 @@
 namespace stepcast {
 
 std::optional<KeptModel> kept_model(const ImportInput& input) {
-  constexpr std::string_view kNamed = "model=";
-  constexpr std::string_view kLayers = "model.layers=";
+  constexpr std::string_view kModelLine = "model=";
+  constexpr std::string_view kLayersLine = "model.layers=";
   constexpr std::string_view kStandIn = "llama3.1_8b";
   std::optional<KeptModel> kept;
   for (const std::string& assignment : kept_assignments(input.text)) {
@@ -17,11 +17,11 @@ std::optional<KeptModel> kept_model(const ImportInput& input) {
     if (!kept) {
       kept = KeptModel{load_named_model(std::string(kStandIn), input.data, {}), false};
     }
-    if (assignment.starts_with(kNamed) && assignment.size() > kNamed.size()) {
+    if (assignment.starts_with(kModelLine) && assignment.size() > kModelLine.size()) {
       kept = KeptModel{
-          load_named_model(assignment.substr(kNamed.size()), input.data, {input.file, 0, 0}), true};
-    } else if (assignment.starts_with(kLayers)) {
-      const ConfigNode written = text_setting({}, assignment.substr(kLayers.size()), {}).value;
+          load_named_model(assignment.substr(kModelLine.size()), input.data, {input.file, 0, 0}), true};
+    } else if (assignment.starts_with(kLayersLine)) {
+      const ConfigNode written = text_setting({}, assignment.substr(kLayersLine.size()), {}).value;
       const auto layers = scan_whole(written, Range<std::int64_t>{1, 10'000});
       kept->model.layers = layers.fault == NumberFault::kNone ? layers.value : 1;
       kept->knows_layers = layers.fault == NumberFault::kNone;
