@@ -121,7 +121,8 @@ void add_import_hf(CLI::App& command, Run& run) {
   CLI::App* hf = command.add_subcommand("hf", "a model file from a Hugging Face config.json");
   hf->footer("Example: stepcast import hf config.json --name mine --out mine.yaml");
   auto options = std::make_shared<ImportOptions>();
-  hf->add_option("file", options->file, "config.json or its folder; - is standard input")->required();
+  hf->add_option("file", options->file, "config.json or its folder; - is standard input")
+      ->required();
   hf->add_option("--name", options->name, "the model's name; the file's stem if not given");
   add_out(*hf, options->output);
   hf->callback([options, &run] { run = [options] { return run_import_hf(*options); }; });

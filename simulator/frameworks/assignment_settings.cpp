@@ -15,9 +15,9 @@ std::vector<Setting> assignment_settings(const std::vector<std::string>& overrid
       diagnostics.error(where, "'" + given.substr(0, 60) + "' is no KEY=VALUE");
       continue;
     }
-    settings.push_back(text_setting(
-        assignment.substr(0, equal),
-        equal == std::string::npos ? "true" : assignment.substr(equal + 1), where));
+    settings.push_back(
+        text_setting(assignment.substr(0, equal),
+                     equal == std::string::npos ? "true" : assignment.substr(equal + 1), where));
   }
   diagnostics.throw_if_any();
   return settings;

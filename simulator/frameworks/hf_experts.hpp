@@ -20,8 +20,7 @@ struct RouterDefaults {
 
 // The number of experts under `count_key` or another of its spellings, their width under
 // `width_key`.
-MoeSpec read_experts(MappingReader& fields, std::string_view count_key,
-                     std::string_view width_key);
+MoeSpec read_experts(MappingReader& fields, std::string_view count_key, std::string_view width_key);
 // `n_shared_experts` of the same width.
 void read_shared_experts(MappingReader& fields, MoeSpec& moe);
 // Puts `moe` on the layers of `with_experts`, if a model file can say so.

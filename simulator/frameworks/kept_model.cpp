@@ -19,7 +19,8 @@ std::optional<KeptModel> kept_model(const ImportInput& input) {
     }
     if (assignment.starts_with(kModelLine) && assignment.size() > kModelLine.size()) {
       kept = KeptModel{
-          load_named_model(assignment.substr(kModelLine.size()), input.data, {input.file, 0, 0}), true};
+          load_named_model(assignment.substr(kModelLine.size()), input.data, {input.file, 0, 0}),
+          true};
     } else if (assignment.starts_with(kLayersLine)) {
       const ConfigNode written = text_setting({}, assignment.substr(kLayersLine.size()), {}).value;
       const auto layers = scan_whole(written, Range<std::int64_t>{1, 10'000});

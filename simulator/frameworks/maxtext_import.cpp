@@ -19,13 +19,23 @@ namespace {
 
 constexpr int kMostBases = 8;
 
+// "32_000" as YAML 1.1 and Python have it.
+ConfigNode without_separators(ConfigNode value) {
+  const bool grouped = !value.quoted && !value.text.empty() &&
+                       value.text.find_first_not_of("0123456789_") == std::string::npos;
+  if (grouped) {
+    std::erase(value.text, '_');
+  }
+  return value;
+}
+
 // The keys of the file after those of the files that it builds upon.
 std::vector<Setting> maxtext_settings(const ConfigNode& root, const std::filesystem::path& folder,
                                       int depth) {
   std::vector<Setting> settings;
   for (const ConfigEntry& entry : root.entries) {
     if (entry.key != "base_config") {
-      settings.push_back({entry.key, entry.value});
+      settings.push_back({entry.key, without_separators(entry.value)});
       continue;
     }
     const std::filesystem::path base = folder / entry.value.text;
@@ -230,9 +240,9 @@ class MaxTextReader {
         settings_.count("pipeline_parallel_layers", "plan.stage_layout").value_or(-1);
     const std::int64_t once = bounded_product(mesh_.pipeline, per_stage);
     if (layers() % once != 0 && piped < 1) {
-      settings_.error("num_layers_per_pipeline_stage",
-                      "times the stages, " + std::to_string(once) + ", must divide the " +
-                          std::to_string(layers()) + " layers");
+      settings_.error("num_layers_per_pipeline_stage", "times the stages, " + std::to_string(once) +
+                                                           ", must divide the " +
+                                                           std::to_string(layers()) + " layers");
       return;
     }
     const std::int64_t repeats =

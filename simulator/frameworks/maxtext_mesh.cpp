@@ -106,8 +106,8 @@ class MeshReader {
     if (open == degrees.end()) {
       return true;
     }
-    const std::string name = name_of(part, kMeshAxes.at(static_cast<std::size_t>(
-                                               open - degrees.begin())));
+    const std::string name =
+        name_of(part, kMeshAxes.at(static_cast<std::size_t>(open - degrees.begin())));
     if (std::count(degrees.begin(), degrees.end(), -1) > 1) {
       settings_.error(name, "is -1, and another " + std::string(part) +
                                 " axis is as well; one of them can take what is left");
@@ -115,9 +115,9 @@ class MeshReader {
     }
     const std::int64_t given = product(degrees);
     if (all < given || all % given != 0) {
-      settings_.error(name, "is what is left of " + std::to_string(all) +
-                                ", which the other " + std::string(part) + " axes, " +
-                                std::to_string(given) + ", do not divide");
+      settings_.error(name, "is what is left of " + std::to_string(all) + ", which the other " +
+                                std::string(part) + " axes, " + std::to_string(given) +
+                                ", do not divide");
       return false;
     }
     *open = all / given;
@@ -135,7 +135,8 @@ class MeshReader {
 
   void check_job(std::int64_t ranks) {
     if (ranks > kMostRanks) {
-      settings_.error("ici_tensor_parallelism", "with the other axes makes more ranks than any job");
+      settings_.error("ici_tensor_parallelism",
+                      "with the other axes makes more ranks than any job");
     } else if (given_ranks() > 0 && given_ranks() != ranks) {
       settings_.error("dcn_data_parallelism",
                       "with the other axes makes " + std::to_string(ranks) + " ranks, not the " +

@@ -87,12 +87,13 @@ class Widths {
     put("num_experts_per_tok", "model.moe.experts_per_token", moe.experts_per_token);
     put("base_moe_mlp_dim", "model.moe.expert_ffn_hidden", moe.expert_ffn_hidden);
     std::int64_t shared = moe.shared_expert_ffn_hidden / moe.expert_ffn_hidden;
-    if (const auto given = settings_.count("shared_experts", "model.moe.shared_expert_ffn_hidden")) {
+    if (const auto given =
+            settings_.count("shared_experts", "model.moe.shared_expert_ffn_hidden")) {
       shared = std::clamp<std::int64_t>(*given, 0, 64);
       moe.shared_expert_ffn_hidden = shared * moe.expert_ffn_hidden;
     }
-    if (const auto dense = settings_.count("first_num_dense_layers",
-                                           "model.moe.first_dense_layers")) {
+    if (const auto dense =
+            settings_.count("first_num_dense_layers", "model.moe.first_dense_layers")) {
       moe.first_dense_layers = std::clamp<std::int64_t>(*dense, 0, model_.layers);
     }
     moe.experts_per_token = std::min(moe.experts_per_token, moe.experts);
@@ -101,9 +102,9 @@ class Widths {
 
   void check_heads() {
     if (model_.attention.heads % model_.attention.kv_heads != 0) {
-      settings_.error(settings_.has("base_num_kv_heads") ? "base_num_kv_heads"
-                                                         : "base_num_query_heads",
-                      "does not fit: key and value heads must divide the query heads");
+      settings_.error(
+          settings_.has("base_num_kv_heads") ? "base_num_kv_heads" : "base_num_query_heads",
+          "does not fit: key and value heads must divide the query heads");
     }
   }
 

@@ -40,8 +40,7 @@ ModelSpec without_mtp(ModelSpec model) {
 
 ModelSpec model_of(const ModelFlavor& flavor, const DataRoot& data) {
   const std::filesystem::path file = data.models() / (std::string(flavor.ours) + ".yaml");
-  ModelSpec model =
-      flavor.changes.empty() ? load_model(file) : read_changed(file, flavor.changes);
+  ModelSpec model = flavor.changes.empty() ? load_model(file) : read_changed(file, flavor.changes);
   return flavor.without_mtp && model.mtp_layers > 0 ? without_mtp(std::move(model)) : model;
 }
 

@@ -13,7 +13,7 @@ namespace {
 using Kind = PythonValue::Kind;
 using TokenKind = PythonToken::Kind;
 
-constexpr int kDeepest = 64;               // nested expressions, functions that call each other
+constexpr int kDeepest = 64;                 // nested expressions, functions that call each other
 constexpr std::size_t kMostValues = 20'000;  // of all expressions together
 
 struct PythonFunction {
@@ -47,7 +47,9 @@ using Scope = std::map<std::string, PythonValue, std::less<>>;
 class Evaluation {
  public:
   Evaluation(std::string_view text, const std::string& file)
-      : text_(text), file_(file), statements_(python_statements(text, file)),
+      : text_(text),
+        file_(file),
+        statements_(python_statements(text, file)),
         functions_(functions_of(statements_)) {}
 
   PythonValue result(const std::string& name, int depth) {
@@ -94,7 +96,9 @@ class Evaluation {
     [[nodiscard]] bool is(std::string_view sign) const {
       return !ended() && tokens[at].kind != TokenKind::kString && tokens[at].text == sign;
     }
-    [[nodiscard]] bool closes() const { return ended() || is(",") || is(")") || is("]") || is("}"); }
+    [[nodiscard]] bool closes() const {
+      return ended() || is(",") || is(")") || is("]") || is("}");
+    }
   };
 
   PythonValue expression(Cursor& cursor);

@@ -77,9 +77,7 @@ class Tokenizer {
     }
   }
 
-  PythonToken token(PythonToken::Kind kind) const {
-    return {kind, {}, line_, column(), at_, at_};
-  }
+  PythonToken token(PythonToken::Kind kind) const { return {kind, {}, line_, column(), at_, at_}; }
   void put(PythonToken token, std::string text) {
     token.text = std::move(text);
     token.end = at_;
@@ -135,8 +133,8 @@ class Tokenizer {
   }
 
   void take_sign() {
-    constexpr std::array<std::string_view, 8> kPairs = {"**", "//", "->", "==",
-                                                        "!=", "<=", ">=", ":="};
+    constexpr std::array<std::string_view, 8> kPairs = {
+        "**", "//", "->", "==", "!=", "<=", ">=", ":="};
     const std::string_view pair = text_.substr(at_, 2);
     const std::size_t size =
         std::find(kPairs.begin(), kPairs.end(), pair) != kPairs.end() ? 2U : 1U;

@@ -9,9 +9,8 @@
 namespace stepcast {
 
 ParallelPlan resolved_for_export(const Experiment& experiment, std::string_view framework) {
-  ResolvedPlan resolved =
-      resolve_plan(experiment.plan, experiment.model, experiment.training, experiment.cluster,
-                   experiment.software.exchange);
+  ResolvedPlan resolved = resolve_plan(experiment.plan, experiment.model, experiment.training,
+                                       experiment.cluster, experiment.software.exchange);
   Diagnostics diagnostics;
   for (const std::string& reason : resolved.reasons) {
     diagnostics.error({"export " + std::string(framework), 0, 0}, reason);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/toml_settings.hpp"
 
-#include <sstream>
 #include <toml++/toml.h>
+#include <sstream>
 
 namespace stepcast {
 namespace {

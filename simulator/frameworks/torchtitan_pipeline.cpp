@@ -76,10 +76,9 @@ bool is_layout(const std::vector<std::int64_t>& counts, const ModelSpec& model, 
   const std::int64_t vpp = static_cast<std::int64_t>(counts.size()) / pp;
   const LayoutResult result = stage_layout(request, vpp, model.layers, model.mtp_layers);
   return result.reasons.empty() &&
-         std::equal(counts.begin(), counts.end(), result.stages.begin(), result.stages.end(),
-                    [](std::int64_t count, const StageContent& stage) {
-                      return count == stage.layers;
-                    });
+         std::equal(
+             counts.begin(), counts.end(), result.stages.begin(), result.stages.end(),
+             [](std::int64_t count, const StageContent& stage) { return count == stage.layers; });
 }
 
 }  // namespace
@@ -95,9 +94,9 @@ void write_torchtitan_pipeline(SettingReader& settings, std::int64_t pp, const M
     return;
   }
   const bool several = schedule->several_stages;
-  const std::vector<std::int64_t> counts =
-      settings.has(kModules) ? listed_layers(settings)
-                             : dealt_layers(settings, pp, model.layers, several);
+  const std::vector<std::int64_t> counts = settings.has(kModules)
+                                               ? listed_layers(settings)
+                                               : dealt_layers(settings, pp, model.layers, several);
   if (counts.empty()) {
     return;
   }

@@ -188,8 +188,8 @@ class TorchtitanReader {
         settings_.error("parallelism.pipeline_parallel_microbatch_size",
                         "must divide training.local_batch_size = " + std::to_string(local_));
       }
-      global_ = settings_.count_or(key("training.global_batch_size"), "training.global_batch_size",
-                                   -1);
+      global_ =
+          settings_.count_or(key("training.global_batch_size"), "training.global_batch_size", -1);
     }
     settle_global();
   }
@@ -219,8 +219,10 @@ class TorchtitanReader {
     if (global_ < 1) {
       global_ = once;
     } else if (global_ % once != 0) {
-      settings_.error(name, "must be a multiple of the batch of a rank times the data-parallel "
-                            "degree = " + std::to_string(once) + " sequences");
+      settings_.error(name,
+                      "must be a multiple of the batch of a rank times the data-parallel "
+                      "degree = " +
+                          std::to_string(once) + " sequences");
     }
     if (pp_ > 1 && global_ > once) {
       not_carried(name, std::to_string(global_),
@@ -259,24 +261,22 @@ class TorchtitanReader {
       write_selective(writer);
     } else if (mode == "memory_budget") {
       writer.field("recompute", "memory_budget");
-      writer.field("memory_budget", settings_
-                                        .number("activation_checkpoint.memory_budget",
-                                                "training.memory_budget")
-                                        .value_or(0.5));
+      writer.field("memory_budget",
+                   settings_.number("activation_checkpoint.memory_budget", "training.memory_budget")
+                       .value_or(0.5));
     } else if (mode == "full" || mode == "none") {
       writer.field("recompute", mode);
     } else {
-      settings_.error(key("training.recompute"),
-                      "is '" + mode.substr(0, 60) +
-                          "'; supported are none, full, selective and memory_budget");
+      settings_.error(
+          key("training.recompute"),
+          "is '" + mode.substr(0, 60) + "'; supported are none, full, selective and memory_budget");
     }
   }
 
   // By operator, or every n-th layer in full.
   void write_selective(ConfigWriter& writer) {
-    const std::string option =
-        settings_.text_or("activation_checkpoint.selective_ac_option", "training.recompute",
-                          job_.recipe ? "op" : "2");
+    const std::string option = settings_.text_or("activation_checkpoint.selective_ac_option",
+                                                 "training.recompute", job_.recipe ? "op" : "2");
     if (option == "op") {
       writer.field("recompute", "selective_op");
       return;
@@ -323,10 +323,9 @@ class TorchtitanReader {
       writer.field("sequence_parallel", false);
     }
     if (cp_ > 1) {
-      const std::string method =
-          job_.recipe ? std::string("allgather")
-                      : settings_.text_or(key("plan.cp_algorithm"), "plan.cp_algorithm",
-                                          "allgather");
+      const std::string method = job_.recipe ? std::string("allgather")
+                                             : settings_.text_or(key("plan.cp_algorithm"),
+                                                                 "plan.cp_algorithm", "allgather");
       writer.field("cp_algorithm", method == "alltoall" ? "ring" : "all_gather");
     }
     if (has_experts() && ep_ > 1) {

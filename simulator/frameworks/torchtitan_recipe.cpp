@@ -20,7 +20,9 @@ ConfigNode node_of(const PythonValue& value) {
 }
 
 // "Float8LinearConverter" of "Float8LinearConverter.Config".
-std::string class_of(const PythonValue& value) { return value.text.substr(0, value.text.find('.')); }
+std::string class_of(const PythonValue& value) {
+  return value.text.substr(0, value.text.find('.'));
+}
 
 class Flattening {
  public:

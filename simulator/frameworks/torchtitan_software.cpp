@@ -16,7 +16,7 @@ struct Converter {
   std::string_view dtype;
 };
 constexpr std::array kConverters = {
-    Converter{"float8", "fp8"},      Converter{"Float8", "fp8"},     Converter{"mx", "fp8_block"},
+    Converter{"float8", "fp8"},      Converter{"Float8", "fp8"}, Converter{"mx", "fp8_block"},
     Converter{"MXFP8", "fp8_block"}, Converter{"NVFP4", "fp4"},
 };
 
@@ -40,9 +40,9 @@ void read_float8(SettingReader& settings) {
   settings.not_carried(prefix + "enable_fsdp_float8_all_gather",
                        "parameters are gathered in 8 bits; here in 16");
   settings.not_carried(prefix + "emulate", "products are emulated in 16 bits; here they run in 8");
-  const std::string name =
-      settings.has(prefix + "recipe_name") ? prefix + "recipe_name"
-                                           : "converters.Float8LinearConverter.recipe_name";
+  const std::string name = settings.has(prefix + "recipe_name")
+                               ? prefix + "recipe_name"
+                               : "converters.Float8LinearConverter.recipe_name";
   const std::string recipe = settings.text(name, "training.dtype").value_or("tensorwise");
   if (recipe == "rowwise_with_gw_hp") {
     remark_left_out(settings, name, recipe,
@@ -72,9 +72,9 @@ void read_compile(SettingReader& settings, const TorchtitanStep& step, ConfigWri
   }
   settings.not_carried("compile.backend", "another compiler than Inductor", "inductor");
   const std::string async =
-      step.recipe ? "compile.enable_async_tensor_parallel"
-                  : std::string(framework_name(FrameworkVocabulary::kTorchtitan,
-                                               "software.async_tp"));
+      step.recipe
+          ? "compile.enable_async_tensor_parallel"
+          : std::string(framework_name(FrameworkVocabulary::kTorchtitan, "software.async_tp"));
   if (settings.is_on(async, "software.async_tp")) {
     changes.field("async_tp", true);
   }
@@ -106,10 +106,9 @@ std::string_view read_torchtitan_dtype(SettingReader& settings, bool has_experts
   std::string_view dtype = switched ? "fp8" : "bf16";
   bool experts = false;
   for (const std::string& converter : converters) {
-    const auto* const known =
-        std::find_if(kConverters.begin(), kConverters.end(), [&](const Converter& entry) {
-          return converter.find(entry.part) != std::string::npos;
-        });
+    const auto* const known = std::find_if(
+        kConverters.begin(), kConverters.end(),
+        [&](const Converter& entry) { return converter.find(entry.part) != std::string::npos; });
     if (known == kConverters.end()) {
       remark_left_out(settings, "model.converters", converter.substr(0, 60),
                       "a converter that is not known here");
@@ -131,9 +130,8 @@ void read_torchtitan_software(SettingReader& settings, const TorchtitanStep& ste
   ConfigWriter changes;
   read_compile(settings, step, changes, parts.software);
   read_states(settings, changes);
-  const bool graphs = step.recipe && step.pp == 1 &&
-                      !settings.is_on("training.disable_cuda_graphs", "software.cuda_graph");
-  if (graphs) {
+  const bool disabled = settings.is_on("training.disable_cuda_graphs", "software.cuda_graph");
+  if (step.recipe && step.pp == 1 && !disabled) {
     changes.field("cuda_graph", true);
   }
   parts.software_changes = changes.take();
@@ -165,31 +163,30 @@ void leave_out_torchtitan_keys(SettingReader& settings) {
   settings.not_carried("debug.detect_anomaly", "checks of every gradient, which are slow");
   settings.not_carried("loss.class", "logits in chunks; here they are there at once",
                        "CrossEntropyLoss");
-  settings.not_carried("model.attn_backend", "a kernel of attention; here the software set says which",
-                       "sdpa");
+  settings.not_carried("model.attn_backend",
+                       "a kernel of attention; here the software set says which", "sdpa");
   settings.not_carried("model.tp_gemm_backend", "products with their exchange inside", "default");
   settings.not_carried("model.non_blocking_capacity_factor",
                        "buffers of a fixed size for what experts receive");
   settings.not_carried("converters.LoRAConverter.rank", "adapters; here all weights are trained");
-  constexpr auto kWithoutEffect = std::to_array<std::string_view>({
-      "job.*", "profiling.*", "profiler.*", "metrics.*", "lr_scheduler.*", "checkpoint.*",
-      "checkpointer.*", "comm.*", "validation.*", "validator.*", "memory_estimation.*",
-      "experimental.*", "fault_tolerance.*", "tokenizer.*", "dataloader.*", "override.*", "debug.*",
-      "loss.*", "hf_assets_path", "dump_folder", "model.name", "model.hf_assets_path",
-      "model.tokenizer_path", "model.print_after_conversion",
-      "model.norm_type", "model.use_flex_attn", "model.attn_mask_type", "optimizer.*",
-      "training.dataset*", "training.max_norm", "training.steps", "training.gc_*",
-      "training.seed", "training.deterministic", "training.warmup_steps",
-      "activation_checkpoint.*", "quantize.*", "converters.*", "parallelism.spmd_backend",
-      "parallelism.context_parallel_ptrr_mask_key", "parallelism.fsdp_*",
-      // Read where a pipeline or experts are there.
-      "parallelism.pipeline_parallel_*", "parallelism.num_pp_microbatches"});
+  constexpr auto kWithoutEffect = std::to_array<std::string_view>(
+      {"job.*", "profiling.*", "profiler.*", "metrics.*", "lr_scheduler.*", "checkpoint.*",
+       "checkpointer.*", "comm.*", "validation.*", "validator.*", "memory_estimation.*",
+       "experimental.*", "fault_tolerance.*", "tokenizer.*", "dataloader.*", "override.*",
+       "debug.*", "loss.*", "hf_assets_path", "dump_folder", "model.name", "model.hf_assets_path",
+       "model.tokenizer_path", "model.print_after_conversion", "model.norm_type",
+       "model.use_flex_attn", "model.attn_mask_type", "optimizer.*", "training.dataset*",
+       "training.max_norm", "training.steps", "training.gc_*", "training.seed",
+       "training.deterministic", "training.warmup_steps", "activation_checkpoint.*", "quantize.*",
+       "converters.*", "parallelism.spmd_backend", "parallelism.context_parallel_ptrr_mask_key",
+       "parallelism.fsdp_*",
+       // Read where a pipeline or experts are there.
+       "parallelism.pipeline_parallel_*", "parallelism.num_pp_microbatches"});
   settings.without_effect(kWithoutEffect);
-  constexpr auto kUnused = std::to_array<std::string_view>({
-      "parallelism.context_parallel_rotate_method", "parallelism.enable_sequence_parallel",
-      "parallelism.expert_tensor_parallel_degree", "parallelism.expert_parallel_comm_backend",
-      "parallelism.module_fqns_per_model_part", "model.moe_comm_backend", "flux.*",
-      "eval.*"});
+  constexpr auto kUnused = std::to_array<std::string_view>(
+      {"parallelism.context_parallel_rotate_method", "parallelism.enable_sequence_parallel",
+       "parallelism.expert_tensor_parallel_degree", "parallelism.expert_parallel_comm_backend",
+       "parallelism.module_fqns_per_model_part", "model.moe_comm_backend", "flux.*", "eval.*"});
   settings.without_effect(kUnused);
 }
 

@@ -35,9 +35,8 @@ inline constexpr std::array kTorchtitanBackends = {
 template <std::size_t N>
 constexpr const TorchtitanWord* their_word(const std::array<TorchtitanWord, N>& words,
                                            std::string_view theirs) {
-  const auto* const found = std::find_if(words.begin(), words.end(), [&](const auto& word) {
-    return word.theirs == theirs;
-  });
+  const auto* const found = std::find_if(words.begin(), words.end(),
+                                         [&](const auto& word) { return word.theirs == theirs; });
   return found == words.end() ? nullptr : &*found;
 }
 template <std::size_t N>

@@ -82,19 +82,22 @@ TEST_CASE("a batch of a part of a sequence a GPU is whole for a replica", "[unit
 
 TEST_CASE("a pipeline repeats its stages over the layers", "[unit]") {
   // 80 layers on 4 stages of 10: two repeats; 16 sequences of a replica in 8 micro-batches.
-  const ImportedExperiment run = imported(
-      kLlama +
-      "dcn_data_parallelism: 1\ndcn_pipeline_parallelism: 4\ndcn_fsdp_parallelism: 2\n"
-      "num_layers_per_pipeline_stage: 10\nnum_pipeline_microbatches: 8\nper_device_batch_size: 4\n");
+  const ImportedExperiment run =
+      imported(kLlama +
+               "dcn_data_parallelism: 1\ndcn_pipeline_parallelism: 4\ndcn_fsdp_parallelism: 2\n"
+               "num_layers_per_pipeline_stage: 10\nnum_pipeline_microbatches: "
+               "8\nper_device_batch_size: 4\n");
   CHECK(part(run, "plan") == "{tp: 1, pp: 4, vpp: 2, fsdp: 16}");
   CHECK_THAT(part(run, "training"), contains_text("micro_batch_size: 2, global_batch_size: 256"));
-  CHECK_THAT(fault_of(kLlama + "dcn_pipeline_parallelism: 8\nnum_layers_per_pipeline_stage: 3\n"),
-             contains_text("'num_layers_per_pipeline_stage' times the stages, 24, must divide the 80"));
+  CHECK_THAT(
+      fault_of(kLlama + "dcn_pipeline_parallelism: 8\nnum_layers_per_pipeline_stage: 3\n"),
+      contains_text("'num_layers_per_pipeline_stage' times the stages, 24, must divide the 80"));
 }
 
 TEST_CASE("policies and quantizations have their words", "[unit]") {
-  CHECK_THAT(part(imported(kLlama + "remat_policy: minimal_flash\nquantization: fp8\n"), "training"),
-             contains_text("dtype: fp8, recompute: selective, recompute_modules: [layernorm, mlp_act]"));
+  CHECK_THAT(
+      part(imported(kLlama + "remat_policy: minimal_flash\nquantization: fp8\n"), "training"),
+      contains_text("dtype: fp8, recompute: selective, recompute_modules: [layernorm, mlp_act]"));
   const ImportedExperiment kept = imported(kLlama + "remat_policy: save_qkv_proj\n");
   CHECK_THAT(part(kept, "training"), contains_text("recompute: full"));
   CHECK(count_of(kept.remarks, ImportOutcome::kNotCarried) == 1);
@@ -137,8 +140,7 @@ TEST_CASE("MaxText's own configurations for GPUs are read to the last key", "[un
                             Case{"llama3.1_405b.yml", 5, 4, 0, "llama3.1_405b"},
                             Case{"mixtral_8x7b.yml", 7, 4, 1, "mixtral_8x7b"});
   CAPTURE(row.file);
-  const ImportedExperiment run =
-      imported(read_file(kRoot / "tests/data/maxtext" / row.file));
+  const ImportedExperiment run = imported(read_file(kRoot / "tests/data/maxtext" / row.file));
   CHECK(part(run, "model") == row.model);
   CHECK(count_of(run.remarks, ImportOutcome::kCarried) == row.carried);
   CHECK(count_of(run.remarks, ImportOutcome::kDefaulted) == row.defaulted);

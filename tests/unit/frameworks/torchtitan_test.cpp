@@ -68,7 +68,8 @@ TEST_CASE("the GPUs that -1 leaves are shared by the other degrees", "[unit]") {
       "[parallelism]\ntensor_parallel_degree = 4\ncontext_parallel_degree = 2\n"
       "data_parallel_replicate_degree = 2\n";
   // 64 / (4 * 2 * 2) = 4 shards, spread over context parallelism as well.
-  CHECK(part(imported(degrees), "plan") == "{tp: 4, pp: 1, cp: 2, hsdp: 8, cp_algorithm: all_gather}");
+  CHECK(part(imported(degrees), "plan") ==
+        "{tp: 4, pp: 1, cp: 2, hsdp: 8, cp_algorithm: all_gather}");
   CHECK_THAT(part(imported(degrees), "training"), contains_text("global_batch_size: 64"));
   CHECK_THAT(fault_of(kLlama + "[parallelism]\ntensor_parallel_degree = 3\n"),
              contains_text("what is left of 64 GPUs, which the other degrees, 3, do not divide"));
@@ -88,8 +89,7 @@ TEST_CASE("a pipeline's micro-batches divide the local batch", "[unit]") {
       "[training]\nlocal_batch_size = 16\n[parallelism]\npipeline_parallel_degree = 4\n"
       "pipeline_parallel_schedule = \"Interleaved1F1B\"\npipeline_parallel_microbatch_size = 2\n";
   const ImportedExperiment job = imported(pipeline);
-  CHECK_THAT(part(job, "training"),
-             contains_text("micro_batch_size: 2, global_batch_size: 256"));
+  CHECK_THAT(part(job, "training"), contains_text("micro_batch_size: 2, global_batch_size: 256"));
   // 32 layers and two slots on 8 stages: 5, 5, 4, ... and one less at both ends.
   CHECK(part(job, "plan") ==
         "{tp: 1, pp: 4, vpp: 2, stage_layout: [4, 5, 4, 4, 4, 4, 4, 3], fsdp: 16}");
@@ -108,7 +108,8 @@ TEST_CASE("torchtitan deals layers out as its own function does", "[unit]") {
   CHECK(torchtitan_stages({1, 1, 4}, 61) == 16);
   const auto split = torchtitan_split({8, 8, 8, 8, 8, 8, 8, 5}, false);
   REQUIRE(split);
-  CHECK(torchtitan_stage_layers(8, 61, *split) == std::vector<std::int64_t>{8, 8, 8, 8, 8, 8, 8, 5});
+  CHECK(torchtitan_stage_layers(8, 61, *split) ==
+        std::vector<std::int64_t>{8, 8, 8, 8, 8, 8, 8, 5});
   CHECK_FALSE(torchtitan_split({1, 9, 1, 9}, false));
 }
 
@@ -164,9 +165,10 @@ moe_force_load_balance = true
 }
 
 TEST_CASE("torchtitan's keys that are wrong or not known are errors with a place", "[unit]") {
-  CHECK_THAT(fault_of("[model]\nname = \"llama3\"\nflavor = \"80B\"\n"),
-             contains_text("job.toml:3:10: error: 'model.flavor' is '80B' of 'llama3', which is not "
-                           "known here; known are 1B, 3B, 8B"));
+  CHECK_THAT(
+      fault_of("[model]\nname = \"llama3\"\nflavor = \"80B\"\n"),
+      contains_text("job.toml:3:10: error: 'model.flavor' is '80B' of 'llama3', which is not "
+                    "known here; known are 1B, 3B, 8B"));
   CHECK_THAT(fault_of(kLlama + "[parallelism]\ntensor_paralel_degree = 8\n"),
              contains_text("did you mean 'parallelism.tensor_parallel_degree'?"));
   CHECK_THAT(fault_of("[model\n"), contains_text("job.toml:1:7: error: is no TOML"));
@@ -211,8 +213,7 @@ TEST_CASE("Python recipes of torchtitan are read without running them", "[unit]"
   const auto recipe = [](const std::string& file, std::vector<std::string> overrides) {
     return import_torchtitan(shipped(file, std::move(overrides)));
   };
-  const ImportedExperiment dense =
-      recipe("llama3_config_registry.py", {"CONFIG=llama3_405b"});
+  const ImportedExperiment dense = recipe("llama3_config_registry.py", {"CONFIG=llama3_405b"});
   CHECK(part(dense, "model") == "llama3.1_405b");
   // 2 * 8192 tokens of context 8192 are 2 sequences; 64 GPUs / tp 8.
   CHECK(part(dense, "training") ==
