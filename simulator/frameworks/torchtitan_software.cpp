@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "frameworks/key_list.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/framework_keys.hpp"
 
@@ -95,6 +96,21 @@ void read_states(SettingReader& settings, ConfigWriter& changes) {
                        "float32");
 }
 
+// The last of them are read where a pipeline, a cut of tensors or experts are there.
+constexpr std::string_view kWithoutEffect =
+    "job.* profiling.* profiler.* metrics.* lr_scheduler.* checkpoint.* checkpointer.* comm.* "
+    "validation.* validator.* memory_estimation.* experimental.* fault_tolerance.* tokenizer.* "
+    "dataloader.* override.* debug.* loss.* hf_assets_path dump_folder model.name "
+    "model.hf_assets_path model.tokenizer_path model.print_after_conversion model.norm_type "
+    "model.use_flex_attn model.attn_mask_type optimizer.* training.dataset* training.max_norm "
+    "training.steps training.gc_* training.seed training.deterministic training.warmup_steps "
+    "activation_checkpoint.* quantize.* converters.* parallelism.spmd_backend "
+    "parallelism.context_parallel_ptrr_mask_key parallelism.fsdp_* "
+    "parallelism.pipeline_parallel_* parallelism.num_pp_microbatches "
+    "parallelism.context_parallel_rotate_method parallelism.enable_sequence_parallel "
+    "parallelism.expert_tensor_parallel_degree parallelism.expert_parallel_comm_backend "
+    "parallelism.module_fqns_per_model_part model.moe_comm_backend flux.* eval.*";
+
 }  // namespace
 
 std::string_view read_torchtitan_dtype(SettingReader& settings, bool has_experts) {
@@ -169,25 +185,7 @@ void leave_out_torchtitan_keys(SettingReader& settings) {
   settings.not_carried("model.non_blocking_capacity_factor",
                        "buffers of a fixed size for what experts receive");
   settings.not_carried("converters.LoRAConverter.rank", "adapters; here all weights are trained");
-  constexpr auto kWithoutEffect = std::to_array<std::string_view>(
-      {"job.*", "profiling.*", "profiler.*", "metrics.*", "lr_scheduler.*", "checkpoint.*",
-       "checkpointer.*", "comm.*", "validation.*", "validator.*", "memory_estimation.*",
-       "experimental.*", "fault_tolerance.*", "tokenizer.*", "dataloader.*", "override.*",
-       "debug.*", "loss.*", "hf_assets_path", "dump_folder", "model.name", "model.hf_assets_path",
-       "model.tokenizer_path", "model.print_after_conversion", "model.norm_type",
-       "model.use_flex_attn", "model.attn_mask_type", "optimizer.*", "training.dataset*",
-       "training.max_norm", "training.steps", "training.gc_*", "training.seed",
-       "training.deterministic", "training.warmup_steps", "activation_checkpoint.*", "quantize.*",
-       "converters.*", "parallelism.spmd_backend", "parallelism.context_parallel_ptrr_mask_key",
-       "parallelism.fsdp_*",
-       // Read where a pipeline or experts are there.
-       "parallelism.pipeline_parallel_*", "parallelism.num_pp_microbatches"});
-  settings.without_effect(kWithoutEffect);
-  constexpr auto kUnused = std::to_array<std::string_view>(
-      {"parallelism.context_parallel_rotate_method", "parallelism.enable_sequence_parallel",
-       "parallelism.expert_tensor_parallel_degree", "parallelism.expert_parallel_comm_backend",
-       "parallelism.module_fqns_per_model_part", "model.moe_comm_backend", "flux.*", "eval.*"});
-  settings.without_effect(kUnused);
+  settings.without_effect(keys_in(kWithoutEffect));
 }
 
 }  // namespace stepcast
