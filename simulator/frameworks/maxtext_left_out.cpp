@@ -31,7 +31,6 @@ constexpr std::array kLeftOut = {
     LeftOut{"shard_exp_on_fsdp", "experts are spread over fsdp"},
     LeftOut{"num_moe_token_chunks", "experts in chunks of tokens", "1"},
     LeftOut{"ragged_buffer_factor", "a smaller buffer for what experts receive", "-1.0"},
-    LeftOut{"enable_dropout", "dropout", "false"},
     LeftOut{"dropout_rate", "dropout", "0.0"},
     LeftOut{"num_vocab_tiling", "logits in chunks", "1"},
     LeftOut{"te_comm_gemm_overlap", "collectives beside products", "disabled"},
@@ -59,7 +58,8 @@ constexpr std::array kLeftOut = {
 // Data, checkpoints, logging, learning rates, decoding, sizes of tiles, and what is read where it
 // counts.
 constexpr std::string_view kWithoutEffect =
-    "run_name hardware steps log_* metrics_file gcs_metrics enable_wandb wandb_* save_* load_* "
+    "run_name enable_dropout hardware steps log_* metrics_file gcs_metrics enable_wandb wandb_* "
+    "save_* load_* "
     "enable_checkpoint* checkpoint_* async_checkpointing max_num_checkpoints_to_keep "
     "enable_continuous_checkpointing enable_single_* enable_emergency_checkpoint "
     "enable_multi_tier_checkpointing multi_tier_* local_checkpoint_* source_checkpoint_layout "

@@ -39,15 +39,17 @@ using Degrees = std::array<std::int64_t, kMeshAxes.size()>;
 class MeshReader {
  public:
   MeshReader(SettingReader& settings, const ImportInput& input)
-      : settings_(settings), input_(input) {}
+      : settings_(settings),
+        node_(gpus_per_node(input)),
+        given_ranks_(input.nodes ? bounded_product(*input.nodes, node_) : 0) {}
 
   MaxTextMesh mesh() {
     const std::size_t before = settings_.diagnostics().entries().size();
     Degrees dcn = degrees("dcn_");
     Degrees ici = degrees("ici_");
-    const bool whole = settle("ici_", ici, is_open(ici) ? gpus_per_node(input_) : 1);
+    const bool whole = settle("ici_", ici, is_open(ici) ? node_ : 1);
     const std::int64_t inner = std::max<std::int64_t>(1, product(ici));
-    const std::int64_t nodes = given_ranks() > 0 ? given_ranks() / inner : product(dcn);
+    const std::int64_t nodes = given_ranks_ > 0 ? given_ranks_ / inner : product(dcn);
     if (!whole || !settle("dcn_", dcn, is_open(dcn) ? nodes : product(dcn))) {
       return {};
     }
@@ -95,11 +97,6 @@ class MeshReader {
     return product;
   }
 
-  // GPUs of the whole job where something beside the file says; 0 where nothing does.
-  [[nodiscard]] std::int64_t given_ranks() const {
-    return input_.nodes ? bounded_product(*input_.nodes, gpus_per_node(input_)) : 0;
-  }
-
   // Puts what is left of `all` in the place of -1.
   bool settle(std::string_view part, Degrees& degrees, std::int64_t all) {
     const auto open = std::find(degrees.begin(), degrees.end(), -1);
@@ -137,15 +134,17 @@ class MeshReader {
     if (ranks > kMostRanks) {
       settings_.error("ici_tensor_parallelism",
                       "with the other axes makes more ranks than any job");
-    } else if (given_ranks() > 0 && given_ranks() != ranks) {
+    } else if (given_ranks_ > 0 && given_ranks_ != ranks) {
       settings_.error("dcn_data_parallelism",
                       "with the other axes makes " + std::to_string(ranks) + " ranks, not the " +
-                          std::to_string(given_ranks()) + " GPUs that were given");
+                          std::to_string(given_ranks_) + " GPUs that were given");
     }
   }
 
   SettingReader& settings_;
-  const ImportInput& input_;
+  std::int64_t node_;  // GPUs
+  // GPUs of the whole job where something beside the file says; 0 where nothing does.
+  std::int64_t given_ranks_;
 };
 
 }  // namespace

@@ -63,9 +63,6 @@ class Evaluation {
       throw ConfigError({file_, 0, 0},
                         "has no function '" + name.substr(0, 60) + "'" + did_you_mean(name, names));
     }
-    if (depth > kDeepest) {
-      fail(found->line, 1, "has functions that call each other without end");
-    }
     Scope scope;
     for (const PythonStatement* statement : found->body) {
       if (std::optional<PythonValue> returned = run(*statement, scope, depth)) {

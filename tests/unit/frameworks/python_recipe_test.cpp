@@ -68,7 +68,7 @@ TEST_CASE("what is not understood keeps its text", "[unit]") {
 TEST_CASE("Python that cannot be read is an error with a place", "[unit]") {
   CHECK_THAT(fault_of("def f():\n  return A(x=\n"), contains_text("a.py:"));
   CHECK_THAT(fault_of("def f():\n  return 'a\n"), contains_text("a.py:2:12: error: has a string"));
-  CHECK_THAT(fault_of("def f():\n  return f()\n"), contains_text("call each other without end"));
+  CHECK_THAT(fault_of("def f():\n  return f()\n"), contains_text("is nested too deep"));
   CHECK_THAT(fault_of("def f():\n  pass\n"), contains_text("returns nothing that can be read"));
   CHECK_THAT(fault_of("def g():\n  return 1\n"), contains_text("has no function 'f'"));
   CHECK_THAT(fault_of("def f():\n  return " + std::string(200, '(') + std::string(200, ')')),
