@@ -160,7 +160,8 @@ class TorchtitanFile {
     for (const StageContent& stage : plan_.stages) {
       layers.push_back(stage.layers);
     }
-    if (const auto split = torchtitan_split(layers, several)) {
+    if (const auto split =
+            torchtitan_split(layers, several ? StageCount::kFromLayers : StageCount::kUsual)) {
       line("pipeline_parallel_first_stage_less_layers", split->first_less);
       line("pipeline_parallel_last_stage_less_layers", split->last_less);
       if (split->layers_per_stage > 0) {

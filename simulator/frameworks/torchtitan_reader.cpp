@@ -36,7 +36,7 @@ class TorchtitanReader {
     read_batch();
     parts_.training = training();
     parts_.plan = plan();
-    read_torchtitan_software(settings_, {job_.recipe, pp_, has_experts()}, parts_);
+    read_torchtitan_software(settings_, step(), parts_);
     leave_out_torchtitan_keys(settings_);
     parts_.gpus = gpus_;
     return std::move(parts_);
@@ -112,6 +112,7 @@ class TorchtitanReader {
   }
 
   [[nodiscard]] std::int64_t layers() const { return parts_.model ? parts_.model->layers : 1; }
+  [[nodiscard]] TorchtitanStep step() const { return {job_.recipe, pp_, has_experts()}; }
   [[nodiscard]] bool has_experts() const { return parts_.model && parts_.model->moe; }
 
   // --- degrees ---
@@ -238,7 +239,7 @@ class TorchtitanReader {
     writer.field("sequence_length", sequence_);
     writer.field("micro_batch_size", micro_);
     writer.field("global_batch_size", global_);
-    writer.field("dtype", read_torchtitan_dtype(settings_, has_experts()));
+    writer.field("dtype", read_torchtitan_dtype(settings_, step()));
     write_recompute(writer);
     writer.field("optimizer", "adamw");
     read_optimizer();

@@ -113,7 +113,7 @@ constexpr std::string_view kWithoutEffect =
 
 }  // namespace
 
-std::string_view read_torchtitan_dtype(SettingReader& settings, bool has_experts) {
+std::string_view read_torchtitan_dtype(SettingReader& settings, const TorchtitanStep& step) {
   const std::vector<std::string> converters =
       settings.texts("model.converters", "training.dtype").value_or(std::vector<std::string>{});
   // Of 2024, before converters.
@@ -134,7 +134,7 @@ std::string_view read_torchtitan_dtype(SettingReader& settings, bool has_experts
     experts = experts || names_experts(converter);
   }
   read_float8(settings);
-  if (dtype != "bf16" && has_experts && !experts) {
+  if (dtype != "bf16" && step.has_experts && !experts) {
     remark_left_out(settings, "model.converters", std::string(dtype),
                     "of the linear layers alone; here the experts' products are in it too");
   }

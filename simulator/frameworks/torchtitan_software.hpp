@@ -10,14 +10,14 @@
 
 namespace stepcast {
 
-// The format of products: converters to FP8, MXFP8 or NVFP4.
-std::string_view read_torchtitan_dtype(SettingReader& settings, bool has_experts);
-
 struct TorchtitanStep {
   bool recipe = false;  // a Python function of 2026
   std::int64_t pp = 1;
   bool has_experts = false;
 };
+// The format of products: converters to FP8, MXFP8 or NVFP4.
+std::string_view read_torchtitan_dtype(SettingReader& settings, const TorchtitanStep& step);
+
 // The software set, the switches beside it, and the routing of experts.
 void read_torchtitan_software(SettingReader& settings, const TorchtitanStep& step,
                               FrameworkExperiment& parts);

@@ -36,7 +36,8 @@ std::vector<std::int64_t> torchtitan_stage_layers(std::int64_t stages, std::int6
 }
 
 std::optional<TorchtitanSplit> torchtitan_split(const std::vector<std::int64_t>& stage_layers,
-                                                bool needs_count) {
+                                                StageCount count) {
+  const bool needs_count = count == StageCount::kFromLayers;
   constexpr std::int64_t kMostLess = 8;
   const auto stages = static_cast<std::int64_t>(stage_layers.size());
   const std::int64_t layers =

@@ -25,8 +25,10 @@ std::int64_t torchtitan_stages(const TorchtitanSplit& split, std::int64_t layers
 // The layers of each stage; empty where torchtitan refuses.
 std::vector<std::int64_t> torchtitan_stage_layers(std::int64_t stages, std::int64_t layers,
                                                   const TorchtitanSplit& split);
+// Whether the number of stages is the usual of a schedule or follows from layers_per_stage.
+enum class StageCount { kUsual, kFromLayers };
 // A split that gives these layers to the stages, the usual one first; empty if none does.
 std::optional<TorchtitanSplit> torchtitan_split(const std::vector<std::int64_t>& stage_layers,
-                                                bool needs_count);
+                                                StageCount count);
 
 }  // namespace stepcast

@@ -106,11 +106,11 @@ TEST_CASE("torchtitan deals layers out as its own function does", "[unit]") {
   CHECK(torchtitan_stage_layers(4, 48, {}) == std::vector<std::int64_t>{12, 13, 12, 11});
   CHECK(torchtitan_stage_layers(8, 4, {}).empty());
   CHECK(torchtitan_stages({1, 1, 4}, 61) == 16);
-  const auto split = torchtitan_split({8, 8, 8, 8, 8, 8, 8, 5}, false);
+  const auto split = torchtitan_split({8, 8, 8, 8, 8, 8, 8, 5}, StageCount::kUsual);
   REQUIRE(split);
   CHECK(torchtitan_stage_layers(8, 61, *split) ==
         std::vector<std::int64_t>{8, 8, 8, 8, 8, 8, 8, 5});
-  CHECK_FALSE(torchtitan_split({1, 9, 1, 9}, false));
+  CHECK_FALSE(torchtitan_split({1, 9, 1, 9}, StageCount::kUsual));
 }
 
 TEST_CASE("activation checkpointing is recomputation", "[unit]") {
