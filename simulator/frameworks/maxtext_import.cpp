@@ -124,7 +124,7 @@ class MaxTextReader {
     constexpr double kMost = 1e9;
     const std::optional<double> given =
         settings_.number("per_device_batch_size", "training.micro_batch_size");
-    const double shared = static_cast<double>(
+    const auto shared = static_cast<double>(
         bounded_product(bounded_product(mesh_.tensor, mesh_.context), mesh_.pipeline));
     const double sequences = given.value_or(kUsual) * shared;
     const double whole = std::round(sequences);

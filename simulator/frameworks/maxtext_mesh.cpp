@@ -99,7 +99,7 @@ class MeshReader {
 
   // Puts what is left of `all` in the place of -1.
   bool settle(std::string_view part, Degrees& degrees, std::int64_t all) {
-    const auto open = std::find(degrees.begin(), degrees.end(), -1);
+    auto* const open = std::find(degrees.begin(), degrees.end(), -1);
     if (open == degrees.end()) {
       return true;
     }

@@ -74,12 +74,12 @@ class TorchtitanFile {
     const Dtype dtype = experiment_.training.dtype;
     const bool experts = experiment_.model.moe.has_value();
     if (dtype == Dtype::kFp8) {
-      line("converters", experts ? "[\"quantize.linear.float8\", \"quantize.grouped_mm.float8\"]"
-                                 : "[\"quantize.linear.float8\"]");
+      line("converters", experts ? R"(["quantize.linear.float8", "quantize.grouped_mm.float8"])"
+                                 : R"(["quantize.linear.float8"])");
     } else if (dtype == Dtype::kFp8Block) {
       note("torchtitan's 8 bits with a scale a block are MXFP8.");
-      line("converters", experts ? "[\"quantize.linear.mx\", \"quantize.grouped_mm.mx\"]"
-                                 : "[\"quantize.linear.mx\"]");
+      line("converters", experts ? R"(["quantize.linear.mx", "quantize.grouped_mm.mx"])"
+                                 : R"(["quantize.linear.mx"])");
     } else if (dtype != Dtype::kBf16) {
       note("torchtitan does not train in " + std::string(name(dtype)) + "; this is bf16.");
     }
@@ -180,7 +180,7 @@ class TorchtitanFile {
       for (std::int64_t i = 0; i < stage.layers; ++i) {
         modules += "\"layers." + std::to_string(layer++) + "\", ";
       }
-      modules += stage.loss ? "\"norm\", \"output\", " : "";
+      modules += stage.loss ? R"("norm", "output", )" : "";
       lists += "  [" + modules.substr(0, modules.size() < 2 ? 0 : modules.size() - 2) + "],\n";
     }
     line("module_fqns_per_model_part", lists + "]");

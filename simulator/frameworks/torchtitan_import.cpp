@@ -79,7 +79,7 @@ std::string module_of(const std::string& said, const ImportInput& input,
   if (!said.empty()) {
     return said;
   }
-  if (const std::string folder = input.folder.filename().string(); is_module(folder)) {
+  if (std::string folder = input.folder.filename().string(); is_module(folder)) {
     return folder;
   }
   for (const ModelFlavor& row : torchtitan_flavors()) {
