@@ -56,7 +56,7 @@ int fuzz_part(const std::uint8_t* data, std::size_t size);
 int fuzz_torchtitan(const std::uint8_t* data, std::size_t size);
 int fuzz_maxtext(const std::uint8_t* data, std::size_t size);
 // import_torchtitan of a Python file: the same.
-int fuzz_recipe(const std::uint8_t* data, std::size_t size);
+int fuzz_python_recipe(const std::uint8_t* data, std::size_t size);
 // import_hf_config: a model whose text reads back to it, or a ConfigError.
 int fuzz_hf(const std::uint8_t* data, std::size_t size);
 
@@ -69,7 +69,7 @@ inline constexpr std::array kTargets = {
     Target{"json", fuzz_json},         Target{"layout", fuzz_layout},
     Target{"maxtext", fuzz_maxtext},   Target{"model", fuzz_model},
     Target{"operator", fuzz_operator}, Target{"part", fuzz_part},
-    Target{"quantity", fuzz_quantity}, Target{"recipe", fuzz_recipe},
+    Target{"quantity", fuzz_quantity}, Target{"python_recipe", fuzz_python_recipe},
     Target{"record", fuzz_record},     Target{"sweep", fuzz_sweep},
     Target{"table", fuzz_table},       Target{"torchtitan", fuzz_torchtitan},
     Target{"trace", fuzz_trace}};

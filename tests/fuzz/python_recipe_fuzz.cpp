@@ -5,7 +5,7 @@
 
 namespace stepcast::fuzz {
 
-int fuzz_recipe(const std::uint8_t* data, std::size_t size) {
+int fuzz_python_recipe(const std::uint8_t* data, std::size_t size) {
   return fuzz_import(import_torchtitan, "config_registry.py", text_of(data, size));
 }
 
