@@ -54,10 +54,15 @@ int run_import(const FrameworkInfo& framework, const ImportOptions& options,
   return kDone;
 }
 
+// A folder stands for its config.json, and names the model.
 int run_import_hf(const ImportOptions& options) {
-  const std::string name =
-      options.name.empty() ? std::filesystem::path(options.file).stem().string() : options.name;
-  const ModelSpec model = import_hf_config(read_file(options.file), name_of(options.file), name);
+  const std::filesystem::path given(options.file);
+  const bool folder = std::filesystem::is_directory(given);
+  const std::string file = folder ? (given / "config.json").string() : options.file;
+  const std::string usual =
+      folder ? std::filesystem::weakly_canonical(given).filename().string() : given.stem().string();
+  const std::string name = options.name.empty() ? usual : options.name;
+  const ModelSpec model = import_hf_config(read_file(file), name_of(file), name);
   write_output(options.output, to_yaml(model));
   return kDone;
 }
@@ -100,7 +105,8 @@ void add_import_hf(CLI::App& command, Run& run) {
   hf->footer("Example: stepcast import hf config.json --name mine --out mine.yaml");
   auto options = std::make_shared<ImportOptions>();
   take_standard_input(
-      *hf->add_option("file", options->file, "config.json; - is standard input")->required());
+      *hf->add_option("file", options->file, "config.json or its folder; - is standard input")
+           ->required());
   hf->add_option("--name", options->name, "the model's name; the file's stem if not given");
   add_out(*hf, options->output);
   hf->callback([options, &run] { run = [options] { return run_import_hf(*options); }; });

@@ -12,6 +12,7 @@
 #include "built_commit.hpp"
 #include "cli/command_words.hpp"
 #include "cli/commands.hpp"
+#include "cli/framework_arguments.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -23,8 +24,7 @@ std::string version_text() {
          (commit.empty() ? std::string{} : " (" + std::string(commit) + ")");
 }
 
-// `stepcast help sweep` as `stepcast sweep --help`, `stepcast version` as `stepcast --version`. The
-// parser takes arguments from the end.
+// `stepcast help sweep` as `stepcast sweep --help`, `stepcast version` as `stepcast --version`.
 std::vector<std::string> with_words_as_options(std::vector<std::string> arguments) {
   if (!arguments.empty() && arguments.front() == "help") {
     arguments.erase(arguments.begin());
@@ -32,7 +32,6 @@ std::vector<std::string> with_words_as_options(std::vector<std::string> argument
   } else if (!arguments.empty() && arguments.front() == "version") {
     arguments.front() = "--version";
   }
-  std::reverse(arguments.begin(), arguments.end());
   return arguments;
 }
 
@@ -76,7 +75,10 @@ int run_command(int argc, char** argv) {
   add_shell_words(program, run);
   add_words(program);
   try {
-    program.parse(with_words_as_options({argv + 1, argv + argc}));
+    std::vector<std::string> arguments =
+        with_framework_arguments(with_words_as_options({argv + 1, argv + argc}));
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+    program.parse(std::move(arguments));
   } catch (const CLI::ParseError& e) {
     return program.exit(e) == 0 ? kDone : kInputWrong;
   }

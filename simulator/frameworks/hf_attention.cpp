@@ -66,8 +66,11 @@ std::optional<std::vector<bool>> full_layers(MappingReader& fields, WindowRule r
   if (rule == WindowRule::kFromMaxWindowLayers) {
     const std::int64_t count = count_of(fields, "max_window_layers", {.absent = 28}, kLayerOrNone);
     std::fill_n(full.begin(), std::min(count, layers), true);
-  } else if (rule == WindowRule::kEverySecond) {
-    for (std::size_t i = 1; i < full.size(); i += 2) {
+  } else if (rule == WindowRule::kEverySecond || rule == WindowRule::kPattern) {
+    const bool second = rule == WindowRule::kEverySecond;
+    const auto every = static_cast<std::size_t>(
+        second ? 2 : count_of(fields, "sliding_window_pattern", {6, 6}, kLayers));
+    for (std::size_t i = every - 1; i < full.size(); i += every) {
       full[i] = true;
     }
   }

@@ -14,6 +14,7 @@ enum class WindowRule {
   kAll,
   kFromMaxWindowLayers,  // the layers from number 'max_window_layers' on
   kEverySecond,          // the first, the third, ...
+  kPattern,              // all but every 'sliding_window_pattern'-th, 6 if it is absent
   kUnsettled             // versions of transformers differ
 };
 

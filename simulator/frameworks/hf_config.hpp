@@ -3,11 +3,11 @@
 //
 //   $ stepcast import config.json        {"model_type": "llama", "hidden_size": 4096, ...}
 //
-// Supported: llama, mistral, mixtral, qwen2, qwen2_moe, qwen3, qwen3_moe, deepseek_v2, deepseek_v3,
-// gpt_oss. A key that is absent means what the class of its type in transformers takes it for,
-// where all versions agree; a width that the class would make up is an error here. Keys without
-// effect on shapes (rotary base and scaling, activation, precision, loss weights) are not looked
-// at, and positions are rotary in all of these types.
+// Supported: the types of hf_types.cpp; some others are refused there with what they lack. Of a
+// model with encoders, the text model. A key that is absent means what the class of its type in
+// transformers takes it for, where all versions agree; a width that the class would make up is an
+// error here. Keys without effect on shapes (rotary base and scaling, activation, precision, loss
+// weights) are not looked at, and positions are rotary in all of these types.
 //
 // When it is wrong: a model file knows only some patterns of layers, "after the first F layers
 // every n-th has experts" and "every n-th layer has full attention". Any other pattern is an error,

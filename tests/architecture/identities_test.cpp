@@ -44,7 +44,9 @@ const std::vector<Subject>& subjects() {
         "simulator/stepcast/plan/training_keys.cpp",
         "simulator/stepcast/sweep/constraint_expression.cpp", "backends/builtin_backends.cpp",
         // Keys of a file are found by what they are called.
-        "simulator/frameworks/setting_reader.cpp",
+        "simulator/frameworks/setting_reader.cpp", "simulator/frameworks/torchtitan_import.cpp",
+        // Functions of a file too.
+        "simulator/frameworks/python_recipe.cpp",
         // A model that a file holds is given back by its name only if it has one.
         "simulator/stepcast/experiment/experiment.cpp",
         // Events of a profiler have no other sign of what they are.

@@ -53,17 +53,26 @@ int fuzz_table(const std::uint8_t* data, std::size_t size);
 int fuzz_trace(const std::uint8_t* data, std::size_t size);
 // read_part_table, read_chunk: chunks that account for each of their plans, or a ConfigError.
 int fuzz_part(const std::uint8_t* data, std::size_t size);
+// import_torchtitan of a TOML file, import_maxtext: fuzz/imports.hpp.
+int fuzz_torchtitan(const std::uint8_t* data, std::size_t size);
+int fuzz_maxtext(const std::uint8_t* data, std::size_t size);
+// import_torchtitan of a Python file: the same.
+int fuzz_python_recipe(const std::uint8_t* data, std::size_t size);
+// import_hf_config: a model whose text reads back to it, or a ConfigError.
+int fuzz_hf(const std::uint8_t* data, std::size_t size);
 
 struct Target {
   std::string_view name;
   int (*run)(const std::uint8_t* data, std::size_t size);
 };
 inline constexpr std::array kTargets = {
-    Target{"config", fuzz_config},     Target{"json", fuzz_json},
-    Target{"layout", fuzz_layout},     Target{"model", fuzz_model},
+    Target{"config", fuzz_config},     Target{"hf", fuzz_hf},
+    Target{"json", fuzz_json},         Target{"layout", fuzz_layout},
+    Target{"maxtext", fuzz_maxtext},   Target{"model", fuzz_model},
     Target{"operator", fuzz_operator}, Target{"part", fuzz_part},
-    Target{"quantity", fuzz_quantity}, Target{"record", fuzz_record},
-    Target{"sweep", fuzz_sweep},       Target{"table", fuzz_table},
+    Target{"quantity", fuzz_quantity}, Target{"python_recipe", fuzz_python_recipe},
+    Target{"record", fuzz_record},     Target{"sweep", fuzz_sweep},
+    Target{"table", fuzz_table},       Target{"torchtitan", fuzz_torchtitan},
     Target{"trace", fuzz_trace}};
 
 }  // namespace stepcast::fuzz

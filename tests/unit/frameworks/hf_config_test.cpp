@@ -46,7 +46,9 @@ const std::string kWindow =
 TEST_CASE("an imported config.json is the shipped model", "[unit]") {
   const std::string name =
       GENERATE("llama3.1_8b", "llama2_7b", "qwen2.5_7b", "qwen3_8b", "qwen3_30b_a3b",
-               "mixtral_8x7b", "deepseek_v2_lite", "deepseek_v3", "gpt_oss_20b");
+               "qwen3_235b_a22b", "mixtral_8x7b", "mixtral_8x22b", "deepseek_v2_lite",
+               "deepseek_v2", "deepseek_v3", "gpt_oss_20b", "olmo2_7b", "glm4_7", "kimi_k2",
+               "llama4_17b16e", "llama4_17b128e", "minimax_m2.5");
   CAPTURE(name);
   const std::filesystem::path root = STEPCAST_DATA_ROOT;
   const std::filesystem::path file = root / "tests" / "data" / "hf" / (name + ".config.json");
@@ -218,10 +220,52 @@ TEST_CASE("DeepSeek's layers, ranks and modules are read", "[unit]") {
              contains_text("'attention_bias' is true, but a model file has no form"));
 }
 
+TEST_CASE("Gemma's norms, windows and tied embeddings are those of its types", "[unit]") {
+  const ModelSpec first = imported(sizes("gemma", kGqa));
+  CHECK(first.tied_embeddings);
+  CHECK(first.attention.qk_head_dim == 256);
+  CHECK(first.norms_per_layer == 2);
+  const ModelSpec second = imported(sizes("gemma2", kGqa));
+  CHECK(second.norms_per_layer == 4);
+  CHECK(second.attention.sliding_window == 4096);
+  CHECK(second.attention.full_attention_every == 2);
+  const std::string third = sizes("gemma3_text", kGqa + R"(, "sliding_window": 512)");
+  CHECK(imported(third).attention.full_attention_every == 0);  // the sixth of four layers
+  CHECK(imported(third).attention.qk_norm == QkNorm::kHead);
+  CHECK(imported(sizes("gemma3_text", kGqa + R"(, "sliding_window_pattern": 2)"))
+            .attention.full_attention_every == 2);
+}
+
+TEST_CASE("of a model with encoders the text model is read", "[unit]") {
+  const std::string text = sizes("gemma3_text", kGqa);
+  const ModelSpec model =
+      imported(R"({"model_type": "gemma3", "vision_config": {}, "text_config": )" + text + "}");
+  CHECK(model.family == "gemma3_text");
+  CHECK(model.hidden == 256);
+}
+
+TEST_CASE("GPT-NeoX with its blocks one after the other is read", "[unit]") {
+  const ModelSpec model = imported(sizes("gpt_neox", R"(, "use_parallel_residual": false)"));
+  CHECK_FALSE(model.mlp.gated);
+  CHECK(model.norm == NormKind::kLayerNorm);
+  CHECK(model.attention.qkv_bias);
+  CHECK_THAT(fault_of(sizes("gpt_neox")), contains_text("'use_parallel_residual' is true"));
+  CHECK(imported(sizes("phi3", kGqa + R"(, "sliding_window": 2047)")).attention.sliding_window ==
+        2047);
+}
+
+TEST_CASE("a type that a model file cannot say is refused with what it lacks", "[unit]") {
+  CHECK_THAT(fault_of(sizes("qwen3_next")),
+             contains_text("'model_type' is 'qwen3_next', whose layers have gated delta nets"));
+  CHECK_THAT(fault_of(sizes("deepseek_v32")), contains_text("sparse attention with an indexer"));
+}
+
 TEST_CASE("an unsupported model_type names the nearest", "[unit]") {
   CHECK(fault_of(R"({"model_type": "qwen4"})") ==
         "a.json:1:2: error: 'model_type' is 'qwen4'; supported are llama, mistral, mixtral, qwen2, "
-        "qwen2_moe, qwen3, qwen3_moe, deepseek_v2, deepseek_v3, gpt_oss; did you mean 'qwen2'?");
+        "qwen2_moe, qwen3, qwen3_moe, deepseek_v2, deepseek_v3, gpt_oss, olmo2, glm4_moe, kimi_k2, "
+        "llama4_text, minimax_m2, gemma, gemma2, gemma3_text, phi3, gpt_neox; did you mean "
+        "'qwen2'?");
   CHECK_THAT(fault_of("{}"), contains_text("needs the key 'model_type'"));
   CHECK_THAT(fault_of(R"({"model_type": null})"), contains_text("must be a text, not null"));
 }

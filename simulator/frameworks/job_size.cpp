@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frameworks/job_size.hpp"
+
+#include <algorithm>
+
+#include "stepcast/experiment/experiment.hpp"
+
+namespace stepcast {
+
+std::int64_t gpus_per_node(const ImportInput& input) {
+  constexpr std::int64_t kUsual = 8;
+  return input.gpu.empty()
+             ? kUsual
+             : cluster_of(load_gpu(input.gpu, input.data, {"--gpu", 0, 0}), 1).gpus_per_node;
+}
+
+std::int64_t bounded_product(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? kMostRanks + 1
+                                                : std::min(product, kMostRanks + 1);
+}
+
+JobSize job_size(const ImportInput& input, std::optional<std::int64_t> stated_gpus,
+                 std::int64_t ranks) {
+  if (stated_gpus) {
+    return {*stated_gpus, true};
+  }
+  const std::int64_t node = gpus_per_node(input);
+  if (input.nodes) {
+    return {bounded_product(*input.nodes, node), true};
+  }
+  std::int64_t gpus = ranks;
+  for (std::int64_t nodes = 1; nodes < node && gpus % node != 0; ++nodes) {
+    gpus += ranks;
+  }
+  return {gpus, false};
+}
+
+}  // namespace stepcast

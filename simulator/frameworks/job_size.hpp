@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many GPUs a job has whose file may leave one degree open ("-1: the rest").
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "frameworks/imported_experiment.hpp"
+
+namespace stepcast {
+
+// GPUs of a node, by what was given beside the file; 8 where nothing was.
+std::int64_t gpus_per_node(const ImportInput& input);
+
+struct JobSize {
+  std::int64_t gpus = 1;
+  bool stated = false;  // by --nodes, or by `stated_gpus`
+};
+// `ranks` is the least that the degrees need. Whole nodes where nothing else says how many.
+JobSize job_size(const ImportInput& input, std::optional<std::int64_t> stated_gpus,
+                 std::int64_t ranks);
+
+// a * b, at most kMostRanks + 1: degrees come from files, and their product must not overflow.
+inline constexpr std::int64_t kMostRanks = std::int64_t{1} << 40;
+std::int64_t bounded_product(std::int64_t a, std::int64_t b);
+
+}  // namespace stepcast

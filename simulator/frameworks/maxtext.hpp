@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// MaxText's configurations: YAML whose absent keys are those of `base_config`, src/maxtext/configs/
+// base.yml in the end, whose defaults stand here.
+//
+//   model_name: "llama3.1-405b"           model: llama3.1_405b
+//   dcn_fsdp_parallelism: -1              plan: {tp: 8, pp: 1, fsdp: 64}
+//   ici_tensor_parallelism: 8             training: {micro_batch_size: 1, ...}
+//
+// Of each axis one part lies between nodes (dcn_) and one within (ici_); -1 takes what is left of
+// the nodes, or of a node's GPUs. The batch is spread over data, fsdp and expert; parameters
+// outside the experts are sharded over fsdp, context and expert together.
+//
+// When it is wrong: policies of recomputation that keep a few products of a layer are taken for
+// full recomputation, and MaxText's circular pipeline, which runs all forward passes first, for an
+// interleaved one. Flags of XLA are not in the file: the sets maxtext_2026_04 and maxtext_2026_05
+// are AMD's, and are given with --software.
+#pragma once
+
+#include <vector>
+
+#include "frameworks/exported_file.hpp"
+#include "frameworks/imported_experiment.hpp"
+#include "frameworks/model_flavor.hpp"
+
+namespace stepcast {
+
+ImportedExperiment import_maxtext(const ImportInput& input);
+std::vector<ExportedFile> export_maxtext(const Experiment& experiment);
+
+// Its models, by model_name.
+std::span<const ModelFlavor> maxtext_models();
+
+}  // namespace stepcast

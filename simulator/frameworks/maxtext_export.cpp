@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+
+#include "frameworks/maxtext.hpp"
+#include "frameworks/maxtext_words.hpp"
+#include "frameworks/resolved_export.hpp"
+
+namespace stepcast {
+namespace {
+
+[[noreturn]] void refuse_export(const std::string& message) {
+  throw ConfigError({"export maxtext", 0, 0}, message);
+}
+
+class MaxTextFile {
+ public:
+  explicit MaxTextFile(const Experiment& experiment)
+      : experiment_(experiment), plan_(resolved_for_export(experiment, "maxtext")) {}
+
+  std::string yaml() {
+    refuse_degrees();
+    out_ = "# MaxText: python3 -m maxtext.trainers.pre_train.train FILE, on " +
+           std::to_string(plan_.world()) + " GPUs.\n";
+    line("base_config", "\"base.yml\"");
+    line("run_name", "\"" + experiment_.model.name + "\"");
+    line("hardware", "\"gpu\"");
+    write_model();
+    line("dataset_type", "\"synthetic\"");
+    line("enable_checkpointing", "false");
+    write_batch();
+    write_precision();
+    write_recompute();
+    write_pipeline();
+    write_mesh();
+    return std::move(out_);
+  }
+
+ private:
+  void line(std::string_view key, const std::string& value) {
+    out_ += std::string(key) + ": " + value + "\n";
+  }
+  void line(std::string_view key, std::int64_t value) { line(key, std::to_string(value)); }
+  void note(const std::string& text) { out_ += "# " + text + "\n"; }
+
+  void refuse_degrees() const {
+    if (experiment_.model.moe && plan_.etp != plan_.tp) {
+      refuse_export("plan.etp = " + std::to_string(plan_.etp) +
+                    ": MaxText cuts experts by tensor parallelism as the rest, tp = " +
+                    std::to_string(plan_.tp));
+    }
+    const std::int64_t stages = plan_.pp * plan_.vpp;
+    if (experiment_.model.layers % stages != 0) {
+      refuse_export("plan.pp * plan.vpp = " + std::to_string(stages) +
+                    ": MaxText's pipeline has the same number of layers in each stage, which " +
+                    std::to_string(experiment_.model.layers) + " layers do not give");
+    }
+    if (plan_.zero == 3 && plan_.fsdp % (plan_.ep * plan_.cp) != 0) {
+      refuse_export("plan.fsdp = " + std::to_string(plan_.fsdp) +
+                    ": MaxText shards over whole groups of experts and contexts, ep * cp = " +
+                    std::to_string(plan_.ep * plan_.cp));
+    }
+  }
+
+  void write_model() {
+    const ModelFlavor* known =
+        flavor_of(maxtext_models(), experiment_.named.model, experiment_.model.name);
+    if (known != nullptr) {
+      line("model_name", "\"" + std::string(known->flavor) + "\"");
+      return;
+    }
+    note("MaxText has no such model: add configs/models/" + experiment_.model.name + ".yml.");
+    if (experiment_.named.model.empty()) {
+      note("stepcast: model.name=" + experiment_.model.name);
+    }
+    line("model_name", "\"" + experiment_.model.name + "\"");
+  }
+
+  // A GPU's part of the sequences that go through at once.
+  void write_batch() {
+    const TrainingRecipe& training = experiment_.training;
+    const std::int64_t at_once =
+        training.micro_batch_size * (plan_.pp == 1 ? 1 : plan_.micro_batches);
+    line("per_device_batch_size", shortest(static_cast<double>(at_once) /
+                                           static_cast<double>(plan_.tp * plan_.cp * plan_.pp)));
+    if (plan_.pp == 1 && plan_.micro_batches > 1) {
+      line("gradient_accumulation_steps", plan_.micro_batches);
+    }
+    line("max_target_length", training.sequence_length);
+  }
+
+  void write_precision() {
+    const std::string_view dtype = name(experiment_.training.dtype);
+    const auto* const known =
+        std::find_if(kMaxTextQuantizations.begin(), kMaxTextQuantizations.end(),
+                     [&](const MaxTextQuantization& row) { return row.dtype == dtype; });
+    if (known == kMaxTextQuantizations.end()) {
+      note("MaxText does not train in " + std::string(dtype) + "; this is bf16.");
+    } else if (!known->theirs.empty()) {
+      line("quantization", "\"" + std::string(known->theirs) + "\"");
+    }
+  }
+
+  void write_recompute() {
+    const RecomputeSpec& recompute = experiment_.training.recompute;
+    switch (recompute.kind) {
+      case RecomputeKind::kNone:
+        line("remat_policy", "\"none\"");
+        return;
+      case RecomputeKind::kFull:
+        if (recompute.method == RecomputeMethod::kBlock || !recompute.layer_list.empty()) {
+          note("MaxText recomputes all layers alike.");
+        }
+        line("remat_policy", "\"full\"");
+        return;
+      case RecomputeKind::kSelective:
+      case RecomputeKind::kOperators:
+      case RecomputeKind::kBudget:
+        line("remat_policy", recompute.recomputes(RecomputeModule::kCoreAttention)
+                                 ? "\"minimal\""
+                                 : "\"minimal_with_context\"");
+        return;
+    }
+  }
+
+  void write_pipeline() {
+    if (plan_.pp == 1) {
+      return;
+    }
+    line("num_layers_per_pipeline_stage", experiment_.model.layers / (plan_.pp * plan_.vpp));
+    line("num_pipeline_microbatches", plan_.micro_batches);
+    if (plan_.micro_batches % plan_.pp != 0) {
+      note("MaxText asks for a multiple of the stages.");
+    }
+  }
+
+  // Within a node what exchanges most; the pipeline between nodes.
+  void write_mesh() {
+    std::int64_t room = std::gcd(experiment_.cluster.gpus_per_node, plan_.world());
+    const std::int64_t shards = plan_.zero == 3 ? plan_.fsdp / (plan_.ep * plan_.cp) : 1;
+    write_axis("tensor", plan_.tp, room);
+    write_axis("context", plan_.cp, room);
+    if (plan_.cp > 1) {
+      line("context_parallel_strategy",
+           plan_.cp_algorithm == CpAlgorithm::kRing ? "\"ring\"" : "\"all_gather\"");
+    }
+    write_axis("expert", plan_.ep, room);
+    write_axis("fsdp", shards, room);
+    write_axis("data", plan_.dp / (plan_.ep * shards), room);
+    write_axis("pipeline", plan_.pp, room);
+    if (plan_.zero == 1 || plan_.zero == 2) {
+      line("shard_optimizer_over_data", "true");
+    }
+  }
+
+  void write_axis(const std::string& axis, std::int64_t degree, std::int64_t& room) {
+    const std::int64_t inside = std::gcd(degree, room);
+    room /= inside;
+    line("dcn_" + axis + "_parallelism", degree / inside);
+    line("ici_" + axis + "_parallelism", inside);
+  }
+
+  const Experiment& experiment_;
+  ParallelPlan plan_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::vector<ExportedFile> export_maxtext(const Experiment& experiment) {
+  return {{"train.yml", MaxTextFile(experiment).yaml()}};
+}
+
+}  // namespace stepcast

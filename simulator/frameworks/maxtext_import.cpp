@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "frameworks/assignment_settings.hpp"
+#include "frameworks/job_size.hpp"
+#include "frameworks/maxtext.hpp"
+#include "frameworks/maxtext_left_out.hpp"
+#include "frameworks/maxtext_mesh.hpp"
+#include "frameworks/maxtext_widths.hpp"
+#include "frameworks/maxtext_words.hpp"
+#include "stepcast/config/config_writer.hpp"
+#include "stepcast/config/framework_keys.hpp"
+#include "stepcast/experiment/experiment.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr int kMostBases = 8;
+
+// "32_000" as YAML 1.1 and Python have it.
+ConfigNode without_separators(ConfigNode value) {
+  const bool grouped = !value.quoted && !value.text.empty() &&
+                       value.text.find_first_not_of("0123456789_") == std::string::npos;
+  if (grouped) {
+    std::erase(value.text, '_');
+  }
+  return value;
+}
+
+// The keys of the file after those of the files that it builds upon.
+std::vector<Setting> maxtext_settings(const ConfigNode& root, const std::filesystem::path& folder,
+                                      int depth) {
+  std::vector<Setting> settings;
+  for (const ConfigEntry& entry : root.entries) {
+    if (entry.key != "base_config") {
+      settings.push_back({entry.key, without_separators(entry.value)});
+      continue;
+    }
+    const std::filesystem::path base = folder / entry.value.text;
+    if (base.filename() == "base.yml" || entry.value.text.empty()) {
+      continue;  // its values are the defaults here
+    }
+    if (depth >= kMostBases || folder.empty() || !std::filesystem::exists(base)) {
+      throw ConfigError(entry.value.location(),
+                        "base_config '" + entry.value.text.substr(0, 100) +
+                            "' is not there; give it beside the file, or base.yml");
+    }
+    const std::vector<Setting> below =
+        maxtext_settings(load_config(base), base.parent_path(), depth + 1);
+    settings.insert(settings.begin(), below.begin(), below.end());
+  }
+  return settings;
+}
+
+class MaxTextReader {
+ public:
+  MaxTextReader(SettingReader& settings, const ImportInput& input)
+      : settings_(settings), input_(input) {}
+
+  FrameworkExperiment experiment() {
+    if (std::optional<MaxTextModel> read = read_maxtext_model(settings_, input_)) {
+      knows_layers_ = read->knows_layers;
+      parts_.model_name = read->model.name;
+      parts_.model = std::move(read->model);
+    }
+    mesh_ = read_maxtext_mesh(settings_, input_);
+    read_batch();
+    parts_.training = training();
+    parts_.plan = plan();
+    read_software();
+    leave_out_maxtext_keys(settings_);
+    parts_.gpus = mesh_.gpus();
+    return std::move(parts_);
+  }
+
+ private:
+  [[nodiscard]] bool has_experts() const { return parts_.model && parts_.model->moe; }
+  [[nodiscard]] std::int64_t layers() const { return parts_.model ? parts_.model->layers : 1; }
+
+  void not_carried(std::string_view name, std::string value, std::string note) {
+    settings_.remark({.outcome = ImportOutcome::kNotCarried,
+                      .name = std::string(name),
+                      .value = std::move(value),
+                      .ours = {},
+                      .note = std::move(note),
+                      .where = settings_.location(name)});
+  }
+
+  std::int64_t positive(std::string_view name, std::string_view ours, std::int64_t fallback) {
+    constexpr std::int64_t kMost = 1 << 28;
+    const std::int64_t value = settings_.count_or(name, ours, fallback);
+    if (value < 1 || value > kMost) {
+      settings_.error(name, "must be at least 1, not " + std::to_string(value));
+      return 1;
+    }
+    return value;
+  }
+
+  // --- batch ---
+
+  void read_batch() {
+    sequence_ = positive("max_target_length", "training.sequence_length", 2048);
+    const std::int64_t steps =
+        positive("gradient_accumulation_steps", "training.global_batch_size", 1);
+    const std::int64_t rank = sequences_of_rank();
+    const std::int64_t batches = micro_batches();
+    if (rank % batches != 0) {
+      settings_.error("num_pipeline_microbatches",
+                      "must divide the " + std::to_string(rank) + " sequences of a replica");
+    }
+    micro_ = std::max<std::int64_t>(1, rank / batches);
+    global_ = bounded_product(bounded_product(rank, mesh_.dp()), steps);
+    if (mesh_.pipeline > 1 && steps > 1) {
+      not_carried("gradient_accumulation_steps", std::to_string(steps),
+                  "MaxText drains its pipeline each time; here all micro-batches run as one");
+    }
+  }
+
+  // Of the GPUs that share a replica of the batch together.
+  std::int64_t sequences_of_rank() {
+    constexpr double kUsual = 12.0;
+    constexpr double kMost = 1e9;
+    const std::optional<double> given =
+        settings_.number("per_device_batch_size", "training.micro_batch_size");
+    const auto shared = static_cast<double>(
+        bounded_product(bounded_product(mesh_.tensor, mesh_.context), mesh_.pipeline));
+    const double sequences = given.value_or(kUsual) * shared;
+    const double whole = std::round(sequences);
+    if (!(whole >= 1.0 && whole <= kMost) || std::abs(sequences - whole) > 1e-6 * whole) {
+      settings_.error("per_device_batch_size",
+                      "times the GPUs of a replica must be a whole number of sequences");
+      return 1;
+    }
+    return static_cast<std::int64_t>(whole);
+  }
+
+  std::int64_t micro_batches() {
+    if (mesh_.pipeline == 1) {
+      return 1;
+    }
+    const std::int64_t given =
+        settings_.count("num_pipeline_microbatches", "training.micro_batch_size").value_or(-1);
+    return given < 1 ? mesh_.pipeline : given;
+  }
+
+  // --- training ---
+
+  ConfigNode training() {
+    ConfigWriter writer;
+    writer.field("sequence_length", sequence_);
+    writer.field("micro_batch_size", micro_);
+    writer.field("global_batch_size", global_);
+    writer.field("dtype", dtype());
+    write_recompute(writer);
+    writer.field("optimizer", "adamw");
+    const std::string optimizer = settings_.text_or("opt_type", "training.optimizer", "adamw");
+    if (!optimizer.starts_with("adam")) {
+      not_carried("opt_type", optimizer.substr(0, 60), "priced as AdamW");
+    }
+    return writer.take();
+  }
+
+  std::string_view dtype() {
+    const std::string given = settings_.text("quantization", "training.dtype").value_or("");
+    const auto* const known =
+        std::find_if(kMaxTextQuantizations.begin(), kMaxTextQuantizations.end(),
+                     [&](const MaxTextQuantization& row) { return row.theirs == given; });
+    if (known == kMaxTextQuantizations.end()) {
+      settings_.error("quantization", "is '" + given.substr(0, 60) +
+                                          "', which is not supported; fp8, te_mxfp8, te_nvfp4 and "
+                                          "none are");
+      return "bf16";
+    }
+    return known->dtype;
+  }
+
+  void write_recompute(ConfigWriter& writer) {
+    const std::string policy = settings_.text_or("remat_policy", "training.recompute", "full");
+    const auto* const known =
+        std::find_if(kMaxTextPolicies.begin(), kMaxTextPolicies.end(),
+                     [&](const MaxTextRemat& row) { return row.policy == policy; });
+    if (known == kMaxTextPolicies.end()) {
+      settings_.error("remat_policy", "is '" + policy.substr(0, 60) + "', which is not known here");
+      return;
+    }
+    writer.field("recompute", known->recompute);
+    if (!known->modules.empty()) {
+      writer.field("recompute_modules",
+                   parse_config("a: " + std::string(known->modules), "").entries.front().value);
+    }
+    if (!known->left_out.empty()) {
+      not_carried("remat_policy", policy, std::string(known->left_out));
+    }
+  }
+
+  // --- plan ---
+
+  ConfigNode plan() {
+    ConfigWriter writer;
+    writer.field("tp", mesh_.tensor);
+    writer.field("pp", mesh_.pipeline);
+    if (mesh_.pipeline > 1 && knows_layers_) {
+      write_pipeline(writer);
+    }
+    if (has_experts()) {
+      writer.field("ep", mesh_.expert);
+      if (mesh_.tensor > 1) {
+        writer.field("etp", mesh_.tensor);  // a matrix of an expert is cut as any other
+      }
+    } else if (mesh_.expert > 1) {
+      settings_.error("ici_expert_parallelism", "needs a model with experts");
+    }
+    write_sharding(writer);
+    if (mesh_.context > 1) {
+      const std::string strategy =
+          settings_.text_or("context_parallel_strategy", "plan.cp_algorithm", "all_gather");
+      writer.field("cp", mesh_.context);
+      writer.field("cp_algorithm", mesh_.ulysses > 1    ? "all_to_all"
+                                   : strategy == "ring" ? "ring"
+                                                        : "all_gather");
+    }
+    return writer.take();
+  }
+
+  void write_sharding(ConfigWriter& writer) {
+    const std::int64_t group = mesh_.fsdp * mesh_.context * mesh_.expert;
+    if (group > 1) {
+      writer.field(mesh_.data > 1 ? "hsdp" : "fsdp", group);
+    } else {
+      const bool spread = settings_.is_on("shard_optimizer_over_data", "plan.zero");
+      writer.field("zero", std::int64_t{spread ? 1 : 0});
+    }
+  }
+
+  void write_pipeline(ConfigWriter& writer) {
+    const std::int64_t per_stage = positive("num_layers_per_pipeline_stage", "plan.vpp", 1);
+    const std::int64_t piped =
+        settings_.count("pipeline_parallel_layers", "plan.stage_layout").value_or(-1);
+    const std::int64_t once = bounded_product(mesh_.pipeline, per_stage);
+    if (layers() % once != 0 && piped < 1) {
+      settings_.error("num_layers_per_pipeline_stage", "times the stages, " + std::to_string(once) +
+                                                           ", must divide the " +
+                                                           std::to_string(layers()) + " layers");
+      return;
+    }
+    const std::int64_t repeats =
+        std::max<std::int64_t>(1, (piped > 0 ? std::min(piped, layers()) : layers()) / once);
+    if (piped > 0 && piped != layers()) {
+      not_carried("pipeline_parallel_layers", std::to_string(piped),
+                  "the other layers run outside the pipeline; here all are in it");
+      writer.field("stage_layout", "balanced");
+    }
+    if (repeats > 1) {
+      writer.field("vpp", repeats);
+      not_carried("num_layers_per_pipeline_stage", std::to_string(per_stage),
+                  "a circular pipeline runs all forward passes first; here it is interleaved");
+    } else {
+      writer.field("schedule", "gpipe");
+    }
+  }
+
+  // --- software ---
+
+  void read_software() {
+    parts_.software = "maxtext";
+    ConfigWriter changes;
+    for (const auto& [theirs, ours] :
+         {std::pair{"fused_qkv", "fused_qkv"}, std::pair{"fused_mlp", "fused_gate_up"}}) {
+      if (settings_.is_on(theirs, std::string("software.") + ours)) {
+        changes.field(ours, true);
+      }
+    }
+    if (settings_.text("weight_dtype", "software.state_bytes").value_or("float32") == "bfloat16") {
+      write_narrow_states(changes);
+    }
+    if (!settings_.flag("scan_layers", "software.memory.scans_layers").value_or(true)) {
+      changes.begin("memory");
+      changes.field("scans_layers", false);
+      changes.end();
+    }
+    read_experts(changes);
+    parts_.software_changes = changes.take();
+  }
+
+  static void write_narrow_states(ConfigWriter& changes) {
+    changes.field("fsdp_parameters_fp32", false);
+    changes.field("gradient_reduce", "bf16");
+    changes.begin("state_bytes");
+    changes.field("parameter", "2 B");
+    changes.field("gradient", "2 B");
+    changes.field("optimizer", "4 B");
+    changes.end();
+  }
+
+  // Without sparse products tokens go through einsums over rows of a capacity.
+  void read_experts(ConfigWriter& changes) {
+    const bool sparse = settings_.flag("sparse_matmul", "software.row_gather").value_or(true);
+    const bool grouped = settings_.flag("megablox", "software.grouped_gemm").value_or(true);
+    const double factor =
+        settings_.number("capacity_factor", "expert_exchange.capacity_factor").value_or(-1.0);
+    const bool random = settings_.is_on("use_random_routing", "expert_exchange.routing");
+    if (!has_experts()) {
+      return;
+    }
+    ConfigWriter exchange;
+    if (!sparse && factor > 0.0) {
+      changes.field("row_gather", "product");
+      changes.field("expert_buffer", "received");
+      exchange.field("capacity_factor", factor);
+    } else if (!sparse || !grouped) {
+      not_carried(sparse ? "megablox" : "sparse_matmul", "false",
+                  "other products of the experts; here they are grouped");
+    }
+    if (random) {
+      exchange.field("routing", "uniform");
+    }
+    parts_.expert_exchange = exchange.take();
+  }
+
+  SettingReader& settings_;
+  const ImportInput& input_;
+  FrameworkExperiment parts_;
+  bool knows_layers_ = true;
+  MaxTextMesh mesh_;
+  std::int64_t sequence_ = 1;
+  std::int64_t micro_ = 1;
+  std::int64_t global_ = 1;
+};
+
+}  // namespace
+
+ImportedExperiment import_maxtext(const ImportInput& input) {
+  std::vector<Setting> settings =
+      maxtext_settings(parse_config(input.text, input.file), input.folder, 0);
+  const std::vector<Setting> given = assignment_settings(input.overrides);
+  settings.insert(settings.end(), given.begin(), given.end());
+  Diagnostics diagnostics;
+  SettingReader reader(std::move(settings), diagnostics);
+  FrameworkExperiment parts = MaxTextReader(reader, input).experiment();
+  reader.finish(input.unknown);
+  diagnostics.throw_if_any();
+  parts.remarks = reader.take_remarks();
+  return assembled(std::move(parts), input);
+}
+
+}  // namespace stepcast

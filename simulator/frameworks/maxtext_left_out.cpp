@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frameworks/maxtext_left_out.hpp"
+
+#include <array>
+
+#include "frameworks/key_list.hpp"
+
+namespace stepcast {
+namespace {
+
+struct LeftOut {
+  std::string_view name;
+  std::string_view meaning;
+  std::string_view neutral = "false";
+};
+
+constexpr std::array kLeftOut = {
+    LeftOut{"dtype", "another format of activations; here bf16", "bfloat16"},
+    LeftOut{"grad_dtype", "another format of gradients", "float32"},
+    LeftOut{"mu_dtype", "another format of the first moment", ""},
+    LeftOut{"optimizer_memory_host_offload", "the optimizer's states are on the host"},
+    LeftOut{"parameter_memory_host_offload", "parameters are on the host"},
+    LeftOut{"global_parameter_scale", "all widths are scaled", "1"},
+    LeftOut{"pipeline_delay_activation_forwarding", "a longer bubble with hidden transfers"},
+    LeftOut{"pipeline_fsdp_ag_once", "weights are gathered once for all micro-batches"},
+    LeftOut{"pipeline_fsdp_ag_per_repeat", "weights are gathered once for each repeat"},
+    LeftOut{"attention_type", "another mask or kind of attention", "global"},
+    LeftOut{"decoder_block", "another kind of layer; here it follows from model_name", "llama2"},
+    LeftOut{"use_batch_split_schedule", "exchanges beside the products of half a batch"},
+    LeftOut{"use_ring_of_experts", "experts that exchange in a ring"},
+    LeftOut{"shard_exp_on_fsdp", "experts are spread over fsdp"},
+    LeftOut{"num_moe_token_chunks", "experts in chunks of tokens", "1"},
+    LeftOut{"ragged_buffer_factor", "a smaller buffer for what experts receive", "-1.0"},
+    LeftOut{"dropout_rate", "dropout", "0.0"},
+    LeftOut{"num_vocab_tiling", "logits in chunks", "1"},
+    LeftOut{"te_comm_gemm_overlap", "collectives beside products", "disabled"},
+    LeftOut{"use_dpo", "preference training: a second model runs forward"},
+    LeftOut{"enable_diloco", "replicas that meet only now and then"},
+    LeftOut{"use_multimodal", "an encoder of images"},
+    LeftOut{"lora_input_adapters_path", "adapters; here all weights are trained", ""},
+    LeftOut{"custom_mesh_and_rule", "another placement of axes", ""},
+    LeftOut{"enable_rampup_batch_size", "a batch that grows"},
+    LeftOut{"use_indexer", "sparse attention with an indexer"},
+    LeftOut{"moba", "attention over chosen blocks"},
+    LeftOut{"share_kv_projections", "keys and values of one product"},
+    LeftOut{"use_double_wide_mlp", "a wider feed-forward block"},
+    LeftOut{"num_kv_shared_layers", "layers that share keys and values", "0"},
+    LeftOut{"mhc_expansion_rate", "several residual streams", "1"},
+    LeftOut{"engram_layers", "layers of another kind", ""},
+    LeftOut{"float32_logits", "products of attention in 32 bits"},
+    LeftOut{"activations_in_float32", "activations in 32 bits"},
+    LeftOut{"mlp_bias", "a bias of the feed-forward block"},
+    LeftOut{"merge_gating_gmm", "one product instead of two"},
+    LeftOut{"training_objective", "another objective", "causal_lm"},
+    LeftOut{"packing", "several documents in a sequence; here one", "true"},
+};
+
+// Data, checkpoints, logging, learning rates, decoding, sizes of tiles, and what is read where it
+// counts.
+constexpr std::string_view kWithoutEffect =
+    "run_name enable_dropout hardware steps log_* metrics_file gcs_metrics enable_wandb wandb_* "
+    "save_* load_* "
+    "enable_checkpoint* checkpoint_* async_checkpointing max_num_checkpoints_to_keep "
+    "enable_continuous_checkpointing enable_single_* enable_emergency_checkpoint "
+    "enable_multi_tier_checkpointing multi_tier_* local_checkpoint_* source_checkpoint_layout "
+    "colocated_* enable_autocheckpoint reuse_example_batch base_output_directory jax_* "
+    "skip_jax_distributed_system dataset_* eval_* train_* hf_* grain_* tokenizer_* tokenize_* "
+    "olmo_* add_bos add_eos use_truncation chat_template* use_chat_template max_corpus_chars "
+    "default_prompt num_epoch generate_padding_* max_segments_per_seq expansion_factor_real_data "
+    "learning_rate* lr_schedule_type warmup_steps_fraction wsd_* gradient_clipping_threshold "
+    "adam_* adamw_mask muon_* trainable_parameters_mask skip_step_* profiler* skip_first_n_* "
+    "upload_all_profiler_results profile_* enable_tpu_profiling_options tpu_num_* "
+    "managed_mldiagnostics* dump_* enable_data_shuffling data_shuffle_seed init_weights_seed "
+    "enable_goodput_* monitor_* goodput_* enable_pathways_* enable_gcp_* step_deviation_* "
+    "report_* heartbeat_* enable_tensorboard use_vertex_tensorboard vertex_* max_checkify "
+    "inference_* prefill_* generate_slice enable_model_warmup enable_llm_* multi_sampling "
+    "return_log_prob stack_prefill_* ar_cache_* compute_axis_order reshape_q prometheus_port "
+    "enable_jax_profiler xprof_* debug_sharding allow_split_physical_axes shardy sa_* local_sa_* "
+    "use_splash_scheduler local_use_splash_scheduler max_prefill_predict_length prompt decode_* "
+    "autoregressive_decode_assert target_eval_loss abort_on_* compiled_trainstep_file "
+    "compile_topology* compile_xla_flags internal_compile* write_estimator_result mesh_axes "
+    "logical_axis_rules* data_sharding input_data_sharding_* context_sharding sharding_tolerance "
+    "num_slices rope_* max_position_embeddings original_max_position_embeddings beta_* mscale "
+    "normalization_layer_epsilon normalize_embedding_logits logits_dot_in_fp32 use_iota_embed "
+    "matmul_precision mlp_activations dense_init_scale param_scan_axis force_unroll "
+    "scan_pipeline_* scan_layers_per_stage set_remat_policy_* num_pipeline_repeats routed_* "
+    "n_routing_groups topk_routing_group norm_topk_prob wi_tile_* wo_tile_* attention "
+    "context_parallel_* q_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim mtp_* "
+    "enable_padding_causal_mask override_* use_qwix_quantization quantize_kvcache "
+    "replicate_quant_scale quantization_local_shard_count weight_quantization_* "
+    "act_quantization_* bwd_quantization_* constant_bound_config quant_cfg_path model_call_mode "
+    "inhomogeneous_layer_cycle_interval interleave_moe_* nope_layer_interval temperature_tuning "
+    "use_qk_norm attention_bias attention_sink sliding_window_size chunk_attn_window_size "
+    "causal_block_size attn_logits_soft_cap final_logits_soft_cap z_loss_multiplier use_post_* "
+    "decoder_layer_input context mlpwi* mlpwo moe_mlpwo query_* key_proj value_proj kv_* qkv_proj "
+    "out_proj mla_* use_custom_sort_vjp num_pipeline_microbatches num_layers_per_pipeline_stage "
+    "pipeline_parallel_layers shard_optimizer_over_data enable_nnx pure_nnx* hide_* optimizer_* "
+    "enable_orbax_v1 use_manual_quantization weight_sparsity_* attention_output_dim global_* "
+    "mlp_activations_limit cast_* float32_* moe_chunk_barrier moe_expert_input_dim "
+    "num_moe_emb_chunks moe_dispatch_no_expert_sharding use_ragged_* ragged_* "
+    "use_gather_mosaic_kernel use_gmm_v2 moe_fsdp_* use_2d_fsdp_sharding first_num_* "
+    "shared_experts num_experts_per_tok base_moe_mlp_dim batch_split_factor indexer_* moe_mlpwi_* "
+    "attention_out engram* v_norm_with_scale qk_norm_with_scale hidden_size_* "
+    "vocab_size_per_layer_input moba_* use_sliced_mla_proj o_lora_rank o_groups compress* "
+    "use_qk_clip qk_clip_threshold mtc_* ulysses_context_sharding custom_mesh* check_vma "
+    "dense_fsdp_* vocab_tiling_ag_once per_device_batch_size_* max_inflight_computations "
+    "block_diffusion_* diloco_* dcn_bandwidth_* enable_streaming_diloco num_diloco_fragments "
+    "use_sequential_layers num_communication_* communication_overlapping_alpha use_untrainable_* "
+    "trainable_position_size local_rope_* optimize_mesh_* remove_size_one_* ring_scan_unroll "
+    "experimental_* use_max_logit_estimate cost_estimate_* dq_reduction_steps use_chunked_prefill "
+    "enable_prefix_caching prefix_caching_* use_audio* freeze_* dtype_mm remat_policy_for_vit "
+    "posemb_* max_num_images_* vision_* intermediate_size_* num_attention_heads_* num_channels_* "
+    "patch_size_* conv_* num_hidden_layers_* projector_* pixel_shuffle_* spatial_merge_* "
+    "out_hidden_size_* temporal_patch_* num_position_* deepstack_* d_model_* encoder_* "
+    "attention_dropout_* activation_* num_mel_* max_source_* scale_* n_window_* downsample_* "
+    "output_dim_* num_conv_* max_timescale_* max_sample_* use_mrope mrope_section position_id_* "
+    "gdn_* use_qk_norm_in_gdn partial_rotary_factor use_jax_splash force_q_layout "
+    "sinkhorn_iterations enable_mhc_lite use_mhc_* mhc_pallas_* collect_stack_trace stack_trace_* "
+    "elastic_* vllm_* distill_* use_sft sft_* tile_* image_* audio_* video_* "
+    "record_internal_nn_metrics shard_mode subslice_shape use_tokamax_* expert_shard_*";
+
+}  // namespace
+
+void leave_out_maxtext_keys(SettingReader& settings) {
+  for (const LeftOut& key : kLeftOut) {
+    settings.not_carried(key.name, key.meaning, key.neutral);
+  }
+  settings.without_effect(keys_in(kWithoutEffect));
+}
+
+}  // namespace stepcast

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Source: AI-Hypercomputer/maxtext e591f30cb of 2026-08-22, src/maxtext/configs/models/*.yml.
+#include <array>
+
+#include "frameworks/maxtext.hpp"
+
+namespace stepcast {
+namespace {
+
+// mtp_num_layers is 0 in base.yml: no model has multi-token prediction unless the key says so.
+constexpr std::array kModels = {
+    ModelFlavor{"", "llama2-7b", "llama2_7b"},
+    ModelFlavor{"", "llama2-13b", "llama2_13b"},
+    ModelFlavor{"", "llama2-70b", "llama2_70b"},
+    ModelFlavor{"", "llama3-8b", "llama3_8b"},
+    ModelFlavor{"", "llama3-70b", "llama3_70b"},
+    ModelFlavor{"", "llama3-405b", "llama3.1_405b"},
+    ModelFlavor{"", "llama3.1-8b", "llama3.1_8b"},
+    ModelFlavor{"", "llama3.1-70b", "llama3.1_70b"},
+    ModelFlavor{"", "llama3.1-405b", "llama3.1_405b"},
+    ModelFlavor{"", "llama3.3-70b", "llama3.3_70b"},
+    ModelFlavor{"", "llama4-17b-16e", "llama4_17b16e"},
+    ModelFlavor{"", "llama4-17b-128e", "llama4_17b128e"},
+    ModelFlavor{"", "mixtral-8x7b", "mixtral_8x7b"},
+    ModelFlavor{"", "mixtral-8x22b", "mixtral_8x22b"},
+    ModelFlavor{"", "deepseek2-16b", "deepseek_v2_lite"},
+    ModelFlavor{"", "deepseek2-236b", "deepseek_v2"},
+    ModelFlavor{"", "deepseek3-671b", "deepseek_v3", {}, true},
+    ModelFlavor{"", "deepseek3-671b-2dfsdp", "deepseek_v3", {}, true},
+    ModelFlavor{"", "deepseek3-671b-batchsplit", "deepseek_v3", {}, true},
+    ModelFlavor{"", "kimi-k2-1t", "kimi_k2"},
+    ModelFlavor{"", "qwen2.5-7b", "qwen2.5_7b"},
+    ModelFlavor{"", "qwen2.5-14b", "qwen2.5_14b"},
+    ModelFlavor{"", "qwen3-4b", "qwen3_4b"},
+    ModelFlavor{"", "qwen3-4b-base", "qwen3_4b"},
+    ModelFlavor{"", "qwen3-4b-thinking-2507", "qwen3_4b"},
+    ModelFlavor{"", "qwen3-8b", "qwen3_8b"},
+    ModelFlavor{"", "qwen3-8b-base", "qwen3_8b"},
+    ModelFlavor{"", "qwen3-14b", "qwen3_14b"},
+    ModelFlavor{"", "qwen3-14b-base", "qwen3_14b"},
+    ModelFlavor{"", "qwen3-32b", "qwen3_32b"},
+    ModelFlavor{"", "qwen3-30b-a3b", "qwen3_30b_a3b"},
+    ModelFlavor{"", "qwen3-30b-a3b-base", "qwen3_30b_a3b"},
+    ModelFlavor{"", "qwen3-235b-a22b", "qwen3_235b_a22b"},
+    ModelFlavor{"", "gpt-oss-20b", "gpt_oss_20b"},
+    ModelFlavor{"", "gpt-oss-120b", "gpt_oss_120b"},
+    ModelFlavor{"", "gpt3-175b", "gpt3_175b"},
+};
+
+}  // namespace
+
+std::span<const ModelFlavor> maxtext_models() { return kModels; }
+
+}  // namespace stepcast

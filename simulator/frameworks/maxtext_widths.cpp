@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frameworks/maxtext_widths.hpp"
+
+#include <algorithm>
+
+#include "frameworks/kept_model.hpp"
+#include "frameworks/maxtext.hpp"
+#include "stepcast/base/nearest_name.hpp"
+#include "stepcast/graph/model_ranges.hpp"
+
+namespace stepcast {
+namespace {
+
+// "default" of base.yml, a small Llama 2.
+ModelSpec base_model() {
+  ModelSpec model;
+  model.name = "maxtext_default";
+  model.title = "model of a MaxText configuration";
+  model.family = "llama2";
+  model.source = "AI-Hypercomputer/maxtext src/maxtext/configs/base.yml";
+  model.hidden = 2048;
+  model.layers = 16;
+  model.vocabulary = 32'000;
+  model.attention.heads = 16;
+  model.attention.kv_heads = 16;
+  model.attention.qk_head_dim = 128;
+  model.attention.v_head_dim = 128;
+  model.mlp.ffn_hidden = 7168;
+  return model;
+}
+
+class Widths {
+ public:
+  Widths(SettingReader& settings, ModelSpec& model) : settings_(settings), model_(model) {}
+
+  void read() {
+    put("base_emb_dim", "model.hidden_size", model_.hidden);
+    put("base_num_decoder_layers", "model.layers", model_.layers);
+    put("vocab_size", "model.vocabulary", model_.vocabulary);
+    put("base_mlp_dim", "model.mlp.ffn_hidden", model_.mlp.ffn_hidden);
+    put("base_num_query_heads", "model.attention.heads", model_.attention.heads);
+    put("base_num_kv_heads", "model.attention.kv_heads", model_.attention.kv_heads);
+    if (model_.attention.kind == AttentionKind::kGqa &&
+        put("head_dim", "model.attention.head_dim", model_.attention.qk_head_dim)) {
+      model_.attention.v_head_dim = model_.attention.qk_head_dim;
+    }
+    if (settings_.flag("logits_via_embedding", "model.tied_embeddings").value_or(false)) {
+      model_.tied_embeddings = true;
+      changed_ = true;
+    }
+    read_experts();
+    check_heads();
+    if (changed_) {
+      model_.note = {};
+      model_.published = {};
+    }
+  }
+
+ private:
+  bool put(std::string_view name, std::string_view ours, std::int64_t& width) {
+    const auto given = settings_.count(name, ours);
+    if (!given) {
+      return false;
+    }
+    if (*given < kWidth.lowest || *given > kWidth.highest) {
+      settings_.error(name, "must be from " + std::to_string(kWidth.lowest) + " to " +
+                                std::to_string(kWidth.highest));
+      return false;
+    }
+    changed_ = changed_ || width != *given;
+    width = *given;
+    return true;
+  }
+
+  void read_experts() {
+    std::int64_t experts = model_.moe ? model_.moe->experts : 1;
+    put("num_experts", "model.moe.experts", experts);
+    if (experts == 1) {
+      model_.moe.reset();
+      return;
+    }
+    MoeSpec usual;
+    usual.experts_per_token = 1;
+    usual.expert_ffn_hidden = model_.mlp.ffn_hidden;
+    MoeSpec moe = model_.moe.value_or(usual);
+    moe.experts = experts;
+    put("num_experts_per_tok", "model.moe.experts_per_token", moe.experts_per_token);
+    put("base_moe_mlp_dim", "model.moe.expert_ffn_hidden", moe.expert_ffn_hidden);
+    std::int64_t shared = moe.shared_expert_ffn_hidden / moe.expert_ffn_hidden;
+    if (const auto given =
+            settings_.count("shared_experts", "model.moe.shared_expert_ffn_hidden")) {
+      shared = std::clamp<std::int64_t>(*given, 0, 64);
+      moe.shared_expert_ffn_hidden = shared * moe.expert_ffn_hidden;
+    }
+    if (const auto dense =
+            settings_.count("first_num_dense_layers", "model.moe.first_dense_layers")) {
+      moe.first_dense_layers = std::clamp<std::int64_t>(*dense, 0, model_.layers);
+    }
+    moe.experts_per_token = std::min(moe.experts_per_token, moe.experts);
+    model_.moe = moe;
+  }
+
+  void check_heads() {
+    if (model_.attention.heads % model_.attention.kv_heads != 0) {
+      settings_.error(
+          settings_.has("base_num_kv_heads") ? "base_num_kv_heads" : "base_num_query_heads",
+          "does not fit: key and value heads must divide the query heads");
+    }
+  }
+
+  SettingReader& settings_;
+  ModelSpec& model_;
+  bool changed_ = false;
+};
+
+void refuse_name(SettingReader& settings, const std::string& name) {
+  const std::vector<std::string> names = flavor_names(maxtext_models(), "");
+  settings.error("model_name", "is '" + name.substr(0, 60) +
+                                   "', which is not known here; write its widths, base_emb_dim and "
+                                   "so on, beside model_name: default" +
+                                   did_you_mean(name, names));
+}
+
+// As one of DeepSeek-V3's modules is trained beside the model where the key says so.
+void read_mtp(SettingReader& settings, const ModelFlavor* known, const DataRoot& data,
+              ModelSpec& model) {
+  const auto mtp = settings.count("mtp_num_layers", "model.mtp_layers");
+  if (!mtp || *mtp < 1 || *mtp > 64) {
+    return;
+  }
+  if (known != nullptr && known->without_mtp) {
+    model = load_model(data.models() / (std::string(known->ours) + ".yaml"));
+  }
+  model.mtp_layers = *mtp;
+}
+
+}  // namespace
+
+std::optional<MaxTextModel> read_maxtext_model(SettingReader& settings, const ImportInput& input) {
+  const std::string name = settings.text_or("model_name", "model", "default");
+  const ModelFlavor* known = find_flavor(maxtext_models(), "", name);
+  MaxTextModel read;
+  if (known != nullptr) {
+    read.model = model_of(*known, input.data);
+  } else if (const std::optional<KeptModel> kept = kept_model(input)) {
+    read = {kept->model, kept->knows_layers};
+    return read;
+  } else if (name == "default") {
+    read.model = base_model();
+  } else {
+    refuse_name(settings, name);
+    return std::nullopt;
+  }
+  Widths(settings, read.model).read();
+  read_mtp(settings, known, input.data, read.model);
+  return read;
+}
+
+}  // namespace stepcast

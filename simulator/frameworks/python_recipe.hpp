@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the functions of a Python file that build a configuration, without running Python:
+// assignments, returns, nested calls with keyword arguments, literals, lists, products and sums of
+// whole numbers.
+//
+//   def llama3_70b() -> Trainer.Config:
+//       config = llama3_8b()
+//       config.training.steps = 10
+//       return config
+//
+// When it is wrong: conditions and loops are not followed, and what a call of an unknown function
+// returns is its name with its arguments. A value that is none of the above keeps its text.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frameworks/python_value.hpp"
+
+namespace stepcast {
+
+// The functions without required arguments, in the order of the file.
+std::vector<std::string> python_functions(std::string_view text, const std::string& file);
+// What `function` returns. Throws ConfigError if there is no such function, if it returns nothing
+// that can be read, or if the text is no Python that is understood.
+PythonValue python_result(std::string_view text, const std::string& file,
+                          const std::string& function);
+
+}  // namespace stepcast

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// torchtitan's files: TOML job configs of 2024 and 2025, and since 2026 the Python functions of
+// config_registry.py, from which it is launched as `MODULE=llama3 CONFIG=llama3_70b`.
+//
+//   [parallelism]                                 plan: {tp: 8, pp: 1, fsdp: 8}
+//   tensor_parallel_degree = 8                    software: torchtitan
+//
+// The files do not say on how many GPUs of which kind a job runs: both are given beside them, and a
+// degree of -1 takes what is left. Written are TOML files, which torchtitan took up to the autumn
+// of 2025 (2ea6197b9); its later versions take no files but Python.
+//
+// When it is wrong: losses in chunks, FP8 on some of the matrices alone, and what a recipe does in
+// conditions are not carried over; each is named where it is met.
+#pragma once
+
+#include <vector>
+
+#include "frameworks/exported_file.hpp"
+#include "frameworks/imported_experiment.hpp"
+
+namespace stepcast {
+
+ImportedExperiment import_torchtitan(const ImportInput& input);
+std::vector<ExportedFile> export_torchtitan(const Experiment& experiment);
+
+}  // namespace stepcast

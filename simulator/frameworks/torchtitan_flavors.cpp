@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Source: pytorch/torchtitan, torchtitan/models/<module>/__init__.py at 2ea6197b9 of 2025-10-31
+// (llama3_args, deepseekv3_args, qwen3_args, llama4_args) and at b5bcd76c of 2026-08-21
+// (<module>_configs); gpt_oss at the former in torchtitan/experiments.
+#include "frameworks/torchtitan_flavors.hpp"
+
+#include <array>
+
+namespace stepcast {
+namespace {
+
+constexpr std::string_view kLlamaDebug =
+    "{name: torchtitan_llama3_debugmodel, title: 'debugmodel of torchtitan, llama3', "
+    "source: 'pytorch/torchtitan torchtitan/models/llama3/__init__.py', hidden_size: 256, layers: "
+    "6, vocabulary: 2048, attention: {heads: 16, kv_heads: 16, head_dim: 16}, mlp: {ffn_hidden: "
+    "768}}";
+constexpr std::string_view kQwen06 =
+    "{name: qwen3_0.6b, title: Qwen3 0.6B, source: huggingface.co/Qwen/Qwen3-0.6B config.json, "
+    "hidden_size: 1024, layers: 28, attention: {heads: 16}, mlp: {ffn_hidden: 3072}}";
+constexpr std::string_view kQwen17 =
+    "{name: qwen3_1.7b, title: Qwen3 1.7B, source: huggingface.co/Qwen/Qwen3-1.7B config.json, "
+    "hidden_size: 2048, layers: 28, attention: {heads: 16}, mlp: {ffn_hidden: 6144}}";
+constexpr std::string_view kDeepSeekDebug =
+    "{name: torchtitan_deepseek_v3_debugmodel, title: 'debugmodel of torchtitan, deepseek_v3', "
+    "source: 'pytorch/torchtitan torchtitan/models/deepseek_v3/__init__.py', hidden_size: 256, "
+    "layers: 6, vocabulary: 2048, mlp: {ffn_hidden: 1024}, moe: {experts: 8, experts_per_token: "
+    "3, expert_ffn_hidden: 256, shared_expert_ffn_hidden: 512}}";
+
+// The first row of a name is what it stands for; further ones are the same to torchtitan.
+// torchtitan's models of 2025 have no multi-token prediction; those of 2026 have it on demand.
+constexpr std::array kFlavors = {
+    ModelFlavor{"llama3", "1B", "llama3.2_1b"},
+    ModelFlavor{"llama3", "3B", "llama3.2_3b"},
+    ModelFlavor{"llama3", "8B", "llama3.1_8b"},
+    ModelFlavor{"llama3", "70B", "llama3.1_70b"},
+    ModelFlavor{"llama3", "405B", "llama3.1_405b"},
+    ModelFlavor{"llama3", "8B", "llama3_8b"},
+    ModelFlavor{"llama3", "70B", "llama3_70b"},
+    ModelFlavor{"llama3", "70B", "llama3.3_70b"},
+    ModelFlavor{"llama3", "debugmodel", "llama3.1_8b", kLlamaDebug},
+    ModelFlavor{"llama3", "debugmodel_flex_attn", "llama3.1_8b", kLlamaDebug},
+    ModelFlavor{"llama4", "17bx16e", "llama4_17b16e"},
+    ModelFlavor{"llama4", "17bx128e", "llama4_17b128e"},
+    ModelFlavor{"llama4", "17bx16e_irope", "llama4_17b16e"},
+    ModelFlavor{"llama4", "17bx128e_irope", "llama4_17b128e"},
+    ModelFlavor{"deepseek_v3", "16B", "deepseek_v3_16b"},
+    ModelFlavor{"deepseek_v3", "236B", "deepseek_v2"},
+    ModelFlavor{"deepseek_v3", "671B", "deepseek_v3", {}, true},
+    ModelFlavor{"deepseek_v3", "debugmodel", "deepseek_v3_16b", kDeepSeekDebug},
+    ModelFlavor{"qwen3", "0.6B", "qwen3_4b", kQwen06},
+    ModelFlavor{"qwen3", "1.7B", "qwen3_4b", kQwen17},
+    ModelFlavor{"qwen3", "4B", "qwen3_4b"},
+    ModelFlavor{"qwen3", "8B", "qwen3_8b"},
+    ModelFlavor{"qwen3", "14B", "qwen3_14b"},
+    ModelFlavor{"qwen3", "32B", "qwen3_32b"},
+    ModelFlavor{"qwen3", "30B-A3B", "qwen3_30b_a3b"},
+    ModelFlavor{"qwen3", "235B-A22B", "qwen3_235b_a22b"},
+    ModelFlavor{"gpt_oss", "20b", "gpt_oss_20b"},
+    ModelFlavor{"gpt_oss", "120b", "gpt_oss_120b"},
+};
+
+}  // namespace
+
+std::span<const ModelFlavor> torchtitan_flavors() { return kFlavors; }
+
+}  // namespace stepcast

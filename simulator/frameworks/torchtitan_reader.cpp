@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frameworks/torchtitan_reader.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "frameworks/job_size.hpp"
+#include "frameworks/kept_model.hpp"
+#include "frameworks/torchtitan_flavors.hpp"
+#include "frameworks/torchtitan_pipeline.hpp"
+#include "frameworks/torchtitan_software.hpp"
+#include "frameworks/torchtitan_words.hpp"
+#include "stepcast/base/nearest_name.hpp"
+#include "stepcast/config/config_writer.hpp"
+#include "stepcast/config/framework_keys.hpp"
+#include "stepcast/experiment/experiment.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr Range<std::int64_t> kCounts{1, 1 << 28};
+
+std::string key(std::string_view ours) {
+  return std::string(framework_name(FrameworkVocabulary::kTorchtitan, ours));
+}
+
+class TorchtitanReader {
+ public:
+  TorchtitanReader(SettingReader& settings, const TorchtitanJob& job, const ImportInput& input)
+      : settings_(settings), job_(job), input_(input) {}
+
+  FrameworkExperiment experiment() {
+    read_model();
+    read_degrees();
+    read_job_size();
+    read_batch();
+    parts_.training = training();
+    parts_.plan = plan();
+    read_torchtitan_software(settings_, step(), parts_);
+    leave_out_torchtitan_keys(settings_);
+    parts_.gpus = gpus_;
+    return std::move(parts_);
+  }
+
+ private:
+  // A count of at least 1, in its range; 1 where it is wrong.
+  std::int64_t positive(const std::string& name, std::string_view ours, std::int64_t fallback,
+                        Range<std::int64_t> range = kCounts) {
+    const std::int64_t value = settings_.count_or(name, ours, fallback);
+    if (value < range.lowest || value > range.highest) {
+      settings_.error(name, "must be from " + std::to_string(range.lowest) + " to " +
+                                std::to_string(range.highest) + ", not " + std::to_string(value));
+      return std::max<std::int64_t>(range.lowest, 1);
+    }
+    return value;
+  }
+  std::int64_t degree(std::string_view ours) { return positive(key(ours), ours, 1, kDegree); }
+
+  void assume(std::string ours, std::string value, std::string note) {
+    settings_.remark({.outcome = ImportOutcome::kAssumed,
+                      .name = {},
+                      .value = std::move(value),
+                      .ours = std::move(ours),
+                      .note = std::move(note),
+                      .where = {}});
+  }
+  void not_carried(std::string name, std::string value, std::string note) {
+    settings_.remark({.outcome = ImportOutcome::kNotCarried,
+                      .name = std::move(name),
+                      .value = std::move(value),
+                      .ours = {},
+                      .note = std::move(note),
+                      .where = {}});
+  }
+
+  // --- model ---
+
+  void read_model() {
+    const std::string module =
+        job_.recipe ? job_.module : settings_.text_or("model.name", "model", "llama3");
+    const std::string flavor = settings_.text_or("model.flavor", "model", "debugmodel");
+    const ModelFlavor* known = find_flavor(torchtitan_flavors(), module, flavor);
+    if (known != nullptr) {
+      parts_.model = model_of(*known, input_.data);
+    } else if (const std::optional<KeptModel> kept = kept_model(input_)) {
+      parts_.model = kept->model;
+      knows_layers_ = kept->knows_layers;
+    } else {
+      refuse_flavor(module, flavor);
+      return;
+    }
+    parts_.model_name = parts_.model->name;
+    const auto mtp = settings_.count("model.num_mtp_layers", "model.mtp_layers");
+    if (mtp && *mtp > 0 && *mtp <= 64 && known != nullptr) {
+      parts_.model = load_model(input_.data.models() / (std::string(known->ours) + ".yaml"));
+      parts_.model_name = std::string(known->ours);
+      parts_.model->mtp_layers = *mtp;
+    }
+  }
+
+  void refuse_flavor(const std::string& module, const std::string& flavor) {
+    const std::vector<std::string> names = flavor_names(torchtitan_flavors(), module);
+    std::string listed;
+    for (const std::string& name : names) {
+      listed += (listed.empty() ? "" : ", ") + name;
+    }
+    settings_.error("model.flavor",
+                    "is '" + flavor.substr(0, 60) + "' of '" + module.substr(0, 60) +
+                        "', which is not known here" +
+                        (listed.empty() ? "; known are llama3, llama4, deepseek_v3, qwen3, gpt_oss"
+                                        : "; known are " + listed + did_you_mean(flavor, names)));
+  }
+
+  [[nodiscard]] std::int64_t layers() const { return parts_.model ? parts_.model->layers : 1; }
+  [[nodiscard]] TorchtitanStep step() const { return {job_.recipe, pp_, has_experts()}; }
+  [[nodiscard]] bool has_experts() const { return parts_.model && parts_.model->moe; }
+
+  // --- degrees ---
+
+  void read_degrees() {
+    tp_ = degree("plan.tp");
+    pp_ = degree("plan.pp");
+    cp_ = degree("plan.cp");
+    ep_ = degree("plan.ep");
+    replicas_ = positive("parallelism.data_parallel_replicate_degree", "plan.hsdp", 1, kDegree);
+    shards_ = settings_.count_or("parallelism.data_parallel_shard_degree", "plan.fsdp", -1);
+    if (shards_ != -1 && (shards_ < 1 || shards_ > kDegree.highest)) {
+      settings_.error("parallelism.data_parallel_shard_degree",
+                      "must be -1, which means what is left, or a degree from 1");
+      shards_ = 1;
+    }
+    // Up to 2025 experts that are not spread over ranks are cut by tensor parallelism.
+    const auto etp = settings_.count(key("plan.etp"), "plan.etp");
+    etp_ = ep_ == 1 && !job_.recipe ? tp_ : std::clamp(etp.value_or(1), kDegree.lowest, tp_);
+  }
+
+  void read_job_size() {
+    const std::int64_t inner = bounded_product(bounded_product(tp_, cp_), pp_);
+    const std::int64_t outer = bounded_product(inner, replicas_);
+    const std::int64_t borrowed = etp_ > 1 ? cp_ : bounded_product(cp_, tp_);
+    const std::int64_t least = has_experts() ? ep_ / std::gcd(ep_, borrowed) : 1;
+    const std::int64_t ranks = bounded_product(outer, shards_ == -1 ? least : shards_);
+    const std::optional<std::int64_t> ngpu = settings_.count("NGPU", "cluster.nodes");
+    if (ranks > kMostRanks || (ngpu && (*ngpu < 1 || *ngpu > kMostRanks))) {
+      settings_.error(key("plan.tp"), "with the other degrees makes more ranks than any job has");
+      shards_ = 1;
+      return;
+    }
+    if (shards_ != -1) {
+      gpus_ = ranks;
+      const bool stated = ngpu || input_.nodes;
+      if (stated && job_size(input_, ngpu, ranks).gpus != ranks) {
+        settings_.error("parallelism.data_parallel_shard_degree",
+                        "with the other degrees makes " + std::to_string(ranks) +
+                            " ranks, not the GPUs that were given; -1 takes what is left");
+      }
+      return;
+    }
+    const JobSize size = job_size(input_, ngpu, ranks);
+    gpus_ = size.gpus;
+    if (gpus_ % outer != 0 || gpus_ < outer) {
+      settings_.error("parallelism.data_parallel_shard_degree",
+                      "is what is left of " + std::to_string(gpus_) +
+                          " GPUs, which the other degrees, " + std::to_string(outer) +
+                          ", do not divide");
+      gpus_ = outer;
+    }
+    shards_ = gpus_ / outer;
+    if (!size.stated) {
+      assume("cluster.gpus", std::to_string(gpus_),
+             "the fewest in whole nodes; the file leaves the number to the launcher, give --nodes");
+    }
+  }
+
+  // --- batch ---
+
+  [[nodiscard]] std::int64_t dp() const { return bounded_product(replicas_, shards_); }
+
+  void read_batch() {
+    if (job_.recipe) {
+      read_tokens();
+    } else {
+      sequence_ = positive(key("training.sequence_length"), "training.sequence_length", 2048);
+      local_ = positive(key("training.micro_batch_size"), "training.micro_batch_size", 8);
+      micro_ = pp_ == 1 ? local_
+                        : positive("parallelism.pipeline_parallel_microbatch_size",
+                                   "training.micro_batch_size", 1);
+      if (local_ % micro_ != 0) {
+        settings_.error("parallelism.pipeline_parallel_microbatch_size",
+                        "must divide training.local_batch_size = " + std::to_string(local_));
+      }
+      global_ =
+          settings_.count_or(key("training.global_batch_size"), "training.global_batch_size", -1);
+    }
+    settle_global();
+  }
+
+  // The files of 2026 count tokens.
+  void read_tokens() {
+    sequence_ = positive("training.max_context_length", "training.sequence_length", 2048);
+    const std::int64_t tokens = positive("training.num_tokens_per_microbatch_per_dp_rank",
+                                         "training.micro_batch_size", 16'384);
+    sequence_ = std::min(sequence_, tokens);
+    micro_ = tokens / sequence_;
+    if (tokens % sequence_ != 0) {
+      settings_.error("training.num_tokens_per_microbatch_per_dp_rank",
+                      "must be a whole number of sequences of " + std::to_string(sequence_));
+    }
+    local_ = bounded_product(
+        micro_, pp_ == 1 ? 1 : positive("parallelism.num_pp_microbatches", "micro-batches", 1));
+    const std::int64_t step =
+        settings_.count_or("training.num_tokens_per_train_step", "training.global_batch_size", -1);
+    global_ = step > 0 ? step / sequence_ : step;
+  }
+
+  void settle_global() {
+    const std::string name =
+        job_.recipe ? "training.num_tokens_per_train_step" : key("training.global_batch_size");
+    const std::int64_t once = bounded_product(local_, dp());
+    if (global_ < 1) {
+      global_ = once;
+    } else if (global_ % once != 0) {
+      settings_.error(name,
+                      "must be a multiple of the batch of a rank times the data-parallel "
+                      "degree = " +
+                          std::to_string(once) + " sequences");
+    }
+    if (pp_ > 1 && global_ > once) {
+      not_carried(name, std::to_string(global_),
+                  "torchtitan drains its pipeline " + std::to_string(global_ / once) +
+                      " times a step; here all micro-batches run as one");
+    }
+  }
+
+  // --- training ---
+
+  ConfigNode training() {
+    ConfigWriter writer;
+    writer.field("sequence_length", sequence_);
+    writer.field("micro_batch_size", micro_);
+    writer.field("global_batch_size", global_);
+    writer.field("dtype", read_torchtitan_dtype(settings_, step()));
+    write_recompute(writer);
+    writer.field("optimizer", "adamw");
+    read_optimizer();
+    return writer.take();
+  }
+
+  void read_optimizer() {
+    const std::string name =
+        job_.recipe ? settings_.text("optimizer.class", "training.optimizer").value_or("AdamW")
+                    : settings_.text_or("optimizer.name", "training.optimizer", "AdamW");
+    if (name != "AdamW" && name != "Adam" && name != "default_adamw") {
+      not_carried("optimizer", name.substr(0, 60), "priced as AdamW");
+    }
+  }
+
+  void write_recompute(ConfigWriter& writer) {
+    const std::string mode =
+        settings_.text_or(key("training.recompute"), "training.recompute", "selective");
+    if (mode == "selective") {
+      write_selective(writer);
+    } else if (mode == "memory_budget") {
+      writer.field("recompute", "memory_budget");
+      writer.field("memory_budget",
+                   settings_.number("activation_checkpoint.memory_budget", "training.memory_budget")
+                       .value_or(0.5));
+    } else if (mode == "full" || mode == "none") {
+      writer.field("recompute", mode);
+    } else {
+      settings_.error(
+          key("training.recompute"),
+          "is '" + mode.substr(0, 60) + "'; supported are none, full, selective and memory_budget");
+    }
+  }
+
+  // By operator, or every n-th layer in full.
+  void write_selective(ConfigWriter& writer) {
+    const std::string option = settings_.text_or("activation_checkpoint.selective_ac_option",
+                                                 "training.recompute", job_.recipe ? "op" : "2");
+    if (option == "op") {
+      writer.field("recompute", "selective_op");
+      return;
+    }
+    const auto every = scan_whole(scalar_of(option), kCounts);
+    if (every.fault != NumberFault::kNone) {
+      settings_.error("activation_checkpoint.selective_ac_option",
+                      "must be op or a count of layers, not '" + option.substr(0, 60) + "'");
+      return;
+    }
+    std::vector<std::int64_t> again;
+    for (std::int64_t layer = every.value - 1; layer < layers(); layer += every.value) {
+      again.push_back(layer);
+    }
+    writer.field("recompute", again.empty() ? "none" : "full");
+    if (!again.empty() && every.value > 1) {
+      writer.field("recompute_layers", list_node(again));
+    }
+  }
+  static ConfigNode scalar_of(const std::string& text) { return text_setting({}, text, {}).value; }
+
+  // --- plan ---
+
+  ConfigNode plan() {
+    ConfigWriter writer;
+    writer.field("tp", tp_);
+    writer.field("pp", pp_);
+    if (pp_ > 1 && parts_.model && knows_layers_) {
+      write_torchtitan_pipeline(settings_, pp_, *parts_.model, writer);
+    }
+    if (cp_ > 1) {
+      writer.field("cp", cp_);
+    }
+    if (has_experts()) {
+      writer.field("ep", ep_);
+      if (etp_ > 1) {
+        writer.field("etp", etp_);
+      }
+    }
+    write_sharding(writer);
+    if (tp_ > 1 && job_.recipe &&
+        !settings_.flag("parallelism.enable_sequence_parallel", "plan.sequence_parallel")
+             .value_or(true)) {
+      writer.field("sequence_parallel", false);
+    }
+    if (cp_ > 1) {
+      const std::string method = job_.recipe ? std::string("allgather")
+                                             : settings_.text_or(key("plan.cp_algorithm"),
+                                                                 "plan.cp_algorithm", "allgather");
+      writer.field("cp_algorithm", method == "alltoall" ? "ring" : "all_gather");
+    }
+    if (has_experts() && ep_ > 1) {
+      write_dispatcher(writer);
+    }
+    return writer.take();
+  }
+
+  void write_sharding(ConfigWriter& writer) {
+    const std::int64_t group = bounded_product(shards_, cp_);
+    if (group == 1) {
+      writer.field("zero", std::int64_t{0});
+      return;
+    }
+    writer.field(replicas_ > 1 ? "hsdp" : "fsdp", group);
+    const std::string reshard =
+        settings_.text_or(key("plan.fsdp_reshard"), "plan.fsdp_reshard", "default");
+    if (reshard == "always" || reshard == "never") {
+      writer.field("fsdp_reshard", reshard == "always");
+    } else if (reshard != "default") {
+      settings_.error(key("plan.fsdp_reshard"), "must be default, always or never");
+    }
+  }
+
+  void write_dispatcher(ConfigWriter& writer) {
+    const std::string name = job_.recipe ? "model.moe_comm_backend" : key("plan.dispatcher");
+    const auto backend = settings_.text(name, "plan.dispatcher");
+    if (!backend) {
+      return;
+    }
+    const TorchtitanWord* known = their_word(kTorchtitanBackends, *backend);
+    if (known == nullptr) {
+      settings_.error(name, "is '" + backend->substr(0, 60) +
+                                "'; supported are standard, deepep, hybridep, minimal_async_ep");
+    } else {
+      writer.field("dispatcher", known->ours);
+    }
+  }
+
+  SettingReader& settings_;
+  const TorchtitanJob& job_;
+  const ImportInput& input_;
+  FrameworkExperiment parts_;
+  bool knows_layers_ = true;  // false: of a model that is still to come from comments
+  std::int64_t tp_ = 1;
+  std::int64_t pp_ = 1;
+  std::int64_t cp_ = 1;
+  std::int64_t ep_ = 1;
+  std::int64_t etp_ = 1;
+  std::int64_t replicas_ = 1;
+  std::int64_t shards_ = 1;
+  std::int64_t gpus_ = 1;
+  std::int64_t sequence_ = 1;
+  std::int64_t local_ = 1;
+  std::int64_t micro_ = 1;
+  std::int64_t global_ = -1;
+};
+
+}  // namespace
+
+FrameworkExperiment read_torchtitan(SettingReader& settings, const TorchtitanJob& job,
+                                    const ImportInput& input) {
+  return TorchtitanReader(settings, job, input).experiment();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// How torchtitan spreads layers over the stages of a pipeline
+// (torchtitan/distributed/pipeline_parallel.py, generate_llm_fqn_per_model_part).
+//
+//   layers + first + last are dealt out evenly, the first stages taking what is left over; then the
+//   first stage has `first` layers less and the last one `last`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace stepcast {
+
+struct TorchtitanSplit {
+  std::int64_t first_less = 1;  // pipeline_parallel_first_stage_less_layers
+  std::int64_t last_less = 1;
+  // pipeline_parallel_layers_per_stage; 0: not given, one stage a rank, or two with a schedule that
+  // needs several.
+  std::int64_t layers_per_stage = 0;
+};
+
+// The number of stages that `split` makes, all ranks together.
+std::int64_t torchtitan_stages(const TorchtitanSplit& split, std::int64_t layers);
+// The layers of each stage; empty where torchtitan refuses.
+std::vector<std::int64_t> torchtitan_stage_layers(std::int64_t stages, std::int64_t layers,
+                                                  const TorchtitanSplit& split);
+// Whether the number of stages is the usual of a schedule or follows from layers_per_stage.
+enum class StageCount { kUsual, kFromLayers };
+// A split that gives these layers to the stages, the usual one first; empty if none does.
+std::optional<TorchtitanSplit> torchtitan_split(const std::vector<std::int64_t>& stage_layers,
+                                                StageCount count);
+
+}  // namespace stepcast

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frameworks/maxtext.hpp"
+#include "fuzz/imports.hpp"
+#include "fuzz/targets.hpp"
+
+namespace stepcast::fuzz {
+
+int fuzz_maxtext(const std::uint8_t* data, std::size_t size) {
+  return fuzz_import(import_maxtext, "run.yml", text_of(data, size));
+}
+
+}  // namespace stepcast::fuzz

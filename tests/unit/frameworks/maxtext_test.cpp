@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frameworks/maxtext.hpp"
+
+#include "catch.hpp"
+#include "sample_specs.hpp"
+#include "stepcast/config/config_yaml.hpp"
+
+namespace stepcast::maxtext_test {
+namespace {
+
+using test::config_error;
+using test::contains_text;
+
+const std::filesystem::path kRoot = STEPCAST_DATA_ROOT;
+
+ImportInput input_of(const std::string& text, std::vector<std::string> overrides = {}) {
+  ImportInput input;
+  input.text = text;
+  input.file = "a.yml";
+  input.overrides = std::move(overrides);
+  input.gpu = "mi355x";
+  input.nodes = 8;
+  input.data = {kRoot};
+  return input;
+}
+
+ImportedExperiment imported(const std::string& text, std::vector<std::string> overrides = {}) {
+  return import_maxtext(input_of(text, std::move(overrides)));
+}
+
+std::string part(const ImportedExperiment& imported, const std::string& key) {
+  const ConfigNode* node = imported.experiment.find(key);
+  std::string text = node == nullptr ? "" : to_flow_yaml(*node);
+  std::erase(text, '"');
+  return text;
+}
+
+std::string fault_of(const std::string& text, std::vector<std::string> overrides = {}) {
+  return config_error([&] { imported(text, std::move(overrides)); });
+}
+
+const std::string kLlama = "base_config: base.yml\nmodel_name: llama2-70b\n";
+
+TEST_CASE("without axes parameters are sharded in a node and replicated over nodes", "[unit]") {
+  const ImportedExperiment run = imported(kLlama);
+  CHECK(part(run, "model") == "llama2_70b");
+  CHECK(part(run, "plan") == "{tp: 1, pp: 1, hsdp: 8}");
+  // base.yml: 12 sequences on each of 64 GPUs, 2048 tokens each, remat_policy full.
+  CHECK(part(run, "training") ==
+        "{sequence_length: 2048, micro_batch_size: 12, global_batch_size: 768, dtype: bf16, "
+        "recompute: full, optimizer: adamw}");
+  CHECK(part(run, "software") == "maxtext");
+}
+
+TEST_CASE("experts are part of the batch's axes and of the shards of the rest", "[unit]") {
+  // As AMD's sweep of DeepSeek-V3 on 8 x 8 MI355X has it: fsdp between nodes, experts within.
+  const ImportedExperiment run = imported(
+      "model_name: deepseek3-671b\ndcn_data_parallelism: 1\ndcn_fsdp_parallelism: -1\n"
+      "ici_fsdp_parallelism: 1\nici_expert_parallelism: 8\nper_device_batch_size: 2\n"
+      "max_target_length: 4096\nsparse_matmul: false\ncapacity_factor: 1.25\n"
+      "weight_dtype: bfloat16\n");
+  CHECK(part(run, "plan") == "{tp: 1, pp: 1, ep: 8, fsdp: 64}");
+  CHECK_THAT(part(run, "training"), contains_text("micro_batch_size: 2, global_batch_size: 128"));
+  CHECK(part(run, "expert_exchange") == "{capacity_factor: 1.25}");
+  CHECK_THAT(part(run, "software"), contains_text("row_gather: product"));
+  CHECK_THAT(part(run, "software"), contains_text("optimizer: 4 B"));
+  CHECK_THAT(part(run, "model"), contains_text("deepseek_v3_without_mtp"));
+}
+
+TEST_CASE("a batch of a part of a sequence a GPU is whole for a replica", "[unit]") {
+  const std::string tensor =
+      kLlama +
+      "ici_fsdp_parallelism: 1\nici_tensor_parallelism: 8\ndcn_data_parallelism: 1\n"
+      "dcn_fsdp_parallelism: -1\n";
+  const ImportedExperiment run =
+      imported(tensor + "per_device_batch_size: 0.25\ngradient_accumulation_steps: 4\n");
+  CHECK(part(run, "plan") == "{tp: 8, pp: 1, fsdp: 8}");
+  CHECK_THAT(part(run, "training"), contains_text("micro_batch_size: 2, global_batch_size: 64"));
+  CHECK_THAT(fault_of(tensor + "per_device_batch_size: 0.3\n"),
+             contains_text("'per_device_batch_size' times the GPUs of a replica"));
+}
+
+TEST_CASE("a pipeline repeats its stages over the layers", "[unit]") {
+  // 80 layers on 4 stages of 10: two repeats; 16 sequences of a replica in 8 micro-batches.
+  const ImportedExperiment run =
+      imported(kLlama +
+               "dcn_data_parallelism: 1\ndcn_pipeline_parallelism: 4\ndcn_fsdp_parallelism: 2\n"
+               "num_layers_per_pipeline_stage: 10\nnum_pipeline_microbatches: "
+               "8\nper_device_batch_size: 4\n");
+  CHECK(part(run, "plan") == "{tp: 1, pp: 4, vpp: 2, fsdp: 16}");
+  CHECK_THAT(part(run, "training"), contains_text("micro_batch_size: 2, global_batch_size: 256"));
+  CHECK_THAT(
+      fault_of(kLlama + "dcn_pipeline_parallelism: 8\nnum_layers_per_pipeline_stage: 3\n"),
+      contains_text("'num_layers_per_pipeline_stage' times the stages, 24, must divide the 80"));
+}
+
+TEST_CASE("policies and quantizations have their words", "[unit]") {
+  CHECK_THAT(
+      part(imported(kLlama + "remat_policy: minimal_flash\nquantization: fp8\n"), "training"),
+      contains_text("dtype: fp8, recompute: selective, recompute_modules: [layernorm, mlp_act]"));
+  const ImportedExperiment kept = imported(kLlama + "remat_policy: save_qkv_proj\n");
+  CHECK_THAT(part(kept, "training"), contains_text("recompute: full"));
+  CHECK(count_of(kept.remarks, ImportOutcome::kNotCarried) == 1);
+  CHECK_THAT(fault_of(kLlama + "quantization: int8\n"), contains_text("'quantization' is 'int8'"));
+  CHECK_THAT(fault_of(kLlama + "remat_policy: some\n"), contains_text("'remat_policy' is 'some'"));
+}
+
+TEST_CASE("a model of its own is read by its widths", "[unit]") {
+  const ImportedExperiment run = imported(
+      "base_emb_dim: 4096\nbase_num_query_heads: 32\nbase_num_kv_heads: 8\nbase_mlp_dim: 14336\n"
+      "base_num_decoder_layers: 32\nvocab_size: 128256\n");
+  CHECK(part(run, "model") == "llama3.1_8b");
+  CHECK_THAT(fault_of("model_name: llama2-71b\n"),
+             contains_text("'model_name' is 'llama2-71b', which is not known here"));
+}
+
+TEST_CASE("MaxText's keys that are wrong or not known are errors with a place", "[unit]") {
+  CHECK_THAT(fault_of(kLlama + "max_target_lenght: 1\n"),
+             contains_text("a.yml:3:20: error: 'max_target_lenght' is not known here; did you mean "
+                           "'max_target_length'?"));
+  CHECK_THAT(fault_of(kLlama + "dcn_fsdp_parallelism: -1\n"),
+             contains_text("is -1, and another dcn_ axis is as well"));
+  CHECK_THAT(fault_of(kLlama + "ici_tensor_parallelism: 3\n"),
+             contains_text("what is left of 8, which the other ici_ axes, 3, do not divide"));
+  CHECK_THAT(fault_of("base_config: other.yml\nmodel_name: llama2-7b\n"),
+             contains_text("base_config 'other.yml' is not there"));
+}
+
+TEST_CASE("MaxText's own configurations for GPUs are read to the last key", "[unit]") {
+  struct Case {
+    const char* file;
+    std::size_t carried;
+    std::size_t defaulted;
+    std::size_t left_out;
+    const char* model;
+  };
+  const auto row = GENERATE(Case{"llama2_7b.yml", 5, 4, 0, "llama2_7b"},
+                            Case{"llama2_70b.yml", 5, 4, 0, "llama2_70b"},
+                            Case{"llama3_70b.yml", 4, 4, 0, "llama3_70b"},
+                            Case{"llama3.1_405b.yml", 5, 4, 0, "llama3.1_405b"},
+                            Case{"mixtral_8x7b.yml", 7, 4, 1, "mixtral_8x7b"});
+  CAPTURE(row.file);
+  const ImportedExperiment run = imported(read_file(kRoot / "tests/data/maxtext" / row.file));
+  CHECK(part(run, "model") == row.model);
+  CHECK(count_of(run.remarks, ImportOutcome::kCarried) == row.carried);
+  CHECK(count_of(run.remarks, ImportOutcome::kDefaulted) == row.defaulted);
+  CHECK(count_of(run.remarks, ImportOutcome::kNotCarried) == row.left_out);
+}
+
+}  // namespace
+}  // namespace stepcast::maxtext_test
