@@ -2,6 +2,7 @@
 #include "frameworks/exported_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -55,11 +56,20 @@ std::string with_comments(const std::string& text, const std::vector<std::string
   return text.substr(0, begin) + lines + text.substr(begin);
 }
 
+// Keys that say what a model is called and where it comes from, not what it is.
+bool describes_model(const std::string& key) {
+  constexpr std::array<std::string_view, 5> kKeys = {"model.name", "model.title", "model.family",
+                                                     "model.source", "model.note"};
+  return key.starts_with("model.published.") ||
+         std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+}
+
 class RoundTrip {
  public:
   RoundTrip(const FrameworkInfo& framework, const ConfigNode& root,
             const std::filesystem::path& folder, const DataRoot& data)
       : framework_(framework),
+        root_(root),
         data_(data),
         wanted_(read_experiment(root, folder, data)),
         leaves_(leaves_of(wanted_, root)),
@@ -99,33 +109,62 @@ class RoundTrip {
     }
   }
 
+  // The names that an import needs before all others.
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> lines;
+    const auto add = [&](const char* key, const std::string& name) {
+      if (!name.empty()) {
+        lines.push_back(key + name);
+      }
+    };
+    add("model=", wanted_.named.model);
+    add("cluster.name=", wanted_.named.cluster);
+    if (wanted_.named.cluster.empty()) {
+      add("cluster.gpu=", wanted_.named.gpu);
+    }
+    add("software=", wanted_.named.software);
+    return lines;
+  }
+
   // Every key that the file alone does not bring back, and a null for what it brings besides.
   [[nodiscard]] std::vector<std::string> candidates() const {
-    const ImportedExperiment bare = imported({"model=" + wanted_.named.model});
+    std::vector<std::string> kept = names();
+    const ConfigNode bare = imported(kept).experiment;
+    Leaves back = leaves_of_import(bare);
+    for (const auto& [key, value] : leaves_) {
+      if (!wanted_.named.model.empty() && describes_model(key)) {
+        continue;
+      }
+      const auto same = back.find(key);
+      if (key != "cluster.gpu" && key != "cluster.name" && key != "software" &&
+          key != "software.base" && (same == back.end() || same->second != value)) {
+        kept.push_back(key + "=" + value);
+      }
+    }
+    for (const ConfigEntry& entry : bare.entries) {
+      if (root_.find(entry.key) == nullptr) {
+        kept.push_back(entry.key + "=null");
+        std::erase_if(back, [&](const auto& leaf) { return leaf.first.starts_with(entry.key); });
+      }
+    }
+    for (const auto& [key, value] : back) {
+      if (!leaves_.contains(key) && key != "software" && !describes_model(key)) {
+        kept.push_back(key + "=null");
+      }
+    }
+    return kept;
+  }
+
+  [[nodiscard]] Leaves leaves_of_import(const ConfigNode& bare) const {
     Leaves back;
-    collect_leaves(bare.experiment, "", back);
-    const ConfigNode* model = bare.experiment.find("model");
+    collect_leaves(bare, "", back);
+    const ConfigNode* model = bare.find("model");
     if (model->kind == ConfigNode::Kind::kScalar) {
       collect_leaves(parse_config(to_yaml(load_named_model(model->text, data_, {})), "model"),
                      "model", back);
       back.erase("model");
     }
-    std::vector<std::string> kept;
-    if (!wanted_.named.model.empty()) {
-      kept.push_back("model=" + wanted_.named.model);
-    }
-    for (const auto& [key, value] : leaves_) {
-      const auto same = back.find(key);
-      if (same == back.end() || same->second != value) {
-        kept.push_back(key + "=" + value);
-      }
-    }
-    for (const auto& [key, value] : back) {
-      if (!leaves_.contains(key)) {
-        kept.push_back(key + "=null");
-      }
-    }
-    return kept;
+    return back;
   }
 
   void drop_needless(std::vector<std::string>& kept) const {
@@ -141,6 +180,7 @@ class RoundTrip {
   }
 
   const FrameworkInfo& framework_;
+  const ConfigNode& root_;
   const DataRoot& data_;
   Experiment wanted_;
   Leaves leaves_;

@@ -9,6 +9,7 @@
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/config_yaml.hpp"
 #include "stepcast/experiment/experiment.hpp"
+#include "stepcast/plan/written_input.hpp"
 
 namespace stepcast {
 namespace {
@@ -16,6 +17,15 @@ namespace {
 constexpr std::string_view kKept = "# stepcast: ";
 constexpr std::string_view kModelKey = "model=";
 constexpr std::string_view kModelPart = "model.";
+constexpr std::string_view kSoftwareKey = "software=";
+constexpr std::string_view kSoftwareBase = "software.base=";
+constexpr std::string_view kGpuKey = "cluster.gpu=";
+constexpr std::string_view kClusterKey = "cluster.name=";
+
+bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> starts) {
+  return std::any_of(starts.begin(), starts.end(),
+                     [text](std::string_view start) { return text.starts_with(start); });
+}
 
 std::int64_t degree(const ConfigNode& plan, std::string_view key) {
   const ConfigNode* value = plan.find(key);
@@ -31,6 +41,21 @@ std::int64_t least_gpus(const ConfigNode& plan) {
   return std::max({experts, stage, degree(plan, "fsdp")}) * degree(plan, "pp");
 }
 
+// Takes the key of a dotted path out of a mapping, if it is there.
+void erase_key(ConfigNode& node, std::string_view path) {
+  const std::size_t dot = path.find('.');
+  const std::string_view key = path.substr(0, dot);
+  if (dot == std::string_view::npos) {
+    std::erase_if(node.entries, [key](const ConfigEntry& entry) { return entry.key == key; });
+    return;
+  }
+  for (ConfigEntry& entry : node.entries) {
+    if (entry.key == key) {
+      erase_key(entry.value, path.substr(dot + 1));
+    }
+  }
+}
+
 class Assembly {
  public:
   Assembly(FrameworkExperiment parts, const ImportInput& input)
@@ -38,24 +63,60 @@ class Assembly {
 
   ImportedExperiment assembled() {
     ConfigWriter writer;
-    writer.field("model", model());
+    ConfigNode shape = model();
+    const ConfigNode* own_name = shape.find("name");
+    const std::string named = own_name == nullptr ? shape.text : own_name->text;
+    writer.field("model", std::move(shape));
     write_cluster(writer);
+    ConfigNode software_set = software(named);
     writer.field("training", std::move(parts_.training));
-    writer.field("plan", std::move(parts_.plan));
-    writer.field("software", software());
+    if (!parts_.plan.entries.empty()) {
+      writer.field("plan", std::move(parts_.plan));
+    }
+    writer.field("software", std::move(software_set));
     if (!parts_.expert_exchange.entries.empty()) {
       writer.field("expert_exchange", std::move(parts_.expert_exchange));
     }
     ImportedExperiment imported{writer.take(), std::move(parts_.remarks)};
     for (const std::string& assignment : kept_) {
-      if (!assignment.starts_with(kModelKey) && !assignment.starts_with(kModelPart)) {
-        apply_override(imported.experiment, assignment);
+      if (!starts_with_any(assignment, {kModelKey, kModelPart, kSoftwareKey, kSoftwareBase, kGpuKey,
+                                        kClusterKey})) {
+        apply_kept(imported.experiment, assignment);
       }
     }
     return imported;
   }
 
  private:
+  // What a kept line says of a name that the parts depend on; empty if none does.
+  [[nodiscard]] std::string kept_name(std::string_view key) const {
+    const auto found = std::find_if(kept_.begin(), kept_.end(), [key](const std::string& line) {
+      return line.starts_with(key);
+    });
+    const std::string name = found == kept_.end() ? std::string{} : found->substr(key.size());
+    return name == "null" ? std::string{} : name;
+  }
+
+  // As --set does; null takes a key out, and a switch beside a set that stands as a name alone
+  // makes a mapping of it.
+  static void apply_kept(ConfigNode& experiment, const std::string& assignment) {
+    constexpr std::string_view kNothing = "=null";
+    if (assignment.ends_with(kNothing)) {
+      erase_key(experiment, assignment.substr(0, assignment.size() - kNothing.size()));
+      return;
+    }
+    const auto software =
+        std::find_if(experiment.entries.begin(), experiment.entries.end(),
+                     [](const ConfigEntry& entry) { return entry.key == "software"; });
+    if (assignment.starts_with("software.") && software != experiment.entries.end() &&
+        software->value.kind == ConfigNode::Kind::kScalar) {
+      ConfigWriter writer;
+      writer.field("base", software->value);
+      software->value = writer.take();
+    }
+    apply_override(experiment, assignment);
+  }
+
   // The model of the file with what an export keeps of it: a model that a kept line names is
   // written out, unless another says that it is a shipped one.
   ConfigNode model() {
@@ -69,7 +130,7 @@ class Assembly {
       if (assignment.starts_with(kModelKey)) {
         preferred = assignment.substr(kModelKey.size());
       } else if (assignment.starts_with(kModelPart)) {
-        apply_override(root, assignment);
+        apply_kept(root, assignment);
         written_out = written_out || assignment.starts_with("model.name=");
       }
     }
@@ -95,7 +156,14 @@ class Assembly {
   }
 
   void write_cluster(ConfigWriter& writer) {
-    const std::string gpu = input_.gpu.empty() ? parts_.gpu : input_.gpu;
+    const std::string gpu = gpu_name();
+    if (const std::string cluster = kept_name(kClusterKey); !cluster.empty() && gpu.empty()) {
+      writer.begin("cluster");
+      writer.field("name", cluster);
+      writer.field("nodes", nodes(parts_.gpus_per_node.value_or(8)));
+      writer.end();
+      return;
+    }
     if (gpu.empty()) {
       assume("cluster", "not stated",
              "give --gpu and --nodes, here or to the command that takes this file");
@@ -113,6 +181,11 @@ class Assembly {
     writer.end();
   }
 
+  [[nodiscard]] std::string gpu_name() const {
+    const std::string named = parts_.gpu.empty() ? kept_name(kGpuKey) : parts_.gpu;
+    return input_.gpu.empty() ? named : input_.gpu;
+  }
+
   std::int64_t nodes(std::int64_t per_node) {
     if (input_.nodes) {
       return *input_.nodes;
@@ -126,14 +199,45 @@ class Assembly {
     return least;
   }
 
-  ConfigNode software() {
-    const std::string& set = input_.software.empty() ? parts_.software : input_.software;
+  // The set with the changes that it does not have anyway.
+  ConfigNode software(const std::string& model) {
+    const std::string kept = kept_name(kSoftwareKey) + kept_name(kSoftwareBase);
+    const std::string named = kept.empty() ? parts_.software : kept;
+    const std::string& set = input_.software.empty() ? named : input_.software;
+    drop_needless(load_set(set, model));
     if (parts_.software_changes.entries.empty()) {
       return scalar_node(set);
     }
     ConfigNode changes = std::move(parts_.software_changes);
     changes.entries.insert(changes.entries.begin(), {"base", 0, 0, scalar_node(set)});
     return changes;
+  }
+
+  // As a run of this model in this format on this GPU has it.
+  [[nodiscard]] SoftwareSpec load_set(const std::string& set, const std::string& model) const {
+    SoftwareSpec software = load_named_software(set, input_.data, {"--software", 0, 0});
+    const ConfigNode* dtype = parts_.training.find("dtype");
+    const Dtype format =
+        dtype == nullptr ? Dtype::kBf16 : dtype_named(dtype->text).value_or(Dtype::kBf16);
+    const std::string gpu = gpu_name();
+    follow_recipes({model, gpu, format}, software);
+    return software;
+  }
+
+  void drop_needless(const SoftwareSpec& set) {
+    Diagnostics diagnostics;
+    SoftwareSpec changed = set;
+    parts_.software_changes.kind = ConfigNode::Kind::kMapping;  // it may be empty
+    MappingReader reader(parts_.software_changes, "software", diagnostics);
+    read_software_switches(reader, changed);
+    reader.finish();
+    diagnostics.throw_if_any();
+    parts_.software_changes = written_changes(changed, set);
+    const ConfigNode* dispatcher = parts_.plan.find("dispatcher");
+    if (dispatcher != nullptr && dispatcher->text == name(changed.exchange.dispatcher)) {
+      std::erase_if(parts_.plan.entries,
+                    [](const ConfigEntry& entry) { return entry.key == "dispatcher"; });
+    }
   }
 
   void assume(std::string ours, std::string value, std::string note) {

@@ -76,9 +76,20 @@ SettingReader::SettingReader(std::vector<Setting> settings, Diagnostics& diagnos
       return held.setting.name == setting.name;
     });
     if (same == settings_.end()) {
-      settings_.push_back({std::move(setting), false});
+      settings_.push_back({std::move(setting)});
     } else {
       same->setting = std::move(setting);
+    }
+  }
+}
+
+void SettingReader::add_defaults(std::vector<Setting> settings) {
+  for (Setting& setting : settings) {
+    const bool given = std::any_of(settings_.begin(), settings_.end(), [&](const Held& held) {
+      return held.setting.name == setting.name;
+    });
+    if (!given) {
+      settings_.push_back({std::move(setting), true, true});
     }
   }
 }
@@ -175,6 +186,11 @@ std::optional<std::string> SettingReader::text(std::string_view name, std::strin
   return setting->value.text;
 }
 
+std::optional<std::string> SettingReader::as_written(std::string_view name, std::string_view ours) {
+  const Setting* setting = take(name, ours);
+  return setting == nullptr ? std::nullopt : std::optional(written(setting->value));
+}
+
 std::optional<std::vector<std::string>> SettingReader::texts(std::string_view name,
                                                              std::string_view ours) {
   const Setting* setting = take(name, ours);
@@ -242,8 +258,9 @@ void SettingReader::without_effect(std::span<const std::string_view> names) {
 
 void SettingReader::not_carried(std::string_view name, std::string_view meaning,
                                 std::string_view neutral) {
+  const std::size_t before = remarks_.size();
   const Setting* setting = take(name, {});
-  if (setting == nullptr) {
+  if (setting == nullptr || remarks_.size() == before) {
     return;
   }
   ImportRemark& remark = remarks_.back();

@@ -32,6 +32,10 @@ class SettingReader {
  public:
   SettingReader(std::vector<Setting> settings, Diagnostics& diagnostics);
 
+  // What counts where a key is absent, from a file that others share: no remark, and no error
+  // where nobody asks for it.
+  void add_defaults(std::vector<Setting> settings);
+
   [[nodiscard]] bool has(std::string_view name) const;
   [[nodiscard]] Location location(std::string_view name) const;
   [[nodiscard]] Diagnostics& diagnostics() const { return *diagnostics_; }
@@ -42,6 +46,8 @@ class SettingReader {
   std::optional<double> number(std::string_view name, std::string_view ours);
   std::optional<bool> flag(std::string_view name, std::string_view ours);
   std::optional<std::string> text(std::string_view name, std::string_view ours);
+  // As it stood, a list in one line.
+  std::optional<std::string> as_written(std::string_view name, std::string_view ours);
   // A list, or a text with commas or blanks between its items.
   std::optional<std::vector<std::string>> texts(std::string_view name, std::string_view ours);
 
@@ -70,6 +76,7 @@ class SettingReader {
   struct Held {
     Setting setting;
     bool asked = false;
+    bool is_default = false;
   };
   const Setting* take(std::string_view name, std::string_view ours);
   void refuse(const Setting& setting, const std::string& expected) const;
