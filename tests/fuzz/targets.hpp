@@ -53,16 +53,22 @@ int fuzz_trace(const std::uint8_t* data, std::size_t size);
 // read_part_table, read_chunk: chunks that account for each of their plans, or a ConfigError.
 int fuzz_part(const std::uint8_t* data, std::size_t size);
 
+// import_megatron, import_primus, import_megatron_bridge, import_mlperf: an experiment, or a
+// ConfigError, in time and memory that follow the size of the text.
+int fuzz_megatron(const std::uint8_t* data, std::size_t size);
+int fuzz_primus(const std::uint8_t* data, std::size_t size);
+int fuzz_recipe(const std::uint8_t* data, std::size_t size);
+int fuzz_mlperf(const std::uint8_t* data, std::size_t size);
+
 struct Target {
   std::string_view name;
   int (*run)(const std::uint8_t* data, std::size_t size);
 };
 inline constexpr std::array kTargets = {
-    Target{"config", fuzz_config},     Target{"json", fuzz_json},
-    Target{"layout", fuzz_layout},     Target{"model", fuzz_model},
-    Target{"operator", fuzz_operator}, Target{"part", fuzz_part},
-    Target{"quantity", fuzz_quantity}, Target{"record", fuzz_record},
-    Target{"sweep", fuzz_sweep},       Target{"table", fuzz_table},
-    Target{"trace", fuzz_trace}};
+    Target{"config", fuzz_config},     Target{"json", fuzz_json},     Target{"layout", fuzz_layout},
+    Target{"megatron", fuzz_megatron}, Target{"mlperf", fuzz_mlperf}, Target{"model", fuzz_model},
+    Target{"operator", fuzz_operator}, Target{"part", fuzz_part},     Target{"primus", fuzz_primus},
+    Target{"quantity", fuzz_quantity}, Target{"recipe", fuzz_recipe}, Target{"record", fuzz_record},
+    Target{"sweep", fuzz_sweep},       Target{"table", fuzz_table},   Target{"trace", fuzz_trace}};
 
 }  // namespace stepcast::fuzz
