@@ -28,9 +28,13 @@ std::string name_of(const std::string& file) {
   return file == kStandardInput ? "standard input" : file;
 }
 
-ImportInput input_of(const ImportOptions& options, const GlobalOptions& global) {
+ImportInput input_of(const FrameworkInfo& framework, const ImportOptions& options,
+                     const GlobalOptions& global) {
   ImportInput input;
-  input.text = read_file(options.file);
+  std::error_code error;
+  const bool named = framework.takes_name && options.file != kStandardInput &&
+                     !std::filesystem::exists(options.file, error);
+  input.text = named ? options.file : read_file(options.file);
   input.file = name_of(options.file);
   input.folder = options.file == kStandardInput ? std::filesystem::path{}
                                                 : std::filesystem::path(options.file).parent_path();
@@ -45,7 +49,7 @@ ImportInput input_of(const ImportOptions& options, const GlobalOptions& global) 
 
 int run_import(const FrameworkInfo& framework, const ImportOptions& options,
                const GlobalOptions& global) {
-  const ImportInput input = input_of(options, global);
+  const ImportInput input = input_of(framework, options, global);
   const ImportedExperiment imported = framework.import_from(input);
   if (!global.quiet) {
     std::fputs(remarks_text(imported, input.file).c_str(), stderr);

@@ -2,6 +2,7 @@
 #include "frameworks/exported_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -53,6 +54,14 @@ std::string with_comments(const std::string& text, const std::vector<std::string
     lines += "# stepcast: " + assignment + "\n";
   }
   return text.substr(0, begin) + lines + text.substr(begin);
+}
+
+// Keys that say what a model is called and where it comes from, not what it is.
+bool describes_model(const std::string& key) {
+  constexpr std::array<std::string_view, 5> kKeys = {"model.name", "model.title", "model.family",
+                                                     "model.source", "model.note"};
+  return key.starts_with("model.published.") ||
+         std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
 }
 
 class RoundTrip {
@@ -123,6 +132,9 @@ class RoundTrip {
     const ConfigNode bare = imported(kept).experiment;
     Leaves back = leaves_of_import(bare);
     for (const auto& [key, value] : leaves_) {
+      if (!wanted_.named.model.empty() && describes_model(key)) {
+        continue;
+      }
       const auto same = back.find(key);
       if (key != "cluster.gpu" && key != "cluster.name" && key != "software" &&
           key != "software.base" && (same == back.end() || same->second != value)) {
@@ -136,7 +148,7 @@ class RoundTrip {
       }
     }
     for (const auto& [key, value] : back) {
-      if (!leaves_.contains(key) && key != "software") {
+      if (!leaves_.contains(key) && key != "software" && !describes_model(key)) {
         kept.push_back(key + "=null");
       }
     }

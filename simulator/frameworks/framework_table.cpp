@@ -3,13 +3,32 @@
 
 #include <array>
 
+#include "frameworks/bridge_recipe.hpp"
+#include "frameworks/megatron_import.hpp"
 #include "frameworks/maxtext.hpp"
+#include "frameworks/mlperf_import.hpp"
+#include "frameworks/primus_import.hpp"
 #include "frameworks/torchtitan.hpp"
 
 namespace stepcast {
 namespace {
 
 constexpr std::array kFrameworks = {
+    FrameworkInfo{"megatron", "a script that launches Megatron-LM, its arguments or its YAML",
+                  "import megatron train.sh --gpu h100_sxm --out mine.yaml", import_megatron,
+                  export_megatron, "a script that launches Megatron-LM"},
+    FrameworkInfo{"primus", "an experiment of Primus in YAML",
+                  "import primus llama3.1_70B-BF16-pretrain.yaml --gpu mi300x --nodes 8",
+                  import_primus, export_primus, "an experiment of Primus in YAML"},
+    FrameworkInfo{
+        "megatron_bridge",
+        "a recipe of Megatron Bridge by its name, in Python, or as its launcher's command",
+        "import megatron_bridge deepseek_v3_pretrain_256gpu_gb300_fp8mx_config",
+        import_megatron_bridge, export_megatron_bridge,
+        "the command that launches a recipe of Megatron Bridge", true},
+    FrameworkInfo{"mlperf", "the variables of one of NVIDIA's submissions to MLPerf Training",
+                  "import mlperf config_GB200_18x4x64xtp2pp8cp2_fp8.sh model=llama3.1_405b",
+                  import_mlperf, nullptr},
     FrameworkInfo{"torchtitan", "a job config of torchtitan: TOML, or config_registry.py",
                   "import torchtitan llama3_70b.toml --gpu h100_sxm --nodes 8", import_torchtitan,
                   export_torchtitan, "a job config of torchtitan (TOML)"},

@@ -20,6 +20,7 @@ struct FrameworkInfo {
   // Null: nothing is written for it.
   std::vector<ExportedFile> (*export_to)(const Experiment&);
   std::string_view writes{};  // what an export prints
+  bool takes_name = false;    // also a name that is no file
 };
 
 std::span<const FrameworkInfo> frameworks();

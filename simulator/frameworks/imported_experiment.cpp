@@ -42,6 +42,21 @@ std::int64_t least_gpus(const ConfigNode& plan) {
   return std::max({experts, stage, degree(plan, "fsdp")}) * degree(plan, "pp");
 }
 
+// Takes the key of a dotted path out of a mapping, if it is there.
+void erase_key(ConfigNode& node, std::string_view path) {
+  const std::size_t dot = path.find('.');
+  const std::string_view key = path.substr(0, dot);
+  if (dot == std::string_view::npos) {
+    std::erase_if(node.entries, [key](const ConfigEntry& entry) { return entry.key == key; });
+    return;
+  }
+  for (ConfigEntry& entry : node.entries) {
+    if (entry.key == key) {
+      erase_key(entry.value, path.substr(dot + 1));
+    }
+  }
+}
+
 class Assembly {
  public:
   Assembly(FrameworkExperiment parts, const ImportInput& input)
@@ -56,7 +71,9 @@ class Assembly {
     write_cluster(writer);
     ConfigNode software_set = software(named);
     writer.field("training", std::move(parts_.training));
-    writer.field("plan", std::move(parts_.plan));
+    if (!parts_.plan.entries.empty()) {
+      writer.field("plan", std::move(parts_.plan));
+    }
     writer.field("software", std::move(software_set));
     if (!parts_.expert_exchange.entries.empty()) {
       writer.field("expert_exchange", std::move(parts_.expert_exchange));
@@ -65,8 +82,7 @@ class Assembly {
     for (const std::string& assignment : kept_) {
       if (!starts_with_any(assignment, {kModelKey, kModelPart, kSoftwareKey, kSoftwareBase, kGpuKey,
                                         kClusterKey})) {
-        make_room(imported.experiment, assignment);
-        keep(imported.experiment, assignment);
+        apply_kept(imported.experiment, assignment);
       }
     }
     return imported;
@@ -82,32 +98,14 @@ class Assembly {
     return name == "null" ? std::string{} : name;
   }
 
-  // As --set does; null takes the key away.
-  static void keep(ConfigNode& experiment, const std::string& assignment) {
-    if (assignment.ends_with(kTakenAway)) {
-      take_away(experiment,
-                std::string_view(assignment).substr(0, assignment.size() - kTakenAway.size()));
-    } else {
-      apply_override(experiment, assignment);
+  // As --set does; null takes a key out, and a switch beside a set that stands as a name alone
+  // makes a mapping of it.
+  static void apply_kept(ConfigNode& experiment, const std::string& assignment) {
+    constexpr std::string_view kNothing = "=null";
+    if (assignment.ends_with(kNothing)) {
+      erase_key(experiment, assignment.substr(0, assignment.size() - kNothing.size()));
+      return;
     }
-  }
-
-  static void take_away(ConfigNode& mapping, std::string_view key) {
-    const std::size_t dot = key.find('.');
-    std::erase_if(mapping.entries, [&](ConfigEntry& entry) {
-      if (entry.key != key.substr(0, dot)) {
-        return false;
-      }
-      if (dot != std::string_view::npos) {
-        take_away(entry.value, key.substr(dot + 1));
-      }
-      return dot == std::string_view::npos ||
-             (entry.value.kind == ConfigNode::Kind::kMapping && entry.value.entries.empty());
-    });
-  }
-
-  // A switch beside a set that stands as a name alone.
-  static void make_room(ConfigNode& experiment, const std::string& assignment) {
     const auto software =
         std::find_if(experiment.entries.begin(), experiment.entries.end(),
                      [](const ConfigEntry& entry) { return entry.key == "software"; });
@@ -117,6 +115,7 @@ class Assembly {
       writer.field("base", software->value);
       software->value = writer.take();
     }
+    apply_override(experiment, assignment);
   }
 
   // The model of the file with what an export keeps of it: a model that a kept line names is
@@ -132,7 +131,7 @@ class Assembly {
       if (assignment.starts_with(kModelKey)) {
         preferred = assignment.substr(kModelKey.size());
       } else if (assignment.starts_with(kModelPart)) {
-        keep(root, assignment);
+        apply_kept(root, assignment);
         written_out = written_out || assignment.starts_with("model.name=");
       }
     }

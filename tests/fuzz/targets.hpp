@@ -61,6 +61,13 @@ int fuzz_python_recipe(const std::uint8_t* data, std::size_t size);
 // import_hf_config: a model whose text reads back to it, or a ConfigError.
 int fuzz_hf(const std::uint8_t* data, std::size_t size);
 
+// import_megatron, import_primus, import_megatron_bridge, import_mlperf: an experiment, or a
+// ConfigError, in time and memory that follow the size of the text.
+int fuzz_megatron(const std::uint8_t* data, std::size_t size);
+int fuzz_primus(const std::uint8_t* data, std::size_t size);
+int fuzz_recipe(const std::uint8_t* data, std::size_t size);
+int fuzz_mlperf(const std::uint8_t* data, std::size_t size);
+
 struct Target {
   std::string_view name;
   int (*run)(const std::uint8_t* data, std::size_t size);
@@ -68,9 +75,11 @@ struct Target {
 inline constexpr std::array kTargets = {
     Target{"config", fuzz_config},     Target{"hf", fuzz_hf},
     Target{"json", fuzz_json},         Target{"layout", fuzz_layout},
-    Target{"maxtext", fuzz_maxtext},   Target{"model", fuzz_model},
+    Target{"maxtext", fuzz_maxtext},   Target{"megatron", fuzz_megatron},
+    Target{"mlperf", fuzz_mlperf},     Target{"model", fuzz_model},
     Target{"operator", fuzz_operator}, Target{"part", fuzz_part},
-    Target{"quantity", fuzz_quantity}, Target{"python_recipe", fuzz_python_recipe},
+    Target{"primus", fuzz_primus},     Target{"python_recipe", fuzz_python_recipe},
+    Target{"quantity", fuzz_quantity}, Target{"recipe", fuzz_recipe},
     Target{"record", fuzz_record},     Target{"sweep", fuzz_sweep},
     Target{"table", fuzz_table},       Target{"torchtitan", fuzz_torchtitan},
     Target{"trace", fuzz_trace}};

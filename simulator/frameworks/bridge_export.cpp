@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command that launches a recipe of Megatron Bridge, with what differs from the recipe.
+#include <algorithm>
+#include <array>
+
+#include "frameworks/bridge_recipe.hpp"
+#include "frameworks/megatron_writer.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::string_view kWhere = "export megatron_bridge";
+
+std::string_view precision_of(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kFp8:
+      return "fp8_cs";
+    case Dtype::kFp8Block:
+      return "fp8_sc";
+    case Dtype::kFp4:
+      return "nvfp4";
+    default:
+      return "bf16";
+  }
+}
+
+// Which part of a recipe a field belongs to.
+std::string section_of_field(const std::string& name) {
+  constexpr auto kData = std::to_array<std::string_view>(
+      {"use_distributed_optimizer", "use_megatron_fsdp", "data_parallel_sharding_strategy",
+       "num_distributed_optimizer_instances", "overlap_grad_reduce", "overlap_param_gather",
+       "grad_reduce_in_bf16"});
+  constexpr auto kOverlap =
+      std::to_array<std::string_view>({"tp_comm_overlap", "overlap_moe_expert_parallel_comm"});
+  constexpr auto kOptimizer =
+      std::to_array<std::string_view>({"use_precision_aware_optimizer", "exp_avg_dtype",
+                                       "exp_avg_sq_dtype", "optimizer_cpu_offload"});
+  const auto among = [&](const auto& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return among(kData)        ? "ddp"
+         : among(kOverlap)   ? "comm_overlap"
+         : among(kOptimizer) ? "optimizer"
+                             : "model";
+}
+
+// Options that the launcher has itself.
+bool is_option(const std::string& name) {
+  constexpr auto kOptions = std::to_array<std::string_view>(
+      {"tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size",
+       "expert_model_parallel_size", "expert_tensor_parallel_size", "global_batch_size",
+       "micro_batch_size", "seq_length", "pipeline_model_parallel_layout", "recompute_modules",
+       "recompute_num_layers"});
+  return std::find(kOptions.begin(), kOptions.end(), name) != kOptions.end();
+}
+
+// Fields that the precision and the recipe's model say already.
+bool is_said_by_recipe(const Setting& field) {
+  constexpr auto kSaid = std::to_array<std::string_view>(
+      {"bf16", "fp8", "fp8_recipe", "fp4", "max_position_embeddings", "use_mcore_models"});
+  return std::find(kSaid.begin(), kSaid.end(), field.name) != kSaid.end();
+}
+
+void refuse_unknown(const Experiment& experiment) {
+  const Location where{std::string(kWhere), 0, 0};
+  Diagnostics diagnostics;
+  if (bridge_gpu_name(experiment.named.gpu).empty() &&
+      bridge_gpu_name(experiment.cluster.device.name).empty()) {
+    diagnostics.error(where, "the framework cannot run on the GPU " +
+                                 experiment.cluster.device.name + ": it has recipes for NVIDIA's");
+  }
+  if (experiment.named.model.empty()) {
+    diagnostics.error(where, "the framework cannot run the model " + experiment.model.name +
+                                 ": its recipes are of models by name");
+  }
+  if (experiment.training.dtype == Dtype::kFp16) {
+    diagnostics.error(where, "the framework cannot run fp16: its recipes are bf16 and below");
+  }
+  diagnostics.throw_if_any();
+}
+
+std::string quoted_argument(const std::string& value) {
+  const bool plain = value.find_first_of("()[]*|, ") == std::string::npos;
+  return plain ? value : "\"" + value + "\"";
+}
+
+}  // namespace
+
+std::vector<ExportedFile> export_megatron_bridge(const Experiment& experiment) {
+  constexpr MegatronDialect kDialect = MegatronDialect::kBridge;
+  refuse_unknown(experiment);
+  const ParallelPlan plan = settled_megatron_plan(experiment, kDialect);
+  const std::string& named = experiment.named.gpu;
+  const std::string gpu = bridge_gpu_name(named.empty() ? experiment.cluster.device.name : named);
+  std::vector<Setting> fields = megatron_training_fields(experiment);
+  for (std::vector<Setting> more : {megatron_plan_fields(experiment, plan, kDialect),
+                                    megatron_software_fields(experiment, plan, kDialect)}) {
+    fields.insert(fields.end(), more.begin(), more.end());
+  }
+  std::string options;
+  std::string overrides;
+  for (const Setting& field : fields) {
+    if (is_said_by_recipe(field)) {
+      continue;
+    }
+    const std::string value = quoted_argument(field.value.text);
+    if (is_option(field.name)) {
+      options += " \\\n    --" + field.name + " " + value;
+    } else {
+      overrides += " \\\n    " + section_of_field(field.name) + "." + field.name + "=" + value;
+    }
+  }
+  const std::string recipe = bridge_model_name(experiment.named.model);
+  std::string text = "#!/bin/bash\npython scripts/performance/setup_experiment.py \\\n    -m " +
+                     recipe.substr(0, recipe.find('_')) + " -mr " + recipe + " -ng " +
+                     std::to_string(experiment.cluster.gpus()) + " -g " + gpu + " -c " +
+                     std::string(precision_of(experiment.training.dtype)) +
+                     " \\\n    --gpus_per_node " +
+                     std::to_string(experiment.cluster.gpus_per_node) +
+                     " -a ${ACCOUNT} -p ${PARTITION} -i ${IMAGE}" + options + overrides + "\n";
+  return {{"launch.sh", std::move(text)}};
+}
+
+}  // namespace stepcast

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <utility>
+
+#include "frameworks/bridge_python.hpp"
+#include "frameworks/bridge_recipe.hpp"
+#include "frameworks/launch_command.hpp"
+#include "frameworks/megatron_import.hpp"
+#include "frameworks/megatron_source.hpp"
+#include "frameworks/primus_import.hpp"
+#include "frameworks/shell_assignment.hpp"
+#include "stepcast/experiment/experiment.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::string_view kLauncher = "setup_experiment.py";
+
+// Options of the launcher, and fields of recipes, that change nothing that is predicted.
+constexpr std::array<std::string_view, 56> kLauncherOptions = {
+    "m",
+    "model_family_name",
+    "a",
+    "account",
+    "p",
+    "partition",
+    "i",
+    "container_image",
+    "d",
+    "dryrun",
+    "t",
+    "time_limit",
+    "hf",
+    "hf_token",
+    "nh",
+    "nemo_home",
+    "l",
+    "log_dir",
+    "wandb_*",
+    "wdk",
+    "wdp",
+    "wde",
+    "wdj",
+    "max_steps",
+    "task",
+    "domain",
+    "use_recipes",
+    "detach",
+    "max_retries",
+    "offline",
+    "en",
+    "enable_nsys",
+    "vb",
+    "enable_vboost",
+    "data",
+    "packed_*",
+    "container_*",
+    "cm",
+    "custom_*",
+    "cmd",
+    "lock_gpu_freq",
+    "additional_slurm_params",
+    "dedicated_buffers",
+    "high_priority_a2a_comm_stream",
+    "init_model_with_meta_device",
+    "moe_mlp_glu_interleave_size",
+    "moe_hybridep_*",
+    "use_te_rng_tracker",
+    "should_pad_vocab",
+    "moe_permute_fusion_into_hybridep",
+    "cfg",
+    "use_tokenizer_vocab_size",
+    "bias_activation_fusion",
+    "bootstrap_backend",
+    "enabled",
+    "moe_pad_experts_for_cuda_graph_inference"};
+
+// --- the launcher's command ---------------------------------------------------------------------
+
+BridgeFile read_launcher(const ImportInput& input) {
+  const ShellScript script =
+      run_script(input.text, input.file, shell_assignments(input.overrides),
+                 [](const std::string&) { return std::optional<std::string>{}; });
+  BridgeFile file;
+  file.recipe.task = "pretrain";
+  for (const ShellCommand& command : script.commands) {
+    bool launched = false;
+    for (const ShellWord& word : command.words) {
+      const std::string& text = word.text;
+      const std::size_t equals = text.find('=');
+      const bool option =
+          text.size() > 1 && text.front() == '-' &&
+          std::isalpha(static_cast<unsigned char>(text[text[1] == '-' ? 2 : 1])) != 0;
+      if (!launched) {
+        launched = text.ends_with(kLauncher);
+      } else if (option) {
+        const std::size_t begin = text[1] == '-' ? 2 : 1;
+        const bool given = equals != std::string::npos;
+        file.settings.push_back(
+            text_setting(bridge_field(text.substr(begin, (given ? equals : text.size()) - begin)),
+                         given ? text.substr(equals + 1) : "true", word.where));
+      } else if (equals != std::string::npos) {
+        const std::string key = text.substr(0, equals);
+        file.settings.push_back(text_setting(bridge_field(key.substr(key.rfind('.') + 1)),
+                                             text.substr(equals + 1), word.where));
+      } else if (!file.settings.empty() && file.settings.back().value.text == "true") {
+        file.settings.back().value.text = text;
+      } else if (!file.settings.empty()) {
+        file.settings.back().value.text += " " + text;
+      }
+    }
+  }
+  return file;
+}
+
+// Takes a setting that says what the recipe is out of the others.
+std::string taken(std::vector<Setting>& settings, std::string_view name, const std::string& usual) {
+  std::string value = usual;
+  for (const Setting& setting : settings) {
+    value = setting.name == name ? setting.value.text : value;
+  }
+  std::erase_if(settings, [name](const Setting& setting) { return setting.name == name; });
+  return value;
+}
+
+void name_recipe(BridgeFile& file) {
+  BridgeRecipe& recipe = file.recipe;
+  recipe.model = taken(file.settings, "model_recipe_name", recipe.model);
+  recipe.gpu = taken(file.settings, "gpu", recipe.gpu);
+  recipe.precision = taken(file.settings, "compute_dtype", recipe.precision);
+  const std::string gpus = taken(file.settings, "num_gpus", std::to_string(recipe.gpus));
+  std::from_chars(gpus.data(), gpus.data() + gpus.size(), recipe.gpus);
+  file.has_plan =
+      std::any_of(file.settings.begin(), file.settings.end(), [](const Setting& setting) {
+        return setting.name == "tensor_model_parallel_size" ||
+               setting.name == "pipeline_model_parallel_size";
+      });
+}
+
+BridgeFile read_bridge_file(const ImportInput& input, const std::string& wanted) {
+  const std::string trimmed = input.text.substr(0, input.text.find_first_of(" \r\n"));
+  if (const std::optional<BridgeRecipe> named = parse_bridge_recipe(trimmed);
+      named && input.text.size() <= trimmed.size() + 2) {
+    return {*named, {}, {}, {}, false};
+  }
+  if (input.text.find(kLauncher) != std::string::npos) {
+    return read_launcher(input);
+  }
+  return read_python_recipe(input, wanted);
+}
+
+MegatronSource bridge_source(const BridgeFile& file, const ImportInput& input) {
+  const BridgeRecipe& recipe = file.recipe;
+  const Location where{input.file, 0, 0};
+  MegatronSource source;
+  source.whole_file = where;
+  source.software = "megatron_bridge";
+  source.grouped_by_switch = false;
+  source.uneven_stages = true;
+  source.distributed_optimizer = true;
+  source.gpu = bridge_gpu(recipe.gpu);
+  if (source.gpu.empty() && !recipe.gpu.empty() && input.gpu.empty()) {
+    throw ConfigError(where, "runs on the GPU '" + recipe.gpu.substr(0, 60) +
+                                 "', of which there is no profile; give --gpu");
+  }
+  if (recipe.gpus > 0 && !input.nodes) {
+    source.gpus = recipe.gpus;
+  }
+  const std::string model = shipped_model(bridge_model(recipe.model), input.data);
+  if (model.empty()) {
+    throw ConfigError(where, "has the model '" + recipe.model.substr(0, 60) +
+                                 "', which is no shipped one; 'stepcast list models' shows them");
+  }
+  source.model = load_named_model(model, input.data, where);
+  source.model_is_named = true;
+  return source;
+}
+
+void remark_on(const BridgeFile& file, SettingReader& settings) {
+  const auto assume = [&](std::string ours, std::string value, std::string note) {
+    settings.remark(
+        {ImportOutcome::kAssumed, {}, std::move(value), std::move(ours), std::move(note), {}});
+  };
+  for (const std::string& call : file.calls) {
+    assume("recipe", call, "a call that is not followed");
+  }
+  for (const std::string& value : file.values) {
+    assume("recipe", value, "its value is no literal and is left out");
+  }
+  if (!file.has_plan) {
+    assume("plan", "not stated", "the file names the recipe only: a sensible plan is taken");
+  }
+}
+
+}  // namespace
+
+ImportedExperiment import_megatron_bridge(const ImportInput& input) {
+  std::vector<Setting> given = override_settings(input.overrides);
+  for (Setting& setting : given) {
+    setting.name = bridge_field(setting.name.substr(setting.name.rfind('.') + 1));
+  }
+  BridgeFile file = read_bridge_file(input, taken(given, "recipe", {}));
+  file.settings.insert(file.settings.end(), given.begin(), given.end());
+  name_recipe(file);
+  MegatronSource source = bridge_source(file, input);
+  const Location where{input.file, 0, 0};
+  const auto precision =
+      bridge_precision(file.recipe.precision.empty() ? "bf16" : file.recipe.precision, where);
+  if (!precision) {
+    throw ConfigError(where, "has the precision '" + file.recipe.precision.substr(0, 60) +
+                                 "'; known are bf16, fp8cs, fp8ds, fp8sc, fp8mx and nvfp4");
+  }
+  if (input.nodes) {
+    source.gpus = job_size(input, {}, {}, source.gpu).gpus;
+  }
+  Diagnostics diagnostics;
+  SettingReader settings(std::move(file.settings), diagnostics);
+  std::vector<Setting> usual = *precision;
+  const bool long_sequences = file.recipe.model.starts_with("llama3");
+  usual.push_back(text_setting("seq_length", long_sequences ? "8192" : "4096", where));
+  usual.push_back(text_setting("expert_tensor_parallel_size", "1", where));
+  usual.push_back(text_setting("sequence_parallel", "true", where));
+  settings.add_defaults(std::move(usual));
+  remark_on(file, settings);
+  settings.without_effect(kLauncherOptions);
+  source.gpus_per_node = settings.count("gpus_per_node", "cluster.gpus_per_node");
+  FrameworkExperiment parts = read_megatron(settings, source, input.unknown);
+  diagnostics.throw_if_any();
+  if (!file.has_plan) {
+    parts.plan.entries.clear();
+  }
+  return assembled(std::move(parts), input);
+}
+
+}  // namespace stepcast

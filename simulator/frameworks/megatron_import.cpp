@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frameworks/megatron_import.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <utility>
+
+#include "frameworks/launch_command.hpp"
+#include "frameworks/shell_assignment.hpp"
+#include "stepcast/config/config_yaml.hpp"
+#include "stepcast/experiment/experiment.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::string_view kMegatronSet = "megatron";
+
+// Arguments that set another field than their name, or turn one off.
+struct ArgumentField {
+  std::string_view argument;
+  std::string_view field;
+  bool off = false;
+};
+constexpr std::array kArgumentFields = {
+    ArgumentField{"fp8_format", "fp8"},
+    ArgumentField{"fp4_format", "fp4"},
+    ArgumentField{"disable_bias_linear", "add_bias_linear", true},
+    ArgumentField{"no_rope_fusion", "apply_rope_fusion", true},
+    ArgumentField{"no_position_embedding", "add_position_embedding", true},
+    ArgumentField{"no_gradient_accumulation_fusion", "gradient_accumulation_fusion", true},
+    ArgumentField{"no_overlap_p2p_communication", "overlap_p2p_comm", true},
+    ArgumentField{"no_masked_softmax_fusion", "masked_softmax_fusion", true},
+    ArgumentField{"no_bias_gelu_fusion", "bias_gelu_fusion", true},
+    ArgumentField{"no_bias_swiglu_fusion", "bias_swiglu_fusion", true},
+    ArgumentField{"no_bias_dropout_fusion", "bias_dropout_fusion", true},
+    ArgumentField{"no_persist_layer_norm", "persist_layer_norm", true},
+    ArgumentField{"no_async_tensor_model_parallel_allreduce",
+                  "async_tensor_model_parallel_allreduce", true},
+    ArgumentField{"no_check_for_nan_in_loss_and_grad", "check_for_nan_in_loss_and_grad", true},
+    ArgumentField{"no_create_attention_mask_in_dataloader", "create_attention_mask_in_dataloader",
+                  true},
+    ArgumentField{"no_mmap_bin_files", "mmap_bin_files", true},
+    ArgumentField{"no_gradient_reduce_div_fusion", "gradient_reduce_div_fusion", true},
+    ArgumentField{"no_align_grad_reduce", "align_grad_reduce", true},
+    ArgumentField{"no_align_param_gather", "align_param_gather", true},
+    ArgumentField{"no_initialization", "perform_initialization", true},
+    ArgumentField{"no_scatter_gather_tensors_in_pipeline", "scatter_gather_tensors_in_pipeline",
+                  true},
+    ArgumentField{"no_clone_scatter_output_in_embedding", "clone_scatter_output_in_embedding",
+                  true},
+    ArgumentField{"no_data_sharding", "data_sharding", true},
+    ArgumentField{"no_use_tokenizer_model_from_checkpoint_args", "tokenizer_model_from_checkpoint",
+                  true},
+    ArgumentField{"no_load_balancing", "load_balancing", true},
+};
+
+bool is_yaml(const ImportInput& input) {
+  const std::filesystem::path file(input.file);
+  if (file.extension() == ".yaml" || file.extension() == ".yml") {
+    return true;
+  }
+  return file.extension() != ".sh" && input.text.find("--") == std::string::npos;
+}
+
+// "--num-layers" and "num-layers" as the field that they set.
+std::string field_name(std::string_view key) {
+  std::string name(key.starts_with("--") ? key.substr(2) : key);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+void collect_settings(const ConfigNode& node, const std::string& key, std::vector<Setting>& all) {
+  if (node.kind == ConfigNode::Kind::kMapping) {
+    for (const ConfigEntry& entry : node.entries) {
+      collect_settings(entry.value, entry.key, all);
+    }
+  } else {
+    all.push_back({field_name(key), node});
+  }
+}
+
+bool has_small_letter(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](unsigned char c) { return std::islower(c) != 0; });
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc{} ? std::optional(number) : std::nullopt;
+}
+
+struct MegatronFile {
+  std::vector<Setting> settings;
+  LaunchSize size;
+};
+
+MegatronFile read_megatron_file(const ImportInput& input) {
+  if (is_yaml(input)) {
+    return {leaf_settings(parse_config(input.text, input.file)), {}};
+  }
+  const ShellSources sources = [&](const std::string& name) -> std::optional<std::string> {
+    const std::filesystem::path beside = input.folder / std::filesystem::path(name).filename();
+    std::error_code error;
+    const bool readable = !input.folder.empty() && std::filesystem::is_regular_file(beside, error);
+    return readable ? std::optional(read_file(beside)) : std::nullopt;
+  };
+  const ShellScript script =
+      run_script(input.text, input.file, shell_assignments(input.overrides), sources);
+  const LaunchCommand command = training_command(script, input.file);
+  return {field_settings(argument_settings(command.arguments)), launch_size(command)};
+}
+
+}  // namespace
+
+std::vector<Setting> field_settings(std::vector<Setting> arguments) {
+  for (Setting& setting : arguments) {
+    const auto* const known =
+        std::find_if(kArgumentFields.begin(), kArgumentFields.end(),
+                     [&](const ArgumentField& entry) { return entry.argument == setting.name; });
+    if (known != kArgumentFields.end()) {
+      setting.name = known->field;
+      setting.value.text =
+          known->off && setting.value.text == "true" ? "false" : setting.value.text;
+    }
+  }
+  return arguments;
+}
+
+std::vector<Setting> leaf_settings(const ConfigNode& mapping) {
+  std::vector<Setting> settings;
+  collect_settings(mapping, {}, settings);
+  std::erase_if(settings, [](const Setting& setting) { return setting.name.empty(); });
+  return field_settings(std::move(settings));
+}
+
+std::vector<Setting> override_settings(const std::vector<std::string>& overrides) {
+  std::vector<Setting> settings;
+  for (const std::string& text : overrides) {
+    const std::size_t equals = text.find('=');
+    const Location where{"override '" + text.substr(0, 60) + "'", 0, 0};
+    if (equals == std::string::npos || equals == 0) {
+      throw ConfigError(where, "must be KEY=VALUE");
+    }
+    const std::string name = text.substr(0, equals);
+    if (has_small_letter(name)) {
+      settings.push_back(text_setting(field_name(name), text.substr(equals + 1), where));
+    }
+  }
+  return field_settings(std::move(settings));
+}
+
+JobSize job_size(const ImportInput& input, std::optional<std::int64_t> nodes,
+                 std::optional<std::int64_t> gpus_per_node, const std::string& gpu) {
+  constexpr std::string_view kKeptGpu = "cluster.gpu=";
+  constexpr std::string_view kKeptNodes = "cluster.nodes=";
+  std::string name = input.gpu.empty() ? gpu : input.gpu;
+  for (const std::string& kept : kept_assignments(input.text)) {
+    if (kept.starts_with(kKeptNodes) && !nodes) {
+      nodes = whole_number(std::string_view(kept).substr(kKeptNodes.size()));
+    }
+    name = name.empty() && kept.starts_with(kKeptGpu) ? kept.substr(kKeptGpu.size()) : name;
+  }
+  JobSize size{{}, gpus_per_node};
+  if (!size.gpus_per_node && !name.empty()) {
+    size.gpus_per_node = cluster_of(load_gpu(name, input.data, {"--gpu", 0, 0}), 1).gpus_per_node;
+  }
+  const std::optional<std::int64_t> count = input.nodes ? input.nodes : nodes;
+  constexpr std::int64_t kMost = 1 << 24;
+  if (count && size.gpus_per_node && *count > 0 && *count < kMost && *size.gpus_per_node < kMost) {
+    size.gpus = *count * *size.gpus_per_node;
+  }
+  size.gpus_per_node = gpus_per_node;
+  return size;
+}
+
+ImportedExperiment import_megatron(const ImportInput& input) {
+  MegatronFile file = read_megatron_file(input);
+  for (Setting& setting : override_settings(input.overrides)) {
+    file.settings.push_back(std::move(setting));
+  }
+  MegatronSource source;
+  source.model = megatron_default_model();
+  source.software = kMegatronSet;
+  source.whole_file = {input.file, 0, 0};
+  const JobSize size = job_size(input, file.size.nodes, file.size.gpus_per_node, {});
+  source.gpus = size.gpus;
+  source.gpus_per_node = size.gpus_per_node;
+  Diagnostics diagnostics;
+  SettingReader settings(std::move(file.settings), diagnostics);
+  FrameworkExperiment parts = read_megatron(settings, source, input.unknown);
+  diagnostics.throw_if_any();
+  return assembled(std::move(parts), input);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Megatron-LM: an experiment from the script that launches it, from its arguments alone, or from
+// its YAML; and the other way round.
+//
+//   torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py --num-layers 32 ...
+#pragma once
+
+#include "frameworks/exported_file.hpp"
+#include "frameworks/imported_experiment.hpp"
+#include "frameworks/megatron_source.hpp"
+
+namespace stepcast {
+
+ImportedExperiment import_megatron(const ImportInput& input);
+std::vector<ExportedFile> export_megatron(const Experiment& experiment);
+
+// Arguments under the names of the fields that they set: --disable-bias-linear is
+// add_bias_linear: false, --fp8-format is fp8.
+std::vector<Setting> field_settings(std::vector<Setting> arguments);
+
+// A mapping as settings, one a key that holds no mapping, under the key alone: Megatron's YAML puts
+// fields into groups that its code takes apart again.
+std::vector<Setting> leaf_settings(const ConfigNode& mapping);
+
+// "key=value" of an override that is no variable of a shell, as settings. Throws ConfigError for
+// one without '='.
+std::vector<Setting> override_settings(const std::vector<std::string>& overrides);
+
+// GPUs of the job where the file or what is given beside it says how many.
+struct JobSize {
+  std::optional<std::int64_t> gpus;
+  std::optional<std::int64_t> gpus_per_node;
+};
+JobSize job_size(const ImportInput& input, std::optional<std::int64_t> nodes,
+                 std::optional<std::int64_t> gpus_per_node, const std::string& gpu);
+
+}  // namespace stepcast

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sources: Megatron-LM, megatron/training/arguments.py (validate_args: the width of SwiGLU, the
+// switch of grouped queries, latent widths) and core/transformer/transformer_config.py.
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "frameworks/known_model.hpp"
+#include "frameworks/megatron_source.hpp"
+#include "frameworks/moe_layer_pattern.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::string_view kLayers = "model.layers";
+constexpr std::string_view kFrequency = "moe_layer_freq";
+
+// The vocabularies of tokenizers, whose files nobody reads here: of the published config.json of
+// the model that each belongs to. The first that the tokenizer's type or path contains counts.
+struct TokenizerSize {
+  std::string_view part;
+  std::int64_t vocabulary;
+};
+constexpr std::array kTokenizers = {
+    TokenizerSize{"Llama-2", 32000},       TokenizerSize{"Llama2", 32000},
+    TokenizerSize{"Llama-3", 128256},      TokenizerSize{"Llama3", 128256},
+    TokenizerSize{"Llama-4", 202048},      TokenizerSize{"Llama4", 202048},
+    TokenizerSize{"Mixtral", 32000},       TokenizerSize{"Mistral-7B", 32000},
+    TokenizerSize{"DeepSeek-V2", 102400},  TokenizerSize{"DeepSeekV2", 102400},
+    TokenizerSize{"DeepSeek-V3", 129280},  TokenizerSize{"DeepSeekV3", 129280},
+    TokenizerSize{"Qwen2.5-0.5B", 151936}, TokenizerSize{"Qwen2.5-1.5B", 151936},
+    TokenizerSize{"Qwen2.5-3B", 151936},   TokenizerSize{"Qwen2.5", 152064},
+    TokenizerSize{"Qwen-1.5B", 151936},    TokenizerSize{"Qwen3", 151936},
+    TokenizerSize{"Kimi-K2", 163840},      TokenizerSize{"gpt-oss", 201088},
+    TokenizerSize{"grok-1", 131072},       TokenizerSize{"GPT2BPE", 50257},
+    TokenizerSize{"gpt2", 50257},
+};
+
+class ModelFields {
+ public:
+  ModelFields(const MegatronFields& fields, const MegatronSource& source)
+      : fields_(fields), settings_(fields.settings()), source_(source), model_(source.model) {}
+
+  ModelSpec model() {
+    read_sizes();
+    read_attention();
+    read_blocks();
+    read_mlp();
+    read_experts();
+    model_.mtp_layers = count("model.mtp_layers", model_.mtp_layers);
+    if (source_.model_is_named && !same_shape(model_, source_.model)) {
+      model_.title = {};
+      model_.note = {};
+      model_.published = {};
+    }
+    return std::move(model_);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t count(std::string_view ours, std::int64_t fallback) const {
+    return fields_.count(ours).value_or(fallback);
+  }
+
+  [[nodiscard]] std::int64_t needed(std::string_view ours, std::int64_t named) const {
+    const std::optional<std::int64_t> given = fields_.degree(ours);
+    if (!given && named == 0 && !fields_.has(ours)) {
+      const std::string name(MegatronFields::word(ours));
+      settings_.diagnostics().error(source_.whole_file, "the model needs '" + name +
+                                                            "'; give it, or a file that "
+                                                            "has it");
+    }
+    return std::max<std::int64_t>(given.value_or(named), 1);
+  }
+
+  void read_sizes() {
+    model_.layers = needed(kLayers, model_.layers);
+    model_.hidden = needed("model.hidden_size", model_.hidden);
+    model_.attention.heads = needed("model.attention.heads", model_.attention.heads);
+    read_vocabulary();
+    const bool untied =
+        settings_.flag("untie_embeddings_and_output_weights", "model.tied_embeddings")
+            .value_or(!model_.tied_embeddings);
+    model_.tied_embeddings =
+        settings_.flag("share_embeddings_and_output_weights", "model.tied_embeddings")
+            .value_or(!untied);
+  }
+
+  void read_vocabulary() {
+    std::optional<std::int64_t> size = fields_.count("model.vocabulary");
+    const std::optional<std::int64_t> padded =
+        settings_.count("padded_vocab_size", "model.vocabulary");
+    const std::string tokenizer = settings_.text("tokenizer_type", {}).value_or("") + " " +
+                                  settings_.text("tokenizer_model", {}).value_or("");
+    const auto* const known =
+        std::find_if(kTokenizers.begin(), kTokenizers.end(), [&](const TokenizerSize& entry) {
+          return tokenizer.find(entry.part) != std::string::npos;
+        });
+    if (!size && !padded && !source_.model_is_named && known != kTokenizers.end()) {
+      size = known->vocabulary;
+      fields_.assume("model.vocabulary", std::to_string(*size),
+                     "the tokenizer's, of the model that it belongs to");
+    }
+    const std::int64_t extra = settings_.count("vocab_extra_ids", "model.vocabulary").value_or(0);
+    model_.vocabulary =
+        size || padded ? size.value_or(padded.value_or(0)) + extra : model_.vocabulary;
+    if (model_.vocabulary < 1) {
+      settings_.diagnostics().error(
+          source_.whole_file,
+          "the model needs 'vocab_size': the tokenizer's files are not read; give it");
+      model_.vocabulary = 1;
+    }
+  }
+
+  void read_attention() {
+    const bool was_latent = model_.attention.kind == AttentionKind::kMla;
+    const bool latent =
+        settings_.flag("multi_latent_attention", "model.attention.kind").value_or(was_latent);
+    latent ? read_latent(was_latent) : read_grouped(was_latent);
+    const auto normed = settings_.flag("qk_layernorm", "model.attention.qk_norm");
+    if (latent) {
+      model_.attention.qk_norm = QkNorm::kNone;  // the latents' norms are part of the block
+    } else if (normed && *normed != (model_.attention.qk_norm != QkNorm::kNone)) {
+      model_.attention.qk_norm = *normed ? QkNorm::kHead : QkNorm::kNone;
+    }
+    read_window();
+    model_.attention.output_gate =
+        settings_.flag("attention_output_gate", "model.attention.output_gate")
+            .value_or(model_.attention.output_gate);
+    if (const auto softmax = settings_.text("softmax_type", "model.attention.sinks")) {
+      model_.attention.sinks = *softmax == "learnable";
+    }
+    if (const auto sinks = settings_.flag("use_sink_attention", "model.attention.sinks")) {
+      model_.attention.sinks = *sinks;
+    }
+  }
+
+  void read_latent(bool was_latent) {
+    AttentionSpec& attention = model_.attention;
+    MlaSpec& mla = attention.mla;
+    attention.kind = AttentionKind::kMla;
+    if (!was_latent) {
+      mla = {0, 32, 128, 64};  // arguments.py: --kv-lora-rank 32, where the dataclass has 512
+      attention.v_head_dim = 128;
+    }
+    const std::int64_t q_rank = count("model.attention.q_lora_rank", mla.q_lora_rank);
+    mla.q_lora_rank = q_rank;
+    mla.kv_lora_rank = source_.model_is_named
+                           ? count("model.attention.kv_lora_rank", mla.kv_lora_rank)
+                           : fields_.count_or("model.attention.kv_lora_rank", mla.kv_lora_rank);
+    mla.qk_nope_head_dim = count("model.attention.qk_nope_head_dim", mla.qk_nope_head_dim);
+    mla.qk_rope_head_dim = count("model.attention.qk_rope_head_dim", mla.qk_rope_head_dim);
+    attention.v_head_dim = count("model.attention.v_head_dim", attention.v_head_dim);
+    attention.qk_head_dim = mla.qk_nope_head_dim + mla.qk_rope_head_dim;
+    attention.kv_heads = attention.heads;
+    ignore({"kv_channels", "group_query_attention", "num_query_groups"});
+  }
+
+  void read_grouped(bool was_latent) {
+    AttentionSpec& attention = model_.attention;
+    const bool named = source_.model_is_named && !was_latent;
+    const std::int64_t usual = was_latent ? attention.mla.qk_nope_head_dim
+                               : named && attention.heads == source_.model.attention.heads
+                                   ? attention.qk_head_dim
+                                   : model_.hidden / attention.heads;
+    attention.kind = AttentionKind::kGqa;
+    attention.mla = {};
+    attention.qk_head_dim = count("model.attention.head_dim", usual);
+    attention.v_head_dim = attention.qk_head_dim;
+    const bool were_grouped = named && attention.kv_heads < source_.model.attention.heads;
+    const auto given = settings_.flag("group_query_attention", "model.attention.kv_heads");
+    const std::optional<std::int64_t> groups = fields_.count("model.attention.kv_heads");
+    const bool grouped = given.value_or(
+        source_.grouped_by_switch ? were_grouped : groups.has_value() || were_grouped);
+    if (groups && !grouped && *groups != attention.heads) {
+      fields_.assume("model.attention.kv_heads", std::to_string(attention.heads),
+                     "num_query_groups has no effect without group_query_attention");
+    }
+    attention.kv_heads =
+        grouped ? groups.value_or(were_grouped ? attention.kv_heads : 1) : attention.heads;
+    ignore({"q_lora_rank", "kv_lora_rank", "qk_head_dim", "qk_pos_emb_head_dim", "v_head_dim"});
+  }
+
+  // The window of Transformer Engine counts the tokens before one; ours counts it as well.
+  void read_window() {
+    AttentionSpec& attention = model_.attention;
+    if (const auto window = settings_.texts("window_size", "model.attention.sliding_window");
+        window && !window->empty()) {
+      std::string first = window->front();
+      std::erase_if(first, [](char c) { return c == '(' || c == ')'; });
+      const bool whole = !first.empty() && first.size() < 10 &&
+                         std::all_of(first.begin(), first.end(),
+                                     [](unsigned char c) { return std::isdigit(c) != 0; });
+      if (!whole && first != "-1") {
+        settings_.error("window_size", "must be two counts, as in 127,0");
+      }
+      attention.sliding_window = whole ? std::stoll(first) + 1 : 0;
+    }
+    if (const auto sink =
+            settings_.count("sink_sliding_window", "model.attention.sliding_window")) {
+      attention.sliding_window = *sink;
+      attention.full_attention_every =
+          settings_.flag("sink_window_even_layers_only", "model.attention.full_attention_every")
+                  .value_or(true)
+              ? 2
+              : 0;
+    } else {
+      attention.full_attention_every =
+          settings_.count("window_attn_skip_freq", "model.attention.full_attention_every")
+              .value_or(attention.full_attention_every);
+    }
+    attention.full_attention_every =
+        attention.sliding_window > 0 ? attention.full_attention_every : 0;
+  }
+
+  void read_blocks() {
+    if (const auto norm = settings_.text("normalization", "model.norm")) {
+      if (*norm != "RMSNorm" && *norm != "LayerNorm") {
+        settings_.error("normalization", "must be LayerNorm or RMSNorm, not '" + *norm + "'");
+      }
+      model_.norm = *norm == "RMSNorm" ? NormKind::kRmsNorm : NormKind::kLayerNorm;
+      model_.norm_bias = model_.norm == NormKind::kLayerNorm;
+    }
+    if (const auto positions = settings_.text("position_embedding_type", "model.positions")) {
+      const bool rotary = *positions == "rope" || *positions == "mrope" || *positions == "yarn";
+      if (!rotary && *positions != "learned_absolute" && *positions != "none") {
+        settings_.error(
+            "position_embedding_type",
+            "must be learned_absolute, rope, mrope, yarn or none, not '" + *positions + "'");
+      }
+      model_.positions = rotary                 ? Positions::kRope
+                         : *positions == "none" ? Positions::kNone
+                                                : Positions::kLearned;
+    }
+    const std::optional<std::int64_t> rows =
+        settings_.count("max_position_embeddings", "model.max_positions");
+    const bool learned = model_.positions == Positions::kLearned;
+    if (learned && !rows && model_.max_positions == 0) {
+      settings_.diagnostics().error(
+          source_.whole_file,
+          "the model needs 'max_position_embeddings': its positions are learned");
+    }
+    model_.max_positions = learned ? rows.value_or(model_.max_positions) : 0;
+  }
+
+  void read_mlp() {
+    const auto swiglu = settings_.flag("swiglu", "model.mlp.gated");
+    const auto gated = settings_.flag("gated_linear_unit", "model.mlp.gated");
+    const bool geglu = settings_.is_on("quick_geglu", "model.mlp.gated");
+    const bool plain = settings_.is_on("squared_relu", "model.mlp.gated") ||
+                       settings_.is_on("openai_gelu", "model.mlp.gated");
+    model_.mlp.gated = gated.value_or(swiglu.value_or(model_.mlp.gated && !plain)) || geglu;
+    std::int64_t usual = 4 * model_.hidden;
+    if (swiglu.value_or(false)) {
+      usual = 8 * model_.hidden / 3 / 64 * 64;  // 2/3 of 4h, in blocks of 64
+    }
+    if (model_.mlp.ffn_hidden > 0 || fields_.has("model.mlp.ffn_hidden")) {
+      model_.mlp.ffn_hidden = count("model.mlp.ffn_hidden", model_.mlp.ffn_hidden);
+    } else {
+      model_.mlp.ffn_hidden = fields_.count_or("model.mlp.ffn_hidden", usual);
+    }
+    const auto bias = settings_.flag("add_bias_linear", "model.mlp.bias");
+    if (bias) {
+      model_.mlp.bias = *bias;
+      model_.attention.qkv_bias = *bias;
+      model_.attention.output_bias = *bias;
+    }
+    if (const auto qkv = settings_.flag("add_qkv_bias", "model.attention.qkv_bias")) {
+      model_.attention.qkv_bias = *qkv || bias.value_or(false);
+    }
+    linear_bias_ = bias;
+  }
+
+  void read_experts() {
+    const std::int64_t experts = count("model.moe.experts", model_.moe ? model_.moe->experts : 0);
+    if (experts < 1) {
+      model_.moe.reset();
+      ignore({"moe_router_topk", "moe_ffn_hidden_size", "moe_shared_expert_intermediate_size",
+              "moe_layer_freq", "moe_router_score_function", "moe_router_num_groups",
+              "moe_router_group_topk", "moe_router_enable_expert_bias", "moe_shared_expert_gate",
+              "activation_func_clamp_value"});
+      return;
+    }
+    const bool had = model_.moe.has_value();
+    MoeSpec moe = model_.moe.value_or(MoeSpec{});
+    moe.experts = experts;
+    moe.experts_per_token = had ? count("model.moe.experts_per_token", moe.experts_per_token)
+                                : fields_.count_or("model.moe.experts_per_token", 2);
+    moe.expert_ffn_hidden =
+        count("model.moe.expert_ffn_hidden", had ? moe.expert_ffn_hidden : model_.mlp.ffn_hidden);
+    moe.shared_expert_ffn_hidden =
+        settings_.count("moe_shared_expert_intermediate_size", "model.moe.shared_expert_ffn_hidden")
+            .value_or(moe.shared_expert_ffn_hidden);
+    moe.shared_expert_gate =
+        settings_.flag("moe_shared_expert_gate", "model.moe.shared_expert_gate")
+            .value_or(moe.shared_expert_gate);
+    moe.expert_bias = linear_bias_.value_or(had ? moe.expert_bias : model_.mlp.bias);
+    moe.clamped_activation = settings_.has("activation_func_clamp_value") || moe.clamped_activation;
+    (void)settings_.number("activation_func_clamp_value", "model.moe.clamped_activation");
+    read_router(moe.router);
+    model_.moe = moe;
+    place_experts();
+  }
+
+  void read_router(RouterSpec& router) {
+    if (const auto score = settings_.text("moe_router_score_function", "model.moe.router.score")) {
+      router.score = *score == "sigmoid" ? RouterScore::kSigmoid : RouterScore::kSoftmax;
+    }
+    router.groups =
+        settings_.count("moe_router_num_groups", "model.moe.router.groups").value_or(router.groups);
+    router.topk_groups = settings_.count("moe_router_group_topk", "model.moe.router.topk_groups")
+                             .value_or(router.topk_groups);
+    router.expert_bias =
+        settings_.flag("moe_router_enable_expert_bias", "model.moe.router.expert_bias")
+            .value_or(router.expert_bias);
+  }
+
+  void place_experts() {
+    const auto written = settings_.as_written(kFrequency, "model.moe.first_dense_layers");
+    if (!written) {
+      return;
+    }
+    const auto pattern = moe_layer_pattern(*written, model_.layers);
+    if (!pattern || static_cast<std::int64_t>(pattern->size()) != model_.layers) {
+      settings_.error(kFrequency,
+                      "must be a number, or a text such as ([0]*3+[1]*58) with as many "
+                      "layers as the model has (" +
+                          std::to_string(model_.layers) + ")");
+      return;
+    }
+    const std::optional<MoePlaces> places = moe_places(*pattern);
+    if (!places) {
+      settings_.error(kFrequency,
+                      "leaves experts in layers other than every n-th after a first few, and a "
+                      "model file has no other pattern; give the nearest such one");
+      return;
+    }
+    model_.moe->first_dense_layers = places->first_dense_layers;
+    model_.moe->every = places->every;
+    if (!places->exact) {
+      fields_.assume("model.moe.every", std::to_string(places->every),
+                     "experts in as many layers, the last of every few; the file has the first");
+    }
+  }
+
+  // Fields that say nothing about a model of this kind.
+  void ignore(std::initializer_list<std::string_view> names) const {
+    settings_.without_effect(std::span(names.begin(), names.size()));
+  }
+
+  const MegatronFields& fields_;
+  SettingReader& settings_;
+  const MegatronSource& source_;
+  ModelSpec model_;
+  std::optional<bool> linear_bias_;
+};
+
+}  // namespace
+
+ModelSpec megatron_default_model() {
+  ModelSpec model;
+  model.name = "imported";
+  model.positions = Positions::kLearned;
+  model.norm = NormKind::kLayerNorm;
+  model.norm_bias = true;
+  model.tied_embeddings = true;
+  model.mlp.gated = false;
+  model.mlp.bias = true;
+  model.attention.qkv_bias = true;
+  model.attention.output_bias = true;
+  return model;
+}
+
+ModelSpec read_megatron_model(const MegatronFields& fields, const MegatronSource& source) {
+  return ModelFields(fields, source).model();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+// Degrees, stages and sharding of Megatron. Sources: megatron/training/arguments.py
+// (validate_args), core/pipeline_parallel, core/transformer/transformer_layer.py
+// (get_num_layers_to_build); of Primus: configs/modules/megatron/zero_bubble.yaml and
+// primus_pipeline.yaml.
+#include <algorithm>
+#include <array>
+
+#include "frameworks/megatron_source.hpp"
+#include "stepcast/config/config_writer.hpp"
+#include "stepcast/plan/stage_layout.hpp"
+
+namespace stepcast {
+namespace {
+
+struct NameOfOurs {
+  std::string_view theirs;
+  std::string_view ours;
+};
+constexpr std::array kContextWays = {NameOfOurs{"p2p", "ring"}, NameOfOurs{"a2a", "all_to_all"},
+                                     NameOfOurs{"allgather", "all_gather"},
+                                     NameOfOurs{"all_gather", "all_gather"}};
+constexpr std::array kFsdpStages = {NameOfOurs{"no_shard", "0"}, NameOfOurs{"optim", "1"},
+                                    NameOfOurs{"optim_grads", "2"},
+                                    NameOfOurs{"optim_grads_params", "3"}};
+// pp_algorithm of Primus' own pipelines.
+constexpr std::array kPrimusSchedules = {
+    NameOfOurs{"1f1b", "1f1b"},         NameOfOurs{"1f1b-interleaved", "interleaved_1f1b"},
+    NameOfOurs{"zero-bubble", "zb_h1"}, NameOfOurs{"zero-bubble-heuristic", "zb_h1"},
+    NameOfOurs{"zbv-formatted", "zbv"}, NameOfOurs{"v-half", "v_half"},
+    NameOfOurs{"v-min", "v_min"}};
+
+template <std::size_t N>
+std::string_view ours_of(const std::array<NameOfOurs, N>& names, std::string_view theirs) {
+  const auto* const found = std::find_if(
+      names.begin(), names.end(), [&](const NameOfOurs& entry) { return entry.theirs == theirs; });
+  return found == names.end() ? std::string_view{} : found->ours;
+}
+
+class PlanFields {
+ public:
+  PlanFields(const MegatronFields& fields, const MegatronSource& source, const ModelSpec& model,
+             MegatronDegrees& degrees)
+      : fields_(fields),
+        settings_(fields.settings()),
+        source_(source),
+        model_(model),
+        degrees_(degrees) {}
+
+  ConfigNode plan() {
+    read_degrees();
+    read_stages();
+    read_schedule();
+    read_sharding();
+    read_context();
+    return writer_.take();
+  }
+
+ private:
+  std::int64_t degree(std::string_view ours) {
+    const std::int64_t value = fields_.degree(ours).value_or(1);
+    writer_.field(ours.substr(ours.find('.') + 1), value);
+    return value;
+  }
+
+  void read_degrees() {
+    degrees_.tp = degree("plan.tp");
+    degrees_.pp = degree("plan.pp");
+    degrees_.cp = degree("plan.cp");
+    const bool experts = model_.moe.has_value();
+    const std::int64_t ep = fields_.degree("plan.ep").value_or(1);
+    const auto etp = fields_.degree("plan.etp");
+    if (experts) {
+      degrees_.ep = ep;
+      etp_ = etp.value_or(degrees_.tp);
+      writer_.field("ep", ep);
+      if (etp_ > 1) {
+        writer_.field("etp", etp_);  // without its own it is tp
+      }
+      if (model_.moe->experts % ep != 0) {
+        settings_.error("expert_model_parallel_size",
+                        "(" + std::to_string(ep) + ") must divide num_experts (" +
+                            std::to_string(model_.moe->experts) + ")");
+      }
+    }
+    const bool sequence = settings_.is_on("sequence_parallel", "plan.sequence_parallel");
+    if (degrees_.tp > 1 && !sequence) {
+      writer_.field("sequence_parallel", false);
+      if (experts) {
+        settings_.error("tensor_model_parallel_size",
+                        "more than 1 needs sequence_parallel in a model with experts");
+      }
+    }
+    divide_world();
+  }
+
+  void divide_world() {
+    const std::int64_t rank = degrees_.tp * degrees_.pp * degrees_.cp;
+    const std::int64_t experts = degrees_.ep * etp_ * degrees_.pp;
+    if (source_.gpus && *source_.gpus % experts != 0) {
+      settings_.error("expert_model_parallel_size",
+                      "with expert tensor and pipeline parallelism needs a multiple of " +
+                          std::to_string(experts) + " GPUs; there are " +
+                          std::to_string(*source_.gpus) + "; give --nodes");
+    }
+    if (source_.gpus && *source_.gpus % rank == 0) {
+      degrees_.dp = *source_.gpus / rank;
+    } else if (source_.gpus) {
+      settings_.diagnostics().error(
+          settings_.location("tensor_model_parallel_size"),
+          "tensor * pipeline * context parallelism (" + std::to_string(degrees_.tp) + " * " +
+              std::to_string(degrees_.pp) + " * " + std::to_string(degrees_.cp) +
+              ") must divide the number of GPUs (" + std::to_string(*source_.gpus) +
+              "); give --nodes");
+    }
+  }
+
+  // --- stages -----------------------------------------------------------------------------------
+
+  void read_stages() {
+    const auto layout = settings_.as_written("pipeline_model_parallel_layout", "plan.stage_layout");
+    const auto split = settings_.texts("decoder_pipeline_manual_split_list", "plan.stage_layout");
+    const bool embedding =
+        settings_.is_on("account_for_embedding_in_pipeline_split", "plan.stage_layout");
+    const bool loss = settings_.is_on("account_for_loss_in_pipeline_split", "plan.stage_layout");
+    const auto first = settings_.count("decoder_first_pipeline_num_layers", "plan.stage_layout");
+    const auto last = settings_.count("decoder_last_pipeline_num_layers", "plan.stage_layout");
+    degrees_.vpp = virtual_stages(layout, (embedding ? 1 : 0) + (loss ? 1 : 0));
+    if (degrees_.vpp > 1) {
+      writer_.field("vpp", degrees_.vpp);
+    }
+    if (degrees_.pp == 1) {
+      return;
+    }
+    if (layout) {
+      writer_.field("stage_layout", *layout);
+    } else if (split) {
+      write_split(*split);
+    } else if (first || last) {
+      write_uneven(first, last);
+    } else if (embedding || loss) {
+      write_balanced(embedding, loss);
+    } else if (model_.layers % (degrees_.pp * degrees_.vpp) != 0 && source_.uneven_stages) {
+      fields_.assume("plan.stage_layout", "balanced",
+                     "the layers are no multiple of the pipeline's stages");
+      writer_.field("stage_layout", "balanced");
+    } else if (model_.layers % (degrees_.pp * degrees_.vpp) != 0) {
+      settings_.error("num_layers", "(" + std::to_string(model_.layers) +
+                                        ") must be a multiple of the pipeline's stages (" +
+                                        std::to_string(degrees_.pp * degrees_.vpp) +
+                                        "), or pipeline_model_parallel_layout must say where they "
+                                        "are");
+    }
+  }
+
+  std::int64_t virtual_stages(const std::optional<std::string>& layout, std::int64_t ends) {
+    const auto count = settings_.count("num_virtual_stages_per_pipeline_rank", "plan.vpp");
+    const auto layers = settings_.count("num_layers_per_virtual_pipeline_stage", "plan.vpp");
+    const auto size = fields_.count("plan.vpp");
+    if (layout) {
+      const LayoutResult parsed = parse_layout(*layout);
+      for (const std::string& reason : parsed.reasons) {
+        settings_.error("pipeline_model_parallel_layout", "cannot be read: " + reason);
+      }
+      const auto stages = static_cast<std::int64_t>(parsed.stages.size());
+      if (parsed.reasons.empty() && stages % degrees_.pp != 0) {
+        settings_.error("pipeline_model_parallel_layout",
+                        "has " + std::to_string(stages) +
+                            " stages, which must be a multiple of pipeline_model_parallel_size (" +
+                            std::to_string(degrees_.pp) + ")");
+      }
+      return std::max<std::int64_t>(1, stages / degrees_.pp);
+    }
+    if (layers) {
+      const std::int64_t of_rank = (model_.layers + ends) / degrees_.pp;
+      if (*layers < 1 || of_rank % *layers != 0) {
+        settings_.error(
+            "num_layers_per_virtual_pipeline_stage",
+            "must divide the layers of a pipeline rank (" + std::to_string(of_rank) + ")");
+        return 1;
+      }
+      return of_rank / *layers;
+    }
+    return std::clamp<std::int64_t>(count.value_or(size.value_or(1)), 1, kDegree.highest);
+  }
+
+  void write_split(const std::vector<std::string>& split) {
+    ConfigNode list = list_node(split);
+    for (ConfigNode& item : list.items) {
+      item.quoted = false;
+    }
+    writer_.field("stage_layout", std::move(list));
+  }
+
+  // A rank's layers are divided over its virtual stages; stage c * pp + r is chunk c of rank r.
+  void write_uneven(std::optional<std::int64_t> first, std::optional<std::int64_t> last) {
+    const std::int64_t ends = (first ? 1 : 0) + (last ? 1 : 0);
+    const std::int64_t rest = model_.layers - first.value_or(0) - last.value_or(0);
+    const std::int64_t between = degrees_.pp - ends;
+    const std::int64_t middle = between > 0 ? rest / between : 0;
+    const std::array ranks = {first.value_or(middle), middle, last.value_or(middle)};
+    const bool divides = std::all_of(ranks.begin(), ranks.end(), [this](std::int64_t layers) {
+      return layers >= 0 && layers % degrees_.vpp == 0;
+    });
+    if ((between > 0 ? rest % between != 0 : rest != 0) || !divides || degrees_.pp > 10'000) {
+      settings_.error("decoder_first_pipeline_num_layers",
+                      "and decoder_last_pipeline_num_layers leave layers that the other stages "
+                      "cannot share evenly");
+      return;
+    }
+    std::vector<std::int64_t> stages;
+    for (std::int64_t chunk = 0; chunk < degrees_.vpp; ++chunk) {
+      for (std::int64_t rank = 0; rank < degrees_.pp; ++rank) {
+        const std::int64_t layers = rank == 0                 ? ranks[0]
+                                    : rank == degrees_.pp - 1 ? ranks[2]
+                                                              : ranks[1];
+        stages.push_back(layers / degrees_.vpp);
+      }
+    }
+    writer_.field("stage_layout", list_node(stages));
+  }
+
+  void write_balanced(bool embedding, bool loss) {
+    const std::int64_t stages = degrees_.pp * degrees_.vpp;
+    const std::int64_t all = model_.layers + (embedding ? 1 : 0) + (loss ? 1 : 0);
+    if (all % stages != 0 || stages > 10'000) {
+      settings_.error("num_layers", "with embedding and loss counted as layers (" +
+                                        std::to_string(all) +
+                                        ") must be a multiple of the pipeline's stages (" +
+                                        std::to_string(stages) + ")");
+      return;
+    }
+    if (embedding && loss) {
+      writer_.field("stage_layout", "balanced");
+      return;
+    }
+    std::vector<std::int64_t> layers(static_cast<std::size_t>(stages), all / stages);
+    layers.front() -= embedding ? 1 : 0;
+    layers.back() -= loss ? 1 : 0;
+    writer_.field("stage_layout", list_node(layers));
+  }
+
+  // Primus replaces Megatron's schedules where it is told to.
+  void read_schedule() {
+    const bool primus = settings_.is_on("patch_primus_pipeline", "plan.schedule");
+    const bool zero_bubble = settings_.is_on("patch_zero_bubble", "plan.schedule");
+    const auto algorithm = settings_.text("pp_algorithm", "plan.schedule");
+    const bool v = settings_.is_on("zero_bubble_v_schedule", "plan.schedule");
+    const auto memory = settings_.text("zero_bubble_v_schedule_mem_setup", "plan.schedule");
+    if (degrees_.pp == 1) {
+      return;
+    }
+    if (primus && algorithm) {
+      const std::string_view ours = ours_of(kPrimusSchedules, *algorithm);
+      if (ours.empty()) {
+        settings_.error("pp_algorithm", "is '" + *algorithm + "', which no schedule here is");
+      } else if (ours != (degrees_.vpp > 1 ? "interleaved_1f1b" : "1f1b")) {
+        writer_.field("schedule", ours);
+      }
+    } else if (zero_bubble) {
+      const std::string setup = memory.value_or("half");
+      writer_.field("schedule", !v                ? "zb_h1"
+                                : setup == "half" ? "v_half"
+                                : setup == "min"  ? "v_min"
+                                                  : "zbv");
+    }
+  }
+
+  // --- sharding ---------------------------------------------------------------------------------
+
+  void read_sharding() {
+    const bool fsdp2 = settings_.is_on("use_torch_fsdp2", "plan.fsdp");
+    const bool custom = settings_.is_on("use_custom_fsdp", "plan.fsdp");
+    const bool megatron = settings_.is_on("use_megatron_fsdp", "plan.fsdp") || custom;
+    const auto strategy = settings_.text("data_parallel_sharding_strategy", "plan.zero");
+    const bool distributed = settings_.flag("use_distributed_optimizer", "plan.zero")
+                                 .value_or(source_.distributed_optimizer.value_or(false));
+    const bool stays =
+        settings_.is_on("torch_fsdp2_no_reshard_after_forward", "plan.fsdp_reshard") ||
+        !settings_.flag("torch_fsdp2_reshard_after_forward", "plan.fsdp_reshard").value_or(true);
+    std::string_view stage = distributed ? "1" : "0";
+    if (megatron) {
+      stage = ours_of(kFsdpStages, strategy.value_or("optim_grads_params"));
+      if (stage.empty()) {
+        settings_.error(
+            "data_parallel_sharding_strategy",
+            "must be no_shard, optim, optim_grads or optim_grads_params, not '" + *strategy + "'");
+        return;
+      }
+    }
+    if (fsdp2) {
+      refuse_fsdp2();
+      stage = "3";
+    }
+    degrees_.fully_sharded = stage == "3";
+    degrees_.fsdp2 = fsdp2;
+    write_sharding(stage);
+    if (fsdp2 && stays) {
+      writer_.field("fsdp_reshard", false);
+    }
+  }
+
+  void refuse_fsdp2() {
+    if (degrees_.pp > 1 || degrees_.ep > 1) {
+      settings_.error("use_torch_fsdp2",
+                      "runs without pipeline and expert parallelism only; "
+                      "Megatron's own FSDP has both");
+    }
+  }
+
+  void write_sharding(std::string_view stage) {
+    const std::int64_t copies = std::max<std::int64_t>(
+        1, settings_.count("num_distributed_optimizer_instances", "plan.hsdp").value_or(1));
+    const bool sharded = stage != "0";
+    if (sharded && copies > 1 && !degrees_.dp) {
+      settings_.error("num_distributed_optimizer_instances",
+                      "needs the number of GPUs, which its groups follow from; give --gpu and "
+                      "--nodes");
+      return;
+    }
+    const std::int64_t replicas = degrees_.dp.value_or(1) * degrees_.cp;
+    if (sharded && copies > 1 && replicas % copies != 0) {
+      settings_.error("num_distributed_optimizer_instances",
+                      "(" + std::to_string(copies) + ") must divide data * context parallelism (" +
+                          std::to_string(replicas) + ")");
+      return;
+    }
+    const bool whole = stage == "3" && degrees_.dp && replicas > 1 && copies == 1;
+    if (whole) {
+      writer_.field("fsdp", replicas);
+      return;
+    }
+    writer_.field("zero", std::int64_t{stage.front() - '0'});
+    if (sharded && copies > 1) {
+      writer_.field("hsdp", replicas / copies);
+    }
+  }
+
+  void read_context() {
+    const auto way = settings_.text("cp_comm_type", "plan.cp_algorithm");
+    if (!way || degrees_.cp == 1) {
+      return;
+    }
+    const std::string_view ours = ours_of(kContextWays, *way);
+    if (*way == "a2a+p2p") {
+      fields_.assume("plan.cp_algorithm", "ring",
+                     "a2a+p2p is not priced: as p2p, whose messages it shortens");
+    } else if (ours.empty()) {
+      settings_.error("cp_comm_type", "must be p2p, a2a, allgather or a2a+p2p for all layers");
+    } else if (ours != "ring") {
+      writer_.field("cp_algorithm", ours);
+    }
+  }
+
+  const MegatronFields& fields_;
+  SettingReader& settings_;
+  const MegatronSource& source_;
+  const ModelSpec& model_;
+  MegatronDegrees& degrees_;
+  ConfigWriter writer_;
+  std::int64_t etp_ = 1;
+};
+
+}  // namespace
+
+ConfigNode read_megatron_plan(const MegatronFields& fields, const MegatronSource& source,
+                              const ModelSpec& model, MegatronDegrees& degrees) {
+  return PlanFields(fields, source, model, degrees).plan();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Megatron's switches change of the software that runs, and of the exchange among experts.
+// Sources: megatron/training/arguments.py, core/distributed, core/transformer/moe; of Primus:
+// configs/modules/megatron/primus_turbo.yaml and primus/backends/megatron.
+#include <algorithm>
+#include <array>
+
+#include "frameworks/megatron_source.hpp"
+#include "stepcast/config/config_writer.hpp"
+
+namespace stepcast {
+namespace {
+
+struct AttentionName {
+  std::string_view theirs;
+  std::string_view ours;  // empty: what the software set runs
+};
+constexpr std::array kAttentionBackends = {
+    AttentionName{"auto", ""}, AttentionName{"flash", "flash2"}, AttentionName{"fused", "cudnn"},
+    AttentionName{"unfused", "unfused"}, AttentionName{"local", "unfused"}};
+
+std::int64_t bytes_of(const std::string& dtype) {
+  return dtype == "fp8" ? 1 : dtype == "bf16" || dtype == "fp16" ? 2 : 4;
+}
+
+class SoftwareFields {
+ public:
+  SoftwareFields(const MegatronFields& fields, const MegatronSource& source, const ModelSpec& model,
+                 const MegatronDegrees& degrees)
+      : fields_(fields),
+        settings_(fields.settings()),
+        source_(source),
+        model_(model),
+        degrees_(degrees) {}
+
+  ConfigNode changes() {
+    read_kernels();
+    read_experts();
+    read_graph();
+    read_overlap();
+    read_states();
+    if (const auto multiple =
+            settings_.count("make_vocab_size_divisible_by", "software.vocabulary_multiple")) {
+      writer_.field("vocabulary_multiple", *multiple);
+    }
+    return writer_.take();
+  }
+
+ private:
+  void read_kernels() {
+    const bool flash = settings_.is_on("use_flash_attn", "software.attention");
+    const auto backend = settings_.text("attention_backend", "software.attention");
+    if (backend || flash) {
+      std::string name = backend.value_or("flash");
+      name = name.starts_with("AttnBackend.") ? name.substr(12) : name;
+      const auto* const known =
+          std::find_if(kAttentionBackends.begin(), kAttentionBackends.end(),
+                       [&](const AttentionName& entry) { return entry.theirs == name; });
+      if (known == kAttentionBackends.end()) {
+        settings_.error("attention_backend",
+                        "must be auto, flash, fused, unfused or local, not '" + name + "'");
+      } else if (!known->ours.empty() && backend) {
+        writer_.field("attention", known->ours);
+      }
+    }
+    const auto fusion = settings_.flag("cross_entropy_loss_fusion", "software.cross_entropy");
+    const std::string way =
+        settings_.text("cross_entropy_fusion_impl", "software.cross_entropy").value_or("native");
+    if (fusion || !source_.model_is_named || settings_.has("cross_entropy_fusion_impl")) {
+      writer_.field("cross_entropy", !fusion.value_or(false) ? "eager"
+                                     : way == "te"           ? "fused"
+                                                             : "compiled");
+    }
+    if (const auto accumulates =
+            settings_.flag("gradient_accumulation_fusion", "software.accumulates_in_gemm")) {
+      writer_.field("accumulates_in_gemm", *accumulates);
+    }
+    if (const auto rope = settings_.flag("apply_rope_fusion", "software.rope"); rope && !*rope) {
+      writer_.field("rope", "eager");
+    }
+    read_turbo();
+  }
+
+  // Primus' own kernels.
+  void read_turbo() {
+    const bool turbo = settings_.flag("enable_primus_turbo", "software").value_or(false);
+    const bool attention = settings_.is_on("use_turbo_attention", "software.attention");
+    const bool grouped = settings_.is_on("use_turbo_grouped_gemm", "software.grouped_gemm");
+    const bool mlp = settings_.is_on("use_turbo_grouped_mlp", "software.grouped_gemm");
+    const bool deepep = settings_.is_on("use_turbo_deepep", "plan.dispatcher");
+    (void)settings_.is_on("use_turbo_rms_norm", "software.norm");
+    (void)settings_.is_on("use_turbo_gemm", "software");
+    const std::int64_t stage =
+        settings_.count("turbo_sync_free_moe_stage", "software.host.synchronise").value_or(0);
+    sync_free_ = turbo ? stage : 0;  // from 2 on it turns DeepEP and the grouped GEMM on
+    turbo_deepep_ = turbo && (deepep || stage >= 2);
+    if (turbo && attention) {
+      writer_.field("attention", "aiter");
+    } else if (turbo) {
+      writer_.field("attention", "flash2");  // of Transformer Engine on ROCm
+    }
+    turbo_experts_ = turbo && (grouped || mlp || stage >= 2);
+  }
+
+  void read_experts() {
+    const auto grouped = settings_.flag("moe_grouped_gemm", "software.grouped_gemm");
+    const auto legacy = settings_.flag("moe_use_legacy_grouped_gemm", "software.grouped_gemm");
+    const auto permute = settings_.flag("moe_permute_fusion", "software.permute");
+    const auto shared =
+        settings_.flag("moe_shared_expert_overlap", "software.shared_expert_overlap");
+    const auto exchange = settings_.flag("overlap_moe_expert_parallel_comm", "software.ep_overlap");
+    const std::string dispatcher = dispatcher_name();
+    if (!model_.moe) {
+      return;
+    }
+    if (!dispatcher.empty()) {
+      writer_.field("dispatcher", dispatcher);
+    }
+    if (turbo_experts_) {
+      writer_.field("grouped_gemm", "turbo");
+    } else if (legacy || (!grouped.value_or(source_.model_is_named))) {
+      // ROCm's Transformer Engine runs one product an expert either way.
+      writer_.field("grouped_gemm", "legacy");
+    }
+    if (permute || !source_.model_is_named || sync_free_ > 0) {
+      writer_.field("permute", permute.value_or(false) || sync_free_ > 0 ? "fused" : "eager");
+    }
+    if (sync_free_ >= 2) {
+      writer_.begin("host");
+      writer_.field("synchronise", "0 us");
+      writer_.end();
+    }
+    if (shared || !source_.model_is_named) {
+      writer_.field("shared_expert_overlap", shared.value_or(false));
+    }
+    if (exchange || !source_.model_is_named) {
+      writer_.field("ep_overlap", exchange.value_or(false));
+    }
+  }
+
+  // Megatron gathers all tokens unless it is told otherwise; flex needs a library behind it.
+  std::string dispatcher_name() {
+    const auto type = settings_.text("moe_token_dispatcher_type", "plan.dispatcher");
+    const auto backend = settings_.text("moe_flex_dispatcher_backend", "plan.dispatcher");
+    const bool old = settings_.is_on("moe_enable_deepep", "plan.dispatcher");
+    if (!model_.moe) {
+      return {};
+    }
+    if (turbo_deepep_) {
+      return "deepep";
+    }
+    if (!type && backend) {
+      return flex_name(*backend, true);
+    }
+    if (!type) {
+      if (source_.model_is_named) {
+        return {};
+      }
+      fields_.assume("plan.dispatcher", "allgather",
+                     "moe_token_dispatcher_type is allgather unless it is given");
+      return "allgather";
+    }
+    if (*type == "flex") {
+      return flex_name(backend.value_or("deepep"), old || backend.has_value());
+    }
+    if (*type != "alltoall" && *type != "allgather" && *type != "alltoall_seq") {
+      settings_.error("moe_token_dispatcher_type",
+                      "must be allgather, alltoall or flex, not '" + *type + "'");
+    }
+    return *type == "allgather" ? "allgather" : "alltoall";
+  }
+
+  std::string flex_name(const std::string& backend, bool stated) {
+    if (backend != "deepep" && backend != "hybridep") {
+      settings_.error("moe_flex_dispatcher_backend",
+                      "is '" + backend + "'; deepep and hybridep are priced");
+    }
+    if (!stated) {
+      fields_.assume("plan.dispatcher", backend, "flex names no library");
+    }
+    return backend;
+  }
+
+  // Transformer Engine captures module by module and leaves dropless experts out.
+  void read_graph() {
+    std::string kind = settings_.text("cuda_graph_impl", "software.cuda_graph").value_or("none");
+    const auto scope = settings_.texts("cuda_graph_scope", "software.cuda_graph_scope");
+    const auto modules = settings_.texts("cuda_graph_modules", "software.cuda_graph_scope");
+    if (settings_.is_on("enable_cuda_graph", "software.cuda_graph")) {
+      kind = "local";
+    }
+    if (settings_.is_on("external_cuda_graph", "software.cuda_graph")) {
+      kind = "transformer_engine";
+    }
+    if (kind == "none" || kind == "false") {
+      if (settings_.has("cuda_graph_impl")) {
+        writer_.field("cuda_graph", false);
+      }
+      return;
+    }
+    if (kind != "local" && kind != "transformer_engine" && kind != "full_iteration") {
+      settings_.error("cuda_graph_impl",
+                      "must be none, local, transformer_engine or "
+                      "full_iteration, not '" +
+                          kind + "'");
+      return;
+    }
+    const std::vector<std::string> parts =
+        scope.value_or(modules.value_or(std::vector<std::string>{}));
+    const bool whole = kind == "full_iteration" ||
+                       std::find(parts.begin(), parts.end(), "full_iteration") != parts.end() ||
+                       (kind == "local" && parts.empty());
+    writer_.field("cuda_graph", true);
+    if (model_.moe) {
+      writer_.field("cuda_graph_scope", whole ? "whole" : "without_experts");
+    }
+  }
+
+  void read_overlap() {
+    const auto reduce = settings_.flag("overlap_grad_reduce", "software.overlap_grad_reduce");
+    const auto gather = settings_.flag("overlap_param_gather", "software.overlap_param_gather");
+    const auto tensor = settings_.flag("tp_comm_overlap", "software.async_tp");
+    if (degrees_.tp > 1 && (tensor || !source_.model_is_named)) {
+      writer_.field("async_tp", tensor.value_or(false));
+    }
+    if (degrees_.fully_sharded) {
+      return;  // FSDP overlaps by itself
+    }
+    if (reduce || gather || !source_.model_is_named) {
+      const bool reduces = reduce.value_or(source_.overlaps_gradients);
+      if (!reduce && !source_.overlaps_gradients) {
+        fields_.assume("software.overlap_grad_reduce", "false",
+                       "gradients are reduced after backward unless overlap_grad_reduce is given");
+      }
+      writer_.field("overlap_grad_reduce", reduces);
+      writer_.field("overlap_param_gather", gather.value_or(source_.overlaps_gradients));
+    }
+  }
+
+  // Bytes a parameter of gradients and optimizer states.
+  void read_states() {
+    const bool wide =
+        settings_.is_on("accumulate_allreduce_grads_in_fp32", "software.gradient_reduce");
+    const auto narrow = settings_.flag("grad_reduce_in_bf16", "software.gradient_reduce");
+    const auto fp32 = settings_.flag("grad_reduce_in_fp32", "software.gradient_reduce");
+    const bool aware =
+        settings_.is_on("use_precision_aware_optimizer", "software.state_bytes.optimizer");
+    const std::array states = {
+        settings_.text("main_params_dtype", "software.state_bytes.optimizer").value_or("fp32"),
+        settings_.text("exp_avg_dtype", "software.state_bytes.optimizer").value_or("fp32"),
+        settings_.text("exp_avg_sq_dtype", "software.state_bytes.optimizer").value_or("fp32")};
+    const std::string gradient =
+        settings_.text("main_grads_dtype", "software.state_bytes.gradient").value_or("fp32");
+    bool sixteen = narrow.value_or(false) || (fp32.has_value() && !*fp32);
+    sixteen = (sixteen || (aware && gradient == "bf16")) && !wide;
+    if (degrees_.fsdp2 && source_.primus) {
+      sixteen = true;  // Primus: MixedPrecisionPolicy(reduce_dtype=bf16)
+    }
+    if (sixteen || narrow || fp32 || wide || !source_.model_is_named) {
+      writer_.field("gradient_reduce", sixteen ? "bf16" : "fp32");
+      write_bytes(sixteen && !degrees_.fsdp2 ? 2 : 4,
+                  aware ? states : std::array<std::string, 3>{});
+    } else if (aware) {
+      write_bytes(0, states);
+    }
+    const bool offload = settings_.is_on("optimizer_cpu_offload", "software.memory");
+    const double share =
+        settings_.number("optimizer_offload_fraction", "software.memory").value_or(1.0);
+    if (offload && share >= 1.0) {
+      writer_.begin("memory");
+      writer_.field("optimizer_on_host", true);
+      writer_.end();
+    } else if (offload && share > 0.0) {
+      fields_.assume("software.memory.optimizer_on_host", "false",
+                     "a part of the optimizer in the host's memory is not modelled");
+    }
+  }
+
+  void write_bytes(std::int64_t gradient, const std::array<std::string, 3>& states) {
+    writer_.begin("state_bytes");
+    if (gradient > 0) {
+      writer_.quantity("gradient", Bytes(static_cast<double>(gradient)));
+    }
+    std::int64_t optimizer = 0;
+    for (const std::string& state : states) {
+      optimizer += bytes_of(state);
+    }
+    writer_.quantity("optimizer", Bytes(static_cast<double>(optimizer)));
+    writer_.end();
+  }
+
+  const MegatronFields& fields_;
+  SettingReader& settings_;
+  const MegatronSource& source_;
+  const ModelSpec& model_;
+  const MegatronDegrees& degrees_;
+  ConfigWriter writer_;
+  std::int64_t sync_free_ = 0;
+  bool turbo_deepep_ = false;
+  bool turbo_experts_ = false;
+};
+
+class ExchangeFields {
+ public:
+  ExchangeFields(const MegatronFields& fields, const MegatronSource& source, const ModelSpec& model)
+      : settings_(fields.settings()), source_(source), model_(model) {}
+
+  ConfigNode changes() {
+    const auto capacity =
+        settings_.number("moe_expert_capacity_factor", "expert_exchange.capacity_factor");
+    const std::string routing = forced_routing();
+    const std::optional<std::int64_t> units = compute_units();
+    const std::int64_t multiple = padding();
+    ConfigWriter writer;
+    if (!model_.moe) {
+      return writer.take();
+    }
+    if (capacity && *capacity > 0.0) {
+      writer.field("capacity_factor", *capacity);
+    }
+    if (!routing.empty()) {
+      writer.field("routing", routing);
+    }
+    if (units) {
+      writer.field("num_sms", *units);
+    }
+    if (multiple > 0) {
+      writer.field("pad_multiple", multiple);
+    }
+    return writer.take();
+  }
+
+ private:
+  // At random in Megatron, expert after expert in Primus. Groups limit what is random as well.
+  std::string forced_routing() {
+    const bool forced =
+        settings_.is_on("moe_router_force_load_balancing", "expert_exchange.routing");
+    const std::string type =
+        settings_.text("moe_router_force_load_balancing_type", "expert_exchange.routing")
+            .value_or(source_.primus ? "even" : "uniform");
+    if (!forced || !model_.moe) {
+      return {};
+    }
+    return type == "even" ? "round_robin_forced" : model_.moe->router.groups == 1 ? "uniform" : "";
+  }
+
+  // Of the dispatcher that runs.
+  std::optional<std::int64_t> compute_units() {
+    const std::string type =
+        settings_.text("moe_token_dispatcher_type", "plan.dispatcher").value_or("");
+    const std::string backend =
+        settings_.text("moe_flex_dispatcher_backend", "plan.dispatcher").value_or("deepep");
+    const bool turbo = settings_.is_on("use_turbo_deepep", "plan.dispatcher");
+    const std::string_view key = "expert_exchange.num_sms";
+    const auto of_flex = settings_.count("moe_flex_dispatcher_num_sms", key);
+    const auto of_deepep = settings_.count("moe_deepep_num_sms", key);
+    const auto of_hybridep = settings_.count("moe_hybridep_num_sms", key);
+    const auto of_turbo = settings_.count("turbo_deepep_num_cu", key);
+    if (turbo) {
+      return of_turbo;
+    }
+    const auto own = backend == "hybridep" ? of_hybridep : of_deepep;
+    return type != "flex" ? std::nullopt : of_flex ? of_flex : own;
+  }
+
+  // Rows that products in 8 bits need an expert's to be a multiple of (Megatron Core,
+  // get_align_size_for_quantization).
+  std::int64_t padding() {
+    const std::string_view key = "expert_exchange.pad_multiple";
+    const bool old = settings_.is_on("moe_router_padding_for_fp8", key);
+    const bool padded = settings_.is_on("moe_router_padding_for_quantization", key) || old;
+    const bool blocks = settings_.text("fp8_recipe", "training.dtype").value_or("") == "mxfp8";
+    return !padded ? 0 : blocks ? 32 : 16;
+  }
+
+  SettingReader& settings_;
+  const MegatronSource& source_;
+  const ModelSpec& model_;
+};
+
+}  // namespace
+
+ConfigNode read_megatron_software(const MegatronFields& fields, const MegatronSource& source,
+                                  const ModelSpec& model, const MegatronDegrees& degrees) {
+  return SoftwareFields(fields, source, model, degrees).changes();
+}
+
+ConfigNode read_megatron_exchange(const MegatronFields& fields, const MegatronSource& source,
+                                  const ModelSpec& model) {
+  return ExchangeFields(fields, source, model).changes();
+}
+
+}  // namespace stepcast

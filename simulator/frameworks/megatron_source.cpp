@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frameworks/megatron_source.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace stepcast {
+
+std::optional<std::int64_t> MegatronFields::degree(std::string_view ours) const {
+  const std::optional<std::int64_t> value = count(ours);
+  if (value && (*value < 1 || *value > (std::int64_t{1} << 30))) {
+    settings_->error(word(ours), "must be at least 1 and not above a thousand million, not " +
+                                     std::to_string(*value));
+    return 1;
+  }
+  return value;
+}
+
+void MegatronFields::assume(std::string ours, std::string value, std::string note) const {
+  settings_->remark({.outcome = ImportOutcome::kAssumed,
+                     .name = {},
+                     .value = std::move(value),
+                     .ours = std::move(ours),
+                     .note = std::move(note),
+                     .where = {}});
+}
+
+namespace {
+
+// Which dispatcher runs is a matter of the plan.
+void move_dispatcher(FrameworkExperiment& parts) {
+  std::vector<ConfigEntry>& switches = parts.software_changes.entries;
+  const auto found = std::find_if(switches.begin(), switches.end(), [](const ConfigEntry& entry) {
+    return entry.key == "dispatcher";
+  });
+  if (found != switches.end()) {
+    parts.plan.entries.push_back(*found);
+    switches.erase(found);
+  }
+}
+
+}  // namespace
+
+FrameworkExperiment read_megatron(SettingReader& settings, const MegatronSource& source,
+                                  UnknownSettings unknown) {
+  const MegatronFields fields(settings);
+  FrameworkExperiment parts;
+  MegatronDegrees degrees;
+  const ModelSpec model = read_megatron_model(fields, source);
+  parts.plan = read_megatron_plan(fields, source, model, degrees);
+  parts.training = read_megatron_training(fields, source, degrees);
+  parts.software_changes = read_megatron_software(fields, source, model, degrees);
+  parts.expert_exchange = read_megatron_exchange(fields, source, model);
+  move_dispatcher(parts);
+  read_megatron_rest(settings);
+  settings.finish(unknown);
+  parts.model = model;
+  parts.model_name = source.model_is_named ? source.model.name : std::string{};
+  parts.software = source.software;
+  parts.gpu = source.gpu;
+  parts.gpus = source.gpus;
+  parts.gpus_per_node = source.gpus_per_node;
+  parts.remarks = settings.take_remarks();
+  return parts;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frameworks/megatron_writer.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "frameworks/moe_layer_pattern.hpp"
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/config/framework_keys.hpp"
+#include "stepcast/config/scalar.hpp"
+#include "stepcast/memory/feasibility.hpp"
+
+namespace stepcast {
+namespace {
+
+// Collects fields in the order in which they are written.
+class FieldWriter {
+ public:
+  void text(std::string_view name, std::string value) {
+    fields_.push_back(text_setting(std::string(name), std::move(value), {}));
+  }
+  void count(std::string_view name, std::int64_t value) { text(name, std::to_string(value)); }
+  // By our own key.
+  void ours(std::string_view key, std::int64_t value) {
+    count(framework_name(FrameworkVocabulary::kMegatron, key), value);
+  }
+  void flag(std::string_view name, bool on) { text(name, on ? "true" : "false"); }
+  void on_if(std::string_view name, bool on) {
+    if (on) {
+      flag(name, true);
+    }
+  }
+  std::vector<Setting> take() { return std::move(fields_); }
+
+ private:
+  std::vector<Setting> fields_;
+};
+
+void write_attention(const AttentionSpec& attention, MegatronDialect dialect, FieldWriter& out) {
+  if (attention.kind == AttentionKind::kMla) {
+    out.flag("multi_latent_attention", true);
+    if (attention.mla.q_lora_rank > 0) {
+      out.ours("model.attention.q_lora_rank", attention.mla.q_lora_rank);
+    }
+    out.ours("model.attention.kv_lora_rank", attention.mla.kv_lora_rank);
+    out.ours("model.attention.qk_nope_head_dim", attention.mla.qk_nope_head_dim);
+    out.ours("model.attention.qk_rope_head_dim", attention.mla.qk_rope_head_dim);
+    out.ours("model.attention.v_head_dim", attention.v_head_dim);
+    out.flag("qk_layernorm", true);
+    return;
+  }
+  if (attention.kv_heads != attention.heads) {
+    out.on_if("group_query_attention", dialect != MegatronDialect::kBridge);
+    out.ours("model.attention.kv_heads", attention.kv_heads);
+  }
+  out.ours("model.attention.head_dim", attention.qk_head_dim);
+  out.on_if("qk_layernorm", attention.qk_norm == QkNorm::kHead);
+  out.on_if("attention_output_gate", attention.output_gate);
+  if (attention.sinks) {
+    out.text("softmax_type", "learnable");
+  }
+  if (attention.sliding_window > 0) {
+    out.text("window_size", std::to_string(attention.sliding_window - 1) + ",0");
+    if (attention.full_attention_every > 0) {
+      out.count("window_attn_skip_freq", attention.full_attention_every);
+    }
+  }
+}
+
+void write_experts(const ModelSpec& model, FieldWriter& out) {
+  const MoeSpec& moe = *model.moe;
+  out.ours("model.moe.experts", moe.experts);
+  out.ours("model.moe.experts_per_token", moe.experts_per_token);
+  out.ours("model.moe.expert_ffn_hidden", moe.expert_ffn_hidden);
+  if (moe.shared_expert_ffn_hidden > 0) {
+    out.count("moe_shared_expert_intermediate_size", moe.shared_expert_ffn_hidden);
+    out.on_if("moe_shared_expert_gate", moe.shared_expert_gate);
+  }
+  if (const std::string places = moe_layer_text(moe, model.layers); !places.empty()) {
+    out.text("moe_layer_freq", places);
+  }
+  if (moe.router.score == RouterScore::kSigmoid) {
+    out.text("moe_router_score_function", "sigmoid");
+  }
+  if (moe.router.groups > 1) {
+    out.count("moe_router_num_groups", moe.router.groups);
+    out.count("moe_router_group_topk", moe.router.topk_groups);
+  }
+  out.on_if("moe_router_enable_expert_bias", moe.router.expert_bias);
+}
+
+void write_biases(const ModelSpec& model, MegatronDialect dialect, FieldWriter& out) {
+  const AttentionSpec& attention = model.attention;
+  const bool inner = model.mlp.bias || (model.moe && model.moe->expert_bias);
+  const bool all = inner && attention.qkv_bias && attention.output_bias;
+  if (!all || dialect != MegatronDialect::kMegatron) {
+    out.flag("add_bias_linear", all);
+    out.on_if("add_qkv_bias", attention.qkv_bias && !all);
+  }
+}
+
+std::string_view schedule_name(Schedule schedule) {
+  switch (schedule) {
+    case Schedule::kZbH1:
+      return "zero-bubble";
+    case Schedule::kZbV:
+      return "zbv-formatted";
+    case Schedule::kVHalf:
+      return "v-half";
+    case Schedule::kVMin:
+      return "v-min";
+    default:
+      return {};
+  }
+}
+
+bool has_schedule(Schedule schedule, MegatronDialect dialect) {
+  const bool own = schedule == Schedule::kOneFOneB || schedule == Schedule::kInterleaved;
+  return own || (dialect == MegatronDialect::kPrimus && !schedule_name(schedule).empty());
+}
+
+bool has_dispatcher(Dispatcher dispatcher) {
+  constexpr std::array kKnown = {Dispatcher::kAllGather, Dispatcher::kAllToAll, Dispatcher::kDeepEp,
+                                 Dispatcher::kHybridEp};
+  return std::find(kKnown.begin(), kKnown.end(), dispatcher) != kKnown.end();
+}
+
+std::vector<std::string> why_not(const Experiment& experiment, const ParallelPlan& plan,
+                                 MegatronDialect dialect) {
+  std::vector<std::string> reasons;
+  const ModelSpec& model = experiment.model;
+  if (experiment.training.weights.lora || experiment.training.weights.frozen.has_value()) {
+    reasons.emplace_back("training.lora and frozen: pretraining trains all parameters");
+  }
+  if (plan.pp > 1 && !has_schedule(plan.schedule, dialect)) {
+    reasons.push_back("plan.schedule " + std::string(name(plan.schedule)) +
+                      ": it has no such pipeline schedule");
+  }
+  if (model.moe && !has_dispatcher(plan.exchange.dispatcher)) {
+    reasons.push_back("dispatcher " + std::string(name(plan.exchange.dispatcher)) +
+                      ": it has allgather, alltoall, deepep and hybridep");
+  }
+  if (model.positions == Positions::kAlibi || model.parallel_blocks || model.norms_per_layer != 2 ||
+      model.attention.qk_norm == QkNorm::kFull) {
+    reasons.push_back("model " + model.name + ": its blocks are none of Megatron's GPT");
+  }
+  if (plan.zero == 3 && !plan.fsdp_experts) {
+    reasons.emplace_back("plan.fsdp_experts false: its FSDP shards experts as it does the rest");
+  }
+  if (experiment.cluster.gpus() != plan.world()) {
+    reasons.push_back("the plan has " + std::to_string(plan.world()) + " ranks, the cluster " +
+                      std::to_string(experiment.cluster.gpus()) + " GPUs");
+  }
+  return reasons;
+}
+
+// PyTorch's FSDP, where it runs: no pipeline, no experts over ranks, no groups that repeat.
+bool runs_fsdp2(const Experiment& experiment, const ParallelPlan& plan) {
+  return plan.pp == 1 && plan.ep == 1 && plan.fsdp == plan.replicas() &&
+         !experiment.model.tied_embeddings && experiment.training.dtype != Dtype::kFp16;
+}
+
+void write_sharding(const Experiment& experiment, const ParallelPlan& plan, MegatronDialect dialect,
+                    FieldWriter& out) {
+  const std::int64_t zero = experiment.plan.zero.value_or(plan.zero);
+  if (plan.zero == 3 && dialect == MegatronDialect::kPrimus && runs_fsdp2(experiment, plan)) {
+    out.flag("use_torch_fsdp2", true);
+    out.on_if("torch_fsdp2_no_reshard_after_forward", !plan.fsdp_reshard);
+    out.flag("use_distributed_optimizer", false);
+    return;
+  }
+  const bool sharded = plan.zero >= 2;
+  const bool distributed = sharded || zero == 1 || plan.zero == 1;
+  if (sharded) {
+    out.flag("use_megatron_fsdp", true);
+    out.text("data_parallel_sharding_strategy",
+             plan.zero == 3 ? "optim_grads_params" : "optim_grads");
+  }
+  if (distributed) {
+    out.flag("use_distributed_optimizer", true);
+  } else if (dialect != MegatronDialect::kMegatron) {
+    out.flag("use_distributed_optimizer", false);
+  }
+  const bool groups = plan.fsdp > 1 && plan.fsdp < plan.replicas();
+  if (groups) {
+    out.count("num_distributed_optimizer_instances", plan.replicas() / plan.fsdp);
+  }
+}
+
+void write_stages(const Experiment& experiment, const ParallelPlan& plan, FieldWriter& out) {
+  const std::int64_t layers = experiment.model.layers;
+  const auto stages = static_cast<std::int64_t>(plan.stages.size());
+  const bool plain = experiment.plan.layout.empty() && experiment.plan.stage_layers.empty();
+  if (plan.pp == 1 || plain) {
+    if (plan.vpp > 1) {
+      out.count("num_virtual_stages_per_pipeline_rank", plan.vpp);
+    }
+    return;
+  }
+  if (experiment.plan.layout == "balanced" && stages > 0 && (layers + 2) % stages == 0 &&
+      experiment.model.mtp_layers == 0) {
+    out.flag("account_for_embedding_in_pipeline_split", true);
+    out.flag("account_for_loss_in_pipeline_split", true);
+    if (plan.vpp > 1) {
+      out.count("num_virtual_stages_per_pipeline_rank", plan.vpp);
+    }
+    return;
+  }
+  const bool text = !experiment.plan.layout.empty() && experiment.plan.layout != "balanced";
+  out.text("pipeline_model_parallel_layout",
+           text ? experiment.plan.layout : layout_text(plan.stages));
+}
+
+}  // namespace
+
+ParallelPlan settled_megatron_plan(const Experiment& experiment, MegatronDialect dialect) {
+  constexpr std::array kNames = {"export megatron", "export primus", "export megatron_bridge"};
+  ResolvedPlan resolved = resolve_plan(experiment.plan, experiment.model, experiment.training,
+                                       experiment.cluster, experiment.software.exchange);
+  Diagnostics diagnostics;
+  const Location where{kNames.at(static_cast<std::size_t>(dialect)), 0, 0};
+  for (const std::string& reason : resolved.reasons) {
+    diagnostics.error(where, "the plan cannot run: " + reason);
+  }
+  diagnostics.throw_if_any();
+  for (const std::string& reason : why_not(experiment, resolved.plan, dialect)) {
+    diagnostics.error(where, "the framework cannot run " + reason);
+  }
+  diagnostics.throw_if_any();
+  return resolved.plan;
+}
+
+std::vector<Setting> megatron_model_fields(const ModelSpec& model, MegatronDialect dialect) {
+  FieldWriter out;
+  out.ours("model.layers", model.layers);
+  out.ours("model.hidden_size", model.hidden);
+  out.ours("model.mlp.ffn_hidden", model.mlp.ffn_hidden);
+  out.ours("model.attention.heads", model.attention.heads);
+  write_attention(model.attention, dialect, out);
+  const bool learned = model.positions == Positions::kLearned;
+  out.text("position_embedding_type", learned                               ? "learned_absolute"
+                                      : model.positions == Positions::kNone ? "none"
+                                                                            : "rope");
+  if (learned) {
+    out.count("max_position_embeddings", model.max_positions);
+  }
+  out.text("normalization", model.norm == NormKind::kRmsNorm ? "RMSNorm" : "LayerNorm");
+  if (dialect != MegatronDialect::kMegatron) {
+    out.flag("swiglu", model.mlp.gated);
+    out.flag("untie_embeddings_and_output_weights", !model.tied_embeddings);
+  } else {
+    out.on_if("swiglu", model.mlp.gated);
+    out.on_if("untie_embeddings_and_output_weights", !model.tied_embeddings);
+  }
+  write_biases(model, dialect, out);
+  if (model.moe) {
+    write_experts(model, out);
+    if (model.moe->clamped_activation) {
+      out.text("activation_func_clamp_value", "7.0");
+    }
+  }
+  if (model.mtp_layers > 0) {
+    out.ours("model.mtp_layers", model.mtp_layers);
+  }
+  out.ours("model.vocabulary", model.vocabulary);
+  return out.take();
+}
+
+std::vector<Setting> megatron_training_fields(const Experiment& experiment) {
+  const TrainingRecipe& training = experiment.training;
+  FieldWriter out;
+  out.ours("training.sequence_length", training.sequence_length);
+  if (experiment.model.positions != Positions::kLearned) {
+    out.count("max_position_embeddings", training.sequence_length);
+  }
+  out.ours("training.micro_batch_size", training.micro_batch_size);
+  out.ours("training.global_batch_size", training.global_batch_size);
+  out.on_if("fp16", training.dtype == Dtype::kFp16);
+  out.on_if("bf16", training.dtype != Dtype::kFp16);
+  if (training.dtype == Dtype::kFp8 || training.dtype == Dtype::kFp8Block) {
+    out.text("fp8", "hybrid");
+    if (training.dtype == Dtype::kFp8Block) {
+      out.text("fp8_recipe", "blockwise");
+    }
+  } else if (training.dtype == Dtype::kFp4) {
+    out.text("fp4", "e2m1");
+  }
+  out.text("attention_dropout", training.dropout ? "0.1" : "0.0");
+  out.text("hidden_dropout", training.dropout ? "0.1" : "0.0");
+  const RecomputeSpec& recompute = training.recompute;
+  if (recompute.kind == RecomputeKind::kFull && recompute.layer_list.empty()) {
+    out.text("recompute_granularity", "full");
+    out.text("recompute_method", std::string(name(recompute.method)));
+    out.ours("training.recompute_layers", recompute.layers);
+  } else if (recompute.kind == RecomputeKind::kSelective) {
+    std::string modules;
+    for (const RecomputeModule module : recompute.modules) {
+      if (module != RecomputeModule::kMlpActivation) {
+        modules += (modules.empty() ? "" : " ") + std::string(name(module));
+      }
+    }
+    out.text("recompute_granularity", "selective");
+    if (!modules.empty()) {
+      out.text("recompute_modules", modules);
+    }
+  }
+  return out.take();
+}
+
+std::vector<Setting> megatron_plan_fields(const Experiment& experiment, const ParallelPlan& plan,
+                                          MegatronDialect dialect) {
+  FieldWriter out;
+  out.ours("plan.tp", plan.tp);
+  out.ours("plan.pp", plan.pp);
+  write_stages(experiment, plan, out);
+  if (plan.cp > 1) {
+    out.ours("plan.cp", plan.cp);
+    constexpr std::array kWays = {"p2p", "allgather", "a2a"};
+    if (plan.cp_algorithm != CpAlgorithm::kRing) {
+      out.text("cp_comm_type", kWays.at(static_cast<std::size_t>(plan.cp_algorithm)));
+    }
+  }
+  if (experiment.model.moe) {
+    out.ours("plan.ep", plan.ep);
+    if (plan.etp != plan.tp) {
+      out.ours("plan.etp", plan.etp);
+    }
+  }
+  if (dialect != MegatronDialect::kMegatron && plan.tp > 1) {
+    out.flag("sequence_parallel", plan.sequence_parallel);
+  } else {
+    out.on_if("sequence_parallel", plan.sequence_parallel);
+  }
+  if (plan.pp > 1 && !schedule_name(plan.schedule).empty()) {
+    out.flag("patch_primus_pipeline", true);
+    out.text("pp_algorithm", std::string(schedule_name(plan.schedule)));
+  }
+  write_sharding(experiment, plan, dialect, out);
+  return out.take();
+}
+
+std::string layout_text(const std::vector<StageContent>& stages) {
+  std::string text;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const StageContent& stage = stages[i];
+    text += i > 0 ? "|" : "";
+    text += stage.embedding ? "E" : "";
+    text += stage.layers == 1 ? "t" : stage.layers > 1 ? "t*" + std::to_string(stage.layers) : "";
+    for (std::int64_t m = 0; m < stage.mtp_layers; ++m) {
+      text += "m";
+    }
+    text += stage.loss ? "L" : "";
+  }
+  return text;
+}
+
+}  // namespace stepcast

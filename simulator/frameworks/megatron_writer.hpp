@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// An experiment as Megatron's fields, which its arguments, Primus' overrides and Megatron Bridge's
+// recipes share.
+//
+// Written is what differs from Megatron's defaults. What no field says (the GPU, kernels of the
+// software set) is left to the comments of an export (exported_file.hpp).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frameworks/setting.hpp"
+#include "stepcast/experiment/experiment.hpp"
+
+namespace stepcast {
+
+// Who reads the fields.
+enum class MegatronDialect { kMegatron, kPrimus, kBridge };
+
+// The plan, settled. Throws ConfigError with every reason why the framework cannot run the
+// experiment: adapters, schedules and dispatchers that it does not have, a plan that does not
+// divide.
+ParallelPlan settled_megatron_plan(const Experiment& experiment, MegatronDialect dialect);
+
+std::vector<Setting> megatron_model_fields(const ModelSpec& model, MegatronDialect dialect);
+std::vector<Setting> megatron_training_fields(const Experiment& experiment);
+std::vector<Setting> megatron_plan_fields(const Experiment& experiment, const ParallelPlan& plan,
+                                          MegatronDialect dialect);
+std::vector<Setting> megatron_software_fields(const Experiment& experiment,
+                                              const ParallelPlan& plan, MegatronDialect dialect);
+
+// Megatron's text for stages: Et*8|(t*8|)*6t*5mL.
+std::string layout_text(const std::vector<StageContent>& stages);
+
+}  // namespace stepcast

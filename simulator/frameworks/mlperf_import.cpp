@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// Source: mlcommons/training_results v3.0 to v6.0, NVIDIA's config_*.sh of its language models.
+#include "frameworks/mlperf_import.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <regex>
+
+#include "frameworks/megatron_import.hpp"
+#include "frameworks/megatron_source.hpp"
+#include "frameworks/shell_assignment.hpp"
+#include "frameworks/shell_script.hpp"
+#include "stepcast/experiment/experiment.hpp"
+
+namespace stepcast {
+namespace {
+
+struct VariableField {
+  std::string_view variable;
+  std::string_view field;
+};
+constexpr std::array kVariables = {
+    VariableField{"TENSOR_MODEL_PARALLEL", "tensor_model_parallel_size"},
+    VariableField{"PIPELINE_MODEL_PARALLEL", "pipeline_model_parallel_size"},
+    VariableField{"INTERLEAVED_PIPELINE", "virtual_pipeline_model_parallel_size"},
+    VariableField{"CONTEXT_PARALLEL", "context_parallel_size"},
+    VariableField{"EXPERT_PARALLEL", "expert_model_parallel_size"},
+    VariableField{"EXPERT_TENSOR_PARALLEL", "expert_tensor_parallel_size"},
+    VariableField{"PIPELINE_LAYOUT", "pipeline_model_parallel_layout"},
+    VariableField{"SEQ_PARALLEL", "sequence_parallel"},
+    VariableField{"MICRO_BATCH_SIZE", "micro_batch_size"},
+    VariableField{"RECOMPUTE_MODULES", "recompute_modules"},
+    VariableField{"RECOMPUTE_GRANULARITY", "recompute_granularity"},
+    VariableField{"TP_COMM_OVERLAP", "tp_comm_overlap"},
+    VariableField{"OVERLAP_GRAD_REDUCE", "overlap_grad_reduce"},
+    VariableField{"OVERLAP_PARAM_GATHER", "overlap_param_gather"},
+    VariableField{"OVERLAP_MOE_EXPERT_PARALLEL_COMM", "overlap_moe_expert_parallel_comm"},
+    VariableField{"OVERWRITTEN_NUM_LAYERS", "num_layers"},
+    VariableField{"MAX_SEQLEN", "seq_length"},
+    VariableField{"ENCODER_SEQ_LENGTH", "seq_length"},
+    VariableField{"CE_FUSION_IMPL", "cross_entropy_fusion_impl"},
+};
+
+struct MlperfModel {
+  std::string_view part;  // of a path or a file's name
+  std::string_view ours;
+  std::int64_t sequence;
+  bool lora = false;
+};
+constexpr std::array kModels = {
+    MlperfModel{"llama2_70b_lora", "llama2_70b", 8192, true},
+    MlperfModel{"llama31_405b", "llama3.1_405b", 8192},
+    MlperfModel{"llama31_8b", "llama3.1_8b", 8192},
+    MlperfModel{"common_8b", "llama3.1_8b", 8192},
+    MlperfModel{"deepseekv3", "deepseek_v3", 4096},
+    MlperfModel{"gpt_oss_20b", "gpt_oss_20b", 8192},
+    MlperfModel{"gpt3", "gpt3_175b", 2048},
+    MlperfModel{"large_language_model", "gpt3_175b", 2048},
+};
+struct MlperfGpu {
+  std::string_view part;
+  std::string_view ours;
+};
+constexpr std::array kMlperfGpus = {
+    MlperfGpu{"gb300", "gb300"},   MlperfGpu{"gb200", "gb200"},   MlperfGpu{"b300", "b300"},
+    MlperfGpu{"b200", "b200"},     MlperfGpu{"h200", "h200_sxm"}, MlperfGpu{"h100", "h100_sxm"},
+    MlperfGpu{"mi355x", "mi355x"}, MlperfGpu{"mi325x", "mi325x"}, MlperfGpu{"mi300x", "mi300x"}};
+
+std::string small_letters(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+// What the name of a file says: config_GB200_128x4x240xtp2pp4ep32cp1_mxfp8.sh.
+struct NamedShape {
+  std::vector<Setting> settings;
+  std::string minibs;
+};
+NamedShape shape_of_name(const std::string& name) {
+  NamedShape shape;
+  std::smatch found;
+  const Location where{name, 0, 0};
+  if (name.size() > 300) {
+    return shape;
+  }
+  if (std::regex_search(name, found, std::regex(R"(_(\d{1,6})x(\d{1,3})x(\d{1,6})x)"))) {
+    shape.settings.push_back(text_setting("nnodes", found[1], where));
+    shape.settings.push_back(text_setting("nproc_per_node", found[2], where));
+    shape.minibs = found[3];
+  }
+  for (const VariableField& entry : {VariableField{"tp", "tensor_model_parallel_size"},
+                                     VariableField{"pp", "pipeline_model_parallel_size"},
+                                     VariableField{"cp", "context_parallel_size"},
+                                     VariableField{"ep", "expert_model_parallel_size"}}) {
+    const std::regex degree("x(?:[a-z]{2}\\d+)*" + std::string(entry.variable) + R"((\d{1,5}))");
+    if (std::regex_search(name, found, degree)) {
+      shape.settings.push_back(text_setting(std::string(entry.field), found[1], where));
+    }
+  }
+  return shape;
+}
+
+class MlperfFile {
+ public:
+  explicit MlperfFile(const ImportInput& input) : input_(input) {
+    const ShellSources sources = [&](const std::string& name) { return sourced(name); };
+    script_ = run_script(input.text, input.file, shell_assignments(input.overrides), sources);
+    name_ = std::filesystem::path(input.file).filename().string();
+    places_ = small_letters(input.file + " " + input.folder.string() + places_);
+  }
+
+  std::vector<Setting> settings() {
+    NamedShape shape = shape_of_name(name_);
+    for (const VariableField& entry : kVariables) {
+      if (std::string value = variable(entry.variable); !value.empty()) {
+        const bool none = entry.field == "virtual_pipeline_model_parallel_size" &&
+                          (value == "0" || value == "null");
+        shape.settings.push_back(
+            text_setting(std::string(entry.field), none ? "null" : value,
+                         {std::string(entry.variable) + " of " + input_.file, 0, 0}));
+      }
+    }
+    add("nnodes", variable("DGXNNODES"), shape.settings);
+    add("nproc_per_node", variable("DGXNGPU"), shape.settings);
+    minibs_ = variable("MINIBS").empty() ? shape.minibs : variable("MINIBS");
+    read_precision(shape.settings);
+    read_graph(shape.settings);
+    return std::move(shape.settings);
+  }
+
+  [[nodiscard]] std::optional<std::int64_t> minibs() const {
+    std::int64_t number = 0;
+    std::from_chars(minibs_.data(), minibs_.data() + minibs_.size(), number);
+    return number > 0 && number < (1 << 30) ? std::optional(number) : std::nullopt;
+  }
+  [[nodiscard]] const MlperfModel* model() const {
+    const auto* const found = std::find_if(
+        kModels.begin(), kModels.end(),
+        [this](const MlperfModel& entry) { return places_.find(entry.part) != std::string::npos; });
+    return found == kModels.end() ? nullptr : &*found;
+  }
+  [[nodiscard]] std::string gpu() const {
+    const std::string name =
+        small_letters(name_ + " " + variable("DGXSYSTEM") + " " + variable("GPU_ARCH"));
+    const auto* const found = std::find_if(
+        kMlperfGpus.begin(), kMlperfGpus.end(),
+        [&](const MlperfGpu& entry) { return name.find(entry.part) != std::string::npos; });
+    return found == kMlperfGpus.end() ? std::string{} : std::string(found->ours);
+  }
+  // Variables that nothing here reads.
+  [[nodiscard]] std::vector<std::string> others() const {
+    constexpr auto kRead = std::to_array<std::string_view>(
+        {"DGXNNODES", "DGXNGPU", "MINIBS", "FP8", "FP8_HYBRID", "FP8_RECIPE", "FP4", "DGXSYSTEM",
+         "GPU_ARCH", "LAYER_CUDA_GRAPH", "MCORE_CUDA_GRAPH", "FULL_CUDA_GRAPH",
+         "CUDA_GRAPH_SCOPE"});
+    std::vector<std::string> names;
+    for (const auto& [name, items] : script_.variables) {
+      const bool known =
+          std::find(kRead.begin(), kRead.end(), name) != kRead.end() ||
+          std::any_of(kVariables.begin(), kVariables.end(),
+                      [&](const VariableField& entry) { return entry.variable == name; });
+      if (!known) {
+        names.push_back(name);
+      }
+    }
+    return names;
+  }
+
+ private:
+  std::optional<std::string> sourced(const std::string& name) {
+    const std::filesystem::path file = std::filesystem::path(name).filename();
+    places_ += " " + file.string();
+    std::error_code error;
+    if (input_.folder.empty() && input_.file == "standard input") {
+      return std::nullopt;
+    }
+    const std::filesystem::path beside = input_.folder / file;
+    return std::filesystem::is_regular_file(beside, error) ? std::optional(read_file(beside))
+                                                           : std::nullopt;
+  }
+
+  [[nodiscard]] std::string variable(std::string_view name) const {
+    const auto found = script_.variables.find(std::string(name));
+    return found == script_.variables.end() || found->second.empty() ? std::string{}
+                                                                     : found->second.front();
+  }
+  [[nodiscard]] bool is_true(std::string_view name) const {
+    const std::string value = small_letters(variable(name));
+    return value == "true" || value == "1";
+  }
+
+  void add(std::string_view field, const std::string& value, std::vector<Setting>& settings) const {
+    if (!value.empty()) {
+      settings.push_back(text_setting(std::string(field), value, {input_.file, 0, 0}));
+    }
+  }
+
+  void read_precision(std::vector<Setting>& settings) const {
+    const std::string name = small_letters(name_);
+    const bool fp4 = is_true("FP4") || name.find("fp4") != std::string::npos;
+    const bool fp8 = is_true("FP8") || name.find("fp8") != std::string::npos;
+    if (fp4) {
+      add("fp4", "e2m1", settings);
+    } else if (fp8) {
+      add("fp8", "hybrid", settings);
+      const std::string stated = variable("FP8_RECIPE");
+      add("fp8_recipe",
+          name.find("mxfp8") != std::string::npos && stated.empty() ? "mxfp8" : stated, settings);
+    }
+  }
+
+  void read_graph(std::vector<Setting>& settings) const {
+    const bool any = is_true("LAYER_CUDA_GRAPH") || is_true("MCORE_CUDA_GRAPH");
+    const bool full = is_true("FULL_CUDA_GRAPH");
+    const bool stated = !variable("LAYER_CUDA_GRAPH").empty() ||
+                        !variable("MCORE_CUDA_GRAPH").empty() ||
+                        !variable("FULL_CUDA_GRAPH").empty();
+    if (stated) {
+      add("cuda_graph_impl",
+          full  ? "full_iteration"
+          : any ? "transformer_engine"
+                : "none",
+          settings);
+    }
+  }
+
+  const ImportInput& input_;
+  ShellScript script_;
+  std::string name_;
+  std::string places_;  // where a model's name may stand
+  std::string minibs_;
+};
+
+// The global batch that MINIBS means, and the model, beneath what is given.
+void complete(const MlperfFile& file, const ImportInput& input, SettingReader& settings,
+              MegatronSource& source) {
+  const MlperfModel* model = file.model();
+  const std::string named =
+      settings.text("model", "model")
+          .value_or(model == nullptr ? std::string{} : std::string(model->ours));
+  if (named.empty()) {
+    throw ConfigError(source.whole_file,
+                      "names no model, nor does its folder; give model=NAME behind the file");
+  }
+  source.model = load_named_model(named, input.data, source.whole_file);
+  source.model_is_named = true;
+  const auto degree = [&](std::string_view name) {
+    return std::max<std::int64_t>(1, settings.count(name, {}).value_or(1));
+  };
+  const auto nodes = settings.count("nnodes", "cluster.nodes");
+  source.gpus_per_node = settings.count("nproc_per_node", "cluster.gpus_per_node");
+  source.gpus = job_size(input, nodes, source.gpus_per_node, source.gpu).gpus;
+  std::vector<Setting> usual;
+  const auto add = [&](std::string_view name, const std::string& value) {
+    usual.push_back(text_setting(std::string(name), value, source.whole_file));
+  };
+  add("seq_length", std::to_string(model == nullptr ? 8192 : model->sequence));
+  add("bf16", "true");
+  add("expert_tensor_parallel_size", "1");
+  add("sequence_parallel", "true");
+  if (file.minibs() && source.gpus) {
+    const std::int64_t rank = degree("tensor_model_parallel_size") *
+                              degree("pipeline_model_parallel_size") *
+                              degree("context_parallel_size");
+    add("global_batch_size",
+        std::to_string(*file.minibs() * std::max<std::int64_t>(1, *source.gpus / rank)));
+  }
+  settings.add_defaults(std::move(usual));
+}
+
+}  // namespace
+
+ImportedExperiment import_mlperf(const ImportInput& input) {
+  MlperfFile file(input);
+  std::vector<Setting> all = file.settings();
+  for (Setting& setting : override_settings(input.overrides)) {
+    all.push_back(std::move(setting));
+  }
+  Diagnostics diagnostics;
+  SettingReader settings(std::move(all), diagnostics);
+  MegatronSource source;
+  source.whole_file = {input.file, 0, 0};
+  source.distributed_optimizer = true;
+  source.gpu = file.gpu();
+  complete(file, input, settings, source);
+  const bool lora = file.model() != nullptr && file.model()->lora;
+  const bool deepseek = source.model.name == "deepseek_v3";
+  source.software = lora ? "mlperf_lora_5.1" : deepseek ? "mlperf_6.0" : "mlperf";
+  for (const std::string& name : file.others()) {
+    settings.remark({ImportOutcome::kWithoutEffect, name, {}, {}, {}, {}});
+  }
+  FrameworkExperiment parts = read_megatron(settings, source, UnknownSettings::kRemarked);
+  diagnostics.throw_if_any();
+  if (lora) {
+    parts.training.entries.push_back(
+        {"lora", 0, 0, parse_config("{rank: 16, targets: [qkv, o], dropout: true}", input.file)});
+  }
+  return assembled(std::move(parts), input);
+}
+
+}  // namespace stepcast

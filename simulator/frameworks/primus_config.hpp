@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Primus' layers of YAML as one list of settings.
+//
+//   modules.pre_trainer: {framework: megatron, config: pre_trainer.yaml, model: llama3_8B.yaml,
+//                         overrides: {...}}
+//
+// The presets that `config` and `model` name extend others, in order, the file itself last; the
+// overrides count before both, and what the command line says before all. ${VAR:default} takes the
+// default unless the command line gives VAR=value; ${VAR} needs it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frameworks/imported_experiment.hpp"
+#include "frameworks/setting.hpp"
+#include "stepcast/config/config_node.hpp"
+
+namespace stepcast {
+
+struct PrimusConfig {
+  std::string framework;          // "megatron"
+  std::string model;              // "llama3_8B", the name of its preset
+  bool has_presets = false;       // whether the files of the presets were there
+  ConfigNode overrides;           // as written, expanded
+  std::vector<Setting> settings;  // the overrides, then those of the command line
+  std::vector<Setting> presets;   // what counts where those say nothing
+};
+
+// Throws ConfigError with every problem.
+PrimusConfig read_primus_config(const ImportInput& input);
+
+}  // namespace stepcast

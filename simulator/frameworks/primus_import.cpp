@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frameworks/primus_import.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "frameworks/framework_table.hpp"
+#include "frameworks/megatron_import.hpp"
+#include "frameworks/primus_config.hpp"
+#include "stepcast/experiment/experiment.hpp"
+
+namespace stepcast {
+namespace {
+
+// What Primus' presets set where a file says nothing: configs/modules/megatron/trainer_base.yaml
+// and pre_trainer.yaml, configs/models/megatron/language_model.yaml at fd1eeabb. Used where the
+// presets themselves are not beside the file.
+struct PresetField {
+  std::string_view name;
+  std::string_view value;
+};
+constexpr std::array kModulePreset = {
+    PresetField{"micro_batch_size", "2"},
+    PresetField{"global_batch_size", "16"},
+    PresetField{"seq_length", "1024"},
+    PresetField{"bf16", "true"},
+    PresetField{"optimizer", "adam"},
+    PresetField{"use_distributed_optimizer", "true"},
+    PresetField{"overlap_grad_reduce", "false"},
+    PresetField{"overlap_param_gather", "false"},
+    PresetField{"data_parallel_sharding_strategy", "no_shard"},
+    PresetField{"fp8_recipe", "delayed"},
+    PresetField{"sequence_parallel", "true"},
+    PresetField{"gradient_accumulation_fusion", "true"},
+    PresetField{"cross_entropy_loss_fusion", "false"},
+    PresetField{"enable_primus_turbo", "false"},
+    PresetField{"hidden_dropout", "0.0"},  // of llama_base.yaml, which every model extends
+    PresetField{"attention_dropout", "0.0"},
+};
+// Of models with experts.
+constexpr std::array kExpertPreset = {
+    PresetField{"moe_token_dispatcher_type", "alltoall"},
+    PresetField{"moe_grouped_gemm", "true"},
+};
+
+// What the preset of a model says of the run, beside the shape.
+struct ModelPreset {
+  std::string_view start;  // of the preset's name
+  std::int64_t ep = 1;
+  bool permute_fusion = false;
+  bool shared_overlap = false;
+};
+constexpr std::array kModelPresets = {
+    ModelPreset{"deepseek_v2", 8, true, true}, ModelPreset{"deepseek_v3", 8, true, true},
+    ModelPreset{"gpt_oss", 8, true, true},     ModelPreset{"kimi_k2", 8, true, true},
+    ModelPreset{"glm", 8, true, true},         ModelPreset{"llama4", 8, true, true},
+    ModelPreset{"qwen3", 1, true, false},      ModelPreset{"qwen2.5", 1, true, false},
+};
+
+std::vector<Setting> preset_settings(const std::string& model, bool experts,
+                                     const Location& where) {
+  std::vector<Setting> settings;
+  const auto add = [&](std::string_view name, std::string_view value) {
+    settings.push_back(text_setting(std::string(name), std::string(value), where));
+  };
+  for (const PresetField& field : kModulePreset) {
+    add(field.name, field.value);
+  }
+  if (!experts) {
+    return settings;
+  }
+  for (const PresetField& field : kExpertPreset) {
+    add(field.name, field.value);
+  }
+  const auto* const known =
+      std::find_if(kModelPresets.begin(), kModelPresets.end(),
+                   [&](const ModelPreset& preset) { return model.starts_with(preset.start); });
+  const ModelPreset preset = known == kModelPresets.end() ? ModelPreset{} : *known;
+  add("expert_model_parallel_size", std::to_string(preset.ep));
+  add("moe_permute_fusion", preset.permute_fusion ? "true" : "false");
+  add("moe_shared_expert_overlap", preset.shared_overlap ? "true" : "false");
+  return settings;
+}
+
+// A reader of the table that takes what Primus hands to another framework.
+ImportedExperiment handed_over(const PrimusConfig& config, const ImportInput& input) {
+  for (const FrameworkInfo& framework : frameworks()) {
+    if (framework.name == config.framework && framework.name != "primus") {
+      throw ConfigError({input.file, 0, 0},
+                        "runs " + config.framework +
+                            " under Primus, whose overrides no reader here takes; import its own "
+                            "file with 'stepcast import " +
+                            config.framework + "'");
+    }
+  }
+  throw ConfigError({input.file, 0, 0}, "runs the framework '" + config.framework.substr(0, 60) +
+                                            "' under Primus; megatron can be imported");
+}
+
+void name_model(const PrimusConfig& config, const ImportInput& input, MegatronSource& source) {
+  const std::string shipped = shipped_model(config.model, input.data);
+  if (config.has_presets) {
+    source.model.name = shipped.empty() ? config.model : shipped;
+    return;
+  }
+  const bool written_out =
+      std::any_of(config.settings.begin(), config.settings.end(),
+                  [](const Setting& setting) { return setting.name == "num_attention_heads"; });
+  if (shipped.empty() && !written_out) {
+    throw ConfigError({input.file, 0, 0},
+                      "has the model '" + config.model.substr(0, 60) +
+                          "', which is no shipped one, and no folder primus/configs beside or "
+                          "above the file has its preset");
+  }
+  if (!shipped.empty()) {
+    source.model = load_named_model(shipped, input.data, {});
+    source.model_is_named = true;
+  }
+}
+
+}  // namespace
+
+std::string shipped_model(const std::string& name, const DataRoot& data) {
+  std::string wanted = name;
+  std::transform(wanted.begin(), wanted.end(), wanted.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  constexpr std::string_view kRelease = "_v0.1";
+  if (wanted.ends_with(kRelease)) {
+    wanted.resize(wanted.size() - kRelease.size());
+  }
+  const bool plain = !wanted.empty() && wanted.find('/') == std::string::npos;
+  std::error_code error;
+  return plain && std::filesystem::is_regular_file(data.models() / (wanted + ".yaml"), error)
+             ? wanted
+             : std::string{};
+}
+
+ImportedExperiment import_primus(const ImportInput& input) {
+  PrimusConfig config = read_primus_config(input);
+  if (config.framework != "megatron") {
+    return handed_over(config, input);
+  }
+  MegatronSource source;
+  source.model = megatron_default_model();
+  source.whole_file = {input.file, 0, 0};
+  source.primus = true;
+  source.uneven_stages = true;
+  name_model(config, input, source);
+  Diagnostics diagnostics;
+  SettingReader settings(std::move(config.settings), diagnostics);
+  if (config.has_presets) {
+    settings.add_defaults(std::move(config.presets));
+  } else {
+    settings.add_defaults(
+        preset_settings(config.model, source.model.moe.has_value(), source.whole_file));
+    settings.remark({.outcome = ImportOutcome::kAssumed,
+                     .name = {},
+                     .value = config.model,
+                     .ours = "presets",
+                     .note = "Primus' own are not beside the file: the shipped model's shape, and "
+                             "the defaults of fd1eeabb",
+                     .where = {}});
+  }
+  const bool turbo = settings.is_on("enable_primus_turbo", "software");
+  source.software = turbo ? "primus_turbo" : "primus_legacy";
+  source.gpu = settings.text("gpu", "cluster.gpu").value_or("");
+  const auto nodes = settings.count("nnodes", "cluster.nodes");
+  const auto per_node = settings.count("nproc_per_node", "cluster.gpus_per_node");
+  const JobSize size = job_size(input, nodes, per_node, source.gpu);
+  source.gpus = size.gpus;
+  source.gpus_per_node = per_node;
+  FrameworkExperiment parts = read_megatron(settings, source, input.unknown);
+  diagnostics.throw_if_any();
+  return assembled(std::move(parts), input);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frameworks/shell_arithmetic.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <limits>
+
+namespace stepcast {
+namespace {
+
+constexpr int kDeepest = 64;  // parentheses and names of names
+
+bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+struct BinaryOperator {
+  std::string_view sign;
+  int precedence;
+  bool (*apply)(std::int64_t, std::int64_t, std::int64_t&);  // false: out of range
+};
+
+using Whole = std::int64_t;
+bool raised(Whole a, Whole b, Whole& out) {
+  out = 1;
+  for (Whole i = 0; i < b; ++i) {
+    if (i > kDeepest || __builtin_mul_overflow(out, a, &out)) {
+      return false;
+    }
+  }
+  return b >= 0;
+}
+bool divisible(Whole a, Whole b) {
+  return b != 0 && !(b == -1 && a == std::numeric_limits<Whole>::min());
+}
+
+// Longer signs first, so that "**" is not read as "*".
+constexpr std::array kOperators = {
+    BinaryOperator{"**", 6, raised},
+    BinaryOperator{"==", 2, [](Whole a, Whole b, Whole& out) { return out = a == b, true; }},
+    BinaryOperator{"!=", 2, [](Whole a, Whole b, Whole& out) { return out = a != b, true; }},
+    BinaryOperator{"<=", 3, [](Whole a, Whole b, Whole& out) { return out = a <= b, true; }},
+    BinaryOperator{">=", 3, [](Whole a, Whole b, Whole& out) { return out = a >= b, true; }},
+    BinaryOperator{"&&", 1,
+                   [](Whole a, Whole b, Whole& out) { return out = a != 0 && b != 0, true; }},
+    BinaryOperator{"||", 1,
+                   [](Whole a, Whole b, Whole& out) { return out = a != 0 || b != 0, true; }},
+    BinaryOperator{"<", 3, [](Whole a, Whole b, Whole& out) { return out = a < b, true; }},
+    BinaryOperator{">", 3, [](Whole a, Whole b, Whole& out) { return out = a > b, true; }},
+    BinaryOperator{
+        "+", 4, [](Whole a, Whole b, Whole& out) { return !__builtin_add_overflow(a, b, &out); }},
+    BinaryOperator{
+        "-", 4, [](Whole a, Whole b, Whole& out) { return !__builtin_sub_overflow(a, b, &out); }},
+    BinaryOperator{
+        "*", 5, [](Whole a, Whole b, Whole& out) { return !__builtin_mul_overflow(a, b, &out); }},
+    BinaryOperator{"/", 5,
+                   [](Whole a, Whole b, Whole& out) {
+                     out = divisible(a, b) ? a / b : 0;
+                     return divisible(a, b);
+                   }},
+    BinaryOperator{"%", 5,
+                   [](Whole a, Whole b, Whole& out) {
+                     out = divisible(a, b) ? a % b : 0;
+                     return divisible(a, b);
+                   }},
+};
+
+class Expression {
+ public:
+  Expression(std::string_view text, const ShellVariable& variable, int depth)
+      : text_(text), variable_(variable), depth_(depth) {}
+
+  std::optional<Whole> value() {
+    const std::optional<Whole> whole = binary(1);
+    skip_blanks();
+    return at_ == text_.size() ? whole : std::nullopt;
+  }
+
+ private:
+  void skip_blanks() {
+    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) {
+      ++at_;
+    }
+  }
+
+  const BinaryOperator* next_operator() {
+    skip_blanks();
+    for (const BinaryOperator& known : kOperators) {
+      if (text_.substr(at_).starts_with(known.sign)) {
+        return &known;
+      }
+    }
+    return nullptr;
+  }
+
+  std::optional<Whole> binary(int precedence) {
+    std::optional<Whole> left = operand();
+    const BinaryOperator* next = next_operator();
+    while (left && next != nullptr && next->precedence >= precedence) {
+      at_ += next->sign.size();
+      const std::optional<Whole> right = binary(next->precedence + 1);
+      Whole both = 0;
+      if (!right || !next->apply(*left, *right, both)) {
+        return std::nullopt;
+      }
+      left = both;
+      next = next_operator();
+    }
+    return left;
+  }
+
+  std::optional<Whole> operand() {
+    skip_blanks();
+    if (at_ == text_.size() || ++depth_ > kDeepest) {
+      return std::nullopt;
+    }
+    const char c = text_[at_];
+    if (c == '(') {
+      ++at_;
+      const std::optional<Whole> inner = binary(1);
+      skip_blanks();
+      const bool closed = at_ < text_.size() && text_[at_] == ')';
+      at_ += closed ? 1 : 0;
+      --depth_;
+      return closed ? inner : std::nullopt;
+    }
+    if (c == '-' || c == '+') {
+      ++at_;
+      const std::optional<Whole> inner = operand();
+      --depth_;
+      return inner && c == '-' ? 0 - std::max(*inner, -std::numeric_limits<Whole>::max()) : inner;
+    }
+    const std::optional<Whole> value = word();
+    --depth_;
+    return value;
+  }
+
+  std::optional<Whole> word() {
+    at_ += text_[at_] == '$' ? 1 : 0;
+    const bool braced = at_ < text_.size() && text_[at_] == '{';
+    at_ += braced ? 1 : 0;
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && is_name_letter(text_[at_])) {
+      ++at_;
+    }
+    const std::string_view name = text_.substr(begin, at_ - begin);
+    if (name.empty() || (braced && (at_ == text_.size() || text_[at_] != '}'))) {
+      return std::nullopt;
+    }
+    at_ += braced ? 1 : 0;
+    if (std::isdigit(static_cast<unsigned char>(name.front())) != 0) {
+      Whole number = 0;
+      const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
+      const bool whole = read.ec == std::errc{} && read.ptr == name.data() + name.size();
+      return whole ? std::optional(number) : std::nullopt;
+    }
+    const std::string held = variable_(std::string(name));
+    return held.empty() ? 0 : Expression(held, variable_, depth_).value();
+  }
+
+  std::string_view text_;
+  const ShellVariable& variable_;
+  int depth_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::int64_t> shell_arithmetic(std::string_view text, const ShellVariable& variable) {
+  return Expression(text, variable, 0).value();
+}
+
+}  // namespace stepcast

@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# Every example survives its way out to a framework of Megatron's family and back: the same text and the same JSON, or a
+# refusal that names what the framework cannot run. What is written for Megatron-LM are arguments that it has
+# (tests/data/frameworks/megatron_arguments.txt). Every configuration that Primus ships is imported and projected.
+# Usage: frameworks.sh STEPCAST ROOT [-v]
+set -euo pipefail
+stepcast=$1
+root=$2
+verbose=${3:-}
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+failed=0
+complain() { echo "FAILED: $*"; failed=1; }
+
+project_to() { # EXPERIMENT FILE
+  local format
+  for format in text json; do
+    "$stepcast" project "$1" --format "$format" >"$2.$format" 2>&1 || true
+  done
+}
+
+declare -A back=() refused=()
+comments=0
+for example in "$root"/examples/*/experiment.yaml; do
+  project_to "$example" "$made/there"
+  for framework in megatron primus megatron_bridge; do
+    rm -rf "$made/out"
+    if ! "$stepcast" export "$framework" "$example" --out "$made/out" >/dev/null 2>"$made/why"; then
+      grep -q 'the framework cannot run' "$made/why" || complain "$example as $framework: $(head -n 2 "$made/why")"
+      refused[$framework]=$((${refused[$framework]:-0} + 1))
+      continue
+    fi
+    file=$(find "$made/out" -type f)
+    comments=$((comments + $(grep -c '^# stepcast: ' "$file")))
+    "$stepcast" import "$framework" "$file" --quiet --out "$made/back.yaml" || complain "$example from $framework"
+    project_to "$made/back.yaml" "$made/again"
+    for format in text json; do
+      cmp -s "$made/there.$format" "$made/again.$format" || complain "$example by $framework: another $format"
+    done
+    back[$framework]=$((${back[$framework]:-0} + 1))
+    if [ "$framework" = megatron ]; then
+      grep -oE '^    --[a-z0-9-]+( |$)' "$file" | tr -d ' ' >>"$made/arguments"
+    fi
+  done
+done
+for framework in megatron primus megatron_bridge; do
+  echo "$framework: ${back[$framework]:-0} examples came back, ${refused[$framework]:-0} refused"
+done
+echo "$comments comments"
+[ "${back[megatron]:-0}" -eq 18 ] || complain "not 18 examples came back from megatron"
+[ "${back[primus]:-0}" -eq 18 ] || complain "not 18 examples came back from primus"
+[ "${back[megatron_bridge]:-0}" -eq 4 ] || complain "not 4 examples came back from megatron_bridge"
+known=$root/tests/data/frameworks/megatron_arguments.txt
+strange=$(sort -u "$made/arguments" | grep -vxFf <(grep '^--' "$known") || true)
+[ -z "$strange" ] || complain "Megatron-LM has no argument $strange"
+
+configs=$root/../shared/reference/seed_experiments/primus_configs.csv
+if [ ! -f "$configs" ]; then
+  echo "SKIPPED: no shared/reference/seed_experiments/primus_configs.csv beside the checkout"
+  exit $failed
+fi
+
+yaml_of() { # of the columns of a row
+  local kind method layers
+  cat <<END
+modules:
+  pre_trainer:
+    framework: megatron
+    config: pre_trainer.yaml
+    model: ${config%%-*}.yaml
+    overrides:
+      seq_length: $sequence
+      micro_batch_size: $micro
+      global_batch_size: $global
+      tensor_model_parallel_size: $tp
+      pipeline_model_parallel_size: $pp
+      expert_model_parallel_size: $ep
+      enable_primus_turbo: true
+      use_turbo_attention: true
+      use_turbo_grouped_gemm: true
+      cross_entropy_loss_fusion: true
+      cross_entropy_fusion_impl: te
+END
+  [ "$vpp" = 1 ] || echo "      num_virtual_stages_per_pipeline_rank: $vpp"
+  [ "$fsdp" = no ] || printf '      use_torch_fsdp2: true\n      use_distributed_optimizer: false\n'
+  case $config in
+    *-MXFP8) printf '      fp8: hybrid\n      fp8_recipe: mxfp8\n' ;;
+    *-FP8) echo "      fp8: hybrid" ;;
+  esac
+  read -r kind method layers <<<"$recompute"
+  [ "$kind" = full ] || return 0
+  echo "      recompute_granularity: full"
+  [ "$method" = - ] || printf '      recompute_method: %s\n      recompute_num_layers: %s\n' "$method" "$layers"
+}
+
+declare -A answers=()
+while IFS=, read -r gpu config sequence micro global tp pp vpp ep fsdp recompute nodes; do
+  yaml_of >"$made/primus.yaml"
+  if ! "$stepcast" import primus "$made/primus.yaml" --gpu "$gpu" --nodes "${nodes%$'\r'}" --out "$made/run.yaml" \
+    2>"$made/why"; then
+    grep -q "has the model '${config%%-*}', which is no shipped one" "$made/why" ||
+      complain "$gpu $config: $(head -n 2 "$made/why")"
+    answers[2]=$((${answers[2]:-0} + 1))
+    continue
+  fi
+  [ -z "$verbose" ] || echo "$gpu $config $(head -n 1 "$made/why")"
+  code=0
+  "$stepcast" project "$made/run.yaml" >"$made/out.txt" 2>&1 || code=$?
+  answers[$code]=$((${answers[$code]:-0} + 1))
+  [ "$code" = 0 ] || [ "$code" = 3 ] || complain "$gpu $config exits $code: $(head -n 2 "$made/out.txt")"
+done < <(tail -n +2 "$configs")
+echo "Primus: projected ${answers[0]:-0}, refused with reasons ${answers[3]:-0}, models that are not shipped ${answers[2]:-0}"
+[ $((${answers[0]:-0} + ${answers[3]:-0})) -eq 135 ] || complain "not 135 of Primus' configurations are priced"
+exit $failed

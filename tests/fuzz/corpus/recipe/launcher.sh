@@ -1,0 +1,1 @@
+python setup_experiment.py -m llama -mr llama3_8b -ng 8 -g h100 -c bf16 -tp 2 model.recompute_granularity=full

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frameworks/megatron_import.hpp"
+
+#include "catch.hpp"
+#include "frameworks/moe_layer_pattern.hpp"
+#include "import_of.hpp"
+
+using namespace stepcast;
+using namespace stepcast::test;
+
+namespace {
+
+constexpr std::string_view kModel =
+    "--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --vocab-size 32000 "
+    "--position-embedding-type rope --normalization RMSNorm --disable-bias-linear "
+    "--untie-embeddings-and-output-weights --swiglu --ffn-hidden-size 14336 "
+    "--hidden-dropout 0 --attention-dropout 0 ";
+constexpr std::string_view kTraining =
+    "--seq-length 4096 --micro-batch-size 1 --global-batch-size 128 --bf16 ";
+
+// Of 8 nodes of 8 H100.
+ImportedExperiment imported(const std::string& arguments) {
+  ImportInput input = input_of("torchrun --nproc_per_node 8 --nnodes 8 pretrain_gpt.py " +
+                                   std::string(kModel) + std::string(kTraining) + arguments,
+                               "run.sh");
+  input.gpu = "h100_sxm";
+  return import_megatron(input);
+}
+
+std::string problems(const std::string& arguments) {
+  ImportInput input = input_of("torchrun --nproc_per_node 8 --nnodes 8 pretrain_gpt.py " +
+                                   std::string(kModel) + std::string(kTraining) + arguments,
+                               "run.sh");
+  input.gpu = "h100_sxm";
+  return problems_of(import_megatron, input);
+}
+
+bool has_remark(const ImportedExperiment& experiment, ImportOutcome outcome,
+                const std::string& name) {
+  for (const ImportRemark& remark : experiment.remarks) {
+    if (remark.outcome == outcome && (remark.name == name || remark.ours == name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("query groups without their switch leave every head its own keys", "[unit]") {
+  CHECK(value_of(imported("--num-query-groups 8"), "model.attention.kv_heads") == "32");
+  CHECK(value_of(imported("--group-query-attention --num-query-groups 8"),
+                 "model.attention.kv_heads") == "8");
+}
+
+TEST_CASE("feed-forward blocks are 4h wide, and 8h/3 in blocks of 64 with SwiGLU", "[unit]") {
+  const std::string plain =
+      "pretrain_gpt.py --num-layers 2 --hidden-size 1024 --num-attention-heads 16 --vocab-size "
+      "1000 --max-position-embeddings 512 --seq-length 512 --micro-batch-size 1 "
+      "--global-batch-size 8 --bf16";
+  // 4 * 1024; 2/3 * 4096 = 2730.67, of which 42 * 64 = 2688.
+  CHECK(value_of(import_megatron(input_of(plain, "a.sh")), "model.mlp.ffn_hidden") == "4096");
+  CHECK(value_of(import_megatron(input_of(plain + " --swiglu", "a.sh")), "model.mlp.ffn_hidden") ==
+        "2688");
+}
+
+TEST_CASE("a bare command line has LayerNorm, biases, learned positions, tied ends", "[unit]") {
+  const ImportedExperiment experiment = import_megatron(
+      input_of("--num-layers 2 --hidden-size 1024 --num-attention-heads 16 --vocab-size 1000 "
+               "--max-position-embeddings 512 --seq-length 512 --micro-batch-size 1 "
+               "--global-batch-size 8 --fp16",
+               "standard input"));
+  CHECK(value_of(experiment, "model.norm") == "layernorm");
+  CHECK(value_of(experiment, "model.positions") == "learned");
+  CHECK(value_of(experiment, "model.tied_embeddings") == "true");
+  CHECK(value_of(experiment, "model.mlp.bias") == "true");
+  CHECK(value_of(experiment, "training.dropout") == "true");
+  CHECK(value_of(experiment, "training.dtype") == "fp16");
+  CHECK(value_of(experiment, "cluster").empty());
+}
+
+TEST_CASE("latent attention has a rank of 32 where the arguments give none", "[unit]") {
+  const ImportedExperiment experiment = imported("--multi-latent-attention");
+  CHECK(value_of(experiment, "model.attention.kv_lora_rank") == "32");
+  CHECK(has_remark(experiment, ImportOutcome::kDefaulted, "kv_lora_rank"));
+}
+
+TEST_CASE("virtual stages follow from the layers of each or from their count", "[unit]") {
+  // 32 layers over 4 ranks are 8 a rank; 2 a virtual stage make 4 of them.
+  CHECK(value_of(imported("--pipeline-model-parallel-size 4 "
+                          "--num-layers-per-virtual-pipeline-stage 2"),
+                 "plan.vpp") == "4");
+  CHECK(value_of(imported("--pipeline-model-parallel-size 4 "
+                          "--num-virtual-stages-per-pipeline-rank 2"),
+                 "plan.vpp") == "2");
+  CHECK(value_of(imported("--pipeline-model-parallel-size 4 "
+                          "--pipeline-model-parallel-layout 'Et*4|(t*4|)*6t*4L'"),
+                 "plan.vpp") == "2");
+}
+
+TEST_CASE("uneven first and last stages become a list in the order of the model", "[unit]") {
+  CHECK(value_of(imported("--pipeline-model-parallel-size 4 "
+                          "--decoder-first-pipeline-num-layers 6 "
+                          "--decoder-last-pipeline-num-layers 10"),
+                 "plan.stage_layout") == "[6, 8, 8, 10]");
+  // With two chunks a rank, chunk after chunk: 6, 8, 8, 10 halved.
+  CHECK(value_of(imported("--pipeline-model-parallel-size 4 "
+                          "--num-virtual-stages-per-pipeline-rank 2 "
+                          "--decoder-first-pipeline-num-layers 6 "
+                          "--decoder-last-pipeline-num-layers 10"),
+                 "plan.stage_layout") == "[3, 4, 4, 5, 3, 4, 4, 5]");
+}
+
+TEST_CASE("embedding and loss that count as layers balance the stages", "[unit]") {
+  CHECK(value_of(imported("--num-layers 30 --pipeline-model-parallel-size 4 "
+                          "--account-for-embedding-in-pipeline-split "
+                          "--account-for-loss-in-pipeline-split"),
+                 "plan.stage_layout") == "balanced");
+  CHECK(value_of(imported("--num-layers 31 --pipeline-model-parallel-size 4 "
+                          "--account-for-embedding-in-pipeline-split"),
+                 "plan.stage_layout") == "[7, 8, 8, 8]");
+}
+
+TEST_CASE("sharding follows the distributed optimizer and the strategy of FSDP", "[unit]") {
+  CHECK(value_of(imported(""), "plan.zero") == "0");
+  CHECK(value_of(imported("--use-distributed-optimizer"), "plan.zero") == "1");
+  CHECK(value_of(imported("--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads"),
+                 "plan.zero") == "2");
+  // Without a strategy the arguments' default is full sharding, over all 64 ranks.
+  CHECK(value_of(imported("--use-megatron-fsdp"), "plan.fsdp") == "64");
+  CHECK(value_of(imported("--use-torch-fsdp2 --torch-fsdp2-no-reshard-after-forward"),
+                 "plan.fsdp_reshard") == "false");
+  const ImportedExperiment groups =
+      imported("--use-megatron-fsdp --num-distributed-optimizer-instances 4");
+  CHECK(value_of(groups, "plan.zero") == "3");
+  CHECK(value_of(groups, "plan.hsdp") == "16");
+}
+
+TEST_CASE("experts are divided as the rest is unless they have their own degree", "[unit]") {
+  const std::string experts = "--num-experts 8 --tensor-model-parallel-size 2 --sequence-parallel ";
+  CHECK(value_of(imported(experts), "plan.etp") == "2");
+  CHECK(value_of(imported(experts + "--expert-tensor-parallel-size 1"), "plan.etp").empty());
+  CHECK_THAT(problems("--num-experts 8 --tensor-model-parallel-size 2"),
+             contains_text("needs sequence_parallel"));
+}
+
+TEST_CASE("tokens of all ranks are gathered unless a dispatcher is named", "[unit]") {
+  CHECK(value_of(imported("--num-experts 8"), "plan.dispatcher") == "allgather");
+  CHECK(value_of(imported("--num-experts 8 --moe-token-dispatcher-type flex "
+                          "--moe-flex-dispatcher-backend hybridep"),
+                 "plan.dispatcher") == "hybridep");
+  CHECK(value_of(imported("--num-experts 8 --moe-token-dispatcher-type flex "
+                          "--moe-enable-deepep"),
+                 "plan.dispatcher") == "deepep");
+  CHECK_THAT(problems("--num-experts 8 --moe-token-dispatcher-type flex "
+                      "--moe-flex-dispatcher-backend ncclep"),
+             contains_text("deepep and hybridep are priced"));
+}
+
+TEST_CASE("layers with experts are read from a number and from a text", "[unit]") {
+  const auto pattern = moe_layer_pattern("([0]*3+[1]*5)", 8);
+  REQUIRE(pattern);
+  const std::optional<MoePlaces> places = moe_places(*pattern);
+  REQUIRE(places);
+  CHECK(places->first_dense_layers == 3);
+  CHECK(places->every == 1);
+  CHECK(places->exact);
+  CHECK(moe_layer_pattern("[0, 1]*2", 4) == std::vector<bool>{false, true, false, true});
+  CHECK_FALSE(moe_layer_pattern("[0]*1000000000", 4));
+  CHECK_FALSE(moe_layer_pattern("[2]", 1));
+  MoeSpec moe;
+  moe.first_dense_layers = 1;
+  moe.every = 2;
+  CHECK(moe_layer_pattern(moe_layer_text(moe, 6), 6) ==
+        std::vector<bool>{false, false, true, false, true, false});
+}
+
+TEST_CASE("a frequency counts from the first layer, ours from the last of every few", "[unit]") {
+  const ImportedExperiment experiment = imported("--num-experts 8 --moe-layer-freq 2");
+  CHECK(value_of(experiment, "model.moe.every") == "2");
+  CHECK(has_remark(experiment, ImportOutcome::kAssumed, "model.moe.every"));
+}
+
+TEST_CASE("recipes of 8 bits become the formats that are priced", "[unit]") {
+  CHECK(value_of(imported("--fp8-format hybrid"), "training.dtype") == "fp8");
+  CHECK(value_of(imported("--fp8-format e4m3 --fp8-recipe blockwise"), "training.dtype") ==
+        "fp8_block");
+  CHECK(value_of(imported("--fp4-format e2m1"), "training.dtype") == "fp4");
+  const ImportedExperiment blocks = imported("--fp8-format e4m3 --fp8-recipe mxfp8");
+  CHECK(value_of(blocks, "training.dtype") == "fp8");
+  CHECK(has_remark(blocks, ImportOutcome::kAssumed, "training.dtype"));
+}
+
+TEST_CASE("recomputation keeps Megatron's modules, methods and counts", "[unit]") {
+  CHECK(value_of(imported("--recompute-activations"), "training.recompute_modules") ==
+        "[\"core_attn\"]");
+  CHECK(value_of(imported("--recompute-granularity full --recompute-method block "
+                          "--recompute-num-layers 3"),
+                 "training.recompute_layers") == "3");
+  CHECK_THAT(problems("--recompute-granularity selective --recompute-modules core_atn"),
+             contains_text("did you mean 'core_attn'"));
+}
+
+TEST_CASE("gradients wait for the end of backward unless overlap is asked for", "[unit]") {
+  CHECK(value_of(imported(""), "software.overlap_grad_reduce") == "false");
+  CHECK(value_of(imported("--use-distributed-optimizer --overlap-grad-reduce "
+                          "--overlap-param-gather"),
+                 "software.overlap_grad_reduce")
+            .empty());  // as the set has it
+}
+
+TEST_CASE("a global batch that is not given is one micro-batch a replica", "[unit]") {
+  ImportInput input =
+      input_of("torchrun --nproc_per_node 8 --nnodes 8 pretrain_gpt.py " + std::string(kModel) +
+                   "--seq-length 4096 --micro-batch-size 2 --bf16 "
+                   "--tensor-model-parallel-size 8 --sequence-parallel",
+               "run.sh");
+  input.gpu = "h100_sxm";
+  CHECK(value_of(import_megatron(input), "training.global_batch_size") == "16");  // 2 * 64 / 8
+}
+
+TEST_CASE("what Megatron would refuse is refused with the argument and its line", "[unit]") {
+  CHECK_THAT(problems("--pipeline-model-parallel-size 5"),
+             contains_text("divide the number of GPUs"));
+  CHECK_THAT(problems("--pipeline-model-parallel-size 64"), contains_text("num_layers"));
+  CHECK_THAT(problems("--num-experts 6 --expert-model-parallel-size 4"),
+             contains_text("must divide num_experts (6)"));
+  CHECK_THAT(problems("--global-batch-size 100"), contains_text("must be a multiple of"));
+  CHECK_THAT(problems("--num-layer 4"), contains_text("did you mean 'num_layers'"));
+  CHECK_THAT(problems("--cp-comm-type ring --context-parallel-size 2"),
+             contains_text("must be p2p"));
+}
+
+TEST_CASE("arguments that change nothing are listed, those that are not priced are named",
+          "[unit]") {
+  const ImportedExperiment experiment =
+      imported("--lr 1e-4 --rampup-batch-size 16 16 1000 --wandb-project x");
+  CHECK(has_remark(experiment, ImportOutcome::kWithoutEffect, "wandb_project"));
+  CHECK(has_remark(experiment, ImportOutcome::kNotCarried, "rampup_batch_size"));
+}
+
+TEST_CASE("Megatron's YAML is read whatever its groups are called", "[unit]") {
+  const ImportedExperiment experiment = import_megatron(input_of(
+      "language_model: {num_layers: 2, hidden_size: 1024, num_attention_heads: 16}\n"
+      "model_parallel: {tensor_model_parallel_size: 1}\n"
+      "vocab_size: 1000\nmax_position_embeddings: 512\nseq_length: 512\nmicro_batch_size: 1\n"
+      "global_batch_size: 8\nbf16: true\n",
+      "model.yaml"));
+  CHECK(value_of(experiment, "model.hidden_size") == "1024");
+}
+
+TEST_CASE("exports of the same experiment say the same, and comments what they cannot", "[unit]") {
+  const ImportedExperiment experiment = imported("--use-distributed-optimizer");
+  ConfigNode root = experiment.experiment;
+  const std::vector<ExportedFile> files = export_megatron(read_experiment(root, {}, data_root()));
+  REQUIRE(files.size() == 1);
+  CHECK_THAT(files.front().text, contains_text("--use-distributed-optimizer"));
+  CHECK_THAT(files.front().text, contains_text("NNODES=8"));
+}
