@@ -4,8 +4,8 @@
 #include <array>
 
 #include "frameworks/bridge_recipe.hpp"
-#include "frameworks/megatron_import.hpp"
 #include "frameworks/maxtext.hpp"
+#include "frameworks/megatron_import.hpp"
 #include "frameworks/mlperf_import.hpp"
 #include "frameworks/primus_import.hpp"
 #include "frameworks/torchtitan.hpp"

@@ -15,7 +15,6 @@ namespace stepcast {
 namespace {
 
 constexpr std::string_view kKept = "# stepcast: ";
-constexpr std::string_view kTakenAway = "=null";
 constexpr std::string_view kModelKey = "model=";
 constexpr std::string_view kModelPart = "model.";
 constexpr std::string_view kSoftwareKey = "software=";
