@@ -16,21 +16,21 @@ using TokenKind = PythonToken::Kind;
 constexpr int kDeepest = 64;                 // nested expressions, functions that call each other
 constexpr std::size_t kMostValues = 20'000;  // of all expressions together
 
-struct PythonFunction {
+struct RecipeFunction {
   std::string name;
   bool needs_arguments = false;
   int line = 0;
   std::vector<const PythonStatement*> body;
 };
 
-std::vector<PythonFunction> functions_of(const std::vector<PythonStatement>& statements) {
-  std::vector<PythonFunction> functions;
+std::vector<RecipeFunction> functions_of(const std::vector<PythonStatement>& statements) {
+  std::vector<RecipeFunction> functions;
   for (std::size_t i = 0; i < statements.size(); ++i) {
     const std::vector<PythonToken>& head = statements[i].tokens;
     if (statements[i].indent != 0 || head.size() < 5 || head.front().text != "def") {
       continue;
     }
-    PythonFunction function{head[1].text, head[3].text != ")", head[1].line, {}};
+    RecipeFunction function{head[1].text, head[3].text != ")", head[1].line, {}};
     const int inner = i + 1 < statements.size() ? statements[i + 1].indent : 0;
     for (std::size_t j = i + 1; j < statements.size() && statements[j].indent > 0; ++j) {
       if (statements[j].indent == inner) {
@@ -57,7 +57,7 @@ class Evaluation {
                                     [&](const auto& function) { return function.name == name; });
     if (found == functions_.end()) {
       std::vector<std::string> names;
-      for (const PythonFunction& function : functions_) {
+      for (const RecipeFunction& function : functions_) {
         names.push_back(function.name);
       }
       throw ConfigError({file_, 0, 0},
@@ -117,7 +117,7 @@ class Evaluation {
   std::string_view text_;
   const std::string& file_;
   std::vector<PythonStatement> statements_;
-  std::vector<PythonFunction> functions_;
+  std::vector<RecipeFunction> functions_;
   std::size_t spent_ = 0;
 };
 
@@ -336,10 +336,10 @@ PythonValue Evaluation::call(Cursor& cursor, PythonValue callee) {
 
 }  // namespace
 
-std::vector<std::string> python_functions(std::string_view text, const std::string& file) {
+std::vector<std::string> recipe_functions(std::string_view text, const std::string& file) {
   const std::vector<PythonStatement> statements = python_statements(text, file);
   std::vector<std::string> names;
-  for (const PythonFunction& function : functions_of(statements)) {
+  for (const RecipeFunction& function : functions_of(statements)) {
     if (!function.needs_arguments) {
       names.push_back(function.name);
     }

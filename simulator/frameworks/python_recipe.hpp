@@ -21,7 +21,7 @@
 namespace stepcast {
 
 // The functions without required arguments, in the order of the file.
-std::vector<std::string> python_functions(std::string_view text, const std::string& file);
+std::vector<std::string> recipe_functions(std::string_view text, const std::string& file);
 // What `function` returns. Throws ConfigError if there is no such function, if it returns nothing
 // that can be read, or if the text is no Python that is understood.
 PythonValue python_result(std::string_view text, const std::string& file,

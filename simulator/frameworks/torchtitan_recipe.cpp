@@ -104,7 +104,7 @@ class Flattening {
 };
 
 std::string chosen_function(std::string_view text, const std::string& file) {
-  const std::vector<std::string> functions = python_functions(text, file);
+  const std::vector<std::string> functions = recipe_functions(text, file);
   if (functions.size() == 1) {
     return functions.front();
   }

@@ -56,7 +56,7 @@ TEST_CASE("what another function returns is changed by assignments", "[unit]") {
   CHECK(keyword_of(*keyword_of(value, "a"), "b")->text == "1");
   CHECK(keyword_of(*keyword_of(value, "a"), "c")->text == "8");
   CHECK(keyword_of(value, "d")->text == "1");
-  CHECK(python_functions(text, "a.py") == std::vector<std::string>{"base", "f"});
+  CHECK(recipe_functions(text, "a.py") == std::vector<std::string>{"base", "f"});
 }
 
 TEST_CASE("what is not understood keeps its text", "[unit]") {
