@@ -42,6 +42,7 @@ class ModelFields {
       : fields_(fields), settings_(fields.settings()), source_(source), model_(source.model) {}
 
   ModelSpec model() {
+    refuse_other_layers();
     read_sizes();
     read_attention();
     read_blocks();
@@ -70,6 +71,24 @@ class ModelFields {
                                                             "has it");
     }
     return std::max<std::int64_t>(given.value_or(named), 1);
+  }
+
+  // Mamba, linear attention, convolutions: no layer of a model here is one.
+  void refuse_other_layers() {
+    const std::string type = settings_.text("model_type", "model").value_or("gpt");
+    bool others = type == "mamba" || type == "hybrid";
+    for (const std::string_view name :
+         {"hybrid_override_pattern", "hybrid_layer_pattern", "hybrid_attention_ratio",
+          "hybrid_attention_enabled", "experimental_attention_variant", "linear_attention_freq",
+          "lfm_layer_types"}) {
+      const std::string value = settings_.as_written(name, "model").value_or("false");
+      others = others || (value != "false" && value != "0.0" && value != "False");
+    }
+    if (others) {
+      settings_.diagnostics().error(source_.whole_file,
+                                    "has layers other than attention and feed-forward blocks, "
+                                    "which no model here has");
+    }
   }
 
   void read_sizes() {

@@ -150,8 +150,6 @@ constexpr std::array kUnpriced = {
     Unpriced{"optimizer_cuda_graph", "the optimizer is captured"},
     Unpriced{"heterogeneous_layers_config_path", "layers of different shapes"},
     Unpriced{"heterogeneous_layers_config_encoded_json", "layers of different shapes"},
-    Unpriced{"hybrid_layer_pattern", "layers of other kinds"},
-    Unpriced{"hybrid_override_pattern", "layers of other kinds"},
     Unpriced{"megatron_fsdp_grad_comm_dtype", "gradients are reduced in this format", "fp32"},
     Unpriced{"megatron_fsdp_main_grads_dtype", "gradients are kept in this format", "fp32"},
     Unpriced{"megatron_fsdp_main_params_dtype", "the master copy is in this format", "fp32"},

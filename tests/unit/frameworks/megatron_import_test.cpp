@@ -193,7 +193,7 @@ TEST_CASE("recipes of 8 bits become the formats that are priced", "[unit]") {
 
 TEST_CASE("recomputation keeps Megatron's modules, methods and counts", "[unit]") {
   CHECK(value_of(imported("--recompute-activations"), "training.recompute_modules") ==
-        "[\"core_attn\"]");
+        "[core_attn]");
   CHECK(value_of(imported("--recompute-granularity full --recompute-method block "
                           "--recompute-num-layers 3"),
                  "training.recompute_layers") == "3");
