@@ -179,7 +179,7 @@ MegatronSource bridge_source(const BridgeFile& file, const ImportInput& input) {
   return source;
 }
 
-void remark_on(const BridgeFile& file, SettingReader& settings) {
+void remark_on(const BridgeFile& file, FrameworkReader& settings) {
   const auto assume = [&](std::string ours, std::string value, std::string note) {
     settings.remark(
         {ImportOutcome::kAssumed, {}, std::move(value), std::move(ours), std::move(note), {}});
@@ -214,10 +214,10 @@ ImportedExperiment import_megatron_bridge(const ImportInput& input) {
                                  "'; known are bf16, fp8cs, fp8ds, fp8sc, fp8mx and nvfp4");
   }
   if (input.nodes) {
-    source.gpus = job_size(input, {}, {}, source.gpu).gpus;
+    source.gpus = cluster_size(input, {}, {}, source.gpu).gpus;
   }
   Diagnostics diagnostics;
-  SettingReader settings(std::move(file.settings), diagnostics);
+  FrameworkReader settings(std::move(file.settings), diagnostics);
   std::vector<Setting> usual = *precision;
   const bool long_sequences = file.recipe.model.starts_with("llama3");
   usual.push_back(text_setting("seq_length", long_sequences ? "8192" : "4096", where));

@@ -56,7 +56,7 @@ std::vector<Setting> maxtext_settings(const ConfigNode& root, const std::filesys
 
 class MaxTextReader {
  public:
-  MaxTextReader(SettingReader& settings, const ImportInput& input)
+  MaxTextReader(FrameworkReader& settings, const ImportInput& input)
       : settings_(settings), input_(input) {}
 
   FrameworkExperiment experiment() {
@@ -319,7 +319,7 @@ class MaxTextReader {
     parts_.expert_exchange = exchange.take();
   }
 
-  SettingReader& settings_;
+  FrameworkReader& settings_;
   const ImportInput& input_;
   FrameworkExperiment parts_;
   bool knows_layers_ = true;
@@ -337,7 +337,7 @@ ImportedExperiment import_maxtext(const ImportInput& input) {
   const std::vector<Setting> given = assignment_settings(input.overrides);
   settings.insert(settings.end(), given.begin(), given.end());
   Diagnostics diagnostics;
-  SettingReader reader(std::move(settings), diagnostics);
+  FrameworkReader reader(std::move(settings), diagnostics);
   FrameworkExperiment parts = MaxTextReader(reader, input).experiment();
   reader.finish(input.unknown);
   diagnostics.throw_if_any();

@@ -121,7 +121,7 @@ constexpr std::string_view kWithoutEffect =
 
 }  // namespace
 
-void leave_out_maxtext_keys(SettingReader& settings) {
+void leave_out_maxtext_keys(FrameworkReader& settings) {
   for (const LeftOut& key : kLeftOut) {
     settings.not_carried(key.name, key.meaning, key.neutral);
   }

@@ -7,6 +7,6 @@
 namespace stepcast {
 
 // What changes the result and is not priced, and what changes nothing.
-void leave_out_maxtext_keys(SettingReader& settings);
+void leave_out_maxtext_keys(FrameworkReader& settings);
 
 }  // namespace stepcast

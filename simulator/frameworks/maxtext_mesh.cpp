@@ -38,7 +38,7 @@ using Degrees = std::array<std::int64_t, kMeshAxes.size()>;
 
 class MeshReader {
  public:
-  MeshReader(SettingReader& settings, const ImportInput& input)
+  MeshReader(FrameworkReader& settings, const ImportInput& input)
       : settings_(settings),
         node_(gpus_per_node(input)),
         given_ranks_(input.nodes ? bounded_product(*input.nodes, node_) : 0) {}
@@ -141,7 +141,7 @@ class MeshReader {
     }
   }
 
-  SettingReader& settings_;
+  FrameworkReader& settings_;
   std::int64_t node_;  // GPUs
   // GPUs of the whole job where something beside the file says; 0 where nothing does.
   std::int64_t given_ranks_;
@@ -149,7 +149,7 @@ class MeshReader {
 
 }  // namespace
 
-MaxTextMesh read_maxtext_mesh(SettingReader& settings, const ImportInput& input) {
+MaxTextMesh read_maxtext_mesh(FrameworkReader& settings, const ImportInput& input) {
   return MeshReader(settings, input).mesh();
 }
 

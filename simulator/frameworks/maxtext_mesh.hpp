@@ -25,6 +25,6 @@ struct MaxTextMesh {
 };
 
 // Problems go to the reader's diagnostics, and every axis is 1 then.
-MaxTextMesh read_maxtext_mesh(SettingReader& settings, const ImportInput& input);
+MaxTextMesh read_maxtext_mesh(FrameworkReader& settings, const ImportInput& input);
 
 }  // namespace stepcast

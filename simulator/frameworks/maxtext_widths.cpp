@@ -31,7 +31,7 @@ ModelSpec base_model() {
 
 class Widths {
  public:
-  Widths(SettingReader& settings, ModelSpec& model) : settings_(settings), model_(model) {}
+  Widths(FrameworkReader& settings, ModelSpec& model) : settings_(settings), model_(model) {}
 
   void read() {
     put("base_emb_dim", "model.hidden_size", model_.hidden);
@@ -108,12 +108,12 @@ class Widths {
     }
   }
 
-  SettingReader& settings_;
+  FrameworkReader& settings_;
   ModelSpec& model_;
   bool changed_ = false;
 };
 
-void refuse_name(SettingReader& settings, const std::string& name) {
+void refuse_name(FrameworkReader& settings, const std::string& name) {
   const std::vector<std::string> names = flavor_names(maxtext_models(), "");
   settings.error("model_name", "is '" + name.substr(0, 60) +
                                    "', which is not known here; write its widths, base_emb_dim and "
@@ -122,7 +122,7 @@ void refuse_name(SettingReader& settings, const std::string& name) {
 }
 
 // As one of DeepSeek-V3's modules is trained beside the model where the key says so.
-void read_mtp(SettingReader& settings, const ModelFlavor* known, const DataRoot& data,
+void read_mtp(FrameworkReader& settings, const ModelFlavor* known, const DataRoot& data,
               ModelSpec& model) {
   const auto mtp = settings.count("mtp_num_layers", "model.mtp_layers");
   if (!mtp || *mtp < 1 || *mtp > 64) {
@@ -136,7 +136,8 @@ void read_mtp(SettingReader& settings, const ModelFlavor* known, const DataRoot&
 
 }  // namespace
 
-std::optional<MaxTextModel> read_maxtext_model(SettingReader& settings, const ImportInput& input) {
+std::optional<MaxTextModel> read_maxtext_model(FrameworkReader& settings,
+                                               const ImportInput& input) {
   const std::string name = settings.text_or("model_name", "model", "default");
   const ModelFlavor* known = find_flavor(maxtext_models(), "", name);
   MaxTextModel read;

@@ -15,6 +15,6 @@ struct MaxTextModel {
 };
 
 // Empty, with an error, where the name is not known.
-std::optional<MaxTextModel> read_maxtext_model(SettingReader& settings, const ImportInput& input);
+std::optional<MaxTextModel> read_maxtext_model(FrameworkReader& settings, const ImportInput& input);
 
 }  // namespace stepcast

@@ -152,8 +152,8 @@ std::vector<Setting> override_settings(const std::vector<std::string>& overrides
   return field_settings(std::move(settings));
 }
 
-JobSize job_size(const ImportInput& input, std::optional<std::int64_t> nodes,
-                 std::optional<std::int64_t> gpus_per_node, const std::string& gpu) {
+ClusterSize cluster_size(const ImportInput& input, std::optional<std::int64_t> nodes,
+                         std::optional<std::int64_t> gpus_per_node, const std::string& gpu) {
   constexpr std::string_view kKeptGpu = "cluster.gpu=";
   constexpr std::string_view kKeptNodes = "cluster.nodes=";
   std::string name = input.gpu.empty() ? gpu : input.gpu;
@@ -163,7 +163,7 @@ JobSize job_size(const ImportInput& input, std::optional<std::int64_t> nodes,
     }
     name = name.empty() && kept.starts_with(kKeptGpu) ? kept.substr(kKeptGpu.size()) : name;
   }
-  JobSize size{{}, gpus_per_node};
+  ClusterSize size{{}, gpus_per_node};
   if (!size.gpus_per_node && !name.empty()) {
     size.gpus_per_node = cluster_of(load_gpu(name, input.data, {"--gpu", 0, 0}), 1).gpus_per_node;
   }
@@ -185,11 +185,11 @@ ImportedExperiment import_megatron(const ImportInput& input) {
   source.model = megatron_default_model();
   source.software = kMegatronSet;
   source.whole_file = {input.file, 0, 0};
-  const JobSize size = job_size(input, file.size.nodes, file.size.gpus_per_node, {});
+  const ClusterSize size = cluster_size(input, file.size.nodes, file.size.gpus_per_node, {});
   source.gpus = size.gpus;
   source.gpus_per_node = size.gpus_per_node;
   Diagnostics diagnostics;
-  SettingReader settings(std::move(file.settings), diagnostics);
+  FrameworkReader settings(std::move(file.settings), diagnostics);
   FrameworkExperiment parts = read_megatron(settings, source, input.unknown);
   diagnostics.throw_if_any();
   return assembled(std::move(parts), input);

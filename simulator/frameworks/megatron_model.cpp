@@ -367,7 +367,7 @@ class ModelFields {
   }
 
   const MegatronFields& fields_;
-  SettingReader& settings_;
+  FrameworkReader& settings_;
   const MegatronSource& source_;
   ModelSpec model_;
   std::optional<bool> linear_bias_;

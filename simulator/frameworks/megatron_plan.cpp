@@ -353,7 +353,7 @@ class PlanFields {
   }
 
   const MegatronFields& fields_;
-  SettingReader& settings_;
+  FrameworkReader& settings_;
   const MegatronSource& source_;
   const ModelSpec& model_;
   MegatronDegrees& degrees_;

@@ -170,7 +170,7 @@ constexpr std::array kUnpriced = {
 
 }  // namespace
 
-void read_megatron_rest(SettingReader& settings) {
+void read_megatron_rest(FrameworkReader& settings) {
   for (const Unpriced& field : kUnpriced) {
     settings.not_carried(field.name, field.meaning, field.neutral);
   }

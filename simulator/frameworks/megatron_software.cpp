@@ -290,7 +290,7 @@ class SoftwareFields {
   }
 
   const MegatronFields& fields_;
-  SettingReader& settings_;
+  FrameworkReader& settings_;
   const MegatronSource& source_;
   const ModelSpec& model_;
   const MegatronDegrees& degrees_;
@@ -373,7 +373,7 @@ class ExchangeFields {
     return !padded ? 0 : blocks ? 32 : 16;
   }
 
-  SettingReader& settings_;
+  FrameworkReader& settings_;
   const MegatronSource& source_;
   const ModelSpec& model_;
 };

@@ -41,7 +41,7 @@ void move_dispatcher(FrameworkExperiment& parts) {
 
 }  // namespace
 
-FrameworkExperiment read_megatron(SettingReader& settings, const MegatronSource& source,
+FrameworkExperiment read_megatron(FrameworkReader& settings, const MegatronSource& source,
                                   UnknownSettings unknown) {
   const MegatronFields fields(settings);
   FrameworkExperiment parts;

@@ -54,9 +54,9 @@ struct MegatronDegrees {
 // Readers of one part each. `ours` of a field is looked up in the table of framework_keys.hpp.
 class MegatronFields {
  public:
-  explicit MegatronFields(SettingReader& settings) : settings_(&settings) {}
+  explicit MegatronFields(FrameworkReader& settings) : settings_(&settings) {}
 
-  [[nodiscard]] SettingReader& settings() const { return *settings_; }
+  [[nodiscard]] FrameworkReader& settings() const { return *settings_; }
   [[nodiscard]] bool has(std::string_view ours) const { return settings_->has(word(ours)); }
   [[nodiscard]] std::optional<std::int64_t> count(std::string_view ours) const {
     return settings_->count(word(ours), ours);
@@ -75,7 +75,7 @@ class MegatronFields {
   void assume(std::string ours, std::string value, std::string note) const;
 
  private:
-  SettingReader* settings_;
+  FrameworkReader* settings_;
 };
 
 ModelSpec read_megatron_model(const MegatronFields& fields, const MegatronSource& source);
@@ -88,10 +88,10 @@ ConfigNode read_megatron_software(const MegatronFields& fields, const MegatronSo
 ConfigNode read_megatron_exchange(const MegatronFields& fields, const MegatronSource& source,
                                   const ModelSpec& model);
 // Fields that change nothing, and those that nothing here prices.
-void read_megatron_rest(SettingReader& settings);
+void read_megatron_rest(FrameworkReader& settings);
 
 // All of it. Reads every setting; the caller ends with Diagnostics::throw_if_any().
-FrameworkExperiment read_megatron(SettingReader& settings, const MegatronSource& source,
+FrameworkExperiment read_megatron(FrameworkReader& settings, const MegatronSource& source,
                                   UnknownSettings unknown);
 
 }  // namespace stepcast

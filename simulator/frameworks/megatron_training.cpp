@@ -214,7 +214,7 @@ class TrainingFields {
   }
 
   const MegatronFields& fields_;
-  SettingReader& settings_;
+  FrameworkReader& settings_;
   const MegatronSource& source_;
   const MegatronDegrees& degrees_;
   ConfigWriter writer_;

@@ -235,7 +235,7 @@ class MlperfFile {
 };
 
 // The global batch that MINIBS means, and the model, beneath what is given.
-void complete(const MlperfFile& file, const ImportInput& input, SettingReader& settings,
+void complete(const MlperfFile& file, const ImportInput& input, FrameworkReader& settings,
               MegatronSource& source) {
   const MlperfModel* model = file.model();
   const std::string named =
@@ -252,7 +252,7 @@ void complete(const MlperfFile& file, const ImportInput& input, SettingReader& s
   };
   const auto nodes = settings.count("nnodes", "cluster.nodes");
   source.gpus_per_node = settings.count("nproc_per_node", "cluster.gpus_per_node");
-  source.gpus = job_size(input, nodes, source.gpus_per_node, source.gpu).gpus;
+  source.gpus = cluster_size(input, nodes, source.gpus_per_node, source.gpu).gpus;
   std::vector<Setting> usual;
   const auto add = [&](std::string_view name, const std::string& value) {
     usual.push_back(text_setting(std::string(name), value, source.whole_file));
@@ -280,7 +280,7 @@ ImportedExperiment import_mlperf(const ImportInput& input) {
     all.push_back(std::move(setting));
   }
   Diagnostics diagnostics;
-  SettingReader settings(std::move(all), diagnostics);
+  FrameworkReader settings(std::move(all), diagnostics);
   MegatronSource source;
   source.whole_file = {input.file, 0, 0};
   source.distributed_optimizer = true;

@@ -148,7 +148,7 @@ ImportedExperiment import_primus(const ImportInput& input) {
   source.uneven_stages = true;
   name_model(config, input, source);
   Diagnostics diagnostics;
-  SettingReader settings(std::move(config.settings), diagnostics);
+  FrameworkReader settings(std::move(config.settings), diagnostics);
   if (config.has_presets) {
     settings.add_defaults(std::move(config.presets));
   } else {
@@ -167,7 +167,7 @@ ImportedExperiment import_primus(const ImportInput& input) {
   source.gpu = settings.text("gpu", "cluster.gpu").value_or("");
   const auto nodes = settings.count("nnodes", "cluster.nodes");
   const auto per_node = settings.count("nproc_per_node", "cluster.gpus_per_node");
-  const JobSize size = job_size(input, nodes, per_node, source.gpu);
+  const ClusterSize size = cluster_size(input, nodes, per_node, source.gpu);
   source.gpus = size.gpus;
   source.gpus_per_node = per_node;
   FrameworkExperiment parts = read_megatron(settings, source, input.unknown);

@@ -69,7 +69,7 @@ bool stands_for(std::string_view pattern, std::string_view name) {
 
 }  // namespace
 
-SettingReader::SettingReader(std::vector<Setting> settings, Diagnostics& diagnostics)
+FrameworkReader::FrameworkReader(std::vector<Setting> settings, Diagnostics& diagnostics)
     : diagnostics_(&diagnostics) {
   for (Setting& setting : settings) {
     const auto same = std::find_if(settings_.begin(), settings_.end(), [&](const Held& held) {
@@ -83,7 +83,7 @@ SettingReader::SettingReader(std::vector<Setting> settings, Diagnostics& diagnos
   }
 }
 
-void SettingReader::add_defaults(std::vector<Setting> settings) {
+void FrameworkReader::add_defaults(std::vector<Setting> settings) {
   for (Setting& setting : settings) {
     const bool given = std::any_of(settings_.begin(), settings_.end(), [&](const Held& held) {
       return held.setting.name == setting.name;
@@ -94,23 +94,23 @@ void SettingReader::add_defaults(std::vector<Setting> settings) {
   }
 }
 
-bool SettingReader::has(std::string_view name) const {
+bool FrameworkReader::has(std::string_view name) const {
   return std::any_of(settings_.begin(), settings_.end(), [name](const Held& held) {
     return held.setting.name == name && !is_nothing(held.setting.value);
   });
 }
 
-Location SettingReader::location(std::string_view name) const {
+Location FrameworkReader::location(std::string_view name) const {
   const auto found = std::find_if(settings_.begin(), settings_.end(),
                                   [name](const Held& held) { return held.setting.name == name; });
   return found == settings_.end() ? Location{} : found->setting.value.location();
 }
 
-void SettingReader::error(std::string_view name, std::string message) const {
+void FrameworkReader::error(std::string_view name, std::string message) const {
   diagnostics_->error(location(name), "'" + std::string(name) + "' " + std::move(message));
 }
 
-const Setting* SettingReader::take(std::string_view name, std::string_view ours) {
+const Setting* FrameworkReader::take(std::string_view name, std::string_view ours) {
   asked_.emplace_back(name);
   const auto found = std::find_if(settings_.begin(), settings_.end(),
                                   [name](const Held& held) { return held.setting.name == name; });
@@ -129,12 +129,12 @@ const Setting* SettingReader::take(std::string_view name, std::string_view ours)
   return is_nothing(found->setting.value) ? nullptr : &found->setting;
 }
 
-void SettingReader::refuse(const Setting& setting, const std::string& expected) const {
+void FrameworkReader::refuse(const Setting& setting, const std::string& expected) const {
   diagnostics_->error(setting.value.location(), "'" + setting.name + "' must be " + expected +
                                                     ", not '" + written(setting.value) + "'");
 }
 
-std::optional<std::int64_t> SettingReader::count(std::string_view name, std::string_view ours) {
+std::optional<std::int64_t> FrameworkReader::count(std::string_view name, std::string_view ours) {
   const Setting* setting = take(name, ours);
   if (setting == nullptr) {
     return std::nullopt;
@@ -147,7 +147,7 @@ std::optional<std::int64_t> SettingReader::count(std::string_view name, std::str
   return scanned.value;
 }
 
-std::optional<double> SettingReader::number(std::string_view name, std::string_view ours) {
+std::optional<double> FrameworkReader::number(std::string_view name, std::string_view ours) {
   const Setting* setting = take(name, ours);
   if (setting == nullptr) {
     return std::nullopt;
@@ -160,7 +160,7 @@ std::optional<double> SettingReader::number(std::string_view name, std::string_v
   return scanned.value;
 }
 
-std::optional<bool> SettingReader::flag(std::string_view name, std::string_view ours) {
+std::optional<bool> FrameworkReader::flag(std::string_view name, std::string_view ours) {
   const Setting* setting = take(name, ours);
   if (setting == nullptr) {
     return std::nullopt;
@@ -174,7 +174,7 @@ std::optional<bool> SettingReader::flag(std::string_view name, std::string_view 
   return value;
 }
 
-std::optional<std::string> SettingReader::text(std::string_view name, std::string_view ours) {
+std::optional<std::string> FrameworkReader::text(std::string_view name, std::string_view ours) {
   const Setting* setting = take(name, ours);
   if (setting == nullptr) {
     return std::nullopt;
@@ -186,13 +186,14 @@ std::optional<std::string> SettingReader::text(std::string_view name, std::strin
   return setting->value.text;
 }
 
-std::optional<std::string> SettingReader::as_written(std::string_view name, std::string_view ours) {
+std::optional<std::string> FrameworkReader::as_written(std::string_view name,
+                                                       std::string_view ours) {
   const Setting* setting = take(name, ours);
   return setting == nullptr ? std::nullopt : std::optional(written(setting->value));
 }
 
-std::optional<std::vector<std::string>> SettingReader::texts(std::string_view name,
-                                                             std::string_view ours) {
+std::optional<std::vector<std::string>> FrameworkReader::texts(std::string_view name,
+                                                               std::string_view ours) {
   const Setting* setting = take(name, ours);
   if (setting == nullptr) {
     return std::nullopt;
@@ -207,8 +208,8 @@ std::optional<std::vector<std::string>> SettingReader::texts(std::string_view na
   return items;
 }
 
-std::int64_t SettingReader::count_or(std::string_view name, std::string_view ours,
-                                     std::int64_t fallback) {
+std::int64_t FrameworkReader::count_or(std::string_view name, std::string_view ours,
+                                       std::int64_t fallback) {
   if (!has(name)) {
     asked_.emplace_back(name);
     remarks_.push_back({ImportOutcome::kDefaulted,
@@ -221,8 +222,8 @@ std::int64_t SettingReader::count_or(std::string_view name, std::string_view our
   return count(name, ours).value_or(fallback);
 }
 
-std::string SettingReader::text_or(std::string_view name, std::string_view ours,
-                                   std::string_view fallback) {
+std::string FrameworkReader::text_or(std::string_view name, std::string_view ours,
+                                     std::string_view fallback) {
   if (!has(name)) {
     asked_.emplace_back(name);
     remarks_.push_back({ImportOutcome::kDefaulted,
@@ -235,11 +236,11 @@ std::string SettingReader::text_or(std::string_view name, std::string_view ours,
   return text(name, ours).value_or(std::string(fallback));
 }
 
-bool SettingReader::is_on(std::string_view name, std::string_view ours) {
+bool FrameworkReader::is_on(std::string_view name, std::string_view ours) {
   return flag(name, ours).value_or(false);
 }
 
-void SettingReader::without_effect(std::span<const std::string_view> names) {
+void FrameworkReader::without_effect(std::span<const std::string_view> names) {
   for (Held& held : settings_) {
     const Setting& setting = held.setting;
     if (!held.asked && std::any_of(names.begin(), names.end(), [&](std::string_view name) {
@@ -256,8 +257,8 @@ void SettingReader::without_effect(std::span<const std::string_view> names) {
   }
 }
 
-void SettingReader::not_carried(std::string_view name, std::string_view meaning,
-                                std::string_view neutral) {
+void FrameworkReader::not_carried(std::string_view name, std::string_view meaning,
+                                  std::string_view neutral) {
   const std::size_t before = remarks_.size();
   const Setting* setting = take(name, {});
   if (setting == nullptr || remarks_.size() == before) {
@@ -271,7 +272,7 @@ void SettingReader::not_carried(std::string_view name, std::string_view meaning,
   remark.note = is_neutral ? std::string{} : std::string(meaning);
 }
 
-void SettingReader::finish(UnknownSettings unknown) {
+void FrameworkReader::finish(UnknownSettings unknown) {
   for (Held& held : settings_) {
     if (held.asked) {
       continue;
@@ -294,7 +295,7 @@ void SettingReader::finish(UnknownSettings unknown) {
   }
 }
 
-std::vector<ImportRemark> SettingReader::take_remarks() {
+std::vector<ImportRemark> FrameworkReader::take_remarks() {
   std::stable_sort(
       remarks_.begin(), remarks_.end(), [](const ImportRemark& a, const ImportRemark& b) {
         const auto place = [](const ImportRemark& remark) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the keys of a framework's file, each once; keeps what became of every one of them.
 //
-//   SettingReader settings(read_arguments(text), diagnostics);
+//   FrameworkReader settings(read_arguments(text), diagnostics);
 //   plan.tp = settings.count("tensor_model_parallel_size", "plan.tp", 1);
 //   settings.without_effect({"lr", "wandb_*"});
 //   settings.not_carried("moe_z_loss_coeff", "a loss of some FLOPs that is not priced");
@@ -28,9 +28,9 @@ namespace stepcast {
 // What becomes of keys that nobody asked for: an error each, or a remark.
 enum class UnknownSettings { kRefused, kRemarked };
 
-class SettingReader {
+class FrameworkReader {
  public:
-  SettingReader(std::vector<Setting> settings, Diagnostics& diagnostics);
+  FrameworkReader(std::vector<Setting> settings, Diagnostics& diagnostics);
 
   // What counts where a key is absent, from a file that others share: no remark, and no error
   // where nobody asks for it.

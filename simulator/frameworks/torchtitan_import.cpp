@@ -109,7 +109,7 @@ ImportedExperiment import_torchtitan(const ImportInput& input) {
   settings.insert(settings.end(), overrides.begin(), overrides.end());
   rename(settings);
   Diagnostics diagnostics;
-  SettingReader reader(std::move(settings), diagnostics);
+  FrameworkReader reader(std::move(settings), diagnostics);
   FrameworkExperiment parts = read_torchtitan(reader, job, input);
   reader.finish(input.unknown);
   diagnostics.throw_if_any();

@@ -27,7 +27,7 @@ std::int64_t layers_in(const std::string& modules) {
   return count;
 }
 
-std::vector<std::int64_t> listed_layers(SettingReader& settings) {
+std::vector<std::int64_t> listed_layers(FrameworkReader& settings) {
   std::vector<std::int64_t> counts;
   const auto stages = settings.texts(kModules, "plan.stage_layout");
   for (const std::string& modules : stages.value_or(std::vector<std::string>{})) {
@@ -36,7 +36,7 @@ std::vector<std::int64_t> listed_layers(SettingReader& settings) {
   return counts;
 }
 
-std::int64_t small_count(SettingReader& settings, std::string_view name, std::string_view ours,
+std::int64_t small_count(FrameworkReader& settings, std::string_view name, std::string_view ours,
                          std::int64_t fallback) {
   const std::int64_t value = settings.count_or(name, ours, fallback);
   if (value < 0 || value > kMostLayers) {
@@ -46,7 +46,7 @@ std::int64_t small_count(SettingReader& settings, std::string_view name, std::st
   return value;
 }
 
-std::vector<std::int64_t> dealt_layers(SettingReader& settings, std::int64_t pp,
+std::vector<std::int64_t> dealt_layers(FrameworkReader& settings, std::int64_t pp,
                                        std::int64_t layers, bool several) {
   TorchtitanSplit split;
   split.first_less = small_count(settings, "parallelism.pipeline_parallel_first_stage_less_layers",
@@ -83,7 +83,7 @@ bool is_layout(const std::vector<std::int64_t>& counts, const ModelSpec& model, 
 
 }  // namespace
 
-void write_torchtitan_pipeline(SettingReader& settings, std::int64_t pp, const ModelSpec& model,
+void write_torchtitan_pipeline(FrameworkReader& settings, std::int64_t pp, const ModelSpec& model,
                                ConfigWriter& plan) {
   const std::string name = settings.text_or(kSchedule, "plan.schedule", "1F1B");
   const TorchtitanWord* schedule = their_word(kTorchtitanSchedules, name);

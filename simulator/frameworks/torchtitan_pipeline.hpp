@@ -9,7 +9,7 @@
 namespace stepcast {
 
 // Adds vpp, schedule and stage_layout to a plan of `pp` > 1 ranks.
-void write_torchtitan_pipeline(SettingReader& settings, std::int64_t pp, const ModelSpec& model,
+void write_torchtitan_pipeline(FrameworkReader& settings, std::int64_t pp, const ModelSpec& model,
                                ConfigWriter& plan);
 
 }  // namespace stepcast

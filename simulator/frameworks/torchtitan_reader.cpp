@@ -26,7 +26,7 @@ std::string key(std::string_view ours) {
 
 class TorchtitanReader {
  public:
-  TorchtitanReader(SettingReader& settings, const TorchtitanJob& job, const ImportInput& input)
+  TorchtitanReader(FrameworkReader& settings, const TorchtitanJob& job, const ImportInput& input)
       : settings_(settings), job_(job), input_(input) {}
 
   FrameworkExperiment experiment() {
@@ -366,7 +366,7 @@ class TorchtitanReader {
     }
   }
 
-  SettingReader& settings_;
+  FrameworkReader& settings_;
   const TorchtitanJob& job_;
   const ImportInput& input_;
   FrameworkExperiment parts_;
@@ -387,7 +387,7 @@ class TorchtitanReader {
 
 }  // namespace
 
-FrameworkExperiment read_torchtitan(SettingReader& settings, const TorchtitanJob& job,
+FrameworkExperiment read_torchtitan(FrameworkReader& settings, const TorchtitanJob& job,
                                     const ImportInput& input) {
   return TorchtitanReader(settings, job, input).experiment();
 }

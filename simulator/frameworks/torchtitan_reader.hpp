@@ -16,7 +16,7 @@ struct TorchtitanJob {
 };
 
 // Problems go to the reader's diagnostics; the result counts if there are none.
-FrameworkExperiment read_torchtitan(SettingReader& settings, const TorchtitanJob& job,
+FrameworkExperiment read_torchtitan(FrameworkReader& settings, const TorchtitanJob& job,
                                     const ImportInput& input);
 
 }  // namespace stepcast

@@ -26,7 +26,7 @@ bool names_experts(const std::string& converter) {
          converter.find("GroupedExperts") != std::string::npos;
 }
 
-void remark_left_out(SettingReader& settings, std::string_view name, std::string value,
+void remark_left_out(FrameworkReader& settings, std::string_view name, std::string value,
                      std::string note) {
   settings.remark({.outcome = ImportOutcome::kNotCarried,
                    .name = std::string(name),
@@ -36,7 +36,7 @@ void remark_left_out(SettingReader& settings, std::string_view name, std::string
                    .where = settings.location(name)});
 }
 
-void read_float8(SettingReader& settings) {
+void read_float8(FrameworkReader& settings) {
   const std::string prefix = "quantize.linear.float8.";
   settings.not_carried(prefix + "enable_fsdp_float8_all_gather",
                        "parameters are gathered in 8 bits; here in 16");
@@ -58,7 +58,7 @@ void read_float8(SettingReader& settings) {
 }
 
 // compile.enable with its components decides which set describes the operators.
-void read_compile(SettingReader& settings, const TorchtitanStep& step, ConfigWriter& changes,
+void read_compile(FrameworkReader& settings, const TorchtitanStep& step, ConfigWriter& changes,
                   std::string& software) {
   const bool enabled = settings.is_on("compile.enable", "software");
   const std::vector<std::string> components =
@@ -81,7 +81,7 @@ void read_compile(SettingReader& settings, const TorchtitanStep& step, ConfigWri
   }
 }
 
-void read_states(SettingReader& settings, ConfigWriter& changes) {
+void read_states(FrameworkReader& settings, ConfigWriter& changes) {
   if (settings.text("training.dtype", "software.state_bytes").value_or("float32") == "bfloat16") {
     changes.field("fsdp_parameters_fp32", false);
     changes.begin("state_bytes");
@@ -113,7 +113,7 @@ constexpr std::string_view kWithoutEffect =
 
 }  // namespace
 
-std::string_view read_torchtitan_dtype(SettingReader& settings, const TorchtitanStep& step) {
+std::string_view read_torchtitan_dtype(FrameworkReader& settings, const TorchtitanStep& step) {
   const std::vector<std::string> converters =
       settings.texts("model.converters", "training.dtype").value_or(std::vector<std::string>{});
   // Of 2024, before converters.
@@ -141,7 +141,7 @@ std::string_view read_torchtitan_dtype(SettingReader& settings, const Torchtitan
   return dtype;
 }
 
-void read_torchtitan_software(SettingReader& settings, const TorchtitanStep& step,
+void read_torchtitan_software(FrameworkReader& settings, const TorchtitanStep& step,
                               FrameworkExperiment& parts) {
   ConfigWriter changes;
   read_compile(settings, step, changes, parts.software);
@@ -159,7 +159,7 @@ void read_torchtitan_software(SettingReader& settings, const TorchtitanStep& ste
   }
 }
 
-void leave_out_torchtitan_keys(SettingReader& settings) {
+void leave_out_torchtitan_keys(FrameworkReader& settings) {
   settings.not_carried("parallelism.disable_loss_parallel",
                        "logits are gathered over tensor-parallel ranks; here they stay spread");
   settings.not_carried("parallelism.pipeline_parallel_schedule_csv", "a schedule of its own", "");

@@ -16,12 +16,12 @@ struct TorchtitanStep {
   bool has_experts = false;
 };
 // The format of products: converters to FP8, MXFP8 or NVFP4.
-std::string_view read_torchtitan_dtype(SettingReader& settings, const TorchtitanStep& step);
+std::string_view read_torchtitan_dtype(FrameworkReader& settings, const TorchtitanStep& step);
 
 // The software set, the switches beside it, and the routing of experts.
-void read_torchtitan_software(SettingReader& settings, const TorchtitanStep& step,
+void read_torchtitan_software(FrameworkReader& settings, const TorchtitanStep& step,
                               FrameworkExperiment& parts);
 // What changes the result and is not priced, and what changes nothing.
-void leave_out_torchtitan_keys(SettingReader& settings);
+void leave_out_torchtitan_keys(FrameworkReader& settings);
 
 }  // namespace stepcast

@@ -68,18 +68,19 @@ void find_by_external_id(TraceRecording& recording) {
 
 }  // namespace
 
-void join_launches(std::deque<Launch> launches, std::vector<std::vector<std::int32_t>> threads,
-                   TraceRecording& recording) {
-  std::sort(launches.begin(), launches.end(), [](const Launch& a, const Launch& b) {
+void join_launches(std::deque<TracedLaunch> launches,
+                   std::vector<std::vector<std::int32_t>> threads, TraceRecording& recording) {
+  std::sort(launches.begin(), launches.end(), [](const TracedLaunch& a, const TracedLaunch& b) {
     return std::tuple(a.correlation, a.start, a.thread) <
            std::tuple(b.correlation, b.start, b.thread);
   });
   std::vector<std::vector<Query>> queries(threads.size());
   for (std::size_t i = 0; i < recording.calls.size(); ++i) {
     DeviceCall& call = recording.calls[i];
-    const auto launch = std::lower_bound(
-        launches.begin(), launches.end(), call.correlation,
-        [](const Launch& a, std::int64_t correlation) { return a.correlation < correlation; });
+    const auto launch = std::lower_bound(launches.begin(), launches.end(), call.correlation,
+                                         [](const TracedLaunch& a, std::int64_t correlation) {
+                                           return a.correlation < correlation;
+                                         });
     if (call.correlation == 0 || launch == launches.end() ||
         launch->correlation != call.correlation) {
       continue;

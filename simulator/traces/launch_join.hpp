@@ -11,7 +11,7 @@
 namespace stepcast {
 
 // A call of the runtime or the driver.
-struct Launch {
+struct TracedLaunch {
   std::int64_t correlation = 0;
   double start = 0.0;
   std::int32_t thread = 0;
@@ -19,7 +19,7 @@ struct Launch {
 };
 
 // `threads` holds the places of each thread's operators in `recording.operators`.
-void join_launches(std::deque<Launch> launches, std::vector<std::vector<std::int32_t>> threads,
-                   TraceRecording& recording);
+void join_launches(std::deque<TracedLaunch> launches,
+                   std::vector<std::vector<std::int32_t>> threads, TraceRecording& recording);
 
 }  // namespace stepcast

@@ -147,7 +147,7 @@ class RecordingBuilder {
 
   const std::string& file_;
   TraceRecording made_;
-  std::deque<Launch> launches_;
+  std::deque<TracedLaunch> launches_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::int32_t> thread_places_;
   std::vector<std::vector<std::int32_t>> threads_;
   double origin_ = 0.0;

@@ -14,14 +14,14 @@ Setting setting(const std::string& name, const std::string& value, int line) {
 
 TEST_CASE("the last of several settings of one key counts, as in argparse", "[unit]") {
   Diagnostics diagnostics;
-  SettingReader settings({setting("lr", "1", 1), setting("tp", "2", 2), setting("tp", "8", 3)},
-                         diagnostics);
+  FrameworkReader settings({setting("lr", "1", 1), setting("tp", "2", 2), setting("tp", "8", 3)},
+                           diagnostics);
   CHECK(settings.count("tp", "plan.tp") == 8);
 }
 
 TEST_CASE("None and null of a framework are no value", "[unit]") {
   Diagnostics diagnostics;
-  SettingReader settings({setting("fp8", "None", 1), setting("vpp", "null", 2)}, diagnostics);
+  FrameworkReader settings({setting("fp8", "None", 1), setting("vpp", "null", 2)}, diagnostics);
   CHECK_FALSE(settings.text("fp8", "training.dtype").has_value());
   CHECK(settings.count_or("vpp", "plan.vpp", 1) == 1);
   CHECK(diagnostics.empty());
@@ -29,9 +29,9 @@ TEST_CASE("None and null of a framework are no value", "[unit]") {
 
 TEST_CASE("truth values are taken as Python, YAML and shells write them", "[unit]") {
   Diagnostics diagnostics;
-  SettingReader settings({setting("a", "True", 1), setting("b", "1", 2), setting("c", "false", 3),
-                          setting("d", "maybe", 4)},
-                         diagnostics);
+  FrameworkReader settings({setting("a", "True", 1), setting("b", "1", 2), setting("c", "false", 3),
+                            setting("d", "maybe", 4)},
+                           diagnostics);
   CHECK(settings.is_on("a", ""));
   CHECK(settings.is_on("b", ""));
   CHECK_FALSE(settings.is_on("c", ""));
@@ -45,15 +45,15 @@ TEST_CASE("truth values are taken as Python, YAML and shells write them", "[unit
 
 TEST_CASE("a list may be a text with commas or blanks between its items", "[unit]") {
   Diagnostics diagnostics;
-  SettingReader settings({setting("a", "core_attn moe_act", 1), setting("b", "[0,3, 4]", 2)},
-                         diagnostics);
+  FrameworkReader settings({setting("a", "core_attn moe_act", 1), setting("b", "[0,3, 4]", 2)},
+                           diagnostics);
   CHECK(settings.texts("a", "") == std::vector<std::string>{"core_attn", "moe_act"});
   CHECK(settings.texts("b", "") == std::vector<std::string>{"0", "3", "4"});
 }
 
 TEST_CASE("every setting has an outcome, and the remarks stand in the file's order", "[unit]") {
   Diagnostics diagnostics;
-  SettingReader settings(
+  FrameworkReader settings(
       {setting("wandb_project", "x", 1), setting("tp", "8", 2), setting("z_loss", "0.1", 3)},
       diagnostics);
   settings.not_carried("z_loss", "a loss that is not priced");
@@ -75,7 +75,7 @@ TEST_CASE("every setting has an outcome, and the remarks stand in the file's ord
 
 TEST_CASE("a setting that is off changes nothing, whatever it would mean", "[unit]") {
   Diagnostics diagnostics;
-  SettingReader settings({setting("z_loss", "False", 1)}, diagnostics);
+  FrameworkReader settings({setting("z_loss", "False", 1)}, diagnostics);
   settings.not_carried("z_loss", "a loss that is not priced");
   CHECK(settings.take_remarks().front().outcome == ImportOutcome::kWithoutEffect);
 }
@@ -84,7 +84,7 @@ TEST_CASE("a setting that nobody knows is an error with the nearest known one, o
           "[unit]") {
   for (const UnknownSettings unknown : {UnknownSettings::kRefused, UnknownSettings::kRemarked}) {
     Diagnostics diagnostics;
-    SettingReader settings({setting("tensor_paralel", "8", 7)}, diagnostics);
+    FrameworkReader settings({setting("tensor_paralel", "8", 7)}, diagnostics);
     CHECK(settings.count_or("tensor_parallel", "plan.tp", 1) == 1);
     settings.finish(unknown);
     if (unknown == UnknownSettings::kRefused) {
