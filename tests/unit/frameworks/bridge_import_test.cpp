@@ -4,7 +4,9 @@
 #include "frameworks/python_assignments.hpp"
 #include "import_of.hpp"
 
-using namespace stepcast;
+namespace stepcast::bridge_import_test {
+namespace {
+
 using namespace stepcast::test;
 
 TEST_CASE("the name of a recipe says model, GPUs and precision", "[unit]") {
@@ -89,3 +91,6 @@ TEST_CASE("brackets and quotes that stay open are errors with their line", "[uni
   CHECK_THROWS_AS(python_functions("cfg.x = [1,\n", "a.py"), ConfigError);
   CHECK_THROWS_AS(python_functions("cfg.x = \"a\n", "a.py"), ConfigError);
 }
+
+}  // namespace
+}  // namespace stepcast::bridge_import_test

@@ -6,7 +6,9 @@
 #include "sample_specs.hpp"
 #include "stepcast/config/framework_keys.hpp"
 
-using namespace stepcast;
+namespace stepcast::framework_table_test {
+namespace {
+
 using namespace stepcast::test;
 
 TEST_CASE("every framework has a name of its own, a reader and an example of it", "[unit]") {
@@ -31,3 +33,6 @@ TEST_CASE("the reference of frameworks has every key with its name in Megatron",
     }
   }
 }
+
+}  // namespace
+}  // namespace stepcast::framework_table_test

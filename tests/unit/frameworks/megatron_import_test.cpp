@@ -5,10 +5,10 @@
 #include "frameworks/moe_layer_pattern.hpp"
 #include "import_of.hpp"
 
-using namespace stepcast;
-using namespace stepcast::test;
-
+namespace stepcast::megatron_import_test {
 namespace {
+
+using namespace stepcast::test;
 
 constexpr std::string_view kModel =
     "--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --vocab-size 32000 "
@@ -44,8 +44,6 @@ bool has_remark(const ImportedExperiment& experiment, ImportOutcome outcome,
   }
   return false;
 }
-
-}  // namespace
 
 TEST_CASE("query groups without their switch leave every head its own keys", "[unit]") {
   CHECK(value_of(imported("--num-query-groups 8"), "model.attention.kv_heads") == "32");
@@ -257,3 +255,6 @@ TEST_CASE("exports of the same experiment say the same, and comments what they c
   CHECK_THAT(files.front().text, contains_text("--use-distributed-optimizer"));
   CHECK_THAT(files.front().text, contains_text("NNODES=8"));
 }
+
+}  // namespace
+}  // namespace stepcast::megatron_import_test

@@ -4,7 +4,9 @@
 #include "catch.hpp"
 #include "import_of.hpp"
 
-using namespace stepcast;
+namespace stepcast::mlperf_import_test {
+namespace {
+
 using namespace stepcast::test;
 
 TEST_CASE("MLPerf's variables become a plan, and MINIBS the sequences of a replica", "[unit]") {
@@ -43,3 +45,6 @@ TEST_CASE("a file that names no model is told how to", "[unit]") {
   CHECK_THAT(problems_of(import_mlperf, input_of("export MINIBS=1", "config_x.sh")),
              contains_text("model=NAME"));
 }
+
+}  // namespace
+}  // namespace stepcast::mlperf_import_test

@@ -7,10 +7,10 @@
 #include "catch.hpp"
 #include "import_of.hpp"
 
-using namespace stepcast;
-using namespace stepcast::test;
-
+namespace stepcast::primus_import_test {
 namespace {
+
+using namespace stepcast::test;
 
 std::string experiment_of(const std::string& model, const std::string& overrides) {
   return "exp_name: ${NAME:x}\nmodules:\n  pre_trainer:\n    framework: megatron\n"
@@ -25,8 +25,6 @@ ImportedExperiment imported(const std::string& model, const std::string& overrid
   input.nodes = 1;
   return import_primus(input);
 }
-
-}  // namespace
 
 TEST_CASE("the model of a preset that is not beside the file is the shipped one", "[unit]") {
   const ImportedExperiment experiment = imported("llama3.1_8B", "      seq_length: 8192\n");
@@ -107,3 +105,6 @@ TEST_CASE("other frameworks and unknown models are refused by their names", "[un
   const ImportInput unknown = input_of(experiment_of("zebra_llama_1B", "      bf16: true\n"), "-");
   CHECK_THAT(problems_of(import_primus, unknown), contains_text("zebra_llama_1B"));
 }
+
+}  // namespace
+}  // namespace stepcast::primus_import_test

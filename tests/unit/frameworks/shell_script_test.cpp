@@ -6,10 +6,10 @@
 #include "frameworks/shell_arithmetic.hpp"
 #include "frameworks/shell_test.hpp"
 
-using namespace stepcast;
-using namespace stepcast::test;
-
+namespace stepcast::shell_script_test {
 namespace {
+
+using namespace stepcast::test;
 
 ShellScript ran(const std::string& text, const std::map<std::string, std::string>& given = {}) {
   return run_script(text, "run.sh", given,
@@ -23,8 +23,6 @@ std::string last_command(const ShellScript& script) {
   }
   return text;
 }
-
-}  // namespace
 
 TEST_CASE("arrays, defaults and continued lines become words", "[unit]") {
   const ShellScript script = ran(R"(
@@ -115,3 +113,6 @@ TEST_CASE("the training command is found inside the text of another", "[unit]") 
   CHECK(settings[0].value.text == "32");
   CHECK(settings[1].value.text == "true");
 }
+
+}  // namespace
+}  // namespace stepcast::shell_script_test
