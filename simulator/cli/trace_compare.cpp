@@ -11,6 +11,7 @@
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/report/text_layout.hpp"
+#include "stepcast/trace/step_trace.hpp"
 #include "traces/trace_report.hpp"
 
 namespace stepcast::cli {
@@ -103,7 +104,10 @@ int run_trace_compare(TraceCompareOptions& options, const GlobalOptions& global)
   input.measured = std::move(steps.front());
   input.projection = project(experiment, cost);
   input.steady = input.projection.time.step;
-  input.pipeline_rank = pipeline_rank(input.projection.plan, input.measured.head.rank);
+  // A trace of more ranks than the plan has is compared with the plan's last.
+  const ParallelPlan& plan = input.projection.plan;
+  const std::int64_t rank = std::clamp(input.measured.head.rank, std::int64_t{0}, plan.world() - 1);
+  input.pipeline_rank = pipeline_rank(plan, rank);
   input.state = state_of(options, input.measured);
   input.predicted =
       predicted_step(experiment, input.projection, cost, input.pipeline_rank, input.state);

@@ -9,6 +9,7 @@
 #include "frameworks/framework_table.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/config_yaml.hpp"
+#include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/experiment/settled_input.hpp"
 #include "stepcast/memory/feasibility.hpp"
 
@@ -71,7 +72,8 @@ class RoundTrip {
       : framework_(framework),
         root_(root),
         data_(data),
-        wanted_(read_experiment(root, folder, data)),
+        profiles_(data),
+        wanted_(read_experiment(root, folder, profiles_)),
         leaves_(leaves_of(wanted_, root)),
         settled_(settled_text(wanted_)),
         files_(framework.export_to(wanted_)) {}
@@ -100,10 +102,10 @@ class RoundTrip {
   }
 
   // Whether the file with these comments comes back as the experiment.
-  [[nodiscard]] bool is_kept_by(const std::vector<std::string>& kept) const {
+  [[nodiscard]] bool is_kept_by(const std::vector<std::string>& kept) {
     try {
       const ConfigNode root = imported(kept).experiment;
-      return settled_text(read_experiment(root, {}, data_)) == settled_;
+      return settled_text(read_experiment(root, {}, profiles_)) == settled_;
     } catch (const ConfigError&) {
       return false;  // without the cluster there is no experiment
     }
@@ -167,7 +169,7 @@ class RoundTrip {
     return back;
   }
 
-  void drop_needless(std::vector<std::string>& kept) const {
+  void drop_needless(std::vector<std::string>& kept) {
     for (std::size_t i = 0; i < kept.size();) {
       std::vector<std::string> fewer = kept;
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
@@ -182,6 +184,7 @@ class RoundTrip {
   const FrameworkInfo& framework_;
   const ConfigNode& root_;
   const DataRoot& data_;
+  ProfileCache profiles_;  // of all readings: an experiment's profiles take longest to read
   Experiment wanted_;
   Leaves leaves_;
   std::string settled_;

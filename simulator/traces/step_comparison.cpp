@@ -197,9 +197,4 @@ StepComparison compare(ComparisonInput input) {
   return result;
 }
 
-std::int64_t pipeline_rank(const ParallelPlan& plan, std::int64_t rank) {
-  const std::int64_t of_stage = plan.tp * plan.cp * plan.dp;
-  return rank < 0 || of_stage < 1 ? 0 : std::min(rank / of_stage, plan.pp - 1);
-}
-
 }  // namespace stepcast

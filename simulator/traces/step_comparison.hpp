@@ -75,7 +75,4 @@ struct StepComparison {
 
 StepComparison compare(ComparisonInput input);
 
-// The pipeline rank of global rank `rank` (process_group.hpp has their order).
-std::int64_t pipeline_rank(const ParallelPlan& plan, std::int64_t rank);
-
 }  // namespace stepcast

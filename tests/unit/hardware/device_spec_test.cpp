@@ -209,8 +209,9 @@ class Profiles {
   ~Profiles() { std::filesystem::remove_all(folder_); }
 
   [[nodiscard]] std::string fault() const {
-    return config_error(
-        [&] { load_device(folder_ / "gpus" / "mi300x.yaml", load_shared_sources(data_root())); });
+    return config_error([&] {
+      load_device(folder_ / "gpus" / "mi300x.yaml", load_shared_sources(data_root()), folder_);
+    });
   }
 
  private:

@@ -21,6 +21,7 @@ class Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
 
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   std::filesystem::path add(const std::string& name, const std::string& text) {
     const std::filesystem::path file = path_ / (name + ".yaml");
     std::ofstream(file) << text;
@@ -40,7 +41,7 @@ TEST_CASE("a number of a base is replaced with its source, and its neighbours st
   std::vector<std::string> bases;
   const ConfigNode root = profile_with_bases(
       folder.add("new", "name: new\nbase: old\nhbm:\n  peak: {value: 4 TB/s, assumed: b}\n"),
-      bases);
+      folder.path(), bases);
   CHECK(bases == std::vector<std::string>{"old"});
   CHECK(root.find("name")->text == "new");
   CHECK(root.find("base") == nullptr);
@@ -55,7 +56,7 @@ TEST_CASE("a base that is not there or leads back is refused at its place", "[un
   Folder folder;
   const auto problem = [](const std::filesystem::path& file) {
     std::vector<std::string> bases;
-    return config_error([&] { profile_with_bases(file, bases); });
+    return config_error([&] { profile_with_bases(file, file.parent_path(), bases); });
   };
   CHECK_THAT(problem(folder.add("one", "name: one\nbase: owo\n")),
              contains_text("one.yaml:2:7: error: 'base' is 'owo', which is no part"));

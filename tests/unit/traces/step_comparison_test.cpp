@@ -167,18 +167,4 @@ TEST_CASE("JSON and CSV have every row", "[unit]") {
         std::string::npos);
 }
 
-TEST_CASE("A rank's pipeline stage follows from its number", "[unit]") {
-  ParallelPlan plan;
-  plan.tp = 2;
-  plan.cp = 1;
-  plan.dp = 2;
-  plan.pp = 4;
-  CHECK(pipeline_rank(plan, 0) == 0);
-  CHECK(pipeline_rank(plan, 3) == 0);
-  CHECK(pipeline_rank(plan, 4) == 1);
-  CHECK(pipeline_rank(plan, 15) == 3);
-  CHECK(pipeline_rank(plan, 99) == 3);
-  CHECK(pipeline_rank(plan, -1) == 0);  // the trace does not say
-}
-
 }  // namespace stepcast::step_comparison_test
