@@ -215,10 +215,7 @@ void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
       "calibrate", "fit a GPU's constants of kernels, collectives or exchanges to measurements");
   auto options = std::make_shared<CalibrateOptions>();
   take_standard_input(
-      *command
-           ->add_option(
-               "files", options->files,
-               "files of measured kernels (JSON lines or CSV), or traces of PyTorch's profiler")
+      *command->add_option("files", options->files, "measured kernels, or PyTorch's traces")
            ->required());
   command
       ->add_option("--gpu", options->gpus,

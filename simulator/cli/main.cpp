@@ -44,18 +44,7 @@ void log_to_standard_error(const GlobalOptions& global) {
   spdlog::set_default_logger(std::move(logger));
 }
 
-int run_command(int argc, char** argv) {
-  CLI::App program{"stepcast projects the training of large models, without a GPU"};
-  program.set_version_flag("--version", version_text());
-  program.require_subcommand(1);
-  program.fallthrough();
-  GlobalOptions global;
-  Run run;
-  program.add_option("--data", global.data, "folder with configs/ and hardware_profiles/");
-  CLI::Option* verbose =
-      program.add_flag("--verbose", global.verbose, "say on standard error what is being done");
-  program.add_flag("--quiet", global.quiet, "say nothing on standard error but errors")
-      ->excludes(verbose);
+void add_commands(CLI::App& program, const GlobalOptions& global, Run& run) {
   add_project(program, global, run);
   add_sweep(program, global, run);
   add_merge(program, global, run);
@@ -74,6 +63,21 @@ int run_command(int argc, char** argv) {
   add_describe(program, global, run);
   add_shell_words(program, run);
   add_words(program);
+}
+
+int run_command(int argc, char** argv) {
+  CLI::App program{"stepcast projects the training of large models, without a GPU"};
+  program.set_version_flag("--version", version_text());
+  program.require_subcommand(1);
+  program.fallthrough();
+  GlobalOptions global;
+  Run run;
+  program.add_option("--data", global.data, "folder with configs/ and hardware_profiles/");
+  CLI::Option* verbose =
+      program.add_flag("--verbose", global.verbose, "say on standard error what is being done");
+  program.add_flag("--quiet", global.quiet, "say nothing on standard error but errors")
+      ->excludes(verbose);
+  add_commands(program, global, run);
   try {
     std::vector<std::string> arguments =
         with_framework_arguments(with_words_as_options({argv + 1, argv + argc}));

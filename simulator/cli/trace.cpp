@@ -21,12 +21,6 @@ struct TraceOptions {
   std::string ranks;
 };
 
-constexpr const char* kExample =
-    "Example:\n"
-    "  stepcast trace configs/experiments/mi300x_llama3.1_8b.yaml --out step.json.gz\n"
-    "  stepcast trace EXPERIMENT.yaml --ranks all --out traces/\n"
-    "Open it in Perfetto (ui.perfetto.dev), or give it to TraceLens.";
-
 // A priced step; other ones are told why they have no trace.
 struct PricedStep {
   const Experiment& experiment;
@@ -92,13 +86,12 @@ int run_trace(const TraceOptions& options, const GlobalOptions& global) {
 void add_trace(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
       "trace", "the projected step of a rank as a trace of PyTorch's profiler");
-  command->footer(kExample);
   auto options = std::make_shared<TraceOptions>();
   add_experiment_options(*command, options->experiment);
   command
       ->add_option("--out", options->out,
                    "the file to write, compressed if its name ends in .gz; with --ranks all a "
-                   "folder, for rank0_trace.json.gz and so on")
+                   "folder, for rank0_trace.json.gz and so on; Perfetto and TraceLens open it")
       ->required();
   CLI::Option* rank =
       command

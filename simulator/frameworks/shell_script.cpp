@@ -15,6 +15,8 @@
 namespace stepcast {
 namespace {
 
+ShellBranch branch_of(bool taken) { return taken ? ShellBranch::kTaken : ShellBranch::kNotTaken; }
+
 constexpr int kDeepestCall = 16;  // functions and scripts inside scripts
 constexpr std::array<std::string_view, 5> kDeclarations = {"export", "local", "declare", "readonly",
                                                            "typeset"};
@@ -84,7 +86,7 @@ class Runner {
       } else if (reader_->peek() == '<' || reader_->peek() == '>') {
         redirection();
       } else {
-        reader_->set_active(runs());
+        reader_->follow(branch_of(runs()));
         return true;
       }
     }
@@ -117,7 +119,7 @@ class Runner {
       reader_->skip(reader_->peek() == '\n' ? 1 : 0);
       reader_->skip_blanks();
     } while (reader_->peek() == '\n');
-    reader_->set_active(block.around);
+    reader_->follow(branch_of(block.around));
     bool matches = false;
     while (reader_->at_word() && !reader_->starts_with("esac")) {
       matches = matches_pattern(block.subject, reader_->word().joined()) || matches;
@@ -216,7 +218,9 @@ class Runner {
 
   void test(const std::string& word) {
     const std::string end = word == "[[" ? "]]" : word == "[" ? "]" : "";
-    reader_->set_test(word == "[[");
+    if (word == "[[") {
+      reader_->begin_test();
+    }
     std::vector<std::string> words;
     reader_->skip_blanks();
     while (reader_->at_word()) {
@@ -227,7 +231,7 @@ class Runner {
       words.push_back(token.fields.front());
       reader_->skip_blanks();
     }
-    reader_->set_test(false);
+    reader_->end_test();
     if (runs()) {
       status_ = shell_test(words) != std::exchange(negated_, false);
     }

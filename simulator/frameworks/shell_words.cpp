@@ -137,7 +137,7 @@ void ShellWordReader::count(std::size_t characters) {
 }
 
 void ShellWordReader::unknown(const std::string& what) {
-  if (active_) {
+  if (branch_ == ShellBranch::kTaken) {
     variables_->unknown.insert(what);
   }
 }
@@ -167,7 +167,7 @@ ShellToken ShellWordReader::word() {
       unknown(std::string(text_.substr(at_, end + 1 - at_)));
       skip(end + 1 - at_);
     } else if (c == '$') {
-      dollar(false, fields);
+      dollar(Quoting::kNone, fields);
     } else {
       fields.add(c);
       skip(1);
@@ -200,7 +200,7 @@ void ShellWordReader::quoted(Fields& fields) {
       fields.add(peek(1));
       skip(2);
     } else if (peek() == '$') {
-      dollar(true, fields);
+      dollar(Quoting::kDouble, fields);
     } else {
       fields.add(peek());
       skip(1);
@@ -225,7 +225,7 @@ std::string_view ShellWordReader::enclosed(char open, char close) {
   throw ConfigError(where, std::string("has a '") + open + "' that nothing closes");
 }
 
-void ShellWordReader::dollar(bool in_quotes, Fields& fields) {
+void ShellWordReader::dollar(Quoting quoting, Fields& fields) {
   skip(1);
   if (peek() == '(') {
     const std::string_view between = enclosed('(', ')');
@@ -237,14 +237,14 @@ void ShellWordReader::dollar(bool in_quotes, Fields& fields) {
     return;
   }
   if (peek() == '{') {
-    braced(enclosed('{', '}'), in_quotes, fields);
+    braced(enclosed('{', '}'), quoting, fields);
     return;
   }
   if (const std::size_t length = name_length(text_.substr(at_)); length > 0) {
     const bool positional = std::isdigit(static_cast<unsigned char>(peek())) != 0;
     const std::string name(text_.substr(at_, positional ? 1 : length));
     skip(name.size());
-    substitute(name, variables_->find(name), {}, in_quotes, fields);
+    substitute(name, variables_->find(name), {}, quoting, fields);
     return;
   }
   if (std::string_view("@*#?$!-").find(peek()) != std::string_view::npos && !at_end()) {
@@ -256,7 +256,7 @@ void ShellWordReader::dollar(bool in_quotes, Fields& fields) {
 }
 
 void ShellWordReader::arithmetic(std::string_view content, Fields& fields) {
-  if (!active_) {
+  if (branch_ == ShellBranch::kNotTaken) {
     return;
   }
   const bool nested = content.find('$') != std::string_view::npos;
@@ -270,7 +270,7 @@ void ShellWordReader::arithmetic(std::string_view content, Fields& fields) {
   }
 }
 
-void ShellWordReader::braced(std::string_view content, bool in_quotes, Fields& fields) {
+void ShellWordReader::braced(std::string_view content, Quoting quoting, Fields& fields) {
   const bool counted = content.starts_with('#') && content.size() > 1;
   content.remove_prefix(counted ? 1 : 0);
   const std::string name(content.substr(0, name_length(content)));
@@ -301,12 +301,12 @@ void ShellWordReader::braced(std::string_view content, bool in_quotes, Fields& f
     fields.split(std::to_string(values == nullptr ? 0 : values->size()));
     return;
   }
-  substitute(name, values, rest, in_quotes, fields);
+  substitute(name, values, rest, quoting, fields);
 }
 
 std::string ShellWordReader::expanded(std::string_view word) const {
   ShellWordReader inner(word, file_, line_, *variables_, depth_ + 1);
-  inner.set_active(active_);
+  inner.follow(branch_);
   std::string text;
   while (!inner.at_end()) {
     const char c = inner.peek();
@@ -322,7 +322,7 @@ std::string ShellWordReader::expanded(std::string_view word) const {
 
 // What stands behind the name says what counts if the variable is unset or, after a colon, empty.
 void ShellWordReader::substitute(const std::string& name, const std::vector<std::string>* values,
-                                 std::string_view rest, bool in_quotes, Fields& fields) {
+                                 std::string_view rest, Quoting quoting, Fields& fields) {
   const bool colon = rest.starts_with(':') && rest.size() > 1 &&
                      std::string_view("-=+?").find(rest[1]) != std::string_view::npos;
   const std::string_view sign = colon ? rest.substr(1) : rest;
@@ -330,27 +330,27 @@ void ShellWordReader::substitute(const std::string& name, const std::vector<std:
       values == nullptr || (colon && (values->empty() || *values == std::vector<std::string>{""}));
   const bool falls_back = sign.starts_with('-') || sign.starts_with('=');
   if (sign.starts_with('+')) {
-    insert(absent ? std::vector<std::string>{} : std::vector{expanded(sign.substr(1))}, in_quotes,
+    insert(absent ? std::vector<std::string>{} : std::vector{expanded(sign.substr(1))}, quoting,
            fields);
   } else if (!absent) {
-    insert(*values, in_quotes, fields);
+    insert(*values, quoting, fields);
     if (!sign.empty() && !falls_back && !sign.starts_with('?')) {
       unknown("${" + name + std::string(rest.substr(0, 40)) + "}");  // cut in a way not followed
     }
   } else if (falls_back) {
     const std::string fallback = expanded(sign.substr(1));
-    if (sign.starts_with('=') && active_) {
+    if (sign.starts_with('=') && branch_ == ShellBranch::kTaken) {
       variables_->set(name, {fallback});
     }
-    insert({fallback}, in_quotes, fields);
+    insert({fallback}, quoting, fields);
   } else {
     unknown(name);
   }
 }
 
-void ShellWordReader::insert(const std::vector<std::string>& values, bool in_quotes,
+void ShellWordReader::insert(const std::vector<std::string>& values, Quoting quoting,
                              Fields& fields) {
-  if (!active_) {
+  if (branch_ == ShellBranch::kNotTaken) {
     return;
   }
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -358,7 +358,7 @@ void ShellWordReader::insert(const std::vector<std::string>& values, bool in_quo
       fields.end();
     }
     count(values[i].size());
-    if (in_quotes) {
+    if (quoting == Quoting::kDouble) {
       fields.add(values[i]);
     } else {
       fields.split(values[i]);

@@ -34,6 +34,8 @@ struct ShellToken {
   [[nodiscard]] std::string joined() const;
 };
 
+enum class ShellBranch { kTaken, kNotTaken };
+
 class ShellWordReader {
  public:
   // `line` is that of the first character of `text`.
@@ -63,21 +65,23 @@ class ShellWordReader {
   // The lines up to one that is `end`, which a here-document ends with.
   std::string_view here_document(const std::string& end);
   // Inside [[ ]], signs of redirection and lists are ordinary.
-  void set_test(bool on) { in_test_ = on; }
+  void begin_test() { in_test_ = true; }
+  void end_test() { in_test_ = false; }
   // Words of branches that are not taken expand to nothing and ask for nothing.
-  void set_active(bool on) { active_ = on; }
+  void follow(ShellBranch branch) { branch_ = branch; }
   // Counts characters that are read or made; throws where a script makes too many.
   void count(std::size_t characters);
 
  private:
   class Fields;
+  enum class Quoting { kNone, kDouble };
   void quoted(Fields& fields);
-  void dollar(bool in_quotes, Fields& fields);
-  void braced(std::string_view content, bool in_quotes, Fields& fields);
+  void dollar(Quoting quoting, Fields& fields);
+  void braced(std::string_view content, Quoting quoting, Fields& fields);
   void substitute(const std::string& name, const std::vector<std::string>* values,
-                  std::string_view rest, bool in_quotes, Fields& fields);
+                  std::string_view rest, Quoting quoting, Fields& fields);
   void arithmetic(std::string_view content, Fields& fields);
-  void insert(const std::vector<std::string>& values, bool in_quotes, Fields& fields);
+  void insert(const std::vector<std::string>& values, Quoting quoting, Fields& fields);
   // Past the bracket that closes the one here; what is between.
   std::string_view enclosed(char open, char close);
   std::string expanded(std::string_view word) const;
@@ -90,7 +94,7 @@ class ShellWordReader {
   int depth_;
   std::size_t at_ = 0;
   bool in_test_ = false;
-  bool active_ = true;
+  ShellBranch branch_ = ShellBranch::kTaken;
 };
 
 }  // namespace stepcast

@@ -26,7 +26,8 @@ std::string contents(const fs::path& file) {
 // The files of dispatchers themselves, the key `deepep: true`, and readers of foreign names.
 bool may_name_dispatchers(const std::string& file) {
   return file.find("/dispatchers/") != std::string::npos ||
-         file.find("/importers/") != std::string::npos || file.ends_with("/software_spec.cpp");
+         file.find("/importers/") != std::string::npos ||
+         file.find("/frameworks/") != std::string::npos || file.ends_with("/software_spec.cpp");
 }
 
 TEST_CASE("no code outside of the dispatchers' own files names one", "[architecture]") {

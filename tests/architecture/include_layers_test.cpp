@@ -262,8 +262,9 @@ TEST_CASE("every layer has its tests in a folder of the same name", "[architectu
   for (const Layer& layer : kLayers) {
     const std::string name(layer.name);
     CAPTURE(name);
-    // The program is tested as its users run it, by scripts.
-    const fs::path folder = kRoot / "tests" / (name == "cli" ? "" : "unit") / name;
+    // The program and the Python package are tested as their users run them.
+    const bool run = name == "cli" || name == "python";
+    const fs::path folder = kRoot / "tests" / (run ? "" : "unit") / name;
     CHECK((fs::exists(folder) && !fs::is_empty(folder)));
   }
 }

@@ -27,7 +27,7 @@ for command in $commands; do
   example=$(sed -n 's/^Example: //p' "$made/help")
   [ -n "$example" ] || complain "$command: no example"
   case $command in
-    sweep | merge | import | export) ;; # long, or with files of the reader's own
+    sweep | merge | import | trace | trace-compare) ;; # long, or with files of the reader's own
     *) (PATH=$made/bin:$PATH && eval "$example") >/dev/null 2>"$made/message" ||
       complain "$command: its example says $(head -n 2 "$made/message")" ;;
   esac
