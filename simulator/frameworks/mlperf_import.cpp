@@ -157,7 +157,8 @@ class MlperfFile {
          "GPU_ARCH", "LAYER_CUDA_GRAPH", "MCORE_CUDA_GRAPH", "FULL_CUDA_GRAPH",
          "CUDA_GRAPH_SCOPE"});
     std::vector<std::string> names;
-    for (const auto& [name, items] : script_.variables) {
+    for (const auto& variable : script_.variables) {
+      const std::string& name = variable.first;
       const bool known =
           std::find(kRead.begin(), kRead.end(), name) != kRead.end() ||
           std::any_of(kVariables.begin(), kVariables.end(),

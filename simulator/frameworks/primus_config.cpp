@@ -141,7 +141,7 @@ class PrimusReader {
     std::filesystem::path folder = std::filesystem::absolute(
         input_.folder.empty() ? std::filesystem::path(".") : input_.folder, error);
     for (int up = 0; up < 32; ++up) {
-      const std::filesystem::path configs = folder / "primus" / "configs";
+      std::filesystem::path configs = folder / "primus" / "configs";
       if (std::filesystem::is_directory(configs, error)) {
         return configs;
       }

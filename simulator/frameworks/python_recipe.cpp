@@ -10,7 +10,7 @@
 namespace stepcast {
 namespace {
 
-using Kind = PythonValue::Kind;
+using ValueKind = PythonValue::Kind;
 using TokenKind = PythonToken::Kind;
 
 constexpr int kDeepest = 64;                 // nested expressions, functions that call each other
@@ -149,8 +149,8 @@ void Evaluation::assign(const std::vector<PythonToken>& tokens, std::size_t sign
     const std::string& part = tokens[i + 1].text;
     PythonValue* inner = keyword_of(*target, part);
     if (inner == nullptr) {
-      target->keywords.emplace_back(part, PythonValue{Kind::kCall, {}, {}, {}, value.where});
-      inner = &target->keywords.back().second;
+      target->keywords.push_back({part, PythonValue{ValueKind::kCall, {}, {}, {}, value.where}});
+      inner = &target->keywords.back().value;
     }
     target = inner;
   }
@@ -214,7 +214,7 @@ PythonValue Evaluation::factor(Cursor& cursor) {
     fail(near.line, near.column, "lacks a value before '" + near.text.substr(0, 20) + "'");
   }
   const PythonToken& token = cursor.tokens[cursor.at];
-  PythonValue value{Kind::kLiteral, token.text, {}, {}, {file_, token.line, token.column}};
+  PythonValue value{ValueKind::kLiteral, token.text, {}, {}, {file_, token.line, token.column}};
   if (token.kind == TokenKind::kString) {
     for (++cursor.at; !cursor.ended() && cursor.tokens[cursor.at].kind == TokenKind::kString;) {
       value.text += cursor.tokens[cursor.at++].text;
@@ -244,7 +244,7 @@ PythonValue Evaluation::factor(Cursor& cursor) {
 PythonValue Evaluation::bracketed(Cursor& cursor) {
   const PythonToken& open = cursor.tokens[cursor.at];
   const std::string_view close = open.text == "(" ? ")" : "]";
-  PythonValue list{Kind::kList, {}, {}, {}, {file_, open.line, open.column}};
+  PythonValue list{ValueKind::kList, {}, {}, {}, {file_, open.line, open.column}};
   bool comma = false;
   for (++cursor.at; !cursor.ended() && !cursor.is(close);) {
     list.items.push_back(expression(cursor));
@@ -264,7 +264,7 @@ PythonValue Evaluation::bracketed(Cursor& cursor) {
 
 PythonValue Evaluation::named(Cursor& cursor) {
   const PythonToken& first = cursor.tokens[cursor.at++];
-  PythonValue value{Kind::kOpaque, first.text, {}, {}, {file_, first.line, first.column}};
+  PythonValue value{ValueKind::kOpaque, first.text, {}, {}, {file_, first.line, first.column}};
   while (cursor.is(".") && cursor.at + 1 < cursor.tokens.size()) {
     value.text += "." + cursor.tokens[cursor.at + 1].text;
     cursor.at += 2;
@@ -273,7 +273,7 @@ PythonValue Evaluation::named(Cursor& cursor) {
     return call(cursor, std::move(value));
   }
   if (value.text == "True" || value.text == "False" || value.text == "None") {
-    value.kind = Kind::kLiteral;
+    value.kind = ValueKind::kLiteral;
     return value;
   }
   return value_named(cursor, value);
@@ -296,7 +296,7 @@ PythonValue Evaluation::value_named(Cursor& cursor, const PythonValue& name) {
 }
 
 PythonValue Evaluation::call(Cursor& cursor, PythonValue callee) {
-  callee.kind = Kind::kCall;
+  callee.kind = ValueKind::kCall;
   const std::vector<PythonToken>& tokens = cursor.tokens;
   for (++cursor.at; !cursor.ended() && !cursor.is(")");) {
     const bool has_key = cursor.at + 1 < tokens.size() && tokens[cursor.at + 1].text == "=" &&
@@ -309,7 +309,7 @@ PythonValue Evaluation::call(Cursor& cursor, PythonValue callee) {
     PythonValue value = expression(cursor);
     spend(size_of(value));
     if (has_key) {
-      callee.keywords.emplace_back(key, std::move(value));
+      callee.keywords.push_back({key, std::move(value)});
     } else {
       callee.items.push_back(std::move(value));
     }

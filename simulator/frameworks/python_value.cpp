@@ -31,8 +31,8 @@ std::size_t size_of(const PythonValue& value) {
 
 PythonValue* keyword_of(PythonValue& value, std::string_view name) {
   const auto found = std::find_if(value.keywords.begin(), value.keywords.end(),
-                                  [name](const auto& entry) { return entry.first == name; });
-  return found == value.keywords.end() ? nullptr : &found->second;
+                                  [name](const auto& entry) { return entry.name == name; });
+  return found == value.keywords.end() ? nullptr : &found->value;
 }
 
 PythonValue combined(const PythonValue& a, const std::string& sign, const PythonValue& b) {

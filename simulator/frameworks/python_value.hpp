@@ -13,13 +13,20 @@
 
 namespace stepcast {
 
+struct PythonKeyword;
+
 struct PythonValue {
   enum class Kind { kLiteral, kList, kCall, kOpaque };
   Kind kind = Kind::kOpaque;
   std::string text;  // of a literal without quotes; of a call the dotted name; else as written
-  std::vector<PythonValue> items;                             // of a list; positional arguments
-  std::vector<std::pair<std::string, PythonValue>> keywords;  // of a call
+  std::vector<PythonValue> items;       // of a list; positional arguments
+  std::vector<PythonKeyword> keywords;  // of a call
   Location where;
+};
+
+struct PythonKeyword {
+  std::string name;
+  PythonValue value;
 };
 
 // Of a literal that is a whole number.

@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 5> kDeclarations = {"export", "local", "d
 enum class BlockKind { kIf, kLoop, kCase, kGroup };
 
 // An if, a loop, a case or a group that is open.
-struct Block {
+struct ShellBlock {
   BlockKind kind = BlockKind::kGroup;
   bool around = true;   // whether what is around it runs
   bool active = true;   // whether what is here runs
@@ -46,7 +46,7 @@ class Runner {
     ShellWordReader reader(text, file_, line, variables_);
     reader.count(text.size());
     ShellWordReader* const outer_reader = std::exchange(reader_, &reader);
-    std::vector<Block> outer_blocks = std::exchange(blocks_, {});
+    std::vector<ShellBlock> outer_blocks = std::exchange(blocks_, {});
     const int outer_depth = std::exchange(depth_, depth);
     while (next_command()) {
       statement();
@@ -114,7 +114,7 @@ class Runner {
 
   // "a|b*)" before the commands of a branch; nothing before esac.
   void case_pattern() {
-    Block& block = blocks_.back();
+    ShellBlock& block = blocks_.back();
     do {
       reader_->skip(reader_->peek() == '\n' ? 1 : 0);
       reader_->skip_blanks();
@@ -188,7 +188,7 @@ class Runner {
     if (blocks_.empty() || blocks_.back().kind != BlockKind::kIf) {
       return;
     }
-    Block& block = blocks_.back();
+    ShellBlock& block = blocks_.back();
     if (word == "then") {
       block.active = block.around && !block.taken && status_;
       block.taken = block.taken || block.active;
@@ -370,7 +370,7 @@ class Runner {
   ShellVariables& variables_;
   ShellScript& script_;
   ShellWordReader* reader_ = nullptr;
-  std::vector<Block> blocks_;
+  std::vector<ShellBlock> blocks_;
   std::map<std::string, std::pair<std::string, int>> functions_;
   std::string document_end_;
   int depth_ = 0;

@@ -19,7 +19,7 @@ bool is_shell_name_letter(char c) {
 }
 
 std::size_t name_length(std::string_view text) {
-  const auto end = std::find_if_not(text.begin(), text.end(), is_shell_name_letter);
+  const auto* const end = std::find_if_not(text.begin(), text.end(), is_shell_name_letter);
   return static_cast<std::size_t>(end - text.begin());
 }
 

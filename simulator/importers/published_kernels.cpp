@@ -23,13 +23,13 @@ double latency(const ForeignRow& row) {
 
 // --- groups -----------------------------------------------------------------------------------
 
-std::string gemm_group(const ForeignOperator& read, const ForeignRow& row,
-                       const KernelResult& /*result*/) {
+std::string point_group(const ForeignOperator& read, const ForeignRow& row,
+                        const KernelResult& /*result*/) {
   return std::string(name(read.line.dtype)) + (latency(row) < kShortGemm ? " below 20 us" : "");
 }
 
-std::string attention_group(const ForeignOperator& read, const ForeignRow& row,
-                            const KernelResult& /*result*/) {
+std::string attention_point_group(const ForeignOperator& read, const ForeignRow& row,
+                                  const KernelResult& /*result*/) {
   const auto* attention = std::get_if<Attention>(&read.line.op.work);
   return (attention == nullptr ? "" : std::string(name(attention->kernel))) + " causal fwd" +
          (latency(row) < kShortAttention ? " below 50 us" : "");
@@ -129,14 +129,14 @@ constexpr std::array kForwardLatency = {
 constexpr std::array<std::string_view, 4> kRemarks = {"latency_us", "tflops", "tflops_causal",
                                                       "busbw_GBps"};
 
-constexpr std::array kGemm = {KeyText{"kind", "gemm"}};
+constexpr std::array kGemmTexts = {KeyText{"kind", "gemm"}};
 
 constexpr std::array kAttentionNames = {KeyText{"seqlen", "seq"}, KeyText{"head_dim", "d_qk"}};
 constexpr std::array kAttention = {KeyText{"kind", "attention"},
                                    KeyText{"implementation", "trtllm"}};
 
 constexpr std::array kNcclNames = {KeyText{"num_gpus", "ranks"}};
-constexpr std::array kCollective = {KeyText{"kind", "collective"}};
+constexpr std::array kCollectiveTexts = {KeyText{"kind", "collective"}};
 
 constexpr std::array kDeepEpNames = {KeyText{"sms", "num_sms"}};
 constexpr std::array kDeepEp = {KeyText{"kind", "dispatch"}, KeyText{"dispatcher", "deepep"},
@@ -174,13 +174,13 @@ Flops aiter_flops(Attention op, Direction direction) {
 
 }  // namespace
 
-constexpr KernelTable kGemmPoints{{},       kGemm,         "graph",     kLatency,
-                                  kRemarks, &prepare_gemm, &gemm_group, &add_what_went_before};
-constexpr KernelTable kAttentionPoints{kAttentionNames, kAttention, "graph",
-                                       kForwardLatency, kRemarks,   &prepare_attention,
-                                       &attention_group};
-constexpr KernelTable kNcclPoints{kNcclNames, kCollective,   "",         kLatency,
-                                  kRemarks,   &prepare_nccl, &nccl_group};
+constexpr KernelTable kGemmPoints{{},       kGemmTexts,    "graph",      kLatency,
+                                  kRemarks, &prepare_gemm, &point_group, &add_what_went_before};
+constexpr KernelTable kAttentionPoints{kAttentionNames,       kAttention, "graph",
+                                       kForwardLatency,       kRemarks,   &prepare_attention,
+                                       &attention_point_group};
+constexpr KernelTable kNcclPoints{kNcclNames, kCollectiveTexts, "",         kLatency,
+                                  kRemarks,   &prepare_nccl,    &nccl_group};
 constexpr KernelTable kDeepEpPoints{kDeepEpNames,   kDeepEp,         "",           kDeepEpResults,
                                     kDeepEpRemarks, &prepare_deepep, &deepep_group};
 

@@ -2,14 +2,8 @@
 #include "stepcast/experiment/named_profiles.hpp"
 
 #include "stepcast/base/nearest_name.hpp"
-#include "stepcast/cost/backend_role.hpp"
-#include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/experiment.hpp"
 #include "stepcast/experiment/left_out_models.hpp"
-#include "stepcast/experiment/named_profiles.hpp"
-#include "stepcast/experiment/profile_cache.hpp"
-#include "stepcast/experiment/reported_input.hpp"
-#include "stepcast/layer/exchange_rules.hpp"
 
 namespace stepcast {
 

@@ -34,8 +34,8 @@ TEST_CASE("strings, lists and calls keep their parts", "[unit]") {
   CHECK(call.text == "A.B");
   REQUIRE(call.items.size() == 1);
   REQUIRE(call.keywords.size() == 2);
-  CHECK(call.keywords[0].second.items.at(1).text == "None");
-  CHECK(call.keywords[1].second.keywords.at(0).second.text == "t");
+  CHECK(call.keywords[0].value.items.at(1).text == "None");
+  CHECK(call.keywords[1].value.keywords.at(0).value.text == "t");
 }
 
 TEST_CASE("what another function returns is changed by assignments", "[unit]") {
