@@ -40,5 +40,5 @@ says 'GiB'
 exits 3 trace --model llama3.1_8b --gpu h100_sxm --nodes 1 --gbs 8 --seq 4096 --tp 3 --out "$made/none.json"
 [ ! -e "$made/none.json" ] || complain "a plan that cannot run has a trace"
 exits 0 trace --help
-says 'stepcast trace configs/experiments'
+says 'stepcast trace examples'
 exit $failed
