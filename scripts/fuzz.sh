@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=${1:-60}
-targets=(config json layout model operator part quantity record sweep table trace)
+mapfile -t targets < <(basename -s _fuzz.cpp tests/fuzz/*_fuzz.cpp)
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz --target stepcast_fuzz | tail -n 1
 mkdir -p tests/fuzz/regressions
