@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Rewrites hardware_profiles/accuracy.yaml, the errors of held-out runs that the stated intervals follow from, from
+# Rewrites hardware_profiles/accuracy.json, the errors of held-out runs that the stated intervals follow from, from
 # a release build and the shipped measurements. With --check it only says whether the file is up to date.
 # Usage: update_accuracy.sh [--check] [STEPCAST]
 set -euo pipefail
@@ -12,7 +12,7 @@ fi
 stepcast=${1:-$root/build/release/bin/stepcast}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-made="$folder/accuracy.yaml"
+made="$folder/accuracy.json"
 cd "$root/tests/validation"
 # Runs under a profiler are no plain runs: they have a time that no batch changes.
 # One run of training_runs.jsonl is a row of torchtitan_671b.jsonl, with the settings that its thread states.
@@ -21,8 +21,8 @@ grep -v 'under the profiler' minimal_async_ep.jsonl >"$folder/minimal_async_ep.j
 "$stepcast" validate "$folder/training_runs.jsonl" {h200_steps,routed_steps,pair_steps,megatron_table5,primus_projection,blackwell_ultra}.jsonl \
   {nemo_automodel,torchtitan_671b}.jsonl "$folder/minimal_async_ep.jsonl" --format accuracy >"$made"
 if $check; then
-  diff -u "$root/hardware_profiles/accuracy.yaml" "$made" ||
-    { echo "hardware_profiles/accuracy.yaml is out of date: run scripts/update_accuracy.sh" >&2; exit 1; }
+  diff -u "$root/hardware_profiles/accuracy.json" "$made" ||
+    { echo "hardware_profiles/accuracy.json is out of date: run scripts/update_accuracy.sh" >&2; exit 1; }
 else
-  cat "$made" >"$root/hardware_profiles/accuracy.yaml"
+  cat "$made" >"$root/hardware_profiles/accuracy.json"
 fi

@@ -2,12 +2,12 @@
 // `stepcast compare`: the same work on several GPUs, nodes, clocks, power limits or software sets.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "stepcast/base/nearest_name.hpp"
+#include "cli/run_options.hpp"
+#include "cli/saved_plans.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/comparison.hpp"
@@ -26,10 +26,17 @@ struct CompareOptions {
   std::vector<double> clocks_mhz;
   std::vector<std::string> power_limits;
   std::vector<std::string> software;
-  std::vector<std::string> prices;  // mi300x=2.50
+  PriceOptions prices;
   bool best_plan = false;
   int threads = 0;
+  std::string save_dir;  // a folder for the plans of the columns; empty: none
   OutputOptions output;
+};
+
+// The columns and what each of them runs.
+struct Compared {
+  std::vector<ComparedColumn> columns;
+  std::vector<Experiment> experiments;
 };
 
 // The options of one column: those of all, and its own.
@@ -102,45 +109,18 @@ std::vector<Experiment> experiments_of(const std::vector<ColumnOptions>& columns
   return experiments;
 }
 
-std::optional<double> positive_number(const std::string& text) {
-  double value = 0.0;
-  const char* end = text.data() + text.size();
-  const std::from_chars_result result = std::from_chars(text.data(), end, value);
-  const bool good = result.ec == std::errc{} && result.ptr == end && value > 0.0 && value < 1e12;
-  return good ? std::optional(value) : std::nullopt;
-}
-
-// GPU -> price of an hour. Throws with every price that is none, or of a GPU that no column has.
-std::map<std::string, double> prices_of(const std::vector<std::string>& texts,
-                                        const std::vector<Experiment>& experiments) {
+std::vector<std::string> gpus_of(const std::vector<Experiment>& experiments) {
   std::vector<std::string> gpus;
   gpus.reserve(experiments.size());
   for (const Experiment& experiment : experiments) {
     gpus.push_back(experiment.cluster.device.name);
   }
-  std::map<std::string, double> prices;
-  Diagnostics diagnostics;
-  for (const std::string& text : texts) {
-    const std::size_t equals = std::min(text.find('='), text.size());
-    const std::string gpu = text.substr(0, equals);
-    const std::optional<double> price =
-        positive_number(text.substr(std::min(equals + 1, text.size())));
-    if (!price) {
-      diagnostics.error({"--price " + text, 0, 0},
-                        "write GPU=PRICE, the price of a GPU-hour above 0, e.g. mi300x=2.50");
-    } else if (std::find(gpus.begin(), gpus.end(), gpu) == gpus.end()) {
-      diagnostics.error({"--price " + text, 0, 0},
-                        "no column has the GPU '" + gpu + "'" + did_you_mean(gpu, gpus));
-    } else if (!prices.emplace(gpu, *price).second) {
-      diagnostics.error({"--price " + text, 0, 0}, "the GPU has a price already");
-    }
-  }
-  diagnostics.throw_if_any();
-  return prices;
+  return gpus;
 }
 
-// A column with the best of all plans; those of the command line narrow them.
-ComparedColumn with_best_plan(const ColumnOptions& column, const Experiment& experiment,
+// A column with the best of all plans, which `experiment` gets; those of the command line narrow
+// them.
+ComparedColumn with_best_plan(const ColumnOptions& column, Experiment& experiment,
                               const CostModel& cost, const DataRoot& data, int threads) {
   const SweepSpace space = read_sweep(with_all_plans(load_sweep(column.experiment, data)), data);
   const BestPlan found = best_plan(space, {space.sites().size(), cost}, threads);
@@ -149,10 +129,9 @@ ComparedColumn with_best_plan(const ColumnOptions& column, const Experiment& exp
     result.projection = without_plan(experiment, why_no_plan(found.searched));
     return result;
   }
-  Experiment planned = experiment;
-  planned.plan = found.best->plan;
-  planned.training = found.best->training;
-  result.projection = projections_of({planned}, cost, load_accuracy(data)).front();
+  experiment.plan = found.best->plan;
+  experiment.training = found.best->training;
+  result.projection = projections_of({experiment}, cost, load_accuracy(data)).front();
   return result;
 }
 
@@ -167,10 +146,11 @@ std::vector<ComparedColumn> as_given(const std::vector<ColumnOptions>& columns,
   return result;
 }
 
-std::vector<ComparedColumn> compared(const CompareOptions& options, const DataRoot& data) {
+Compared compared(const CompareOptions& options, const DataRoot& data) {
   const std::vector<ColumnOptions> columns = columns_of(options);
   std::vector<Experiment> experiments = experiments_of(columns, data);
-  const std::map<std::string, double> prices = prices_of(options.prices, experiments);
+  const std::map<std::string, GpuHourPrice> prices =
+      prices_of(options.prices, gpus_of(experiments), "no column has");
   // All columns have the same backends.
   const CostModel cost = cost_model(experiments.front(), data);
   for (Experiment& experiment : experiments) {
@@ -190,19 +170,64 @@ std::vector<ComparedColumn> compared(const CompareOptions& options, const DataRo
     column.projection.provenance = provenance_shares(experiments[i], column.projection, cost);
     const auto price = prices.find(column.projection.gpu);
     if (price != prices.end()) {
-      column.gpu_hour = price->second;
+      column.gpu_hour = price->second.price;
+      column.projection.gpu_hour = price->second;
     }
   }
-  return result;
+  return {std::move(result), std::move(experiments)};
+}
+
+// The columns that run, the fastest first; of equal ones in their order.
+std::vector<std::size_t> ranked_columns(const std::vector<ComparedColumn>& columns) {
+  std::vector<std::size_t> ranked;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].projection.feasible) {
+      ranked.push_back(i);
+    }
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [&columns](std::size_t a, std::size_t b) {
+    return columns[a].projection.tokens_per_second_per_gpu >
+           columns[b].projection.tokens_per_second_per_gpu;
+  });
+  return ranked;
+}
+
+void save_columns(const Compared& compared, const CompareOptions& options, const DataRoot& data) {
+  if (options.save_dir.empty()) {
+    return;
+  }
+  // The GPU may be one of the columns alone.
+  const ExperimentTree input = settled_tree(columns_of(options).front().experiment, data);
+  const std::vector<std::size_t> ranked = ranked_columns(compared.columns);
+  SavedPlans plans(options.save_dir, input.root, input.folder, ranked.size(), data);
+  for (const std::size_t i : ranked) {
+    const ComparedColumn& column = compared.columns[i];
+    plans.add(compared.experiments[i],
+              " by tokens_per_second_per_gpu: " + column.label() + ", " +
+                  shortest_text(column.projection.tokens_per_second_per_gpu) + " tokens/s/GPU, " +
+                  shortest_text(column.projection.time.step.value()) + " s a step");
+  }
+  plans.add_table("comparison.csv", comparison_to_csv(compared.columns));
+  plans.finish();
+}
+
+void check_save_dir_of(const CompareOptions& options) {
+  Diagnostics diagnostics;
+  check_save_dir(options.save_dir, diagnostics);
+  diagnostics.throw_if_any();
 }
 
 int run_compare(const CompareOptions& options, const GlobalOptions& global) {
-  const std::vector<ComparedColumn> columns = compared(options, data_root(global));
+  check_save_dir_of(options);
+  const DataRoot data = data_root(global);
+  const Compared result = compared(options, data);
+  const std::vector<ComparedColumn>& columns = result.columns;
   const std::string& format = options.output.format;
   write_output(options.output, format == "json"
                                    ? json_text(comparison_to_json(columns, program_version()))
                                : format == "csv" ? comparison_to_csv(columns)
                                                  : comparison_to_text(columns));
+  save_columns(result, options, data);
   const bool any = std::any_of(columns.begin(), columns.end(), [](const ComparedColumn& column) {
     return column.projection.feasible;
   });
@@ -227,12 +252,14 @@ void add_compare(CLI::App& program, const GlobalOptions& global, Run& run) {
   add_repeatable(*command, "--gpu-clock-mhz", options->clocks_mhz, "lock the GPU clock, MHz");
   add_repeatable(*command, "--power-limit", options->power_limits, "of each GPU: '500 W'");
   add_repeatable(*command, "--software", options->software, "a software set");
-  add_repeatable(*command, "--price", options->prices, "of a GPU-hour: mi300x=2.50");
+  add_tokens_option(*command, options->experiment);
+  add_price_options(*command, options->prices);
   command->add_flag("--best-plan", options->best_plan,
                     "each column with its own best plan, searched among all; --tp, --set plan.x=.. "
                     "narrow them, the plan of the file does not count");
   command->add_option("--threads", options->threads, "of --best-plan; as many as processors")
       ->check(CLI::Range(1, 4096));
+  add_save_dir_option(*command, options->save_dir, "the plans of all columns, the fastest first");
   add_output_options(*command, options->output, {"text", "json", "csv"});
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_compare(*options, global); };

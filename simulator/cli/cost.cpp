@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `stepcast cost --gpu NAME [FILE]`: JSON lines of operators in, the same lines with prices out.
+// `stepcast cost --gpu NAME [FILE]`: JSON lines of operators in, the same lines, or CSV, with
+// prices out.
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.hpp"
@@ -39,7 +40,8 @@ int run_cost(const CostOptions& options, const GlobalOptions& global) {
   const LinePricing pricing = pricing_of(options, data_root(global));
   const std::string text = read_file(options.file, kLargestInput);
   const std::string name = options.file == kStandardInput ? "stdin" : options.file;
-  write_output(options.output, priced_lines(text, name, pricing));
+  write_output(options.output, options.output.format == "csv" ? priced_csv(text, name, pricing)
+                                                              : priced_lines(text, name, pricing));
   return kDone;
 }
 
@@ -47,7 +49,7 @@ int run_cost(const CostOptions& options, const GlobalOptions& global) {
 
 void add_cost(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
-      "cost", "JSON lines of operators in, the same lines with their predicted time out");
+      "cost", "JSON lines of operators in, the same lines or CSV with their predicted time out");
   auto options = std::make_shared<CostOptions>();
   take_standard_input(*command->add_option(
       "file", options->file, "operators, one JSON object a line; default: standard input"));
@@ -60,7 +62,8 @@ void add_cost(CLI::App& program, const GlobalOptions& global, Run& run) {
                       "lock the clock, MHz; a line that locks its own keeps that");
   command->add_option("--power-limit", options->power_limit, "of the GPU: '500 W'");
   command->add_flag("--terms", options->terms, "add what makes up each time");
-  command->add_option("--out", options->output.out, "write to this file, not standard output");
+  options->output.format = "jsonl";
+  add_output_options(*command, options->output, {"jsonl", "csv"});
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_cost(*options, global); };
   });

@@ -92,12 +92,27 @@ int run_list(const DescribeOptions& options, const GlobalOptions& global) {
   return kDone;
 }
 
+// "    {"op": ...}", every line of a text.
+std::string indented(std::string_view text) {
+  std::string lines = "    ";
+  for (const char c : text) {
+    lines += c;
+    lines += c == '\n' ? "    " : "";
+  }
+  return lines + "\n";
+}
+
+// What the format needs and a row of it; two where it has two sets of keys.
 std::string format_text(const std::string& wanted) {
+  std::string text;
   for (const MeasurementFormat& format : measurement_formats()) {
-    if (format.name == wanted) {
-      return "format " + wanted + "\n  " + needs(format) +
-             "\n  tests/validation/README.md has a line of each and what its other keys mean\n";
+    if (format.name == wanted && !format.example.empty()) {
+      text += "  " + needs(format) + ", as\n" + indented(format.example);
     }
+  }
+  if (!text.empty()) {
+    return "format " + wanted + "\n" + text +
+           "  tests/validation/README.md says what its other keys mean\n";
   }
   throw ConfigError({"command line", 0, 0},
                     "there is no format '" + wanted + "'; 'stepcast list formats' shows them");

@@ -7,7 +7,6 @@
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/sweep_output.hpp"
-#include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/sweep/sweep_merge.hpp"
 #include "stepcast/sweep/sweep_run.hpp"
 
@@ -35,6 +34,20 @@ SweepSpace space_of(const PartHeader& header, const std::string& part, const Dat
   return space;
 }
 
+// Parts that were made for the best plans alone have no others.
+void check_kept(const PartHeader& header, const SweepOutputOptions& output) {
+  if (!header.top) {
+    return;
+  }
+  const std::optional<std::size_t> best = best_of_output(output);
+  if (!best || static_cast<std::int64_t>(*best) > *header.top) {
+    throw ConfigError({"merge", 0, 0},
+                      "the parts were made with --top " + std::to_string(*header.top) +
+                          " and have no other plans; give --format text or json with --top " +
+                          std::to_string(*header.top) + ", or make them without --top");
+  }
+}
+
 int run_merge(const MergeOptions& options, const GlobalOptions& global) {
   Diagnostics diagnostics;
   check_sweep_output(options.output, diagnostics);
@@ -46,11 +59,12 @@ int run_merge(const MergeOptions& options, const GlobalOptions& global) {
   diagnostics.throw_if_any();
   std::signal(SIGXFSZ, SIG_IGN);
   const Interrupt interrupt;
+  const DataRoot data = data_root(global);
   const MergedParts merged({options.parts.begin(), options.parts.end()});
-  const SweepSpace space =
-      space_of(merged.header(), merged.parts().front()->file().string(), data_root(global));
-  return write_sweep(space, merged, merged.header().grid, options.output,
-                     load_accuracy(data_root(global)),
+  const PartHeader& header = merged.header();
+  check_kept(header, options.output);
+  const SweepSpace space = space_of(header, merged.parts().front()->file().string(), data);
+  return write_sweep(header.source, space, merged, header.grid, options.output, data,
                      options.threads > 0 ? options.threads : processors(), interrupt.token());
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/run_options.hpp"
 #include "stepcast/experiment/provenance_shares.hpp"
 #include "stepcast/experiment/schedule_comparison.hpp"
 #include "stepcast/report/json_report.hpp"
@@ -18,6 +19,7 @@ namespace {
 
 struct ProjectOptions {
   ExperimentOptions experiment;
+  PriceOptions prices;
   OutputOptions output;
 };
 
@@ -26,6 +28,20 @@ Projection projection_of(const Experiment& experiment, const CostModel& cost,
   Projection projection = project(experiment, cost);
   projection.expected_error = expected_error(load_accuracy(data), experiment);
   return projection;
+}
+
+// What an hour of the experiment's GPU costs; it is of a run that the price is asked.
+std::optional<GpuHourPrice> price_of(const PriceOptions& options, const Experiment& experiment) {
+  const std::string& gpu = experiment.cluster.device.name;
+  const auto prices = prices_of(options, {gpu}, "the experiment does not run on");
+  if (prices.empty()) {
+    return std::nullopt;
+  }
+  if (!experiment.run) {
+    throw ConfigError({"--price " + options.prices.front(), 0, 0},
+                      "there is no run to have a price; add --tokens 15T");
+  }
+  return prices.at(gpu);
 }
 
 constexpr const char* kScheduleKey = "plan.schedule";
@@ -38,33 +54,36 @@ bool take_all_schedules(ExperimentOptions& options) {
   return std::erase_if(options.direct, is_all) > 0;
 }
 
-int run_comparison(const ExperimentOptions& options, const OutputOptions& output,
-                   const GlobalOptions& global) {
+int run_comparison(const ProjectOptions& options, const GlobalOptions& global) {
   const DataRoot data = data_root(global);
-  Experiment experiment = load_experiment(options, data);
+  Experiment experiment = load_experiment(options.experiment, data);
+  const std::optional<GpuHourPrice> gpu_hour = price_of(options.prices, experiment);
   const CostModel cost = cost_model(experiment, data);
   std::vector<Projection> projections = compare_schedules(experiment, cost);
   // What the error is expected from, GPU, model and software, is one for all of them.
   const ExpectedError expected = expected_error(load_accuracy(data), experiment);
   for (Projection& projection : projections) {
     projection.expected_error = expected;
+    projection.gpu_hour = gpu_hour;
   }
-  const std::string& format = output.format;
-  write_output(output, format == "json"  ? json_text(schedules_to_json(projections))
-                       : format == "csv" ? schedules_to_csv(projections)
-                                         : schedules_to_text(projections));
+  const std::string& format = options.output.format;
+  write_output(options.output, format == "json"  ? json_text(schedules_to_json(projections))
+                               : format == "csv" ? schedules_to_csv(projections)
+                                                 : schedules_to_text(projections));
   return any_feasible(projections) ? kDone : kPlanCannotRun;
 }
 
 int run_project(const ProjectOptions& options, const GlobalOptions& global) {
-  ExperimentOptions experiment = options.experiment;
-  if (take_all_schedules(experiment)) {
-    return run_comparison(experiment, options.output, global);
+  ProjectOptions one = options;
+  if (take_all_schedules(one.experiment)) {
+    return run_comparison(one, global);
   }
   const DataRoot data = data_root(global);
-  Experiment settled = load_experiment(experiment, data);
+  Experiment settled = load_experiment(one.experiment, data);
+  const std::optional<GpuHourPrice> gpu_hour = price_of(options.prices, settled);
   const CostModel cost = cost_model(settled, data);
   Projection projection = projection_of(settled, cost, data);
+  projection.gpu_hour = gpu_hour;
   const std::string& format = options.output.format;
   if (format != "csv") {
     projection.provenance = provenance_shares(settled, projection, cost);
@@ -80,9 +99,10 @@ int run_memory(const ProjectOptions& options, const GlobalOptions& global) {
   Experiment experiment = load_experiment(options.experiment, data);
   const CostModel cost = cost_model(experiment, data);
   const Projection projection = projection_of(experiment, cost, data);
-  const bool json = options.output.format == "json";
-  write_output(options.output,
-               json ? json_text(memory_to_json(projection)) : memory_to_text(projection));
+  const std::string& format = options.output.format;
+  write_output(options.output, format == "json"  ? json_text(memory_to_json(projection))
+                               : format == "csv" ? memory_to_csv(projection)
+                                                 : memory_to_text(projection));
   return projection.feasible ? kDone : kPlanCannotRun;
 }
 
@@ -93,6 +113,8 @@ void add_project(CLI::App& program, const GlobalOptions& global, Run& run) {
       "project", "tokens/s/GPU, step time, where the time goes, memory, MFU");
   auto options = std::make_shared<ProjectOptions>();
   add_experiment_options(*command, options->experiment);
+  add_tokens_option(*command, options->experiment);
+  add_price_options(*command, options->prices);
   add_output_options(*command, options->output, {"text", "json", "csv"});
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_project(*options, global); };
@@ -104,7 +126,7 @@ void add_memory(CLI::App& program, const GlobalOptions& global, Run& run) {
       program.add_subcommand("memory", "memory of each pipeline stage, against the capacity");
   auto options = std::make_shared<ProjectOptions>();
   add_experiment_options(*command, options->experiment);
-  add_output_options(*command, options->output, {"text", "json"});
+  add_output_options(*command, options->output, {"text", "json", "csv"});
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_memory(*options, global); };
   });

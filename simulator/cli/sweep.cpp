@@ -11,8 +11,7 @@
 #include "cli/progress_bar.hpp"
 #include "cli/sweep_output.hpp"
 #include "stepcast/api/chosen_backends.hpp"
-#include "stepcast/experiment/accuracy.hpp"
-#include "stepcast/sweep/plan_evaluator.hpp"
+#include "stepcast/sweep/plan_search.hpp"
 #include "stepcast/sweep/sweep_part.hpp"
 #include "stepcast/sweep/sweep_run.hpp"
 
@@ -46,9 +45,10 @@ void check_shard_output(const SweepOptions& options, Diagnostics& diagnostics) {
     diagnostics.error(where, "give the file of its part with --out, e.g. --out shard.part");
   }
   if (!options.output.plans.empty() || options.output.report.format != "text" ||
-      options.output.top) {
+      !options.output.save_dir.empty()) {
     diagnostics.error(where,
-                      "a shard gives a part; --plans, --format and --top are for stepcast merge");
+                      "a shard gives a part; --plans, --format and --save-dir are for "
+                      "stepcast merge");
   }
 }
 
@@ -132,6 +132,14 @@ int finish_shard(const SweepPart& part) {
   return kDone;
 }
 
+// What the plans are searched for. A shard keeps every plan unless it is asked for the best: what
+// its merge will print is not known yet.
+std::optional<SearchGoal> goal_of(const SweepOptions& options, const SweepSpace& space) {
+  const std::optional<std::size_t> best =
+      options.shard.empty() ? best_of_output(options.output) : options.output.top;
+  return best && !options.output.every_plan ? stepcast::goal_of(space, *best) : std::nullopt;
+}
+
 int run_sweep_command(const SweepOptions& options, const GlobalOptions& global) {
   const Shard shard = checked(options);
   // A limit of file sizes is a fault to report, like a full disk, and not the end of the program.
@@ -142,7 +150,11 @@ int run_sweep_command(const SweepOptions& options, const GlobalOptions& global) 
   const SweepSpace space = read_sweep(source, data);
   const std::vector<CostModel> costs = cost_models_of(space, data, measured_in);
   source.folder = std::filesystem::absolute(source.folder.empty() ? "." : source.folder);
-  const PartHeader header{space.digest(), ChunkGrid{space.size()}, shard, source};
+  const std::optional<SearchGoal> goal = goal_of(options, space);
+  PartHeader header{space.digest(), ChunkGrid{space.size()}, shard, source};
+  if (goal) {
+    header.top = static_cast<std::int64_t>(goal->top);
+  }
   const std::string file = part_file(options);
   const std::unique_ptr<ChunkStore> store = open_store(file, header, options.resume);
 
@@ -150,17 +162,14 @@ int run_sweep_command(const SweepOptions& options, const GlobalOptions& global) 
   run.grid = header.grid;
   run.shard = shard;
   run.threads = options.threads > 0 ? options.threads : processors();
-  run.evaluator = [&space, &costs] {
-    return [evaluator = std::make_shared<PlanEvaluator>(space, costs)](
-               std::int64_t begin, std::int64_t end) { return evaluator->evaluate(begin, end); };
-  };
+  run.evaluator = evaluators_of(space, costs, goal);
   if (!run_with_progress(run, *store, interrupt.token(), file, global)) {
     return interrupted(file);
   }
   if (!options.shard.empty()) {
     return finish_shard(dynamic_cast<const SweepPart&>(*store));
   }
-  const int code = write_sweep(space, *store, header.grid, options.output, load_accuracy(data),
+  const int code = write_sweep(source, space, *store, header.grid, options.output, data,
                                run.threads, interrupt.token());
   if (code == kInterrupted) {
     return interrupted(file);
@@ -183,6 +192,8 @@ void add_sweep(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->check(CLI::Range(1, 4096));
   command->add_option("--shard", options->shard,
                       "k/n: the k-th of n shares of the plans; --out is its part, for merge");
+  command->add_flag("--all", options->output.every_plan,
+                    "price every plan that can run, also those that cannot be among the best");
   command->add_flag("--resume", options->resume, "go on with what an earlier run finished");
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_sweep_command(*options, global); };

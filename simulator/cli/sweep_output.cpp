@@ -8,6 +8,9 @@
 #include <vector>
 
 #include "cli/output_file.hpp"
+#include "cli/saved_plans.hpp"
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/sweep/chunk_stream.hpp"
 #include "stepcast/sweep/plan_lines.hpp"
 #include "stepcast/sweep/sweep_ranking.hpp"
@@ -17,6 +20,7 @@ namespace stepcast::cli {
 namespace {
 
 constexpr std::size_t kTopOfText = 20;
+constexpr std::size_t kUsuallySaved = 3;
 
 class Stopped : public std::exception {};
 
@@ -68,18 +72,22 @@ void print_refused(const SweepSummary& summary) {
 // One pass over the chunks for the lines, the counts and the ranking; then the report.
 class SweepWriter {
  public:
-  SweepWriter(const SweepSpace& space, const ChunkReader& chunks, const ChunkGrid& grid,
-              const SweepOutputOptions& options, const std::vector<HeldOutRun>& known,
+  SweepWriter(const SweepSource& source, const SweepSpace& space, const ChunkReader& chunks,
+              const ChunkGrid& grid, const SweepOutputOptions& options, const DataRoot& data,
               const std::stop_token& stop)
-      : space_(space),
+      : source_(source),
+        data_(data),
+        space_(space),
         chunks_(chunks),
         grid_(grid),
         options_(options),
         stop_(stop),
         all_plans_(options.report.format == "json" && !options.top),
         lines_(space),
-        errors_(space, known),
+        known_(load_accuracy(data)),
+        errors_(space, known_),
         files_(open_line_files(options, lines_)),
+        saved_(space.rank_by(), options.save_dir.empty() ? 0 : options.top.value_or(kUsuallySaved)),
         tally_(space, all_plans_ ? 0 : options.top.value_or(kTopOfText)) {}
 
   // The exit code.
@@ -100,6 +108,7 @@ class SweepWriter {
     for (const auto& file : files_) {
       file->output.keep();
     }
+    save(summary);
     if (summary.priced == 0 && is_lines(options_.report.format)) {
       print_refused(summary);
     }
@@ -121,6 +130,11 @@ class SweepWriter {
     }
     if (all_plans_) {
       rank(chunk.priced);
+    }
+    if (!options_.save_dir.empty()) {
+      for (const PlanNumbers& numbers : chunk.priced) {
+        saved_.add(numbers, space_.experiment_of(numbers.plan).cluster.gpus());
+      }
     }
   }
 
@@ -149,6 +163,38 @@ class SweepWriter {
     file.keep();
   }
 
+  void save(const SweepSummary& summary) const {
+    if (options_.save_dir.empty()) {
+      return;
+    }
+    const std::vector<PlanNumbers> best = saved_.ranked();
+    SavedPlans plans(options_.save_dir, overridden_sweep(source_), source_.folder, best.size(),
+                     data_);
+    for (const PlanNumbers& numbers : best) {
+      check_stop();
+      plans.add(space_.experiment(numbers.plan), heading(numbers));
+    }
+    plans.add_table("pareto.csv", table(summary.memory_front));
+    if (space_.gpus_vary()) {
+      plans.add_table("pareto_gpus.csv", table(summary.gpu_front));
+    }
+    plans.finish();
+  }
+
+  [[nodiscard]] std::string heading(const PlanNumbers& numbers) const {
+    return " by " + std::string(name(space_.rank_by())) + ": plan " + std::to_string(numbers.plan) +
+           " of the sweep, " + shortest_text(numbers.tokens_per_second_per_gpu) +
+           " tokens/s/GPU, " + shortest_text(numbers.step.value()) + " s a step";
+  }
+
+  [[nodiscard]] std::string table(const std::vector<PlanNumbers>& plans) const {
+    std::string text = lines_.csv_header() + "\n";
+    for (const PlanNumbers& numbers : plans) {
+      text += lines_.csv(numbers) + "\n";
+    }
+    return text;
+  }
+
   // Every priced plan, the best first.
   void each_ranked(const TakePlan& take) {
     ranking_.stream(chunks_, grid_, [&](const std::vector<PlanNumbers>& batch) {
@@ -157,6 +203,8 @@ class SweepWriter {
     });
   }
 
+  const SweepSource& source_;
+  const DataRoot& data_;
   const SweepSpace& space_;
   const ChunkReader& chunks_;
   const ChunkGrid& grid_;
@@ -164,8 +212,10 @@ class SweepWriter {
   const std::stop_token& stop_;
   bool all_plans_;
   PlanLines lines_;
+  std::vector<HeldOutRun> known_;
   PlanErrors errors_;
   LineFiles files_;
+  BestPlans saved_;
   SweepTally tally_;
   RankedStream ranking_;
 };
@@ -177,7 +227,18 @@ void add_sweep_output_options(CLI::App& command, SweepOutputOptions& options) {
   command.add_option("--plans", options.plans,
                      "write every priced plan to this file as well, FILE.csv or FILE.jsonl");
   command.add_option("--top", options.top,
-                     "plans in the report, the best first (text: 20, json: all)");
+                     "plans in the report, the best first (text: 20, json: all), and in the "
+                     "folder of --save-dir (3)");
+  add_save_dir_option(command, options.save_dir, "the best plans");
+}
+
+std::optional<std::size_t> best_of_output(const SweepOutputOptions& options) {
+  const bool lists_all = is_lines(options.report.format) || !options.plans.empty() ||
+                         (options.report.format == "json" && !options.top);
+  if (options.every_plan || lists_all) {
+    return std::nullopt;
+  }
+  return options.top.value_or(kTopOfText);
 }
 
 void check_sweep_output(const SweepOutputOptions& options, Diagnostics& diagnostics) {
@@ -188,11 +249,12 @@ void check_sweep_output(const SweepOutputOptions& options, Diagnostics& diagnost
   if (!plans.empty() && plans == options.report.out) {
     diagnostics.error({"--plans " + plans, 0, 0}, "is the file of --out too; give another");
   }
-  if (options.top && is_lines(options.report.format)) {
+  if (options.top && options.save_dir.empty() && is_lines(options.report.format)) {
     diagnostics.error({"--top", 0, 0},
                       "csv and jsonl have every plan in the order of the sweep; give --format text "
-                      "or json, or leave --top out");
+                      "or json, or --save-dir, or leave --top out");
   }
+  check_save_dir(options.save_dir, diagnostics);
   for (const std::string& file : {options.report.out, plans}) {
     const std::filesystem::path folder = std::filesystem::path(file).parent_path();
     std::error_code error;
@@ -202,11 +264,11 @@ void check_sweep_output(const SweepOutputOptions& options, Diagnostics& diagnost
   }
 }
 
-int write_sweep(const SweepSpace& space, const ChunkReader& chunks, const ChunkGrid& grid,
-                const SweepOutputOptions& options, const std::vector<HeldOutRun>& known,
+int write_sweep(const SweepSource& source, const SweepSpace& space, const ChunkReader& chunks,
+                const ChunkGrid& grid, const SweepOutputOptions& options, const DataRoot& data,
                 int threads, const std::stop_token& stop) {
   try {
-    return SweepWriter(space, chunks, grid, options, known, stop).write(threads);
+    return SweepWriter(source, space, chunks, grid, options, data, stop).write(threads);
   } catch (const Stopped&) {
     return kInterrupted;
   }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/framework_table.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "frameworks/bridge_recipe.hpp"
+#include "frameworks/key_list.hpp"
 #include "frameworks/maxtext.hpp"
 #include "frameworks/megatron_import.hpp"
 #include "frameworks/mlperf_import.hpp"
@@ -16,29 +18,54 @@ namespace {
 constexpr std::array kFrameworks = {
     FrameworkInfo{"megatron", "a script that launches Megatron-LM, its arguments or its YAML",
                   "import megatron train.sh --gpu h100_sxm --out mine.yaml", import_megatron,
-                  export_megatron, "a script that launches Megatron-LM"},
+                  export_megatron, "a script that launches Megatron-LM", false,
+                  "megatron megatron_2021 megatron_eager*"},
     FrameworkInfo{"primus", "an experiment of Primus in YAML",
                   "import primus llama3.1_70B-BF16-pretrain.yaml --gpu mi300x --nodes 8",
-                  import_primus, export_primus, "an experiment of Primus in YAML"},
+                  import_primus, export_primus, "an experiment of Primus in YAML", false,
+                  "primus_*"},
     FrameworkInfo{
         "megatron_bridge",
         "a recipe of Megatron Bridge by its name, in Python, or as its launcher's command",
         "import megatron_bridge deepseek_v3_pretrain_256gpu_gb300_fp8mx_config",
         import_megatron_bridge, export_megatron_bridge,
-        "the command that launches a recipe of Megatron Bridge", true},
+        "the command that launches a recipe of Megatron Bridge", true,
+        "megatron_bridge* nemo nemo_20*"},
     FrameworkInfo{"mlperf", "the variables of one of NVIDIA's submissions to MLPerf Training",
                   "import mlperf config_GB200_18x4x64xtp2pp8cp2_fp8.sh model=llama3.1_405b",
                   import_mlperf, nullptr},
     FrameworkInfo{"torchtitan", "a job config of torchtitan: TOML, or config_registry.py",
                   "import torchtitan llama3_70b.toml --gpu h100_sxm --nodes 8", import_torchtitan,
-                  export_torchtitan, "a job config of torchtitan (TOML)"},
+                  export_torchtitan, "a job config of torchtitan (TOML)", false, "torchtitan*"},
     FrameworkInfo{"maxtext", "a configuration of MaxText: YAML",
                   "import maxtext llama2_70b.yml --gpu h100_sxm --nodes 8", import_maxtext,
-                  export_maxtext, "a configuration of MaxText (YAML)"},
+                  export_maxtext, "a configuration of MaxText (YAML)", false, "maxtext*"},
 };
+
+bool is_of(const FrameworkInfo& framework, std::string_view software) {
+  const std::vector<std::string_view> sets = keys_in(framework.sets);
+  return std::any_of(sets.begin(), sets.end(), [software](std::string_view set) {
+    return set.ends_with('*') ? software.starts_with(set.substr(0, set.size() - 1))
+                              : software == set;
+  });
+}
 
 }  // namespace
 
 std::span<const FrameworkInfo> frameworks() { return kFrameworks; }
+
+std::vector<const FrameworkInfo*> writers_for(std::string_view software) {
+  std::vector<const FrameworkInfo*> all;
+  for (const FrameworkInfo& framework : kFrameworks) {
+    if (framework.export_to == nullptr) {
+      continue;
+    }
+    if (is_of(framework, software)) {
+      return {&framework};
+    }
+    all.push_back(&framework);
+  }
+  return all;
+}
 
 }  // namespace stepcast

@@ -21,8 +21,13 @@ struct FrameworkInfo {
   std::vector<ExportedFile> (*export_to)(const Experiment&);
   std::string_view writes{};  // what an export prints
   bool takes_name = false;    // also a name that is no file
+  std::string_view sets{};    // software sets that are this framework's; "nemo_20*" is all such
 };
 
 std::span<const FrameworkInfo> frameworks();
+
+// Those for which something is written: the one that a software set is of, or all of them where it
+// is of none (pytorch_compiled) or not named.
+std::vector<const FrameworkInfo*> writers_for(std::string_view software);
 
 }  // namespace stepcast

@@ -21,6 +21,7 @@ constexpr std::string_view kSoftwareKey = "software=";
 constexpr std::string_view kSoftwareBase = "software.base=";
 constexpr std::string_view kGpuKey = "cluster.gpu=";
 constexpr std::string_view kClusterKey = "cluster.name=";
+constexpr std::string_view kNodesKey = "cluster.nodes=";
 
 bool starts_with_any(std::string_view text, std::initializer_list<std::string_view> starts) {
   return std::any_of(starts.begin(), starts.end(),
@@ -79,8 +80,9 @@ class Assembly {
     }
     ImportedExperiment imported{writer.take(), std::move(parts_.remarks)};
     for (const std::string& assignment : kept_) {
-      if (!starts_with_any(assignment, {kModelKey, kModelPart, kSoftwareKey, kSoftwareBase, kGpuKey,
-                                        kClusterKey})) {
+      const bool is_given = input_.nodes && assignment.starts_with(kNodesKey);
+      if (!is_given && !starts_with_any(assignment, {kModelKey, kModelPart, kSoftwareKey,
+                                                     kSoftwareBase, kGpuKey, kClusterKey})) {
         apply_kept(imported.experiment, assignment);
       }
     }
@@ -157,7 +159,11 @@ class Assembly {
 
   void write_cluster(ConfigWriter& writer) {
     const std::string gpu = gpu_name();
-    if (const std::string cluster = kept_name(kClusterKey); !cluster.empty() && gpu.empty()) {
+    const std::string cluster = kept_name(kClusterKey);
+    if (!cluster.empty() && !input_.gpu.empty()) {
+      assume("cluster.gpu", gpu, "instead of the cluster " + cluster + " that the file names");
+    }
+    if (!cluster.empty() && gpu.empty()) {
       writer.begin("cluster");
       writer.field("name", cluster);
       writer.field("nodes", nodes(parts_.gpus_per_node.value_or(8)));
@@ -169,9 +175,8 @@ class Assembly {
              "give --gpu and --nodes, here or to the command that takes this file");
       return;
     }
-    const std::int64_t usual =
-        cluster_of(load_gpu(gpu, input_.data, {"--gpu", 0, 0}), 1).gpus_per_node;
-    const std::int64_t per_node = parts_.gpus_per_node.value_or(usual);
+    const std::int64_t usual = usual_gpus_per_node(gpu, input_.data, {"--gpu", 0, 0});
+    const std::int64_t per_node = parts_.gpus_per_node.value_or(gpus_of_node(usual));
     writer.begin("cluster");
     writer.field("gpu", gpu);
     writer.field("nodes", nodes(per_node));
@@ -186,12 +191,26 @@ class Assembly {
     return input_.gpu.empty() ? named : input_.gpu;
   }
 
+  // A job of fewer GPUs than a usual node has is one of as many GPUs on one node.
+  [[nodiscard]] std::int64_t gpus_of_node(std::int64_t usual) const {
+    const bool one_node = input_.nodes.value_or(1) == 1;
+    return one_node && parts_.gpus ? std::clamp<std::int64_t>(*parts_.gpus, 1, usual) : usual;
+  }
+
   std::int64_t nodes(std::int64_t per_node) {
     if (input_.nodes) {
       return *input_.nodes;
     }
     if (parts_.gpus) {
-      return std::max<std::int64_t>(1, (*parts_.gpus + per_node - 1) / per_node);
+      const std::int64_t whole =
+          std::max<std::int64_t>(1, (*parts_.gpus + per_node - 1) / per_node);
+      if (whole * per_node != *parts_.gpus) {
+        assume("cluster.nodes", std::to_string(whole),
+               std::to_string(*parts_.gpus) + " GPUs fill no whole nodes of " +
+                   std::to_string(per_node) + "; all " + std::to_string(whole * per_node) +
+                   " are counted");
+      }
+      return whole;
     }
     const std::int64_t least = (least_gpus(parts_.plan) + per_node - 1) / per_node;
     assume("cluster.nodes", std::to_string(least),
@@ -291,7 +310,8 @@ std::vector<std::string> lines_of(const ImportedExperiment& imported, const std:
   std::string between;
   for (const OutcomeWords& words : kOutcomes) {
     if (const std::size_t count = count_of(imported.remarks, words.outcome); count > 0) {
-      counts += between + std::to_string(count) + " keys " + std::string(words.counted);
+      counts += between + std::to_string(count) + (count == 1 ? " key " : " keys ") +
+                std::string(words.counted);
       between = ", ";
     }
   }

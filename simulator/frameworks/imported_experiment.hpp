@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An experiment made from a framework's file, with what became of each key of the file.
 //
-//   # From train.sh: 31 keys carried, 4 defaults of the framework, 12 without effect, 1 left out.
-//   # left out: moe_z_loss_coeff 1e-3: a loss of some FLOPs that is not priced
+//   # from train.sh: 31 keys carried, 1 key by the framework's default, 1 key not carried over
+//   # not carried over: moe_z_loss_coeff 1e-3: a loss of some FLOPs that is not priced
 //   # default: vpp 1
 //   model: llama3.1_70b
 //   cluster: {gpu: h100_sxm, nodes: 8}
@@ -33,9 +33,10 @@ struct ImportInput {
   std::string file;  // as messages call it
   std::filesystem::path folder;
   std::vector<std::string> overrides;  // in the framework's own words: key=value
-  std::string gpu;                     // a GPU's name, where the file names none; empty: not given
-  std::optional<std::int64_t> nodes;   // the same
-  std::string software;                // instead of the framework's usual set
+  // Each counts before what the file says, in its own words or in an export's comments.
+  std::string gpu;                    // a GPU's name; empty: not given
+  std::optional<std::int64_t> nodes;  // not given: from the file's number of GPUs
+  std::string software;               // instead of the framework's usual set; empty: not given
   UnknownSettings unknown = UnknownSettings::kRefused;
   DataRoot data;
 };
@@ -61,7 +62,8 @@ struct ImportedExperiment {
 };
 
 // Puts the parts together: the model by its name where a shipped one has its shape, the cluster
-// from the file or from what was given beside it, comments of exports last. Throws ConfigError.
+// from what was given or else from the file, comments of exports last but for what was given.
+// Throws ConfigError.
 ImportedExperiment assembled(FrameworkExperiment parts, const ImportInput& input);
 
 // The file that `stepcast project` takes, with remarks as comments.

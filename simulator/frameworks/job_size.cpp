@@ -9,9 +9,7 @@ namespace stepcast {
 
 std::int64_t gpus_per_node(const ImportInput& input) {
   constexpr std::int64_t kUsual = 8;
-  return input.gpu.empty()
-             ? kUsual
-             : cluster_of(load_gpu(input.gpu, input.data, {"--gpu", 0, 0}), 1).gpus_per_node;
+  return input.gpu.empty() ? kUsual : usual_gpus_per_node(input.gpu, input.data, {"--gpu", 0, 0});
 }
 
 std::int64_t bounded_product(std::int64_t a, std::int64_t b) {

@@ -70,7 +70,7 @@ class MaxTextReader {
     parts_.training = training();
     parts_.plan = plan();
     read_software();
-    leave_out_maxtext_keys(settings_);
+    leave_out_maxtext_keys(settings_, parts_.model ? parts_.model->attention : AttentionSpec{});
     parts_.gpus = mesh_.gpus();
     return std::move(parts_);
   }

@@ -2,6 +2,7 @@
 #include "frameworks/maxtext_left_out.hpp"
 
 #include <array>
+#include <string>
 
 #include "frameworks/key_list.hpp"
 
@@ -25,6 +26,9 @@ constexpr std::array kLeftOut = {
     LeftOut{"pipeline_fsdp_ag_once", "weights are gathered once for all micro-batches"},
     LeftOut{"pipeline_fsdp_ag_per_repeat", "weights are gathered once for each repeat"},
     LeftOut{"attention_type", "another mask or kind of attention", "global"},
+    LeftOut{"chunk_attn_window_size", "attention within chunks", "0"},
+    LeftOut{"attn_logits_soft_cap", "a bound on the logits of attention", "0.0"},
+    LeftOut{"final_logits_soft_cap", "a bound on the logits", "0.0"},
     LeftOut{"decoder_block", "another kind of layer; here it follows from model_name", "llama2"},
     LeftOut{"use_batch_split_schedule", "exchanges beside the products of half a batch"},
     LeftOut{"use_ring_of_experts", "experts that exchange in a ring"},
@@ -90,8 +94,7 @@ constexpr std::string_view kWithoutEffect =
     "replicate_quant_scale quantization_local_shard_count weight_quantization_* "
     "act_quantization_* bwd_quantization_* constant_bound_config quant_cfg_path model_call_mode "
     "inhomogeneous_layer_cycle_interval interleave_moe_* nope_layer_interval temperature_tuning "
-    "use_qk_norm attention_bias attention_sink sliding_window_size chunk_attn_window_size "
-    "causal_block_size attn_logits_soft_cap final_logits_soft_cap z_loss_multiplier use_post_* "
+    "causal_block_size z_loss_multiplier use_post_* "
     "decoder_layer_input context mlpwi* mlpwo moe_mlpwo query_* key_proj value_proj kv_* qkv_proj "
     "out_proj mla_* use_custom_sort_vjp num_pipeline_microbatches num_layers_per_pipeline_stage "
     "pipeline_parallel_layers shard_optimizer_over_data enable_nnx pure_nnx* hide_* optimizer_* "
@@ -119,12 +122,25 @@ constexpr std::string_view kWithoutEffect =
     "elastic_* vllm_* distill_* use_sft sft_* tile_* image_* audio_* video_* "
     "record_internal_nn_metrics shard_mode subslice_shape use_tokamax_* expert_shard_*";
 
+// What a model of MaxText's list has of its own changes nothing where the file repeats it.
+void leave_out_attention(FrameworkReader& settings, const AttentionSpec& attention) {
+  const auto word = [](bool is_on) { return is_on ? "true" : "false"; };
+  settings.not_carried("sliding_window_size", "attention over a window of another width",
+                       std::to_string(attention.sliding_window));
+  settings.not_carried("attention_sink", "learned logits of heads", word(attention.sinks));
+  settings.not_carried("attention_bias", "biases of queries, keys and values",
+                       word(attention.qkv_bias));
+  settings.not_carried("use_qk_norm", "norms of queries and keys",
+                       word(attention.qk_norm != QkNorm::kNone));
+}
+
 }  // namespace
 
-void leave_out_maxtext_keys(FrameworkReader& settings) {
+void leave_out_maxtext_keys(FrameworkReader& settings, const AttentionSpec& attention) {
   for (const LeftOut& key : kLeftOut) {
     settings.not_carried(key.name, key.meaning, key.neutral);
   }
+  leave_out_attention(settings, attention);
   settings.without_effect(keys_in(kWithoutEffect));
 }
 

@@ -165,7 +165,7 @@ ClusterSize cluster_size(const ImportInput& input, std::optional<std::int64_t> n
   }
   ClusterSize size{{}, gpus_per_node};
   if (!size.gpus_per_node && !name.empty()) {
-    size.gpus_per_node = cluster_of(load_gpu(name, input.data, {"--gpu", 0, 0}), 1).gpus_per_node;
+    size.gpus_per_node = usual_gpus_per_node(name, input.data, {"--gpu", 0, 0});
   }
   const std::optional<std::int64_t> count = input.nodes ? input.nodes : nodes;
   constexpr std::int64_t kMost = 1 << 24;

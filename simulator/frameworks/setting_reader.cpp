@@ -67,6 +67,18 @@ bool stands_for(std::string_view pattern, std::string_view name) {
                                 : pattern == name;
 }
 
+// "0.0" is 0, "True" is true.
+bool says_same(const ConfigNode& value, const std::string& text) {
+  ConfigNode other = value;
+  other.text = text;
+  const auto number = scan_number(unquoted(value), kAnyNumber);
+  const auto wanted = scan_number(unquoted(other), kAnyNumber);
+  const bool same_number = number.fault == NumberFault::kNone &&
+                           wanted.fault == NumberFault::kNone && number.value == wanted.value;
+  const std::optional<bool> truth = truth_of(value.text);
+  return value.text == text || same_number || (truth && truth == truth_of(text));
+}
+
 }  // namespace
 
 FrameworkReader::FrameworkReader(std::vector<Setting> settings, Diagnostics& diagnostics)
@@ -265,9 +277,7 @@ void FrameworkReader::not_carried(std::string_view name, std::string_view meanin
     return;
   }
   ImportRemark& remark = remarks_.back();
-  const bool is_neutral = setting->value.text == neutral ||
-                          (truth_of(setting->value.text) && truth_of(std::string(neutral)) &&
-                           truth_of(setting->value.text) == truth_of(std::string(neutral)));
+  const bool is_neutral = says_same(setting->value, std::string(neutral));
   remark.outcome = is_neutral ? ImportOutcome::kWithoutEffect : ImportOutcome::kNotCarried;
   remark.note = is_neutral ? std::string{} : std::string(meaning);
 }

@@ -25,6 +25,7 @@ struct MeasurementFormat {
   std::string_view name;
   Syntax syntax = Syntax::kJsonLines;
   std::array<std::string_view, 5> names;  // keys or columns that the first line must have
+  std::string_view example;               // a row, of a CSV below its header
   std::variant<ReadStatedRow, ReadForeignRow, const KernelTable*> read;
   Repeats repeats = Repeats::kApart;
 };

@@ -2,11 +2,10 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
-#include <algorithm>
-
 #include "frameworks/framework_table.hpp"
 #include "frameworks/hf_config.hpp"
 #include "python/bindings.hpp"
+#include "stepcast/api/answered_call.hpp"
 #include "stepcast/experiment/reported_input.hpp"
 #include "stepcast/stepcast.hpp"
 
@@ -14,21 +13,6 @@ namespace py = pybind11;
 
 namespace stepcast::python {
 namespace {
-
-// Problems of the library's own readers as the public header throws them.
-template <typename Call>
-auto answer_of(const Call& call) {
-  try {
-    return call();
-  } catch (const ConfigError& error) {
-    std::vector<Problem> problems;
-    for (const Diagnostic& problem : error.diagnostics()) {
-      problems.push_back(
-          {problem.where.file, problem.where.line, problem.where.column, problem.message});
-    }
-    throw InputError(error.what(), std::move(problems));
-  }
-}
 
 const FrameworkInfo& framework_of(const std::string& wanted) {
   std::string known;
@@ -109,6 +93,9 @@ void bind_foreign_files(py::module_& module) {
       .def_readwrite("lenient", &ImportArguments::lenient);
   module.def("import_text", &imported, py::call_guard<py::gil_scoped_release>());
   module.def("export_text", &exported_files, py::call_guard<py::gil_scoped_release>());
+  module.def("takes_name", [](const std::string& framework) {
+    return answer_of([&] { return framework_of(framework).takes_name; });
+  });
   module.def("frameworks", [] {
     std::vector<std::string> names;
     for (const FrameworkInfo& framework : frameworks()) {

@@ -88,10 +88,14 @@ py::dict columns(const std::vector<SweptPlan>& plans) {
 }
 
 py::dict swept(const Simulator& simulator, const ExperimentSource& source, int threads,
-               std::int64_t top, const py::object& progress) {
+               std::int64_t top, bool every_plan, const py::object& progress) {
   std::stop_source stop;
   Counted counted;
-  SweepSettings settings{.threads = threads, .top = top, .stop = stop.get_token(), .progress = {}};
+  SweepSettings settings;
+  settings.threads = threads;
+  settings.top = top;
+  settings.every_plan = every_plan;
+  settings.stop = stop.get_token();
   settings.progress = [&counted](std::int64_t done, std::int64_t all) {
     counted.done = done;
     counted.all = all;
@@ -104,6 +108,7 @@ py::dict swept(const Simulator& simulator, const ExperimentSource& source, int t
   result["space_size"] = answer.space_size;
   result["evaluated"] = answer.evaluated;
   result["priced"] = answer.priced;
+  result["bounded"] = answer.bounded;
   result["best"] = columns(answer.best);
   result["memory_pareto"] = columns(answer.memory_pareto);
   result["refused"] = py::cast(answer.refused);
@@ -114,7 +119,7 @@ py::dict swept(const Simulator& simulator, const ExperimentSource& source, int t
 
 void bind_sweep(py::module_& module) {
   module.def("sweep", &swept, py::arg("simulator"), py::arg("source"), py::arg("threads"),
-             py::arg("top"), py::arg("progress"));
+             py::arg("top"), py::arg("every_plan"), py::arg("progress"));
 }
 
 }  // namespace stepcast::python

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/catalogue.hpp"
 #include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/api/priced_lines.hpp"
@@ -19,25 +20,10 @@
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/provenance_report.hpp"
 #include "stepcast/report/text_report.hpp"
+#include "stepcast/report/training_run_report.hpp"
 
 namespace stepcast {
 namespace {
-
-// What `call` returns, with problems of the input as the public header throws them.
-template <typename Call>
-auto answer_of(const Call& call) {
-  try {
-    return call();
-  } catch (const ConfigError& error) {
-    std::vector<Problem> problems;
-    problems.reserve(error.diagnostics().size());
-    for (const Diagnostic& problem : error.diagnostics()) {
-      problems.push_back(
-          {problem.where.file, problem.where.line, problem.where.column, problem.message});
-    }
-    throw InputError(error.what(), std::move(problems));
-  }
-}
 
 std::filesystem::path folder_of(const ExperimentSource& source) {
   return source.file.empty() ? source.folder : source.file.parent_path();
@@ -130,13 +116,32 @@ StepNumbers numbers_of(const Projection& p) {
           seconds_by_kind(p.time.breakdown)};
 }
 
+std::optional<RunNumbers> run_numbers_of(const Projection& p) {
+  if (!p.run) {
+    return std::nullopt;
+  }
+  RunNumbers numbers{p.run->spec.tokens,
+                     p.run->steps,
+                     p.run->days(),
+                     std::nullopt,
+                     p.run->gpu_hours(),
+                     p.run->kilowatt_hours(),
+                     p.run->energy_per_token().value(),
+                     p.run->goodput.share};
+  if (const std::optional<RateInterval> at80 = days_at_80(p)) {
+    numbers.days_80 = {at80->low, at80->high};
+  }
+  return numbers;
+}
+
 StepProjection step_of(const Projection& projection) {
   StepProjection step{projection.feasible,
                       projection.reasons,
                       projection.notes,
                       std::nullopt,
                       {},
-                      projection.memory_capacity.value()};
+                      projection.memory_capacity.value(),
+                      run_numbers_of(projection)};
   if (projection.priced) {
     step.numbers = numbers_of(projection);
     step.memory.reserve(projection.memory.size());
@@ -206,13 +211,11 @@ Report Simulator::project_report(const ExperimentSource& experiment, ReportForma
 
 Report Simulator::memory_report(const ExperimentSource& experiment, ReportFormat format) const {
   return answer_of([&]() -> Report {
-    if (format == ReportFormat::kCsv) {
-      throw ConfigError({"format", 0, 0}, "memory has no CSV; give text or JSON");
-    }
     const Projection projection = projection_of(experiment, {data_});
     return {projection.feasible, format == ReportFormat::kJson
                                      ? json_text(memory_to_json(projection))
-                                     : memory_to_text(projection)};
+                                 : format == ReportFormat::kCsv ? memory_to_csv(projection)
+                                                                : memory_to_text(projection)};
   });
 }
 

@@ -117,6 +117,19 @@ struct StageBytes {
   double outside_bytes = 0.0;    // of the driver and of communicators
 };
 
+// The run that an experiment's `training.tokens` ask for, of which the step is one.
+struct RunNumbers {
+  std::int64_t tokens = 0;
+  std::int64_t steps = 0;
+  double days = 0.0;  // wall time, interruptions included
+  // At 80 %, as far as the projection may be off; empty where no error is known.
+  std::optional<std::pair<double, double>> days_80;
+  double gpu_hours = 0.0;
+  double energy_kwh = 0.0;        // of the site: hosts, network and PUE are assumed
+  double joules_per_token = 0.0;  // of the same
+  double goodput = 1.0;           // share of the wall time that is training
+};
+
 // The answer of project() and memory().
 struct StepProjection {
   bool feasible = false;
@@ -126,6 +139,7 @@ struct StepProjection {
   std::optional<StepNumbers> numbers;
   std::vector<StageBytes> memory;      // by pipeline rank; empty where the plan does not divide
   double memory_capacity_bytes = 0.0;  // of one GPU
+  std::optional<RunNumbers> run{};     // empty without numbers, and without training.tokens
 };
 
 enum class ReportFormat { kText, kJson, kCsv };
@@ -139,6 +153,9 @@ struct Report {
 struct SweepSettings {
   int threads = 0;        // 0: as many as the process has processors
   std::int64_t top = 20;  // plans in the answer, the best first
+  // Prices every plan that can run, also those that surely are neither among these nor in the
+  // Pareto set: the counts then say of each why it cannot run.
+  bool every_plan = false;
   // Asked while the sweep runs: a sweep that was stopped answers with what is done.
   std::stop_token stop;
   // Called after every few plans with those done and all there are, by one thread at a time.
@@ -154,9 +171,10 @@ struct SweptPlan {
 struct SweepAnswer {
   bool complete = false;        // not stopped before its end
   std::int64_t space_size = 0;  // plans that the sweep asks for
-  std::int64_t evaluated = 0;   // of these, priced or refused
+  std::int64_t evaluated = 0;   // of these, priced, bounded away or refused
   std::int64_t priced = 0;
-  std::vector<SweptPlan> best;           // by the sweep's `rank_by`
+  std::int64_t bounded = 0;     // neither among the best nor in the Pareto set, whatever they take
+  std::vector<SweptPlan> best;  // by the sweep's `rank_by`
   std::vector<SweptPlan> memory_pareto;  // tokens/s/GPU against peak memory, the least memory first
   std::vector<std::pair<std::string, std::int64_t>> refused;  // reason, plans; the most first
 };

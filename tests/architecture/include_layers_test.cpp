@@ -33,7 +33,7 @@ constexpr std::array kLayers = {
     Layer{"sweep", 13},      Layer{"validation", 13}, Layer{"trace", 13},
     Layer{"traces", 14},     Layer{"frameworks", 14}, Layer{"calibration", 14},
     Layer{"importers", 15},  Layer{"api", 15},        Layer{"cli", 16},
-    Layer{"python", 16}};
+    Layer{"python", 16},     Layer{"run", 10}};
 
 std::optional<int> rank_of(const std::string& layer) {
   for (const Layer& known : kLayers) {

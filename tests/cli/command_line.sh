@@ -13,7 +13,7 @@ cd "$root"
 # Words in the place of options.
 diff <("$stepcast" help sweep) <("$stepcast" sweep --help) >/dev/null || complain "help sweep is not sweep --help"
 [ "$("$stepcast" version)" = "$("$stepcast" --version)" ] || complain "version is not --version"
-"$stepcast" --version | grep -Eq '^stepcast [0-9.]+( \([0-9a-f]{7}( with changes)?\))?$' || complain "--version: $("$stepcast" --version)"
+"$stepcast" --version | holds -E '^stepcast [0-9.]+( \([0-9a-f]{7}( with changes)?\))?$' || complain "--version: $("$stepcast" --version)"
 
 # Every command shows its usage with the program's name, real types and an example, and the examples run.
 mkdir "$made/bin"
@@ -38,20 +38,22 @@ example=examples/04_llama3.1_8b_mi300x/experiment.yaml
 for command in project memory; do
   diff <("$stepcast" $command - <$example) <("$stepcast" $command $example) >/dev/null || complain "$command - differs"
 done
-"$stepcast" validate - <tests/validation/pair_steps.jsonl | grep -q step_time_s || complain "validate - has no rows"
+"$stepcast" validate - <tests/validation/pair_steps.jsonl | holds step_time_s || complain "validate - has no rows"
 operator='{"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}'
 diff <("$stepcast" cost --gpu h100_sxm - <<<"$operator") <("$stepcast" cost --gpu h100_sxm <<<"$operator") >/dev/null ||
   complain "cost - differs"
 
 # Names with a line each, as JSON too; a file of the user's own is described as a shipped one.
-"$stepcast" list software | grep -Eq '^megatron +Megatron-LM' || complain "list software has no titles"
-"$stepcast" list operators | grep -Eq '^gemm +m, n, k;' || complain "list operators: $("$stepcast" list operators)"
-"$stepcast" list formats | grep -q '^GEMM  *JSON lines with m, n, k, kind' || complain "list formats: $("$stepcast" list formats | head -n 5)"
-"$stepcast" describe format GEMM | grep -q 'm, n, k, kind' || complain "describe format GEMM"
+"$stepcast" list software | holds -E '^megatron +Megatron-LM' || complain "list software has no titles"
+"$stepcast" list operators | holds -E '^gemm +m, n, k;' || complain "list operators: $("$stepcast" list operators)"
+"$stepcast" list formats | holds '^GEMM  *JSON lines with m, n, k, kind' || complain "list formats: $("$stepcast" list formats | head -n 5)"
+"$stepcast" describe format GEMM | holds 'm, n, k, kind' || complain "describe format GEMM"
+"$stepcast" describe format 'GEMM points' | sed -n 's/^    //p' >"$made/example.csv"
+exits 0 validate "$made/example.csv"
 for kind in gpus models software operators formats; do
-  "$stepcast" list $kind --format json | grep -q "\"kind\": \"$kind\"" || complain "list $kind --format json"
+  "$stepcast" list $kind --format json | holds "\"kind\": \"$kind\"" || complain "list $kind --format json"
 done
-"$stepcast" describe h100_sxm --format json | grep -q '"values"' || complain "describe --format json has no values"
+"$stepcast" describe h100_sxm --format json | holds '"values"' || complain "describe --format json has no values"
 for file in configs/models/llama3.1_8b hardware_profiles/gpus/mi300x hardware_profiles/clusters/gb200_nvl72; do
   cp $file.yaml "$made/own.yaml"
   diff <("$stepcast" describe "$made/own.yaml") <("$stepcast" describe "$(basename $file)") >/dev/null ||
@@ -84,8 +86,9 @@ completed() { # words before, the word begun
 }
 [ "$(completed "" pro)" = project ] || complain "completion of pro: $(completed "" pro)"
 [ "$(completed "project --gpu" h100_s)" = h100_sxm ] || complain "completion of --gpu h100_s"
-completed "import" "" | grep -qx hf || complain "completion of import: $(completed import "")"
-completed "project" --pow | grep -qx -- --power-limit || complain "completion of project --pow"
-"$stepcast" completion zsh | head -n 1 | grep -qx '#compdef stepcast' || complain "zsh's completion"
-"$stepcast" manual | head -n 1 | grep -q '^\.TH STEPCAST 1' || complain "the manual"
+completed "import" "" | holds -x hf || complain "completion of import: $(completed import "")"
+completed "sweep" --save | holds -x -- --save-dir || complain "completion of sweep --save"
+completed "project" --pow | holds -x -- --power-limit || complain "completion of project --pow"
+"$stepcast" completion zsh | sed -n 1p | holds -x '#compdef stepcast' || complain "zsh's completion"
+"$stepcast" manual | sed -n 1p | holds '^\.TH STEPCAST 1' || complain "the manual"
 exit $failed

@@ -18,6 +18,11 @@ for input in *.jsonl; do
   # What comes out can go in again, and says the same.
   cost --terms "$made/out" | cmp -s - "$made/out" || complain "$input: its output has another price"
 done
+# As CSV: a line for each of JSON below the header, with the same times.
+cost every_kind.jsonl | grep -o '"predicted_s":[^,]*' | cut -d: -f2 >"$made/times"
+cost every_kind.jsonl --format csv --out "$made/table"
+[ "$(wc -l <"$made/table")" -eq "$(($(wc -l <"$made/times") + 1))" ] || complain "CSV has $(wc -l <"$made/table") lines"
+while read -r seconds; do grep -q ",$seconds," "$made/table" || complain "no $seconds in the CSV"; done <"$made/times"
 # A locked clock acts on every line but those that lock their own.
 clocks=$(cost --gpu-clock-mhz 1200 every_kind.jsonl | grep -o '"clock_mhz":[0-9.]*' | sort -u | tr '\n' ' ')
 [ "$clocks" = '"clock_mhz":1200.0 "clock_mhz":1500.0 ' ] || complain "--gpu-clock-mhz gives $clocks"

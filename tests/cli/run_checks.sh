@@ -9,3 +9,9 @@ exits() { # expected code, arguments; output to $made/out
   [ "$code" -eq "$expected" ] || complain "$* exits $code, not $expected: $(head -n 5 "$made/out")"
 }
 says() { grep -q -- "$1" "$made/out" || complain "no '$1' in: $(head -n 5 "$made/out")"; }
+# Whether a line of the standard input matches, all of which is read: a program whose reader leaves early fails.
+holds() { # options and a pattern of grep
+  local text
+  text=$(cat)
+  grep -q "$@" <<<"$text"
+}

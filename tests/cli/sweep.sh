@@ -54,8 +54,35 @@ same "$made/whole.json" "$made/two.json"
 same "$made/whole.csv" "$made/two.csv"
 exits 0 sweep "$sweep" --threads 3 --format csv
 same "$made/whole.csv" "$made/out"
-exits 0 sweep "$sweep" --format json --top 50
+exits 0 sweep "$sweep" --format json --top 50 --all
 same "$made/whole.json" "$made/out"
+
+# A search has the plans of the whole, and accounts for each; threads and shards change nothing.
+exits 0 sweep "$sweep" --threads 1 --format json --top 50 --out "$made/search.json"
+exits 0 sweep "$sweep" --threads 3 --format json --top 50
+same "$made/search.json" "$made/out"
+python3 - "$made/whole.json" "$made/search.json" <<'PY' || complain "a search finds other plans than the whole sweep"
+import json, sys
+whole, search = (json.load(open(name)) for name in sys.argv[1:])
+assert whole["plans"] == search["plans"] and whole["pareto"] == search["pareto"]
+for report in (whole, search):
+    counted = report["priced"] + report["bounded"] + sum(report["refused"].values())
+    assert counted == report["space_size"] == report["evaluated"], report["priced"]
+assert whole["bounded"] == 0 < search["bounded"] and search["priced"] < whole["priced"] / 2
+PY
+mkdir "$made/best"
+for k in 1 2; do
+  (cd "$made" && exits 0 sweep sweep.yaml --shard "$k/2" --top 50 --out "best/$k.part"; exit $failed) || failed=1
+done
+exits 0 merge "$made"/best/{2,1}.part --format json --top 50
+same "$made/search.json" "$made/out"
+exits 2 merge "$made"/best/?.part --format csv
+says 'made with --top 50 and have no other plans'
+exits 2 merge "$made"/best/?.part --top 60
+exits 2 sweep "$sweep" --shard 1/2 --resume --out "$made/best/1.part"
+says 'the part is for the 50 best plans, not for every plan'
+exits 0 sweep "$sweep" --set rank_by=power_w --top 3
+says 'every plan: power_w has no bound'
 exits 0 sweep "$sweep" --format jsonl --out "$made/whole.jsonl" --plans "$made/also.csv"
 same "$made/whole.csv" "$made/also.csv"
 [ "$(lines_of "$made/whole.jsonl")" -eq "$priced" ] || complain "jsonl has other plans than csv"
@@ -153,8 +180,10 @@ done
 exits 0 merge "$made"/shards/{3,1,2}.part --format json --top 50 --out "$made/merged.json" --plans "$made/merged.csv"
 same "$made/whole.json" "$made/merged.json"
 same "$made/whole.csv" "$made/merged.csv"
+exits 0 sweep "$sweep" --all
+cp "$made/out" "$made/all.txt"
 exits 0 merge "$made"/shards/?.part
-same "$made/whole.txt" "$made/out"
+same "$made/all.txt" "$made/out"
 cp "$made/shards/2.part" "$made/shards/again"
 exits 0 sweep "$sweep" --shard 2/3 --resume --out "$made/shards/2.part"
 same "$made/shards/again" "$made/shards/2.part"

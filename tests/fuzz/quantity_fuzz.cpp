@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <string>
 
 #include "fuzz/targets.hpp"
+#include "stepcast/base/count_text.hpp"
 #include "stepcast/base/units_text.hpp"
 
 namespace stepcast::fuzz {
@@ -30,6 +32,8 @@ int fuzz_quantity(const std::uint8_t* data, std::size_t size) {
   check<BytesPerSecond>(text);
   check<FlopsPerSecond>(text);
   check<Watts>(text);
+  const std::optional<std::int64_t> count = parse_count(text);
+  promise(!count || parse_count(std::to_string(*count)) == count, "the digits of a count are none");
   return 0;
 }
 

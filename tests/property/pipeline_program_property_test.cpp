@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program gives what the tasks give when they are run one by one.
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "catch.hpp"
@@ -118,9 +119,100 @@ TEST_CASE("a program is the same for more rounds, and after other runs", "[prope
   }
 }
 
+// Times in 64ths of a second, whose sums are exact in whatever order they are made.
+Seconds whole_64ths(Seconds time) { return Seconds(std::round(64.0 * time.value()) / 64.0); }
+
+// A pipeline with many rounds: stages that are unlike or all but alike, transfers from none to many
+// times a stage, parameters that come late.
+test::RandomPipeline long_pipeline(test::RandomPipelines& random, int round) {
+  test::RandomPipeline c = random.next();
+  c.shape.micro_batches = 1 + (round * 7) % (30 * c.shape.ranks);
+  c.transfer = static_cast<double>(round % 4 == 0 ? 2 * c.shape.ranks : 1) * c.transfer;
+  for (StageDuration& stage : c.stages) {
+    if (round % 3 == 0) {
+      stage.forward = Seconds(1.0) + 0.02 * stage.forward;
+      stage.backward = Seconds(2.0) + 0.02 * stage.backward;
+      stage.weight = Seconds(1.0);
+    }
+    if (round % 5 == 0) {
+      stage.ready = 30.0 * stage.backward;
+      stage.first_extra = 9.0 * stage.forward;
+      stage.last_extra = 0.4 * stage.forward;
+    }
+    for (Seconds* time : {&stage.forward, &stage.backward, &stage.weight, &stage.ready,
+                          &stage.first_extra, &stage.last_extra}) {
+      *time = whole_64ths(*time);
+    }
+    if (stage.overlapped) {
+      stage.overlapped = max(stage.forward, stage.backward);
+    }
+  }
+  c.transfer = whole_64ths(c.transfer);
+  return c;
+}
+
+bool same_bits(const std::vector<RankTimeline>& one_by_one, const PipelineEnds& ends) {
+  for (std::size_t rank = 0; rank < one_by_one.size(); ++rank) {
+    const RankTimeline& expected = one_by_one[rank];
+    const RankEnds& found = ends.ranks[rank];
+    const auto chunks = std::ssize(expected.chunk_end);
+    if (found.end != expected.end || found.bubble != expected.bubble ||
+        found.transfer != expected.transfer || found.parameters != expected.parameters ||
+        !std::equal(expected.chunk_end.begin(), expected.chunk_end.end(),
+                    ends.chunk_end.begin() + static_cast<std::ptrdiff_t>(rank) * chunks)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+TEST_CASE("rounds that are left out change no bit of any schedule", "[property]") {
+  test::RandomPipelines random(31);
+  PipelineScratch scratch;
+  for (int round = 0; round < test::draws(600); ++round) {
+    const test::RandomPipeline c = long_pipeline(random, round);
+    const std::vector<RankTimeline> one_by_one =
+        pipeline_timeline(c.schedule, c.shape, c.stages, c.transfer);
+    CAPTURE(round, name(c.schedule), c.shape.ranks, c.shape.chunks, c.shape.micro_batches);
+    const PipelineTimes times{c.stages, c.transfer};
+    REQUIRE(same_bits(one_by_one, program_of(c).run(times, scratch)));
+    // The program of fewer micro-batches, as many rounds longer.
+    const std::int64_t group = 2 * c.shape.ranks;
+    test::RandomPipeline shortened = c;
+    shortened.shape.micro_batches = 4 * group + c.shape.micro_batches % group;
+    const std::int64_t left_out = c.shape.micro_batches - shortened.shape.micro_batches;
+    if (left_out <= 0) {
+      continue;
+    }
+    const PipelineProgram program = program_of(shortened);
+    if (program.rounds() > 0) {
+      const bool both_ways = placement_of(c.schedule) == StagePlacement::kBidirectional;
+      const std::int64_t more = left_out / (both_ways ? 2 : 1) / program.micro_batches_of_round();
+      REQUIRE(same_bits(one_by_one, program.run(times, scratch, more)));
+    }
+  }
+}
+
+// Outputs that are kept tell how many rounds were run.
+TEST_CASE("the rounds that are run are few however many a step has", "[property]") {
+  test::RandomPipelines random(37);
+  for (int round = 0; round < test::draws(300); ++round) {
+    test::RandomPipeline c = long_pipeline(random, round);
+    c.shape.micro_batches = 8 * c.shape.ranks;
+    const PipelineProgram program = program_of(c);
+    CAPTURE(round, name(c.schedule), c.shape.ranks, c.shape.chunks);
+    REQUIRE(program.rounds() > 0);
+    PipelineScratch scratch;
+    (void)program.run({c.stages, c.transfer}, scratch, 100'000'000);
+    const std::int64_t of_round = 2 * stage_count(c.shape) * program.micro_batches_of_round();
+    CHECK(std::ssize(scratch.outputs) / of_round < 2'000);
+  }
+}
+
 TEST_CASE("a long steady state is as short a program as a brief one", "[property]") {
-  for (const Schedule schedule : {Schedule::kOneFOneB, Schedule::kZbH1, Schedule::kZbV,
-                                  Schedule::kVHalf, Schedule::kDualPipe, Schedule::kDualPipeV}) {
+  for (const Schedule schedule :
+       {Schedule::kGpipe, Schedule::kOneFOneB, Schedule::kZbH1, Schedule::kZbV, Schedule::kVHalf,
+        Schedule::kDualPipe, Schedule::kDualPipeV}) {
     CAPTURE(name(schedule));
     const std::int64_t chunks = chunks_for(schedule, 1);
     const auto tasks = [&](std::int64_t micro_batches) {

@@ -174,6 +174,14 @@ class Names(unittest.TestCase):
             Path("imported.yaml").write_text(imported)
             self.assertEqual(str(stepcast.project("imported.yaml")), str(stepcast.project(DENSE)))
 
+    def test_a_recipe_is_imported_by_its_name(self):
+        recipe = "llama31_405b_pretrain_512gpu_h100_fp8cs_config"
+        imported, remarks = stepcast.import_("megatron_bridge", recipe)
+        self.assertEqual(imported, printed("import", "megatron_bridge", recipe, "--quiet"))
+        self.assertIn(f"from {recipe}: ", remarks)
+        with self.assertRaises(FileNotFoundError):  # Primus has no recipes by name
+            stepcast.import_("primus", recipe)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -41,6 +41,7 @@ class Projection(Report):
     peak_memory_bytes: float
     time: Mapping[str, float]
     reasons: tuple[str, ...]
+    training_run: Mapping[str, Any]  # absent without training.tokens
 
 class Explanation(Report):
     def operators_table(self) -> numpy.ndarray: ...

@@ -34,16 +34,23 @@ def _written(value):
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _source(experiment, settings, gpu, nodes):
-    assignments = []
-    if gpu is not None:
-        assignments.append(f"cluster.gpu={gpu}")
-    if nodes is not None:
-        assignments.append(f"cluster.nodes={nodes}")
-    assignments += [f"{key}={_written(value)}" for key, value in (settings or {}).items()]
+def _assignments(settings, gpu, nodes):
+    """`set`, `gpu` and `nodes` of every function as the program's --set takes them, in order."""
+    given = {"cluster.gpu": gpu, "cluster.nodes": nodes}
+    assignments = [f"{key}={value}" for key, value in given.items() if value is not None]
+    return assignments + [f"{key}={_written(value)}" for key, value in (settings or {}).items()]
+
+
+def _file_and_text(experiment):
+    """An experiment as the name of its file or as its text; the other is empty."""
     if isinstance(experiment, Mapping):
-        return _stepcast.ExperimentSource("", json.dumps(experiment), assignments)
-    return _stepcast.ExperimentSource(os.fspath(experiment), "", assignments)
+        return "", json.dumps(experiment)
+    return os.fspath(experiment), ""
+
+
+def _source(experiment, settings, gpu, nodes):
+    return _stepcast.ExperimentSource(*_file_and_text(experiment),
+                                      _assignments(settings, gpu, nodes))
 
 
 def _report(kind, call, *sources):
@@ -93,13 +100,14 @@ def compare(experiment, variants):
 def sweep(experiment, *, set=None, gpu=None, nodes=None, threads=0, top=None, progress=None):
     """Every plan of a sweep (an experiment whose values may be lists or ranges), as a SweepResult.
 
-    `threads`: 0 is one for each processor. `top`: how many plans to keep; all if not given.
+    `threads`: 0 is one for each processor. `top`: how many plans to keep; all if not given. Plans
+    that surely are neither among these nor in the Pareto set are counted (`bounded`) and not priced.
     `progress`: called with the plans done and all there are, some times a second. The interpreter
     is free while it runs, and Ctrl-C stops it. Raises InputError.
     """
     source = _source(experiment, set, gpu, nodes)
     return SweepResult(_stepcast.sweep(_here(), source, threads, _all if top is None else top,
-                                       progress))
+                                       top is None, progress))
 
 
 def cost(operators, gpu, *, backends=(), gpu_clock_mhz=None, power_limit="", terms=False):
@@ -134,10 +142,12 @@ def import_(framework, file, *, overrides=(), gpu="", nodes=None, software="", l
             text=None):
     """An experiment from a framework's launch file, as YAML text, and remarks on its keys.
 
-    `text`, if given, is read instead of the file, which then only has a name. Raises InputError.
+    `text`, if given, is read instead of the file, which then only has a name. Where the framework
+    has recipes by name (Megatron-Bridge), `file` may be the name of one. Raises InputError.
     """
     if text is None:
-        text = Path(file).read_text()
+        named = framework != "hf" and _stepcast.takes_name(framework) and not Path(file).exists()
+        text = str(file) if named else Path(file).read_text()
     if framework == "hf":
         return _stepcast.import_hf(text, str(file), Path(file).stem), ""
     arguments = _stepcast.ImportArguments()
@@ -155,10 +165,5 @@ def import_(framework, file, *, overrides=(), gpu="", nodes=None, software="", l
 
 def export(framework, experiment, *, set=None, gpu=None, nodes=None):
     """The files with which a framework runs an experiment: a mapping of name to text."""
-    source = [] if gpu is None else [f"cluster.gpu={gpu}"]
-    source += [] if nodes is None else [f"cluster.nodes={nodes}"]
-    source += [f"{key}={_written(value)}" for key, value in (set or {}).items()]
-    written = isinstance(experiment, Mapping)
-    return dict(_stepcast.export_text(framework, "" if written else os.fspath(experiment),
-                                      json.dumps(experiment) if written else "", source,
-                                      str(_data())))
+    return dict(_stepcast.export_text(framework, *_file_and_text(experiment),
+                                      _assignments(set, gpu, nodes), str(_data())))

@@ -33,7 +33,7 @@ class SweepResult:
     """
 
     __slots__ = ("table", "settings", "memory_pareto", "refused", "space_size", "evaluated",
-                 "priced", "complete")
+                 "priced", "bounded", "complete")
 
     def __init__(self, answer):
         settings, table = _table(answer["best"])
@@ -42,7 +42,7 @@ class SweepResult:
         pareto.setflags(write=False)
         values = {"table": table, "settings": tuple(settings), "memory_pareto": pareto,
                   "refused": tuple(answer["refused"]),
-                  **{key: answer[key] for key in ("space_size", "evaluated", "priced", "complete")}}
+                  **{key: answer[key] for key in ("space_size", "evaluated", "priced", "bounded", "complete")}}
         for name, value in values.items():
             object.__setattr__(self, name, value)
 

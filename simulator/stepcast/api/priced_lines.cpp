@@ -2,8 +2,10 @@
 #include "stepcast/api/priced_lines.hpp"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/dispatchers/expert_traffic.hpp"
@@ -88,7 +90,7 @@ void add_traffic(const Op& op, const ClusterSpec& cluster, Seconds duration, Jso
   }
 }
 
-std::string priced_text(const WrittenLine& line, const LinePricing& pricing) {
+Json priced_json(const WrittenLine& line, const LinePricing& pricing) {
   OperatorLine work = line.work;
   if (pricing.locked_clock && work.state.power != PowerState::kLocked) {
     work.state = {PowerState::kLocked, *pricing.locked_clock};
@@ -115,8 +117,58 @@ std::string priced_text(const WrittenLine& line, const LinePricing& pricing) {
   if (pricing.detail == Detail::kTerms) {
     add_terms(priced.cost, json);
   }
-  return json.dump() + "\n";
+  return json;
 }
+
+// The rows of a table whose columns follow from them.
+class CsvTable {
+ public:
+  void add(const Json& line) {
+    rows_.emplace_back(columns_.size());
+    add_object(line, "");
+  }
+
+  [[nodiscard]] std::string text() const {
+    std::string text = columns_.empty() ? "" : line_of(columns_);
+    for (const std::vector<std::string>& row : rows_) {
+      text += line_of(row);
+    }
+    return text;
+  }
+
+ private:
+  void add_object(const Json& object, const std::string& path) {
+    for (const auto& [key, value] : object.items()) {
+      if (value.is_object()) {
+        add_object(value, path + key + ".");
+      } else if (!value.is_null()) {
+        cell(path + key) = value.is_string() ? value.get<std::string>() : value.dump();
+      }
+    }
+  }
+
+  std::string& cell(const std::string& column) {
+    const auto [known, is_new] = numbers_.emplace(column, columns_.size());
+    if (is_new) {
+      columns_.push_back(column);
+    }
+    std::vector<std::string>& row = rows_.back();
+    row.resize(std::max(row.size(), known->second + 1));
+    return row[known->second];
+  }
+
+  [[nodiscard]] std::string line_of(const std::vector<std::string>& cells) const {
+    std::string line;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      line += (i == 0 ? "" : ",") + (i < cells.size() ? csv_cell(cells[i]) : std::string{});
+    }
+    return line + "\n";
+  }
+
+  std::vector<std::string> columns_;
+  std::map<std::string, std::size_t> numbers_;  // of the columns
+  std::vector<std::vector<std::string>> rows_;  // a row may end before the last column
+};
 
 }  // namespace
 
@@ -142,9 +194,17 @@ std::string priced_lines(std::string_view text, const std::string& name,
                          const LinePricing& pricing) {
   std::string result;
   for (const WrittenLine& line : read_lines(text, name, pricing.cluster.device)) {
-    result += priced_text(line, pricing);
+    result += priced_json(line, pricing).dump() + "\n";
   }
   return result;
+}
+
+std::string priced_csv(std::string_view text, const std::string& name, const LinePricing& pricing) {
+  CsvTable table;
+  for (const WrittenLine& line : read_lines(text, name, pricing.cluster.device)) {
+    table.add(priced_json(line, pricing));
+  }
+  return table.text();
 }
 
 }  // namespace stepcast

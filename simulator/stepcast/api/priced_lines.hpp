@@ -29,5 +29,9 @@ Watts power_limit(const std::string& text, const PowerSpec& power, const Locatio
 // what problems call the text. Throws ConfigError with the problems of all lines.
 std::string priced_lines(std::string_view text, const std::string& name,
                          const LinePricing& pricing);
+// The same as CSV: a header, and the cells of each line under its keys. A column for every key of
+// any line, in the order in which they first stand, those of an object in it as "terms.math"; a
+// cell is empty where the line lacks the key, and a list stands in it as JSON.
+std::string priced_csv(std::string_view text, const std::string& name, const LinePricing& pricing);
 
 }  // namespace stepcast

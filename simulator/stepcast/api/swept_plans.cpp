@@ -9,7 +9,7 @@
 #include "stepcast/report/time_rows.hpp"
 #include "stepcast/sweep/best_plan.hpp"
 #include "stepcast/sweep/chunk_store.hpp"
-#include "stepcast/sweep/plan_evaluator.hpp"
+#include "stepcast/sweep/plan_search.hpp"
 #include "stepcast/sweep/sweep_ranking.hpp"
 #include "stepcast/sweep/sweep_run.hpp"
 
@@ -58,15 +58,17 @@ std::vector<SweptPlan> swept(const std::vector<PlanNumbers>& plans, const SweepS
   return result;
 }
 
+std::size_t top_of(const SweepSettings& settings) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(settings.top, 0));
+}
+
 SweepRun run_of(const SweepSpace& space, const std::vector<CostModel>& costs,
                 const SweepSettings& settings) {
   SweepRun run;
   run.grid = ChunkGrid{space.size()};
   run.threads = settings.threads > 0 ? settings.threads : processors();
-  run.evaluator = [&space, &costs] {
-    return [evaluator = std::make_shared<PlanEvaluator>(space, costs)](
-               std::int64_t begin, std::int64_t end) { return evaluator->evaluate(begin, end); };
-  };
+  run.evaluator = evaluators_of(
+      space, costs, settings.every_plan ? std::nullopt : goal_of(space, top_of(settings)));
   if (settings.progress) {
     run.progress = [&settings](const SweepProgress& progress) {
       settings.progress(progress.done, progress.plans);
@@ -79,13 +81,14 @@ SweepRun run_of(const SweepSpace& space, const std::vector<CostModel>& costs,
 
 SweepAnswer swept_plans(const SweepSpace& space, const std::vector<CostModel>& costs,
                         const SweepSettings& settings) {
-  TalliedChunks chunks(space, static_cast<std::size_t>(std::max<std::int64_t>(settings.top, 0)));
+  TalliedChunks chunks(space, top_of(settings));
   SweepAnswer answer;
   answer.complete = run_sweep(run_of(space, costs, settings), chunks, settings.stop);
   const SweepSummary summary = chunks.summary();
   answer.space_size = space.size();
   answer.evaluated = summary.evaluated;
   answer.priced = summary.priced;
+  answer.bounded = summary.bounded;
   answer.best = swept(summary.best, space);
   answer.memory_pareto = swept(summary.memory_front, space);
   answer.refused = by_count(summary.refused);

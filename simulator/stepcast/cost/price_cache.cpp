@@ -43,7 +43,8 @@ auto members_of(const Collective& op) {
                         members_of(group));
 }
 auto members_of(const Routing& routing) {
-  const auto& [kind, groups, groups_per_token, zipf_exponent, counts, max_violation] = routing;
+  const auto& [kind, groups, groups_per_token, zipf_exponent, counts, max_violation, shared] =
+      routing;
   return std::tie(kind, groups, groups_per_token, zipf_exponent, counts, max_violation);
 }
 auto members_of(const ExpertExchange& op) {

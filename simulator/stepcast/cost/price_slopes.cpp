@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <list>
 #include <numeric>
+#include <utility>
 
 namespace stepcast {
 namespace {
@@ -11,6 +13,7 @@ namespace {
 constexpr double kMove = 1e-6;    // of a number
 constexpr double kSpread = 0.37;  // more of it for the next number that is moved at the same time
 constexpr double kStill = 1e-13;  // of a price, that rounding moves at most
+constexpr std::size_t kMostGroups = 8;  // of numbers, that are tried for an operator
 // A price that changes by more times as much as the number does not follow it: the model chose
 // another kernel, of the same price but of other terms.
 constexpr double kSteepest = 100.0;
@@ -67,6 +70,9 @@ class SlopeSearch {
  public:
   SlopeSearch(std::size_t operators, const PriceOf& price, std::span<const PlacedNumber> numbers)
       : price_(price), numbers_(numbers), found_(operators) {
+    for (const PlacedNumber& number : numbers_) {
+      values_.push_back(number.value());
+    }
     for (std::size_t op = 0; op < operators; ++op) {
       found_[op].cost = price_(op, 1.0);
       found_[op].clock = slope_between(0, found_[op].cost, price_(op, 1.0 + kMove));
@@ -74,55 +80,88 @@ class SlopeSearch {
   }
 
   std::vector<SlopedPrice> run() {
-    std::vector<std::size_t> all(found_.size());
+    Places all(numbers_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    search(0, numbers_.size(), all);
+    for (std::size_t op = 0; op < found_.size(); ++op) {
+      if (const Places* alike = numbers_of_one_alike(op)) {
+        for (const std::size_t place : *alike) {
+          search(op, {&place, 1});
+        }
+      } else {
+        search(op, all);
+        remember_numbers(found_[op]);
+      }
+    }
     return std::move(found_);
   }
 
  private:
-  // Finds the slopes of `operators` over the numbers from `first` to before `end`.
-  void search(std::size_t first, std::size_t end, const std::vector<std::size_t>& operators) {
-    if (first == end || operators.empty()) {
+  using Places = std::vector<std::size_t>;  // of numbers, in their order
+
+  // Finds the slopes of an operator over the numbers at `places`.
+  void search(std::size_t op, std::span<const std::size_t> places) {
+    if (places.empty()) {
       return;
     }
-    const std::vector<double> values = move(first, end);
-    std::vector<std::size_t> followers;
-    for (const std::size_t op : operators) {
-      const OpCost after = price_(op, 1.0);
-      if (moved(found_[op].cost, after)) {
-        followers.push_back(op);
-        if (end - first == 1) {
-          found_[op].numbers.push_back(slope_between(first, found_[op].cost, after));
-        }
+    const OpCost after = price_with(op, places);
+    if (!moved(found_[op].cost, after)) {
+      return;
+    }
+    if (places.size() == 1) {
+      found_[op].numbers.push_back(slope_between(places.front(), found_[op].cost, after));
+      return;
+    }
+    search(op, places.first(places.size() / 2));
+    search(op, places.subspan(places.size() / 2));
+  }
+  // What an operator before this one follows, if this one follows nothing else.
+  const Places* numbers_of_one_alike(std::size_t op) {
+    for (Group& group : groups_) {
+      if (!moved(found_[op].cost, price_with(op, group.others))) {
+        return &group.followed;
       }
     }
-    restore(first, values);
-    if (end - first > 1) {
-      const std::size_t middle = first + (end - first) / 2;
-      search(first, middle, followers);
-      search(middle, end, followers);
+    return nullptr;
+  }
+  void remember_numbers(const SlopedPrice& price) {
+    Group group;
+    for (const PriceSlope& slope : price.numbers) {
+      group.followed.push_back(slope.number);
+    }
+    for (std::size_t i = 0; i < numbers_.size(); ++i) {
+      if (!std::binary_search(group.followed.begin(), group.followed.end(), i)) {
+        group.others.push_back(i);
+      }
+    }
+    groups_.push_front(std::move(group));
+    if (groups_.size() > kMostGroups) {
+      groups_.pop_back();
     }
   }
-  // The values before.
-  std::vector<double> move(std::size_t first, std::size_t end) {
-    std::vector<double> values;
-    for (std::size_t i = first; i < end; ++i) {
-      values.push_back(numbers_[i].value());
-      const double more = 1.0 + kSpread * static_cast<double>(i - first);
-      numbers_[i].set(values.back() * (1.0 + more * kMove));
+  // The price while the numbers at `places` are moved.
+  OpCost price_with(std::size_t op, std::span<const std::size_t> places) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const double more = 1.0 + kSpread * static_cast<double>(i);
+      numbers_[places[i]].set(values_[places[i]] * (1.0 + more * kMove));
     }
-    return values;
-  }
-  void restore(std::size_t first, const std::vector<double>& values) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      numbers_[first + i].set(values[i]);
+    OpCost after = price_(op, 1.0);
+    for (const std::size_t place : places) {
+      numbers_[place].set(values_[place]);
     }
+    return after;
   }
+
+  // What operators that were searched follow, and all the other numbers.
+  struct Group {
+    Places followed;
+    Places others;
+  };
 
   const PriceOf& price_;
   std::span<const PlacedNumber> numbers_;
+  std::vector<double> values_;
   std::vector<SlopedPrice> found_;
+  std::list<Group> groups_;  // the last one first
 };
 
 }  // namespace

@@ -5,7 +5,8 @@
 // terms then take more is the slope. Nothing says beside a model which numbers it reads, so nothing
 // that is said can fall behind the model. Numbers are moved together first, each by a little more
 // than the one before so that no two of them undo each other, and only those halves are taken apart
-// that move a price.
+// that move a price. Operators of a kind mostly follow the same numbers: where moving all the
+// others leaves a price where it is, only those are looked at.
 #pragma once
 
 #include <functional>

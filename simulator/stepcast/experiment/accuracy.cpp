@@ -9,6 +9,7 @@
 
 #include "stepcast/base/quantile.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/config/json_node.hpp"
 
 namespace stepcast {
 namespace {
@@ -161,9 +162,11 @@ std::vector<HeldOutRun> load_accuracy(const DataRoot& data) {
   if (!std::filesystem::exists(data.accuracy())) {
     return known;
   }
-  const ConfigNode root = load_config(data.accuracy());
   Diagnostics diagnostics;
-  MappingReader top(root, "", diagnostics);
+  const std::optional<ConfigNode> root =
+      parse_json_object(read_file(data.accuracy()), {data.accuracy().string()}, diagnostics);
+  diagnostics.throw_if_any();
+  MappingReader top(*root, "", diagnostics);
   top.required_text("source");
   const KnownGpus parts = read_gpus(top.required_mapping("gpus"));
   if (const ConfigNode* runs = top.take_required("runs"); runs != nullptr) {

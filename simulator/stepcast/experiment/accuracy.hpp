@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error to expect of a projection, from the held-out runs of hardware_profiles/accuracy.yaml,
+// The error to expect of a projection, from the held-out runs of hardware_profiles/accuracy.json,
 // which scripts/update_accuracy.sh writes from the shipped measurements.
 #pragma once
 

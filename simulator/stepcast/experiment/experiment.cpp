@@ -6,10 +6,11 @@
 
 #include "stepcast/cost/backend_role.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
-#include "stepcast/experiment/named_profiles.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/experiment/reported_input.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
+#include "stepcast/plan/training_section.hpp"
+#include "stepcast/run/goodput.hpp"
 
 namespace stepcast {
 namespace {
@@ -36,7 +37,7 @@ class ExperimentReader {
   Experiment read() {
     collect(diagnostics_, [this] { read_model_section(); });
     collect(diagnostics_, [this] { read_cluster_section(); });
-    experiment_.training = read_training(top_.required_mapping("training"));
+    read_training_section_of(top_.required_mapping("training"));
     if (std::optional<MappingReader> plan = top_.optional_mapping("plan")) {
       experiment_.plan = read_plan(std::move(*plan));
     }
@@ -74,9 +75,7 @@ class ExperimentReader {
   // A named model with the keys of `model` in the place of its own.
   ConfigNode with_base(const ConfigNode& model) {
     const ConfigNode& base = *model.find("base");
-    const std::filesystem::path file =
-        named_file(data().models(), base.text, "model", base.location());
-    return changed(load_config(file), model);
+    return changed(profiles_.model_text(base.text, base.location()), model);
   }
 
   void read_cluster_section() {
@@ -92,9 +91,7 @@ class ExperimentReader {
       cluster.error("gpu", "is needed: give a 'gpu', or the 'name' of a cluster");
     } else if (!name.empty()) {
       experiment_.named.cluster = name;
-      const SourceTable sources = load_shared_sources(data());
-      const ClusterProfile profile = load_cluster_profile(
-          named_file(data().clusters(), name, "cluster", cluster.location("name")), sources);
+      const ClusterProfile& profile = profiles_.cluster(name, cluster.location("name"));
       const std::string part = gpu.empty() ? profile.gpu : gpu;
       host = host.empty() ? profile.host : host;
       experiment_.named.gpu = part;
@@ -229,6 +226,22 @@ class ExperimentReader {
     }
   }
 
+  // After the cluster: how often a run fails depends on its GPUs.
+  void read_training_section_of(const MappingReader& training) {
+    TrainingSection section = read_training_section(training);
+    experiment_.training = std::move(section.recipe);
+    experiment_.run = section.run;
+    constexpr double kLeastGoodput = 0.01;
+    const std::int64_t gpus = experiment_.cluster.gpus();
+    if (section.run && gpus > 0 &&
+        goodput(section.run->interruptions, gpus).share < kLeastGoodput) {
+      training.error("interruptions", "leaves less than 1 % of the time to training on " +
+                                          with_separators(gpus) +
+                                          " GPUs; give a longer mtbf_per_gpu, or shorter "
+                                          "checkpoint and restart");
+    }
+  }
+
   void read_software_section() {
     const ConfigNode* software = top_.take("software");
     if (software == nullptr) {
@@ -312,8 +325,6 @@ class ExperimentReader {
     }
     backends->finish();
   }
-
-  [[nodiscard]] const DataRoot& data() const { return profiles_.data(); }
 
   Diagnostics diagnostics_;
   MappingReader top_;

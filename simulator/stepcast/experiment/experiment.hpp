@@ -14,6 +14,7 @@
 #include "stepcast/hardware/cluster_spec.hpp"
 #include "stepcast/hardware/data_root.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
+#include "stepcast/plan/run_spec.hpp"
 #include "stepcast/plan/software_spec.hpp"
 #include "stepcast/plan/training_recipe.hpp"
 
@@ -32,6 +33,7 @@ struct Experiment {
   ModelSpec model;
   ClusterSpec cluster;
   TrainingRecipe training;
+  std::optional<RunSpec> run;  // of which the step is one; without tokens there is none
   PlanRequest plan;
   SoftwareSpec software;
   std::optional<Hertz> locked_clock;
@@ -54,12 +56,21 @@ SourceTable load_shared_sources(const DataRoot& data);
 // Whether a part of an experiment is a file of the user's own (my.yaml) and no shipped name.
 bool is_own_file(const std::string& name);
 // Loads a named profile; of a GPU also a file of the user's own. Throws ConfigError at `where` with
-// the nearest name if there is none.
+// the nearest name if there is none. `shared_sources` are those of load_shared_sources, for who has
+// them already.
 DeviceSpec load_gpu(const std::string& name, const DataRoot& data, const Location& where);
+DeviceSpec load_gpu(const std::string& name, const DataRoot& data, const Location& where,
+                    const SourceTable& shared_sources);
+// GPUs of the part's usual node, DeviceSpec::gpus_per_node, from the part's own file: its kernels
+// and collectives, which take most of the time of load_gpu, are not read.
+std::int64_t usual_gpus_per_node(const std::string& name, const DataRoot& data,
+                                 const Location& where);
 ModelSpec load_named_model(const std::string& name, const DataRoot& data, const Location& where);
 SoftwareSpec load_named_software(const std::string& name, const DataRoot& data,
                                  const Location& where);
 HostSpec load_named_host(const std::string& name, const DataRoot& data, const Location& where);
+HostSpec load_named_host(const std::string& name, const DataRoot& data, const Location& where,
+                         const SourceTable& shared_sources);
 
 // Loads an experiment file and applies `overrides` ("plan.tp=8") in order. Relative file names
 // inside are looked up beside the experiment. Throws ConfigError with every problem.

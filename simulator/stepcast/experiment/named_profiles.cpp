@@ -2,10 +2,21 @@
 #include "stepcast/experiment/named_profiles.hpp"
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/experiment/experiment.hpp"
 #include "stepcast/experiment/left_out_models.hpp"
+#include "stepcast/hardware/profile_base.hpp"
 
 namespace stepcast {
+namespace {
+
+std::filesystem::path gpu_file(const std::string& name, const DataRoot& data,
+                               const Location& where) {
+  return is_own_file(name) ? std::filesystem::path(name)
+                           : named_file(data.gpus(), name, "GPU", where);
+}
+
+}  // namespace
 
 std::filesystem::path named_file(const std::filesystem::path& folder, const std::string& name,
                                  const std::string& kind, const Location& where) {
@@ -40,9 +51,27 @@ bool is_own_file(const std::string& name) {
 }
 
 DeviceSpec load_gpu(const std::string& name, const DataRoot& data, const Location& where) {
-  const std::filesystem::path file =
-      is_own_file(name) ? std::filesystem::path(name) : named_file(data.gpus(), name, "GPU", where);
-  return load_device(file, load_shared_sources(data), data.profiles());
+  return load_gpu(name, data, where, load_shared_sources(data));
+}
+
+DeviceSpec load_gpu(const std::string& name, const DataRoot& data, const Location& where,
+                    const SourceTable& shared_sources) {
+  return load_device(gpu_file(name, data, where), shared_sources, data.profiles());
+}
+
+std::int64_t usual_gpus_per_node(const std::string& name, const DataRoot& data,
+                                 const Location& where) {
+  std::vector<std::string> bases;
+  const ConfigNode profile = profile_with_bases(gpu_file(name, data, where), data.gpus(), bases);
+  const ConfigNode* stated = profile.find("gpus_per_node");
+  const ConfigNode* value = stated == nullptr ? nullptr : stated->find("value");
+  if (value != nullptr) {
+    const auto scanned = scan_whole(*value, kPositiveCount);
+    if (scanned.fault == NumberFault::kNone) {
+      return scanned.value;
+    }
+  }
+  return load_gpu(name, data, where).gpus_per_node;  // which says what is wrong
 }
 
 ModelSpec load_named_model(const std::string& name, const DataRoot& data, const Location& where) {
@@ -61,7 +90,12 @@ SoftwareSpec load_named_software(const std::string& name, const DataRoot& data,
 }
 
 HostSpec load_named_host(const std::string& name, const DataRoot& data, const Location& where) {
-  return load_host(named_file(data.hosts(), name, "host", where), load_shared_sources(data));
+  return load_named_host(name, data, where, load_shared_sources(data));
+}
+
+HostSpec load_named_host(const std::string& name, const DataRoot& data, const Location& where,
+                         const SourceTable& shared_sources) {
+  return load_host(named_file(data.hosts(), name, "host", where), shared_sources);
 }
 
 }  // namespace stepcast

@@ -1,41 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/experiment/plan_projector.hpp"
 
+#include <utility>
+
 #include "stepcast/cost/power_level.hpp"
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast {
 
-PlanProjector::PlanProjector(const Experiment& site, const CostModel& cost)
-    : site_(&site), paced_(site.locked_clock ? cost : within_level(cost)) {}
+PlanProjector::PlanProjector(const Experiment& site, const CostModel& cost,
+                             std::shared_ptr<SolvedPipelines> pipelines)
+    : site_(&site),
+      paced_(site.locked_clock ? cost : within_level(cost)),
+      solved_(std::move(pipelines)) {}
 
 void PlanProjector::take(const ParallelPlan& plan, const TrainingRecipe& training) {
   plan_ = &plan;
   training_ = &training;
-  outline_ = solved_.outline(expansion());
+  outline_.reset();
+  timer_.reset();
+  expanded_.reset();
+  expanded_.emplace(expansion());
+  has_floor_ = false;
+}
+
+const PlanOutline& PlanProjector::outline() {
+  if (!outline_) {
+    outline_ = solved_.outline(*expanded_);
+  }
+  return *outline_;
 }
 
 std::vector<StageMemory> PlanProjector::memory() {
-  std::vector<StageMemory> stages = solved_.memory(outline_, expansion());
+  std::vector<StageMemory> stages = solved_.memory(outline(), *expanded_);
   judge_memory(stages, site_->cluster.device);
   return stages;
 }
 
-std::optional<std::vector<StageMemory>> PlanProjector::memory_if_it_fits() {
+std::optional<std::vector<StageMemory>> PlanProjector::memory_if_it_fits(
+    std::optional<Bytes> too_much) {
   const DeviceSpec& device = site_->cluster.device;
-  std::vector<StageMemory> stages = solved_.memory(outline_, expansion(), device.hbm.capacity);
+  std::vector<StageMemory> stages =
+      solved_.memory(outline(), *expanded_, device.hbm.capacity, too_much);
   judge_memory(stages, device);
   return fits(stages) ? std::optional(std::move(stages)) : std::nullopt;
 }
 
-StepAtClock PlanProjector::step() {
-  const ExpansionContext own = expansion();
-  const StepContext context{own, site_->cluster, paced_, site_->locked_clock.value_or(Hertz{})};
-  StepTimer timer(context, solved_, outline_);
-  return site_->locked_clock ? step_at_locked_clock(context, timer)
-                             : step_within_power(context, timer);
+StepTimer& PlanProjector::timer() {
+  if (!timer_) {
+    timer_.emplace(context(), solved_, outline());
+  }
+  return *timer_;
 }
+
+StepContext PlanProjector::context() const {
+  return {*expanded_, site_->cluster, paced_, site_->locked_clock.value_or(Hertz{})};
+}
+
+StepAtClock PlanProjector::step() {
+  StepTimer& own = timer();
+  return site_->locked_clock ? step_at_locked_clock(context(), own)
+                             : step_within_power(context(), own);
+}
+
+Seconds PlanProjector::step_at_least(const StepBound::Enough& enough) {
+  StepTimer& own = timer();
+  if (site_->locked_clock) {
+    return StepBound::at_locked_clock(own.least_at(*site_->locked_clock));
+  }
+  return bound_.within_power(
+      site_->cluster, [&own](std::int64_t index) { return own.least(index); }, enough);
+}
+
+ModelFloor& PlanProjector::floor() {
+  if (!has_floor_) {
+    floor_.take(context());
+    has_floor_ = true;
+  }
+  return floor_;
+}
+
+Seconds PlanProjector::floor_of_step(const StepBound::Enough& enough) {
+  ModelFloor& own = floor();
+  if (site_->locked_clock) {
+    return StepBound::at_locked_clock(own.step(*site_->locked_clock));
+  }
+  const Hertz peak = site_->cluster.device.clock.peak;
+  const auto at = [&own, peak](std::int64_t index) {
+    return own.step((static_cast<double>(index) / static_cast<double>(StepTimer::kGrid)) * peak);
+  };
+  return floor_bound_.within_power(site_->cluster, at, enough);
+}
+
+Bytes PlanProjector::floor_of_memory() { return floor().memory(); }
+
+void PlanProjector::begin_bounds_anew() { bound_ = floor_bound_ = StepBound(); }
 
 StepRates PlanProjector::rates(Seconds step) {
   if (training_->sequence_length != sequence_length_ || training_->weights != weights_) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/experiment/profile_cache.hpp"
 
+#include "stepcast/experiment/named_profiles.hpp"
 #include "stepcast/operators/operator_line.hpp"
 
 namespace stepcast {
@@ -14,8 +15,15 @@ const Profile& once(std::map<std::string, Profile>& known, const std::string& na
 
 }  // namespace
 
+const SourceTable& ProfileCache::sources() {
+  if (!sources_) {
+    sources_ = load_shared_sources(data_);
+  }
+  return *sources_;
+}
+
 const DeviceSpec& ProfileCache::gpu(const std::string& name, const Location& where) {
-  return once(gpus_, name, [&] { return load_gpu(name, data_, where); });
+  return once(gpus_, name, [&] { return load_gpu(name, data_, where, sources()); });
 }
 
 const ModelSpec& ProfileCache::model(const std::string& name, const Location& where) {
@@ -27,7 +35,18 @@ const SoftwareSpec& ProfileCache::software(const std::string& name, const Locati
 }
 
 const HostSpec& ProfileCache::host(const std::string& name, const Location& where) {
-  return once(hosts_, name, [&] { return load_named_host(name, data_, where); });
+  return once(hosts_, name, [&] { return load_named_host(name, data_, where, sources()); });
+}
+
+const ClusterProfile& ProfileCache::cluster(const std::string& name, const Location& where) {
+  return once(clusters_, name, [&] {
+    return load_cluster_profile(named_file(data_.clusters(), name, "cluster", where), sources());
+  });
+}
+
+const ConfigNode& ProfileCache::model_text(const std::string& name, const Location& where) {
+  return once(model_texts_, name,
+              [&] { return load_config(named_file(data_.models(), name, "model", where)); });
 }
 
 const AttentionSupport& ProfileCache::attention_support() {

@@ -22,6 +22,9 @@ class ProfileCache {
   const SoftwareSpec& software(const std::string& name,
                                const Location& where = {"validation", 0, 0});
   const HostSpec& host(const std::string& name, const Location& where = {"validation", 0, 0});
+  const ClusterProfile& cluster(const std::string& name, const Location& where);
+  // The text of a named model, for what changes some of it.
+  const ConfigNode& model_text(const std::string& name, const Location& where);
   // None if the data folder has no such table.
   const AttentionSupport& attention_support();
   // As many nodes of the part as any group needs, for kernels and collectives by themselves.
@@ -32,7 +35,12 @@ class ProfileCache {
   }
 
  private:
+  const SourceTable& sources();
+
   DataRoot data_;
+  std::optional<SourceTable> sources_;
+  std::map<std::string, ClusterProfile> clusters_;
+  std::map<std::string, ConfigNode> model_texts_;
   std::map<std::string, DeviceSpec> gpus_;
   std::map<std::string, ClusterSpec> fabrics_;
   std::map<std::string, ModelSpec> models_;

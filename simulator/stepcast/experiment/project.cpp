@@ -221,6 +221,14 @@ UnevenExperts beside_balanced(const ExpertLoad& load, const Projection& p, Exper
   return {load, projector.rates(step).tokens_per_second_per_gpu, p.time.step - step};
 }
 
+std::optional<TrainingRun> run_of(const Experiment& experiment, const Projection& p) {
+  if (!experiment.run) {
+    return std::nullopt;
+  }
+  const std::int64_t tokens = p.training.sequence_length * p.training.global_batch_size;
+  return training_run(*experiment.run, {p.time.step, tokens, p.gpus, p.nodes, p.power});
+}
+
 }  // namespace
 
 Projection without_plan(const Experiment& experiment, std::vector<std::string> reasons) {
@@ -269,6 +277,7 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   p.priced = true;
   p.feasible = p.reasons.empty();
   rate(p, projector.rates(p.time.step));
+  p.run = run_of(experiment, p);
   if (const std::optional<ExpertLoad> load = uneven_load(expansion)) {
     p.uneven_experts = beside_balanced(*load, p, experiment, cost);
   }

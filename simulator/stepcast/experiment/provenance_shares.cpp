@@ -6,9 +6,10 @@
 #include <cmath>
 
 #include "stepcast/cost/power_level.hpp"
+#include "stepcast/cost/price_cache.hpp"
 #include "stepcast/experiment/clock_pulls.hpp"
 #include "stepcast/schedule/operator_inventory.hpp"
-#include "stepcast/schedule/step_time.hpp"
+#include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast {
 namespace {
@@ -199,10 +200,15 @@ std::vector<StepOp> StepPricing::operators() const {
 }
 
 Pulls StepPricing::host_pulls() const {
+  // No operator, none of their prices and no order of a pipeline reads a number of the host.
+  const CostModel kept = with_kept_prices(paced_, experiment_.cluster);
+  const StepContext context{expansion_, experiment_.cluster, kept, projection_.clock};
+  SolvedSteps solved;
   const PriceOf gaps = [&](std::size_t, double) {
+    solved.forget_times();
+    StepTimer timer(context, solved, solved.outline(expansion_));
     OpCost cost;
-    cost.duration =
-        step_time({expansion_, experiment_.cluster, paced_, projection_.clock}).breakdown.host;
+    cost.duration = timer.at(projection_.clock).breakdown.host;
     return cost;
   };
   const SlopedPrice host = price_slopes(1, gaps, movable_.of_host()).front();

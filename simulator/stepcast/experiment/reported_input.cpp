@@ -154,6 +154,13 @@ void check(const ConfigNode& said, const ConfigNode& settled, const std::string&
   }
 }
 
+ConfigNode reported_input_of(const Experiment& experiment) {
+  const ParallelPlan plan = resolve_plan(experiment.plan, experiment.model, experiment.training,
+                                         experiment.cluster, experiment.software.exchange)
+                                .plan;
+  return settled_input(experiment, plan);
+}
+
 void check_report(const ConfigNode& input, const ConfigNode& root, const DataRoot& data) {
   Diagnostics diagnostics;
   if (mapping_of(input, kClusterSettings) == nullptr) {
@@ -162,15 +169,15 @@ void check_report(const ConfigNode& input, const ConfigNode& root, const DataRoo
                       "the experiment that it is of again");
     diagnostics.throw_if_any();
   }
-  const Experiment experiment = read_experiment(root, {}, data);
-  const ParallelPlan plan = resolve_plan(experiment.plan, experiment.model, experiment.training,
-                                         experiment.cluster, experiment.software.exchange)
-                                .plan;
-  check(input, settled_input(experiment, plan), "", diagnostics);
+  check(input, reported_input_of(read_experiment(root, {}, data)), "", diagnostics);
   diagnostics.throw_if_any();
 }
 
 }  // namespace
+
+ConfigNode settled_experiment(const Experiment& experiment) {
+  return experiment_of(reported_input_of(experiment));
+}
 
 ExperimentTree load_experiment_tree(const std::filesystem::path& file, const DataRoot& data) {
   ConfigNode root = load_config(file);

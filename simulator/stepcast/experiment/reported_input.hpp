@@ -18,4 +18,9 @@ struct ExperimentTree {
 // where a report says of its plan what does not follow from the plan that was given.
 ExperimentTree load_experiment_tree(const std::filesystem::path& file, const DataRoot& data);
 
+// The experiment as its report gives it back: every key that was left out filled in, the rest as it
+// was given. It projects to the same. Files that it names are those that were read, so that
+// relative ones hold where the program runs.
+ConfigNode settled_experiment(const Experiment& experiment);
+
 }  // namespace stepcast

@@ -96,7 +96,11 @@ ConfigNode settled_input(const Experiment& experiment, const ParallelPlan& plan)
   if (!experiment.software.date.empty()) {
     writer.field("software_date", experiment.software.date);
   }
-  writer.field("training", written_training(experiment.training));
+  ConfigNode training = written_training(experiment.training);
+  if (experiment.run) {
+    write_run(*experiment.run, training);
+  }
+  writer.field("training", std::move(training));
   writer.field("plan", plan_node(experiment.plan, plan));
   writer.field("cluster_settings", cluster_node(experiment));
   if (ConfigNode changes = software_node(experiment); !changes.entries.empty()) {

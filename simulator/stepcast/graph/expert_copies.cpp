@@ -71,6 +71,7 @@ PlacedExperts place_copies(const Routing& routing, ExpertChoice choice, std::int
   placed.places = choice.experts + ranks * spare;
   placed.routing = Routing{};
   placed.routing.kind = RoutingKind::kCounts;
+  placed.routing.shared = routing.shared;
   Loads& counts = placed.routing.counts;
   for (RankPlaces& rank : places) {
     placed.most_copies =

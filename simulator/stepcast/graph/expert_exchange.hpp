@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,14 @@ enum class RoutingKind {
   kLearned,           // loads as a trained router leaves them, max_violation above their mean
 };
 
+class KnownLoads;
+
+// What the copies of a routing have found of its loads (known_loads.hpp): no part of its value.
+struct SharedLoads {
+  std::shared_ptr<KnownLoads> known;
+  bool operator==(const SharedLoads&) const { return true; }
+};
+
 struct Routing {
   RoutingKind kind = RoutingKind::kUniform;
   std::int64_t groups = 1;
@@ -48,6 +57,7 @@ struct Routing {
   double zipf_exponent = 0.0;
   std::vector<std::int64_t> counts{};  // tokens of each expert, over all ranks
   double max_violation = 0.0;          // MaxVio: load of the fullest expert over the mean, less 1
+  SharedLoads shared{};
   bool operator==(const Routing&) const = default;
 };
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "stepcast/base/real.hpp"
-#include "stepcast/graph/weighted_choice.hpp"
+#include "stepcast/graph/known_loads.hpp"
 
 namespace stepcast {
 namespace {
@@ -131,15 +131,18 @@ PartLoads forced_loads(ExpertChoice choice, std::int64_t parts) {
   return loads;
 }
 
-std::vector<double> weights_of(const Routing& routing, ExpertChoice choice) {
-  switch (routing.kind) {
-    case RoutingKind::kZipf:
-      return zipf_weights(choice.experts, routing.zipf_exponent);
-    case RoutingKind::kLearned:
-      return weights_of_counts(learned_counts(choice.experts, routing.max_violation), choice.topk);
-    default:
-      return weights_of_counts(routing.counts, choice.topk);
+// What the copies of the routing know; of one that shares nothing it is found anew.
+template <typename Ask>
+auto asked(const Routing& routing, const Ask& ask) {
+  if (routing.shared.known) {
+    return ask(*routing.shared.known);
   }
+  KnownLoads own;
+  return ask(own);
+}
+
+std::vector<double> included_experts(const Routing& routing, ExpertChoice choice) {
+  return asked(routing, [&](KnownLoads& known) { return known.included(routing, choice); });
 }
 
 }  // namespace
@@ -158,7 +161,7 @@ std::vector<std::int64_t> expected_loads(const Routing& routing, ExpertChoice ch
   }
   std::vector<std::int64_t> loads;
   loads.reserve(static_cast<std::size_t>(choice.experts));
-  for (const double included : inclusion(weights_of(routing, choice), choice.topk)) {
+  for (const double included : included_experts(routing, choice)) {
     loads.push_back(std::llround(kTokens * included));
   }
   return loads;
@@ -181,7 +184,8 @@ PartLoads part_loads(const Routing& routing, ExpertChoice choice, std::int64_t p
     case RoutingKind::kZipf:
     case RoutingKind::kCounts:
     case RoutingKind::kLearned:
-      return weighted_part_loads(weights_of(routing, choice), choice.topk, parts);
+      return asked(routing,
+                   [&](KnownLoads& known) { return known.part_loads(routing, choice, parts); });
   }
   return {};
 }
@@ -201,7 +205,7 @@ double kept_share(const Routing& routing, ExpertChoice choice, double capacity_f
     return std::min(1.0, capacity_factor);
   }
   double kept = 0.0;
-  for (const double load : inclusion(weights_of(routing, choice), choice.topk)) {
+  for (const double load : included_experts(routing, choice)) {
     kept += std::min(load, capacity_factor * mean);
   }
   return std::min(1.0, kept / real(choice.topk));

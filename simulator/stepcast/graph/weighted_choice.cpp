@@ -2,18 +2,38 @@
 #include "stepcast/graph/weighted_choice.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "stepcast/base/real.hpp"
 
 namespace stepcast {
 namespace {
 
-constexpr std::size_t kTimes = 160;         // of the grid
+constexpr std::size_t kTimes = DrawHistory::kTimes;
 constexpr double kMostIncluded = 1 - 1e-9;  // a draw that is certain would have no finite weight
 constexpr int kHalvings = 100;
+
+struct Bracket {
+  double low = 0.0;
+  double high = 0.0;
+  [[nodiscard]] double middle() const { return 0.5 * (low + high); }
+};
+
+// Where `below` ends to hold. Once no number lies between the ends nothing changes any more.
+template <typename Below>
+Bracket halved(Bracket bracket, const Below& below) {
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = bracket.middle();
+    const bool last = middle == bracket.low || middle == bracket.high;
+    (below(middle) ? bracket.low : bracket.high) = middle;
+    if (last) {
+      break;
+    }
+  }
+  return bracket;
+}
 
 double drawn_by(const std::vector<double>& weights, double time) {
   double drawn = 0.0;
@@ -29,28 +49,17 @@ double time_of_draws(const std::vector<double>& weights, double draws) {
   while (drawn_by(weights, high) < draws && high < 1e15) {
     high *= 2.0;
   }
-  double low = 0.0;
-  for (int i = 0; i < kHalvings; ++i) {
-    const double middle = 0.5 * (low + high);
-    (drawn_by(weights, middle) < draws ? low : high) = middle;
-  }
-  return 0.5 * (low + high);
+  return halved({0.0, high}, [&](double time) { return drawn_by(weights, time) < draws; }).middle();
 }
-
-// Items drawn and weight left, at each time of a grid that is fine at its beginning.
-struct History {
-  std::array<double, kTimes> drawn{};
-  std::array<double, kTimes> left{};
-};
 
 double grid_time(std::size_t index, double end) {
   const double share = static_cast<double>(index) / static_cast<double>(kTimes - 1);
   return end * share * share * share;
 }
 
-History history_of(const std::vector<double>& weights, std::size_t first, std::size_t last,
-                   double end) {
-  History history;
+DrawHistory history_of(const std::vector<double>& weights, std::size_t first, std::size_t last,
+                       double end) {
+  DrawHistory history;
   for (std::size_t k = 0; k < kTimes; ++k) {
     const double time = grid_time(k, end);
     for (std::size_t i = first; i < last; ++i) {
@@ -63,7 +72,7 @@ History history_of(const std::vector<double>& weights, std::size_t first, std::s
 }
 
 // P(miss) of a part: at each draw the part has its whole weight and the others what is left.
-double missed(const History& all, const History& part, double draws) {
+double missed(const DrawHistory& all, const DrawHistory& part, double draws) {
   const double weight = part.left.front();
   double miss = 1.0;
   std::size_t k = 0;
@@ -82,23 +91,10 @@ double missed(const History& all, const History& part, double draws) {
   return miss;
 }
 
-// With a part for each item or less, items are hit as often as they are drawn.
-PartLoads fine_parts(const std::vector<double>& weights, std::int64_t draws, std::int64_t parts) {
-  const std::vector<double> included = inclusion(weights, draws);
-  const double largest = *std::max_element(included.begin(), included.end());
-  const double share = real(static_cast<std::int64_t>(weights.size())) / real(parts);
-  return {real(draws), largest * share, largest * share};
-}
-
 // The quantile of the standard normal distribution, by halving: the order of loads needs no more.
 double normal_quantile(double share) {
-  double low = -10.0;
-  double high = 10.0;
-  for (int i = 0; i < kHalvings; ++i) {
-    const double middle = 0.5 * (low + high);
-    (0.5 * std::erfc(-middle / std::sqrt(2.0)) < share ? low : high) = middle;
-  }
-  return 0.5 * (low + high);
+  const auto below = [&](double at) { return 0.5 * std::erfc(-at / std::sqrt(2.0)) < share; };
+  return halved({-10.0, 10.0}, below).middle();
 }
 
 // Loads of the quantiles at a width of the distribution, smallest first, with a mean of 1.
@@ -134,13 +130,10 @@ std::vector<std::int64_t> learned_counts(std::int64_t items, double max_violatio
   for (std::int64_t i = 0; i < items; ++i) {
     quantiles.push_back(normal_quantile((real(i) + 0.5) / real(items)));
   }
-  double low = 0.0;
-  double high = 20.0;
-  for (int i = 0; i < kHalvings; ++i) {
-    const double middle = 0.5 * (low + high);
-    (log_normal_loads(quantiles, middle).back() < 1.0 + max_violation ? low : high) = middle;
-  }
-  const std::vector<double> loads = log_normal_loads(quantiles, low);
+  const auto below = [&](double width) {
+    return log_normal_loads(quantiles, width).back() < 1.0 + max_violation;
+  };
+  const std::vector<double> loads = log_normal_loads(quantiles, halved({0.0, 20.0}, below).low);
   constexpr double kMillion = 1e6;
   std::vector<std::int64_t> counts(loads.size());
   const std::int64_t step = spreading_step(items);
@@ -170,35 +163,51 @@ std::vector<double> weights_of_counts(const std::vector<std::int64_t>& counts, s
   return weights;
 }
 
-std::vector<double> inclusion(const std::vector<double>& weights, std::int64_t draws) {
-  const double end = time_of_draws(weights, real(draws));
-  std::vector<double> included;
-  included.reserve(weights.size());
-  for (const double weight : weights) {
-    included.push_back(-std::expm1(-weight * end));
+std::vector<double> weights_of(const Routing& routing, ExpertChoice choice) {
+  switch (routing.kind) {
+    case RoutingKind::kZipf:
+      return zipf_weights(choice.experts, routing.zipf_exponent);
+    case RoutingKind::kLearned:
+      return weights_of_counts(learned_counts(choice.experts, routing.max_violation), choice.topk);
+    default:
+      return weights_of_counts(routing.counts, choice.topk);
   }
-  return included;
 }
 
-PartLoads weighted_part_loads(const std::vector<double>& weights, std::int64_t draws,
-                              std::int64_t parts) {
-  const auto items = static_cast<std::int64_t>(weights.size());
-  if (parts >= items) {
-    return fine_parts(weights, draws, parts);
+WeightedChoice::WeightedChoice(std::vector<double> weights, std::int64_t draws)
+    : weights_(std::move(weights)), draws_(real(draws)), end_(time_of_draws(weights_, draws_)) {
+  included_.reserve(weights_.size());
+  for (const double weight : weights_) {
+    included_.push_back(-std::expm1(-weight * end_));
   }
-  const std::vector<double> included = inclusion(weights, draws);
+}
+
+// With a part for each item or less, items are hit as often as they are drawn.
+PartLoads WeightedChoice::fine_parts(std::int64_t parts) const {
+  const double largest = *std::max_element(included_.begin(), included_.end());
+  const double share = real(std::ssize(included_)) / real(parts);
+  return {draws_, largest * share, largest * share};
+}
+
+PartLoads WeightedChoice::part_loads(std::int64_t parts) {
+  const auto items = static_cast<std::int64_t>(weights_.size());
+  if (parts >= items) {
+    return fine_parts(parts);
+  }
   // Draws among the others end later than those among all.
-  const double end = 4.0 * time_of_draws(weights, real(draws));
-  const History all = history_of(weights, 0, weights.size(), end);
+  const double end = 4.0 * end_;
+  if (!all_) {
+    all_ = history_of(weights_, 0, weights_.size(), end);
+  }
   PartLoads loads{0.0, 0.0, 0.0};
   for (std::int64_t part = 0; part < parts; ++part) {
     const auto first = static_cast<std::size_t>(part * items / parts);
     const auto last = static_cast<std::size_t>((part + 1) * items / parts);
-    const History own = history_of(weights, first, last, end);
+    const DrawHistory own = history_of(weights_, first, last, end);
     const double copies =
-        std::accumulate(included.begin() + static_cast<std::ptrdiff_t>(first),
-                        included.begin() + static_cast<std::ptrdiff_t>(last), 0.0);
-    const double hits = std::min(copies, 1.0 - missed(all, own, real(draws)));
+        std::accumulate(included_.begin() + static_cast<std::ptrdiff_t>(first),
+                        included_.begin() + static_cast<std::ptrdiff_t>(last), 0.0);
+    const double hits = std::min(copies, 1.0 - missed(*all_, own, draws_));
     loads.distinct += hits;
     loads.most_hits = std::max(loads.most_hits, hits);
     loads.most_copies = std::max(loads.most_copies, copies);

@@ -8,7 +8,10 @@
 // by about a hundredth where a few items have most of the weight.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "stepcast/graph/routing.hpp"
@@ -22,10 +25,34 @@ std::vector<double> weights_of_counts(const std::vector<std::int64_t>& counts, s
 // Loads of `items` in parts of a million of the mean: log-normal, the fullest 1 + max_violation
 // times the mean. In an order that gives every run of neighbours large and small ones.
 std::vector<std::int64_t> learned_counts(std::int64_t items, double max_violation);
-// Probability of each item to be among `draws`.
-std::vector<double> inclusion(const std::vector<double>& weights, std::int64_t draws);
-// The loads of `parts` equal contiguous parts of the items.
-PartLoads weighted_part_loads(const std::vector<double>& weights, std::int64_t draws,
-                              std::int64_t parts);
+// Of a weighted routing: one for each expert.
+std::vector<double> weights_of(const Routing& routing, ExpertChoice choice);
+
+// Items drawn and weight left, at each time of a grid that is fine at its beginning.
+struct DrawHistory {
+  static constexpr std::size_t kTimes = 160;
+  std::array<double, kTimes> drawn{};
+  std::array<double, kTimes> left{};
+};
+
+// `draws` of the items, with what all divisions of the items into parts have in common.
+class WeightedChoice {
+ public:
+  WeightedChoice(std::vector<double> weights, std::int64_t draws);
+
+  // Probability of each item to be among the draws.
+  [[nodiscard]] const std::vector<double>& included() const { return included_; }
+  // The loads of `parts` equal contiguous parts of the items.
+  PartLoads part_loads(std::int64_t parts);
+
+ private:
+  [[nodiscard]] PartLoads fine_parts(std::int64_t parts) const;
+
+  std::vector<double> weights_;
+  double draws_ = 0.0;
+  double end_ = 0.0;  // the time at which `draws` items are drawn on average
+  std::vector<double> included_;
+  std::optional<DrawHistory> all_;  // of all items, once it is asked for
+};
 
 }  // namespace stepcast

@@ -36,7 +36,7 @@ struct DataRoot {
   }
   [[nodiscard]] std::filesystem::path hosts() const { return folder / "hardware_profiles/hosts"; }
   [[nodiscard]] std::filesystem::path accuracy() const {
-    return folder / "hardware_profiles/accuracy.yaml";
+    return folder / "hardware_profiles/accuracy.json";
   }
   [[nodiscard]] std::filesystem::path attention_libraries() const {
     return folder / "hardware_profiles/attention_libraries.yaml";

@@ -18,7 +18,7 @@ namespace {
 class RankPeak {
  public:
   RankPeak(const ExpansionContext& context, const MemoryParts& parts, std::int64_t rank)
-      : context_(context), forwards_left_out_(parts.forwards_left_out) {
+      : context_(context), left_out_(parts.left_out) {
     fixed_.rank = rank;
     for (const RankStage& stage : stages_of_rank(plan(), rank)) {
       add_stage(*parts.stages[stage.stage]);
@@ -37,12 +37,13 @@ class RankPeak {
   StageMemory of(const PeakMoments& candidates) {
     lasting_ = fixed_.parameters + fixed_.optimizer + fixed_.received;
     streams_keep_gradients_ = plan().zero == 3 && plan().replicas() > 1 && !rules().gradients_stay;
+    in_flight_left_out_ = candidates.piles_up ? left_out_ : 0;
     for (const PeakMoment& moment : candidates.moments) {
       moment.backward ? backward(moment) : forward(moment);
     }
     optimizer();
     StageMemory memory = peak();
-    memory.in_flight = real(candidates.most_in_flight) / real(plan().vpp);
+    memory.in_flight = real(candidates.most_in_flight + in_flight_left_out_) / real(plan().vpp);
     return memory;
   }
 
@@ -85,13 +86,14 @@ class RankPeak {
     Resident resident{{}, fixed_.gradients, {}};
     for (std::size_t chunk = 0; chunk < chunks_.size(); ++chunk) {
       const StageHolding& stage = *chunks_[chunk];
-      resident.activations += real(moment.in_flight[chunk]) * stage.budget.kept +
-                              real(moment.deferred[chunk]) * stage.budget.deferred;
+      resident.activations +=
+          real(moment.in_flight[chunk] + in_flight_left_out_) * stage.budget.kept +
+          real(moment.deferred[chunk]) * stage.budget.deferred;
       if (moment.has_gradients[chunk] != 0 && !rules().gradients_stay) {
         resident.gradients += stage.gradients;
       }
       if (stage.loss) {
-        const std::int64_t left_out = moment.late ? forwards_left_out_ : 0;
+        const std::int64_t left_out = moment.late ? left_out_ : in_flight_left_out_;
         resident.logits += logits_of(stage, moment.forwards[chunk] + left_out);
       }
     }
@@ -220,7 +222,8 @@ class RankPeak {
   }
 
   const ExpansionContext& context_;
-  std::int64_t forwards_left_out_;
+  std::int64_t left_out_;
+  std::int64_t in_flight_left_out_ = 0;
   std::vector<const StageHolding*> chunks_;
   StageMemory fixed_;  // what is there all the time
   Bytes lasting_;      // of it what no moment adds to
@@ -300,7 +303,8 @@ std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const 
   stages.reserve(moments.size());
   for (std::size_t rank = 0; rank < moments.size(); ++rank) {
     stages.push_back(RankPeak(context, parts, static_cast<std::int64_t>(rank)).of(moments[rank]));
-    if (parts.limit && used(stages.back()) > *parts.limit) {
+    if ((parts.limit && used(stages.back()) > *parts.limit) ||
+        (parts.too_much && stages.back().total() >= *parts.too_much)) {
       break;
     }
   }

@@ -43,10 +43,13 @@ struct MemoryParts {
   std::vector<const StageHolding*> stages;  // of plan.stages
   Bytes exchange;                           // of the expert dispatcher
   Bytes copies;                             // of redundant experts
-  // Forwards of each chunk that the moments leave out, between filling and draining.
-  std::int64_t forwards_left_out = 0;
-  // The first rank that needs more than this is the last one that is looked at.
+  // Micro-batches of each chunk that the moments leave out: between filling and draining, or where
+  // forwards pile up (peak_moments.hpp).
+  std::int64_t left_out = 0;
+  // The first rank that uses more than this is the last one that is looked at.
   std::optional<Bytes> limit{};
+  // Likewise the first that holds as much as this itself.
+  std::optional<Bytes> too_much{};
 };
 std::vector<PeakMoments> peak_moments_of(Schedule schedule, const PipelineShape& shape);
 Bytes exchange_memory(const ExpansionContext& context);

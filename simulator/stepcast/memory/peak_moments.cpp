@@ -156,6 +156,15 @@ class Walk {
   std::vector<Candidates> backwards_;
 };
 
+// Whether every forward of the only chunk goes before every backward, none of them in two parts.
+bool forwards_pile_up(const RankOrder& order, std::int64_t chunks) {
+  const auto first_backward = std::find_if(
+      order.begin(), order.end(), [](const auto& task) { return task.kind != TaskKind::kForward; });
+  return chunks == 1 && 2 * (first_backward - order.begin()) == std::ssize(order) &&
+         std::all_of(first_backward, order.end(),
+                     [](const auto& task) { return task.kind == TaskKind::kBackward; });
+}
+
 }  // namespace
 
 PeakMoments peak_moments(const RankOrder& order, const PeriodCandidates& pipeline) {
@@ -174,6 +183,7 @@ PeakMoments peak_moments(const RankOrder& order, const PeriodCandidates& pipelin
   }
   PeakMoments result = walk.result(period ? static_cast<std::size_t>(period->begin) : order.size());
   result.repeats = period.has_value();
+  result.piles_up = forwards_pile_up(order, pipeline.chunks);
   return result;
 }
 

@@ -35,6 +35,9 @@ struct PeakMoments {
   // The order repeats between filling and draining: with more micro-batches it has the same
   // moments, and the late ones have as many more forwards.
   bool repeats = false;
+  // All forwards go before all backwards: with more micro-batches, as many more are in flight at
+  // every moment.
+  bool piles_up = false;
 };
 
 // `pipeline` has the number of chunks that the rank runs, and the number of ranks.

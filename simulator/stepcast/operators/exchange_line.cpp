@@ -5,12 +5,13 @@
 #include <array>
 #include <charconv>
 #include <numeric>
+#include <utility>
 
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/value_message.hpp"
+#include "stepcast/graph/known_loads.hpp"
 #include "stepcast/graph/op.hpp"
-#include "stepcast/graph/routing.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
 #include "stepcast/plan/exchange_spec.hpp"
@@ -51,7 +52,7 @@ class RoutingObject {
     }
     read_kind(routing, listed, in_file);
     refuse_unknown();
-    return routing;
+    return with_shared_loads(std::move(routing));
   }
 
  private:

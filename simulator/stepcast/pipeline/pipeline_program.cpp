@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stepcast/pipeline/steady_rounds.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -56,7 +58,7 @@ void PipelineProgram::price(const PipelineTimes& times, std::int64_t more_rounds
 }
 
 // `offset`: of the outputs, from the round that the tasks were written for.
-void PipelineProgram::execute(const std::vector<Task>& tasks, std::int64_t offset,
+void PipelineProgram::execute(std::span<const Task> tasks, std::int64_t offset,
                               PipelineScratch& scratch) const {
   double* const outputs = scratch.outputs.data() + offset;
   double* const free_of = scratch.free.data();
@@ -113,31 +115,16 @@ void PipelineProgram::execute_special(const Task& task, double* outputs,
   }
 }
 
-// Whether every rank and every output on its way is as it was a round ago, later by the same time.
-bool PipelineProgram::repeats(const PipelineScratch& scratch, std::int64_t offset) const {
-  const double later = scratch.free.front() - scratch.free_before.front();
-  for (std::size_t rank = 1; rank < scratch.free.size(); ++rank) {
-    if (scratch.free[rank] - scratch.free_before[rank] != later) {
-      return false;
-    }
-  }
-  const double* const now = scratch.outputs.data() + offset;
-  const double* const before = now - stride_;
-  return std::all_of(live_.begin(), live_.end(),
-                     [&](std::int32_t output) { return now[output] - before[output] == later; });
+std::int64_t PipelineProgram::tasks_of_round() const {
+  return steady_.empty() ? 0 : std::ssize(steady_.front().round);
 }
 
-// Runs rounds until they repeat; returns how many were run.
-std::int64_t PipelineProgram::run_rounds(std::int64_t rounds, PipelineScratch& scratch) const {
-  for (std::int64_t done = 0; done < rounds; ++done) {
-    if (done >= first_check_ && repeats(scratch, done * stride_)) {
-      return done;
-    }
-    scratch.free_before = scratch.free;
-    scratch.waited_before = scratch.waited;
-    execute(round_, done * stride_, scratch);
+std::size_t PipelineProgram::tasks_kept() const {
+  std::size_t tasks = draining_.size();
+  for (const Stretch& stretch : steady_) {
+    tasks += stretch.filling.size() + stretch.round.size();
   }
-  return rounds;
+  return tasks;
 }
 
 PipelineEnds PipelineProgram::run(const PipelineTimes& times, PipelineScratch& scratch,
@@ -149,28 +136,18 @@ PipelineEnds PipelineProgram::run(const PipelineTimes& times, PipelineScratch& s
   scratch.closed.assign(ranks * static_cast<std::size_t>(chunks_), 0.0);
   scratch.durations.resize(durations_.size());
   scratch.ready.resize(static_cast<std::size_t>(stages_));
-  const auto outputs = static_cast<std::size_t>(outputs_ + more_rounds * stride_);
-  if (scratch.outputs.size() < outputs) {
-    scratch.outputs.resize(outputs);
+  if (std::ssize(scratch.outputs) < outputs_) {
+    scratch.outputs.resize(static_cast<std::size_t>(outputs_));
   }
   price(times, more_rounds, scratch);
-  execute(filling_, 0, scratch);
-  const std::int64_t done = run_rounds(rounds_ + more_rounds, scratch);
-  const auto left = static_cast<double>(rounds_ + more_rounds - done);
-  // What the rounds that are left add; a chunk ends while draining.
-  double later = 0.0;
-  if (left > 0.0) {
-    later = left * (scratch.free.front() - scratch.free_before.front());
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      scratch.waited[rank] += left * (scratch.waited[rank] - scratch.waited_before[rank]);
-    }
+  std::int64_t offset = 0;
+  for (const Stretch& stretch : steady_) {
+    execute(stretch.filling, 0, scratch);
+    const std::int64_t run =
+        SteadyRounds(*this, stretch, scratch).run(stretch.rounds + more_rounds);
+    offset = (run - stretch.rounds) * stretch.stride;
   }
-  execute(draining_, (done - rounds_) * stride_, scratch);
-  for (std::vector<double>* ends : {&scratch.free, &scratch.closed}) {
-    for (double& end : *ends) {
-      end += later;
-    }
-  }
+  execute(draining_, offset, scratch);
   return ends_of(scratch, more_rounds);
 }
 

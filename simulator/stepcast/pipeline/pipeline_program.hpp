@@ -10,11 +10,15 @@
 // by the same time on every rank, and every output on its way likewise, all rounds that are left
 // repeat that (Baccelli et al., Synchronization and Linearity, 1992, chapter 3), and none is run.
 //
+// Where ranks, or groups of rounds, go at paces of their own for a while, the rounds are left out
+// up to the one in which some task first waits for something else (steady_rounds.hpp).
+//
 // Times are kept on a grid of a power of two that is fine enough to hold all of them exactly, about
 // 1e-15 of the step: sums and differences are exact, and leaving rounds out changes no bit.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "stepcast/pipeline/pipeline_timeline.hpp"
@@ -53,6 +57,7 @@ struct PipelineScratch {
   std::vector<double> closed;         // when each chunk, rank-major, has ended its last task
   std::vector<double> free_before;    // `free` a round ago
   std::vector<double> waited_before;  // `waited` a round ago
+  std::vector<double> history;        // of the rounds that steady_rounds.hpp looks at
 };
 
 class PipelineProgram {
@@ -65,15 +70,15 @@ class PipelineProgram {
   // longer: the step has more micro-batches than those that the program was made for.
   [[nodiscard]] PipelineEnds run(const PipelineTimes& times, PipelineScratch& scratch,
                                  std::int64_t more_rounds = 0) const;
-  // Rounds of the steady state; 0 where the sequence does not repeat.
-  [[nodiscard]] std::int64_t rounds() const { return rounds_; }
+  // Rounds of each stretch of the steady state; 0 where the sequence does not repeat.
+  [[nodiscard]] std::int64_t rounds() const { return steady_.empty() ? 0 : steady_.front().rounds; }
   // Micro-batches that each chunk runs in a round.
-  [[nodiscard]] std::int64_t micro_batches_of_round() const { return stride_ / (2 * stages_); }
-  // Tasks of all ranks together in a round.
-  [[nodiscard]] std::int64_t tasks_of_round() const { return std::ssize(round_); }
-  [[nodiscard]] std::size_t tasks_kept() const {
-    return filling_.size() + round_.size() + draining_.size();
+  [[nodiscard]] std::int64_t micro_batches_of_round() const {
+    return steady_.empty() ? 0 : steady_.front().stride / (2 * stages_);
   }
+  // Tasks of all ranks together in a round of each stretch.
+  [[nodiscard]] std::int64_t tasks_of_round() const;
+  [[nodiscard]] std::size_t tasks_kept() const;
 
  private:
   // Most tasks wait for one output of another rank and make one. What only few tasks have is in
@@ -109,28 +114,32 @@ class PipelineProgram {
     double times = 0.0;
     double in_round = 0.0;
   };
+  // Equal rounds, and the tasks that come before them: behind the stretch before, which hands no
+  // outputs to other ranks beyond its own end.
+  struct Stretch {
+    std::vector<Task> filling;
+    std::vector<Task> round;
+    std::int64_t rounds = 0;
+    std::int64_t stride = 0;         // from an output to the same one of the next round
+    std::int64_t first_check = 1;    // rounds after which every live output has one before it
+    std::vector<std::int32_t> live;  // outputs that cross the boundary before the first round
+  };
   class Compiler;
+  class SteadyRounds;
 
   void price(const PipelineTimes& times, std::int64_t more_rounds, PipelineScratch& scratch) const;
-  void execute(const std::vector<Task>& tasks, std::int64_t offset, PipelineScratch& scratch) const;
+  void execute(std::span<const Task> tasks, std::int64_t offset, PipelineScratch& scratch) const;
   void execute_special(const Task& task, double* outputs, PipelineScratch& scratch) const;
-  [[nodiscard]] std::int64_t run_rounds(std::int64_t rounds, PipelineScratch& scratch) const;
-  [[nodiscard]] bool repeats(const PipelineScratch& scratch, std::int64_t offset) const;
   [[nodiscard]] PipelineEnds ends_of(const PipelineScratch& scratch,
                                      std::int64_t more_rounds) const;
 
   std::int64_t stages_ = 0;
   std::int64_t ranks_ = 0;
   std::int64_t chunks_ = 0;
-  std::int64_t outputs_ = 0;
-  std::vector<Task> filling_;
-  std::vector<Task> round_;
-  std::vector<Task> draining_;
+  std::int64_t outputs_ = 0;     // of all micro-batches that the program was made for
+  std::vector<Stretch> steady_;  // in order
+  std::vector<Task> draining_;   // all tasks, where nothing repeats
   std::vector<Special> specials_;
-  std::int64_t rounds_ = 0;
-  std::int64_t stride_ = 0;         // from an output to the same one of the next round
-  std::int64_t first_check_ = 1;    // rounds after which every live output has one before it
-  std::vector<std::int32_t> live_;  // outputs that cross the first boundary between rounds
   std::vector<Duration> durations_;
   std::vector<Use> uses_;  // by rank
   double crossings_ = 0.0;

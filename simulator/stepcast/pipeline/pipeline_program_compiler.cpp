@@ -25,29 +25,24 @@ class PipelineProgram::Compiler {
   }
 
   void compile(const PipelineSequence& sequence) {
-    const std::size_t round_end = sequence.filling + sequence.round;
-    const std::size_t draining =
-        sequence.filling + sequence.round * static_cast<std::size_t>(sequence.rounds);
-    program_.rounds_ = sequence.rounds;
-    program_.stride_ = sequence.micro_batches * numbers_.stride();
     for (std::size_t i = 0; i < sequence.tasks.size(); ++i) {
       note_producers(sequence.tasks[i], i);
     }
-    const auto add = [&](std::size_t begin, std::size_t end, double times,
-                         std::vector<Task>& tasks) {
-      tasks.reserve(end - begin);
-      for (std::size_t i = begin; i < end; ++i) {
-        tasks.push_back(compiled(sequence.tasks[i], times));
-      }
-    };
-    add(0, sequence.filling, 1.0, program_.filling_);
-    in_round_ = true;
-    add(sequence.filling, round_end, static_cast<double>(sequence.rounds), program_.round_);
-    in_round_ = false;
-    add(draining, sequence.tasks.size(), 1.0, program_.draining_);
-    if (sequence.rounds > 0) {
-      note_live(sequence);
+    std::size_t behind = 0;  // the stretches so far
+    for (const SteadyStretch& steady : sequence.steady) {
+      Stretch stretch;
+      stretch.rounds = steady.rounds;
+      stretch.stride = steady.micro_batches * numbers_.stride();
+      stretch.filling = compiled(sequence, behind, steady.begin);
+      in_round_ = true;
+      stretch.round = compiled(sequence, steady.begin, steady.begin + steady.round,
+                               static_cast<double>(steady.rounds));
+      in_round_ = false;
+      behind = steady.end();
+      program_.steady_.push_back(std::move(stretch));
     }
+    program_.draining_ = compiled(sequence, behind, sequence.tasks.size());
+    note_live(sequence);
     std::sort(program_.uses_.begin(), program_.uses_.end(), [](const Use& a, const Use& b) {
       return a.rank != b.rank ? a.rank < b.rank : a.duration < b.duration;
     });
@@ -107,7 +102,16 @@ class PipelineProgram::Compiler {
     return links_of(from, chunks_[chunk_of(rank, from.chunk)].stage,
                     chunks_[chunk_of(rank, from.backward_chunk)].stage, numbers_);
   }
-  // `times`: how often it stands for a task of the step.
+  // The tasks at places begin <= i < end, each of which stands for `times` tasks of the step.
+  std::vector<Task> compiled(const PipelineSequence& sequence, std::size_t begin, std::size_t end,
+                             double times = 1.0) {
+    std::vector<Task> tasks;
+    tasks.reserve(end - begin);
+    for (std::size_t i = begin; i < end; ++i) {
+      tasks.push_back(compiled(sequence.tasks[i], times));
+    }
+    return tasks;
+  }
   Task compiled(const SequencedTask& placed, double times) {
     const PipelineTask& from = task_at(placed);
     const auto rank = static_cast<std::size_t>(placed.rank);
@@ -177,15 +181,21 @@ class PipelineProgram::Compiler {
     return known->second;
   }
 
-  // Outputs that tasks behind a boundary between rounds read and tasks before it made: numbered as
-  // at the boundary before the first round.
   void note_live(const PipelineSequence& sequence) {
-    std::vector<std::int32_t>& live = program_.live_;
+    for (std::size_t i = 0; i < program_.steady_.size(); ++i) {
+      const bool last = i + 1 == program_.steady_.size();
+      note_live(sequence.steady[i], last ? program_.draining_ : program_.steady_[i + 1].filling,
+                program_.steady_[i]);
+    }
+  }
+  // Outputs that tasks behind a boundary between rounds read and tasks before it made: numbered as
+  // at the boundary before the first round. `next`: the tasks behind the last round.
+  void note_live(const SteadyStretch& steady, const std::vector<Task>& next, Stretch& stretch) {
+    std::vector<std::int32_t>& live = stretch.live;
     const auto note = [&](std::int32_t input, std::int64_t rounds_before) {
-      const auto boundary =
-          sequence.filling + static_cast<std::size_t>(rounds_before) * sequence.round;
+      const auto boundary = steady.begin + static_cast<std::size_t>(rounds_before) * steady.round;
       if (input != kNone && producers_[static_cast<std::size_t>(input)].place < boundary) {
-        live.push_back(static_cast<std::int32_t>(input - rounds_before * program_.stride_));
+        live.push_back(static_cast<std::int32_t>(input - rounds_before * stretch.stride));
       }
     };
     const auto note_all = [&](const std::vector<Task>& tasks, std::int64_t rounds_before) {
@@ -197,12 +207,12 @@ class PipelineProgram::Compiler {
         }
       }
     };
-    note_all(program_.round_, 0);
-    note_all(program_.draining_, sequence.rounds);
+    note_all(stretch.round, 0);
+    note_all(next, steady.rounds);
     std::sort(live.begin(), live.end());
     live.erase(std::unique(live.begin(), live.end()), live.end());
-    while (!live.empty() && live.front() + (program_.first_check_ - 1) * program_.stride_ < 0) {
-      ++program_.first_check_;
+    while (!live.empty() && live.front() + (stretch.first_check - 1) * stretch.stride < 0) {
+      ++stretch.first_check;
     }
   }
 

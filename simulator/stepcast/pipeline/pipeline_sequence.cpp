@@ -181,6 +181,41 @@ Rounds longest_rounds(const std::vector<RankOrder>& orders, std::int64_t chunks,
   return best;
 }
 
+// Whether every rank runs each micro-batch forward once, then each backward once.
+bool forwards_come_first(const std::vector<RankOrder>& orders, std::int64_t micro_batches) {
+  const auto in_turn = [micro_batches](const RankOrder& order) {
+    for (std::int64_t i = 0; i < std::ssize(order); ++i) {
+      const bool back = i >= micro_batches;
+      const PipelineTask expected{back ? TaskKind::kBackward : TaskKind::kForward, 0,
+                                  static_cast<std::int32_t>(back ? i - micro_batches : i)};
+      if (order[static_cast<std::size_t>(i)] != expected) {
+        return false;
+      }
+    }
+    return std::ssize(order) == 2 * micro_batches;
+  };
+  return std::all_of(orders.begin(), orders.end(), in_turn);
+}
+
+// Micro-batch by micro-batch through all ranks, forward and then backward. The first forwards and
+// the last backwards take another time, so they are in no round; the second forwards and the first
+// backwards are in none, so that there are as many rounds of each and no forward behind the rounds.
+PipelineSequence forwards_then_backwards(std::int64_t ranks, std::int64_t micro_batches) {
+  PipelineSequence result;
+  result.tasks.reserve(static_cast<std::size_t>(2 * ranks * micro_batches));
+  for (std::int64_t i = 0; i < 2 * micro_batches; ++i) {
+    for (std::int64_t step = 0; step < ranks; ++step) {
+      const std::int64_t rank = i < micro_batches ? step : ranks - 1 - step;
+      result.tasks.push_back({static_cast<std::int32_t>(rank), static_cast<std::int32_t>(i)});
+    }
+  }
+  const auto row = static_cast<std::size_t>(ranks);
+  const std::int64_t rounds = micro_batches - 2;
+  result.steady = {{2 * row, row, rounds, 1},
+                   {(static_cast<std::size_t>(micro_batches) + 1) * row, row, rounds, 1}};
+  return result;
+}
+
 }  // namespace
 
 TaskLinks links_of(const PipelineTask& task, std::int64_t stage, std::int64_t back,
@@ -214,6 +249,10 @@ TaskLinks links_of(const PipelineTask& task, std::int64_t stage, std::int64_t ba
 
 PipelineSequence pipeline_sequence(Schedule schedule, const PipelineShape& shape,
                                    const std::vector<RankOrder>& orders) {
+  if (shape.micro_batches >= kFewestRounds + 2 &&
+      forwards_come_first(orders, shape.micro_batches)) {
+    return forwards_then_backwards(shape.ranks, shape.micro_batches);
+  }
   PipelineSequence result;
   Sequencer sequencer(schedule, shape, orders);
   const std::optional<OrderPeriod> period =
@@ -227,10 +266,9 @@ PipelineSequence pipeline_sequence(Schedule schedule, const PipelineShape& shape
     }
     const Rounds rounds = longest_rounds(orders, chunks_per_rank(schedule, shape), *period, cuts);
     if (rounds.count >= kFewestRounds) {
-      result.filling = cuts[rounds.first].tasks;
-      result.round = cuts[rounds.first + 1].tasks - cuts[rounds.first].tasks;
-      result.rounds = rounds.count;
-      result.micro_batches = period->micro_batches;
+      const std::size_t begin = cuts[rounds.first].tasks;
+      result.steady.push_back(
+          {begin, cuts[rounds.first + 1].tasks - begin, rounds.count, period->micro_batches});
     }
   }
   sequencer.run(std::ssize(orders.front()));

@@ -2,7 +2,8 @@
 // The tasks of all ranks of a pipeline in one sequence, each behind what it waits for.
 //
 // Between filling and draining the sequence is made of rounds: the same tasks on every rank, of
-// micro-batches that are the same number later.
+// micro-batches that are the same number later. Where all forwards go before all backwards, there
+// is one such stretch of each.
 #pragma once
 
 #include <array>
@@ -18,12 +19,19 @@ struct SequencedTask {
   std::int32_t position = 0;  // in the order of the rank
 };
 
+// Equal rounds, one behind the other.
+struct SteadyStretch {
+  std::size_t begin = 0;           // place of its first task in the sequence
+  std::size_t round = 0;           // tasks of a round
+  std::int64_t rounds = 0;         // as many in each stretch of a sequence
+  std::int64_t micro_batches = 0;  // of one round
+
+  [[nodiscard]] std::size_t end() const { return begin + round * static_cast<std::size_t>(rounds); }
+};
+
 struct PipelineSequence {
   std::vector<SequencedTask> tasks;
-  std::size_t filling = 0;         // tasks before the first round
-  std::size_t round = 0;           // tasks of one
-  std::int64_t rounds = 0;         // 0: it does not repeat
-  std::int64_t micro_batches = 0;  // of one round
+  std::vector<SteadyStretch> steady;  // empty: the sequence does not repeat
 };
 
 // Throws InternalError if the orders wait for each other.

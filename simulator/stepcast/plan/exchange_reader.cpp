@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mapping `expert_exchange` of an experiment or a software set.
 #include <array>
+#include <utility>
 
 #include "stepcast/config/config_writer.hpp"
-#include "stepcast/graph/routing.hpp"
+#include "stepcast/graph/known_loads.hpp"
 #include "stepcast/plan/exchange_spec.hpp"
 #include "stepcast/plan/written_input.hpp"
 
@@ -122,7 +123,7 @@ void read_routing(MappingReader& reader, ExchangeSpec& spec) {
       reader.optional_number("max_violation", routing.max_violation, kViolation);
   read_counts(reader, routing);
   if (spec.routing) {
-    spec.routing = std::move(routing);
+    spec.routing = with_shared_loads(std::move(routing));
   }
 }
 

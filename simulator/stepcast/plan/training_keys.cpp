@@ -43,6 +43,9 @@ void copy_layers(const TrainingRecipe& from, TrainingRecipe& to) {
   to.recompute.layer_list = from.recompute.layer_list;
 }
 
+// A run changes no step: plans that differ in it alone have the same numbers.
+void copy_nothing(const TrainingRecipe&, TrainingRecipe&) {}
+
 using T = TrainingRecipe;
 
 constexpr std::array kTrainingKeys = {
@@ -73,6 +76,12 @@ constexpr std::array kTrainingKeys = {
                 copy_recompute<&RecomputeSpec::modules>, names_of<RecomputeModule>},
     TrainingKey{"memory_budget", "share of saved bytes that stays, with recompute: memory_budget",
                 "", copy_recompute<&RecomputeSpec::budget>},
+    TrainingKey{"tokens", "of the whole training run, as 15T", "", copy_nothing},
+    TrainingKey{"interruptions",
+                "{mtbf_per_gpu: 50000 h, checkpoint: {write: 60 s}, restart: 10 min} of the run",
+                "", copy_nothing},
+    TrainingKey{"energy", "{host: 350 W, network: 70 W, pue: 1.2} beside a GPU, of the run", "",
+                copy_nothing},
     TrainingKey{"global_batch_size", "sequences of a step over all GPUs", "--gbs",
                 copy_training<&T::global_batch_size>},
 };
@@ -89,6 +98,17 @@ constexpr std::array kInnerKeys = {
     TrainingKey{"lora.targets", "a list of the matrices that have an adapter", "",
                 copy_of_lora<&LoraSpec::targets>, names_of<LoraTarget>},
     TrainingKey{"lora.dropout", "of what adapters read", "", copy_of_lora<&LoraSpec::dropout>},
+    TrainingKey{"interruptions.mtbf_per_gpu", "mean time between failures of the job, times GPUs",
+                "", copy_nothing},
+    TrainingKey{"interruptions.checkpoint", "{write: 60 s, interval: 30 min}", "", copy_nothing},
+    TrainingKey{"interruptions.checkpoint.write", "that training waits for", "", copy_nothing},
+    TrainingKey{"interruptions.checkpoint.interval", "of training between two", "", copy_nothing},
+    TrainingKey{"interruptions.restart", "from a failure until training goes on", "", copy_nothing},
+    TrainingKey{"interruptions.stragglers", "share of the time lost to slow ranks", "",
+                copy_nothing},
+    TrainingKey{"energy.host", "of a node beside its GPUs, a GPU", "", copy_nothing},
+    TrainingKey{"energy.network", "of switches and optics, a GPU", "", copy_nothing},
+    TrainingKey{"energy.pue", "all of the site over its computers", "", copy_nothing},
 };
 
 const TrainingKey* find_key(std::span<const TrainingKey> keys, std::string_view name) {

@@ -6,6 +6,7 @@
 
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/enum_fields.hpp"
+#include "stepcast/plan/training_section.hpp"
 #include "stepcast/plan/written_input.hpp"
 
 namespace stepcast {
@@ -191,6 +192,20 @@ TrainedWeights read_weights(MappingReader& reader) {
   return weights;
 }
 
+TrainingRecipe read_recipe(MappingReader& reader) {
+  TrainingRecipe training;
+  training.sequence_length = reader.required_count("sequence_length", kSequence);
+  training.micro_batch_size = reader.optional_count("micro_batch_size", 1, kBatch);
+  training.global_batch_size = reader.required_count("global_batch_size", kBatch);
+  training.dtype = reader.optional_choice<Dtype>("dtype", training_dtypes(), Dtype::kBf16);
+  training.recompute = read_recompute(reader);
+  training.optimizer = reader.optional_choice<std::string_view>("optimizer", kOptimizers, "adamw");
+  training.dropout = reader.optional_flag("dropout").value_or(false);
+  training.documents = read_documents(reader);
+  training.weights = read_weights(reader);
+  return training;
+}
+
 }  // namespace
 
 std::string_view name(RecomputeKind kind) { return entry(kKindNames, kind); }
@@ -223,19 +238,16 @@ ModuleSet RecomputeSpec::selected() const {
   return selected;
 }
 
-TrainingRecipe read_training(MappingReader reader) {
-  TrainingRecipe training;
-  training.sequence_length = reader.required_count("sequence_length", kSequence);
-  training.micro_batch_size = reader.optional_count("micro_batch_size", 1, kBatch);
-  training.global_batch_size = reader.required_count("global_batch_size", kBatch);
-  training.dtype = reader.optional_choice<Dtype>("dtype", training_dtypes(), Dtype::kBf16);
-  training.recompute = read_recompute(reader);
-  training.optimizer = reader.optional_choice<std::string_view>("optimizer", kOptimizers, "adamw");
-  training.dropout = reader.optional_flag("dropout").value_or(false);
-  training.documents = read_documents(reader);
-  training.weights = read_weights(reader);
+TrainingSection read_training_section(MappingReader reader) {
+  TrainingSection section;
+  section.recipe = read_recipe(reader);
+  section.run = read_run(reader);
   reader.finish();
-  return training;
+  return section;
+}
+
+TrainingRecipe read_training(MappingReader reader) {
+  return read_training_section(std::move(reader)).recipe;
 }
 
 namespace {

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/comparison_rows.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/plan_fields.hpp"
 #include "stepcast/report/time_rows.hpp"
+#include "stepcast/report/training_run_report.hpp"
 
 namespace stepcast {
 namespace {
@@ -35,12 +37,9 @@ Json searched_json(const SearchedPlans& searched) {
   }
   return {{"plans", searched.plans},
           {"priced", searched.priced},
+          {"bounded", searched.bounded},
           {"refused", refused},
           {"settings", settings}};
-}
-
-std::string quoted(const std::string& text) {
-  return text.find(',') == std::string::npos ? text : "\"" + text + "\"";
 }
 
 std::string number(std::optional<double> value) { return value ? shortest_text(*value) : ""; }
@@ -95,10 +94,11 @@ constexpr std::size_t kTimedCells = 9 + 4 + 9;
 
 std::string csv_line(const ComparedColumn& column, const ComparedColumn* reference) {
   const Projection& p = column.projection;
-  std::string text = quoted(column.label()) + "," + p.model + "," + p.gpu + "," +
+  std::string text = csv_cell(column.label()) + "," + p.model + "," + p.gpu + "," +
                      std::to_string(p.gpus) + "," + p.software + "," +
                      (p.feasible ? "true" : "false");
-  const std::string searched = column.searched ? searched_cells(column) : "";
+  const std::string searched = (column.searched ? searched_cells(column) : "") +
+                               (asks_for_run(p) ? training_run_cells(p) : "");
   if (!p.priced) {
     return text + std::string(kTimedCells, ',') + searched + "\n";
   }
@@ -180,6 +180,7 @@ std::string comparison_to_csv(const std::vector<ComparedColumn>& columns) {
   text += kIntervalColumns;
   for_each_time_key([&text](const TimeRow& row) { text += "," + std::string(row.key); });
   text += columns.front().searched ? searched_titles() : "";
+  text += asks_for_run(columns.front().projection) ? training_run_columns() : "";
   text += "\n";
   const ComparedColumn* reference = reference_of(columns);
   for (const ComparedColumn& column : columns) {

@@ -11,6 +11,7 @@
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/text_report.hpp"
 #include "stepcast/report/time_rows.hpp"
+#include "stepcast/report/training_run_report.hpp"
 
 namespace stepcast {
 namespace {
@@ -110,6 +111,7 @@ class ComparisonTable {
     const ComparedColumn* reference = reference_of(columns_);
     if (reference != nullptr) {
       add_rates(*reference);
+      add_runs();
       add_time();
       add_memory();
     }
@@ -149,12 +151,15 @@ class ComparisonTable {
       return;
     }
     std::vector<std::string> plans = {"plans looked at"};
-    std::vector<std::string> priced = {"  that can run"};
+    std::vector<std::string> bounded = {"  surely slower"};
+    std::vector<std::string> priced = {"  priced"};
     for (const ComparedColumn& column : columns_) {
       plans.push_back(with_separators(column.searched->plans));
+      bounded.push_back(with_separators(column.searched->bounded));
       priced.push_back(with_separators(column.searched->priced));
     }
     table_->add_row(std::move(plans));
+    table_->add_row(std::move(bounded));
     table_->add_row(std::move(priced));
   }
 
@@ -206,6 +211,21 @@ class ComparisonTable {
       row.push_back(price ? money(*price) : kNothing);
     }
     table_->add_row(std::move(row));
+  }
+
+  void add_runs() {
+    for (const RunRow& row : training_run_rows()) {
+      const auto cell = [&row](const Projection& p) { return p.run ? row.of(p) : std::string(); };
+      const bool any = std::any_of(
+          columns_.begin(), columns_.end(),
+          [&cell](const ComparedColumn& column) { return !cell(column.projection).empty(); });
+      if (any) {
+        add(std::string(row.title), [&cell](const Projection& p) {
+          const std::string text = cell(p);
+          return text.empty() ? kNothing : text;
+        });
+      }
+    }
   }
 
   // The first row of a key has all of it; what follows is a part of that.

@@ -8,6 +8,7 @@
 #include "stepcast/report/projection_rows.hpp"
 #include "stepcast/report/provenance_report.hpp"
 #include "stepcast/report/time_rows.hpp"
+#include "stepcast/report/training_run_report.hpp"
 
 namespace stepcast {
 namespace {
@@ -135,8 +136,14 @@ Json to_json(const Projection& p) {
     json[std::string(row.key)] = row.value(p);
   }
   json["peak_memory_bytes"] = p.peak_memory().value();
+  json["parameters"] = p.parameters;
+  json["active_parameters"] = p.active_parameters;
+  json["flops_per_token"] = p.flops_per_token.value();
   if (p.expected_error) {
     json["expected_error"] = to_json(*p.expected_error);
+  }
+  if (p.run) {
+    json["training_run"] = training_run_json(p);
   }
   if (p.provenance) {
     json["provenance"] = provenance_to_json(*p.provenance);

@@ -14,6 +14,7 @@
 #include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/report/expected_error.hpp"
 #include "stepcast/report/provenance_shares.hpp"
+#include "stepcast/run/training_run.hpp"
 #include "stepcast/schedule/step_time.hpp"
 
 namespace stepcast {
@@ -30,6 +31,12 @@ struct UnevenExperts {
   ExpertLoad load;
   double balanced_tokens_per_second_per_gpu = 0.0;  // with a uniform routing and all else equal
   Seconds waiting;  // of a step, that a rank of mean load waits for the fullest one and for copies
+};
+
+// What a GPU costs.
+struct GpuHourPrice {
+  double price = 0.0;  // of an hour of one GPU
+  std::string currency = "$";
 };
 
 struct Projection {
@@ -72,7 +79,11 @@ struct Projection {
   std::optional<ExpectedError> expected_error;
   std::optional<ProvenanceShares> provenance;  // only where a report asks for it
   std::optional<UnevenExperts> uneven_experts;
+  std::optional<TrainingRun> run;  // of which the step is one, where tokens were given
+  std::optional<GpuHourPrice> gpu_hour;
 
+  // Whether a token takes some of the parameters only.
+  [[nodiscard]] bool has_experts() const { return active_parameters < parameters; }
   [[nodiscard]] Bytes peak_memory() const;
   // The pipeline rank that needs most memory.
   [[nodiscard]] const StageMemory* fullest_stage() const;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/report/text_report.hpp"
 
+#include <cmath>
+
+#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/report/projection_rows.hpp"
 #include "stepcast/report/provenance_report.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/time_rows.hpp"
+#include "stepcast/report/training_run_report.hpp"
 
 namespace stepcast {
 namespace {
@@ -140,6 +144,14 @@ std::string uneven_experts_text(const UnevenExperts& uneven, const Projection& p
   return text;
 }
 
+// "671,026,419,200 parameters, 37,552,283,648 active; 250.4 GFLOP a token", forward and backward.
+std::string model_size_text(const Projection& p) {
+  const auto whole = [](double value) { return with_separators(std::llround(value)); };
+  return whole(p.parameters) + " parameters" +
+         (p.has_experts() ? ", " + whole(p.active_parameters) + " active" : "") + "; " +
+         significant(p.flops_per_token.value() / 1e9, 4) + " GFLOP a token";
+}
+
 std::string result_lines(const Projection& p) {
   std::string text = "\n";
   for (const ResultRow& row : kResultRows) {
@@ -151,8 +163,11 @@ std::string result_lines(const Projection& p) {
       text += line("time rests on", provenance_text(*p.provenance));
     }
   }
+  text += line("model", model_size_text(p));
   if (p.uneven_experts) {
     text += line("expert load", uneven_experts_text(*p.uneven_experts, p));
+  } else if (p.has_experts()) {
+    text += line("expert load", "even: the routing gives every expert the mean");
   }
   const std::string left = p.own_clocks ? "of products: " : "";
   const std::string limit = p.clock_of_bursts ? "what bursts above the power limit may draw"
@@ -302,7 +317,7 @@ std::string notes_and_reasons(const Projection& p) {
 std::string to_text(const Projection& p) {
   std::string text = heading(p);
   if (p.priced) {
-    text += result_lines(p) + time_lines(p) + memory_lines(p);
+    text += result_lines(p) + training_run_text(p) + time_lines(p) + memory_lines(p);
     text += "\n  FLOPs: " + flop_convention(p.training.weights) + "\n";
   }
   return text + notes_and_reasons(p);
@@ -322,23 +337,50 @@ std::string memory_to_text(const Projection& p) {
   return text + notes_and_reasons(p);
 }
 
+std::string memory_to_csv(const Projection& p) {
+  std::string text = "rank";
+  for (const MemoryRow& row : kMemoryRows) {
+    text += "," + std::string(row.key);
+  }
+  text += ",capacity_bytes,peak_moment,verdict";
+  for (const BufferRow& row : kBufferRows) {
+    text += ",buffers." + std::string(row.key);
+  }
+  text += "\n";
+  for (const StageMemory& stage : p.priced ? p.memory : std::vector<StageMemory>{}) {
+    text += std::to_string(stage.rank);
+    for (const MemoryRow& row : kMemoryRows) {
+      text += "," + shortest_text(row.of(stage).value());
+    }
+    text += "," + shortest_text(p.memory_capacity.value()) + "," + csv_cell(stage.moment) + "," +
+            std::string(name(stage.verdict));
+    for (const BufferRow& row : kBufferRows) {
+      text += "," + shortest_text((stage.*row.of).value());
+    }
+    text += "\n";
+  }
+  return text;
+}
+
 std::string to_csv(const Projection& p) {
   std::string text = "model,gpu,gpus,feasible";
   for (const ResultRow& row : kResultRows) {
     text += "," + std::string(row.key);
   }
-  text += ",peak_memory_bytes," + std::string(kIntervalColumns) + "\n";
+  text += ",peak_memory_bytes," + std::string(kIntervalColumns) +
+          (asks_for_run(p) ? training_run_columns() : "") + "\n";
   text +=
       p.model + "," + p.gpu + "," + std::to_string(p.gpus) + "," + (p.feasible ? "true" : "false");
+  const std::string run = (asks_for_run(p) ? training_run_cells(p) : "") + "\n";
   if (!p.priced) {
     constexpr std::size_t kPricedCells = kResultRows.size() + 1;
-    return text + std::string(kPricedCells, ',') + "," + interval_cells(std::nullopt) + "\n";
+    return text + std::string(kPricedCells, ',') + "," + interval_cells(std::nullopt) + run;
   }
   for (const ResultRow& row : kResultRows) {
     text += "," + shortest_text(row.value(p));
   }
   text += "," + shortest_text(p.peak_memory().value());
-  return text + "," + interval_cells(p.expected_error) + "\n";
+  return text + "," + interval_cells(p.expected_error) + run;
 }
 
 }  // namespace stepcast

@@ -24,6 +24,9 @@ std::string recompute_text(const RecomputeSpec& recompute);
 std::string heading(const Projection& projection);
 std::string notes_and_reasons(const Projection& projection);
 std::string memory_to_text(const Projection& projection);
+// A line for each pipeline rank with the keys and bytes of `memory_by_stage` of the JSON, the
+// buffers' own as "buffers.loss_bytes", and the capacity; the header alone where nothing is priced.
+std::string memory_to_csv(const Projection& projection);
 // One header line and one line of values.
 std::string to_csv(const Projection& projection);
 

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "stepcast/pipeline/schedules/schedule_info.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -66,6 +68,17 @@ bool moves_parameters_every_time(const TrafficRule& rule) {
 }
 
 }  // namespace
+
+// Megatron's condition: chunks, so that enough forwards come first, or no pipeline at all.
+bool pairs_passes(const ExpansionContext& context) {
+  const ParallelPlan& plan = context.plan;
+  if (plan.uniform || !context.model.moe) {
+    return false;
+  }
+  const PairRule rule = info(plan.schedule).pairs;
+  return rule == PairRule::kByItself ||
+         (context.software.ep_overlap && (plan.pp == 1 || rule == PairRule::kAsSoftware));
+}
 
 std::optional<PairSpans> spans_of_pair(const StageProgram& forward_stage,
                                        const StageProgram& backward_stage) {

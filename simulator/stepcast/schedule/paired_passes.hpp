@@ -17,6 +17,9 @@
 
 namespace stepcast {
 
+// Whether passes of the plan run in pairs: its schedule pairs them, or the software does.
+bool pairs_passes(const ExpansionContext& context);
+
 // What the pair saves over `forward` and `backward` one after the other; empty where parameters are
 // gathered for every micro-batch, which nothing overlaps in pairs.
 std::optional<TimeBreakdown> saved_by_pair(const StageProgram& forward_stage,

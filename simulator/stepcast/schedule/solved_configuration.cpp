@@ -62,6 +62,8 @@ SolvedConfiguration::AtClock& SolvedConfiguration::at(const StepContext& context
   return known != clocks_.end() ? *known : clocks_.emplace_back(*this, context.clock, load);
 }
 
+void SolvedConfiguration::forget_times() { clocks_.clear(); }
+
 StageProgram SolvedConfiguration::AtClock::program(std::size_t stage, const StepContext& context) {
   const std::vector<StageLayer>& layers = configuration_->layers_.layers();
   tasks_.layers.resize(layers.size());
@@ -130,6 +132,15 @@ const OptimizerTime& SolvedConfiguration::AtClock::optimizer(const LocalParamete
   }
   updates_.push_back({parameters, time});
   return updates_.back().time;
+}
+
+LeastStage SolvedConfiguration::AtClock::least(std::size_t stage, const StepContext& context,
+                                               PassMode mode) {
+  return least_stage(program(stage, context), mode);
+}
+
+StagePasses SolvedConfiguration::AtClock::passes(std::size_t stage, const StepContext& context) {
+  return stage_passes(program(stage, context));
 }
 
 TaskSums SolvedConfiguration::AtClock::rough(std::size_t stage, const StepContext& context) {

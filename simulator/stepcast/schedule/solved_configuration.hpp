@@ -13,6 +13,7 @@
 
 #include "stepcast/layer/stage_class.hpp"
 #include "stepcast/memory/stage_holding.hpp"
+#include "stepcast/schedule/least_stage.hpp"
 #include "stepcast/schedule/stage_time.hpp"
 
 namespace stepcast {
@@ -44,11 +45,14 @@ class SolvedConfiguration {
   [[nodiscard]] const LocalParameters& parameters(std::size_t stage) const {
     return stages_[stage].parameters;
   }
+  [[nodiscard]] const BuiltStage& built(std::size_t stage) const { return stages_[stage].built; }
   CommunicationLoad load(std::size_t stage, const StepContext& context);
 
   // The times of the stages at one clock, while communication takes one load of the device.
   class AtClock;
   AtClock& at(const StepContext& context, const CommunicationLoad& load);
+  // The stages stay.
+  void forget_times();
 
  private:
   struct Stage {
@@ -82,6 +86,9 @@ class SolvedConfiguration::AtClock {
   const OptimizerTime& optimizer(const LocalParameters& parameters, const StepContext& context);
   // Computation, communication and energy of one micro-batch in a stage, nothing overlapped.
   TaskSums rough(std::size_t stage, const StepContext& context);
+  // What no order of its tasks can take less than.
+  LeastStage least(std::size_t stage, const StepContext& context, PassMode mode);
+  StagePasses passes(std::size_t stage, const StepContext& context);
 
  private:
   friend class SolvedConfiguration;

@@ -6,43 +6,17 @@
 #pragma once
 
 #include <list>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/pipeline/layer_configuration.hpp"
-#include "stepcast/pipeline/pipeline_program.hpp"
-#include "stepcast/schedule/paired_passes.hpp"
 #include "stepcast/schedule/solved_configuration.hpp"
+#include "stepcast/schedule/solved_pipelines.hpp"
 
 namespace stepcast {
-
-// Two chunks of a rank that run side by side, one forward and one backward, and how often.
-struct ChunkPair {
-  std::int32_t forward = 0;
-  std::int32_t backward = 0;
-  std::int64_t times = 0;
-  std::int64_t in_round = 0;  // how often in one round of the steady state
-};
-
-// A schedule of one shape. Shapes that differ only in how long their steady state is have one
-// program.
-struct SolvedPipeline {
-  PipelineProgram program;
-  std::vector<std::vector<ChunkPair>> pairs;  // by rank; empty lists where nothing is paired
-};
-
-// The pipeline of one plan.
-struct PlanPipeline {
-  const SolvedPipeline* solved = nullptr;
-  std::int64_t more_rounds = 0;  // by which its steady state is longer than that of the program
-
-  // How often a rank runs a pair that the program runs `times` times.
-  [[nodiscard]] double times(const ChunkPair& pair) const {
-    return static_cast<double>(pair.times + more_rounds * pair.in_round);
-  }
-};
 
 // Where the parts of a plan are among what SolvedSteps keeps.
 struct PlanOutline {
@@ -58,49 +32,38 @@ struct PlanOutline {
 
 class SolvedSteps {
  public:
+  // With pipelines that others may use, too, on the same thread.
+  explicit SolvedSteps(
+      std::shared_ptr<SolvedPipelines> pipelines = std::make_shared<SolvedPipelines>())
+      : pipelines_(std::move(pipelines)) {}
+
   // Good until the next call.
   PlanOutline outline(const ExpansionContext& context);
 
   // As memory_by_stage of the plan that `outline` is of; no further than to the first rank that
-  // needs more than `limit`.
+  // uses more than `limit`, or holds as much as `too_much`.
   std::vector<StageMemory> memory(const PlanOutline& outline, const ExpansionContext& context,
-                                  std::optional<Bytes> limit = std::nullopt);
+                                  std::optional<Bytes> limit = std::nullopt,
+                                  std::optional<Bytes> too_much = std::nullopt);
 
   // The pipeline of a plan whose ranks run their passes in `order`. Good until the next call of
   // outline.
   PlanPipeline pipeline(const ParallelPlan& plan, PassOrder order);
 
   PipelineScratch& scratch() { return scratch_; }
+  // For who has changed numbers of the host: what ran by them; stages and pipelines stay.
+  void forget_times();
 
  private:
-  // A schedule and its shape.
-  struct Shape {
-    Schedule schedule = Schedule::kOneFOneB;
-    PipelineShape shape;
-    bool operator==(const Shape&) const = default;
-  };
-  struct ShapeHash {
-    std::size_t operator()(const Shape& shape) const;
-  };
   struct ConfigurationHash {
     std::size_t operator()(const LayerConfiguration& configuration) const {
       return hash_of(configuration);
     }
   };
-  // What is kept of one schedule and shape, each worked out when it is first asked for.
-  struct KeptShape {
-    std::optional<std::vector<PeakMoments>> peak_moments;
-    std::optional<SolvedPipeline> one_by_one;
-    std::optional<SolvedPipeline> paired;
-  };
-
   void forget_if_many();
-  const SolvedPipeline& solved(const Shape& shape, PassOrder order);
-  const std::vector<PeakMoments>& peak_moments(const Shape& shape);
 
   std::unordered_map<LayerConfiguration, SolvedConfiguration, ConfigurationHash> configurations_;
-  std::unordered_map<Shape, KeptShape, ShapeHash> shapes_;
-  std::size_t tasks_kept_ = 0;
+  std::shared_ptr<SolvedPipelines> pipelines_;
   PipelineScratch scratch_;
 };
 

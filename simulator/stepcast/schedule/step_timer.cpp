@@ -14,19 +14,6 @@
 namespace stepcast {
 namespace {
 
-bool pairs_by_itself(Schedule schedule) { return info(schedule).pairs == PairRule::kByItself; }
-
-// Megatron's condition: chunks, so that enough forwards come first, or no pipeline at all.
-bool pairs_passes(const ExpansionContext& context) {
-  const ParallelPlan& plan = context.plan;
-  if (plan.uniform || !context.model.moe) {
-    return false;
-  }
-  const bool in_chunks = info(plan.schedule).pairs == PairRule::kAsSoftware;
-  return pairs_by_itself(plan.schedule) ||
-         (context.software.ep_overlap && (plan.pp == 1 || in_chunks));
-}
-
 // The time of one pipeline rank in a step, without what it waits for other ranks.
 struct RankTime {
   TimeBreakdown spent;
@@ -294,7 +281,8 @@ StepTimer::StepTimer(const StepContext& context, SolvedSteps& solved, PlanOutlin
 }
 
 PassOrder StepTimer::pass_order() const {
-  const bool by_software = pairs_ && !pairs_by_itself(context_.expansion.plan.schedule);
+  const bool by_itself = info(context_.expansion.plan.schedule).pairs == PairRule::kByItself;
+  const bool by_software = pairs_ && !by_itself;
   return by_software ? PassOrder::kPaired : PassOrder::kOneByOne;
 }
 
@@ -322,6 +310,13 @@ StepTime StepTimer::at(Hertz clock) {
   Assembly assembly(fixed, outline_, prices(fixed), rank_stages_, pipeline_, pairs_);
   return assembly.step(pipeline_.solved->program.run(assembly.times(transfer_, transfer_fabric_),
                                                      solved_->scratch(), pipeline_.more_rounds));
+}
+
+LeastStep StepTimer::least_at(Hertz clock) {
+  const StepContext fixed = at_clock(clock);
+  const StepLayout layout{outline_, rank_stages_, pipeline_, transfer_,
+                          pass_mode(context_.expansion)};
+  return least_step(fixed, layout, prices(fixed), solved_->scratch());
 }
 
 StepSchedule StepTimer::schedule(Hertz clock) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stepcast/pipeline/pipeline_timeline.hpp"
+#include "stepcast/schedule/least_step.hpp"
 #include "stepcast/schedule/solved_steps.hpp"
 #include "stepcast/schedule/step_time.hpp"
 
@@ -49,6 +50,9 @@ class StepTimer {
     Joules energy;
   };
   [[nodiscard]] RoughStep rough(std::int64_t index);
+  // What the step takes at least at a clock of the grid.
+  [[nodiscard]] LeastStep least(std::int64_t index) { return least_at(grid_clock(index)); }
+  [[nodiscard]] LeastStep least_at(Hertz clock);
   // The tasks of the step, one by one, at exactly this clock.
   [[nodiscard]] StepSchedule schedule(Hertz clock);
 

@@ -7,11 +7,14 @@ TaskSums sums_of(const TaskList& tasks) {
   TaskSums sums;
   for (const StreamTask& task : tasks) {
     sums.energy += task.energy;
+    sums.launching += task.host;
     if (task.axis) {
       const auto axis = static_cast<std::size_t>(*task.axis);
       sums.exposed[axis] += task.duration;
+      sums.blocking += task.mode == TaskMode::kBlocking ? task.duration : Seconds{};
     } else {
       sums.compute += task.duration;
+      sums.contended += task.contended;
       sums.weight += task.weight_gradient ? task.duration : Seconds{};
       sums.launching_weight += task.weight_gradient ? task.host : Seconds{};
     }

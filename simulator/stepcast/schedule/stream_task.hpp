@@ -53,9 +53,12 @@ using TaskList = std::vector<StreamTask>;
 // The sums of a list of tasks, nothing overlapped.
 struct TaskSums {
   Seconds compute;
+  Seconds contended;         // the same beside communication
   Seconds weight;            // the part of it that is gradients of weights
   Seconds launching_weight;  // of the host, for these
   std::array<Seconds, kAxes> exposed{};
+  Seconds blocking;   // of communication, what nothing of the same program runs beside
+  Seconds launching;  // of the host, for all of them
   Joules energy;
 };
 TaskSums sums_of(const TaskList& tasks);

@@ -2,13 +2,12 @@
 #include "stepcast/sweep/best_plan.hpp"
 
 #include <array>
-#include <memory>
 #include <mutex>
 #include <utility>
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/sweep/chunk_store.hpp"
-#include "stepcast/sweep/plan_evaluator.hpp"
+#include "stepcast/sweep/plan_search.hpp"
 #include "stepcast/sweep/sweep_axes.hpp"
 #include "stepcast/sweep/sweep_ranking.hpp"
 #include "stepcast/sweep/sweep_run.hpp"
@@ -17,7 +16,7 @@ namespace stepcast {
 namespace {
 
 // Small, since spaces of one experiment are, and every thread should have a part.
-constexpr std::int64_t kChunk = 64;
+constexpr std::int64_t kChunk = 256;
 
 // Keys of a plan that say how software works rather than how to divide: they are kept.
 const std::array<std::string, 2> kNotSearched = {"dispatcher", "overlap"};
@@ -35,6 +34,7 @@ class BestOfChunks : public ChunkStore {
       best_.add(numbers, space_.experiment_of(numbers.plan).cluster.gpus());
     }
     searched_.priced += std::ssize(result.priced);
+    searched_.bounded += result.bounded;
     for (const auto& [reason, plans] : result.refused) {
       searched_.refused[reason] += plans;
     }
@@ -79,10 +79,8 @@ BestPlan best_plan(const SweepSpace& space, const std::vector<CostModel>& costs,
   SweepRun run;
   run.grid = {space.size(), kChunk};
   run.threads = threads;
-  run.evaluator = [&space, &costs] {
-    return [evaluator = std::make_shared<PlanEvaluator>(space, costs)](
-               std::int64_t begin, std::int64_t end) { return evaluator->evaluate(begin, end); };
-  };
+  constexpr auto kRankBy = RankBy::kTokensPerSecondPerGpu;
+  run.evaluator = evaluators_of(space, costs, SearchGoal{kRankBy, 1, false, false});
   run_sweep(run, store, {});
   return store.result();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a range of the plans of a sweep gave. Each plan is either priced or counted once, under the
-// first reason against it.
+// What a range of the plans of a sweep gave. Each plan is either priced, or counted as bounded
+// away, or counted once under the first reason against it.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ struct PlanNumbers {
 };
 
 struct ChunkResult {
-  std::vector<PlanNumbers> priced;              // by index
+  std::vector<PlanNumbers> priced;  // by index
+  std::int64_t bounded = 0;         // plans that a bound leaves no place for (incumbents.hpp)
   std::map<std::string, std::int64_t> refused;  // reason -> plans
 };
 

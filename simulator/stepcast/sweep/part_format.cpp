@@ -90,6 +90,8 @@ void each_number(Numbers& numbers, const Call& call) {
 // A field of PlanNumbers that is not listed above changes its size.
 static_assert(sizeof(PlanNumbers) == kRecordBytes);
 
+constexpr std::int64_t kEveryPlan = -1;  // in place of the best that are asked for
+
 double plain(double number) { return number; }
 template <int B, int F, int S, int J>
 double plain(Quantity<B, F, S, J> quantity) {
@@ -115,7 +117,7 @@ bool sensible(const PartHeader& header) {
   return header.grid.plans >= 0 && header.grid.plans <= kLargestSpace &&
          header.grid.chunk_plans >= 1 && header.grid.chunk_plans <= kMostChunkPlans &&
          header.shard.number >= 1 && header.shard.number <= header.shard.of &&
-         header.shard.of <= kMostShards;
+         header.shard.of <= kMostShards && header.top.value_or(0) >= 0;
 }
 
 std::string header_body(const PartHeader& header) {
@@ -125,6 +127,7 @@ std::string header_body(const PartHeader& header) {
   put(body, header.grid.chunk_plans);
   put(body, header.shard.number);
   put(body, header.shard.of);
+  put(body, header.top.value_or(kEveryPlan));
   put_text(body, header.source.name);
   put_text(body, header.source.folder.string());
   put_text(body, header.source.text);
@@ -183,6 +186,8 @@ std::optional<PartHeader> decode_header(std::string_view bytes) {
   header.grid.chunk_plans = taker.take<std::int64_t>();
   header.shard.number = taker.take<std::int64_t>();
   header.shard.of = taker.take<std::int64_t>();
+  const auto top = taker.take<std::int64_t>();
+  header.top = top == kEveryPlan ? std::nullopt : std::optional(top);
   header.source.name = taker.take_text();
   header.source.folder = taker.take_text();
   header.source.text = taker.take_text();
@@ -199,6 +204,7 @@ std::string encode_frame(std::int64_t chunk, const ChunkResult& result) {
   bytes.reserve(kFrameStart + 4096 + result.priced.size() * kRecordBytes);
   put(bytes, chunk);
   put(bytes, std::uint64_t{0});
+  put(bytes, result.bounded);
   put(bytes, static_cast<std::uint32_t>(result.refused.size()));
   for (const auto& [reason, plans] : result.refused) {
     put_text(bytes, reason);
@@ -241,6 +247,11 @@ std::optional<ChunkResult> decode_payload(std::string_view payload, std::int64_t
   Taker taker(payload);
   ChunkResult result;
   std::int64_t left = grid.plans_of(chunk);
+  result.bounded = taker.take<std::int64_t>();
+  if (result.bounded < 0 || result.bounded > left) {
+    return std::nullopt;
+  }
+  left -= result.bounded;
   const auto reasons = taker.take<std::uint32_t>();
   for (std::uint32_t i = 0; i < reasons && taker.ok(); ++i) {
     const std::string reason = taker.take_text();

@@ -4,7 +4,8 @@
 //
 //   header  "STEPCAST", u32 version, u32 bytes of a record, u32 length, body, u32 crc of all before
 //   frame   i64 chunk, u64 length, payload, u32 crc of all before
-//   payload u32 reasons, each {text, i64 plans}; u64 records, each PlanNumbers field by field
+//   payload i64 bounded; u32 reasons, each {text, i64 plans}; u64 records, each PlanNumbers field
+//           by field
 #pragma once
 
 #include <cstddef>
@@ -25,13 +26,15 @@
 namespace stepcast {
 
 // A change of the layout, or of what PlanNumbers holds, is another version.
-inline constexpr std::uint32_t kPartVersion = 1;
+inline constexpr std::uint32_t kPartVersion = 2;
 
 struct PartHeader {
   std::string digest;  // of everything that the numbers follow from
   ChunkGrid grid;
   Shard shard;
   SweepSource source;  // so that a part says by itself what it is of
+  // The best plans that are asked for; empty where every plan is priced.
+  std::optional<std::int64_t> top = std::nullopt;
 };
 
 // plan, six numbers beside the breakdown, MFU, and the breakdown

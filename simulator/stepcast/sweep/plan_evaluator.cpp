@@ -49,11 +49,11 @@ void PlanEvaluator::enter_site(std::size_t site) {
   projector_.reset();
   experiment_ = std::make_unique<Experiment>(space_->sites()[site]);
   projector_ = std::make_unique<PlanProjector>(
-      *experiment_, with_kept_prices(costs_[site], experiment_->cluster));
+      *experiment_, with_kept_prices(costs_[site], experiment_->cluster), pipelines_);
   constraints_.set_site(*experiment_);
 }
 
-std::string PlanEvaluator::evaluate_one(std::int64_t index, std::vector<PlanNumbers>& priced) {
+std::string PlanEvaluator::reason_against(std::int64_t index) {
   space_->request(index, request_);
   enter_site(request_.site);
   const Experiment& site = *experiment_;
@@ -64,37 +64,113 @@ std::string PlanEvaluator::evaluate_one(std::int64_t index, std::vector<PlanNumb
       return constraint_reason(*broken);
     }
   }
-  const ResolvedPlan resolved = resolve_plan(request_.plan, site.model, request_.training,
-                                             site.cluster, site.software.exchange);
-  if (!resolved.reasons.empty()) {
-    return counted_reason(resolved.reasons.front());
+  resolved_ = resolve_plan(request_.plan, site.model, request_.training, site.cluster,
+                           site.software.exchange);
+  if (!resolved_.reasons.empty()) {
+    return counted_reason(resolved_.reasons.front());
   }
-  constraints_.set_plan(resolved.plan);
+  constraints_.set_plan(resolved_.plan);
   for (const ConstraintScope scope : {ConstraintScope::kRequest, ConstraintScope::kSettledPlan}) {
     if (const PlanConstraint* broken = constraints_.broken(scope)) {
       return constraint_reason(*broken);
     }
   }
-  if (same_.repeats(index, resolved.plan)) {
-    return std::string(kSamePlan);
+  return same_.repeats(index, resolved_.plan) ? std::string(kSamePlan) : std::string();
+}
+
+PlanNumbers PlanEvaluator::at_best(Seconds step, Bytes peak) {
+  const StepRates rates = projector_->rates(step);
+  PlanNumbers numbers;
+  numbers.tokens_per_second_per_gpu = rates.tokens_per_second_per_gpu;
+  numbers.step = step;
+  numbers.model_rate_per_gpu = rates.model_rate_per_gpu;
+  numbers.mfu = rates.mfu;
+  numbers.peak_memory = peak;
+  return numbers;
+}
+
+PlanEvaluator::Verdict PlanEvaluator::judge_by_floors(const Incumbents& known,
+                                                      std::optional<Bytes>& too_much) {
+  const std::int64_t gpus = experiment_->cluster.gpus();
+  const Bytes peak = projector_->floor_of_memory();
+  if (peak > experiment_->cluster.device.hbm.capacity) {
+    return Verdict::kDoesNotFit;
   }
-  projector_->take(resolved.plan, request_.training);
-  const std::optional<std::vector<StageMemory>> memory = projector_->memory_if_it_fits();
-  if (!memory) {
-    return std::string(kRefusedByMemory);
+  const auto enough = [&](Seconds step) { return known.leave_out(at_best(step, peak), gpus); };
+  const Seconds step = projector_->floor_of_step(enough);
+  if (enough(step)) {
+    return Verdict::kBoundedAway;
+  }
+  too_much = known.too_much_memory(at_best(step, peak), gpus);
+  return Verdict::kOpen;
+}
+
+// Cheap bounds first: most plans that have no place are known by the work of single layers.
+PlanEvaluator::Verdict PlanEvaluator::judge(const Incumbents* known,
+                                            std::vector<StageMemory>& memory) {
+  std::optional<Bytes> too_much;
+  if (known != nullptr) {
+    const Verdict verdict = judge_by_floors(*known, too_much);
+    if (verdict != Verdict::kOpen) {
+      return verdict;
+    }
+  }
+  std::optional<std::vector<StageMemory>> fitting = projector_->memory_if_it_fits(too_much);
+  if (!fitting) {
+    return Verdict::kDoesNotFit;
+  }
+  memory = std::move(*fitting);
+  if (known == nullptr) {
+    return Verdict::kOpen;
+  }
+  const Bytes peak = peak_of(memory);
+  const auto enough = [&](Seconds step) {
+    return known->leave_out(at_best(step, peak), experiment_->cluster.gpus());
+  };
+  const bool held = too_much && peak >= *too_much;
+  return held || enough(projector_->step_at_least(enough)) ? Verdict::kBoundedAway : Verdict::kOpen;
+}
+
+void PlanEvaluator::evaluate_one(std::int64_t index, Incumbents* known, ChunkResult& result) {
+  const std::string reason = reason_against(index);
+  if (!reason.empty()) {
+    ++result.refused[reason];
+    return;
+  }
+  projector_->take(resolved_.plan, request_.training);
+  std::vector<StageMemory> memory;
+  switch (judge(known, memory)) {
+    case Verdict::kDoesNotFit:
+      ++result.refused[std::string(kRefusedByMemory)];
+      return;
+    case Verdict::kBoundedAway:
+      ++result.bounded;
+      return;
+    case Verdict::kOpen:
+      break;
   }
   const StepAtClock step = projector_->step();
-  priced.push_back(numbers_of(index, *memory, step, projector_->rates(step.time.step)));
-  return {};
+  result.priced.push_back(numbers_of(index, memory, step, projector_->rates(step.time.step)));
+  if (known != nullptr) {
+    known->add(result.priced.back(), experiment_->cluster.gpus());
+  }
 }
 
 ChunkResult PlanEvaluator::evaluate(std::int64_t begin, std::int64_t end) {
+  return evaluate_all(begin, end, nullptr);
+}
+
+ChunkResult PlanEvaluator::search(std::int64_t begin, std::int64_t end, Incumbents& known) {
+  return evaluate_all(begin, end, &known);
+}
+
+ChunkResult PlanEvaluator::evaluate_all(std::int64_t begin, std::int64_t end, Incumbents* known) {
   ChunkResult result;
+  if (projector_ != nullptr) {
+    projector_->begin_bounds_anew();
+  }
   for (std::int64_t index = begin; index < end; ++index) {
-    const std::string reason = evaluate_one(index, result.priced);
-    if (!reason.empty()) {
-      ++result.refused[reason];
-    }
+    evaluate_one(index, known, result);
   }
   return result;
 }

@@ -13,7 +13,9 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/plan_projector.hpp"
+#include "stepcast/memory/feasibility.hpp"
 #include "stepcast/sweep/chunk_result.hpp"
+#include "stepcast/sweep/incumbents.hpp"
 #include "stepcast/sweep/plan_constraint.hpp"
 #include "stepcast/sweep/same_plans.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
@@ -26,22 +28,39 @@ class PlanEvaluator {
   // `costs`: of every site of `space`, which must outlive the evaluator.
   PlanEvaluator(const SweepSpace& space, std::vector<CostModel> costs);
 
-  // The plans begin .. end - 1.
+  // The plans begin .. end - 1, every one.
   ChunkResult evaluate(std::int64_t begin, std::int64_t end);
+  // The same but for those that `known`, and what is priced on the way, leave no place for: they
+  // are counted as bounded away. Plans that are priced are added to `known`.
+  ChunkResult search(std::int64_t begin, std::int64_t end, Incumbents& known);
 
  private:
   void enter_site(std::size_t site);
-  // The reason against the plan, or its numbers among `priced`.
-  std::string evaluate_one(std::int64_t index, std::vector<PlanNumbers>& priced);
+  // Adds the plan to `result`. `known`: null where every plan is priced.
+  void evaluate_one(std::int64_t index, Incumbents* known, ChunkResult& result);
+  // The reason against the plan, or nothing and the plan is taken by the projector.
+  std::string reason_against(std::int64_t index);
+  enum class Verdict { kOpen, kDoesNotFit, kBoundedAway };
+  // What floors of its memory and its step say of the plan that is taken; while it is open, the
+  // memory from which on there is no place for it.
+  Verdict judge_by_floors(const Incumbents& known, std::optional<Bytes>& too_much);
+  // The same with its memory, which is found if it is open.
+  Verdict judge(const Incumbents* known, std::vector<StageMemory>& memory);
+  // The plan that is taken at best, if its step and its peak memory are no less than these.
+  [[nodiscard]] PlanNumbers at_best(Seconds step, Bytes peak);
+  ChunkResult evaluate_all(std::int64_t begin, std::int64_t end, Incumbents* known);
 
   const SweepSpace* space_;
   std::vector<CostModel> costs_;  // as given
   ConstraintCheck constraints_;
   SamePlans same_;
   SweepRequest request_;
+  ResolvedPlan resolved_;  // of the request
   // The site that was met last; what its plans have in common is kept while it is.
   std::unique_ptr<Experiment> experiment_;
   std::unique_ptr<PlanProjector> projector_;
+  std::shared_ptr<SolvedPipelines> pipelines_ =
+      std::make_shared<SolvedPipelines>();  // of all sites
   std::optional<std::size_t> site_;
 };
 

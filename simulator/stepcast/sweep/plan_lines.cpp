@@ -6,6 +6,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/memory/feasibility.hpp"
 #include "stepcast/report/plan_fields.hpp"
 #include "stepcast/report/time_rows.hpp"
@@ -14,18 +15,6 @@ namespace stepcast {
 namespace {
 
 constexpr std::size_t kUsualLine = 1536;  // bytes
-
-// A text as a field of CSV: in quotes where it must be.
-std::string csv_text(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) {
-    return text;
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c == '"' ? "\"\"" : std::string(1, c);
-  }
-  return quoted + "\"";
-}
 
 // A value as it was written: numbers and switches as such, anything else as a text.
 std::string json_text(const std::string& text) {
@@ -177,7 +166,7 @@ PlanLines::PlanLines(const SweepSpace& space) : space_(&space) {
       for (std::size_t key = 0; key < value.size(); ++key) {
         json += (key == 0 ? "" : ",") + nlohmann::json(axis.keys[key]).dump() + ":" +
                 json_text(value[key]);
-        csv += (key == 0 ? "" : ",") + csv_text(value[key]);
+        csv += (key == 0 ? "" : ",") + csv_cell(value[key]);
       }
       text.json.push_back(std::move(json));
       text.csv.push_back(std::move(csv));
@@ -217,7 +206,7 @@ std::string PlanLines::csv_header() const {
   writer.field("index", std::int64_t{});
   for (const AxisText& axis : axes_) {
     for (const std::string& key : space_->axes()[axis.axis].keys) {
-      writer.member(csv_text(key));
+      writer.member(csv_cell(key));
     }
   }
   write_plan(ParallelPlan{}, writer);

@@ -125,6 +125,7 @@ void write_sweep_json(const WriteText& write, const SweepSpace& space, const Swe
   write(member("space_size", space.size()) + ",\n");
   write(member("evaluated", summary.evaluated) + ",\n");
   write(member("priced", summary.priced) + ",\n");
+  write(member("bounded", summary.bounded) + ",\n");
   write(member("refused", refused) + ",\n");
   write("  \"plans\": ");
   write_plans(write, of_ranked, ranked, "  ");

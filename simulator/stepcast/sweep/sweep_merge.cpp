@@ -35,6 +35,9 @@ void check_same_sweep(const Parts& parts, Diagnostics& diagnostics) {
       diagnostics.error(place(*part),
                         "a part of another sweep than " + first.file().string() +
                             ", or of other profiles or another version of the program");
+    } else if (header.top != first.header().top) {
+      diagnostics.error(place(*part), "made with another --top than " + first.file().string() +
+                                          "; merge shards that were asked for the same");
     } else if (header.shard.of != first.header().shard.of) {
       diagnostics.error(place(*part), "shard " + to_text(header.shard) + ", but " +
                                           first.file().string() + " is shard " +

@@ -106,6 +106,14 @@ void SweepPart::check_continues(const PartHeader& header) const {
                       "a part of another sweep, or of other profiles or another version of the "
                       "program; remove it to start again");
   }
+  if (found.top != header.top) {
+    const auto kept = [](const PartHeader& part) {
+      return part.top ? "for the " + std::to_string(*part.top) + " best plans" : "for every plan";
+    };
+    throw ConfigError({file_.string(), 0, 0},
+                      "the part is " + kept(found) + ", not " + kept(header) +
+                          "; go on with the options that it was begun with, or remove it");
+  }
   if (found.shard != header.shard) {
     throw ConfigError({file_.string(), 0, 0}, "the part is shard " + to_text(found.shard) +
                                                   ", not " + to_text(header.shard));

@@ -9,9 +9,23 @@ bool BestPlans::better(const Entry& a, const Entry& b) {
   return a.key != b.key ? a.key < b.key : a.numbers.plan < b.numbers.plan;
 }
 
-void BestPlans::add(const PlanNumbers& numbers, std::int64_t gpus) {
+BestPlans::Entry BestPlans::entry_of(const PlanNumbers& numbers, std::int64_t gpus) const {
   const double value = ranked_number(rank_by_, numbers, gpus);
-  const Entry entry{less_is_better(rank_by_) ? value : -value, numbers};
+  return {less_is_better(rank_by_) ? value : -value, numbers};
+}
+
+bool BestPlans::all_better(const PlanNumbers& numbers, std::int64_t gpus) const {
+  return entries_.size() >= most_ &&
+         (most_ == 0 || entries_.front().key < entry_of(numbers, gpus).key);
+}
+
+bool BestPlans::holds(std::int64_t plan) const {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [plan](const Entry& entry) { return entry.numbers.plan == plan; });
+}
+
+void BestPlans::add(const PlanNumbers& numbers, std::int64_t gpus) {
+  const Entry entry = entry_of(numbers, gpus);
   if (entries_.size() < most_) {
     entries_.push_back(entry);
     if (entries_.size() == most_) {
@@ -67,6 +81,18 @@ void ParetoFront::add(double benefit, double cost, const PlanNumbers& numbers) {
   entries_.emplace(cost, Entry{benefit, numbers});
 }
 
+bool ParetoFront::beats(double benefit, double cost) const {
+  const auto after = entries_.upper_bound(cost);
+  return after != entries_.begin() && std::prev(after)->second.benefit > benefit;
+}
+
+std::optional<double> ParetoFront::least_cost_beyond(double benefit) const {
+  const auto beyond = std::find_if(entries_.begin(), entries_.end(), [benefit](const auto& entry) {
+    return entry.second.benefit > benefit;
+  });
+  return beyond != entries_.end() ? std::optional(beyond->first) : std::nullopt;
+}
+
 std::vector<PlanNumbers> ParetoFront::plans() const {
   std::vector<PlanNumbers> plans;
   plans.reserve(entries_.size());
@@ -83,6 +109,8 @@ void SweepTally::add(const ChunkResult& chunk) {
   for (const PlanNumbers& numbers : chunk.priced) {
     add(numbers);
   }
+  counts_.evaluated += chunk.bounded;
+  counts_.bounded += chunk.bounded;
   for (const auto& [reason, plans] : chunk.refused) {
     refuse(reason, plans);
   }

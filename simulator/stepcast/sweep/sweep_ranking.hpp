@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,9 @@ class BestPlans {
   void add(const PlanNumbers& numbers, std::int64_t gpus);
   // The best first.
   [[nodiscard]] std::vector<PlanNumbers> ranked() const;
+  // Whether there are `most` plans that are better than `numbers`, whatever its index.
+  [[nodiscard]] bool all_better(const PlanNumbers& numbers, std::int64_t gpus) const;
+  [[nodiscard]] bool holds(std::int64_t plan) const;
 
  private:
   struct Entry {
@@ -33,6 +37,7 @@ class BestPlans {
     PlanNumbers numbers;
   };
   static bool better(const Entry& a, const Entry& b);
+  [[nodiscard]] Entry entry_of(const PlanNumbers& numbers, std::int64_t gpus) const;
 
   RankBy rank_by_;
   std::size_t most_;
@@ -46,6 +51,10 @@ class ParetoFront {
   void add(double benefit, double cost, const PlanNumbers& numbers);
   // From the least cost to the most; the benefit rises with it.
   [[nodiscard]] std::vector<PlanNumbers> plans() const;
+  // Whether one of them has more of the benefit for no more of the cost.
+  [[nodiscard]] bool beats(double benefit, double cost) const;
+  // The least cost of those that have more of the benefit, if any has.
+  [[nodiscard]] std::optional<double> least_cost_beyond(double benefit) const;
 
  private:
   struct Entry {
@@ -57,8 +66,9 @@ class ParetoFront {
 
 // What a whole sweep, or a part of it, gave.
 struct SweepSummary {
-  std::int64_t evaluated = 0;  // plans priced or refused
+  std::int64_t evaluated = 0;  // plans priced, bounded away or refused
   std::int64_t priced = 0;
+  std::int64_t bounded = 0;  // plans that cannot be among the best nor in a Pareto set
   std::map<std::string, std::int64_t> refused;
   std::vector<PlanNumbers> best;          // the best first
   std::vector<PlanNumbers> memory_front;  // tokens/s/GPU against peak memory

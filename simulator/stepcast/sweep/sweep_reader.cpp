@@ -7,6 +7,7 @@
 
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/enum_fields.hpp"
+#include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/sweep/request_members.hpp"
 #include "stepcast/sweep/sweep_axes.hpp"
 #include "stepcast/sweep/sweep_defaults.hpp"
@@ -93,17 +94,22 @@ void write_out_all(ConfigNode& root) {
   }
 }
 
+// Applies what was given beside the text, as far as it can be.
+void override_root(ConfigNode& root, const SweepSource& source, ProblemSet& problems) {
+  write_out_all(root);
+  for (const std::string& assignment : source.overrides) {
+    problems.collect([&] { apply_override(root, assignment); });
+    write_out_all(root);
+  }
+}
+
 class SweepReader {
  public:
-  SweepReader(const SweepSource& source, const DataRoot& data) : source_(source), data_(data) {}
+  SweepReader(const SweepSource& source, const DataRoot& data) : source_(source), profiles_(data) {}
 
   SweepSpace read() {
     root_ = parse_config(source_.text, source_.name);
-    write_out_all(root_);
-    for (const std::string& assignment : source_.overrides) {
-      problems_.collect([&] { apply_override(root_, assignment); });
-      write_out_all(root_);
-    }
+    override_root(root_, source_, problems_);
     take_written();
     const bool read = read_sites();
     if (all_plans_ && read) {
@@ -192,7 +198,7 @@ class SweepReader {
 
   bool read_one_site(const ConfigNode& tree) {
     return problems_.collect(
-        [&] { content_.sites.push_back(read_experiment(tree, source_.folder, data_)); });
+        [&] { content_.sites.push_back(read_experiment(tree, source_.folder, profiles_)); });
   }
 
   // Every combination of the axes of the site; where they are too many, each value alone.
@@ -279,12 +285,13 @@ class SweepReader {
     for (const WrittenAxis& axis : written_.axes) {
       content_.axes.push_back(described(axis));
     }
-    content_.digest = sweep_digest(root_, content_.sites, source_.folder, data_, source_.version);
+    content_.digest =
+        sweep_digest(root_, content_.sites, source_.folder, profiles_.data(), source_.version);
     return SweepSpace(std::move(content_));
   }
 
   const SweepSource& source_;
-  const DataRoot& data_;
+  ProfileCache profiles_;  // of all sites
   ConfigNode root_;
   ProblemSet problems_;
   WrittenSweep written_;
@@ -297,6 +304,14 @@ class SweepReader {
 
 SweepSpace read_sweep(const SweepSource& source, const DataRoot& data) {
   return SweepReader(source, data).read();
+}
+
+ConfigNode overridden_sweep(const SweepSource& source) {
+  ProblemSet problems;
+  ConfigNode root = parse_config(source.text, source.name);
+  override_root(root, source, problems);
+  problems.throw_if_any();
+  return root;
 }
 
 SweepSource load_sweep_source(const std::filesystem::path& file,

@@ -5,6 +5,7 @@
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/text_layout.hpp"
+#include "stepcast/sweep/incumbents.hpp"
 #include "stepcast/sweep/plans_table.hpp"
 #include "stepcast/sweep/scatter_plot.hpp"
 #include "stepcast/sweep/sweep_notes.hpp"
@@ -128,6 +129,13 @@ std::string sweep_to_text(const SweepSpace& space, const SweepSummary& summary,
     text += line("evaluated", with_separators(summary.evaluated) + ", a part of them");
   }
   text += line("priced", with_separators(summary.priced));
+  if (summary.bounded > 0) {
+    text += line("bounded away",
+                 with_separators(summary.bounded) + ", surely none of the plans below (--all)");
+  }
+  if (!can_be_bounded(space.rank_by())) {
+    text += line("searched", "every plan: " + std::string(name(space.rank_by())) + " has no bound");
+  }
   text += line("ranked by", std::string(name(space.rank_by())));
   text += axes_text(space);
   if (!summary.best.empty()) {

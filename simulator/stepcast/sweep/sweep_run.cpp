@@ -66,7 +66,7 @@ class Runner {
     const std::int64_t plans = run_.grid.plans_of(chunk);
     ChunkResult result = evaluators_.local()(run_.grid.begin(chunk), run_.grid.end(chunk));
     const auto priced = static_cast<std::int64_t>(result.priced.size());
-    STEPCAST_CHECK(priced + sum_of(result.refused) == plans,
+    STEPCAST_CHECK(priced + result.bounded + sum_of(result.refused) == plans,
                    "chunk " + std::to_string(chunk) + " does not account for each of its plans");
     store_.keep(chunk, std::move(result));
     const std::scoped_lock lock(mutex_);

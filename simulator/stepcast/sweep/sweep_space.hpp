@@ -132,6 +132,8 @@ class SweepSpace {
 
 // Reads a sweep. Throws ConfigError with every problem of every value of every axis.
 SweepSpace read_sweep(const SweepSource& source, const DataRoot& data);
+// The text with its overrides applied: a sweep file that needs none. Throws ConfigError.
+ConfigNode overridden_sweep(const SweepSource& source);
 // The same of a file, with overrides.
 SweepSource load_sweep_source(const std::filesystem::path& file,
                               const std::vector<std::string>& overrides,

@@ -3,8 +3,9 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
-#include <utility>
+#include <vector>
 
 #include "stepcast/validation/interval_coverage.hpp"
 #include "stepcast/validation/validate.hpp"
@@ -19,40 +20,55 @@ std::string thousandths_text(double value) {
   return text.data();
 }
 
+std::string json_text(const std::string& text) { return nlohmann::json(text).dump(); }
+
 std::string run_line(const RunTraits& traits, double error) {
-  return "  - {gpu: " + traits.gpu + ", family: " + traits.family +
-         ", dtype: " + std::string(name(traits.dtype)) + ", gpus: " + std::to_string(traits.gpus) +
-         ", software: " + traits.software + ", source: " + traits.source +
-         ", error: " + thousandths_text(error) + "}\n";
+  return R"({"gpu": )" + json_text(traits.gpu) + R"(, "family": )" + json_text(traits.family) +
+         R"(, "dtype": )" + json_text(std::string(name(traits.dtype))) + R"(, "gpus": )" +
+         std::to_string(traits.gpus) + R"(, "software": )" + json_text(traits.software) +
+         R"(, "source": )" + json_text(traits.source) + R"(, "error": )" + thousandths_text(error) +
+         "}";
+}
+
+// One line each.
+std::string listed_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) {
+    text += (text.empty() ? "\n    " : ",\n    ") + line;
+  }
+  return text + "\n  ";
 }
 
 }  // namespace
 
 std::string validation_to_accuracy(const std::vector<ValidationRow>& rows) {
-  std::map<std::string, std::pair<std::string, std::string>> gpus;
+  std::map<std::string, std::string> gpus;
   std::set<std::string> files;
-  std::string runs;
+  std::vector<std::string> runs;
   for (const ValidationRow* row : timed_once(rows)) {
     if (row->held_out.value_or(false)) {
       const RunTraits& traits = *row->traits;
-      gpus[traits.gpu] = {traits.architecture, traits.vendor};
+      gpus[traits.gpu] = json_text(traits.gpu) + R"(: {"architecture": )" +
+                         json_text(traits.architecture) + R"(, "vendor": )" +
+                         json_text(traits.vendor) + "}";
       files.insert(row->file);
-      runs += run_line(traits, std::log(row->rate_factor()));
+      runs.push_back(run_line(traits, std::log(row->rate_factor())));
     }
   }
-  std::string text =
-      "# Errors ln(measured / predicted) of the tokens/s of held-out runs, written by\n"
-      "# scripts/update_accuracy.sh. What the interval that every projection states follows from\n"
-      "# (simulator/stepcast/experiment/error_model.hpp).\n";
-  text += "source: \"held-out half (validation/held_out.hpp) of tests/validation:";
+  std::string source =
+      "errors ln(measured / predicted) of the tokens/s of held-out runs, written by "
+      "scripts/update_accuracy.sh from the held-out half (validation/held_out.hpp) of "
+      "tests/validation:";
   for (const std::string& file : files) {
-    text += (file == *files.begin() ? " " : ", ") + file;
+    source += (file == *files.begin() ? " " : ", ") + file;
   }
-  text += "\"\ngpus:\n";
-  for (const auto& [gpu, part] : gpus) {
-    text += "  " + gpu + ": {architecture: " + part.first + ", vendor: " + part.second + "}\n";
+  std::vector<std::string> parts;
+  parts.reserve(gpus.size());
+  for (const auto& [gpu, line] : gpus) {
+    parts.push_back(line);
   }
-  return text + "runs:\n" + runs;
+  return "{\n  \"source\": " + json_text(source) + ",\n  \"gpus\": {" + listed_lines(parts) +
+         "},\n  \"runs\": [" + listed_lines(runs) + "]\n}\n";
 }
 
 }  // namespace stepcast

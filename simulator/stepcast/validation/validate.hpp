@@ -33,7 +33,7 @@ std::string validation_to_text(const std::vector<ValidationRow>& rows,
                                ErrorBaseline baseline = ErrorBaseline::kNone);
 // One row a line, with its prediction and error.
 std::string validation_to_csv(const std::vector<ValidationRow>& rows);
-// The errors of held-out runs with what they may hang on, as hardware_profiles/accuracy.yaml
+// The errors of held-out runs with what they may hang on, as hardware_profiles/accuracy.json
 // (experiment/accuracy.hpp).
 std::string validation_to_accuracy(const std::vector<ValidationRow>& rows);
 // rows[], summary[] and coverage[] of the interface.

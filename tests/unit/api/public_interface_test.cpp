@@ -104,7 +104,6 @@ TEST_CASE("input that is wrong is thrown with every problem and its place", "[un
   CHECK_THAT(problems[1].message, test::contains_text("did you mean 'dtype'"));
   CHECK_THROWS_AS(simulator.project({.file = "/nowhere/experiment.yaml"}), InputError);
   CHECK_THROWS_AS(simulator.project(job().with("plan.tp", "[")), InputError);
-  CHECK_THROWS_AS(simulator.memory_report(job(), ReportFormat::kCsv), InputError);
   CHECK_THROWS_AS(simulator.compare_report({}), InputError);
   // Its file would be read by importers, which the library has none of.
   CHECK_THROWS_AS(simulator.project(job().with("backends.gemm", "measured:rows.jsonl")),
@@ -154,7 +153,7 @@ TEST_CASE("the settings of a swept plan give its numbers on the experiment witho
   for (const auto& [reason, plans] : answer.refused) {
     refused += plans;
   }
-  CHECK(answer.priced + refused == 8);
+  CHECK(answer.priced + answer.bounded + refused == 8);
 }
 
 TEST_CASE("a sweep that is told to stop answers with what is done", "[unit]") {
@@ -246,6 +245,22 @@ TEST_CASE("the constants of a kind add up to what the projection says of the kin
   CHECK_THAT(simulator.provenance_report(job()).text, test::contains_text("time rests on"));
   CHECK_THAT(simulator.provenance_report(job(), ReportFormat::kCsv).text,
              test::contains_text("share,kind,constant,value,file\n"));
+}
+
+TEST_CASE("memory as CSV has the bytes of the JSON, a line for each pipeline rank", "[unit]") {
+  const Simulator simulator(kData);
+  const ExperimentSource source = job().with("plan.pp", "2");
+  const Json stage =
+      Json::parse(simulator.memory_report(source, ReportFormat::kJson).text).at("memory_by_stage");
+  const std::string csv = simulator.memory_report(source, ReportFormat::kCsv).text;
+  REQUIRE(stage.size() == 2);
+  CHECK(std::count(csv.begin(), csv.end(), '\n') == 3);
+  CHECK(
+      csv.starts_with("rank,parameters_bytes,gradients_bytes,optimizer_bytes,activations_bytes,"));
+  CHECK_THAT(csv, test::contains_text(",buffers.loss_bytes,"));
+  const std::string second = csv.substr(csv.rfind('\n', csv.size() - 2) + 1);
+  CHECK(second.starts_with("1,"));
+  CHECK(std::stod(second.substr(2)) == stage.at(1).at("parameters_bytes").get<double>());
 }
 
 // Every kind of call, and its answer as text.

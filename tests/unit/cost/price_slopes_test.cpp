@@ -66,6 +66,42 @@ TEST_CASE("moving numbers leaves their values as they were, to the bit", "[unit]
   CHECK(wire.latency == Seconds(3.0));
 }
 
+TEST_CASE("operators that follow the same numbers are priced for those alone", "[unit]") {
+  std::vector<double> values(64, 1.0);
+  Provenance origin;
+  std::vector<PlacedNumber> numbers;
+  for (double& value : values) {
+    numbers.push_back({&origin, &value});
+  }
+  // Operators 0 and 1 follow numbers 3 and 40, operator 2 number 40 alone, operator 3 number 50.
+  std::vector<int> asked(4);
+  const auto price = [&](std::size_t op, double) {
+    ++asked[op];
+    OpCost cost;
+    cost.duration = op == 3   ? Seconds(values[50])
+                    : op == 2 ? Seconds(2.0 * values[40])
+                              : Seconds(values[3] + static_cast<double>(op) + values[40]);
+    return cost;
+  };
+  const std::vector<SlopedPrice> prices = price_slopes(4, price, numbers);
+  const auto followed = [&](std::size_t op) {
+    std::vector<std::size_t> places;
+    for (const PriceSlope& slope : prices[op].numbers) {
+      places.push_back(slope.number);
+    }
+    return places;
+  };
+  CHECK(followed(0) == std::vector<std::size_t>{3, 40});
+  CHECK(followed(1) == std::vector<std::size_t>{3, 40});
+  CHECK(followed(2) == std::vector<std::size_t>{40});
+  CHECK(followed(3) == std::vector<std::size_t>{50});
+  CHECK(prices[2].numbers[0].duration().value() == Approx(2.0).epsilon(1e-5));
+  // By itself, at another clock, with all the others moved, with each of the two.
+  CHECK(asked[1] == 5);
+  CHECK(asked[2] == 5);
+  CHECK(asked[0] > asked[1]);
+}
+
 TEST_CASE("two numbers that undo each other are both found", "[unit]") {
   Wire wire;
   const std::vector<PlacedNumber> numbers = wire.numbers();

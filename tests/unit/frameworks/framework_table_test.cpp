@@ -22,6 +22,25 @@ TEST_CASE("every framework has a name of its own, a reader and an example of it"
   }
 }
 
+TEST_CASE("a software set has the framework that it is of, or every one that is written",
+          "[unit]") {
+  const auto of_set = [](std::string_view software) {
+    std::string names;
+    for (const FrameworkInfo* framework : writers_for(software)) {
+      names += std::string(framework->name) + " ";
+    }
+    return names;
+  };
+  CHECK(of_set("megatron_2021") == "megatron ");
+  CHECK(of_set("megatron_bridge_25_09") == "megatron_bridge ");
+  CHECK(of_set("nemo_2024") == "megatron_bridge ");
+  CHECK(of_set("primus_turbo") == "primus ");
+  CHECK(of_set("torchtitan_eager") == "torchtitan ");
+  const std::string all = "megatron primus megatron_bridge torchtitan maxtext ";
+  CHECK(of_set("nemo_automodel") == all);
+  CHECK(of_set("") == all);
+}
+
 TEST_CASE("the reference of frameworks has every key with its name in Megatron", "[unit]") {
   const std::string page =
       read_file(std::filesystem::path(STEPCAST_DATA_ROOT) / "simulator/frameworks/README.md");

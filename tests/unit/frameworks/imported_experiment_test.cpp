@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "frameworks/known_model.hpp"
+#include "sample_specs.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/config_yaml.hpp"
 #include "stepcast/experiment/experiment.hpp"
@@ -67,7 +68,7 @@ TEST_CASE("without a GPU there is no cluster, and a remark says so", "[unit]") {
   const ImportedExperiment imported = assembled(parts, input_with(""));
   CHECK(imported.experiment.find("cluster") == nullptr);
   CHECK(remarks_text(imported, "train.sh") ==
-        "from train.sh: 1 keys assumed\n"
+        "from train.sh: 1 key assumed\n"
         "assumed: cluster not stated: give --gpu and --nodes, here or to the command that takes "
         "this file\n");
 }
@@ -80,6 +81,62 @@ TEST_CASE("lines that an export left are taken as --set takes them", "[unit]") {
   const ImportedExperiment imported = assembled(llama_on_16_gpus(), input_with(text));
   CHECK(imported.experiment.find("software")->text == "nemo");
   CHECK(to_flow_yaml(*imported.experiment.find("plan")) == "{tp: 8, schedule: 1f1b}");
+}
+
+TEST_CASE("given nodes and a given set count before the lines that an export left", "[unit]") {
+  ImportInput input = input_with("# stepcast: cluster.nodes=4\n# stepcast: software=nemo\n");
+  FrameworkExperiment parts = llama_on_16_gpus();
+  CHECK(to_flow_yaml(*assembled(parts, input).experiment.find("cluster")) ==
+        "{gpu: h100_sxm, nodes: 4}");
+  input.nodes = 3;
+  input.software = "maxtext";
+  const ImportedExperiment given = assembled(parts, input);
+  CHECK(to_flow_yaml(*given.experiment.find("cluster")) == "{gpu: h100_sxm, nodes: 3}");
+  CHECK(given.experiment.find("software")->text == "maxtext");
+}
+
+TEST_CASE("a given GPU takes the place of a kept cluster, and a remark says so", "[unit]") {
+  ImportInput input = input_with("# stepcast: cluster.name=h100_rail_optimised\n");
+  FrameworkExperiment parts = llama_on_16_gpus();
+  parts.gpu.clear();
+  CHECK(to_flow_yaml(*assembled(parts, input).experiment.find("cluster")) ==
+        "{name: h100_rail_optimised, nodes: 2}");
+  input.gpu = "mi300x";
+  const ImportedExperiment given = assembled(parts, input);
+  CHECK(to_flow_yaml(*given.experiment.find("cluster")) == "{gpu: mi300x, nodes: 2}");
+  CHECK(remarks_text(given, "train.sh") ==
+        "from train.sh: 1 key assumed\n"
+        "assumed: cluster.gpu mi300x: instead of the cluster h100_rail_optimised that the file "
+        "names\n");
+}
+
+TEST_CASE("a job of fewer GPUs than a node has runs on a node of as many", "[unit]") {
+  FrameworkExperiment parts = llama_on_16_gpus();
+  parts.gpus = 4;
+  const ImportedExperiment imported = assembled(parts, input_with(""));
+  CHECK(to_flow_yaml(*imported.experiment.find("cluster")) ==
+        "{gpu: h100_sxm, nodes: 1, gpus_per_node: 4}");
+  CHECK(imported.remarks.empty());
+}
+
+TEST_CASE("GPUs that fill no whole nodes are said", "[unit]") {
+  FrameworkExperiment parts = llama_on_16_gpus();
+  parts.gpus = 12;
+  const ImportedExperiment imported = assembled(parts, input_with(""));
+  CHECK(to_flow_yaml(*imported.experiment.find("cluster")) == "{gpu: h100_sxm, nodes: 2}");
+  CHECK(remarks_text(imported, "train.sh") ==
+        "from train.sh: 1 key assumed\n"
+        "assumed: cluster.nodes 2: 12 GPUs fill no whole nodes of 8; all 16 are counted\n");
+}
+
+TEST_CASE("the GPUs of a usual node are those of the part's whole profile", "[unit]") {
+  for (const std::string& name : names_in(kData.gpus())) {
+    CAPTURE(name);
+    CHECK(usual_gpus_per_node(name, kData, {}) == load_gpu(name, kData, {}).gpus_per_node);
+  }
+  CHECK(usual_gpus_per_node("gb200", kData, {}) == 4);
+  CHECK_THAT(test::config_error([] { usual_gpus_per_node("h100_sxn", kData, {}); }),
+             test::contains_text("did you mean 'h100_sxm'"));
 }
 
 TEST_CASE("a kept name of a model counts only where the file still has its shape", "[unit]") {

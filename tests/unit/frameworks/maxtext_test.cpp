@@ -126,6 +126,20 @@ TEST_CASE("MaxText's keys that are wrong or not known are errors with a place", 
              contains_text("base_config 'other.yml' is not there"));
 }
 
+TEST_CASE("keys of attention are left out unless they say what the model is anyway", "[unit]") {
+  const std::string keys =
+      "sliding_window_size: 128\nchunk_attn_window_size: 0.0\nattention_sink: True\n"
+      "attention_bias: true\nuse_qk_norm: false\nattn_logits_soft_cap: 50.0\n"
+      "final_logits_soft_cap: 0\n";
+  // Llama 2 has none of it: the window, the sinks, the biases and the bound are left out.
+  CHECK(count_of(imported(kLlama + keys).remarks, ImportOutcome::kNotCarried) == 4);
+  // GPT-OSS has the window, the sinks and the biases.
+  const ImportedExperiment oss = imported("model_name: gpt-oss-20b\n" + keys);
+  CHECK(count_of(oss.remarks, ImportOutcome::kNotCarried) == 1);
+  CHECK_THAT(remarks_text(oss, "a.yml"),
+             contains_text("not carried over: attn_logits_soft_cap 50.0: a bound on the logits"));
+}
+
 TEST_CASE("MaxText's own configurations for GPUs are read to the last key", "[unit]") {
   struct Case {
     const char* file;

@@ -2,7 +2,7 @@
 #include "stepcast/graph/routing.hpp"
 
 #include "catch.hpp"
-#include "stepcast/graph/weighted_choice.hpp"
+#include "stepcast/graph/known_loads.hpp"
 
 namespace stepcast::routing_test {
 namespace {
@@ -106,10 +106,34 @@ TEST_CASE("zipf with exponent 0 is uniform, a larger one has a hotter rank", "[u
 
 TEST_CASE("of weights 4 3 3 2 the first half is hit by one draw with 7/12", "[unit]") {
   // One draw: the first two of four weights 4 3 3 2 hold 7/12.
-  CHECK(weighted_part_loads({4, 3, 3, 2}, 1, 2).most_hits == Approx(7.0 / 12.0).epsilon(0.02));
+  CHECK(WeightedChoice({4, 3, 3, 2}, 1).part_loads(2).most_hits ==
+        Approx(7.0 / 12.0).epsilon(0.02));
   // Two draws miss it with 3/12 2/9 + 2/12 3/10.
-  const PartLoads two = weighted_part_loads({4, 3, 3, 2}, 2, 2);
+  const PartLoads two = WeightedChoice({4, 3, 3, 2}, 2).part_loads(2);
   CHECK(two.most_hits == Approx(1.0 - (3.0 / 12 * 2.0 / 9 + 2.0 / 12 * 3.0 / 10)).epsilon(0.02));
+}
+
+TEST_CASE("Copies of a routing share what they find, and a changed one finds its own", "[unit]") {
+  Routing alone;
+  alone.kind = RoutingKind::kZipf;
+  alone.zipf_exponent = 1.0;
+  const Routing sharing = with_shared_loads(alone);
+  Routing steeper = sharing;
+  steeper.zipf_exponent = 1.5;
+  REQUIRE(sharing.shared.known != nullptr);
+  CHECK(steeper.shared.known == sharing.shared.known);
+  CHECK(sharing == alone);
+  for (const std::int64_t parts : {8, 16, 8, 512}) {
+    for (const ExpertChoice choice : {kDeepSeek, ExpertChoice{128, 4, 100}}) {
+      const PartLoads own = part_loads(alone, choice, parts);
+      const PartLoads shared = part_loads(sharing, choice, parts);
+      CHECK(shared.distinct == own.distinct);
+      CHECK(shared.most_hits == own.most_hits);
+      CHECK(shared.most_copies == own.most_copies);
+      CHECK(part_loads(steeper, choice, parts).most_copies > own.most_copies);
+    }
+  }
+  CHECK(with_shared_loads(Routing{}).shared.known == nullptr);
 }
 
 TEST_CASE("equal counts are uniform, and an expert that all tokens take is always hit", "[unit]") {

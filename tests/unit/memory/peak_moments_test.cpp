@@ -54,6 +54,25 @@ TEST_CASE("GPipe holds every micro-batch, and its order does not repeat", "[unit
   CHECK_FALSE(moments.repeats);
 }
 
+// F F ... B B ...: 10 more micro-batches are 10 more in flight, and 10 more forwards before.
+TEST_CASE("with more micro-batches GPipe has the same moments with more in flight", "[unit]") {
+  const auto of = [](std::int64_t micro_batches) {
+    return peak_moments(pipeline_order(Schedule::kGpipe, {4, 1, micro_batches}, 1), {1, 4});
+  };
+  const PeakMoments shorter = of(16);
+  const PeakMoments longer = of(26);
+  CHECK(shorter.piles_up);
+  CHECK_FALSE(peak_moments(pipeline_order(Schedule::kOneFOneB, {4, 1, 16}, 1), {1, 4}).piles_up);
+  CHECK(longer.most_in_flight == shorter.most_in_flight + 10);
+  REQUIRE(shorter.moments.size() == longer.moments.size());
+  for (std::size_t i = 0; i < shorter.moments.size(); ++i) {
+    CHECK(longer.moments[i].in_flight.front() == shorter.moments[i].in_flight.front() + 10);
+    CHECK(longer.moments[i].forwards.front() == shorter.moments[i].forwards.front() + 10);
+    CHECK(longer.moments[i].has_gradients == shorter.moments[i].has_gradients);
+    CHECK(longer.moments[i].deferred == shorter.moments[i].deferred);
+  }
+}
+
 TEST_CASE("a longer steady state has the same moments with more forwards", "[unit]") {
   for (const Schedule schedule :
        {Schedule::kOneFOneB, Schedule::kZbH2, Schedule::kZbV, Schedule::kDualPipe}) {

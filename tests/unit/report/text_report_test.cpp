@@ -101,6 +101,21 @@ TEST_CASE("the lines of where the time goes add up to the step, and say what JSO
   }
 }
 
+TEST_CASE("a report says the size of its model, and how experts are loaded", "[unit]") {
+  const std::string dense = to_text(projected(example("04_llama3.1_8b_mi300x")));
+  CHECK_THAT(dense, contains_text("8,030,261,248 parameters; "));  // of its model card: 8.03 B
+  CHECK_THAT(dense, !contains_text("expert load"));
+  const Projection mixtral = projected(example("08_mixtral_8x7b_mi300x"));
+  CHECK_THAT(to_text(mixtral), contains_text("46,702,792,704 parameters, 12,879,925,248 active; "));
+  CHECK_THAT(to_text(mixtral), contains_text("expert load"));
+  const nlohmann::ordered_json json = to_json(mixtral);
+  CHECK(json.at("parameters") == 46'702'792'704.0);
+  CHECK(json.at("active_parameters") == 12'879'925'248.0);
+  // What the rate of the model is, is its FLOPs a token at the rate of tokens.
+  CHECK(json.at("flops_per_token").get<double>() * mixtral.tokens_per_second_per_gpu ==
+        Approx(1e12 * json.at("model_tflops_per_gpu").get<double>()));
+}
+
 TEST_CASE("time in which the host holds up the device has a line", "[unit]") {
   const Projection p =
       projected(example("01_llama3.1_70b_mi300x"), {"software.host={kernel: 500 us, step: 1 s}"});

@@ -61,7 +61,8 @@ TEST_CASE("The best plan is the one that projecting each of them finds", "[unit]
   CHECK(planned.training.micro_batch_size == expected.training.micro_batch_size);
   CHECK(planned.training.recompute.kind == expected.training.recompute.kind);
   CHECK(one.searched.plans == space.size());
-  CHECK(one.searched.priced + refused(one.searched) == space.size());
+  CHECK(one.searched.priced + one.searched.bounded + refused(one.searched) == space.size());
+  CHECK(one.searched.priced < space.size() / 10);
 }
 
 TEST_CASE("Threads find the same plan and count the same", "[unit]") {
@@ -73,6 +74,7 @@ TEST_CASE("Threads find the same plan and count the same", "[unit]") {
   CHECK(four.best->plan.tp == one.best->plan.tp);
   CHECK(four.best->plan.zero == one.best->plan.zero);
   CHECK(four.searched.priced == one.searched.priced);
+  CHECK(four.searched.bounded == one.searched.bounded);
   CHECK(four.searched.refused == one.searched.refused);
 }
 

@@ -70,17 +70,17 @@ TEST_CASE("a part says what it is of", "[unit]") {
   CHECK(part.header().source.version == "0.1");
 }
 
-// The layout is that of the docstring: magic, 1, 13 + kAxes fields of 8 bytes.
+// The layout is that of the docstring: magic, 2, 13 + kAxes fields of 8 bytes.
 TEST_CASE("the bytes of a part are laid out as they are documented", "[unit]") {
   const std::string header = encode_header(test::header_of(kSmallGrid));
   CHECK(header.substr(0, 8) == "STEPCAST");
-  CHECK(header.substr(8, 4) == std::string("\x01\0\0\0", 4));
+  CHECK(header.substr(8, 4) == std::string("\x02\0\0\0", 4));
   CHECK(header.substr(12, 4) == std::string("\x90\0\0\0", 4));  // 18 * 8 = 144
   ChunkResult result;
   result.refused["no"] = 3;
   const std::string frame = encode_frame(258, result);
   CHECK(frame.substr(0, 8) == std::string("\x02\x01\0\0\0\0\0\0", 8));
-  CHECK(frame.size() == 16 + (4 + 4 + 2 + 8 + 8) + 4);
+  CHECK(frame.size() == 16 + (8 + 4 + 4 + 2 + 8 + 8) + 4);
 }
 
 TEST_CASE("wherever a part is torn, the whole chunks before it are kept", "[unit]") {
@@ -184,6 +184,25 @@ TEST_CASE("a part of another sweep, size, shard or version is refused and left a
   damaged[30] = static_cast<char>(damaged[30] ^ 1);
   put(folder / "a.part", damaged);
   CHECK_THAT(continue_as(test::header_of(kSmallGrid)), contains_text("header is damaged"));
+}
+
+TEST_CASE("a part says which best plans it keeps, and goes on with these alone", "[unit]") {
+  const Folder folder("part_top");
+  PartHeader header = test::header_of(kSmallGrid);
+  header.top = 20;
+  ChunkResult result = test::result_of(kSmallGrid, 0);
+  const auto priced = std::ssize(result.priced);
+  result.priced.resize(2);
+  result.bounded = priced - 2;
+  { SweepPart(folder / "a.part", header, Existing::kRefuse).keep(0, result); }
+  const SweepPart read(folder / "a.part");
+  CHECK(read.header().top == 20);
+  CHECK(read.read(0).bounded == priced - 2);
+  CHECK(read.read(0).priced.size() == 2);
+  CHECK_THAT(config_error([&] {
+               SweepPart(folder / "a.part", test::header_of(kSmallGrid), Existing::kContinue);
+             }),
+             contains_text("the part is for the 20 best plans, not for every plan"));
 }
 
 TEST_CASE("a missing part and a folder are errors of the user", "[unit]") {

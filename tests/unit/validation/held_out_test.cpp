@@ -58,19 +58,22 @@ TEST_CASE("The accuracy file has the errors of held-out runs alone, each run onc
   rows.insert(rows.begin() + 1, rows[0]);
   rows[1].metric = "tokens_per_second_per_gpu";
   const std::string text = validation_to_accuracy(rows);
-  const std::string runs = text.substr(text.find("gpus:"));
+  const std::string runs = text.substr(text.find("  \"gpus\":"));
   // A step that takes 1.1 s instead of the measured 1 s has exp(0.095) too few tokens/s.
-  CHECK(runs ==
-        "gpus:\n"
-        "  h100_sxm: {architecture: sm90, vendor: nvidia}\n"
-        "  h200_sxm: {architecture: sm90, vendor: nvidia}\n"
-        "runs:\n"
-        "  - {gpu: h100_sxm, family: dense, dtype: bf16, gpus: 8, software: nemo, source: s, "
-        "error: 0.095}\n"
-        "  - {gpu: h100_sxm, family: dense, dtype: bf16, gpus: 8, software: nemo, source: s, "
-        "error: -0.357}\n"
-        "  - {gpu: h200_sxm, family: dense, dtype: bf16, gpus: 8, software: nemo, source: s, "
-        "error: 0.049}\n");
+  CHECK(runs == R"(  "gpus": {
+    "h100_sxm": {"architecture": "sm90", "vendor": "nvidia"},
+    "h200_sxm": {"architecture": "sm90", "vendor": "nvidia"}
+  },
+  "runs": [
+    {"gpu": "h100_sxm", "family": "dense", "dtype": "bf16", "gpus": 8, "software": "nemo", )"
+                R"("source": "s", "error": 0.095},
+    {"gpu": "h100_sxm", "family": "dense", "dtype": "bf16", "gpus": 8, "software": "nemo", )"
+                R"("source": "s", "error": -0.357},
+    {"gpu": "h200_sxm", "family": "dense", "dtype": "bf16", "gpus": 8, "software": "nemo", )"
+                R"("source": "s", "error": 0.049}
+  ]
+}
+)");
 }
 
 TEST_CASE("The accuracy file is read with all of its problems at once", "[unit]") {
@@ -87,8 +90,9 @@ TEST_CASE("The accuracy file is read with all of its problems at once", "[unit]"
   CHECK(known[0].traits.gpus == 8);
   CHECK(known[0].traits.source == "s");
   std::ofstream(root.accuracy())
-      << "source: s\ngpus:\n  h100_sxm: {architecture: sm90}\nruns:\n  - {gpu: h200_sxm, family: "
-         "cow, dtype: bf16, gpus: 0, software: nemo, source: s}\n";
+      << R"({"source": "s", "gpus": {"h100_sxm": {"architecture": "sm90"}}, "runs": )"
+         R"([{"gpu": "h200_sxm", "family": "cow", "dtype": "bf16", "gpus": 0, )"
+         R"("software": "nemo", "source": "s"}]})";
   try {
     load_accuracy(root);
     FAIL("a wrong file was taken");

@@ -15,23 +15,52 @@ namespace {
 constexpr std::string_view kUnits =
     "tasks take their place for F = B - W = W; other times keep the order and leave other gaps";
 
+// The equations of the column `memory`, for any number of micro-batches.
+double at_most_all(const PipelineShape& shape, double held) {
+  return std::min(static_cast<double>(shape.micro_batches), held);
+}
+double all_in_flight(const PipelineShape& shape) {
+  return static_cast<double>(shape.micro_batches);
+}
+double one_a_rank(const PipelineShape& shape) {
+  return at_most_all(shape, static_cast<double>(shape.ranks));
+}
+double two_a_rank(const PipelineShape& shape) {
+  return at_most_all(shape, static_cast<double>(2 * shape.ranks - 1));
+}
+double interleaved_in_flight(const PipelineShape& shape) {
+  const std::int64_t chunks = 2 * (shape.ranks - 1) + (shape.chunks - 1) * shape.ranks + 1;
+  return at_most_all(shape, static_cast<double>(chunks) / static_cast<double>(shape.chunks));
+}
+double half_in_flight(const PipelineShape& shape) {
+  const std::int64_t held = (shape.ranks + 2) / 2;
+  return at_most_all(shape, static_cast<double>(held));
+}
+double third_in_flight(const PipelineShape& shape) {
+  const std::int64_t held = (shape.ranks + 4) / 3;
+  return at_most_all(shape, static_cast<double>(held));
+}
+
 constexpr std::array kInfos = {
     ScheduleInfo{Schedule::kGpipe, "gpipe", StagePlacement::kLoop, ChunkRule::kOne, PairRule::kNone,
-                 gpipe_orders, "(p-1)(F+B): (p-1)/(m+p-1) of the step", "m",
+                 BackwardRule::kWhole, gpipe_orders, all_in_flight,
+                 "(p-1)(F+B): (p-1)/(m+p-1) of the step", "m",
                  "v = 1; all forwards, then all backwards", "Huang et al., arXiv 1811.06965"},
     ScheduleInfo{Schedule::kOneFOneB, "1f1b", StagePlacement::kLoop, ChunkRule::kOne,
-                 PairRule::kNone, one_f_one_b_orders, "(p-1)(F+B): (p-1)/(m+p-1) of the step",
-                 "min(m, p)", "v = 1", "Narayanan et al., arXiv 2104.04473, section 2.2"},
+                 PairRule::kNone, BackwardRule::kWhole, one_f_one_b_orders, one_a_rank,
+                 "(p-1)(F+B): (p-1)/(m+p-1) of the step", "min(m, p)", "v = 1",
+                 "Narayanan et al., arXiv 2104.04473, section 2.2"},
     ScheduleInfo{Schedule::kInterleaved, "interleaved_1f1b", StagePlacement::kLoop,
-                 ChunkRule::kSeveral, PairRule::kAsSoftware, interleaved_orders,
+                 ChunkRule::kSeveral, PairRule::kAsSoftware, BackwardRule::kWhole,
+                 interleaved_orders, interleaved_in_flight,
                  "(p-1)(F+B)/v: (p-1)/(v m+p-1) of the step", "(2(p-1) + (v-1)p + 1)/v, at most m",
                  "v > 1; p divides m, else the last group of micro-batches takes the remainder",
                  "Narayanan et al., arXiv 2104.04473, section 2.2"},
     ScheduleInfo{Schedule::kZbH1, "zb_h1", StagePlacement::kLoop, ChunkRule::kOne, PairRule::kNone,
-                 zb_h1_orders, "(p-1)(F+B-2W)", "min(m, p)", kUnits,
-                 "Qi et al., arXiv 2401.10241, section 2.1 (ZB1P in DeepSeek-V3's table)"},
+                 BackwardRule::kParted, zb_h1_orders, one_a_rank, "(p-1)(F+B-2W)", "min(m, p)",
+                 kUnits, "Qi et al., arXiv 2401.10241, section 2.1 (ZB1P in DeepSeek-V3's table)"},
     ScheduleInfo{Schedule::kZbH2, "zb_h2", StagePlacement::kLoop, ChunkRule::kOne, PairRule::kNone,
-                 zb_h2_orders,
+                 BackwardRule::kParted, zb_h2_orders, two_a_rank,
                  "(p-1)F, until the last rank has its first micro-batch; none between a rank's "
                  "first and last task",
                  "min(m, 2p-1)",
@@ -39,37 +68,37 @@ constexpr std::array kInfos = {
                  "not wait for others (post-validation) start the next step early and lose nothing",
                  "Qi et al., arXiv 2401.10241, section 2.2"},
     ScheduleInfo{Schedule::kZbV, "zbv", StagePlacement::kV, ChunkRule::kTwo, PairRule::kNone,
-                 zb_v_orders, "(p-1)F/2, until rank p-1 has its first micro-batch; none after that",
-                 "min(m, p)", kUnits,
-                 "Qi et al., arXiv 2405.15362 (V-ZB); ZBV of arXiv 2401.10241"},
+                 BackwardRule::kParted, zb_v_orders, one_a_rank,
+                 "(p-1)F/2, until rank p-1 has its first micro-batch; none after that", "min(m, p)",
+                 kUnits, "Qi et al., arXiv 2405.15362 (V-ZB); ZBV of arXiv 2401.10241"},
     ScheduleInfo{Schedule::kVHalf, "v_half", StagePlacement::kV, ChunkRule::kTwo, PairRule::kNone,
-                 v_half_orders,
+                 BackwardRule::kParted, v_half_orders, half_in_flight,
                  "(3p-7)F/2 for even p, (3p-4)F/2 for odd, where F = B - W = W, m >= 2p; at least "
                  "that of zbv",
                  "floor((p+2)/2)", kUnits, "Qi et al., arXiv 2405.15362 (V-Half)"},
     ScheduleInfo{
         Schedule::kVMin, "v_min", StagePlacement::kV, ChunkRule::kTwo, PairRule::kNone,
-        v_min_orders,
+        BackwardRule::kParted, v_min_orders, third_in_flight,
         "(4p-c)F/2, c = 7, 5, 9 as p leaves 0, 1, 2 over 3, where F = B - W = W; at least that of "
         "zbv",
         "floor((p+4)/3)", kUnits, "Qi et al., arXiv 2405.15362 (V-Min)"},
     ScheduleInfo{
         Schedule::kDualPipe, "dualpipe", StagePlacement::kBidirectional, ChunkRule::kOne,
-        PairRule::kByItself, dual_pipe_orders, "(p/2-1)(F&B+B-3W)",
-        "p+1, and every parameter twice",
+        PairRule::kByItself, BackwardRule::kParted, dual_pipe_orders, one_a_rank,
+        "(p/2-1)(F&B+B-3W)", "p+1, and every parameter twice",
         "p even; m >= 2p, else the order for 2p with the missing micro-batches left out; "
         "the two ranks of a stage add up their gradients once a step; a pair takes as long as its "
         "parts where no time of its own is known",
         "DeepSeek-V3, arXiv 2412.19437, section 3.2.1"},
     ScheduleInfo{
         Schedule::kDualPipeV, "dualpipev", StagePlacement::kV, ChunkRule::kTwo, PairRule::kByItself,
-        dual_pipe_v_orders, "(p-1)(F&B+B-3W)/2", "p+1/2",
+        BackwardRule::kParted, dual_pipe_v_orders, one_a_rank, "(p-1)(F&B+B-3W)/2", "p+1/2",
         "v = 2; m >= 2p, else the order for 2p with the missing micro-batches left out; pairs as "
         "those of dualpipe",
         "Sea AI Lab's half of DualPipe, as DeepSeek's repository has it"},
     ScheduleInfo{Schedule::kInterleavedZeroBubble, "interleaved_zero_bubble", StagePlacement::kLoop,
-                 ChunkRule::kSeveral, PairRule::kNone, interleaved_zero_bubble_orders,
-                 "(p-1)(F+B-2W)/v", "p, at most m",
+                 ChunkRule::kSeveral, PairRule::kNone, BackwardRule::kParted,
+                 interleaved_zero_bubble_orders, one_a_rank, "(p-1)(F+B-2W)/v", "p, at most m",
                  "v > 1; p divides m, else the last group of micro-batches takes the remainder; "
                  "equal F, B - W and W",
                  "PyTorch, torch/distributed/pipelining/schedules.py, "

@@ -28,13 +28,22 @@ enum class PairRule {
   kByItself,    // the order itself pairs them
 };
 
+// How ranks run the backward of a micro-batch.
+enum class BackwardRule {
+  kWhole,
+  kParted,  // gradients of inputs and of weights are tasks of their own, at least of some
+};
+
 struct ScheduleInfo {
   Schedule schedule;
   std::string_view name;  // as experiments write it
   StagePlacement placement;
   ChunkRule chunks;
   PairRule pairs;
+  BackwardRule backward;
   std::vector<RankOrder> (*orders)(const PipelineShape& shape);
+  // Activations that the fullest rank holds at least, of one micro-batch over 1 / p of the model.
+  double (*in_flight)(const PipelineShape& shape);
   std::string_view bubble;       // of a step, equal stages and free transfers
   std::string_view memory;       // activations that the fullest rank holds
   std::string_view assumptions;  // what the equation needs, and what the order does

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/schedule/least_stage.hpp"
+
+#include <algorithm>
+
+namespace stepcast {
+namespace {
+
+Seconds sum_of(const TaskList& tasks) {
+  Seconds sum;
+  for (const StreamTask& task : tasks) {
+    sum += task.duration;
+  }
+  return sum;
+}
+
+// What data parallelism moves in every pass, and ends in it.
+void add_traffic(const StageProgram& program, LeastPass& forward, LeastPass& backward) {
+  const TrafficRule& rule = program.rule;
+  const auto every = [](Frequency frequency) { return frequency == Frequency::kEveryMicroBatch; };
+  Seconds left;  // the reduction that may go on after the pass
+  double gathers = 0.0;
+  for (const LayerRun& run : program.runs) {
+    const LayerTasks& layer = program.tasks.layers[run.layer];
+    const auto times = static_cast<double>(run.count);
+    if (every(rule.forward_gather) && !layer.gather.empty()) {
+      forward.add_moved(times, layer.gather);
+      gathers += times;
+    }
+    if (every(rule.backward_gather) && !layer.stays_gathered) {
+      backward.add_moved(times * static_cast<double>(rule.backward_gathers), layer.gather);
+    }
+    // A layer waits for the reduction of the one before only where it has to fill its buffer.
+    if (every(rule.reduce) && program.software.overlap_grad_reduce &&
+        !layer.before_reduce.empty()) {
+      backward.add_moved(times, layer.reduce);
+      left = max(left, sum_of(layer.reduce));
+    }
+  }
+  backward.moved = max(Seconds{}, backward.moved - left);
+  // No layer waits for the first gather of a forward, which stands for that of the next forward,
+  // but those that follow wait behind it.
+  forward.moved = gathers > 1.0 ? forward.moved : Seconds{};
+}
+
+}  // namespace
+
+void LeastPass::add(double times, const TaskSums& sums) {
+  compute += times * sums.compute;
+  blocking += times * sums.blocking;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    communicated[axis] += times * sums.exposed[axis];
+  }
+  weight += times * sums.weight;
+  launching += times * sums.launching;
+  launching_weight += times * sums.launching_weight;
+  energy += times * sums.energy;
+  if (sums.compute > Seconds{}) {
+    rate = std::max(rate, std::min(1.0, sums.compute / sums.contended));
+  }
+}
+
+void LeastPass::add(double times, const LeastPass& other) {
+  compute += times * other.compute;
+  blocking += times * other.blocking;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    communicated[axis] += times * other.communicated[axis];
+  }
+  weight += times * other.weight;
+  launching += times * other.launching;
+  launching_weight += times * other.launching_weight;
+  moved += times * other.moved;
+  energy += times * other.energy;
+  rate = std::max(rate, other.rate);
+  slowdown = std::min(slowdown, other.slowdown);
+}
+
+void LeastPass::add_moved(double times, const TaskList& tasks) {
+  for (const StreamTask& task : tasks) {
+    moved += times * task.duration;
+    slowdown = std::min(slowdown, std::max(1.0, task.slowdown));
+  }
+}
+
+Seconds LeastPass::beside() const {
+  const Seconds longest = *std::max_element(communicated.begin(), communicated.end());
+  return max(max(compute, longest), launching);
+}
+
+Seconds LeastPass::alone() const {
+  const Seconds serial = compute + blocking;
+  const Seconds left = max(Seconds{}, moved - blocking);
+  if (!(left > Seconds{}) || !(rate > 0.0)) {
+    return max(serial + left, launching);
+  }
+  const Seconds together = min(slowdown * left, (1.0 / rate) * compute);
+  const double saved = std::min(0.0, 1.0 - rate - 1.0 / slowdown);
+  return max(serial + left + saved * together, launching);
+}
+
+LeastPass least_of(const LeastPass& a, const LeastPass& b) {
+  LeastPass least;
+  least.compute = min(a.compute, b.compute);
+  least.blocking = min(a.blocking, b.blocking);
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    least.communicated[axis] = min(a.communicated[axis], b.communicated[axis]);
+  }
+  least.weight = min(a.weight, b.weight);
+  least.launching = min(a.launching, b.launching);
+  least.launching_weight = min(a.launching_weight, b.launching_weight);
+  least.moved = min(a.moved, b.moved);
+  least.energy = min(a.energy, b.energy);
+  least.rate = std::max(a.rate, b.rate);
+  least.slowdown = std::min(a.slowdown, b.slowdown);
+  return least;
+}
+
+LeastPass together(const LeastPass& a, const LeastPass& b) {
+  LeastPass both = a;
+  both.add(1.0, b);
+  return both;
+}
+
+StagePasses stage_passes(const StageProgram& program) {
+  StagePasses passes;
+  for (const LayerRun& run : program.runs) {
+    const LayerSums& layer = program.tasks.sums[run.layer];
+    const auto times = static_cast<double>(run.count);
+    passes.forward.add(times, layer.forward);
+    passes.backward.add(times, layer.backward);
+    passes.recomputed.add(times, layer.full_recompute);
+  }
+  return passes;
+}
+
+LeastStage least_stage(const StageProgram& program, PassMode mode) {
+  LeastPass forward;
+  LeastPass backward;
+  for (const LayerRun& run : program.runs) {
+    const LayerSums& layer = program.tasks.sums[run.layer];
+    const auto times = static_cast<double>(run.count);
+    forward.add(times, layer.forward);
+    backward.add(times, layer.backward);
+    if (run.recomputed) {
+      backward.add(times, layer.full_recompute);
+    }
+  }
+  const bool alone = mode != PassMode::kUniform;
+  LeastStage least;
+  least.first_forward = alone ? forward.alone() : forward.beside();
+  least.forward_sums = forward;
+  least.backward_sums = backward;
+  add_traffic(program, forward, backward);
+  least.forward = alone ? forward.alone() : forward.beside();
+  least.backward = alone ? backward.alone() : backward.beside();
+  least.energy = forward.energy + backward.energy;
+  // Gradients of inputs keep what is not a weight gradient; these take their kernels, or what is
+  // left of the pass while its host launches gradients of inputs.
+  const Seconds serial = backward.compute + (alone ? backward.blocking : Seconds{});
+  const Seconds launching_inputs = backward.launching - backward.launching_weight;
+  least.inputs = min(least.backward, max(serial - backward.weight, launching_inputs));
+  least.weight = max(Seconds{}, min(backward.weight, least.backward - launching_inputs));
+  return least;
+}
+
+}  // namespace stepcast

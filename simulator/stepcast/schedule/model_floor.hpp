@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a plan takes at least of time and of memory, from the work of single layers: some hundred
+// times cheaper than its step, since plans that differ in their pipeline, their sharding or their
+// batch share the work of a layer.
+//
+// Of p ranks and m micro-batches, with the least that a layer takes (least_stage.hpp):
+//   step    at least the mean over the ranks of what they run, m / p of the model; and where a
+//           micro-batch passes the ranks one by one, what rank p - 1 runs behind the forwards of
+//           the ranks before it and, where backwards are whole, before their backwards
+//   energy  that of the layers of the rank with fewest
+//   memory  weights, gradients and optimizer states of the layers of the rank with fewest, and what
+//           these layers keep of as many micro-batches as the schedule holds
+#pragma once
+
+#include <list>
+#include <optional>
+#include <vector>
+
+#include "stepcast/schedule/least_step.hpp"
+
+namespace stepcast {
+
+// The layers of a model under one division of the work inside them, each as a stage of its own.
+class LayerFloor {
+ public:
+  explicit LayerFloor(const ExpansionContext& context);
+
+  // The passes of a micro-batch at a clock, without what data parallelism moves.
+  struct Work {
+    StagePasses model;  // all layers and both ends
+    StagePasses layer;  // of each sum what the layer with least of it has
+    StagePasses last;   // the last layer with the loss
+  };
+  const Work& work(const StepContext& context);
+
+  // What a layer holds of a plan with this division of the work, and what is moved for it in the
+  // passes of every micro-batch: of each the layer with least of it.
+  struct Holding {
+    Bytes lasting;    // weights and optimizer states, gathered weights that stay
+    Bytes gradients;  // once a backward has run
+    Bytes kept;       // of a micro-batch, nothing recomputed in full
+    Bytes input;      // the same of a layer that is recomputed
+    Bytes passing;    // while the backward of one layer runs
+    LeastPass forward;
+    LeastPass backward;
+  };
+  // Depends on no clock. `context` is that of the plan.
+  const Holding& holding(const StepContext& context);
+
+ private:
+  struct Unit {
+    std::size_t stage = 0;   // number in the configuration
+    std::int64_t count = 0;  // layers of the model that are alike
+  };
+  struct Known {
+    Hertz clock;
+    Work work;
+  };
+  // All that what a layer holds and moves depends on besides the division of its work.
+  struct Sharding {
+    std::int64_t dp = 1;
+    std::int64_t edp = 1;
+    std::int64_t fsdp = 1;
+    std::int64_t zero = 0;
+    bool reshard = true;
+    bool experts = true;
+    bool accumulates = false;
+    std::int64_t mirrored_over = 0;
+    bool operator==(const Sharding&) const = default;
+  };
+  struct Held {
+    Sharding sharding;
+    Holding holding;
+  };
+  [[nodiscard]] Work work_at(const StepContext& context);
+  [[nodiscard]] Holding holding_of(const StepContext& context) const;
+
+  ParallelPlan plan_;  // of a rank that runs one layer a stage
+  TrainingRecipe training_;
+  SolvedConfiguration configuration_;
+  std::vector<Unit> units_;  // in the order of the model; the last one has the loss
+  std::list<Known> known_;
+  std::list<Held> held_;  // the latest first
+};
+
+class ModelFloor {
+ public:
+  // The plan that what follows is about; `context` must stay until the next.
+  void take(const StepContext& context);
+
+  // The step at least at `clock`.
+  [[nodiscard]] LeastStep step(Hertz clock);
+  // What the fullest rank holds at least.
+  [[nodiscard]] Bytes memory() const;
+
+ private:
+  struct Key {
+    ParallelPlan plan;
+    TrainingRecipe training;
+    bool operator==(const Key&) const = default;
+  };
+  struct Entry {
+    Key key;
+    LayerFloor floor;
+  };
+  // Layers of a stage or of all stages of a rank.
+  struct Share {
+    std::int64_t layers = 0;
+    std::int64_t recomputed = 0;  // of them, in full
+    std::int64_t gathered = 0;    // of them, before the forward of their stage ends
+    void add(const Share& other);
+  };
+  [[nodiscard]] Share share_of(std::int64_t stage) const;
+  [[nodiscard]] Seconds all_batches(StagePasses batch, double layers, double gathered) const;
+  [[nodiscard]] Seconds behind_the_others(const LayerFloor::Work& work) const;
+
+  std::optional<StepContext> context_;
+  std::list<Entry> entries_;  // the latest first
+  LayerFloor* layers_ = nullptr;
+  // Of the plan at hand.
+  std::vector<Share> ranks_;
+  const LayerFloor::Holding* holding_ = nullptr;
+  PassMode mode_ = PassMode::kOneByOne;
+};
+
+}  // namespace stepcast

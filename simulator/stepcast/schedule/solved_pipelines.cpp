@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/schedule/solved_pipelines.hpp"
+
+#include <algorithm>
+
+#include "stepcast/base/hash.hpp"
+#include "stepcast/memory/memory_footprint.hpp"
+#include "stepcast/pipeline/pipeline_order.hpp"
+
+namespace stepcast {
+namespace {
+
+// What is kept stays within some hundred MiB.
+constexpr std::size_t kMostTasks = 4'000'000;
+constexpr std::size_t kMostShapes = 4'096;
+
+// `round`: tasks of one round of the steady state, which the middle of an order is part of.
+std::vector<ChunkPair> chunk_pairs(const RankOrder& order, std::int64_t round) {
+  std::vector<ChunkPair> pairs;
+  const std::int64_t middle = std::ssize(order) / 2;
+  for (std::int64_t i = 0; i < std::ssize(order); ++i) {
+    const PipelineTask& task = order[static_cast<std::size_t>(i)];
+    if (task.kind != TaskKind::kOverlapped) {
+      continue;
+    }
+    const std::int64_t in_round = i >= middle && i < middle + round ? 1 : 0;
+    const auto known = std::find_if(pairs.begin(), pairs.end(), [&](const ChunkPair& pair) {
+      return pair.forward == task.chunk && pair.backward == task.backward_chunk;
+    });
+    if (known == pairs.end()) {
+      pairs.push_back({task.chunk, task.backward_chunk, 1, in_round});
+    } else {
+      ++known->times;
+      known->in_round += in_round;
+    }
+  }
+  return pairs;
+}
+
+SolvedPipeline solve(Schedule schedule, const PipelineShape& shape, PassOrder order) {
+  const std::vector<RankOrder> orders = pipeline_orders(schedule, shape, order);
+  SolvedPipeline pipeline{PipelineProgram(schedule, shape, orders), {}};
+  const std::int64_t round = pipeline.program.tasks_of_round() / shape.ranks;
+  std::transform(orders.begin(), orders.end(), std::back_inserter(pipeline.pairs),
+                 [round](const RankOrder& own) { return chunk_pairs(own, round); });
+  return pipeline;
+}
+
+// Micro-batches of a step that enter the pipeline in one direction.
+std::int64_t directions(Schedule schedule) {
+  return placement_of(schedule) == StagePlacement::kBidirectional ? 2 : 1;
+}
+
+// The shape with the fewest micro-batches that fills, repeats itself and drains as `shape` does.
+PipelineShape shortest(const PipelineShape& shape) {
+  const std::int64_t group = 2 * shape.ranks;  // a multiple of the round of every schedule
+  const std::int64_t enough = 6 * shape.ranks + group;
+  PipelineShape result = shape;
+  if (shape.micro_batches > enough) {
+    result.micro_batches = enough + (shape.micro_batches - enough) % group;
+  }
+  return result;
+}
+
+// Whether the moments of more micro-batches follow from these.
+bool stand_for_more(const std::vector<PeakMoments>& ranks) {
+  return std::all_of(ranks.begin(), ranks.end(),
+                     [](const PeakMoments& rank) { return rank.repeats || rank.piles_up; });
+}
+
+}  // namespace
+
+std::size_t SolvedPipelines::ShapeHash::operator()(const Shape& shape) const {
+  const auto& [schedule, pipeline] = shape;
+  const auto& [ranks, chunks, micro_batches] = pipeline;
+  return hash_of_values(schedule, ranks, chunks, micro_batches);
+}
+
+void SolvedPipelines::forget_if_many() {
+  if (tasks_kept_ >= kMostTasks || shapes_.size() >= kMostShapes) {
+    shapes_.clear();
+    tasks_kept_ = 0;
+  }
+}
+
+KeptMoments SolvedPipelines::moments(const ParallelPlan& plan) {
+  const PipelineShape shape = pipeline_shape(plan);
+  PipelineShape shortened = shortest(shape);
+  if (!stand_for_more(peak_moments({plan.schedule, shortened}))) {
+    shortened = shape;
+  }
+  return {&peak_moments({plan.schedule, shortened}),
+          (shape.micro_batches - shortened.micro_batches) / directions(plan.schedule)};
+}
+
+PlanPipeline SolvedPipelines::pipeline(const ParallelPlan& plan, PassOrder order) {
+  const PipelineShape shape = pipeline_shape(plan);
+  const PipelineShape shortened = shortest(shape);
+  const SolvedPipeline& own = solved({plan.schedule, shortened}, order);
+  if (shortened == shape) {
+    return {&own, 0};
+  }
+  if (own.program.rounds() == 0) {
+    return {&solved({plan.schedule, shape}, order), 0};
+  }
+  const std::int64_t left_out =
+      (shape.micro_batches - shortened.micro_batches) / directions(plan.schedule);
+  return {&own, left_out / own.program.micro_batches_of_round()};
+}
+
+const SolvedPipeline& SolvedPipelines::solved(const Shape& shape, PassOrder order) {
+  KeptShape& kept = shapes_[shape];
+  std::optional<SolvedPipeline>& own = order == PassOrder::kPaired ? kept.paired : kept.one_by_one;
+  if (!own) {
+    own = solve(shape.schedule, shape.shape, order);
+    tasks_kept_ += own->program.tasks_kept();
+  }
+  return *own;
+}
+
+const std::vector<PeakMoments>& SolvedPipelines::peak_moments(const Shape& shape) {
+  std::optional<std::vector<PeakMoments>>& own = shapes_[shape].peak_moments;
+  if (!own) {
+    own = peak_moments_of(shape.schedule, shape.shape);
+  }
+  return *own;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pipelines of schedules and shapes, each worked out once: whatever runs in them, on whatever
+// cluster.
+//
+// For one thread. What it has kept changes no number, only how soon it is there.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "stepcast/memory/peak_moments.hpp"
+#include "stepcast/pipeline/pipeline_program.hpp"
+#include "stepcast/schedule/paired_passes.hpp"
+
+namespace stepcast {
+
+// Two chunks of a rank that run side by side, one forward and one backward, and how often.
+struct ChunkPair {
+  std::int32_t forward = 0;
+  std::int32_t backward = 0;
+  std::int64_t times = 0;
+  std::int64_t in_round = 0;  // how often in one round of the steady state
+};
+
+// A schedule of one shape. Shapes that differ only in how long their steady state is have one
+// program.
+struct SolvedPipeline {
+  PipelineProgram program;
+  std::vector<std::vector<ChunkPair>> pairs;  // by rank; empty lists where nothing is paired
+};
+
+// The pipeline of one plan.
+struct PlanPipeline {
+  const SolvedPipeline* solved = nullptr;
+  std::int64_t more_rounds = 0;  // by which its steady state is longer than that of the program
+
+  // How often a rank runs a pair that the program runs `times` times.
+  [[nodiscard]] double times(const ChunkPair& pair) const {
+    return static_cast<double>(pair.times + more_rounds * pair.in_round);
+  }
+};
+
+// The moments of the ranks of a plan at which their memory may be at its peak.
+struct KeptMoments {
+  const std::vector<PeakMoments>* moments = nullptr;
+  std::int64_t left_out = 0;  // micro-batches of each chunk that they leave out
+};
+
+class SolvedPipelines {
+ public:
+  // The pipeline of a plan whose ranks run their passes in `order`, and its moments. Good until the
+  // next call of forget_if_many.
+  PlanPipeline pipeline(const ParallelPlan& plan, PassOrder order);
+  KeptMoments moments(const ParallelPlan& plan);
+
+  // Drops what is kept where that is much.
+  void forget_if_many();
+
+ private:
+  // A schedule and its shape.
+  struct Shape {
+    Schedule schedule = Schedule::kOneFOneB;
+    PipelineShape shape;
+    bool operator==(const Shape&) const = default;
+  };
+  struct ShapeHash {
+    std::size_t operator()(const Shape& shape) const;
+  };
+  // What is kept of one schedule and shape, each worked out when it is first asked for.
+  struct KeptShape {
+    std::optional<std::vector<PeakMoments>> peak_moments;
+    std::optional<SolvedPipeline> one_by_one;
+    std::optional<SolvedPipeline> paired;
+  };
+
+  const SolvedPipeline& solved(const Shape& shape, PassOrder order);
+  const std::vector<PeakMoments>& peak_moments(const Shape& shape);
+
+  std::unordered_map<Shape, KeptShape, ShapeHash> shapes_;
+  std::size_t tasks_kept_ = 0;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Good plans of a space, found by looking at few of them: where a search begins.
+//
+// A sample that is spread over the space, then coordinate descent: from the best plan so far, every
+// value of one axis after the other, until no axis has a better one. Descents for the best plan in
+// a ladder of memory sizes find the Pareto set about as well as the best plans. What is found
+// follows from the space and the goal alone, so every thread and every shard begins with the same.
+#pragma once
+
+#include "stepcast/sweep/incumbents.hpp"
+#include "stepcast/sweep/plan_evaluator.hpp"
+
+namespace stepcast {
+
+Incumbents first_incumbents(const SweepSpace& space, PlanEvaluator& evaluator,
+                            const SearchGoal& goal);
+
+}  // namespace stepcast

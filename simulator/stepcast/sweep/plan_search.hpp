@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a sweep is asked for, and the evaluators of its chunks that find it.
+//
+// Where only the best plans and the Pareto sets are wanted, plans that a bound of their step time
+// and of their memory leaves no place for are not priced (incumbents.hpp). Each chunk begins with
+// the same plans, those that a short search finds (incumbent_search.hpp), and adds its own: what it
+// gives follows from its number alone, whatever the threads, the shards and interruptions.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "stepcast/sweep/incumbents.hpp"
+#include "stepcast/sweep/sweep_run.hpp"
+#include "stepcast/sweep/sweep_space.hpp"
+
+namespace stepcast {
+
+// The goal of a sweep whose report has the `top` best plans; nothing where the number by which
+// they are ranked has no bound, so that every plan is priced.
+std::optional<SearchGoal> goal_of(const SweepSpace& space, std::size_t top);
+
+// Evaluators of chunks of `space` that reach `goal`; without one they price every plan. `costs`: of
+// every site. Both must outlive the evaluators.
+MakeEvaluator evaluators_of(const SweepSpace& space, const std::vector<CostModel>& costs,
+                            const std::optional<SearchGoal>& goal);
+
+}  // namespace stepcast
