@@ -124,7 +124,7 @@ ComparedColumn with_best_plan(const ColumnOptions& column, Experiment& experimen
                               const CostModel& cost, const DataRoot& data, int threads) {
   const SweepSpace space = read_sweep(with_all_plans(load_sweep(column.experiment, data)), data);
   const BestPlan found = best_plan(space, {space.sites().size(), cost}, threads);
-  ComparedColumn result{column.own, {}, std::nullopt, found.searched};
+  ComparedColumn result{column.own, {}, found.searched};
   if (!found.best) {
     result.projection = without_plan(experiment, why_no_plan(found.searched));
     return result;
@@ -141,7 +141,7 @@ std::vector<ComparedColumn> as_given(const std::vector<ColumnOptions>& columns,
   std::vector<Projection> projections = projections_of(experiments, cost, load_accuracy(data));
   std::vector<ComparedColumn> result;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    result.push_back({columns[i].own, std::move(projections[i]), std::nullopt, std::nullopt});
+    result.push_back({columns[i].own, std::move(projections[i]), std::nullopt});
   }
   return result;
 }
@@ -170,7 +170,6 @@ Compared compared(const CompareOptions& options, const DataRoot& data) {
     column.projection.provenance = provenance_shares(experiments[i], column.projection, cost);
     const auto price = prices.find(column.projection.gpu);
     if (price != prices.end()) {
-      column.gpu_hour = price->second.price;
       column.projection.gpu_hour = price->second;
     }
   }

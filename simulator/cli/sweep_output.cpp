@@ -139,10 +139,9 @@ class SweepWriter {
   }
 
   void rank(const std::vector<PlanNumbers>& plans) {
-    const double sign = less_is_better(space_.rank_by()) ? 1.0 : -1.0;
     for (const PlanNumbers& numbers : plans) {
       const std::int64_t gpus = space_.experiment_of(numbers.plan).cluster.gpus();
-      ranking_.add(sign * ranked_number(space_.rank_by(), numbers, gpus), numbers.plan);
+      ranking_.add(rank_key(space_.rank_by(), numbers, gpus), numbers.plan);
     }
   }
 

@@ -174,8 +174,7 @@ std::vector<ComparedColumn> columns_of(const std::vector<ExperimentSource>& sour
   std::vector<ComparedColumn> columns;
   columns.reserve(sources.size());
   for (const ExperimentSource& source : sources) {
-    ComparedColumn column{
-        {}, with_provenance(job_of(source, data), data), std::nullopt, std::nullopt};
+    ComparedColumn column{{}, with_provenance(job_of(source, data), data), std::nullopt};
     for (const std::string& setting : source.settings) {
       const std::size_t equals = setting.find('=');  // is there, or the source was refused
       column.options.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));

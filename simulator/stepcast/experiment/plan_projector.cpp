@@ -86,9 +86,8 @@ Seconds PlanProjector::floor_of_step(const StepBound::Enough& enough) {
   if (site_->locked_clock) {
     return StepBound::at_locked_clock(own.step(*site_->locked_clock));
   }
-  const Hertz peak = site_->cluster.device.clock.peak;
-  const auto at = [&own, peak](std::int64_t index) {
-    return own.step((static_cast<double>(index) / static_cast<double>(StepTimer::kGrid)) * peak);
+  const auto at = [&own, this](std::int64_t index) {
+    return own.step(StepTimer::grid_clock(site_->cluster.device, index));
   };
   return floor_bound_.within_power(site_->cluster, at, enough);
 }

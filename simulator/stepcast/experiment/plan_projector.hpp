@@ -47,8 +47,8 @@ class PlanProjector {
   // before the rest.
   Seconds floor_of_step(const StepBound::Enough& enough);
   Bytes floor_of_memory();
-  // Bounds of plans that follow no longer depend on those that came before: each looks for its
-  // clock from the one that was best for the plan before.
+  // A bound looks for its clock from the one that was best for the plan before; from here on it
+  // forgets the plans so far, so that what follows is the same whatever came before.
   void begin_bounds_anew();
   StepRates rates(Seconds step);
 

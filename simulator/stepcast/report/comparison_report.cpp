@@ -133,10 +133,10 @@ std::string ComparedColumn::label() const {
 
 std::optional<double> ComparedColumn::price_per_million_tokens() const {
   constexpr double kSecondsOfAnHour = 3600.0;
-  if (!gpu_hour || !projection.priced) {
+  if (!projection.gpu_hour || !projection.priced) {
     return std::nullopt;
   }
-  return *gpu_hour / kSecondsOfAnHour / projection.tokens_per_second_per_gpu * 1e6;
+  return projection.gpu_hour->price / kSecondsOfAnHour / projection.tokens_per_second_per_gpu * 1e6;
 }
 
 nlohmann::ordered_json comparison_to_json(const std::vector<ComparedColumn>& columns,
@@ -156,7 +156,7 @@ nlohmann::ordered_json comparison_to_json(const std::vector<ComparedColumn>& col
       }
     }
     if (const std::optional<double> price = column.price_per_million_tokens()) {
-      row["price_per_gpu_hour"] = *column.gpu_hour;
+      row["price_per_gpu_hour"] = column.projection.gpu_hour->price;
       row["price_per_million_tokens"] = *price;
     }
     json["comparison"].push_back(std::move(row));

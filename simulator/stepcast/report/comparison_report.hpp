@@ -27,7 +27,6 @@ namespace stepcast {
 struct ComparedColumn {
   std::vector<std::pair<std::string, std::string>> options;
   Projection projection;
-  std::optional<double> gpu_hour;         // price of one, in any currency
   std::optional<SearchedPlans> searched;  // where the plan is the best of many
 
   // Whether there is a plan to speak of.

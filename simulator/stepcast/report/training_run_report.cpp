@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/report/training_run_report.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -176,7 +177,7 @@ Json training_run_json(const Projection& p) {
   }
   json["interval_80"] = interval_80(p);
   json["energy_kwh"] = run.kilowatt_hours();
-  json["gpu_energy_kwh"] = run.gpu_energy.value() / 3.6e6;
+  json["gpu_energy_kwh"] = run.gpu_kilowatt_hours();
   json["joules_per_token"] = run.energy_per_token().value();
   json["goodput"] = run.goodput.share;
   if (run.goodput.mtbf) {
@@ -196,8 +197,9 @@ std::string training_run_columns() {
 
 std::string training_run_cells(const Projection& p) {
   if (!p.run) {
-    constexpr std::size_t kRunCells = 11;
-    std::string empty(kRunCells, ',');
+    const std::string columns = training_run_columns();
+    std::string empty(static_cast<std::size_t>(std::count(columns.begin(), columns.end(), ',')),
+                      ',');
     return empty;
   }
   const TrainingRun& run = *p.run;

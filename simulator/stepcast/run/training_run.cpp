@@ -13,6 +13,7 @@ constexpr Joules kKilowattHour = Watts(1000.0) * kHour;
 double TrainingRun::days() const { return wall / kDay; }
 double TrainingRun::gpu_hours() const { return static_cast<double>(gpus) * (wall / kHour); }
 double TrainingRun::kilowatt_hours() const { return energy / kKilowattHour; }
+double TrainingRun::gpu_kilowatt_hours() const { return gpu_energy / kKilowattHour; }
 Joules TrainingRun::energy_per_token() const { return energy / static_cast<double>(spec.tokens); }
 
 TrainingRun training_run(const RunSpec& spec, const TimedStep& step) {

@@ -41,6 +41,7 @@ struct TrainingRun {
   [[nodiscard]] double days() const;
   [[nodiscard]] double gpu_hours() const;
   [[nodiscard]] double kilowatt_hours() const;
+  [[nodiscard]] double gpu_kilowatt_hours() const;  // of the GPUs alone
   [[nodiscard]] Joules energy_per_token() const;
 };
 

@@ -6,35 +6,28 @@
 namespace stepcast {
 namespace {
 
-Seconds sum_of(const TaskList& tasks) {
-  Seconds sum;
-  for (const StreamTask& task : tasks) {
-    sum += task.duration;
-  }
-  return sum;
-}
+bool every_pass(Frequency frequency) { return frequency == Frequency::kEveryMicroBatch; }
 
 // What data parallelism moves in every pass, and ends in it.
 void add_traffic(const StageProgram& program, LeastPass& forward, LeastPass& backward) {
   const TrafficRule& rule = program.rule;
-  const auto every = [](Frequency frequency) { return frequency == Frequency::kEveryMicroBatch; };
   Seconds left;  // the reduction that may go on after the pass
   double gathers = 0.0;
   for (const LayerRun& run : program.runs) {
     const LayerTasks& layer = program.tasks.layers[run.layer];
     const auto times = static_cast<double>(run.count);
-    if (every(rule.forward_gather) && !layer.gather.empty()) {
+    if (every_pass(rule.forward_gather) && !layer.gather.empty()) {
       forward.add_moved(times, layer.gather);
       gathers += times;
     }
-    if (every(rule.backward_gather) && !layer.stays_gathered) {
+    if (every_pass(rule.backward_gather) && !layer.stays_gathered) {
       backward.add_moved(times * static_cast<double>(rule.backward_gathers), layer.gather);
     }
     // A layer waits for the reduction of the one before only where it has to fill its buffer.
-    if (every(rule.reduce) && program.software.overlap_grad_reduce &&
+    if (every_pass(rule.reduce) && program.software.overlap_grad_reduce &&
         !layer.before_reduce.empty()) {
       backward.add_moved(times, layer.reduce);
-      left = max(left, sum_of(layer.reduce));
+      left = max(left, duration_of(layer.reduce));
     }
   }
   backward.moved = max(Seconds{}, backward.moved - left);
@@ -45,19 +38,19 @@ void add_traffic(const StageProgram& program, LeastPass& forward, LeastPass& bac
 
 }  // namespace
 
-void LeastPass::add(double times, const TaskSums& sums) {
-  compute += times * sums.compute;
-  blocking += times * sums.blocking;
-  for (std::size_t axis = 0; axis < kAxes; ++axis) {
-    communicated[axis] += times * sums.exposed[axis];
-  }
-  weight += times * sums.weight;
-  launching += times * sums.launching;
-  launching_weight += times * sums.launching_weight;
-  energy += times * sums.energy;
+LeastPass pass_of(const TaskSums& sums) {
+  LeastPass pass;
+  pass.compute = sums.compute;
+  pass.communicated = sums.exposed;
+  pass.blocking = sums.blocking;
+  pass.weight = sums.weight;
+  pass.launching = sums.launching;
+  pass.launching_weight = sums.launching_weight;
+  pass.energy = sums.energy;
   if (sums.compute > Seconds{}) {
-    rate = std::max(rate, std::min(1.0, sums.compute / sums.contended));
+    pass.rate = std::min(1.0, sums.compute / sums.contended);
   }
+  return pass;
 }
 
 void LeastPass::add(double times, const LeastPass& other) {
@@ -126,9 +119,9 @@ StagePasses stage_passes(const StageProgram& program) {
   for (const LayerRun& run : program.runs) {
     const LayerSums& layer = program.tasks.sums[run.layer];
     const auto times = static_cast<double>(run.count);
-    passes.forward.add(times, layer.forward);
-    passes.backward.add(times, layer.backward);
-    passes.recomputed.add(times, layer.full_recompute);
+    passes.forward.add(times, pass_of(layer.forward));
+    passes.backward.add(times, pass_of(layer.backward));
+    passes.recomputed.add(times, pass_of(layer.full_recompute));
   }
   return passes;
 }
@@ -139,10 +132,10 @@ LeastStage least_stage(const StageProgram& program, PassMode mode) {
   for (const LayerRun& run : program.runs) {
     const LayerSums& layer = program.tasks.sums[run.layer];
     const auto times = static_cast<double>(run.count);
-    forward.add(times, layer.forward);
-    backward.add(times, layer.backward);
+    forward.add(times, pass_of(layer.forward));
+    backward.add(times, pass_of(layer.backward));
     if (run.recomputed) {
-      backward.add(times, layer.full_recompute);
+      backward.add(times, pass_of(layer.full_recompute));
     }
   }
   const bool alone = mode != PassMode::kUniform;

@@ -48,7 +48,6 @@ struct LeastPass {
   double slowdown = 1e3;  // the least of gathers and reductions beside kernels
   Joules energy;          // of the kernels, above idle
 
-  void add(double times, const TaskSums& sums);
   void add_moved(double times, const TaskList& tasks);
   void add(double times, const LeastPass& other);
   // By itself on its rank.
@@ -56,6 +55,8 @@ struct LeastPass {
   // Beside whatever may run there.
   [[nodiscard]] Seconds beside() const;
 };
+// A list of tasks as a pass, without what data parallelism moves.
+LeastPass pass_of(const TaskSums& sums);
 // Each sum the lower of both.
 LeastPass least_of(const LeastPass& a, const LeastPass& b);
 // Two passes as one.

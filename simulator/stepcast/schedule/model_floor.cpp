@@ -12,10 +12,9 @@ namespace {
 
 constexpr std::size_t kMostKept = 64;  // divisions of the work, of which neighbours share one
 
-// Each layer a stage, on one rank of its own replica: what the operators of a layer depend on is
-// that of `plan`.
-ParallelPlan layer_by_layer(const ExpansionContext& context) {
-  ParallelPlan plan = context.plan;
+// What the operators of a layer depend on of a plan, which has no stages: equal for plans that
+// share their layers' work.
+ParallelPlan of_layer(ParallelPlan plan) {
   const bool frees_gradients = plan.zero == 3 && plan.fsdp_reshard;
   const ParallelPlan defaults;
   plan.pp = plan.vpp = plan.dp = plan.edp = plan.fsdp = plan.micro_batches = 1;
@@ -23,6 +22,13 @@ ParallelPlan layer_by_layer(const ExpansionContext& context) {
   plan.zero = frees_gradients ? 3 : 0;
   plan.fsdp_reshard = frees_gradients;
   plan.fsdp_experts = defaults.fsdp_experts;
+  plan.stages.clear();
+  return plan;
+}
+
+// Each layer a stage, on one rank of its own replica.
+ParallelPlan layer_by_layer(const ExpansionContext& context) {
+  ParallelPlan plan = of_layer(context.plan);
   const std::int64_t layers = context.model.layers;
   plan.stages.assign(static_cast<std::size_t>(layers), StageContent{.layers = 1});
   plan.stages.front().embedding = true;
@@ -31,7 +37,7 @@ ParallelPlan layer_by_layer(const ExpansionContext& context) {
   return plan;
 }
 
-// One layer of those of each stage: named layers are not told apart.
+// No operator of a layer depends on the global batch.
 TrainingRecipe without_batch(TrainingRecipe training) {
   training.global_batch_size = 0;
   return training;
@@ -187,7 +193,7 @@ void ModelFloor::Share::add(const Share& other) {
 void ModelFloor::take(const StepContext& context) {
   context_.emplace(context);
   const ParallelPlan& plan = context.expansion.plan;
-  Key key{layer_by_layer(context.expansion), without_batch(context.expansion.training)};
+  Key key{of_layer(plan), without_batch(context.expansion.training)};
   const auto known = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& entry) { return entry.key == key; });
   if (known == entries_.end()) {

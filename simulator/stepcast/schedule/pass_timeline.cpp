@@ -22,14 +22,6 @@ bool overlaps_gathers(const StageProgram& program) {
          program.software.overlap_param_gather;
 }
 
-Seconds duration_of(const TaskList& tasks) {
-  Seconds sum;
-  for (const StreamTask& task : tasks) {
-    sum += task.duration;
-  }
-  return sum;
-}
-
 class Pass {
  public:
   Pass(const StageProgram& program, const PassPlace& place, std::vector<StreamSpan>* record)

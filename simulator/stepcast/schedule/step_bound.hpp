@@ -13,7 +13,9 @@
 //                                            slowest GPU, which draws `d` of the others, stays
 //                                            within the limit: step >= d E(f) / (limit - idle)
 // so at any f: step >= min(T(f), d E(f) / (limit - idle)), and at the peak clock step >= T(f).
-// Between two clocks of its grid a step's power is interpolated, which kInterpolated covers.
+// Between two clocks of its grid a step's power is interpolated along a power law, above which its
+// chord lies by a share that falls with the square of the clock (interpolated_power): the limit is
+// taken as much higher.
 #pragma once
 
 #include <functional>
@@ -33,9 +35,8 @@ class StepBound {
 
   // The step at a clock that is given, less what rounding may have added.
   static Seconds at_locked_clock(const LeastStep& least);
-  // A lower bound of the step where the power limit sets the clock, from at most so many clocks.
-  Seconds within_power(const ClusterSpec& cluster, const AtClock& at, const Enough& enough,
-                       int clocks = 3);
+  // A lower bound of the step where the power limit sets the clock, from a few clocks.
+  Seconds within_power(const ClusterSpec& cluster, const AtClock& at, const Enough& enough);
 
  private:
   std::int64_t last_ = StepTimer::kGrid * 7 / 8;

@@ -24,6 +24,14 @@ double behind_mean(const ClusterSpec& cluster) {
   return cluster.device.kernels.power.clock_spread * expected_extreme(cluster.gpus());
 }
 
+double power_exponent(const DeviceSpec& device) {
+  return device.kernels.power.voltage_exponent + 1.0;
+}
+
+double draws_more(const ClusterSpec& cluster) {
+  return std::pow(1.0 - behind_mean(cluster), -power_exponent(cluster.device));
+}
+
 namespace {
 
 StepAtClock described(const DeviceSpec& device, Hertz clock, const StepTime& time) {
@@ -35,12 +43,11 @@ StepAtClock described(const DeviceSpec& device, Hertz clock, const StepTime& tim
 // does not, power is a power law of the clock.
 class GridSearch {
  public:
-  // A GPU that by the law of power runs `behind` others draws as much more at their clock.
-  GridSearch(const StepContext& context, StepTimer& timer, double behind)
+  GridSearch(const StepContext& context, StepTimer& timer)
       : device_(context.cluster.device),
         timer_(timer),
-        exponent_(device_.kernels.power.voltage_exponent + 1.0),
-        draws_more_(std::pow(1.0 - behind, -exponent_)) {}
+        exponent_(power_exponent(device_)),
+        draws_more_(draws_more(context.cluster)) {}
 
   // The highest clock within the limits: the peak, or one below it.
   Hertz highest_clock() {
@@ -66,7 +73,7 @@ class GridSearch {
 
  private:
   static constexpr std::int64_t kPeak = StepTimer::kGrid;
-  static constexpr std::int64_t kLowest = kPeak / 4;
+  static constexpr std::int64_t kLowest = StepTimer::kLowest;
 
   struct Known {
     std::int64_t index = 0;
@@ -141,8 +148,7 @@ StepAtClock step_within_power(const StepContext& context) {
 
 StepAtClock step_within_power(const StepContext& context, StepTimer& timer) {
   const DeviceSpec& device = context.cluster.device;
-  const double behind = behind_mean(context.cluster);
-  const Hertz clock = GridSearch(context, timer, behind).highest_clock();
+  const Hertz clock = GridSearch(context, timer).highest_clock();
   return described(device, clock, timer.near(clock));
 }
 

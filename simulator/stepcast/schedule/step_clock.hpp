@@ -40,6 +40,12 @@ StepAtClock step_within_power(const StepContext& context, StepTimer& timer);
 // mean, of it.
 double behind_mean(const ClusterSpec& cluster);
 
+// Of a device's power in its clock.
+double power_exponent(const DeviceSpec& device);
+
+// How many times as much above idle the slowest GPU of a cluster draws as their mean.
+double draws_more(const ClusterSpec& cluster);
+
 // By how many standard deviations the slowest of `gpus` falls behind their mean; 0 for one.
 double expected_extreme(std::int64_t gpus);
 

@@ -340,9 +340,8 @@ StepSchedule StepTimer::schedule(Hertz clock) {
   return schedule;
 }
 
-Hertz StepTimer::grid_clock(std::int64_t index) const {
-  return (static_cast<double>(index) / static_cast<double>(kGrid)) *
-         context_.cluster.device.clock.peak;
+Hertz StepTimer::grid_clock(const DeviceSpec& device, std::int64_t index) {
+  return (static_cast<double>(index) / static_cast<double>(kGrid)) * device.clock.peak;
 }
 
 const StepTime& StepTimer::on_grid(std::int64_t index) {

@@ -28,6 +28,9 @@ class StepTimer {
  public:
   // Clocks at which a step is priced, a share of the peak apart.
   static constexpr std::int64_t kGrid = 32;
+  // The lowest of them, below which no power limit puts a part.
+  static constexpr std::int64_t kLowest = kGrid / 4;
+  static Hertz grid_clock(const DeviceSpec& device, std::int64_t index);
 
   // `context.clock` is ignored.
   explicit StepTimer(const StepContext& context);
@@ -41,7 +44,9 @@ class StepTimer {
   [[nodiscard]] StepTime near(Hertz clock);
   // The step at `index` / kGrid of the peak clock; solved once and kept.
   [[nodiscard]] const StepTime& on_grid(std::int64_t index);
-  [[nodiscard]] Hertz grid_clock(std::int64_t index) const;
+  [[nodiscard]] Hertz grid_clock(std::int64_t index) const {
+    return grid_clock(context_.cluster.device, index);
+  }
   // About what the middle stage does at a clock of the grid, nothing overlapped: where a search
   // begins.
   struct RoughStep {

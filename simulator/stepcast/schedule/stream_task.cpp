@@ -22,4 +22,12 @@ TaskSums sums_of(const TaskList& tasks) {
   return sums;
 }
 
+Seconds duration_of(const TaskList& tasks) {
+  Seconds sum;
+  for (const StreamTask& task : tasks) {
+    sum += task.duration;
+  }
+  return sum;
+}
+
 }  // namespace stepcast

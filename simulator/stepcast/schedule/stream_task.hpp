@@ -62,5 +62,7 @@ struct TaskSums {
   Joules energy;
 };
 TaskSums sums_of(const TaskList& tasks);
+// Of tasks one after the other.
+Seconds duration_of(const TaskList& tasks);
 
 }  // namespace stepcast

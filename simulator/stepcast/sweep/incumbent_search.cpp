@@ -6,7 +6,6 @@
 #include <limits>
 #include <optional>
 #include <unordered_map>
-#include <vector>
 
 namespace stepcast {
 namespace {
@@ -19,12 +18,7 @@ constexpr std::int64_t kMostOfAxis = 96;  // values of one axis that a descent t
 class IncumbentSearch {
  public:
   IncumbentSearch(const SweepSpace& space, PlanEvaluator& evaluator, const SearchGoal& goal)
-      : space_(space), evaluator_(evaluator), goal_(goal), known_(goal) {
-    for (std::size_t axis = space.axes().size(); axis-- > 0;) {
-      strides_.insert(strides_.begin(), stride);
-      stride *= space.axes()[axis].size();
-    }
-  }
+      : space_(space), evaluator_(evaluator), goal_(goal), known_(goal) {}
 
   Incumbents run() {
     sample();
@@ -81,8 +75,7 @@ class IncumbentSearch {
   // Less is better; ties go by index.
   [[nodiscard]] std::pair<double, std::int64_t> key(const PlanNumbers& numbers) const {
     const std::int64_t gpus = space_.experiment_of(numbers.plan).cluster.gpus();
-    const double value = ranked_number(goal_.rank_by, numbers, gpus);
-    return {less_is_better(goal_.rank_by) ? value : -value, numbers.plan};
+    return {rank_key(goal_.rank_by, numbers, gpus), numbers.plan};
   }
 
   // Of all that are priced within the memory.
@@ -100,7 +93,7 @@ class IncumbentSearch {
     std::optional<PlanNumbers> best = best_within(memory);
     for (int round = 0; round < kRounds && best; ++round) {
       const std::int64_t before = best->plan;
-      for (std::size_t axis = strides_.size(); axis-- > 0;) {
+      for (std::size_t axis = space_.axes().size(); axis-- > 0;) {
         try_axis(axis, memory, *best);
       }
       if (best->plan == before) {
@@ -113,9 +106,9 @@ class IncumbentSearch {
     const std::int64_t values = space_.axes()[axis].size();
     const std::int64_t apart = (values + kMostOfAxis - 1) / kMostOfAxis;
     const auto digit = static_cast<std::int64_t>(space_.digit(best.plan, axis));
-    const std::int64_t base = best.plan - digit * strides_[axis];
+    const std::int64_t base = best.plan - digit * space_.stride(axis);
     for (std::int64_t value = digit % apart; value < values; value += apart) {
-      const std::optional<PlanNumbers>& found = numbers(base + value * strides_[axis]);
+      const std::optional<PlanNumbers>& found = numbers(base + value * space_.stride(axis));
       if (found && found->peak_memory <= memory && key(*found) < key(best)) {
         best = *found;
       }
@@ -126,8 +119,6 @@ class IncumbentSearch {
   PlanEvaluator& evaluator_;
   SearchGoal goal_;
   Incumbents known_;
-  std::int64_t stride = 1;
-  std::vector<std::int64_t> strides_;                                    // of the axes
   std::unordered_map<std::int64_t, std::optional<PlanNumbers>> priced_;  // what was looked at
 };
 

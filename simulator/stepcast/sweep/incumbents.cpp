@@ -48,13 +48,14 @@ bool Incumbents::leave_out(const PlanNumbers& at_best, std::int64_t gpus) const 
 
 std::optional<Bytes> Incumbents::too_much_memory(const PlanNumbers& at_best,
                                                  std::int64_t gpus) const {
-  PlanNumbers filled = at_best;
-  const std::optional<double> least =
-      goal_.memory_front ? memory_.least_cost_beyond(at_best.tokens_per_second_per_gpu)
-                         : at_best.peak_memory.value();
+  if (!goal_.memory_front) {
+    return std::nullopt;
+  }
+  const std::optional<double> least = memory_.least_cost_beyond(at_best.tokens_per_second_per_gpu);
   if (!least) {
     return std::nullopt;
   }
+  PlanNumbers filled = at_best;
   filled.peak_memory = Bytes(*least);
   return leave_out(filled, gpus) ? std::optional(filled.peak_memory) : std::nullopt;
 }

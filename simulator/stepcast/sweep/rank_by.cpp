@@ -52,4 +52,9 @@ bool less_is_better(RankBy rank_by) {
          rank_by == RankBy::kPower;
 }
 
+double rank_key(RankBy rank_by, const PlanNumbers& numbers, std::int64_t gpus) {
+  const double value = ranked_number(rank_by, numbers, gpus);
+  return less_is_better(rank_by) ? value : -value;
+}
+
 }  // namespace stepcast

@@ -29,5 +29,7 @@ std::span<const std::string_view> names_of<RankBy>();
 double ranked_number(RankBy rank_by, const PlanNumbers& numbers, std::int64_t gpus);
 // Whether less of it is better.
 bool less_is_better(RankBy rank_by);
+// The number with the sign with which less is better.
+double rank_key(RankBy rank_by, const PlanNumbers& numbers, std::int64_t gpus);
 
 }  // namespace stepcast

@@ -68,9 +68,8 @@ void add_folder(const std::filesystem::path& folder, Hash& hash) {
   std::vector<std::filesystem::path> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, error)) {
-    // What projections say of their errors is no part of them.
-    if (entry.is_regular_file(error) && entry.path().extension() == ".yaml" &&
-        entry.path().filename() != "accuracy.yaml") {
+    // What projections say of their errors, accuracy.json, is no part of them.
+    if (entry.is_regular_file(error) && entry.path().extension() == ".yaml") {
       files.push_back(entry.path());
     }
   }

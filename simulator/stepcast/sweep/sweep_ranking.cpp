@@ -10,8 +10,7 @@ bool BestPlans::better(const Entry& a, const Entry& b) {
 }
 
 BestPlans::Entry BestPlans::entry_of(const PlanNumbers& numbers, std::int64_t gpus) const {
-  const double value = ranked_number(rank_by_, numbers, gpus);
-  return {less_is_better(rank_by_) ? value : -value, numbers};
+  return {rank_key(rank_by_, numbers, gpus), numbers};
 }
 
 bool BestPlans::all_better(const PlanNumbers& numbers, std::int64_t gpus) const {

@@ -106,6 +106,8 @@ class SweepSpace {
   [[nodiscard]] std::size_t digit(std::int64_t index, std::size_t axis) const {
     return static_cast<std::size_t>(index / strides_[axis] % content_.axes[axis].size());
   }
+  // How far apart two plans are that differ by one value of axis `axis`.
+  [[nodiscard]] std::int64_t stride(std::size_t axis) const { return strides_[axis]; }
   [[nodiscard]] SweepRequest request(std::int64_t index) const;
   // The same into a request that is used again.
   void request(std::int64_t index, SweepRequest& result) const;

@@ -50,7 +50,9 @@ ComparedColumn column(const std::string& gpu, double rate, std::optional<double>
   made.projection.time.step = Seconds(1.0);
   made.projection.memory.emplace_back();
   made.projection.memory_capacity = Bytes(1e9);
-  made.gpu_hour = gpu_hour;
+  if (gpu_hour) {
+    made.projection.gpu_hour = GpuHourPrice{*gpu_hour};
+  }
   return made;
 }
 
