@@ -43,14 +43,16 @@ CommunicationLoad communication_load(const Op& op, const OpCost& cost) {
   return load;
 }
 
-Seconds contended_duration(const Op& op, const OpCost& isolated, const CommunicationLoad& load,
-                           const CostModel& model, KernelContext kernel,
-                           const ClusterSpec& cluster) {
-  kernel.compute_units = std::max<std::int64_t>(1, kernel.compute_units - load.units);
-  const Seconds fewer = model.cost(op, kernel, cluster).duration;
-  Seconds contended = max(isolated.duration, fewer);
+KernelContext on_units_left(KernelContext kernel, std::int64_t held_units) {
+  kernel.compute_units = std::max<std::int64_t>(1, kernel.compute_units - held_units);
+  return kernel;
+}
+
+Seconds contended_duration(const OpCost& isolated, Seconds on_units_left,
+                           const CommunicationLoad& load, const DeviceSpec& device) {
+  Seconds contended = max(isolated.duration, on_units_left);
   if (isolated.bound == Bound::kMemory) {
-    const double asked_besides = load.hbm / kernel.device.hbm.achieved;
+    const double asked_besides = load.hbm / device.hbm.achieved;
     contended = max(contended, (1.0 + asked_besides) * isolated.duration);
   }
   return contended;

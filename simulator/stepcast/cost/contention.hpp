@@ -29,10 +29,13 @@ struct CommunicationLoad {
 // What an operator takes of the device while it communicates; zero for one that does not.
 CommunicationLoad communication_load(const Op& op, const OpCost& cost);
 
-// The time of a computation while communication of `load` runs; `isolated` is its cost without.
-Seconds contended_duration(const Op& op, const OpCost& isolated, const CommunicationLoad& load,
-                           const CostModel& model, KernelContext kernel,
-                           const ClusterSpec& cluster);
+// The context of a computation on the units that communication leaves.
+KernelContext on_units_left(KernelContext kernel, std::int64_t held_units);
+
+// The time of a computation while communication of `load` runs; `isolated` is its cost without, and
+// `on_units_left` its time in the context above.
+Seconds contended_duration(const OpCost& isolated, Seconds on_units_left,
+                           const CommunicationLoad& load, const DeviceSpec& device);
 
 // How many times longer a communication takes while computation runs.
 double slowdown_beside_computation(const Op& op, const DeviceSpec& device);

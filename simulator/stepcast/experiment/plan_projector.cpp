@@ -13,7 +13,7 @@ PlanProjector::PlanProjector(const Experiment& site, const CostModel& cost,
                              std::shared_ptr<SolvedPipelines> pipelines)
     : site_(&site),
       paced_(site.locked_clock ? cost : within_level(cost)),
-      solved_(std::move(pipelines)) {}
+      solved_(std::move(pipelines), works_) {}
 
 void PlanProjector::take(const ParallelPlan& plan, const TrainingRecipe& training) {
   plan_ = &plan;

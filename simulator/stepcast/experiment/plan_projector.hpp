@@ -68,13 +68,14 @@ class PlanProjector {
 
   const Experiment* site_;
   CostModel paced_;
+  std::shared_ptr<LayerWorks> works_ = std::make_shared<LayerWorks>();
   SolvedSteps solved_;
   // Of the plan at hand, each worked out when it is first asked for.
   std::optional<PlanOutline> outline_;
   std::optional<ExpansionContext> expanded_;
   std::optional<StepTimer> timer_;
   bool has_floor_ = false;
-  ModelFloor floor_;
+  ModelFloor floor_{works_};
   StepBound bound_;
   StepBound floor_bound_;
   const ParallelPlan* plan_ = nullptr;

@@ -27,7 +27,9 @@ const BuiltLayer& StageBuilder::layer(const ExpansionContext& context, LayerKind
     built.distinct_elements += local_elements(tensor, context.plan) /
                                std::max(1.0, real(tensor.instances / context.plan.ep));
   }
-  built.ops = std::make_shared<const BlockOps>(expand_layer(context, kind));
+  const LayerBlocks::Layer& blocks = blocks_->layer(context, kind);
+  built.ops = blocks.ops;
+  built.workspace = blocks.workspace;
   layers_.push_back(std::move(built));
   return layers_.back();
 }

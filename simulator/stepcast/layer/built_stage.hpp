@@ -5,9 +5,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "stepcast/layer/layer_expansion.hpp"
+#include "stepcast/layer/layer_blocks.hpp"
 #include "stepcast/layer/sharding.hpp"
 
 namespace stepcast {
@@ -20,6 +21,7 @@ struct BuiltLayer {
   LocalParameters parameters;      // of one
   double distinct_elements = 0.0;  // trained, of one with one of the experts that a rank holds
   std::shared_ptr<const BlockOps> ops;
+  Bytes workspace;  // as backward_workspace
 };
 
 struct BuiltStage {
@@ -34,11 +36,15 @@ struct BuiltStage {
 // must have the same layer configuration (layer_configuration.hpp).
 class StageBuilder {
  public:
+  explicit StageBuilder(std::shared_ptr<LayerBlocks> blocks = std::make_shared<LayerBlocks>())
+      : blocks_(std::move(blocks)) {}
+
   BuiltStage stage(const ExpansionContext& context, std::size_t index);
 
  private:
   const BuiltLayer& layer(const ExpansionContext& context, LayerKind kind);
 
+  std::shared_ptr<LayerBlocks> blocks_;
   std::vector<BuiltLayer> layers_;  // one of each kind
 };
 

@@ -29,7 +29,7 @@ void add_activations(const ExpansionContext& context, const BuiltStage& stage,
     }
     const Bytes left = layer.recomputed > 0 ? layer_input(context) : whole;
     budget.last_kept = max(budget.last_kept, left);
-    budget.workspace = max(budget.workspace, backward_workspace(context, layer.kind));
+    budget.workspace = max(budget.workspace, layer.workspace);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
 #include "stepcast/schedule/host_launches.hpp"
+#include "stepcast/schedule/layer_work.hpp"
 #include "stepcast/schedule/overlap_windows.hpp"
 
 namespace stepcast {
@@ -51,12 +52,11 @@ class TaskPricer {
  public:
   TaskPricer(const StepContext& context, CommunicationLoad load)
       : context_(context),
-        kernel_(kernel_context(context)),
         load_(load),
         host_(context.cluster.host, context.expansion.software, context.expansion.training) {}
 
-  // Without what its host takes.
-  [[nodiscard]] StreamTask task(const Op& op, const OpCost& cost) const {
+  // Without what its host takes. `beside`: what it costs on the units that communication leaves.
+  [[nodiscard]] StreamTask task(const Op& op, const OpCost& cost, const OpCost& beside) const {
     StreamTask task;
     task.duration = cost.duration;
     task.contended = cost.duration;
@@ -69,8 +69,7 @@ class TaskPricer {
     task.energy = cost.energy;
     task.weight_gradient = is_weight_gradient(op);
     if (load_.units > 0 || load_.hbm > BytesPerSecond{}) {
-      task.contended =
-          contended_duration(op, cost, load_, context_.cost, kernel_, context_.cluster);
+      task.contended = contended_duration(cost, beside.duration, load_, context_.cluster.device);
     }
     return task;
   }
@@ -78,6 +77,26 @@ class TaskPricer {
   // Notes the operators in `noted`, if it is given.
   [[nodiscard]] TaskList tasks(const OpList& ops, std::vector<Op>* noted = nullptr,
                                Direction direction = Direction::kForward) const {
+    const std::vector<OpCost> alone = costs_of(ops, context_);
+    if (load_.units == 0) {
+      return tasks(ops, {alone, alone}, noted, direction);
+    }
+    return tasks(ops, {alone, costs_of(ops, context_, load_.units)}, noted, direction);
+  }
+  // The same with costs that are kept.
+  [[nodiscard]] TaskList tasks(const OpList& ops, KeptCosts& kept, Direction direction) const {
+    const std::vector<OpCost>& alone = kept.of(ops, context_, 0);
+    return tasks(ops, {alone, kept.of(ops, context_, load_.units)}, nullptr, direction);
+  }
+
+ private:
+  // By operator.
+  struct ListCosts {
+    const std::vector<OpCost>& alone;
+    const std::vector<OpCost>& beside;  // on the units that communication leaves
+  };
+  [[nodiscard]] TaskList tasks(const OpList& ops, const ListCosts& costs, std::vector<Op>* noted,
+                               Direction direction) const {
     TaskList list;
     list.reserve(ops.size());
     const SoftwareSpec& software = context_.expansion.software;
@@ -86,8 +105,8 @@ class TaskPricer {
     const ExpertRange experts = partly ? expert_range(ops) : ExpertRange{};
     for (std::size_t i = 0; i < ops.size(); ++i) {
       const bool captured = software.cuda_graph && !experts.holds(i);
-      const OpCost cost = context_.cost.cost(ops[i], kernel_, context_.cluster);
-      list.push_back(task(ops[i], cost));
+      const OpCost& cost = costs.alone[i];
+      list.push_back(task(ops[i], cost, costs.beside[i]));
       list.back().host = captured ? Seconds{} : host_.launching(ops[i], cost, direction);
       // The graph itself is one launch.
       const bool first = i == 0 || experts.holds(i - 1);
@@ -103,7 +122,6 @@ class TaskPricer {
     return list;
   }
 
- private:
   // Which kernel runs beside a communication differs from step to step and from rank to rank, so
   // each is slowed by what all of the list are on average.
   static void spread_contention(TaskList& list) {
@@ -123,7 +141,6 @@ class TaskPricer {
   }
 
   const StepContext& context_;
-  KernelContext kernel_;
   CommunicationLoad load_;
   HostLaunches host_;
 };
@@ -132,11 +149,14 @@ class TaskPricer {
 
 class LayerPricer {
  public:
-  LayerPricer(const StepContext& context, const CommunicationLoad& load, std::vector<Op>* noted)
+  // With costs that are kept, if there are any; `noted` is null then.
+  LayerPricer(const StepContext& context, const CommunicationLoad& load, KeptCosts* kept,
+              std::vector<Op>* noted)
       : context_(context),
         isolated_(context, {}),
         contended_(context, load),
         host_(context.cluster.host, context.expansion.software, context.expansion.training),
+        kept_(kept),
         noted_(noted) {}
 
   [[nodiscard]] LayerTasks layer(const StageLayer& layer) const {
@@ -165,7 +185,8 @@ class LayerPricer {
   [[nodiscard]] TaskList program(const OpList& ops, Direction direction) const {
     const ParallelPlan& plan = context_.expansion.plan;
     const SoftwareSpec& software = context_.expansion.software;
-    TaskList tasks = contended_.tasks(ops, noted_, direction);
+    TaskList tasks = kept_ != nullptr ? contended_.tasks(ops, *kept_, direction)
+                                      : contended_.tasks(ops, noted_, direction);
     if (!tasks.empty() && !software.cuda_graph) {
       tasks.front().host += host_.entering(ops);
     }
@@ -256,6 +277,7 @@ class LayerPricer {
   TaskPricer isolated_;
   TaskPricer contended_;
   HostLaunches host_;
+  KeptCosts* kept_;
   std::vector<Op>* noted_;
 };
 
@@ -300,6 +322,18 @@ KernelContext kernel_context(const StepContext& context, Detail detail) {
   return {device, context.clock, device.compute_units, launch, detail};
 }
 
+std::vector<OpCost> costs_of(const OpList& ops, const StepContext& context,
+                             std::int64_t held_units) {
+  const KernelContext kernel = on_units_left(kernel_context(context), held_units);
+  std::vector<OpCost> costs;
+  costs.reserve(ops.size());
+  for (const Op& op : ops) {
+    const bool communicates = held_units > 0 && communication_axis(op);
+    costs.push_back(communicates ? OpCost{} : context.cost.cost(op, kernel, context.cluster));
+  }
+  return costs;
+}
+
 TaskList price(const OpList& ops, const StepContext& context, const CommunicationLoad& load) {
   return TaskPricer(context, load).tasks(ops);
 }
@@ -329,7 +363,12 @@ CommunicationLoad layer_load(const StageLayer& layer, const StepContext& context
 
 LayerTasks price_layer(const StageLayer& layer, const StepContext& context,
                        const CommunicationLoad& load, std::vector<Op>* ops) {
-  return LayerPricer(context, load, ops).layer(layer);
+  return LayerPricer(context, load, nullptr, ops).layer(layer);
+}
+
+LayerTasks price_layer(const StageLayer& layer, const StepContext& context,
+                       const CommunicationLoad& load, KeptCosts& kept) {
+  return LayerPricer(context, load, &kept, nullptr).layer(layer);
 }
 
 Seconds pipeline_transfer(const StepContext& context) {

@@ -53,9 +53,17 @@ StepTasks price_step(const StepOperators& operators, const StepContext& context,
 // What the communication which overlaps with the layer's computation takes of the device: the most
 // compute units, and of HBM the mean over the time that it lasts.
 CommunicationLoad layer_load(const StageLayer& layer, const StepContext& context);
+// What each operator of a list costs while communication holds so many compute units; without a
+// cost of communication itself where it holds any.
+std::vector<OpCost> costs_of(const OpList& ops, const StepContext& context,
+                             std::int64_t held_units = 0);
+class KeptCosts;  // layer_work.hpp
 // One layer whose computation overlaps with communication of `load`.
 LayerTasks price_layer(const StageLayer& layer, const StepContext& context,
                        const CommunicationLoad& load, std::vector<Op>* ops = nullptr);
+// The same with costs that `kept` holds, or keeps.
+LayerTasks price_layer(const StageLayer& layer, const StepContext& context,
+                       const CommunicationLoad& load, KeptCosts& kept);
 // The transfer of a micro-batch from stage to stage, with no other communication on its fabric.
 Seconds pipeline_transfer(const StepContext& context);
 Fabric pipeline_fabric(const StepContext& context);

@@ -12,23 +12,8 @@ namespace {
 
 constexpr std::size_t kMostKept = 64;  // divisions of the work, of which neighbours share one
 
-// What the operators of a layer depend on of a plan, which has no stages: equal for plans that
-// share their layers' work.
-ParallelPlan of_layer(ParallelPlan plan) {
-  const bool frees_gradients = plan.zero == 3 && plan.fsdp_reshard;
-  const ParallelPlan defaults;
-  plan.pp = plan.vpp = plan.dp = plan.edp = plan.fsdp = plan.micro_batches = 1;
-  plan.schedule = defaults.schedule;
-  plan.zero = frees_gradients ? 3 : 0;
-  plan.fsdp_reshard = frees_gradients;
-  plan.fsdp_experts = defaults.fsdp_experts;
-  plan.stages.clear();
-  return plan;
-}
-
 // Each layer a stage, on one rank of its own replica.
-ParallelPlan layer_by_layer(const ExpansionContext& context) {
-  ParallelPlan plan = of_layer(context.plan);
+ParallelPlan layer_by_layer(const ExpansionContext& context, ParallelPlan plan) {
   const std::int64_t layers = context.model.layers;
   plan.stages.assign(static_cast<std::size_t>(layers), StageContent{.layers = 1});
   plan.stages.front().embedding = true;
@@ -37,18 +22,13 @@ ParallelPlan layer_by_layer(const ExpansionContext& context) {
   return plan;
 }
 
-// No operator of a layer depends on the global batch.
-TrainingRecipe without_batch(TrainingRecipe training) {
-  training.global_batch_size = 0;
-  return training;
-}
-
 }  // namespace
 
-LayerFloor::LayerFloor(const ExpansionContext& context)
-    : plan_(layer_by_layer(context)),
-      training_(without_batch(context.training)),
-      configuration_({context.model, plan_, training_, context.software}) {
+LayerFloor::LayerFloor(const ExpansionContext& context, const LayerDivision& division,
+                       std::shared_ptr<LayerWork> work)
+    : plan_(layer_by_layer(context, division.plan)),
+      training_(division.training),
+      configuration_({context.model, plan_, training_, context.software}, std::move(work)) {
   const ExpansionContext own{context.model, plan_, training_, context.software};
   const StageClasses classes = stage_classes(own);
   std::vector<std::size_t> numbers;
@@ -193,14 +173,15 @@ void ModelFloor::Share::add(const Share& other) {
 void ModelFloor::take(const StepContext& context) {
   context_.emplace(context);
   const ParallelPlan& plan = context.expansion.plan;
-  Key key{of_layer(plan), without_batch(context.expansion.training)};
+  LayerDivision division = layer_division(context.expansion);
   const auto known = std::find_if(entries_.begin(), entries_.end(),
-                                  [&](const Entry& entry) { return entry.key == key; });
+                                  [&](const Entry& entry) { return entry.division == division; });
   if (known == entries_.end()) {
     if (entries_.size() >= kMostKept) {
       entries_.pop_back();
     }
-    entries_.push_front({std::move(key), LayerFloor(context.expansion)});
+    LayerFloor floor(context.expansion, division, works_->of(context.expansion));
+    entries_.push_front({std::move(division), std::move(floor)});
   } else if (known != entries_.begin()) {
     entries_.splice(entries_.begin(), entries_, known);
   }

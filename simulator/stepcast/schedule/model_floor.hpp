@@ -23,7 +23,9 @@ namespace stepcast {
 // The layers of a model under one division of the work inside them, each as a stage of its own.
 class LayerFloor {
  public:
-  explicit LayerFloor(const ExpansionContext& context);
+  // `division` and `work`: those of the context's plan.
+  LayerFloor(const ExpansionContext& context, const LayerDivision& division,
+             std::shared_ptr<LayerWork> work);
 
   // The passes of a micro-batch at a clock, without what data parallelism moves.
   struct Work {
@@ -85,6 +87,8 @@ class LayerFloor {
 
 class ModelFloor {
  public:
+  explicit ModelFloor(std::shared_ptr<LayerWorks> works) : works_(std::move(works)) {}
+
   // The plan that what follows is about; `context` must stay until the next.
   void take(const StepContext& context);
 
@@ -94,13 +98,8 @@ class ModelFloor {
   [[nodiscard]] Bytes memory() const;
 
  private:
-  struct Key {
-    ParallelPlan plan;
-    TrainingRecipe training;
-    bool operator==(const Key&) const = default;
-  };
   struct Entry {
-    Key key;
+    LayerDivision division;
     LayerFloor floor;
   };
   // Layers of a stage or of all stages of a rank.
@@ -114,6 +113,7 @@ class ModelFloor {
   [[nodiscard]] Seconds all_batches(StagePasses batch, double layers, double gathered) const;
   [[nodiscard]] Seconds behind_the_others(const LayerFloor::Work& work) const;
 
+  std::shared_ptr<LayerWorks> works_;
   std::optional<StepContext> context_;
   std::list<Entry> entries_;  // the latest first
   LayerFloor* layers_ = nullptr;

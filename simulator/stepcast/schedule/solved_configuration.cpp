@@ -8,8 +8,12 @@
 
 namespace stepcast {
 
-SolvedConfiguration::SolvedConfiguration(const ExpansionContext& context)
-    : rule_(traffic_rule(context.plan, context.training, context.software)) {}
+SolvedConfiguration::SolvedConfiguration(const ExpansionContext& context,
+                                         std::shared_ptr<LayerWork> work)
+    : rule_(traffic_rule(context.plan, context.training, context.software)),
+      work_(std::move(work)),
+      builder_(work_->blocks),
+      layers_(work_->blocks) {}
 
 std::size_t SolvedConfiguration::stage(const StageClass& stage, const ExpansionContext& context,
                                        std::size_t index) {
@@ -72,7 +76,8 @@ StageProgram SolvedConfiguration::AtClock::program(std::size_t stage, const Step
   const std::vector<LayerRun>& runs = configuration_->stages_[stage].runs;
   for (const LayerRun& run : runs) {
     if (!priced_[run.layer]) {
-      tasks_.layers[run.layer] = price_layer(layers[run.layer], context, load_);
+      tasks_.layers[run.layer] =
+          price_layer(layers[run.layer], context, load_, configuration_->work_->costs);
       tasks_.sums[run.layer] = sums_of(tasks_.layers[run.layer]);
       priced_[run.layer] = true;
     }

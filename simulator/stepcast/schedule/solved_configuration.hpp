@@ -13,6 +13,7 @@
 
 #include "stepcast/layer/stage_class.hpp"
 #include "stepcast/memory/stage_holding.hpp"
+#include "stepcast/schedule/layer_work.hpp"
 #include "stepcast/schedule/least_stage.hpp"
 #include "stepcast/schedule/stage_time.hpp"
 
@@ -33,7 +34,8 @@ struct OptimizerTime {
 
 class SolvedConfiguration {
  public:
-  explicit SolvedConfiguration(const ExpansionContext& context);
+  // `work`: of the layer division of the plan.
+  SolvedConfiguration(const ExpansionContext& context, std::shared_ptr<LayerWork> work);
 
   // The number under which a class of stages is kept here; `index` is a stage of the plan that is
   // of the class.
@@ -65,6 +67,7 @@ class SolvedConfiguration {
   };
 
   TrafficRule rule_;
+  std::shared_ptr<LayerWork> work_;
   StageBuilder builder_;
   LayerCollector layers_;
   std::deque<Stage> stages_;

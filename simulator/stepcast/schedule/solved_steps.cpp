@@ -25,8 +25,15 @@ void SolvedSteps::forget_times() {
 PlanOutline SolvedSteps::outline(const ExpansionContext& context) {
   forget_if_many();
   PlanOutline outline;
-  outline.configuration =
-      &configurations_.try_emplace(layer_configuration(context), context).first->second;
+  LayerConfiguration key = layer_configuration(context);
+  auto known = configurations_.find(key);
+  if (known == configurations_.end()) {
+    known = configurations_
+                .emplace(std::piecewise_construct, std::forward_as_tuple(std::move(key)),
+                         std::forward_as_tuple(context, works_->of(context)))
+                .first;
+  }
+  outline.configuration = &known->second;
   outline.classes = stage_classes(context);
   for (std::size_t i = 0; i < outline.classes.classes.size(); ++i) {
     outline.solved.push_back(outline.configuration->stage(outline.classes.classes[i], context,

@@ -32,10 +32,11 @@ struct PlanOutline {
 
 class SolvedSteps {
  public:
-  // With pipelines that others may use, too, on the same thread.
+  // With pipelines and the work of layers, which others may use, too, on the same thread.
   explicit SolvedSteps(
-      std::shared_ptr<SolvedPipelines> pipelines = std::make_shared<SolvedPipelines>())
-      : pipelines_(std::move(pipelines)) {}
+      std::shared_ptr<SolvedPipelines> pipelines = std::make_shared<SolvedPipelines>(),
+      std::shared_ptr<LayerWorks> works = std::make_shared<LayerWorks>())
+      : pipelines_(std::move(pipelines)), works_(std::move(works)) {}
 
   // Good until the next call.
   PlanOutline outline(const ExpansionContext& context);
@@ -64,6 +65,7 @@ class SolvedSteps {
 
   std::unordered_map<LayerConfiguration, SolvedConfiguration, ConfigurationHash> configurations_;
   std::shared_ptr<SolvedPipelines> pipelines_;
+  std::shared_ptr<LayerWorks> works_;
   PipelineScratch scratch_;
 };
 

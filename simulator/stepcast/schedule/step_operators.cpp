@@ -36,7 +36,7 @@ std::size_t LayerCollector::place_of(const ExpansionContext& context, const Iden
     return static_cast<std::size_t>(known - identities_.begin());
   }
   StageLayer layer;
-  layer.ops = ops ? ops : std::make_shared<const BlockOps>(blocks_of(context, identity.part));
+  layer.ops = ops ? ops : blocks_of(context, identity.part);
   layer.traffic = layer_traffic(context, identity.parameters);
   layer.stays_gathered = identity.part == Part::kRoot ||
                          (identity.part == Part::kLoss && identity.parameters.total() > 0.0);
@@ -45,19 +45,20 @@ std::size_t LayerCollector::place_of(const ExpansionContext& context, const Iden
   return layers_.size() - 1;
 }
 
-BlockOps LayerCollector::blocks_of(const ExpansionContext& context, Part part) {
+std::shared_ptr<const BlockOps> LayerCollector::blocks_of(const ExpansionContext& context,
+                                                          Part part) {
   switch (part) {
     case Part::kEmbedding:
-      return expand_embedding(context);
+      return blocks_->embedding(context);
     case Part::kLoss:
-      return expand_loss(context);
+      return blocks_->loss(context);
     case Part::kMtpProjection:
-      return expand_mtp_projection(context);
+      return blocks_->mtp_projection(context);
     case Part::kRoot:
     case Part::kLayer:
       break;
   }
-  return {};
+  return blocks_->nothing();
 }
 
 std::vector<LayerRun> LayerCollector::stage(const ExpansionContext& context,

@@ -52,6 +52,9 @@ StepOperators step_operators(const ExpansionContext& context);
 // given must have the same layer configuration (layer_configuration.hpp).
 class LayerCollector {
  public:
+  explicit LayerCollector(std::shared_ptr<LayerBlocks> blocks = std::make_shared<LayerBlocks>())
+      : blocks_(std::move(blocks)) {}
+
   // What a stage of the plan runs.
   std::vector<LayerRun> stage(const ExpansionContext& context, const BuiltStage& stage);
   [[nodiscard]] const std::vector<StageLayer>& layers() const { return layers_; }
@@ -67,7 +70,7 @@ class LayerCollector {
     bool operator==(const Identity&) const = default;
   };
 
-  static BlockOps blocks_of(const ExpansionContext& context, Part part);
+  std::shared_ptr<const BlockOps> blocks_of(const ExpansionContext& context, Part part);
   // The place of a layer in `layers_`, where it is put if it is new. `ops` are given for a
   // transformer layer; those of all other parts follow from the context.
   std::size_t place_of(const ExpansionContext& context, const Identity& identity,
@@ -77,6 +80,7 @@ class LayerCollector {
   void add_loss(const ExpansionContext& context, const LocalParameters& head, std::int64_t times,
                 std::vector<LayerRun>& runs);
 
+  std::shared_ptr<LayerBlocks> blocks_;
   std::vector<Identity> identities_;  // of layers_
   std::vector<StageLayer> layers_;
 };

@@ -29,8 +29,9 @@ KernelPrediction predict_beside(const MeasuredKernel& kernel, const CostModel& m
   const OpCost moved = model.cost(collective, context, cluster);
   StreamTask computation;
   computation.duration = alone.cost.duration;
-  computation.contended = contended_duration(
-      kernel.work.op, alone.cost, communication_load(collective, moved), model, context, cluster);
+  const CommunicationLoad load = communication_load(collective, moved);
+  const OpCost left = model.cost(kernel.work.op, on_units_left(context, load.units), cluster);
+  computation.contended = contended_duration(alone.cost, left.duration, load, device);
   StreamTask communication;
   communication.axis = Axis::kData;
   communication.duration = moved.duration;

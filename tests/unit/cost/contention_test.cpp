@@ -22,7 +22,8 @@ struct Machine {
   [[nodiscard]] OpCost alone(const Op& op) const { return cost.cost(op, kernel(), cluster); }
   [[nodiscard]] double slower_beside(const Op& op, const CommunicationLoad& load) const {
     const OpCost price = alone(op);
-    return contended_duration(op, price, load, cost, kernel(), cluster) / price.duration;
+    const OpCost left = cost.cost(op, on_units_left(kernel(), load.units), cluster);
+    return contended_duration(price, left.duration, load, cluster.device) / price.duration;
   }
 };
 
