@@ -23,7 +23,8 @@ inline std::string sweep_error(const std::string& text) {
 }
 
 inline ChunkResult evaluated(const SweepSpace& space, std::int64_t begin, std::int64_t end) {
-  return PlanEvaluator(space, std::vector<CostModel>(space.sites().size(), default_cost_model()))
+  return PlanEvaluator(space, std::vector<CostModel>(space.sites().size(), default_cost_model()),
+                       std::make_shared<SolvedPipelines>())
       .evaluate(begin, end);
 }
 inline ChunkResult evaluated(const SweepSpace& space) { return evaluated(space, 0, space.size()); }

@@ -121,9 +121,10 @@ std::vector<std::string> gpus_of(const std::vector<Experiment>& experiments) {
 // A column with the best of all plans, which `experiment` gets; those of the command line narrow
 // them.
 ComparedColumn with_best_plan(const ColumnOptions& column, Experiment& experiment,
-                              const CostModel& cost, const DataRoot& data, int threads) {
+                              const CostModel& cost, const DataRoot& data, int threads,
+                              const std::shared_ptr<SolvedPipelines>& pipelines) {
   const SweepSpace space = read_sweep(with_all_plans(load_sweep(column.experiment, data)), data);
-  const BestPlan found = best_plan(space, {space.sites().size(), cost}, threads);
+  const BestPlan found = best_plan(space, {space.sites().size(), cost}, threads, pipelines);
   ComparedColumn result{column.own, {}, found.searched};
   if (!found.best) {
     result.projection = without_plan(experiment, why_no_plan(found.searched));
@@ -159,8 +160,9 @@ Compared compared(const CompareOptions& options, const DataRoot& data) {
   std::vector<ComparedColumn> result;
   if (options.best_plan) {
     const int threads = options.threads > 0 ? options.threads : processors();
+    const auto pipelines = std::make_shared<SolvedPipelines>();
     for (std::size_t i = 0; i < columns.size(); ++i) {
-      result.push_back(with_best_plan(columns[i], experiments[i], cost, data, threads));
+      result.push_back(with_best_plan(columns[i], experiments[i], cost, data, threads, pipelines));
     }
   } else {
     result = as_given(columns, experiments, cost, data);

@@ -67,7 +67,8 @@ Drawn check_drawn_plans(const SweepSpace& space, std::uint64_t seed) {
     starts.push_back(static_cast<std::int64_t>(
         random() % static_cast<std::uint64_t>(space.size() - kWindow + 1)));
   }
-  PlanEvaluator evaluator(space, {space.sites().size(), default_cost_model()});
+  PlanEvaluator evaluator(space, {space.sites().size(), default_cost_model()},
+                          std::make_shared<SolvedPipelines>());
   std::map<std::int64_t, PlanNumbers> priced;
   for (const std::int64_t start : starts) {
     for (const PlanNumbers& numbers : evaluator.evaluate(start, start + kWindow).priced) {

@@ -76,54 +76,70 @@ std::size_t SolvedPipelines::ShapeHash::operator()(const Shape& shape) const {
   return hash_of_values(schedule, ranks, chunks, micro_batches);
 }
 
-void SolvedPipelines::forget_if_many() {
+std::shared_ptr<SolvedPipelines::KeptShape> SolvedPipelines::kept(const Shape& shape) {
+  const std::scoped_lock lock(busy_);
   if (tasks_kept_ >= kMostTasks || shapes_.size() >= kMostShapes) {
-    shapes_.clear();
+    shapes_.clear();  // who uses one of them holds it
     tasks_kept_ = 0;
   }
+  std::shared_ptr<KeptShape>& own = shapes_[shape];
+  if (!own) {
+    own = std::make_shared<KeptShape>();
+  }
+  return own;
+}
+
+std::shared_ptr<const SolvedPipeline> SolvedPipelines::solved(const Shape& shape, PassOrder order) {
+  const std::shared_ptr<KeptShape> all = kept(shape);
+  const std::scoped_lock lock(all->busy);
+  std::shared_ptr<const SolvedPipeline>& own =
+      order == PassOrder::kPaired ? all->paired : all->one_by_one;
+  if (!own) {
+    own = std::make_shared<const SolvedPipeline>(solve(shape.schedule, shape.shape, order));
+    const std::scoped_lock count(busy_);
+    tasks_kept_ += own->program.tasks_kept();
+  }
+  return own;
+}
+
+std::shared_ptr<const std::vector<PeakMoments>> SolvedPipelines::peak_moments(const Shape& shape) {
+  const std::shared_ptr<KeptShape> all = kept(shape);
+  const std::scoped_lock lock(all->busy);
+  if (!all->peak_moments) {
+    all->peak_moments = std::make_shared<const std::vector<PeakMoments>>(
+        peak_moments_of(shape.schedule, shape.shape));
+  }
+  return all->peak_moments;
 }
 
 KeptMoments SolvedPipelines::moments(const ParallelPlan& plan) {
   const PipelineShape shape = pipeline_shape(plan);
-  PipelineShape shortened = shortest(shape);
-  if (!stand_for_more(peak_moments({plan.schedule, shortened}))) {
-    shortened = shape;
+  const PipelineShape shortened = shortest(shape);
+  std::shared_ptr<const std::vector<PeakMoments>> own = peak_moments({plan.schedule, shortened});
+  if (shortened == shape) {
+    return {std::move(own), 0};
   }
-  return {&peak_moments({plan.schedule, shortened}),
+  if (!stand_for_more(*own)) {
+    return {peak_moments({plan.schedule, shape}), 0};
+  }
+  return {std::move(own),
           (shape.micro_batches - shortened.micro_batches) / directions(plan.schedule)};
 }
 
 PlanPipeline SolvedPipelines::pipeline(const ParallelPlan& plan, PassOrder order) {
   const PipelineShape shape = pipeline_shape(plan);
   const PipelineShape shortened = shortest(shape);
-  const SolvedPipeline& own = solved({plan.schedule, shortened}, order);
+  std::shared_ptr<const SolvedPipeline> own = solved({plan.schedule, shortened}, order);
   if (shortened == shape) {
-    return {&own, 0};
+    return {std::move(own), 0};
   }
-  if (own.program.rounds() == 0) {
-    return {&solved({plan.schedule, shape}, order), 0};
+  if (own->program.rounds() == 0) {
+    return {solved({plan.schedule, shape}, order), 0};
   }
   const std::int64_t left_out =
       (shape.micro_batches - shortened.micro_batches) / directions(plan.schedule);
-  return {&own, left_out / own.program.micro_batches_of_round()};
-}
-
-const SolvedPipeline& SolvedPipelines::solved(const Shape& shape, PassOrder order) {
-  KeptShape& kept = shapes_[shape];
-  std::optional<SolvedPipeline>& own = order == PassOrder::kPaired ? kept.paired : kept.one_by_one;
-  if (!own) {
-    own = solve(shape.schedule, shape.shape, order);
-    tasks_kept_ += own->program.tasks_kept();
-  }
-  return *own;
-}
-
-const std::vector<PeakMoments>& SolvedPipelines::peak_moments(const Shape& shape) {
-  std::optional<std::vector<PeakMoments>>& own = shapes_[shape].peak_moments;
-  if (!own) {
-    own = peak_moments_of(shape.schedule, shape.shape);
-  }
-  return *own;
+  const std::int64_t more = left_out / own->program.micro_batches_of_round();
+  return {std::move(own), more};
 }
 
 }  // namespace stepcast

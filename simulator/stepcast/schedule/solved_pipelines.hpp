@@ -2,9 +2,11 @@
 // The pipelines of schedules and shapes, each worked out once: whatever runs in them, on whatever
 // cluster.
 //
-// For one thread. What it has kept changes no number, only how soon it is there.
+// For any number of threads. What it has kept changes no number, only how soon it is there.
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -32,7 +34,7 @@ struct SolvedPipeline {
 
 // The pipeline of one plan.
 struct PlanPipeline {
-  const SolvedPipeline* solved = nullptr;
+  std::shared_ptr<const SolvedPipeline> solved;
   std::int64_t more_rounds = 0;  // by which its steady state is longer than that of the program
 
   // How often a rank runs a pair that the program runs `times` times.
@@ -43,19 +45,15 @@ struct PlanPipeline {
 
 // The moments of the ranks of a plan at which their memory may be at its peak.
 struct KeptMoments {
-  const std::vector<PeakMoments>* moments = nullptr;
+  std::shared_ptr<const std::vector<PeakMoments>> moments;
   std::int64_t left_out = 0;  // micro-batches of each chunk that they leave out
 };
 
 class SolvedPipelines {
  public:
-  // The pipeline of a plan whose ranks run their passes in `order`, and its moments. Good until the
-  // next call of forget_if_many.
+  // The pipeline of a plan whose ranks run their passes in `order`, and its moments.
   PlanPipeline pipeline(const ParallelPlan& plan, PassOrder order);
   KeptMoments moments(const ParallelPlan& plan);
-
-  // Drops what is kept where that is much.
-  void forget_if_many();
 
  private:
   // A schedule and its shape.
@@ -67,17 +65,20 @@ class SolvedPipelines {
   struct ShapeHash {
     std::size_t operator()(const Shape& shape) const;
   };
-  // What is kept of one schedule and shape, each worked out when it is first asked for.
+  // What is kept of one schedule and shape, each worked out by the first who asks for it.
   struct KeptShape {
-    std::optional<std::vector<PeakMoments>> peak_moments;
-    std::optional<SolvedPipeline> one_by_one;
-    std::optional<SolvedPipeline> paired;
+    std::mutex busy;
+    std::shared_ptr<const std::vector<PeakMoments>> peak_moments;
+    std::shared_ptr<const SolvedPipeline> one_by_one;
+    std::shared_ptr<const SolvedPipeline> paired;
   };
 
-  const SolvedPipeline& solved(const Shape& shape, PassOrder order);
-  const std::vector<PeakMoments>& peak_moments(const Shape& shape);
+  std::shared_ptr<KeptShape> kept(const Shape& shape);
+  std::shared_ptr<const SolvedPipeline> solved(const Shape& shape, PassOrder order);
+  std::shared_ptr<const std::vector<PeakMoments>> peak_moments(const Shape& shape);
 
-  std::unordered_map<Shape, KeptShape, ShapeHash> shapes_;
+  std::mutex busy_;  // for what follows
+  std::unordered_map<Shape, std::shared_ptr<KeptShape>, ShapeHash> shapes_;
   std::size_t tasks_kept_ = 0;
 };
 

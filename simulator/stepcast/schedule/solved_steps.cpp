@@ -13,7 +13,6 @@ void SolvedSteps::forget_if_many() {
   if (configurations_.size() >= kMostConfigurations) {
     configurations_.clear();
   }
-  pipelines_->forget_if_many();
 }
 
 void SolvedSteps::forget_times() {

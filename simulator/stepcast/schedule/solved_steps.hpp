@@ -32,7 +32,8 @@ struct PlanOutline {
 
 class SolvedSteps {
  public:
-  // With pipelines and the work of layers, which others may use, too, on the same thread.
+  // With pipelines, which others may use, too, and the work of layers, which others on the same
+  // thread may.
   explicit SolvedSteps(
       std::shared_ptr<SolvedPipelines> pipelines = std::make_shared<SolvedPipelines>(),
       std::shared_ptr<LayerWorks> works = std::make_shared<LayerWorks>())
@@ -47,8 +48,7 @@ class SolvedSteps {
                                   std::optional<Bytes> limit = std::nullopt,
                                   std::optional<Bytes> too_much = std::nullopt);
 
-  // The pipeline of a plan whose ranks run their passes in `order`. Good until the next call of
-  // outline.
+  // The pipeline of a plan whose ranks run their passes in `order`.
   PlanPipeline pipeline(const ParallelPlan& plan, PassOrder order);
 
   PipelineScratch& scratch() { return scratch_; }

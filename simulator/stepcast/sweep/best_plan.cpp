@@ -74,13 +74,14 @@ SweepSource with_all_plans(SweepSource experiment) {
   return experiment;
 }
 
-BestPlan best_plan(const SweepSpace& space, const std::vector<CostModel>& costs, int threads) {
+BestPlan best_plan(const SweepSpace& space, const std::vector<CostModel>& costs, int threads,
+                   const std::shared_ptr<SolvedPipelines>& pipelines) {
   BestOfChunks store(space);
   SweepRun run;
   run.grid = {space.size(), kChunk};
   run.threads = threads;
   constexpr auto kRankBy = RankBy::kTokensPerSecondPerGpu;
-  run.evaluator = evaluators_of(space, costs, SearchGoal{kRankBy, 1, false, false});
+  run.evaluator = evaluators_of(space, costs, SearchGoal{kRankBy, 1, false, false}, pipelines);
   run_sweep(run, store, {});
   return store.result();
 }

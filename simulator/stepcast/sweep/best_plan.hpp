@@ -5,6 +5,7 @@
 // its training section, as the micro-batch, is searched too, and what it gives is kept.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/report/searched_plans.hpp"
+#include "stepcast/schedule/solved_pipelines.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 
 namespace stepcast {
@@ -27,7 +29,10 @@ struct BestPlan {
 SweepSource with_all_plans(SweepSource experiment);
 
 // Looks at every plan of the space; of two that are as fast the one with the smaller index is it.
-BestPlan best_plan(const SweepSpace& space, const std::vector<CostModel>& costs, int threads);
+// Searches of other spaces may use `pipelines`, too.
+BestPlan best_plan(
+    const SweepSpace& space, const std::vector<CostModel>& costs, int threads,
+    const std::shared_ptr<SolvedPipelines>& pipelines = std::make_shared<SolvedPipelines>());
 
 // The values that the axes of a space have at a plan, by key; a key that a value does not set has
 // none.

@@ -35,8 +35,13 @@ std::string constraint_reason(const PlanConstraint& constraint) {
 
 }  // namespace
 
-PlanEvaluator::PlanEvaluator(const SweepSpace& space, std::vector<CostModel> costs)
-    : space_(&space), costs_(std::move(costs)), constraints_(space.constraints()), same_(space) {
+PlanEvaluator::PlanEvaluator(const SweepSpace& space, std::vector<CostModel> costs,
+                             std::shared_ptr<SolvedPipelines> pipelines)
+    : space_(&space),
+      costs_(std::move(costs)),
+      constraints_(space.constraints()),
+      same_(space),
+      pipelines_(std::move(pipelines)) {
   STEPCAST_CHECK(costs_.size() == space.sites().size(), "each site needs its cost model");
 }
 

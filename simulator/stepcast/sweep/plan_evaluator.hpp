@@ -25,8 +25,10 @@ namespace stepcast {
 // One a thread.
 class PlanEvaluator {
  public:
-  // `costs`: of every site of `space`, which must outlive the evaluator.
-  PlanEvaluator(const SweepSpace& space, std::vector<CostModel> costs);
+  // `costs`: of every site of `space`, which must outlive the evaluator. Other evaluators may use
+  // `pipelines`, too.
+  PlanEvaluator(const SweepSpace& space, std::vector<CostModel> costs,
+                std::shared_ptr<SolvedPipelines> pipelines);
 
   // The plans begin .. end - 1, every one.
   ChunkResult evaluate(std::int64_t begin, std::int64_t end);
@@ -59,8 +61,7 @@ class PlanEvaluator {
   // The site that was met last; what its plans have in common is kept while it is.
   std::unique_ptr<Experiment> experiment_;
   std::unique_ptr<PlanProjector> projector_;
-  std::shared_ptr<SolvedPipelines> pipelines_ =
-      std::make_shared<SolvedPipelines>();  // of all sites
+  std::shared_ptr<SolvedPipelines> pipelines_;
   std::optional<std::size_t> site_;
 };
 

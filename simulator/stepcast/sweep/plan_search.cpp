@@ -14,18 +14,21 @@ std::optional<SearchGoal> goal_of(const SweepSpace& space, std::size_t top) {
 }
 
 MakeEvaluator evaluators_of(const SweepSpace& space, const std::vector<CostModel>& costs,
-                            const std::optional<SearchGoal>& goal) {
+                            const std::optional<SearchGoal>& goal,
+                            const std::shared_ptr<SolvedPipelines>& pipelines) {
+  const auto make = [&space, &costs, pipelines] {
+    return std::make_shared<PlanEvaluator>(space, costs, pipelines);
+  };
   if (!goal) {
-    return [&space, &costs] {
-      return [evaluator = std::make_shared<PlanEvaluator>(space, costs)](
-                 std::int64_t begin, std::int64_t end) { return evaluator->evaluate(begin, end); };
+    return [make] {
+      return [evaluator = make()](std::int64_t begin, std::int64_t end) {
+        return evaluator->evaluate(begin, end);
+      };
     };
   }
-  PlanEvaluator first(space, costs);
-  const auto known = std::make_shared<const Incumbents>(first_incumbents(space, first, *goal));
-  return [&space, &costs, known] {
-    return [evaluator = std::make_shared<PlanEvaluator>(space, costs), known](std::int64_t begin,
-                                                                              std::int64_t end) {
+  const auto known = std::make_shared<const Incumbents>(first_incumbents(space, *make(), *goal));
+  return [make, known] {
+    return [evaluator = make(), known](std::int64_t begin, std::int64_t end) {
       Incumbents own = *known;
       return evaluator->search(begin, end, own);
     };

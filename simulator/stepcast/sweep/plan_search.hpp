@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "stepcast/schedule/solved_pipelines.hpp"
 #include "stepcast/sweep/incumbents.hpp"
 #include "stepcast/sweep/sweep_run.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
@@ -22,8 +23,10 @@ namespace stepcast {
 std::optional<SearchGoal> goal_of(const SweepSpace& space, std::size_t top);
 
 // Evaluators of chunks of `space` that reach `goal`; without one they price every plan. `costs`: of
-// every site. Both must outlive the evaluators.
-MakeEvaluator evaluators_of(const SweepSpace& space, const std::vector<CostModel>& costs,
-                            const std::optional<SearchGoal>& goal);
+// every site. Both must outlive the evaluators. Searches of other spaces may use `pipelines`, too.
+MakeEvaluator evaluators_of(
+    const SweepSpace& space, const std::vector<CostModel>& costs,
+    const std::optional<SearchGoal>& goal,
+    const std::shared_ptr<SolvedPipelines>& pipelines = std::make_shared<SolvedPipelines>());
 
 }  // namespace stepcast

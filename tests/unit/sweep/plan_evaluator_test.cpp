@@ -78,7 +78,8 @@ TEST_CASE("Every plan is priced or counted once, whatever the chunks", "[unit]")
   const ChunkResult all = evaluated(space);
   CHECK(std::ssize(all.priced) + refused(all) == space.size());
   // In pieces, the last first, by one evaluator.
-  PlanEvaluator evaluator(space, {space.sites().size(), default_cost_model()});
+  PlanEvaluator evaluator(space, {space.sites().size(), default_cost_model()},
+                          std::make_shared<SolvedPipelines>());
   std::vector<PlanNumbers> pieces;
   std::map<std::string, std::int64_t> reasons;
   for (std::int64_t end = space.size(); end > 0; end = std::max<std::int64_t>(end - 37, 0)) {
