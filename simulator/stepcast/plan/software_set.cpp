@@ -79,6 +79,32 @@ void read_recipes(MappingReader& reader, SoftwareSpec& software) {
   }
 }
 
+// Every value is read as the switch that it would be.
+void read_offers(MappingReader& reader, const SoftwareSpec& software,
+                 std::vector<SoftwareOffer>& offers) {
+  const ConfigNode* mapping = reader.take("offers");
+  if (mapping == nullptr) {
+    return;
+  }
+  if (mapping->kind != ConfigNode::Kind::kMapping) {
+    reader.error("offers", "must be a mapping of switches to lists of values");
+    return;
+  }
+  MappingReader lists(*mapping, "offers", reader.diagnostics());
+  for (const ConfigEntry& entry : mapping->entries) {
+    SoftwareOffer offer{entry.key, lists.optional_texts(entry.key)};
+    for (const ConfigNode& value : entry.value.items) {
+      ConfigNode one = *mapping;
+      one.entries = {{entry.key, entry.line, entry.column, value}};
+      SoftwareSpec probe = software;
+      MappingReader switches(one, "offers", reader.diagnostics());
+      read_software_switches(switches, probe);
+      switches.finish();
+    }
+    offers.push_back(std::move(offer));
+  }
+}
+
 template <typename T, typename V>
 bool names(const std::vector<T>& list, const V& value) {
   return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
@@ -97,6 +123,7 @@ SoftwareSpec load_software(const std::filesystem::path& file) {
   software.date = reader.optional_text("date", "");
   read_software_switches(reader, software);
   read_recipes(reader, software);
+  read_offers(reader, software, software.offers);
   reader.finish();
   diagnostics.throw_if_any();
   return software;

@@ -112,6 +112,13 @@ struct SoftwareRecipe {
   ConfigNode changes;  // switches of a software set
 };
 
+// A switch that the command line or the recipe of a framework has, with the values that it takes
+// there: what a search over its plans may try.
+struct SoftwareOffer {
+  std::string key;  // of a software set
+  std::vector<std::string> values;
+};
+
 struct SoftwareSpec {
   std::string name;
   std::string title;
@@ -208,6 +215,7 @@ struct SoftwareSpec {
   Bytes gradient_reduce{4};  // bytes an element of reduced gradients
   MemoryRules memory;
   std::vector<SoftwareRecipe> recipes{};
+  std::vector<SoftwareOffer> offers{};
 
   // Bytes of a frozen parameter as full sharding gathers it.
   [[nodiscard]] Bytes gathered_frozen(Dtype dtype) const {

@@ -3,7 +3,31 @@
 
 #include <algorithm>
 
+#include "stepcast/layer/dispatcher_model.hpp"
+
 namespace stepcast {
+namespace {
+
+// The values of an axis over dispatchers that do nothing where one rank has all experts.
+std::vector<std::size_t> between_ranks(const SweepAxis& axis) {
+  std::vector<std::size_t> values;
+  const std::span<const std::string_view> names = names_of<Dispatcher>();
+  for (std::size_t i = 0; i < axis.values.size(); ++i) {
+    const auto place = std::find(names.begin(), names.end(), axis.values[i].front());
+    if (place != names.end() &&
+        !model_of(static_cast<Dispatcher>(place - names.begin())).serves_one_rank) {
+      values.push_back(i);
+    }
+  }
+  return values;
+}
+
+bool is_later(const std::vector<std::size_t>& alike, std::size_t value) {
+  return alike.size() > 1 && value > alike.front() &&
+         std::find(alike.begin(), alike.end(), value) != alike.end();
+}
+
+}  // namespace
 
 SamePlans::SamePlans(const SweepSpace& space) : space_(&space) {
   for (std::size_t place = 0; place < space.axes().size(); ++place) {
@@ -15,7 +39,11 @@ SamePlans::SamePlans(const SweepSpace& space) : space_(&space) {
               .sequence_parallel = only("plan.sequence_parallel"),
               .cp_algorithm = only("plan.cp_algorithm"),
               .reshard = only("plan.fsdp_reshard"),
-              .unsharded = {}};
+              .unsharded = {},
+              .between_ranks = {}};
+    if (only("plan.dispatcher")) {
+      axis.between_ranks = between_ranks(swept);
+    }
     const auto zero = std::find(swept.keys.begin(), swept.keys.end(), "plan.zero");
     const bool shards_alone =
         std::all_of(swept.keys.begin(), swept.keys.end(), [](const std::string& key) {
@@ -31,7 +59,8 @@ SamePlans::SamePlans(const SweepSpace& space) : space_(&space) {
         axis.unsharded.push_back(i);
       }
     }
-    if (axis.sequence_parallel || axis.cp_algorithm || axis.reshard || axis.unsharded.size() > 1) {
+    if (axis.sequence_parallel || axis.cp_algorithm || axis.reshard || axis.unsharded.size() > 1 ||
+        axis.between_ranks.size() > 1) {
       axes_.push_back(std::move(axis));
     }
   }
@@ -44,9 +73,10 @@ bool SamePlans::repeats(std::int64_t index, const ParallelPlan& plan) const {
         (axis.reshard && plan.zero != 3)) {
       return digit > 0;
     }
-    return plan.replicas() == 1 && plan.edp == 1 && axis.unsharded.size() > 1 &&
-           digit > axis.unsharded.front() &&
-           std::find(axis.unsharded.begin(), axis.unsharded.end(), digit) != axis.unsharded.end();
+    if (plan.ep == 1 && is_later(axis.between_ranks, digit)) {
+      return true;
+    }
+    return plan.replicas() == 1 && plan.edp == 1 && is_later(axis.unsharded, digit);
   });
 }
 

@@ -6,6 +6,7 @@
 //   cp_algorithm        without context parallelism
 //   fsdp_reshard        where parameters are not sharded
 //   zero 0, 1, 2        where there is one replica
+//   dispatcher          where one rank has all experts, unless its kernels run there, too
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,8 @@ class SamePlans {
     bool cp_algorithm = false;
     bool reshard = false;
     std::vector<std::size_t> unsharded;  // of an axis over zero: values 0 to 2
+    // Of an axis over dispatchers: those that do nothing where one rank has all experts.
+    std::vector<std::size_t> between_ranks;
   };
 
   const SweepSpace* space_;

@@ -9,8 +9,7 @@
 namespace stepcast {
 namespace {
 
-constexpr std::int64_t kLongSequence = 32'768;  // tokens, from which on cp is tried
-constexpr std::int64_t kTokensARank = 4096;     // that cp leaves at least
+constexpr std::int64_t kTokensARank = 4096;  // that cp leaves at least
 constexpr std::array<std::int64_t, 4> kMicroBatches = {1, 2, 4, 8};
 
 class AllPlans {
@@ -118,7 +117,7 @@ class AllPlans {
     const Degrees sequences = given_degrees(given_, "training.sequence_length");
     const std::int64_t longest = sequences.empty() ? 0 : *sequences.rbegin();
     Degrees degrees = {1};
-    for (std::int64_t cp = 2; longest >= kLongSequence && cp * kTokensARank <= longest; cp *= 2) {
+    for (std::int64_t cp = 2; cp * kTokensARank <= longest; cp *= 2) {
       const bool divides = std::any_of(sites_.begin(), sites_.end(), [cp](const Experiment& site) {
         return site.cluster.gpus() % cp == 0;
       });

@@ -4,14 +4,17 @@
 //   tp, sequence_parallel  degrees that divide heads, ffn_hidden and GPUs, within a scale-up
 //   domain;
 //                          above 1 with sequence parallelism on and, without experts, off
-//   cp                     1; from 32,768 tokens on also powers of 2 that leave a rank 4,096
+//   cp                     powers of 2 that leave a rank 4,096 tokens
 //   ep, etp                with experts: degrees that divide the experts and the GPUs; 1 or a tp
+//   dispatcher             with experts: those that the software offers (SoftwareOffer)
 //   zero                   0, 1, 2, and 3 with and without fsdp_reshard, and over one node (hsdp)
 //   pp, vpp, schedule      stages that divide the layers, with every schedule that runs them but
 //                          gpipe, which takes as long as 1f1b and holds more; where pp does not
 //                          divide them, stage_layout: balanced
 //   micro_batch_size       1, 2, 4, 8, where `training` leaves it out
 //   recompute              none, selective, full, where `training` leaves it out
+//
+// `software: {base: NAME, all: true}` takes every other switch that the software offers.
 //
 // A key that the file gives is not touched: `plan: {all: true, tp: [4, 8]}` narrows one axis. What
 // the other axes are made of then is what goes with some value that is given.
@@ -31,17 +34,25 @@ inline constexpr std::string_view kPlanAllHelp =
     "plan: all takes every plan that frameworks offer:\n"
     "  tp, sequence_parallel  degrees that divide heads, ffn_hidden and GPUs, within a scale-up\n"
     "                         domain; with sequence parallelism on and, without experts, off\n"
-    "  cp                     1; from 32,768 tokens on also powers of 2 that leave a rank 4,096\n"
+    "  cp                     powers of 2 that leave a rank 4,096 tokens\n"
     "  ep, etp                with experts: degrees that divide experts and GPUs; 1 or a tp\n"
+    "  dispatcher             with experts: those that the software offers\n"
     "  zero                   0, 1, 2, and 3 with and without fsdp_reshard, and over one node\n"
     "  pp, vpp, schedule      stages that divide the layers, with every schedule that runs them\n"
     "                         but gpipe; where pp does not divide them, stage_layout: balanced\n"
     "  micro_batch_size       1, 2, 4, 8, where 'training' leaves it out\n"
     "  recompute              none, selective, full, where 'training' leaves it out\n"
-    "plan: {all: true, tp: [4, 8]} narrows one of them.\n";
+    "plan: {all: true, tp: [4, 8]} narrows one of them. software: {base: NAME, all: true} takes\n"
+    "every switch that the software offers.\n";
 
 // The axes of every key that is not given. Their values stand at `place`.
 std::vector<WrittenAxis> all_plan_axes(const std::vector<Experiment>& sites,
                                        const GivenTexts& given, const ConfigNode& place);
+
+// What `offered_axes` gives.
+enum class Offered { kDispatcher, kSwitches };
+// The axes over what the software of the sites offers, of keys that are not given.
+std::vector<WrittenAxis> offered_axes(const std::vector<Experiment>& sites, const GivenTexts& given,
+                                      Offered offered, const ConfigNode& place);
 
 }  // namespace stepcast

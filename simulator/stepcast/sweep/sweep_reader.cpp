@@ -111,7 +111,11 @@ class SweepReader {
     root_ = parse_config(source_.text, source_.name);
     override_root(root_, source_, problems_);
     take_written();
-    const bool read = read_sites();
+    bool read = read_sites();
+    if (read && add_offered()) {
+      content_.sites.clear();
+      read = read_sites();
+    }
     if (all_plans_ && read) {
       add_all_plans();
     }
@@ -161,23 +165,28 @@ class SweepReader {
     tree.entries = std::move(stay);
   }
 
+  // `all: true` of plan or of software, which no experiment has.
   void take_all(ConfigNode& tree) {
     for (ConfigEntry& entry : tree.entries) {
-      if (entry.key != "plan") {
-        continue;
+      if (entry.key == "plan") {
+        take_all_of(entry, all_plans_);
+      } else if (entry.key == "software") {
+        take_all_of(entry, all_switches_);
       }
-      ConfigNode& plan = entry.value;
-      const ConfigNode* all = plan.find("all");
-      if (all == nullptr) {
-        continue;
-      }
-      if (all->kind != Kind::kScalar || (all->text != "true" && all->text != "false")) {
-        error(*all, "'plan.all' must be true or false");
-      } else if (all->text == "true") {
-        all_plans_ = *all;
-      }
-      std::erase_if(plan.entries, [](const ConfigEntry& e) { return e.key == "all"; });
     }
+  }
+
+  void take_all_of(ConfigEntry& section, std::optional<ConfigNode>& taken) {
+    const ConfigNode* all = section.value.find("all");
+    if (all == nullptr) {
+      return;
+    }
+    if (all->kind != Kind::kScalar || (all->text != "true" && all->text != "false")) {
+      error(*all, "'" + section.key + ".all' must be true or false");
+    } else if (all->text == "true") {
+      taken = *all;
+    }
+    std::erase_if(section.value.entries, [](const ConfigEntry& e) { return e.key == "all"; });
   }
 
   void sort() {
@@ -228,9 +237,22 @@ class SweepReader {
     return read;
   }
 
-  void add_all_plans() {
-    std::vector<WrittenAxis> more =
-        all_plan_axes(content_.sites, given_texts(written_), *all_plans_);
+  // Axes over what the software offers, each value of which is a site of its own. Whether there are
+  // any.
+  bool add_offered() {
+    const std::size_t before = written_.axes.size();
+    if (all_plans_) {
+      add(offered_axes(content_.sites, given_texts(written_), Offered::kDispatcher, *all_plans_));
+    }
+    if (all_switches_) {
+      add(offered_axes(content_.sites, given_texts(written_), Offered::kSwitches, *all_switches_));
+    }
+    return written_.axes.size() > before;
+  }
+
+  void add_all_plans() { add(all_plan_axes(content_.sites, given_texts(written_), *all_plans_)); }
+
+  void add(std::vector<WrittenAxis> more) {
     std::move(more.begin(), more.end(), std::back_inserter(written_.axes));
     sort();
   }
@@ -296,7 +318,8 @@ class SweepReader {
   ProblemSet problems_;
   WrittenSweep written_;
   std::size_t site_axes_ = 0;
-  std::optional<ConfigNode> all_plans_;  // where it was asked for
+  std::optional<ConfigNode> all_plans_;     // where it was asked for
+  std::optional<ConfigNode> all_switches_;  // likewise, of software
   SweepSpace::Content content_;
 };
 

@@ -91,5 +91,25 @@ TEST_CASE("A recipe with a key that no set has is refused when the set is read",
              contains_text("has no number format of training 'fp7'"));
 }
 
+TEST_CASE("What a set offers is read as the switches that it would be", "[unit]") {
+  const Sets sets;
+  sets.add("ground", "offers: {async_tp: [false, true], dispatcher: [alltoall, deepep]}\n");
+  sets.add("above", "base: ground\ncuda_graph: true\n");
+  const std::vector<SoftwareOffer> offers = sets.load("above").offers;
+  REQUIRE(offers.size() == 2);
+  CHECK(offers[0].key == "async_tp");
+  CHECK(offers[0].values == std::vector<std::string>{"false", "true"});
+  CHECK(offers[1].values == std::vector<std::string>{"alltoall", "deepep"});
+  CHECK_FALSE(sets.load("above").async_tp);
+
+  sets.add("wrong", "offers: {async_pt: [true], dispatcher: [deep]}\n");
+  const std::string error = config_error([&] { (void)sets.load("wrong"); });
+  CHECK_THAT(error, contains_text("unknown key 'async_pt' in 'offers'; did you mean 'async_tp'?"));
+  CHECK_THAT(error, contains_text("'offers.dispatcher': unknown value 'deep'"));
+  sets.add("list", "offers: [async_tp]\n");
+  CHECK_THAT(config_error([&] { (void)sets.load("list"); }),
+             contains_text("must be a mapping of switches to lists of values"));
+}
+
 }  // namespace
 }  // namespace stepcast::software_set_test

@@ -5,12 +5,16 @@
 
 #include "catch.hpp"
 #include "stepcast/memory/feasibility.hpp"
+#include "stepcast/sweep/counted_reason.hpp"
 #include "sweep_text.hpp"
 
 namespace stepcast::sweep_space_test {
 namespace {
 
+using test::contains_text;
+using test::evaluated;
 using test::small_sweep;
+using test::sweep_error;
 using test::sweep_of;
 
 std::vector<std::string> keys_of(const SweepSpace& space) {
@@ -252,15 +256,78 @@ TEST_CASE("plan: all splits layers that no pp divides in a balanced way", "[unit
   CHECK(space.request(0).plan.layout == "balanced");
 }
 
-TEST_CASE("plan: all tries context parallelism from 32,768 tokens on", "[unit]") {
+TEST_CASE("plan: all tries context parallelism that leaves a rank 4,096 tokens", "[unit]") {
   const auto degrees = [](const char* tokens) {
     return texts_of(sweep_of("model: llama3_8b\ncluster: {gpu: h100_sxm, nodes: 2}\n"
                              "training: {sequence_length: " +
                              std::string(tokens) + ", global_batch_size: 64}\nplan: all\n"),
                     "plan.cp");
   };
-  CHECK(degrees("16384").empty());
+  CHECK(degrees("4096").empty());
+  CHECK(degrees("8192") == std::vector<std::string>{"1", "2"});
   CHECK(degrees("32768") == std::vector<std::string>{"1", "2", "4", "8"});
+}
+
+TEST_CASE("plan: all tries the dispatchers that the software offers", "[unit]") {
+  using Texts = std::vector<std::string>;
+  const auto dispatchers = [](const std::string& model, const std::string& more) {
+    return texts_of(sweep_of("model: " + model +
+                             "\ncluster: {gpu: h100_sxm, nodes: 1}\n"
+                             "training: {sequence_length: 4096, global_batch_size: 64}\n" +
+                             more),
+                    "plan.dispatcher");
+  };
+  CHECK(dispatchers("mixtral_8x7b", "plan: all\n") ==
+        Texts{"alltoall", "allgather", "deepep", "hybridep"});
+  // That of the software itself comes first.
+  CHECK(dispatchers("mixtral_8x7b", "plan: {all: true, tp: 1}\nsoftware: torchtitan\n") ==
+        Texts{"alltoall", "deepep", "hybridep", "minimal_async_ep"});
+  CHECK(dispatchers("llama3_8b", "plan: all\n").empty());
+  CHECK(dispatchers("mixtral_8x7b", "plan: all\nsoftware: {base: megatron, dispatcher: deepep}\n")
+            .empty());
+  CHECK(dispatchers("mixtral_8x7b", "plan: {all: true, dispatcher: [deepep, hybridep]}\n") ==
+        Texts{"deepep", "hybridep"});
+  // What the file says of the exchange belongs to some of them only.
+  CHECK(dispatchers("mixtral_8x7b", "plan: all\nexpert_exchange: {capacity_factor: 1.5}\n") ==
+        Texts{"alltoall", "hybridep"});
+}
+
+TEST_CASE("Where one rank has all experts dispatchers make one plan", "[unit]") {
+  const SweepSpace space = sweep_of(
+      "model: mixtral_8x7b\ncluster: {gpu: h100_sxm, nodes: 8}\n"
+      "training: {sequence_length: 4096, global_batch_size: 64, micro_batch_size: 1}\n"
+      "plan: {tp: 4, pp: 4, ep: [1, 4], dispatcher: [alltoall, deepep, sonic]}\n");
+  const ChunkResult result = evaluated(space);
+  // With ep = 1 sonic's kernels run, and the others are nothing.
+  const auto alike = result.refused.find(std::string(kSamePlan));
+  REQUIRE(alike != result.refused.end());
+  CHECK(alike->second == 1);
+}
+
+TEST_CASE("software: {all: true} tries every switch that the software offers", "[unit]") {
+  const auto keys = [](const std::string& model, const std::string& software) {
+    const SweepSpace space = sweep_of("model: " + model +
+                                      "\ncluster: {gpu: h100_sxm, nodes: 1}\n"
+                                      "training: {sequence_length: 4096, global_batch_size: 64}\n"
+                                      "plan: {tp: 8}\nsoftware: " +
+                                      software + "\n");
+    std::vector<std::string> found;
+    for (const SweepAxis& axis : space.axes()) {
+      found.push_back(axis.keys.front());
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  };
+  // Switches of an exchange make no difference to a dense model.
+  CHECK(keys("llama3_8b", "{base: megatron, all: true}") ==
+        std::vector<std::string>{"software.async_tp", "software.cuda_graph",
+                                 "software.overlap_grad_reduce", "software.overlap_param_gather"});
+  CHECK(keys("mixtral_8x7b", "{base: torchtitan, all: true}") ==
+        std::vector<std::string>{"software.async_tp"});
+  CHECK(keys("mixtral_8x7b", "{base: torchtitan, all: true, async_tp: true}").empty());
+  CHECK_THAT(sweep_error(small_sweep(", global_batch_size: 16", "{tp: 1}",
+                                     "software: {base: megatron, all: 3}\n")),
+             contains_text("'software.all' must be true or false"));
 }
 
 TEST_CASE("The shipped sweeps are what they say", "[unit]") {
