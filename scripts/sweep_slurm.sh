@@ -1,22 +1,24 @@
 #!/usr/bin/env bash
-# Runs a sweep on a Slurm cluster: a job array of its shards, and a merge once all have ended well.
-# Prints the number of each job. FOLDER must be seen by all nodes.
+# Runs a sweep on a Slurm cluster: a job array whose tasks take its pieces, one after the other, from the
+# folder that they share, and a merge once all have ended well. Prints the number of each job. FOLDER must
+# be seen by all nodes, on a file system with hard links (NFS, Lustre).
 #
-#   scripts/sweep_slurm.sh [-n SHARDS] [-c THREADS] SWEEP.yaml FOLDER [options of sbatch]
+#   scripts/sweep_slurm.sh [-n TASKS] [-c THREADS] SWEEP.yaml FOLDER [options of sbatch]
 #   scripts/sweep_slurm.sh -n 32 -c 16 sweep.yaml results --partition=cpu --time=01:00:00
 #
-# The program is $STEPCAST, or stepcast on the PATH. Submitted again, shards go on from their parts.
+# The program is $STEPCAST, or stepcast on the PATH. Submitted again, with any number of tasks, only what is
+# missing is priced; what an earlier submission that is still in the queue works on is left to it.
 set -euo pipefail
 scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 usage() {
-  echo "usage: sweep_slurm.sh [-n SHARDS] [-c THREADS] SWEEP.yaml FOLDER [options of sbatch]" >&2
+  echo "usage: sweep_slurm.sh [-n TASKS] [-c THREADS] SWEEP.yaml FOLDER [options of sbatch]" >&2
   exit 2
 }
-shards=8
+tasks=8
 threads=1
 while getopts "n:c:" option; do
   case $option in
-    n) shards=$OPTARG ;;
+    n) tasks=$OPTARG ;;
     c) threads=$OPTARG ;;
     *) usage ;;
   esac
@@ -27,11 +29,17 @@ sweep=$(realpath "$1")
 mkdir -p "$2"
 folder=$(realpath "$2")
 shift 2
-job=$(sbatch --parsable --array="1-$shards" --cpus-per-task="$threads" \
-  --output="$folder/shard_%a.log" "$@" "$scripts/sweep_job.sh" "$sweep" "$folder")
+# Claims say which job made them.
+beside=()
+for job in $(cat "$folder"/piece_*.claim_* 2>/dev/null |
+  sed -n 's/.*"submission":"slurm_\([0-9]*\)".*/\1/p' | sort -u); do
+  [ -z "$(squeue --noheader --jobs="$job" 2>/dev/null || true)" ] || beside+=(--beside "slurm_$job")
+done
+job=$(sbatch --parsable --array="1-$tasks" --cpus-per-task="$threads" \
+  --output="$folder/task_%a.log" "$@" "$scripts/sweep_job.sh" "$sweep" "$folder" "${beside[@]}")
 job=${job%%;*}
 merge=$(sbatch --parsable --dependency="afterok:$job" --kill-on-invalid-dep=yes \
   --cpus-per-task="$threads" --output="$folder/merge.log" "$@" \
-  "$scripts/merge_job.sh" "$folder" "$shards" --top 100)
+  "$scripts/merge_job.sh" "$folder" --top 100)
 echo "sweep $job"
 echo "merge ${merge%%;*}"

@@ -2,6 +2,7 @@
 #include "cli/common_options.hpp"
 
 #include <spdlog/spdlog.h>
+#include <charconv>
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -122,6 +123,16 @@ std::vector<std::string> measured_backends(const std::vector<std::string>& files
   return choices;
 }
 
+// "10%" and "10 %" as "0.1"; any other text as it is, which its reader judges.
+std::string share_text(const std::string& text) {
+  double percent = 0.0;
+  const char* const end = text.data() + text.size();
+  const std::from_chars_result read = std::from_chars(text.data(), end, percent);
+  const std::string_view rest(read.ptr, static_cast<std::size_t>(end - read.ptr));
+  const bool is_percent = read.ec == std::errc{} && (rest == "%" || rest == " %");
+  return is_percent ? shortest_text(percent / 100.0) : text;
+}
+
 std::vector<std::string> assignments(const ExperimentOptions& options,
                                      const std::filesystem::path& folder, const DataRoot& data) {
   std::vector<std::string> list;
@@ -176,6 +187,12 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
 }
 
 void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
+  command.add_option_function<std::string>(
+      "--memory-margin",
+      [&options](const std::string& value) {
+        options.direct.emplace_back("cluster.memory_margin", share_text(value));
+      },
+      "of a GPU's memory that stays free of what the allocator reserves: 10% or 0.1");
   take_standard_input(*command.add_option("experiment", options.file,
                                           "experiment file (YAML); - is standard input"));
   command.add_option("--model", options.model, "a model's name or file");

@@ -30,7 +30,8 @@ inline constexpr int kInterrupted = 130;  // 128 + SIGINT, as a shell says it
 
 struct OutputOptions {
   std::string format = "text";
-  std::string out;  // a file; empty: standard output
+  std::string out;   // a file; empty: standard output
+  std::string html;  // a file for the report as a page; empty: none
 };
 
 // How an experiment is named on the command line.
@@ -45,12 +46,15 @@ struct ExperimentOptions {
   std::vector<std::string> backends;                        // --backend role=name
   std::vector<std::string> measured;                        // --measured file
   std::vector<std::pair<std::string, std::string>> direct;  // --tp 8 as plan.tp=8
+
+  bool operator==(const ExperimentOptions&) const = default;
 };
 
 struct GlobalOptions {
   std::string data;  // folder with configs/ and hardware_profiles/
   bool verbose = false;
   bool quiet = false;
+  std::string command;  // the whole command line, as a shell takes it
 };
 
 void add_output_options(CLI::App& command, OutputOptions& options,

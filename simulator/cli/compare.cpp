@@ -6,8 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/page_output.hpp"
 #include "cli/run_options.hpp"
 #include "cli/saved_plans.hpp"
+#include "pages/page_charts.hpp"
+#include "pages/svg_plot.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/comparison.hpp"
@@ -30,6 +33,7 @@ struct CompareOptions {
   bool best_plan = false;
   int threads = 0;
   std::string save_dir;  // a folder for the plans of the columns; empty: none
+  std::string plot;      // an SVG of the columns; empty: none
   OutputOptions output;
 };
 
@@ -218,16 +222,32 @@ void check_save_dir_of(const CompareOptions& options) {
   diagnostics.throw_if_any();
 }
 
+std::string comparison_title(const std::vector<ComparedColumn>& columns) {
+  std::string title = columns.front().projection.model + " on ";
+  for (const ComparedColumn& column : columns) {
+    title += (&column == &columns.front() ? "" : ", ") + column.label();
+  }
+  return title;
+}
+
 int run_compare(const CompareOptions& options, const GlobalOptions& global) {
   check_save_dir_of(options);
   const DataRoot data = data_root(global);
   const Compared result = compared(options, data);
   const std::vector<ComparedColumn>& columns = result.columns;
   const std::string& format = options.output.format;
-  write_output(options.output, format == "json"
-                                   ? json_text(comparison_to_json(columns, program_version()))
-                               : format == "csv" ? comparison_to_csv(columns)
-                                                 : comparison_to_text(columns));
+  const auto json = [&columns] {
+    return json_text(comparison_to_json(columns, program_version()));
+  };
+  write_output(options.output, global,
+               format == "json"  ? json()
+               : format == "csv" ? comparison_to_csv(columns)
+                                 : comparison_to_text(columns),
+               {PageKind::kComparison, comparison_title(columns), json,
+                [&columns] { return comparison_charts(columns); }});
+  if (!options.plot.empty()) {
+    write_output({"svg", options.plot, ""}, comparison_to_svg(comparison_title(columns), columns));
+  }
   save_columns(result, options, data);
   const bool any = std::any_of(columns.begin(), columns.end(), [](const ComparedColumn& column) {
     return column.projection.feasible;
@@ -262,6 +282,8 @@ void add_compare(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->check(CLI::Range(1, 4096));
   add_save_dir_option(*command, options->save_dir, "the plans of all columns, the fastest first");
   add_output_options(*command, options->output, {"text", "json", "csv"});
+  add_page_option(*command, options->output);
+  command->add_option("--plot", options->plot, "tokens/s/GPU of the columns as a picture (SVG)");
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_compare(*options, global); };
   });

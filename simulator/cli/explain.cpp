@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/page_output.hpp"
+#include "pages/page_charts.hpp"
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/experiment/provenance_shares.hpp"
 #include "stepcast/report/difference_report.hpp"
@@ -28,19 +30,26 @@ Explanation explanation_of(const ExperimentOptions& options, const DataRoot& dat
   return explain(experiment, cost);
 }
 
-int run_difference(const ExplainOptions& options, const DataRoot& data) {
+int run_difference(const ExplainOptions& options, const GlobalOptions& global,
+                   const DataRoot& data) {
   ExperimentOptions other = options.experiment;
   other.file = options.other;
   const Explanation first = explanation_of(options.experiment, data);
   const Explanation second = explanation_of(other, data);
   const std::string& format = options.output.format;
-  write_output(options.output, format == "json"  ? json_text(difference_to_json(first, second))
-                               : format == "csv" ? difference_to_csv(first, second)
-                                                 : difference_to_text(first, second));
+  write_output(options.output, global,
+               format == "json"  ? json_text(difference_to_json(first, second))
+               : format == "csv" ? difference_to_csv(first, second)
+                                 : difference_to_text(first, second),
+               {PageKind::kDifference,
+                page_title(first.projection) + " and " + page_title(second.projection),
+                [&first, &second] { return json_text(difference_to_json(first, second)); },
+                {}});
   return first.projection.feasible && second.projection.feasible ? kDone : kPlanCannotRun;
 }
 
-int run_provenance(const ExplainOptions& options, const DataRoot& data) {
+int run_provenance(const ExplainOptions& options, const GlobalOptions& global,
+                   const DataRoot& data) {
   if (!options.other.empty()) {
     throw ConfigError({"--provenance", 0, 0}, "is of one experiment; leave out " + options.other);
   }
@@ -49,26 +58,37 @@ int run_provenance(const ExplainOptions& options, const DataRoot& data) {
   Projection projection = project(experiment, cost);
   projection.provenance = provenance_shares(experiment, projection, cost);
   const std::string& format = options.output.format;
-  write_output(options.output, format == "json"  ? json_text(constants_to_json(projection))
-                               : format == "csv" ? constants_to_csv(projection)
-                                                 : constants_to_text(projection));
+  write_output(options.output, global,
+               format == "json"  ? json_text(constants_to_json(projection))
+               : format == "csv" ? constants_to_csv(projection)
+                                 : constants_to_text(projection),
+               {PageKind::kConstants,
+                page_title(projection) + ": what the time rests on",
+                [&projection] { return json_text(constants_to_json(projection)); },
+                {}});
   return projection.feasible ? kDone : kPlanCannotRun;
 }
 
 int run_explain(const ExplainOptions& options, const GlobalOptions& global) {
   const DataRoot data = data_root(global);
   if (options.provenance) {
-    return run_provenance(options, data);
+    return run_provenance(options, global, data);
   }
   if (!options.other.empty()) {
-    return run_difference(options, data);
+    return run_difference(options, global, data);
   }
-  const Explanation explanation = explanation_of(options.experiment, data);
+  Experiment experiment = load_experiment(options.experiment, data);
+  const CostModel cost = cost_model(experiment, data);
+  const Explanation explanation = explain(experiment, cost);
   const Detail detail = options.terms ? Detail::kTerms : Detail::kDuration;
   const std::string& format = options.output.format;
-  write_output(options.output, format == "json"  ? json_text(to_json(explanation, detail))
-                               : format == "csv" ? to_csv(explanation, detail)
-                                                 : to_text(explanation, detail));
+  write_output(options.output, global,
+               format == "json"  ? json_text(to_json(explanation, detail))
+               : format == "csv" ? to_csv(explanation, detail)
+                                 : to_text(explanation, detail),
+               {PageKind::kExplanation, page_title(explanation.projection),
+                [&] { return json_text(to_json(explanation, detail)); },
+                [&] { return explanation_charts(experiment, explanation, cost); }});
   return explanation.projection.feasible ? kDone : kPlanCannotRun;
 }
 
@@ -83,6 +103,7 @@ void add_explain(CLI::App& program, const GlobalOptions& global, Run& run) {
   command->add_option("other", options->other,
                       "a second experiment: where the time of the two differs");
   add_output_options(*command, options->output, {"text", "json", "csv"});
+  add_page_option(*command, options->output);
   command->add_flag("--terms", options->terms, "the parts that each operator's time is made of");
   command->add_flag("--provenance", options->provenance,
                     "instead: the constants that the step's time rests on, where each comes from "

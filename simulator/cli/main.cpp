@@ -35,6 +35,28 @@ std::vector<std::string> with_words_as_options(std::vector<std::string> argument
   return arguments;
 }
 
+// A word of a command line as a shell takes it.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:=,+@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
+    return word;
+  }
+  std::string text = "'";
+  for (const char c : word) {
+    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return text + "'";
+}
+
+std::string command_line(int argc, char** argv) {
+  std::string text = "stepcast";
+  for (int i = 1; i < argc; ++i) {
+    text += " " + quoted(argv[i]);
+  }
+  return text;
+}
+
 void log_to_standard_error(const GlobalOptions& global) {
   auto logger = spdlog::stderr_logger_st("stepcast");
   logger->set_pattern("%l: %v");
@@ -50,6 +72,7 @@ void add_commands(CLI::App& program, const GlobalOptions& global, Run& run) {
   add_merge(program, global, run);
   add_memory(program, global, run);
   add_compare(program, global, run);
+  add_recommend(program, global, run);
   add_explain(program, global, run);
   add_layer(program, global, run);
   add_trace(program, global, run);
@@ -71,6 +94,7 @@ int run_command(int argc, char** argv) {
   program.require_subcommand(1);
   program.fallthrough();
   GlobalOptions global;
+  global.command = command_line(argc, argv);
   Run run;
   program.add_option("--data", global.data, "folder with configs/ and hardware_profiles/");
   CLI::Option* verbose =

@@ -10,24 +10,20 @@
 #include <system_error>
 
 #include "stepcast/base/error.hpp"
-#include "stepcast/sweep/sweep_part.hpp"
+#include "stepcast/sweep/file_fault.hpp"
 
 namespace stepcast::cli {
 namespace {
 
 constexpr std::size_t kBuffer = 1U << 20U;
 
-std::string reason(int error) { return std::generic_category().message(error); }
-
-// The new name of a file is on the disk when its folder is.
-void sync_folder_of(const std::string& file) {
-  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
-  const int descriptor =
-      ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor >= 0) {
-    ::fsync(descriptor);
-    ::close(descriptor);
-  }
+// The file that is written before it takes its name. A device or a pipe is written itself: a file
+// that took its name would replace it.
+std::string written_first(const std::string& name) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(name, error);
+  const bool stays = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+  return stays ? name : name + ".partial";
 }
 
 }  // namespace
@@ -41,18 +37,20 @@ OutputFile::OutputFile(std::string name) : name_(std::move(name)) {
   if (std::filesystem::is_directory(name_, error)) {
     throw ConfigError({name_, 0, 0}, "this is a folder; give a file");
   }
-  partial_ = name_ + ".partial";
+  partial_ = written_first(name_);
   constexpr mode_t kMode = 0666;
   descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
   if (descriptor_ < 0) {
-    throw ConfigError({name_, 0, 0}, "cannot write the file: " + reason(errno));
+    throw ConfigError({name_, 0, 0}, "cannot write the file: " + system_reason(errno));
   }
 }
 
 OutputFile::~OutputFile() {
   if (descriptor_ >= 0 && !name_.empty()) {
     ::close(descriptor_);
-    ::unlink(partial_.c_str());
+    if (partial_ != name_) {
+      ::unlink(partial_.c_str());
+    }
   }
 }
 
@@ -72,7 +70,7 @@ void OutputFile::flush() {
   while (!left.empty()) {
     const ssize_t written = ::write(descriptor_, left.data(), left.size());
     if (written < 0 && errno != EINTR) {
-      fault("cannot write: " + reason(errno));
+      fault("cannot write: " + system_reason(errno));
     }
     left.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
   }
@@ -84,15 +82,20 @@ void OutputFile::keep() {
   if (name_.empty()) {
     return;
   }
+  if (partial_ == name_) {
+    ::close(descriptor_);
+    descriptor_ = -1;
+    return;
+  }
   if (::fsync(descriptor_) != 0) {
-    fault("cannot write: " + reason(errno));
+    fault("cannot write: " + system_reason(errno));
   }
   if (std::rename(partial_.c_str(), name_.c_str()) != 0) {
-    fault("cannot rename the finished file: " + reason(errno));
+    fault("cannot rename the finished file: " + system_reason(errno));
   }
   ::close(descriptor_);
   descriptor_ = -1;
-  sync_folder_of(name_);
+  sync_folder(std::filesystem::path(name_).parent_path());
 }
 
 }  // namespace stepcast::cli

@@ -8,7 +8,7 @@
 namespace stepcast::cli {
 
 // A file beside the one named takes what is written and then its name, once all of it is on the
-// disk. Without a name everything goes to standard output.
+// disk. A device or a pipe is written as it is. Without a name everything goes to standard output.
 class OutputFile {
  public:
   // Throws ConfigError if the folder cannot be written.

@@ -2,12 +2,15 @@
 // `stepcast project` and `stepcast memory`.
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/experiment/accuracy.hpp"
+#include "stepcast/experiment/nearest_fit.hpp"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/page_output.hpp"
 #include "cli/run_options.hpp"
+#include "pages/page_charts.hpp"
 #include "stepcast/experiment/provenance_shares.hpp"
 #include "stepcast/experiment/schedule_comparison.hpp"
 #include "stepcast/report/json_report.hpp"
@@ -27,6 +30,7 @@ Projection projection_of(const Experiment& experiment, const CostModel& cost,
                          const DataRoot& data) {
   Projection projection = project(experiment, cost);
   projection.expected_error = expected_error(load_accuracy(data), experiment);
+  projection.nearest_fit = nearest_fit(projection, experiment, cost);
   return projection;
 }
 
@@ -67,9 +71,14 @@ int run_comparison(const ProjectOptions& options, const GlobalOptions& global) {
     projection.gpu_hour = gpu_hour;
   }
   const std::string& format = options.output.format;
-  write_output(options.output, format == "json"  ? json_text(schedules_to_json(projections))
-                               : format == "csv" ? schedules_to_csv(projections)
-                                                 : schedules_to_text(projections));
+  write_output(options.output, global,
+               format == "json"  ? json_text(schedules_to_json(projections))
+               : format == "csv" ? schedules_to_csv(projections)
+                                 : schedules_to_text(projections),
+               {PageKind::kSchedules,
+                page_title(projections.front()) + ": pipeline schedules",
+                [&projections] { return json_text(schedules_to_json(projections)); },
+                {}});
   return any_feasible(projections) ? kDone : kPlanCannotRun;
 }
 
@@ -85,12 +94,16 @@ int run_project(const ProjectOptions& options, const GlobalOptions& global) {
   Projection projection = projection_of(settled, cost, data);
   projection.gpu_hour = gpu_hour;
   const std::string& format = options.output.format;
-  if (format != "csv") {
+  if (format != "csv" || !options.output.html.empty()) {
     projection.provenance = provenance_shares(settled, projection, cost);
   }
-  write_output(options.output, format == "json"  ? json_text(to_json(projection))
-                               : format == "csv" ? to_csv(projection)
-                                                 : to_text(projection));
+  write_output(options.output, global,
+               format == "json"  ? json_text(to_json(projection))
+               : format == "csv" ? to_csv(projection)
+                                 : to_text(projection),
+               {PageKind::kProjection, page_title(projection),
+                [&projection] { return json_text(to_json(projection)); },
+                [&] { return projection_charts(settled, projection, cost); }});
   return projection.feasible ? kDone : kPlanCannotRun;
 }
 
@@ -116,6 +129,7 @@ void add_project(CLI::App& program, const GlobalOptions& global, Run& run) {
   add_tokens_option(*command, options->experiment);
   add_price_options(*command, options->prices);
   add_output_options(*command, options->output, {"text", "json", "csv"});
+  add_page_option(*command, options->output);
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_project(*options, global); };
   });

@@ -10,6 +10,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/sweep_output.hpp"
+#include "cli/sweep_pieces.hpp"
 #include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/sweep/plan_search.hpp"
 #include "stepcast/sweep/sweep_part.hpp"
@@ -23,6 +24,7 @@ struct SweepOptions {
   SweepOutputOptions output;
   int threads = 0;
   std::string shard;  // empty: the whole, with its report
+  PieceOptions pieces;
   bool resume = false;
 };
 
@@ -45,10 +47,25 @@ void check_shard_output(const SweepOptions& options, Diagnostics& diagnostics) {
     diagnostics.error(where, "give the file of its part with --out, e.g. --out shard.part");
   }
   if (!options.output.plans.empty() || options.output.report.format != "text" ||
-      !options.output.save_dir.empty()) {
-    diagnostics.error(where,
-                      "a shard gives a part; --plans, --format and --save-dir are for "
-                      "stepcast merge");
+      !options.output.save_dir.empty() || !options.output.report.html.empty() ||
+      !options.output.plot.empty()) {
+    diagnostics.error(
+        where,
+        "a shard gives a part; --plans, --format, --html, --plot and --save-dir are for "
+        "stepcast merge");
+  }
+}
+
+// A task gives parts and nothing else.
+void check_pieces_output(const SweepOptions& options, Diagnostics& diagnostics) {
+  check_piece_options(options.pieces, diagnostics);
+  const bool has_output = !options.output.report.out.empty() || !options.output.plans.empty() ||
+                          options.output.report.format != "text" ||
+                          !options.output.save_dir.empty();
+  if (options.pieces.given() && (has_output || !options.shard.empty() || options.resume)) {
+    diagnostics.error({"--pieces " + options.pieces.folder, 0, 0},
+                      "pieces are shards and go on by themselves, without --shard and --resume; "
+                      "--out, --plans, --format and --save-dir are for stepcast merge");
   }
 }
 
@@ -56,6 +73,7 @@ Shard checked(const SweepOptions& options) {
   Diagnostics diagnostics;
   Shard shard;
   check_sweep_output(options.output, diagnostics);
+  check_pieces_output(options, diagnostics);
   if (!options.shard.empty()) {
     try {
       shard = parse_shard(options.shard);
@@ -64,7 +82,8 @@ Shard checked(const SweepOptions& options) {
     }
     check_shard_output(options, diagnostics);
   }
-  if (options.resume && options.shard.empty() && part_file(options).empty()) {
+  if (options.resume && options.shard.empty() && !options.pieces.given() &&
+      part_file(options).empty()) {
     diagnostics.error({"--resume", 0, 0}, "needs the --out or --plans of the sweep to go on with");
   }
   diagnostics.throw_if_any();
@@ -132,12 +151,38 @@ int finish_shard(const SweepPart& part) {
   return kDone;
 }
 
-// What the plans are searched for. A shard keeps every plan unless it is asked for the best: what
-// its merge will print is not known yet.
-std::optional<SearchGoal> goal_of(const SweepOptions& options, const SweepSpace& space) {
-  const std::optional<std::size_t> best =
-      options.shard.empty() ? best_of_output(options.output) : options.output.top;
-  return best && !options.output.every_plan ? stepcast::goal_of(space, *best) : std::nullopt;
+// What is swept, and how many of the best plans are asked for; nothing: every plan.
+struct AskedSweep {
+  SweepSource source;
+  std::optional<std::size_t> best;
+};
+
+// A shard keeps every plan unless it is asked for the best: what its merge will print is not known
+// yet. A folder of pieces says by itself what it is of.
+AskedSweep asked_sweep(const SweepOptions& options, const DataRoot& data) {
+  const bool in_parts = !options.shard.empty() || options.pieces.given();
+  AskedSweep asked{{}, in_parts ? options.output.top : best_of_output(options.output)};
+  std::optional<PartHeader> begun;
+  if (options.pieces.given() && options.experiment == ExperimentOptions{}) {
+    begun = sweep_of_pieces(options.pieces);
+  }
+  asked.source = begun ? begun->source : load_sweep(options.experiment, data);
+  if (begun && begun->top && !asked.best) {
+    asked.best = static_cast<std::size_t>(*begun->top);
+  }
+  if (options.output.every_plan) {
+    asked.best.reset();
+  }
+  return asked;
+}
+
+PartHeader header_of(const SweepSpace& space, const SweepSource& source, const Shard& shard,
+                     const std::optional<SearchGoal>& goal) {
+  PartHeader header{space.digest(), ChunkGrid{space.size()}, shard, source};
+  if (goal) {
+    header.top = static_cast<std::int64_t>(goal->top);
+  }
+  return header;
 }
 
 int run_sweep_command(const SweepOptions& options, const GlobalOptions& global) {
@@ -146,31 +191,29 @@ int run_sweep_command(const SweepOptions& options, const GlobalOptions& global) 
   std::signal(SIGXFSZ, SIG_IGN);
   const Interrupt interrupt;
   const DataRoot data = data_root(global);
-  SweepSource source = load_sweep(options.experiment, data);
+  auto [source, best] = asked_sweep(options, data);
   const SweepSpace space = read_sweep(source, data);
   const std::vector<CostModel> costs = cost_models_of(space, data, measured_in);
   source.folder = std::filesystem::absolute(source.folder.empty() ? "." : source.folder);
-  const std::optional<SearchGoal> goal = goal_of(options, space);
-  PartHeader header{space.digest(), ChunkGrid{space.size()}, shard, source};
-  if (goal) {
-    header.top = static_cast<std::int64_t>(goal->top);
+  const std::optional<SearchGoal> goal = best ? goal_of(space, *best) : std::nullopt;
+  const PartHeader header = header_of(space, source, shard, goal);
+  const int threads = options.threads > 0 ? options.threads : processors();
+  const MakeEvaluator evaluator = evaluators_of(space, costs, goal);
+  if (options.pieces.given()) {
+    return run_piece_task(options.pieces, header, evaluator, threads, global, interrupt.token());
   }
   const std::string file = part_file(options);
   const std::unique_ptr<ChunkStore> store = open_store(file, header, options.resume);
 
-  SweepRun run;
-  run.grid = header.grid;
-  run.shard = shard;
-  run.threads = options.threads > 0 ? options.threads : processors();
-  run.evaluator = evaluators_of(space, costs, goal);
+  const SweepRun run{header.grid, shard, threads, evaluator};
   if (!run_with_progress(run, *store, interrupt.token(), file, global)) {
     return interrupted(file);
   }
   if (!options.shard.empty()) {
     return finish_shard(dynamic_cast<const SweepPart&>(*store));
   }
-  const int code = write_sweep(source, space, *store, header.grid, options.output, data,
-                               run.threads, interrupt.token());
+  const int code = write_sweep(source, space, *store, header.grid, options.output, data, threads,
+                               interrupt.token());
   if (code == kInterrupted) {
     return interrupted(file);
   }
@@ -192,11 +235,15 @@ void add_sweep(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->check(CLI::Range(1, 4096));
   command->add_option("--shard", options->shard,
                       "k/n: the k-th of n shares of the plans; --out is its part, for merge");
+  add_piece_options(*command, options->pieces);
   command->add_flag("--all", options->output.every_plan,
                     "price every plan that can run, also those that cannot be among the best");
   command->add_flag("--resume", options->resume, "go on with what an earlier run finished");
   command->callback([options, &global, &run] {
-    run = [options, &global] { return run_sweep_command(*options, global); };
+    run = [options, &global] {
+      options->output.command = global.command;
+      return run_sweep_command(*options, global);
+    };
   });
 }
 

@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "cli/output_file.hpp"
+#include "cli/page_output.hpp"
 #include "cli/saved_plans.hpp"
+#include "pages/plan_columns.hpp"
+#include "pages/svg_plot.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/sweep/chunk_stream.hpp"
@@ -25,6 +28,15 @@ constexpr std::size_t kUsuallySaved = 3;
 class Stopped : public std::exception {};
 
 bool ends_with(const std::string& text, std::string_view end) { return text.ends_with(end); }
+
+bool has_picture(const SweepOutputOptions& options) {
+  return !options.report.html.empty() || !options.plot.empty();
+}
+
+// The best plans that are kept for the outputs; of a picture more than of a text.
+std::size_t most_kept(const SweepOutputOptions& options) {
+  return options.top.value_or(has_picture(options) ? kPlansOfPage : kTopOfText);
+}
 
 bool is_lines(const std::string& format) { return format == "csv" || format == "jsonl"; }
 
@@ -88,7 +100,7 @@ class SweepWriter {
         errors_(space, known_),
         files_(open_line_files(options, lines_)),
         saved_(space.rank_by(), options.save_dir.empty() ? 0 : options.top.value_or(kUsuallySaved)),
-        tally_(space, all_plans_ ? 0 : options.top.value_or(kTopOfText)) {}
+        tally_(space, all_plans_ && !has_picture(options) ? 0 : most_kept(options)) {}
 
   // The exit code.
   int write(int threads) {
@@ -103,8 +115,11 @@ class SweepWriter {
                   [this](const ChunkResult& chunk, const std::vector<std::string>& list) {
                     take(chunk, list);
                   });
-    const SweepSummary summary = tally_.summary();
+    SweepSummary summary = tally_.summary();
+    summary.missing = chunks_.missing();
     write_report(summary);
+    write_page(summary);
+    write_plot(summary);
     for (const auto& file : files_) {
       file->output.keep();
     }
@@ -146,20 +161,55 @@ class SweepWriter {
   }
 
   void write_report(const SweepSummary& summary) {
-    if (is_lines(options_.report.format)) {
+    if (is_lines(options_.report.format) || !writes_report(options_.report)) {
       return;
     }
+    const SweepSummary listed = with_best(summary, options_.top.value_or(kTopOfText));
     OutputFile file(options_.report.out);
     const WriteText write = [&file](std::string_view text) { file.write(text); };
     if (all_plans_) {
       write_sweep_json(write, space_, summary, errors_,
                        [this](const TakePlan& take) { each_ranked(take); });
     } else if (options_.report.format == "json") {
-      write_sweep_json(write, space_, summary, errors_);
+      write_sweep_json(write, space_, listed, errors_);
     } else {
-      file.write(sweep_to_text(space_, summary, errors_));
+      file.write(sweep_to_text(space_, listed, errors_));
     }
     file.keep();
+  }
+
+  static SweepSummary with_best(SweepSummary summary, std::size_t most) {
+    summary.best.resize(std::min(most, summary.best.size()));
+    return summary;
+  }
+
+  // The report of a page lists the plans that a text does; the others stand in its columns.
+  void write_page(const SweepSummary& summary) {
+    if (options_.report.html.empty()) {
+      return;
+    }
+    const std::vector<PlanNumbers> plans = plans_of_page(summary);
+    const auto report = [&] {
+      std::string text;
+      write_sweep_json([&text](std::string_view piece) { text += piece; }, space_,
+                       with_best(summary, kTopOfText), errors_);
+      return text;
+    };
+    cli::write_page(options_.report, options_.command, {PageKind::kSweep, title(), report, [&] {
+                                                          return plan_columns(space_, plans);
+                                                        }});
+  }
+
+  void write_plot(const SweepSummary& summary) const {
+    if (!options_.plot.empty()) {
+      write_output({"svg", options_.plot, ""},
+                   plans_to_svg(title(), plans_of_page(summary), summary.memory_front));
+    }
+  }
+
+  [[nodiscard]] std::string title() const {
+    return space_.description().empty() ? "sweep of " + std::to_string(space_.size()) + " plans"
+                                        : space_.description();
   }
 
   void save(const SweepSummary& summary) const {
@@ -219,6 +269,17 @@ class SweepWriter {
   RankedStream ranking_;
 };
 
+void check_pictures(const SweepOutputOptions& options, Diagnostics& diagnostics) {
+  const std::vector<std::pair<std::string, std::string>> pictures = {
+      {"--html", options.report.html}, {"--plot", options.plot}};
+  for (const auto& [option, file] : pictures) {
+    if (!file.empty() && (file == options.report.out || file == options.plans)) {
+      diagnostics.error({option + " " + file, 0, 0},
+                        "is the file of another output too; give another");
+    }
+  }
+}
+
 }  // namespace
 
 void add_sweep_output_options(CLI::App& command, SweepOutputOptions& options) {
@@ -226,9 +287,12 @@ void add_sweep_output_options(CLI::App& command, SweepOutputOptions& options) {
   command.add_option("--plans", options.plans,
                      "write every priced plan to this file as well, FILE.csv or FILE.jsonl");
   command.add_option("--top", options.top,
-                     "plans in the report, the best first (text: 20, json: all), and in the "
-                     "folder of --save-dir (3)");
+                     "plans in the report, the best first (text: 20, json: all), in pages and "
+                     "pictures (10,000) and in the folder of --save-dir (3)");
   add_save_dir_option(command, options.save_dir, "the best plans");
+  add_page_option(command, options.report);
+  command.add_option("--plot", options.plot,
+                     "tokens/s/GPU over peak memory of the best plans as a picture (SVG)");
 }
 
 std::optional<std::size_t> best_of_output(const SweepOutputOptions& options) {
@@ -237,7 +301,7 @@ std::optional<std::size_t> best_of_output(const SweepOutputOptions& options) {
   if (options.every_plan || lists_all) {
     return std::nullopt;
   }
-  return options.top.value_or(kTopOfText);
+  return most_kept(options);
 }
 
 void check_sweep_output(const SweepOutputOptions& options, Diagnostics& diagnostics) {
@@ -254,7 +318,8 @@ void check_sweep_output(const SweepOutputOptions& options, Diagnostics& diagnost
                       "or json, or --save-dir, or leave --top out");
   }
   check_save_dir(options.save_dir, diagnostics);
-  for (const std::string& file : {options.report.out, plans}) {
+  check_pictures(options, diagnostics);
+  for (const std::string& file : {options.report.out, plans, options.report.html, options.plot}) {
     const std::filesystem::path folder = std::filesystem::path(file).parent_path();
     std::error_code error;
     if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {

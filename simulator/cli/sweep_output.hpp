@@ -19,6 +19,8 @@ struct SweepOutputOptions {
   std::optional<std::size_t> top;  // plans in the report and the folder
   bool every_plan = false;         // is priced, whatever the report has
   std::string save_dir;            // a folder for the best plans; empty: none
+  std::string plot;                // an SVG of the plans; empty: none
+  std::string command;             // that a page names as its maker
 };
 
 void add_sweep_output_options(CLI::App& command, SweepOutputOptions& options);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/page_output.hpp"
 #include "importers/published_names.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/experiment/project.hpp"
@@ -114,9 +115,14 @@ int run_trace_compare(TraceCompareOptions& options, const GlobalOptions& global)
   StepComparison comparison = compare(std::move(input));
   comparison.input.notes = notes_on(comparison, experiment, data);
   const std::string& format = options.output.format;
-  write_output(options.output, format == "json"  ? json_text(to_json(comparison))
-                               : format == "csv" ? to_csv(comparison)
-                                                 : to_text(comparison));
+  write_output(options.output, global,
+               format == "json"  ? json_text(to_json(comparison))
+               : format == "csv" ? to_csv(comparison)
+                                 : to_text(comparison),
+               {PageKind::kTraceComparison,
+                page_title(comparison.input.projection) + " beside " + comparison.input.file,
+                [&comparison] { return json_text(to_json(comparison)); },
+                {}});
   return comparison.input.predicted.priced ? kDone : kPlanCannotRun;
 }
 
@@ -144,6 +150,7 @@ void add_trace_compare(CLI::App& program, const GlobalOptions& global, Run& run)
       ->transform(CLI::CheckedTransformer(std::map<std::string, TraceState>{
           {"after_pause", TraceState::kAfterPause}, {"steady", TraceState::kSteady}}));
   add_output_options(*command, options->output, {"text", "json", "csv"});
+  add_page_option(*command, options->output);
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_trace_compare(*options, global); };
   });

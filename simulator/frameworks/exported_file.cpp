@@ -11,7 +11,7 @@
 #include "stepcast/config/config_yaml.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/experiment/settled_input.hpp"
-#include "stepcast/memory/feasibility.hpp"
+#include "stepcast/memory/usual_plan.hpp"
 
 namespace stepcast {
 namespace {
@@ -31,8 +31,8 @@ void collect_leaves(const ConfigNode& node, const std::string& path, Leaves& lea
 
 // What ran, as text: equal texts mean equal reports.
 std::string settled_text(const Experiment& experiment) {
-  const ResolvedPlan resolved = resolve_plan(experiment.plan, experiment.model, experiment.training,
-                                             experiment.cluster, experiment.software.exchange);
+  const ResolvedPlan resolved = settle_plan(experiment.plan, experiment.model, experiment.training,
+                                            experiment.cluster, experiment.software);
   return to_flow_yaml(settled_input(experiment, resolved.plan));
 }
 

@@ -8,7 +8,7 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/framework_keys.hpp"
 #include "stepcast/config/scalar.hpp"
-#include "stepcast/memory/feasibility.hpp"
+#include "stepcast/memory/usual_plan.hpp"
 
 namespace stepcast {
 namespace {
@@ -215,8 +215,8 @@ void write_stages(const Experiment& experiment, const ParallelPlan& plan, FieldW
 
 ParallelPlan settled_megatron_plan(const Experiment& experiment, MegatronDialect dialect) {
   constexpr std::array kNames = {"export megatron", "export primus", "export megatron_bridge"};
-  ResolvedPlan resolved = resolve_plan(experiment.plan, experiment.model, experiment.training,
-                                       experiment.cluster, experiment.software.exchange);
+  ResolvedPlan resolved = settle_plan(experiment.plan, experiment.model, experiment.training,
+                                      experiment.cluster, experiment.software);
   Diagnostics diagnostics;
   const Location where{kNames.at(static_cast<std::size_t>(dialect)), 0, 0};
   for (const std::string& reason : resolved.reasons) {

@@ -4,13 +4,13 @@
 #include <array>
 #include <charconv>
 
-#include "stepcast/memory/feasibility.hpp"
+#include "stepcast/memory/usual_plan.hpp"
 
 namespace stepcast {
 
 ParallelPlan resolved_for_export(const Experiment& experiment, std::string_view framework) {
-  ResolvedPlan resolved = resolve_plan(experiment.plan, experiment.model, experiment.training,
-                                       experiment.cluster, experiment.software.exchange);
+  ResolvedPlan resolved = settle_plan(experiment.plan, experiment.model, experiment.training,
+                                      experiment.cluster, experiment.software);
   Diagnostics diagnostics;
   for (const std::string& reason : resolved.reasons) {
     diagnostics.error({"export " + std::string(framework), 0, 0}, reason);

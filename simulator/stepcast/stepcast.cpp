@@ -13,6 +13,7 @@
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/comparison.hpp"
 #include "stepcast/experiment/explain.hpp"
+#include "stepcast/experiment/nearest_fit.hpp"
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/experiment/provenance_shares.hpp"
 #include "stepcast/report/comparison_report.hpp"
@@ -62,6 +63,7 @@ Job job_of(const ExperimentSource& source, const DataRoot& data) {
 Projection projection_of(const Job& job, const DataRoot& data) {
   Projection projection = project(job.experiment, job.cost);
   projection.expected_error = expected_error(load_accuracy(data), job.experiment);
+  projection.nearest_fit = nearest_fit(projection, job.experiment, job.cost);
   return projection;
 }
 

@@ -33,7 +33,7 @@ constexpr std::array kLayers = {
     Layer{"sweep", 13},      Layer{"validation", 13}, Layer{"trace", 13},
     Layer{"traces", 14},     Layer{"frameworks", 14}, Layer{"calibration", 14},
     Layer{"importers", 15},  Layer{"api", 15},        Layer{"cli", 16},
-    Layer{"python", 16},     Layer{"run", 10}};
+    Layer{"python", 16},     Layer{"run", 10},        Layer{"pages", 15}};
 
 std::optional<int> rank_of(const std::string& layer) {
   for (const Layer& known : kLayers) {
@@ -72,11 +72,11 @@ std::vector<fs::path> product_sources() {
 }
 
 // "stepcast/cost/x.hpp" -> cost; "backends/gemm/x.cpp" -> backends; "cli/x.cpp" -> cli,
-// "importers/x.cpp" -> importers, as of frameworks and traces; the public header and its source are
-// of the layer `api`; empty for headers of others.
+// "importers/x.cpp" -> importers, as of frameworks, pages and traces; the public header and its
+// source are of the layer `api`; empty for headers of others.
 std::string layer_of_include(const std::string& path) {
   const std::regex inside(
-      R"((?:stepcast/([a-z_]+)|(backends|cli|importers|frameworks|traces|python))/.*)");
+      R"((?:stepcast/([a-z_]+)|(backends|cli|importers|frameworks|traces|python|pages))/.*)");
   std::smatch match;
   if (path.starts_with("stepcast/stepcast.")) {
     return "api";
@@ -113,6 +113,9 @@ bool allowed(const std::string& from, const std::string& to) {
   if (to == "importers" || to == "frameworks" || to == "calibration") {
     return from == "cli" || from == "python";  // the library is passed importers, and is not fitted
   }
+  if (to == "pages") {
+    return from == "cli";
+  }
   if (to == "traces") {
     return from == "importers" || from == "cli";
   }
@@ -145,6 +148,10 @@ TEST_CASE("the rule allows what points down and refuses what points up", "[archi
   CHECK(allowed("cli", "calibration"));
   CHECK_FALSE(allowed("validation", "calibration"));
   CHECK_FALSE(allowed("backends", "calibration"));
+  CHECK(allowed("cli", "pages"));
+  CHECK(allowed("pages", "sweep"));
+  CHECK_FALSE(allowed("report", "pages"));
+  CHECK_FALSE(allowed("python", "pages"));
   CHECK_FALSE(allowed("base", "unheard_of"));
 }
 
@@ -174,7 +181,7 @@ TEST_CASE("a header of the product is included by its path from an include root"
     for (const std::string& include : quoted_includes(file)) {
       if (include.starts_with("stepcast/") || include.starts_with("cli/") ||
           include.starts_with("importers/") || include.starts_with("frameworks/") ||
-          include.starts_with("traces/")) {
+          include.starts_with("traces/") || include.starts_with("pages/")) {
         CAPTURE(include);
         CHECK(fs::exists(kRoot / "simulator" / include));
       }

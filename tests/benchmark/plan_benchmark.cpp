@@ -15,7 +15,7 @@
 #include "stepcast/cost/price_cache.hpp"
 #include "stepcast/experiment/plan_projector.hpp"
 #include "stepcast/experiment/project.hpp"
-#include "stepcast/memory/feasibility.hpp"
+#include "stepcast/memory/usual_plan.hpp"
 
 namespace {
 
@@ -82,8 +82,8 @@ Counts sweep_all(const Experiment& site, const std::vector<Variant>& list, const
   PlanProjector projector(site, with_kept_prices(cost, site.cluster));
   Counts counts;
   for (const Variant& variant : list) {
-    const ResolvedPlan resolved = resolve_plan(variant.plan, site.model, variant.training,
-                                               site.cluster, site.software.exchange);
+    const ResolvedPlan resolved =
+        settle_plan(variant.plan, site.model, variant.training, site.cluster, site.software);
     if (!resolved.reasons.empty()) {
       continue;
     }

@@ -118,8 +118,12 @@ sed 's/^/job /' "$made/submitted"
 [ "$(wc -l <"$made/submitted")" -eq 2 ] || complain "two jobs are submitted: $(cat "$made/submitted")"
 waits_for 300 bash -c '! squeue -h | grep -q .' || complain "jobs are left: $(squeue)"
 for k in 1 2 3; do
-  [ -s "$made/out/shard_${k}_of_3.part" ] || complain "no part of shard $k: $(cat "$made/out/shard_$k.log")"
+  grep -q 'pieces priced here' "$made/out/task_$k.log" || complain "task $k: $(cat "$made/out/task_$k.log")"
 done
+pieces=$(find "$made/out" -name 'piece_*.part' | wc -l)
+priced=$(cat "$made"/out/task_?.log | awk '/priced here/ { sum += $1 } END { print sum }')
+[ "$pieces" -gt 1 ] && [ "$priced" -eq "$pieces" ] || complain "3 tasks priced $priced of $pieces pieces"
+! ls "$made"/out/*.claim_* "$made"/out/*.open_* 2>/dev/null || complain "claims are left"
 "$stepcast" sweep "$made/sweep.yaml" --threads 1 --format json --top 100 --out "$made/report.json" \
   --plans "$made/plans.csv"
 for file in report.json plans.csv; do
@@ -127,18 +131,31 @@ for file in report.json plans.csv; do
 done
 echo "$(($(wc -l <"$made/plans.csv") - 1)) priced plans, $(wc -c <"$made/plans.csv") bytes, equal"
 
-# A part that was torn is gone on with: the same array again gives the same parts.
-truncate -s -1000 "$made/out/shard_2_of_3.part"
-rm "$made/out/report.json" "$made/out/plans.csv"
-"$root/scripts/sweep_slurm.sh" -n 3 -c 2 "$made/sweep.yaml" "$made/out" | sed 's/^/job /'
+# Two pieces are gone, one of them with the claim of a job that has ended: a second submission, of other tasks, prices
+# these two.
+rm "$made/out/report.json" "$made/out/plans.csv" "$made"/out/task_?.log "$made"/out/piece_000[12].part
+echo '{"submission":"slurm_1","task":"1..0","host":"elsewhere","process":1,"started":1}' >"$made/out/piece_0002.claim_1"
+"$root/scripts/sweep_slurm.sh" -n 2 -c 2 "$made/sweep.yaml" "$made/out" | sed 's/^/job /'
 waits_for 300 bash -c '! squeue -h | grep -q .' || complain "jobs are left: $(squeue)"
+priced=$(cat "$made"/out/task_?.log | awk '/priced here/ { sum += $1 } END { print sum }')
+[ "$priced" -eq 2 ] || complain "the second submission priced $priced pieces: $(cat "$made"/out/task_?.log)"
 for file in report.json plans.csv; do
   cmp "$made/out/$file" "$made/$file" || complain "$file differs after going on: $(cat "$made/out/merge.log")"
 done
 
-# A shard that fails: the merge does not run.
+# What a job in the queue has claimed is left to it; the merge names it.
+held=$(sbatch --parsable --hold --output=/dev/null --wrap true)
+rm "$made/out/piece_0001.part" "$made/out/merge.log"
+echo "{\"submission\":\"slurm_$held\",\"task\":\"1..0\",\"host\":\"elsewhere\",\"process\":1,\"started\":1}" \
+  >"$made/out/piece_0001.claim_1"
+"$root/scripts/sweep_slurm.sh" -n 1 "$made/sweep.yaml" "$made/out" | sed 's/^/job /'
+waits_for 300 bash -c "! squeue -h -o %A | grep -vqx $held" || complain "jobs are left: $(squeue)"
+grep -q 'pieces 1 of .* are missing' "$made/out/merge.log" || complain "the merge says $(cat "$made/out/merge.log")"
+scancel "$held"
+
+# A task that fails: the merge does not run.
 STEPCAST=/bin/false "$root/scripts/sweep_slurm.sh" -n 2 "$made/sweep.yaml" "$made/failing" >"$made/submitted"
 waits_for 60 bash -c '! squeue -h | grep -q .' || complain "jobs are left: $(squeue)"
-[ ! -e "$made/failing/report.json" ] || complain "a failed shard was merged"
-[ ! -e "$made/failing/merge.log" ] || complain "the merge ran after a failed shard"
+[ ! -e "$made/failing/report.json" ] || complain "a failed sweep was merged"
+[ ! -e "$made/failing/merge.log" ] || complain "the merge ran after a failed task"
 exit $failed

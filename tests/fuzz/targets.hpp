@@ -29,6 +29,8 @@ inline void promise(bool kept, const std::string& what) {
   }
 }
 
+// parse_piece_task: a claim that reads back to itself, or nothing.
+int fuzz_claim(const std::uint8_t* data, std::size_t size);
 // parse_config: a tree, or a ConfigError whose every line has a place and a message.
 int fuzz_config(const std::uint8_t* data, std::size_t size);
 // parse_json_object: a tree of what nlohmann::json reads, every value of which stands at its place,
@@ -72,16 +74,25 @@ struct Target {
   std::string_view name;
   int (*run)(const std::uint8_t* data, std::size_t size);
 };
-inline constexpr std::array kTargets = {
-    Target{"config", fuzz_config},     Target{"hf", fuzz_hf},
-    Target{"json", fuzz_json},         Target{"layout", fuzz_layout},
-    Target{"maxtext", fuzz_maxtext},   Target{"megatron", fuzz_megatron},
-    Target{"mlperf", fuzz_mlperf},     Target{"model", fuzz_model},
-    Target{"operator", fuzz_operator}, Target{"part", fuzz_part},
-    Target{"primus", fuzz_primus},     Target{"python_recipe", fuzz_python_recipe},
-    Target{"quantity", fuzz_quantity}, Target{"recipe", fuzz_recipe},
-    Target{"record", fuzz_record},     Target{"sweep", fuzz_sweep},
-    Target{"table", fuzz_table},       Target{"torchtitan", fuzz_torchtitan},
-    Target{"trace", fuzz_trace}};
+inline constexpr std::array kTargets = {Target{"claim", fuzz_claim},
+                                        Target{"config", fuzz_config},
+                                        Target{"hf", fuzz_hf},
+                                        Target{"json", fuzz_json},
+                                        Target{"layout", fuzz_layout},
+                                        Target{"maxtext", fuzz_maxtext},
+                                        Target{"megatron", fuzz_megatron},
+                                        Target{"mlperf", fuzz_mlperf},
+                                        Target{"model", fuzz_model},
+                                        Target{"operator", fuzz_operator},
+                                        Target{"part", fuzz_part},
+                                        Target{"primus", fuzz_primus},
+                                        Target{"python_recipe", fuzz_python_recipe},
+                                        Target{"quantity", fuzz_quantity},
+                                        Target{"recipe", fuzz_recipe},
+                                        Target{"record", fuzz_record},
+                                        Target{"sweep", fuzz_sweep},
+                                        Target{"table", fuzz_table},
+                                        Target{"torchtitan", fuzz_torchtitan},
+                                        Target{"trace", fuzz_trace}};
 
 }  // namespace stepcast::fuzz

@@ -10,7 +10,7 @@
 #include "property/draws.hpp"
 #include "stepcast/cost/price_cache.hpp"
 #include "stepcast/experiment/plan_projector.hpp"
-#include "stepcast/memory/feasibility.hpp"
+#include "stepcast/memory/usual_plan.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
 #include "stepcast/sweep/best_plan.hpp"
 #include "sweep_text.hpp"
@@ -98,8 +98,8 @@ void try_plans(const SweepSpace& space, RandomSpaces& random, int plans, Ratios&
   for (int i = 0; i < plans; ++i) {
     const std::int64_t index = random.below(space.size());
     const SweepRequest request = space.request(index);
-    const ResolvedPlan resolved = resolve_plan(request.plan, site.model, request.training,
-                                               site.cluster, site.software.exchange);
+    const ResolvedPlan resolved =
+        settle_plan(request.plan, site.model, request.training, site.cluster, site.software);
     if (!resolved.reasons.empty()) {
       continue;
     }

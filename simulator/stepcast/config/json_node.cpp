@@ -11,8 +11,6 @@
 namespace stepcast {
 namespace {
 
-using Kind = ConfigNode::Kind;
-
 // "[json.exception.parse_error.101] parse error at line 1, column 2: X" as "X".
 std::string without_prefix(std::string message) {
   for (const std::string_view end : {std::string_view("] "), std::string_view(": ")}) {
@@ -81,7 +79,7 @@ class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
         file_(std::make_shared<const std::string>(source.file)),
         diagnostics_(&diagnostics) {}
 
-  bool null() override { return add(node(Kind::kNull)); }
+  bool null() override { return add(node(ConfigNode::Kind::kNull)); }
   bool boolean(bool value) override { return add_scalar(value ? "true" : "false"); }
   bool number_integer(std::int64_t value) override { return add_scalar(std::to_string(value)); }
   bool number_unsigned(std::uint64_t value) override { return add_scalar(std::to_string(value)); }
@@ -89,14 +87,16 @@ class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     return add_scalar(written);
   }
   bool string(std::string& value) override {
-    ConfigNode text = node(Kind::kScalar);
+    ConfigNode text = node(ConfigNode::Kind::kScalar);
     text.text = std::move(value);
     text.quoted = true;
     return add(std::move(text));
   }
-  bool binary(nlohmann::json::binary_t& /*value*/) override { return add(node(Kind::kNull)); }
-  bool start_object(std::size_t /*elements*/) override { return open(Kind::kMapping); }
-  bool start_array(std::size_t /*elements*/) override { return open(Kind::kSequence); }
+  bool binary(nlohmann::json::binary_t& /*value*/) override {
+    return add(node(ConfigNode::Kind::kNull));
+  }
+  bool start_object(std::size_t /*elements*/) override { return open(ConfigNode::Kind::kMapping); }
+  bool start_array(std::size_t /*elements*/) override { return open(ConfigNode::Kind::kSequence); }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool key(std::string& name) override {
@@ -139,7 +139,7 @@ class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     place_.move_to(std::min(start, text_.size()));
     after_last_ = taken_;
   }
-  ConfigNode node(Kind kind) {
+  ConfigNode node(ConfigNode::Kind kind) {
     move_to_token();
     ConfigNode result;
     result.kind = kind;
@@ -149,14 +149,14 @@ class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     return result;
   }
   bool add_scalar(std::string text) {
-    ConfigNode scalar = node(Kind::kScalar);
+    ConfigNode scalar = node(ConfigNode::Kind::kScalar);
     scalar.text = std::move(text);
     return add(std::move(scalar));
   }
   bool add(ConfigNode value) {
     if (open_.empty()) {
       root_ = std::move(value);
-    } else if (open_.back().node.kind == Kind::kSequence) {
+    } else if (open_.back().node.kind == ConfigNode::Kind::kSequence) {
       open_.back().node.items.push_back(std::move(value));
     } else {
       Open& object = open_.back();
@@ -165,7 +165,7 @@ class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     }
     return true;
   }
-  bool open(Kind kind) {
+  bool open(ConfigNode::Kind kind) {
     open_.push_back({node(kind)});
     return !too_deep();
   }
@@ -209,7 +209,7 @@ std::optional<Diagnostic> problem_of(const JsonTreeBuilder& builder, std::string
     return Diagnostic{start, "lists and objects are nested more than " +
                                  std::to_string(kDeepestJson) + " levels deep"};
   }
-  if (builder.root().kind != Kind::kMapping) {
+  if (builder.root().kind != ConfigNode::Kind::kMapping) {
     return Diagnostic{start, must_be_object(what)};
   }
   return std::nullopt;

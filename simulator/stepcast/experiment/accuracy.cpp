@@ -15,7 +15,7 @@ namespace stepcast {
 namespace {
 
 constexpr Range<double> kLogError{-10.0, 10.0};
-constexpr std::array<std::string_view, 3> kFamilies = {"dense", "moe", "mla"};
+constexpr std::array<std::string_view, 3> kPartFamilies = {"dense", "moe", "mla"};
 
 struct KnownGpu {
   std::string architecture;
@@ -62,7 +62,7 @@ HeldOutRun read_run(MappingReader reader, const KnownGpus& parts) {
   } else {
     reader.error("gpu", "is not among the file's gpus");
   }
-  run.traits.family = reader.required_choice<std::string_view>("family", named(kFamilies));
+  run.traits.family = reader.required_choice<std::string_view>("family", named(kPartFamilies));
   run.traits.dtype = reader.required_choice<Dtype>("dtype", dtypes());
   run.traits.gpus = reader.required_count("gpus");
   run.traits.software = reader.required_text("software");

@@ -10,7 +10,7 @@
 namespace stepcast {
 namespace {
 
-constexpr double kMove = 1e-6;          // of a number
+constexpr double kPullMove = 1e-6;      // of a number
 constexpr double kLeastResponse = 0.1;  // of power to the clock: the least exponent of its law
 
 // Time and energy of a step's computation.
@@ -66,7 +66,7 @@ class PowerBalance {
   std::vector<Sums> slopes_;  // by number
 };
 
-double rise(double from, double to) { return std::log(to / from) / kMove; }
+double rise(double from, double to) { return std::log(to / from) / kPullMove; }
 
 }  // namespace
 
@@ -78,12 +78,12 @@ Pulls clock_pulls(const MovableExperiment& movable, const std::vector<StepOp>& o
     return pulls;
   }
   const double response =
-      std::max(kLeastResponse, rise(now.share, balance.at(kMove, balance.by_clock()).share));
+      std::max(kLeastResponse, rise(now.share, balance.at(kPullMove, balance.by_clock()).share));
   for (std::size_t i = 0; i < pulls.size(); ++i) {
     const PlacedNumber& number = movable.numbers()[i];
     const double value = number.value();
-    number.set((1.0 + kMove) * value);
-    const Balance then = balance.at(kMove, balance.slope(i));
+    number.set((1.0 + kPullMove) * value);
+    const Balance then = balance.at(kPullMove, balance.slope(i));
     number.set(value);
     pulls[i] = rise(now.slowest, then.slowest) - rise(now.share, then.share) / response;
   }

@@ -160,6 +160,10 @@ class ExperimentReader {
     }
     experiment_.locked_clock = clock;
     read_power_limit(cluster);
+    constexpr Range<double> kMargin{0.0, 0.9};
+    if (const ConfigNode* margin = cluster.take("memory_margin")) {
+      spec.device.hbm.margin = cluster.number("memory_margin", *margin, kMargin);
+    }
     read_scale(cluster);
   }
 

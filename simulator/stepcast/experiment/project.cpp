@@ -16,7 +16,7 @@
 #include "stepcast/layer/activation_inventory.hpp"
 #include "stepcast/layer/exchange_shape.hpp"
 #include "stepcast/layer/recompute_choice.hpp"
-#include "stepcast/memory/feasibility.hpp"
+#include "stepcast/memory/usual_plan.hpp"
 #include "stepcast/schedule/operator_inventory.hpp"
 
 namespace stepcast {
@@ -221,15 +221,17 @@ UnevenExperts beside_balanced(const ExpertLoad& load, const Projection& p, Exper
   return {load, projector.rates(step).tokens_per_second_per_gpu, p.time.step - step};
 }
 
-std::optional<TrainingRun> run_of(const Experiment& experiment, const Projection& p) {
+}  // namespace
+
+std::optional<TrainingRun> run_of(const Experiment& experiment, const TrainingRecipe& training,
+                                  Seconds step, Watts power) {
   if (!experiment.run) {
     return std::nullopt;
   }
-  const std::int64_t tokens = p.training.sequence_length * p.training.global_batch_size;
-  return training_run(*experiment.run, {p.time.step, tokens, p.gpus, p.nodes, p.power});
+  const std::int64_t tokens = training.sequence_length * training.global_batch_size;
+  const ClusterSpec& cluster = experiment.cluster;
+  return training_run(*experiment.run, {step, tokens, cluster.gpus(), cluster.nodes, power});
 }
-
-}  // namespace
 
 Projection without_plan(const Experiment& experiment, std::vector<std::string> reasons) {
   Projection p = described(experiment);
@@ -240,8 +242,8 @@ Projection without_plan(const Experiment& experiment, std::vector<std::string> r
 
 Projection settled(const Experiment& experiment) {
   Projection p = described(experiment);
-  ResolvedPlan resolved = resolve_plan(experiment.plan, experiment.model, experiment.training,
-                                       experiment.cluster, experiment.software.exchange);
+  ResolvedPlan resolved = settle_plan(experiment.plan, experiment.model, experiment.training,
+                                      experiment.cluster, experiment.software);
   p.plan = std::move(resolved.plan);
   p.input = settled_input(experiment, p.plan);
   p.notes = std::move(resolved.notes);
@@ -277,7 +279,7 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   p.priced = true;
   p.feasible = p.reasons.empty();
   rate(p, projector.rates(p.time.step));
-  p.run = run_of(experiment, p);
+  p.run = run_of(experiment, p.training, p.time.step, p.power);
   if (const std::optional<ExpertLoad> load = uneven_load(expansion)) {
     p.uneven_experts = beside_balanced(*load, p, experiment, cost);
   }

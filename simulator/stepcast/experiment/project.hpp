@@ -2,6 +2,7 @@
 // Experiment -> Projection: the whole simulator as one pure function.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,10 @@ namespace stepcast {
 // A plan that divides but does not fit is priced all the same and called infeasible, with the
 // reasons.
 Projection project(const Experiment& experiment, const CostModel& cost);
+
+// The run that such a step is one of; nothing where the experiment has no tokens to train on.
+std::optional<TrainingRun> run_of(const Experiment& experiment, const TrainingRecipe& training,
+                                  Seconds step, Watts power);
 
 // The experiment with its plan settled, or the reasons why it does not divide; nothing is priced.
 Projection settled(const Experiment& experiment);

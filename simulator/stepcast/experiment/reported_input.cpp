@@ -7,12 +7,10 @@
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/scalar.hpp"
 #include "stepcast/experiment/settled_input.hpp"
-#include "stepcast/memory/feasibility.hpp"
+#include "stepcast/memory/usual_plan.hpp"
 
 namespace stepcast {
 namespace {
-
-using Kind = ConfigNode::Kind;
 
 constexpr std::string_view kClusterSettings = "cluster_settings";
 // What was written, beside what it settles to.
@@ -20,7 +18,7 @@ constexpr std::string_view kGiven = "given";
 
 const ConfigNode* mapping_of(const ConfigNode& node, std::string_view key) {
   const ConfigNode* found = node.find(key);
-  return found != nullptr && found->kind == Kind::kMapping ? found : nullptr;
+  return found != nullptr && found->kind == ConfigNode::Kind::kMapping ? found : nullptr;
 }
 
 // The input that a report holds; null if `root` is an experiment. An experiment's cluster is a
@@ -33,13 +31,13 @@ const ConfigNode* reported(const ConfigNode& root) {
     }
   }
   const ConfigNode* cluster = node->find("cluster");
-  const bool named = cluster != nullptr && cluster->kind == Kind::kScalar;
+  const bool named = cluster != nullptr && cluster->kind == ConfigNode::Kind::kScalar;
   return named && (node != &root || mapping_of(root, kClusterSettings) != nullptr) ? node : nullptr;
 }
 
 ConfigNode empty_mapping_at(const ConfigNode& place) {
   ConfigNode node;
-  node.kind = Kind::kMapping;
+  node.kind = ConfigNode::Kind::kMapping;
   node.file = place.file;
   node.line = place.line;
   node.column = place.column;
@@ -116,7 +114,7 @@ ConfigNode experiment_of(const ConfigNode& input) {
 }
 
 std::string in_quotes(const ConfigNode& node) {
-  return node.kind == Kind::kScalar ? "'" + node.text + "'" : "something else";
+  return node.kind == ConfigNode::Kind::kScalar ? "'" + node.text + "'" : "something else";
 }
 
 bool same(const ConfigNode& a, const ConfigNode& b) {
@@ -142,7 +140,8 @@ void check(const ConfigNode& said, const ConfigNode& settled, const std::string&
     }
     if (follows == nullptr) {
       diagnostics.error(entry.value.location(), "'" + key + "' is no key of a reported input");
-    } else if (entry.value.kind == Kind::kMapping && follows->kind == Kind::kMapping) {
+    } else if (entry.value.kind == ConfigNode::Kind::kMapping &&
+               follows->kind == ConfigNode::Kind::kMapping) {
       check(entry.value, *follows, key + ".", diagnostics);
     } else if (!same(entry.value, *follows)) {
       diagnostics.error(entry.value.location(),
@@ -155,8 +154,8 @@ void check(const ConfigNode& said, const ConfigNode& settled, const std::string&
 }
 
 ConfigNode reported_input_of(const Experiment& experiment) {
-  const ParallelPlan plan = resolve_plan(experiment.plan, experiment.model, experiment.training,
-                                         experiment.cluster, experiment.software.exchange)
+  const ParallelPlan plan = settle_plan(experiment.plan, experiment.model, experiment.training,
+                                        experiment.cluster, experiment.software)
                                 .plan;
   return settled_input(experiment, plan);
 }

@@ -7,7 +7,7 @@
 namespace stepcast {
 namespace {
 
-constexpr double kStep = 1.01;
+constexpr double kClockStep = 1.01;
 
 double rate_at(const Experiment& experiment, Hertz clock, const CostModel& cost) {
   Experiment locked = experiment;
@@ -16,11 +16,12 @@ double rate_at(const Experiment& experiment, Hertz clock, const CostModel& cost)
 }
 
 Sensitivity of_clock(const Experiment& experiment, Hertz clock, const CostModel& cost) {
-  const Hertz above = kStep * clock;
+  const Hertz above = kClockStep * clock;
   const bool possible = above <= experiment.cluster.device.clock.peak;
-  const Hertz from = possible ? clock : (1.0 / kStep) * clock;
+  const Hertz from = possible ? clock : (1.0 / kClockStep) * clock;
   const Hertz to = possible ? above : clock;
-  return {"clock", kStep, rate_at(experiment, from, cost), rate_at(experiment, to, cost), from, to};
+  return {"clock", kClockStep, rate_at(experiment, from, cost), rate_at(experiment, to, cost),
+          from,    to};
 }
 
 }  // namespace
@@ -33,10 +34,10 @@ std::vector<Sensitivity> sensitivities(const Experiment& experiment, const Proje
   }
   for (const ScaleFactor& resource : kScaleFactors) {
     ClusterScale scale;
-    scale.*resource.factor = kStep;
+    scale.*resource.factor = kClockStep;
     Experiment more = experiment;
     more.cluster = scaled(std::move(more.cluster), scale);
-    result.push_back({resource.name, kStep, base.tokens_per_second_per_gpu,
+    result.push_back({resource.name, kClockStep, base.tokens_per_second_per_gpu,
                       project(more, cost).tokens_per_second_per_gpu});
   }
   result.push_back(of_clock(experiment, base.clock, cost));

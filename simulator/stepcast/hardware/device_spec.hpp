@@ -44,6 +44,9 @@ struct HbmSpec {
   BytesPerSecond peak;
   BytesPerSecond achieved;  // by a long streaming kernel
   Seconds latency;
+  // Of the capacity, that what is reserved must leave free for a plan to count as one that fits;
+  // not given: it may reserve more than there is, as long as what is allocated at once fits.
+  std::optional<double> margin{};
 };
 
 struct PowerSpec {

@@ -19,9 +19,6 @@ class Resolver {
   }
 
   ResolvedPlan resolve() {
-    if (!request_.given) {
-      choose_plan();
-    }
     check_device();
     check_weights();
     copy_degrees();
@@ -76,33 +73,6 @@ class Resolver {
                              "experts have no adapters here"
                            : ": training.frozen names all of its parts"));
     }
-  }
-
-  // No plan given: full sharding over all GPUs; the smallest tensor parallelism with which the
-  // global batch gives every replica whole micro-batches; experts over one node.
-  void choose_plan() {
-    const std::int64_t world = cluster_.gpus();
-    std::int64_t tp = 1;
-    while (tp < cluster_.gpus_per_node && !batch_divides(world / tp)) {
-      tp *= 2;
-    }
-    request_.tp = tp;
-    if (model_.moe) {
-      std::int64_t ep = std::min(cluster_.gpus_per_node / tp, world / tp);
-      while (ep > 1 && (model_.moe->experts % ep != 0 || (world / tp) % ep != 0)) {
-        --ep;
-      }
-      request_.ep = std::max<std::int64_t>(ep, 1);
-    }
-    request_.zero = 3;
-    note("no plan given: tp " + std::to_string(request_.tp) + ", ep " +
-         std::to_string(request_.ep) + " and full sharding (fsdp) over the remaining " +
-         std::to_string(world / tp) + " ranks");
-  }
-
-  [[nodiscard]] bool batch_divides(std::int64_t dp) const {
-    const std::int64_t samples = training_.micro_batch_size * dp;
-    return samples > 0 && training_.global_batch_size % samples == 0;
   }
 
   void copy_degrees() {

@@ -18,9 +18,10 @@ struct ResolvedPlan {
   std::vector<std::string> notes;    // what was chosen because it was not given
 };
 
-// Degrees must divide what they split, and the global batch must be a whole number of micro-batches
-// of every replica: a batch that is not simulated is never used in a rate.
-// `exchange` is the software's way to the experts; the request may name another dispatcher.
+// Of a plan that is given (usual_plan.hpp settles the others too). Degrees must divide what they
+// split, and the global batch must be a whole number of micro-batches of every replica: a batch
+// that is not simulated is never used in a rate. `exchange` is the software's way to the experts;
+// the request may name another dispatcher.
 ResolvedPlan resolve_plan(const PlanRequest& request, const ModelSpec& model,
                           const TrainingRecipe& training, const ClusterSpec& cluster,
                           const ExchangeSpec& exchange);

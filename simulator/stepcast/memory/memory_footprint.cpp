@@ -236,14 +236,6 @@ class RankPeak {
   double all_parameters_ = 0.0;
 };
 
-Bytes used(const StageMemory& stage) { return stage.total() + stage.outside; }
-
-// A pool that is taken at the start leaves the driver and the communicators what it does not take.
-bool overflows(const StageMemory& stage, Bytes capacity) {
-  return stage.pool_share < 1.0 ? stage.total() > stage.pool_share * capacity
-                                : used(stage) > capacity;
-}
-
 }  // namespace
 
 std::string_view name(MemoryVerdict verdict) {
@@ -303,48 +295,12 @@ std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const 
   stages.reserve(moments.size());
   for (std::size_t rank = 0; rank < moments.size(); ++rank) {
     stages.push_back(RankPeak(context, parts, static_cast<std::int64_t>(rank)).of(moments[rank]));
-    if ((parts.limit && used(stages.back()) > *parts.limit) ||
+    if ((parts.limit && stages.back().used() > *parts.limit) ||
         (parts.too_much && stages.back().total() >= *parts.too_much)) {
       break;
     }
   }
   return stages;
-}
-
-void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device) {
-  const Bytes capacity = device.hbm.capacity;
-  for (StageMemory& stage : stages) {
-    const bool tight = stage.reserved + stage.symmetric + stage.outside > capacity ||
-                       used(stage) > kTightShare * capacity;
-    stage.verdict = overflows(stage, capacity) ? MemoryVerdict::kDoesNotFit
-                    : tight                    ? MemoryVerdict::kTight
-                                               : MemoryVerdict::kFits;
-  }
-}
-
-bool fits(const std::vector<StageMemory>& judged) {
-  return std::none_of(judged.begin(), judged.end(), [](const StageMemory& stage) {
-    return stage.verdict == MemoryVerdict::kDoesNotFit;
-  });
-}
-
-std::vector<std::string> memory_reasons(const std::vector<StageMemory>& stages,
-                                        const DeviceSpec& device) {
-  std::vector<std::string> reasons;
-  for (const StageMemory& stage : stages) {
-    if (!overflows(stage, device.hbm.capacity)) {
-      continue;
-    }
-    const std::string rest =
-        stage.pool_share < 1.0
-            ? ", of which the framework's pool takes " +
-                  readable(stage.pool_share * device.hbm.capacity)
-            : ", less " + readable(stage.outside) + " for the driver and communicators";
-    reasons.push_back("pipeline rank " + std::to_string(stage.rank) + " needs " +
-                      readable(stage.total()) + " of memory; " + device.name + " has " +
-                      readable(device.hbm.capacity) + rest);
-  }
-  return reasons;
 }
 
 }  // namespace stepcast

@@ -61,7 +61,10 @@ std::vector<StageMemory> memory_by_stage(const ExpansionContext& context, const 
 // Sets the verdicts against the GPU's memory.
 void judge_memory(std::vector<StageMemory>& stages, const DeviceSpec& device);
 bool fits(const std::vector<StageMemory>& judged);
-// Reasons why the plan does not fit the GPU's memory; empty if it fits.
+// Whether the plan fits and one of its ranks is tight.
+bool is_tight(const std::vector<StageMemory>& judged);
+// Reasons why the plan does not fit the GPU's memory, ranks that need the same together; empty if
+// it fits.
 std::vector<std::string> memory_reasons(const std::vector<StageMemory>& stages,
                                         const DeviceSpec& device);
 

@@ -43,6 +43,8 @@ struct StageMemory {
   [[nodiscard]] Bytes buffers() const {
     return loss + workspace + gathered + reduced + exchange + received;
   }
+  // With what lies outside the allocator.
+  [[nodiscard]] Bytes used() const { return total() + outside; }
   [[nodiscard]] Bytes total() const {
     return parameters + gradients + optimizer + activations + buffers();
   }

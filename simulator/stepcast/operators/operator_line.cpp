@@ -158,7 +158,7 @@ Op read_memory_bound(MappingReader& fields, Dtype dtype) {
   return {.work = op};
 }
 
-enum class Kind {
+enum class LineKind {
   kGemm,
   kGroupedGemm,
   kAttention,
@@ -167,20 +167,20 @@ enum class Kind {
   kDispatch,
   kCombine,
 };
-constexpr std::array kKinds = {NamedValue<Kind>{"gemm", Kind::kGemm},
-                               NamedValue<Kind>{"grouped_gemm", Kind::kGroupedGemm},
-                               NamedValue<Kind>{"attention", Kind::kAttention},
-                               NamedValue<Kind>{"memory_bound", Kind::kMemoryBound},
-                               NamedValue<Kind>{"collective", Kind::kCollective},
-                               NamedValue<Kind>{"dispatch", Kind::kDispatch},
-                               NamedValue<Kind>{"combine", Kind::kCombine}};
+constexpr std::array kLineKinds = {NamedValue<LineKind>{"gemm", LineKind::kGemm},
+                                   NamedValue<LineKind>{"grouped_gemm", LineKind::kGroupedGemm},
+                                   NamedValue<LineKind>{"attention", LineKind::kAttention},
+                                   NamedValue<LineKind>{"memory_bound", LineKind::kMemoryBound},
+                                   NamedValue<LineKind>{"collective", LineKind::kCollective},
+                                   NamedValue<LineKind>{"dispatch", LineKind::kDispatch},
+                                   NamedValue<LineKind>{"combine", LineKind::kCombine}};
 
-// The keys of each kind besides those of all, in the order of kKinds; those before the semicolon
-// must be there.
+// The keys of each kind besides those of all, in the order of kLineKinds; those before the
+// semicolon must be there.
 constexpr std::string_view kExchangeKeys =
     "tokens, hidden, experts, topk, ep; dispatcher, version, low_latency, primitive, pass, stride, "
     "num_sms, groups, groups_per_token, capacity_factor, routing";
-constexpr std::array<std::string_view, kKinds.size()> kKeysOfKinds = {
+constexpr std::array<std::string_view, kLineKinds.size()> kKeysOfKinds = {
     "m, n, k; batch, pass, accumulate, fp32_result, precise_accumulation, cached_bytes, launch",
     "n, k; groups, m_total, counts, pass, accumulate, fp32_result, precise_accumulation, launch",
     "batch, seq, heads, d_qk; implementation, seq_kv, kv_heads, d_v, causal, window, sinks, "
@@ -203,7 +203,7 @@ bool lists(std::string_view keys, std::string_view key) {
 }
 
 // `graph` and `launch` are two ways of saying it, which must not contradict each other.
-Launch read_launch(MappingReader& fields, Kind kind) {
+Launch read_launch(MappingReader& fields, LineKind kind) {
   const Launch by_graph =
       fields.optional_flag("graph").value_or(false) ? Launch::kGraph : Launch::kStream;
   if (!fields.has("launch")) {
@@ -216,7 +216,7 @@ Launch read_launch(MappingReader& fields, Kind kind) {
   if (fields.has("graph") && (launch == Launch::kGraph) != (by_graph == Launch::kGraph)) {
     fields.error("graph", "contradicts 'launch'; leave one of them out");
   }
-  if (launch == Launch::kEager && kind != Kind::kCollective) {
+  if (launch == Launch::kEager && kind != LineKind::kCollective) {
     fields.error("launch",
                  "is eager, which only a collective can be: its host launches call after call; "
                  "give stream, graph or none");
@@ -224,21 +224,21 @@ Launch read_launch(MappingReader& fields, Kind kind) {
   return launch;
 }
 
-Op read_work(MappingReader& fields, Kind kind, Dtype dtype, const DeviceSpec& device) {
+Op read_work(MappingReader& fields, LineKind kind, Dtype dtype, const DeviceSpec& device) {
   switch (kind) {
-    case Kind::kGemm:
+    case LineKind::kGemm:
       return read_gemm(fields, dtype);
-    case Kind::kGroupedGemm:
+    case LineKind::kGroupedGemm:
       return read_grouped_gemm(fields, dtype);
-    case Kind::kAttention:
+    case LineKind::kAttention:
       return read_attention(fields, dtype, device);
-    case Kind::kMemoryBound:
+    case LineKind::kMemoryBound:
       return read_memory_bound(fields, dtype);
-    case Kind::kCollective:
+    case LineKind::kCollective:
       return {.work = read_collective(fields, device)};
-    case Kind::kDispatch:
+    case LineKind::kDispatch:
       return {.work = read_exchange(fields, ExchangePhase::kDispatch, dtype)};
-    case Kind::kCombine:
+    case LineKind::kCombine:
       return {.work = read_exchange(fields, ExchangePhase::kCombine, dtype)};
   }
   return {};
@@ -270,16 +270,16 @@ std::span<const NamedValue<Dtype>> dtype_names() {
 
 std::vector<std::string> operator_names() {
   std::vector<std::string> names;
-  names.reserve(kKinds.size());
-  for (const NamedValue<Kind>& kind : kKinds) {
+  names.reserve(kLineKinds.size());
+  for (const NamedValue<LineKind>& kind : kLineKinds) {
     names.emplace_back(kind.name);
   }
   return names;
 }
 
 std::string keys_of_operator(std::string_view name) {
-  for (std::size_t i = 0; i < kKinds.size(); ++i) {
-    if (name == kKinds[i].name) {
+  for (std::size_t i = 0; i < kLineKinds.size(); ++i) {
+    if (name == kLineKinds[i].name) {
       return std::string(kKeysOfKinds[i]) + "; dtype, state, graph";
     }
   }
@@ -294,17 +294,17 @@ ClusterSpec fabric_of(const DeviceSpec& device, const HostSpec& host) {
 
 OperatorLine read_operator(MappingReader& fields, const DeviceSpec& device) {
   OperatorLine line;
-  const Kind kind = fields.required_choice<Kind>("kind", kKinds);
+  const LineKind kind = fields.required_choice<LineKind>("kind", kLineKinds);
   if (!fields.good({"kind"})) {
     return line;  // what the other fields mean is not known
   }
   const bool on_matrix_units =
-      kind == Kind::kGemm || kind == Kind::kGroupedGemm || kind == Kind::kAttention;
+      kind == LineKind::kGemm || kind == LineKind::kGroupedGemm || kind == LineKind::kAttention;
   line.dtype = read_dtype(fields, device, on_matrix_units);
   line.state = read_state(fields, device);
   line.launch = read_launch(fields, kind);
   line.op = read_work(fields, kind, line.dtype, device);
-  if (kind == Kind::kGemm) {
+  if (kind == LineKind::kGemm) {
     line.cached = Bytes(real(fields.optional_count("cached_bytes", 0, kSizeOrNone)));
   }
   fields.refuse_misspelt({"count", "group"});

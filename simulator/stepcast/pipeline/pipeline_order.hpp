@@ -34,6 +34,10 @@ struct PipelineTask {
   std::int32_t backward_chunk = 0;
   std::int32_t backward_micro_batch = 0;
   bool operator==(const PipelineTask&) const = default;
+  // Alone or beside a backward.
+  [[nodiscard]] bool runs_forward() const {
+    return kind == TaskKind::kForward || kind == TaskKind::kOverlapped;
+  }
 };
 
 using RankOrder = std::vector<PipelineTask>;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "stepcast/config/enum_fields.hpp"
+#include "stepcast/plan/parallel_plan.hpp"
 #include "stepcast/plan/software_spec.hpp"
 #include "stepcast/plan/training_recipe.hpp"
 
@@ -79,9 +81,18 @@ void read_recipes(MappingReader& reader, SoftwareSpec& software) {
   }
 }
 
-// Every value is read as the switch that it would be.
-void read_offers(MappingReader& reader, const SoftwareSpec& software,
-                 std::vector<SoftwareOffer>& offers) {
+std::vector<Schedule> read_schedules(MappingReader& lists, const ConfigNode& list) {
+  std::vector<Schedule> schedules;
+  for (const ConfigNode& value : list.items) {
+    if (const auto schedule = lists.choice<Schedule>("schedule", value, enum_names<Schedule>())) {
+      schedules.push_back(*schedule);
+    }
+  }
+  return schedules;
+}
+
+// Schedules of pipelines, and switches, each value of which is read as the switch that it would be.
+void read_offers(MappingReader& reader, SoftwareSpec& software) {
   const ConfigNode* mapping = reader.take("offers");
   if (mapping == nullptr) {
     return;
@@ -93,6 +104,10 @@ void read_offers(MappingReader& reader, const SoftwareSpec& software,
   MappingReader lists(*mapping, "offers", reader.diagnostics());
   for (const ConfigEntry& entry : mapping->entries) {
     SoftwareOffer offer{entry.key, lists.optional_texts(entry.key)};
+    if (entry.key == "schedule") {
+      software.offered_schedules = read_schedules(lists, entry.value);
+      continue;
+    }
     for (const ConfigNode& value : entry.value.items) {
       ConfigNode one = *mapping;
       one.entries = {{entry.key, entry.line, entry.column, value}};
@@ -101,7 +116,7 @@ void read_offers(MappingReader& reader, const SoftwareSpec& software,
       read_software_switches(switches, probe);
       switches.finish();
     }
-    offers.push_back(std::move(offer));
+    software.offers.push_back(std::move(offer));
   }
 }
 
@@ -123,7 +138,7 @@ SoftwareSpec load_software(const std::filesystem::path& file) {
   software.date = reader.optional_text("date", "");
   read_software_switches(reader, software);
   read_recipes(reader, software);
-  read_offers(reader, software, software.offers);
+  read_offers(reader, software);
   reader.finish();
   diagnostics.throw_if_any();
   return software;

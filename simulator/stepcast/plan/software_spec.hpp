@@ -15,6 +15,7 @@
 #include "stepcast/hardware/attention_support.hpp"
 #include "stepcast/plan/exchange_spec.hpp"
 #include "stepcast/plan/memory_rules.hpp"
+#include "stepcast/plan/parallel_plan.hpp"
 
 namespace stepcast {
 
@@ -216,6 +217,7 @@ struct SoftwareSpec {
   MemoryRules memory;
   std::vector<SoftwareRecipe> recipes{};
   std::vector<SoftwareOffer> offers{};
+  std::vector<Schedule> offered_schedules{};  // of pipelines; none where the set does not say
 
   // Bytes of a frozen parameter as full sharding gathers it.
   [[nodiscard]] Bytes gathered_frozen(Dtype dtype) const {

@@ -254,7 +254,9 @@ class ComparisonTable {
     add_timed("  of the capacity", [](const Projection& p) {
       return decimals(100.0 * (p.peak_memory() / p.memory_capacity), 1) + " %";
     });
-    add("can run", [](const Projection& p) { return yes_or_no(p.feasible); });
+    add("can run", [](const Projection& p) {
+      return p.feasible && is_tight(p.memory) ? "yes, tight" : yes_or_no(p.feasible);
+    });
   }
 
   const Columns& columns_;

@@ -112,11 +112,25 @@ Json to_json(const ExpectedError& error) {
   return json;
 }
 
+Json nearest_fit_json(const FittingPlan& fit) {
+  Json changes = Json::object();
+  for (const auto& [key, value] : fit.changes) {
+    changes[key] = value;
+  }
+  return {{"changes", std::move(changes)},
+          {"tokens_per_second_per_gpu", fit.tokens_per_second_per_gpu},
+          {"peak_memory_bytes", fit.peak_memory.value()}};
+}
+
 Json json_header(const Projection& p) {
-  return {{"schema_version", kJsonSchemaVersion},
-          {"context", context_json(p)},
-          {"feasible", p.feasible},
-          {"reasons", p.reasons}};
+  Json json = {{"schema_version", kJsonSchemaVersion},
+               {"context", context_json(p)},
+               {"feasible", p.feasible},
+               {"reasons", p.reasons}};
+  if (p.nearest_fit && !p.nearest_fit->changes.empty()) {
+    json["nearest_fit"] = nearest_fit_json(*p.nearest_fit);
+  }
+  return json;
 }
 
 void add_capture(const Projection& p, Json& json) {

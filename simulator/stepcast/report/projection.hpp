@@ -13,6 +13,7 @@
 #include "stepcast/layer/saved_tensor.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/report/expected_error.hpp"
+#include "stepcast/report/fitting_plan.hpp"
 #include "stepcast/report/provenance_shares.hpp"
 #include "stepcast/run/training_run.hpp"
 #include "stepcast/schedule/step_time.hpp"
@@ -78,6 +79,8 @@ struct Projection {
   double mfu = 0.0;
   std::optional<ExpectedError> expected_error;
   std::optional<ProvenanceShares> provenance;  // only where a report asks for it
+  // Beside a plan that does not fit, where it was looked for; without changes there is none.
+  std::optional<FittingPlan> nearest_fit;
   std::optional<UnevenExperts> uneven_experts;
   std::optional<TrainingRun> run;  // of which the step is one, where tokens were given
   std::optional<GpuHourPrice> gpu_hour;

@@ -6,6 +6,7 @@
 #include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/graph/model_flops.hpp"
+#include "stepcast/report/nearest_fit_text.hpp"
 #include "stepcast/report/projection_rows.hpp"
 #include "stepcast/report/provenance_report.hpp"
 #include "stepcast/report/text_layout.hpp"
@@ -54,26 +55,6 @@ std::string weights_text(const TrainedWeights& weights) {
   if (weights.frozen && !weights.frozen->empty()) {
     text += ", frozen" + list(*weights.frozen);
   }
-  return text;
-}
-
-std::string plan_text(const Projection& p) {
-  const ParallelPlan& plan = p.plan;
-  std::string text =
-      "tp " + count(plan.tp) + (plan.sequence_parallel ? " (sequence parallel)" : "");
-  text += ", cp " + count(plan.cp);
-  text += plan.cp > 1 ? " (" + std::string(name(plan.cp_algorithm)) + ")" : "";
-  text += ", pp " + count(plan.pp);
-  text += plan.vpp > 1 ? " x " + count(plan.vpp) + " virtual" : "";
-  if (plan.schedule != Schedule::kOneFOneB && plan.schedule != Schedule::kInterleaved) {
-    text += " (" + std::string(name(plan.schedule)) + ")";
-  }
-  text += ", ep " + count(plan.ep) + (plan.etp > 1 ? ", etp " + count(plan.etp) : "");
-  if (plan.ep > 1 && plan.exchange.dispatcher != Dispatcher::kAllToAll) {
-    text += " (" + std::string(name(plan.exchange.dispatcher)) + ")";
-  }
-  text += ", dp " + count(plan.dp);
-  text += plan.zero == 3 ? ", fsdp " + count(plan.fsdp) : ", zero " + count(plan.zero);
   return text;
 }
 
@@ -291,11 +272,31 @@ std::string training_text(const TrainingRecipe& training) {
          weights_text(training.weights);
 }
 
+std::string plan_line(const Projection& p) {
+  const ParallelPlan& plan = p.plan;
+  std::string text =
+      "tp " + count(plan.tp) + (plan.sequence_parallel ? " (sequence parallel)" : "");
+  text += ", cp " + count(plan.cp);
+  text += plan.cp > 1 ? " (" + std::string(name(plan.cp_algorithm)) + ")" : "";
+  text += ", pp " + count(plan.pp);
+  text += plan.vpp > 1 ? " x " + count(plan.vpp) + " virtual" : "";
+  if (plan.schedule != Schedule::kOneFOneB && plan.schedule != Schedule::kInterleaved) {
+    text += " (" + std::string(name(plan.schedule)) + ")";
+  }
+  text += ", ep " + count(plan.ep) + (plan.etp > 1 ? ", etp " + count(plan.etp) : "");
+  if (plan.ep > 1 && plan.exchange.dispatcher != Dispatcher::kAllToAll) {
+    text += " (" + std::string(name(plan.exchange.dispatcher)) + ")";
+  }
+  text += ", dp " + count(plan.dp);
+  text += plan.zero == 3 ? ", fsdp " + count(plan.fsdp) : ", zero " + count(plan.zero);
+  return text;
+}
+
 std::string heading(const Projection& p) {
   std::string text = p.model + " on " + count(p.gpus) + " x " + p.gpu + " (" + count(p.nodes) +
                      (p.nodes == 1 ? " node)" : " nodes)") + "\n\n";
   text += line("training", training_text(p.training));
-  text += line("plan", plan_text(p));
+  text += line("plan", plan_line(p));
   text += line("software", software_text(p));
   return text + network_line(p);
 }
@@ -310,6 +311,7 @@ std::string notes_and_reasons(const Projection& p) {
     for (const std::string& reason : p.reasons) {
       text += "  - " + reason + "\n";
     }
+    text += nearest_fit_text(p);
   }
   return text;
 }

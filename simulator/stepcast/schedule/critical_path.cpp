@@ -31,10 +31,6 @@ PathKind kind_of(TaskKind kind) {
   return PathKind::kForwardAndBackward;
 }
 
-bool runs_forward(const PipelineTask& task) {
-  return task.kind == TaskKind::kForward || task.kind == TaskKind::kOverlapped;
-}
-
 // The chunk whose backward pass a task runs, as far as stages before wait for it.
 struct BackwardPart {
   std::int32_t chunk = -1;  // below 0: none
@@ -94,7 +90,7 @@ class PathWalk {
   void note_outputs(std::int64_t rank) {
     for (std::size_t i = 0; i < spans(rank).size(); ++i) {
       const PipelineTask& task = spans(rank)[i].task;
-      if (runs_forward(task)) {
+      if (task.runs_forward()) {
         forwards_[slot_of(stage_at(rank, task.chunk), task.micro_batch)] = {rank, i};
       }
       if (const BackwardPart back = backward_part(task); back.chunk >= 0) {
@@ -134,7 +130,7 @@ class PathWalk {
         latest = made;
       }
     };
-    if (const std::size_t stage = stage_at(at.rank, task.chunk); runs_forward(task) && stage > 0) {
+    if (const std::size_t stage = stage_at(at.rank, task.chunk); task.runs_forward() && stage > 0) {
       consider(forwards_[slot_of(stage - 1, task.micro_batch)]);
     }
     if (const BackwardPart back = backward_part(task); back.chunk >= 0) {
@@ -152,10 +148,10 @@ class PathWalk {
   [[nodiscard]] bool waits_for_parameters(const Place& at, const TaskSpan& span) const {
     const auto before = spans(at.rank).begin();
     const bool first =
-        runs_forward(span.task) &&
+        span.task.runs_forward() &&
         std::none_of(before, before + static_cast<std::ptrdiff_t>(at.index),
                      [&span](const TaskSpan& earlier) {
-                       return runs_forward(earlier.task) && earlier.task.chunk == span.task.chunk;
+                       return earlier.task.runs_forward() && earlier.task.chunk == span.task.chunk;
                      });
     return first && span.start <= schedule_.ready[stage_at(at.rank, span.task.chunk)];
   }

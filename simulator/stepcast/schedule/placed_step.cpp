@@ -31,10 +31,6 @@ PassPart part_of(TaskKind kind) {
   return PassPart::kForwardAndBackward;
 }
 
-bool runs_forward(const PipelineTask& task) {
-  return task.kind == TaskKind::kForward || task.kind == TaskKind::kOverlapped;
-}
-
 class StepPlacer {
  public:
   StepPlacer(const StepContext& context, std::int64_t rank)
@@ -98,7 +94,7 @@ class StepPlacer {
     const PipelineTask& task = span.task;
     Turn forward = Turn::kBetween;
     Turn backward = Turn::kBetween;
-    if (runs_forward(task) && !begun_[static_cast<std::size_t>(task.chunk)]) {
+    if (task.runs_forward() && !begun_[static_cast<std::size_t>(task.chunk)]) {
       begun_[static_cast<std::size_t>(task.chunk)] = true;
       forward = Turn::kFirst;
     }

@@ -10,14 +10,14 @@ namespace {
 
 class PipelineCollector {
  public:
-  explicit PipelineCollector(const GivenTexts& given) : given_(given) {}
+  PipelineCollector(const GivenTexts& given, ScheduleScope scope) : given_(given), scope_(scope) {}
 
   void collect(const Experiment& site, std::set<Pipeline>& found) const {
     for (const std::int64_t pp : ranks_of(site)) {
       for (const std::int64_t vpp : chunks_of(site, pp)) {
         for (std::size_t i = 0; i < names_of<Schedule>().size(); ++i) {
           const auto schedule = static_cast<Schedule>(i);
-          if (wants(schedule, pp) && schedule_reasons(schedule, pp, vpp).empty()) {
+          if (wants(site, schedule, pp) && schedule_reasons(schedule, pp, vpp).empty()) {
             found.insert({pp, vpp, site.model.layers % pp != 0, schedule});
           }
         }
@@ -58,23 +58,33 @@ class PipelineCollector {
     return chunks;
   }
 
-  [[nodiscard]] bool wants(Schedule schedule, std::int64_t pp) const {
+  // Whether the software can run it, as far as it says.
+  [[nodiscard]] bool is_offered(const Experiment& site, Schedule schedule) const {
+    const std::vector<Schedule>& offered = site.software.offered_schedules;
+    return scope_ == ScheduleScope::kEvery || offered.empty() ||
+           std::find(offered.begin(), offered.end(), schedule) != offered.end();
+  }
+
+  [[nodiscard]] bool wants(const Experiment& site, Schedule schedule, std::int64_t pp) const {
     const auto given = given_.find("plan.schedule");
     if (given != given_.end()) {
       const std::vector<std::string>& names = given->second;
       return std::find(names.begin(), names.end(), name(schedule)) != names.end();
     }
     // With one rank all are the same, and GPipe takes as long as 1F1B and holds more.
-    return pp > 1 ? schedule != Schedule::kGpipe : schedule == Schedule::kOneFOneB;
+    return pp > 1 ? schedule != Schedule::kGpipe && is_offered(site, schedule)
+                  : schedule == Schedule::kOneFOneB;
   }
 
   const GivenTexts& given_;
+  ScheduleScope scope_;
 };
 
 }  // namespace
 
-std::set<Pipeline> all_pipelines(const std::vector<Experiment>& sites, const GivenTexts& given) {
-  const PipelineCollector collector(given);
+std::set<Pipeline> all_pipelines(const std::vector<Experiment>& sites, const GivenTexts& given,
+                                 ScheduleScope scope) {
+  const PipelineCollector collector(given, scope);
   std::set<Pipeline> found;
   for (const Experiment& site : sites) {
     collector.collect(site, found);

@@ -20,7 +20,11 @@ struct Pipeline {
   auto operator<=>(const Pipeline&) const = default;
 };
 
+// Schedules of a pipeline: every one, or those that the software of a site offers, where it says.
+enum class ScheduleScope { kEvery, kOffered };
+
 // Of any of the sites. Where the file gives pp, vpp or schedule, only with those.
-std::set<Pipeline> all_pipelines(const std::vector<Experiment>& sites, const GivenTexts& given);
+std::set<Pipeline> all_pipelines(const std::vector<Experiment>& sites, const GivenTexts& given,
+                                 ScheduleScope scope);
 
 }  // namespace stepcast

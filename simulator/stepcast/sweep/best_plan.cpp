@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/sweep/best_plan.hpp"
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 #include <utility>
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/sweep/chunk_store.hpp"
+#include "stepcast/sweep/incumbent_search.hpp"
+#include "stepcast/sweep/plan_evaluator.hpp"
 #include "stepcast/sweep/plan_search.hpp"
 #include "stepcast/sweep/sweep_axes.hpp"
 #include "stepcast/sweep/sweep_ranking.hpp"
@@ -57,11 +60,44 @@ class BestOfChunks : public ChunkStore {
   SearchedPlans searched_;
 };
 
+// How many keys of an axis have the text at one of its values that `settings` gives them.
+std::int64_t agreeing(const SweepAxis& axis, std::size_t value, const PlanSettings& settings) {
+  std::int64_t keys = 0;
+  for (std::size_t key = 0; key < axis.keys.size(); ++key) {
+    const auto set = std::find_if(settings.begin(), settings.end(),
+                                  [&](const auto& given) { return given.first == axis.keys[key]; });
+    const std::string text = set == settings.end() ? std::string() : set->second;
+    keys += axis.values[value][key] == text ? 1 : 0;
+  }
+  return keys;
+}
+
+// The plan that agrees with the settings in the most keys of each axis.
+std::int64_t nearest_plan(const SweepSpace& space, const PlanSettings& settings) {
+  std::int64_t plan = 0;
+  for (std::size_t i = 0; i < space.axes().size(); ++i) {
+    const SweepAxis& axis = space.axes()[i];
+    std::size_t nearest = 0;
+    for (std::size_t value = 1; value < axis.values.size(); ++value) {
+      if (agreeing(axis, value, settings) > agreeing(axis, nearest, settings)) {
+        nearest = value;
+      }
+    }
+    plan += static_cast<std::int64_t>(nearest) * space.stride(i);
+  }
+  return plan;
+}
+
 }  // namespace
 
 SweepSource with_all_plans(SweepSource experiment) {
   std::vector<std::string> own = {"plan={}"};
   const ConfigNode root = parse_config(experiment.text, experiment.name);
+  // Of many plans one that is sure to fit is wanted: what it reserves is there.
+  const ConfigNode* cluster = root.find("cluster");
+  if (cluster == nullptr || cluster->find("memory_margin") == nullptr) {
+    own.emplace_back("cluster.memory_margin=0");
+  }
   const ConfigNode* plan = root.find("plan");
   for (const std::string& key : kNotSearched) {
     const ConfigNode* value = plan == nullptr ? nullptr : plan->find(key);
@@ -70,7 +106,7 @@ SweepSource with_all_plans(SweepSource experiment) {
     }
   }
   experiment.overrides.insert(experiment.overrides.begin(), own.begin(), own.end());
-  experiment.overrides.emplace_back("plan.all=true");
+  experiment.overrides.emplace_back("plan.all=offered");
   return experiment;
 }
 
@@ -86,6 +122,29 @@ BestPlan best_plan(const SweepSpace& space, const std::vector<CostModel>& costs,
   return store.result();
 }
 
+BestPlan likely_best_plan(const SweepSpace& space, const std::vector<CostModel>& costs,
+                          const std::shared_ptr<SolvedPipelines>& pipelines,
+                          const NearPlans& near) {
+  PlanEvaluator evaluator(space, costs, pipelines);
+  DescentStarts starts{{}, near.sample};
+  for (const PlanSettings& settings : near.settings) {
+    starts.plans.push_back(nearest_plan(space, settings));
+  }
+  const LikelyBest found = likely_best(space, evaluator, RankBy::kTokensPerSecondPerGpu, starts);
+  BestPlan result;
+  result.searched.plans = found.looked_at;
+  result.searched.refused = found.refused;
+  result.searched.priced = found.looked_at;
+  for (const auto& [reason, plans] : found.refused) {
+    result.searched.priced -= plans;
+  }
+  if (found.best) {
+    result.best = space.request(found.best->plan);
+    result.searched.settings = settings_of(space, found.best->plan);
+  }
+  return result;
+}
+
 std::vector<std::string> why_no_plan(const SearchedPlans& searched) {
   std::vector<std::string> reasons;
   for (const auto& [reason, plans] : by_count(searched.refused)) {
@@ -95,9 +154,8 @@ std::vector<std::string> why_no_plan(const SearchedPlans& searched) {
   return reasons;
 }
 
-std::vector<std::pair<std::string, std::string>> settings_of(const SweepSpace& space,
-                                                             std::int64_t index) {
-  std::vector<std::pair<std::string, std::string>> settings;
+PlanSettings settings_of(const SweepSpace& space, std::int64_t index) {
+  PlanSettings settings;
   for (std::size_t i = 0; i < space.axes().size(); ++i) {
     const SweepAxis& axis = space.axes()[i];
     const std::vector<std::string>& texts = axis.values[space.digit(index, i)];

@@ -6,11 +6,20 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "stepcast/sweep/chunk_result.hpp"
 
 namespace stepcast {
+
+// What is not there of a sweep that is put together from parts.
+struct MissingParts {
+  std::int64_t plans = 0;
+  std::vector<std::int64_t> numbers;  // of the shards or pieces that lack plans, rising
+  std::int64_t of = 1;                // so many there are
+};
 
 class ChunkReader {
  public:
@@ -22,6 +31,8 @@ class ChunkReader {
   [[nodiscard]] virtual bool has(std::int64_t chunk) const = 0;
   // Of a chunk that it has.
   [[nodiscard]] virtual ChunkResult read(std::int64_t chunk) const = 0;
+  // Nothing where it has every chunk.
+  [[nodiscard]] virtual std::optional<MissingParts> missing() const { return std::nullopt; }
 };
 
 // `keep` may be called by several threads at once; reading comes before or after.

@@ -30,7 +30,10 @@ void stream_chunks(const ChunkReader& chunks, const ChunkGrid& grid, int threads
   tbb::task_arena arena(static_cast<int>(workers));
   std::int64_t next = 0;
   const auto number = [&](tbb::flow_control& flow) {
-    if (next == grid.chunks()) {
+    while (next < grid.chunks() && !chunks.has(next)) {
+      ++next;
+    }
+    if (next >= grid.chunks()) {
       flow.stop();
     }
     return next++;

@@ -17,7 +17,7 @@ using ChunkTexts = std::function<std::vector<std::string>(const ChunkResult&)>;
 // Takes chunks, with their texts, one after the other in order.
 using TakeChunk = std::function<void(const ChunkResult&, const std::vector<std::string>& texts)>;
 
-// The chunks of the whole grid.
+// The chunks of the grid that there are.
 void stream_chunks(const ChunkReader& chunks, const ChunkGrid& grid, int threads,
                    const ChunkTexts& texts, const TakeChunk& take);
 

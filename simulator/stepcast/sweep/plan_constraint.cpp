@@ -7,6 +7,7 @@
 #include <set>
 
 #include "stepcast/base/real.hpp"
+#include "stepcast/experiment/project.hpp"
 
 namespace stepcast {
 namespace {
@@ -28,13 +29,28 @@ struct ConstraintVariable {
   double (*of_site)(const Experiment&) = nullptr;
   double (*of_request)(const PlanRequest&, const TrainingRecipe&) = nullptr;
   double (*of_plan)(const ParallelPlan&) = nullptr;
+  double (*of_result)(const PricedPlan&) = nullptr;
+  bool of_run = false;  // of a result, which takes a number of tokens to train on
 };
+
+TrainingRun run_of(const PricedPlan& priced) {
+  const PlanNumbers& numbers = priced.numbers;
+  return run_of(priced.site, priced.training, numbers.step, numbers.power).value();
+}
 
 using TextsOfName = std::span<const std::string_view> (*)();
 constexpr ConstraintName text_name(std::string_view name, TextsOfName texts = nullptr) {
   return {name, ConstraintName::Kind::kText, texts};
 }
 constexpr ConstraintName number_name(std::string_view name) { return {name}; }
+constexpr ConstraintVariable result(std::string_view name, std::string_view meaning,
+                                    double (*of_result)(const PricedPlan&)) {
+  return {number_name(name), meaning, nullptr, nullptr, nullptr, of_result};
+}
+constexpr ConstraintVariable run_result(std::string_view name, std::string_view meaning,
+                                        double (*of_result)(const PricedPlan&)) {
+  return {number_name(name), meaning, nullptr, nullptr, nullptr, of_result, true};
+}
 
 constexpr std::array kConstraintVariables = {
     ConstraintVariable{text_name("model"), "name of the model",
@@ -131,6 +147,22 @@ constexpr std::array kConstraintVariables = {
     ConstraintVariable{
         text_name("dispatcher", names_of<Dispatcher>), "of tokens", nullptr, nullptr,
         [](const ParallelPlan& p) { return number_of_text(name(p.exchange.dispatcher)); }},
+    ConstraintVariable{number_name("capacity"), "memory of a GPU, bytes",
+                       [](const Experiment& s) { return s.cluster.device.hbm.capacity.value(); }},
+    result("peak_memory", "of the fullest pipeline rank, bytes",
+           [](const PricedPlan& p) { return p.numbers.peak_memory.value(); }),
+    result("step_time_s", "of a step, seconds",
+           [](const PricedPlan& p) { return p.numbers.step.value(); }),
+    result("tokens_per_second_per_gpu", "rate of a GPU",
+           [](const PricedPlan& p) { return p.numbers.tokens_per_second_per_gpu; }),
+    result("mfu", "of the peak rate, 0 to 1", [](const PricedPlan& p) { return p.numbers.mfu; }),
+    result("power_w", "mean, of a GPU, W",
+           [](const PricedPlan& p) { return p.numbers.power.value(); }),
+    run_result("days", "of the run", [](const PricedPlan& p) { return run_of(p).days(); }),
+    run_result("gpu_hours", "of the run",
+               [](const PricedPlan& p) { return run_of(p).gpu_hours(); }),
+    run_result("energy_kwh", "of the run",
+               [](const PricedPlan& p) { return run_of(p).kilowatt_hours(); }),
 };
 
 constexpr auto kConstraintNames = [] {
@@ -143,6 +175,17 @@ constexpr auto kConstraintNames = [] {
 
 bool known_before_plan(const ConstraintVariable& variable) {
   return variable.of_site != nullptr || variable.of_request != nullptr;
+}
+
+ConstraintScope scope_of(const ConstraintExpression& parsed) {
+  ConstraintScope scope = ConstraintScope::kRequest;
+  for (const std::size_t place : parsed.reads) {
+    const ConstraintVariable& variable = kConstraintVariables[place];
+    scope = std::max(scope, variable.of_result != nullptr ? ConstraintScope::kResult
+                            : known_before_plan(variable) ? ConstraintScope::kRequest
+                                                          : ConstraintScope::kSettledPlan);
+  }
+  return scope;
 }
 
 void report_faults(const ConfigNode& node, const std::vector<ConstraintFault>& faults,
@@ -167,11 +210,8 @@ void read_constraint(const ConfigNode& node, std::vector<PlanConstraint>& constr
   ConstraintExpression parsed = parse_constraint(node.text, kConstraintNames);
   report_faults(node, parsed.faults, diagnostics);
   if (parsed.faults.empty()) {
-    const bool by_request = std::all_of(
-        parsed.reads.begin(), parsed.reads.end(),
-        [](std::size_t place) { return known_before_plan(kConstraintVariables[place]); });
-    constraints.push_back({node.text, std::move(parsed),
-                           by_request ? ConstraintScope::kRequest : ConstraintScope::kSettledPlan});
+    const ConstraintScope scope = scope_of(parsed);
+    constraints.push_back({node.text, node.location(), std::move(parsed), scope});
   }
 }
 
@@ -190,6 +230,24 @@ std::vector<PlanConstraint> read_constraints(const ConfigNode& list, Diagnostics
     read_constraint(node, constraints, diagnostics);
   }
   return constraints;
+}
+
+void check_constraints(const std::vector<PlanConstraint>& constraints,
+                       const std::vector<Experiment>& sites, Diagnostics& diagnostics) {
+  const bool runs = std::all_of(sites.begin(), sites.end(),
+                                [](const Experiment& site) { return site.run.has_value(); });
+  for (const PlanConstraint& constraint : constraints) {
+    const std::vector<std::size_t>& reads = constraint.expression.reads;
+    const auto needs = std::find_if(reads.begin(), reads.end(), [](std::size_t place) {
+      return kConstraintVariables[place].of_run;
+    });
+    if (!runs && needs != reads.end()) {
+      diagnostics.error(constraint.where,
+                        "the constraint reads '" +
+                            std::string(kConstraintVariables[*needs].name.name) +
+                            "' of a run whose length is not known; add training.tokens: 15T");
+    }
+  }
 }
 
 ConstraintCheck::ConstraintCheck(const std::vector<PlanConstraint>& constraints)
@@ -221,6 +279,14 @@ void ConstraintCheck::set_plan(const ParallelPlan& plan) {
   for (const std::size_t place : reads_) {
     if (const auto of_plan = kConstraintVariables[place].of_plan) {
       values_[place] = of_plan(plan);
+    }
+  }
+}
+
+void ConstraintCheck::set_result(const PricedPlan& priced) {
+  for (const std::size_t place : reads_) {
+    if (const auto of_result = kConstraintVariables[place].of_result) {
+      values_[place] = of_result(priced);
     }
   }
 }

@@ -3,6 +3,7 @@
 //
 // Numbers, + - * / % ^, comparisons, `and`, `or`, `not`, parentheses, c ? a : b, and the functions
 // abs, min, max, log2, sqrt, round; texts in quotes, compared with == and !=. A switch is 1 or 0.
+// Rules may read what a plan is priced at, too: "peak_memory < 0.9 * capacity", "days < 30".
 #pragma once
 
 #include <span>
@@ -12,6 +13,7 @@
 
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/experiment/experiment.hpp"
+#include "stepcast/sweep/chunk_result.hpp"
 #include "stepcast/sweep/constraint_expression.hpp"
 
 namespace stepcast {
@@ -24,16 +26,29 @@ std::span<const ConstraintName> constraint_names();
 enum class ConstraintScope {
   kRequest,      // the degrees that were asked for
   kSettledPlan,  // what follows from them: dp, micro_batches ...
+  kResult,       // what the plan was priced at
+};
+
+// A plan with what it was priced at.
+struct PricedPlan {
+  const Experiment& site;
+  const TrainingRecipe& training;
+  const PlanNumbers& numbers;
 };
 
 struct PlanConstraint {
   std::string text;  // as the user wrote it
+  Location where;
   ConstraintExpression expression;
   ConstraintScope scope = ConstraintScope::kRequest;
 };
 
 // Problems go to `diagnostics` at their column, and give nothing.
 std::vector<PlanConstraint> read_constraints(const ConfigNode& list, Diagnostics& diagnostics);
+// Reports constraints on a whole run, as days are, where a site has no number of tokens to train
+// on.
+void check_constraints(const std::vector<PlanConstraint>& constraints,
+                       const std::vector<Experiment>& sites, Diagnostics& diagnostics);
 
 // Works constraints out, one after the other, for one thread.
 class ConstraintCheck {
@@ -41,10 +56,11 @@ class ConstraintCheck {
   // `constraints` must outlive it.
   explicit ConstraintCheck(const std::vector<PlanConstraint>& constraints);
 
-  // Sets what is known of a site, of a request, of a settled plan.
+  // Sets what is known of a site, of a request, of a settled plan, of a priced one.
   void set_site(const Experiment& site);
   void set_request(const PlanRequest& plan, const TrainingRecipe& training);
   void set_plan(const ParallelPlan& plan);
+  void set_result(const PricedPlan& priced);
   // The first constraint of a scope that does not hold; null if all of them hold.
   [[nodiscard]] const PlanConstraint* broken(ConstraintScope scope) const;
 

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/sweep/plan_evaluator.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "stepcast/cost/price_cache.hpp"
-#include "stepcast/memory/feasibility.hpp"
+#include "stepcast/memory/usual_plan.hpp"
 #include "stepcast/sweep/counted_reason.hpp"
 
 namespace stepcast {
 namespace {
+
+// Sites whose work is kept: as many as there are dispatchers of a model, over which a search hops.
+constexpr std::size_t kMostMet = 8;
 
 Bytes peak_of(const std::vector<StageMemory>& stages) {
   Bytes peak;
@@ -46,15 +52,25 @@ PlanEvaluator::PlanEvaluator(const SweepSpace& space, std::vector<CostModel> cos
 }
 
 void PlanEvaluator::enter_site(std::size_t site) {
-  if (site_ == site) {
+  if (!met_.empty() && met_.back().site == site) {
     return;
   }
-  site_ = site;
-  // Kept prices name the cluster, so it stays where it is until they are dropped.
-  projector_.reset();
-  experiment_ = std::make_unique<Experiment>(space_->sites()[site]);
-  projector_ = std::make_unique<PlanProjector>(
-      *experiment_, with_kept_prices(costs_[site], experiment_->cluster), pipelines_);
+  const auto met = std::find_if(met_.begin(), met_.end(),
+                                [site](const MetSite& other) { return other.site == site; });
+  if (met != met_.end()) {
+    std::rotate(met, std::next(met), met_.end());
+  } else {
+    if (met_.size() == kMostMet) {
+      met_.erase(met_.begin());
+    }
+    MetSite fresh{site, std::make_unique<Experiment>(space_->sites()[site]), nullptr};
+    // Kept prices name the cluster, which stays where it is as long as they do.
+    const CostModel kept = with_kept_prices(costs_[site], fresh.experiment->cluster);
+    fresh.projector = std::make_unique<PlanProjector>(*fresh.experiment, kept, pipelines_);
+    met_.push_back(std::move(fresh));
+  }
+  experiment_ = met_.back().experiment.get();
+  projector_ = met_.back().projector.get();
   constraints_.set_site(*experiment_);
 }
 
@@ -69,8 +85,8 @@ std::string PlanEvaluator::reason_against(std::int64_t index) {
       return constraint_reason(*broken);
     }
   }
-  resolved_ = resolve_plan(request_.plan, site.model, request_.training, site.cluster,
-                           site.software.exchange);
+  resolved_ =
+      settle_plan(request_.plan, site.model, request_.training, site.cluster, site.software);
   if (!resolved_.reasons.empty()) {
     return counted_reason(resolved_.reasons.front());
   }
@@ -155,9 +171,15 @@ void PlanEvaluator::evaluate_one(std::int64_t index, Incumbents* known, ChunkRes
       break;
   }
   const StepAtClock step = projector_->step();
-  result.priced.push_back(numbers_of(index, memory, step, projector_->rates(step.time.step)));
+  const PlanNumbers numbers = numbers_of(index, memory, step, projector_->rates(step.time.step));
+  constraints_.set_result({*experiment_, request_.training, numbers});
+  if (const PlanConstraint* broken = constraints_.broken(ConstraintScope::kResult)) {
+    ++result.refused[constraint_reason(*broken)];
+    return;
+  }
+  result.priced.push_back(numbers);
   if (known != nullptr) {
-    known->add(result.priced.back(), experiment_->cluster.gpus());
+    known->add(numbers, experiment_->cluster.gpus());
   }
 }
 
@@ -171,8 +193,8 @@ ChunkResult PlanEvaluator::search(std::int64_t begin, std::int64_t end, Incumben
 
 ChunkResult PlanEvaluator::evaluate_all(std::int64_t begin, std::int64_t end, Incumbents* known) {
   ChunkResult result;
-  if (projector_ != nullptr) {
-    projector_->begin_bounds_anew();
+  for (const MetSite& met : met_) {
+    met.projector->begin_bounds_anew();
   }
   for (std::int64_t index = begin; index < end; ++index) {
     evaluate_one(index, known, result);

@@ -58,11 +58,17 @@ class PlanEvaluator {
   SamePlans same_;
   SweepRequest request_;
   ResolvedPlan resolved_;  // of the request
-  // The site that was met last; what its plans have in common is kept while it is.
-  std::unique_ptr<Experiment> experiment_;
-  std::unique_ptr<PlanProjector> projector_;
   std::shared_ptr<SolvedPipelines> pipelines_;
-  std::optional<std::size_t> site_;
+  // What the plans of a site have in common, of the sites that were met last.
+  struct MetSite {
+    std::size_t site = 0;
+    std::unique_ptr<Experiment> experiment;
+    std::unique_ptr<PlanProjector> projector;
+  };
+  std::vector<MetSite> met_;
+  // Of the site of the plan that is looked at.
+  Experiment* experiment_ = nullptr;
+  PlanProjector* projector_ = nullptr;
 };
 
 }  // namespace stepcast

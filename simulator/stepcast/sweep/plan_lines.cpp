@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/csv_cell.hpp"
-#include "stepcast/memory/feasibility.hpp"
+#include "stepcast/memory/usual_plan.hpp"
 #include "stepcast/report/plan_fields.hpp"
 #include "stepcast/report/time_rows.hpp"
 
@@ -178,9 +178,7 @@ PlanLines::PlanLines(const SweepSpace& space) : space_(&space) {
 ParallelPlan PlanLines::plan_of(std::int64_t index) const {
   const SweepRequest request = space_->request(index);
   const Experiment& site = space_->sites()[request.site];
-  return resolve_plan(request.plan, site.model, request.training, site.cluster,
-                      site.software.exchange)
-      .plan;
+  return settle_plan(request.plan, site.model, request.training, site.cluster, site.software).plan;
 }
 
 std::string PlanLines::json(const PlanNumbers& numbers) const {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "stepcast/cost/cost_model.hpp"
 #include "stepcast/schedule/solved_pipelines.hpp"
 #include "stepcast/sweep/incumbents.hpp"
 #include "stepcast/sweep/sweep_run.hpp"

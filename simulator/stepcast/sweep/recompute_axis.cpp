@@ -9,8 +9,6 @@
 namespace stepcast {
 namespace {
 
-using Kind = ConfigNode::Kind;
-
 constexpr std::array<std::string_view, 5> kRecomputeKeys = {
     "training.recompute", "training.recompute_method", "training.recompute_layers",
     "training.recompute_modules", "training.memory_budget"};
@@ -43,7 +41,7 @@ bool is_recomputation(const WrittenAxis& axis) {
 // The keys of recomputation that do not vary, as an axis of one value.
 void take_fixed(ConfigNode& base, WrittenAxis& joint) {
   for (ConfigEntry& section : base.entries) {
-    if (section.key != "training" || section.value.kind != Kind::kMapping) {
+    if (section.key != "training" || section.value.kind != ConfigNode::Kind::kMapping) {
       continue;
     }
     std::vector<ConfigEntry> stay;

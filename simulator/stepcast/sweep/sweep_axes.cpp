@@ -11,12 +11,10 @@
 namespace stepcast {
 namespace {
 
-using Kind = ConfigNode::Kind;
-
 bool is_whole_number(const ConfigNode& node) {
   const char* const end = node.text.data() + node.text.size();
   std::int64_t value = 0;
-  return node.kind == Kind::kScalar && !node.quoted &&
+  return node.kind == ConfigNode::Kind::kScalar && !node.quoted &&
          std::from_chars(node.text.data(), end, value).ptr == end && !node.text.empty();
 }
 
@@ -25,7 +23,9 @@ bool is_one_value(std::string_view key, const ConfigNode& list, const ConfigNode
   const auto all = [&list](const auto& holds) {
     return std::all_of(list.items.begin(), list.items.end(), holds);
   };
-  const auto is_scalar = [](const ConfigNode& item) { return item.kind == Kind::kScalar; };
+  const auto is_scalar = [](const ConfigNode& item) {
+    return item.kind == ConfigNode::Kind::kScalar;
+  };
   if (key == "recompute_modules" || key == "counts" || key == "targets" || key == "frozen") {
     return all(is_scalar);
   }
@@ -51,12 +51,13 @@ class AxisTaker {
     const ConfigNode whole = mapping;
     for (ConfigEntry& entry : mapping.entries) {
       ConfigNode& value = entry.value;
-      const bool list = value.kind == Kind::kSequence && !is_one_value(entry.key, value, whole);
+      const bool list =
+          value.kind == ConfigNode::Kind::kSequence && !is_one_value(entry.key, value, whole);
       if (list || is_range(value)) {
         add_axis(path, entry);
         continue;
       }
-      if (value.kind == Kind::kMapping) {
+      if (value.kind == ConfigNode::Kind::kMapping) {
         take(value, joined(path, entry.key));
       }
       stay.push_back(std::move(entry));
@@ -105,7 +106,7 @@ class AxisTaker {
       if (is_range(item)) {
         const std::vector<ConfigNode> more = range_values(key, item, diagnostics_);
         items.insert(items.end(), more.begin(), more.end());
-      } else if (item.kind == Kind::kNull) {
+      } else if (item.kind == ConfigNode::Kind::kNull) {
         error(item, "'" + key + "' has an empty value; give one, or leave it out");
       } else {
         items.push_back(item);
@@ -123,7 +124,7 @@ class AxisTaker {
     const std::string& key = axis.key;
     const std::string own = joined(path, key);
     std::vector<AxisValue> values;
-    if (item.kind != Kind::kMapping) {
+    if (item.kind != ConfigNode::Kind::kMapping) {
       return {{{own, item, axis.line, axis.column}}};
     }
     const bool together = item.find(key) != nullptr;
@@ -150,11 +151,11 @@ class AxisTaker {
     std::vector<ConfigNode> made = {std::move(empty)};
     for (const ConfigEntry& entry : mapping.entries) {
       std::vector<ConfigNode> choices = {entry.value};
-      const bool list =
-          entry.value.kind == Kind::kSequence && !is_one_value(entry.key, entry.value, mapping);
+      const bool list = entry.value.kind == ConfigNode::Kind::kSequence &&
+                        !is_one_value(entry.key, entry.value, mapping);
       if (list || is_range(entry.value)) {
         choices = alternatives(joined(path, entry.key), entry.value);
-      } else if (entry.value.kind == Kind::kMapping && depth < kDeepest) {
+      } else if (entry.value.kind == ConfigNode::Kind::kMapping && depth < kDeepest) {
         choices = combinations(joined(path, entry.key), entry.value, depth + 1);
       }
       if (choices.empty() || made.size() > kLongestAxis / choices.size()) {
@@ -249,7 +250,7 @@ void set_values(ConfigNode& root, const AxisValue& value) {
                                 [key](const ConfigEntry& e) { return e.key == key; });
       if (entry == mapping->entries.end()) {
         ConfigNode inner = scalar_at(setting.value, "");
-        inner.kind = Kind::kMapping;
+        inner.kind = ConfigNode::Kind::kMapping;
         mapping->entries.push_back(
             {std::string(key), setting.line, setting.column, std::move(inner)});
         entry = std::prev(mapping->entries.end());
@@ -265,10 +266,10 @@ void set_values(ConfigNode& root, const AxisValue& value) {
 }
 
 std::string flow_text(const ConfigNode& node) {
-  if (node.kind == Kind::kScalar || node.kind == Kind::kNull) {
+  if (node.kind == ConfigNode::Kind::kScalar || node.kind == ConfigNode::Kind::kNull) {
     return node.text;
   }
-  const bool list = node.kind == Kind::kSequence;
+  const bool list = node.kind == ConfigNode::Kind::kSequence;
   std::string text;
   for (const ConfigNode& item : node.items) {
     text += (text.empty() ? "" : ", ") + flow_text(item);
@@ -281,7 +282,7 @@ std::string flow_text(const ConfigNode& node) {
 
 ConfigNode scalar_at(const ConfigNode& place, std::string text) {
   ConfigNode node;
-  node.kind = Kind::kScalar;
+  node.kind = ConfigNode::Kind::kScalar;
   node.text = std::move(text);
   node.file = place.file;
   node.line = place.line;

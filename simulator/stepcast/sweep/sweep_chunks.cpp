@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/sweep/sweep_chunks.hpp"
 
+#include <algorithm>
 #include <charconv>
-#include <optional>
-#include <string_view>
 
 #include "stepcast/base/error.hpp"
 
@@ -17,14 +16,20 @@ std::uint64_t splitmix64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// By how many places the shards of a block are turned.
+std::int64_t turn_of(std::int64_t block, std::int64_t shards) {
+  return static_cast<std::int64_t>(splitmix64(static_cast<std::uint64_t>(block)) %
+                                   static_cast<std::uint64_t>(shards));
+}
+
+}  // namespace
+
 std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t value = 0;
   const char* const last = text.data() + text.size();
   const auto [end, fault] = std::from_chars(text.data(), last, value);
   return fault == std::errc{} && end == last ? std::optional(value) : std::nullopt;
 }
-
-}  // namespace
 
 std::string to_text(const Shard& shard) {
   return std::to_string(shard.number) + "/" + std::to_string(shard.of);
@@ -47,19 +52,27 @@ Shard parse_shard(const std::string& text) {
 }
 
 std::int64_t shard_of(std::int64_t chunk, std::int64_t shards) {
-  return static_cast<std::int64_t>(splitmix64(static_cast<std::uint64_t>(chunk)) %
-                                   static_cast<std::uint64_t>(shards)) +
-         1;
+  const std::int64_t block = chunk / shards;
+  return (chunk % shards + turn_of(block, shards)) % shards + 1;
 }
 
 std::vector<std::int64_t> chunks_of(const ChunkGrid& grid, const Shard& shard) {
   std::vector<std::int64_t> chunks;
-  for (std::int64_t chunk = 0; chunk < grid.chunks(); ++chunk) {
-    if (shard.whole() || shard_of(chunk, shard.of) == shard.number) {
+  for (std::int64_t block = 0; block * shard.of < grid.chunks(); ++block) {
+    const std::int64_t place = (shard.number - 1 - turn_of(block, shard.of) + shard.of) % shard.of;
+    if (const std::int64_t chunk = block * shard.of + place; chunk < grid.chunks()) {
       chunks.push_back(chunk);
     }
   }
   return chunks;
+}
+
+std::int64_t pieces_of(const ChunkGrid& grid) {
+  constexpr std::int64_t kPieceChunks = 16;
+  constexpr std::int64_t kManyPieces = 256;
+  const std::int64_t pieces =
+      std::min(grid.chunks(), std::max(kManyPieces, grid.chunks() / kPieceChunks));
+  return std::clamp<std::int64_t>(pieces, 1, kMostPieces);
 }
 
 }  // namespace stepcast

@@ -3,13 +3,20 @@
 // evaluates whole, and the chunks into shards, which one process or job of a cluster runs.
 //
 //   chunk of a plan   index / 2048
-//   shard of a chunk  splitmix64(chunk) mod n + 1, so that shards have plans of every kind
+//   shard of a chunk  (chunk mod n + splitmix64(chunk / n)) mod n + 1: of each n neighbours every
+//                     shard has one, and not always the same, so that shards are of one size and
+//                     have plans of every kind
+//
+// Tasks that claim their work of a shared folder (piece_folder.hpp) do so by pieces: shards of
+// which there are many more than tasks.
 //
 // Source of splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stepcast {
@@ -43,6 +50,9 @@ struct Shard {
   bool operator==(const Shard&) const = default;
 };
 
+// Of a text that is a number and nothing else: "12".
+std::optional<std::int64_t> whole_number(std::string_view text);
+
 // "2/3"
 std::string to_text(const Shard& shard);
 
@@ -53,6 +63,12 @@ Shard parse_shard(const std::string& text);
 
 // The number, 1 to `shards`, of the shard that a chunk belongs to.
 std::int64_t shard_of(std::int64_t chunk, std::int64_t shards);
+
+inline constexpr std::int64_t kMostPieces = 2048;  // a file each, which a merge has open at once
+
+// Into how many pieces tasks divide a sweep, 1 to kMostPieces: a chunk each of a small sweep, 16
+// chunks, some tenths of a second to half a minute of work, or more of a large one.
+std::int64_t pieces_of(const ChunkGrid& grid);
 
 // In rising order.
 std::vector<std::int64_t> chunks_of(const ChunkGrid& grid, const Shard& shard);

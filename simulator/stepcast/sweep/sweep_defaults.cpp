@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "stepcast/sweep/all_pipelines.hpp"
-
 namespace stepcast {
 namespace {
 
@@ -14,8 +12,9 @@ constexpr std::array<std::int64_t, 4> kMicroBatches = {1, 2, 4, 8};
 
 class AllPlans {
  public:
-  AllPlans(const std::vector<Experiment>& sites, const GivenTexts& given, const ConfigNode& place)
-      : sites_(sites), given_(given), place_(place) {}
+  AllPlans(const std::vector<Experiment>& sites, const GivenTexts& given, ScheduleScope scope,
+           const ConfigNode& place)
+      : sites_(sites), given_(given), scope_(scope), place_(place) {}
 
   std::vector<WrittenAxis> axes() {
     add_tensor_axes();
@@ -189,7 +188,7 @@ class AllPlans {
 
   void add_pipeline_axis() {
     std::vector<Texts> values;
-    for (const auto& [pp, vpp, balanced, schedule] : all_pipelines(sites_, given_)) {
+    for (const auto& [pp, vpp, balanced, schedule] : all_pipelines(sites_, given_, scope_)) {
       Texts texts;
       const auto add = [&](const char* key, std::string text) {
         if (!is_given(key)) {
@@ -231,6 +230,7 @@ class AllPlans {
 
   const std::vector<Experiment>& sites_;
   const GivenTexts& given_;
+  ScheduleScope scope_;
   const ConfigNode& place_;
   Degrees tensor_;
   std::vector<WrittenAxis> axes_;
@@ -239,8 +239,9 @@ class AllPlans {
 }  // namespace
 
 std::vector<WrittenAxis> all_plan_axes(const std::vector<Experiment>& sites,
-                                       const GivenTexts& given, const ConfigNode& place) {
-  return AllPlans(sites, given, place).axes();
+                                       const GivenTexts& given, ScheduleScope scope,
+                                       const ConfigNode& place) {
+  return AllPlans(sites, given, scope, place).axes();
 }
 
 }  // namespace stepcast

@@ -14,6 +14,7 @@
 //   micro_batch_size       1, 2, 4, 8, where `training` leaves it out
 //   recompute              none, selective, full, where `training` leaves it out
 //
+// `plan: {all: offered}` takes of the schedules those that the software offers, where it says.
 // `software: {base: NAME, all: true}` takes every other switch that the software offers.
 //
 // A key that the file gives is not touched: `plan: {all: true, tp: [4, 8]}` narrows one axis. What
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "stepcast/experiment/experiment.hpp"
+#include "stepcast/sweep/all_pipelines.hpp"
 #include "stepcast/sweep/given_keys.hpp"
 #include "stepcast/sweep/sweep_axes.hpp"
 
@@ -42,12 +44,15 @@ inline constexpr std::string_view kPlanAllHelp =
     "                         but gpipe; where pp does not divide them, stage_layout: balanced\n"
     "  micro_batch_size       1, 2, 4, 8, where 'training' leaves it out\n"
     "  recompute              none, selective, full, where 'training' leaves it out\n"
-    "plan: {all: true, tp: [4, 8]} narrows one of them. software: {base: NAME, all: true} takes\n"
-    "every switch that the software offers.\n";
+    "plan: {all: true, tp: [4, 8]} narrows one of them, plan: {all: offered} takes of the "
+    "schedules\n"
+    "those that the software offers. software: {base: NAME, all: true} takes every\n"
+    "switch that the software offers.\n";
 
 // The axes of every key that is not given. Their values stand at `place`.
 std::vector<WrittenAxis> all_plan_axes(const std::vector<Experiment>& sites,
-                                       const GivenTexts& given, const ConfigNode& place);
+                                       const GivenTexts& given, ScheduleScope scope,
+                                       const ConfigNode& place);
 
 // What `offered_axes` gives.
 enum class Offered { kDispatcher, kSwitches };

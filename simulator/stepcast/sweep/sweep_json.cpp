@@ -34,6 +34,13 @@ Json context_json(const SweepSpace& space, const SweepSummary& summary) {
           {"flop_convention", flop_convention()}};
 }
 
+Json missing_json(const MissingParts& missing, std::int64_t plans) {
+  return {{"plans", missing.plans},
+          {"share", static_cast<double>(missing.plans) / static_cast<double>(plans)},
+          {"parts", missing.numbers},
+          {"of", missing.of}};
+}
+
 // What is known of the errors of a list of plans, as further members of each.
 class ErrorMembers {
  public:
@@ -124,6 +131,9 @@ void write_sweep_json(const WriteText& write, const SweepSpace& space, const Swe
   write(member("context", context_json(space, summary)) + ",\n");
   write(member("space_size", space.size()) + ",\n");
   write(member("evaluated", summary.evaluated) + ",\n");
+  if (summary.missing) {
+    write(member("missing", missing_json(*summary.missing, space.size())) + ",\n");
+  }
   write(member("priced", summary.priced) + ",\n");
   write(member("bounded", summary.bounded) + ",\n");
   write(member("refused", refused) + ",\n");

@@ -2,20 +2,28 @@
 #include "stepcast/sweep/sweep_merge.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <iterator>
+#include <set>
 #include <string>
+#include <system_error>
 
 #include "stepcast/base/error.hpp"
+#include "stepcast/sweep/piece_folder.hpp"
 
 namespace stepcast {
 namespace {
+
+namespace fs = std::filesystem;
 
 using Parts = std::vector<std::unique_ptr<SweepPart>>;
 
 Location place(const SweepPart& part) { return {part.file().string(), 0, 0}; }
 
-Parts open_parts(const std::vector<std::filesystem::path>& files, Diagnostics& diagnostics) {
+Parts open_parts(const std::vector<fs::path>& files, Diagnostics& diagnostics) {
   Parts parts;
-  for (const std::filesystem::path& file : files) {
+  for (const fs::path& file : files) {
     try {
       parts.push_back(std::make_unique<SweepPart>(file));
     } catch (const ConfigError& error) {
@@ -84,25 +92,109 @@ void check_none_missing(const Parts& sorted, Diagnostics& diagnostics) {
   }
 }
 
-void check_complete(const Parts& parts, Diagnostics& diagnostics) {
+// "12.5 % of the plans"
+std::string share_text(const MissingParts& missing, std::int64_t plans) {
+  const double percent = 100.0 * static_cast<double>(missing.plans) / static_cast<double>(plans);
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.*f %% of the plans", percent < 1.0 ? 4 : 1, percent);
+  return text.data();
+}
+
+void check_no_piece_missing(const MissingParts& missing, const PartFiles& given, std::int64_t plans,
+                            Diagnostics& diagnostics) {
+  diagnostics.error({given.pieces.string(), 0, 0},
+                    "pieces " + ranges_text(missing.numbers) + " of " + std::to_string(missing.of) +
+                        " are missing, " + share_text(missing, plans) + "; this prices them: " +
+                        fill_command(given.pieces) + "; --partial merges what is there");
+}
+
+void check_complete(const Parts& parts, const PartFiles& given, Diagnostics& diagnostics) {
   for (const auto& part : parts) {
     if (const std::int64_t missing = part->missing_chunks(); missing > 0) {
+      const std::string refill =
+          given.pieces.empty()
+              ? "run its sweep again with --shard " + to_text(part->header().shard) + " --resume"
+              : "remove it and run: " + fill_command(given.pieces);
       diagnostics.error(place(*part), std::to_string(missing) + " of " +
                                           std::to_string(missing + part->table().chunks()) +
-                                          " chunks are missing; run its sweep again with --shard " +
-                                          to_text(part->header().shard) + " --resume");
+                                          " chunks are missing; " + refill);
     }
   }
 }
 
+// In the order of their names, so that messages are the same whatever the folder's is.
+PartFiles parts_in(const fs::path& folder) {
+  PartFiles parts;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == ".part") {
+      parts.files.push_back(entry->path());
+    }
+  }
+  const bool has_pieces = sweep_in(folder).has_value();
+  parts.pieces = has_pieces ? folder : "";
+  if (error || parts.files.empty()) {
+    throw ConfigError({folder.string(), 0, 0},
+                      error ? "cannot read the folder: " + error.message()
+                      : has_pieces
+                          ? "no piece is finished yet; this prices them: " + fill_command(folder)
+                          : "there is no part in the folder");
+  }
+  std::sort(parts.files.begin(), parts.files.end());
+  return parts;
+}
+
 }  // namespace
 
-MergedParts::MergedParts(const std::vector<std::filesystem::path>& files) {
-  Diagnostics diagnostics;
-  if (files.empty()) {
-    diagnostics.error({"merge", 0, 0}, "give the part files of the shards");
+std::string fill_command(const fs::path& pieces) {
+  return "stepcast sweep --pieces " + pieces.string();
+}
+
+PartFiles part_files(const std::vector<fs::path>& named) {
+  std::error_code error;
+  const auto folder = std::find_if(named.begin(), named.end(), [&error](const fs::path& path) {
+    return fs::is_directory(path, error);
+  });
+  if (folder == named.end()) {
+    return {named, {}};
   }
-  parts_ = open_parts(files, diagnostics);
+  if (named.size() > 1) {
+    throw ConfigError({folder->string(), 0, 0}, "give one folder of parts alone, or files");
+  }
+  return parts_in(*folder);
+}
+
+std::string ranges_text(const std::vector<std::int64_t>& numbers) {
+  constexpr int kMostRanges = 20;
+  std::string text;
+  int ranges = 0;
+  for (auto first = numbers.begin(); first != numbers.end();) {
+    auto last = first;
+    while (std::next(last) != numbers.end() && *std::next(last) == *last + 1) {
+      ++last;
+    }
+    if (++ranges > kMostRanges) {
+      return text + " and " + std::to_string(numbers.end() - first) + " more";
+    }
+    text += (text.empty() ? "" : ", ") + std::to_string(*first) +
+            (first == last ? "" : "-" + std::to_string(*last));
+    first = std::next(last);
+  }
+  return text;
+}
+
+std::string missing_text(const MissingParts& missing, std::int64_t plans) {
+  return share_text(missing, plans) + ": " + ranges_text(missing.numbers) + " of " +
+         std::to_string(missing.of) + " parts";
+}
+
+MergedParts::MergedParts(const PartFiles& parts, Missing missing) {
+  Diagnostics diagnostics;
+  if (parts.files.empty()) {
+    diagnostics.error({"merge", 0, 0}, "give the part files of the shards, or their folder");
+  }
+  parts_ = open_parts(parts.files, diagnostics);
   diagnostics.throw_if_any();
   check_same_sweep(parts_, diagnostics);
   diagnostics.throw_if_any();
@@ -110,18 +202,50 @@ MergedParts::MergedParts(const std::vector<std::filesystem::path>& files) {
     return a->header().shard.number < b->header().shard.number;
   });
   check_not_twice(parts_, diagnostics);
-  check_none_missing(parts_, diagnostics);
-  check_complete(parts_, diagnostics);
+  by_number_.resize(static_cast<std::size_t>(header().shard.of));
+  for (const auto& part : parts_) {
+    by_number_[static_cast<std::size_t>(part->header().shard.number - 1)] = part.get();
+  }
+  missing_ = find_missing();
+  if (missing == Missing::kRefuse) {
+    if (parts.pieces.empty()) {
+      check_none_missing(parts_, diagnostics);
+    } else if (missing_) {
+      check_no_piece_missing(*missing_, parts, header().grid.plans, diagnostics);
+    }
+    check_complete(parts_, parts, diagnostics);
+  }
   diagnostics.throw_if_any();
 }
 
-const SweepPart& MergedParts::part_of(std::int64_t chunk) const {
-  const auto shards = static_cast<std::int64_t>(parts_.size());
-  return *parts_[static_cast<std::size_t>(shard_of(chunk, shards) - 1)];
+std::optional<MissingParts> MergedParts::find_missing() const {
+  const ChunkGrid& grid = header().grid;
+  const std::int64_t shards = header().shard.of;
+  MissingParts missing{0, {}, shards};
+  std::set<std::int64_t> numbers;
+  for (std::int64_t chunk = 0; chunk < grid.chunks(); ++chunk) {
+    if (!has(chunk)) {
+      missing.plans += grid.plans_of(chunk);
+      numbers.insert(shard_of(chunk, shards));
+    }
+  }
+  missing.numbers.assign(numbers.begin(), numbers.end());
+  return missing.plans > 0 ? std::optional(std::move(missing)) : std::nullopt;
 }
 
-bool MergedParts::has(std::int64_t chunk) const { return part_of(chunk).has(chunk); }
+const SweepPart* MergedParts::part_of(std::int64_t chunk) const {
+  return by_number_[static_cast<std::size_t>(shard_of(chunk, header().shard.of) - 1)];
+}
 
-ChunkResult MergedParts::read(std::int64_t chunk) const { return part_of(chunk).read(chunk); }
+bool MergedParts::has(std::int64_t chunk) const {
+  const SweepPart* part = part_of(chunk);
+  return part != nullptr && part->has(chunk);
+}
+
+ChunkResult MergedParts::read(std::int64_t chunk) const {
+  const SweepPart* part = part_of(chunk);
+  STEPCAST_CHECK(part != nullptr, "a chunk of a part that is not there");
+  return part->read(chunk);
+}
 
 }  // namespace stepcast

@@ -4,15 +4,15 @@
 #include <algorithm>
 
 #include "stepcast/hardware/exchange_assumptions.hpp"
-#include "stepcast/memory/feasibility.hpp"
+#include "stepcast/memory/usual_plan.hpp"
 
 namespace stepcast {
 namespace {
 
 // Of a plan that was priced.
 std::string note_of(const Experiment& experiment) {
-  const ParallelPlan plan = resolve_plan(experiment.plan, experiment.model, experiment.training,
-                                         experiment.cluster, experiment.software.exchange)
+  const ParallelPlan plan = settle_plan(experiment.plan, experiment.model, experiment.training,
+                                        experiment.cluster, experiment.software)
                                 .plan;
   return plan.ep == 1 ? "" : assumed_exchange(experiment.cluster.device, plan.exchange.dispatcher);
 }

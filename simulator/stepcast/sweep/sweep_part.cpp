@@ -8,28 +8,37 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 
 #include "stepcast/base/error.hpp"
 
 namespace stepcast {
 namespace {
 
-std::string reason(int error) { return std::generic_category().message(error); }
-
-[[noreturn]] void fault(const std::filesystem::path& file, const std::string& what, int error) {
-  throw FileFault(file.string() + ": " + what + ": " + reason(error));
-}
-
 // How many bytes are written before the disk is waited for.
 constexpr std::uint64_t kSyncEvery = 256U << 20U;
 
 }  // namespace
 
+std::string same_sweep_fault(const PartHeader& found, const PartHeader& header) {
+  if (found.digest != header.digest || found.grid != header.grid) {
+    return "a part of another sweep, or of other profiles or another version of the program; "
+           "remove "
+           "it to start again";
+  }
+  if (found.top == header.top) {
+    return "";
+  }
+  const auto kept = [](const PartHeader& part) {
+    return part.top ? "for the " + std::to_string(*part.top) + " best plans" : "for every plan";
+  };
+  return "the part is " + kept(found) + ", not " + kept(header) +
+         "; go on with the options that it was begun with, or remove it";
+}
+
 SweepPart::SweepPart(std::filesystem::path file) : file_(std::move(file)) {
   descriptor_ = ::open(file_.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) {
-    throw ConfigError({file_.string(), 0, 0}, "cannot open the part: " + reason(errno));
+    throw ConfigError({file_.string(), 0, 0}, "cannot open the part: " + system_reason(errno));
   }
   try {
     table_ = read_part_table(reader(), size(), file_.string());
@@ -64,7 +73,7 @@ void SweepPart::open_to_write(Existing existing) {
       {file_.string(), 0, 0},
       errno == EEXIST ? "the file exists; if it is of a sweep that was interrupted, go on from it "
                         "with --resume, else remove it"
-                      : "cannot write the part: " + reason(errno));
+                      : "cannot write the part: " + system_reason(errno));
 }
 
 // Where the file system has no locks, the user keeps two processes from one part.
@@ -86,12 +95,12 @@ void SweepPart::start(const PartHeader& header) {
     table_ = read_part_table(reader(), bytes, file_.string());
     check_continues(header);
     if (table_.cut > 0 && ::ftruncate(descriptor_, static_cast<off_t>(table_.end)) != 0) {
-      fault(file_, "cannot cut the part", errno);
+      file_fault(file_, "cannot cut the part", errno);
     }
     return;
   }
   if (::ftruncate(descriptor_, 0) != 0) {
-    fault(file_, "cannot write the part", errno);
+    file_fault(file_, "cannot write the part", errno);
   }
   const std::string encoded = encode_header(header);
   append(encoded, 0);
@@ -101,18 +110,8 @@ void SweepPart::start(const PartHeader& header) {
 
 void SweepPart::check_continues(const PartHeader& header) const {
   const PartHeader& found = table_.header;
-  if (found.digest != header.digest || found.grid != header.grid) {
-    throw ConfigError({file_.string(), 0, 0},
-                      "a part of another sweep, or of other profiles or another version of the "
-                      "program; remove it to start again");
-  }
-  if (found.top != header.top) {
-    const auto kept = [](const PartHeader& part) {
-      return part.top ? "for the " + std::to_string(*part.top) + " best plans" : "for every plan";
-    };
-    throw ConfigError({file_.string(), 0, 0},
-                      "the part is " + kept(found) + ", not " + kept(header) +
-                          "; go on with the options that it was begun with, or remove it");
+  if (std::string other = same_sweep_fault(found, header); !other.empty()) {
+    throw ConfigError({file_.string(), 0, 0}, std::move(other));
   }
   if (found.shard != header.shard) {
     throw ConfigError({file_.string(), 0, 0}, "the part is shard " + to_text(found.shard) +
@@ -121,18 +120,13 @@ void SweepPart::check_continues(const PartHeader& header) const {
 }
 
 std::int64_t SweepPart::missing_chunks() const {
-  const auto [number, of] = header().shard;
-  std::int64_t all = of == 1 ? header().grid.chunks() : 0;
-  for (std::int64_t chunk = 0; of > 1 && chunk < header().grid.chunks(); ++chunk) {
-    all += shard_of(chunk, of) == number ? 1 : 0;
-  }
-  return all - table_.chunks();
+  return std::ssize(chunks_of(header().grid, header().shard)) - table_.chunks();
 }
 
 std::uint64_t SweepPart::size() const {
   struct stat status {};
   if (::fstat(descriptor_, &status) != 0) {
-    fault(file_, "cannot read the part", errno);
+    file_fault(file_, "cannot read the part", errno);
   }
   if (!S_ISREG(status.st_mode)) {
     throw ConfigError({file_.string(), 0, 0},
@@ -151,7 +145,7 @@ ReadAt SweepPart::reader() const {
         break;
       }
       if (more < 0 && errno != EINTR) {
-        fault(file_, "cannot read the part", errno);
+        file_fault(file_, "cannot read the part", errno);
       }
       got += static_cast<std::size_t>(std::max<ssize_t>(more, 0));
     }
@@ -172,7 +166,7 @@ void SweepPart::append(const std::string& bytes, std::uint64_t to) const {
     if (more < 0 && errno != EINTR) {
       const int error = errno;
       [[maybe_unused]] const int taken = ::ftruncate(descriptor_, static_cast<off_t>(to));
-      fault(file_, "cannot write the part", error);
+      file_fault(file_, "cannot write the part", error);
     }
     written += static_cast<std::size_t>(std::max<ssize_t>(more, 0));
   }
@@ -192,7 +186,7 @@ void SweepPart::keep(std::int64_t chunk, ChunkResult result) {
 
 void SweepPart::sync() {
   if (::fdatasync(descriptor_) != 0) {
-    fault(file_, "cannot write the part", errno);
+    file_fault(file_, "cannot write the part", errno);
   }
   unsynced_ = 0;
 }

@@ -11,19 +11,17 @@
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 
 #include "stepcast/sweep/chunk_store.hpp"
+#include "stepcast/sweep/file_fault.hpp"
 #include "stepcast/sweep/part_format.hpp"
 
 namespace stepcast {
 
-// The machine could not read or write a file: a full disk, a limit, a device.
-class FileFault : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+// Why what was begun as `found` is not gone on with as `header`, whatever the shards; empty if it
+// can be.
+std::string same_sweep_fault(const PartHeader& found, const PartHeader& header);
 
 class SweepPart : public ChunkStore {
  public:

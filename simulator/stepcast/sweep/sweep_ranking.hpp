@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "stepcast/sweep/chunk_result.hpp"
+#include "stepcast/sweep/chunk_store.hpp"
 #include "stepcast/sweep/rank_by.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 
@@ -70,6 +70,7 @@ struct SweepSummary {
   std::int64_t priced = 0;
   std::int64_t bounded = 0;  // plans that cannot be among the best nor in a Pareto set
   std::map<std::string, std::int64_t> refused;
+  std::optional<MissingParts> missing;    // of a sweep that is put together from parts
   std::vector<PlanNumbers> best;          // the best first
   std::vector<PlanNumbers> memory_front;  // tokens/s/GPU against peak memory
   std::vector<PlanNumbers> gpu_front;     // tokens/s of the cluster against its GPUs, if they vary

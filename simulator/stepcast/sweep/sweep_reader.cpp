@@ -17,10 +17,9 @@
 namespace stepcast {
 namespace {
 
-using Kind = ConfigNode::Kind;
-
 constexpr std::string_view kConstraints = "constraints";
 constexpr std::string_view kRankBy = "rank_by";
+constexpr std::string_view kOffered = "offered";
 
 // Problems, each once: the same value is read as part of many experiments.
 class ProblemSet {
@@ -85,9 +84,9 @@ SweepAxis described(const WrittenAxis& axis) {
 void write_out_all(ConfigNode& root) {
   for (ConfigEntry& entry : root.entries) {
     ConfigNode& plan = entry.value;
-    if (entry.key == "plan" && plan.kind == Kind::kScalar && plan.text == "all") {
+    if (entry.key == "plan" && plan.kind == ConfigNode::Kind::kScalar && plan.text == "all") {
       ConfigNode all = scalar_at(plan, "true");
-      plan.kind = Kind::kMapping;
+      plan.kind = ConfigNode::Kind::kMapping;
       plan.text.clear();
       plan.entries.push_back({"all", all.line, all.column, std::move(all)});
     }
@@ -115,6 +114,11 @@ class SweepReader {
     if (read && add_offered()) {
       content_.sites.clear();
       read = read_sites();
+    }
+    if (read) {
+      Diagnostics found;
+      check_constraints(content_.constraints, content_.sites, found);
+      problems_.add(found);
     }
     if (all_plans_ && read) {
       add_all_plans();
@@ -156,7 +160,7 @@ class SweepReader {
         found.error({source_.name, entry.line, entry.column},
                     "unknown key '" + entry.key.substr(0, 60) + "'; did you mean '" + near + "'?");
       } else {
-        if (entry.key == "description" && entry.value.kind == Kind::kScalar) {
+        if (entry.key == "description" && entry.value.kind == ConfigNode::Kind::kScalar) {
           content_.description = entry.value.text;
         }
         stay.push_back(std::move(entry));
@@ -165,25 +169,29 @@ class SweepReader {
     tree.entries = std::move(stay);
   }
 
-  // `all: true` of plan or of software, which no experiment has.
+  // `all: true` of plan or of software, which no experiment has, and `all: offered` of plan.
   void take_all(ConfigNode& tree) {
     for (ConfigEntry& entry : tree.entries) {
       if (entry.key == "plan") {
-        take_all_of(entry, all_plans_);
+        take_all_of(entry, kOffered, all_plans_);
       } else if (entry.key == "software") {
-        take_all_of(entry, all_switches_);
+        take_all_of(entry, "", all_switches_);
       }
     }
   }
 
-  void take_all_of(ConfigEntry& section, std::optional<ConfigNode>& taken) {
+  void take_all_of(ConfigEntry& section, std::string_view more, std::optional<ConfigNode>& taken) {
     const ConfigNode* all = section.value.find("all");
     if (all == nullptr) {
       return;
     }
-    if (all->kind != Kind::kScalar || (all->text != "true" && all->text != "false")) {
-      error(*all, "'" + section.key + ".all' must be true or false");
-    } else if (all->text == "true") {
+    const bool known =
+        all->kind == ConfigNode::Kind::kScalar &&
+        (all->text == "true" || all->text == "false" || (!more.empty() && all->text == more));
+    if (!known) {
+      error(*all, "'" + section.key + ".all' must be true" +
+                      (more.empty() ? "" : ", " + std::string(more)) + " or false");
+    } else if (all->text != "false") {
       taken = *all;
     }
     std::erase_if(section.value.entries, [](const ConfigEntry& e) { return e.key == "all"; });
@@ -250,7 +258,11 @@ class SweepReader {
     return written_.axes.size() > before;
   }
 
-  void add_all_plans() { add(all_plan_axes(content_.sites, given_texts(written_), *all_plans_)); }
+  void add_all_plans() {
+    const ScheduleScope scope =
+        all_plans_->text == kOffered ? ScheduleScope::kOffered : ScheduleScope::kEvery;
+    add(all_plan_axes(content_.sites, given_texts(written_), scope, *all_plans_));
+  }
 
   void add(std::vector<WrittenAxis> more) {
     std::move(more.begin(), more.end(), std::back_inserter(written_.axes));
@@ -272,7 +284,7 @@ class SweepReader {
   SweepPatch read_patch(const ConfigNode& first, const AxisValue& value,
                         const std::string& section) {
     ConfigNode tree = scalar_at(first, "");
-    tree.kind = Kind::kMapping;
+    tree.kind = ConfigNode::Kind::kMapping;
     if (const ConfigNode* written = first.find(section)) {
       tree.entries.push_back({section, written->line, written->column, *written});
     }

@@ -8,6 +8,7 @@
 #include "stepcast/sweep/incumbents.hpp"
 #include "stepcast/sweep/plans_table.hpp"
 #include "stepcast/sweep/scatter_plot.hpp"
+#include "stepcast/sweep/sweep_merge.hpp"
 #include "stepcast/sweep/sweep_notes.hpp"
 
 namespace stepcast {
@@ -127,6 +128,10 @@ std::string sweep_to_text(const SweepSpace& space, const SweepSummary& summary,
   text += line("plans", with_separators(space.size()));
   if (summary.evaluated < space.size()) {
     text += line("evaluated", with_separators(summary.evaluated) + ", a part of them");
+  }
+  if (summary.missing) {
+    text +=
+        line("missing", missing_text(*summary.missing, space.size()) + "; the best may be there");
   }
   text += line("priced", with_separators(summary.priced));
   if (summary.bounded > 0) {

@@ -25,8 +25,9 @@ using TakePlan = std::function<void(const PlanNumbers&)>;
 using EachPlan = std::function<void(const TakePlan&)>;
 
 // The same as JSON, piece by piece: schema_version, context, space_size, evaluated, priced,
-// refused, plans (ranked), pareto. Only one plan at a time is in memory as text. Each has the error
-// to expect of it, and those of `plans` whether they can be told apart from the best.
+// refused, plans (ranked), pareto; missing (plans, share, parts, of) where there are not all. Only
+// one plan at a time is in memory as text. Each has the error to expect of it, and those of `plans`
+// whether they can be told apart from the best.
 void write_sweep_json(const WriteText& write, const SweepSpace& space, const SweepSummary& summary,
                       PlanErrors& errors);
 // With other plans than the best of the summary, as all of them.

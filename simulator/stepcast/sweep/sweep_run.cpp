@@ -64,10 +64,8 @@ class Runner {
  private:
   void finish(std::int64_t chunk) {
     const std::int64_t plans = run_.grid.plans_of(chunk);
-    ChunkResult result = evaluators_.local()(run_.grid.begin(chunk), run_.grid.end(chunk));
-    const auto priced = static_cast<std::int64_t>(result.priced.size());
-    STEPCAST_CHECK(priced + result.bounded + sum_of(result.refused) == plans,
-                   "chunk " + std::to_string(chunk) + " does not account for each of its plans");
+    ChunkResult result = evaluated(evaluators_.local(), run_.grid, chunk);
+    const auto priced = std::ssize(result.priced);
     store_.keep(chunk, std::move(result));
     const std::scoped_lock lock(mutex_);
     progress_.done += plans;
@@ -85,6 +83,14 @@ class Runner {
 };
 
 }  // namespace
+
+ChunkResult evaluated(const EvaluateChunk& evaluate, const ChunkGrid& grid, std::int64_t chunk) {
+  ChunkResult result = evaluate(grid.begin(chunk), grid.end(chunk));
+  STEPCAST_CHECK(
+      std::ssize(result.priced) + result.bounded + sum_of(result.refused) == grid.plans_of(chunk),
+      "chunk " + std::to_string(chunk) + " does not account for each of its plans");
+  return result;
+}
 
 bool run_sweep(const SweepRun& run, ChunkStore& store, const std::stop_token& stop) {
   return Runner(run, store, stop).run();

@@ -17,6 +17,9 @@ using EvaluateChunk = std::function<ChunkResult(std::int64_t begin, std::int64_t
 // Called once by every thread that takes part.
 using MakeEvaluator = std::function<EvaluateChunk()>;
 
+// What became of every plan of a chunk. Throws InternalError if `evaluate` loses one.
+ChunkResult evaluated(const EvaluateChunk& evaluate, const ChunkGrid& grid, std::int64_t chunk);
+
 struct SweepProgress {
   std::int64_t plans = 0;   // of the shard
   std::int64_t done = 0;    // kept, by this run and by those before

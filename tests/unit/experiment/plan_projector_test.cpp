@@ -4,8 +4,8 @@
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/memory/feasibility.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
+#include "stepcast/memory/usual_plan.hpp"
 
 namespace stepcast::plan_projector_test {
 namespace {
@@ -47,8 +47,8 @@ std::vector<Experiment> expert_plans() {
 }
 
 ParallelPlan settled_plan(const Experiment& experiment) {
-  ResolvedPlan resolved = resolve_plan(experiment.plan, experiment.model, experiment.training,
-                                       experiment.cluster, experiment.software.exchange);
+  ResolvedPlan resolved = settle_plan(experiment.plan, experiment.model, experiment.training,
+                                      experiment.cluster, experiment.software);
   REQUIRE(resolved.reasons.empty());
   return std::move(resolved.plan);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/memory/feasibility.hpp"
+#include "stepcast/memory/usual_plan.hpp"
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
@@ -20,7 +20,7 @@ struct Asked {
     request.given = true;
   }
   [[nodiscard]] ResolvedPlan resolve() const {
-    return resolve_plan(request, sample.model, sample.training, cluster, sample.software.exchange);
+    return settle_plan(request, sample.model, sample.training, cluster, sample.software);
   }
   [[nodiscard]] std::string reasons() const {
     std::string text;

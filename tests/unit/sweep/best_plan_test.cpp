@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "catch.hpp"
 #include "stepcast/experiment/project.hpp"
@@ -117,6 +118,43 @@ TEST_CASE("Where no plan can run, every reason is counted", "[unit]") {
   CHECK(std::any_of(reasons.begin(), reasons.end(), [](const std::string& reason) {
     return reason.ends_with(" plans: does not fit in memory");
   }));
+}
+
+TEST_CASE("Descents find a plan that is no better than the best, and nearly as good", "[unit]") {
+  const SweepSpace space = all_plans(small_experiment(", global_batch_size: 16"));
+  const auto pipelines = std::make_shared<SolvedPipelines>();
+  const std::vector<CostModel> costs(space.sites().size(), default_cost_model());
+  const auto rate = [&](const BestPlan& plan) {
+    Experiment planned = space.sites().front();
+    planned.plan = plan.best.value().plan;
+    planned.training = plan.best.value().training;
+    return project(planned, default_cost_model()).tokens_per_second_per_gpu;
+  };
+  const BestPlan best = found(space);
+  const BestPlan likely = likely_best_plan(space, costs, pipelines, {});
+  CHECK(rate(likely) <= rate(best));
+  CHECK(rate(likely) > 0.9 * rate(best));
+  CHECK(likely.searched.plans < space.size());
+  // From the best plan no descent leads away.
+  const BestPlan near =
+      likely_best_plan(space, costs, pipelines, {{best.searched.settings}, false});
+  CHECK(rate(near) == rate(best));
+}
+
+TEST_CASE("The best plan is one whose schedule the software offers", "[unit]") {
+  const SweepSpace offered = all_plans(small_experiment(", global_batch_size: 16"));
+  const SweepSpace every = read_sweep(
+      {"sweep.yaml", {}, test::small_sweep(", global_batch_size: 16", "all"), {}, "test"},
+      test::data_root());
+  const auto schedules = [](const SweepSpace& space) {
+    std::set<Schedule> met;
+    for (std::int64_t index = 0; index < space.size(); ++index) {
+      met.insert(space.request(index).plan.schedule.value());
+    }
+    return met;
+  };
+  CHECK(schedules(offered) == std::set{Schedule::kOneFOneB, Schedule::kInterleaved});  // Megatron
+  CHECK(schedules(every).size() > 5);
 }
 
 }  // namespace stepcast::best_plan_test

@@ -36,6 +36,20 @@ TEST_CASE("chunks stream in order with their texts, whatever the number of threa
   }
 }
 
+TEST_CASE("chunks that are not there are left out of the stream", "[unit]") {
+  const ChunkGrid grid{900, 100};
+  ChunksInMemory chunks;
+  run_sweep(test::run_of(grid, {2, 3}), chunks, {});
+  std::vector<std::int64_t> streamed;
+  stream_chunks(
+      chunks, grid, 3, [](const ChunkResult&) { return std::vector<std::string>{}; },
+      [&](const ChunkResult& chunk, const std::vector<std::string>&) {
+        streamed.push_back(chunk.priced.front().plan / grid.chunk_plans);
+      });
+  CHECK(streamed == chunks_of(grid, {2, 3}));
+  CHECK_FALSE(streamed.empty());
+}
+
 // The rate of a plan is 1000 - (index mod 7), so 7, 14, 28 ... are the best.
 TEST_CASE("plans stream by rank, ties by index, in batches of any size", "[unit]") {
   ChunksInMemory chunks;

@@ -143,4 +143,39 @@ TEST_CASE("Reasons are counted without their plan's numbers", "[unit]") {
         "2 * cp does not divide sequence_length");
 }
 
+TEST_CASE("Plans that are priced beyond a constraint on results are refused under it", "[unit]") {
+  const std::string plans = "{tp: [1, 2, 4, 8], zero: [0, 1, 3]}";
+  const ChunkResult all =
+      test::evaluated(test::sweep_of(test::small_sweep(", global_batch_size: 16", plans)));
+  REQUIRE(all.priced.size() > 4);
+  std::vector<double> mfus;
+  for (const PlanNumbers& numbers : all.priced) {
+    mfus.push_back(numbers.mfu);
+  }
+  std::sort(mfus.begin(), mfus.end());
+  const std::string least = std::to_string(mfus[mfus.size() / 2]);
+  const std::string rule = "mfu >= " + least + " and peak_memory < 0.9 * capacity";
+  const ChunkResult some = test::evaluated(test::sweep_of(
+      test::small_sweep(", global_batch_size: 16", plans, "constraints: [\"" + rule + "\"]\n")));
+  const double bar = std::stod(least);
+  const auto kept =
+      std::count_if(mfus.begin(), mfus.end(), [bar](double mfu) { return mfu >= bar; });
+  CHECK(std::ssize(some.priced) == kept);
+  CHECK(some.refused.at("constraint '" + rule + "'") == std::ssize(all.priced) - kept);
+}
+
+TEST_CASE("Days of a run can be a constraint where its length is known", "[unit]") {
+  const auto sweep = [](const std::string& training) {
+    return test::small_sweep(training, "{tp: [1, 2, 4, 8]}", "constraints: [\"days < 1\"]\n");
+  };
+  CHECK_THAT(test::sweep_error(sweep(", global_batch_size: 16")),
+             test::contains_text("add training.tokens: 15T"));
+  const ChunkResult short_run =
+      test::evaluated(test::sweep_of(sweep(", global_batch_size: 16, tokens: 1M")));
+  CHECK(short_run.refused.empty());
+  const ChunkResult long_run =
+      test::evaluated(test::sweep_of(sweep(", global_batch_size: 16, tokens: 900T")));
+  CHECK(long_run.priced.empty());
+}
+
 }  // namespace stepcast::plan_evaluator_test

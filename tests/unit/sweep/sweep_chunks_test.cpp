@@ -26,8 +26,9 @@ TEST_CASE("every chunk is in exactly one shard, and shards are of like size", "[
   std::vector<std::int64_t> all;
   for (std::int64_t k = 1; k <= 4; ++k) {
     const std::vector<std::int64_t> chunks = chunks_of(grid, {k, 4});
-    CHECK(chunks.size() > 2300);  // 10,000 / 4, give or take four deviations
-    CHECK(chunks.size() < 2700);
+    CHECK(chunks.size() == 2500);
+    CHECK(std::all_of(chunks.begin(), chunks.end(),
+                      [k](std::int64_t chunk) { return shard_of(chunk, 4) == k; }));
     CHECK(std::is_sorted(chunks.begin(), chunks.end()));
     all.insert(all.end(), chunks.begin(), chunks.end());
   }
@@ -36,9 +37,33 @@ TEST_CASE("every chunk is in exactly one shard, and shards are of like size", "[
 }
 
 // The first output of the published generator from the seed 0 is e220a8397b1dcdaf.
-TEST_CASE("shards follow splitmix64", "[unit]") {
-  CHECK(shard_of(0, 1'000'000) ==
-        static_cast<std::int64_t>(0xe220a8397b1dcdafULL % 1'000'000ULL) + 1);
+TEST_CASE("the shards of neighbours are turned by splitmix64", "[unit]") {
+  const auto turn = static_cast<std::int64_t>(0xe220a8397b1dcdafULL % 7ULL);
+  for (std::int64_t chunk = 0; chunk < 7; ++chunk) {
+    CHECK(shard_of(chunk, 7) == (chunk + turn) % 7 + 1);
+  }
+}
+
+TEST_CASE("what recurs with every n-th chunk is in every shard", "[unit]") {
+  for (std::int64_t k = 1; k <= 8; ++k) {
+    const std::vector<std::int64_t> chunks = chunks_of({100'000, 100}, {k, 8});
+    for (std::int64_t rest = 0; rest < 8; ++rest) {
+      CAPTURE(k, rest);
+      CHECK(std::count_if(chunks.begin(), chunks.end(),
+                          [rest](std::int64_t chunk) { return chunk % 8 == rest; }) > 4);
+    }
+  }
+}
+
+TEST_CASE("a small sweep has a piece for each chunk, a large one a bounded number", "[unit]") {
+  const auto pieces = [](std::int64_t chunks) { return pieces_of({chunks * 100, 100}); };
+  CHECK(pieces(0) == 1);
+  CHECK(pieces(1) == 1);
+  CHECK(pieces(37) == 37);
+  CHECK(pieces(256) == 256);
+  CHECK(pieces(1000) == 256);
+  CHECK(pieces(6982) == 436);
+  CHECK(pieces(1'000'000) == kMostPieces);
 }
 
 TEST_CASE("a shard is written k/n", "[unit]") {

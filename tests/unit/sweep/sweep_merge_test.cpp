@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/sweep/piece_folder.hpp"
 #include "unit/sweep/sample_chunks.hpp"
 
 namespace stepcast::sweep_merge_test {
@@ -23,7 +24,7 @@ void make_shard(const std::filesystem::path& file, const Shard& shard,
 }
 
 std::string fault_of(const Paths& files) {
-  return config_error([&] { const MergedParts merged(files); });
+  return config_error([&] { const MergedParts merged({files, {}}); });
 }
 
 TEST_CASE("three shards in any order are the whole", "[unit]") {
@@ -31,7 +32,7 @@ TEST_CASE("three shards in any order are the whole", "[unit]") {
   for (const int k : {1, 2, 3}) {
     make_shard(folder / std::to_string(k), {k, 3});
   }
-  const MergedParts merged({folder / "3", folder / "1", folder / "2"});
+  const MergedParts merged({{folder / "3", folder / "1", folder / "2"}, {}});
   for (std::int64_t chunk = 0; chunk < kSmallGrid.chunks(); ++chunk) {
     REQUIRE(merged.has(chunk));
     CHECK(test::bytes_of(merged, chunk) == test::bytes_of(kSmallGrid, chunk));
@@ -41,7 +42,7 @@ TEST_CASE("three shards in any order are the whole", "[unit]") {
 TEST_CASE("a single part of the whole merges", "[unit]") {
   const Folder folder("merge_single");
   make_shard(folder / "a", {});
-  CHECK(MergedParts({folder / "a"}).has(9));
+  CHECK(MergedParts({{folder / "a"}, {}}).has(9));
 }
 
 TEST_CASE("shards that are missing are named", "[unit]") {
@@ -89,6 +90,84 @@ TEST_CASE("every file that is no part is named at once", "[unit]") {
   const Folder folder("merge_none");
   CHECK_THAT(fault_of({folder / "x", folder / "y"}),
              contains_text("x: error: ") && contains_text("y: error: "));
+}
+
+TEST_CASE("what is there of three shards is merged if that is asked for", "[unit]") {
+  const Folder folder("merge_partial");
+  make_shard(folder / "1", {1, 3});
+  make_shard(folder / "3", {3, 3});
+  const MergedParts merged({{folder / "3", folder / "1"}, {}}, MergedParts::Missing::kAccept);
+  std::int64_t plans = 0;
+  for (std::int64_t chunk = 0; chunk < kSmallGrid.chunks(); ++chunk) {
+    CHECK(merged.has(chunk) == (shard_of(chunk, 3) != 2));
+    if (merged.has(chunk)) {
+      CHECK(test::bytes_of(merged, chunk) == test::bytes_of(kSmallGrid, chunk));
+    } else {
+      plans += kSmallGrid.plans_of(chunk);
+    }
+  }
+  const auto missing = merged.missing();
+  REQUIRE(missing);
+  CHECK(missing->numbers == std::vector<std::int64_t>{2});
+  CHECK(missing->of == 3);
+  CHECK(missing->plans == plans);
+}
+
+TEST_CASE("a whole has nothing missing, and a torn part its chunks", "[unit]") {
+  const Folder folder("merge_torn");
+  make_shard(folder / "1", {1, 2});
+  make_shard(folder / "2", {2, 2});
+  CHECK_FALSE(MergedParts({{folder / "1", folder / "2"}, {}}).missing());
+  std::filesystem::resize_file(folder / "2", std::filesystem::file_size(folder / "2") - 1);
+  const MergedParts merged({{folder / "1", folder / "2"}, {}}, MergedParts::Missing::kAccept);
+  REQUIRE(merged.missing());
+  CHECK(merged.missing()->numbers == std::vector<std::int64_t>{2});
+  CHECK((merged.missing()->plans == 100 || merged.missing()->plans == 1));
+}
+
+TEST_CASE("a folder stands for the parts in it", "[unit]") {
+  const Folder folder("merge_folder");
+  std::filesystem::create_directory(folder / "p");
+  CHECK_THAT(config_error([&] { part_files({folder / "p"}); }),
+             contains_text("p: error: there is no part in the folder"));
+  make_shard(folder / "p/b.part", {2, 2});
+  make_shard(folder / "p/a.part", {1, 2});
+  make_shard(folder / "p/c", {1, 3});
+  CHECK(part_files({folder / "p"}).files == Paths{folder / "p/a.part", folder / "p/b.part"});
+  CHECK(part_files({folder / "p"}).pieces.empty());
+  CHECK(part_files({folder / "p/c", "x"}).files == Paths{folder / "p/c", "x"});
+  CHECK_THAT(config_error([&] {
+               part_files({"x", folder / "p"});
+             }),
+             contains_text("p: error: give one folder of parts alone"));
+}
+
+TEST_CASE("pieces that are missing are named as ranges, with what prices them", "[unit]") {
+  const Folder folder("merge_pieces");
+  PieceFolder pieces(folder / "p", test::header_of(kSmallGrid), this_task("", ""), {});
+  CHECK_THAT(config_error([&] { part_files({folder / "p"}); }),
+             contains_text("no piece is finished yet") &&
+                 contains_text("stepcast sweep --pieces " + (folder / "p").string()));
+  for (const std::int64_t piece : {1, 5, 6, 10}) {
+    make_shard(folder / ("p/piece_" + std::to_string(piece) + ".part"), {piece, 10});
+  }
+  const std::string fault =
+      config_error([&] { const MergedParts merged(part_files({folder / "p"})); });
+  CHECK_THAT(fault, contains_text("pieces 2-4, 7-9 of 10 are missing, "));
+  CHECK_THAT(fault, contains_text("stepcast sweep --pieces " + (folder / "p").string()));
+}
+
+TEST_CASE("ranges of many numbers end with how many there are more", "[unit]") {
+  CHECK(ranges_text({}).empty());
+  CHECK(ranges_text({3}) == "3");
+  CHECK(ranges_text({1, 2, 3, 7, 9, 10}) == "1-3, 7, 9-10");
+  std::vector<std::int64_t> odd;
+  for (std::int64_t i = 0; i < 25; ++i) {
+    odd.push_back(2 * i + 1);
+  }
+  CHECK_THAT(ranges_text(odd), contains_text("37, 39 and 5 more"));
+  CHECK(missing_text({5, {2}, 8}, 40) == "12.5 % of the plans: 2 of 8 parts");
+  CHECK(missing_text({1, {2}, 8}, 100'000) == "0.0010 % of the plans: 2 of 8 parts");
 }
 
 }  // namespace

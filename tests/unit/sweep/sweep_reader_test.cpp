@@ -90,7 +90,7 @@ TEST_CASE("What read_experiment refuses, a sweep refuses", "[unit]") {
   CHECK_THAT(sweep_error(small_sweep(kBatch, "{tp: 1}", "softwear: megatron\n")),
              contains_text("unknown key 'softwear'"));
   CHECK_THAT(sweep_error(small_sweep(kBatch, "{all: maybe}")),
-             contains_text("'plan.all' must be true or false"));
+             contains_text("'plan.all' must be true, offered or false"));
 }
 
 }  // namespace stepcast::sweep_reader_test

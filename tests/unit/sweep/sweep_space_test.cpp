@@ -4,7 +4,7 @@
 #include <set>
 
 #include "catch.hpp"
-#include "stepcast/memory/feasibility.hpp"
+#include "stepcast/memory/usual_plan.hpp"
 #include "stepcast/sweep/counted_reason.hpp"
 #include "sweep_text.hpp"
 
@@ -46,8 +46,7 @@ std::int64_t plans_that_divide(const SweepSpace& space, std::int64_t end) {
   for (std::int64_t i = 0; i < end; ++i) {
     space.request(i, request);
     const Experiment& site = space.sites()[request.site];
-    found += resolve_plan(request.plan, site.model, request.training, site.cluster,
-                          site.software.exchange)
+    found += settle_plan(request.plan, site.model, request.training, site.cluster, site.software)
                  .reasons.empty();
   }
   return found;

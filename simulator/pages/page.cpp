@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pages/page.hpp"
+
+#include <array>
+#include <string_view>
+
+#include "pages/page_parts.hpp"
+#include "stepcast/base/error.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::array<std::string_view, 9> kKinds = {
+    "projection", "schedules", "explanation",      "difference",    "constants",
+    "comparison", "sweep",     "trace_comparison", "recommendation"};
+static_assert(kKinds.size() == static_cast<std::size_t>(PageKind::kRecommendation) + 1);
+
+// The files that make up the page's script, each after what it uses.
+constexpr std::array<std::string_view, 10> kScripts = {
+    "figures.js",       "elements.js",       "tables.js",        "plots.js",          "timeline.js",
+    "step_sections.js", "input_sections.js", "plan_explorer.js", "recommendation.js", "pages.js"};
+
+std::string_view part(std::string_view file) {
+  const auto found = page_parts().find(file);
+  STEPCAST_CHECK(found != page_parts().end(), "a page has no such part: " + std::string(file));
+  return found->second;
+}
+
+// Text between tags.
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '&':
+        result += "&amp;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += c;
+    }
+  }
+  return result;
+}
+
+// JSON inside a script element, which nothing but `</` or `<!--` would end or change: in JSON a `<`
+// stands in strings only, where it may be written as a number.
+std::string inlined(std::string_view json) {
+  std::string result;
+  result.reserve(json.size());
+  for (const char c : json) {
+    if (c == '<') {
+      result += "\\u003c";
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::string scripts() {
+  std::string text;
+  for (const std::string_view name : kScripts) {
+    text += part(name);
+  }
+  return text;
+}
+
+std::string filled(std::string_view slot, const Page& page) {
+  if (slot == "title") {
+    return escaped(page.title);
+  }
+  if (slot == "style") {
+    return std::string(part("page.css"));
+  }
+  if (slot == "licence") {
+    return std::string(part("d3_licence.txt"));
+  }
+  if (slot == "library") {
+    return std::string(part("d3.js"));
+  }
+  if (slot == "script") {
+    return scripts();
+  }
+  if (slot == "report") {
+    return inlined(page.report);
+  }
+  STEPCAST_CHECK(slot == "charts", "a page has no such slot: " + std::string(slot));
+  const nlohmann::ordered_json charts = {{"kind", kKinds[static_cast<std::size_t>(page.kind)]},
+                                         {"title", page.title},
+                                         {"command", page.command},
+                                         {"charts", page.charts}};
+  return inlined(charts.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
+}  // namespace
+
+std::string page_text(const Page& page) {
+  constexpr std::string_view kOpen = "{{";
+  constexpr std::string_view kClose = "}}";
+  std::string_view left = part("page.html");
+  std::string text;
+  for (std::size_t open = left.find(kOpen); open != std::string_view::npos;
+       open = left.find(kOpen)) {
+    const std::size_t close = left.find(kClose, open);
+    text += left.substr(0, open);
+    text += filled(left.substr(open + kOpen.size(), close - open - kOpen.size()), page);
+    left.remove_prefix(close + kClose.size());
+  }
+  text += left;
+  return text;
+}
+
+}  // namespace stepcast

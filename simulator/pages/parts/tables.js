@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table whose columns sort it, by pointer and by keyboard.
+//
+// A column is {name, text(row), value(row), number, title, key, wrap}: `text` is what stands there, `value` what sorts;
+// a column without `value` does not sort. `mark(row)` gives the class of a row.
+function sortable({ label, columns, rows, first = 50, sort = null, mark = null, total = null, choose = null }) {
+  let order = sort;
+  let shown = first;
+  let listed = rows;
+  const body = el("tbody", {});
+  const more = el("button", { class: "button", type: "button", on: { click: () => { shown += 200; draw(); } } });
+  const heads = columns.map((column, i) => {
+    const head = el("th", { scope: "col", class: column.number ? "number" : null, title: column.title });
+    head.append(column.value
+      ? el("button", { type: "button", on: { click: () => turn(i) } }, column.name)
+      : document.createTextNode(column.name));
+    return head;
+  });
+
+  function turn(i) {
+    const fresh = columns[i].number ? "descending" : "ascending";
+    const other = fresh === "descending" ? "ascending" : "descending";
+    order = { column: i, way: order?.column === i && order.way === fresh ? other : fresh };
+    draw();
+  }
+
+  function sorted() {
+    if (!order) return listed;
+    const { value } = columns[order.column];
+    const sign = order.way === "ascending" ? 1 : -1;
+    const compare = (a, b) => (a === b ? 0 : a === null ? 1 : b === null ? -1 : (a < b ? -1 : 1) * sign);
+    return listed.map((row, i) => [value(row), i, row]).sort((a, b) => compare(a[0], b[0]) || a[1] - b[1])
+      .map(([, , row]) => row);
+  }
+
+  const cell = (column, row) => el("td", {
+    class: column.number ? "number" : column.wrap ? "wrap" : null, "data-figure": column.key ?? null,
+  }, column.text(row));
+
+  function draw() {
+    heads.forEach((head, i) => {
+      if (order?.column === i) head.setAttribute("aria-sort", order.way);
+      else head.removeAttribute("aria-sort");
+    });
+    const all = sorted();
+    body.replaceChildren(...all.slice(0, shown).map((row) => {
+      const line = el("tr", { class: mark?.(row) }, columns.map((column) => cell(column, row)));
+      if (choose) line.addEventListener("click", () => choose(row));
+      return line;
+    }));
+    if (total) body.append(total);
+    more.hidden = all.length <= shown;
+    more.textContent = `Show more of ${count(all.length)}`;
+  }
+  draw();
+  const table = el("table", { "aria-label": label }, el("thead", {}, el("tr", {}, heads)), body);
+  const scroll = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, table);
+  return {
+    element: el("div", {}, scroll, more),
+    show(list) { listed = list; shown = first; draw(); },
+    redraw: draw,
+    sorted,
+  };
+}
+
+// A table of rows of cells as they are; the first cell of a row is its name. `numbers`: whether a column holds numbers.
+function table(label, heads, rows, numbers, totals = []) {
+  const line = (cells, kind) => el("tr", { class: kind }, cells.map((one, i) =>
+    el(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : null, class: numbers[i] ? "number" : null }, one)));
+  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label },
+    el("table", { "aria-label": label },
+      heads ? el("thead", {}, el("tr", {}, heads.map((head, i) =>
+        el("th", { scope: "col", class: numbers[i] ? "number" : null }, head)))) : null,
+      el("tbody", {}, rows.map((cells) => line(cells, null)), totals.map((cells) => line(cells, "total")))));
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/report/recommendation_report.hpp"
+#include "stepcast/report/recommendation_rows.hpp"
+#include "stepcast/report/text_layout.hpp"
+#include "stepcast/report/text_report.hpp"
+#include "stepcast/report/training_run_report.hpp"
+
+namespace stepcast {
+namespace {
+
+std::string whole(double value) { return with_separators(std::llround(value)); }
+std::string days_text(double days) { return decimals(days, days < 10.0 ? 2 : 1); }
+
+// "1,234,000 $", or GPU-hours where nothing has a price.
+std::string cost_text(const Projection& p) {
+  return whole(run_cost(p)) + (p.gpu_hour ? " " + p.gpu_hour->currency : " GPU-hours");
+}
+
+std::string limits_text(const RunLimits& limits, const std::string& currency) {
+  std::string text;
+  const auto add = [&text](const std::string& limit) {
+    text += (text.empty() ? "" : ", ") + limit;
+  };
+  if (limits.days) {
+    add("at most " + days_text(*limits.days) + " days");
+  }
+  if (limits.budget) {
+    add("at most " + whole(*limits.budget) + " " + currency);
+  }
+  if (limits.gpus) {
+    add("at most " + with_separators(*limits.gpus) + " GPUs");
+  }
+  return text.empty() ? "none" : text;
+}
+
+// The first candidate of any GPU: what all of them have in common.
+const Projection* any_of(const std::vector<RecommendedGpu>& gpus) {
+  for (const RecommendedGpu& gpu : gpus) {
+    if (!gpu.candidates.empty()) {
+      return &gpu.candidates.front().projection;
+    }
+  }
+  return nullptr;
+}
+
+const Projection& at(const RecommendedGpu& gpu, std::size_t place) {
+  return gpu.candidates[place].projection;
+}
+
+// What no plan changes.
+std::string training_of(const Projection& p) {
+  const std::string tokens =
+      p.run ? with_separators(p.run->spec.tokens) + " tokens, " : std::string();
+  return tokens + std::string(name(p.training.dtype)) + ", sequence " +
+         with_separators(p.training.sequence_length) + ", global batch " +
+         with_separators(p.training.global_batch_size);
+}
+
+// The GPUs that have an answer, the cheapest first.
+std::vector<const RecommendedGpu*> by_cost(const std::vector<RecommendedGpu>& gpus) {
+  std::vector<const RecommendedGpu*> answered;
+  for (const RecommendedGpu& gpu : gpus) {
+    if (gpu.cheapest) {
+      answered.push_back(&gpu);
+    }
+  }
+  std::stable_sort(answered.begin(), answered.end(), [](const auto* a, const auto* b) {
+    return run_cost(at(*a, *a->cheapest)) < run_cost(at(*b, *b->cheapest));
+  });
+  return answered;
+}
+
+std::vector<std::string> row_of(const std::string& gpu, const std::string& answer,
+                                const Projection& p) {
+  const std::optional<RateInterval> at80 = days_at_80(p);
+  return {gpu,
+          answer,
+          with_separators(p.gpus),
+          days_text(p.run->days()),
+          at80 ? days_text(at80->low) + " to " + days_text(at80->high) : "-",
+          whole(p.run->gpu_hours()),
+          p.gpu_hour ? whole(run_cost(p)) : "-",
+          whole(p.run->kilowatt_hours() / 1e3),
+          decimals(p.tokens_per_second_per_gpu, 1),
+          decimals(100.0 * p.mfu, 1)};
+}
+
+// Answers that are one number of GPUs stand in one row.
+void add_answers(const RecommendedGpu& gpu, TextTable& table) {
+  std::vector<std::size_t> told;
+  for (const AnswerKind& kind : kAnswerKinds) {
+    const std::optional<std::size_t>& place = gpu.*kind.place;
+    if (!place || std::find(told.begin(), told.end(), *place) != told.end()) {
+      continue;
+    }
+    std::string answers;
+    for (const AnswerKind& other : kAnswerKinds) {
+      if (gpu.*other.place == place) {
+        answers += (answers.empty() ? "" : ", ") + std::string(other.key);
+      }
+    }
+    const RunCandidate& candidate = gpu.candidates[*place];
+    const Projection& p = candidate.projection;
+    table.add_row(row_of(told.empty() ? gpu.gpu : "", answers, p),
+                  plan_line(p) + ", micro-batch " + with_separators(p.training.micro_batch_size) +
+                      ", recompute " + recompute_text(p.training.recompute));
+    told.push_back(*place);
+  }
+}
+
+TextTable answers_table() {
+  return TextTable({{"GPU"},
+                    {"answer"},
+                    {"GPUs", Align::kRight},
+                    {"days", Align::kRight},
+                    {"80 %", Align::kRight},
+                    {"GPU-hours", Align::kRight},
+                    {"price", Align::kRight},
+                    {"MWh", Align::kRight},
+                    {"tokens/s/GPU", Align::kRight},
+                    {"MFU %", Align::kRight}});
+}
+
+// Why the largest number of GPUs that runs no plan does not.
+std::string refused_text(const RecommendedGpu& gpu) {
+  std::string text;
+  for (const RunCandidate& candidate : gpu.candidates) {
+    const Projection& p = candidate.projection;
+    if (p.feasible) {
+      continue;
+    }
+    text = "  on " + with_separators(p.gpus) + " GPUs\n";
+    for (const std::string& reason : p.reasons) {
+      text += "    - " + reason + "\n";
+    }
+  }
+  return text;
+}
+
+std::string empty_text(const std::vector<RecommendedGpu>& gpus, const RunLimits& limits) {
+  std::string text;
+  for (const RecommendedGpu& gpu : gpus) {
+    if (gpu.fewest) {
+      continue;
+    }
+    text += "\nNo answer for " + gpu.gpu + "\n";
+    for (const auto& [reason, count] : emptied_by(gpu, limits)) {
+      text += line(with_separators(count) + " of " + with_separators(std::ssize(gpu.candidates)) +
+                       " numbers of GPUs",
+                   reason);
+    }
+    text += refused_text(gpu);
+  }
+  return text;
+}
+
+std::string counts_text(const RecommendedGpu& gpu) {
+  std::string counts;
+  std::int64_t plans = 0;
+  for (const RunCandidate& candidate : gpu.candidates) {
+    counts += (counts.empty() ? "" : ", ") + with_separators(candidate.projection.gpus);
+    plans += candidate.searched.plans;
+  }
+  const bool proven = std::all_of(gpu.candidates.begin(), gpu.candidates.end(),
+                                  [](const RunCandidate& candidate) { return candidate.proven; });
+  return counts + " GPUs; " + with_separators(plans) + " plans, " +
+         (proven ? "the best ones for sure" : "the best ones likely (--all: for sure)");
+}
+
+std::string pareto_text(const std::vector<RecommendedGpu>& gpus, const RunLimits& limits) {
+  const std::vector<PlacedCandidate> front = pareto_of(gpus, limits);
+  if (front.size() < 2) {
+    return "";
+  }
+  TextTable table({{"GPU"},
+                   {"GPUs", Align::kRight},
+                   {"days", Align::kRight},
+                   {at(gpus[front[0].gpu], front[0].candidate).gpu_hour ? "price" : "GPU-hours",
+                    Align::kRight}});
+  for (const PlacedCandidate& placed : front) {
+    const Projection& p = at(gpus[placed.gpu], placed.candidate);
+    table.add_row({p.gpu, with_separators(p.gpus), days_text(p.run->days()), whole(run_cost(p))});
+  }
+  return "\nFewer days cost more: no other number of GPUs has both less\n" + table.text();
+}
+
+}  // namespace
+
+std::string recommendation_headline(const std::vector<RecommendedGpu>& gpus,
+                                    const RunLimits& limits) {
+  const std::vector<const RecommendedGpu*> order = by_cost(gpus);
+  if (order.empty()) {
+    return gpus.empty() ? "no GPU was asked for" : "nothing stays within the limits";
+  }
+  const Projection& best = at(*order[0], *order[0]->cheapest);
+  std::string text = with_separators(best.gpus) + " " + best.gpu + ": " +
+                     days_text(best.run->days()) + " days, " + cost_text(best);
+  if (order.size() > 1) {
+    const Projection& next = at(*order[1], *order[1]->cheapest);
+    text += "; " + decimals(run_cost(next) / run_cost(best), 2) +
+            (best.gpu_hour ? " times cheaper than " : " times fewer than ") +
+            with_separators(next.gpus) + " " + next.gpu;
+  }
+  return text + (limits.days || limits.budget || limits.gpus ? "" : " (no limit is given)");
+}
+
+std::string recommendation_to_text(const std::vector<RecommendedGpu>& gpus,
+                                   const RunLimits& limits) {
+  std::string text = recommendation_headline(gpus, limits) + "\n\n";
+  const Projection* any = any_of(gpus);
+  if (any != nullptr) {
+    text += line("model", any->model);
+    text += line("training", training_of(*any));
+    text += line("limits", limits_text(limits, any->gpu_hour ? any->gpu_hour->currency : ""));
+    text += line("software", any->software);
+  }
+  for (const RecommendedGpu& gpu : gpus) {
+    text += line("searched on " + gpu.gpu, counts_text(gpu));
+  }
+  TextTable table = answers_table();
+  bool answered = false;
+  for (const RecommendedGpu& gpu : gpus) {
+    add_answers(gpu, table);
+    answered = answered || gpu.fewest;
+  }
+  text += answered ? "\n" + table.text() : "";
+  return text + pareto_text(gpus, limits) + empty_text(gpus, limits);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/sweep/piece_folder.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <system_error>
+
+#include "stepcast/base/error.hpp"
+#include "stepcast/sweep/file_fault.hpp"
+#include "stepcast/sweep/sweep_part.hpp"
+
+namespace stepcast {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kHeaderName = "sweep.pieces";
+constexpr std::string_view kPart = ".part";
+constexpr std::string_view kClaim = ".claim_";
+
+std::string bytes_in(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+// Opened, since a network's file system looks at the server again for that alone.
+bool is_there(const fs::path& file) {
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor >= 0) {
+    ::close(descriptor);
+  }
+  return descriptor >= 0;
+}
+
+bool is_same_file(const fs::path& a, const fs::path& b) {
+  struct stat of_a {};
+  struct stat of_b {};
+  return ::stat(a.c_str(), &of_a) == 0 && ::stat(b.c_str(), &of_b) == 0 &&
+         of_a.st_ino == of_b.st_ino && of_a.st_dev == of_b.st_dev;
+}
+
+// Whether `name` is now a name of `file` and was not there before. A server whose answer was lost
+// is asked again and finds the link of the first time.
+bool link_to(const fs::path& file, const fs::path& name) {
+  if (::link(file.c_str(), name.c_str()) == 0) {
+    return true;
+  }
+  if (errno != EEXIST) {
+    file_fault(name, "cannot claim by a hard link, which the folder's file system must have",
+               errno);
+  }
+  return is_same_file(file, name);
+}
+
+// A file with these bytes, on the disk. Throws ConfigError: it is the first that a task writes.
+void write_whole(const fs::path& file, const std::string& bytes) {
+  constexpr mode_t kMode = 0666;
+  const int descriptor = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
+  if (descriptor < 0) {
+    throw ConfigError({file.string(), 0, 0}, "cannot write the file: " + system_reason(errno));
+  }
+  const bool written = ::write(descriptor, bytes.data(), bytes.size()) == std::ssize(bytes) &&
+                       ::fsync(descriptor) == 0;
+  const int error = errno;
+  ::close(descriptor);
+  if (!written) {
+    ::unlink(file.c_str());
+    file_fault(file, "cannot write the file", error);
+  }
+}
+
+// The number at the start of a text, which loses it; 0 if there is none.
+std::int64_t take_number(std::string_view& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return error == std::errc{} ? number : 0;
+}
+
+void add_file(std::string_view name, std::int64_t pieces, PieceStates& states) {
+  constexpr std::string_view kPiece = "piece_";
+  if (!name.starts_with(kPiece)) {
+    return;
+  }
+  name.remove_prefix(kPiece.size());
+  const std::int64_t piece = take_number(name);
+  if (piece < 1 || piece > pieces) {
+    return;
+  }
+  if (name == kPart) {
+    states[piece].there = true;
+  } else if (name.starts_with(kClaim)) {
+    name.remove_prefix(kClaim.size());
+    const std::int64_t number = take_number(name);
+    int& last = states[piece].claims;
+    last = name.empty() ? std::max(last, static_cast<int>(number)) : last;
+  }
+}
+
+}  // namespace
+
+std::optional<PartHeader> sweep_in(const fs::path& folder) {
+  const fs::path file = folder / kHeaderName;
+  return is_there(file) ? std::optional(SweepPart(file).header()) : std::nullopt;
+}
+
+PieceFolder::PieceFolder(fs::path folder, PartHeader sweep, PieceTask self,
+                         std::vector<std::string> beside)
+    : folder_(std::move(folder)),
+      sweep_(std::move(sweep)),
+      self_(std::move(self)),
+      beside_(std::move(beside)) {
+  std::error_code error;
+  fs::create_directories(folder_, error);
+  if (error) {
+    throw ConfigError({folder_.string(), 0, 0}, "cannot make the folder: " + error.message());
+  }
+  make_header();
+  make_task();
+}
+
+PieceFolder::~PieceFolder() { ::unlink(task_file().c_str()); }
+
+// The first of several tasks that begin at once writes it; all others find theirs to be the same.
+void PieceFolder::make_header() {
+  sweep_.shard = {1, pieces_of(sweep_.grid)};
+  if (!is_there(folder_ / kHeaderName)) {
+    const fs::path own = folder_ / ("header_" + process_text(self_));
+    write_whole(own, encode_header(sweep_));
+    link_to(own, folder_ / kHeaderName);
+    ::unlink(own.c_str());
+  }
+  const std::optional<PartHeader> found = sweep_in(folder_);
+  if (!found) {
+    file_fault(folder_ / kHeaderName, "cannot be read", errno);
+  }
+  if (const std::string other = same_sweep_fault(*found, sweep_); !other.empty()) {
+    throw ConfigError({folder_.string(), 0, 0}, other);
+  }
+  sweep_ = *found;
+}
+
+void PieceFolder::make_task() const { write_whole(task_file(), to_text(self_)); }
+
+fs::path PieceFolder::file(std::int64_t piece, const std::string& ending) const {
+  constexpr std::size_t kDigits = 4;  // of kMostPieces
+  const std::string number = std::to_string(piece);
+  return folder_ / ("piece_" + std::string(kDigits - std::min(kDigits, number.size()), '0') +
+                    number + ending);
+}
+
+fs::path PieceFolder::claim_file(const PieceClaim& claim) const {
+  return file(claim.piece, std::string(kClaim) + std::to_string(claim.number));
+}
+
+fs::path PieceFolder::open_part(const PieceClaim& claim) const {
+  return file(claim.piece, ".open_" + std::to_string(claim.number));
+}
+
+fs::path PieceFolder::task_file() const { return folder_ / ("task_" + process_text(self_)); }
+
+PartHeader PieceFolder::header(std::int64_t piece) const {
+  PartHeader header = sweep_;
+  header.shard.number = piece;
+  return header;
+}
+
+PieceStates PieceFolder::states() const {
+  PieceStates states;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder_, error), end; !error && entry != end;
+       entry.increment(error)) {
+    add_file(entry->path().filename().string(), pieces(), states);
+  }
+  if (error) {
+    throw FileFault(folder_.string() + ": cannot read the folder: " + error.message());
+  }
+  return states;
+}
+
+// A piece whose part came since the folder was looked at has been priced, and its claim is gone. A
+// folder that is seen as it was before another thread claimed is no reason to have its piece twice.
+bool PieceFolder::take(const PieceClaim& claim) {
+  if (had_.contains({claim.piece, claim.number}) || !link_to(task_file(), claim_file(claim))) {
+    return false;
+  }
+  if (is_there(file(claim.piece, std::string(kPart)))) {
+    ::unlink(claim_file(claim).c_str());
+    return false;
+  }
+  had_.emplace(claim.piece, claim.number);
+  return true;
+}
+
+// What cannot be read as a claim is nobody's.
+bool PieceFolder::holds_hole(const PieceClaim& claim) const {
+  const std::optional<PieceTask> other = parse_piece_task(bytes_in(claim_file(claim)));
+  return !other || is_hole(*other, self_, beside_);
+}
+
+std::optional<PieceClaim> PieceFolder::claim() {
+  const std::scoped_lock lock(mutex_);
+  const PieceStates states = this->states();
+  const auto there = std::count_if(states.begin(), states.end(),
+                                   [](const auto& state) { return state.second.there; });
+  // Tasks begin at places of their own, so that few ask for the same piece.
+  const auto first = static_cast<std::int64_t>(std::hash<std::string>{}(process_text(self_)) %
+                                               static_cast<std::uint64_t>(pieces()));
+  for (const bool holes : {false, true}) {
+    for (std::int64_t i = 0; i < pieces(); ++i) {
+      const std::int64_t piece = (first + i) % pieces() + 1;
+      const auto found = states.find(piece);
+      const PieceState state = found == states.end() ? PieceState{} : found->second;
+      const bool wanted =
+          !state.there && (holes ? state.claims > 0 && holds_hole({piece, state.claims, there})
+                                 : state.claims == 0);
+      if (const PieceClaim claim{piece, state.claims + 1, there}; wanted && take(claim)) {
+        return claim;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+void PieceFolder::finish(const PieceClaim& claim) const {
+  const fs::path part = file(claim.piece, std::string(kPart));
+  // A task that took this one for ended may have put the same part there, and removed this.
+  if (std::rename(open_part(claim).c_str(), part.c_str()) != 0 && !is_there(part)) {
+    file_fault(part, "cannot rename the finished part", errno);
+  }
+  sync_folder(folder_);
+  for (int number = claim.number; number >= 1; --number) {
+    ::unlink(open_part({claim.piece, number, 0}).c_str());
+    ::unlink(claim_file({claim.piece, number, 0}).c_str());
+  }
+}
+
+void PieceFolder::give_back(const PieceClaim& claim) {
+  const std::scoped_lock lock(mutex_);
+  ::unlink(open_part(claim).c_str());
+  ::unlink(claim_file(claim).c_str());
+  had_.erase({claim.piece, claim.number});
+}
+
+}  // namespace stepcast

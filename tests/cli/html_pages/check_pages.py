@@ -1,0 +1,203 @@
+"""Opens pages in headless Chromium: check_pages.py FOLDER, with NAME.html and NAME.json of the same command.
+
+No page reports a problem or fetches anything; figures on it are those of the JSON; a heading sorts by keyboard; on a
+phone nothing scrolls sideways; light and dark differ; a model's name that is markup shows as text.
+"""
+
+import json
+import pathlib
+import re
+import sys
+import time
+
+import browser
+
+SUFFIXES = {"s": 1, "MHz": 1, "W": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9, "%": 1e-2, "GiB": 2**30, "T": 1e12, "G": 1e9, "M": 1e6, "MWh": 1e3}
+failures = []
+
+
+def check(holds, what):
+    if not holds:
+        failures.append(what)
+        print("FAILED:", what)
+
+
+def number_of(text):
+    """A figure as it stands on a page, in the unit of the report, and half of its last digit."""
+    found = re.match(r"^(-?[\d,]+(?:\.(\d+))?(?:e[-+]\d+)?)\s*([^\d\s]+)?", text.strip())
+    if not found:
+        return None
+    scale = SUFFIXES.get(found[3], 1)
+    return float(found[1].replace(",", "")) * scale, 0.501 * 10.0 ** -len(found[2] or "") * scale
+
+
+def at(report, key):
+    """The value of a key with dots, or None."""
+    for step in key.split("."):
+        if isinstance(report, list):
+            report = report[int(step)] if int(step) < len(report) else None
+        else:
+            report = report.get(step) if isinstance(report, dict) else None
+    return report
+
+
+def check_figures(tab, name, report):
+    """Every marked figure that is no cell of a long table is that of the report."""
+    shown = tab.run("[...document.querySelectorAll('[data-figure]')].filter((e) => !e.closest('td[data-figure]'))"
+                    ".map((e) => [e.dataset.figure, e.textContent])")
+    compared = 0
+    columns = {}
+    for key, text in shown:
+        wanted = at(report, key)
+        halves = report.get("columns") or [report[key] for key in ("a", "b") if key in report]
+        if wanted is None and halves:
+            place = columns.get(key, 0)
+            columns[key] = place + 1
+            having = [one[key] for one in halves if key in one]
+            wanted = having[place] if place < len(having) else None
+        if wanted is None:
+            continue
+        found = number_of(text)
+        if found and key.endswith("_us"):
+            found = (found[0] * 1e6, found[1] * 1e6)
+        check(found is not None and abs(found[0] - wanted) <= found[1] + 1e-6 * abs(wanted),
+              f"{name}: '{key}' shows {text}, the report has {wanted}")
+        compared += 1
+    return compared
+
+
+def values_of(tree, key):
+    """Every number that stands under a key anywhere in JSON."""
+    if isinstance(tree, dict):
+        for name, value in tree.items():
+            if name == key and isinstance(value, (int, float)):
+                yield value
+            yield from values_of(value, key)
+    elif isinstance(tree, list):
+        for one in tree:
+            yield from values_of(one, key)
+
+
+def check_tables(tab, name, report):
+    """Every marked cell of a table is a number of the report under that key, or, of a projection's operators, of the
+    explanation that the page adds."""
+    trees = [report, json.loads(tab.run("JSON.stringify(JSON.parse(document.getElementById('charts').textContent).charts?.explanation ?? null)"))]
+    cells = tab.run("[...document.querySelectorAll('td[data-figure]')].map((e) => [e.dataset.figure, e.textContent])")
+    known = {}
+    for key, text in cells:
+        if key not in known:
+            known[key] = [value for tree in trees for value in values_of(tree, key)]
+        found = number_of(text)
+        if found is None:
+            continue
+        scale = {"peak_memory_bytes": 2**30, "mfu": 0.01}.get(key, 1) if re.fullmatch(r"[\d,.]+", text) else 1
+        scale = 1e6 if key.endswith("_us") else scale
+        value, slack = found[0] * scale, found[1] * scale
+        check(any(abs(value - one) <= slack + 2e-5 * abs(one) for one in known[key]),
+              f"{name}: a table shows {text} under '{key}', the report has no such number")
+    return len(cells)
+
+
+def check_sort(tab, name):
+    """The second press of Enter on a heading turns the order around."""
+    if not tab.run("Boolean(document.querySelector('th button'))"):
+        return
+    order = []
+    tab.run("(() => { const all = [...document.querySelectorAll('th.number button')];"
+            " (all[1] ?? all[0] ?? document.querySelector('th button')).focus(); })()")
+    for _ in range(2):
+        tab.key("Enter")
+        order.append(tab.run("document.activeElement.closest('th').getAttribute('aria-sort')"))
+    check(sorted(order) == ["ascending", "descending"], f"{name}: Enter on a heading sorts {order}")
+
+
+def check_keys(tab, name):
+    """Tab reaches the page's controls, and a drawing zooms by key."""
+    tab.run("document.activeElement.blur()")
+    tab.key("Tab")
+    check(tab.run("document.activeElement !== document.body"), f"{name}: Tab reaches nothing")
+    if tab.run("Boolean(document.querySelector('canvas[data-zoom]'))"):
+        tab.run("document.querySelector('canvas[data-zoom]').focus()")
+        tab.key("+")
+        check(float(tab.run("document.querySelector('canvas[data-zoom]').dataset.zoom")) > 1.2, f"{name}: + does not zoom")
+        tab.key("0")
+        check(float(tab.run("document.querySelector('canvas[data-zoom]').dataset.zoom")) == 1, f"{name}: 0 does not show all")
+
+
+def check_explorer(tab, name, priced):
+    """Filters leave fewer plans in the picture and in the table; pointing and keys choose plans."""
+    if not tab.run("Boolean(document.querySelector('canvas[data-shown]'))"):
+        return
+    every = int(tab.run("document.querySelector('canvas[data-shown]').dataset.shown"))
+    check(every >= min(10_000, priced), f"{name}: {every} of {priced} plans in the page")
+    middle = tab.run("(() => { const r = report => [...document.querySelectorAll('td[data-figure=tokens_per_second_per_gpu]')]"
+                     ".map((e) => Number(e.textContent.replaceAll(',', ''))); const all = r(); return all[Math.floor(all.length / 2)]; })()")
+    tab.run("(() => { const box = document.querySelector('.controls input[type=number]');"
+            f" box.value = '{middle}'; box.dispatchEvent(new Event('input')); }})()")
+    tab.settle()
+    left = int(tab.run("document.querySelector('canvas[data-shown]').dataset.shown"))
+    check(0 < left < every, f"{name}: a filter leaves {left} of {every} plans")
+    tab.run("document.querySelector('canvas[data-shown]').focus()")
+    tab.key("ArrowRight")
+    check(tab.run("Boolean(document.querySelector('[aria-live] h3'))"), f"{name}: an arrow key chooses no plan")
+    found = tab.run("(async () => { const canvas = document.querySelector('canvas[data-shown]'); canvas.scrollIntoView();"
+                    " const box = canvas.getBoundingClientRect();"
+                    " for (let y = 20; y < 370; y += 8) for (let x = 70; x < box.width - 20; x += 8) {"
+                    "  canvas.dispatchEvent(new MouseEvent('mousemove', { clientX: box.left + x, clientY: box.top + y }));"
+                    "  if (!canvas.parentNode.querySelector('.tip').hidden) return true; } return false; })()")
+    check(found, f"{name}: pointing at the plans shows nothing")
+
+
+def check_widths(tab, name):
+    for width, phone in ((375, True), (1280, False)):
+        tab.show(width=width, height=812, phone=phone)
+        tab.settle()
+        wide = tab.run("document.documentElement.scrollWidth")
+        check(wide <= width, f"{name}: {wide} pixels wide on a screen of {width}")
+
+
+def check_schemes(tab, name):
+    grounds = []
+    for scheme in ("light", "dark"):
+        tab.show(scheme=scheme)
+        tab.settle()
+        grounds.append(tab.run("getComputedStyle(document.body).backgroundColor + getComputedStyle(document.body).color"))
+    check(grounds[0] != grounds[1], f"{name}: light and dark are one")
+    tab.show()
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    with browser.Browser() as tab:
+        for page in sorted(folder.glob("*.html")):
+            name = page.stem
+            report = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+            tab.show()
+            began = time.monotonic()
+            tab.open(page)
+            took = time.monotonic() - began
+            compared = check_figures(tab, name, report)
+            cells = check_tables(tab, name, report)
+            check(compared + cells > 0 or report.get("feasible") is False,
+                  f"{name}: no figure was compared")
+            check(tab.run("document.title") == tab.run("document.querySelector('h1').textContent"), f"{name}: two titles")
+            check(tab.run("document.querySelectorAll('section').length") > 1, f"{name}: has no sections")
+            check(not tab.run("Boolean(window.ran)"), f"{name}: a name ran as a script")
+            check_sort(tab, name)
+            check_keys(tab, name)
+            check_explorer(tab, name, report.get("priced", 0))
+            check_widths(tab, name)
+            check_schemes(tab, name)
+            for problem in tab.problems:
+                check(False, f"{name}: {problem}")
+            fetched = [url for url in tab.requests if not url.startswith(("file:", "data:"))]
+            check(not fetched, f"{name}: fetches {fetched}")
+            tab.problems.clear()
+            tab.requests.clear()
+            print(f"{name}: {page.stat().st_size / 1e6:.2f} MB, drawn in {took:.2f} s, {compared} figures and {cells} cells compared")
+            check(page.stat().st_size <= 3e6, f"{name}: is larger than 3 MB")
+            check(took < 3, f"{name}: takes {took:.1f} s to open")  # 0.3 s on a machine at rest
+    sys.exit(1 if failures else 0)
+
+
+main()
