@@ -30,7 +30,7 @@ namespace {
 // doorbell.
 constexpr Seconds kMessage{0.3e-6};
 
-struct CollectiveTime {
+struct DirectTime {
   Seconds latency;
   Seconds inside;
   Seconds outside;
@@ -49,28 +49,28 @@ Seconds direct_hops(const LinkGroup& links) {
 }
 
 // All-gather and reduce-scatter.
-CollectiveTime gather_time(const LinkGroup& links, Bytes bytes) {
+DirectTime gather_time(const LinkGroup& links, Bytes bytes) {
   const double n = real(links.ranks);
   const double g = real(links.members);
-  CollectiveTime time;
+  DirectTime time;
   time.latency = min(ring_hops(links), direct_hops(links));
   time.inside = g > 1 ? (n - 1) / n * bytes / links.inside : Seconds{};
   time.outside = links.domains > 1 ? (n - g) / n * bytes / (g * links.outside) : Seconds{};
   return time;
 }
 
-CollectiveTime all_to_all_time(const LinkGroup& links, Bytes bytes) {
+DirectTime all_to_all_time(const LinkGroup& links, Bytes bytes) {
   const double n = real(links.ranks);
   const double g = real(links.members);
-  CollectiveTime time;
+  DirectTime time;
   time.latency = direct_hops(links);
   time.inside = g > 1 ? (g - 1) / n * bytes / links.inside : Seconds{};
   time.outside = links.domains > 1 ? (n - g) / n * bytes / links.outside : Seconds{};
   return time;
 }
 
-CollectiveTime send_time(const LinkGroup& links, Bytes bytes) {
-  CollectiveTime time;
+DirectTime send_time(const LinkGroup& links, Bytes bytes) {
+  DirectTime time;
   const bool inside = links.members > 1;
   time.latency = inside ? links.inside_hop : links.outside_hop;
   (inside ? time.inside : time.outside) = bytes / (inside ? links.inside : links.outside);
@@ -78,21 +78,21 @@ CollectiveTime send_time(const LinkGroup& links, Bytes bytes) {
 }
 
 // Pipelined along the ring: every link carries the tensor once.
-CollectiveTime broadcast_time(const LinkGroup& links, Bytes bytes) {
-  CollectiveTime time;
+DirectTime broadcast_time(const LinkGroup& links, Bytes bytes) {
+  DirectTime time;
   time.latency = ring_hops(links);
   time.inside = links.members > 1 ? bytes / links.inside : Seconds{};
   time.outside = links.domains > 1 ? bytes / (real(links.members) * links.outside) : Seconds{};
   return time;
 }
 
-CollectiveTime time_of(const Collective& op, const LinkGroup& links) {
+DirectTime time_of(const Collective& op, const LinkGroup& links) {
   switch (op.op) {
     case CollectiveOp::kAllGather:
     case CollectiveOp::kReduceScatter:
       return gather_time(links, op.bytes);
     case CollectiveOp::kAllReduce: {
-      CollectiveTime half = gather_time(links, op.bytes);
+      DirectTime half = gather_time(links, op.bytes);
       return {2.0 * half.latency, 2.0 * half.inside, 2.0 * half.outside};
     }
     case CollectiveOp::kAllToAll:
@@ -113,7 +113,7 @@ class RingDirectCollective final : public CollectiveModel {
       return {};
     }
     const LinkGroup links = link_group(op.group, context.cluster);
-    const CollectiveTime time = time_of(op, links);
+    const DirectTime time = time_of(op, links);
     const Seconds latency = links.base_latency + time.latency;
     const Seconds transfer = max(time.inside, time.outside);
     OpCost cost;

@@ -80,7 +80,7 @@ class LeastTime {
   double overlap_;
 };
 
-struct Candidate {
+struct TileCandidate {
   const MacroTile* tile;
   int splits;
   Bounds least;
@@ -168,7 +168,7 @@ class Search {
 
   // The cheapest cluster. A pair saves loads and nothing else, so it is only tried where loads set
   // the pace.
-  [[nodiscard]] GemmPick best_cluster(const Candidate& candidate) const {
+  [[nodiscard]] GemmPick best_cluster(const TileCandidate& candidate) const {
     GemmPick best;
     best.choice = {*candidate.tile, candidate.splits, 0};
     best.time = gemm_time(problem_, machine_, counts_, best.choice);
@@ -190,7 +190,7 @@ class Search {
   LeastTime least_;
   std::array<LeastTime::Split, kSplits.size()> splits_;
   std::size_t split_count_ = 0;
-  std::array<Candidate, kMostCandidates> candidates_;  // the first `count_` of them
+  std::array<TileCandidate, kMostCandidates> candidates_;  // the first `count_` of them
   std::size_t count_ = 0;
   std::size_t likely_ = 0;  // with the lowest bound
 };

@@ -71,22 +71,22 @@ constexpr KernelList list(Kernels... kernels) {
   return {{kernels...}, sizeof...(Kernels)};
 }
 
-struct Passes {
+struct KernelPasses {
   KernelList forward;
   KernelList backward;
 };
 
 // The same kernel in both directions.
-constexpr Passes both(MemoryKernel kernel) { return {list(kernel), list(kernel)}; }
+constexpr KernelPasses both(MemoryKernel kernel) { return {list(kernel), list(kernel)}; }
 
 struct KindKernels {
   Kind kind;
-  Passes fused;
-  Passes compiled;
-  Passes eager;
+  KernelPasses fused;
+  KernelPasses compiled;
+  KernelPasses eager;
 };
 
-constexpr KindKernels any(Kind kind, Passes passes) { return {kind, passes, passes, passes}; }
+constexpr KindKernels any(Kind kind, KernelPasses passes) { return {kind, passes, passes, passes}; }
 
 // dx from dy, x; the gain's gradient is summed over rows in two steps.
 constexpr KernelList kNormGrad = list(by_row(stream(3, 3)), column_sums(), same_call(tiny()));
@@ -96,7 +96,7 @@ constexpr KernelList kLayerNormGrad = list(by_row(arithmetic(3, 1, 2)), by_row(a
 
 // RMSNorm as a model file writes it: two conversions to fp32, square, mean, + epsilon, rsqrt, two
 // products and a conversion back, each a kernel.
-constexpr Passes kEagerNorm = {
+constexpr KernelPasses kEagerNorm = {
     list(times(2, indexed(3)), stream(4), stream(2), times(2, tiny()), indexed(4), stream(3),
          indexed(2)),
     list(indexed(2), stream(3), stream(1), indexed(3), indexed(4), stream(6), stream(2), indexed(6),
@@ -104,7 +104,7 @@ constexpr Passes kEagerNorm = {
 
 // Query and key one after the other, each in halves: to fp32, four products, difference and sum,
 // concatenation, back to 16 bits. Backward also pads the halves' gradients.
-constexpr Passes kEagerRope = {
+constexpr KernelPasses kEagerRope = {
     list(times(2, indexed(1.5, 0.5)), times(8, indexed(1, 0.25)), times(4, stream(1.5)),
          times(2, stream(2)), times(2, stream(1.5))),
     list(times(2, indexed(1.5, 0.5)), times(8, indexed(1, 0.25)), times(4, stream(1.5)),
@@ -118,12 +118,12 @@ constexpr KernelList kEagerQuantize =
 constexpr KernelList kEagerBlockQuantize =
     list(indexed(3), stream(2), stream(1), indexed(4), indexed(2.5), times(2, tiny()));
 
-constexpr Passes kSortedEmbedding = {list(gather(2)),
-                                     list(sort(), atomic(1.5, 0.9), atomic(1.5, 0.9))};
+constexpr KernelPasses kSortedEmbedding = {list(gather(2)),
+                                           list(sort(), atomic(1.5, 0.9), atomic(1.5, 0.9))};
 
 // To fp32, maximum, difference, exp, sum, log-probabilities; backward fill, exp, product, sum,
 // conversion.
-constexpr Passes kEagerParallelLoss = {
+constexpr KernelPasses kEagerParallelLoss = {
     list(indexed(3), stream(2), indexed(4), stream(4), stream(2), indexed(4), times(3, tiny())),
     list(fill(2), stream(4), indexed(4), stream(6), stream(3))};
 
@@ -292,7 +292,7 @@ static_assert(kernels_in_order(), "a kind of memory-bound kernel needs its row, 
 
 const KernelList& kernels_of(const MemoryBound& op) {
   const KindKernels& entry = kTable[static_cast<std::size_t>(op.kind)];
-  const Passes* passes = &entry.fused;
+  const KernelPasses* passes = &entry.fused;
   switch (op.implementation) {
     case Implementation::kEager:
       passes = &entry.eager;

@@ -52,6 +52,8 @@ constexpr std::array kTypes = {
     Word{"--measured", "FILE"},
     Word{"--model", "NAME|FILE"},
     Word{"--gpu", "NAME|FILE"},
+    Word{"--cluster", "NAME"},
+    Word{"--nic-rate", "RATE"},
     Word{"--software", "NAME"},
     Word{"--schedule", "NAME"},
     Word{"--dtype", "NAME"},

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -70,8 +71,8 @@ void check_experiment_named(const ExperimentOptions& options) {
   Diagnostics diagnostics;
   if (options.model.empty()) {
     diagnostics.error({"command line", 0, 0}, "give an experiment file, or --model and --gpu");
-  } else if (options.gpu.empty()) {
-    diagnostics.error({"command line", 0, 0}, "--model needs --gpu as well");
+  } else if (options.gpu.empty() && options.cluster.empty()) {
+    diagnostics.error({"command line", 0, 0}, "--model needs --gpu as well, or --cluster");
   }
   diagnostics.throw_if_any();
 }
@@ -79,7 +80,7 @@ void check_experiment_named(const ExperimentOptions& options) {
 ExperimentTree experiment_tree(const ExperimentOptions& options, const DataRoot& data) {
   check_experiment_named(options);
   if (options.file.empty()) {
-    return {parse_config(kCommandLineDefaults, "command line"), {}};
+    return {parse_config(kCommandLineDefaults, kAssumedPlace), {}};
   }
   ExperimentTree tree = load_experiment_tree(options.file, data);
   if (options.file == kStandardInput) {
@@ -133,6 +134,18 @@ std::string share_text(const std::string& text) {
   return is_percent ? shortest_text(percent / 100.0) : text;
 }
 
+// The GPU of a cluster that is named on the command line, in the place of the experiment's own; the
+// reader of the experiment says what is wrong with a name that is none.
+std::string gpu_of_cluster(const std::string& cluster, const DataRoot& data) {
+  const std::vector<std::string> known = names_in(data.clusters());
+  if (std::find(known.begin(), known.end(), cluster) == known.end()) {
+    return "";
+  }
+  const ConfigNode profile = load_config(data.clusters() / (cluster + ".yaml"));
+  const ConfigNode* gpu = profile.find("gpu");
+  return gpu == nullptr ? "" : gpu->text;
+}
+
 std::vector<std::string> assignments(const ExperimentOptions& options,
                                      const std::filesystem::path& folder, const DataRoot& data) {
   std::vector<std::string> list;
@@ -142,8 +155,15 @@ std::vector<std::string> assignments(const ExperimentOptions& options,
   if (!options.model.empty()) {
     set("model", options.model);
   }
-  if (!options.gpu.empty()) {
-    set("cluster.gpu", options.gpu);
+  const std::string gpu = options.gpu.empty() ? gpu_of_cluster(options.cluster, data) : options.gpu;
+  if (!options.cluster.empty()) {
+    set("cluster.name", options.cluster);
+  }
+  if (!gpu.empty()) {
+    set("cluster.gpu", gpu);
+  }
+  if (!options.nic_rate.empty()) {
+    set("cluster.nic_rate", options.nic_rate);
   }
   if (options.nodes) {
     set("cluster.nodes", std::to_string(*options.nodes));
@@ -180,6 +200,9 @@ void add_output_options(CLI::App& command, OutputOptions& options,
 void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
   add_uncompared_options(command, options);
   command.add_option("--gpu", options.gpu, "a GPU's name");
+  command.add_option("--cluster", options.cluster,
+                     "a cluster's name: its network and, without --gpu, its GPU");
+  command.add_option("--nic-rate", options.nic_rate, "of each NIC: '400 Gb/s'");
   command.add_option("--nodes", options.nodes, "number of nodes");
   command.add_option("--gpu-clock-mhz", options.gpu_clock_mhz, "lock the GPU clock, MHz");
   command.add_option("--power-limit", options.power_limit, "of each GPU: '500 W'");
@@ -253,7 +276,7 @@ SweepSource load_sweep(const ExperimentOptions& options, const DataRoot& data) {
   if (!options.file.empty()) {
     return load_sweep_source(options.file, assignments(options, folder, data), STEPCAST_VERSION);
   }
-  return {"command line", "", kCommandLineDefaults, assignments(options, folder, data),
+  return {kAssumedPlace, "", kCommandLineDefaults, assignments(options, folder, data),
           STEPCAST_VERSION};
 }
 

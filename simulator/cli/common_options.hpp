@@ -39,6 +39,8 @@ struct ExperimentOptions {
   std::string file;
   std::string model;
   std::string gpu;
+  std::string cluster;  // a cluster's name, whose GPU and network are taken where no other is named
+  std::string nic_rate;  // "400 Gb/s"
   std::optional<std::int64_t> nodes;
   std::optional<double> gpu_clock_mhz;
   std::string power_limit;                                  // "500 W"
@@ -60,8 +62,8 @@ struct GlobalOptions {
 void add_output_options(CLI::App& command, OutputOptions& options,
                         const std::vector<std::string>& formats);
 void add_experiment_options(CLI::App& command, ExperimentOptions& options);
-// Those of them that `compare` does not repeat: all but the GPU, the nodes, the clock, the power
-// limit and the software.
+// Those of them that `compare` does not repeat: all but the GPU, the cluster, the rate of its NICs,
+// the nodes, the clock, the power limit and the software.
 void add_uncompared_options(CLI::App& command, ExperimentOptions& options);
 
 // Lets `option` take - for standard input.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `stepcast compare`: the same work on several GPUs, nodes, clocks, power limits or software sets.
+// `stepcast compare`: the same work on several GPUs, clusters, NIC rates, nodes, clocks, power
+// limits or software sets.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
@@ -9,6 +10,7 @@
 #include "cli/page_output.hpp"
 #include "cli/run_options.hpp"
 #include "cli/saved_plans.hpp"
+#include "cli/terminal.hpp"
 #include "pages/page_charts.hpp"
 #include "pages/svg_plot.hpp"
 #include "stepcast/base/units_text.hpp"
@@ -25,6 +27,8 @@ namespace {
 struct CompareOptions {
   ExperimentOptions experiment;
   std::vector<std::string> gpus;
+  std::vector<std::string> clusters;
+  std::vector<std::string> nic_rates;
   std::vector<std::int64_t> nodes;
   std::vector<double> clocks_mhz;
   std::vector<std::string> power_limits;
@@ -64,12 +68,21 @@ void cross(std::vector<ColumnOptions>& columns, const std::vector<Value>& values
   columns = std::move(product);
 }
 
-// The cross product; the GPU varies slowest, then nodes, clock, power limit and software.
+// The cross product; the GPU varies slowest, then cluster, NIC rate, nodes, clock, power limit and
+// software.
 std::vector<ColumnOptions> columns_of(const CompareOptions& options) {
   std::vector<ColumnOptions> columns = {{options.experiment, {}}};
   cross(columns, options.gpus, [](ColumnOptions& column, const std::string& gpu) {
     column.experiment.gpu = gpu;
     column.own.emplace_back("gpu", gpu);
+  });
+  cross(columns, options.clusters, [](ColumnOptions& column, const std::string& cluster) {
+    column.experiment.cluster = cluster;
+    column.own.emplace_back("cluster", cluster);
+  });
+  cross(columns, options.nic_rates, [](ColumnOptions& column, const std::string& rate) {
+    column.experiment.nic_rate = rate;
+    column.own.emplace_back("nic_rate", rate);
   });
   cross(columns, options.nodes, [](ColumnOptions& column, std::int64_t nodes) {
     column.experiment.nodes = nodes;
@@ -239,10 +252,12 @@ int run_compare(const CompareOptions& options, const GlobalOptions& global) {
   const auto json = [&columns] {
     return json_text(comparison_to_json(columns, program_version()));
   };
+  // A table on a terminal is as wide as that.
+  const std::size_t width = options.output.out.empty() ? standard_output().width : 0;
   write_output(options.output, global,
                format == "json"  ? json()
                : format == "csv" ? comparison_to_csv(columns)
-                                 : comparison_to_text(columns),
+                                 : comparison_to_text(columns, width),
                {PageKind::kComparison, comparison_title(columns), json,
                 [&columns] { return comparison_charts(columns); }});
   if (!options.plot.empty()) {
@@ -265,10 +280,14 @@ void add_repeatable(CLI::App& command, const std::string& flag, std::vector<Valu
 
 void add_compare(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
-      "compare", "the same work on several GPUs, nodes, clocks, power limits or software sets");
+      "compare",
+      "the same work on several GPUs, clusters, NICs, nodes, clocks, power limits or software");
   auto options = std::make_shared<CompareOptions>();
   add_uncompared_options(*command, options->experiment);
   add_repeatable(*command, "--gpu", options->gpus, "a GPU's name");
+  add_repeatable(*command, "--cluster", options->clusters,
+                 "a cluster's name: its network and, without --gpu, its GPU");
+  add_repeatable(*command, "--nic-rate", options->nic_rates, "of each NIC: '400 Gb/s'");
   add_repeatable(*command, "--nodes", options->nodes, "number of nodes");
   add_repeatable(*command, "--gpu-clock-mhz", options->clocks_mhz, "lock the GPU clock, MHz");
   add_repeatable(*command, "--power-limit", options->power_limits, "of each GPU: '500 W'");

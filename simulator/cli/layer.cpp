@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/page_output.hpp"
 #include "stepcast/experiment/dispatcher_map.hpp"
 #include "stepcast/experiment/lone_layer_study.hpp"
 
@@ -65,7 +66,7 @@ int run_map(const LayerOptions& options, Experiment& experiment, const DataRoot&
   refuse("--map", map_problem(experiment.model, options.axes));
   const CostModel cost = cost_model(experiment, data);
   const DispatcherMap map = dispatcher_map(experiment, options.axes, cost);
-  write_output(options.output,
+  write_report(options.output,
                options.output.format == "json" ? json_text(to_json(map)) : to_text(map));
   return map.projection.feasible ? kDone : kPlanCannotRun;
 }
@@ -79,7 +80,7 @@ int run_layer(const LayerOptions& options, const GlobalOptions& global) {
   const LayerQuestion question = question_of(options, experiment.model);
   const CostModel cost = cost_model(experiment, data);
   const LayerReport report = study_layer(experiment, question, cost);
-  write_output(options.output,
+  write_report(options.output,
                options.output.format == "json" ? json_text(to_json(report)) : to_text(report));
   return report.projection.feasible ? kDone : kPlanCannotRun;
 }

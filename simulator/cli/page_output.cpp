@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/output_file.hpp"
+#include "cli/terminal.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -33,13 +34,17 @@ void write_page(const OutputOptions& options, const std::string& command,
   file.keep();
 }
 
+void write_report(const OutputOptions& options, const std::string& text) {
+  write_output(options, shown_report(text, options.format, options.out));
+}
+
 void write_output(const OutputOptions& options, const GlobalOptions& global,
                   const std::string& text, const PageSource& source) {
   if (!options.html.empty() && options.html == options.out) {
     throw ConfigError({"--html " + options.html, 0, 0}, "is the file of --out too; give another");
   }
   if (writes_report(options)) {
-    write_output(options, text);
+    write_report(options, text);
   }
   write_page(options, global.command, source);
 }

@@ -28,6 +28,9 @@ void write_page(const OutputOptions& options, const std::string& command, const 
 void write_output(const OutputOptions& options, const GlobalOptions& global,
                   const std::string& text, const PageSource& source);
 
+// A report without a page.
+void write_report(const OutputOptions& options, const std::string& text);
+
 // Whether the report itself is written.
 bool writes_report(const OutputOptions& options);
 

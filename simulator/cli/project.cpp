@@ -113,7 +113,7 @@ int run_memory(const ProjectOptions& options, const GlobalOptions& global) {
   const CostModel cost = cost_model(experiment, data);
   const Projection projection = projection_of(experiment, cost, data);
   const std::string& format = options.output.format;
-  write_output(options.output, format == "json"  ? json_text(memory_to_json(projection))
+  write_report(options.output, format == "json"  ? json_text(memory_to_json(projection))
                                : format == "csv" ? memory_to_csv(projection)
                                                  : memory_to_text(projection));
   return projection.feasible ? kDone : kPlanCannotRun;

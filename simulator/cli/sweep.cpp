@@ -12,6 +12,7 @@
 #include "cli/sweep_output.hpp"
 #include "cli/sweep_pieces.hpp"
 #include "stepcast/api/chosen_backends.hpp"
+#include "stepcast/base/units_text.hpp"
 #include "stepcast/sweep/plan_search.hpp"
 #include "stepcast/sweep/sweep_part.hpp"
 #include "stepcast/sweep/sweep_run.hpp"
@@ -136,8 +137,10 @@ int interrupted(const std::string& file) {
   if (file.empty()) {
     std::fprintf(stderr, "interrupted; nothing is kept without --out or --plans\n");
   } else {
-    std::fprintf(stderr, "interrupted; finished plans are kept in %s, go on with --resume\n",
-                 file.c_str());
+    std::error_code error;
+    const std::uintmax_t bytes = std::filesystem::file_size(file, error);
+    std::fprintf(stderr, "interrupted; finished plans are kept in %s (%s), go on with --resume\n",
+                 file.c_str(), readable(Bytes(error ? 0.0 : static_cast<double>(bytes))).c_str());
   }
   return kInterrupted;
 }

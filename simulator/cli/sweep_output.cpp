@@ -10,11 +10,15 @@
 #include "cli/output_file.hpp"
 #include "cli/page_output.hpp"
 #include "cli/saved_plans.hpp"
+#include "cli/terminal.hpp"
+#include "importers/measurement_files.hpp"
 #include "pages/plan_columns.hpp"
 #include "pages/svg_plot.hpp"
+#include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/sweep/chunk_stream.hpp"
+#include "stepcast/sweep/plan_evaluator.hpp"
 #include "stepcast/sweep/plan_lines.hpp"
 #include "stepcast/sweep/sweep_ranking.hpp"
 #include "stepcast/sweep/sweep_report.hpp"
@@ -40,7 +44,7 @@ std::size_t most_kept(const SweepOutputOptions& options) {
 
 bool is_lines(const std::string& format) { return format == "csv" || format == "jsonl"; }
 
-// Every priced plan, a line each, in one format.
+// Every plan that is priced or refused, a line each, in one format.
 struct LineFile {
   LineFile(const std::string& file, bool is_csv) : output(file), csv(is_csv) {}
   OutputFile output;
@@ -65,12 +69,22 @@ LineFiles open_line_files(const SweepOutputOptions& options, const PlanLines& li
   return files;
 }
 
-std::string lines_of(const ChunkResult& chunk, const PlanLines& lines, bool csv) {
+// By index.
+std::string lines_of(const ChunkResult& chunk, const std::vector<RefusedPlan>& refused,
+                     const PlanLines& lines, bool csv) {
   std::string text;
-  for (const PlanNumbers& numbers : chunk.priced) {
-    text += csv ? lines.csv(numbers) : lines.json(numbers);
+  auto next = refused.begin();
+  const auto add = [&](const auto& plan) {
+    text += csv ? lines.csv(plan) : lines.json(plan);
     text += '\n';
+  };
+  for (const PlanNumbers& numbers : chunk.priced) {
+    for (; next != refused.end() && next->plan < numbers.plan; ++next) {
+      add(*next);
+    }
+    add(numbers);
   }
+  std::for_each(next, refused.end(), add);
   return text;
 }
 
@@ -95,7 +109,10 @@ class SweepWriter {
         options_(options),
         stop_(stop),
         all_plans_(options.report.format == "json" && !options.top),
-        lines_(space),
+        costs_(options.plans.empty() && !is_lines(options.report.format)
+                   ? std::vector<CostModel>()
+                   : cost_models_of(space, data, measured_in)),
+        lines_(space, PlanDetail::kMemoryByKind),
         known_(load_accuracy(data)),
         errors_(space, known_),
         files_(open_line_files(options, lines_)),
@@ -104,10 +121,12 @@ class SweepWriter {
 
   // The exit code.
   int write(int threads) {
-    const auto texts = [this](const ChunkResult& chunk) {
+    const auto texts = [this](std::int64_t number, const ChunkResult& chunk) {
+      const std::vector<RefusedPlan> refused =
+          files_.empty() ? std::vector<RefusedPlan>() : refused_of(number, chunk);
       std::vector<std::string> list;
       for (const auto& file : files_) {
-        list.push_back(lines_of(chunk, lines_, file->csv));
+        list.push_back(lines_of(chunk, refused, lines_, file->csv));
       }
       return list;
     };
@@ -131,6 +150,13 @@ class SweepWriter {
   }
 
  private:
+  // Chunks count the plans that are refused: which ones they are is found again.
+  [[nodiscard]] std::vector<RefusedPlan> refused_of(std::int64_t number,
+                                                    const ChunkResult& chunk) const {
+    PlanEvaluator evaluator(space_, costs_, pipelines_);
+    return evaluator.refused(grid_.begin(number), grid_.end(number), chunk.priced);
+  }
+
   void check_stop() const {
     if (stop_.stop_requested()) {
       throw Stopped();
@@ -173,7 +199,8 @@ class SweepWriter {
     } else if (options_.report.format == "json") {
       write_sweep_json(write, space_, listed, errors_);
     } else {
-      file.write(sweep_to_text(space_, listed, errors_));
+      file.write(shown_report(sweep_to_text(space_, listed, errors_), options_.report.format,
+                              options_.report.out));
     }
     file.keep();
   }
@@ -260,6 +287,8 @@ class SweepWriter {
   const SweepOutputOptions& options_;
   const std::stop_token& stop_;
   bool all_plans_;
+  std::vector<CostModel> costs_;  // of the sites, where refused plans are listed
+  std::shared_ptr<SolvedPipelines> pipelines_ = std::make_shared<SolvedPipelines>();
   PlanLines lines_;
   std::vector<HeldOutRun> known_;
   PlanErrors errors_;
@@ -284,8 +313,10 @@ void check_pictures(const SweepOutputOptions& options, Diagnostics& diagnostics)
 
 void add_sweep_output_options(CLI::App& command, SweepOutputOptions& options) {
   add_output_options(command, options.report, {"text", "json", "csv", "jsonl"});
-  command.add_option("--plans", options.plans,
-                     "write every priced plan to this file as well, FILE.csv or FILE.jsonl");
+  command.add_option(
+      "--plans", options.plans,
+      "write every plan to this file as well, priced or with the reason why it cannot "
+      "run, FILE.csv or FILE.jsonl");
   command.add_option("--top", options.top,
                      "plans in the report, the best first (text: 20, json: all), in pages and "
                      "pictures (10,000) and in the folder of --save-dir (3)");

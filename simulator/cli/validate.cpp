@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/page_output.hpp"
 #include "importers/measurement_files.hpp"
 #include "stepcast/validation/plan_regret.hpp"
 #include "stepcast/validation/sku_ratios.hpp"
@@ -42,10 +43,10 @@ int run_on_groups(const ValidateOptions& options, const std::vector<std::filesys
   const bool json = format == "json";
   const std::vector<TimedRun> runs = timed_runs(files, data, cost, all_importers());
   if (options.regret) {
-    write_output(options.output, json ? json_text(regret_to_json(runs)) : regret_to_text(runs));
+    write_report(options.output, json ? json_text(regret_to_json(runs)) : regret_to_text(runs));
   } else {
     const std::vector<SkuPair> pairs = sku_pairs(runs);
-    write_output(options.output,
+    write_report(options.output,
                  json ? json_text(sku_pairs_to_json(pairs)) : sku_pairs_to_text(pairs));
   }
   return kDone;
@@ -73,7 +74,7 @@ int run_validate(const ValidateOptions& options, const GlobalOptions& global) {
     return !is_metric(row.metric, options.metric);
   });
   const std::string& format = options.output.format;
-  write_output(options.output,
+  write_report(options.output,
                format == "json"  ? validation_to_json(rows, STEPCAST_VERSION)
                : format == "csv" ? validation_to_csv(rows)
                : format == "accuracy"

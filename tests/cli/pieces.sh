@@ -111,7 +111,7 @@ assert missing["parts"] == [held] and missing["of"] == pieces and "missing" not 
 assert missing["plans"] == whole["evaluated"] - partial["evaluated"] > 0
 assert missing["share"] == missing["plans"] / whole["space_size"]
 rows, all_rows = (open(name).read().split("\n") for name in ("partial.csv", "whole.csv"))
-assert set(rows) <= set(all_rows) and len(rows) == partial["priced"] + 2 and partial["priced"] <= whole["priced"]
+assert set(rows) <= set(all_rows) and len(rows) == partial["evaluated"] + 2 and partial["priced"] <= whole["priced"]
 PY
 # The second submission fills exactly the hole.
 exits 0 sweep --pieces first --submission another

@@ -44,7 +44,24 @@ done
 [ ! -e "$made/whole.json.part" ] || complain "the journal of a finished sweep is left"
 [ ! -s "$made/out" ] || complain "a sweep in a pipe says: $(head -c 200 "$made/out")"
 ! ls "$made"/*.partial 2>/dev/null || complain "a temporary file is left"
-priced=$(($(lines_of "$made/whole.csv") - 1))
+# Every plan has a line: those that cannot run have no numbers and a reason.
+rows=$(($(lines_of "$made/whole.csv") - 1))
+python3 - "$made/whole.json" "$made/whole.csv" <<'PY' || complain "the lines are not the plans of the report"
+import collections, csv, json, sys
+report, rows = json.load(open(sys.argv[1])), list(csv.DictReader(open(sys.argv[2])))
+assert [int(row["index"]) for row in rows] == list(range(report["space_size"]))
+reasons = collections.Counter(row["reason"] for row in rows)
+assert reasons.pop("") == report["priced"] and dict(reasons) == report["refused"], reasons
+assert len(rows[0]) == len(set(rows[0])), "a column stands there twice"
+kinds = ["parameters", "gradients", "optimizer", "activations", "buffers"]
+for row in rows:
+    if not row["reason"]:
+        parts = sum(float(row[f"memory.{kind}_bytes"]) for kind in kinds)
+        assert abs(parts / float(row["peak_memory_bytes"]) - 1) < 1e-12, row
+    else:
+        assert row["step_time_s"] == "" and row["tp"] != "", row
+PY
+priced=$(grep -c ',$' "$made/whole.csv" || true)
 [ "$priced" -gt 1000 ] || complain "only $priced plans are priced"
 echo "$priced priced plans"
 
@@ -85,7 +102,7 @@ exits 0 sweep "$sweep" --set rank_by=power_w --top 3
 says 'every plan: power_w has no bound'
 exits 0 sweep "$sweep" --format jsonl --out "$made/whole.jsonl" --plans "$made/also.csv"
 same "$made/whole.csv" "$made/also.csv"
-[ "$(lines_of "$made/whole.jsonl")" -eq "$priced" ] || complain "jsonl has other plans than csv"
+[ "$(lines_of "$made/whole.jsonl")" -eq "$rows" ] || complain "jsonl has other plans than csv"
 exits 0 sweep "$sweep" --format json --out "$made/all.json"
 [ "$(grep -o '"index":' "$made/all.json" | wc -l)" -ge "$priced" ] || complain "json leaves plans out"
 exits 0 sweep "$sweep"

@@ -19,14 +19,13 @@ struct Unit {
 
 constexpr double kKi = 1024.0;
 constexpr double kMi = kKi * 1024.0;
-constexpr double kGi = kMi * 1024.0;
-constexpr double kTi = kGi * 1024.0;
+constexpr double kTi = kGibibyte * 1024.0;
 
-constexpr std::array kBytesUnits = {Unit{"B", 1, true},      Unit{"KB", 1e3, false},
-                                    Unit{"kB", 1e3, true},   Unit{"MB", 1e6, true},
-                                    Unit{"GB", 1e9, true},   Unit{"TB", 1e12, true},
-                                    Unit{"KiB", kKi, false}, Unit{"MiB", kMi, false},
-                                    Unit{"GiB", kGi, false}, Unit{"TiB", kTi, false}};
+constexpr std::array kBytesUnits = {
+    Unit{"B", 1, true},      Unit{"KB", 1e3, false},  Unit{"kB", 1e3, true},
+    Unit{"MB", 1e6, true},   Unit{"GB", 1e9, true},   Unit{"TB", 1e12, true},
+    Unit{"KiB", kKi, false}, Unit{"MiB", kMi, false}, Unit{"GiB", kGibibyte, false},
+    Unit{"TiB", kTi, false}};
 constexpr std::array kFlopsUnits = {Unit{"FLOP", 1, true},     Unit{"KFLOP", 1e3, false},
                                     Unit{"MFLOP", 1e6, true},  Unit{"GFLOP", 1e9, true},
                                     Unit{"TFLOP", 1e12, true}, Unit{"PFLOP", 1e15, true},
@@ -38,11 +37,17 @@ constexpr std::array kJoulesUnits = {Unit{"pJ", 1e-12, true}, Unit{"nJ", 1e-9, t
                                      Unit{"mJ", 1e-3, true}, Unit{"J", 1, true}};
 constexpr std::array kHertzUnits = {Unit{"Hz", 1, true}, Unit{"kHz", 1e3, true},
                                     Unit{"MHz", 1e6, true}, Unit{"GHz", 1e9, true}};
-constexpr std::array kBytesPerSecondUnits = {
-    Unit{"B/s", 1, true},         Unit{"kB/s", 1e3, true},      Unit{"MB/s", 1e6, true},
-    Unit{"GB/s", 1e9, true},      Unit{"TB/s", 1e12, true},     Unit{"MiB/s", kMi, false},
-    Unit{"GiB/s", kGi, false},    Unit{"TiB/s", kTi, false},    Unit{"Mb/s", 1e6 / 8, false},
-    Unit{"Gb/s", 1e9 / 8, false}, Unit{"Tb/s", 1e12 / 8, false}};
+constexpr std::array kBytesPerSecondUnits = {Unit{"B/s", 1, true},
+                                             Unit{"kB/s", 1e3, true},
+                                             Unit{"MB/s", 1e6, true},
+                                             Unit{"GB/s", 1e9, true},
+                                             Unit{"TB/s", 1e12, true},
+                                             Unit{"MiB/s", kMi, false},
+                                             Unit{"GiB/s", kGibibyte, false},
+                                             Unit{"TiB/s", kTi, false},
+                                             Unit{"Mb/s", 1e6 / 8, false},
+                                             Unit{"Gb/s", 1e9 / 8, false},
+                                             Unit{"Tb/s", 1e12 / 8, false}};
 constexpr std::array kFlopsPerSecondUnits = {
     Unit{"FLOP/s", 1, true},     Unit{"MFLOP/s", 1e6, true},  Unit{"GFLOP/s", 1e9, true},
     Unit{"TFLOP/s", 1e12, true}, Unit{"PFLOP/s", 1e15, true}, Unit{"EFLOP/s", 1e18, true}};
@@ -258,10 +263,10 @@ std::string readable(Bytes value) {
   if (bytes < kMi) {
     return significant(value.value() / kKi, 4) + " KiB";
   }
-  if (bytes < kGi) {
+  if (bytes < kGibibyte) {
     return significant(value.value() / kMi, 4) + " MiB";
   }
-  return significant(value.value() / kGi, 4) + " GiB";
+  return significant(value.value() / kGibibyte, 4) + " GiB";
 }
 
 }  // namespace stepcast

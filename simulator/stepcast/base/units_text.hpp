@@ -14,6 +14,8 @@
 
 namespace stepcast {
 
+inline constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;  // in bytes
+
 // What is wrong with a text that is no quantity of the wanted dimension.
 enum class QuantityFault { kNone, kNotANumber, kNoUnit, kWrongUnit, kOutOfRange };
 

@@ -20,7 +20,7 @@ std::string yaml_quoted(const std::string& text) {
   return result + "\"";
 }
 
-std::string scalar(const ConfigNode& node) {
+std::string scalar_text(const ConfigNode& node) {
   const bool plain = !node.text.empty() && !node.quoted && node.text.front() != '-' &&
                      node.text.front() != '?' &&
                      node.text.find_first_of(",:{}[]#&*!|>'\"%@`\\\n") == std::string::npos;
@@ -62,7 +62,7 @@ std::string number_text(const ConfigNode& node, bool fitted, const std::string& 
     if (fitted && provenance) {
       continue;
     }
-    text += (text.size() > 1 ? ", " : "") + entry.key + ": " + scalar(entry.value);
+    text += (text.size() > 1 ? ", " : "") + entry.key + ": " + scalar_text(entry.value);
     if (fitted && entry.key == "value") {
       text += ", source: " + source + ", kind: fitted";
     }
@@ -79,7 +79,7 @@ void add_mapping(const ConfigNode& node, const std::string& prefix, std::size_t 
     const std::string key = prefix.empty() ? entry.key : prefix + "." + entry.key;
     text += std::string(2 * depth, ' ') + entry.key + ":";
     if (entry.value.kind != ConfigNode::Kind::kMapping) {
-      text += " " + scalar(entry.value) + "\n";
+      text += " " + scalar_text(entry.value) + "\n";
     } else if (entry.value.find("value") != nullptr) {
       text += " " + number_text(entry.value, is_fitted(calibration, key), source) + "\n";
     } else {
@@ -137,7 +137,7 @@ std::string constants_to_yaml(const Calibration& calibration, const CalibrationR
     for (const ConfigEntry& entry : sources->entries) {
       const bool stays =
           !entry.key.starts_with("FIT") || is_used(calibration.file, "", calibration, entry.key);
-      text += stays ? "  " + entry.key + ": " + scalar(entry.value) + "\n" : "";
+      text += stays ? "  " + entry.key + ": " + scalar_text(entry.value) + "\n" : "";
     }
   }
   text += "  " + source + ": " +

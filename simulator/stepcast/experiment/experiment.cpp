@@ -223,15 +223,25 @@ class ExperimentReader {
   void read_power_limit(MappingReader& cluster) {
     PowerSpec& power = experiment_.cluster.device.power;
     const bool given = cluster.has("power_limit");
+    const Watts own = power.limit;
     power.limit = cluster.optional_quantity<Watts>("power_limit", power.limit);
     if (given && power.limit <= power.idle) {
       cluster.error("power_limit", "must be above what the GPU draws without work, " +
                                        format_quantity(power.idle));
+    } else if (power.limit > own) {
+      experiment_.notes.push_back("power limit " + format_quantity(power.limit) +
+                                  " taken at its word: the part's own is " + format_quantity(own));
     }
   }
 
   // After the cluster: how often a run fails depends on its GPUs.
   void read_training_section_of(const MappingReader& training) {
+    for (const std::string_view key : {"sequence_length", "global_batch_size"}) {
+      const ConfigNode* value = training.node().find(key);
+      if (value != nullptr && value->location().file == kAssumedPlace) {
+        experiment_.named.training_assumed.emplace_back(key);
+      }
+    }
     TrainingSection section = read_training_section(training);
     experiment_.training = std::move(section.recipe);
     experiment_.run = section.run;
@@ -249,7 +259,8 @@ class ExperimentReader {
   void read_software_section() {
     const ConfigNode* software = top_.take("software");
     if (software == nullptr) {
-      take_software("megatron", top_.location());
+      take_software(usual_software(), top_.location());
+      experiment_.named.software_assumed = true;
       return;
     }
     if (software->kind != ConfigNode::Kind::kMapping) {
@@ -257,9 +268,16 @@ class ExperimentReader {
       return;
     }
     MappingReader reader(*software, "software", diagnostics_);
-    take_software(reader.optional_text("base", "megatron"), reader.location("base"));
+    experiment_.named.software_assumed = !reader.has("base");
+    take_software(reader.optional_text("base", usual_software()), reader.location("base"));
     read_software_switches(reader, experiment_.software);
     reader.finish();
+  }
+
+  // A GPU that could not be read has none; what is wrong with it is said already.
+  [[nodiscard]] std::string usual_software() const {
+    const std::string& usual = experiment_.cluster.device.architecture.usual_software;
+    return usual.empty() ? "megatron" : usual;
   }
 
   void take_software(const std::string& name, const Location& where) {

@@ -20,13 +20,18 @@
 
 namespace stepcast {
 
+// Where values are written that stand in for what nobody gave.
+inline constexpr const char* kAssumedPlace = "command line";
+
 // As the data folder calls the parts of an experiment; empty where a part has no name there.
 struct NamedParts {
   std::string model;
   std::string cluster;
   std::string gpu;
   std::string software;
-  std::string host;  // empty: the usual one is assumed
+  std::string host;                           // empty: the usual one is assumed
+  bool software_assumed = false;              // because none is given
+  std::vector<std::string> training_assumed;  // keys whose values are written at kAssumedPlace
 };
 
 struct Experiment {
@@ -48,6 +53,8 @@ struct Experiment {
   std::optional<KernelConstants> own_kernels;
   ClusterScale scale;       // that `cluster` has already
   BytesPerSecond nic_rate;  // before it was scaled
+  // What its reader chose because nothing was said, and what it doubts.
+  std::vector<std::string> notes;
 };
 
 // The shared file of sources that profiles name.

@@ -7,17 +7,16 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/cost/power_level.hpp"
 #include "stepcast/cost/power_state.hpp"
-#include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/plan_projector.hpp"
+#include "stepcast/experiment/projection_notes.hpp"
 #include "stepcast/experiment/settled_input.hpp"
+#include "stepcast/graph/model_flops.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/graph/routing.hpp"
-#include "stepcast/hardware/exchange_assumptions.hpp"
 #include "stepcast/layer/activation_inventory.hpp"
 #include "stepcast/layer/exchange_shape.hpp"
 #include "stepcast/layer/recompute_choice.hpp"
 #include "stepcast/memory/usual_plan.hpp"
-#include "stepcast/schedule/operator_inventory.hpp"
 
 namespace stepcast {
 namespace {
@@ -46,6 +45,15 @@ void rate(Projection& p, const StepRates& rates) {
   p.model_rate_per_gpu = rates.model_rate_per_gpu;
   p.peak_rate = rates.peak_rate;
   p.mfu = rates.mfu;
+}
+
+// Of a token, without the pairs of positions that attention's mask or the documents hide.
+Flops masked_flops(const Experiment& experiment) {
+  const TrainingRecipe& training = experiment.training;
+  return masked_flops_per_token(
+      experiment.model, training.sequence_length,
+      experiment.software.keeps_documents_apart() ? training.documents : Documents{},
+      training.weights);
 }
 
 // One of each kind that the model has, in the order of its layers.
@@ -81,115 +89,6 @@ void take_step(Projection& p, const StepAtClock& timed, const DeviceSpec& device
     p.clock_of_bursts = p.clock < device.clock.peak &&
                         held_by_bursts(device, p.time.breakdown.busy() / p.time.step);
   }
-}
-
-// A locked clock is taken at its word, also where the part could not keep it.
-void note_power_beyond_limit(Projection& p, const DeviceSpec& device) {
-  if (!p.clock_locked || p.power <= device.power.limit) {
-    return;
-  }
-  p.notes.push_back("locked at " + with_separators(std::llround(p.clock.value() / 1e6)) +
-                    " MHz a GPU draws " + with_separators(std::llround(p.power.value())) +
-                    " W, more than the limit of " + format_quantity(device.power.limit) +
-                    ": the part could not keep this clock");
-}
-
-// Whose host nobody named is taken to have the usual one, whatever its GPU.
-void note_assumed_host(Projection& p, const Experiment& experiment) {
-  const bool matters = experiment.software.host.layers != LaunchMode::kProgram;
-  if (matters && experiment.named.host.empty()) {
-    p.notes.push_back("host " + experiment.cluster.host.name +
-                      " assumed: no cluster.host is given");
-  }
-}
-
-void note_stand_in(Projection& p, const DeviceSpec& device) {
-  if (!device.stand_in.empty()) {
-    p.notes.push_back("no kernel was measured on " + device.name + ": constants are those of " +
-                      device.stand_in + ", at the rates, clocks and power of its data sheet");
-  }
-}
-
-void note_assumed_exchange(Projection& p, const DeviceSpec& device) {
-  if (p.plan.ep == 1) {
-    return;
-  }
-  if (std::string note = assumed_exchange(device, p.plan.exchange.dispatcher); !note.empty()) {
-    p.notes.push_back(std::move(note));
-  }
-}
-
-// Which kernel ran, where it is another one than asked for or its mask matters.
-void note_attention(Projection& p, const Experiment& experiment) {
-  const SoftwareSpec& software = experiment.software;
-  const std::string kernel(name(software.attention_kernel()));
-  const bool by_library = software.attention_choice.has_value();
-  const std::string library = by_library ? " through " + text_of(software.attention_library) : "";
-  if (by_library && !software.attention_choice->reason.empty()) {
-    p.notes.push_back("attention runs " + kernel + ": " + software.attention_choice->reason);
-  } else if (experiment.model.attention.sinks) {
-    p.notes.push_back("attention runs " + kernel + library + ", sinks fused");
-  }
-  const Documents& documents = experiment.training.documents;
-  const std::int64_t sequence = experiment.training.sequence_length;
-  if (documents.length == 0) {
-    return;
-  }
-  const std::string share = significant(
-      100.0 * causal_pairs(documents, sequence, 0) / causal_pairs(Documents{}, sequence, 0), 3);
-  p.notes.push_back(
-      software.keeps_documents_apart()
-          ? "documents are kept apart by " + kernel + ": " + share +
-                " % of the pairs of a causal mask; FLOPs of the model, and MFU, count the whole "
-                "sequence"
-          : "documents see each other: " + kernel + library + " has no mask for them here");
-}
-
-// How much of the model is trained, where it is not all of it.
-void note_trained(Projection& p, const Experiment& experiment) {
-  const TrainedWeights& weights = experiment.training.weights;
-  if (weights.whole_model()) {
-    return;
-  }
-  const TrainedCounts trained = count_trained(experiment.model, weights);
-  const double whole = p.parameters + static_cast<double>(trained.adapters);
-  p.notes.push_back(with_separators(trained.total) + " parameters are trained, " +
-                    significant(100.0 * static_cast<double>(trained.total) / whole, 3) + " %, " +
-                    with_separators(trained.adapters) +
-                    " of them in adapters; the rest is frozen and has no weight gradient");
-}
-
-bool reads_a_table(const Experiment& experiment) {
-  return std::any_of(
-      experiment.backends.begin(), experiment.backends.end(),
-      [](const auto& chosen) { return !parse_backend_choice(chosen.second).files.empty(); });
-}
-
-struct OriginUse {
-  int operators = 0;
-  Seconds time;
-};
-
-// How far tables of measurements reach: operators of the slowest rank, each shape once.
-std::string table_note(const StepContext& step, std::int64_t rank) {
-  const KernelContext kernel = kernel_context(step, Detail::kDuration);
-  std::map<Origin, OriginUse> uses;
-  Seconds all;
-  for (const CountedOp& counted : operator_inventory(step.expansion, rank)) {
-    const OpCost cost = step.cost.cost(counted.op, kernel, step.cluster);
-    const Seconds time = static_cast<double>(counted.count) * cost.duration;
-    ++uses[cost.origin].operators;
-    uses[cost.origin].time += time;
-    all += cost.origin == Origin::kModel ? Seconds{} : time;
-  }
-  std::string text = "operators with a table, and their share of its time: ";
-  for (const Origin origin : {Origin::kMeasured, Origin::kInterpolated, Origin::kFallback}) {
-    const OriginUse& use = uses[origin];
-    text += (origin == Origin::kMeasured ? "" : ", ") + std::to_string(use.operators) + " " +
-            std::string(name(origin)) + " (" +
-            significant(all > Seconds{} ? 100.0 * (use.time / all) : 0.0, 3) + " %)";
-  }
-  return text;
 }
 
 // Experts that share the load evenly have nothing to report.
@@ -247,9 +146,7 @@ Projection settled(const Experiment& experiment) {
   p.plan = std::move(resolved.plan);
   p.input = settled_input(experiment, p.plan);
   p.notes = std::move(resolved.notes);
-  note_stand_in(p, experiment.cluster.device);
-  note_assumed_host(p, experiment);
-  note_assumed_exchange(p, experiment.cluster.device);
+  note_assumptions(p, experiment);
   p.reasons = std::move(resolved.reasons);
   return p;
 }
@@ -268,17 +165,12 @@ Projection project(const Experiment& experiment, const CostModel& cost) {
   p.reasons = memory_reasons(p.memory, experiment.cluster.device);
   const StepAtClock timed = projector.step();
   take_step(p, timed, experiment.cluster.device);
-  note_power_beyond_limit(p, experiment.cluster.device);
-  note_attention(p, experiment);
-  note_trained(p, experiment);
-  if (reads_a_table(experiment)) {
-    p.notes.push_back(table_note({expansion, experiment.cluster, projector.paced(), p.clock},
-                                 p.time.slowest_rank));
-  }
   p.capture_blockers = capture_blockers(experiment.model, p.plan, experiment.software);
   p.priced = true;
   p.feasible = p.reasons.empty();
+  note_what_ran(p, experiment, {expansion, experiment.cluster, projector.paced(), p.clock});
   rate(p, projector.rates(p.time.step));
+  p.masked_mfu = p.mfu * (masked_flops(experiment) / p.flops_per_token);
   p.run = run_of(experiment, p.training, p.time.step, p.power);
   if (const std::optional<ExpertLoad> load = uneven_load(expansion)) {
     p.uneven_experts = beside_balanced(*load, p, experiment, cost);

@@ -82,21 +82,42 @@ ConfigNode cluster_of_report(const ConfigNode& input) {
   return cluster;
 }
 
+// Values that nobody gave are said to be written where such values are.
+ConfigNode training_of_report(const ConfigNode& input, ConfigNode training) {
+  const ConfigNode* assumed = input.find(kTrainingAssumed);
+  for (const ConfigNode& key : assumed == nullptr ? std::vector<ConfigNode>() : assumed->items) {
+    for (ConfigEntry& entry : training.entries) {
+      if (entry.key == key.text) {
+        entry.value.file = std::make_shared<const std::string>(kAssumedPlace);
+      }
+    }
+  }
+  return training;
+}
+
 bool is_one_of(std::string_view key, std::initializer_list<std::string_view> keys) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
 ConfigNode experiment_of(const ConfigNode& input) {
   ConfigNode root = empty_mapping_at(input);
+  const bool assumed = input.find(kSoftwareAssumed) != nullptr;
   for (const ConfigEntry& entry : input.entries) {
     ConfigEntry copy = entry;
     if (entry.key == "cluster") {
       copy.value = cluster_of_report(input);
     } else if (entry.key == "model" && mapping_of(input, "model_settings") != nullptr) {
       copy.value = *mapping_of(input, "model_settings");
+    } else if (entry.key == "training") {
+      copy.value = training_of_report(input, entry.value);
+    } else if (entry.key == "software" && assumed &&
+               mapping_of(input, "software_settings") == nullptr) {
+      continue;
     } else if (entry.key == "software" && mapping_of(input, "software_settings") != nullptr) {
       copy.value = empty_mapping_at(entry.value);
-      copy_entry(input, "software", "base", copy.value);
+      if (!assumed) {
+        copy_entry(input, "software", "base", copy.value);
+      }
       copy_settings(input, "software_settings", copy.value);
     } else if (entry.key == "plan") {
       const ConfigNode* given = entry.value.find(kGiven);
@@ -105,7 +126,8 @@ ConfigNode experiment_of(const ConfigNode& input) {
       }
       copy.value = *given;
     } else if (is_one_of(entry.key, {"gpu", "nodes", "gpus", kClusterSettings, "software_date",
-                                     "software_settings", "model_settings"})) {
+                                     kSoftwareAssumed, kTrainingAssumed, "software_settings",
+                                     "model_settings"})) {
       continue;
     }
     root.entries.push_back(std::move(copy));

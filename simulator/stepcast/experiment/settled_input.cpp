@@ -93,6 +93,9 @@ ConfigNode settled_input(const Experiment& experiment, const ParallelPlan& plan)
   writer.field("nodes", experiment.cluster.nodes);
   writer.field("gpus", experiment.cluster.gpus());
   writer.field("software", experiment.software.name);
+  if (experiment.named.software_assumed) {
+    writer.field(kSoftwareAssumed, true);
+  }
   if (!experiment.software.date.empty()) {
     writer.field("software_date", experiment.software.date);
   }
@@ -101,6 +104,9 @@ ConfigNode settled_input(const Experiment& experiment, const ParallelPlan& plan)
     write_run(*experiment.run, training);
   }
   writer.field("training", std::move(training));
+  if (!experiment.named.training_assumed.empty()) {
+    writer.field(kTrainingAssumed, list_node(experiment.named.training_assumed));
+  }
   writer.field("plan", plan_node(experiment.plan, plan));
   writer.field("cluster_settings", cluster_node(experiment));
   if (ConfigNode changes = software_node(experiment); !changes.entries.empty()) {

@@ -3,6 +3,8 @@
 //
 //   model, gpu, cluster, nodes, gpus, software   names and counts
 //   training           every key
+//   software_assumed   true where nobody named the software; training_assumed: keys of training
+//                      that nobody gave
 //   plan               the settled plan; `given` in it is the plan as it was written, and is not
 //                      there where none was
 //   cluster_settings   the node, the network, the power and the clock; `given` in it is what the
@@ -18,6 +20,11 @@
 #include "stepcast/experiment/experiment.hpp"
 
 namespace stepcast {
+
+// The key that says that nobody named the software.
+inline constexpr std::string_view kSoftwareAssumed = "software_assumed";
+// The key of the list of training keys whose values nobody gave.
+inline constexpr std::string_view kTrainingAssumed = "training_assumed";
 
 ConfigNode settled_input(const Experiment& experiment, const ParallelPlan& plan);
 

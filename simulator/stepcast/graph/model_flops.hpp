@@ -17,6 +17,7 @@
 #include <string>
 
 #include "stepcast/base/units.hpp"
+#include "stepcast/graph/document_mask.hpp"
 #include "stepcast/graph/model_spec.hpp"
 #include "stepcast/graph/trained_weights.hpp"
 
@@ -28,5 +29,10 @@ std::string flop_convention(const TrainedWeights& weights = {});
 // FLOPs of forward and backward for one token of a sequence of `sequence_length`.
 Flops training_flops_per_token(const ModelSpec& model, std::int64_t sequence_length,
                                const TrainedWeights& weights = {});
+
+// The same with the pairs of positions alone that each layer's causal mask, window and `documents`
+// leave, of s^2: what an attention kernel that skips the rest computes.
+Flops masked_flops_per_token(const ModelSpec& model, std::int64_t sequence_length,
+                             const Documents& documents, const TrainedWeights& weights = {});
 
 }  // namespace stepcast

@@ -55,6 +55,7 @@ Architecture read_architecture(const ConfigNode& root, SourceTable& sources,
   SourcedReader reader(std::move(top), sources, provenance);
   Architecture architecture;
   architecture.runtime = reader.choice<DeviceRuntime>("runtime", enum_names<DeviceRuntime>());
+  architecture.usual_software = reader.text("usual_software");
   architecture.gemm = read_gemm_library(reader.mapping("gemm_library"));
   architecture.attention = read_attention_library(reader.mapping("attention_kernels"));
   reader.finish();

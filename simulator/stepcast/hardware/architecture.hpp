@@ -17,6 +17,7 @@ struct Architecture {
   std::string name;     // as a GPU's profile writes it
   std::string kernels;  // whose file describes its kernels, mostly its own
   DeviceRuntime runtime = DeviceRuntime::kCuda;
+  std::string usual_software;  // the set that is assumed where an experiment names none
   GemmLibrary gemm;
   AttentionLibrary attention;
 };

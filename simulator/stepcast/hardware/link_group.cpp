@@ -20,15 +20,10 @@ BytesPerSecond wire_rate(const ScaleUpSpec& fabric, std::int64_t members) {
   return std::min(1.0, peers / all_peers) * all;
 }
 
-bool leaves_pod(const ClusterSpec& cluster, ProcessGroup group) {
-  const std::int64_t pod = cluster.network.nodes_per_pod;
-  return pod > 0 && group.size * group.stride > pod * cluster.gpus_per_node;
-}
-
 BytesPerSecond outside_rate(const ClusterSpec& cluster, ProcessGroup group) {
   const ScaleOutSpec& nics = cluster.device.scale_out;
   BytesPerSecond rate = nics.nics_per_gpu * nics.efficiency * nics.nic_rate;
-  if (leaves_pod(cluster, group)) {
+  if (leaves_pod(group, cluster)) {
     rate = rate / cluster.network.oversubscription;
   }
   return rate;
@@ -37,11 +32,16 @@ BytesPerSecond outside_rate(const ClusterSpec& cluster, ProcessGroup group) {
 BytesPerSecond across_rails_rate(const ClusterSpec& cluster, BytesPerSecond outside,
                                  ProcessGroup group) {
   const bool rails = cluster.network.topology == NetworkTopology::kRailOptimisedFatTree;
-  return rails && !leaves_pod(cluster, group) ? outside / cluster.network.oversubscription
+  return rails && !leaves_pod(group, cluster) ? outside / cluster.network.oversubscription
                                               : outside;
 }
 
 }  // namespace
+
+bool leaves_pod(ProcessGroup group, const ClusterSpec& cluster) {
+  const std::int64_t pod = cluster.network.nodes_per_pod;
+  return pod > 0 && group.size * group.stride > pod * cluster.gpus_per_node;
+}
 
 LinkGroup link_group(ProcessGroup group, const ClusterSpec& cluster) {
   const std::int64_t domain = cluster.domain_size();

@@ -31,4 +31,7 @@ struct LinkGroup {
 // the oversubscription there.
 LinkGroup link_group(ProcessGroup group, const ClusterSpec& cluster);
 
+// Whether some members of a group lie in another pod than the first one.
+bool leaves_pod(ProcessGroup group, const ClusterSpec& cluster);
+
 }  // namespace stepcast

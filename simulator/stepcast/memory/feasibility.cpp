@@ -270,8 +270,18 @@ class Resolver {
     }
     LayoutResult layout = stage_layout(request_, plan.vpp, model_.layers, model_.mtp_layers);
     plan.stages = std::move(layout.stages);
+    note_uneven_layers();
     for (std::string& reason : layout.reasons) {
       refuse(std::move(reason));
+    }
+  }
+
+  void note_uneven_layers() {
+    const std::int64_t stages = result_.plan.pp * result_.plan.vpp;
+    const bool asked = !request_.layout.empty() || !request_.stage_layers.empty();
+    if (!asked && model_.layers % stages != 0) {
+      note(std::to_string(model_.layers) + " layers do not divide into " + std::to_string(stages) +
+           " stages: stage_layout balanced");
     }
   }
 

@@ -37,7 +37,7 @@ constexpr std::array<NamedValue<CollectiveAlgorithm>, 4> kAllToAlls = {
      {"hierarchical", CollectiveAlgorithm::kHierarchical},
      {"pxn", CollectiveAlgorithm::kPxn}}};
 
-constexpr Range<std::int64_t> kUnits{0, 1024};
+constexpr Range<std::int64_t> kComputeUnits{0, 1024};
 constexpr Range<std::int64_t> kPadding{0, 65'536};
 constexpr Range<std::int64_t> kGroups{1, 65'536};
 constexpr Range<double> kCapacity{0.01, 1000.0};
@@ -175,7 +175,7 @@ std::optional<Dispatcher> read_dispatcher(MappingReader& reader) {
 void read_exchange(MappingReader reader, ExchangeSpec& spec) {
   spec.dispatch_dtype =
       reader.optional_choice<Dtype>("dispatch_dtype", kRowDtypes, spec.dispatch_dtype);
-  spec.compute_units = reader.optional_count("num_sms", spec.compute_units, kUnits);
+  spec.compute_units = reader.optional_count("num_sms", spec.compute_units, kComputeUnits);
   spec.dispatch_primitive = reader.optional_choice<ExchangePrimitive>(
       "dispatch_primitive", kDispatchPrimitives, spec.dispatch_primitive);
   spec.combine_primitive = reader.optional_choice<ExchangePrimitive>(

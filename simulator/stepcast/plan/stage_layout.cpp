@@ -227,10 +227,11 @@ LayoutResult stage_layout(const PlanRequest& request, std::int64_t vpp, std::int
   if (!request.stage_layers.empty()) {
     return checked({with_ends(request.stage_layers, mtp_layers), {}}, stages, layers, mtp_layers);
   }
-  if (request.layout.empty() || request.layout == "even") {
+  const bool divides = layers % stages == 0;
+  if (request.layout == "even" || (request.layout.empty() && divides)) {
     return even_layout(stages, layers, mtp_layers);
   }
-  if (request.layout == "balanced") {
+  if (request.layout == "balanced" || request.layout.empty()) {
     return balanced_layout(stages, layers, mtp_layers);
   }
   return checked(parse_layout(request.layout), stages, layers, mtp_layers);

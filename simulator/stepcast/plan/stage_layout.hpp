@@ -2,8 +2,9 @@
 // Which layers each pipeline stage holds.
 //
 // Which of the pp * vpp stages a pipeline rank holds follows from the schedule
-// (pipeline_stages.hpp). Four ways to say what is in them:
-//   nothing        layers / (pp * vpp) each; must divide
+// (pipeline_stages.hpp). Five ways to say what is in them:
+//   nothing        layers / (pp * vpp) each; balanced where that does not divide
+//   "even"         layers / (pp * vpp) each; must divide
 //   "balanced"     as even as possible, embedding and loss counting as one layer each, as
 //   Megatron's
 //                  account-for-embedding and account-for-loss options do

@@ -12,8 +12,8 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 5> kKindNames = {"none", "selective", "full", "selective_op",
-                                                        "memory_budget"};
+constexpr std::array<std::string_view, 5> kRecomputeKindNames = {"none", "selective", "full",
+                                                                 "selective_op", "memory_budget"};
 constexpr std::array<std::string_view, 2> kMethodNames = {"uniform", "block"};
 constexpr std::array<std::string_view, 8> kModuleNames = {
     "core_attn", "layernorm", "mlp_act", "moe_act", "mlp", "moe", "shared_experts", "mla_up_proj"};
@@ -208,13 +208,13 @@ TrainingRecipe read_recipe(MappingReader& reader) {
 
 }  // namespace
 
-std::string_view name(RecomputeKind kind) { return entry(kKindNames, kind); }
+std::string_view name(RecomputeKind kind) { return entry(kRecomputeKindNames, kind); }
 std::string_view name(RecomputeMethod method) { return entry(kMethodNames, method); }
 std::string_view name(RecomputeModule module) { return entry(kModuleNames, module); }
 
 template <>
 std::span<const std::string_view> names_of<RecomputeKind>() {
-  return kKindNames;
+  return kRecomputeKindNames;
 }
 template <>
 std::span<const std::string_view> names_of<RecomputeMethod>() {

@@ -9,6 +9,7 @@
 #include "stepcast/report/comparison_rows.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/plan_fields.hpp"
+#include "stepcast/report/text_report.hpp"
 #include "stepcast/report/time_rows.hpp"
 #include "stepcast/report/training_run_report.hpp"
 
@@ -71,22 +72,37 @@ class CsvPlan {
   std::string text_;
 };
 
-// Of a column whose plan was searched.
-std::string searched_cells(const ComparedColumn& column) {
+// The plan of a column, and how many were looked at where it was searched.
+std::string plan_cells(const ComparedColumn& column) {
   const Projection& p = column.projection;
   CsvPlan plan(false);
   write_plan(p.plan, plan);
   plan.field("micro_batch_size", p.training.micro_batch_size);
   plan.field("recompute", name(p.training.recompute.kind));
-  const std::string counts =
-      "," + std::to_string(column.searched->plans) + "," + std::to_string(column.searched->priced);
-  return (column.has_plan() ? plan.text() : std::string(plan.fields(), ',')) + counts;
+  const std::string cells = column.has_plan() ? plan.text() : std::string(plan.fields(), ',');
+  return column.searched ? cells + "," + std::to_string(column.searched->plans) + "," +
+                               std::to_string(column.searched->priced)
+                         : cells;
 }
 
-std::string searched_titles() {
+std::string plan_titles(bool searched) {
   CsvPlan plan(true);
   write_plan(ParallelPlan{}, plan);
-  return plan.text() + ",micro_batch_size,recompute,plans_searched,plans_priced";
+  return plan.text() + ",micro_batch_size,recompute" +
+         (searched ? ",plans_searched,plans_priced" : "");
+}
+
+// What an hour of a GPU costs, the network, and why a plan cannot run or is doubtful.
+constexpr const char* kLastTitles = ",price_per_gpu_hour,currency,network,reasons";
+
+std::string last_cells(const Projection& p) {
+  std::string reasons;
+  for (const std::string& reason : p.reasons) {
+    reasons += (reasons.empty() ? "" : "; ") + reason;
+  }
+  const std::string price =
+      p.gpu_hour ? shortest_text(p.gpu_hour->price) + "," + csv_cell(p.gpu_hour->currency) : ",";
+  return "," + price + "," + csv_cell(network_text(p)) + "," + csv_cell(reasons);
 }
 
 // Of a line of CSV: rates, memory, price and the interval, and the keys of time.
@@ -97,10 +113,10 @@ std::string csv_line(const ComparedColumn& column, const ComparedColumn* referen
   std::string text = csv_cell(column.label()) + "," + p.model + "," + p.gpu + "," +
                      std::to_string(p.gpus) + "," + p.software + "," +
                      (p.feasible ? "true" : "false");
-  const std::string searched = (column.searched ? searched_cells(column) : "") +
-                               (asks_for_run(p) ? training_run_cells(p) : "");
+  const std::string rest =
+      plan_cells(column) + (asks_for_run(p) ? training_run_cells(p) : "") + last_cells(p);
   if (!p.priced) {
-    return text + std::string(kTimedCells, ',') + searched + "\n";
+    return text + std::string(kTimedCells, ',') + rest + "\n";
   }
   for (const double value : {p.tokens_per_second_per_gpu, ratio(p, reference->projection),
                              p.time.step.value(), p.model_rate_per_gpu.value() / 1e12, p.mfu,
@@ -111,7 +127,7 @@ std::string csv_line(const ComparedColumn& column, const ComparedColumn* referen
   for_each_time_key([&](const TimeRow& row) {
     text += "," + shortest_text(time_of_key(p.time.breakdown, row.key).value());
   });
-  return text + searched + "\n";
+  return text + rest + "\n";
 }
 
 bool any_feasible(const Columns& columns) {
@@ -179,8 +195,9 @@ std::string comparison_to_csv(const std::vector<ComparedColumn>& columns) {
       "model_tflops_per_gpu,mfu,clock_mhz,power_w,peak_memory_bytes,price_per_million_tokens,";
   text += kIntervalColumns;
   for_each_time_key([&text](const TimeRow& row) { text += "," + std::string(row.key); });
-  text += columns.front().searched ? searched_titles() : "";
+  text += plan_titles(columns.front().searched.has_value());
   text += asks_for_run(columns.front().projection) ? training_run_columns() : "";
+  text += kLastTitles;
   text += "\n";
   const ComparedColumn* reference = reference_of(columns);
   for (const ComparedColumn& column : columns) {

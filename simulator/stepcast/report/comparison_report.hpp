@@ -37,7 +37,8 @@ struct ComparedColumn {
   [[nodiscard]] std::optional<double> price_per_million_tokens() const;
 };
 
-std::string comparison_to_text(const std::vector<ComparedColumn>& columns);
+// Where `width` is not 0, columns that do not fit into it stand in tables below.
+std::string comparison_to_text(const std::vector<ComparedColumn>& columns, std::size_t width = 0);
 // `columns` of the result are whole results of `stepcast project`, with `searched` where their plan
 // is the best of many; `comparison` has for each of them what relates it to the others. `version`
 // is the program's.

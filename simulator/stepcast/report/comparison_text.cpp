@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <span>
+#include <string_view>
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/comparison_rows.hpp"
@@ -22,6 +24,14 @@ using Columns = std::vector<ComparedColumn>;
 using Cell = std::function<std::string(const Projection&)>;
 
 constexpr const char* kNothing = "-";
+
+// A list below each other: what is side by side stays narrow.
+std::string stacked(std::string list) {
+  for (std::size_t at = list.find(", "); at != std::string::npos; at = list.find(", ", at)) {
+    list.replace(at, 2, "\n");
+  }
+  return list;
+}
 
 // Three digits after the point.
 std::string thousandths(double value) {
@@ -57,6 +67,9 @@ struct InputRow {
 };
 constexpr std::array kInputRows = {
     InputRow{"GPUs", [](const Projection& p) { return with_separators(p.gpus); }, nullptr, false},
+    InputRow{"software", [](const Projection& p) { return p.software; }, nullptr, false},
+    InputRow{"network", [](const Projection& p) { return stacked(network_text(p)); }, nullptr,
+             false},
     InputRow{"micro-batch",
              [](const Projection& p) { return with_separators(p.training.micro_batch_size); }},
     InputRow{"recompute", [](const Projection& p) { return recompute_text(p.training.recompute); }},
@@ -90,9 +103,11 @@ constexpr std::array kInputRows = {
 
 class ComparisonTable {
  public:
-  explicit ComparisonTable(const Columns& columns) : columns_(columns) {
-    for (const ComparedColumn& column : columns) {
-      labels_.push_back(column.label());
+  // `columns` are all, of which the table has `shown`.
+  ComparisonTable(const Columns& columns, std::span<const ComparedColumn> shown)
+      : columns_(columns), shown_(shown) {
+    for (const ComparedColumn& column : shown) {
+      labels_.push_back(stacked(column.label()));
     }
     std::vector<TextTable::Column> titles = {{""}};
     for (const std::string& label : labels_) {
@@ -140,7 +155,7 @@ class ComparisonTable {
 
   void add_input(const InputRow& row) {
     std::vector<std::string> cells = {row.title};
-    for (const ComparedColumn& column : columns_) {
+    for (const ComparedColumn& column : shown_) {
       cells.push_back(input(column, row));
     }
     table_->add_row(std::move(cells));
@@ -153,7 +168,7 @@ class ComparisonTable {
     std::vector<std::string> plans = {"plans looked at"};
     std::vector<std::string> bounded = {"  surely slower"};
     std::vector<std::string> priced = {"  priced"};
-    for (const ComparedColumn& column : columns_) {
+    for (const ComparedColumn& column : shown_) {
       plans.push_back(with_separators(column.searched->plans));
       bounded.push_back(with_separators(column.searched->bounded));
       priced.push_back(with_separators(column.searched->priced));
@@ -165,7 +180,7 @@ class ComparisonTable {
 
   void add(const std::string& title, const Cell& cell) {
     std::vector<std::string> row = {title};
-    for (const ComparedColumn& column : columns_) {
+    for (const ComparedColumn& column : shown_) {
       row.push_back(cell(column.projection));
     }
     table_->add_row(std::move(row));
@@ -178,12 +193,12 @@ class ComparisonTable {
   void add_rates(const ComparedColumn& reference) {
     add_timed("tokens/s/GPU",
               [](const Projection& p) { return decimals(p.tokens_per_second_per_gpu, 1); });
-    add_timed("ratio to " + reference.label(), [&reference](const Projection& p) {
+    add_timed(beside("ratio to", reference), [&reference](const Projection& p) {
       return thousandths(ratio(p, reference.projection));
     });
     add_prices();
     add_timed("80 % interval", [](const Projection& p) { return interval_text(p); });
-    add_timed("told apart from " + reference.label(), [&reference](const Projection& p) {
+    add_timed(beside("told apart from", reference), [&reference](const Projection& p) {
       return &p == &reference.projection ? kNothing
                                          : yes_or_no(can_be_told_apart(p, reference.projection));
     });
@@ -206,7 +221,7 @@ class ComparisonTable {
       return;
     }
     std::vector<std::string> row = {"price a million tokens"};
-    for (const ComparedColumn& column : columns_) {
+    for (const ComparedColumn& column : shown_) {
       const std::optional<double> price = column.price_per_million_tokens();
       row.push_back(price ? money(*price) : kNothing);
     }
@@ -259,10 +274,45 @@ class ComparisonTable {
     });
   }
 
+  // "ratio to h100_sxm"; a label of several parts is long for a row's title.
+  [[nodiscard]] std::string beside(const std::string& title,
+                                   const ComparedColumn& reference) const {
+    const std::string label = stacked(reference.label());
+    const bool first = &reference == &columns_.front() && label.find('\n') != std::string::npos;
+    return title + " " + (first ? "the first" : label);
+  }
+
   const Columns& columns_;
+  std::span<const ComparedColumn> shown_;
   std::vector<std::string> labels_;
   std::optional<TextTable> table_;
 };
+
+std::size_t width_of(std::string_view text) {
+  std::size_t widest = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    widest = std::max(widest, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return widest;
+}
+
+// As many columns side by side as `width` holds, at least one, and the rest below.
+std::string tables(const Columns& columns, std::size_t width) {
+  std::string text;
+  std::span<const ComparedColumn> left(columns);
+  while (!left.empty()) {
+    std::size_t count = left.size();
+    std::string table = ComparisonTable(columns, left).text();
+    while (width > 0 && count > 1 && width_of(table) > width) {
+      table = ComparisonTable(columns, left.first(--count)).text();
+    }
+    text += (text.empty() ? "" : "\n") + table;
+    left = left.subspan(count);
+  }
+  return text;
+}
 
 // Each note once, with the columns that it is of if it is not of all.
 std::string note_lines(const Columns& columns) {
@@ -293,6 +343,9 @@ std::string note_lines(const Columns& columns) {
 std::string reason_lines(const Columns& columns) {
   std::string text;
   for (const ComparedColumn& column : columns) {
+    if (column.projection.feasible) {
+      continue;
+    }
     for (const std::string& reason : column.projection.reasons) {
       text += "  - " + column.label() + ": " + reason + "\n";
     }
@@ -302,7 +355,7 @@ std::string reason_lines(const Columns& columns) {
 
 }  // namespace
 
-std::string comparison_to_text(const std::vector<ComparedColumn>& columns) {
+std::string comparison_to_text(const std::vector<ComparedColumn>& columns, std::size_t width) {
   const Projection& first = columns.front().projection;
   std::string text = first.model + ", " + std::to_string(columns.size()) +
                      (columns.size() == 1 ? " column" : " columns") + " side by side\n\n";
@@ -311,7 +364,7 @@ std::string comparison_to_text(const std::vector<ComparedColumn>& columns) {
               ? line("plan", "each column's own: the most tokens/s/GPU of the plans looked at")
               : "";
   text += "\n";
-  text += ComparisonTable(columns).text();
+  text += tables(columns, width);
   return text + note_lines(columns) + reason_lines(columns);
 }
 

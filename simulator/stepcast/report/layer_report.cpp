@@ -256,7 +256,7 @@ Json by_passes(const LayerPasses& ranks, const LayerPasses& alone, const Figure&
   return json;
 }
 
-double exposed(const LayerPass& ranks, const LayerPass& alone) {
+double exposed_seconds(const LayerPass& ranks, const LayerPass& alone) {
   return (ranks.time - alone.time).value();
 }
 
@@ -269,7 +269,7 @@ Json local_json(const LayerReport& report) {
     } else {
       json["passes"] = by_pass(local.passes, pass_json);
       if (local.tokens == report.tokens) {
-        json["exposed_s"] = by_passes(report.passes, local.passes, exposed);
+        json["exposed_s"] = by_passes(report.passes, local.passes, exposed_seconds);
       }
     }
     array.push_back(std::move(json));
@@ -357,7 +357,7 @@ nlohmann::ordered_json to_json(const LayerReport& report) {
   json["local"] = local_json(report);
   const LocalBaseline* own = report.own_tokens();
   json["exposed_s"] =
-      own == nullptr ? Json(nullptr) : by_passes(report.passes, own->passes, exposed);
+      own == nullptr ? Json(nullptr) : by_passes(report.passes, own->passes, exposed_seconds);
   json["scaling"] = scaling_json(report);
   return json;
 }

@@ -77,6 +77,7 @@ struct Projection {
   FlopsPerSecond model_rate_per_gpu;
   FlopsPerSecond peak_rate;  // dense, of the training dtype, at the rated clock
   double mfu = 0.0;
+  double masked_mfu = 0.0;  // of the pairs of positions alone that the mask leaves
   std::optional<ExpectedError> expected_error;
   std::optional<ProvenanceShares> provenance;  // only where a report asks for it
   // Beside a plan that does not fit, where it was looked for; without changes there is none.

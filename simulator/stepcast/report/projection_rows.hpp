@@ -11,7 +11,7 @@
 namespace stepcast {
 
 // How people read it.
-enum class Shown { kNumber, kTime, kShareOfPeak };
+enum class Shown { kNumber, kTime, kShareOfPeak, kShare };
 
 struct ResultRow {
   std::string_view title;
@@ -28,6 +28,8 @@ inline constexpr std::array kResultRows = {
     ResultRow{"model TFLOP/s/GPU", "model_tflops_per_gpu",
               [](const Projection& p) { return p.model_rate_per_gpu.value() / 1e12; }},
     ResultRow{"MFU", "mfu", [](const Projection& p) { return p.mfu; }, Shown::kShareOfPeak},
+    ResultRow{"MFU, mask cut", "mfu_masked", [](const Projection& p) { return p.masked_mfu; },
+              Shown::kShare},
 };
 
 // Of a pipeline rank.

@@ -30,7 +30,7 @@ Json limits_json(const RunLimits& limits) {
   return json;
 }
 
-Json searched_json(const SearchedPlans& searched) {
+Json searched_counts_json(const SearchedPlans& searched) {
   return {{"plans", searched.plans},
           {"priced", searched.priced},
           {"bounded", searched.bounded},
@@ -57,7 +57,7 @@ Json candidate_json(const RunCandidate& candidate) {
     json["reasons"] = p.reasons;
   }
   json["proven"] = candidate.proven;
-  json["searched"] = searched_json(candidate.searched);
+  json["searched"] = searched_counts_json(candidate.searched);
   return json;
 }
 

@@ -7,6 +7,20 @@
 #include "stepcast/base/units_text.hpp"
 
 namespace stepcast {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& cell) {
+  std::vector<std::string> lines;
+  std::size_t from = 0;
+  for (std::size_t end = cell.find('\n'); end != std::string::npos; end = cell.find('\n', from)) {
+    lines.push_back(cell.substr(from, end - from));
+    from = end + 1;
+  }
+  lines.push_back(cell.substr(from));
+  return lines;
+}
+
+}  // namespace
 
 std::string padded(std::string text, std::size_t width) {
   text.resize(std::max(width, text.size()), ' ');
@@ -47,7 +61,9 @@ std::string TextTable::text() const {
   std::vector<std::size_t> widths(columns_.size(), 0);
   for (const Row& row : rows_) {
     for (std::size_t i = 0; i < row.cells.size(); ++i) {
-      widths[i] = std::max(widths[i], row.cells[i].size());
+      for (const std::string& part : lines_of(row.cells[i])) {
+        widths[i] = std::max(widths[i], part.size());
+      }
     }
   }
   std::string text;
@@ -58,13 +74,23 @@ std::string TextTable::text() const {
 }
 
 std::string TextTable::row_text(const Row& row, const std::vector<std::size_t>& widths) const {
-  std::string text;
-  for (std::size_t i = 0; i < row.cells.size(); ++i) {
-    const bool left = columns_[i].align == Align::kLeft;
-    text += "  " + (left ? padded(row.cells[i], widths[i]) : right(row.cells[i], widths[i]));
+  std::vector<std::vector<std::string>> cells;
+  std::size_t height = 1;
+  for (const std::string& cell : row.cells) {
+    height = std::max(height, cells.emplace_back(lines_of(cell)).size());
   }
-  text.resize(text.find_last_not_of(' ') + 1);
-  return text + "\n" + (row.note.empty() ? "" : "      " + row.note + "\n");
+  std::string text;
+  for (std::size_t at = 0; at < height; ++at) {
+    std::string line;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const std::string part = at < cells[i].size() ? cells[i][at] : std::string();
+      const bool left = columns_[i].align == Align::kLeft;
+      line += "  " + (left ? padded(part, widths[i]) : right(part, widths[i]));
+    }
+    line.resize(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text + (row.note.empty() ? "" : "      " + row.note + "\n");
 }
 
 }  // namespace stepcast

@@ -18,7 +18,8 @@ std::string decimals(double value, int digits);
 
 enum class Align { kLeft, kRight };
 
-// Rows in aligned columns, two blanks apart, each as wide as its widest cell.
+// Rows in aligned columns, two blanks apart, each as wide as its widest cell. A cell with line
+// feeds takes several lines.
 class TextTable {
  public:
   struct Column {

@@ -16,8 +16,6 @@
 namespace stepcast {
 namespace {
 
-constexpr double kGi = 1024.0 * 1024.0 * 1024.0;
-
 std::string count(std::int64_t value) { return with_separators(value); }
 
 std::string modules_text(const RecomputeSpec& recompute) {
@@ -82,19 +80,6 @@ std::string software_text(const Projection& p) {
          (changes == nullptr ? "" : ", but " + settings_text(*changes, ""));
 }
 
-// Of a cluster whose nodes have something to say to each other.
-std::string network_line(const Projection& p) {
-  const ConfigNode* cluster = p.input.find("cluster_settings");
-  if (cluster == nullptr || p.nodes == 1) {
-    return "";
-  }
-  const auto text = [cluster](std::string_view key) { return cluster->find(key)->text; };
-  const std::string share = text("oversubscription");
-  return line("network", text("nics_per_gpu") + " x " + text("nic_rate") + " a GPU, " +
-                             text("topology") +
-                             (share == "1" ? "" : ", oversubscribed " + share + ":1"));
-}
-
 std::string result_text(const Projection& p, const ResultRow& row) {
   const double value = row.value(p);
   switch (row.shown) {
@@ -105,6 +90,8 @@ std::string result_text(const Projection& p, const ResultRow& row) {
     case Shown::kShareOfPeak:
       return decimals(100.0 * value, 1) + " % of " + decimals(p.peak_rate.value() / 1e12, 1) +
              " TFLOP/s dense " + std::string(name(p.training.dtype));
+    case Shown::kShare:
+      return decimals(100.0 * value, 1) + " % counting the pairs that attention's mask leaves";
   }
   return {};
 }
@@ -148,7 +135,9 @@ std::string result_lines(const Projection& p) {
   if (p.uneven_experts) {
     text += line("expert load", uneven_experts_text(*p.uneven_experts, p));
   } else if (p.has_experts()) {
-    text += line("expert load", "even: the routing gives every expert the mean");
+    text += line("expert load", p.plan.exchange.routing
+                                    ? "even: the routing gives every expert the mean"
+                                    : "even, assumed: a random routing without favourites");
   }
   const std::string left = p.own_clocks ? "of products: " : "";
   const std::string limit = p.clock_of_bursts ? "what bursts above the power limit may draw"
@@ -184,7 +173,7 @@ std::string time_lines(const Projection& p) {
   return text;
 }
 
-std::string gib(Bytes value) { return right(decimals(value.value() / kGi, 2), 12); }
+std::string gib(Bytes value) { return right(decimals(value.value() / kGibibyte, 2), 12); }
 
 std::string memory_table(const Projection& p) {
   std::string text = "  " + padded("rank", 6);
@@ -248,6 +237,17 @@ std::string memory_lines(const Projection& p) {
 
 }  // namespace
 
+std::string network_text(const Projection& p) {
+  const ConfigNode* cluster = p.input.find("cluster_settings");
+  if (cluster == nullptr || p.nodes == 1) {
+    return "";
+  }
+  const auto text = [cluster](std::string_view key) { return cluster->find(key)->text; };
+  const std::string share = text("oversubscription");
+  return text("nics_per_gpu") + " x " + text("nic_rate") + " a GPU, " + text("topology") +
+         (share == "1" ? "" : ", oversubscribed " + share + ":1");
+}
+
 std::string recompute_text(const RecomputeSpec& recompute) {
   switch (recompute.kind) {
     case RecomputeKind::kBudget:
@@ -298,7 +298,8 @@ std::string heading(const Projection& p) {
   text += line("training", training_text(p.training));
   text += line("plan", plan_line(p));
   text += line("software", software_text(p));
-  return text + network_line(p);
+  const std::string network = network_text(p);
+  return text + (network.empty() ? "" : line("network", network));
 }
 
 std::string notes_and_reasons(const Projection& p) {

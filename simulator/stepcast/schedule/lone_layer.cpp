@@ -46,10 +46,10 @@ LonePass operator+(const LonePass& a, const LonePass& b) {
   return sum;
 }
 
-enum class Passes { kForward, kBoth };
+enum class LayerPassKind { kForward, kBoth };
 
 // The passes of a repeated layer at the clock of `context`.
-LonePass repeated(const BlockOps& layer, const LoneRun& run, Passes passes,
+LonePass repeated(const BlockOps& layer, const LoneRun& run, LayerPassKind passes,
                   const StepContext& context) {
   StageLayer lone;
   lone.ops = std::make_shared<const BlockOps>(layer);
@@ -67,7 +67,7 @@ LonePass repeated(const BlockOps& layer, const LoneRun& run, Passes passes,
   };
   for (int i = 0; i < kRepetitions; ++i) {
     last = next(forward_pass(program, place));
-    if (passes == Passes::kBoth) {
+    if (passes == LayerPassKind::kBoth) {
       last = last + next(backward_pass(program, place));
     }
   }
@@ -83,7 +83,7 @@ double drawn_share(const DeviceSpec& device, PowerState state, const LonePass& p
   return duty_cycle_share(device, busy / pass.duration(), {busy, pass.energy});
 }
 
-LoneTime timed(const BlockOps& layer, const LoneRun& run, Passes passes,
+LoneTime timed(const BlockOps& layer, const LoneRun& run, LayerPassKind passes,
                const StepContext& context) {
   const DeviceSpec& device = context.cluster.device;
   const CostModel paced = run.locked ? context.cost : within_level(context.cost);
@@ -118,12 +118,12 @@ BlockOps blocks_of(const BlockOps& layer, const std::vector<Block>& blocks) {
 }
 
 LoneTime forward_alone(const BlockOps& layer, const LoneRun& run, const StepContext& context) {
-  return timed(layer, run, Passes::kForward, context);
+  return timed(layer, run, LayerPassKind::kForward, context);
 }
 
 LoneTime forward_and_backward(const BlockOps& layer, const LoneRun& run,
                               const StepContext& context) {
-  return timed(layer, run, Passes::kBoth, context);
+  return timed(layer, run, LayerPassKind::kBoth, context);
 }
 
 }  // namespace stepcast

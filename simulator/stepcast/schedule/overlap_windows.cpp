@@ -19,7 +19,7 @@ void expose(StreamTask& communication, Seconds exposed, StreamTask& computation)
   }
 }
 
-bool is_product(const Op& op) {
+bool is_matrix_product(const Op& op) {
   return std::holds_alternative<Gemm>(op.work) || std::holds_alternative<GroupedGemm>(op.work);
 }
 
@@ -58,7 +58,7 @@ void overlap_tensor_parallel(const OpList& ops, TaskList& tasks, std::int64_t tp
     const bool gathers = collective->op == CollectiveOp::kAllGather;
     const std::size_t neighbour = gathers ? i + 1 : i - 1;
     const bool exists = gathers ? i + 1 < ops.size() : i > 0;
-    if (exists && is_product(ops[neighbour])) {
+    if (exists && is_matrix_product(ops[neighbour])) {
       const Seconds product = tasks[neighbour].duration;
       const Seconds whole = tasks[i].duration;
       expose(tasks[i], min(whole, max(whole - product, Seconds{}) + min(whole, product) / pieces),

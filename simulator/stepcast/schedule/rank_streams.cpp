@@ -10,7 +10,7 @@
 namespace stepcast {
 namespace {
 
-constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
+constexpr Seconds kNoEnd{std::numeric_limits<double>::infinity()};
 
 }  // namespace
 
@@ -212,7 +212,7 @@ double RankStreams::communication_rate(std::size_t axis) const {
 
 void RankStreams::advance(std::span<Program> programs) {
   const double compute = compute_rate();
-  Seconds step = kNever;
+  Seconds step = kNoEnd;
   if (compute > 0.0) {
     step = compute_left_ / compute;
   } else if (owner_ != nullptr) {
@@ -227,7 +227,7 @@ void RankStreams::advance(std::span<Program> programs) {
       step = min(step, streams_[axis].front().launched - totals_.now);
     }
   }
-  STEPCAST_CHECK(step < kNever, "the streams of a rank wait for each other");
+  STEPCAST_CHECK(step < kNoEnd, "the streams of a rank wait for each other");
   account(step, compute, programs);
   totals_.now += step;
   const bool launched = owner_ != nullptr && compute == 0.0 && totals_.now >= compute_start_;

@@ -15,7 +15,7 @@ namespace {
 constexpr Range<double> kNumbers{-1e15, 1e15};
 
 // Without the noise of adding up decimals: 0.1 three times is 0.3.
-std::string number_text(double value) {
+std::string range_text(double value) {
   std::array<char, 40> text{};
   const int length =
       std::snprintf(text.data(), text.size(), "%.15g", std::round(value * 1e9) / 1e9);
@@ -77,13 +77,13 @@ std::vector<ConfigNode> range_values(const std::string& key, const ConfigNode& r
   if (!fault.empty()) {
     // One value stands for them, so that the key does not seem to be missing as well.
     diagnostics.error(range.location(), "the range of '" + key + "' " + fault);
-    return {scalar_at(range, number_text(numbers.from))};
+    return {scalar_at(range, range_text(numbers.from))};
   }
   // A little beyond the end, for decimals that do not add up exactly.
   const double end = numbers.to + 1e-9 * std::abs(numbers.to);
   double value = numbers.from;
   for (std::size_t i = 1; value <= end && values.size() <= kLongestAxis; ++i) {
-    values.push_back(scalar_at(range, number_text(value)));
+    values.push_back(scalar_at(range, range_text(value)));
     value = numbers.multiplies ? value * numbers.step
                                : numbers.from + static_cast<double>(i) * numbers.step;
   }

@@ -27,6 +27,12 @@ struct PlanNumbers {
   TimeBreakdown time;
 };
 
+// A plan that cannot run, or that a constraint leaves out.
+struct RefusedPlan {
+  std::int64_t plan = 0;  // its index in the space
+  std::string reason;     // as it is counted
+};
+
 struct ChunkResult {
   std::vector<PlanNumbers> priced;  // by index
   std::int64_t bounded = 0;         // plans that a bound leaves no place for (incumbents.hpp)

@@ -41,7 +41,7 @@ void stream_chunks(const ChunkReader& chunks, const ChunkGrid& grid, int threads
   const auto read = [&](std::int64_t chunk) {
     auto piece = std::make_shared<ChunkWithTexts>();
     piece->result = chunks.read(chunk);
-    piece->texts = texts(piece->result);
+    piece->texts = texts(chunk, piece->result);
     return piece;
   };
   const auto hand_over = [&](const Piece& piece) { take(piece->result, piece->texts); };

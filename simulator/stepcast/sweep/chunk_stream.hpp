@@ -12,8 +12,8 @@
 
 namespace stepcast {
 
-// What a chunk is in each of several files; several threads call it at once.
-using ChunkTexts = std::function<std::vector<std::string>(const ChunkResult&)>;
+// What a chunk of a number is in each of several files; several threads call it at once.
+using ChunkTexts = std::function<std::vector<std::string>(std::int64_t, const ChunkResult&)>;
 // Takes chunks, with their texts, one after the other in order.
 using TakeChunk = std::function<void(const ChunkResult&, const std::vector<std::string>& texts)>;
 

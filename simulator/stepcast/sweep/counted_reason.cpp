@@ -14,7 +14,7 @@ struct KnownReason {
   std::string_view start;
   std::string_view counted;
 };
-constexpr std::array kKnown = {
+constexpr std::array kKnownReasons = {
     KnownReason{"dp = ", "dp is not the number of GPUs / (tp * cp * pp); leave dp out, it follows"},
     KnownReason{"recompute_layers names layer ",
                 "recompute_layers names a layer that the model does not have"},
@@ -29,7 +29,7 @@ bool is_number(std::string_view word) {
   });
 }
 
-std::vector<std::string_view> words_of(std::string_view text) {
+std::vector<std::string_view> words_of_reason(std::string_view text) {
   std::vector<std::string_view> words;
   while (!text.empty()) {
     const std::size_t blank = std::min(text.find(' '), text.size());
@@ -42,12 +42,12 @@ std::vector<std::string_view> words_of(std::string_view text) {
 }  // namespace
 
 std::string counted_reason(std::string_view reason) {
-  for (const KnownReason& known : kKnown) {
+  for (const KnownReason& known : kKnownReasons) {
     if (reason.starts_with(known.start)) {
       return std::string(known.counted);
     }
   }
-  const std::vector<std::string_view> words = words_of(reason);
+  const std::vector<std::string_view> words = words_of_reason(reason);
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {
     std::string_view end;

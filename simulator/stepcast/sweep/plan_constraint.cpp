@@ -291,6 +291,12 @@ void ConstraintCheck::set_result(const PricedPlan& priced) {
   }
 }
 
+bool ConstraintCheck::has(ConstraintScope scope) const {
+  return std::any_of(
+      constraints_->begin(), constraints_->end(),
+      [scope](const PlanConstraint& constraint) { return constraint.scope == scope; });
+}
+
 const PlanConstraint* ConstraintCheck::broken(ConstraintScope scope) const {
   for (const PlanConstraint& constraint : *constraints_) {
     if (constraint.scope != scope) {

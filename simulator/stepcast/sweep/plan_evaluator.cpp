@@ -191,6 +191,36 @@ ChunkResult PlanEvaluator::search(std::int64_t begin, std::int64_t end, Incumben
   return evaluate_all(begin, end, &known);
 }
 
+std::string PlanEvaluator::reason_to_refuse(std::int64_t index) {
+  std::string reason = reason_against(index);
+  if (!reason.empty()) {
+    return reason;
+  }
+  projector_->take(resolved_.plan, request_.training);
+  if (!projector_->memory_if_it_fits(std::nullopt)) {
+    return std::string(kRefusedByMemory);
+  }
+  if (!constraints_.has(ConstraintScope::kResult)) {
+    return "";
+  }
+  const ChunkResult priced = evaluate(index, index + 1);
+  return priced.refused.empty() ? "" : priced.refused.begin()->first;
+}
+
+std::vector<RefusedPlan> PlanEvaluator::refused(std::int64_t begin, std::int64_t end,
+                                                const std::vector<PlanNumbers>& priced) {
+  std::vector<RefusedPlan> refused;
+  auto next = priced.begin();
+  for (std::int64_t index = begin; index < end; ++index) {
+    if (next != priced.end() && next->plan == index) {
+      ++next;
+    } else if (std::string reason = reason_to_refuse(index); !reason.empty()) {
+      refused.push_back({index, std::move(reason)});
+    }
+  }
+  return refused;
+}
+
 ChunkResult PlanEvaluator::evaluate_all(std::int64_t begin, std::int64_t end, Incumbents* known) {
   ChunkResult result;
   for (const MetSite& met : met_) {

@@ -4,14 +4,15 @@
 #include <algorithm>
 
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/plan/plan_keys.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/sweep/rank_by.hpp"
+#include "stepcast/sweep/settled_request.hpp"
 
 namespace stepcast {
 namespace {
 
-constexpr double kGi = 1024.0 * 1024.0 * 1024.0;
 constexpr std::size_t kLineWidth = 100;
 constexpr std::string_view kUnset = "-";
 
@@ -30,11 +31,9 @@ struct Column {
   bool is_switch = false;
 };
 
-std::string_view last_part(std::string_view key) { return key.substr(key.rfind('.') + 1); }
-
 // "recompute_method" beside "recompute" is "method".
 std::string_view beside_first(const SweepAxis& axis, std::size_t key, std::string_view name) {
-  const std::string_view first = last_part(axis.keys.front());
+  const std::string_view first = unqualified(axis.keys.front());
   const bool extends = key > 0 && name.size() > first.size() + 1 && name.starts_with(first) &&
                        name[first.size()] == '_';
   return extends ? name.substr(first.size() + 1) : name;
@@ -94,7 +93,7 @@ class PlansTable {
     std::int64_t keys = 0;
     for (const SweepAxis& axis : space_.axes()) {
       keys += std::count_if(axis.keys.begin(), axis.keys.end(),
-                            [last](const std::string& key) { return last_part(key) == last; });
+                            [last](const std::string& key) { return unqualified(key) == last; });
     }
     return keys == 1;
   }
@@ -103,8 +102,8 @@ class PlansTable {
     const SweepAxis& swept = space_.axes()[axis];
     const std::string& whole = swept.keys[key];
     Column column{.axis = axis, .key = key, .name = whole, .title = {}};
-    if (names_one_key(last_part(whole))) {
-      column.name = last_part(whole);
+    if (names_one_key(unqualified(whole))) {
+      column.name = unqualified(whole);
     }
     column.title = column.name;
     column.is_switch = holds_switches(swept, key);
@@ -169,6 +168,16 @@ class PlansTable {
     return text + line + "\n";
   }
 
+  // Of those that fit, but not with all that the allocator reserves.
+  [[nodiscard]] std::vector<bool> tight_plans() const {
+    std::vector<bool> tight;
+    tight.reserve(plans_.size());
+    for (const PlanNumbers& plan : plans_) {
+      tight.push_back(is_tight(memory_of(settled_request(space_, plan.plan))));
+    }
+    return tight;
+  }
+
   [[nodiscard]] std::string table() const {
     const bool gpus_vary = space_.gpus_vary();
     std::vector<TextTable::Column> columns = {{"  rank", Align::kRight}, {"index", Align::kRight}};
@@ -181,6 +190,11 @@ class PlansTable {
     if (gpus_vary) {
       columns.push_back({"tokens/s", Align::kRight});
     }
+    const std::vector<bool> tight = tight_plans();
+    const bool any_tight = std::find(tight.begin(), tight.end(), true) != tight.end();
+    if (any_tight) {
+      columns.push_back({"", Align::kLeft});
+    }
     TextTable table(columns);
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       const PlanNumbers& plan = plans_[i];
@@ -191,10 +205,13 @@ class PlansTable {
       cells.push_back(decimals(plan.tokens_per_second_per_gpu, 1));
       cells.push_back(readable(plan.step));
       cells.push_back(decimals(100.0 * plan.mfu, 1));
-      cells.push_back(decimals(plan.peak_memory.value() / kGi, 2));
+      cells.push_back(decimals(plan.peak_memory.value() / kGibibyte, 2));
       if (gpus_vary) {
         const std::int64_t gpus = space_.experiment_of(plan.plan).cluster.gpus();
         cells.push_back(decimals(ranked_number(RankBy::kTokensPerSecond, plan, gpus), 1));
+      }
+      if (any_tight) {
+        cells.emplace_back(tight[i] ? "tight" : "");
       }
       table.add_row(std::move(cells));
     }

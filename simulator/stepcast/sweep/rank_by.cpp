@@ -6,22 +6,22 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 8> kNames = {"tokens_per_second_per_gpu",
-                                                    "tokens_per_second",
-                                                    "step_time_s",
-                                                    "model_tflops_per_gpu",
-                                                    "mfu",
-                                                    "peak_memory_bytes",
-                                                    "power_w",
-                                                    "tokens_per_joule"};
+constexpr std::array<std::string_view, 8> kRankNames = {"tokens_per_second_per_gpu",
+                                                        "tokens_per_second",
+                                                        "step_time_s",
+                                                        "model_tflops_per_gpu",
+                                                        "mfu",
+                                                        "peak_memory_bytes",
+                                                        "power_w",
+                                                        "tokens_per_joule"};
 
 }  // namespace
 
-std::string_view name(RankBy rank_by) { return kNames[static_cast<std::size_t>(rank_by)]; }
+std::string_view name(RankBy rank_by) { return kRankNames[static_cast<std::size_t>(rank_by)]; }
 
 template <>
 std::span<const std::string_view> names_of<RankBy>() {
-  return kNames;
+  return kRankNames;
 }
 
 double ranked_number(RankBy rank_by, const PlanNumbers& numbers, std::int64_t gpus) {

@@ -10,7 +10,8 @@ namespace stepcast {
 namespace {
 
 // Outermost first. A batch changes no operator, so it is innermost.
-constexpr std::array kSections = {"model", "cluster", "software", "expert_exchange", "backends"};
+constexpr std::array kSiteSections = {"model", "cluster", "software", "expert_exchange",
+                                      "backends"};
 constexpr int kAfterSite = 1000;
 constexpr int kAfterRecipe = 2000;
 constexpr int kInnermost = 3000;
@@ -46,8 +47,8 @@ int numbering_order(std::string_view dotted_key) {
   if (section == "plan") {
     return plan_order(key);
   }
-  const auto* const found = std::find(kSections.begin(), kSections.end(), section);
-  return static_cast<int>(found - kSections.begin());
+  const auto* const found = std::find(kSiteSections.begin(), kSiteSections.end(), section);
+  return static_cast<int>(found - kSiteSections.begin());
 }
 
 }  // namespace stepcast

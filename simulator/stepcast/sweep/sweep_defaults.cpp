@@ -8,7 +8,7 @@ namespace stepcast {
 namespace {
 
 constexpr std::int64_t kTokensARank = 4096;  // that cp leaves at least
-constexpr std::array<std::int64_t, 4> kMicroBatches = {1, 2, 4, 8};
+constexpr std::array<std::int64_t, 4> kTriedMicroBatches = {1, 2, 4, 8};
 
 class AllPlans {
  public:
@@ -212,7 +212,7 @@ class AllPlans {
     if (!is_given("training.micro_batch_size")) {
       const Degrees batches = given_degrees(given_, "training.global_batch_size");
       Degrees sizes;
-      for (const std::int64_t size : kMicroBatches) {
+      for (const std::int64_t size : kTriedMicroBatches) {
         const bool divides = std::any_of(batches.begin(), batches.end(),
                                          [size](std::int64_t all) { return all % size == 0; });
         if (divides) {

@@ -14,7 +14,6 @@
 namespace stepcast {
 namespace {
 
-constexpr double kGi = 1024.0 * 1024.0 * 1024.0;
 constexpr std::size_t kMostParetoRows = 20;
 
 // The values of a key, in their order, each once; of many only the ends.
@@ -99,7 +98,7 @@ std::string front_text(const SweepSpace& space, const std::string& title,
 std::string memory_plot(const SweepSummary& summary) {
   std::vector<PlotPoint> points;
   for (const PlanNumbers& plan : summary.memory_front) {
-    points.push_back({plan.peak_memory.value() / kGi, plan.tokens_per_second_per_gpu});
+    points.push_back({plan.peak_memory.value() / kGibibyte, plan.tokens_per_second_per_gpu});
   }
   return points.size() < 2 ? "" : "\n" + scatter_plot(points, {"peak memory, GiB", "tokens/s/GPU"});
 }
@@ -157,7 +156,8 @@ std::string sweep_to_text(const SweepSpace& space, const SweepSummary& summary,
   }
   return summary.priced == 0
              ? text
-             : text + "\nEvery priced plan, with all of its numbers: --plans FILE.csv\n";
+             : text +
+                   "\nEvery plan, with all of its numbers or why it cannot run: --plans FILE.csv\n";
 }
 
 }  // namespace stepcast

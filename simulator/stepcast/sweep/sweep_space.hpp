@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stepcast/experiment/experiment.hpp"
@@ -44,6 +45,9 @@ struct SweepSource {
   std::vector<std::string> overrides;  // "plan.tp=8", applied in order
   std::string version;                 // of the program
 };
+
+// A key without its section: "tp" of "plan.tp".
+inline std::string_view unqualified(std::string_view key) { return key.substr(key.rfind('.') + 1); }
 
 // What varies. Several keys where values set several together; the text of a key that a value does
 // not set is empty.

@@ -9,7 +9,7 @@
 namespace stepcast {
 namespace {
 
-constexpr std::int64_t kRounding = 2;  // ns, by which times that were equal may differ
+constexpr std::int64_t kSliceRounding = 2;  // ns, by which times that were equal may differ
 
 DeviceStream stream_of(const StreamSpan& span, TaskRole role) {
   if (!span.axis) {
@@ -211,7 +211,7 @@ class Slicer {
     for (OnStream& entry : streams_and_slices_) {
       std::vector<std::int64_t>& lanes = free[static_cast<std::size_t>(entry.stream)];
       std::size_t lane = 0;
-      while (lane < lanes.size() && lanes[lane] > entry.slice.begin + kRounding) {
+      while (lane < lanes.size() && lanes[lane] > entry.slice.begin + kSliceRounding) {
         ++lane;
       }
       lanes.resize(std::max(lanes.size(), lane + 1));

@@ -18,7 +18,7 @@ struct KnownOperator {
   std::string_view backward;
   std::string_view node;
 };
-constexpr std::array kKnown = {
+constexpr std::array kKnownOperators = {
     KnownOperator{Kind::kNorm, "aten::_fused_rms_norm", "aten::_fused_rms_norm_backward",
                   "FusedRmsNormBackward0"},
     KnownOperator{Kind::kLayerNorm, "aten::native_layer_norm", "aten::native_layer_norm_backward",
@@ -48,9 +48,9 @@ constexpr std::array kKnown = {
 
 const KnownOperator* known_as(Kind kind) {
   const auto* const found =
-      std::find_if(kKnown.begin(), kKnown.end(),
+      std::find_if(kKnownOperators.begin(), kKnownOperators.end(),
                    [kind](const KnownOperator& known) { return known.kind == kind; });
-  return found == kKnown.end() ? nullptr : found;
+  return found == kKnownOperators.end() ? nullptr : found;
 }
 
 std::string own_name(const MemoryBound& work) {

@@ -7,13 +7,13 @@ namespace stepcast {
 namespace {
 
 // One micro-batch's activations of one chunk, taken or given back.
-struct Change {
+struct MemoryChange {
   Seconds at;
   int by = 0;
 };
 
-std::vector<Change> changes_of(const PlacedStep& step) {
-  std::vector<Change> changes;
+std::vector<MemoryChange> changes_of(const PlacedStep& step) {
+  std::vector<MemoryChange> changes;
   for (const PlacedPass& pass : step.passes) {
     if (pass.part == PassPart::kParameters || pass.part == PassPart::kOptimizer) {
       continue;
@@ -27,14 +27,14 @@ std::vector<Change> changes_of(const PlacedStep& step) {
     }
   }
   std::stable_sort(changes.begin(), changes.end(),
-                   [](const Change& a, const Change& b) { return a.at < b.at; });
+                   [](const MemoryChange& a, const MemoryChange& b) { return a.at < b.at; });
   return changes;
 }
 
-int most_held(const std::vector<Change>& changes) {
+int most_held(const std::vector<MemoryChange>& changes) {
   int held = 0;
   int most = 0;
-  for (const Change& change : changes) {
+  for (const MemoryChange& change : changes) {
     held += change.by;
     most = std::max(most, held);
   }
@@ -56,7 +56,7 @@ CounterSample memory_sample(Seconds at, const StageMemory& memory, double share)
 std::vector<CounterSample> counter_samples(const PlacedStep& step, const Projection& projection,
                                            const StageMemory& memory) {
   constexpr double kMega = 1e6;
-  const std::vector<Change> changes = changes_of(step);
+  const std::vector<MemoryChange> changes = changes_of(step);
   const int most = most_held(changes);
   std::vector<CounterSample> samples;
   for (const Seconds at : {Seconds{}, step.step}) {
@@ -65,7 +65,7 @@ std::vector<CounterSample> counter_samples(const PlacedStep& step, const Project
   }
   samples.push_back(memory_sample({}, memory, 0.0));
   int held = 0;
-  for (const Change& change : changes) {
+  for (const MemoryChange& change : changes) {
     held += change.by;
     samples.push_back(memory_sample(change.at, memory, static_cast<double>(held) / most));
   }

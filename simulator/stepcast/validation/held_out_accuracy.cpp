@@ -20,14 +20,14 @@ std::string thousandths_text(double value) {
   return text.data();
 }
 
-std::string json_text(const std::string& text) { return nlohmann::json(text).dump(); }
+std::string json_string(const std::string& text) { return nlohmann::json(text).dump(); }
 
 std::string run_line(const RunTraits& traits, double error) {
-  return R"({"gpu": )" + json_text(traits.gpu) + R"(, "family": )" + json_text(traits.family) +
-         R"(, "dtype": )" + json_text(std::string(name(traits.dtype))) + R"(, "gpus": )" +
-         std::to_string(traits.gpus) + R"(, "software": )" + json_text(traits.software) +
-         R"(, "source": )" + json_text(traits.source) + R"(, "error": )" + thousandths_text(error) +
-         "}";
+  return R"({"gpu": )" + json_string(traits.gpu) + R"(, "family": )" + json_string(traits.family) +
+         R"(, "dtype": )" + json_string(std::string(name(traits.dtype))) + R"(, "gpus": )" +
+         std::to_string(traits.gpus) + R"(, "software": )" + json_string(traits.software) +
+         R"(, "source": )" + json_string(traits.source) + R"(, "error": )" +
+         thousandths_text(error) + "}";
 }
 
 // One line each.
@@ -48,9 +48,9 @@ std::string validation_to_accuracy(const std::vector<ValidationRow>& rows) {
   for (const ValidationRow* row : timed_once(rows)) {
     if (row->held_out.value_or(false)) {
       const RunTraits& traits = *row->traits;
-      gpus[traits.gpu] = json_text(traits.gpu) + R"(: {"architecture": )" +
-                         json_text(traits.architecture) + R"(, "vendor": )" +
-                         json_text(traits.vendor) + "}";
+      gpus[traits.gpu] = json_string(traits.gpu) + R"(: {"architecture": )" +
+                         json_string(traits.architecture) + R"(, "vendor": )" +
+                         json_string(traits.vendor) + "}";
       files.insert(row->file);
       runs.push_back(run_line(traits, std::log(row->rate_factor())));
     }
@@ -67,7 +67,7 @@ std::string validation_to_accuracy(const std::vector<ValidationRow>& rows) {
   for (const auto& [gpu, line] : gpus) {
     parts.push_back(line);
   }
-  return "{\n  \"source\": " + json_text(source) + ",\n  \"gpus\": {" + listed_lines(parts) +
+  return "{\n  \"source\": " + json_string(source) + ",\n  \"gpus\": {" + listed_lines(parts) +
          "},\n  \"runs\": [" + listed_lines(runs) + "]\n}\n";
 }
 

@@ -52,7 +52,7 @@ SkuRate rate_of(const std::string& gpu, const Rates& rates) {
   return {gpu, rates.software, rates.ids, median(rates.measured), median(rates.predicted)};
 }
 
-std::string signed_percent(double value) {
+std::string signed_ratio(double value) {
   return (value < 0.0 ? "-" : "+") + decimals(100.0 * std::abs(value), 1) + " %";
 }
 
@@ -105,7 +105,7 @@ std::string sku_pairs_to_text(const std::vector<SkuPair>& pairs) {
   for (const SkuPair& pair : pairs) {
     const std::string& software = pair.second.software;
     table.add_row({pair.first.gpu, pair.second.gpu, decimals(pair.measured_ratio(), 2),
-                   decimals(pair.predicted_ratio(), 2), signed_percent(pair.error()),
+                   decimals(pair.predicted_ratio(), 2), signed_ratio(pair.error()),
                    pair.first.software + (software == pair.first.software ? "" : ", " + software),
                    pair.work});
   }

@@ -57,7 +57,7 @@ double predicted(const MeasuredRun& run, const MeasuredQuantity& quantity,
                                           : predicted_memory(run, quantity, projection).value();
 }
 
-std::string joined(const std::vector<std::string>& reasons) {
+std::string joined_names(const std::vector<std::string>& reasons) {
   std::string text;
   for (const std::string& reason : reasons) {
     text += (text.empty() ? "" : "; ") + reason;
@@ -115,7 +115,7 @@ std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
     row.family = accuracy_family(run.experiment->model);
   }
   if (has_comparison(run) && !projection.priced) {
-    row.skipped = "plan refused: " + joined(projection.reasons);
+    row.skipped = "plan refused: " + joined_names(projection.reasons);
   }
   if (run.quantities.empty()) {
     row.metric = "tokens_per_second_per_gpu";

@@ -17,7 +17,7 @@ std::string cell(std::string text, std::size_t width) {
   return text;
 }
 
-std::string percent(double share) { return significant(100.0 * share, 3); }
+std::string as_percent(double share) { return significant(100.0 * share, 3); }
 
 Json row_json(const ValidationRow& row) {
   Json object = {{"file", row.file},   {"id", row.id},         {"gpu", row.gpu},
@@ -99,7 +99,7 @@ std::string skipped_lines(const std::vector<ValidationRow>& rows) {
 }
 
 std::string right_share(const std::optional<double>& share) {
-  return share ? percent(*share) + " %" : "none here";
+  return share ? as_percent(*share) + " %" : "none here";
 }
 
 // Whether runs fit in memory, by class.
@@ -108,7 +108,7 @@ std::string fit_lines(const std::vector<ErrorSummary>& summaries) {
   for (const ErrorSummary& s : summaries) {
     if (s.fits && s.count > 0) {
       text += "  " + cell(s.group, 36) + cell(std::to_string(s.count) + " runs", 12) +
-              "balanced accuracy " + percent(s.fits->balanced_accuracy()) +
+              "balanced accuracy " + as_percent(s.fits->balanced_accuracy()) +
               " %: right of those that fit " + right_share(s.fits->fitting) +
               ", of those that do not " + right_share(s.fits->not_fitting) + "\n";
     }
@@ -122,11 +122,11 @@ std::string constant_rate_lines(const std::vector<ErrorSummary>& summaries) {
   for (const ErrorSummary& s : summaries) {
     if (s.constant_rate) {
       text += "  " + cell(s.group, 36) + cell(s.metric, 27) +
-              cell(percent(s.median_abs_error) + " against " +
-                       percent(s.constant_rate->median_abs_error),
+              cell(as_percent(s.median_abs_error) + " against " +
+                       as_percent(s.constant_rate->median_abs_error),
                    22) +
-              percent(s.mean_abs_error) + " against " + percent(s.constant_rate->mean_abs_error) +
-              "\n";
+              as_percent(s.mean_abs_error) + " against " +
+              as_percent(s.constant_rate->mean_abs_error) + "\n";
     }
   }
   return text.empty()
@@ -147,7 +147,7 @@ std::string validation_to_text(const std::vector<ValidationRow>& rows, ErrorBase
   for (const ErrorSummary& s : summaries) {
     const bool total = s.group == "all";
     // Of nothing that was compared there is no error, not one of 0.
-    const auto error = [&s](double value) { return s.count > 0 ? percent(value) : "-"; };
+    const auto error = [&s](double value) { return s.count > 0 ? as_percent(value) : "-"; };
     if (!s.fits) {
       text += cell(total ? s.file : s.group, 36) + cell(s.metric, 27) +
               cell(std::to_string(s.count), 6) + cell(std::to_string(s.skipped), 9) +

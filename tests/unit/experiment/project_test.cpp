@@ -150,7 +150,7 @@ TEST_CASE("A missing plan gets a sensible one and says so", "[unit]") {
   const Projection p = project(read_experiment(root, ".", data_root()), default_cost_model());
   CHECK(p.feasible);
   CHECK(p.plan.fsdp == 16);
-  REQUIRE(p.notes.size() == 2);
+  REQUIRE(p.notes.size() == 3);
   CHECK(p.notes.front().starts_with("no plan given"));
   CHECK(p.notes.back() == "host xeon_pytorch_2_11 assumed: no cluster.host is given");
 }
@@ -233,6 +233,73 @@ TEST_CASE("A locked clock at which the power limit is passed is noted", "[unit]"
   CHECK(notes({"cluster.gpu_clock=1000 MHz"}) == 0);
   // Without a lock the clock is one that the limit allows.
   CHECK(notes({}) == 0);
+}
+
+namespace {
+
+bool says(const std::vector<std::string>& texts, const std::string& part) {
+  return std::any_of(texts.begin(), texts.end(), [&part](const std::string& text) {
+    return text.find(part) != std::string::npos;
+  });
+}
+
+Projection projected_text(const std::string& text) {
+  return project(read_experiment(parse_config(text, "test"), {}, data_root()),
+                 default_cost_model());
+}
+
+}  // namespace
+
+TEST_CASE("Without software a GPU gets the usual set of its vendor, and the report says so",
+          "[unit]") {
+  const std::string rest =
+      "model: llama3.1_8b\ntraining: {sequence_length: 4096, global_batch_size: 64}\n";
+  for (const auto& [gpu, software] :
+       {std::pair{"mi300x", "primus_turbo"}, std::pair{"mi355x", "primus_turbo"},
+        std::pair{"h100_sxm", "megatron"}}) {
+    CAPTURE(gpu);
+    const Projection p = projected_text(rest + "cluster: {gpu: " + gpu + "}\n");
+    CHECK(p.software == software);
+    CHECK(says(p.notes, "software " + std::string(software) + " assumed"));
+    const Projection named = projected_text(rest + "cluster: {gpu: " + gpu +
+                                            "}\nsoftware: " + std::string(software) + "\n");
+    CHECK_FALSE(says(named.notes, "software"));
+    CHECK(named.time.step == p.time.step);
+  }
+}
+
+TEST_CASE("A locked clock that the power limit cannot hold stands among the reasons too",
+          "[unit]") {
+  const Projection p = projected(default_example(), {"cluster.gpu_clock=2100 MHz"});
+  CHECK(p.feasible);
+  CHECK(says(p.reasons, "the part could not keep this clock"));
+  CHECK(says(p.notes, "the part could not keep this clock"));
+  CHECK(projected(default_example(), {"cluster.gpu_clock=900 MHz"}).reasons.empty());
+}
+
+TEST_CASE("A power limit above the part's own is said to be", "[unit]") {
+  CHECK(says(projected(default_example(), {"cluster.power_limit=1000 W"}).notes,
+             "power limit 1 kW taken at its word: the part's own is 750 W"));
+  CHECK_FALSE(says(projected(default_example(), {"cluster.power_limit=750 W"}).notes, "power"));
+}
+
+TEST_CASE("An oversubscription that no collective meets is said to change nothing", "[unit]") {
+  const std::vector<std::string> oversubscribed = {"cluster.nodes_per_pod=8",
+                                                   "cluster.oversubscription=4"};
+  const Projection inside = projected(default_example(), oversubscribed);
+  CHECK(
+      says(inside.notes, "oversubscription 4:1 changes nothing: no collective leaves a pod of 8"));
+  CHECK(inside.time.step == projected(default_example()).time.step);
+  const Projection across =
+      projected(default_example(), {"cluster.nodes_per_pod=4", "cluster.oversubscription=4"});
+  CHECK_FALSE(says(across.notes, "oversubscription"));
+  CHECK(across.time.step > inside.time.step);
+}
+
+TEST_CASE("MFU under the mask leaves out less than half of attention", "[unit]") {
+  const Projection p = projected(default_example());
+  CHECK(p.masked_mfu < p.mfu);
+  CHECK(p.masked_mfu > 0.9 * p.mfu);
 }
 
 }  // namespace stepcast::project_test

@@ -68,5 +68,19 @@ TEST_CASE("a token pays for its own experts and not for the others", "[unit]") {
         Flops(6 * 4 * 16));
 }
 
+// 6 heads (8 + 8) a pair: of s = 8 positions a token sees 8 uncut and 36 / 8 = 4.5 under the mask.
+TEST_CASE("The mask takes the pairs above the diagonal from the FLOPs of attention", "[case]") {
+  const double uncut = training_flops_per_token(tiny(), 8).value();
+  CHECK(uncut - masked_flops_per_token(tiny(), 8, {}).value() == 6.0 * 2 * 16 * (8 - 4.5));
+}
+
+// In a window of 2 the first token sees one position and the other seven two: 15 of 8 tokens.
+TEST_CASE("A window takes all pairs outside of it from the FLOPs of attention", "[case]") {
+  ModelSpec model = tiny();
+  model.attention.sliding_window = 2;
+  CHECK(training_flops_per_token(model, 8).value() - masked_flops_per_token(model, 8, {}).value() ==
+        6.0 * 2 * 16 * (8 - 15.0 / 8));
+}
+
 }  // namespace
 }  // namespace stepcast::model_flops_test

@@ -51,6 +51,7 @@ TEST_CASE("every reason against a plan is given at once", "[unit]") {
   asked.request.tp = 3;  // neither GPUs, heads, key heads, ffn_hidden nor sequence
   asked.request.pp = 5;  // nor layers
   asked.request.ep = 2;  // no experts
+  asked.request.layout = "even";
   asked.request.dp = 7;
   asked.sample.training.dtype = Dtype::kFp8;
   asked.sample.training.micro_batch_size = 3;

@@ -79,13 +79,6 @@ TEST_CASE("without a layout every stage has the same number of layers", "[unit]"
   CHECK(result.stages.back().mtp_layers == 1);
 }
 
-TEST_CASE("layers that do not divide are refused with a remedy", "[unit]") {
-  const LayoutResult result = stage_layout(request(4), 1, 30, 0);
-  REQUIRE(result.reasons.size() == 1);
-  CHECK_THAT(result.reasons.front(),
-             contains_text("30 layers do not divide") && contains_text("balanced"));
-}
-
 // Llama 3.1 405B: 126 layers, embedding and loss fill 16 stages of 8.
 TEST_CASE("a balanced layout counts embedding and loss as a layer each", "[unit]") {
   const LayoutResult result = stage_layout(request(16, "balanced"), 1, 126, 0);
@@ -136,6 +129,14 @@ TEST_CASE("a pipeline larger than the model is refused and not built", "[unit]")
   constexpr std::int64_t kHuge = 1 << 20;
   CHECK_FALSE(stage_layout(request(kHuge), kHuge, 61, 0).reasons.empty());
   CHECK_FALSE(stage_layout(request(kHuge, "balanced"), kHuge, 61, 0).reasons.empty());
+}
+
+TEST_CASE("Layers that do not divide are balanced unless even stages are asked for", "[unit]") {
+  CHECK(layers_of(stage_layout(request(4), 1, 8, 0)) == std::vector<std::int64_t>{2, 2, 2, 2});
+  CHECK(layers_of(stage_layout(request(4), 1, 10, 0)) ==
+        layers_of(stage_layout(request(4, "balanced"), 1, 10, 0)));
+  CHECK_THAT(stage_layout(request(4, "even"), 1, 10, 0).reasons.at(0),
+             contains_text("10 layers do not divide"));
 }
 
 }  // namespace

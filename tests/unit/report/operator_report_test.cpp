@@ -125,5 +125,12 @@ TEST_CASE("a table's columns are as wide as their widest cell", "[unit]") {
   CHECK(table.text() == "  name    count\n  a           1\n      why\n  longer\n");
 }
 
+TEST_CASE("A cell with line feeds takes several lines of its row", "[unit]") {
+  TextTable table({{"name"}, {"value", Align::kRight}});
+  table.add_row({"a\nlong", "1"});
+  table.add_row({"b", "22\n3"});
+  CHECK(table.text() == "  name  value\n  a         1\n  long\n  b        22\n            3\n");
+}
+
 }  // namespace
 }  // namespace stepcast::operator_report_test

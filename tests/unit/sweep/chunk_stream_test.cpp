@@ -18,7 +18,7 @@ TEST_CASE("chunks stream in order with their texts, whatever the number of threa
     std::int64_t plans = 0;
     stream_chunks(
         chunks, kSmallGrid, threads,
-        [](const ChunkResult& chunk) {
+        [](std::int64_t, const ChunkResult& chunk) {
           std::string lines;
           for (const PlanNumbers& numbers : chunk.priced) {
             lines += std::to_string(numbers.plan) + " ";
@@ -42,7 +42,7 @@ TEST_CASE("chunks that are not there are left out of the stream", "[unit]") {
   run_sweep(test::run_of(grid, {2, 3}), chunks, {});
   std::vector<std::int64_t> streamed;
   stream_chunks(
-      chunks, grid, 3, [](const ChunkResult&) { return std::vector<std::string>{}; },
+      chunks, grid, 3, [](std::int64_t, const ChunkResult&) { return std::vector<std::string>{}; },
       [&](const ChunkResult& chunk, const std::vector<std::string>&) {
         streamed.push_back(chunk.priced.front().plan / grid.chunk_plans);
       });

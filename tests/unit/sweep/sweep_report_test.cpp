@@ -113,7 +113,7 @@ TEST_CASE("A line of JSON says what project says, bit for bit", "[unit]") {
 TEST_CASE("Axes stand in a line as they were written", "[unit]") {
   const SweepSpace space = small_space();
   const PlanLines lines(space);
-  const Json first = Json::parse(lines.json({}));
+  const Json first = Json::parse(lines.json(PlanNumbers{}));
   CHECK(first.at("axes").at("plan.tp") == 1);
   CHECK(first.at("axes").at("plan.schedule") == "1f1b");
   CHECK(first.at("axes").at("plan.vpp").is_null());
@@ -151,7 +151,7 @@ TEST_CASE("Experts have their exchange in CSV", "[unit]") {
       "training: {sequence_length: 4096, global_batch_size: 64}\nplan: {ep: [4, 8], zero: 1}\n");
   const PlanLines lines(space);
   CHECK_THAT(lines.csv_header(), contains_text(",expert_exchange.num_sms,"));
-  CHECK(fields_of(lines.csv_header()).size() == fields_of(lines.csv({})).size());
+  CHECK(fields_of(lines.csv_header()).size() == fields_of(lines.csv(PlanNumbers{})).size());
 }
 
 TEST_CASE("The JSON report holds the ranked plans, the fronts and the refusals", "[unit]") {

@@ -12,7 +12,7 @@
 namespace stepcast {
 namespace {
 
-constexpr std::string_view kUnits =
+constexpr std::string_view kStageUnits =
     "tasks take their place for F = B - W = W; other times keep the order and leave other gaps";
 
 // The equations of the column `memory`, for any number of micro-batches.
@@ -58,7 +58,8 @@ constexpr std::array kInfos = {
                  "Narayanan et al., arXiv 2104.04473, section 2.2"},
     ScheduleInfo{Schedule::kZbH1, "zb_h1", StagePlacement::kLoop, ChunkRule::kOne, PairRule::kNone,
                  BackwardRule::kParted, zb_h1_orders, one_a_rank, "(p-1)(F+B-2W)", "min(m, p)",
-                 kUnits, "Qi et al., arXiv 2401.10241, section 2.1 (ZB1P in DeepSeek-V3's table)"},
+                 kStageUnits,
+                 "Qi et al., arXiv 2401.10241, section 2.1 (ZB1P in DeepSeek-V3's table)"},
     ScheduleInfo{Schedule::kZbH2, "zb_h2", StagePlacement::kLoop, ChunkRule::kOne, PairRule::kNone,
                  BackwardRule::kParted, zb_h2_orders, two_a_rank,
                  "(p-1)F, until the last rank has its first micro-batch; none between a rank's "
@@ -70,18 +71,18 @@ constexpr std::array kInfos = {
     ScheduleInfo{Schedule::kZbV, "zbv", StagePlacement::kV, ChunkRule::kTwo, PairRule::kNone,
                  BackwardRule::kParted, zb_v_orders, one_a_rank,
                  "(p-1)F/2, until rank p-1 has its first micro-batch; none after that", "min(m, p)",
-                 kUnits, "Qi et al., arXiv 2405.15362 (V-ZB); ZBV of arXiv 2401.10241"},
+                 kStageUnits, "Qi et al., arXiv 2405.15362 (V-ZB); ZBV of arXiv 2401.10241"},
     ScheduleInfo{Schedule::kVHalf, "v_half", StagePlacement::kV, ChunkRule::kTwo, PairRule::kNone,
                  BackwardRule::kParted, v_half_orders, half_in_flight,
                  "(3p-7)F/2 for even p, (3p-4)F/2 for odd, where F = B - W = W, m >= 2p; at least "
                  "that of zbv",
-                 "floor((p+2)/2)", kUnits, "Qi et al., arXiv 2405.15362 (V-Half)"},
+                 "floor((p+2)/2)", kStageUnits, "Qi et al., arXiv 2405.15362 (V-Half)"},
     ScheduleInfo{
         Schedule::kVMin, "v_min", StagePlacement::kV, ChunkRule::kTwo, PairRule::kNone,
         BackwardRule::kParted, v_min_orders, third_in_flight,
         "(4p-c)F/2, c = 7, 5, 9 as p leaves 0, 1, 2 over 3, where F = B - W = W; at least that of "
         "zbv",
-        "floor((p+4)/3)", kUnits, "Qi et al., arXiv 2405.15362 (V-Min)"},
+        "floor((p+4)/3)", kStageUnits, "Qi et al., arXiv 2405.15362 (V-Min)"},
     ScheduleInfo{
         Schedule::kDualPipe, "dualpipe", StagePlacement::kBidirectional, ChunkRule::kOne,
         PairRule::kByItself, BackwardRule::kParted, dual_pipe_orders, one_a_rank,
@@ -105,21 +106,21 @@ constexpr std::array kInfos = {
                  "ScheduleInterleavedZeroBubble"},
 };
 
-constexpr std::size_t kRows = kInfos.size();
+constexpr std::size_t kScheduleRows = kInfos.size();
 
 constexpr bool rows_are_in_order() {
-  for (std::size_t i = 0; i < kRows; ++i) {
+  for (std::size_t i = 0; i < kScheduleRows; ++i) {
     if (static_cast<std::size_t>(kInfos[i].schedule) != i) {
       return false;
     }
   }
   return true;
 }
-static_assert(rows_are_in_order() && names_every_value<Schedule, kRows>());
+static_assert(rows_are_in_order() && names_every_value<Schedule, kScheduleRows>());
 
-constexpr std::array<std::string_view, kRows> kNames = [] {
-  std::array<std::string_view, kRows> names;
-  for (std::size_t i = 0; i < kRows; ++i) {
+constexpr std::array<std::string_view, kScheduleRows> kScheduleNames = [] {
+  std::array<std::string_view, kScheduleRows> names;
+  for (std::size_t i = 0; i < kScheduleRows; ++i) {
     names[i] = kInfos[i].name;
   }
   return names;
@@ -131,11 +132,11 @@ std::span<const ScheduleInfo> schedule_infos() { return kInfos; }
 
 const ScheduleInfo& info(Schedule schedule) { return kInfos[static_cast<std::size_t>(schedule)]; }
 
-std::string_view name(Schedule schedule) { return entry(kNames, schedule); }
+std::string_view name(Schedule schedule) { return entry(kScheduleNames, schedule); }
 
 template <>
 std::span<const std::string_view> names_of<Schedule>() {
-  return kNames;
+  return kScheduleNames;
 }
 
 StagePlacement placement_of(Schedule schedule) { return info(schedule).placement; }
