@@ -245,6 +245,12 @@ void take_standard_input(CLI::Option& option) {
 
 DataRoot data_root(const GlobalOptions& options) {
   if (!options.data.empty()) {
+    std::error_code none;
+    if (!std::filesystem::is_directory(std::filesystem::path(options.data) / "hardware_profiles",
+                                       none)) {
+      throw ConfigError({"--data " + options.data, 0, 0},
+                        "is no data folder: it needs the folders hardware_profiles and configs");
+    }
     return {options.data};
   }
   std::error_code error;

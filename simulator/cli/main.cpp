@@ -13,6 +13,7 @@
 #include "cli/command_words.hpp"
 #include "cli/commands.hpp"
 #include "cli/framework_arguments.hpp"
+#include "cli/option_checks.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -110,6 +111,7 @@ int run_command(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return program.exit(e) == 0 ? kDone : kInputWrong;
   }
+  check_options(program);
   log_to_standard_error(global);
   return run();
 }

@@ -317,9 +317,11 @@ void add_sweep_output_options(CLI::App& command, SweepOutputOptions& options) {
       "--plans", options.plans,
       "write every plan to this file as well, priced or with the reason why it cannot "
       "run, FILE.csv or FILE.jsonl");
-  command.add_option("--top", options.top,
-                     "plans in the report, the best first (text: 20, json: all), in pages and "
-                     "pictures (10,000) and in the folder of --save-dir (3)");
+  command
+      .add_option("--top", options.top,
+                  "plans in the report, the best first (text: 20, json: all), in pages and "
+                  "pictures (10,000) and in the folder of --save-dir (3)")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   add_save_dir_option(command, options.save_dir, "the best plans");
   add_page_option(command, options.report);
   command.add_option("--plot", options.plot,

@@ -33,7 +33,10 @@ void collect_leaves(const ConfigNode& node, const std::string& path, Leaves& lea
 std::string settled_text(const Experiment& experiment) {
   const ResolvedPlan resolved = settle_plan(experiment.plan, experiment.model, experiment.training,
                                             experiment.cluster, experiment.software);
-  return to_flow_yaml(settled_input(experiment, resolved.plan));
+  Experiment named = experiment;
+  named.named.software_assumed = false;
+  named.named.training_assumed.clear();
+  return to_flow_yaml(settled_input(named, resolved.plan));
 }
 
 // The experiment with its model written out.

@@ -17,19 +17,23 @@ std::string to_text(const Diagnostic& diagnostic) {
 
 void Diagnostics::throw_if_any() const {
   if (!entries_.empty()) {
-    throw ConfigError(entries_);
+    throw ConfigError(entries_, uncollected_);
   }
 }
 
-ConfigError::ConfigError(std::vector<Diagnostic> diagnostics)
+ConfigError::ConfigError(std::vector<Diagnostic> diagnostics, std::size_t uncollected)
     : diagnostics_(std::move(diagnostics)) {
   std::stable_sort(diagnostics_.begin(), diagnostics_.end(),
                    [](const Diagnostic& a, const Diagnostic& b) {
                      return std::tie(a.where.file, a.where.line, a.where.column) <
                             std::tie(b.where.file, b.where.line, b.where.column);
                    });
-  for (const Diagnostic& diagnostic : diagnostics_) {
-    text_ += (text_.empty() ? "" : "\n") + to_text(diagnostic);
+  const std::size_t told = std::min(kMostTold, diagnostics_.size());
+  for (std::size_t i = 0; i < told; ++i) {
+    text_ += (text_.empty() ? "" : "\n") + to_text(diagnostics_[i]);
+  }
+  if (const std::size_t more = diagnostics_.size() - told + uncollected; more > 0) {
+    text_ += "\nand " + std::to_string(more) + " more";
   }
 }
 

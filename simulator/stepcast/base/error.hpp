@@ -30,25 +30,39 @@ struct Diagnostic {
 // "file:line:column: error: message"
 std::string to_text(const Diagnostic& diagnostic);
 
-// Collects the problems of one or several inputs, so that all are reported at once.
+// So many problems are told at once; of more there is only the number.
+inline constexpr std::size_t kMostTold = 20;
+
+// Collects the problems of one or several inputs, so that all are reported at once. Of an input
+// that is wrong all over the first thousand are kept, and the others are counted.
 class Diagnostics {
  public:
   void error(Location where, std::string message) {
-    entries_.push_back({std::move(where), std::move(message)});
+    if (full()) {
+      count_only();
+    } else {
+      entries_.push_back({std::move(where), std::move(message)});
+    }
   }
+  // Whether what comes is counted only, so that nobody need find its remedy.
+  [[nodiscard]] bool full() const { return entries_.size() >= kMostKept; }
+  void count_only() { ++uncollected_; }
   [[nodiscard]] bool empty() const { return entries_.empty(); }
   [[nodiscard]] const std::vector<Diagnostic>& entries() const { return entries_; }
   // Throws ConfigError with everything collected, in order of file and line; does nothing if empty.
   void throw_if_any() const;
 
  private:
+  static constexpr std::size_t kMostKept = 1000;
   std::vector<Diagnostic> entries_;
+  std::size_t uncollected_ = 0;
 };
 
-// The user's input is wrong. what() has one line for each problem.
+// The user's input is wrong. what() has one line for each of the first kMostTold problems, and how
+// many more there are: of `diagnostics`, and `uncollected` beside them.
 class ConfigError : public std::exception {
  public:
-  explicit ConfigError(std::vector<Diagnostic> diagnostics);
+  explicit ConfigError(std::vector<Diagnostic> diagnostics, std::size_t uncollected = 0);
   ConfigError(Location where, std::string message);
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
   [[nodiscard]] const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string>
 #include <vector>
 
 namespace stepcast {
@@ -10,6 +11,22 @@ namespace {
 
 bool same_letter(char a, char b) {
   return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+}
+
+// "h100" is the beginning of "h100_sxm": the shortest candidate that goes on at a new word.
+std::string shortest_with_beginning(std::string_view name,
+                                    std::span<const std::string> candidates) {
+  std::string shortest;
+  for (const std::string& candidate : candidates) {
+    const bool begins =
+        !name.empty() && candidate.size() > name.size() &&
+        std::equal(name.begin(), name.end(), candidate.begin(), same_letter) &&
+        std::string_view("_-.").find(candidate[name.size()]) != std::string_view::npos;
+    if (begins && (shortest.empty() || candidate.size() < shortest.size())) {
+      shortest = candidate;
+    }
+  }
+  return shortest;
 }
 
 }  // namespace
@@ -36,6 +53,9 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
   constexpr std::size_t kLongestName = 64;
   if (name.size() > kLongestName) {
     return {};
+  }
+  if (const std::string longer = shortest_with_beginning(name, candidates); !longer.empty()) {
+    return longer;
   }
   int best = std::max<int>(1, static_cast<int>(name.size()) / 3) + 1;
   std::string nearest;

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <unordered_map>
 #include <utility>
 
 namespace stepcast {
@@ -45,14 +46,14 @@ class TreeBuilder : public YAML::EventHandler {
                        YAML::EmitterStyle::value /*style*/) override {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
-    open_.push_back({node(mark, ConfigNode::Kind::kSequence), {}, false});
+    open_.push_back({node(mark, ConfigNode::Kind::kSequence), {}, false, {}});
   }
   void OnSequenceEnd() override { close(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value /*style*/) override {
     refuse_anchor(mark, anchor);
     refuse_tag(mark, tag);
-    open_.push_back({node(mark, ConfigNode::Kind::kMapping), {}, false});
+    open_.push_back({node(mark, ConfigNode::Kind::kMapping), {}, false, {}});
   }
   void OnMapEnd() override { close(); }
 
@@ -65,6 +66,7 @@ class TreeBuilder : public YAML::EventHandler {
     ConfigNode node;
     ConfigEntry pending;  // a mapping's key that waits for its value
     bool has_key = false;
+    std::unordered_map<std::string, int> lines;  // of a mapping: its keys, and where they stand
   };
 
   [[nodiscard]] ConfigNode node(const YAML::Mark& mark, ConfigNode::Kind kind) const {
@@ -115,12 +117,10 @@ class TreeBuilder : public YAML::EventHandler {
       diagnostics_.error(key.location(), "a key must be a plain word");
       return;
     }
-    for (const ConfigEntry& entry : mapping.node.entries) {
-      if (entry.key == key.text) {
-        diagnostics_.error(key.location(), "repeated key '" + key.text + "', first given on line " +
-                                               std::to_string(entry.line) + "; keep one of them");
-        return;
-      }
+    const auto [first, is_new] = mapping.lines.try_emplace(key.text, key.line);
+    if (!is_new) {
+      diagnostics_.error(key.location(), "repeated key '" + key.text + "', first given on line " +
+                                             std::to_string(first->second) + "; keep one of them");
     }
   }
 
@@ -265,7 +265,9 @@ ConfigNode load_config(const std::filesystem::path& file) {
 }
 
 void apply_override(ConfigNode& root, std::string_view assignment) {
-  const std::string name = "--set " + std::string(assignment);
+  constexpr std::size_t kLongest = 100;  // of what messages repeat
+  const std::string name = "--set " + std::string(assignment.substr(0, kLongest)) +
+                           (assignment.size() > kLongest ? "..." : "");
   const std::size_t equals = assignment.find('=');
   const std::string_view key = assignment.substr(0, equals);
   if (equals == std::string_view::npos || key.empty() || key.front() == '.' || key.back() == '.' ||
@@ -275,6 +277,9 @@ void apply_override(ConfigNode& root, std::string_view assignment) {
   constexpr auto kDeepest = 16;
   if (std::count(key.begin(), key.end(), '.') > kDeepest) {
     throw ConfigError({"--set", 0, 0}, "a key of more than 16 dots is no key of an experiment");
+  }
+  if (assignment.substr(equals + 1).find_first_not_of(' ') == std::string_view::npos) {
+    throw ConfigError({name, 0, 0}, "gives '" + std::string(key) + "' no value; write one after =");
   }
   ConfigNode value = parse_config(assignment.substr(equals + 1), name);
   assign(root, key, std::move(value));

@@ -306,6 +306,10 @@ void MappingReader::finish() {
     if (contains(asked_, entry.key) || contains(failed_, entry.key)) {
       continue;
     }
+    if (diagnostics_->full()) {
+      diagnostics_->count_only();
+      continue;
+    }
     std::string remedy = did_you_mean(entry.key, asked_);
     if (record_) {
       refuse_key(entry, remedy);

@@ -146,7 +146,7 @@ class ExperimentReader {
     ScaleOutSpec& nics = spec.device.scale_out;
     spec.gpus_per_node = cluster.optional_count("gpus_per_node", spec.gpus_per_node, kGpus);
     nics.nics_per_gpu = cluster.optional_number("nics_per_gpu", nics.nics_per_gpu, kNics);
-    nics.nic_rate = cluster.optional_quantity<BytesPerSecond>("nic_rate", nics.nic_rate);
+    nics.nic_rate = read_rate(cluster, "nic_rate", nics.nic_rate);
     experiment_.nic_rate = nics.nic_rate;
     nics.efficiency = cluster.optional_number("nic_efficiency", nics.efficiency, kFraction);
     read_fabric_changes(cluster);
@@ -154,8 +154,9 @@ class ExperimentReader {
     const ConfigNode* written = cluster.take("gpu_clock");
     const std::optional<Hertz> clock =
         written == nullptr ? std::nullopt : cluster.quantity<Hertz>("gpu_clock", *written);
-    if (clock && (!(clock->value() > 0.0) || *clock > spec.device.clock.peak)) {
-      cluster.error("gpu_clock", "must be above 0 and at most the GPU's peak, " +
+    constexpr Hertz kSlowest(1e6);
+    if (clock && (*clock < kSlowest || *clock > spec.device.clock.peak)) {
+      cluster.error("gpu_clock", "must be at least 1 MHz and at most the GPU's peak, " +
                                      format_quantity(spec.device.clock.peak));
     }
     experiment_.locked_clock = clock;
@@ -188,12 +189,22 @@ class ExperimentReader {
     experiment_.own_kernels = device.kernels;
   }
 
+  static BytesPerSecond read_rate(MappingReader& cluster, std::string_view key,
+                                  BytesPerSecond usual) {
+    constexpr BytesPerSecond kSlowest(1e6 / 8);
+    const BytesPerSecond rate = cluster.optional_quantity<BytesPerSecond>(key, usual);
+    if (cluster.has(key) && rate < kSlowest) {
+      cluster.error(key, "must be at least 1 Mb/s");
+      return usual;
+    }
+    return rate;
+  }
+
   // A fabric that was measured to be slower than its part's: the rate of a scale-up link, and the
   // least time of a step of a ring within nodes and between them, whatever the protocol.
   void read_fabric_changes(MappingReader& cluster) {
     DeviceSpec& device = experiment_.cluster.device;
-    device.scale_up.link_rate =
-        cluster.optional_quantity<BytesPerSecond>("link_rate", device.scale_up.link_rate);
+    device.scale_up.link_rate = read_rate(cluster, "link_rate", device.scale_up.link_rate);
     const auto least = cluster.optional_quantity<Seconds>("least_hop", Seconds{});
     const auto least_network = cluster.optional_quantity<Seconds>("least_network_hop", Seconds{});
     CollectiveConstants& library = device.collectives;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/experiment/named_profiles.hpp"
+#include "stepcast/hardware/data_root.hpp"
 
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/mapping_reader.hpp"
@@ -22,7 +23,7 @@ std::filesystem::path named_file(const std::filesystem::path& folder, const std:
                                  const std::string& kind, const Location& where) {
   const bool plain = !name.empty() && name.find('/') == std::string::npos;
   std::filesystem::path file = folder / (name + ".yaml");
-  if (plain && std::filesystem::exists(file)) {
+  if (plain && is_there(file)) {
     return file;
   }
   const std::vector<std::string> known = names_in(folder);
@@ -75,7 +76,7 @@ std::int64_t usual_gpus_per_node(const std::string& name, const DataRoot& data,
 }
 
 ModelSpec load_named_model(const std::string& name, const DataRoot& data, const Location& where) {
-  if (!std::filesystem::exists(data.models() / (name + ".yaml"))) {
+  if (!is_there(data.models() / (name + ".yaml"))) {
     if (const std::string lacks = lacking_for_model(name, data); !lacks.empty()) {
       throw ConfigError(where,
                         "the model '" + name + "' is left out: there is no model of " + lacks);

@@ -329,6 +329,10 @@ ModelSpec read_model(MappingReader& reader) {
   model.mlp = read_mlp(reader.required_mapping("mlp"));
   if (std::optional<MappingReader> moe = reader.optional_mapping("moe")) {
     model.moe = read_moe(std::move(*moe));
+    if (model.layers > 0 && model.moe->first_dense_layers >= model.layers) {
+      reader.error("moe", "has no layer: first_dense_layers must be less than 'layers' (" +
+                              std::to_string(model.layers) + ")");
+    }
   }
   model.mtp_layers = reader.optional_count("mtp_layers", 0, {0, 64});
   if (std::optional<MappingReader> published = reader.optional_mapping("published")) {

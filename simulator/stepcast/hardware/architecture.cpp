@@ -38,7 +38,7 @@ std::optional<ConfigNode> load_named(const std::string& name, MappingReader& whe
                                      std::string_view key, const std::filesystem::path& folder) {
   const bool plain = !name.empty() && name.find('/') == std::string::npos;
   const std::filesystem::path file = folder / (name + ".yaml");
-  if (!plain || !std::filesystem::exists(file)) {
+  if (!plain || !is_there(file)) {
     where.error(key,
                 "is '" + name + "', an unknown architecture" + remedy_for(name, names_in(folder)));
     return std::nullopt;

@@ -47,6 +47,9 @@ struct DataRoot {
 };
 
 // Names (file stems) of the YAML files of a folder, sorted; none if there is no such folder.
+// Whether there is such a file; what no file can be called is none.
+bool is_there(const std::filesystem::path& file);
+
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 
 }  // namespace stepcast

@@ -80,7 +80,7 @@ std::optional<std::filesystem::path> named_file(const std::filesystem::path& pro
   }
   const std::filesystem::path folder = profiles / key;
   std::filesystem::path file = folder / (name + ".yaml");
-  if (name.empty() || name.find('/') != std::string::npos || !std::filesystem::exists(file)) {
+  if (name.empty() || name.find('/') != std::string::npos || !is_there(file)) {
     where.error(key, "is '" + name + "', which names no file of the folder " + key +
                          did_you_mean(name, names_in(folder)));
     return std::nullopt;

@@ -48,7 +48,7 @@ ConfigNode profile_with_bases(const std::filesystem::path& file,
   for (const ConfigNode* named = root.find(kBase); named != nullptr; named = root.find(kBase)) {
     const std::string base = named->text;
     const std::filesystem::path other = folder / (base + ".yaml");
-    if (base.find('/') != std::string::npos || !std::filesystem::exists(other)) {
+    if (base.find('/') != std::string::npos || !is_there(other)) {
       refuse(*named, "is '" + base + "', which is no part" + did_you_mean(base, names_in(folder)));
     }
     if (base == file.stem().string() ||

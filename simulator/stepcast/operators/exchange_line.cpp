@@ -313,6 +313,10 @@ ExpertExchange read_exchange(MappingReader& fields, ExchangePhase phase, Dtype d
     fields.error("topk", "is " + std::to_string(op.topk) + " of " + std::to_string(op.experts) +
                              " 'experts'; give at most as many");
   }
+  if (fields.good({"ep", "experts"}) && op.experts % op.group.size != 0) {
+    fields.error("ep", "is " + std::to_string(op.group.size) + ", which does not divide " +
+                           std::to_string(op.experts) + " 'experts'");
+  }
   if (fields.good({"routing", "topk", "experts"})) {
     check_routing(fields, op);
   }

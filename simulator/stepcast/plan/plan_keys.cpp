@@ -6,6 +6,7 @@
 
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/plan/exchange_spec.hpp"
+#include "stepcast/plan/stage_layout.hpp"
 #include "stepcast/plan/written_input.hpp"
 
 namespace stepcast {
@@ -112,6 +113,11 @@ void read_layout(std::string_view key, MappingReader& reader, PlanRequest& plan)
   }
   if (value->kind != ConfigNode::Kind::kSequence) {
     plan.layout = reader.text(key, *value).value_or("");
+    const bool is_rule = plan.layout.empty() || plan.layout == "even" || plan.layout == "balanced";
+    for (const std::string& fault :
+         is_rule ? std::vector<std::string>() : parse_layout(plan.layout).reasons) {
+      reader.error(key, fault);
+    }
     return;
   }
   for (const ConfigNode& item : value->items) {

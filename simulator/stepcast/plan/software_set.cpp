@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "stepcast/config/enum_fields.hpp"
+#include "stepcast/hardware/data_root.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
 #include "stepcast/plan/software_spec.hpp"
 #include "stepcast/plan/training_recipe.hpp"
@@ -24,7 +25,7 @@ ConfigNode with_bases(const std::filesystem::path& file) {
     }
     const Location where = base->location();
     below = below.parent_path() / (base->text + ".yaml");
-    if (base->text.find('/') != std::string::npos || !std::filesystem::exists(below)) {
+    if (base->text.find('/') != std::string::npos || !is_there(below)) {
       throw ConfigError(where, "unknown software set '" + base->text.substr(0, 60) +
                                    "'; 'stepcast list software' shows what there is");
     }

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "stepcast/base/nearest_name.hpp"
@@ -42,7 +43,11 @@ constexpr std::array<BinarySign, 14> kBinarySigns = {{
     {"+", 5, [](double a, double b) { return a + b; }},
     {"-", 5, [](double a, double b) { return a - b; }},
     {"*", 6, [](double a, double b) { return a * b; }},
-    {"/", 6, [](double a, double b) { return a / b; }},
+    // What is divided by 0 is no number, and a constraint on it does not hold.
+    {"/", 6,
+     [](double a, double b) {
+       return b == 0.0 ? std::numeric_limits<double>::quiet_NaN() : a / b;
+     }},
     {"%", 6, [](double a, double b) { return std::fmod(a, b); }},
     // 2 ^ 3 ^ 2 is 2 ^ 9.
     {"^", 7, [](double a, double b) { return std::pow(a, b); }, Grouping::kRight},

@@ -33,7 +33,7 @@ std::string bytes_in(const fs::path& file) {
 }
 
 // Opened, since a network's file system looks at the server again for that alone.
-bool is_there(const fs::path& file) {
+bool opens(const fs::path& file) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor >= 0) {
     ::close(descriptor);
@@ -110,7 +110,7 @@ void add_file(std::string_view name, std::int64_t pieces, PieceStates& states) {
 
 std::optional<PartHeader> sweep_in(const fs::path& folder) {
   const fs::path file = folder / kHeaderName;
-  return is_there(file) ? std::optional(SweepPart(file).header()) : std::nullopt;
+  return opens(file) ? std::optional(SweepPart(file).header()) : std::nullopt;
 }
 
 PieceFolder::PieceFolder(fs::path folder, PartHeader sweep, PieceTask self,
@@ -133,7 +133,7 @@ PieceFolder::~PieceFolder() { ::unlink(task_file().c_str()); }
 // The first of several tasks that begin at once writes it; all others find theirs to be the same.
 void PieceFolder::make_header() {
   sweep_.shard = {1, pieces_of(sweep_.grid)};
-  if (!is_there(folder_ / kHeaderName)) {
+  if (!opens(folder_ / kHeaderName)) {
     const fs::path own = folder_ / ("header_" + process_text(self_));
     write_whole(own, encode_header(sweep_));
     link_to(own, folder_ / kHeaderName);
@@ -193,7 +193,7 @@ bool PieceFolder::take(const PieceClaim& claim) {
   if (had_.contains({claim.piece, claim.number}) || !link_to(task_file(), claim_file(claim))) {
     return false;
   }
-  if (is_there(file(claim.piece, std::string(kPart)))) {
+  if (opens(file(claim.piece, std::string(kPart)))) {
     ::unlink(claim_file(claim).c_str());
     return false;
   }
@@ -234,7 +234,7 @@ std::optional<PieceClaim> PieceFolder::claim() {
 void PieceFolder::finish(const PieceClaim& claim) const {
   const fs::path part = file(claim.piece, std::string(kPart));
   // A task that took this one for ended may have put the same part there, and removed this.
-  if (std::rename(open_part(claim).c_str(), part.c_str()) != 0 && !is_there(part)) {
+  if (std::rename(open_part(claim).c_str(), part.c_str()) != 0 && !opens(part)) {
     file_fault(part, "cannot rename the finished part", errno);
   }
   sync_folder(folder_);

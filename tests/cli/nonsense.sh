@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Input that a script makes by mistake is refused at once, in few words, and harms nothing.
+#   nonsense.sh STEPCAST SOURCE
+set -euo pipefail
+stepcast=$1
+source "$2/tests/cli/run_checks.sh"
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+cd "$made"
+lines_of() { wc -l <"$1"; }
+sweep="$2/configs/sweeps/llama3_70b_512_h100.yaml"
+cat >base.yaml <<'YAML'
+model: llama3.1_8b
+cluster: {gpu: h100_sxm, nodes: 1}
+training: {sequence_length: 4096, global_batch_size: 64}
+YAML
+cp base.yaml kept.yaml
+
+# Rates and clocks that make a time endless.
+exits 2 project base.yaml --nodes 2 --set 'cluster.nic_rate=0 Gb/s'
+says "'cluster.nic_rate' must be at least 1 Mb/s"
+exits 2 project base.yaml --set 'cluster.link_rate=1 b/s'
+exits 2 project base.yaml --set 'cluster.gpu_clock=1 Hz'
+says 'must be at least 1 MHz'
+# A slip in the batch.
+for schedule in 1f1b zbv dualpipev; do
+  exits 0 project base.yaml --pp 8 --zero 1 --gbs 1000000000 --schedule "$schedule"
+done
+
+# Problems by the hundred thousand.
+{ cat base.yaml; seq 200000 | sed 's/.*/k&: 1/'; } >many.yaml
+(ulimit -v 1048576; exits 2 project many.yaml; exit $failed) || failed=1
+[ "$(lines_of out)" -eq 21 ] || complain "$(lines_of out) lines for 200,000 problems"
+says '^and 199980 more$'
+yes oops | head -n 100000 >bad.jsonl || true
+exits 2 cost --gpu mi300x bad.jsonl
+[ "$(lines_of out)" -le 22 ] || complain "$(lines_of out) lines for 100,000 bad lines"
+exits 2 project base.yaml --gpu "$(printf 'x%.0s' $(seq 100000))"
+[ "$(wc -c <out)" -lt 400 ] || complain "a long name makes a long message"
+
+# Outputs that are inputs, by any name.
+ln -s base.yaml link.yaml
+for out in base.yaml ./base.yaml link.yaml; do
+  exits 2 project base.yaml --out "$out"
+  says 'would replace the input'
+done
+exits 2 project base.yaml --html base.yaml
+exits 2 sweep base.yaml --plans base.yaml
+cmp -s base.yaml kept.yaml || complain "an input was replaced"
+
+# What a variable that is not set, or a stray line feed, leaves.
+exits 2 project base.yaml --gpu ''
+says '^--gpu: error: is empty'
+exits 2 project base.yaml --out ''
+exits 2 project base.yaml --gpu $'h100_sxm\n'
+says 'holds a control character'
+exits 2 project base.yaml --set plan.tp=
+says "gives 'plan.tp' no value"
+exits 2 sweep "$sweep" --top -1
+exits 2 sweep "$sweep" --top 100000000000000000000
+exits 2 --data base.yaml list gpus
+says 'is no data folder'
+exits 2 --data none project base.yaml
+[ "$(lines_of out)" -eq 1 ] || complain "a wrong data folder is blamed on the experiment"
+
+# Values that mean nothing.
+echo '{"kind":"dispatch","dispatcher":"deepep","tokens":4096,"hidden":7168,"experts":64,"topk":8,"ep":7,"dtype":"bf16"}' >odd.jsonl
+exits 2 cost --gpu h100_sxm odd.jsonl
+says "'ep' is 7, which does not divide 64"
+exits 3 sweep "$sweep" --set 'constraints=["1 / (tp - tp) > 0"]'
+exits 2 project base.yaml --set 'plan.stage_layout=(((('
+sed -e 's/^name: .*/name: odd/' -e 's/first_dense_layers: [0-9]*/first_dense_layers: 400/' "$2/configs/models/deepseek_v3.yaml" >odd.yaml
+exits 2 project base.yaml --model odd.yaml
+says 'first_dense_layers must be less'
+exits 2 project base.yaml --gpu h100
+says "did you mean 'h100_sxm'"
+exits 2 project base.yaml --gpu MI300
+says "did you mean 'mi300x'"
+exit "$failed"
