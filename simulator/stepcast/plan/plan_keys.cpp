@@ -103,8 +103,7 @@ void write_dispatcher(std::string_view key, const PlanRequest& plan, ConfigWrite
 
 PlanValue settled_dispatcher(const ParallelPlan& plan) { return name(plan.exchange.dispatcher); }
 
-// --- layers of stages
-// -----------------------------------------------------------------------------
+// --- layers of stages ---
 
 void read_layout(std::string_view key, MappingReader& reader, PlanRequest& plan) {
   const ConfigNode* value = reader.take(key);
@@ -113,9 +112,7 @@ void read_layout(std::string_view key, MappingReader& reader, PlanRequest& plan)
   }
   if (value->kind != ConfigNode::Kind::kSequence) {
     plan.layout = reader.text(key, *value).value_or("");
-    const bool is_rule = plan.layout.empty() || plan.layout == "even" || plan.layout == "balanced";
-    for (const std::string& fault :
-         is_rule ? std::vector<std::string>() : parse_layout(plan.layout).reasons) {
+    for (const std::string& fault : layout_faults(plan.layout)) {
       reader.error(key, fault);
     }
     return;

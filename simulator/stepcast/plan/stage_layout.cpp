@@ -221,6 +221,11 @@ LayoutResult parse_layout(std::string_view text) {
   return result;
 }
 
+std::vector<std::string> layout_faults(const std::string& layout) {
+  const bool needs_model = layout.empty() || layout == "even" || layout == "balanced";
+  return needs_model ? std::vector<std::string>() : parse_layout(layout).reasons;
+}
+
 LayoutResult stage_layout(const PlanRequest& request, std::int64_t vpp, std::int64_t layers,
                           std::int64_t mtp_layers) {
   const std::int64_t stages = request.pp * vpp;

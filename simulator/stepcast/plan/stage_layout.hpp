@@ -30,6 +30,9 @@ struct LayoutResult {
 // Parses a layout text, without regard to a model.
 LayoutResult parse_layout(std::string_view text);
 
+// What is wrong with a layout as it is written, by itself; nothing of the ways that need a model.
+std::vector<std::string> layout_faults(const std::string& layout);
+
 // The stages of a model of `layers` layers and `mtp_layers` multi-token prediction modules.
 LayoutResult stage_layout(const PlanRequest& request, std::int64_t vpp, std::int64_t layers,
                           std::int64_t mtp_layers);
