@@ -26,9 +26,24 @@ std::string written_first(const std::string& name) {
   return stays ? name : name + ".partial";
 }
 
+// The file that a link leads to, which stays one; it need not be there yet. Throws ConfigError
+// where links lead in a circle.
+std::string followed(const std::string& name) {
+  constexpr int kMostLinks = 40;  // as Linux follows
+  std::filesystem::path file = name;
+  std::error_code error;
+  for (int links = 0; std::filesystem::is_symlink(file, error); ++links) {
+    if (links == kMostLinks) {
+      throw ConfigError({name, 0, 0}, "cannot follow the link: it leads in a circle");
+    }
+    file = file.parent_path() / std::filesystem::read_symlink(file, error);
+  }
+  return file.string();
+}
+
 }  // namespace
 
-OutputFile::OutputFile(std::string name) : name_(std::move(name)) {
+OutputFile::OutputFile(const std::string& name) : name_(followed(name)) {
   if (name_.empty()) {
     descriptor_ = STDOUT_FILENO;
     return;

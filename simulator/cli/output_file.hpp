@@ -12,7 +12,7 @@ namespace stepcast::cli {
 class OutputFile {
  public:
   // Throws ConfigError if the folder cannot be written.
-  explicit OutputFile(std::string name);
+  explicit OutputFile(const std::string& name);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
   ~OutputFile();  // removes what was not kept

@@ -44,6 +44,14 @@ for out in base.yaml ./base.yaml link.yaml; do
   exits 2 project base.yaml --out "$out"
   says 'would replace the input'
 done
+# A link stays one, and its target is what is written.
+ln -s real.txt to_write
+ln -s loop_a loop_b
+ln -s loop_b loop_a
+exits 0 project base.yaml --out to_write
+[ -L to_write ] && [ -s real.txt ] || complain "a link is replaced"
+exits 2 project base.yaml --out loop_a
+says 'cannot follow the link'
 exits 2 project base.yaml --html base.yaml
 exits 2 sweep base.yaml --plans base.yaml
 cmp -s base.yaml kept.yaml || complain "an input was replaced"

@@ -54,7 +54,7 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
   if (name.size() > kLongestName) {
     return {};
   }
-  if (const std::string longer = shortest_with_beginning(name, candidates); !longer.empty()) {
+  if (std::string longer = shortest_with_beginning(name, candidates); !longer.empty()) {
     return longer;
   }
   int best = std::max<int>(1, static_cast<int>(name.size()) / 3) + 1;

@@ -192,7 +192,7 @@ class ExperimentReader {
   static BytesPerSecond read_rate(MappingReader& cluster, std::string_view key,
                                   BytesPerSecond usual) {
     constexpr BytesPerSecond kSlowest(1e6 / 8);
-    const BytesPerSecond rate = cluster.optional_quantity<BytesPerSecond>(key, usual);
+    const auto rate = cluster.optional_quantity<BytesPerSecond>(key, usual);
     if (cluster.has(key) && rate < kSlowest) {
       cluster.error(key, "must be at least 1 Mb/s");
       return usual;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/scalar.hpp"
@@ -95,13 +96,26 @@ ConfigNode training_of_report(const ConfigNode& input, ConfigNode training) {
   return training;
 }
 
+// Nothing where nobody named the software and its set is as it is.
+std::optional<ConfigNode> software_of_report(const ConfigNode& input, const ConfigNode& name) {
+  const bool assumed = input.find(kSoftwareAssumed) != nullptr;
+  if (mapping_of(input, "software_settings") == nullptr) {
+    return assumed ? std::nullopt : std::optional(name);
+  }
+  ConfigNode software = empty_mapping_at(name);
+  if (!assumed) {
+    copy_entry(input, "software", "base", software);
+  }
+  copy_settings(input, "software_settings", software);
+  return software;
+}
+
 bool is_one_of(std::string_view key, std::initializer_list<std::string_view> keys) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
 ConfigNode experiment_of(const ConfigNode& input) {
   ConfigNode root = empty_mapping_at(input);
-  const bool assumed = input.find(kSoftwareAssumed) != nullptr;
   for (const ConfigEntry& entry : input.entries) {
     ConfigEntry copy = entry;
     if (entry.key == "cluster") {
@@ -110,15 +124,12 @@ ConfigNode experiment_of(const ConfigNode& input) {
       copy.value = *mapping_of(input, "model_settings");
     } else if (entry.key == "training") {
       copy.value = training_of_report(input, entry.value);
-    } else if (entry.key == "software" && assumed &&
-               mapping_of(input, "software_settings") == nullptr) {
-      continue;
-    } else if (entry.key == "software" && mapping_of(input, "software_settings") != nullptr) {
-      copy.value = empty_mapping_at(entry.value);
-      if (!assumed) {
-        copy_entry(input, "software", "base", copy.value);
+    } else if (entry.key == "software") {
+      std::optional<ConfigNode> software = software_of_report(input, entry.value);
+      if (!software) {
+        continue;
       }
-      copy_settings(input, "software_settings", copy.value);
+      copy.value = *std::move(software);
     } else if (entry.key == "plan") {
       const ConfigNode* given = entry.value.find(kGiven);
       if (given == nullptr) {

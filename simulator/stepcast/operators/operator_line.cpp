@@ -294,7 +294,7 @@ ClusterSpec fabric_of(const DeviceSpec& device, const HostSpec& host) {
 
 OperatorLine read_operator(MappingReader& fields, const DeviceSpec& device) {
   OperatorLine line;
-  const LineKind kind = fields.required_choice<LineKind>("kind", kLineKinds);
+  const auto kind = fields.required_choice<LineKind>("kind", kLineKinds);
   if (!fields.good({"kind"})) {
     return line;  // what the other fields mean is not known
   }
