@@ -28,29 +28,90 @@ std::string_view precision_of(Dtype dtype) {
 std::string section_of_field(const std::string& name) {
   constexpr auto kData = std::to_array<std::string_view>(
       {"use_distributed_optimizer", "use_megatron_fsdp", "data_parallel_sharding_strategy",
-       "num_distributed_optimizer_instances", "overlap_grad_reduce", "overlap_param_gather",
-       "grad_reduce_in_bf16"});
-  constexpr auto kOverlap =
-      std::to_array<std::string_view>({"tp_comm_overlap", "overlap_moe_expert_parallel_comm"});
+       "num_distributed_optimizer_instances", "overlap_grad_reduce", "overlap_param_gather"});
+  constexpr auto kOverlap = std::to_array<std::string_view>(
+      {"tp_comm_overlap", "overlap_moe_expert_parallel_comm", "delay_wgrad_compute"});
   constexpr auto kOptimizer =
       std::to_array<std::string_view>({"use_precision_aware_optimizer", "exp_avg_dtype",
                                        "exp_avg_sq_dtype", "optimizer_cpu_offload"});
+  constexpr auto kPrecision = std::to_array<std::string_view>({"grad_reduce_in_fp32"});
   const auto among = [&](const auto& names) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   return among(kData)        ? "ddp"
          : among(kOverlap)   ? "comm_overlap"
          : among(kOptimizer) ? "optimizer"
+         : among(kPrecision) ? "mixed_precision"
                              : "model";
+}
+
+// Megatron's arguments that recipes know under another name or the other way round.
+void rename_for_recipes(std::vector<Setting>& fields) {
+  for (Setting& field : fields) {
+    if (field.name == "num_virtual_stages_per_pipeline_rank") {
+      field.name = "virtual_pipeline_model_parallel_size";
+    } else if (field.name == "grad_reduce_in_bf16") {
+      field.name = "grad_reduce_in_fp32";
+      field.value.text = field.value.text == "true" ? "false" : "true";
+    }
+  }
+}
+
+// What recipes turn on and an experiment that says nothing of it has off.
+struct OffValue {
+  std::string_view name;
+  std::string_view value;
+  bool of_experts = false;
+};
+constexpr std::array kOff = {
+    OffValue{"virtual_pipeline_model_parallel_size", "null"},
+    OffValue{"pipeline_model_parallel_layout", "null"},
+    OffValue{"account_for_embedding_in_pipeline_split", "false"},
+    OffValue{"account_for_loss_in_pipeline_split", "false"},
+    OffValue{"context_parallel_size", "1"},
+    OffValue{"recompute_granularity", "null"},
+    OffValue{"cuda_graph_impl", "none"},
+    OffValue{"fine_grained_activation_offloading", "false"},
+    OffValue{"cpu_offloading", "false"},
+    OffValue{"use_megatron_fsdp", "false"},
+    OffValue{"overlap_grad_reduce", "false"},
+    OffValue{"overlap_param_gather", "false"},
+    OffValue{"use_precision_aware_optimizer", "false"},
+    OffValue{"overlap_moe_expert_parallel_comm", "false", true},
+    OffValue{"delay_wgrad_compute", "false", true},
+    OffValue{"moe_shared_expert_overlap", "false", true},
+    OffValue{"moe_router_force_load_balancing", "false", true},
+    OffValue{"moe_paged_stash", "false", true},
+    OffValue{"moe_expert_rank_capacity_factor", "null", true},
+};
+
+void turn_off_the_rest(const Experiment& experiment, std::vector<Setting>& fields) {
+  for (const OffValue& row : kOff) {
+    const bool said = std::any_of(fields.begin(), fields.end(),
+                                  [&](const Setting& field) { return field.name == row.name; });
+    if (!said && (experiment.model.moe || !row.of_experts)) {
+      fields.push_back(text_setting(std::string(row.name), std::string(row.value), {}));
+    }
+  }
+}
+
+// The family of a recipe's model: llama of llama31_405b, qwen3 of qwen3_30b_a3b.
+std::string family_of(const std::string& recipe) {
+  for (const std::string_view family : {"llama", "gpt_oss"}) {
+    if (recipe.starts_with(family)) {
+      return std::string(family);
+    }
+  }
+  return recipe.substr(0, recipe.find('_'));
 }
 
 // Options that the launcher has itself.
 bool is_option(const std::string& name) {
   constexpr auto kOptions = std::to_array<std::string_view>(
       {"tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size",
-       "expert_model_parallel_size", "expert_tensor_parallel_size", "global_batch_size",
-       "micro_batch_size", "seq_length", "pipeline_model_parallel_layout", "recompute_modules",
-       "recompute_num_layers"});
+       "virtual_pipeline_model_parallel_size", "expert_model_parallel_size",
+       "expert_tensor_parallel_size", "global_batch_size", "micro_batch_size", "seq_length",
+       "pipeline_model_parallel_layout", "recompute_modules", "recompute_num_layers"});
   return std::find(kOptions.begin(), kOptions.end(), name) != kOptions.end();
 }
 
@@ -97,6 +158,8 @@ std::vector<ExportedFile> export_megatron_bridge(const Experiment& experiment) {
                                     megatron_software_fields(experiment, plan, kDialect)}) {
     fields.insert(fields.end(), more.begin(), more.end());
   }
+  rename_for_recipes(fields);
+  turn_off_the_rest(experiment, fields);
   std::string options;
   std::string overrides;
   for (const Setting& field : fields) {
@@ -104,20 +167,19 @@ std::vector<ExportedFile> export_megatron_bridge(const Experiment& experiment) {
       continue;
     }
     const std::string value = quoted_argument(field.value.text);
-    if (is_option(field.name)) {
+    if (is_option(field.name) && value != "null") {
       options += " \\\n    --" + field.name + " " + value;
     } else {
       overrides += " \\\n    " + section_of_field(field.name) + "." + field.name + "=" + value;
     }
   }
   const std::string recipe = bridge_model_name(experiment.named.model);
-  std::string text = "#!/bin/bash\npython scripts/performance/setup_experiment.py \\\n    -m " +
-                     recipe.substr(0, recipe.find('_')) + " -mr " + recipe + " -ng " +
-                     std::to_string(experiment.cluster.gpus()) + " -g " + gpu + " -c " +
-                     std::string(precision_of(experiment.training.dtype)) +
-                     " \\\n    --gpus_per_node " +
-                     std::to_string(experiment.cluster.gpus_per_node) +
-                     " -a ${ACCOUNT} -p ${PARTITION} -i ${IMAGE}" + options + overrides + "\n";
+  std::string text =
+      "#!/bin/bash\npython scripts/performance/setup_experiment.py \\\n    -m " +
+      family_of(recipe) + " -mr " + recipe + " -ng " + std::to_string(experiment.cluster.gpus()) +
+      " -g " + gpu + " -c " + std::string(precision_of(experiment.training.dtype)) +
+      " \\\n    --gpus_per_node " + std::to_string(experiment.cluster.gpus_per_node) +
+      " -a ${ACCOUNT} -p ${PARTITION} -i ${IMAGE}" + options + overrides + "\n";
   return {{"launch.sh", std::move(text)}};
 }
 

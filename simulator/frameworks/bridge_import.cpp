@@ -5,13 +5,16 @@
 #include <charconv>
 #include <utility>
 
+#include "frameworks/bridge_adapters.hpp"
 #include "frameworks/bridge_python.hpp"
 #include "frameworks/bridge_recipe.hpp"
+#include "frameworks/bridge_table.hpp"
 #include "frameworks/launch_command.hpp"
 #include "frameworks/megatron_import.hpp"
 #include "frameworks/megatron_source.hpp"
 #include "frameworks/primus_import.hpp"
 #include "frameworks/shell_assignment.hpp"
+#include "stepcast/base/nearest_name.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
 namespace stepcast {
@@ -45,7 +48,6 @@ constexpr std::array<std::string_view, 56> kLauncherOptions = {
     "wde",
     "wdj",
     "max_steps",
-    "task",
     "domain",
     "use_recipes",
     "detach",
@@ -86,6 +88,7 @@ BridgeFile read_launcher(const ImportInput& input) {
                  [](const std::string&) { return std::optional<std::string>{}; });
   BridgeFile file;
   file.recipe.task = "pretrain";
+  file.changes_recipe = true;
   for (const ShellCommand& command : script.commands) {
     bool launched = false;
     for (const ShellWord& word : command.words) {
@@ -104,8 +107,8 @@ BridgeFile read_launcher(const ImportInput& input) {
                          given ? text.substr(equals + 1) : "true", word.where));
       } else if (equals != std::string::npos) {
         const std::string key = text.substr(0, equals);
-        file.settings.push_back(text_setting(bridge_field(key.substr(key.rfind('.') + 1)),
-                                             text.substr(equals + 1), word.where));
+        file.settings.push_back(
+            text_setting(bridge_field(key), text.substr(equals + 1), word.where));
       } else if (!file.settings.empty() && file.settings.back().value.text == "true") {
         file.settings.back().value.text = text;
       } else if (!file.settings.empty()) {
@@ -131,25 +134,93 @@ void name_recipe(BridgeFile& file) {
   recipe.model = taken(file.settings, "model_recipe_name", recipe.model);
   recipe.gpu = taken(file.settings, "gpu", recipe.gpu);
   recipe.precision = taken(file.settings, "compute_dtype", recipe.precision);
+  std::erase(recipe.precision, '_');
+  recipe.variant = taken(file.settings, "config_variant", recipe.variant);
+  recipe.task = taken(file.settings, "task", recipe.task);
   const std::string gpus = taken(file.settings, "num_gpus", std::to_string(recipe.gpus));
   std::from_chars(gpus.data(), gpus.data() + gpus.size(), recipe.gpus);
   file.has_plan =
+      file.has_plan ||
       std::any_of(file.settings.begin(), file.settings.end(), [](const Setting& setting) {
         return setting.name == "tensor_model_parallel_size" ||
                setting.name == "pipeline_model_parallel_size";
       });
 }
 
+// A recipe by its name: as the table has it, else what its name says.
+BridgeFile read_name(const std::string& name, const ImportInput& input) {
+  const std::optional<BridgeTableEntry> known = bridge_table_entry(name, input.data);
+  const std::optional<BridgeRecipe> named = parse_bridge_recipe(known ? known->name : name);
+  if (!named) {
+    throw ConfigError({input.file, 0, 0},
+                      "is no recipe that is known" +
+                          did_you_mean(name, {bridge_table_names(name, input.data)}) +
+                          "; a name is such as llama3_8b_pretrain_8gpu_h100_bf16_config");
+  }
+  BridgeFile file;
+  file.recipe = *named;
+  file.changes_recipe = true;
+  return file;
+}
+
+bool is_one_word(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_';
+  });
+}
+
 BridgeFile read_bridge_file(const ImportInput& input, const std::string& wanted) {
-  const std::string trimmed = input.text.substr(0, input.text.find_first_of(" \r\n"));
-  if (const std::optional<BridgeRecipe> named = parse_bridge_recipe(trimmed);
-      named && input.text.size() <= trimmed.size() + 2) {
-    return {*named, {}, {}, {}, false};
+  const std::string trimmed = input.text.substr(0, input.text.find_last_not_of(" \r\n") + 1);
+  if (is_one_word(trimmed)) {
+    return read_name(trimmed, input);
   }
   if (input.text.find(kLauncher) != std::string::npos) {
     return read_launcher(input);
   }
   return read_python_recipe(input, wanted);
+}
+
+std::int64_t ranks_of_replica(const std::vector<Setting>& settings) {
+  return degree_in(settings, "tensor_model_parallel_size") *
+         degree_in(settings, "pipeline_model_parallel_size") *
+         degree_in(settings, "context_parallel_size");
+}
+
+// The launcher keeps the batch of a replica where the number of replicas is another than the
+// recipe's: scripts/performance/utils/overrides.py, set_post_overrides.
+void scale_batch(const BridgeTableEntry& base, std::vector<Setting>& settings,
+                 const BridgeFile& file) {
+  constexpr std::string_view kBatch = "global_batch_size";
+  const auto given = [&](const Setting& setting) { return setting.name == kBatch; };
+  const std::int64_t base_gpus = parse_bridge_recipe(base.name).value_or(BridgeRecipe{}).gpus;
+  const std::int64_t base_replicas = base_gpus / ranks_of_replica(base.settings);
+  const std::int64_t replicas = file.recipe.gpus / ranks_of_replica(settings);
+  const bool stated = std::any_of(file.settings.begin(), file.settings.end(), given);
+  const auto batch = std::find_if(settings.begin(), settings.end(), given);
+  std::int64_t size = 0;
+  if (batch != settings.end() && !stated && base_replicas > 0 && replicas != base_replicas) {
+    const std::string& text = batch->value.text;
+    std::from_chars(text.data(), text.data() + text.size(), size);
+    batch->value.text = std::to_string(size * replicas / base_replicas);
+  }
+}
+
+// What the recipe that the name or the launcher's options choose says, before what changes it.
+void begin_from_recipe(BridgeFile& file, const ImportInput& input) {
+  if (!file.changes_recipe) {
+    return;
+  }
+  std::optional<BridgeTableEntry> base =
+      bridge_table_entry(bridge_recipe_name(file.recipe), input.data);
+  base = base ? base : bridge_table_largest(file.recipe, input.data);
+  if (base) {
+    std::vector<Setting> settings = base->settings;
+    settings.insert(settings.end(), file.settings.begin(), file.settings.end());
+    scale_batch(*base, settings, file);
+    file.settings = std::move(settings);
+    file.has_plan = true;
+    file.base = base->name;
+  }
 }
 
 MegatronSource bridge_source(const BridgeFile& file, const ImportInput& input) {
@@ -179,6 +250,16 @@ MegatronSource bridge_source(const BridgeFile& file, const ImportInput& input) {
   return source;
 }
 
+// What recipes have where they say nothing.
+std::vector<Setting> usual_fields(const BridgeRecipe& recipe, std::vector<Setting> precision,
+                                  const Location& where) {
+  const bool long_sequences = recipe.model.starts_with("llama3");
+  precision.push_back(text_setting("seq_length", long_sequences ? "8192" : "4096", where));
+  precision.push_back(text_setting("expert_tensor_parallel_size", "1", where));
+  precision.push_back(text_setting("sequence_parallel", "true", where));
+  return precision;
+}
+
 void remark_on(const BridgeFile& file, FrameworkReader& settings) {
   const auto assume = [&](std::string ours, std::string value, std::string note) {
     settings.remark(
@@ -190,8 +271,15 @@ void remark_on(const BridgeFile& file, FrameworkReader& settings) {
   for (const std::string& value : file.values) {
     assume("recipe", value, "its value is no literal and is left out");
   }
+  if (!file.base.empty() && file.base != bridge_recipe_name(file.recipe)) {
+    assume("recipe", file.base,
+           "for " + std::to_string(file.recipe.gpus) +
+               " GPUs, with the batch of a replica, as the launcher does");
+  }
   if (!file.has_plan) {
-    assume("plan", "not stated", "the file names the recipe only: a sensible plan is taken");
+    assume("plan", "not stated",
+           "the table of recipes has no " + bridge_recipe_name(file.recipe) +
+               ": a sensible plan is taken");
   }
 }
 
@@ -200,11 +288,12 @@ void remark_on(const BridgeFile& file, FrameworkReader& settings) {
 ImportedExperiment import_megatron_bridge(const ImportInput& input) {
   std::vector<Setting> given = override_settings(input.overrides);
   for (Setting& setting : given) {
-    setting.name = bridge_field(setting.name.substr(setting.name.rfind('.') + 1));
+    setting.name = bridge_field(setting.name);
   }
   BridgeFile file = read_bridge_file(input, taken(given, "recipe", {}));
   file.settings.insert(file.settings.end(), given.begin(), given.end());
   name_recipe(file);
+  begin_from_recipe(file, input);
   MegatronSource source = bridge_source(file, input);
   const Location where{input.file, 0, 0};
   const auto precision =
@@ -218,17 +307,16 @@ ImportedExperiment import_megatron_bridge(const ImportInput& input) {
   }
   Diagnostics diagnostics;
   FrameworkReader settings(std::move(file.settings), diagnostics);
-  std::vector<Setting> usual = *precision;
-  const bool long_sequences = file.recipe.model.starts_with("llama3");
-  usual.push_back(text_setting("seq_length", long_sequences ? "8192" : "4096", where));
-  usual.push_back(text_setting("expert_tensor_parallel_size", "1", where));
-  usual.push_back(text_setting("sequence_parallel", "true", where));
-  settings.add_defaults(std::move(usual));
+  settings.add_defaults(usual_fields(file.recipe, *precision, where));
   remark_on(file, settings);
   settings.without_effect(kLauncherOptions);
   source.gpus_per_node = settings.count("gpus_per_node", "cluster.gpus_per_node");
+  const std::optional<ConfigNode> adapters = read_bridge_adapters(settings, file.recipe.task);
   FrameworkExperiment parts = read_megatron(settings, source, input.unknown);
   diagnostics.throw_if_any();
+  if (adapters) {
+    parts.training.entries.push_back({"lora", 0, 0, *adapters});
+  }
   if (!file.has_plan) {
     parts.plan.entries.clear();
   }

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <utility>
 
+#include "frameworks/bridge_table.hpp"
 #include "frameworks/python_assignments.hpp"
 
 namespace stepcast {
@@ -39,6 +40,7 @@ constexpr std::array kFieldNames = {
     FieldName{"c", "compute_dtype"},
     FieldName{"mr", "model_recipe_name"},
     FieldName{"ms", "max_steps"},
+    FieldName{"cv", "config_variant"},
 };
 
 // Parts of a recipe that change nothing that is predicted.
@@ -54,12 +56,6 @@ std::string lower_case(std::string_view text) {
 }
 
 // --- a recipe in Python -------------------------------------------------------------------------
-
-// DeepSeek's layouts for its stages (recipes/deepseek/deepseek_v3.py, with one module that predicts
-// a further token).
-std::string_view deepseek_layout(std::int64_t stages) {
-  return stages == 16 ? "Et*4|(t*4|)*14tmL" : stages == 32 ? "Et|(tt|)*30mL" : "";
-}
 
 std::string precision_in(std::string_view text) {
   constexpr std::array kWords = {FieldName{"mxfp8", "fp8mx"},      FieldName{"fp8_mx", "fp8mx"},
@@ -157,7 +153,7 @@ class PythonRecipes {
     }
   }
 
-  // cfg = other_recipe(): one of this file, or the model's own.
+  // cfg = other_recipe(): one of this file, or one of the framework's own.
   void begin_from(const std::string& value, int depth, BridgeFile& file) {
     constexpr int kDeepestRecipe = 8;
     std::string name = value.substr(0, value.find('('));
@@ -168,10 +164,25 @@ class PythonRecipes {
       }
     }
     name = name.starts_with('_') ? name.substr(1) : name;
+    if (const auto known = bridge_table_entry(name, input_.data)) {
+      file.settings.insert(file.settings.begin(), known->settings.begin(), known->settings.end());
+    }
     const std::size_t task = name.find("_pretrain");
     if (file.recipe.model.empty() && task != std::string::npos) {
       file.recipe.model = name.substr(0, task);
     }
+  }
+
+  // What a recipe that this one begins from says of the format does not count beside another one.
+  static void forget_precision(BridgeFile& file) {
+    constexpr auto kFields = std::to_array<std::string_view>(
+        {"fp8", "fp8_recipe", "fp8_param_gather", "fp4", "fp4_recipe", "fp4_param_gather",
+         "grad_reduce_in_fp32", "first_last_layers_bf16", "fp8_dot_product_attention",
+         "num_layers_at_start_in_bf16", "num_layers_at_end_in_bf16",
+         "reuse_grad_buf_for_mxfp8_param_ag"});
+    std::erase_if(file.settings, [&](const Setting& setting) {
+      return std::find(kFields.begin(), kFields.end(), setting.name) != kFields.end();
+    });
   }
 
   static void take(const PythonAssignment& assignment, BridgeFile& file) {
@@ -183,6 +194,7 @@ class PythonRecipes {
     }
     if (section == "mixed_precision" && target.find('.', first) == std::string::npos) {
       const std::string precision = precision_in(assignment.value.text);
+      forget_precision(file);
       file.recipe.precision = precision.empty() ? file.recipe.precision : precision;
       return;
     }
@@ -190,27 +202,17 @@ class PythonRecipes {
       file.values.push_back(target);
       return;
     }
-    file.settings.push_back({bridge_field(target.substr(target.rfind('.') + 1)), assignment.value});
+    file.settings.push_back({bridge_field(target.substr(first)), assignment.value});
   }
 
-  static std::int64_t number_of_field(const BridgeFile& file, std::string_view name) {
-    std::int64_t value = 1;
-    for (const Setting& setting : file.settings) {
-      const std::string& text = setting.value.text;
-      if (setting.name == name) {
-        value = 1;
-        std::from_chars(text.data(), text.data() + text.size(), value);
-      }
-    }
-    return value > 0 && value < 1024 ? value : 1;
-  }
-
-  static void lay_out(BridgeFile& file) {
-    const std::int64_t stages = number_of_field(file, "pipeline_model_parallel_size") *
-                                number_of_field(file, "virtual_pipeline_model_parallel_size");
-    if (const std::string_view layout = deepseek_layout(stages); !layout.empty()) {
+  // The layout that the framework has for the model and its stages.
+  void lay_out(BridgeFile& file) const {
+    const std::int64_t stages = degree_in(file.settings, "pipeline_model_parallel_size") *
+                                degree_in(file.settings, "virtual_pipeline_model_parallel_size");
+    std::string layout = bridge_table_layout(file.recipe.model, stages, input_.data);
+    if (!layout.empty()) {
       file.settings.push_back(
-          text_setting("pipeline_model_parallel_layout", std::string(layout), {}));
+          text_setting("pipeline_model_parallel_layout", std::move(layout), {}));
     }
   }
 
@@ -222,11 +224,29 @@ class PythonRecipes {
 
 }  // namespace
 
-std::string bridge_field(std::string_view name) {
+std::string bridge_field(std::string_view path) {
+  constexpr std::string_view kAdapters = "peft.";
+  const std::string_view name = path.substr(path.rfind('.') + 1);
+  if (path.starts_with(kAdapters) || path.find(".peft.") != std::string_view::npos) {
+    return "peft_" + std::string(name);
+  }
   const auto* const known =
       std::find_if(kFieldNames.begin(), kFieldNames.end(),
                    [name](const FieldName& entry) { return entry.theirs == name; });
   return std::string(known == kFieldNames.end() ? name : known->field);
+}
+
+std::int64_t degree_in(const std::vector<Setting>& settings, std::string_view name) {
+  constexpr std::int64_t kMost = 1024;
+  std::int64_t value = 1;
+  for (const Setting& setting : settings) {
+    const std::string& text = setting.value.text;
+    if (setting.name == name) {
+      value = 1;
+      std::from_chars(text.data(), text.data() + text.size(), value);
+    }
+  }
+  return value > 0 && value < kMost ? value : 1;
 }
 
 BridgeFile read_python_recipe(const ImportInput& input, const std::string& wanted) {

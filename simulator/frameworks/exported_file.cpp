@@ -172,14 +172,19 @@ class RoundTrip {
     return back;
   }
 
+  // In blocks that halve: most lines are needless, and each trial is an import.
   void drop_needless(std::vector<std::string>& kept) {
-    for (std::size_t i = 0; i < kept.size();) {
-      std::vector<std::string> fewer = kept;
-      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-      if (is_kept_by(fewer)) {
-        kept = std::move(fewer);
-      } else {
-        ++i;
+    for (std::size_t size = (kept.size() + 1) / 2; size > 0; size /= 2) {
+      for (std::size_t i = 0; i < kept.size();) {
+        std::vector<std::string> fewer = kept;
+        const std::size_t end = std::min(i + size, kept.size());
+        fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i),
+                    fewer.begin() + static_cast<std::ptrdiff_t>(end));
+        if (is_kept_by(fewer)) {
+          kept = std::move(fewer);
+        } else {
+          i = end;
+        }
       }
     }
   }

@@ -21,11 +21,15 @@
 #include "frameworks/exported_file.hpp"
 #include "frameworks/imported_experiment.hpp"
 #include "frameworks/model_flavor.hpp"
+#include "frameworks/setting_reader.hpp"
 
 namespace stepcast {
 
 ImportedExperiment import_maxtext(const ImportInput& input);
 std::vector<ExportedFile> export_maxtext(const Experiment& experiment);
+
+// Of settings that stand in a reader already. Problems go to its diagnostics.
+FrameworkExperiment read_maxtext(FrameworkReader& settings, const ImportInput& input);
 
 // Its models, by model_name.
 std::span<const ModelFlavor> maxtext_models();

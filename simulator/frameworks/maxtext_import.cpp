@@ -331,6 +331,10 @@ class MaxTextReader {
 
 }  // namespace
 
+FrameworkExperiment read_maxtext(FrameworkReader& settings, const ImportInput& input) {
+  return MaxTextReader(settings, input).experiment();
+}
+
 ImportedExperiment import_maxtext(const ImportInput& input) {
   std::vector<Setting> settings =
       maxtext_settings(parse_config(input.text, input.file), input.folder, 0);
@@ -338,7 +342,7 @@ ImportedExperiment import_maxtext(const ImportInput& input) {
   settings.insert(settings.end(), given.begin(), given.end());
   Diagnostics diagnostics;
   FrameworkReader reader(std::move(settings), diagnostics);
-  FrameworkExperiment parts = MaxTextReader(reader, input).experiment();
+  FrameworkExperiment parts = read_maxtext(reader, input);
   reader.finish(input.unknown);
   diagnostics.throw_if_any();
   parts.remarks = reader.take_remarks();

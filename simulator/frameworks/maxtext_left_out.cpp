@@ -61,7 +61,7 @@ constexpr std::array kLeftOut = {
 
 // Data, checkpoints, logging, learning rates, decoding, sizes of tiles, and what is read where it
 // counts.
-constexpr std::string_view kWithoutEffect =
+constexpr std::string_view kMaxTextWithoutEffect =
     "run_name enable_dropout hardware steps log_* metrics_file gcs_metrics enable_wandb wandb_* "
     "save_* load_* "
     "enable_checkpoint* checkpoint_* async_checkpointing max_num_checkpoints_to_keep "
@@ -141,7 +141,7 @@ void leave_out_maxtext_keys(FrameworkReader& settings, const AttentionSpec& atte
     settings.not_carried(key.name, key.meaning, key.neutral);
   }
   leave_out_attention(settings, attention);
-  settings.without_effect(keys_in(kWithoutEffect));
+  settings.without_effect(keys_in(kMaxTextWithoutEffect));
 }
 
 }  // namespace stepcast

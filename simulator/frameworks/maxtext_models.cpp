@@ -8,7 +8,7 @@ namespace stepcast {
 namespace {
 
 // mtp_num_layers is 0 in base.yml: no model has multi-token prediction unless the key says so.
-constexpr std::array kModels = {
+constexpr std::array kMaxTextModels = {
     ModelFlavor{"", "llama2-7b", "llama2_7b"},
     ModelFlavor{"", "llama2-13b", "llama2_13b"},
     ModelFlavor{"", "llama2-70b", "llama2_70b"},
@@ -49,6 +49,6 @@ constexpr std::array kModels = {
 
 }  // namespace
 
-std::span<const ModelFlavor> maxtext_models() { return kModels; }
+std::span<const ModelFlavor> maxtext_models() { return kMaxTextModels; }
 
 }  // namespace stepcast

@@ -10,8 +10,9 @@ namespace stepcast {
 namespace {
 
 // Names that end in '*' stand for all that begin so.
-constexpr std::array<std::string_view, 323> kWithoutEffect = {  // Learning rates, losses, initial
-                                                                // values.
+constexpr std::array<std::string_view, 323> kMegatronWithoutEffect = {  // Learning rates, losses,
+                                                                        // initial
+                                                                        // values.
     "lr", "lr_*", "min_lr", "decoupled_lr", "decoupled_min_lr", "weight_decay*",
     "start_weight_decay", "end_weight_decay", "override_opt*", "use_checkpoint_opt*", "adam_*",
     "sgd_momentum", "muon_*", "clip_grad", "warmup", "loss_scale*", "initial_loss_scale",
@@ -141,6 +142,7 @@ constexpr std::array kUnpriced = {
     Unpriced{"fp8_dot_product_attention", "attention's products are in 8 bits"},
     Unpriced{"fp8_multi_head_attention", "attention is in 8 bits"},
     Unpriced{"enable_turbo_attention_float8", "attention's products are in 8 bits"},
+    Unpriced{"activation_func_fp8_input_store", "what an activation reads is kept in 8 bits"},
     Unpriced{"first_last_layers_bf16", "the first and last layers stay in 16 bits"},
     Unpriced{"num_layers_at_start_in_bf16", "the first layers stay in 16 bits", "1"},
     Unpriced{"num_layers_at_end_in_bf16", "the last layers stay in 16 bits", "1"},
@@ -159,6 +161,7 @@ constexpr std::array kUnpriced = {
     Unpriced{"enable_1f1b_v", "a schedule whose stages lie in a V"},
     Unpriced{"use_packed_attention", "several documents in a sequence"},
     Unpriced{"enable_packed_sequences", "several documents in a sequence"},
+    Unpriced{"enable_offline_packing", "several documents in a sequence"},
     Unpriced{"lora", "adapters; give training.lora"},
     Unpriced{"enable_fused_linear_ce", "the head is a part of the loss"},
     Unpriced{"fused_ce_mode", "the head is a part of the loss", "none"},
@@ -174,7 +177,7 @@ void read_megatron_rest(FrameworkReader& settings) {
   for (const Unpriced& field : kUnpriced) {
     settings.not_carried(field.name, field.meaning, field.neutral);
   }
-  settings.without_effect(kWithoutEffect);
+  settings.without_effect(kMegatronWithoutEffect);
 }
 
 }  // namespace stepcast

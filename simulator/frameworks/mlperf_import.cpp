@@ -21,40 +21,73 @@ struct VariableField {
   std::string_view variable;
   std::string_view field;
 };
+// Of conf/*.yaml beside the files, which hand the variables to NeMo: Llama 2's configurations have
+// short names, Llama 3.1's long ones. Those of AMD's first submissions of Llama 3.1 8B come last.
 constexpr std::array kVariables = {
     VariableField{"TENSOR_MODEL_PARALLEL", "tensor_model_parallel_size"},
+    VariableField{"TP", "tensor_model_parallel_size"},
     VariableField{"PIPELINE_MODEL_PARALLEL", "pipeline_model_parallel_size"},
+    VariableField{"PP", "pipeline_model_parallel_size"},
     VariableField{"INTERLEAVED_PIPELINE", "virtual_pipeline_model_parallel_size"},
     VariableField{"CONTEXT_PARALLEL", "context_parallel_size"},
+    VariableField{"CP", "context_parallel_size"},
+    VariableField{"CP_COMM_TYPE", "cp_comm_type"},
     VariableField{"EXPERT_PARALLEL", "expert_model_parallel_size"},
     VariableField{"EXPERT_TENSOR_PARALLEL", "expert_tensor_parallel_size"},
     VariableField{"PIPELINE_LAYOUT", "pipeline_model_parallel_layout"},
+    VariableField{"ASYM_PP_EMBED", "account_for_embedding_in_pipeline_split"},
+    VariableField{"ASYM_PP_LOSS", "account_for_loss_in_pipeline_split"},
     VariableField{"SEQ_PARALLEL", "sequence_parallel"},
+    VariableField{"SP", "sequence_parallel"},
     VariableField{"MICRO_BATCH_SIZE", "micro_batch_size"},
+    VariableField{"MBS", "micro_batch_size"},
     VariableField{"RECOMPUTE_MODULES", "recompute_modules"},
     VariableField{"RECOMPUTE_GRANULARITY", "recompute_granularity"},
+    VariableField{"RECOMPUTE_METHOD", "recompute_method"},
+    VariableField{"RECOMPUTE_NUM_LAYERS", "recompute_num_layers"},
     VariableField{"TP_COMM_OVERLAP", "tp_comm_overlap"},
     VariableField{"OVERLAP_GRAD_REDUCE", "overlap_grad_reduce"},
+    VariableField{"DDP_OVERLAP_GRAD_REDUCE", "overlap_grad_reduce"},
     VariableField{"OVERLAP_PARAM_GATHER", "overlap_param_gather"},
+    VariableField{"DDP_OVERLAP_PARAM_GATHER", "overlap_param_gather"},
+    VariableField{"OVERLAP_PARAM_GATHER_WITH_OPTIM_STEP",
+                  "overlap_param_gather_with_optimizer_step"},
     VariableField{"OVERLAP_MOE_EXPERT_PARALLEL_COMM", "overlap_moe_expert_parallel_comm"},
+    VariableField{"DEFER_EMBEDDING_WGRAD_COMPUTE", "defer_embedding_wgrad_compute"},
+    VariableField{"USE_DIST_OPTIMIZER", "use_distributed_optimizer"},
+    VariableField{"USE_DISTRIBUTED_OPTIMIZER", "use_distributed_optimizer"},
+    VariableField{"BUCKET_SIZE", "ddp_bucket_size"},
+    VariableField{"FP8_PARAM_GATHER", "fp8_param_gather"},
+    VariableField{"FP8_DPA", "fp8_dot_product_attention"},
+    VariableField{"FP8_ACT", "activation_func_fp8_input_store"},
+    VariableField{"FP8_ACTIVATION", "activation_func_fp8_input_store"},
+    VariableField{"CPU_OFFLOADING", "cpu_offloading"},
     VariableField{"OVERWRITTEN_NUM_LAYERS", "num_layers"},
     VariableField{"MAX_SEQLEN", "seq_length"},
     VariableField{"ENCODER_SEQ_LENGTH", "seq_length"},
     VariableField{"CE_FUSION_IMPL", "cross_entropy_fusion_impl"},
+    VariableField{"DGXNNODES", "nnodes"},
+    VariableField{"DGXNGPU", "nproc_per_node"},
+    VariableField{"NNODES", "nnodes"},
+    VariableField{"GPUS_PER_NODE", "nproc_per_node"},
+    VariableField{"GBS", "global_batch_size"},
 };
 
 struct MlperfModel {
   std::string_view part;  // of a path or a file's name
   std::string_view ours;
   std::int64_t sequence;
+  std::string_view size = {};  // MODEL_SIZE or SIZE, where a folder has configurations of several
+  std::string_view software = "mlperf";
   bool lora = false;
 };
-constexpr std::array kModels = {
-    MlperfModel{"llama2_70b_lora", "llama2_70b", 8192, true},
-    MlperfModel{"llama31_405b", "llama3.1_405b", 8192},
-    MlperfModel{"llama31_8b", "llama3.1_8b", 8192},
-    MlperfModel{"common_8b", "llama3.1_8b", 8192},
-    MlperfModel{"deepseekv3", "deepseek_v3", 4096},
+constexpr std::array kMlperfModels = {
+    MlperfModel{"llama2_70b_lora", "llama2_70b", 8192, "", "mlperf_lora_5.1", true},
+    MlperfModel{"llama31_405b", "llama3.1_405b", 8192, "405b"},
+    MlperfModel{"llama31_8b", "llama3.1_8b", 8192, "8b"},
+    MlperfModel{"llama3_8b", "llama3.1_8b", 8192, "8b"},
+    MlperfModel{"common_8b", "llama3.1_8b", 8192, "8b"},
+    MlperfModel{"deepseekv3", "deepseek_v3", 4096, "", "mlperf_6.0"},
     MlperfModel{"gpt_oss_20b", "gpt_oss_20b", 8192},
     MlperfModel{"gpt3", "gpt3_175b", 2048},
     MlperfModel{"large_language_model", "gpt3_175b", 2048},
@@ -62,11 +95,19 @@ constexpr std::array kModels = {
 struct MlperfGpu {
   std::string_view part;
   std::string_view ours;
+  std::string_view lora_software = {};  // where the vendor's submissions have a set of their own
 };
-constexpr std::array kMlperfGpus = {
-    MlperfGpu{"gb300", "gb300"},   MlperfGpu{"gb200", "gb200"},   MlperfGpu{"b300", "b300"},
-    MlperfGpu{"b200", "b200"},     MlperfGpu{"h200", "h200_sxm"}, MlperfGpu{"h100", "h100_sxm"},
-    MlperfGpu{"mi355x", "mi355x"}, MlperfGpu{"mi325x", "mi325x"}, MlperfGpu{"mi300x", "mi300x"}};
+constexpr std::string_view kAmdLora = "mlperf_lora_amd";
+constexpr std::array kMlperfGpus = {MlperfGpu{"gb300", "gb300"},
+                                    MlperfGpu{"gb200", "gb200"},
+                                    MlperfGpu{"b300", "b300"},
+                                    MlperfGpu{"b200", "b200"},
+                                    MlperfGpu{"h200", "h200_sxm"},
+                                    MlperfGpu{"h100", "h100_sxm"},
+                                    MlperfGpu{"mi355x", "mi355x", kAmdLora},
+                                    MlperfGpu{"mi350x", "mi350x", kAmdLora},
+                                    MlperfGpu{"mi325x", "mi325x", kAmdLora},
+                                    MlperfGpu{"mi300x", "mi300x", kAmdLora}};
 
 std::string small_letters(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
@@ -123,8 +164,6 @@ class MlperfFile {
                          {std::string(entry.variable) + " of " + input_.file, 0, 0}));
       }
     }
-    add("nnodes", variable("DGXNNODES"), shape.settings);
-    add("nproc_per_node", variable("DGXNGPU"), shape.settings);
     minibs_ = variable("MINIBS").empty() ? shape.minibs : variable("MINIBS");
     read_precision(shape.settings);
     read_graph(shape.settings);
@@ -136,24 +175,33 @@ class MlperfFile {
     std::from_chars(minibs_.data(), minibs_.data() + minibs_.size(), number);
     return number > 0 && number < (1 << 30) ? std::optional(number) : std::nullopt;
   }
+  // By the size that the file states, else by where it lies.
   [[nodiscard]] const MlperfModel* model() const {
-    const auto* const found = std::find_if(
-        kModels.begin(), kModels.end(),
-        [this](const MlperfModel& entry) { return places_.find(entry.part) != std::string::npos; });
-    return found == kModels.end() ? nullptr : &*found;
+    const std::string stated =
+        variable("MODEL_SIZE").empty() ? variable("SIZE") : variable("MODEL_SIZE");
+    const auto* found = std::find_if(
+        kMlperfModels.begin(), kMlperfModels.end(),
+        [&](const MlperfModel& entry) { return !stated.empty() && entry.size == stated; });
+    if (found == kMlperfModels.end()) {
+      found = std::find_if(kMlperfModels.begin(), kMlperfModels.end(),
+                           [this](const MlperfModel& entry) {
+                             return places_.find(entry.part) != std::string::npos;
+                           });
+    }
+    return found == kMlperfModels.end() ? nullptr : &*found;
   }
-  [[nodiscard]] std::string gpu() const {
+  [[nodiscard]] const MlperfGpu* gpu() const {
     const std::string name =
         small_letters(name_ + " " + variable("DGXSYSTEM") + " " + variable("GPU_ARCH"));
     const auto* const found = std::find_if(
         kMlperfGpus.begin(), kMlperfGpus.end(),
         [&](const MlperfGpu& entry) { return name.find(entry.part) != std::string::npos; });
-    return found == kMlperfGpus.end() ? std::string{} : std::string(found->ours);
+    return found == kMlperfGpus.end() ? nullptr : &*found;
   }
   // Variables that nothing here reads.
   [[nodiscard]] std::vector<std::string> others() const {
     constexpr auto kRead = std::to_array<std::string_view>(
-        {"DGXNNODES", "DGXNGPU", "MINIBS", "FP8", "FP8_HYBRID", "FP8_RECIPE", "FP4", "DGXSYSTEM",
+        {"MINIBS", "MODEL_SIZE", "SIZE", "FP8", "FP8_HYBRID", "FP8_RECIPE", "FP4", "DGXSYSTEM",
          "GPU_ARCH", "LAYER_CUDA_GRAPH", "MCORE_CUDA_GRAPH", "FULL_CUDA_GRAPH",
          "CUDA_GRAPH_SCOPE"});
     std::vector<std::string> names;
@@ -259,6 +307,9 @@ void complete(const MlperfFile& file, const ImportInput& input, FrameworkReader&
     usual.push_back(text_setting(std::string(name), value, source.whole_file));
   };
   add("seq_length", std::to_string(model == nullptr ? 8192 : model->sequence));
+  if (model != nullptr && model->lora) {
+    add("cp_comm_type", "a2a");
+  }
   add("bf16", "true");
   add("expert_tensor_parallel_size", "1");
   add("sequence_parallel", "true");
@@ -285,11 +336,15 @@ ImportedExperiment import_mlperf(const ImportInput& input) {
   MegatronSource source;
   source.whole_file = {input.file, 0, 0};
   source.distributed_optimizer = true;
-  source.gpu = file.gpu();
+  const MlperfModel* const model = file.model();
+  const MlperfGpu* const gpu = file.gpu();
+  const bool lora = model != nullptr && model->lora;
+  source.gpu = gpu == nullptr ? std::string_view{} : gpu->ours;
+  source.software = model == nullptr ? "mlperf" : model->software;
+  if (lora && gpu != nullptr && !gpu->lora_software.empty()) {
+    source.software = gpu->lora_software;
+  }
   complete(file, input, settings, source);
-  const bool lora = file.model() != nullptr && file.model()->lora;
-  const bool deepseek = source.model.name == "deepseek_v3";
-  source.software = lora ? "mlperf_lora_5.1" : deepseek ? "mlperf_6.0" : "mlperf";
   for (const std::string& name : file.others()) {
     settings.remark({ImportOutcome::kWithoutEffect, name, {}, {}, {}, {}});
   }

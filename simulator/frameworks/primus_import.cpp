@@ -5,8 +5,8 @@
 #include <array>
 #include <cctype>
 
-#include "frameworks/framework_table.hpp"
 #include "frameworks/megatron_import.hpp"
+#include "frameworks/primus_backends.hpp"
 #include "frameworks/primus_config.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
@@ -83,19 +83,14 @@ std::vector<Setting> preset_settings(const std::string& model, bool experts,
   return settings;
 }
 
-// A reader of the table that takes what Primus hands to another framework.
-ImportedExperiment handed_over(const PrimusConfig& config, const ImportInput& input) {
-  for (const FrameworkInfo& framework : frameworks()) {
-    if (framework.name == config.framework && framework.name != "primus") {
-      throw ConfigError({input.file, 0, 0},
-                        "runs " + config.framework +
-                            " under Primus, whose overrides no reader here takes; import its own "
-                            "file with 'stepcast import " +
-                            config.framework + "'");
-    }
+ImportedExperiment handed_over(PrimusConfig config, const ImportInput& input) {
+  if (const PrimusBackend backend = primus_backend(config.framework)) {
+    return backend(std::move(config), input);
   }
-  throw ConfigError({input.file, 0, 0}, "runs the framework '" + config.framework.substr(0, 60) +
-                                            "' under Primus; megatron can be imported");
+  throw ConfigError({input.file, 0, 0},
+                    "runs the framework '" + config.framework.substr(0, 60) +
+                        "' under Primus; megatron, torchtitan, maxtext and megatron_bridge can be "
+                        "imported");
 }
 
 void name_model(const PrimusConfig& config, const ImportInput& input, MegatronSource& source) {
@@ -139,7 +134,7 @@ std::string shipped_model(const std::string& name, const DataRoot& data) {
 ImportedExperiment import_primus(const ImportInput& input) {
   PrimusConfig config = read_primus_config(input);
   if (config.framework != "megatron") {
-    return handed_over(config, input);
+    return handed_over(std::move(config), input);
   }
   MegatronSource source;
   source.model = megatron_default_model();

@@ -10,7 +10,7 @@
 namespace stepcast {
 namespace {
 
-constexpr int kDeepest = 64;  // parentheses and names of names
+constexpr int kDeepestExpression = 64;  // parentheses and names of names
 
 bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
@@ -24,7 +24,7 @@ using Whole = std::int64_t;
 bool raised(Whole a, Whole b, Whole& out) {
   out = 1;
   for (Whole i = 0; i < b; ++i) {
-    if (i > kDeepest || __builtin_mul_overflow(out, a, &out)) {
+    if (i > kDeepestExpression || __builtin_mul_overflow(out, a, &out)) {
       return false;
     }
   }
@@ -111,7 +111,7 @@ class Expression {
 
   std::optional<Whole> operand() {
     skip_blanks();
-    if (at_ == text_.size() || ++depth_ > kDeepest) {
+    if (at_ == text_.size() || ++depth_ > kDeepestExpression) {
       return std::nullopt;
     }
     const char c = text_[at_];

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kSchedule = "parallelism.pipeline_parallel_schedule";
 constexpr std::string_view kModules = "parallelism.module_fqns_per_model_part";
 constexpr std::string_view kPerStage = "parallelism.pipeline_parallel_layers_per_stage";
-constexpr std::int64_t kMostLayers = 10'000;
+constexpr std::int64_t kMostStageLayers = 10'000;
 
 // Layers among the modules of a stage: "[tok_embeddings, layers.0, layers.1]".
 std::int64_t layers_in(const std::string& modules) {
@@ -39,7 +39,7 @@ std::vector<std::int64_t> listed_layers(FrameworkReader& settings) {
 std::int64_t small_count(FrameworkReader& settings, std::string_view name, std::string_view ours,
                          std::int64_t fallback) {
   const std::int64_t value = settings.count_or(name, ours, fallback);
-  if (value < 0 || value > kMostLayers) {
+  if (value < 0 || value > kMostStageLayers) {
     settings.error(name, "must be a count of layers");
     return fallback;
   }
@@ -55,7 +55,7 @@ std::vector<std::int64_t> dealt_layers(FrameworkReader& settings, std::int64_t p
                                 "plan.stage_layout", 1);
   std::int64_t stages = pp * (several ? 2 : 1);
   if (const auto given = settings.count(kPerStage, "plan.vpp")) {
-    split.layers_per_stage = std::clamp<std::int64_t>(*given, 1, kMostLayers);
+    split.layers_per_stage = std::clamp<std::int64_t>(*given, 1, kMostStageLayers);
     stages = torchtitan_stages(split, layers);
   }
   std::vector<std::int64_t> counts = torchtitan_stage_layers(stages, layers, split);

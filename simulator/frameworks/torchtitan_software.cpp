@@ -97,7 +97,7 @@ void read_states(FrameworkReader& settings, ConfigWriter& changes) {
 }
 
 // The last of them are read where a pipeline, a cut of tensors or experts are there.
-constexpr std::string_view kWithoutEffect =
+constexpr std::string_view kTorchtitanWithoutEffect =
     "job.* profiling.* profiler.* metrics.* lr_scheduler.* checkpoint.* checkpointer.* comm.* "
     "validation.* validator.* memory_estimation.* experimental.* fault_tolerance.* tokenizer.* "
     "dataloader.* override.* debug.* loss.* hf_assets_path dump_folder model.name "
@@ -185,7 +185,7 @@ void leave_out_torchtitan_keys(FrameworkReader& settings) {
   settings.not_carried("model.non_blocking_capacity_factor",
                        "buffers of a fixed size for what experts receive");
   settings.not_carried("converters.LoRAConverter.rank", "adapters; here all weights are trained");
-  settings.without_effect(keys_in(kWithoutEffect));
+  settings.without_effect(keys_in(kTorchtitanWithoutEffect));
 }
 
 }  // namespace stepcast
