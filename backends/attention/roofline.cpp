@@ -5,6 +5,8 @@
 //                                bytes / HBM rate)
 //            with one workgroup for 128 queries of a head and only the FLOPs that the mask leaves
 //   unfused: see unfused.hpp
+//   linear and sparse attention, index scores: launch + max(FLOPs / (rate * achieved GEMM share),
+//            compulsory bytes / HBM rate), as one kernel
 //
 // The share is that of the device's profile (head dimension 128, causal, 4k to 8k tokens) times
 // what the architecture's file says of the kernel. Smaller heads spend more of their time on
@@ -65,11 +67,36 @@ OpCost fused(const Attention& op, const KernelContext& context) {
   return cost;
 }
 
+// What has no share of its own in a profile runs at that of matrix products.
+template <typename Mixer>
+OpCost as_products(const Mixer& op, const KernelContext& context) {
+  const DeviceSpec& device = context.device;
+  const Bytes bytes = compulsory_bytes(op);
+  const Seconds math =
+      flops(op) / (*device.achieved.gemm[slot(Dtype::kBf16)] * matrix_rate(context));
+  OpCost cost = priced(math, bytes / device.hbm.achieved, context);
+  const FlopsPerCycle rate = *device.matrix_rate[slot(Dtype::kBf16)];
+  cost.energy = kernel_energy({flops(op) / rate, op.dtype, bytes}, context);
+  return cost;
+}
+
 class RooflineAttention final : public AttentionModel {
  public:
   [[nodiscard]] OpCost attention(const Attention& op, const KernelContext& context) const override {
     return op.kernel == AttentionKernel::kUnfused ? unfused_attention(op, context)
                                                   : fused(op, context);
+  }
+  [[nodiscard]] OpCost linear_attention(const LinearAttention& op,
+                                        const KernelContext& context) const override {
+    return as_products(op, context);
+  }
+  [[nodiscard]] OpCost sparse_attention(const SparseAttention& op,
+                                        const KernelContext& context) const override {
+    return as_products(op, context);
+  }
+  [[nodiscard]] OpCost index_scores(const IndexScores& op,
+                                    const KernelContext& context) const override {
+    return as_products(op, context);
   }
 };
 

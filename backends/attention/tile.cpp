@@ -23,6 +23,8 @@
 #include <cmath>
 
 #include "backends/attention/flash_kernel.hpp"
+#include "backends/attention/linear_attention.hpp"
+#include "backends/attention/sparse_attention.hpp"
 #include "backends/attention/tile_count.hpp"
 #include "backends/attention/unfused.hpp"
 #include "backends/builtin_backends.hpp"
@@ -280,6 +282,18 @@ class TileAttention final : public AttentionModel {
   [[nodiscard]] OpCost attention(const Attention& op, const KernelContext& context) const override {
     return op.kernel == AttentionKernel::kUnfused ? unfused_attention(op, context)
                                                   : fused_attention(op, context);
+  }
+  [[nodiscard]] OpCost linear_attention(const LinearAttention& op,
+                                        const KernelContext& context) const override {
+    return linear_attention_cost(op, context);
+  }
+  [[nodiscard]] OpCost sparse_attention(const SparseAttention& op,
+                                        const KernelContext& context) const override {
+    return sparse_attention_cost(op, context);
+  }
+  [[nodiscard]] OpCost index_scores(const IndexScores& op,
+                                    const KernelContext& context) const override {
+    return index_scores_cost(op, context);
   }
 };
 

@@ -17,6 +17,9 @@
 //   gemm          m, n, k, batch                          format, pass
 //   grouped_gemm  groups, rows of all, of the largest, n, k   format, pass, one kernel or many
 //   attention     batch, sequences, heads                 format, pass, kernel, mask, head sizes
+//   linear_attention  batch, sequence, heads              format, pass, rule, chunk, head sizes
+//   sparse_attention  batch, sequences, heads             format, pass, chosen, window, head sizes
+//   index_scores  batch, sequences, heads, chosen         format, pass, head size, teacher
 //   memory_bound  rows, cols                              kind, pass, implementation, element
 //   collective    bytes                                   operation, ranks, stride, algorithm
 //   exchange      tokens, hidden, experts                 dispatcher, ranks, stride, top k
@@ -65,6 +68,21 @@ class MeasuredModel final : public GemmModel,
   }
   [[nodiscard]] OpCost attention(const Attention& op, const KernelContext& context) const override {
     return corrected(model_.attention->attention(op, context),
+                     table_.factor(op, context.device.name));
+  }
+  [[nodiscard]] OpCost linear_attention(const LinearAttention& op,
+                                        const KernelContext& context) const override {
+    return corrected(model_.attention->linear_attention(op, context),
+                     table_.factor(op, context.device.name));
+  }
+  [[nodiscard]] OpCost sparse_attention(const SparseAttention& op,
+                                        const KernelContext& context) const override {
+    return corrected(model_.attention->sparse_attention(op, context),
+                     table_.factor(op, context.device.name));
+  }
+  [[nodiscard]] OpCost index_scores(const IndexScores& op,
+                                    const KernelContext& context) const override {
+    return corrected(model_.attention->index_scores(op, context),
                      table_.factor(op, context.device.name));
   }
   [[nodiscard]] OpCost memory_bound(const MemoryBound& op,

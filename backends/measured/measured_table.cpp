@@ -43,6 +43,19 @@ struct Place {
                     op.documents.length, op.documents.lengths, op.documents.packed),
             sizes_of(op.batch, op.seq_q, op.seq_kv, op.heads, op.kv_heads)};
   }
+  ShapePoint operator()(const LinearAttention& op) const {
+    return {kind_of(6, op.dtype, op.direction, op.rule, op.chunk, op.d_k, op.d_v),
+            sizes_of(op.batch, op.seq, op.heads, op.qk_heads)};
+  }
+  ShapePoint operator()(const SparseAttention& op) const {
+    return {kind_of(7, op.dtype, op.direction, op.window, op.sinks, op.d_qk, op.d_v, op.chosen,
+                    op.ratio),
+            sizes_of(op.batch, op.seq_q, op.seq_kv, op.heads, op.kv_heads)};
+  }
+  ShapePoint operator()(const IndexScores& op) const {
+    return {kind_of(8, op.dtype, op.direction, op.d, op.ratio, op.teacher_heads, op.teacher_d),
+            sizes_of(op.batch, op.seq_q, op.seq_kv, op.heads, op.chosen)};
+  }
   ShapePoint operator()(const MemoryBound& op) const {
     return {kind_of(3, op.kind, op.direction, op.implementation, op.element.value()),
             sizes_of(op.rows, op.cols)};

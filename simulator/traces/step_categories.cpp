@@ -119,6 +119,12 @@ Category category_of_work(const MemoryBound& work) {
   return Category::kMemoryBound;
 }
 
+template <typename Mixer>
+Category of_attention(const Mixer& mixer) {
+  return mixer.direction == Direction::kForward ? Category::kAttentionForward
+                                                : Category::kAttentionBackward;
+}
+
 Category category_of_collective(CollectiveOp op) {
   switch (op) {
     case CollectiveOp::kAllGather:
@@ -161,10 +167,10 @@ StepCategory category_of(const Op& op) {
   struct Visitor {
     Category operator()(const Gemm&) const { return Category::kGemm; }
     Category operator()(const GroupedGemm&) const { return Category::kGroupedGemm; }
-    Category operator()(const Attention& attention) const {
-      return attention.direction == Direction::kForward ? Category::kAttentionForward
-                                                        : Category::kAttentionBackward;
-    }
+    Category operator()(const Attention& attention) const { return of_attention(attention); }
+    Category operator()(const LinearAttention& mixer) const { return of_attention(mixer); }
+    Category operator()(const SparseAttention& mixer) const { return of_attention(mixer); }
+    Category operator()(const IndexScores& scores) const { return of_attention(scores); }
     Category operator()(const MemoryBound& work) const { return category_of_work(work); }
     Category operator()(const Collective& work) const { return category_of_collective(work.op); }
     Category operator()(const ExpertExchange&) const { return Category::kAllToAll; }

@@ -229,6 +229,10 @@ std::optional<WorkShape> work_shape(const Op& op) {
     std::optional<WorkShape> operator()(const Attention& w) const {
       return WorkShape{category, false, {w.batch, w.seq_q, w.seq_kv, w.heads, w.d_qk, w.d_v}};
     }
+    // What a trace calls these does not say their sizes.
+    std::optional<WorkShape> operator()(const LinearAttention&) const { return std::nullopt; }
+    std::optional<WorkShape> operator()(const SparseAttention&) const { return std::nullopt; }
+    std::optional<WorkShape> operator()(const IndexScores&) const { return std::nullopt; }
     std::optional<WorkShape> operator()(const MemoryBound& /*work*/) const { return std::nullopt; }
     std::optional<WorkShape> operator()(const Collective& w) const {
       return communication_shape(category, w.group.size, w.bytes.value());

@@ -28,6 +28,9 @@ struct RoleOf {
   BackendRole operator()(const Gemm& /*op*/) const { return BackendRole::kGemm; }
   BackendRole operator()(const GroupedGemm& /*op*/) const { return BackendRole::kGemm; }
   BackendRole operator()(const Attention& /*op*/) const { return BackendRole::kAttention; }
+  BackendRole operator()(const LinearAttention& /*op*/) const { return BackendRole::kAttention; }
+  BackendRole operator()(const SparseAttention& /*op*/) const { return BackendRole::kAttention; }
+  BackendRole operator()(const IndexScores& /*op*/) const { return BackendRole::kAttention; }
   BackendRole operator()(const MemoryBound& /*op*/) const { return BackendRole::kMemoryBound; }
   BackendRole operator()(const Collective& /*op*/) const { return BackendRole::kCollective; }
   BackendRole operator()(const ExpertExchange& /*op*/) const { return BackendRole::kCollective; }

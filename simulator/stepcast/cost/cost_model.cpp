@@ -12,6 +12,15 @@ struct Price {
   OpCost operator()(const Gemm& op) const { return model.gemm->gemm(op, kernel); }
   OpCost operator()(const GroupedGemm& op) const { return model.gemm->grouped_gemm(op, kernel); }
   OpCost operator()(const Attention& op) const { return model.attention->attention(op, kernel); }
+  OpCost operator()(const LinearAttention& op) const {
+    return model.attention->linear_attention(op, kernel);
+  }
+  OpCost operator()(const SparseAttention& op) const {
+    return model.attention->sparse_attention(op, kernel);
+  }
+  OpCost operator()(const IndexScores& op) const {
+    return model.attention->index_scores(op, kernel);
+  }
   OpCost operator()(const MemoryBound& op) const {
     return model.memory_bound->memory_bound(op, kernel);
   }

@@ -48,6 +48,12 @@ class AttentionModel {
   virtual ~AttentionModel() = default;
   [[nodiscard]] virtual OpCost attention(const Attention& op,
                                          const KernelContext& context) const = 0;
+  [[nodiscard]] virtual OpCost linear_attention(const LinearAttention& op,
+                                                const KernelContext& context) const = 0;
+  [[nodiscard]] virtual OpCost sparse_attention(const SparseAttention& op,
+                                                const KernelContext& context) const = 0;
+  [[nodiscard]] virtual OpCost index_scores(const IndexScores& op,
+                                            const KernelContext& context) const = 0;
 };
 
 class MemoryBoundModel {

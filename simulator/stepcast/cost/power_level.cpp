@@ -69,6 +69,21 @@ class PacedAttention final : public AttentionModel {
   [[nodiscard]] OpCost attention(const Attention& op, const KernelContext& context) const override {
     return price_paced(context, [&](const KernelContext& at) { return model_->attention(op, at); });
   }
+  [[nodiscard]] OpCost linear_attention(const LinearAttention& op,
+                                        const KernelContext& context) const override {
+    return price_paced(context,
+                       [&](const KernelContext& at) { return model_->linear_attention(op, at); });
+  }
+  [[nodiscard]] OpCost sparse_attention(const SparseAttention& op,
+                                        const KernelContext& context) const override {
+    return price_paced(context,
+                       [&](const KernelContext& at) { return model_->sparse_attention(op, at); });
+  }
+  [[nodiscard]] OpCost index_scores(const IndexScores& op,
+                                    const KernelContext& context) const override {
+    return price_paced(context,
+                       [&](const KernelContext& at) { return model_->index_scores(op, at); });
+  }
 
  private:
   std::shared_ptr<const AttentionModel> model_;

@@ -29,6 +29,22 @@ auto members_of(const Attention& op) {
   return std::tie(batch, seq_q, seq_kv, heads, kv_heads, d_qk, d_v, causal, window, dtype,
                   direction, kernel, sinks, dropout, length, lengths, packed);
 }
+auto members_of(const LinearAttention& op) {
+  const auto& [batch, seq, heads, qk_heads, d_k, d_v, chunk, rule, dtype, direction] = op;
+  return std::tie(batch, seq, heads, qk_heads, d_k, d_v, chunk, rule, dtype, direction);
+}
+auto members_of(const SparseAttention& op) {
+  const auto& [batch, seq_q, seq_kv, heads, kv_heads, d_qk, d_v, chosen, ratio, window, sinks,
+               dtype, direction] = op;
+  return std::tie(batch, seq_q, seq_kv, heads, kv_heads, d_qk, d_v, chosen, ratio, window, sinks,
+                  dtype, direction);
+}
+auto members_of(const IndexScores& op) {
+  const auto& [batch, seq_q, seq_kv, heads, d, chosen, ratio, teacher_heads, teacher_d, dtype,
+               direction] = op;
+  return std::tie(batch, seq_q, seq_kv, heads, d, chosen, ratio, teacher_heads, teacher_d, dtype,
+                  direction);
+}
 auto members_of(const MemoryBound& op) {
   const auto& [kind, rows, cols, element, direction, implementation, resident] = op;
   return std::tie(kind, rows, cols, element, direction, implementation, resident);
@@ -139,10 +155,28 @@ class KeptAttention : public AttentionModel, private Keeper {
     const auto price = [&] { return model_->attention(op, context); };
     return keeps(context) ? kept_.get(op, conditions_of(context), price) : price();
   }
+  [[nodiscard]] OpCost linear_attention(const LinearAttention& op,
+                                        const KernelContext& context) const override {
+    const auto price = [&] { return model_->linear_attention(op, context); };
+    return keeps(context) ? linear_.get(op, conditions_of(context), price) : price();
+  }
+  [[nodiscard]] OpCost sparse_attention(const SparseAttention& op,
+                                        const KernelContext& context) const override {
+    const auto price = [&] { return model_->sparse_attention(op, context); };
+    return keeps(context) ? sparse_.get(op, conditions_of(context), price) : price();
+  }
+  [[nodiscard]] OpCost index_scores(const IndexScores& op,
+                                    const KernelContext& context) const override {
+    const auto price = [&] { return model_->index_scores(op, context); };
+    return keeps(context) ? scores_.get(op, conditions_of(context), price) : price();
+  }
 
  private:
   std::shared_ptr<const AttentionModel> model_;
   mutable KeptPrices<Attention> kept_;
+  mutable KeptPrices<LinearAttention> linear_;
+  mutable KeptPrices<SparseAttention> sparse_;
+  mutable KeptPrices<IndexScores> scores_;
 };
 
 class KeptMemoryBound : public MemoryBoundModel, private Keeper {

@@ -15,10 +15,13 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/units.hpp"
+#include "stepcast/graph/direction.hpp"
 #include "stepcast/graph/document_mask.hpp"
 #include "stepcast/graph/expert_exchange.hpp"
+#include "stepcast/graph/linear_attention.hpp"
 #include "stepcast/graph/memory_bound_kind.hpp"
 #include "stepcast/graph/op_id.hpp"
+#include "stepcast/graph/sparse_attention.hpp"
 #include "stepcast/hardware/attention_kernel.hpp"
 #include "stepcast/hardware/process_group.hpp"
 
@@ -26,7 +29,6 @@ namespace stepcast {
 
 // fwd: y = x W^T (m tokens, n outputs, k inputs); dgrad: dx = dy W; wgrad: dW = dy^T x.
 enum class GemmPass { kForward, kDgrad, kWgrad };
-enum class Direction { kForward, kBackward };
 
 // How matrix units add up products of 8 bits: as they are built, or with sums that are kept in full
 // precision outside them (Transformer Engine's split accumulator, use_fast_accum=False of PyTorch).
@@ -141,7 +143,10 @@ struct Collective {
   bool operator==(const Collective&) const = default;
 };
 
-using OpWork = std::variant<Gemm, GroupedGemm, Attention, MemoryBound, Collective, ExpertExchange>;
+// What a step runs. Attention, linear and sparse attention and index scores mix a sequence's
+// tokens.
+using OpWork = std::variant<Gemm, GroupedGemm, Attention, MemoryBound, Collective, ExpertExchange,
+                            LinearAttention, SparseAttention, IndexScores>;
 
 struct Op {
   OpId id = OpId::kStandalone;

@@ -103,6 +103,39 @@ constexpr std::array kAttention = {
                     &Fused::reduction_rate, kOptional},
 };
 
+using Linear = LinearAttentionConstants;
+constexpr std::array kLinear = {
+    Constant<Linear>{"chunk_efficiency", "", kEfficiency, Range<double>{0.05, 1.0},
+                     "share of the matrix rate of products of a chunk", &Linear::chunk_efficiency},
+    Constant<Linear>{"chunk_cycles", "", kCycles, Range<double>{0.0, 20'000.0},
+                     "of a unit for each chunk of a head in each kernel, besides products",
+                     &Linear::chunk_cycles},
+    Constant<Linear>{"inverse_cycles", "", kCycles, Range<double>{0.0, 50'000.0},
+                     "of a unit for the inverse of a chunk's triangle", &Linear::inverse_cycles},
+    Constant<Linear>{"step_cycles", "", kCycles, Range<double>{100.0, 20'000.0},
+                     "from one chunk's state to the next", &Linear::step_cycles},
+    Constant<Linear>{"hbm_share", "", kShare, Range<double>{0.2, 1.0},
+                     "share of hbm.achieved of tensors of chunks", &Linear::hbm_share},
+};
+
+using Sparse = SparseAttentionConstants;
+constexpr std::array kSparse = {
+    Constant<Sparse>{"forward_efficiency", "", kEfficiency, Range<double>{0.05, 1.0},
+                     "share of the matrix rate of products with gathered keys",
+                     &Sparse::forward_efficiency},
+    Constant<Sparse>{"backward_efficiency", "", kEfficiency, Range<double>{0.05, 1.0},
+                     "the same of backward", &Sparse::backward_efficiency},
+    Constant<Sparse>{"gather", "", kShare, Range<double>{0.05, 1.0},
+                     "share of the last-level cache's rate of gathered keys", &Sparse::gather},
+    Constant<Sparse>{"reduction_rate", "TB/s", kAboveZero, Range<double>{0.05, 20.0},
+                     "of the whole part, at which gradients of keys are added in fp32",
+                     &Sparse::reduction_rate},
+    Constant<Sparse>{"index_efficiency", "", kEfficiency, Range<double>{0.02, 1.0},
+                     "share of the matrix rate of an indexer's product", &Sparse::index_efficiency},
+    Constant<Sparse>{"choice_passes", "", kNotNegative, Range<double>{1.0, 100.0},
+                     "over the scores, for the choice of the largest", &Sparse::choice_passes},
+};
+
 using Passes = MemoryConstants;
 // hbm.achieved is that of a copy; more reads than writes run a little faster.
 constexpr Range<double> kOfCopy{0.1, 1.15};
@@ -169,6 +202,8 @@ GemmConstants read_gemm_section(SourcedReader reader) {
 std::span<const Constant<PowerConstants>> power_constants() { return kPower; }
 std::span<const Constant<GemmConstants>> gemm_constants() { return kGemm; }
 std::span<const Constant<AttentionConstants>> attention_constants() { return kAttention; }
+std::span<const Constant<LinearAttentionConstants>> linear_attention_constants() { return kLinear; }
+std::span<const Constant<SparseAttentionConstants>> sparse_attention_constants() { return kSparse; }
 std::span<const Constant<MemoryConstants>> memory_constants() { return kMemory; }
 
 KernelConstants read_kernel_constants(const ConfigNode& root, SourceTable& sources,
@@ -182,6 +217,14 @@ KernelConstants read_kernel_constants(const ConfigNode& root, SourceTable& sourc
   kernels.gemm = read_gemm_section(reader.mapping("gemm"));
   kernels.attention =
       read_section<AttentionConstants>(reader.mapping("attention"), attention_constants());
+  if (reader.has("linear_attention")) {
+    kernels.linear_attention = read_section<LinearAttentionConstants>(
+        reader.mapping("linear_attention"), linear_attention_constants());
+  }
+  if (reader.has("sparse_attention")) {
+    kernels.sparse_attention = read_section<SparseAttentionConstants>(
+        reader.mapping("sparse_attention"), sparse_attention_constants());
+  }
   kernels.memory =
       read_section<MemoryConstants>(reader.mapping("memory_bound"), memory_constants());
   reader.finish();

@@ -9,6 +9,7 @@
 #include "stepcast/hardware/attention_constants.hpp"
 #include "stepcast/hardware/gemm_constants.hpp"
 #include "stepcast/hardware/memory_constants.hpp"
+#include "stepcast/hardware/mixer_constants.hpp"
 #include "stepcast/hardware/power_constants.hpp"
 
 namespace stepcast {
@@ -18,6 +19,8 @@ struct KernelConstants {
   PowerConstants power;
   GemmConstants gemm;
   AttentionConstants attention;
+  LinearAttentionConstants linear_attention;
+  SparseAttentionConstants sparse_attention;
   MemoryConstants memory;
 };
 

@@ -13,6 +13,8 @@ inline constexpr auto kParts = [](auto& visit) {
   visit.part("power", &File::power, parts_of(power_constants()));
   visit.part("gemm", &File::gemm, parts_of(gemm_constants()));
   visit.part("attention", &File::attention, parts_of(attention_constants()));
+  visit.part("linear_attention", &File::linear_attention, parts_of(linear_attention_constants()));
+  visit.part("sparse_attention", &File::sparse_attention, parts_of(sparse_attention_constants()));
   visit.part("memory_bound", &File::memory, parts_of(memory_constants()));
 };
 

@@ -9,6 +9,7 @@
 #include "stepcast/config/value_message.hpp"
 #include "stepcast/operators/collective_line.hpp"
 #include "stepcast/operators/exchange_line.hpp"
+#include "stepcast/operators/mixer_line.hpp"
 #include "stepcast/operators/operator_sizes.hpp"
 #include "stepcast/operators/product_line.hpp"
 
@@ -20,9 +21,6 @@ constexpr double kMostPairs = 1152921504606846976.0;           // 2^60, of queri
 constexpr std::int64_t kFabricNodes = std::int64_t{1} << 20U;  // beyond any group of ranks
 
 // --- names ------------------------------------------------------------------------------------
-
-constexpr std::array kDirections = {NamedValue<Direction>{"fwd", Direction::kForward},
-                                    NamedValue<Direction>{"bwd", Direction::kBackward}};
 
 constexpr std::array kLaunches = {
     NamedValue<Launch>{"stream", Launch::kStream}, NamedValue<Launch>{"graph", Launch::kGraph},
@@ -110,7 +108,6 @@ ClockState read_state(MappingReader& fields, const DeviceSpec& device) {
 // --- kinds ------------------------------------------------------------------------------------
 
 Op read_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& device) {
-  constexpr Range<std::int64_t> kHeadSize{1, 65'536};
   Attention op;
   op.batch = fields.required_count("batch", kSize);
   op.seq_q = fields.required_count("seq", kSize);
@@ -162,18 +159,25 @@ enum class LineKind {
   kGemm,
   kGroupedGemm,
   kAttention,
+  kLinearAttention,
+  kSparseAttention,
+  kIndexScores,
   kMemoryBound,
   kCollective,
   kDispatch,
   kCombine,
 };
-constexpr std::array kLineKinds = {NamedValue<LineKind>{"gemm", LineKind::kGemm},
-                                   NamedValue<LineKind>{"grouped_gemm", LineKind::kGroupedGemm},
-                                   NamedValue<LineKind>{"attention", LineKind::kAttention},
-                                   NamedValue<LineKind>{"memory_bound", LineKind::kMemoryBound},
-                                   NamedValue<LineKind>{"collective", LineKind::kCollective},
-                                   NamedValue<LineKind>{"dispatch", LineKind::kDispatch},
-                                   NamedValue<LineKind>{"combine", LineKind::kCombine}};
+constexpr std::array kLineKinds = {
+    NamedValue<LineKind>{"gemm", LineKind::kGemm},
+    NamedValue<LineKind>{"grouped_gemm", LineKind::kGroupedGemm},
+    NamedValue<LineKind>{"attention", LineKind::kAttention},
+    NamedValue<LineKind>{"linear_attention", LineKind::kLinearAttention},
+    NamedValue<LineKind>{"sparse_attention", LineKind::kSparseAttention},
+    NamedValue<LineKind>{"index_scores", LineKind::kIndexScores},
+    NamedValue<LineKind>{"memory_bound", LineKind::kMemoryBound},
+    NamedValue<LineKind>{"collective", LineKind::kCollective},
+    NamedValue<LineKind>{"dispatch", LineKind::kDispatch},
+    NamedValue<LineKind>{"combine", LineKind::kCombine}};
 
 // The keys of each kind besides those of all, in the order of kLineKinds; those before the
 // semicolon must be there.
@@ -185,10 +189,26 @@ constexpr std::array<std::string_view, kLineKinds.size()> kKeysOfKinds = {
     "n, k; groups, m_total, counts, pass, accumulate, fp32_result, precise_accumulation, launch",
     "batch, seq, heads, d_qk; implementation, seq_kv, kv_heads, d_v, causal, window, sinks, "
     "dropout, document_length, document_lengths, pass, launch",
+    "batch, seq, heads, d_k; qk_heads, d_v, chunk, rule, pass, launch",
+    "batch, seq, heads, d_qk, chosen; seq_kv, kv_heads, d_v, ratio, window, sinks, "
+    "pass, launch",
+    "batch, seq, heads, d, chosen; seq_kv, ratio, teacher_heads, teacher_d, pass, launch",
     "op, rows, cols; pass, implementation, launch",
     "op, bytes, ranks; stride, algorithm, protocol, imbalance, launch",
     kExchangeKeys,
     kExchangeKeys};
+
+bool on_matrix_units(LineKind kind) {
+  switch (kind) {
+    case LineKind::kMemoryBound:
+    case LineKind::kCollective:
+    case LineKind::kDispatch:
+    case LineKind::kCombine:
+      return false;
+    default:
+      return true;
+  }
+}
 
 // Whether `key` is one of a list's words.
 bool lists(std::string_view keys, std::string_view key) {
@@ -232,6 +252,12 @@ Op read_work(MappingReader& fields, LineKind kind, Dtype dtype, const DeviceSpec
       return read_grouped_gemm(fields, dtype);
     case LineKind::kAttention:
       return read_attention(fields, dtype, device);
+    case LineKind::kLinearAttention:
+      return read_linear_attention(fields, dtype);
+    case LineKind::kSparseAttention:
+      return read_sparse_attention(fields, dtype);
+    case LineKind::kIndexScores:
+      return read_index_scores(fields, dtype);
     case LineKind::kMemoryBound:
       return read_memory_bound(fields, dtype);
     case LineKind::kCollective:
@@ -298,9 +324,7 @@ OperatorLine read_operator(MappingReader& fields, const DeviceSpec& device) {
   if (!fields.good({"kind"})) {
     return line;  // what the other fields mean is not known
   }
-  const bool on_matrix_units =
-      kind == LineKind::kGemm || kind == LineKind::kGroupedGemm || kind == LineKind::kAttention;
-  line.dtype = read_dtype(fields, device, on_matrix_units);
+  line.dtype = read_dtype(fields, device, on_matrix_units(kind));
   line.state = read_state(fields, device);
   line.launch = read_launch(fields, kind);
   line.op = read_work(fields, kind, line.dtype, device);

@@ -9,6 +9,13 @@
 //                  fp32_result and precise_accumulation as of gemm
 //   attention      batch, seq, heads, d_qk; seq_kv = seq, kv_heads = heads, d_v = d_qk,
 //                  causal true, window 0 (none), pass fwd | bwd, implementation (the part's own)
+//   linear_attention  batch, seq, heads, d_k; qk_heads = heads, d_v = d_k, chunk 64,
+//                  rule gated_delta | kimi_delta, pass fwd | bwd
+//   sparse_attention  batch, seq, heads, d_qk, chosen; seq_kv = seq, kv_heads 1, d_v = d_qk,
+//                  ratio 1 (tokens a key stands for), window 0 (none), sinks false, pass fwd | bwd
+//   index_scores   batch, seq, heads, d, chosen; seq_kv = seq, ratio 1, teacher_heads 0, teacher_d
+//   0,
+//                  pass fwd | bwd
 //   memory_bound   op, rows, cols; pass fwd | bwd, implementation fused
 //   collective     op, bytes, ranks; stride 1, algorithm auto, protocol auto (of ring and tree),
 //                  imbalance 1 (of an all-to-all: the most loaded rank's bytes over the mean)

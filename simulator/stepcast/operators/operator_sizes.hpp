@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sizes that an operator of a file may have.
+// The sizes and directions that an operator of a file may have.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
 #include "stepcast/config/mapping_reader.hpp"
+#include "stepcast/graph/direction.hpp"
 
 namespace stepcast {
 
 inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;
 inline constexpr Range<std::int64_t> kSize{1, kLargestSize};
 inline constexpr Range<std::int64_t> kSizeOrNone{0, kLargestSize};
+inline constexpr Range<std::int64_t> kHeadSize{1, 65'536};
+
+inline constexpr std::array kDirections = {NamedValue<Direction>{"fwd", Direction::kForward},
+                                           NamedValue<Direction>{"bwd", Direction::kBackward}};
 
 // An error at `key` if a tensor has more elements than any program counts.
 void check_elements(MappingReader& fields, std::string_view key, double elements);

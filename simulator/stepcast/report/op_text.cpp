@@ -38,6 +38,25 @@ std::string text_of(const Attention& op) {
          (windowed ? " w" + std::to_string(op.window) : "") +
          (shortens(op.documents, op.seq_kv) ? " d" + std::to_string(op.documents.length) : "");
 }
+std::string ratio_text(std::int64_t ratio) {
+  return ratio == 1 ? "" : " of 1/" + std::to_string(ratio);
+}
+std::string text_of(const LinearAttention& op) {
+  return std::to_string(op.batch) + " x " + std::to_string(op.seq) + " x " +
+         pair(op.heads, op.qk_heads) + " x " + pair(op.d_k, op.d_v) + " c" +
+         std::to_string(op.chunk);
+}
+std::string text_of(const SparseAttention& op) {
+  return std::to_string(op.batch) + " x " + pair(op.seq_q, op.seq_kv) + " x " +
+         pair(op.heads, op.kv_heads) + " x " + pair(op.d_qk, op.d_v) + " top " +
+         std::to_string(op.chosen) + ratio_text(op.ratio) +
+         (op.window > 0 ? " w" + std::to_string(op.window) : "");
+}
+std::string text_of(const IndexScores& op) {
+  return std::to_string(op.batch) + " x " + pair(op.seq_q, op.seq_kv) + " x " +
+         std::to_string(op.heads) + " x " + std::to_string(op.d) + " top " +
+         std::to_string(op.chosen) + ratio_text(op.ratio);
+}
 std::string text_of(const MemoryBound& op) { return times({op.rows, op.cols}); }
 std::string text_of(const Collective& op) {
   return std::string(name(op.op)) + " " + readable(op.bytes) + " / " +
@@ -76,6 +95,32 @@ Json json_of(const Attention& op) {
     json["document_lengths"] = name(op.documents.lengths);
   }
   return json;
+}
+std::string_view pass_name(Direction direction) {
+  return direction == Direction::kForward ? "fwd" : "bwd";
+}
+Json json_of(const LinearAttention& op) {
+  return {{"rule", name(op.rule)}, {"batch", op.batch},       {"seq", op.seq},
+          {"heads", op.heads},     {"qk_heads", op.qk_heads}, {"d_k", op.d_k},
+          {"d_v", op.d_v},         {"chunk", op.chunk},       {"pass", pass_name(op.direction)}};
+}
+Json json_of(const SparseAttention& op) {
+  return {{"batch", op.batch},   {"seq", op.seq_q},         {"seq_kv", op.seq_kv},
+          {"heads", op.heads},   {"kv_heads", op.kv_heads}, {"d_qk", op.d_qk},
+          {"d_v", op.d_v},       {"chosen", op.chosen},     {"ratio", op.ratio},
+          {"window", op.window}, {"sinks", op.sinks},       {"pass", pass_name(op.direction)}};
+}
+Json json_of(const IndexScores& op) {
+  return {{"batch", op.batch},
+          {"seq", op.seq_q},
+          {"seq_kv", op.seq_kv},
+          {"heads", op.heads},
+          {"d", op.d},
+          {"chosen", op.chosen},
+          {"ratio", op.ratio},
+          {"teacher_heads", op.teacher_heads},
+          {"teacher_d", op.teacher_d},
+          {"pass", pass_name(op.direction)}};
 }
 Json json_of(const MemoryBound& op) {
   return {{"op", name(op.kind)},
@@ -124,6 +169,9 @@ std::string_view category_name(const Op& op) {
     std::string_view operator()(const Gemm& /*op*/) const { return "GEMM"; }
     std::string_view operator()(const GroupedGemm& /*op*/) const { return "grouped GEMM"; }
     std::string_view operator()(const Attention& /*op*/) const { return "attention"; }
+    std::string_view operator()(const LinearAttention& /*op*/) const { return "linear attention"; }
+    std::string_view operator()(const SparseAttention& /*op*/) const { return "sparse attention"; }
+    std::string_view operator()(const IndexScores& /*op*/) const { return "index scores"; }
     std::string_view operator()(const MemoryBound& kernel) const {
       switch (family_of(kernel.kind)) {
         case KernelFamily::kElementwise:
@@ -151,8 +199,9 @@ std::string_view kind_name(const Op& op) {
   if (const auto* exchange = std::get_if<ExpertExchange>(&op.work)) {
     return name(exchange->phase);
   }
-  static constexpr std::array<std::string_view, 6> kNames = {
-      "gemm", "grouped_gemm", "attention", "memory_bound", "collective", "dispatch"};
+  static constexpr std::array<std::string_view, 9> kNames = {
+      "gemm",     "grouped_gemm",     "attention",        "memory_bound", "collective",
+      "dispatch", "linear_attention", "sparse_attention", "index_scores"};
   static_assert(kNames.size() == std::variant_size_v<OpWork>);
   return kNames[op.work.index()];
 }

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/graph/linear_attention.hpp"
+
+#include <array>
+
+#include "stepcast/base/real.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::array<std::string_view, 2> kRuleNames = {"gated_delta", "kimi_delta"};
+constexpr Bytes kDecay{4.0};  // fp32
+
+// Sums of decays along a chunk: read and written.
+constexpr ChunkKernel kDecaySums{.name = "decay_sums", .decays = 2.0};
+// State: W S, K^T V'; reads k, W, U and writes a state a chunk and V'.
+constexpr ChunkKernel kState{.name = "state",
+                             .sequential = true,
+                             .state_products = 2.0,
+                             .keys = 1.0,
+                             .shared_keys = 1.0,
+                             .values = 2.0,
+                             .states = 1.0};
+// W = T (b K), U = T (b V).
+constexpr ChunkKernel kWu{.name = "w_u",
+                          .key_products = 1.0,
+                          .value_products = 1.0,
+                          .keys = 1.0,
+                          .shared_keys = 1.0,
+                          .values = 2.0,
+                          .triangles = 1.0};
+
+constexpr std::array kGatedForward = {kDecaySums,
+                                      // Zeros for T, K K^T and T itself.
+                                      ChunkKernel{.name = "inverse",
+                                                  .key_products = 1.0,
+                                                  .inverses = 1.0,
+                                                  .shared_keys = 1.0,
+                                                  .triangles = 2.0},
+                                      kWu, kState,
+                                      // Q S + (Q K^T) V'.
+                                      ChunkKernel{.name = "output",
+                                                  .state_products = 1.0,
+                                                  .key_products = 1.0,
+                                                  .value_products = 1.0,
+                                                  .shared_keys = 2.0,
+                                                  .values = 2.0,
+                                                  .states = 1.0}};
+
+constexpr std::array kGatedBackward = {
+    kWu, kState,
+    // (Q K^T)^T dO within a chunk.
+    ChunkKernel{.name = "value_gradients",
+                .key_products = 1.0,
+                .value_products = 1.0,
+                .shared_keys = 2.0,
+                .values = 2.0},
+    // dV' += K dS, dS += Q^T dO - W^T dV', from the last chunk to the first.
+    ChunkKernel{.name = "state_gradients",
+                .sequential = true,
+                .state_products = 3.0,
+                .keys = 1.0,
+                .shared_keys = 2.0,
+                .values = 3.0,
+                .states = 1.0},
+    // dQ = dO S^T, dK = V' dS^T, dW = dV' S^T, dO V'^T and its products with K and Q.
+    ChunkKernel{.name = "key_gradients",
+                .state_products = 3.0,
+                .key_products = 2.0,
+                .value_products = 1.0,
+                .keys = 4.0,
+                .shared_keys = 2.0,
+                .values = 3.0,
+                .states = 2.0},
+    // Through W, U and T: dW K^T, T^T dW, K K^T and two products with its gradient; dU V^T, T^T dU.
+    ChunkKernel{.name = "w_u_gradients",
+                .key_products = 5.0,
+                .value_products = 2.0,
+                .triangle_products = 2.0,
+                .keys = 2.0,
+                .shared_keys = 1.0,
+                .values = 3.0,
+                .triangles = 1.0},
+    // Gradients of keys and of decays, from two kernels each.
+    ChunkKernel{.name = "sums", .keys = 3.0, .decays = 3.0}, kDecaySums};
+
+// With a decay a channel the operands of a product are scaled first: a kernel for the diagonal
+// blocks, one for the others, and scaled keys are kept for the state.
+constexpr ChunkKernel kScaledState{.name = "state",
+                                   .sequential = true,
+                                   .state_products = 2.0,
+                                   .keys = 2.0,
+                                   .values = 2.0,
+                                   .states = 1.0};
+
+constexpr std::array kKimiForward = {kDecaySums,
+                                     ChunkKernel{.name = "diagonal_blocks",
+                                                 .key_products = 0.5,
+                                                 .shared_keys = 2.0,
+                                                 .triangles = 1.0,
+                                                 .decays = 1.0},
+                                     ChunkKernel{.name = "inverse",
+                                                 .key_products = 1.5,
+                                                 .inverses = 1.0,
+                                                 .shared_keys = 2.0,
+                                                 .triangles = 3.0,
+                                                 .decays = 1.0},
+                                     ChunkKernel{.name = "w_u",
+                                                 .key_products = 1.0,
+                                                 .value_products = 1.0,
+                                                 .keys = 2.0,
+                                                 .shared_keys = 1.0,
+                                                 .values = 2.0,
+                                                 .triangles = 1.0,
+                                                 .decays = 1.0},
+                                     kScaledState,
+                                     ChunkKernel{.name = "output",
+                                                 .state_products = 1.0,
+                                                 .value_products = 1.0,
+                                                 .shared_keys = 1.0,
+                                                 .values = 2.0,
+                                                 .triangles = 1.0,
+                                                 .states = 1.0,
+                                                 .decays = 1.0}};
+
+constexpr std::array kKimiBackward = {
+    ChunkKernel{.name = "w_u",
+                .key_products = 1.0,
+                .value_products = 1.0,
+                .keys = 3.0,
+                .shared_keys = 2.0,
+                .values = 2.0,
+                .triangles = 1.0,
+                .decays = 1.0},
+    kScaledState,
+    ChunkKernel{.name = "value_gradients", .value_products = 2.0, .values = 3.0, .triangles = 3.0},
+    ChunkKernel{.name = "state_gradients",
+                .sequential = true,
+                .state_products = 3.0,
+                .keys = 3.0,
+                .values = 3.0,
+                .states = 1.0},
+    // Also what goes through W, U and T.
+    ChunkKernel{.name = "key_gradients",
+                .state_products = 3.0,
+                .key_products = 2.0,
+                .value_products = 2.0,
+                .triangle_products = 2.0,
+                .keys = 4.0,
+                .shared_keys = 2.0,
+                .values = 5.0,
+                .triangles = 3.0,
+                .states = 2.0,
+                .decays = 2.0},
+    // Through the scaled products of a chunk, in blocks.
+    ChunkKernel{.name = "block_gradients",
+                .key_products = 4.0,
+                .keys = 8.0,
+                .shared_keys = 2.0,
+                .triangles = 4.0,
+                .decays = 3.0},
+    kDecaySums};
+
+double tokens(const LinearAttention& op) { return real(op.batch) * real(op.seq); }
+
+// Decays of one tensor.
+double decays(const LinearAttention& op) {
+  const double each = op.rule == DeltaRule::kKimiDelta ? real(op.d_k) : 1.0;
+  return tokens(op) * real(op.heads) * each;
+}
+
+}  // namespace
+
+std::span<const ChunkKernel> chunk_kernels(DeltaRule rule, Direction direction) {
+  const bool forward = direction == Direction::kForward;
+  if (rule == DeltaRule::kGatedDelta) {
+    return forward ? std::span<const ChunkKernel>(kGatedForward)
+                   : std::span<const ChunkKernel>(kGatedBackward);
+  }
+  return forward ? std::span<const ChunkKernel>(kKimiForward)
+                 : std::span<const ChunkKernel>(kKimiBackward);
+}
+
+std::int64_t chunks_of(const LinearAttention& op) { return (op.seq + op.chunk - 1) / op.chunk; }
+
+Flops flops(const LinearAttention& op, const ChunkKernel& kernel) {
+  const double c = real(op.chunk);
+  const double pairs = c * (c + 1.0) / 2.0;
+  const double products =
+      kernel.state_products * c * real(op.d_k) * real(op.d_v) +
+      pairs * (kernel.key_products * real(op.d_k) + kernel.value_products * real(op.d_v));
+  const double triangles = (kernel.inverses + kernel.triangle_products) * c * c * c / 3.0;
+  const double chunks = real(op.batch) * real(op.heads) * real(chunks_of(op));
+  return Flops(chunks * (2.0 * products + triangles));
+}
+
+Bytes bytes_moved(const LinearAttention& op, const ChunkKernel& kernel) {
+  const double rows = tokens(op) * real(op.heads);
+  const double chunks = real(op.batch) * real(op.heads) * real(chunks_of(op));
+  const double elements = rows * (kernel.keys * real(op.d_k) + kernel.values * real(op.d_v) +
+                                  kernel.triangles * real(op.chunk)) +
+                          tokens(op) * kernel.shared_keys * real(op.qk_heads) * real(op.d_k) +
+                          chunks * kernel.states * real(op.d_k) * real(op.d_v);
+  return elements * size_of(op.dtype) + kernel.decays * decays(op) * kDecay;
+}
+
+Flops flops(const LinearAttention& op) {
+  Flops sum;
+  for (const ChunkKernel& kernel : chunk_kernels(op.rule, op.direction)) {
+    sum += flops(op, kernel);
+  }
+  return sum;
+}
+
+Bytes compulsory_bytes(const LinearAttention& op) {
+  const bool forward = op.direction == Direction::kForward;
+  const double qk = 2.0 * tokens(op) * real(op.qk_heads) * real(op.d_k);
+  const double strengths = tokens(op) * real(op.heads);
+  const double values = tokens(op) * real(op.heads) * real(op.d_v);
+  const double passes = forward ? 1.0 : 2.0;
+  // v and o, or v, its gradient and that of o.
+  const double rows = passes * (qk + strengths) + (forward ? 2.0 : 3.0) * values;
+  return rows * size_of(op.dtype) + passes * decays(op) * kDecay;
+}
+
+std::string_view name(DeltaRule rule) { return entry(kRuleNames, rule); }
+
+template <>
+std::span<const std::string_view> names_of<DeltaRule>() {
+  return kRuleNames;
+}
+
+}  // namespace stepcast
