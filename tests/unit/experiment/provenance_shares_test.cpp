@@ -57,6 +57,18 @@ class Toy final : public GemmModel, public AttentionModel, public MemoryBoundMod
                                  const KernelContext& context) const override {
     return toy_price(context);
   }
+  [[nodiscard]] OpCost linear_attention(const LinearAttention& /*op*/,
+                                        const KernelContext& context) const override {
+    return toy_price(context);
+  }
+  [[nodiscard]] OpCost sparse_attention(const SparseAttention& /*op*/,
+                                        const KernelContext& context) const override {
+    return toy_price(context);
+  }
+  [[nodiscard]] OpCost index_scores(const IndexScores& /*op*/,
+                                    const KernelContext& context) const override {
+    return toy_price(context);
+  }
   [[nodiscard]] OpCost memory_bound(const MemoryBound& /*op*/,
                                     const KernelContext& context) const override {
     return toy_price(context);
