@@ -10,10 +10,22 @@
 
 namespace stepcast {
 
+// Workgroups that load together: `rows` neighbours along the rows share the columns that they
+// multiply with, `cols` neighbours along the columns share their rows.
+struct ClusterShape {
+  int rows = 1;
+  int cols = 1;
+};
+// Neighbours along a side: 1, 2 or 4.
+inline constexpr std::size_t kClusterSides = 3;
+
 struct KernelLibrary {
-  std::span<const MacroTile> tiles;  // largest area first
-  int cluster_shapes = 1;  // 1: no clusters; 3: alone, pairs along rows, pairs along columns
-  bool splits = true;      // whether it has kernels that split the inner dimension
+  std::span<const MacroTile> tiles;        // largest area first
+  std::span<const ClusterShape> clusters;  // a workgroup alone first
+  // Whether each of a cluster receives both operands whole, and does not use a part where another
+  // one holds it.
+  bool receives_whole = true;
+  bool splits = true;  // whether it has kernels that split the inner dimension
   // Whether a tile's loads start, and its results leave, beside its neighbours.
   bool overlaps = true;
   // Of the cache, that holds rows until a persistent kernel of groups comes to the next columns;

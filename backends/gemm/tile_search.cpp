@@ -23,8 +23,9 @@ struct Bounds {
 class LeastTime {
  public:
   LeastTime(const GemmProblem& problem, const GemmMachine& machine, const TileCounts& counts,
-            int cluster_shapes)
-      : shared_(cluster_shapes > 1 ? 0.5 : 0.0),
+            std::span<const ClusterShape> clusters)
+      : shared_(1.0 - 1.0 / longest(clusters)),
+        received_share_(machine.receives_whole ? 0.0 : shared_),
         matrix_per_result_(Flops(2.0 * machine.step / machine.element) / machine.rate),
         local_per_row_(machine.step / machine.local_rate),
         port_per_row_(machine.step / machine.port_rate),
@@ -48,9 +49,11 @@ class LeastTime {
   [[nodiscard]] Bounds of(const MacroTile& tile, double tiles, const Split& split) const {
     const double area = tile.rows * tile.cols;
     const double sides = tile.rows + tile.cols;
-    const double loaded = sides - shared_ * std::max(tile.rows, tile.cols);
+    const double longer = std::max(tile.rows, tile.cols);
+    const double loaded = sides - shared_ * longer;
+    const double received = sides - received_share_ * longer;
     const double step = std::max(std::max(area * matrix_per_result_, sides * local_per_row_),
-                                 loaded * port_per_row_);
+                                 received * port_per_row_);
     const double split_tiles = tiles * split.splits;
     const double waves = whole(products_ * split_tiles * waves_per_group_);
     const double group_steps = split_tiles * split.steps.sum;
@@ -65,7 +68,17 @@ class LeastTime {
   }
 
  private:
-  double shared_;             // of the longer side, loaded by the other one of a pair
+  // Workgroups of the largest cluster. All share one operand and not the other.
+  static double longest(std::span<const ClusterShape> clusters) {
+    int most = 1;
+    for (const ClusterShape& shape : clusters) {
+      most = std::max({most, shape.rows, shape.cols});
+    }
+    return most;
+  }
+
+  double shared_;             // of the longer side, that others of the largest cluster load
+  double received_share_;     // the same, of what a unit need not receive
   double matrix_per_result_;  // cycles of a K step
   double local_per_row_;
   double port_per_row_;
@@ -107,7 +120,7 @@ class Search {
         machine_(machine),
         library_(library),
         counts_(problem, machine),
-        least_(problem, machine, counts_, library.cluster_shapes) {
+        least_(problem, machine, counts_, library.clusters) {
     list_splits();
     list_candidates();
   }
@@ -150,7 +163,8 @@ class Search {
       if (oversized(tile.rows, problem_.m) || oversized(tile.cols, problem_.n)) {
         continue;
       }
-      const double tiles = counts_.rows(tile).alone * counts_.cols(tile).alone;
+      const double tiles =
+          TileCounts::tiles(counts_.rows(tile), 1) * TileCounts::tiles(counts_.cols(tile), 1);
       const double groups = counts_.products() * tiles;
       for (std::size_t i = 0; i < split_count_; ++i) {
         const int splits = splits_[i].splits;
@@ -166,14 +180,14 @@ class Search {
     }
   }
 
-  // The cheapest cluster. A pair saves loads and nothing else, so it is only tried where loads set
-  // the pace.
+  // The cheapest cluster. It saves loads and nothing else, so it is only tried where loads set the
+  // pace.
   [[nodiscard]] GemmPick best_cluster(const TileCandidate& candidate) const {
     GemmPick best;
-    best.choice = {*candidate.tile, candidate.splits, 0};
+    best.choice = {*candidate.tile, candidate.splits, {}};
     best.time = gemm_time(problem_, machine_, counts_, best.choice);
-    const int shapes = best.time.load_bound ? library_.cluster_shapes : 1;
-    for (int cluster = 1; cluster < shapes; ++cluster) {
+    const std::size_t shapes = best.time.load_bound ? library_.clusters.size() : 1;
+    for (const ClusterShape& cluster : library_.clusters.first(shapes).subspan(1)) {
       const GemmChoice choice{*candidate.tile, candidate.splits, cluster};
       const GemmTime time = gemm_time(problem_, machine_, counts_, choice);
       if (faster(time, best.time)) {

@@ -15,19 +15,17 @@ struct Grid {
   TileCounts::Steps steps;
 };
 
-double whole_pairs(double count) { return 2.0 * whole(0.5 * count); }
-
 TileCounts::Side side_of(double length, double side) {
   const double tiles = whole(length / side);
-  return {tiles, whole_pairs(tiles)};
+  return {tiles, 2.0 * whole(0.5 * tiles), 4.0 * whole(0.25 * tiles)};
 }
 
 Grid grid_of(const TileCounts& counts, const GemmChoice& choice) {
   const TileCounts::Side& rows = counts.rows(choice.tile);
   const TileCounts::Side& cols = counts.cols(choice.tile);
   const TileCounts::Steps steps = counts.steps(choice.splits);
-  const double tiles = (choice.cluster == 1 ? rows.paired : rows.alone) *
-                       (choice.cluster == 2 ? cols.paired : cols.alone) * choice.splits;
+  const double tiles = TileCounts::tiles(rows, choice.cluster.rows) *
+                       TileCounts::tiles(cols, choice.cluster.cols) * choice.splits;
   return {counts.products() * tiles, tiles * steps.sum, steps};
 }
 
@@ -41,10 +39,10 @@ KLoop k_loop(const Grid& grid, double waves, const GemmMachine& machine, const G
   const double step_elements = machine.step / machine.element;
   const double matrix = Flops(2.0 * tile.rows * tile.cols * step_elements) / machine.rate;
   const double local = (tile.rows + tile.cols) * machine.step / machine.local_rate;
-  const double loaded_rows = (choice.cluster == 2 ? 0.5 * tile.rows : tile.rows) +
-                             (choice.cluster == 1 ? 0.5 * tile.cols : tile.cols);
+  const double loaded_rows = tile.rows / choice.cluster.cols + tile.cols / choice.cluster.rows;
   const Bytes loaded = loaded_rows * machine.step;
-  const double port = loaded / machine.port_rate;
+  const double received = machine.receives_whole ? tile.rows + tile.cols : loaded_rows;
+  const double port = received * machine.step / machine.port_rate;
   const double step = std::max({matrix, local, port});
   const double by_units = busiest_steps(grid.steps, waves, grid.group_steps / machine.units) * step;
   const double by_cache = grid.group_steps * loaded / machine.cache_rate;
@@ -109,6 +107,7 @@ GemmMachine gemm_machine(const GemmProblem& problem, const KernelLibrary& librar
   machine.epilogue_rate = gemm.epilogue_rate;
   machine.epilogue_overlap = library.overlaps ? gemm.epilogue_overlap : 0.0;
   machine.prologue_each_wave = !library.overlaps;
+  machine.receives_whole = library.receives_whole;
   machine.prologue_cycles = gemm.prologue_cycles;
   machine.hbm_rate = gemm.hbm_share * device.hbm.peak;
   machine.hbm_latency = gemm.hbm_latency;
@@ -128,8 +127,9 @@ TileCounts::TileCounts(const GemmProblem& problem, const GemmMachine& machine)
     rows_[i] = share_rows ? Side{} : side_of(problem.m, side);
     for (const std::int64_t count : share_rows ? problem.counts : std::span<const std::int64_t>{}) {
       const Side own = side_of(static_cast<double>(count), side);
-      rows_[i].alone += own.alone;
-      rows_[i].paired += own.paired;
+      for (std::size_t j = 0; j < own.size(); ++j) {
+        rows_[i][j] += own[j];
+      }
     }
   }
   if (problem.counts.empty()) {

@@ -4,15 +4,16 @@
 //   groups  = batch ceil(m / rows) ceil(n / cols) splits, whole clusters
 //   step    = 128 bytes of the inner dimension: the longest of
 //               matrix       2 rows cols step / (rate * efficiency)
-//               port         bytes of a group's operands / what one unit can load
-//               local memory the same bytes, both operands whole, / its bandwidth
+//               port         bytes of both operands / what one unit can receive; of a pair that
+//                            multiplies with what either holds, the bytes that it loads itself
+//               local memory bytes of both operands / its bandwidth
 //   k loop  = max(waves * steps * step, groups * steps * bytes / what the cache feeds to all units)
 //   core    = prologue (of each wave, if tiles do not overlap) + k loop + waves * epilogue - what
 //             the next K loop hides of it
 //   time    = launch + start-up + max(core, HBM) + reduction of the partial sums of splits
 //
-// A pair of a cluster loads one operand together. All members of groups of unequal size share the
-// grid. Waves are whole.
+// A cluster loads one operand together: the cache sends it once. All members of groups of unequal
+// size share the grid. Waves are whole.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +52,7 @@ struct GemmProblem {
 struct GemmChoice {
   MacroTile tile{};
   int splits = 1;
-  int cluster = 0;  // 0: alone, 1: pairs along rows share columns, 2: the converse
+  ClusterShape cluster;
 };
 
 // What the machine offers at a clock.
@@ -68,6 +69,7 @@ struct GemmMachine {
   double epilogue_overlap = 0.0;
   double prologue_cycles = 0.0;
   bool prologue_each_wave = false;
+  bool receives_whole = true;  // each of a cluster receives both operands whole
   BytesPerSecond hbm_rate{1.0};
   Seconds hbm_latency;
   Seconds split_latency;
@@ -84,10 +86,11 @@ class TileCounts {
  public:
   TileCounts(const GemmProblem& problem, const GemmMachine& machine);
 
-  struct Side {
-    double alone = 0.0;   // tiles along the dimension; summed over counts
-    double paired = 0.0;  // the same in whole pairs
-  };
+  // Tiles along the dimension in whole clusters of 1, 2 and 4; summed over counts.
+  using Side = std::array<double, kClusterSides>;
+  [[nodiscard]] static double tiles(const Side& side, int neighbours) {
+    return side[static_cast<std::size_t>(neighbours / 2)];
+  }
   [[nodiscard]] const Side& rows(const MacroTile& tile) const { return rows_[index(tile.rows)]; }
   [[nodiscard]] const Side& cols(const MacroTile& tile) const { return cols_[index(tile.cols)]; }
 

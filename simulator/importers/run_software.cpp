@@ -254,7 +254,8 @@ struct WithoutSwitch {
 constexpr std::array kWithoutSwitch = {
     WithoutSwitch{"p2p_overlap", "messages of a pipeline run beside computation wherever they can"},
     WithoutSwitch{"pp_overlap", "messages of a pipeline run beside computation wherever they can"},
-    WithoutSwitch{"cpu_offload_layers", "activations in the host's memory are not modelled"},
+    WithoutSwitch{"cpu_offload_layers",
+                  "activations in the host's memory are not modelled, and memory is not compared"},
     WithoutSwitch{"fsdp_mp_mode", "the software set has one rule for both modes"},
     WithoutSwitch{"precision", "the number format is that of train.dtype"},
     WithoutSwitch{"fp8_all_gather", "FSDP gathers in 16 bits"},

@@ -118,10 +118,10 @@ Record recompute_keys(const std::string& published, const std::string& framework
         published + "', and run the rest again");
     return {{"recompute", "full"}};
   }
-  if (text.starts_with("activation offload")) {
+  if (text.starts_with(kActivationOffload)) {
     assumed.push_back(
         "training.recompute full: activations in the host's memory leave the GPU, "
-        "and how long copying them back takes is not modelled");
+        "and how long copying them back takes is not modelled; memory is not compared");
     return {{"recompute", "full"}};
   }
   throw RefusedRow{"feature unsupported: the recomputation '" + published + "'"};

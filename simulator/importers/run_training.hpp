@@ -10,6 +10,9 @@
 
 namespace stepcast {
 
+// How a published text begins that says, for its recomputation, that activations went to the host.
+inline constexpr std::string_view kActivationOffload = "activation offload";
+
 // The keys of `training` about recomputation that a published text means: "none", "full",
 // "selective (attention core)", "selective:layernorm,moe_act". Throws RefusedRow for another text.
 Record recompute_keys(const std::string& published, const std::string& framework, Record& assumed);

@@ -261,6 +261,12 @@ Record experiment_of(StatedObject& row, const std::string& gpu, ProfileCache& pr
   return experiment;
 }
 
+// Whether activations lay in the host's memory, and not on the GPU where the model has them.
+bool offloads_activations(StatedObject& train) {
+  return train.object("overlap").count("cpu_offload_layers").value_or(0) > 0 ||
+         train.text("recompute").starts_with(kActivationOffload);
+}
+
 // torchtitan logs max_memory_reserved; the others max_memory_allocated. What a source calls TFLOP/s
 // or MFU follows its own convention and is not compared.
 Record measured_of(StatedObject& row) {
@@ -273,8 +279,11 @@ Record measured_of(StatedObject& row) {
   if (const auto time = measured.number("step_time_s")) {
     record["step_time_s"] = *time;
   }
-  if (const auto memory = measured.number("memory_gib")) {
-    const std::string framework = row.object("train").text("framework");
+  StatedObject& train = row.object("train");
+  const bool offloads = offloads_activations(train);
+  const auto memory = measured.number("memory_gib");
+  if (memory && !offloads) {
+    const std::string framework = train.text("framework");
     const bool reserved = software_for(framework).software == "torchtitan";
     record[reserved ? "peak_reserved_memory_bytes" : "peak_memory_bytes"] = *memory * kGi;
   }
@@ -285,7 +294,8 @@ Record measured_of(StatedObject& row) {
     record["fits"] = false;
   } else if (!outcome.empty()) {
     throw RefusedRow{"feature unsupported: the outcome '" + outcome + "'"};
-  } else if (record.contains("tokens_per_second_per_gpu") || record.contains("step_time_s")) {
+  } else if (!offloads &&
+             (record.contains("tokens_per_second_per_gpu") || record.contains("step_time_s"))) {
     record["fits"] = true;
   }
   return record;

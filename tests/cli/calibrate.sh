@@ -61,7 +61,7 @@ says 'rows.jsonl .* 36 '
 } >"$made/trace.json"
 exits 0 calibrate "$made/trace.json" --gpu h200_sxm --out "$made/of_trace.yaml"
 says 'h200_sxm trace gemm  .* held back'
-says 'gemm.matrix_efficiency.bf16 .* -> '
+says 'gemm.port_bytes_per_clock .* -> '
 says 'power.matrix_energy.bf16 .* times without watts do not settle power'
 says 'not fitted: others move the rows more'
 exits 0 calibrate "$made/trace.json" --gpu "$2/hardware_profiles/gpus/h200_sxm.yaml"

@@ -31,7 +31,7 @@ GemmPick cheapest_of_all(const GemmProblem& problem, const GemmMachine& machine,
   best.time.total = Seconds(INFINITY);
   for (const MacroTile& tile : library.tiles) {
     for (const int splits : {1, 2, 3, 4, 6, 8}) {
-      for (int cluster = 0; cluster < library.cluster_shapes; ++cluster) {
+      for (const ClusterShape& cluster : library.clusters) {
         if (!allowed(problem, machine, library, tile, splits)) {
           continue;
         }
@@ -92,7 +92,8 @@ TEST_CASE("the search finds what pricing every tile, split and cluster finds", "
       REQUIRE(found.choice.tile.rows == best.choice.tile.rows);
       REQUIRE(found.choice.tile.cols == best.choice.tile.cols);
       REQUIRE(found.choice.splits == best.choice.splits);
-      REQUIRE(found.choice.cluster == best.choice.cluster);
+      REQUIRE(found.choice.cluster.rows == best.choice.cluster.rows);
+      REQUIRE(found.choice.cluster.cols == best.choice.cluster.cols);
     }
   }
 }

@@ -20,8 +20,11 @@ constexpr Range<std::int64_t> kAreas{1, std::int64_t{1} << 20};
 enum class Sides { kAny, kPowersOfTwo };
 constexpr std::array<NamedValue<Sides>, 2> kSideRules = {
     {{"any", Sides::kAny}, {"powers_of_two", Sides::kPowersOfTwo}}};
-constexpr std::array<NamedValue<Clusters>, 2> kClusters = {
-    {{"none", Clusters::kNone}, {"pairs", Clusters::kPairs}}};
+constexpr std::array<NamedValue<Clusters>, 4> kClusters = {
+    {{"none", Clusters::kNone},
+     {"pairs", Clusters::kPairs},
+     {"multicast_pairs", Clusters::kMulticastPairs},
+     {"multicast_fours", Clusters::kMulticastFours}}};
 
 struct TileRule {
   std::int64_t step = kStep;

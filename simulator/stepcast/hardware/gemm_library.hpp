@@ -26,7 +26,9 @@ inline constexpr std::size_t kSideStep = 32;  // all sides are multiples of it
 inline constexpr std::size_t kLongestSide = 320;
 inline constexpr std::size_t kMostTiles = (kLongestSide / kSideStep) * (kLongestSide / kSideStep);
 
-enum class Clusters { kNone, kPairs };  // of workgroups that load together, along rows or columns
+// Of workgroups along rows or columns that load an operand together: two whose units multiply with
+// what either holds, or two, or up to four, to each of which the cache's answer is sent.
+enum class Clusters { kNone, kPairs, kMulticastPairs, kMulticastFours };
 
 struct GemmKernels {
   std::vector<MacroTile> tiles;  // largest area first

@@ -77,7 +77,8 @@ GemmTime time_of(const GemmProblem& problem, const GemmChoice& choice,
       gemm_machine(problem, kernel_library(device, problem.dtype), context(device));
   return gemm_time(problem, machine, TileCounts(problem, machine), choice);
 }
-constexpr GemmChoice kLargeTile{{256, 128}, 1, 0};
+constexpr GemmChoice kLargeTile{{256, 128}, 1, {}};
+constexpr ClusterShape kRowPair{2, 1};
 
 TEST_CASE("a product of one wave is launch, start, prologue, K steps and epilogue", "[unit]") {
   // 4 x 4 tiles; 4096 values of K are 64 steps of 128 bytes; 64 KiB of results a tile at 64 B.
@@ -127,23 +128,38 @@ TEST_CASE("adding to fp32 results takes four times the epilogue of writing 16 bi
 
 TEST_CASE("small tiles are bound by what a unit can load", "[unit]") {
   // 64 + 64 rows of 128 bytes at 48 B a clock, against 128 cycles of products.
-  const GemmTime time = time_of(problem_of(64, 64, 4096), {{64, 64}, 1, 0});
+  const GemmTime time = time_of(problem_of(64, 64, 4096), {{64, 64}, 1, {}});
   CHECK(time.k_loop.value() == nearly(64 * 128 * 128 / 48.0 * kNs));
   CHECK(time.load_bound);
 }
 
-TEST_CASE("a pair of workgroups loads one operand together", "[unit]") {
+TEST_CASE("a pair that multiplies with what either holds receives one operand halved", "[unit]") {
+  const DeviceSpec device = round_device("sm100");
   // Pairs along the rows share the columns: 64 + 32 rows instead of 64 + 64.
-  const GemmTime pair = time_of(problem_of(128, 64, 4096), {{64, 64}, 1, 1});
+  const GemmTime pair = time_of(problem_of(128, 64, 4096), {{64, 64}, 1, kRowPair}, device);
   CHECK(pair.k_loop.value() == nearly(64 * 96 * 128 / 48.0 * kNs));
   // An odd number of tiles is filled up to whole pairs.
-  const GemmTime odd = time_of(problem_of(64, 64, 4096), {{64, 64}, 1, 1});
+  const GemmTime odd = time_of(problem_of(64, 64, 4096), {{64, 64}, 1, kRowPair}, device);
   CHECK(odd.waves == pair.waves);
-  // The cheapest choice takes pairs where the part has them.
-  CHECK(price(Gemm{1024, 512, 4096}, round_device("sm90")).tiling.cluster == 1);
-  DeviceSpec narrow = round_device("sm90");
+  // The cheapest choice takes pairs where units wait for what they load.
+  CHECK(price(Gemm{1024, 512, 4096}, device).tiling.cluster == 1);
+  DeviceSpec narrow = device;
   narrow.kernels.gemm.port_rate = BytesPerCycle(32);
   CHECK(price(Gemm{1024, 512, 4096}, narrow).tiling.cluster == 2);
+}
+
+TEST_CASE("the cache sends an operand of a cluster once, and each unit receives it", "[unit]") {
+  DeviceSpec device = round_device("sm90");
+  const GemmProblem problem = problem_of(256, 64, 4096);
+  const ClusterShape four{4, 1};
+  const GemmTime wide = time_of(problem, {{64, 64}, 1, four}, device);
+  CHECK(wide.k_loop == time_of(problem, {{64, 64}, 1, {}}, device).k_loop);
+  CHECK(wide.k_loop.value() == nearly(64 * 128 * 128 / 48.0 * kNs));
+  // 4 tiles load 64 rows each and a quarter of 64 columns, at 16 x 4 B a clock of the whole GPU.
+  device.kernels.gemm.cache_rate = BytesPerCycle(4);
+  const GemmTime narrow = time_of(problem, {{64, 64}, 1, four}, device);
+  CHECK(narrow.k_loop.value() == nearly(4 * 64 * (64 + 16) * 128 / 64.0 * kNs));
+  CHECK(price(Gemm{1024, 512, 4096}, device).tiling.cluster == 4);
 }
 
 TEST_CASE("a product with little arithmetic takes what HBM takes", "[unit]") {
@@ -183,7 +199,7 @@ TEST_CASE("a tiny result over a long K is split and a full grid is not", "[unit]
 }
 
 TEST_CASE("a split K loop adds the reduction of its partial sums", "[unit]") {
-  const GemmTime time = time_of(problem_of(256, 256, 65536), {{256, 128}, 8, 0});
+  const GemmTime time = time_of(problem_of(256, 256, 65536), {{256, 128}, 8, {}});
   CHECK(time.waves == 1.0);
   CHECK(time.k_loop.value() == nearly(1024 / 8 * 1024 * kNs));
   CHECK(time.epilogue.value() == nearly(2 * 1024 * kNs));  // of 32 bits
@@ -296,11 +312,11 @@ TEST_CASE("of tiles that all wait for HBM the one with the least to do is taken"
 
 TEST_CASE("pairs along columns are found where pairs along rows would stand half empty", "[unit]") {
   // A single row of tiles: pairs along rows would compute a second one.
-  DeviceSpec device = round_device("sm90");
+  DeviceSpec device = round_device("sm100");
   device.kernels.gemm.port_rate = BytesPerCycle(24);
   const GemmProblem problem = problem_of(64, 4096, 8192);
-  const Seconds alone = time_of(problem, {{64, 256}, 1, 0}, device).total;
-  const Seconds columns = time_of(problem, {{64, 256}, 1, 2}, device).total;
+  const Seconds alone = time_of(problem, {{64, 256}, 1, {}}, device).total;
+  const Seconds columns = time_of(problem, {{64, 256}, 1, {1, 2}}, device).total;
   CHECK(columns < alone);
   CHECK(price(Gemm{64, 4096, 8192}, device).duration <= columns);
 }
@@ -344,19 +360,19 @@ struct LibraryLimit {
   std::string architecture;
   double accumulators;
   bool powers_of_two;
-  bool clusters;
+  std::size_t clusters;  // shapes of them, one workgroup alone among them
 };
 
 TEST_CASE("no tile of a library needs more accumulators than its part holds", "[unit]") {
-  const auto limit = GENERATE(values<LibraryLimit>({{"gfx942", 65'536, false, false},
-                                                    {"gfx950", 65'536, false, false},
-                                                    {"sm80", 32'768, true, false},
-                                                    {"sm90", 40'960, false, true},
-                                                    {"sm100", 32'768, false, true}}));
+  const auto limit = GENERATE(values<LibraryLimit>({{"gfx942", 65'536, false, 1},
+                                                    {"gfx950", 65'536, false, 1},
+                                                    {"sm80", 32'768, true, 1},
+                                                    {"sm90", 40'960, false, 5},
+                                                    {"sm100", 32'768, false, 3}}));
   CAPTURE(limit.architecture);
   const DeviceSpec device = round_device(limit.architecture);
   const KernelLibrary library = kernel_library(device, Dtype::kBf16);
-  CHECK((library.cluster_shapes > 1) == limit.clusters);
+  CHECK(library.clusters.size() == limit.clusters);
   REQUIRE(library.tiles.size() > 5);
   CHECK(library.tiles.size() <= kMostTiles);
   double area = limit.accumulators;  // largest first

@@ -271,6 +271,24 @@ TEST_CASE("A row that states what its reader does not know is skipped with the k
   CHECK(run_of(row).quantities.back().metric == "fits");
 }
 
+TEST_CASE("A run that keeps activations in the host's memory says nothing of a GPU's", "[unit]") {
+  auto row = nlohmann::json::parse(R"({
+    "id": "x", "family": "dense", "task": "pretrain",
+    "model": {"name": "unheard of", "num_layers": 16, "hidden": 1024, "ffn": 4096, "heads": 8,
+              "vocab": 32000},
+    "hardware": {"gpu": "MI300X", "gpus_per_node": 8, "num_gpus": 8},
+    "parallel": {"tp": 2},
+    "train": {"seq_len": 4096, "mbs": 1, "gbs": 16, "dtype": "bf16",
+              "overlap": {"cpu_offload_layers": 0}},
+    "measured": {"step_time_s": 1, "memory_gib": 40}})");
+  CHECK(run_of(row).quantities.size() == 3);
+  row["train"]["overlap"]["cpu_offload_layers"] = 8;
+  const MeasuredRun run = run_of(row);
+  CHECK(run.skipped.empty());
+  REQUIRE(run.quantities.size() == 1);
+  CHECK(run.quantities[0].metric == "step_time_s");
+}
+
 TEST_CASE("A run that ran out of memory is judged by whether it fits", "[unit]") {
   const auto row = nlohmann::json::parse(R"({
     "id": "x", "family": "dense", "outcome": "oom",
