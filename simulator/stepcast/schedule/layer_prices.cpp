@@ -67,6 +67,8 @@ class TaskPricer {
       return task;
     }
     task.energy = cost.energy;
+    const bool streams = std::holds_alternative<MemoryBound>(op.work);
+    task.sharing = streams ? UnitSharing::kTakesTurns : UnitSharing::kKeepsUnits;
     task.weight_gradient = is_weight_gradient(op);
     if (load_.units > 0 || load_.hbm > BytesPerSecond{}) {
       task.contended = contended_duration(cost, beside.duration, load_, context_.cluster.device);
@@ -260,9 +262,9 @@ class LayerPricer {
     }
   }
 
-  // FSDP2 copies on the stream that gathers, just before the gather. Products hold the registers
-  // of the units that they run on, so that blocks of copies wait for theirs to end and theirs for
-  // those of copies: both take twice as long (1.85 times in traces of PyTorch 2.11 on H200).
+  // FSDP2 copies on the stream that gathers, just before the gather. Products and attention hold
+  // the registers of the units that they run on until they end, so that blocks of copies wait;
+  // kernels that stream leave room, and both take twice as long.
   [[nodiscard]] TaskList on_gather_stream(const OpList& copies) const {
     TaskList tasks = isolated_.tasks(copies, noted_);
     for (StreamTask& task : tasks) {

@@ -206,8 +206,11 @@ double RankStreams::communication_rate(std::size_t axis) const {
     }
   }
   const bool kernel_runs = owner_ != nullptr && compute_start_ <= totals_.now;
-  return kernel_runs ? left_of_fabric(task, computing_, compute_rate()) / (sharing * task.slowdown)
-                     : 1.0 / sharing;
+  if (!kernel_runs) {
+    return 1.0 / sharing;
+  }
+  return left_of_fabric(task, computing_, compute_rate()) /
+         (sharing * slowdown_beside(task, computing_));
 }
 
 void RankStreams::advance(std::span<Program> programs) {

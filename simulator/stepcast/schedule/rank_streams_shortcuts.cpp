@@ -82,7 +82,8 @@ Seconds RankStreams::share_with(const StreamTask& task, std::size_t axis) {
     begin_communication(axis);
     Communication& first = stream.front();
     const double rate = rate_beside(task, first.task);
-    const double slower = first.task.slowdown / left_of_fabric(first.task, task, rate);
+    const double slower =
+        slowdown_beside(first.task, task) / left_of_fabric(first.task, task, rate);
     const Seconds both = min(left / rate, slower * first.left);
     const bool ends = slower * first.left <= both;
     totals_.spent.contention += (1.0 - rate) * both;

@@ -25,10 +25,11 @@ enum class TaskMode {
   kJoin,      // waits for all communication over the axis that was started; takes no time itself
 };
 
-// What a task on a communication's stream leaves to computation at the same time: all units but
-// those that it holds (`contended`), or, of kernels that fill the device, half of it: the blocks of
-// both take turns, so that together they take the sum of their times.
-enum class UnitSharing { kHoldsUnits, kTakesTurns };
+// How a task shares the units with what runs on another stream at the same time. Communication
+// holds some and leaves the others (`contended`). Kernels that fill the device take turns: blocks
+// of both wait for each other's, so that together they take the sum of their times. A computation
+// whose blocks leave no room beside them keeps its units until it ends, and the other kernel waits.
+enum class UnitSharing { kHoldsUnits, kTakesTurns, kKeepsUnits };
 
 struct StreamTask {
   Seconds duration;          // with nothing else running on the device

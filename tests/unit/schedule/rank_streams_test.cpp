@@ -162,6 +162,28 @@ TEST_CASE("a copy beside a kernel takes turns with it: both take the sum of thei
   }
 }
 
+TEST_CASE("a copy beside a kernel that keeps its units waits for the most part", "[unit]") {
+  StreamTask copy = communicates(Axis::kData, 3, Fabric::kNone);
+  copy.sharing = UnitSharing::kTakesTurns;
+  copy.slowdown = 2.0;
+  StreamTask product = computes(9.8);
+  product.sharing = UnitSharing::kKeepsUnits;
+  for (const bool by_events : {false, true}) {
+    CAPTURE(by_events);
+    RankStreams streams(kFarAhead);
+    const std::int64_t ticket = streams.post(std::vector<StreamTask>{copy});
+    if (by_events) {
+      streams.run(std::vector<StreamTask>{product}, std::vector<StreamTask>{computes(0)});
+    } else {
+      streams.run(std::vector<StreamTask>{product});
+    }
+    // The product takes 9.8 / 0.98, in which 0.15 of the copy's time passes; its rest follows.
+    streams.wait(ticket);
+    CHECK(now(streams) == nearly(10.0 + 3.0 - 1.5));
+    CHECK(streams.totals().spent.contention.value() == nearly(0.2));
+  }
+}
+
 TEST_CASE("communications share one fabric, and each has another to itself", "[unit]") {
   const auto end_of = [](Fabric one, Fabric other) {
     RankStreams streams(kFarAhead);
