@@ -9,10 +9,14 @@ namespace stepcast {
 namespace {
 
 // Then what a stage holds follows from how many layers it has.
-bool layers_alike(const ModelSpec& model) {
-  const bool same_feed_forward =
-      !model.moe || (model.moe->first_dense_layers == 0 && model.moe->every == 1);
-  return same_feed_forward && model.attention.full_attention_every == 0;
+bool one_kind_of_layer(const ModelSpec& model) {
+  const LayerKind first = layer_kind(model, 0);
+  for (std::int64_t i = 1; i < model.layers; ++i) {
+    if (layer_kind(model, i) != first) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
@@ -24,7 +28,7 @@ StageClasses stage_classes(const ExpansionContext& context) {
   StageClass own;
   std::int64_t first = 0;
   const TrainedWeights& weights = context.training.weights;
-  const bool alike = layers_alike(context.model) && weights.whole_model() &&
+  const bool alike = one_kind_of_layer(context.model) && weights.whole_model() &&
                      context.training.recompute.layer_list.empty();
   for (std::size_t i = 0; i < stages.size(); ++i) {
     if (alike && i > 0 && stages[i] == stages[i - 1]) {
