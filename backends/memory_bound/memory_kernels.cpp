@@ -150,6 +150,46 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      {list(stream(3)), list(stream(5))},
      {list(stream(3)), list(stream(5))},
      {list(stream(2), stream(3)), list(times(3, stream(3)))}},
+    // Eager, backward: a product for each of both.
+    {Kind::kGate,
+     {list(stream(3)), list(stream(5))},
+     {list(stream(3)), list(stream(5))},
+     {list(stream(3)), list(times(2, stream(3)))}},
+    // Fused as flash-linear-attention's FusedRMSNormGated. Eager: a norm, SiLU in fp32, the
+    // product.
+    {Kind::kGatedNorm,
+     {list(by_row(stream(3))), list(by_row(stream(5)), column_sums(), same_call(tiny()))},
+     {list(by_row(stream(3, 1))), list(by_row(stream(5, 3)), column_sums(), same_call(tiny()))},
+     {list(times(2, indexed(3)), stream(4), stream(2), times(2, tiny()), indexed(4), stream(3),
+           times(2, stream(4)), stream(6)),
+      list(times(4, stream(6)), indexed(4), stream(6), indexed(6), stream(6), times(3, stream(3)),
+           times(3, tiny()))}},
+    // Fused as causal-conv1d. Eager: cuDNN's, between two copies to channels first and back.
+    {Kind::kShortConvolution,
+     {list(stream(2)), list(stream(3), column_sums())},
+     {list(stream(2)), list(stream(3), column_sums())},
+     {list(times(2, indexed(2)), stream(2)), list(times(3, indexed(2)), times(2, stream(2)))}},
+    {Kind::kLogitWeights,
+     {list(arithmetic(2)), list(arithmetic(3))},
+     {list(arithmetic(2)), list(arithmetic(3))},
+     {list(times(4, stream(2))), list(times(4, stream(3)))}},
+    // Eager: positions added, to fp32, softmax, back to 16 bits, product, sum.
+    {Kind::kPool,
+     {list(stream(2)), list(stream(4))},
+     {list(stream(2)), list(stream(4))},
+     {list(stream(2), times(2, indexed(3)), stream(4), stream(3), stream(1)),
+      list(times(2, stream(3)), times(2, indexed(3)), stream(6), stream(1))}},
+    // Eager: to fp32, product with the weights, sum.
+    {Kind::kStreamSum,
+     {list(stream(1)), list(stream(2))},
+     {list(stream(1)), list(stream(2))},
+     {list(indexed(3), stream(4), stream(2)), list(times(2, stream(4)), indexed(3))}},
+    // Eager: to fp32, a small product for each token, the block's result weighted, the sum, back.
+    {Kind::kStreamMix,
+     {list(stream(2)), list(stream(3))},
+     {list(stream(2)), list(stream(3))},
+     {list(indexed(3), stream(4), stream(3), stream(6), indexed(3)),
+      list(times(3, stream(4)), stream(6), times(2, indexed(3)))}},
     // Eager, as Megatron's grouped experts do expert by expert: bias * weight, the sum, the rows of
     // the experts joined; backward both products with the gradient, each summed, and the rows
     // joined.

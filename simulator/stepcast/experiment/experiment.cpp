@@ -303,7 +303,9 @@ class ExperimentReader {
   void choose_attention_kernel() {
     const AttentionSpec& a = experiment_.model.attention;
     SoftwareSpec& software = experiment_.software;
-    if (software.attention_library.library == AttentionLibraryName::kDirect) {
+    const bool others =
+        a.kind == AttentionKind::kSharedKv || (a.indexer && a.compression.ratios.empty());
+    if (others || software.attention_library.library == AttentionLibraryName::kDirect) {
       return;
     }
     software.attention_choice = choose_attention(

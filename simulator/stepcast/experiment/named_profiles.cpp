@@ -5,7 +5,6 @@
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/experiment/left_out_models.hpp"
 #include "stepcast/hardware/profile_base.hpp"
 
 namespace stepcast {
@@ -76,12 +75,6 @@ std::int64_t usual_gpus_per_node(const std::string& name, const DataRoot& data,
 }
 
 ModelSpec load_named_model(const std::string& name, const DataRoot& data, const Location& where) {
-  if (!is_there(data.models() / (name + ".yaml"))) {
-    if (const std::string lacks = lacking_for_model(name, data); !lacks.empty()) {
-      throw ConfigError(where,
-                        "the model '" + name + "' is left out: there is no model of " + lacks);
-    }
-  }
   return load_model(named_file(data.models(), name, "model", where));
 }
 

@@ -56,6 +56,19 @@ Flops masked_flops(const Experiment& experiment) {
       training.weights);
 }
 
+std::string kind_text(LayerKind kind) {
+  std::string text = kind.moe ? "MoE layer" : "dense layer";
+  text += kind.mixer == Mixer::kAttention ? "" : " of " + std::string(name(kind.mixer));
+  text += kind.window > 0 ? " with a window" : "";
+  if (kind.compression > 0) {
+    text += ", keys of " + std::to_string(kind.compression) + " positions";
+  }
+  if (kind.kept_residuals > 0) {
+    text += ", " + std::to_string(kind.kept_residuals) + " residuals kept before";
+  }
+  return text;
+}
+
 // One of each kind that the model has, in the order of its layers.
 std::vector<SavedLayer> saved_layers(const ExpansionContext& context) {
   std::vector<SavedLayer> layers;
@@ -69,9 +82,7 @@ std::vector<SavedLayer> saved_layers(const ExpansionContext& context) {
       const auto at = std::find(known.begin(), known.end(), kind) - known.begin();
       if (at == std::ssize(known)) {
         known.push_back(kind);
-        std::string name = kind.moe ? "MoE layer" : "dense layer";
-        name += kind.window > 0 ? " with a window" : "";
-        layers.push_back({std::move(name), false, saved_tensors(context, kind)});
+        layers.push_back({kind_text(kind), false, saved_tensors(context, kind)});
       }
       SavedLayer& layer = layers[static_cast<std::size_t>(at)];
       layer.recomputed = layer.recomputed || recomputed[i] > 0;

@@ -81,7 +81,8 @@ void note_attention(Projection& p, const Experiment& experiment) {
   const std::string library = by_library ? " through " + text_of(software.attention_library) : "";
   if (by_library && !software.attention_choice->reason.empty()) {
     p.notes.push_back("attention runs " + kernel + ": " + software.attention_choice->reason);
-  } else if (experiment.model.attention.sinks) {
+  } else if (experiment.model.attention.sinks &&
+             experiment.model.attention.kind != AttentionKind::kSharedKv) {
     p.notes.push_back("attention runs " + kernel + library + ", sinks fused");
   }
   const Documents& documents = experiment.training.documents;
@@ -97,6 +98,25 @@ void note_attention(Projection& p, const Experiment& experiment) {
                 " % of the pairs of a causal mask; FLOPs of the model, and MFU, count the whole "
                 "sequence"
           : "documents see each other: " + kernel + library + " has no mask for them here");
+}
+
+// What no measured step has run.
+void note_unmeasured(Projection& p, const ModelSpec& model) {
+  std::string kinds;
+  const auto add = [&](bool has, std::string_view kind) {
+    if (has) {
+      kinds += (kinds.empty() ? "" : ", ") + std::string(kind);
+    }
+  };
+  add(model.mixers.has(Mixer::kLinearAttention), "linear attention");
+  add(model.mixers.has(Mixer::kConvolution), "short convolutions");
+  add(model.attention.indexer.has_value(), "sparse attention with an indexer");
+  add(model.residual_streams > 1, "several residual streams");
+  add(model.residual_block > 0, "attention residuals");
+  if (!kinds.empty()) {
+    p.notes.push_back("never measured in a step: " + kinds +
+                      "; their kernels that memory bounds are priced by the bytes that they move");
+  }
 }
 
 // How much of the model is trained, where it is not all of it.
@@ -191,6 +211,7 @@ void note_assumptions(Projection& p, const Experiment& experiment) {
 void note_what_ran(Projection& p, const Experiment& experiment, const StepContext& step) {
   note_power_beyond_limit(p, experiment.cluster.device);
   note_attention(p, experiment);
+  note_unmeasured(p, experiment.model);
   note_trained(p, experiment);
   note_oversubscription(p, experiment, step);
   if (reads_a_table(experiment)) {

@@ -31,6 +31,24 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   ROW(kActivation, activation, 2, 3, kElementwise)                                            \
   /* silu(gate) * up: gate, up, product; gate, up, dy and two gradients */                    \
   ROW(kGatedActivation, gated_activation, 3, 5, kElementwise)                                 \
+  /* x times a gate, or its sigmoid: x, gate, product; dy, x, gate and two gradients */       \
+  ROW(kGate, gate, 3, 5, kElementwise)                                                        \
+  /* RMSNorm of x times a gate's SiLU or sigmoid: likewise */                                 \
+  ROW(kGatedNorm, gated_norm, 3, 5, kElementwise)                                             \
+  /* each channel over the few rows before, perhaps with SiLU: x, y; dy, x, dx */             \
+  ROW(kShortConvolution, short_convolution, 2, 3, kElementwise)                               \
+  /* decays of a recurrence or weights of streams from their logits, in fp32: logits,         \
+     weights; those and the gradient */                                                       \
+  ROW(kLogitWeights, logit_weights, 2, 3, kElementwise)                                       \
+  /* rows x cols are values, summed over windows of rows by the softmax of as many scores:    \
+     values, scores, what is left depends on the window; both and their gradients */          \
+  ROW(kPool, pool, 2, 4, kElementwise)                                                        \
+  /* rows x cols are the streams of each token, summed with its weights into one: those;      \
+     those and their gradient */                                                              \
+  ROW(kStreamSum, stream_sum, 1, 2, kElementwise)                                             \
+  /* the same streams mixed with each other and a block's result added: streams, results;     \
+     two gradients and the streams */                                                         \
+  ROW(kStreamMix, stream_mix, 2, 3, kElementwise)                                             \
   /* x + weight of the row * bias of its expert: x, y; dy for the gradients of both */        \
   ROW(kExpertBias, expert_bias, 2, 1, kElementwise)                                           \
   /* x cut at a limit, half by half: x, y; dy, x, dx */                                       \

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/graph/model_flops.hpp"
 
+#include <algorithm>
+
 #include "stepcast/graph/parameter_inventory.hpp"
 
 namespace stepcast {
@@ -10,6 +12,58 @@ namespace {
 double flops_of_pair(const AttentionSpec& attention) {
   return 6.0 *
          static_cast<double>(attention.heads * (attention.qk_head_dim + attention.v_head_dim));
+}
+
+// Keys that a layer's attention may see of `length` positions, masked or not.
+double keys_of(const ModelSpec& model, LayerKind kind, double length) {
+  const AttentionSpec& attention = model.attention;
+  const bool chooses = chooses_keys(model, kind);
+  double keys = kind.compression > 0 ? length / static_cast<double>(kind.compression) : length;
+  if (chooses) {
+    keys = std::min(keys, static_cast<double>(attention.indexer->chosen));
+  }
+  const bool beside_window = kind.compression > 0;
+  return std::min(length, keys + (beside_window ? static_cast<double>(kind.window) : 0.0));
+}
+
+// Those that the masks leave of a sequence, of all its queries: a choice of n keys leaves as many
+// as a window of n.
+double pairs_of(const ModelSpec& model, LayerKind kind, std::int64_t length,
+                const Documents& documents) {
+  const std::int64_t chosen = chooses_keys(model, kind) ? model.attention.indexer->chosen : 0;
+  if (kind.compression == 0) {
+    return causal_pairs(documents, length, chosen > 0 ? chosen : kind.window);
+  }
+  const double compressed =
+      static_cast<double>(kind.compression) * causal_pairs({}, length / kind.compression, chosen);
+  return compressed + causal_pairs(documents, length, kind.window);
+}
+
+// Of what no parameter multiplies, forward and backward, for one token of a sequence.
+double flops_between(const ModelSpec& model, LayerKind kind, double length) {
+  if (kind.mixer == Mixer::kLinearAttention) {
+    const LinearAttentionSpec& linear = *model.mixers.linear_attention;
+    return 18.0 * static_cast<double>(linear.v_width() * linear.qk_head_dim);
+  }
+  if (kind.mixer == Mixer::kConvolution) {
+    return 0.0;
+  }
+  double flops = flops_of_pair(model.attention) * keys_of(model, kind, length);
+  if (chooses_keys(model, kind)) {
+    const IndexerSpec& indexer = *model.attention.indexer;
+    const double keys = length / static_cast<double>(std::max<std::int64_t>(1, kind.compression));
+    flops += (indexer.trained ? 6.0 : 2.0) * static_cast<double>(indexer.heads * indexer.head_dim) *
+             keys;
+  }
+  return flops;
+}
+
+double flops_between_parameters(const ModelSpec& model, std::int64_t length) {
+  double flops = 0.0;
+  for (std::int64_t i = 0; i < model.layers; ++i) {
+    flops += flops_between(model, layer_kind(model, i), static_cast<double>(length));
+  }
+  return flops;
 }
 
 }  // namespace
@@ -29,8 +83,7 @@ Flops training_flops_per_token(const ModelSpec& model, std::int64_t sequence_len
   const std::int64_t lookups =
       model.tied_embeddings ? counts.embedding - model.vocabulary * model.hidden : counts.embedding;
   const double matrices = 6.0 * static_cast<double>(counts.active - lookups);
-  const double attention =
-      flops_of_pair(model.attention) * static_cast<double>(model.layers * sequence_length);
+  const double attention = flops_between_parameters(model, sequence_length);
   if (weights.whole_model()) {
     return Flops(matrices + attention);
   }
@@ -44,8 +97,12 @@ Flops masked_flops_per_token(const ModelSpec& model, std::int64_t sequence_lengt
   const auto tokens = static_cast<double>(sequence_length);
   double masked = 0.0;  // pairs of a token in all layers
   for (std::int64_t i = 0; i < model.layers; ++i) {
+    const LayerKind kind = layer_kind(model, i);
+    if (kind.mixer != Mixer::kAttention) {
+      continue;
+    }
     masked +=
-        tokens - causal_pairs(documents, sequence_length, layer_kind(model, i).window) / tokens;
+        keys_of(model, kind, tokens) - pairs_of(model, kind, sequence_length, documents) / tokens;
   }
   return training_flops_per_token(model, sequence_length, weights) -
          Flops(flops_of_pair(model.attention) * masked);

@@ -9,6 +9,12 @@
 // prediction modules are not counted either (they are priced all the same). Source: torchtitan,
 // get_nparams_and_flops; Megatron-LM counts the same for dense models.
 //
+// Of layers that torchtitan has no count for, by the same rule: where keys are chosen or
+// compressed, their number takes the place of s, and an indexer adds 6 heads d of each key that it
+// scores (2 where no loss trains it); a gated delta rule adds 18 heads d_k d_v, three products of
+// its state with a vector, whatever chunks a kernel makes; convolutions and sums of streams add
+// nothing but their parameters.
+//
 // A parameter that is frozen has no weight gradient and counts 4 in place of 6; an adapter counts 6
 // beside it. Input gradients count for every layer, also below the first trained parameter, where
 // they do not run: a layer at most where adapters stand in all.

@@ -1,40 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/graph/model_spec.hpp"
 
-#include <yaml-cpp/yaml.h>
+#include <algorithm>
 
-#include <array>
-
+#include "stepcast/graph/model_names.hpp"
 #include "stepcast/graph/model_ranges.hpp"
 
 namespace stepcast {
 namespace {
-
-constexpr std::array<NamedValue<AttentionKind>, 4> kAttentionKinds = {
-    {{"gqa", AttentionKind::kGqa},
-     {"mla", AttentionKind::kMla},
-     {"mha", AttentionKind::kGqa},
-     {"mqa", AttentionKind::kGqa}}};
-constexpr std::array<NamedValue<QkNorm>, 3> kQkNorms = {
-    {{"none", QkNorm::kNone}, {"head", QkNorm::kHead}, {"full", QkNorm::kFull}}};
-constexpr std::array<NamedValue<NormKind>, 2> kNorms = {
-    {{"rmsnorm", NormKind::kRmsNorm}, {"layernorm", NormKind::kLayerNorm}}};
-constexpr std::array<NamedValue<Positions>, 4> kPositions = {{{"rope", Positions::kRope},
-                                                              {"learned", Positions::kLearned},
-                                                              {"alibi", Positions::kAlibi},
-                                                              {"none", Positions::kNone}}};
-constexpr std::array<NamedValue<RouterScore>, 2> kScores = {
-    {{"softmax", RouterScore::kSoftmax}, {"sigmoid", RouterScore::kSigmoid}}};
-
-template <typename E, std::size_t N>
-std::string text_of(E value, const std::array<NamedValue<E>, N>& names) {
-  for (const NamedValue<E>& entry : names) {
-    if (entry.value == value) {
-      return std::string(entry.name);
-    }
-  }
-  return {};
-}
 
 void read_mla(MappingReader& reader, AttentionSpec& attention) {
   MlaSpec& mla = attention.mla;
@@ -55,9 +28,67 @@ void read_gqa(MappingReader& reader, std::int64_t hidden, AttentionSpec& attenti
   const std::int64_t usual = hidden / std::max<std::int64_t>(attention.heads, 1);
   attention.qk_head_dim = reader.optional_count("head_dim", usual, kWidth);
   attention.v_head_dim = reader.optional_count("v_head_dim", attention.qk_head_dim, kWidth);
-  attention.output_gate = reader.optional_flag("output_gate").value_or(false);
+  attention.rope_head_dim = reader.optional_count("rope_head_dim", 0, kWidthOrNone);
+  if (attention.rope_head_dim > attention.qk_head_dim) {
+    reader.error("rope_head_dim",
+                 "must not exceed 'head_dim' (" + std::to_string(attention.qk_head_dim) + ")");
+  }
   if (attention.kv_heads > 0 && attention.heads % attention.kv_heads != 0) {
     reader.error("kv_heads", "must divide 'heads' (" + std::to_string(attention.heads) + ")");
+  }
+}
+
+void read_shared_kv(MappingReader& reader, AttentionSpec& attention) {
+  attention.kv_heads = 1;
+  attention.qk_head_dim = reader.required_count("head_dim", kWidth);
+  attention.v_head_dim = attention.qk_head_dim;
+  attention.mla.q_lora_rank = reader.required_count("q_lora_rank", kWidth);
+  attention.mla.qk_rope_head_dim = reader.required_count("qk_rope_head_dim", kWidth);
+  attention.output_groups = reader.required_count("output_groups", kWidth);
+  attention.output_lora_rank = reader.required_count("output_lora_rank", kWidth);
+  if (attention.output_groups > 0 && reader.good({"heads", "output_groups"}) &&
+      attention.heads % attention.output_groups != 0) {
+    reader.error("output_groups", "must divide 'heads' (" + std::to_string(attention.heads) + ")");
+  }
+}
+
+IndexerSpec read_indexer(MappingReader reader) {
+  IndexerSpec indexer;
+  indexer.heads = reader.required_count("heads", kWidth);
+  indexer.head_dim = reader.required_count("head_dim", kWidth);
+  indexer.chosen = reader.required_count("chosen", kWidth);
+  indexer.trained = reader.optional_flag("trained").value_or(true);
+  reader.finish();
+  return indexer;
+}
+
+CompressionSpec read_compression(MappingReader reader) {
+  CompressionSpec compression;
+  compression.ratios = reader.optional_counts("ratios", kWidthOrNone);
+  compression.indexed_ratio = reader.optional_count("indexed_ratio", 0, kWidthOrNone);
+  if (compression.ratios.empty()) {
+    reader.error("ratios", "must give one ratio a layer, 0 for none");
+  }
+  reader.finish();
+  return compression;
+}
+
+// What a layer attends to besides all keys or a window of them.
+void read_choice_of_keys(MappingReader& reader, AttentionSpec& attention) {
+  if (std::optional<MappingReader> indexer = reader.optional_mapping("indexer")) {
+    attention.indexer = read_indexer(std::move(*indexer));
+    if (attention.kind == AttentionKind::kGqa) {
+      reader.error("indexer", "chooses among latent keys; 'kind' must be mla or shared_kv");
+    }
+  }
+  if (std::optional<MappingReader> compression = reader.optional_mapping("compression")) {
+    attention.compression = read_compression(std::move(*compression));
+    if (attention.kind != AttentionKind::kSharedKv) {
+      reader.error("compression", "is of keys that are values as well; 'kind' must be shared_kv");
+    }
+    if (attention.compression.indexed_ratio > 0 && !attention.indexer) {
+      reader.error("compression", "has 'indexed_ratio', so 'indexer' must be given");
+    }
   }
 }
 
@@ -68,9 +99,12 @@ AttentionSpec read_attention(MappingReader reader, std::int64_t hidden) {
   attention.heads = reader.required_count("heads", kWidth);
   if (attention.kind == AttentionKind::kMla) {
     read_mla(reader, attention);
+  } else if (attention.kind == AttentionKind::kSharedKv) {
+    read_shared_kv(reader, attention);
   } else {
     read_gqa(reader, hidden, attention);
   }
+  attention.output_gate = reader.optional_flag("output_gate").value_or(false);
   attention.qk_norm = reader.optional_choice<QkNorm>("qk_norm", kQkNorms, QkNorm::kNone);
   attention.qkv_bias = reader.optional_flag("qkv_bias").value_or(false);
   attention.output_bias = reader.optional_flag("output_bias").value_or(false);
@@ -80,6 +114,7 @@ AttentionSpec read_attention(MappingReader reader, std::int64_t hidden) {
   if (attention.sliding_window == 0) {
     attention.full_attention_every = 0;  // every layer is full anyway
   }
+  read_choice_of_keys(reader, attention);
   reader.finish();
   return attention;
 }
@@ -124,6 +159,7 @@ MoeSpec read_moe(MappingReader reader) {
   moe.shared_expert_gate = reader.optional_flag("shared_expert_gate").value_or(false);
   moe.expert_bias = reader.optional_flag("expert_bias").value_or(false);
   moe.clamped_activation = reader.optional_flag("clamped_activation").value_or(false);
+  moe.latent_hidden = reader.optional_count("latent_hidden", 0, kWidthOrNone);
   moe.first_dense_layers = reader.optional_count("first_dense_layers", 0, kWidthOrNone);
   moe.every = reader.optional_count("every", 1, kLayers);
   moe.router = read_router(reader, moe);
@@ -158,6 +194,22 @@ void read_blocks(MappingReader& reader, ModelSpec& model) {
   model.parallel_blocks = reader.optional_flag("parallel_blocks").value_or(false);
   model.tied_embeddings = reader.optional_flag("tied_embeddings").value_or(false);
   model.head_bias = reader.optional_flag("head_bias").value_or(false);
+  model.residual_streams = reader.optional_count("residual_streams", 1, {1, 64});
+  model.residual_block = reader.optional_count("residual_block", 0, kLayerOrNone);
+  const bool several = model.residual_streams > 1 || model.residual_block > 0;
+  if (several && (model.parallel_blocks || model.norms_per_layer > 2)) {
+    reader.error(model.residual_block > 0 ? "residual_block" : "residual_streams",
+                 "needs blocks one after the other with a norm each before them");
+  }
+}
+
+void check_ratios(const MappingReader& reader, const ModelSpec& model) {
+  const std::int64_t given = std::ssize(model.attention.compression.ratios);
+  if (given > 0 && (given < model.layers || given > model.layers + model.mtp_layers)) {
+    reader.error("attention", "has " + std::to_string(given) + " ratios of compression for " +
+                                  std::to_string(model.layers) +
+                                  " layers; give one of each, and of prediction modules if any");
+  }
 }
 
 // Counts are 64-bit integers, far beyond any model, and must not overflow on the way.
@@ -172,125 +224,17 @@ void refuse_uncountable(const MappingReader& reader, const ModelSpec& model) {
       number(a.heads) * head;
   const double widths = number(model.mlp.ffn_hidden) + number(moe.shared_expert_ffn_hidden) +
                         number(moe.experts) * (number(moe.expert_ffn_hidden) + 1.0);
-  const double layer = attention + 4.0 * number(model.hidden) * widths;
+  const LinearAttentionSpec linear = model.mixers.linear_attention.value_or(LinearAttentionSpec{});
+  const double mixers =
+      number(model.hidden) * (3.0 * (number(linear.qk_heads) * number(linear.qk_head_dim) +
+                                     number(linear.heads) * number(linear.v_head_dim)) +
+                              4.0 * number(model.hidden)) +
+      number(a.output_lora_rank) *
+          (number(a.heads) * head + number(model.hidden) * number(a.output_groups));
+  const double layer = attention + mixers + 4.0 * number(model.hidden) * widths;
   const double ends = 2.0 * number(model.hidden) * number(model.vocabulary + model.max_positions);
   if (number(model.layers + model.mtp_layers) * layer + ends > kMost) {
     reader.error("hidden_size", "and the other widths make more than 10^17 parameters; check them");
-  }
-}
-
-void write_attention(YAML::Emitter& out, const AttentionSpec& attention) {
-  out << YAML::Key << "attention" << YAML::Value << YAML::BeginMap;
-  const bool mla = attention.kind == AttentionKind::kMla;
-  out << YAML::Key << "kind" << YAML::Value << (mla ? "mla" : "gqa");
-  out << YAML::Key << "heads" << YAML::Value << attention.heads;
-  if (mla) {
-    if (attention.mla.q_lora_rank > 0) {
-      out << YAML::Key << "q_lora_rank" << YAML::Value << attention.mla.q_lora_rank;
-    }
-    out << YAML::Key << "kv_lora_rank" << YAML::Value << attention.mla.kv_lora_rank;
-    out << YAML::Key << "qk_nope_head_dim" << YAML::Value << attention.mla.qk_nope_head_dim;
-    out << YAML::Key << "qk_rope_head_dim" << YAML::Value << attention.mla.qk_rope_head_dim;
-    out << YAML::Key << "v_head_dim" << YAML::Value << attention.v_head_dim;
-  } else {
-    out << YAML::Key << "kv_heads" << YAML::Value << attention.kv_heads;
-    out << YAML::Key << "head_dim" << YAML::Value << attention.qk_head_dim;
-    if (attention.v_head_dim != attention.qk_head_dim) {
-      out << YAML::Key << "v_head_dim" << YAML::Value << attention.v_head_dim;
-    }
-  }
-  if (attention.qk_norm != QkNorm::kNone) {
-    out << YAML::Key << "qk_norm" << YAML::Value << text_of(attention.qk_norm, kQkNorms);
-  }
-  for (const auto& [key, on] : {std::pair{"qkv_bias", attention.qkv_bias},
-                                {"output_bias", attention.output_bias},
-                                {"output_gate", attention.output_gate},
-                                {"sinks", attention.sinks}}) {
-    if (on) {
-      out << YAML::Key << key << YAML::Value << true;
-    }
-  }
-  if (attention.sliding_window > 0) {
-    out << YAML::Key << "sliding_window" << YAML::Value << attention.sliding_window;
-    out << YAML::Key << "full_attention_every" << YAML::Value << attention.full_attention_every;
-  }
-  out << YAML::EndMap;
-}
-
-void write_moe(YAML::Emitter& out, const MoeSpec& moe) {
-  out << YAML::Key << "moe" << YAML::Value << YAML::BeginMap;
-  out << YAML::Key << "experts" << YAML::Value << moe.experts;
-  out << YAML::Key << "experts_per_token" << YAML::Value << moe.experts_per_token;
-  out << YAML::Key << "expert_ffn_hidden" << YAML::Value << moe.expert_ffn_hidden;
-  if (moe.shared_expert_ffn_hidden > 0) {
-    out << YAML::Key << "shared_expert_ffn_hidden" << YAML::Value << moe.shared_expert_ffn_hidden;
-  }
-  if (moe.shared_expert_gate) {
-    out << YAML::Key << "shared_expert_gate" << YAML::Value << true;
-  }
-  if (moe.expert_bias) {
-    out << YAML::Key << "expert_bias" << YAML::Value << true;
-  }
-  if (moe.clamped_activation) {
-    out << YAML::Key << "clamped_activation" << YAML::Value << true;
-  }
-  if (moe.first_dense_layers > 0) {
-    out << YAML::Key << "first_dense_layers" << YAML::Value << moe.first_dense_layers;
-  }
-  if (moe.every != 1) {
-    out << YAML::Key << "every" << YAML::Value << moe.every;
-  }
-  const RouterSpec& router = moe.router;
-  out << YAML::Key << "router" << YAML::Value << YAML::Flow << YAML::BeginMap;
-  out << YAML::Key << "score" << YAML::Value << text_of(router.score, kScores);
-  if (router.groups > 1) {
-    out << YAML::Key << "groups" << YAML::Value << router.groups;
-    out << YAML::Key << "topk_groups" << YAML::Value << router.topk_groups;
-  }
-  if (router.expert_bias) {
-    out << YAML::Key << "expert_bias" << YAML::Value << true;
-  }
-  if (router.linear_bias) {
-    out << YAML::Key << "linear_bias" << YAML::Value << true;
-  }
-  out << YAML::EndMap << YAML::EndMap;
-}
-
-void write_text(YAML::Emitter& out, const char* key, const std::string& text) {
-  if (!text.empty()) {
-    out << YAML::Key << key << YAML::Value << text;
-  }
-}
-
-void write_published(YAML::Emitter& out, const PublishedCounts& published) {
-  if (published.source.empty()) {
-    return;
-  }
-  out << YAML::Key << "published" << YAML::Value << YAML::BeginMap;
-  write_text(out, "total", published.total);
-  write_text(out, "active", published.active);
-  write_text(out, "source", published.source);
-  out << YAML::EndMap;
-}
-
-void write_blocks(YAML::Emitter& out, const ModelSpec& model) {
-  out << YAML::Key << "positions" << YAML::Value << text_of(model.positions, kPositions);
-  if (model.max_positions > 0) {
-    out << YAML::Key << "max_positions" << YAML::Value << model.max_positions;
-  }
-  out << YAML::Key << "norm" << YAML::Value << text_of(model.norm, kNorms);
-  if (model.norm_bias != (model.norm == NormKind::kLayerNorm)) {
-    out << YAML::Key << "norm_bias" << YAML::Value << model.norm_bias;
-  }
-  if (model.norms_per_layer != 2) {
-    out << YAML::Key << "norms_per_layer" << YAML::Value << model.norms_per_layer;
-  }
-  for (const auto& [key, on] : {std::pair{"parallel_blocks", model.parallel_blocks},
-                                {"tied_embeddings", model.tied_embeddings},
-                                {"head_bias", model.head_bias}}) {
-    if (on) {
-      out << YAML::Key << key << YAML::Value << true;
-    }
   }
 }
 
@@ -301,14 +245,54 @@ LayerKind layer_kind(const ModelSpec& model, std::int64_t index) {
   if (model.moe && index >= model.moe->first_dense_layers) {
     kind.moe = (index - model.moe->first_dense_layers + 1) % model.moe->every == 0;
   }
+  if (model.residual_block > 0) {
+    kind.kept_residuals = (index + model.residual_block - 1) / model.residual_block;
+    kind.opens_residual_block = index % model.residual_block == 0;
+  }
+  kind.mixer = model.mixers.of_layer(index);
+  if (kind.mixer != Mixer::kAttention) {
+    return kind;
+  }
   const AttentionSpec& attention = model.attention;
   const bool full =
       attention.full_attention_every > 0 && (index + 1) % attention.full_attention_every == 0;
   kind.window = full ? 0 : attention.sliding_window;
+  const std::vector<std::int64_t>& ratios = attention.compression.ratios;
+  if (index < std::ssize(ratios)) {
+    kind.compression = ratios[static_cast<std::size_t>(index)];
+  }
   return kind;
 }
 
-LayerKind mtp_layer_kind(const ModelSpec& model) { return layer_kind(model, model.layers - 1); }
+LayerKind mtp_layer_kind(const ModelSpec& model) {
+  LayerKind kind = layer_kind(model, model.layers - 1);
+  const std::vector<std::int64_t>& ratios = model.attention.compression.ratios;
+  if (std::ssize(ratios) > model.layers) {
+    kind.compression = ratios[static_cast<std::size_t>(model.layers)];
+  }
+  kind.kept_residuals = 0;
+  kind.opens_residual_block = false;
+  return kind;
+}
+
+std::int64_t routed_width(const ModelSpec& model) {
+  const std::int64_t latent = model.moe ? model.moe->latent_hidden : 0;
+  return latent > 0 ? latent : model.hidden;
+}
+
+std::int64_t residual_width(const ModelSpec& model) {
+  const std::int64_t kept = model.residual_block > 0
+                                ? (model.layers + model.residual_block - 1) / model.residual_block
+                                : 0;
+  return (model.residual_streams + kept) * model.hidden;
+}
+
+bool chooses_keys(const ModelSpec& model, LayerKind kind) {
+  const AttentionSpec& attention = model.attention;
+  return kind.mixer == Mixer::kAttention && attention.indexer &&
+         (attention.compression.ratios.empty() ||
+          (kind.compression > 0 && kind.compression == attention.compression.indexed_ratio));
+}
 
 ModelSpec read_model(MappingReader& reader) {
   ModelSpec model;
@@ -326,6 +310,7 @@ ModelSpec read_model(MappingReader& reader) {
   model.vocabulary = reader.required_count("vocabulary", kVocabularySize);
   read_blocks(reader, model);
   model.attention = read_attention(reader.required_mapping("attention"), model.hidden);
+  model.mixers = read_mixers(reader, model.layers);
   model.mlp = read_mlp(reader.required_mapping("mlp"));
   if (std::optional<MappingReader> moe = reader.optional_mapping("moe")) {
     model.moe = read_moe(std::move(*moe));
@@ -335,6 +320,7 @@ ModelSpec read_model(MappingReader& reader) {
     }
   }
   model.mtp_layers = reader.optional_count("mtp_layers", 0, {0, 64});
+  check_ratios(reader, model);
   if (std::optional<MappingReader> published = reader.optional_mapping("published")) {
     model.published = read_published(std::move(*published));
   }
@@ -350,37 +336,6 @@ ModelSpec load_model(const std::filesystem::path& file) {
   ModelSpec model = read_model(reader);
   diagnostics.throw_if_any();
   return model;
-}
-
-std::string to_yaml(const ModelSpec& model) {
-  YAML::Emitter out;
-  out << YAML::BeginMap;
-  write_text(out, "name", model.name);
-  write_text(out, "title", model.title);
-  write_text(out, "family", model.family);
-  write_text(out, "source", model.source);
-  write_text(out, "note", model.note);
-  out << YAML::Key << "hidden_size" << YAML::Value << model.hidden;
-  out << YAML::Key << "layers" << YAML::Value << model.layers;
-  out << YAML::Key << "vocabulary" << YAML::Value << model.vocabulary;
-  write_blocks(out, model);
-  write_attention(out, model.attention);
-  out << YAML::Key << "mlp" << YAML::Value << YAML::BeginMap;
-  out << YAML::Key << "ffn_hidden" << YAML::Value << model.mlp.ffn_hidden;
-  out << YAML::Key << "gated" << YAML::Value << model.mlp.gated;
-  if (model.mlp.bias) {
-    out << YAML::Key << "bias" << YAML::Value << true;
-  }
-  out << YAML::EndMap;
-  if (model.moe) {
-    write_moe(out, *model.moe);
-  }
-  if (model.mtp_layers > 0) {
-    out << YAML::Key << "mtp_layers" << YAML::Value << model.mtp_layers;
-  }
-  write_published(out, model.published);
-  out << YAML::EndMap;
-  return std::string(out.c_str()) + "\n";
 }
 
 }  // namespace stepcast

@@ -12,14 +12,17 @@
 #include <vector>
 
 #include "stepcast/config/mapping_reader.hpp"
+#include "stepcast/graph/mixer_spec.hpp"
 
 namespace stepcast {
 
-enum class AttentionKind { kGqa, kMla };    // kGqa with G = A is MHA, with G = 1 is MQA
+// kGqa with G = A is MHA, with G = 1 is MQA. kSharedKv: one head is key and value at once,
+// positions in part of it, and the result goes through groups of low rank (DeepSeek-V4).
+enum class AttentionKind { kGqa, kMla, kSharedKv };
 enum class QkNorm { kNone, kHead, kFull };  // a norm over d of each head, or over all heads at once
 enum class NormKind { kRmsNorm, kLayerNorm };
 enum class Positions { kRope, kLearned, kAlibi, kNone };
-enum class RouterScore { kSoftmax, kSigmoid };
+enum class RouterScore { kSoftmax, kSigmoid, kSqrtSoftplus };
 
 // Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434).
 struct MlaSpec {
@@ -27,6 +30,28 @@ struct MlaSpec {
   std::int64_t kv_lora_rank = 0;
   std::int64_t qk_nope_head_dim = 0;
   std::int64_t qk_rope_head_dim = 0;
+};
+
+// Which keys a query attends to, chosen by scores of their own (DeepSeek Sparse Attention,
+// DeepSeek-V3.2-Exp): I(t, s) = sum over index heads of w(t, head) ReLU(q(t, head) . k(s)), and the
+// `chosen` largest of each query.
+struct IndexerSpec {
+  std::int64_t heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t chosen = 0;
+  // Whether a loss of its own trains it, on inputs that the model's loss does not reach.
+  bool trained = true;
+  bool operator==(const IndexerSpec&) const = default;
+};
+
+// Keys that each stand for `ratio` positions: a weighted sum of them (DeepSeek-V4). A query attends
+// to them beside the window of its layer; where the ratio is `indexed_ratio` to those that the
+// indexer chooses, else to all. Those that it chooses among overlap: each is of twice as many.
+struct CompressionSpec {
+  // One of each layer, 0 for none; multi-token prediction may follow. Empty: none anywhere.
+  std::vector<std::int64_t> ratios;
+  std::int64_t indexed_ratio = 0;
+  bool operator==(const CompressionSpec&) const = default;
 };
 
 struct AttentionSpec {
@@ -39,10 +64,15 @@ struct AttentionSpec {
   bool qkv_bias = false;
   bool output_bias = false;
   bool output_gate = false;               // a sigmoid gate of A d_v on the output (Qwen3-Next)
+  std::int64_t rope_head_dim = 0;         // of a head that positions turn; 0: all of it
   bool sinks = false;                     // one learned logit a head (GPT-OSS)
   std::int64_t sliding_window = 0;        // 0: full attention everywhere
   std::int64_t full_attention_every = 0;  // with a window: every n-th layer is full; 0: none is
-  MlaSpec mla;                            // used if kind is kMla
+  MlaSpec mla;                            // used unless kind is kGqa
+  std::int64_t output_groups = 1;         // of heads, each with a matrix of its own ...
+  std::int64_t output_lora_rank = 0;      // ... of this rank before the one of all; 0: none
+  std::optional<IndexerSpec> indexer;
+  CompressionSpec compression;
 };
 
 struct MlpSpec {
@@ -67,6 +97,9 @@ struct MoeSpec {
   bool shared_expert_gate = false;            // a sigmoid gate on the shared expert (Qwen2-MoE)
   bool expert_bias = false;
   bool clamped_activation = false;  // its inputs are cut at a limit first (GPT-OSS, swiglu_limit)
+  // Experts read and write a narrower tensor, which two matrices a layer and a norm lie around; 0:
+  // they read the hidden state (Kimi K3).
+  std::int64_t latent_hidden = 0;
   std::int64_t first_dense_layers = 0;
   std::int64_t every = 1;  // of the layers after those, every n-th has experts
   RouterSpec router;
@@ -97,9 +130,16 @@ struct ModelSpec {
   bool tied_embeddings = false;
   bool head_bias = false;
   AttentionSpec attention;
+  MixerSpec mixers;
   MlpSpec mlp;  // of the dense layers
   std::optional<MoeSpec> moe;
   std::int64_t mtp_layers = 0;  // multi-token prediction modules (DeepSeek-V3, section 2.2)
+  // Residual streams that blocks read from and add to through weights of each token, doubly
+  // stochastic among themselves (manifold-constrained hyper-connections, arXiv 2512.24880).
+  std::int64_t residual_streams = 1;
+  // Every n-th layer's input is kept, and each block reads a weighted sum of those kept before and
+  // of the stream (attention residuals of Kimi K3); 0: none.
+  std::int64_t residual_block = 0;
   PublishedCounts published;
 };
 
@@ -109,13 +149,28 @@ struct LayerKind {
   std::int64_t window = 0;  // 0: full attention
   // Whether backward goes on to what lies before the layer (trained_weights.hpp).
   bool input_gradient = true;
+  Mixer mixer = Mixer::kAttention;
+  std::int64_t compression = 0;  // positions of a compressed key; 0: none
+  std::int64_t kept_residuals =
+      0;  // inputs of earlier layers that its blocks read beside the stream
+  bool opens_residual_block = false;  // its own input is kept as well
   auto operator<=>(const LayerKind&) const = default;
 };
 
 // The kind of layer `index`, 0 <= index < layers.
 LayerKind layer_kind(const ModelSpec& model, std::int64_t index);
-// The kind of the layer inside a multi-token prediction module: as the model's last layer.
+// The kind of the layer inside a multi-token prediction module: as the model's last layer, without
+// what it reads of earlier ones.
 LayerKind mtp_layer_kind(const ModelSpec& model);
+
+// Values of a token that routed experts read and write.
+std::int64_t routed_width(const ModelSpec& model);
+// Values of a token that a stage of a pipeline sends to the next: all residual streams, or the
+// stream with as many kept ones beside it as the model has in the end, for which places are held
+// from the start (Primus, kimi_k3_block.py).
+std::int64_t residual_width(const ModelSpec& model);
+// Whether the layer attends to keys that an indexer chooses.
+bool chooses_keys(const ModelSpec& model, LayerKind kind);
 
 // Reads a model from a mapping; problems go to the reader's diagnostics.
 ModelSpec read_model(MappingReader& reader);

@@ -32,6 +32,9 @@ namespace stepcast {
   ROW(kAttentionKRope, "attention.k_rope")                                        \
   ROW(kAttentionKvLoraNorm, "attention.kv_lora_norm")                             \
   ROW(kAttentionKvUp, "attention.kv_up")                                          \
+  ROW(kAttentionKv, "attention.kv")                                               \
+  ROW(kAttentionKvNorm, "attention.kv_norm")                                      \
+  ROW(kAttentionQAbsorb, "attention.q_absorb")                                    \
   ROW(kAttentionRope, "attention.rope")                                           \
   ROW(kAttentionQConcat, "attention.q_concat")                                    \
   ROW(kAttentionKConcat, "attention.k_concat")                                    \
@@ -43,7 +46,46 @@ namespace stepcast {
   ROW(kAttentionMerge, "attention.merge")                                         \
   ROW(kAttentionKvSum, "attention.kv_sum")                                        \
   ROW(kAttentionCore, "attention.core")                                           \
+  ROW(kAttentionOAbsorb, "attention.o_absorb")                                    \
+  ROW(kAttentionGating, "attention.gating")                                       \
+  ROW(kAttentionODown, "attention.o_down")                                        \
   ROW(kAttentionO, "attention.o")                                                 \
+  ROW(kIndexQ, "index.q")                                                         \
+  ROW(kIndexK, "index.k")                                                         \
+  ROW(kIndexWeights, "index.weights")                                             \
+  ROW(kIndexNorm, "index.norm")                                                   \
+  ROW(kIndexRope, "index.rope")                                                   \
+  ROW(kIndexScores, "index.scores")                                               \
+  ROW(kCompressionIn, "compression.in")                                           \
+  ROW(kCompressionPool, "compression.pool")                                       \
+  ROW(kCompressionNorm, "compression.norm")                                       \
+  ROW(kCompressionRope, "compression.rope")                                       \
+  ROW(kConvolutionIn, "convolution.in")                                           \
+  ROW(kConvolutionGate, "convolution.gate")                                       \
+  ROW(kConvolutionHalo, "convolution.halo")                                       \
+  ROW(kConvolutionFilter, "convolution.filter")                                   \
+  ROW(kConvolutionGateOut, "convolution.gate_out")                                \
+  ROW(kConvolutionOut, "convolution.out")                                         \
+  ROW(kLinearIn, "linear_attention.in")                                           \
+  ROW(kLinearQ, "linear_attention.q")                                             \
+  ROW(kLinearK, "linear_attention.k")                                             \
+  ROW(kLinearV, "linear_attention.v")                                             \
+  ROW(kLinearGateDown, "linear_attention.gate_down")                              \
+  ROW(kLinearGate, "linear_attention.gate")                                       \
+  ROW(kLinearStep, "linear_attention.step")                                       \
+  ROW(kLinearDecayDown, "linear_attention.decay_down")                            \
+  ROW(kLinearDecayUp, "linear_attention.decay_up")                                \
+  ROW(kLinearHalo, "linear_attention.halo")                                       \
+  ROW(kLinearFilter, "linear_attention.filter")                                   \
+  ROW(kLinearDecay, "linear_attention.decay")                                     \
+  ROW(kLinearState, "linear_attention.state")                                     \
+  ROW(kLinearCore, "linear_attention.core")                                       \
+  ROW(kLinearNorm, "linear_attention.norm")                                       \
+  ROW(kLinearOut, "linear_attention.out")                                         \
+  ROW(kStreamWeights, "streams.weights")                                          \
+  ROW(kStreamSum, "streams.sum")                                                  \
+  ROW(kStreamMix, "streams.mix")                                                  \
+  ROW(kResidualSum, "residual.sum")                                               \
   ROW(kAttentionTpOut, "attention.tp_out")                                        \
   ROW(kAttentionResidual, "attention.residual")                                   \
   ROW(kMlpNorm, "mlp.norm")                                                       \
@@ -61,6 +103,9 @@ namespace stepcast {
   ROW(kMoeGradientSum, "moe.gradient_sum")                                        \
   ROW(kMoeRouter, "moe.router")                                                   \
   ROW(kMoeTopk, "moe.topk")                                                       \
+  ROW(kMoeLatentDown, "moe.latent_down")                                          \
+  ROW(kMoeLatentNorm, "moe.latent_norm")                                          \
+  ROW(kMoeLatentUp, "moe.latent_up")                                              \
   ROW(kMoePermute, "moe.permute")                                                 \
   ROW(kMoeMasks, "moe.masks")                                                     \
   ROW(kMoeDispatchProduct, "moe.dispatch_product")                                \

@@ -7,100 +7,21 @@
 namespace stepcast {
 namespace {
 
-ParameterTensor norm(const ModelSpec& model, std::string_view name, std::int64_t width) {
-  return {name, ParameterRole::kNorm, width * (model.norm_bias ? 2 : 1)};
-}
-
-// A column-parallel matrix: outputs are divided, and so is its bias.
-ParameterTensor column(std::string_view name, ParameterRole role, std::int64_t inputs,
-                       std::int64_t outputs, bool bias, std::int64_t parts) {
-  return {name, role, inputs * outputs + (bias ? outputs : 0), 1, parts};
-}
-
-void add_row(ParameterList& list, std::string_view name, std::string_view bias_name,
-             ParameterRole role, std::int64_t inputs, std::int64_t outputs, bool bias,
-             std::int64_t parts) {
-  list.push_back({name, role, inputs * outputs, 1, parts});
-  if (bias) {
-    list.push_back({bias_name, role, outputs});
-  }
-}
-
-void add_qk_norm(ParameterList& list, const ModelSpec& model) {
-  const AttentionSpec& a = model.attention;
-  if (a.qk_norm == QkNorm::kHead) {
-    list.push_back(norm(model, "q_norm", a.qk_head_dim));
-    list.push_back(norm(model, "k_norm", a.qk_head_dim));
-  } else if (a.qk_norm == QkNorm::kFull) {
-    list.push_back(norm(model, "q_norm", a.heads * a.qk_head_dim));
-    list.push_back(norm(model, "k_norm", a.kv_heads * a.qk_head_dim));
-  }
-}
-
-void add_gqa(ParameterList& list, const ModelSpec& model) {
-  const AttentionSpec& a = model.attention;
-  constexpr auto kRole = ParameterRole::kAttention;
-  const std::int64_t queries = a.heads * a.qk_head_dim;
-  list.push_back(column("q", kRole, model.hidden, queries, a.qkv_bias, a.heads));
-  list.push_back(
-      column("k", kRole, model.hidden, a.kv_heads * a.qk_head_dim, a.qkv_bias, a.kv_heads));
-  list.push_back(
-      column("v", kRole, model.hidden, a.kv_heads * a.v_head_dim, a.qkv_bias, a.kv_heads));
-  if (a.output_gate) {
-    list.push_back(
-        column("output_gate", kRole, model.hidden, a.heads * a.v_head_dim, false, a.heads));
-  }
-}
-
-void add_mla(ParameterList& list, const ModelSpec& model) {
-  const AttentionSpec& a = model.attention;
-  const MlaSpec& m = a.mla;
-  constexpr auto kRole = ParameterRole::kAttention;
-  const std::int64_t queries = a.heads * a.qk_head_dim;
-  if (m.q_lora_rank > 0) {
-    list.push_back({"q_down", kRole, model.hidden * m.q_lora_rank});
-    list.push_back(norm(model, "q_lora_norm", m.q_lora_rank));
-    list.push_back(column("q_up", kRole, m.q_lora_rank, queries, false, a.heads));
-  } else {
-    list.push_back(column("q", kRole, model.hidden, queries, false, a.heads));
-  }
-  list.push_back({"kv_down", kRole, model.hidden * m.kv_lora_rank});
-  list.push_back({"k_rope", kRole, model.hidden * m.qk_rope_head_dim});
-  list.push_back(norm(model, "kv_lora_norm", m.kv_lora_rank));
-  list.push_back(column("kv_up", kRole, m.kv_lora_rank,
-                        a.heads * (m.qk_nope_head_dim + a.v_head_dim), false, a.heads));
-}
-
-void add_attention(ParameterList& list, const ModelSpec& model) {
-  const AttentionSpec& a = model.attention;
-  if (a.kind == AttentionKind::kMla) {
-    add_mla(list, model);
-  } else {
-    add_gqa(list, model);
-  }
-  add_qk_norm(list, model);
-  if (a.sinks) {
-    list.push_back({"sinks", ParameterRole::kAttention, a.heads, 1, a.heads});
-  }
-  add_row(list, "o", "o_bias", ParameterRole::kAttention, a.heads * a.v_head_dim, model.hidden,
-          a.output_bias, a.heads);
-}
-
-void add_mlp(ParameterList& list, const ModelSpec& model, const MlpSpec& mlp) {
+void add_mlp(ParameterList& list, std::int64_t hidden, const MlpSpec& mlp) {
   constexpr auto kRole = ParameterRole::kMlp;
   const std::int64_t width = mlp.ffn_hidden;
   if (mlp.gated) {
-    list.push_back(column("gate", kRole, model.hidden, width, mlp.bias, width));
+    list.push_back(column_tensor("gate", kRole, hidden, width, mlp.bias, width));
   }
-  list.push_back(column("up", kRole, model.hidden, width, mlp.bias, width));
-  add_row(list, "down", "down_bias", kRole, width, model.hidden, mlp.bias, width);
+  list.push_back(column_tensor("up", kRole, hidden, width, mlp.bias, width));
+  add_row_tensor(list, "down", "down_bias", kRole, width, hidden, mlp.bias, width);
 }
 
 void add_experts(ParameterList& list, const ModelSpec& model, const MoeSpec& moe) {
   const std::int64_t width = moe.expert_ffn_hidden;
   MlpSpec expert{width, model.mlp.gated, moe.expert_bias};
   ParameterList one;
-  add_mlp(one, model, expert);
+  add_mlp(one, moe.latent_hidden > 0 ? moe.latent_hidden : model.hidden, expert);
   for (ParameterTensor& tensor : one) {
     tensor.role = ParameterRole::kExpert;
     tensor.instances = moe.experts;
@@ -114,9 +35,14 @@ void add_moe(ParameterList& list, const ModelSpec& model, const MoeSpec& moe) {
   if (moe.router.expert_bias) {
     list.push_back({"router_expert_bias", ParameterRole::kRouter, moe.experts});
   }
+  if (const std::int64_t latent = moe.latent_hidden; latent > 0) {
+    list.push_back({"latent_down", ParameterRole::kMlp, model.hidden * latent});
+    list.push_back(norm_tensor(model, "latent_norm", latent));
+    list.push_back({"latent_up", ParameterRole::kMlp, latent * model.hidden});
+  }
   add_experts(list, model, moe);
   if (moe.shared_expert_ffn_hidden > 0) {
-    add_mlp(list, model, {moe.shared_expert_ffn_hidden, model.mlp.gated, moe.expert_bias});
+    add_mlp(list, model.hidden, {moe.shared_expert_ffn_hidden, model.mlp.gated, moe.expert_bias});
     if (moe.shared_expert_gate) {
       list.push_back({"shared_expert_gate", ParameterRole::kMlp, model.hidden});
     }
@@ -157,14 +83,15 @@ ParameterList layer_parameters(const ModelSpec& model, LayerKind kind,
                                const TrainedWeights& weights) {
   ParameterList list;
   for (std::int64_t i = 0; i < model.norms_per_layer; ++i) {
-    list.push_back(norm(model, "layer_norm", model.hidden));
+    list.push_back(norm_tensor(model, "layer_norm", model.hidden));
   }
-  add_attention(list, model);
+  add_mixer_tensors(list, model, kind);
   if (kind.moe) {
     add_moe(list, model, *model.moe);
   } else {
-    add_mlp(list, model, model.mlp);
+    add_mlp(list, model.hidden, model.mlp);
   }
+  add_residual_tensors(list, model, kind);
   list = marked(std::move(list), weights);
   add_adapters(list, model, kind, weights);
   return list;
@@ -180,7 +107,7 @@ ParameterList embedding_parameters(const ModelSpec& model, const TrainedWeights&
 }
 
 ParameterList head_parameters(const ModelSpec& model, const TrainedWeights& weights) {
-  ParameterList list = {norm(model, "final_norm", model.hidden)};
+  ParameterList list = {norm_tensor(model, "final_norm", model.hidden)};
   if (!model.tied_embeddings) {
     list.push_back(
         {"head", ParameterRole::kHead, model.vocabulary * model.hidden, 1, model.vocabulary});
@@ -188,15 +115,19 @@ ParameterList head_parameters(const ModelSpec& model, const TrainedWeights& weig
   if (model.head_bias) {
     list.push_back({"head_bias", ParameterRole::kHead, model.vocabulary, 1, model.vocabulary});
   }
+  add_head_residual_tensors(list, model);
   return marked(std::move(list), weights);
 }
 
 ParameterList mtp_extra_parameters(const ModelSpec& model, const TrainedWeights& weights) {
   ParameterList list = {
-      norm(model, "mtp_hidden_norm", model.hidden),
-      norm(model, "mtp_embedding_norm", model.hidden),
+      norm_tensor(model, "mtp_hidden_norm", model.hidden),
+      norm_tensor(model, "mtp_embedding_norm", model.hidden),
       {"mtp_projection", ParameterRole::kMlp, 2 * model.hidden * model.hidden, 1, model.hidden},
-      norm(model, "mtp_final_norm", model.hidden)};
+      norm_tensor(model, "mtp_final_norm", model.hidden)};
+  if (model.residual_streams > 1) {
+    add_head_residual_tensors(list, model);
+  }
   return marked(std::move(list), weights);
 }
 

@@ -6,29 +6,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
-#include <vector>
 
 #include "stepcast/graph/model_spec.hpp"
+#include "stepcast/graph/parameter_tensor.hpp"
 #include "stepcast/graph/trained_weights.hpp"
 
 namespace stepcast {
-
-struct ParameterTensor {
-  std::string_view name;  // "q", "o", "gate"
-  ParameterRole role;
-  std::int64_t elements = 0;   // of one instance
-  std::int64_t instances = 1;  // experts hold one each, and expert parallelism divides them
-  // Tensor parallelism (expert tensor parallelism for experts) divides it in at most this many
-  // parts; 1: every rank holds all of it.
-  std::int64_t tp_parts = 1;
-  bool frozen = false;
-  bool adapter = false;  // beside the matrix of a role
-
-  [[nodiscard]] std::int64_t total() const { return elements * instances; }
-};
-
-using ParameterList = std::vector<ParameterTensor>;
 
 // Those of the model, and the adapters of what `weights` train.
 //

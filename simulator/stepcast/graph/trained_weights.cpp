@@ -77,7 +77,10 @@ std::vector<AdaptedMatrix> adapted_matrices(const ModelSpec& model, LayerKind ki
   }
   for (const LoraTarget target : weights.lora->targets) {
     const AdaptedMatrix matrix = adapted(model, feed_forward_width(model, kind), target);
-    if (matrix.inputs > 0 && matrix.outputs > 0) {
+    const bool elsewhere =
+        matrix.role == ParameterRole::kAttention &&
+        (kind.mixer != Mixer::kAttention || model.attention.kind == AttentionKind::kSharedKv);
+    if (matrix.inputs > 0 && matrix.outputs > 0 && !elsewhere) {
       matrices.push_back(matrix);
     }
   }

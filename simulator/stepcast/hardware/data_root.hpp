@@ -13,9 +13,6 @@ struct DataRoot {
   std::filesystem::path folder;
 
   [[nodiscard]] std::filesystem::path models() const { return folder / "configs/models"; }
-  [[nodiscard]] std::filesystem::path left_out_models() const {
-    return folder / "configs/left_out_models.yaml";
-  }
   [[nodiscard]] std::filesystem::path software() const { return folder / "configs/software"; }
   [[nodiscard]] std::filesystem::path profiles() const { return folder / "hardware_profiles"; }
   [[nodiscard]] std::filesystem::path gpus() const { return folder / "hardware_profiles/gpus"; }

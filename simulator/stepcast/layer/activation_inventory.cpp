@@ -71,7 +71,7 @@ RowMoments row_moments(const ExpansionContext& context, const FeedForward& work)
   const std::int64_t kept = kept_results(context, exchange);
   const Bytes rows = work.rows * work.hidden * kSixteenBits;
   RowMoments moments;
-  moments.freed = real(kept * context.model.hidden) * weighted_row_element(context);
+  moments.freed = real(kept * routed_width(context.model)) * weighted_row_element(context);
   const bool product = context.software.permute == Implementation::kEager;
   moments.weighted = model.software_sums_rows ? (product ? 2.0 : 1.0) * moments.freed : Bytes{};
   const Bytes sent = model.buffers_last ? Bytes{} : 0.5 * total(exchange_buffers(context));
@@ -103,7 +103,9 @@ Bytes rerun_activations(const BlockOps& layer) {
 }
 
 Bytes layer_input(const ExpansionContext& context) {
-  return static_cast<double>(context.sequence_tokens() * context.model.hidden) * kSixteenBits;
+  const ModelSpec& model = context.model;
+  return static_cast<double>(context.sequence_tokens() * model.residual_streams * model.hidden) *
+         kSixteenBits;
 }
 
 Bytes backward_workspace(const ExpansionContext& context, LayerKind kind) {
@@ -118,6 +120,7 @@ Bytes backward_workspace(const ExpansionContext& context, LayerKind kind) {
   const DispatcherModel& dispatcher = model_of(dispatcher_in_use(context.plan));
   work.rows = real(buffer_rows(context));
   work.width = real(context.model.moe->expert_ffn_hidden / context.plan.etp);
+  work.hidden = real(routed_width(context.model));
   work.given = dispatcher.kept_inputs(layer_exchange(context)) > 0 ? 1.0 : 0.0;
   // The gradient of a product's weights in 16 bits, before it is one in fp32.
   const double weights =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/layer/attention_expansion.hpp"
+#include "stepcast/layer/mixer_expansion.hpp"
 
 #include <algorithm>
 
@@ -12,11 +12,6 @@ using Kind = MemoryBoundKind;
 
 constexpr Bytes kStatistic{4};
 constexpr Bytes kScoreMask{1};
-
-// What a tensor-parallel rank holds of `total` heads; key/value heads may be replicated.
-std::int64_t local_heads(std::int64_t total, std::int64_t tp) {
-  return std::max<std::int64_t>(1, total / tp);
-}
 
 class AttentionExpander {
  public:
@@ -40,6 +35,9 @@ class AttentionExpander {
     const std::int64_t width = local_heads(a.heads, plan().tp) * a.v_head_dim;
     build_.save(TensorId::kAttentionOutput, OpId::kAttentionCore, context_.tokens(), width,
                 software().memory.attention_output);
+    if (a.output_gate) {
+      gate_output(width);
+    }
     build_.projection(OpId::kAttentionO, context_.tokens(), hidden(), width);
     build_.leave_tensor_parallel(OpId::kAttentionTpOut);
     build_.adapt_row(LoraTarget::kO, width, OpId::kAttentionCore);
@@ -52,6 +50,16 @@ class AttentionExpander {
   [[nodiscard]] const ParallelPlan& plan() const { return context_.plan; }
   [[nodiscard]] const SoftwareSpec& software() const { return context_.software; }
   [[nodiscard]] std::int64_t hidden() const { return context_.model.hidden; }
+
+  // A sigmoid of each value, in the kernel of its product with the output.
+  void gate_output(std::int64_t width) {
+    const std::int64_t rows = context_.tokens();
+    build_.save(TensorId::kAttentionGate, OpId::kAttentionGate, rows, width, kSixteenBits);
+    build_.memory_bound(OpId::kAttentionGating, Kind::kGate, rows, width, software().norm);
+    if (build_.trains() && build_.keeps_operand()) {
+      build_.save_result(TensorId::kAttentionGated, rows, width, build_.operand());
+    }
+  }
 
   // The products that queries, keys and values come from.
   struct Projected {
@@ -116,7 +124,9 @@ class AttentionExpander {
                         software().norm);
     query_key_value(rows, q, k, v);
     if (model().positions == Positions::kRope) {
-      build_.memory_bound(OpId::kAttentionRope, Kind::kRope, rows, q + k, software().rope);
+      const std::int64_t turned =
+          a.rope_head_dim > 0 ? (q + k) / a.qk_head_dim * a.rope_head_dim : q + k;
+      build_.memory_bound(OpId::kAttentionRope, Kind::kRope, rows, turned, software().rope);
     }
     constexpr OpId kOne = OpId::kAttentionQkv;
     return software().fused_qkv ? Projected{kOne, kOne, kOne, kOne} : Projected{};
@@ -151,7 +161,12 @@ class AttentionExpander {
     const std::int64_t rows = context_.tokens();
     const std::int64_t heads = local_heads(a.heads, plan().tp);
     const bool k_rope_apart = software().mla_k_rope == RopeKeyProduct::kOwn;
-    build_.gradient_sum(OpId::kAttentionGradientSum, rows, k_rope_apart ? 3 : 2, software().norm);
+    build_.gradient_sum(OpId::kAttentionGradientSum, rows,
+                        (k_rope_apart ? 3 : 2) + (a.output_gate ? 1 : 0), software().norm);
+    if (a.output_gate) {
+      const BlockBuilder::SharedInput beside(build_);
+      build_.projection(OpId::kAttentionGate, rows, heads * a.v_head_dim, hidden());
+    }
     if (m.q_lora_rank > 0) {
       build_.projection(OpId::kAttentionQDown, rows, m.q_lora_rank, hidden());
       build_.memory_bound(OpId::kAttentionQLoraNorm, Kind::kNorm, rows, m.q_lora_rank,
@@ -176,8 +191,10 @@ class AttentionExpander {
     const ModuleScope scope(build_, {RecomputeModule::kMlaUp});
     build_.projection(OpId::kAttentionKvUp, rows, heads * (m.qk_nope_head_dim + a.v_head_dim),
                       m.kv_lora_rank);
-    build_.memory_bound(OpId::kAttentionRope, Kind::kRope, rows,
-                        heads * m.qk_rope_head_dim + m.qk_rope_head_dim, software().rope);
+    if (model().positions == Positions::kRope) {
+      build_.memory_bound(OpId::kAttentionRope, Kind::kRope, rows,
+                          heads * m.qk_rope_head_dim + m.qk_rope_head_dim, software().rope);
+    }
     assemble_heads(rows, heads * a.qk_head_dim);
     return {q, OpId::kAttentionKvUp, OpId::kAttentionKvUp, OpId::kAttentionKvUp};
   }
@@ -241,7 +258,7 @@ class AttentionExpander {
     }
     quantize_operands();
     context_parallel_forward();
-    build_.attention(OpId::kAttentionCore, op);
+    build_.mixing(OpId::kAttentionCore, op);
   }
 
   [[nodiscard]] bool in_8bit() const {

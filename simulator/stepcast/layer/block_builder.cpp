@@ -79,7 +79,8 @@ void BlockBuilder::projection_in(OpId id, std::int64_t rows, std::int64_t output
 
 // Notes what the product that is about to be added reads and makes.
 BlockBuilder::Gradients BlockBuilder::gradients_of_product() {
-  const Gradients gradients{shared_input_.value_or(needs_gradient_), trains()};
+  const Gradients gradients{shared_input_.value_or(needs_gradient_),
+                            trains() && !detached_untrained_};
   product_input_ = gradients.input;
   needs_gradient_ = needs_gradient_ || gradients.input || gradients.weight;
   return gradients;
@@ -133,16 +134,21 @@ void BlockBuilder::grouped(OpId id, std::int64_t groups, std::int64_t rows, std:
   }
 }
 
-void BlockBuilder::attention(OpId id, Attention op) {
-  op.direction = Direction::kForward;
-  forward(id, op);
-  op.direction = Direction::kBackward;
-  backward(id, op);
+void BlockBuilder::batched_projection(OpId id, std::int64_t batch, std::int64_t rows,
+                                      std::int64_t outputs, std::int64_t inputs) {
+  const Gradients gradients = gradients_of_product();
+  forward(id, Gemm{rows, outputs, inputs, batch, Dtype::kBf16, GemmPass::kForward});
+  if (gradients.input) {
+    backward(id, Gemm{rows, inputs, outputs, batch, Dtype::kBf16, GemmPass::kDgrad});
+  }
+  if (gradients.weight) {
+    backward(id, Gemm{outputs, inputs, rows, batch, Dtype::kBf16, GemmPass::kWgrad});
+  }
 }
 
 void BlockBuilder::masked_product(OpId id, std::int64_t batch, std::int64_t rows,
                                   std::int64_t inputs, MaskGradient mask) {
-  const std::int64_t hidden = context_.model.hidden;
+  const std::int64_t hidden = routed_width(context_.model);
   forward(id, Gemm{rows, hidden, inputs, batch, Dtype::kBf16, GemmPass::kForward});
   if (mask == MaskGradient::kNeeded) {
     backward(id, Gemm{rows, inputs, hidden, batch, Dtype::kBf16, GemmPass::kForward});

@@ -59,6 +59,29 @@ class BlockBuilder {
    private:
     BlockBuilder& build_;
   };
+  // While it lives, what is added reads tensors that the model's loss does not reach through it,
+  // and has gradients only where a loss of its own trains it.
+  class Detached {
+   public:
+    Detached(BlockBuilder& build, bool trained)
+        : build_(build), needed_(build.needs_gradient_), shared_(build.shared_input_) {
+      build_.needs_gradient_ = trained;
+      build_.shared_input_ = false;
+      build_.detached_untrained_ = !trained;
+    }
+    ~Detached() {
+      build_.needs_gradient_ = needed_;
+      build_.shared_input_ = shared_;
+      build_.detached_untrained_ = false;
+    }
+    Detached(const Detached&) = delete;
+    Detached& operator=(const Detached&) = delete;
+
+   private:
+    BlockBuilder& build_;
+    bool needed_;
+    std::optional<bool> shared_;
+  };
   // Bytes that pass the epilogue for an element of the result: more than its own where another
   // operator runs inside the product.
   struct ResultBytes {
@@ -71,7 +94,17 @@ class BlockBuilder {
                std::int64_t inputs) {
     grouped(id, groups, rows, outputs, inputs, ResultBytes{});
   }
-  void attention(OpId id, Attention op);
+  // `batch` products beside each other, of a matrix of their own each: heads, or groups of them.
+  void batched_projection(OpId id, std::int64_t batch, std::int64_t rows, std::int64_t outputs,
+                          std::int64_t inputs);
+  // What mixes positions, of any kind: the same operator in both directions.
+  template <typename Mixing>
+  void mixing(OpId id, Mixing op) {
+    op.direction = Direction::kForward;
+    forward(id, op);
+    op.direction = Direction::kBackward;
+    backward(id, op);
+  }
   // y = M x with a matrix of routing weights M for each of `batch` sequences, in 16 bits: rows x
   // inputs, and x inputs x hidden. Backward: the gradient of x and, where the weights have one, of
   // M.
@@ -173,6 +206,7 @@ class BlockBuilder {
   bool needs_gradient_ = true;        // what was added last makes what has one
   std::optional<bool> shared_input_;  // what is added reads what has one, whatever came last
   bool product_input_ = true;         // the last product reads what has one
+  bool detached_untrained_ = false;   // nothing that is added is trained
   bool keeps_adapter_input_ = false;  // of adapters that read one tensor
   BlockOps ops_;
 };

@@ -6,6 +6,24 @@
 #include "stepcast/layer/sharding.hpp"
 
 namespace stepcast {
+namespace {
+
+// Several residual streams, or the inputs that layers have kept, become one before the last norm.
+void gather_residuals(const ExpansionContext& context, BlockBuilder& build) {
+  const ModelSpec& model = context.model;
+  const std::int64_t rows = context.sequence_tokens();
+  const std::int64_t n = model.residual_streams;
+  if (n > 1) {
+    build.projection_16bit(OpId::kStreamWeights, rows, n, n * model.hidden);
+    build.memory_bound(OpId::kStreamSum, MemoryBoundKind::kStreamSum, rows, n * model.hidden,
+                       context.software.norm);
+  } else if (model.residual_block > 0) {
+    build.memory_bound(OpId::kResidualSum, MemoryBoundKind::kStreamSum, rows, residual_width(model),
+                       context.software.norm);
+  }
+}
+
+}  // namespace
 
 BlockOps expand_embedding(const ExpansionContext& context) {
   BlockBuilder build(context);
@@ -30,6 +48,7 @@ BlockOps expand_loss(const ExpansionContext& context) {
   if (!trains_before_head(context.model, context.training.weights)) {
     build.input_needs_no_gradient();
   }
+  gather_residuals(context, build);
   build.norm(OpId::kHeadNorm, context.sequence_tokens());
   build.enter_tensor_parallel(OpId::kHeadTpIn);
   build.projection_16bit(OpId::kHeadOutput, context.tokens(), vocabulary, context.model.hidden);
@@ -61,7 +80,12 @@ BlockOps expand_mtp_projection(const ExpansionContext& context) {
                      context.software.norm);
   build.memory_bound(OpId::kMtpEmbeddingNorm, MemoryBoundKind::kNorm, rows, hidden,
                      context.software.norm);
-  build.projection(OpId::kMtpProjection, rows, hidden / context.plan.tp, 2 * hidden);
+  if (const std::int64_t n = context.model.residual_streams; n > 1) {
+    // One product of the embedding and one of each stream, summed.
+    build.projection(OpId::kMtpProjection, (1 + n) * rows, hidden / context.plan.tp, hidden);
+  } else {
+    build.projection(OpId::kMtpProjection, rows, hidden / context.plan.tp, 2 * hidden);
+  }
   return build.finish();
 }
 

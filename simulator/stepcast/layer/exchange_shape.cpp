@@ -68,7 +68,7 @@ ExchangeShape exchange_shape(const ExpansionContext& context) {
       static_cast<double>(moe.experts_per_token) / static_cast<double>(plan.ep);
   ExchangeShape shape;
   shape.tokens = context.sequence_tokens();
-  shape.hidden = context.model.hidden;
+  shape.hidden = routed_width(context.model);
   shape.topk = moe.experts_per_token * wide;
   shape.experts = placed.places * wide;
   shape.copies = placed.most_copies;

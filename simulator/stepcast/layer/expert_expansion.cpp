@@ -83,7 +83,8 @@ ExpertExchange expert_exchange(const ExpansionContext& context, const ExchangeSh
 // Elements of one expert of a rank: after expert tensor parallelism.
 double expert_elements(const ExpansionContext& context) {
   const MoeSpec& moe = *context.model.moe;
-  return real((context.model.mlp.gated ? 3 : 2) * moe.expert_ffn_hidden * context.model.hidden) /
+  return real((context.model.mlp.gated ? 3 : 2) * moe.expert_ffn_hidden *
+              routed_width(context.model)) /
          real(context.plan.etp);
 }
 
@@ -124,7 +125,7 @@ Implementation ExpertLayer::row_kernels() const {
 }
 
 void ExpertLayer::permute(OpId id, MemoryBoundKind kind, std::int64_t rows) {
-  build_.memory_bound(id, kind_in_use(kind), rows, context_.model.hidden, row_kernels());
+  build_.memory_bound(id, kind_in_use(kind), rows, routed_width(context_.model), row_kernels());
 }
 
 void ExpertLayer::index_rows() {
@@ -172,13 +173,14 @@ void ExpertLayer::index(std::int64_t choices) {
 
 void ExpertLayer::sum_gradients(std::int64_t choices) {
   build_.backward_memory_bound(OpId::kMoeLocalSum, MemoryBoundKind::kUnpermute, choices,
-                               context_.model.hidden, row_kernels(), kSixteenBits);
+                               routed_width(context_.model), row_kernels(), kSixteenBits);
 }
 
 void ExpertLayer::dispatch() {
   if (spec().dispatch_dtype != Dtype::kBf16) {
     build_.forward_memory_bound(OpId::kMoeDispatchQuantize, MemoryBoundKind::kQuantizeBlock,
-                                shape_.tokens, context_.model.hidden, row_kernels(), Bytes(2));
+                                shape_.tokens, routed_width(context_.model), row_kernels(),
+                                Bytes(2));
   }
   build_.forward_exchange(OpId::kMoeDispatch,
                           exchange(ExchangePhase::kDispatch, spec().dispatch_dtype));
@@ -217,7 +219,7 @@ OpId ExpertLayer::input_maker() const {
 void ExpertLayer::save_input() {
   const DispatcherModel& model = model_of(dispatcher_in_use(plan()));
   if (const std::int64_t kept = model.kept_inputs(exchange_); kept > 0 && build_.trains()) {
-    build_.save(TensorId::kExpertsInput, input_maker(), kept, context_.model.hidden,
+    build_.save(TensorId::kExpertsInput, input_maker(), kept, routed_width(context_.model),
                 model.gathers_in_product ? kSixteenBits : build_.operand());
   }
 }
@@ -225,7 +227,7 @@ void ExpertLayer::save_input() {
 void ExpertLayer::save_results() {
   if (const std::int64_t kept = kept_results(context_, exchange_); kept > 0) {
     const OpId maker = build_.has_run(OpId::kMoeCombine) ? OpId::kMoeCombine : OpId::kExpertsDown;
-    build_.save(TensorId::kMoeCombinedRows, maker, kept, context_.model.hidden,
+    build_.save(TensorId::kMoeCombinedRows, maker, kept, routed_width(context_.model),
                 weighted_row_element(context_));
   }
   if (context_.software.permute_order == PermuteOrder::kIndex &&
@@ -248,7 +250,7 @@ void ExpertLayer::cast_weights(std::int64_t rows, std::int64_t cols) {
 }
 
 void ExpertLayer::experts() {
-  const std::int64_t hidden = context_.model.hidden;
+  const std::int64_t hidden = routed_width(context_.model);
   const std::int64_t width = moe().expert_ffn_hidden / plan().etp;
   const std::int64_t local = moe().experts / plan().ep + shape_.copies;
   const bool gated = context_.model.mlp.gated;
@@ -320,9 +322,9 @@ void ExpertLayer::biases_after_products() {
   }
   const bool fp32 = model_of(dispatcher_in_use(context_.plan)).weights_in_fp32;
   build_.memory_bound(OpId::kExpertsBias, MemoryBoundKind::kExpertBias, rows_,
-                      context_.model.hidden, implementation, fp32 ? Bytes(4) : kSixteenBits);
+                      routed_width(context_.model), implementation, fp32 ? Bytes(4) : kSixteenBits);
   if (fp32) {
-    build_.cast(OpId::kExpertsBias, rows_, context_.model.hidden);
+    build_.cast(OpId::kExpertsBias, rows_, routed_width(context_.model));
   }
 }
 

@@ -5,9 +5,9 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/layer/activation_inventory.hpp"
-#include "stepcast/layer/attention_expansion.hpp"
 #include "stepcast/layer/block_builder.hpp"
 #include "stepcast/layer/expert_expansion.hpp"
+#include "stepcast/layer/mixer_expansion.hpp"
 #include "stepcast/layer/recompute_choice.hpp"
 #include "stepcast/layer/sharding.hpp"
 
@@ -30,11 +30,13 @@ class LayerExpander {
 
   BlockOps expand() {
     build_.save_given(TensorId::kLayerInput, layer_input(context_));
+    read_residuals(kind_.kept_residuals);
     norm(OpId::kAttentionNorm, TensorId::kAttentionNormOutput, {ParameterRole::kAttention});
-    expand_attention(context_, kind_, build_);
+    expand_mixer(context_, kind_, build_);
     residual(OpId::kAttentionResidual, TensorId::kAttentionDropoutMask);
-    build_.save(TensorId::kMlpInput, OpId::kAttentionO, context_.sequence_tokens(), hidden(),
-                kSixteenBits);
+    build_.save(TensorId::kMlpInput, mixer_output(kind_.mixer), context_.sequence_tokens(),
+                model().residual_streams * hidden(), kSixteenBits);
+    read_residuals(kind_.kept_residuals + (kind_.opens_residual_block ? 1 : 0));
     if (!model().parallel_blocks) {
       using enum ParameterRole;
       norm(OpId::kMlpNorm, TensorId::kMlpNormOutput,
@@ -79,6 +81,29 @@ class LayerExpander {
     }
   }
 
+  // What a block reads of several residual streams: weights of each token from all of them, which
+  // stay for its backward and for what the block adds to each, and their sum by these weights. Of
+  // inputs kept from earlier layers, and the stream beside them, the weights come of one product a
+  // value in the same kernel.
+  void read_residuals(std::int64_t kept) {
+    build_.begin(Block::kResidualStream);
+    const std::int64_t rows = context_.sequence_tokens();
+    if (const std::int64_t n = model().residual_streams; n > 1) {
+      const std::int64_t weights = (2 + n) * n;
+      build_.projection_16bit(OpId::kStreamWeights, rows, weights, n * hidden());
+      build_.memory_bound(OpId::kStreamWeights, Kind::kLogitWeights, rows, weights, software().norm,
+                          kFloat);
+      build_.save_result(TensorId::kStreamWeights, rows, weights, kFloat);
+      build_.memory_bound(OpId::kStreamSum, Kind::kStreamSum, rows, n * hidden(), software().norm);
+      build_.save_result(TensorId::kStreamSum, rows, hidden(), kSixteenBits);
+    }
+    if (kept > 0) {
+      build_.memory_bound(OpId::kResidualSum, Kind::kStreamSum, rows, (1 + kept) * hidden(),
+                          software().norm);
+      build_.save_result(TensorId::kStreamSum, rows, hidden(), kSixteenBits);
+    }
+  }
+
   void residual(OpId id, TensorId dropout_mask) {
     build_.begin(Block::kResidualStream);
     const std::int64_t rows = context_.sequence_tokens();
@@ -89,7 +114,9 @@ class LayerExpander {
       build_.memory_bound(id, Kind::kDropout, rows, hidden(), software().norm);
       build_.save_result(dropout_mask, rows, hidden(), kMask);
     }
-    if (!software().residual_in_norm) {
+    if (const std::int64_t n = model().residual_streams; n > 1) {
+      build_.memory_bound(OpId::kStreamMix, Kind::kStreamMix, rows, n * hidden(), software().norm);
+    } else if (!software().residual_in_norm) {
       build_.memory_bound(id, Kind::kResidual, rows, hidden(), software().norm);
     }
   }
@@ -147,7 +174,9 @@ class LayerExpander {
     build_.gradient_sum(OpId::kMoeGradientSum, context_.sequence_tokens(),
                         moe.shared_expert_ffn_hidden > 0 ? 3 : 2, software().permute);
     router(moe);
+    enter_latent(moe);
     expand_routed_experts(context_, build_);
+    leave_latent(moe);
     if (software().memory.keeps_expert_casts) {
       const LocalParameters layer = local_parameters(layer_parameters(model(), kind_), plan());
       build_.save_given(TensorId::kExpertsWeightCasts, layer.expert * kSixteenBits);
@@ -155,6 +184,27 @@ class LayerExpander {
     if (moe.shared_expert_ffn_hidden > 0) {
       shared_expert(moe.shared_expert_ffn_hidden / plan().tp);
     }
+  }
+
+  // Around routed experts that read a narrower tensor; every rank holds both matrices and runs them
+  // over its tokens.
+  void enter_latent(const MoeSpec& moe) {
+    if (moe.latent_hidden > 0) {
+      build_.begin(Block::kSharedExpert);
+      build_.projection(OpId::kMoeLatentDown, context_.sequence_tokens(), moe.latent_hidden,
+                        hidden());
+    }
+  }
+  void leave_latent(const MoeSpec& moe) {
+    if (moe.latent_hidden == 0) {
+      return;
+    }
+    const std::int64_t rows = context_.sequence_tokens();
+    build_.begin(Block::kSharedExpert);
+    build_.memory_bound(OpId::kMoeLatentNorm, Kind::kNorm, rows, moe.latent_hidden,
+                        software().norm);
+    build_.save_result(TensorId::kMoeLatent, rows, 2 * moe.latent_hidden, kSixteenBits);
+    build_.projection(OpId::kMoeLatentUp, rows, hidden(), moe.latent_hidden);
   }
 
   void shared_expert(std::int64_t width) {

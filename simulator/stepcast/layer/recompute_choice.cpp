@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "stepcast/layer/mixer_expansion.hpp"
 #include "stepcast/layer/sharding.hpp"
 
 namespace stepcast {
@@ -34,7 +35,7 @@ bool is_last(const Op& op) {
 // Results that torchtitan's policy saves.
 class OperatorPolicy {
  public:
-  explicit OperatorPolicy(const OpList& forward) {
+  OperatorPolicy(const OpList& forward, LayerKind kind) {
     kept_.reserve(forward.size());
     bool keep_next = true;
     for (const Op& op : forward) {
@@ -48,7 +49,7 @@ class OperatorPolicy {
       } else if (is_reduction(op)) {
         // What a row-parallel product gives is saved after its reduce-scatter.
         kept_.push_back(op.id);
-        kept_.push_back(op.id == OpId::kAttentionTpOut ? OpId::kAttentionO : op.id);
+        kept_.push_back(op.id == OpId::kAttentionTpOut ? mixer_output(kind.mixer) : op.id);
       }
     }
   }
@@ -134,8 +135,8 @@ void by_modules(ModuleSet selected, BlockOps& layer) {
   }
 }
 
-void by_operators(const MemoryRules& rules, BlockOps& layer) {
-  const OperatorPolicy policy(layer.forward);
+void by_operators(const MemoryRules& rules, LayerKind kind, BlockOps& layer) {
+  const OperatorPolicy policy(layer.forward, kind);
   const std::vector<SavedTensor> needed = std::move(layer.kept);
   layer.kept.clear();
   for (const SavedTensor& tensor : layer.saved) {
@@ -202,7 +203,7 @@ void choose_recompute(const ExpansionContext& context, LayerKind kind, BlockOps&
       layer.full_recompute = rerun_in_full(rules, kind, layer.forward);
       return;
     case RecomputeKind::kOperators:
-      return by_operators(rules, layer);
+      return by_operators(rules, kind, layer);
     case RecomputeKind::kBudget:
       return by_budget(recompute.budget, layer);
   }

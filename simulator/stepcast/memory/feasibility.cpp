@@ -59,7 +59,7 @@ class Resolver {
 
   void check_weights() {
     const TrainedWeights& weights = training_.weights;
-    const bool latent = model_.attention.kind == AttentionKind::kMla;
+    const bool latent = model_.attention.kind != AttentionKind::kGqa;
     for (const LoraTarget target :
          {LoraTarget::kQkv, LoraTarget::kQ, LoraTarget::kK, LoraTarget::kV}) {
       if (latent && weights.adapts(target)) {
@@ -174,9 +174,32 @@ class Resolver {
       refuse("tp = " + std::to_string(tp) + " neither divides the " +
              std::to_string(attention.kv_heads) + " key/value heads nor is a multiple of them");
     }
+    divide_mixers();
     divides(tp, "tp", model_.mlp.ffn_hidden, "ffn_hidden");
     if (model_.moe && model_.moe->shared_expert_ffn_hidden > 0) {
       divides(tp, "tp", model_.moe->shared_expert_ffn_hidden, "shared_expert_ffn_hidden");
+    }
+  }
+
+  void divide_mixers() {
+    const ParallelPlan& plan = result_.plan;
+    if (model_.mixers.has(Mixer::kConvolution)) {
+      divides(plan.tp, "tp", model_.hidden, "the channels of the convolution");
+    }
+    if (model_.attention.output_lora_rank > 0) {
+      divides(plan.tp, "tp", model_.attention.output_groups, "the groups of the output");
+    }
+    if (const auto& linear = model_.mixers.linear_attention) {
+      divides(plan.tp, "tp", linear->qk_heads, "the query heads of the linear attention");
+    }
+    const bool by_heads = plan.cp > 1 && plan.cp_algorithm == CpAlgorithm::kAllToAll;
+    if (by_heads && model_.mixers.linear_attention) {
+      divides(plan.cp * plan.tp, "cp * tp (cp by all_to_all splits heads)",
+              model_.mixers.linear_attention->qk_heads, "the query heads of the linear attention");
+    }
+    if (by_heads && (model_.attention.indexer || !model_.attention.compression.ratios.empty())) {
+      refuse("cp by all_to_all splits key heads, and " + model_.name +
+             " has one that all queries choose from; cp_algorithm ring or all_gather gathers it");
     }
   }
 
@@ -191,6 +214,13 @@ class Resolver {
 
   void divide_sequence() {
     const ParallelPlan& plan = result_.plan;
+    for (const std::int64_t ratio : model_.attention.compression.ratios) {
+      if (ratio > 0 && training_.sequence_length / plan.cp % ratio != 0) {
+        refuse("a rank's share of sequence_length must be a multiple of " + std::to_string(ratio) +
+               ", the positions of a compressed key");
+        break;
+      }
+    }
     if (plan.cp > 1) {
       // Two chunks a rank balance causal attention.
       divides(2 * plan.cp, "2 * cp", training_.sequence_length, "sequence_length");

@@ -62,7 +62,7 @@ class RankPeak {
     if (rules().receives_ahead && plan().pp > 1) {
       fixed_.received +=
           stage.neighbours *
-          real(plan().micro_batches * context_.sequence_tokens() * context_.model.hidden) *
+          real(plan().micro_batches * context_.sequence_tokens() * residual_width(context_.model)) *
           kSixteenBits;
     }
     chunks_.push_back(&stage);

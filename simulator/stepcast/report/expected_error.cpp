@@ -38,6 +38,14 @@ RateInterval ErrorDistribution::interval(Certainty certainty) const {
 }
 
 std::string_view accuracy_family(const ModelSpec& model) {
+  for (const Mixer mixer : {Mixer::kLinearAttention, Mixer::kConvolution}) {
+    if (model.mixers.has(mixer)) {
+      return name(mixer);
+    }
+  }
+  if (model.attention.indexer) {
+    return "sparse_attention";
+  }
   if (model.attention.kind == AttentionKind::kMla) {
     return "mla";
   }

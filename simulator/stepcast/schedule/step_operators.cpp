@@ -18,7 +18,7 @@ void run(std::vector<LayerRun>& runs, std::size_t layer, std::int64_t count,
 
 // Of one micro-batch, on one rank.
 Bytes stage_output(const ExpansionContext& context) {
-  return static_cast<double>(context.sequence_tokens() * context.model.hidden) * Bytes(2);
+  return static_cast<double>(context.sequence_tokens() * residual_width(context.model)) * Bytes(2);
 }
 
 // Under sequence parallelism every rank holds a part alone.

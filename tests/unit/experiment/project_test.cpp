@@ -56,13 +56,11 @@ TEST_CASE("A report says which attention kernel ran, and why another one than as
   CHECK(old.time.step > projected(file).time.step);
 }
 
-TEST_CASE("A model that is known and not priced is refused with what it lacks", "[unit]") {
-  const auto refusal = [](const std::string& model) {
-    return test::config_error([&] { projected(default_example(), {"model=" + model}); });
-  };
-  CHECK_THAT(refusal("glm5"), test::contains_text("the model 'glm5' is left out: there is no model "
-                                                  "of sparse attention with an indexer"));
-  CHECK_THAT(refusal("glm6"), test::contains_text("unknown model 'glm6'"));
+TEST_CASE("A model that nobody knows is refused with the nearest name", "[unit]") {
+  const std::string refusal =
+      test::config_error([] { projected(default_example(), {"model=glm6"}); });
+  CHECK_THAT(refusal, test::contains_text("unknown model 'glm6'"));
+  CHECK_THAT(refusal, test::contains_text("did you mean 'glm5'"));
 }
 
 TEST_CASE("A projection notes the assumed constants of its exchange, and only where tokens travel",

@@ -31,7 +31,9 @@ bool same(const AttentionSpec& a, const AttentionSpec& b) {
     return std::tuple(s.kind, s.heads, s.kv_heads, s.qk_head_dim, s.v_head_dim, s.qk_norm,
                       s.qkv_bias, s.output_bias, s.output_gate, s.sinks, s.sliding_window,
                       s.full_attention_every, s.mla.q_lora_rank, s.mla.kv_lora_rank,
-                      s.mla.qk_nope_head_dim, s.mla.qk_rope_head_dim);
+                      s.mla.qk_nope_head_dim, s.mla.qk_rope_head_dim, s.rope_head_dim,
+                      s.output_groups, s.output_lora_rank, s.indexer, s.compression.ratios,
+                      s.compression.indexed_ratio);
   };
   return key(a) == key(b);
 }
@@ -40,8 +42,8 @@ bool same(const std::optional<MoeSpec>& a, const std::optional<MoeSpec>& b) {
   const auto key = [](const MoeSpec& s) {
     return std::tuple(s.experts, s.experts_per_token, s.expert_ffn_hidden,
                       s.shared_expert_ffn_hidden, s.shared_expert_gate, s.expert_bias,
-                      s.clamped_activation, s.first_dense_layers, s.every, s.router.score,
-                      s.router.groups, s.router.topk_groups, s.router.expert_bias,
+                      s.clamped_activation, s.latent_hidden, s.first_dense_layers, s.every,
+                      s.router.score, s.router.groups, s.router.topk_groups, s.router.expert_bias,
                       s.router.linear_bias);
   };
   return a.has_value() == b.has_value() && (!a || key(*a) == key(*b));
@@ -53,9 +55,10 @@ bool same(const ModelSpec& a, const ModelSpec& b) {
                       s.positions, s.max_positions, s.norm, s.norm_bias, s.norms_per_layer,
                       s.parallel_blocks, s.tied_embeddings, s.head_bias, s.mlp.ffn_hidden,
                       s.mlp.gated, s.mlp.bias, s.mtp_layers, s.published.total, s.published.active,
-                      s.published.source);
+                      s.published.source, s.residual_streams, s.residual_block);
   };
-  return key(a) == key(b) && same(a.attention, b.attention) && same(a.moe, b.moe);
+  return key(a) == key(b) && same(a.attention, b.attention) && same(a.moe, b.moe) &&
+         a.mixers == b.mixers;
 }
 
 TEST_CASE("every shipped model is called as its file, and its text reads back to itself",
@@ -120,12 +123,13 @@ struct Published {
 };
 
 Published published_count(const std::string& text) {
+  const bool trillions = text.ends_with(" T");
   const bool billions = text.ends_with(" B");
-  const std::string digits = billions ? text.substr(0, text.size() - 2) : text;
+  const std::string digits = billions || trillions ? text.substr(0, text.size() - 2) : text;
   const std::size_t point = digits.find('.');
   const auto decimals =
       point == std::string::npos ? 0 : static_cast<int>(digits.size() - point) - 1;
-  const double unit = billions ? 1e9 : 1.0;
+  const double unit = trillions ? 1e12 : billions ? 1e9 : 1.0;
   return {std::stod(digits) * unit, 0.5 * unit * std::pow(10.0, -decimals)};
 }
 

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parameters of what mixes positions, and of several residuals (parameter_tensor.hpp).
+#include "stepcast/graph/parameter_tensor.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr ParameterRole kRole = ParameterRole::kAttention;
+
+void add_qk_norm(ParameterList& list, const ModelSpec& model) {
+  const AttentionSpec& a = model.attention;
+  if (a.qk_norm == QkNorm::kHead) {
+    list.push_back(norm_tensor(model, "q_norm", a.qk_head_dim));
+    list.push_back(norm_tensor(model, "k_norm", a.qk_head_dim));
+  } else if (a.qk_norm == QkNorm::kFull) {
+    list.push_back(norm_tensor(model, "q_norm", a.heads * a.qk_head_dim));
+    list.push_back(norm_tensor(model, "k_norm", a.kv_heads * a.qk_head_dim));
+  }
+}
+
+void add_gqa(ParameterList& list, const ModelSpec& model) {
+  const AttentionSpec& a = model.attention;
+  const std::int64_t queries = a.heads * a.qk_head_dim;
+  list.push_back(column_tensor("q", kRole, model.hidden, queries, a.qkv_bias, a.heads));
+  list.push_back(
+      column_tensor("k", kRole, model.hidden, a.kv_heads * a.qk_head_dim, a.qkv_bias, a.kv_heads));
+  list.push_back(
+      column_tensor("v", kRole, model.hidden, a.kv_heads * a.v_head_dim, a.qkv_bias, a.kv_heads));
+}
+
+void add_mla(ParameterList& list, const ModelSpec& model) {
+  const AttentionSpec& a = model.attention;
+  const MlaSpec& m = a.mla;
+  const std::int64_t queries = a.heads * a.qk_head_dim;
+  if (m.q_lora_rank > 0) {
+    list.push_back({"q_down", kRole, model.hidden * m.q_lora_rank});
+    list.push_back(norm_tensor(model, "q_lora_norm", m.q_lora_rank));
+    list.push_back(column_tensor("q_up", kRole, m.q_lora_rank, queries, false, a.heads));
+  } else {
+    list.push_back(column_tensor("q", kRole, model.hidden, queries, false, a.heads));
+  }
+  list.push_back({"kv_down", kRole, model.hidden * m.kv_lora_rank});
+  list.push_back({"k_rope", kRole, model.hidden * m.qk_rope_head_dim});
+  list.push_back(norm_tensor(model, "kv_lora_norm", m.kv_lora_rank));
+  list.push_back(column_tensor("kv_up", kRole, m.kv_lora_rank,
+                               a.heads * (m.qk_nope_head_dim + a.v_head_dim), false, a.heads));
+}
+
+// DeepSeek-V4, inference/model.py of its checkpoint: wq_a, q_norm, wq_b, wkv, kv_norm.
+void add_shared_kv(ParameterList& list, const ModelSpec& model) {
+  const AttentionSpec& a = model.attention;
+  const std::int64_t rank = a.mla.q_lora_rank;
+  list.push_back({"q_down", kRole, model.hidden * rank});
+  list.push_back(norm_tensor(model, "q_lora_norm", rank));
+  list.push_back(column_tensor("q_up", kRole, rank, a.heads * a.qk_head_dim, false, a.heads));
+  list.push_back({"kv", kRole, model.hidden * a.qk_head_dim});
+  list.push_back(norm_tensor(model, "kv_norm", a.qk_head_dim));
+}
+
+// Values and scores of a window's positions, a table of scores by position and the norm of what
+// they make (DeepSeek-V4, Compressor). Windows that overlap have both twice.
+void add_compressor(ParameterList& list, const ModelSpec& model, std::int64_t ratio,
+                    std::int64_t width, bool overlap) {
+  const std::int64_t channels = (overlap ? 2 : 1) * width;
+  list.push_back({"compressor", kRole, 2 * model.hidden * channels});
+  list.push_back({"compressor_positions", kRole, ratio * channels});
+  list.push_back(norm_tensor(model, "compressor_norm", width));
+}
+
+// Queries come of the latent ones, keys of the hidden state behind a norm with a bias, or of keys
+// compressed as those of the attention are (DeepSeek-V3.2-Exp and DeepSeek-V4, Indexer).
+void add_indexer(ParameterList& list, const ModelSpec& model, std::int64_t ratio) {
+  const IndexerSpec& indexer = *model.attention.indexer;
+  const std::int64_t rank = model.attention.mla.q_lora_rank;
+  list.push_back(
+      {"index_q", kRole, (rank > 0 ? rank : model.hidden) * indexer.heads * indexer.head_dim});
+  list.push_back({"index_weights", kRole, model.hidden * indexer.heads});
+  if (ratio > 0) {
+    add_compressor(list, model, ratio, indexer.head_dim, true);
+  } else {
+    list.push_back({"index_k", kRole, model.hidden * indexer.head_dim});
+    list.push_back({"index_norm", ParameterRole::kNorm, 2 * indexer.head_dim});
+  }
+}
+
+// Of the indexer those are trained that a loss of its own reaches.
+void add_choice_of_keys(ParameterList& list, const ModelSpec& model, LayerKind kind) {
+  const AttentionSpec& a = model.attention;
+  if (kind.compression > 0) {
+    const bool overlap = kind.compression == a.compression.indexed_ratio;
+    add_compressor(list, model, kind.compression, a.qk_head_dim, overlap);
+  }
+  if (chooses_keys(model, kind)) {
+    add_indexer(list, model, kind.compression);
+  }
+}
+
+void add_attention(ParameterList& list, const ModelSpec& model, LayerKind kind) {
+  const AttentionSpec& a = model.attention;
+  switch (a.kind) {
+    case AttentionKind::kGqa:
+      add_gqa(list, model);
+      break;
+    case AttentionKind::kMla:
+      add_mla(list, model);
+      break;
+    case AttentionKind::kSharedKv:
+      add_shared_kv(list, model);
+      break;
+  }
+  add_qk_norm(list, model);
+  if (a.output_gate) {
+    list.push_back(
+        column_tensor("output_gate", kRole, model.hidden, a.heads * a.v_head_dim, false, a.heads));
+  }
+  add_choice_of_keys(list, model, kind);
+  if (a.sinks) {
+    list.push_back({"sinks", ParameterRole::kAttention, a.heads, 1, a.heads});
+  }
+  if (a.output_lora_rank > 0) {
+    const std::int64_t rank = a.output_lora_rank;
+    list.push_back(column_tensor("o_down", kRole, a.heads / a.output_groups * a.v_head_dim,
+                                 a.output_groups * rank, false, a.output_groups));
+    list.push_back({"o", kRole, a.output_groups * rank * model.hidden, 1, a.output_groups});
+    return;
+  }
+  add_row_tensor(list, "o", "o_bias", ParameterRole::kAttention, a.heads * a.v_head_dim,
+                 model.hidden, a.output_bias, a.heads);
+}
+
+// Products of the hidden state with 3 H outputs and back, and the filter of each channel.
+void add_convolution(ParameterList& list, const ModelSpec& model) {
+  const ConvolutionSpec& convolution = *model.mixers.convolution;
+  const std::int64_t hidden = model.hidden;
+  list.push_back(
+      column_tensor("convolution_in", kRole, hidden, 3 * hidden, convolution.bias, hidden));
+  list.push_back(
+      column_tensor("convolution", kRole, convolution.width, hidden, convolution.bias, hidden));
+  add_row_tensor(list, "convolution_out", "convolution_out_bias", kRole, hidden, hidden,
+                 convolution.bias, hidden);
+}
+
+// transformers, modeling_qwen3_next.py: in_proj_qkvz, in_proj_ba, conv1d, dt_bias, A_log, norm and
+// out_proj. Of Kimi Delta Attention (Primus, kimi_delta_attention.py) the decays come through rank
+// d_k, with a bias of each channel, and the gate perhaps through a rank.
+void add_linear_attention(ParameterList& list, const ModelSpec& model) {
+  const LinearAttentionSpec& linear = *model.mixers.linear_attention;
+  const bool kimi = linear.rule == DeltaRule::kKimiDelta;
+  const std::int64_t qk = linear.qk_width();
+  const std::int64_t v = linear.v_width();
+  const std::int64_t parts = linear.qk_heads;
+  const auto columns = [&](std::string_view name, std::int64_t inputs, std::int64_t outputs) {
+    list.push_back(column_tensor(name, kRole, inputs, outputs, false, parts));
+  };
+  columns("linear_qkv", model.hidden, 2 * qk + v);
+  if (linear.gate_rank > 0) {
+    list.push_back({"linear_gate_down", kRole, model.hidden * linear.gate_rank});
+  }
+  columns("linear_gate", linear.gate_rank > 0 ? linear.gate_rank : model.hidden, v);
+  columns("linear_step", model.hidden, linear.heads);
+  if (kimi) {
+    list.push_back({"linear_decay_down", kRole, model.hidden * linear.qk_head_dim});
+  }
+  columns("linear_decay", kimi ? linear.qk_head_dim : model.hidden, kimi ? qk : linear.heads);
+  columns("linear_decay_bias", 1, kimi ? qk : linear.heads);
+  columns("linear_decay_rate", 1, linear.heads);
+  columns("linear_convolution", linear.convolution_width, 2 * qk + v);
+  list.push_back({"linear_norm", ParameterRole::kNorm, linear.v_head_dim});
+  add_row_tensor(list, "linear_out", {}, kRole, v, model.hidden, false, parts);
+}
+
+// One reading of the streams: a weight of each for what the block reads and one for what it adds,
+// and those of each with each; a bias of all and a scale of each of the three.
+constexpr std::int64_t kStreamScales = 3;
+std::int64_t stream_elements(const ModelSpec& model) {
+  const std::int64_t n = model.residual_streams;
+  const std::int64_t weights = (2 + n) * n;
+  return weights * n * model.hidden + weights + kStreamScales;
+}
+
+}  // namespace
+
+ParameterTensor norm_tensor(const ModelSpec& model, std::string_view name, std::int64_t width) {
+  return {name, ParameterRole::kNorm, width * (model.norm_bias ? 2 : 1)};
+}
+
+ParameterTensor column_tensor(std::string_view name, ParameterRole role, std::int64_t inputs,
+                              std::int64_t outputs, bool bias, std::int64_t parts) {
+  return {name, role, inputs * outputs + (bias ? outputs : 0), 1, parts};
+}
+
+void add_row_tensor(ParameterList& list, std::string_view name, std::string_view bias_name,
+                    ParameterRole role, std::int64_t inputs, std::int64_t outputs, bool bias,
+                    std::int64_t parts) {
+  list.push_back({name, role, inputs * outputs, 1, parts});
+  if (bias) {
+    list.push_back({bias_name, role, outputs});
+  }
+}
+
+void add_mixer_tensors(ParameterList& list, const ModelSpec& model, LayerKind kind) {
+  switch (kind.mixer) {
+    case Mixer::kAttention:
+      return add_attention(list, model, kind);
+    case Mixer::kConvolution:
+      return add_convolution(list, model);
+    case Mixer::kLinearAttention:
+      return add_linear_attention(list, model);
+  }
+}
+
+// Attention residuals score what they sum with a vector, behind a norm; the mixer of a layer that
+// has nothing kept before it is left out (Primus, kimi_k3/attention_residual.py).
+void add_residual_tensors(ParameterList& list, const ModelSpec& model, LayerKind kind) {
+  constexpr ParameterRole kOfResiduals = ParameterRole::kNorm;
+  if (model.residual_streams > 1) {
+    list.push_back({"attention_streams", kOfResiduals, stream_elements(model)});
+    list.push_back({"mlp_streams", kOfResiduals, stream_elements(model)});
+  }
+  if (kind.kept_residuals > 0) {
+    list.push_back({"attention_residuals", kOfResiduals, 2 * model.hidden});
+  }
+  if (kind.kept_residuals > 0 || kind.opens_residual_block) {
+    list.push_back({"mlp_residuals", kOfResiduals, 2 * model.hidden});
+  }
+}
+
+void add_head_residual_tensors(ParameterList& list, const ModelSpec& model) {
+  const std::int64_t n = model.residual_streams;
+  if (n > 1) {
+    list.push_back({"head_streams", ParameterRole::kNorm, n * n * model.hidden + n + 1});
+  }
+  if (model.residual_block > 0) {
+    list.push_back({"head_residuals", ParameterRole::kNorm, 2 * model.hidden});
+  }
+}
+
+}  // namespace stepcast

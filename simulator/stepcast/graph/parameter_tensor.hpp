@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A parameter tensor of a model, whole, and how tensor and expert parallelism may divide it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "stepcast/graph/model_spec.hpp"
+#include "stepcast/graph/trained_weights.hpp"
+
+namespace stepcast {
+
+struct ParameterTensor {
+  std::string_view name;  // "q", "o", "gate"
+  ParameterRole role;
+  std::int64_t elements = 0;   // of one instance
+  std::int64_t instances = 1;  // experts hold one each, and expert parallelism divides them
+  // Tensor parallelism (expert tensor parallelism for experts) divides it in at most this many
+  // parts; 1: every rank holds all of it.
+  std::int64_t tp_parts = 1;
+  bool frozen = false;
+  bool adapter = false;  // beside the matrix of a role
+
+  [[nodiscard]] std::int64_t total() const { return elements * instances; }
+};
+
+using ParameterList = std::vector<ParameterTensor>;
+
+// The gain of a norm over `width` values, and its bias where the model's norms have one.
+ParameterTensor norm_tensor(const ModelSpec& model, std::string_view name, std::int64_t width);
+// A column-parallel matrix: outputs are divided, and so is its bias.
+ParameterTensor column_tensor(std::string_view name, ParameterRole role, std::int64_t inputs,
+                              std::int64_t outputs, bool bias, std::int64_t parts);
+// A row-parallel one, whose bias every rank holds.
+void add_row_tensor(ParameterList& list, std::string_view name, std::string_view bias_name,
+                    ParameterRole role, std::int64_t inputs, std::int64_t outputs, bool bias,
+                    std::int64_t parts);
+
+// What mixes positions in a layer of `kind`.
+void add_mixer_tensors(ParameterList& list, const ModelSpec& model, LayerKind kind);
+// What the blocks of a layer read several residuals with.
+void add_residual_tensors(ParameterList& list, const ModelSpec& model, LayerKind kind);
+// The same of the head.
+void add_head_residual_tensors(ParameterList& list, const ModelSpec& model);
+
+}  // namespace stepcast

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Latent attention to the keys that an indexer chooses (DeepSeek-V3.2-Exp, arXiv 2512.02556;
+// GLM-5).
+//
+// A list of keys serves all heads, so that the latent of a position is key and value of all of them
+// at once: the matrices that would make keys and values of it multiply queries before and results
+// after attention, head by head.
+//
+//   q' = [q_nope W_k, q_rope]     keys [latent, k_rope]     o = (P latent) W_v
+#include "stepcast/base/dtype.hpp"
+#include "stepcast/layer/mixer_expansion.hpp"
+
+namespace stepcast {
+namespace {
+
+using Kind = MemoryBoundKind;
+
+constexpr Bytes kLatentStatistic{4};
+constexpr Bytes kChoiceElement{4};
+
+// As of latent attention without a choice, but for the product that makes keys and values.
+void project(const ExpansionContext& context, std::int64_t heads, BlockBuilder& build) {
+  const AttentionSpec& a = context.model.attention;
+  const MlaSpec& m = a.mla;
+  const std::int64_t rows = context.tokens();
+  const std::int64_t hidden = context.model.hidden;
+  const Implementation norms = context.software.norm;
+  const std::int64_t latents = m.kv_lora_rank + m.qk_rope_head_dim;
+  build.gradient_sum(OpId::kAttentionGradientSum, rows, 2, norms);
+  if (m.q_lora_rank > 0) {
+    build.projection(OpId::kAttentionQDown, rows, m.q_lora_rank, hidden);
+    build.memory_bound(OpId::kAttentionQLoraNorm, Kind::kNorm, rows, m.q_lora_rank, norms);
+  }
+  const OpId q = m.q_lora_rank > 0 ? OpId::kAttentionQUp : OpId::kAttentionQ;
+  build.projection(q, rows, heads * a.qk_head_dim, m.q_lora_rank > 0 ? m.q_lora_rank : hidden);
+  build.save_result(TensorId::kAttentionQ, rows, heads * a.qk_head_dim, kSixteenBits);
+  build.projection(OpId::kAttentionKvDown, rows, latents, hidden);
+  build.memory_bound(OpId::kAttentionKvLoraNorm, Kind::kNorm, rows, m.kv_lora_rank, norms);
+  build.save(TensorId::kAttentionLatents, OpId::kAttentionKvDown, rows,
+             2 * (m.q_lora_rank + m.kv_lora_rank) + m.qk_rope_head_dim, kSixteenBits);
+  build.memory_bound(OpId::kAttentionRope, Kind::kRope, rows, (heads + 1) * m.qk_rope_head_dim,
+                     context.software.rope);
+  build.batched_projection(OpId::kAttentionQAbsorb, heads, rows, m.kv_lora_rank,
+                           m.qk_nope_head_dim);
+  build.memory_bound(OpId::kAttentionQConcat, Kind::kJoin, rows, heads * latents,
+                     context.software.rope);
+  build.save_result(TensorId::kAttentionAbsorbed, rows, heads * latents, kSixteenBits);
+  build.memory_bound(OpId::kAttentionKConcat, Kind::kJoin, rows, latents, context.software.rope);
+  build.save_result(TensorId::kAttentionK, rows, latents, kSixteenBits);
+}
+
+}  // namespace
+
+void expand_chosen_latents(const ExpansionContext& context, LayerKind kind, BlockBuilder& build) {
+  using ModuleScope = BlockBuilder::ModuleScope;
+  const AttentionSpec& a = context.model.attention;
+  const ParallelPlan& plan = context.plan;
+  const std::int64_t heads = local_heads(a.heads, plan.tp);
+  const std::int64_t rows = context.tokens();
+  const std::int64_t latents = a.mla.kv_lora_rank + a.mla.qk_rope_head_dim;
+  build.begin(Block::kAttention);
+  build.enter_tensor_parallel(OpId::kAttentionTpIn);
+  project(context, heads, build);
+  expand_indexer(context, kind, build);
+  build.save(TensorId::kIndexChoice, OpId::kIndexScores, rows, a.indexer->chosen, kChoiceElement);
+  {
+    const ModuleScope scope(build, {RecomputeModule::kCoreAttention});
+    gather_rows(context, OpId::kAttentionCp, latents, build);
+    SparseAttention op;
+    op.batch = context.training.micro_batch_size;
+    op.seq_q = context.training.sequence_length / plan.cp;
+    op.seq_kv = context.training.sequence_length;
+    op.heads = heads;
+    op.d_qk = latents;
+    op.d_v = a.mla.kv_lora_rank;
+    op.chosen = std::min(a.indexer->chosen, op.seq_kv);
+    op.sinks = a.sinks;
+    build.mixing(OpId::kAttentionCore, op);
+    build.save_result(TensorId::kAttentionLogSumExp, rows * heads, 1, kLatentStatistic);
+  }
+  build.save(TensorId::kAttentionOutput, OpId::kAttentionCore, rows, heads * a.mla.kv_lora_rank,
+             kSixteenBits);
+  build.batched_projection(OpId::kAttentionOAbsorb, heads, rows, a.v_head_dim, a.mla.kv_lora_rank);
+  if (build.trains() && build.keeps_operand()) {
+    build.save_result(TensorId::kAttentionGated, rows, heads * a.v_head_dim, build.operand());
+  }
+  build.projection(OpId::kAttentionO, rows, context.model.hidden, heads * a.v_head_dim);
+  build.leave_tensor_parallel(OpId::kAttentionTpOut);
+}
+
+}  // namespace stepcast

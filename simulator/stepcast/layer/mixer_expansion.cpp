@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/layer/mixer_expansion.hpp"
+
+#include <algorithm>
+
+#include "stepcast/base/dtype.hpp"
+
+namespace stepcast {
+
+void expand_mixer(const ExpansionContext& context, LayerKind kind, BlockBuilder& build) {
+  switch (kind.mixer) {
+    case Mixer::kAttention:
+      if (context.model.attention.kind == AttentionKind::kSharedKv) {
+        return expand_shared_kv(context, kind, build);
+      }
+      return chooses_keys(context.model, kind) ? expand_chosen_latents(context, kind, build)
+                                               : expand_attention(context, kind, build);
+    case Mixer::kConvolution:
+      return expand_convolution(context, build);
+    case Mixer::kLinearAttention:
+      return expand_linear_attention(context, build);
+  }
+}
+
+OpId mixer_output(Mixer mixer) {
+  switch (mixer) {
+    case Mixer::kAttention:
+      return OpId::kAttentionO;
+    case Mixer::kConvolution:
+      return OpId::kConvolutionOut;
+    case Mixer::kLinearAttention:
+      return OpId::kLinearOut;
+  }
+  return OpId::kAttentionO;
+}
+
+std::int64_t local_heads(std::int64_t total, std::int64_t tp) {
+  return std::max<std::int64_t>(1, total / tp);
+}
+
+void gather_rows(const ExpansionContext& context, OpId id, std::int64_t cols, BlockBuilder& build) {
+  const auto values = static_cast<double>(context.plan.cp * context.tokens() * cols);
+  const auto collective = [&](CollectiveOp op) {
+    return Collective{op, values * kSixteenBits, context.plan.cp_group(), Axis::kContext};
+  };
+  build.forward_collective(id, collective(CollectiveOp::kAllGather));
+  build.backward_collective(id, collective(CollectiveOp::kReduceScatter));
+}
+
+void pass_halo(const ExpansionContext& context, OpId id, std::int64_t rows, std::int64_t cols,
+               BlockBuilder& build) {
+  constexpr std::int64_t kParts = 2;
+  const std::int64_t values = kParts * context.training.micro_batch_size * rows * cols;
+  const Collective halo{CollectiveOp::kSendRecv, static_cast<double>(values) * kSixteenBits,
+                        context.plan.cp_group(), Axis::kContext};
+  build.forward_collective(id, halo);
+  build.backward_collective(id, halo);
+}
+
+}  // namespace stepcast
