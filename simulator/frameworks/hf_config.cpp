@@ -19,7 +19,9 @@ void read_sizes(MappingReader& fields, const ClassDefaults& defaults, ModelSpec&
   model.tied_embeddings =
       fields.optional_flag("tie_word_embeddings").value_or(defaults.tied_embeddings);
   model.attention.heads = fields.required_count("num_attention_heads", kWidth);
-  model.mlp.ffn_hidden = fields.required_count("intermediate_size", kWidth);
+  const bool other = !defaults.dense_width.empty() && !fields.has("intermediate_size");
+  model.mlp.ffn_hidden =
+      fields.required_count(other ? defaults.dense_width : "intermediate_size", kWidth);
 }
 
 // Where the model of a type with an encoder beside it stands: {"text_config": {...}}.
@@ -31,7 +33,9 @@ bool has_text_model(const ConfigNode& root) {
 
 // Types whose text model goes by the name of the whole.
 std::string type_of_text(const std::string& type) {
-  return type == "llama4" || type == "gemma3" ? type + "_text" : type;
+  const bool whole =
+      type == "llama4" || type == "gemma3" || type == "qwen3_5" || type == "qwen3_5_moe";
+  return whole ? type + "_text" : type;
 }
 
 const HfType* find_type(MappingReader& fields) {

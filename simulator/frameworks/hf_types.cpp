@@ -5,12 +5,15 @@
 #include <array>
 #include <vector>
 
+#include "frameworks/hf_mixers.hpp"
 #include "stepcast/graph/model_ranges.hpp"
 
 namespace stepcast {
 namespace {
 
 constexpr Range<std::int64_t> kMtpLayers{0, 64};
+// Types without a dense layer have no width of one; the key is that of their experts.
+constexpr std::string_view kExpertWidth = "moe_intermediate_size";
 
 void import_llama(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& model) {
   read_gqa(fields, defaults.attention, model);
@@ -61,6 +64,11 @@ void import_deepseek(MappingReader& fields, const ClassDefaults& defaults, Model
   read_deepseek_router(fields, defaults.router, moe);
   place_deepseek_experts(fields, moe, model);
   model.mtp_layers = count_of(fields, "num_nextn_predict_layers", {}, kMtpLayers);
+}
+
+void import_deepseek_v32(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& model) {
+  import_deepseek(fields, defaults, model);
+  read_hf_indexer(fields, model);
 }
 
 void import_gpt_oss(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& model) {
@@ -200,22 +208,28 @@ constexpr std::array kHfTypes = {
            {.attention = {4, 256, 4096, false, WindowRule::kPattern}, .tied_embeddings = true}},
     HfType{"phi3", import_mistral, {}},
     HfType{"gpt_neox", import_gpt_neox, {}},
+    HfType{"qwen3_next", import_qwen3_next, {.attention = {2, 256}, .dense_width = kExpertWidth}},
+    HfType{"qwen3_5_text", import_qwen3_next, {.attention = {4, 256}, .tied_embeddings = true}},
+    HfType{"qwen3_5_moe_text",
+           import_qwen3_next,
+           {.attention = {2, 256}, .dense_width = kExpertWidth}},
+    HfType{"kimi_linear", import_kimi_linear, {}},
+    HfType{
+        "deepseek_v32", import_deepseek_v32, {.router = {RouterScore::kSigmoid, "noaux_tc", 8, 4}}},
+    HfType{
+        "glm_moe_dsa", import_deepseek_v32, {.router = {RouterScore::kSigmoid, "noaux_tc", 1, 1}}},
+    HfType{"deepseek_v4", import_deepseek_v4, {.dense_width = kExpertWidth}},
+    HfType{"lfm2",
+           import_lfm2,
+           {.attention = {8}, .tied_embeddings = true, .dense_width = "block_ff_dim"}},
+    HfType{"lfm2_moe", import_lfm2_moe, {.attention = {8}, .tied_embeddings = true}},
 };
 
 // What layers of these types hold that a model file has no form for.
 constexpr std::array kRefused = {
-    HfRefusal{"qwen3_next", "gated delta nets, a linear attention, in three of four layers"},
-    HfRefusal{"qwen3_5", "gated delta nets, a linear attention, in three of four layers"},
-    HfRefusal{"qwen3_5_moe", "gated delta nets, a linear attention, in three of four layers"},
     HfRefusal{"minimax", "lightning attention in most layers"},
-    HfRefusal{"kimi_linear", "Kimi Delta Attention, a linear one, in three of four layers"},
-    HfRefusal{"deepseek_v32", "sparse attention with an indexer"},
-    HfRefusal{"glm_moe_dsa", "sparse attention with an indexer"},
-    HfRefusal{"deepseek_v4", "compressed sparse attention and several residual streams"},
     HfRefusal{"gemma3n", "embeddings of each layer and layers that share keys and values"},
     HfRefusal{"gemma4_text", "heads of two widths and layers that share keys and values"},
-    HfRefusal{"lfm2", "short convolutions in most layers"},
-    HfRefusal{"lfm2_moe", "short convolutions in most layers"},
     HfRefusal{"mamba", "state space models instead of attention"},
     HfRefusal{"mamba2", "state space models instead of attention"},
     HfRefusal{"jamba", "state space models in most layers"},

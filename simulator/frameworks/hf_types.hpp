@@ -16,6 +16,8 @@ struct ClassDefaults {
   AttentionDefaults attention = {};
   RouterDefaults router = {};
   bool tied_embeddings = false;
+  // What says how wide a dense feed-forward is where 'intermediate_size' is absent; empty: nothing.
+  std::string_view dense_width = {};
 };
 
 struct HfType {

@@ -6,17 +6,17 @@
 #include <cctype>
 
 #include "frameworks/known_model.hpp"
+#include "frameworks/megatron_mixers.hpp"
 #include "frameworks/megatron_source.hpp"
 #include "frameworks/moe_layer_pattern.hpp"
 
 namespace stepcast {
 namespace {
 
-constexpr std::string_view kLayers = "model.layers";
 constexpr std::string_view kFrequency = "moe_layer_freq";
 
-// The vocabularies of tokenizers, whose files nobody reads here: of the published config.json of
-// the model that each belongs to. The first that the tokenizer's type or path contains counts.
+// The vocabularies of tokenizers, whose files nobody reads, of the config.json of the model that
+// each belongs to. The first that the tokenizer's type or path contains counts.
 struct TokenizerSize {
   std::string_view part;
   std::int64_t vocabulary;
@@ -44,11 +44,16 @@ class ModelFields {
   ModelSpec model() {
     refuse_other_layers();
     read_sizes();
-    read_attention();
+    model_.mtp_layers = count("model.mtp_layers", model_.mtp_layers);
+    if (megatron_layers(settings_) == MegatronLayers::kDeepseekV4) {
+      read_megatron_shared_kv(fields_, model_);
+    } else {
+      read_attention();
+    }
     read_blocks();
+    read_megatron_mixers(fields_, source_, model_);
     read_mlp();
     read_experts();
-    model_.mtp_layers = count("model.mtp_layers", model_.mtp_layers);
     if (source_.model_is_named && !same_shape(model_, source_.model)) {
       model_.title = {};
       model_.note = {};
@@ -65,34 +70,31 @@ class ModelFields {
   [[nodiscard]] std::int64_t needed(std::string_view ours, std::int64_t named) const {
     const std::optional<std::int64_t> given = fields_.degree(ours);
     if (!given && named == 0 && !fields_.has(ours)) {
-      const std::string name(MegatronFields::word(ours));
-      settings_.diagnostics().error(source_.whole_file, "the model needs '" + name +
-                                                            "'; give it, or a file that "
-                                                            "has it");
+      const std::string message = "the model needs '" + std::string(MegatronFields::word(ours)) +
+                                  "'; give it, or a file that has it";
+      settings_.diagnostics().error(source_.whole_file, message);
     }
     return std::max<std::int64_t>(given.value_or(named), 1);
   }
 
-  // Mamba, linear attention, convolutions: no layer of a model here is one.
+  // Mamba and other state space models: no layer of a model here is one.
   void refuse_other_layers() {
     const std::string type = settings_.text("model_type", "model").value_or("gpt");
     bool others = type == "mamba" || type == "hybrid";
     for (const std::string_view name :
-         {"hybrid_override_pattern", "hybrid_layer_pattern", "hybrid_attention_ratio",
-          "hybrid_attention_enabled", "experimental_attention_variant", "linear_attention_freq",
-          "lfm_layer_types"}) {
+         {"hybrid_override_pattern", "hybrid_layer_pattern", "hybrid_attention_ratio"}) {
       const std::string value = settings_.as_written(name, "model").value_or("false");
       others = others || (value != "false" && value != "0.0" && value != "False");
     }
     if (others) {
       settings_.diagnostics().error(source_.whole_file,
-                                    "has layers other than attention and feed-forward blocks, "
-                                    "which no model here has");
+                                    "has layers of state spaces, which no "
+                                    "model here has");
     }
   }
 
   void read_sizes() {
-    model_.layers = needed(kLayers, model_.layers);
+    model_.layers = needed("model.layers", model_.layers);
     model_.hidden = needed("model.hidden_size", model_.hidden);
     model_.attention.heads = needed("model.attention.heads", model_.attention.heads);
     read_vocabulary();
@@ -133,13 +135,15 @@ class ModelFields {
   void read_attention() {
     const bool was_latent = model_.attention.kind == AttentionKind::kMla;
     const bool latent =
-        settings_.flag("multi_latent_attention", "model.attention.kind").value_or(was_latent);
+        settings_.flag("multi_latent_attention", "model.attention.kind").value_or(was_latent) ||
+        megatron_layers(settings_) == MegatronLayers::kKimiK3;
     latent ? read_latent(was_latent) : read_grouped(was_latent);
+    QkNorm& norm = model_.attention.qk_norm;
     const auto normed = settings_.flag("qk_layernorm", "model.attention.qk_norm");
     if (latent) {
-      model_.attention.qk_norm = QkNorm::kNone;  // the latents' norms are part of the block
-    } else if (normed && *normed != (model_.attention.qk_norm != QkNorm::kNone)) {
-      model_.attention.qk_norm = *normed ? QkNorm::kHead : QkNorm::kNone;
+      norm = QkNorm::kNone;  // the latents' norms are part of the block
+    } else if (normed && *normed != (norm != QkNorm::kNone)) {
+      norm = *normed ? QkNorm::kHead : QkNorm::kNone;
     }
     read_window();
     model_.attention.output_gate =
@@ -268,10 +272,9 @@ class ModelFields {
     const bool plain = settings_.is_on("squared_relu", "model.mlp.gated") ||
                        settings_.is_on("openai_gelu", "model.mlp.gated");
     model_.mlp.gated = gated.value_or(swiglu.value_or(model_.mlp.gated && !plain)) || geglu;
-    std::int64_t usual = 4 * model_.hidden;
-    if (swiglu.value_or(false)) {
-      usual = 8 * model_.hidden / 3 / 64 * 64;  // 2/3 of 4h, in blocks of 64
-    }
+    // 4 h, or of three matrices 2/3 of it in blocks of 64.
+    const std::int64_t usual =
+        swiglu.value_or(false) ? 8 * model_.hidden / 3 / 64 * 64 : 4 * model_.hidden;
     if (model_.mlp.ffn_hidden > 0 || fields_.has("model.mlp.ffn_hidden")) {
       model_.mlp.ffn_hidden = count("model.mlp.ffn_hidden", model_.mlp.ffn_hidden);
     } else {
@@ -315,6 +318,7 @@ class ModelFields {
     moe.expert_bias = linear_bias_.value_or(had ? moe.expert_bias : model_.mlp.bias);
     moe.clamped_activation = settings_.has("activation_func_clamp_value") || moe.clamped_activation;
     (void)settings_.number("activation_func_clamp_value", "model.moe.clamped_activation");
+    moe.latent_hidden = megatron_latent_width(settings_, moe.latent_hidden);
     read_router(moe.router);
     model_.moe = moe;
     place_experts();
@@ -322,7 +326,7 @@ class ModelFields {
 
   void read_router(RouterSpec& router) {
     if (const auto score = settings_.text("moe_router_score_function", "model.moe.router.score")) {
-      router.score = *score == "sigmoid" ? RouterScore::kSigmoid : RouterScore::kSoftmax;
+      router.score = megatron_score(*score);
     }
     router.groups =
         settings_.count("moe_router_num_groups", "model.moe.router.groups").value_or(router.groups);

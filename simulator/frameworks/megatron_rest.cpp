@@ -10,7 +10,7 @@ namespace stepcast {
 namespace {
 
 // Names that end in '*' stand for all that begin so.
-constexpr std::array<std::string_view, 323> kMegatronWithoutEffect = {  // Learning rates, losses,
+constexpr std::array<std::string_view, 334> kMegatronWithoutEffect = {  // Learning rates, losses,
                                                                         // initial
                                                                         // values.
     "lr", "lr_*", "min_lr", "decoupled_lr", "decoupled_min_lr", "weight_decay*",
@@ -91,10 +91,13 @@ constexpr std::array<std::string_view, 323> kMegatronWithoutEffect = {  // Learn
     "cuda_graph_warmup_steps", "cuda_graph_use_single_mempool", "use_transformer_engine_op_fuser",
     "use_sharp", "sharp_enabled_group", "create_all_gather_group", "use_layer_wise*",
     "disable_bias_linear", "log_throughput", "moe_hybridep_*", "deallocate_pipeline_outputs",
-    "batch_p2p_*", "fp16_lm_cross_entropy", "torch_compile*", "lfm_layer_types", "conv_L_cache",
-    "conv_bias", "standalone_embedding_stage", "offload_chunk_num", "offload_time",
-    "auto_offload_time", "offload_overlap_sr", "offload_ops", "num_seq_splits", "exp_name",
-    "work_group", "user_name", "moe_router_topk_limited_devices", "no_align_param_gather"};
+    "batch_p2p_*", "fp16_lm_cross_entropy", "torch_compile*", "kda_*", "hc_*", "activation_situ*",
+    "compress_rope_theta", "num_hash_layers", "mtp_use_separate_hc_head", "mtp_layer_type",
+    "quantile_balancing_*", "latent_moe_use_norm", "use_v4_*", "v4_*", "attn_res_backend",
+    "apply_wd_to_qk_layernorm", "moe_router_bias_update_rule", "standalone_embedding_stage",
+    "offload_chunk_num", "offload_time", "auto_offload_time", "offload_overlap_sr", "offload_ops",
+    "num_seq_splits", "exp_name", "work_group", "user_name", "moe_router_topk_limited_devices",
+    "no_align_param_gather"};
 
 struct Unpriced {
   std::string_view name;
@@ -106,7 +109,6 @@ constexpr std::array kUnpriced = {
     Unpriced{"step_batch_size_schedule", "the batch grows while the training runs"},
     Unpriced{"decrease_batch_size_if_needed", "the batch follows the number of GPUs"},
     Unpriced{"moe_z_loss_coeff", "a further loss of the router"},
-    Unpriced{"moe_latent_size", "experts of a latent width"},
     Unpriced{"moe_pad_expert_input_to_capacity", "all experts are padded to their capacity"},
     Unpriced{"moe_expert_rank_capacity_factor", "a budget of rows a rank"},
     Unpriced{"moe_paged_stash", "padded rows are kept in pages"},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "frameworks/megatron_mixers.hpp"
 #include "frameworks/moe_layer_pattern.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/framework_keys.hpp"
@@ -37,6 +38,9 @@ class FieldWriter {
 };
 
 void write_attention(const AttentionSpec& attention, MegatronDialect dialect, FieldWriter& out) {
+  if (attention.kind == AttentionKind::kSharedKv) {
+    return;  // in the fields of its layers
+  }
   if (attention.kind == AttentionKind::kMla) {
     out.flag("multi_latent_attention", true);
     if (attention.mla.q_lora_rank > 0) {
@@ -72,6 +76,10 @@ void write_experts(const ModelSpec& model, FieldWriter& out) {
   out.ours("model.moe.experts", moe.experts);
   out.ours("model.moe.experts_per_token", moe.experts_per_token);
   out.ours("model.moe.expert_ffn_hidden", moe.expert_ffn_hidden);
+  if (moe.latent_hidden > 0) {
+    const bool of_kimi = !primus_alone(model).empty();
+    out.count(of_kimi ? "routed_expert_hidden_size" : "moe_latent_size", moe.latent_hidden);
+  }
   if (moe.shared_expert_ffn_hidden > 0) {
     out.count("moe_shared_expert_intermediate_size", moe.shared_expert_ffn_hidden);
     out.on_if("moe_shared_expert_gate", moe.shared_expert_gate);
@@ -81,6 +89,8 @@ void write_experts(const ModelSpec& model, FieldWriter& out) {
   }
   if (moe.router.score == RouterScore::kSigmoid) {
     out.text("moe_router_score_function", "sigmoid");
+  } else if (moe.router.score == RouterScore::kSqrtSoftplus) {
+    out.text("moe_router_score_function", "sqrtsoftplus");
   }
   if (moe.router.groups > 1) {
     out.count("moe_router_num_groups", moe.router.groups);
@@ -143,6 +153,10 @@ std::vector<std::string> why_not(const Experiment& experiment, const ParallelPla
   if (model.positions == Positions::kAlibi || model.parallel_blocks || model.norms_per_layer != 2 ||
       model.attention.qk_norm == QkNorm::kFull) {
     reasons.push_back("model " + model.name + ": its blocks are none of Megatron's GPT");
+  }
+  if (const std::string_view lacks = primus_alone(model);
+      !lacks.empty() && dialect != MegatronDialect::kPrimus) {
+    reasons.push_back("model " + model.name + ": " + std::string(lacks));
   }
   if (plan.zero == 3 && !plan.fsdp_experts) {
     reasons.emplace_back("plan.fsdp_experts false: its FSDP shards experts as it does the rest");
@@ -237,6 +251,9 @@ std::vector<Setting> megatron_model_fields(const ModelSpec& model, MegatronDiale
   out.ours("model.mlp.ffn_hidden", model.mlp.ffn_hidden);
   out.ours("model.attention.heads", model.attention.heads);
   write_attention(model.attention, dialect, out);
+  for (auto& [name, value] : megatron_mixer_fields(model)) {
+    out.text(name, std::move(value));
+  }
   const bool learned = model.positions == Positions::kLearned;
   out.text("position_embedding_type", learned                               ? "learned_absolute"
                                       : model.positions == Positions::kNone ? "none"

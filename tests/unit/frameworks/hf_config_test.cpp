@@ -40,6 +40,13 @@ const std::string kLatent =
     R"(, "q_lora_rank": null, "kv_lora_rank": 32, "qk_nope_head_dim": 32, "qk_rope_head_dim": 16,
          "v_head_dim": 32, "n_shared_experts": null, "first_k_dense_replace": 1)";
 const std::string kMla = kExperts + kLatent;
+// What the types that mix positions otherwise than by attention ask for.
+const std::string kMixers =
+    R"(, "linear_num_value_heads": 8, "linear_num_key_heads": 4, "linear_key_head_dim": 16,
+         "linear_value_head_dim": 16, "linear_conv_kernel_dim": 4, "index_n_heads": 4,
+         "index_head_dim": 16, "index_topk": 8, "compress_ratios": [0, 4, 128, 4], "o_groups": 2,
+         "o_lora_rank": 16, "n_routed_experts": 16, "num_experts_per_token": 2,
+         "linear_attn_config": {"num_heads": 4, "head_dim": 16, "full_attn_layers": [4]})";
 const std::string kWindow =
     kGqa + R"(, "use_sliding_window": true, "sliding_window": 64, "max_window_layers": )";
 
@@ -254,18 +261,39 @@ TEST_CASE("GPT-NeoX with its blocks one after the other is read", "[unit]") {
         2047);
 }
 
+TEST_CASE("layers of linear attention are every n-th but one, or as they are listed", "[unit]") {
+  const std::string kinds = kGqa + kMixers + R"(, "full_attention_interval": 2)";
+  const ModelSpec every = imported(sizes("qwen3_next", kinds));
+  CHECK(layer_kind(every, 0).mixer == Mixer::kLinearAttention);
+  CHECK(layer_kind(every, 1).mixer == Mixer::kAttention);
+  CHECK(every.attention.output_gate);
+  CHECK(every.attention.rope_head_dim == 64);  // a quarter of 256
+  const std::string all =
+      R"(["full_attention", "full_attention", "full_attention", "full_attention"])";
+  CHECK(imported(sizes("qwen3_next", kinds + R"(, "layer_types": )" + all)).mixers.pattern.empty());
+  CHECK_THAT(fault_of(sizes("qwen3_next", kinds + R"(, "layer_types": ["conv"])")),
+             contains_text("has 'conv', which is not supported"));
+}
+
+TEST_CASE("a layer that takes the choice of another has no form", "[unit]") {
+  CHECK_THAT(fault_of(sizes("glm_moe_dsa", kMla + kMixers + R"(, "indexer_types": ["shared"])")),
+             contains_text("layers that take the choice of another"));
+}
+
 TEST_CASE("a type that a model file cannot say is refused with what it lacks", "[unit]") {
-  CHECK_THAT(fault_of(sizes("qwen3_next")),
-             contains_text("'model_type' is 'qwen3_next', whose layers have gated delta nets"));
-  CHECK_THAT(fault_of(sizes("deepseek_v32")), contains_text("sparse attention with an indexer"));
+  CHECK_THAT(fault_of(sizes("nemotron_h")),
+             contains_text("'model_type' is 'nemotron_h', whose layers have state space models"));
+  CHECK_THAT(fault_of(sizes("minimax")), contains_text("lightning attention"));
 }
 
 TEST_CASE("an unsupported model_type names the nearest", "[unit]") {
-  CHECK(fault_of(R"({"model_type": "qwen4"})") ==
-        "a.json:1:2: error: 'model_type' is 'qwen4'; supported are llama, mistral, mixtral, qwen2, "
-        "qwen2_moe, qwen3, qwen3_moe, deepseek_v2, deepseek_v3, gpt_oss, olmo2, glm4_moe, kimi_k2, "
-        "llama4_text, minimax_m2, gemma, gemma2, gemma3_text, phi3, gpt_neox; did you mean "
-        "'qwen2'?");
+  CHECK(
+      fault_of(R"({"model_type": "qwen4"})") ==
+      "a.json:1:2: error: 'model_type' is 'qwen4'; supported are llama, mistral, mixtral, qwen2, "
+      "qwen2_moe, qwen3, qwen3_moe, deepseek_v2, deepseek_v3, gpt_oss, olmo2, glm4_moe, kimi_k2, "
+      "llama4_text, minimax_m2, gemma, gemma2, gemma3_text, phi3, gpt_neox, qwen3_next, "
+      "qwen3_5_text, qwen3_5_moe_text, kimi_linear, deepseek_v32, glm_moe_dsa, deepseek_v4, lfm2, "
+      "lfm2_moe; did you mean 'qwen2'?");
   CHECK_THAT(fault_of("{}"), contains_text("needs the key 'model_type'"));
   CHECK_THAT(fault_of(R"({"model_type": null})"), contains_text("must be a text, not null"));
 }
@@ -334,7 +362,8 @@ TEST_CASE("no value of a key makes the import fail but with a ConfigError", "[un
       GENERATE("null", "true", "-1", "0", "1", "10000", "16777216", "1e400", "18446744073709551615",
                "0.5", "\"x\"", "[]", "[0]", "[[]]", "{}", "[\"full_attention\"]");
   const std::string type =
-      GENERATE("llama", "mixtral", "qwen2", "qwen2_moe", "qwen3_moe", "deepseek_v3", "gpt_oss");
+      GENERATE("llama", "mixtral", "qwen2", "qwen2_moe", "qwen3_moe", "deepseek_v3", "gpt_oss",
+               "lfm2_moe", "qwen3_next", "deepseek_v32", "deepseek_v4", "kimi_linear");
   const std::vector<std::string> keys = {"hidden_size",
                                          "num_hidden_layers",
                                          "num_attention_heads",
@@ -356,11 +385,24 @@ TEST_CASE("no value of a key makes the import fail but with a ConfigError", "[un
                                          "q_lora_rank",
                                          "num_nextn_predict_layers",
                                          "shared_expert_intermediate_size",
-                                         "topk_method"};
+                                         "topk_method",
+                                         "full_attention_interval",
+                                         "conv_L_cache",
+                                         "linear_num_key_heads",
+                                         "partial_rotary_factor",
+                                         "rope_parameters",
+                                         "linear_attn_config",
+                                         "index_topk",
+                                         "compress_ratios",
+                                         "o_groups",
+                                         "hc_mult",
+                                         "attn_res_block_size",
+                                         "routed_expert_hidden_size"};
   for (const std::string& key : keys) {
     // A repeated key would be an error of its own, so the old one gets another name.
-    std::string changed = sizes(
-        type, kMla + R"(, "shared_expert_intermediate_size": 8, "use_sliding_window": false)");
+    std::string changed =
+        sizes(type, kMla + kMixers +
+                        R"(, "shared_expert_intermediate_size": 8, "use_sliding_window": false)");
     const std::size_t at = changed.find("\"" + key + "\":");
     if (at != std::string::npos) {
       changed.insert(at + 1, "old_");

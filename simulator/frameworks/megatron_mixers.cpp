@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "frameworks/megatron_mixers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "frameworks/moe_layer_pattern.hpp"
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/config/value_message.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::string_view kOurMixers = "model.mixers";
+constexpr std::string_view kLinearLayers = "linear_attention_freq";
+constexpr std::string_view kLfmTypes = "lfm_layer_types";
+constexpr std::string_view kConvolutionLayer = "conv";
+constexpr std::string_view kAttentionLayer = "full_attention";
+
+// Every n-th layer has attention; a list names those that do not.
+std::optional<std::vector<Mixer>> linear_pattern(std::string_view text, std::int64_t layers) {
+  std::int64_t every = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), every);
+  std::vector<Mixer> pattern;
+  if (read.ec == std::errc{} && read.ptr == text.data() + text.size()) {
+    if (every < 1 || every > layers) {
+      return std::nullopt;
+    }
+    pattern.assign(static_cast<std::size_t>(every), Mixer::kLinearAttention);
+    pattern.back() = Mixer::kAttention;
+    return pattern;
+  }
+  const auto listed = moe_layer_pattern(text, layers);
+  if (!listed || std::ssize(*listed) != layers) {
+    return std::nullopt;
+  }
+  for (const bool linear : *listed) {
+    pattern.push_back(linear ? Mixer::kLinearAttention : Mixer::kAttention);
+  }
+  return pattern;
+}
+
+void read_linear(const MegatronFields& fields, DeltaRule rule, ModelSpec& model) {
+  FrameworkReader& settings = fields.settings();
+  const std::string text = settings.as_written(kLinearLayers, kOurMixers).value_or("4");
+  const auto pattern = linear_pattern(text, model.layers);
+  if (!pattern) {
+    settings.error(kLinearLayers,
+                   "must be a number of layers of which the last has attention, or a "
+                   "text such as ([1]*3+[0])*12 with as many layers as the model has (" +
+                       std::to_string(model.layers) + ")");
+    return;
+  }
+  const LinearAttentionSpec named = model.mixers.linear_attention.value_or(LinearAttentionSpec{
+      .heads = 32, .qk_heads = 16, .qk_head_dim = 128, .v_head_dim = 128, .convolution_width = 4});
+  LinearAttentionSpec linear = named;
+  const auto count = [&](std::string_view ours, std::int64_t usual) {
+    return std::max<std::int64_t>(1, fields.count(ours).value_or(usual));
+  };
+  linear.rule = rule;
+  linear.heads = count("model.linear_attention.heads", named.heads);
+  linear.qk_heads = count("model.linear_attention.qk_heads", named.qk_heads);
+  linear.qk_head_dim = count("model.linear_attention.qk_head_dim", named.qk_head_dim);
+  linear.v_head_dim = count("model.linear_attention.v_head_dim", named.v_head_dim);
+  linear.convolution_width =
+      count("model.linear_attention.convolution_width", named.convolution_width);
+  const double turned =
+      settings.number("rotary_percent", "model.attention.rope_head_dim").value_or(1.0);
+  if (model.attention.kind == AttentionKind::kGqa && turned > 0.0 && turned < 1.0) {
+    model.attention.rope_head_dim =
+        static_cast<std::int64_t>(turned * static_cast<double>(model.attention.qk_head_dim));
+  }
+  if (linear.heads % linear.qk_heads != 0) {
+    settings.error("linear_num_key_heads",
+                   "must divide linear_num_value_heads (" + std::to_string(linear.heads) + ")");
+  }
+  model.mixers = {shortest_pattern(*pattern, model.layers), std::nullopt, linear};
+}
+
+void read_convolutions(const MegatronFields& fields, ModelSpec& model) {
+  FrameworkReader& settings = fields.settings();
+  const std::vector<std::string> types =
+      settings.texts(kLfmTypes, kOurMixers).value_or(std::vector<std::string>{});
+  std::vector<Mixer> pattern;
+  for (const std::string& type : types) {
+    if (type != kConvolutionLayer && type != kAttentionLayer) {
+      settings.error(kLfmTypes, "has '" + shown(type) + "'; layers are conv or full_attention");
+      return;
+    }
+    pattern.push_back(type == kConvolutionLayer ? Mixer::kConvolution : Mixer::kAttention);
+  }
+  if (std::ssize(pattern) != model.layers) {
+    settings.error(kLfmTypes, "has " + std::to_string(pattern.size()) + " items for " +
+                                  std::to_string(model.layers) + " layers; give one of each");
+    return;
+  }
+  ConvolutionSpec convolution = model.mixers.convolution.value_or(ConvolutionSpec{3, false});
+  convolution.width = std::max<std::int64_t>(
+      1, fields.count("model.convolution.width").value_or(convolution.width));
+  convolution.bias =
+      settings.flag("conv_bias", "model.convolution.bias").value_or(convolution.bias);
+  model.mixers = {shortest_pattern(pattern, model.layers), convolution, std::nullopt};
+  if (!model.mixers.has(Mixer::kConvolution)) {
+    model.mixers = {};
+  }
+}
+
+std::vector<std::int64_t> ratios_of(std::string_view text) {
+  std::vector<std::int64_t> ratios;
+  std::int64_t value = 0;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    const auto read = std::from_chars(at, end, value);
+    if (read.ec == std::errc{}) {
+      ratios.push_back(value);
+    }
+    at = read.ec == std::errc{} ? read.ptr : at + 1;
+  }
+  return ratios;
+}
+
+// Kimi Delta Attention beside latent attention, residuals of blocks and experts in a latent space.
+void read_kimi(const MegatronFields& fields, ModelSpec& model) {
+  FrameworkReader& settings = fields.settings();
+  read_linear(fields, DeltaRule::kKimiDelta, model);
+  if (settings.flag("mla_use_nope", "model.positions").value_or(true)) {
+    model.positions = Positions::kNone;
+  }
+  model.attention.output_gate =
+      settings.flag("mla_use_output_gate", "model.attention.output_gate").value_or(true);
+  model.residual_block = fields.count("model.residual_block").value_or(model.residual_block);
+}
+
+void read_dsa(const MegatronFields& fields, ModelSpec& model) {
+  FrameworkReader& settings = fields.settings();
+  IndexerSpec indexer = model.attention.indexer.value_or(IndexerSpec{64, 128, 2048, true});
+  const auto count = [&](std::string_view ours, std::int64_t usual) {
+    return std::max<std::int64_t>(1, fields.count(ours).value_or(usual));
+  };
+  indexer.heads = count("model.attention.indexer.heads", indexer.heads);
+  indexer.head_dim = count("model.attention.indexer.head_dim", indexer.head_dim);
+  indexer.chosen = count("model.attention.indexer.chosen", indexer.chosen);
+  indexer.trained =
+      settings.number("dsa_indexer_loss_coeff", "model.attention.indexer.trained").value_or(0.0) >
+      0.0;
+  model.attention.indexer = indexer;
+  if (model.attention.kind != AttentionKind::kMla) {
+    settings.error("experimental_attention_variant", "dsa needs multi_latent_attention");
+  }
+}
+
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+void add_count(Fields& fields, std::string_view name, std::int64_t value) {
+  fields.emplace_back(name, std::to_string(value));
+}
+
+std::string frequency_text(const MixerSpec& mixers, std::int64_t layers) {
+  std::string text = "[";
+  for (std::int64_t i = 0; i < layers; ++i) {
+    text += i > 0 ? "," : "";
+    text += mixers.of_layer(i) == Mixer::kLinearAttention ? "1" : "0";
+  }
+  return text + "]";
+}
+
+std::string type_text(const MixerSpec& mixers, std::int64_t layers) {
+  std::string text = "[";
+  for (std::int64_t i = 0; i < layers; ++i) {
+    text += i > 0 ? ", " : "";
+    text += mixers.of_layer(i) == Mixer::kConvolution ? kConvolutionLayer : kAttentionLayer;
+  }
+  return text + "]";
+}
+
+void add_linear_fields(const ModelSpec& model, Fields& fields) {
+  const LinearAttentionSpec& linear = *model.mixers.linear_attention;
+  if (linear.rule == DeltaRule::kGatedDelta) {
+    fields.emplace_back("experimental_attention_variant", "gated_delta_net");
+  } else {
+    fields.emplace_back("model_type", "kimi_k3");
+    fields.emplace_back("mla_use_nope", model.positions == Positions::kNone ? "true" : "false");
+    fields.emplace_back("mla_use_output_gate", model.attention.output_gate ? "true" : "false");
+  }
+  if (const std::int64_t turned = model.attention.rope_head_dim; turned > 0) {
+    fields.emplace_back("rotary_percent",
+                        shortest_text(static_cast<double>(turned) /
+                                      static_cast<double>(model.attention.qk_head_dim)));
+  }
+  fields.emplace_back(kLinearLayers, frequency_text(model.mixers, model.layers));
+  add_count(fields, MegatronFields::word("model.linear_attention.heads"), linear.heads);
+  add_count(fields, MegatronFields::word("model.linear_attention.qk_heads"), linear.qk_heads);
+  add_count(fields, MegatronFields::word("model.linear_attention.qk_head_dim"), linear.qk_head_dim);
+  add_count(fields, MegatronFields::word("model.linear_attention.v_head_dim"), linear.v_head_dim);
+  add_count(fields, MegatronFields::word("model.linear_attention.convolution_width"),
+            linear.convolution_width);
+}
+
+void add_shared_kv_fields(const ModelSpec& model, Fields& fields) {
+  const AttentionSpec& attention = model.attention;
+  fields.emplace_back("model_type", "deepseek_v4");
+  fields.emplace_back("hybrid_attention_enabled", "true");
+  std::string ratios;
+  for (const std::int64_t ratio : attention.compression.ratios) {
+    ratios += (ratios.empty() ? "[" : ", ") + std::to_string(ratio);
+  }
+  fields.emplace_back("compress_ratios", ratios.empty() ? "[]" : ratios + "]");
+  add_count(fields, "kv_channels", attention.qk_head_dim);
+  add_count(fields, "q_lora_rank", attention.mla.q_lora_rank);
+  add_count(fields, "qk_pos_emb_head_dim", attention.mla.qk_rope_head_dim);
+  add_count(fields, MegatronFields::word("model.attention.output_groups"), attention.output_groups);
+  add_count(fields, MegatronFields::word("model.attention.output_lora_rank"),
+            attention.output_lora_rank);
+  add_count(fields, "attn_sliding_window", attention.sliding_window);
+  fields.emplace_back("attn_sink", attention.sinks ? "true" : "false");
+  add_count(fields, MegatronFields::word("model.residual_streams"), model.residual_streams);
+  if (const auto& indexer = attention.indexer) {
+    add_count(fields, "index_n_heads", indexer->heads);
+    add_count(fields, "index_head_dim", indexer->head_dim);
+    add_count(fields, "index_topk", indexer->chosen);
+    fields.emplace_back("v4_indexer_distill_loss_coeff", indexer->trained ? "0.01" : "0.0");
+  }
+}
+
+}  // namespace
+
+MegatronLayers megatron_layers(FrameworkReader& settings) {
+  const std::string type = settings.text("model_type", "model").value_or("");
+  return type == "deepseek_v4" ? MegatronLayers::kDeepseekV4
+         : type == "kimi_k3"   ? MegatronLayers::kKimiK3
+                               : MegatronLayers::kUsual;
+}
+
+void read_megatron_shared_kv(const MegatronFields& fields, ModelSpec& model) {
+  FrameworkReader& settings = fields.settings();
+  AttentionSpec& attention = model.attention;
+  const auto count = [&](std::string_view name, std::string_view ours, std::int64_t usual) {
+    return std::max<std::int64_t>(0, settings.count(name, ours).value_or(usual));
+  };
+  attention.kind = AttentionKind::kSharedKv;
+  attention.kv_heads = 1;
+  attention.qk_norm = QkNorm::kNone;
+  attention.qk_head_dim = count("kv_channels", "model.attention.head_dim", 512);
+  attention.v_head_dim = attention.qk_head_dim;
+  attention.mla = {count("q_lora_rank", "model.attention.q_lora_rank", 1024), 0, 0,
+                   count("qk_pos_emb_head_dim", "model.attention.qk_rope_head_dim", 64)};
+  attention.output_groups =
+      std::max<std::int64_t>(1, count("o_groups", "model.attention.output_groups", 8));
+  attention.output_lora_rank = count("o_lora_rank", "model.attention.output_lora_rank", 1024);
+  attention.sliding_window = count("attn_sliding_window", "model.attention.sliding_window", 128);
+  attention.full_attention_every = 0;
+  attention.sinks = settings.flag("attn_sink", "model.attention.sinks").value_or(true);
+  IndexerSpec indexer{count("index_n_heads", "model.attention.indexer.heads", 64),
+                      count("index_head_dim", "model.attention.indexer.head_dim", 128),
+                      count("index_topk", "model.attention.indexer.chosen", 512), false};
+  indexer.trained =
+      settings.number("v4_indexer_distill_loss_coeff", "model.attention.indexer.trained")
+          .value_or(0.0) > 0.0;
+  attention.indexer = indexer;
+  const std::string ratios =
+      settings.as_written("compress_ratios", "model.attention.compression.ratios").value_or("");
+  attention.compression = {ratios_of(ratios), 4};
+  if (std::ssize(attention.compression.ratios) < model.layers) {
+    settings.error("compress_ratios", "must give one ratio for each of the " +
+                                          std::to_string(model.layers) + " layers, 0 for none");
+  }
+  attention.compression.ratios.resize(
+      std::min(attention.compression.ratios.size(),
+               static_cast<std::size_t>(model.layers + model.mtp_layers)));
+  model.residual_streams = std::max<std::int64_t>(1, count("hc_mult", "model.residual_streams", 4));
+  constexpr std::array<std::string_view, 4> kIgnored = {
+      "hybrid_attention_enabled", "multi_latent_attention", "group_query_attention",
+      "num_query_groups"};
+  settings.without_effect(kIgnored);
+}
+
+void read_megatron_mixers(const MegatronFields& fields, const MegatronSource& source,
+                          ModelSpec& model) {
+  FrameworkReader& settings = fields.settings();
+  if (megatron_layers(settings) == MegatronLayers::kKimiK3) {
+    return read_kimi(fields, model);
+  }
+  const std::string variant =
+      settings.text("experimental_attention_variant", kOurMixers).value_or("");
+  if (variant == "dsa") {
+    return read_dsa(fields, model);
+  }
+  if (source.primus && model.attention.kind == AttentionKind::kMla && model.attention.indexer) {
+    model.attention.indexer.reset();
+    fields.assume("model.attention.indexer", "none",
+                  "latent attention over all keys, as it runs without the variant dsa");
+  }
+  if (variant == "gated_delta_net") {
+    return read_linear(fields, DeltaRule::kGatedDelta, model);
+  }
+  if (!variant.empty() && variant != "None") {
+    settings.error("experimental_attention_variant",
+                   "is '" + shown(variant) + "'; layers here have gated_delta_net or dsa");
+  }
+  if (settings.has(kLfmTypes)) {
+    return read_convolutions(fields, model);
+  }
+  if (settings.as_written(kLinearLayers, kOurMixers)) {
+    settings.error(kLinearLayers, "needs experimental_attention_variant gated_delta_net");
+  }
+}
+
+RouterScore megatron_score(std::string_view name) {
+  return name == "sigmoid"        ? RouterScore::kSigmoid
+         : name == "sqrtsoftplus" ? RouterScore::kSqrtSoftplus
+                                  : RouterScore::kSoftmax;
+}
+
+std::int64_t megatron_latent_width(FrameworkReader& settings, std::int64_t named) {
+  const auto width = settings.count("moe_latent_size", "model.moe.latent_hidden");
+  const auto of_kimi = settings.count("routed_expert_hidden_size", "model.moe.latent_hidden");
+  return of_kimi.value_or(width.value_or(named));
+}
+
+std::string_view primus_alone(const ModelSpec& model) {
+  const auto& linear = model.mixers.linear_attention;
+  if (model.mixers.convolution) {
+    return "it has no layers of short convolutions";
+  }
+  if (linear && linear->rule == DeltaRule::kKimiDelta) {
+    return "it has no Kimi Delta Attention";
+  }
+  if (model.attention.kind == AttentionKind::kSharedKv || model.residual_streams > 1) {
+    return "it has no compressed keys and residual streams";
+  }
+  return model.residual_block > 0 ? "it has no attention residuals" : "";
+}
+
+std::vector<std::pair<std::string, std::string>> megatron_mixer_fields(const ModelSpec& model) {
+  Fields fields;
+  const MixerSpec& mixers = model.mixers;
+  if (mixers.convolution) {
+    fields.emplace_back(kLfmTypes, type_text(mixers, model.layers));
+    add_count(fields, MegatronFields::word("model.convolution.width"), mixers.convolution->width);
+    fields.emplace_back("conv_bias", mixers.convolution->bias ? "true" : "false");
+  }
+  if (mixers.linear_attention) {
+    add_linear_fields(model, fields);
+  }
+  if (model.residual_block > 0) {
+    add_count(fields, MegatronFields::word("model.residual_block"), model.residual_block);
+  }
+  if (model.attention.kind == AttentionKind::kSharedKv) {
+    add_shared_kv_fields(model, fields);
+  } else if (const auto& indexer = model.attention.indexer) {
+    fields.emplace_back("experimental_attention_variant", "dsa");
+    add_count(fields, MegatronFields::word("model.attention.indexer.heads"), indexer->heads);
+    add_count(fields, MegatronFields::word("model.attention.indexer.head_dim"), indexer->head_dim);
+    add_count(fields, MegatronFields::word("model.attention.indexer.chosen"), indexer->chosen);
+    fields.emplace_back("dsa_indexer_loss_coeff", indexer->trained ? "0.01" : "0.0");
+  }
+  return fields;
+}
+
+}  // namespace stepcast
