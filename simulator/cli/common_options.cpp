@@ -280,7 +280,12 @@ SweepSource load_sweep(const ExperimentOptions& options, const DataRoot& data) {
   check_experiment_named(options);
   const std::filesystem::path folder = std::filesystem::path(options.file).parent_path();
   if (!options.file.empty()) {
-    return load_sweep_source(options.file, assignments(options, folder, data), STEPCAST_VERSION);
+    SweepSource source =
+        load_sweep_source(options.file, assignments(options, folder, data), STEPCAST_VERSION);
+    if (options.file == kStandardInput) {
+      source.folder.clear();  // files that it names lie where the user is
+    }
+    return source;
   }
   return {kAssumedPlace, "", kCommandLineDefaults, assignments(options, folder, data),
           STEPCAST_VERSION};

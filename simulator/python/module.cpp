@@ -53,7 +53,8 @@ void bind_values(py::module_& module) {
       .value("dispatchers", Listing::kDispatcher)
       .value("schedules", Listing::kSchedule)
       .value("hosts", Listing::kHost)
-      .value("attention_libraries", Listing::kAttentionLibrary);
+      .value("attention_libraries", Listing::kAttentionLibrary)
+      .value("operators", Listing::kOperator);
 }
 
 void bind_reports(py::class_<Simulator>& simulator) {
@@ -73,6 +74,29 @@ void bind_reports(py::class_<Simulator>& simulator) {
            py::arg("first"), py::arg("second"), py::arg("format"), ReleaseGil())
       .def("compare", &Simulator::compare_report, py::arg("sources"), py::arg("format"),
            ReleaseGil());
+}
+
+void bind_recommend(py::class_<Simulator>& simulator) {
+  simulator.def(
+      "recommend",
+      [](const Simulator& self, const ExperimentSource& work, std::vector<std::string> gpus,
+         std::optional<double> days, std::optional<double> budget,
+         std::optional<std::int64_t> most_gpus, std::vector<std::pair<std::string, double>> prices,
+         std::string currency, std::vector<std::string> constraints, bool prove, int threads,
+         ReportFormat format) {
+        return self.recommend_report(work,
+                                     {.gpus = std::move(gpus),
+                                      .days = days,
+                                      .budget = budget,
+                                      .most_gpus = most_gpus,
+                                      .gpu_hour_price = std::move(prices),
+                                      .currency = std::move(currency),
+                                      .constraints = std::move(constraints),
+                                      .prove = prove,
+                                      .threads = threads},
+                                     format);
+      },
+      ReleaseGil());
 }
 
 }  // namespace
@@ -102,6 +126,8 @@ PYBIND11_MODULE(_stepcast, module) {
           python::ReleaseGil())
       .def("list", &Simulator::list, python::ReleaseGil())
       .def("describe", &Simulator::describe, python::ReleaseGil());
+  python::bind_recommend(simulator);
   python::bind_sweep(module);
+  python::bind_running_sweep(module);
   python::bind_foreign_files(module);
 }

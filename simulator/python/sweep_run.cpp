@@ -61,8 +61,37 @@ py::array_t<double> column(const std::vector<SweptPlan>& plans, double StepNumbe
   return values;
 }
 
-// Columns by the keys that reports in JSON have, and the settings of each plan.
-py::dict columns(const std::vector<SweptPlan>& plans) {
+py::dict swept(const Simulator& simulator, const ExperimentSource& source, int threads,
+               std::int64_t top, bool every_plan, const py::object& progress) {
+  std::stop_source stop;
+  Counted counted;
+  SweepSettings settings;
+  settings.threads = threads;
+  settings.top = top;
+  settings.every_plan = every_plan;
+  settings.stop = stop.get_token();
+  settings.progress = [&counted](std::int64_t done, std::int64_t all) {
+    counted.done = done;
+    counted.all = all;
+  };
+  std::future<SweepAnswer> running =
+      std::async(std::launch::async, [&] { return simulator.sweep(source, settings); });
+  const SweepAnswer answer = awaited(running, stop, counted, progress);
+  py::dict result;
+  result["complete"] = answer.complete;
+  result["space_size"] = answer.space_size;
+  result["evaluated"] = answer.evaluated;
+  result["priced"] = answer.priced;
+  result["bounded"] = answer.bounded;
+  result["best"] = plan_columns(answer.best);
+  result["memory_pareto"] = plan_columns(answer.memory_pareto);
+  result["refused"] = py::cast(answer.refused);
+  return result;
+}
+
+}  // namespace
+
+py::dict plan_columns(const std::vector<SweptPlan>& plans) {
   py::list settings;
   for (const SweptPlan& plan : plans) {
     settings.append(py::cast(plan.settings));
@@ -86,36 +115,6 @@ py::dict columns(const std::vector<SweptPlan>& plans) {
   }
   return table;
 }
-
-py::dict swept(const Simulator& simulator, const ExperimentSource& source, int threads,
-               std::int64_t top, bool every_plan, const py::object& progress) {
-  std::stop_source stop;
-  Counted counted;
-  SweepSettings settings;
-  settings.threads = threads;
-  settings.top = top;
-  settings.every_plan = every_plan;
-  settings.stop = stop.get_token();
-  settings.progress = [&counted](std::int64_t done, std::int64_t all) {
-    counted.done = done;
-    counted.all = all;
-  };
-  std::future<SweepAnswer> running =
-      std::async(std::launch::async, [&] { return simulator.sweep(source, settings); });
-  const SweepAnswer answer = awaited(running, stop, counted, progress);
-  py::dict result;
-  result["complete"] = answer.complete;
-  result["space_size"] = answer.space_size;
-  result["evaluated"] = answer.evaluated;
-  result["priced"] = answer.priced;
-  result["bounded"] = answer.bounded;
-  result["best"] = columns(answer.best);
-  result["memory_pareto"] = columns(answer.memory_pareto);
-  result["refused"] = py::cast(answer.refused);
-  return result;
-}
-
-}  // namespace
 
 void bind_sweep(py::module_& module) {
   module.def("sweep", &swept, py::arg("simulator"), py::arg("source"), py::arg("threads"),

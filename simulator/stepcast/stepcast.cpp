@@ -9,6 +9,7 @@
 #include "stepcast/api/catalogue.hpp"
 #include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/api/priced_lines.hpp"
+#include "stepcast/api/recommended_runs.hpp"
 #include "stepcast/api/swept_plans.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/comparison.hpp"
@@ -20,6 +21,7 @@
 #include "stepcast/report/difference_report.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/provenance_report.hpp"
+#include "stepcast/report/recommendation_report.hpp"
 #include "stepcast/report/text_report.hpp"
 #include "stepcast/report/training_run_report.hpp"
 
@@ -186,6 +188,41 @@ std::vector<ComparedColumn> columns_of(const std::vector<ExperimentSource>& sour
   return columns;
 }
 
+// With every problem of it but those of the work.
+RunQuestion question_of(const ExperimentSource& work, const RecommendSettings& settings,
+                        const DataRoot& data) {
+  Diagnostics diagnostics;
+  if (settings.gpus.empty()) {
+    diagnostics.error({"gpus", 0, 0}, "there is none to recommend; give at least one");
+  }
+  if (settings.budget && settings.gpu_hour_price.empty()) {
+    diagnostics.error({"budget", 0, 0}, "needs the price of a GPU-hour; give gpu_hour_price");
+  }
+  RunQuestion question{sweep_source_of(work),
+                       settings.gpus,
+                       {},
+                       {settings.days, settings.budget, settings.most_gpus},
+                       settings.constraints,
+                       settings.prove,
+                       settings.threads};
+  for (const auto& [gpu, amount] : settings.gpu_hour_price) {
+    GpuHourPrice price{amount};
+    price.currency = settings.currency.empty() ? price.currency : settings.currency;
+    const bool asked =
+        std::find(settings.gpus.begin(), settings.gpus.end(), gpu) != settings.gpus.end();
+    if (!(amount > 0.0) || !asked) {
+      diagnostics.error({"gpu_hour_price", 0, 0},
+                        "of " + gpu + (asked ? " must be above 0" : " is of none of the GPUs"));
+    }
+    question.prices.insert_or_assign(gpu, price);
+  }
+  diagnostics.throw_if_any();
+  if (!gives_batch(question.work)) {
+    question.work = with_usual_batch(question.work, settings.gpus.front(), data);
+  }
+  return question;
+}
+
 }  // namespace
 
 std::string_view version() { return STEPCAST_VERSION; }
@@ -275,6 +312,22 @@ SweepAnswer Simulator::sweep(const ExperimentSource& sweep, const SweepSettings&
     const DataRoot data{data_};
     const SweepSpace space = read_sweep(sweep_source_of(sweep), data);
     return swept_plans(space, cost_models_of(space, data), settings);
+  });
+}
+
+Report Simulator::recommend_report(const ExperimentSource& work, const RecommendSettings& settings,
+                                   ReportFormat format) const {
+  return answer_of([&]() -> Report {
+    const DataRoot data{data_};
+    const RunQuestion question = question_of(work, settings, data);
+    const std::vector<RecommendedGpu> answers = recommended_runs(question, data);
+    const RunLimits& limits = question.limits;
+    const bool any = std::any_of(answers.begin(), answers.end(),
+                                 [](const RecommendedGpu& gpu) { return gpu.fewest.has_value(); });
+    return {any, format == ReportFormat::kJson
+                     ? json_text(recommendation_to_json(answers, limits, std::string(version())))
+                 : format == ReportFormat::kCsv ? recommendation_to_csv(answers, limits)
+                                                : recommendation_to_text(answers, limits)};
   });
 }
 

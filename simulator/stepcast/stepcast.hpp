@@ -150,6 +150,12 @@ struct Report {
   std::string text{};     // ends with a line break
 };
 
+struct SweptPlan {
+  // What tells it from the other plans of its sweep: settings of an ExperimentSource.
+  std::vector<std::string> settings{};
+  StepNumbers numbers;
+};
+
 struct SweepSettings {
   int threads = 0;        // 0: as many as the process has processors
   std::int64_t top = 20;  // plans in the answer, the best first
@@ -160,12 +166,9 @@ struct SweepSettings {
   std::stop_token stop;
   // Called after every few plans with those done and all there are, by one thread at a time.
   std::function<void(std::int64_t done, std::int64_t all)> progress;
-};
-
-struct SweptPlan {
-  // What tells it from the other plans of its sweep: settings of an ExperimentSource.
-  std::vector<std::string> settings{};
-  StepNumbers numbers;
+  // Called with plans as they are priced, by one thread at a time; which come first follows from
+  // the threads. It may wait: the sweep waits with it.
+  std::function<void(std::vector<SweptPlan>)> found{};
 };
 
 struct SweepAnswer {
@@ -177,6 +180,19 @@ struct SweepAnswer {
   std::vector<SweptPlan> best;  // by the sweep's `rank_by`
   std::vector<SweptPlan> memory_pareto;  // tokens/s/GPU against peak memory, the least memory first
   std::vector<std::pair<std::string, std::int64_t>> refused;  // reason, plans; the most first
+};
+
+// What recommend_report() is asked: how many of which GPUs. What is not given limits nothing.
+struct RecommendSettings {
+  std::vector<std::string> gpus;                                 // names of list(Listing::kGpu)
+  std::optional<double> days{};                                  // that the run may take at most
+  std::optional<double> budget{};                                // that it may cost; needs prices
+  std::optional<std::int64_t> most_gpus{};                       // of one kind
+  std::vector<std::pair<std::string, double>> gpu_hour_price{};  // by GPU; of all or of none
+  std::string currency{};                                        // of prices; empty: $
+  std::vector<std::string> constraints{};  // that plans must keep, as in a sweep: "mfu > 0.4"
+  bool prove = false;  // each plan the best of all; else of large spaces what a descent finds
+  int threads = 0;     // 0: as many as the process has processors
 };
 
 // How operators are priced.
@@ -236,6 +252,13 @@ class Simulator {
   // Each has the numbers that project() has for it. Throws InputError.
   [[nodiscard]] SweepAnswer sweep(const ExperimentSource& sweep,
                                   const SweepSettings& settings = {}) const;
+
+  // How many of which GPUs the training run of `work` needs (its training.tokens), of each the best
+  // plan: fewest, cheapest, fastest. Not feasible where no number of any GPU stays within the
+  // limits. Throws InputError.
+  [[nodiscard]] Report recommend_report(const ExperimentSource& work,
+                                        const RecommendSettings& settings,
+                                        ReportFormat format = ReportFormat::kText) const;
 
   // Operators in, one JSON object a line; the same lines with `predicted_s` and what belongs to it
   // out. Throws InputError with the problems of all lines.

@@ -146,6 +146,50 @@ class Sweeps(unittest.TestCase):
         killer.cancel()
 
 
+    def test_plans_come_while_the_sweep_runs_and_are_those_of_its_answer(self):
+        whole = stepcast.sweep(SMALL_SWEEP)
+        plans = list(stepcast.sweep_plans(SMALL_SWEEP, threads=2))
+        self.assertEqual(len(plans), whole.priced)
+
+        def key(plan):
+            return plan["training.micro_batch_size"], plan["plan.tp"]
+        self.assertEqual(sorted(plans, key=key), sorted(whole, key=key))
+
+    def test_leaving_the_loop_ends_the_sweep(self):
+        # 14 million plans: to the end it takes minutes.
+        with stepcast.sweep_plans(ROOT / "configs/sweeps/gpt3_175b_512_a100.yaml") as plans:
+            first = next(plans)
+            self.assertGreater(first["tokens_per_second_per_gpu"], 0)
+        self.assertEqual(list(plans), [])
+
+    def test_what_is_wrong_with_a_sweep_is_raised_at_its_first_plan(self):
+        plans = stepcast.sweep_plans({**SMALL_SWEEP, "plan": {"tpp": [1, 2]}})
+        with self.assertRaises(stepcast.InputError):
+            next(plans)
+
+
+class Recommendations(unittest.TestCase):
+    def test_a_recommendation_has_the_bytes_of_the_program(self):
+        run = {"training.tokens": "1T"}
+        answer = stepcast.recommend(DENSE, ["h100_sxm", "mi300x"], set=run, days=30,
+                                    prices={"h100_sxm": 2.5, "mi300x": 2.0}, most_gpus=256)
+        asked = ["recommend", DENSE, "--set", "training.tokens=1T", "--gpu", "h100_sxm", "--gpu", "mi300x",
+                 "--days", 30, "--price", "h100_sxm=2.5", "--price", "mi300x=2", "--gpus", 256]
+        self.assertTrue(answer.feasible)
+        self.assertEqual(answer.to_json(), printed(*asked, "--format", "json"))
+        self.assertEqual(str(answer), printed(*asked))
+
+    def test_a_run_that_no_number_ends_in_time_is_an_answer(self):
+        work = {"model": "llama3.1_8b", "training": {"tokens": "1T", "sequence_length": 4096}}
+        answer = stepcast.recommend(work, ["h100_sxm"], days=0.5, most_gpus=8)
+        self.assertFalse(answer.feasible)
+
+    def test_a_budget_without_prices_is_wrong_input(self):
+        with self.assertRaises(stepcast.InputError) as caught:
+            stepcast.recommend(DENSE, ["mi300x"], set={"training.tokens": "1T"}, budget=1e6)
+        self.assertIn("gpu_hour_price", str(caught.exception))
+
+
 class Names(unittest.TestCase):
     def test_lists_and_descriptions_are_those_of_the_program(self):
         self.assertEqual("".join(f"{name}\n" for name in stepcast.list("gpus")),

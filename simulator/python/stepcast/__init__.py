@@ -13,13 +13,15 @@ are frozen: attributes and items by the keys of the program's JSON, `to_dict()` 
 """
 
 from ._calls import (compare, cost, describe, difference, explain, export, frameworks, import_,
-                     list, memory, project, provenance, sweep)
-from ._results import Comparison, Explanation, InputError, Problem, Projection, Report
+                     list, memory, project, provenance, recommend, sweep, sweep_plans)
+from ._results import (Comparison, Explanation, InputError, Problem, Projection, Recommendation,
+                       Report)
 from ._stepcast import __version__
-from ._sweeps import SweepResult
+from ._sweeps import RunningSweep, SweepResult
 
 __all__ = [
-    "Comparison", "Explanation", "InputError", "Problem", "Projection", "Report", "SweepResult",
-    "__version__", "compare", "cost", "describe", "difference", "explain", "export", "frameworks",
-    "import_", "list", "memory", "project", "provenance", "sweep",
+    "Comparison", "Explanation", "InputError", "Problem", "Projection", "Recommendation", "Report",
+    "RunningSweep", "SweepResult", "__version__", "compare", "cost", "describe", "difference",
+    "explain", "export", "frameworks", "import_", "list", "memory", "project", "provenance",
+    "recommend", "sweep", "sweep_plans",
 ]

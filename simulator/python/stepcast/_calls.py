@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from . import _stepcast
-from ._results import Comparison, Explanation, Projection, Report
-from ._sweeps import SweepResult
+from ._results import Comparison, Explanation, Projection, Recommendation, Report
+from ._sweeps import RunningSweep, SweepResult
 
 _FORMATS = _stepcast.ReportFormat
 _all = 2**62  # more plans than any sweep has
@@ -108,6 +108,40 @@ def sweep(experiment, *, set=None, gpu=None, nodes=None, threads=0, top=None, pr
     source = _source(experiment, set, gpu, nodes)
     return SweepResult(_stepcast.sweep(_here(), source, threads, _all if top is None else top,
                                        top is None, progress))
+
+
+def sweep_plans(experiment, *, set=None, gpu=None, nodes=None, threads=0):
+    """The plans of a sweep that can run, a mapping each, while the sweep runs.
+
+    They come as they are priced, so their order follows from the threads; what each says does not.
+    Leaving the loop, closing the iterator or an exception ends the sweep. Raises InputError.
+
+    >>> for plan in stepcast.sweep_plans("sweep.yaml"):
+    ...     if plan["mfu"] > 0.5:
+    ...         break
+    """
+    return RunningSweep(_stepcast.RunningSweep(_here(), _source(experiment, set, gpu, nodes), threads))
+
+
+def recommend(experiment, gpus, *, days=None, budget=None, most_gpus=None, prices=None, currency="",
+              constraints=(), prove=False, threads=0, set=None):
+    """How many of which GPUs a training run needs: fewest, cheapest, fastest, each with its plan.
+
+    The experiment, or `set`, says how long the run is: `training.tokens`. `days`, `budget` and
+    `most_gpus` limit it; `prices` has the price of a GPU-hour by GPU. `prove` looks at every plan.
+    Where nothing stays within the limits `feasible` is false and `emptied_by` of a GPU says why.
+    Raises InputError.
+
+    >>> stepcast.recommend("experiment.yaml", ["h100_sxm"], set={"training.tokens": "1T"}, days=30)
+    """
+    source = _source(experiment, set, None, None)
+    priced = [*(prices or {}).items()]
+
+    def call(form):
+        return _here().recommend(source, [*gpus], days, budget, most_gpus, priced, currency,
+                                 [*constraints], prove, threads, form)
+
+    return _report(Recommendation, call)
 
 
 def cost(operators, gpu, *, backends=(), gpu_clock_mhz=None, power_limit="", terms=False):

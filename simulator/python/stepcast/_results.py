@@ -147,3 +147,9 @@ class Comparison(Report):
     """Experiments side by side: `stepcast compare`."""
 
     __slots__ = ()
+
+
+class Recommendation(Report):
+    """Numbers of GPUs for a training run: `stepcast recommend`."""
+
+    __slots__ = ()

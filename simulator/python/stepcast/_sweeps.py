@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer of a sweep: plans as rows and as columns."""
+"""A sweep's plans as rows and as columns, when it has ended or while it runs."""
 
 import html
 import json
@@ -75,3 +75,52 @@ class SweepResult:
         body = "".join("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row.tolist())
                        + "</tr>" for row in self.table[:10])
         return f"<p>{html.escape(repr(self))}</p><table><tr>{head}</tr>{body}</table>"
+
+
+class RunningSweep:
+    """An iterator over the plans of a sweep that runs meanwhile; ends it when it is closed."""
+
+    def __init__(self, running):
+        self._running = running
+        self._plans = iter(())
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        for plan in self._plans:
+            return plan
+        columns = self._running.next()
+        if columns is None:
+            raise StopIteration
+        self._plans = iter(SweepRows(columns))
+        return next(self._plans)
+
+    def close(self):
+        """Ends the sweep; what was not taken is given up."""
+        self._running.stop()
+        self._plans = iter(())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __del__(self):
+        self.close()
+
+
+class SweepRows:
+    """Columns of plans as a mapping for each: its settings, typed, and its numbers."""
+
+    def __init__(self, columns):
+        self._columns = dict(columns)
+        self._settings = self._columns.pop("settings")
+
+    def __iter__(self):
+        for index, settings in enumerate(self._settings):
+            row = {key: _value(text) for key, _, text in
+                   (setting.partition("=") for setting in settings)}
+            row.update((name, values[index].item()) for name, values in self._columns.items())
+            yield row

@@ -156,6 +156,47 @@ TEST_CASE("the settings of a swept plan give its numbers on the experiment witho
   CHECK(answer.priced + answer.bounded + refused == 8);
 }
 
+TEST_CASE("plans are handed on as they are priced, each once", "[unit]") {
+  const Simulator simulator(kData);
+  const ExperimentSource sweep = job().with("plan.tp", "[1, 2, 4]").with("plan.zero", "[1, 3]");
+  std::vector<std::string> seen;
+  SweepSettings settings;
+  settings.threads = 2;
+  settings.every_plan = true;
+  settings.found = [&seen](const std::vector<SweptPlan>& plans) {
+    for (const SweptPlan& plan : plans) {
+      CHECK(plan.numbers.step_time_s > 0.0);
+      std::string text;
+      for (const std::string& setting : plan.settings) {
+        text += setting + " ";
+      }
+      seen.push_back(text);
+    }
+  };
+  const SweepAnswer answer = simulator.sweep(sweep, settings);
+  CHECK(static_cast<std::int64_t>(seen.size()) == answer.priced);
+  std::sort(seen.begin(), seen.end());
+  CHECK(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
+}
+
+TEST_CASE("a recommendation answers with numbers of GPUs, or says what empties it", "[unit]") {
+  const Simulator simulator(kData);
+  const ExperimentSource work = job().with("training.tokens", "1T");
+  RecommendSettings settings;
+  settings.gpus = {"h100_sxm"};
+  settings.days = 60.0;
+  settings.most_gpus = 128;
+  const Report answer = simulator.recommend_report(work, settings, ReportFormat::kJson);
+  CHECK(answer.feasible);
+  CHECK(Json::parse(answer.text).at("context").at("version") == std::string(version()));
+  settings.most_gpus = 8;
+  settings.days = 1.0;
+  CHECK_FALSE(simulator.recommend_report(work, settings).feasible);
+  settings.gpus.clear();
+  CHECK_THROWS_AS(simulator.recommend_report(work, settings), InputError);
+  CHECK_THROWS_AS(simulator.recommend_report(job(), {.gpus = {"h100_sxm"}}), InputError);
+}
+
 TEST_CASE("a sweep that is told to stop answers with what is done", "[unit]") {
   const Simulator simulator(kData);
   std::stop_source stop;
