@@ -67,7 +67,7 @@ void read_convolutions(MappingReader& fields, ModelSpec& model) {
     return;
   }
   mixers.convolution.emplace();
-  mixers.convolution->width = count_of(fields, "conv_L_cache", {.absent = 3}, kWidth);
+  mixers.convolution->width = count_of(fields, "conv_L_cache", {3, 3}, kWidth);
   mixers.convolution->bias = fields.optional_flag("conv_bias").value_or(false);
 }
 
@@ -80,14 +80,14 @@ void read_lfm2(MappingReader& fields, const ClassDefaults& defaults, ModelSpec& 
 
 // 2/3 of the width that the file gives, rounded up to a multiple (Lfm2MLP of modeling_lfm2.py).
 std::int64_t adjusted_width(MappingReader& fields, std::int64_t width) {
-  width = count_of(fields, "block_ff_dim", {.absent = width}, kWidth);
+  width = count_of(fields, "block_ff_dim", {width, width}, kWidth);
   if (!fields.optional_flag("block_auto_adjust_ff_dim").value_or(true)) {
     return width;
   }
   const double multiplier = fields.has("block_ffn_dim_multiplier")
                                 ? fields.required_number("block_ffn_dim_multiplier", {1e-3, 1e3})
                                 : 1.0;
-  const std::int64_t multiple = count_of(fields, "block_multiple_of", {.absent = 256}, kWidth);
+  const std::int64_t multiple = count_of(fields, "block_multiple_of", {256, 256}, kWidth);
   const auto scaled = static_cast<std::int64_t>(multiplier * static_cast<double>(2 * width / 3));
   return (scaled + multiple - 1) / multiple * multiple;
 }
@@ -141,7 +141,7 @@ void read_kimi_layers(MappingReader fields, ModelSpec& model) {
   linear.qk_heads = linear.heads;
   linear.qk_head_dim = fields.required_count("head_dim", kWidth);
   linear.v_head_dim = linear.qk_head_dim;
-  linear.convolution_width = count_of(fields, "short_conv_kernel_size", {.absent = 4}, kWidth);
+  linear.convolution_width = count_of(fields, "short_conv_kernel_size", {4, 4}, kWidth);
   const bool full_rank = fields.optional_flag("use_full_rank_gate").value_or(false);
   linear.gate_rank = full_rank ? 0 : linear.v_head_dim;
   model.mixers.pattern =
