@@ -32,6 +32,11 @@ constexpr MemoryKernel update(double passes) {
 constexpr MemoryKernel convert(double passes, double values = 1.0) {
   return {.passes = passes, .path = MemoryPath::kConvert, .values = values};
 }
+// One group of threads a row, of which a unit needs `rows` to be busy.
+constexpr MemoryKernel along_rows(double rows, MemoryKernel kernel) {
+  kernel.full_rows = rows;
+  return kernel;
+}
 // One group of threads a row, which it reduces before it writes.
 constexpr MemoryKernel by_row(MemoryKernel kernel, double work = 1.0) {
   kernel.row_work = work;
@@ -290,8 +295,11 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
     any(Kind::kServedQuantize, {list(times(3, tiny()), convert(1), convert(1.5)),
                                 list(times(3, tiny()), convert(1), convert(1.5))}),
     any(Kind::kServedQuantizeBlock, {list(tiny(), convert(1.5)), list(tiny(), convert(1.5))}),
-    any(Kind::kServedQuantizeFp4,
-        {list(times(3, tiny()), convert(1.25)), list(times(3, tiny()), convert(1.25))}),
+    // A clearing kernel, and conversion: 6.7 us of 256 rows of 256 values and 1.9 more for each
+    // further 1,000 of a row, with a product of 128 columns (AIC, B200). Fitted to half of its
+    // shapes on B200 and GB200.
+    any(Kind::kServedQuantizeFp4, {list(tiny(), along_rows(10, convert(1.25, 1.41))),
+                                   list(tiny(), along_rows(10, convert(1.25, 1.41)))}),
     // Fused: a second result of the kernel that quantises.
     {Kind::kTranspose, both(merged(stream(1))), both(gather(2)), both(uncoalesced(2))},
     // 16.6 ps a value, 1.67 ms for three results of 8192 x 4096, in traces of PyTorch 2.11 on H200.

@@ -7,9 +7,10 @@
 //   rate   = share of the path * min(streaming * hbm.achieved, units * unit_bandwidth)
 //   compute = (values * cycles of the path + rows * cycles of a row) / (units * clock)
 //
-// A ramp is the time in which a kernel's first and last accesses keep little in flight: with it the
-// achieved bandwidth grows with the size as bytes / (ramp + bytes / rate). An Adam step adds memory
-// and compute: its blocks load, compute and store one after the other.
+// Where one group of threads walks along a row, rows that are too few for all units leave some
+// idle. A ramp is the time in which a kernel's first and last accesses keep little in flight: with
+// it the achieved bandwidth grows with the size as bytes / (ramp + bytes / rate). An Adam step adds
+// memory and compute: its blocks load, compute and store one after the other.
 //
 // Assumes that operands come from HBM, even those that the kernel before left in the last-level
 // cache, unless the operator says `resident`; that no other kernel runs beside it; that a kernel
@@ -139,8 +140,11 @@ class OperatorOnDevice {
   }
 
   [[nodiscard]] Seconds compute_time(const MemoryKernel& kernel) const {
-    const double cycles = kernel.values * path_cycles(kernel.path) * values_ +
-                          kernel.row_work * constants_.row_cycles * static_cast<double>(op_.rows);
+    // Rows that are worked on, or leave room for as many.
+    const double rows = std::max(static_cast<double>(op_.rows), kernel.full_rows * units());
+    const double values = rows * static_cast<double>(op_.cols);
+    const double cycles = kernel.values * path_cycles(kernel.path) * values +
+                          kernel.row_work * constants_.row_cycles * rows;
     return cycles / (units() * context_.clock);
   }
 

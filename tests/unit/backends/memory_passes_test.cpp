@@ -49,6 +49,20 @@ MemoryBound op_of(MemoryBoundKind kind, std::int64_t rows, std::int64_t cols,
   return {kind, rows, cols, element, direction, implementation};
 }
 
+TEST_CASE("a kernel that walks along rows takes what one row takes until they fill the units",
+          "[unit]") {
+  DeviceSpec device = plain_device();
+  device.kernels.memory.convert_cycles = 10.0;
+  const auto quantized = [&device](std::int64_t rows) {
+    return microseconds(device, op_of(MemoryBoundKind::kServedQuantizeFp4, rows, 1'000));
+  };
+  // 1,000 rows fill 100 units: 1.41 x 10 cycles for each of 10,000 values of a unit.
+  CHECK(quantized(1'000) == Approx(141.0));
+  CHECK(quantized(1) == Approx(141.0));
+  CHECK(quantized(500) == Approx(141.0));
+  CHECK(quantized(2'000) == Approx(282.0));
+}
+
 // 50,000 x 1,000 values of 2 bytes are 100 MB, and 100 us a pass at 1 TB/s.
 TEST_CASE("a copy reads and writes its tensor once", "[unit]") {
   const DeviceSpec device = plain_device();

@@ -191,11 +191,11 @@ TEST_CASE("Published kernels of other parts are predicted", "[.shared]") {
                                                        {"b200 bf16", "time_s", 9.1},
                                                        {"b200 fp8", "time_s", 9.0},
                                                        {"b200 fp8_block", "time_s", 9.0},
-                                                       {"b200 fp4", "time_s", 11.0},
+                                                       {"b200 fp4", "time_s", 10.0},
                                                        {"gb200 bf16", "time_s", 12.0},
                                                        {"gb200 fp8", "time_s", 12.0},
                                                        {"gb200 fp8_block", "time_s", 12.0},
-                                                       {"gb200 fp4", "time_s", 12.0}});
+                                                       {"gb200 fp4", "time_s", 10.0}});
   check_means(validated({"attention_fwd_causal_points.csv"}, folder),
               {{"a100_80gb trtllm causal fwd", "forward_s", 12.0},
                {"h100_sxm trtllm causal fwd", "forward_s", 12.0},
