@@ -66,6 +66,28 @@ std::string text(const MemoryBound& op) {
       << " resident " << op.resident;
   return out.str();
 }
+std::string text(const LinearAttention& op) {
+  std::ostringstream out;
+  out << name(op.rule) << " batch " << op.batch << " seq " << op.seq << " heads " << op.heads << "/"
+      << op.qk_heads << " d " << op.d_k << "/" << op.d_v << " chunk " << op.chunk << " direction "
+      << static_cast<int>(op.direction);
+  return out.str();
+}
+std::string text(const SparseAttention& op) {
+  std::ostringstream out;
+  out << "sparse attention batch " << op.batch << " seq " << op.seq_q << "/" << op.seq_kv
+      << " heads " << op.heads << " d " << op.d_qk << "/" << op.d_v << " chosen " << op.chosen
+      << " of 1/" << op.ratio << " window " << op.window << " direction "
+      << static_cast<int>(op.direction);
+  return out.str();
+}
+std::string text(const IndexScores& op) {
+  std::ostringstream out;
+  out << "index scores batch " << op.batch << " seq " << op.seq_q << "/" << op.seq_kv << " heads "
+      << op.heads << " d " << op.d << " chosen " << op.chosen << " of 1/" << op.ratio << " teacher "
+      << op.teacher_heads << " direction " << static_cast<int>(op.direction);
+  return out.str();
+}
 std::string text(const Collective& /*op*/) { return "collective"; }
 std::string text(const ExpertExchange& /*op*/) { return "exchange"; }
 std::string text(const Op& op) {
@@ -229,6 +251,27 @@ MemoryBound larger(const MemoryBound& op, RandomOps& random) {
   MemoryBound grown = op;
   std::int64_t& side = *random.one_of({&grown.rows, &grown.cols});
   side = random.larger(side);
+  return grown;
+}
+LinearAttention larger(const LinearAttention& op, RandomOps& random) {
+  LinearAttention grown = op;
+  const std::int64_t odd = random.one_of<std::int64_t>({3, 5});
+  if (random.one_of({true, false})) {
+    grown.heads *= odd;
+    grown.qk_heads *= odd;
+  } else {
+    grown.batch *= odd;
+  }
+  return grown;
+}
+SparseAttention larger(const SparseAttention& op, RandomOps& random) {
+  SparseAttention grown = op;
+  (random.one_of({true, false}) ? grown.heads : grown.batch) *= 3;
+  return grown;
+}
+IndexScores larger(const IndexScores& op, RandomOps& random) {
+  IndexScores grown = op;
+  (random.one_of({true, false}) ? grown.heads : grown.batch) *= 3;
   return grown;
 }
 Collective larger(const Collective& op, RandomOps& /*random*/) { return op; }

@@ -45,7 +45,7 @@ class RandomOps {
 
   Op op(std::string_view role) {
     if (role == "attention") {
-      return {.work = attention()};
+      return mixing();
     }
     if (role == "memory_bound") {
       return {.work = memory_bound()};
@@ -101,6 +101,62 @@ class RandomOps {
     op.documents.lengths = one_of({DocumentLengths::kFixed, DocumentLengths::kGeometric});
     op.documents.packed = one_of({true, false});
     return op;
+  }
+
+  // What else mixes positions, with heads and states as models have them.
+  LinearAttention linear_attention() {
+    LinearAttention op;
+    op.batch = size(5);
+    op.seq = length(17);
+    op.qk_heads = size(4);
+    op.heads = op.qk_heads * one_of<std::int64_t>({1, 2, 4});
+    op.d_k = one_of<std::int64_t>({64, 128, 256});
+    op.d_v = one_of<std::int64_t>({64, 128, 256});
+    op.chunk = one_of<std::int64_t>({16, 64, 128});
+    op.rule = one_of({DeltaRule::kGatedDelta, DeltaRule::kKimiDelta});
+    op.direction = one_of({Direction::kForward, Direction::kBackward});
+    return op;
+  }
+  SparseAttention sparse_attention() {
+    SparseAttention op;
+    op.batch = size(5);
+    op.seq_kv = 256 * size(9);
+    op.seq_q = std::max<std::int64_t>(1, op.seq_kv / one_of<std::int64_t>({1, 1, 2, 8}));
+    op.heads = size(8);
+    op.d_qk = one_of<std::int64_t>({192, 512, 576});
+    op.d_v = std::min<std::int64_t>(op.d_qk, 512);
+    op.chosen = size(12);
+    op.window = one_of<std::int64_t>({0, 0, 128});
+    op.ratio = one_of<std::int64_t>({1, 1, 4, 128});
+    op.sinks = one_of({false, true});
+    op.direction = one_of({Direction::kForward, Direction::kBackward});
+    return op;
+  }
+  IndexScores index_scores() {
+    IndexScores op;
+    op.batch = size(5);
+    op.seq_kv = 256 * size(9);
+    op.seq_q = std::max<std::int64_t>(1, op.seq_kv / one_of<std::int64_t>({1, 1, 2, 8}));
+    op.heads = size(6);
+    op.d = one_of<std::int64_t>({64, 128});
+    op.chosen = size(12);
+    op.ratio = one_of<std::int64_t>({1, 1, 4});
+    op.teacher_heads = one_of<std::int64_t>({0, 64});
+    op.teacher_d = 576;
+    op.direction = one_of({Direction::kForward, Direction::kBackward});
+    return op;
+  }
+  Op mixing() {
+    switch (one_of({0, 0, 0, 1, 2, 3})) {
+      case 1:
+        return {.work = linear_attention()};
+      case 2:
+        return {.work = sparse_attention()};
+      case 3:
+        return {.work = index_scores()};
+      default:
+        return {.work = attention()};
+    }
   }
 
   MemoryBound memory_bound() {
