@@ -324,6 +324,34 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
     // Gradient, parameter and two moments read, the last three written. Eager: PyTorch's foreach
     // form, 23 passes in 13 kernels; the loop over tensors makes 20 in 8 for each.
     {Kind::kOptimizer, both(update(7)), both(stream(7)), both(times(13, stream(23.0 / 13.0)))},
+    // PyTorch's foreach forms: the decay added to the gradient and the sum with the parameter; with
+    // momentum also its product and its sum with the gradient.
+    {Kind::kSgd, both(update(3)), both(stream(3)), both(times(2, stream(3)))},
+    {Kind::kSgdMomentum, both(update(5)), both(stream(5)), both(times(4, stream(11.0 / 4.0)))},
+    // Eager, torch.optim.Adafactor: norms of rows, of columns and of the parameter, the outer
+    // product, its quotient, bound and root, the product with the gradient, its norm, decay and
+    // sum. Compiled: sums, norm of the update, update.
+    {Kind::kAdafactor,
+     both(update(5)),
+     {list(times(2, stream(1)), stream(3)), list(times(2, stream(1)), stream(3))},
+     both(times(11, stream(19.0 / 11.0)))},
+    {Kind::kAdafactorMomentum,
+     both(update(7)),
+     {list(times(2, stream(1)), stream(5)), list(times(2, stream(1)), stream(5))},
+     both(times(12, stream(22.0 / 12.0)))},
+    // lerp_ of a momentum with a gradient.
+    any(Kind::kMomentum, both(stream(3))),
+    // Eager: the norm, the quotient, the copy into 16 bits.
+    {Kind::kNormalizeMatrix,
+     both(stream(2.5)),
+     {list(stream(1), stream(1.5)), list(stream(1), stream(1.5))},
+     {list(stream(1), stream(2), stream(1.5)), list(stream(1), stream(2), stream(1.5))}},
+    // Eager: back into fp32, scaled, the decay of the parameter, their sum.
+    {Kind::kMatrixUpdate,
+     both(stream(2.5)),
+     both(stream(2.5)),
+     {list(stream(1.5), stream(2), stream(2), stream(3)),
+      list(stream(1.5), stream(2), stream(2), stream(3))}},
 }};
 
 constexpr bool kernels_in_order() {

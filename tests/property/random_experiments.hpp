@@ -97,6 +97,13 @@ class RandomExperiments {
     if (one_in(8)) {
       set("cluster.gpu_clock", any({"1000 MHz", "1200 MHz", "1400 MHz"}));
     }
+    if (one_in(3)) {
+      set("training.optimizer",
+          any({"sgd", "adafactor", "muon", "{kind: adamw, moments: 8bit}",
+               "{kind: adamw, moments: bf16, offload: {share: 0.5, overlap: true}}",
+               "{kind: muon, sharding: gather, tp_mode: distributed}",
+               "{kind: muon, qkv: joint, tp_mode: blockwise, momentum_dtype: bf16}"}));
+    }
   }
 
   std::vector<std::string> gpus_;

@@ -21,11 +21,12 @@ void add_qk_norm(ParameterList& list, const ModelSpec& model) {
 void add_gqa(ParameterList& list, const ModelSpec& model) {
   const AttentionSpec& a = model.attention;
   const std::int64_t queries = a.heads * a.qk_head_dim;
-  list.push_back(column_tensor("q", kRole, model.hidden, queries, a.qkv_bias, a.heads));
-  list.push_back(
-      column_tensor("k", kRole, model.hidden, a.kv_heads * a.qk_head_dim, a.qkv_bias, a.kv_heads));
-  list.push_back(
-      column_tensor("v", kRole, model.hidden, a.kv_heads * a.v_head_dim, a.qkv_bias, a.kv_heads));
+  constexpr auto kStack = StackedMatrix::kQkv;
+  list.push_back(column_tensor("q", kRole, model.hidden, queries, a.qkv_bias, a.heads, kStack));
+  list.push_back(column_tensor("k", kRole, model.hidden, a.kv_heads * a.qk_head_dim, a.qkv_bias,
+                               a.kv_heads, kStack));
+  list.push_back(column_tensor("v", kRole, model.hidden, a.kv_heads * a.v_head_dim, a.qkv_bias,
+                               a.kv_heads, kStack));
 }
 
 void add_mla(ParameterList& list, const ModelSpec& model) {
@@ -33,14 +34,15 @@ void add_mla(ParameterList& list, const ModelSpec& model) {
   const MlaSpec& m = a.mla;
   const std::int64_t queries = a.heads * a.qk_head_dim;
   if (m.q_lora_rank > 0) {
-    list.push_back({"q_down", kRole, model.hidden * m.q_lora_rank});
+    list.push_back(whole_tensor("q_down", kRole, model.hidden, m.q_lora_rank));
     list.push_back(norm_tensor(model, "q_lora_norm", m.q_lora_rank));
     list.push_back(column_tensor("q_up", kRole, m.q_lora_rank, queries, false, a.heads));
   } else {
     list.push_back(column_tensor("q", kRole, model.hidden, queries, false, a.heads));
   }
-  list.push_back({"kv_down", kRole, model.hidden * m.kv_lora_rank});
-  list.push_back({"k_rope", kRole, model.hidden * m.qk_rope_head_dim});
+  constexpr auto kStack = StackedMatrix::kKvDown;
+  list.push_back(whole_tensor("kv_down", kRole, model.hidden, m.kv_lora_rank, kStack));
+  list.push_back(whole_tensor("k_rope", kRole, model.hidden, m.qk_rope_head_dim, kStack));
   list.push_back(norm_tensor(model, "kv_lora_norm", m.kv_lora_rank));
   list.push_back(column_tensor("kv_up", kRole, m.kv_lora_rank,
                                a.heads * (m.qk_nope_head_dim + a.v_head_dim), false, a.heads));
@@ -50,10 +52,10 @@ void add_mla(ParameterList& list, const ModelSpec& model) {
 void add_shared_kv(ParameterList& list, const ModelSpec& model) {
   const AttentionSpec& a = model.attention;
   const std::int64_t rank = a.mla.q_lora_rank;
-  list.push_back({"q_down", kRole, model.hidden * rank});
+  list.push_back(whole_tensor("q_down", kRole, model.hidden, rank));
   list.push_back(norm_tensor(model, "q_lora_norm", rank));
   list.push_back(column_tensor("q_up", kRole, rank, a.heads * a.qk_head_dim, false, a.heads));
-  list.push_back({"kv", kRole, model.hidden * a.qk_head_dim});
+  list.push_back(whole_tensor("kv", kRole, model.hidden, a.qk_head_dim));
   list.push_back(norm_tensor(model, "kv_norm", a.qk_head_dim));
 }
 
@@ -62,7 +64,7 @@ void add_shared_kv(ParameterList& list, const ModelSpec& model) {
 void add_compressor(ParameterList& list, const ModelSpec& model, std::int64_t ratio,
                     std::int64_t width, bool overlap) {
   const std::int64_t channels = (overlap ? 2 : 1) * width;
-  list.push_back({"compressor", kRole, 2 * model.hidden * channels});
+  list.push_back(whole_tensor("compressor", kRole, model.hidden, 2 * channels));
   list.push_back({"compressor_positions", kRole, ratio * channels});
   list.push_back(norm_tensor(model, "compressor_norm", width));
 }
@@ -72,13 +74,13 @@ void add_compressor(ParameterList& list, const ModelSpec& model, std::int64_t ra
 void add_indexer(ParameterList& list, const ModelSpec& model, std::int64_t ratio) {
   const IndexerSpec& indexer = *model.attention.indexer;
   const std::int64_t rank = model.attention.mla.q_lora_rank;
-  list.push_back(
-      {"index_q", kRole, (rank > 0 ? rank : model.hidden) * indexer.heads * indexer.head_dim});
-  list.push_back({"index_weights", kRole, model.hidden * indexer.heads});
+  list.push_back(whole_tensor("index_q", kRole, rank > 0 ? rank : model.hidden,
+                              indexer.heads * indexer.head_dim));
+  list.push_back(whole_tensor("index_weights", kRole, model.hidden, indexer.heads));
   if (ratio > 0) {
     add_compressor(list, model, ratio, indexer.head_dim, true);
   } else {
-    list.push_back({"index_k", kRole, model.hidden * indexer.head_dim});
+    list.push_back(whole_tensor("index_k", kRole, model.hidden, indexer.head_dim));
     list.push_back({"index_norm", ParameterRole::kNorm, 2 * indexer.head_dim});
   }
 }
@@ -121,8 +123,8 @@ void add_attention(ParameterList& list, const ModelSpec& model, LayerKind kind) 
     const std::int64_t rank = a.output_lora_rank;
     list.push_back(column_tensor("o_down", kRole, a.heads / a.output_groups * a.v_head_dim,
                                  a.output_groups * rank, false, a.output_groups));
-    list.push_back({"o", kRole, a.output_groups * rank * model.hidden, 1, a.output_groups});
-    return;
+    return add_row_tensor(list, "o", {}, kRole, a.output_groups * rank, model.hidden, false,
+                          a.output_groups);
   }
   add_row_tensor(list, "o", "o_bias", ParameterRole::kAttention, a.heads * a.v_head_dim,
                  model.hidden, a.output_bias, a.heads);
@@ -135,7 +137,7 @@ void add_convolution(ParameterList& list, const ModelSpec& model) {
   list.push_back(
       column_tensor("convolution_in", kRole, hidden, 3 * hidden, convolution.bias, hidden));
   list.push_back(
-      column_tensor("convolution", kRole, convolution.width, hidden, convolution.bias, hidden));
+      filter_tensor("convolution", kRole, convolution.width, hidden, convolution.bias, hidden));
   add_row_tensor(list, "convolution_out", "convolution_out_bias", kRole, hidden, hidden,
                  convolution.bias, hidden);
 }
@@ -154,17 +156,18 @@ void add_linear_attention(ParameterList& list, const ModelSpec& model) {
   };
   columns("linear_qkv", model.hidden, 2 * qk + v);
   if (linear.gate_rank > 0) {
-    list.push_back({"linear_gate_down", kRole, model.hidden * linear.gate_rank});
+    list.push_back(whole_tensor("linear_gate_down", kRole, model.hidden, linear.gate_rank));
   }
   columns("linear_gate", linear.gate_rank > 0 ? linear.gate_rank : model.hidden, v);
   columns("linear_step", model.hidden, linear.heads);
   if (kimi) {
-    list.push_back({"linear_decay_down", kRole, model.hidden * linear.qk_head_dim});
+    list.push_back(whole_tensor("linear_decay_down", kRole, model.hidden, linear.qk_head_dim));
   }
   columns("linear_decay", kimi ? linear.qk_head_dim : model.hidden, kimi ? qk : linear.heads);
   columns("linear_decay_bias", 1, kimi ? qk : linear.heads);
   columns("linear_decay_rate", 1, linear.heads);
-  columns("linear_convolution", linear.convolution_width, 2 * qk + v);
+  list.push_back(filter_tensor("linear_convolution", kRole, linear.convolution_width, 2 * qk + v,
+                               false, parts));
   list.push_back({"linear_norm", ParameterRole::kNorm, linear.v_head_dim});
   add_row_tensor(list, "linear_out", {}, kRole, v, model.hidden, false, parts);
 }
@@ -184,15 +187,31 @@ ParameterTensor norm_tensor(const ModelSpec& model, std::string_view name, std::
   return {name, ParameterRole::kNorm, width * (model.norm_bias ? 2 : 1)};
 }
 
+ParameterTensor whole_tensor(std::string_view name, ParameterRole role, std::int64_t inputs,
+                             std::int64_t outputs, StackedMatrix stacked) {
+  return column_tensor(name, role, inputs, outputs, false, 1, stacked);
+}
+
 ParameterTensor column_tensor(std::string_view name, ParameterRole role, std::int64_t inputs,
-                              std::int64_t outputs, bool bias, std::int64_t parts) {
-  return {name, role, inputs * outputs + (bias ? outputs : 0), 1, parts};
+                              std::int64_t outputs, bool bias, std::int64_t parts,
+                              StackedMatrix stacked) {
+  ParameterTensor tensor = filter_tensor(name, role, inputs, outputs, bias, parts);
+  if (inputs > 1) {
+    tensor.matrix = {inputs, outputs, DividedBy::kOutputs, stacked};
+  }
+  return tensor;
+}
+
+ParameterTensor filter_tensor(std::string_view name, ParameterRole role, std::int64_t width,
+                              std::int64_t channels, bool bias, std::int64_t parts) {
+  return {name, role, width * channels + (bias ? channels : 0), 1, parts};
 }
 
 void add_row_tensor(ParameterList& list, std::string_view name, std::string_view bias_name,
                     ParameterRole role, std::int64_t inputs, std::int64_t outputs, bool bias,
                     std::int64_t parts) {
   list.push_back({name, role, inputs * outputs, 1, parts});
+  list.back().matrix = {inputs, outputs, DividedBy::kInputs};
   if (bias) {
     list.push_back({bias_name, role, outputs});
   }

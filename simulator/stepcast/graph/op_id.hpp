@@ -177,7 +177,20 @@ namespace stepcast {
   ROW(kGradientClip, "gradient.clip")                                             \
   ROW(kGradientZero, "gradient.zero")                                             \
   ROW(kParameterCast, "parameter.cast")                                           \
-  ROW(kOptimizer, "optimizer")
+  ROW(kOptimizer, "optimizer")                                                    \
+  ROW(kMuonMomentum, "muon.momentum")                                             \
+  ROW(kMuonNesterov, "muon.nesterov")                                             \
+  ROW(kMuonGather, "muon.gather")                                                 \
+  ROW(kMuonToOwner, "muon.to_owner")                                              \
+  ROW(kMuonTpGather, "muon.tp_gather")                                            \
+  ROW(kMuonNormalize, "muon.normalize")                                           \
+  ROW(kMuonNormSum, "muon.norm_sum")                                              \
+  ROW(kMuonGram, "muon.gram")                                                     \
+  ROW(kMuonGramSum, "muon.gram_sum")                                              \
+  ROW(kMuonPolynomial, "muon.polynomial")                                         \
+  ROW(kMuonProduct, "muon.product")                                               \
+  ROW(kMuonFromOwner, "muon.from_owner")                                          \
+  ROW(kMuonUpdate, "muon.update")
 
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage, bugprone-macro-parentheses)
 #define STEPCAST_ENUMERATOR(enumerator, name) enumerator,

@@ -10,10 +10,11 @@ namespace {
 void add_mlp(ParameterList& list, std::int64_t hidden, const MlpSpec& mlp) {
   constexpr auto kRole = ParameterRole::kMlp;
   const std::int64_t width = mlp.ffn_hidden;
+  const StackedMatrix stacked = mlp.gated ? StackedMatrix::kGateUp : StackedMatrix::kNone;
   if (mlp.gated) {
-    list.push_back(column_tensor("gate", kRole, hidden, width, mlp.bias, width));
+    list.push_back(column_tensor("gate", kRole, hidden, width, mlp.bias, width, stacked));
   }
-  list.push_back(column_tensor("up", kRole, hidden, width, mlp.bias, width));
+  list.push_back(column_tensor("up", kRole, hidden, width, mlp.bias, width, stacked));
   add_row_tensor(list, "down", "down_bias", kRole, width, hidden, mlp.bias, width);
 }
 
@@ -30,8 +31,8 @@ void add_experts(ParameterList& list, const ModelSpec& model, const MoeSpec& moe
 }
 
 void add_moe(ParameterList& list, const ModelSpec& model, const MoeSpec& moe) {
-  const std::int64_t router_bias = moe.router.linear_bias ? moe.experts : 0;
-  list.push_back({"router", ParameterRole::kRouter, model.hidden * moe.experts + router_bias});
+  list.push_back(whole_tensor("router", ParameterRole::kRouter, model.hidden, moe.experts));
+  list.back().elements += moe.router.linear_bias ? moe.experts : 0;
   if (moe.router.expert_bias) {
     list.push_back({"router_expert_bias", ParameterRole::kRouter, moe.experts});
   }
@@ -56,8 +57,11 @@ void add_adapters(ParameterList& list, const ModelSpec& model, LayerKind kind,
     const std::int64_t rank = weights.lora->rank;
     const std::int64_t parts = matrix.input_parts > 1 ? matrix.input_parts : rank;
     list.push_back({"adapter_a", matrix.role, rank * matrix.inputs, 1, parts, false, true});
+    list.back().matrix = {matrix.inputs, rank,
+                          matrix.input_parts > 1 ? DividedBy::kInputs : DividedBy::kOutputs};
     list.push_back(
         {"adapter_b", matrix.role, rank * matrix.outputs, 1, matrix.output_parts, false, true});
+    list.back().matrix = {rank, matrix.outputs};
   }
 }
 
@@ -98,10 +102,11 @@ ParameterList layer_parameters(const ModelSpec& model, LayerKind kind,
 }
 
 ParameterList embedding_parameters(const ModelSpec& model, const TrainedWeights& weights) {
-  ParameterList list = {{"embedding", ParameterRole::kEmbedding, model.vocabulary * model.hidden, 1,
-                         model.vocabulary}};
+  constexpr auto kRole = ParameterRole::kEmbedding;
+  ParameterList list = {
+      column_tensor("embedding", kRole, model.hidden, model.vocabulary, false, model.vocabulary)};
   if (model.positions == Positions::kLearned) {
-    list.push_back({"positions", ParameterRole::kEmbedding, model.max_positions * model.hidden});
+    list.push_back(whole_tensor("positions", kRole, model.hidden, model.max_positions));
   }
   return marked(std::move(list), weights);
 }
@@ -109,8 +114,8 @@ ParameterList embedding_parameters(const ModelSpec& model, const TrainedWeights&
 ParameterList head_parameters(const ModelSpec& model, const TrainedWeights& weights) {
   ParameterList list = {norm_tensor(model, "final_norm", model.hidden)};
   if (!model.tied_embeddings) {
-    list.push_back(
-        {"head", ParameterRole::kHead, model.vocabulary * model.hidden, 1, model.vocabulary});
+    list.push_back(column_tensor("head", ParameterRole::kHead, model.hidden, model.vocabulary,
+                                 false, model.vocabulary));
   }
   if (model.head_bias) {
     list.push_back({"head_bias", ParameterRole::kHead, model.vocabulary, 1, model.vocabulary});
@@ -120,11 +125,11 @@ ParameterList head_parameters(const ModelSpec& model, const TrainedWeights& weig
 }
 
 ParameterList mtp_extra_parameters(const ModelSpec& model, const TrainedWeights& weights) {
-  ParameterList list = {
-      norm_tensor(model, "mtp_hidden_norm", model.hidden),
-      norm_tensor(model, "mtp_embedding_norm", model.hidden),
-      {"mtp_projection", ParameterRole::kMlp, 2 * model.hidden * model.hidden, 1, model.hidden},
-      norm_tensor(model, "mtp_final_norm", model.hidden)};
+  ParameterList list = {norm_tensor(model, "mtp_hidden_norm", model.hidden),
+                        norm_tensor(model, "mtp_embedding_norm", model.hidden),
+                        column_tensor("mtp_projection", ParameterRole::kMlp, 2 * model.hidden,
+                                      model.hidden, false, model.hidden),
+                        norm_tensor(model, "mtp_final_norm", model.hidden)};
   if (model.residual_streams > 1) {
     add_head_residual_tensors(list, model);
   }

@@ -104,6 +104,9 @@ struct ReadConstant {
   template <typename Q>
   void operator()(std::optional<Q> Owner::*member) const {
     owner.*member = reader.optional_quantity<Q>(constant.key);
+    if (owner.*member && constant.range.lowest > 0.0 && !((owner.*member)->value() > 0.0)) {
+      reader.reader().error(constant.key, "must be greater than 0");
+    }
   }
   template <typename Q>
   void operator()(Q Owner::*member) const {

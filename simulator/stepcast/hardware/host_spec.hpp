@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,10 @@ struct HostSpec {
   Seconds unit_backward;
   Seconds unit_update;
   Seconds update_call;
+  // Where it is not known, no optimizer can be on the host.
+  std::optional<BytesPerSecond> device_link;
+  std::optional<BytesPerSecond> update_memory;
+  std::optional<BytesPerSecond> node_memory;
 
   std::vector<Provenance> provenance;
   SourceTable sources;

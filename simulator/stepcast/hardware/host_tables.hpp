@@ -15,6 +15,11 @@ inline constexpr Constant<HostSpec> constant(std::string_view key, std::string_v
   return {key, "us", kNotNegative, std::nullopt, meaning, member, presence};
 }
 
+inline constexpr Constant<HostSpec> rate(std::string_view key, std::string_view meaning,
+                                         std::optional<BytesPerSecond> HostSpec::*member) {
+  return {key, "GB/s", kAboveZero, std::nullopt, meaning, member, Presence::kOptional};
+}
+
 inline constexpr std::array kConstants = {
     constant("eager_call",
              "an operator of a model called one by one, in either direction, with what Python and "
@@ -57,6 +62,16 @@ inline constexpr std::array kConstants = {
              &HostSpec::unit_update),
     constant("update_call", "the same of one layer whose parameters are whole tensors",
              &HostSpec::update_call),
+    rate("device_link",
+         "between a device and pinned memory of the host, in each direction; without it no "
+         "optimizer can be on the host",
+         &HostSpec::device_link),
+    rate("update_memory",
+         "bytes of gradients, parameters and moments that the cores of one device move while they "
+         "update parameters; likewise",
+         &HostSpec::update_memory),
+    rate("node_memory", "the most that the cores of all devices of a node move together; likewise",
+         &HostSpec::node_memory),
 };
 
 inline constexpr auto kParts = parts_of(kConstants);

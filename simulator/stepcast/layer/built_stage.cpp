@@ -8,6 +8,30 @@
 #include "stepcast/layer/recompute_choice.hpp"
 
 namespace stepcast {
+namespace {
+
+WeightMatrices matrices_of(const ParameterList& parameters, const ExpansionContext& context) {
+  return weight_matrices(parameters, context.plan, context.training, context.software);
+}
+
+// Of what lies on a stage beside its layers' own: a copy of a tied matrix included.
+void add_ends(const ExpansionContext& context, const StageContent& content,
+              WeightMatrices& matrices) {
+  const TrainedWeights& weights = context.training.weights;
+  const WeightMatrices embedding =
+      matrices_of(embedding_parameters(context.model, weights), context);
+  add(embedding, content.embedding ? 1 : 0, matrices);
+  if (content.loss) {
+    add(matrices_of(head_parameters(context.model, weights), context), 1, matrices);
+    add(embedding, context.model.tied_embeddings && !content.embedding ? 1 : 0, matrices);
+  }
+  if (content.mtp_layers > 0) {
+    add(matrices_of(mtp_extra_parameters(context.model, weights), context), content.mtp_layers,
+        matrices);
+  }
+}
+
+}  // namespace
 
 const BuiltLayer& StageBuilder::layer(const ExpansionContext& context, LayerKind kind) {
   const auto known = std::find_if(layers_.begin(), layers_.end(),
@@ -20,6 +44,7 @@ const BuiltLayer& StageBuilder::layer(const ExpansionContext& context, LayerKind
   BuiltLayer built;
   built.kind = kind;
   built.parameters = local_parameters(parameters, context.plan);
+  built.matrices = matrices_of(parameters, context);
   for (const ParameterTensor& tensor : parameters) {
     if (tensor.frozen) {
       continue;
@@ -49,6 +74,10 @@ BuiltStage StageBuilder::stage(const ExpansionContext& context, std::size_t inde
     stage.layers.push_back(layer(context, kinds[i].kind));
     stage.layers.back().count = kinds[i].layers;
     stage.layers.back().recomputed = recomputed[i];
+    add(stage.layers.back().matrices, kinds[i].layers, stage.matrices);
+  }
+  if (updates_matrices(context.training.optimizer)) {
+    add_ends(context, stage.content, stage.matrices);
   }
   return stage;
 }

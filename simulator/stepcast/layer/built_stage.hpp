@@ -19,6 +19,7 @@ struct BuiltLayer {
   std::int64_t count = 0;
   std::int64_t recomputed = 0;     // of them, in full
   LocalParameters parameters;      // of one
+  WeightMatrices matrices;         // of one, that the optimizer updates as a whole
   double distinct_elements = 0.0;  // trained, of one with one of the experts that a rank holds
   std::shared_ptr<const BlockOps> ops;
   Bytes workspace;  // as backward_workspace
@@ -30,6 +31,9 @@ struct BuiltStage {
   StageParameters parameters;
   LocalParameters embedding;       // of the embedding alone, whether the stage has it or not
   LocalParameters mtp_projection;  // that a multi-token prediction module adds to its layer
+  WeightMatrices matrices;         // of all of it, that the optimizer updates as a whole
+
+  [[nodiscard]] HeldWeights weights() const { return {parameters.all(), matrices}; }
 };
 
 // Builds the layers of a kind once, however many stages have some. All contexts that it is given

@@ -18,6 +18,12 @@ LocalParameters operator*(double factor, LocalParameters parameters) {
           factor * parameters.frozen_expert};
 }
 
+HeldWeights& HeldWeights::operator+=(const HeldWeights& other) {
+  parameters += other.parameters;
+  add(other.matrices, 1, matrices);
+  return *this;
+}
+
 double local_elements(const ParameterTensor& tensor, const ParallelPlan& plan) {
   const auto elements = static_cast<double>(tensor.elements);
   if (tensor.role == ParameterRole::kExpert) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "stepcast/graph/parameter_inventory.hpp"
+#include "stepcast/layer/weight_matrix.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
 #include "stepcast/plan/software_spec.hpp"
 
@@ -24,6 +25,15 @@ struct LocalParameters {
   bool operator==(const LocalParameters&) const = default;
 };
 LocalParameters operator*(double factor, LocalParameters parameters);
+
+// What an optimizer updates on a rank.
+struct HeldWeights {
+  LocalParameters parameters;
+  WeightMatrices matrices;  // that the optimizer updates as a whole; also counted in `parameters`
+
+  HeldWeights& operator+=(const HeldWeights& other);
+  bool operator==(const HeldWeights&) const = default;
+};
 
 // Elements of `tensor` on one rank before FSDP: divided by tp (etp for experts) up to its tp_parts,
 // and experts by ep.

@@ -30,6 +30,7 @@ class Resolver {
     divide_sequence();
     divide_batch();
     settle_sharding();
+    check_optimizer();
     settle_pipeline();
     settle_primitives();
     return std::move(result_);
@@ -241,6 +242,23 @@ class Resolver {
     if (divides(samples, "micro_batch_size * dp", training_.global_batch_size,
                 "global_batch_size")) {
       plan.micro_batches = training_.global_batch_size / samples;
+    }
+  }
+
+  void check_optimizer() {
+    const OptimizerSpec& optimizer = training_.optimizer;
+    const auto* muon = std::get_if<MuonSpec>(&optimizer.rule);
+    if (muon != nullptr && result_.plan.zero == 3 &&
+        muon->sharding == MuonSharding::kWholeMatrices) {
+      refuse(
+          "muon: no matrix lies whole on a rank with zero = 3; sharding can be gather or "
+          "all_to_all");
+    }
+    const HostSpec& host = cluster_.host;
+    const bool known = host.device_link && host.update_memory && host.node_memory;
+    if (optimizer.offload && !known) {
+      refuse("optimizer: offload needs device_link, update_memory and node_memory of the host " +
+             host.name);
     }
   }
 

@@ -9,7 +9,9 @@
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/expert_expansion.hpp"
 #include "stepcast/layer/stage_class.hpp"
+#include "stepcast/memory/optimizer_memory.hpp"
 #include "stepcast/pipeline/pipeline_order.hpp"
+#include "stepcast/plan/update_rule.hpp"
 
 namespace stepcast {
 namespace {
@@ -18,11 +20,14 @@ namespace {
 class RankPeak {
  public:
   RankPeak(const ExpansionContext& context, const MemoryParts& parts, std::int64_t rank)
-      : context_(context), left_out_(parts.left_out) {
+      : context_(context),
+        left_out_(parts.left_out),
+        on_device_(share_on_device(context.training.optimizer, context.software)) {
     fixed_.rank = rank;
     for (const RankStage& stage : stages_of_rank(plan(), rank)) {
       add_stage(*parts.stages[stage.stage]);
     }
+    fixed_.optimizer += on_device_ * whole_matrix_excess(context_, matrices_);
     for (const StageHolding* chunk : chunks_) {
       fixed_.gathered += chunk->budget.gathered;
     }
@@ -53,7 +58,8 @@ class RankPeak {
 
   void add_stage(const StageHolding& stage) {
     fixed_.parameters += stage.states.parameters;
-    fixed_.optimizer += rules().optimizer_on_host ? Bytes{} : stage.states.optimizer;
+    fixed_.optimizer += on_device_ * stage.states.optimizer;
+    add(stage.matrices, 1, matrices_);
     fixed_.gradients += stage.dummy_gradients / real(plan().vpp);
     all_parameters_ += stage.parameters;
     if (rules().gradients_stay) {
@@ -223,6 +229,8 @@ class RankPeak {
 
   const ExpansionContext& context_;
   std::int64_t left_out_;
+  double on_device_;         // share of the optimizer's states
+  WeightMatrices matrices_;  // of all chunks, that the optimizer updates as a whole
   std::int64_t in_flight_left_out_ = 0;
   std::vector<const StageHolding*> chunks_;
   StageMemory fixed_;  // what is there all the time

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "stepcast/base/real.hpp"
+#include "stepcast/memory/optimizer_memory.hpp"
+#include "stepcast/plan/update_rule.hpp"
 
 namespace stepcast {
 namespace {
@@ -44,35 +46,28 @@ Bytes stacked_copies(const LocalParameters& parameters, const ExpansionContext& 
 }  // namespace
 
 StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& plan,
-                         const SoftwareSpec& software, Dtype dtype) {
+                         const SoftwareSpec& software, Dtype dtype,
+                         const OptimizerSpec& optimizer) {
   const StateBytes& bytes = software.states;
-  const double replicas = real(plan.replicas());
+  const UpdateRule rule = elementwise_rule(optimizer, plan, software);
+  // The sharded fp32 parameters are the master copy themselves.
+  const Bytes parameter = shards_are_master(plan, software) ? Bytes(4) : bytes.parameter;
   const auto shared = [&](int stage, bool expert) {
     if (plan.zero < stage) {
       return 1.0;
     }
-    if (expert) {
-      return real(plan.expert_shards());
-    }
-    return plan.zero == 3 || plan.fsdp > 1 ? real(plan.fsdp) : replicas;
+    return real(expert ? plan.expert_shards() : plan.shards());
   };
   StateMemory memory;
   const LocalParameters trained = parameters.trained();
   for (const bool expert : {false, true}) {
     const double elements = expert ? trained.expert : trained.dense;
     const double frozen = expert ? parameters.frozen_expert : parameters.frozen_dense;
-    Bytes parameter = bytes.parameter;
-    Bytes optimizer = bytes.optimizer;
-    if (plan.zero == 3 && software.fsdp_parameters_fp32) {
-      // The sharded fp32 parameters are the master copy themselves.
-      parameter = Bytes(4);
-      optimizer = max(bytes.optimizer - Bytes(4), Bytes{});
-    }
     const Bytes kept = software.converts_frozen(dtype) ? size_of(dtype) : parameter;
     memory.parameters +=
         elements / shared(3, expert) * parameter + frozen / shared(3, expert) * kept;
     memory.gradients += elements / shared(2, expert) * bytes.gradient;
-    memory.optimizer += elements / shared(1, expert) * optimizer;
+    memory.optimizer += elements / shared(1, expert) * rule.kept();
   }
   return memory;
 }
@@ -83,7 +78,10 @@ StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& st
   const double trained = parameters.trained().total();
   StageHolding holding;
   holding.budget = stage_budget(context, stage);
-  holding.states = state_memory(parameters, context.plan, context.software, context.training.dtype);
+  holding.states = state_memory(parameters, context.plan, context.software, context.training.dtype,
+                                context.training.optimizer);
+  holding.states.optimizer += matrix_state_change(context, stage.matrices);
+  holding.matrices = stage.matrices;
   holding.parameters = trained;
   holding.gradients = max(holding.states.gradients, holding.budget.full_gradients) +
                       trained * context.software.memory.gradient_copy +

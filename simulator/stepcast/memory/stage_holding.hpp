@@ -14,13 +14,16 @@ struct StateMemory {
   Bytes gradients;
   Bytes optimizer;
 };
-// `dtype` is that of products, in which frozen parameters may be kept.
+// `dtype` is that of products, in which frozen parameters may be kept. Every parameter counts as
+// one that is updated by itself (optimizer_memory.hpp).
 StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& plan,
-                         const SoftwareSpec& software, Dtype dtype = Dtype::kBf16);
+                         const SoftwareSpec& software, Dtype dtype = Dtype::kBf16,
+                         const OptimizerSpec& optimizer = {});
 
 struct StageHolding {
   StageBudget budget;
   StateMemory states;
+  WeightMatrices matrices;  // that the optimizer updates as a whole
   double parameters = 0.0;  // elements that are trained, before ZeRO
   Bytes gradients;          // of all its weights, as the plan shards them
   Bytes late_gradients;   // of them, those of its fullest layer and of the embedding, which are not

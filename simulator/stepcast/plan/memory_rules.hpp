@@ -33,8 +33,8 @@ struct MemoryRules {
                                // reduces gradients as they are
   Bytes stacked_copies;  // a parameter as it is sharded, of copies of such layers' weights and
                          // gradients beside them
-  bool optimizer_on_host = false;  // master copy and moments are in the host's memory; how long
-                                   // they take over PCIe is not modelled
+  // Master copy and moments are in the host's memory, if the recipe says nothing of its offload.
+  bool optimizer_on_host = false;
   // --- experts ---
   // Where shapes are fixed when the step is compiled: the rows that experts' tensors have room for,
   // as a share of the worst case, W T min(k, experts of a rank); 0: as many as arrive.

@@ -113,6 +113,8 @@ struct ParallelPlan {
 
   // Data-parallel replicas of non-expert parameters: they share gradients.
   [[nodiscard]] std::int64_t replicas() const { return dp * cp; }
+  // Ranks that share one copy of what ZeRO divides: with zero 1 all, or groups of them.
+  [[nodiscard]] std::int64_t shards() const { return zero == 3 || fsdp > 1 ? fsdp : replicas(); }
 
   // Whether one scale-up domain holds all ranks that exchange tokens.
   [[nodiscard]] bool exchanges_in_domain() const { return ep_in_domain == 0 || ep <= ep_in_domain; }
@@ -121,6 +123,7 @@ struct ParallelPlan {
   [[nodiscard]] ProcessGroup cp_group() const { return {cp, tp}; }
   [[nodiscard]] ProcessGroup dp_group() const { return {replicas(), tp}; }
   [[nodiscard]] ProcessGroup shard_group() const { return {fsdp, tp}; }
+  [[nodiscard]] ProcessGroup sharing_group() const { return {shards(), tp}; }  // of shards()
   [[nodiscard]] ProcessGroup replicate_group() const { return {replicas() / fsdp, tp * fsdp}; }
   [[nodiscard]] ProcessGroup ep_group() const { return {ep, etp}; }
   [[nodiscard]] ProcessGroup etp_group() const { return {etp, 1}; }

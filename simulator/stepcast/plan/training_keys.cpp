@@ -29,6 +29,31 @@ void copy_of_lora(const TrainingRecipe& from, TrainingRecipe& to) {
   }
 }
 
+// Of an optimizer of the same kind, where an axis varies a key inside it.
+template <typename Rule, auto Member>
+void copy_of_rule(const TrainingRecipe& from, TrainingRecipe& to) {
+  const auto* given = std::get_if<Rule>(&from.optimizer.rule);
+  auto* varied = std::get_if<Rule>(&to.optimizer.rule);
+  if (given != nullptr && varied != nullptr) {
+    varied->*Member = given->*Member;
+  }
+}
+
+template <typename... Rules>
+void copy_momentum(const TrainingRecipe& from, TrainingRecipe& to) {
+  (copy_of_rule<Rules, &Rules::momentum>(from, to), ...);
+}
+
+void copy_moments(const TrainingRecipe& from, TrainingRecipe& to) {
+  copy_of_rule<AdamWSpec, &AdamWSpec::first>(from, to);
+  copy_of_rule<AdamWSpec, &AdamWSpec::second>(from, to);
+}
+
+template <auto Member>
+void copy_of_optimizer(const TrainingRecipe& from, TrainingRecipe& to) {
+  to.optimizer.*Member = from.optimizer.*Member;
+}
+
 template <auto Member>
 void copy_of_documents(const TrainingRecipe& from, TrainingRecipe& to) {
   to.documents.*Member = from.documents.*Member;
@@ -53,7 +78,10 @@ constexpr std::array kTrainingKeys = {
                 training_dtype_names},
     TrainingKey{"sequence_length", "tokens of a sequence", "--seq",
                 copy_training<&T::sequence_length>},
-    TrainingKey{"optimizer", "adamw or adam", "", copy_training<&T::optimizer>},
+    TrainingKey{"optimizer",
+                "adamw, sgd, adafactor, muon, or {kind: muon, steps: 5, momentum_dtype: fp32, "
+                "adamw: {moments: bf16}, offload: true}",
+                "", copy_training<&T::optimizer>},
     TrainingKey{"dropout", "after attention, softmax and MLP, as GPT-3 has it", "",
                 copy_training<&T::dropout>},
     TrainingKey{"documents",
@@ -94,6 +122,22 @@ constexpr std::array kInnerKeys = {
                 copy_of_documents<&Documents::lengths>, names_of<DocumentLengths>},
     TrainingKey{"documents.packed", "several in a sequence", "",
                 copy_of_documents<&Documents::packed>},
+    TrainingKey{"optimizer.moments", "format of both moments of adamw", "", copy_moments,
+                names_of<StateFormat>},
+    TrainingKey{"optimizer.momentum_dtype", "format of the momentum, or none", "",
+                copy_momentum<SgdSpec, AdafactorSpec, MuonSpec>},
+    TrainingKey{"optimizer.steps", "of Newton-Schulz in muon", "",
+                copy_of_rule<MuonSpec, &MuonSpec::steps>},
+    TrainingKey{"optimizer.qkv", "matrices of queries, keys and values in muon", "",
+                copy_of_rule<MuonSpec, &MuonSpec::qkv>, names_of<QkvMatrices>},
+    TrainingKey{"optimizer.tp_mode", "what muon does with what tensor parallelism divides", "",
+                copy_of_rule<MuonSpec, &MuonSpec::tp_mode>, names_of<MuonTensorParallel>},
+    TrainingKey{"optimizer.sharding", "where the matrices of muon are whole", "",
+                copy_of_rule<MuonSpec, &MuonSpec::sharding>, names_of<MuonSharding>},
+    TrainingKey{"optimizer.master", "what is kept of a parameter beside the copy that runs", "",
+                copy_of_optimizer<&OptimizerSpec::master>, names_of<MasterCopy>},
+    TrainingKey{"optimizer.offload", "true, or {share: 0.5, overlap: true} on the host", "",
+                copy_of_optimizer<&OptimizerSpec::offload>},
     TrainingKey{"lora.rank", "of A and B", "", copy_of_lora<&LoraSpec::rank>},
     TrainingKey{"lora.targets", "a list of the matrices that have an adapter", "",
                 copy_of_lora<&LoraSpec::targets>, names_of<LoraTarget>},

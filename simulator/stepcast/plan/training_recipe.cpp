@@ -20,8 +20,6 @@ constexpr std::array<std::string_view, 8> kModuleNames = {
 // All but fp32, in which no framework multiplies.
 constexpr std::array<std::string_view, 5> kTrainingDtypeNames = {"bf16", "fp16", "fp8", "fp8_block",
                                                                  "fp4"};
-constexpr std::array<NamedValue<std::string_view>, 2> kOptimizers = {
-    {{"adamw", "adamw"}, {"adam", "adamw"}}};
 
 constexpr Range<std::int64_t> kSequence{1, 1 << 28};
 constexpr Range<std::int64_t> kBatch{1, 1 << 30};
@@ -199,7 +197,7 @@ TrainingRecipe read_recipe(MappingReader& reader) {
   training.global_batch_size = reader.required_count("global_batch_size", kBatch);
   training.dtype = reader.optional_choice<Dtype>("dtype", training_dtypes(), Dtype::kBf16);
   training.recompute = read_recompute(reader);
-  training.optimizer = reader.optional_choice<std::string_view>("optimizer", kOptimizers, "adamw");
+  training.optimizer = read_optimizer(reader);
   training.dropout = reader.optional_flag("dropout").value_or(false);
   training.documents = read_documents(reader);
   training.weights = read_weights(reader);
@@ -305,7 +303,7 @@ ConfigNode written_training(const TrainingRecipe& training) {
   writer.field("global_batch_size", training.global_batch_size);
   writer.field("dtype", name(training.dtype));
   write_recompute(training.recompute, writer);
-  writer.field("optimizer", training.optimizer);
+  writer.field("optimizer", written_optimizer(training.optimizer));
   writer.field("dropout", training.dropout);
   if (training.documents.length > 0) {
     writer.begin("documents");

@@ -13,6 +13,7 @@
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/graph/document_mask.hpp"
 #include "stepcast/graph/trained_weights.hpp"
+#include "stepcast/plan/optimizer_spec.hpp"
 
 namespace stepcast {
 
@@ -88,7 +89,7 @@ struct TrainingRecipe {
   std::int64_t global_batch_size = 0;
   Dtype dtype = Dtype::kBf16;
   RecomputeSpec recompute;
-  std::string optimizer = "adamw";
+  OptimizerSpec optimizer;
   bool dropout = false;    // GPT-3 style: after attention, softmax and MLP
   Documents documents;     // in a sequence; a library with a mask for them keeps them apart
   TrainedWeights weights;  // the keys `lora` and `frozen`

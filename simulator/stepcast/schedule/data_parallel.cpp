@@ -10,15 +10,6 @@
 namespace stepcast {
 namespace {
 
-// Ranks that share one copy of what ZeRO divides: with zero 1 all, or groups of them.
-std::int64_t sharding_ranks(const ParallelPlan& plan) {
-  return plan.zero == 3 || plan.fsdp > 1 ? plan.fsdp : plan.replicas();
-}
-
-ProcessGroup sharding_group(const ParallelPlan& plan) {
-  return plan.zero == 3 || plan.fsdp > 1 ? plan.shard_group() : plan.dp_group();
-}
-
 // One collective for the dense parameters and one for the experts of a layer.
 class ShardTraffic {
  public:
@@ -28,7 +19,7 @@ class ShardTraffic {
   // Of what is trained, and of what is frozen with `frozen` bytes an element.
   void gather_all(OpId id, Bytes element, Bytes frozen, OpList& ops) const {
     add_one(id, CollectiveOp::kAllGather, parameters_.dense * element + all_.frozen_dense * frozen,
-            sharding_group(plan_), ops);
+            plan_.sharing_group(), ops);
     if (plan_.fsdp_experts) {
       add_one(id, CollectiveOp::kAllGather,
               parameters_.expert * element + all_.frozen_expert * frozen, plan_.edp_group(), ops);
@@ -36,7 +27,7 @@ class ShardTraffic {
   }
 
   void add(OpId id, CollectiveOp op, Bytes element, OpList& ops) const {
-    add_one(id, op, parameters_.dense * element, sharding_group(plan_), ops);
+    add_one(id, op, parameters_.dense * element, plan_.sharing_group(), ops);
     if (plan_.fsdp_experts) {
       add_one(id, op, parameters_.expert * element, plan_.edp_group(), ops);
     }
@@ -54,7 +45,7 @@ class ShardTraffic {
   // A stage lies on ranks r and p - 1 - r, on average half the pipeline apart.
   void add_mirror(Bytes element, OpList& ops) const {
     const bool divided = plan_.zero > 0;
-    const auto dense = static_cast<double>(sharding_ranks(plan_));
+    const auto dense = static_cast<double>(plan_.shards());
     const double kept =
         parameters_.dense / (divided ? dense : 1.0) +
         parameters_.expert / (divided ? static_cast<double>(plan_.expert_shards()) : 1.0);
@@ -153,34 +144,6 @@ bool gathers_at_once(const ExpansionContext& context) {
          (context.plan.zero == 1 || context.plan.zero == 2);
 }
 
-Op pass_over(OpId id, MemoryBoundKind kind, std::int64_t count, Bytes element) {
-  return {id,
-          MemoryBound{kind, 1, std::max<std::int64_t>(1, count), element, Direction::kForward,
-                      Implementation::kFused},
-          Block::kOptimizer};
-}
-
-// The norm reads the gradients of the rank's shard and clipping scales them; the new parameters are
-// copied into 16 bits; the buffers of all local gradients are zeroed. A copy moves two elements
-// where reading or writing alone moves one: half as many stand for it.
-void add_passes_beside_update(const ExpansionContext& context, std::int64_t shard,
-                              std::int64_t local, OpList& ops) {
-  const Bytes gradient = context.software.states.gradient;
-  ops.push_back(pass_over(OpId::kGradientNorm, MemoryBoundKind::kCopy, shard / 2, gradient));
-  ops.push_back(pass_over(OpId::kGradientClip, MemoryBoundKind::kCopy, shard, gradient));
-  ops.push_back(pass_over(OpId::kParameterCast, MemoryBoundKind::kCast, shard, kSixteenBits));
-  ops.push_back(pass_over(OpId::kGradientZero, MemoryBoundKind::kCopy, local / 2, gradient));
-}
-
-// The mean over replicas divides each local gradient before the sum; a norm reads it once more.
-void add_passes_before_reduction(const ExpansionContext& context, std::int64_t local, OpList& ops) {
-  const Bytes gradient = context.software.states.gradient;
-  if (context.plan.dp * context.plan.cp > 1) {
-    ops.push_back(pass_over(OpId::kGradientMean, MemoryBoundKind::kCopy, local, gradient));
-  }
-  ops.push_back(pass_over(OpId::kGradientCheck, MemoryBoundKind::kCopy, local / 2, gradient));
-}
-
 }  // namespace
 
 TrafficRule traffic_rule(const ParallelPlan& plan, const TrainingRecipe& training,
@@ -239,38 +202,19 @@ LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameter
   return traffic;
 }
 
-OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& held) {
+OpList updated_parameters_sent(const ExpansionContext& context, const LocalParameters& trained,
+                               double shard) {
   const ParallelPlan& plan = context.plan;
-  const LocalParameters parameters = held.trained();
-  double elements = parameters.total();
-  if (plan.zero > 0) {
-    elements = parameters.dense / static_cast<double>(sharding_ranks(plan)) +
-               parameters.expert / static_cast<double>(plan.expert_shards());
-  }
-  const auto count = std::max<std::int64_t>(1, static_cast<std::int64_t>(elements));
-  // Moments of 2 bytes each stand for a step in 16 bits throughout.
-  const bool half = context.software.states.optimizer <= 2.0 * kSixteenBits;
-  OpList ops = {{OpId::kOptimizer,
-                 MemoryBound{MemoryBoundKind::kOptimizer, 1, count, half ? kSixteenBits : Bytes(4),
-                             Direction::kForward, context.software.optimizer},
-                 Block::kOptimizer}};
-  const auto local = static_cast<std::int64_t>(parameters.total());
-  if (context.software.checks_gradients) {
-    add_passes_before_reduction(context, local, ops);
-  }
-  if (context.software.clips_gradients) {
-    add_passes_beside_update(context, count, local, ops);
-  }
+  OpList ops;
   if (broadcasts_parameters(context)) {
     // Each rank sends its own shard, one after the other.
-    const Collective broadcast{CollectiveOp::kBroadcast, elements * kSixteenBits,
-                               sharding_group(plan), Axis::kData};
-    ops.insert(ops.end(), static_cast<std::size_t>(sharding_ranks(plan)),
+    const Collective broadcast{CollectiveOp::kBroadcast, shard * kSixteenBits, plan.sharing_group(),
+                               Axis::kData};
+    ops.insert(ops.end(), static_cast<std::size_t>(plan.shards()),
                {OpId::kDpBroadcast, broadcast, Block::kDataParallel});
   }
   if (gathers_at_once(context)) {
-    ShardTraffic(plan, parameters)
-        .add(OpId::kDpGather, CollectiveOp::kAllGather, kSixteenBits, ops);
+    ShardTraffic(plan, trained).add(OpId::kDpGather, CollectiveOp::kAllGather, kSixteenBits, ops);
   }
   return ops;
 }

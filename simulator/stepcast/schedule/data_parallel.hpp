@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What data parallelism adds to a step: gathers and reductions of parameters and gradients, layer
-// by layer, and the optimizer. What is gathered and reduced together, an FSDP unit or a bucket of
+// by layer. What is gathered and reduced together, an FSDP unit or a bucket of
 // gradients, is here a transformer layer, or the ends of the model.
 //
 //   ZeRO 0  all-reduce of gradients once a step
@@ -51,7 +51,9 @@ struct LayerTraffic {
 };
 LayerTraffic layer_traffic(const ExpansionContext& context, const LocalParameters& parameters);
 
-// The optimizer kernels of a pipeline rank that holds these parameters.
-OpList optimizer_ops(const ExpansionContext& context, const LocalParameters& held);
+// What brings updated parameters back where no layer does: broadcasts of the ranks' shards, or one
+// gather. `trained`: of a pipeline rank; `shard`: the elements of it that one rank updates.
+OpList updated_parameters_sent(const ExpansionContext& context, const LocalParameters& trained,
+                               double shard);
 
 }  // namespace stepcast

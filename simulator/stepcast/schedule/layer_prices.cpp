@@ -353,8 +353,11 @@ StepTasks price_step(const StepOperators& operators, const StepContext& context,
   }
   const TaskPricer isolated(context, {});
   tasks.optimizer.reserve(operators.optimizer.size());
-  for (const OpList& update : operators.optimizer) {
-    tasks.optimizer.push_back(isolated.tasks(update, ops));
+  for (const UpdateOps& update : operators.optimizer) {
+    std::vector<RepeatedTasks>& own = tasks.optimizer.emplace_back();
+    for (const RepeatedOps& part : update) {
+      own.push_back({isolated.tasks(part.ops, ops), part.times});
+    }
   }
   return tasks;
 }

@@ -40,10 +40,16 @@ struct LayerSums {
 };
 LayerSums sums_of(const LayerTasks& layer);
 
+// Tasks that run `times` times one after the other.
+struct RepeatedTasks {
+  TaskList tasks;
+  std::int64_t times = 1;
+};
+
 struct StepTasks {
-  std::vector<LayerTasks> layers;   // of StepOperators::layers
-  std::vector<LayerSums> sums;      // of `layers`
-  std::vector<TaskList> optimizer;  // of each pipeline rank
+  std::vector<LayerTasks> layers;                     // of StepOperators::layers
+  std::vector<LayerSums> sums;                        // of `layers`
+  std::vector<std::vector<RepeatedTasks>> optimizer;  // of each pipeline rank
 };
 
 // Notes in `ops`, if it is given, the operators that StreamTask::op speaks of.

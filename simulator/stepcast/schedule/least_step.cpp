@@ -44,15 +44,15 @@ class LeastTimes {
   // The stages of a rank, of which each is a chunk.
   [[nodiscard]] LeastStep after(std::size_t rank, Seconds end) {
     const std::size_t chunks = layout_.rank_stages.size() / static_cast<std::size_t>(plan_.pp);
-    LocalParameters parameters;
+    HeldWeights weights;
     LeastStep step;
     for (std::size_t i = rank * chunks; i < (rank + 1) * chunks; ++i) {
       const RankStage& own = layout_.rank_stages[i];
       const std::size_t of_class = layout_.outline.classes.of_stage[own.stage];
       step.energy += static_cast<double>(own.micro_batches) * classes_[of_class].energy;
-      parameters += layout_.outline.configuration->parameters(layout_.outline.solved[of_class]);
+      weights += layout_.outline.configuration->weights(layout_.outline.solved[of_class]);
     }
-    const OptimizerTime& optimizer = prices_.optimizer(parameters, context_);
+    const OptimizerTime& optimizer = prices_.optimizer(weights, context_);
     step.energy += optimizer.energy;
     step.step = end + optimizer.spent.total() + context_.expansion.software.host.step;
     return step;

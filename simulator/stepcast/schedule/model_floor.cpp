@@ -6,6 +6,7 @@
 #include "stepcast/base/real.hpp"
 #include "stepcast/layer/activation_inventory.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
+#include "stepcast/plan/update_rule.hpp"
 
 namespace stepcast {
 namespace {
@@ -73,7 +74,7 @@ Moved moved_for(const LocalParameters& parameters, const StepContext& context) {
 
 LayerFloor::Holding LayerFloor::holding_of(const StepContext& context) const {
   const ExpansionContext& expansion = context.expansion;
-  const MemoryRules& rules = expansion.software.memory;
+  const double on_device = share_on_device(expansion.training.optimizer, expansion.software);
   const RecomputeSpec& recompute = expansion.training.recompute;
   const bool runs = recompute.method == RecomputeMethod::kUniform && recompute.layer_list.empty();
   Holding least;
@@ -87,8 +88,8 @@ LayerFloor::Holding LayerFloor::holding_of(const StepContext& context) const {
     const auto lower = [first](auto& member, const auto& value) {
       member = first ? value : min(member, value);
     };
-    lower(least.lasting, own.states.parameters + own.budget.gathered +
-                             (rules.optimizer_on_host ? Bytes{} : own.states.optimizer));
+    lower(least.lasting,
+          own.states.parameters + own.budget.gathered + on_device * own.states.optimizer);
     lower(least.gradients, own.gradients);
     lower(least.kept, total(layer.ops->kept));
     lower(least.passing, own.budget.recomputed + own.budget.workspace + own.budget.gathered_layers +

@@ -124,7 +124,9 @@ std::vector<CountedOp> operator_inventory(const ExpansionContext& context, std::
       counter.add(crossing, StepPass::kBackward, stage.micro_batches);
     }
   }
-  counter.add(operators.optimizer[static_cast<std::size_t>(rank)], StepPass::kOptimizer, 1);
+  for (const RepeatedOps& part : operators.optimizer[static_cast<std::size_t>(rank)]) {
+    counter.add(part.ops, StepPass::kOptimizer, part.times);
+  }
   return counter.take();
 }
 

@@ -231,7 +231,11 @@ RecordedPass PassRecorder::pair(const RecordedPass& forward, std::size_t forward
 RecordedPass PassRecorder::optimizer(std::int64_t rank) const {
   RecordedPass pass;
   RankStreams streams(Seconds(1.0), &pass.spans);
-  streams.run(tasks_.optimizer[static_cast<std::size_t>(rank)]);
+  for (const RepeatedTasks& part : tasks_.optimizer[static_cast<std::size_t>(rank)]) {
+    for (std::int64_t i = 0; i < part.times; ++i) {
+      streams.run(part.tasks);
+    }
+  }
   pass.time.spent = streams.totals().spent;
   return pass;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/memory/memory_footprint.hpp"
+#include "stepcast/schedule/optimizer_offload.hpp"
 #include "stepcast/schedule/paired_passes.hpp"
 
 namespace stepcast {
@@ -26,7 +27,7 @@ std::size_t SolvedConfiguration::stage(const StageClass& stage, const ExpansionC
   fresh.key = stage;
   fresh.built = builder_.stage(context, index);
   fresh.runs = layers_.stage(context, fresh.built);
-  fresh.parameters = fresh.built.parameters.all();
+  fresh.weights = fresh.built.weights();
   stages_.push_back(std::move(fresh));
   return stages_.size() - 1;
 }
@@ -122,20 +123,24 @@ const TimeBreakdown& SolvedConfiguration::AtClock::saved(std::size_t forward, st
   return pairs_.back().saved;
 }
 
-const OptimizerTime& SolvedConfiguration::AtClock::optimizer(const LocalParameters& parameters,
+const OptimizerTime& SolvedConfiguration::AtClock::optimizer(const HeldWeights& weights,
                                                              const StepContext& context) {
-  const auto known = std::find_if(updates_.begin(), updates_.end(), [&](const Update& entry) {
-    return entry.parameters == parameters;
-  });
+  const auto known = std::find_if(updates_.begin(), updates_.end(),
+                                  [&](const Update& entry) { return entry.weights == weights; });
   if (known != updates_.end()) {
     return known->time;
   }
   OptimizerTime time;
-  for (const StreamTask& task : price(optimizer_ops(context.expansion, parameters), context)) {
-    (task.axis ? time.spent.exposed[slot(*task.axis)] : time.spent.optimizer) += task.duration;
-    time.energy += task.energy;
+  for (const RepeatedOps& part : optimizer_ops(context.expansion, weights)) {
+    const auto times = static_cast<double>(part.times);
+    for (const StreamTask& task : price(part.ops, context)) {
+      (task.axis ? time.spent.exposed[slot(*task.axis)] : time.spent.optimizer) +=
+          times * task.duration;
+      time.energy += times * task.energy;
+    }
   }
-  updates_.push_back({parameters, time});
+  time.spent.host += offload_time(context, weights);
+  updates_.push_back({weights, time});
   return updates_.back().time;
 }
 

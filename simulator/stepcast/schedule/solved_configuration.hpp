@@ -44,8 +44,8 @@ class SolvedConfiguration {
   // What is kept of a class, by its number.
   const StageHolding& holding(std::size_t stage, const ExpansionContext& context);
   Bytes exchange_memory(const ExpansionContext& context);
-  [[nodiscard]] const LocalParameters& parameters(std::size_t stage) const {
-    return stages_[stage].parameters;
+  [[nodiscard]] const HeldWeights& weights(std::size_t stage) const {
+    return stages_[stage].weights;
   }
   [[nodiscard]] const BuiltStage& built(std::size_t stage) const { return stages_[stage].built; }
   CommunicationLoad load(std::size_t stage, const StepContext& context);
@@ -61,7 +61,7 @@ class SolvedConfiguration {
     StageClass key;
     BuiltStage built;
     std::vector<LayerRun> runs;
-    LocalParameters parameters;
+    HeldWeights weights;
     std::optional<StageHolding> holding;
     std::optional<CommunicationLoad> load;
   };
@@ -85,8 +85,8 @@ class SolvedConfiguration::AtClock {
   // What it saves to overlap a forward of one stage with a backward of another (paired_passes.hpp).
   const TimeBreakdown& saved(std::size_t forward, std::size_t backward, const StepContext& context,
                              MicroBatches micro_batches);
-  // The optimizer step of a rank on which `parameters` lie.
-  const OptimizerTime& optimizer(const LocalParameters& parameters, const StepContext& context);
+  // The optimizer step of a rank on which `weights` lie.
+  const OptimizerTime& optimizer(const HeldWeights& weights, const StepContext& context);
   // Computation, communication and energy of one micro-batch in a stage, nothing overlapped.
   TaskSums rough(std::size_t stage, const StepContext& context);
   // What no order of its tasks can take less than.
@@ -102,7 +102,7 @@ class SolvedConfiguration::AtClock {
     TimeBreakdown saved;
   };
   struct Update {
-    LocalParameters parameters;
+    HeldWeights weights;
     OptimizerTime time;
   };
   struct Solved {

@@ -124,17 +124,17 @@ StepOperators step_operators(const ExpansionContext& context) {
   operators.rule = traffic_rule(context.plan, context.training, context.software);
   StageBuilder builder;
   LayerCollector collector;
-  std::vector<LocalParameters> parameters;
+  std::vector<HeldWeights> weights;
   for (std::size_t i = 0; i < context.plan.stages.size(); ++i) {
     const BuiltStage stage = builder.stage(context, i);
     operators.stages.push_back(collector.stage(context, stage));
-    parameters.push_back(stage.parameters.all());
+    weights.push_back(stage.weights());
   }
   operators.layers = collector.take_layers();
   for (std::int64_t rank = 0; rank < context.plan.pp; ++rank) {
-    LocalParameters sum;
+    HeldWeights sum;
     for (const RankStage& own : stages_of_rank(context.plan, rank)) {
-      sum += parameters[own.stage];
+      sum += weights[own.stage];
     }
     operators.optimizer.push_back(optimizer_ops(context, sum));
   }

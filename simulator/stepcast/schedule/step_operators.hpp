@@ -14,6 +14,7 @@
 
 #include "stepcast/layer/built_stage.hpp"
 #include "stepcast/schedule/data_parallel.hpp"
+#include "stepcast/schedule/optimizer_step.hpp"
 
 namespace stepcast {
 
@@ -43,7 +44,7 @@ struct StepOperators {
   std::vector<StageLayer> layers;             // each once, however many stages run it
   std::vector<std::vector<LayerRun>> stages;  // what each of plan.stages runs for a micro-batch
   TrafficRule rule;
-  std::vector<OpList> optimizer;  // what each pipeline rank runs once a step
+  std::vector<UpdateOps> optimizer;  // what each pipeline rank runs once a step
 };
 
 StepOperators step_operators(const ExpansionContext& context);

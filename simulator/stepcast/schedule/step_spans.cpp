@@ -17,7 +17,9 @@ class SpanCollector {
     for (const RankStage& own : stages_of_rank(context_.expansion.plan, rank)) {
       stage(own);
     }
-    run(tasks_.optimizer[static_cast<std::size_t>(rank)], 1.0);
+    for (const RepeatedTasks& part : tasks_.optimizer[static_cast<std::size_t>(rank)]) {
+      run(part.tasks, static_cast<double>(part.times));
+    }
     return std::move(result_);
   }
 

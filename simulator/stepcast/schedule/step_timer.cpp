@@ -125,14 +125,14 @@ class Assembly {
 
   // The optimizer step of a rank. Its host begins when it has launched the last backward.
   OptimizerTime update(std::size_t rank) {
-    LocalParameters parameters;
+    HeldWeights weights;
     std::int64_t layers = 0;
     for (std::size_t i = rank * chunks_; i < (rank + 1) * chunks_; ++i) {
       const std::size_t stage = rank_stages_[i].stage;
-      parameters += outline_.configuration->parameters(outline_.stage(stage));
+      weights += outline_.configuration->weights(outline_.stage(stage));
       layers += plan_.stages[stage].layers;
     }
-    OptimizerTime time = prices_.optimizer(parameters, context_);
+    OptimizerTime time = prices_.optimizer(weights, context_);
     const Seconds lead = stages_[rank_stages_[rank * chunks_].stage]->time.last_backward.host_lead;
     const Seconds launching = host_.updating(plan_, layers) - max(Seconds{}, lead);
     time.spent.host += max(Seconds{}, launching - time.spent.total());

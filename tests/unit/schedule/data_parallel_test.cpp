@@ -26,6 +26,17 @@ LocalParameters local_parameters_of(const Sample& sample) {
   return stage_parameters(sample.model, {}, sample.plan, 0).all();
 }
 
+// All that the optimizer step runs.
+OpList update_of(const Sample& sample) {
+  OpList all;
+  for (const RepeatedOps& part :
+       optimizer_ops(sample.context(), {local_parameters_of(sample), {}})) {
+    CHECK(part.times == 1);
+    all.insert(all.end(), part.ops.begin(), part.ops.end());
+  }
+  return all;
+}
+
 double parameters_of(const Sample& sample) { return local_parameters_of(sample).total(); }
 
 // What a stage moves for one micro-batch, and what once a step.
@@ -271,10 +282,10 @@ TEST_CASE("a layer without parameters moves nothing", "[unit]") {
 TEST_CASE("clipping moves 18 bytes of a rank's share and 4 of each of its gradients", "[unit]") {
   Sample sample = sharded(1, 4);
   sample.software.states.gradient = Bytes(4);
-  CHECK(optimizer_ops(sample.context(), local_parameters_of(sample)).size() == 1);
+  CHECK(update_of(sample).size() == 1);
   sample.software.clips_gradients = true;
   Bytes moved;
-  for (const Op& op : optimizer_ops(sample.context(), local_parameters_of(sample))) {
+  for (const Op& op : update_of(sample)) {
     moved += op.id == OpId::kOptimizer ? Bytes{} : compulsory_bytes(op);
   }
   // Norm 4, clipping 8, copy into 16 bits 4 + 2; zeros 4.
@@ -288,7 +299,7 @@ TEST_CASE("checking moves 12 bytes of each local gradient, 4 of them without rep
     sample.software.states.gradient = Bytes(4);
     sample.software.checks_gradients = true;
     Bytes moved;
-    for (const Op& op : optimizer_ops(sample.context(), local_parameters_of(sample))) {
+    for (const Op& op : update_of(sample)) {
       moved += op.id == OpId::kOptimizer ? Bytes{} : compulsory_bytes(op);
     }
     // The mean reads and writes 4 bytes each; the search for what is not a number reads 4.
@@ -303,7 +314,7 @@ TEST_CASE("with broadcasts each rank's share is sent once, instead of the gather
                           bytes_of(traffic_of(sample).once, CollectiveOp::kAllGather);
   CHECK(gathered == nearly(2.0 * parameters_of(sample)));
   sample.software.zero_broadcasts = true;
-  const OpList ops = optimizer_ops(sample.context(), local_parameters_of(sample));
+  const OpList ops = update_of(sample);
   CHECK(bytes_of(ops, CollectiveOp::kBroadcast) == nearly(gathered));
   std::size_t broadcasts = 0;
   for (const Op& op : ops) {
@@ -318,8 +329,7 @@ TEST_CASE("with broadcasts each rank's share is sent once, instead of the gather
   // Full sharding gathers a layer at a time whatever the switch says.
   Sample full = sharded(3, 4);
   full.software.zero_broadcasts = true;
-  CHECK(bytes_of(optimizer_ops(full.context(), local_parameters_of(full)),
-                 CollectiveOp::kBroadcast) == 0.0);
+  CHECK(bytes_of(update_of(full), CollectiveOp::kBroadcast) == 0.0);
 }
 
 TEST_CASE("parameters that nothing overlaps are gathered at once after the update", "[unit]") {
@@ -327,7 +337,7 @@ TEST_CASE("parameters that nothing overlaps are gathered at once after the updat
     Sample sample = sharded(zero, 4);
     const auto gathers = [&] {
       std::vector<double> bytes;
-      for (const Op& op : optimizer_ops(sample.context(), local_parameters_of(sample))) {
+      for (const Op& op : update_of(sample)) {
         if (const auto* collective = std::get_if<Collective>(&op.work)) {
           CHECK(collective->op == CollectiveOp::kAllGather);
           bytes.push_back(collective->bytes.value());
@@ -345,9 +355,7 @@ TEST_CASE("parameters that nothing overlaps are gathered at once after the updat
 
 TEST_CASE("the optimizer updates a rank's shard", "[unit]") {
   const auto elements = [](const Sample& sample) {
-    return std::get<MemoryBound>(
-               optimizer_ops(sample.context(), local_parameters_of(sample)).front().work)
-        .cols;
+    return std::get<MemoryBound>(update_of(sample).front().work).cols;
   };
   const std::int64_t all = elements(sharded(0, 8));
   CHECK(static_cast<double>(all) == parameters_of(sharded(0, 8)));

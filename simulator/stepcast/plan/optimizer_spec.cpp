@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/plan/optimizer_spec.hpp"
+
+#include <array>
+
+#include "stepcast/config/enum_fields.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::array<std::string_view, 4> kKindNames = {"adamw", "sgd", "adafactor", "muon"};
+constexpr std::array<std::string_view, 5> kStateNames = {"fp32", "bf16", "fp16", "fp8", "8bit"};
+constexpr std::array<std::string_view, 5> kMasterNames = {"none", "fp32", "fp16", "bf16",
+                                                          "remainder"};
+constexpr std::array<std::string_view, 2> kQkvNames = {"split", "joint"};
+constexpr std::array<std::string_view, 3> kTensorParallelNames = {"duplicated", "distributed",
+                                                                  "blockwise"};
+constexpr std::array<std::string_view, 3> kShardingNames = {"whole", "gather", "all_to_all"};
+
+// As a text, "adam" is what many frameworks call it.
+constexpr std::array<NamedValue<OptimizerKind>, 5> kKinds = {
+    {{"adamw", OptimizerKind::kAdamW},
+     {"adam", OptimizerKind::kAdamW},
+     {"sgd", OptimizerKind::kSgd},
+     {"adafactor", OptimizerKind::kAdafactor},
+     {"muon", OptimizerKind::kMuon}}};
+
+constexpr double kBlock = 256.0;  // elements with one scale, of bitsandbytes and of torchao
+
+// --- reading ----------------------------------------------------------------------------------
+
+std::optional<StateFormat> read_format(MappingReader& reader, std::string_view key,
+                                       std::optional<StateFormat> fallback) {
+  const ConfigNode* value = reader.take(key);
+  return value == nullptr ? fallback
+                          : reader.choice<StateFormat>(key, *value, enum_names<StateFormat>());
+}
+
+constexpr std::string_view kMomentumKey = "momentum_dtype";
+
+// A format, or "none".
+MomentumSpec read_momentum(MappingReader& reader, MomentumSpec fallback) {
+  const ConfigNode* value = reader.take(kMomentumKey);
+  if (value == nullptr) {
+    return fallback;
+  }
+  std::vector<NamedValue<MomentumSpec>> choices;
+  for (const NamedValue<StateFormat>& format : enum_names<StateFormat>()) {
+    choices.push_back({format.name, {true, format.value}});
+  }
+  choices.push_back({"none", {false, {}}});
+  return reader.choice<MomentumSpec>(kMomentumKey, *value, choices).value_or(fallback);
+}
+
+AdamWSpec read_adamw(MappingReader& reader) {
+  AdamWSpec spec;
+  spec.first = spec.second = read_format(reader, "moments", std::nullopt);
+  for (const std::string_view key : {"first_moment", "second_moment"}) {
+    if (reader.has("moments") && reader.has(key)) {
+      reader.error(key, "must be left out where moments says the format of both");
+    }
+  }
+  spec.first = read_format(reader, "first_moment", spec.first);
+  spec.second = read_format(reader, "second_moment", spec.second);
+  if (spec.first.has_value() != spec.second.has_value()) {
+    const bool first = spec.first.has_value();
+    reader.error(first ? "first_moment" : "second_moment",
+                 std::string("needs ") + (first ? "second_moment" : "first_moment") +
+                     " beside it; or write moments for both");
+    spec = {};
+  }
+  return spec;
+}
+
+MuonSpec read_muon(MappingReader& reader) {
+  constexpr Range<std::int64_t> kSteps{1, 100};
+  MuonSpec spec;
+  spec.steps = reader.optional_count("steps", spec.steps, kSteps);
+  spec.momentum = read_format(reader, kMomentumKey, spec.momentum);
+  spec.nesterov = reader.optional_flag("nesterov").value_or(spec.nesterov);
+  spec.qkv = reader.optional_choice("qkv", enum_names<QkvMatrices>(), spec.qkv);
+  spec.tp_mode = reader.optional_choice("tp_mode", enum_names<MuonTensorParallel>(), spec.tp_mode);
+  if (const ConfigNode* sharding = reader.take("sharding")) {
+    spec.sharding = reader.choice<MuonSharding>("sharding", *sharding, enum_names<MuonSharding>());
+  }
+  if (std::optional<MappingReader> adamw = reader.optional_mapping("adamw")) {
+    spec.adamw = read_adamw(*adamw);
+    adamw->finish();
+  }
+  return spec;
+}
+
+// `true`, or what differs from it.
+std::optional<OptimizerOffload> read_offload(MappingReader& reader) {
+  const ConfigNode* value = reader.take("offload");
+  if (value == nullptr) {
+    return std::nullopt;
+  }
+  OptimizerOffload offload;
+  if (value->kind != ConfigNode::Kind::kMapping) {
+    return reader.flag("offload", *value).value_or(false) ? std::optional(offload) : std::nullopt;
+  }
+  MappingReader mapping(*value, reader.path_of("offload"), reader.diagnostics());
+  offload.share = mapping.optional_number("share", offload.share, kFraction);
+  offload.overlap = mapping.optional_flag("overlap").value_or(offload.overlap);
+  mapping.finish();
+  return offload;
+}
+
+OptimizerSpec of_kind(OptimizerKind kind) {
+  OptimizerSpec spec;
+  switch (kind) {
+    case OptimizerKind::kAdamW:
+      break;
+    case OptimizerKind::kSgd:
+      spec.rule = SgdSpec{};
+      break;
+    case OptimizerKind::kAdafactor:
+      spec.rule = AdafactorSpec{};
+      break;
+    case OptimizerKind::kMuon:
+      spec.rule = MuonSpec{};
+      break;
+  }
+  return spec;
+}
+
+// Reads into the rule that the kind has.
+struct RuleReader {
+  MappingReader& reader;
+  void operator()(AdamWSpec& rule) const { rule = read_adamw(reader); }
+  void operator()(SgdSpec& rule) const { rule.momentum = read_momentum(reader, rule.momentum); }
+  void operator()(AdafactorSpec& rule) const {
+    rule.momentum = read_momentum(reader, rule.momentum);
+  }
+  void operator()(MuonSpec& rule) const { rule = read_muon(reader); }
+};
+
+// --- writing ----------------------------------------------------------------------------------
+
+void write_adamw(const AdamWSpec& spec, ConfigWriter& writer) {
+  if (!spec.first || !spec.second) {
+    return;
+  }
+  if (spec.first == spec.second) {
+    writer.field("moments", entry(kStateNames, *spec.first));
+    return;
+  }
+  writer.field("first_moment", entry(kStateNames, *spec.first));
+  writer.field("second_moment", entry(kStateNames, *spec.second));
+}
+
+void write_momentum(const MomentumSpec& momentum, ConfigWriter& writer) {
+  if (!momentum.kept) {
+    writer.field(kMomentumKey, "none");
+  } else if (momentum.format) {
+    writer.field(kMomentumKey, entry(kStateNames, *momentum.format));
+  }
+}
+
+struct RuleWriter {
+  ConfigWriter& writer;
+  void operator()(const AdamWSpec& rule) const { write_adamw(rule, writer); }
+  void operator()(const SgdSpec& rule) const { write_momentum(rule.momentum, writer); }
+  void operator()(const AdafactorSpec& rule) const { write_momentum(rule.momentum, writer); }
+  void operator()(const MuonSpec& rule) const {
+    writer.field("steps", rule.steps);
+    write_momentum({true, rule.momentum}, writer);
+    writer.field("nesterov", rule.nesterov);
+    writer.field("qkv", entry(kQkvNames, rule.qkv));
+    writer.field("tp_mode", entry(kTensorParallelNames, rule.tp_mode));
+    if (rule.sharding) {
+      writer.field("sharding", entry(kShardingNames, *rule.sharding));
+    }
+    if (rule.adamw != AdamWSpec{}) {
+      writer.begin("adamw");
+      write_adamw(rule.adamw, writer);
+      writer.end();
+    }
+  }
+};
+
+}  // namespace
+
+Bytes size_of(StateFormat format) {
+  switch (format) {
+    case StateFormat::kFp32:
+      return Bytes(4);
+    case StateFormat::kBf16:
+    case StateFormat::kFp16:
+      return Bytes(2);
+    case StateFormat::kFp8:
+      return Bytes(1);
+    case StateFormat::kBlock8:
+      return Bytes(1.0 + 4.0 / kBlock);
+  }
+  return {};
+}
+
+Bytes size_of(MasterCopy master) {
+  switch (master) {
+    case MasterCopy::kNone:
+      return {};
+    case MasterCopy::kFp32:
+      return Bytes(4);
+    case MasterCopy::kFp16:
+    case MasterCopy::kBf16:
+    case MasterCopy::kRemainder:
+      return Bytes(2);
+  }
+  return {};
+}
+
+std::string_view name(OptimizerKind kind) { return entry(kKindNames, kind); }
+
+template <>
+std::span<const std::string_view> names_of<OptimizerKind>() {
+  return kKindNames;
+}
+template <>
+std::span<const std::string_view> names_of<StateFormat>() {
+  return kStateNames;
+}
+template <>
+std::span<const std::string_view> names_of<MasterCopy>() {
+  return kMasterNames;
+}
+template <>
+std::span<const std::string_view> names_of<QkvMatrices>() {
+  return kQkvNames;
+}
+template <>
+std::span<const std::string_view> names_of<MuonTensorParallel>() {
+  return kTensorParallelNames;
+}
+template <>
+std::span<const std::string_view> names_of<MuonSharding>() {
+  return kShardingNames;
+}
+
+OptimizerSpec read_optimizer(MappingReader& recipe) {
+  constexpr std::string_view kKey = "optimizer";
+  const ConfigNode* value = recipe.take(kKey);
+  if (value == nullptr) {
+    return {};
+  }
+  if (value->kind != ConfigNode::Kind::kMapping) {
+    return of_kind(
+        recipe.choice<OptimizerKind>(kKey, *value, kKinds).value_or(OptimizerKind::kAdamW));
+  }
+  MappingReader reader(*value, recipe.path_of(kKey), recipe.diagnostics());
+  OptimizerSpec spec = of_kind(reader.required_choice<OptimizerKind>("kind", kKinds));
+  std::visit(RuleReader{reader}, spec.rule);
+  if (const ConfigNode* master = reader.take("master")) {
+    spec.master = reader.choice<MasterCopy>("master", *master, enum_names<MasterCopy>());
+  }
+  spec.offload = read_offload(reader);
+  if (spec.offload && spec.kind() == OptimizerKind::kMuon) {
+    reader.error("offload", "must be left out of muon, whose matrices no host iterates on");
+    spec.offload.reset();
+  }
+  reader.finish();
+  return spec;
+}
+
+ConfigNode written_optimizer(const OptimizerSpec& optimizer) {
+  const std::string_view kind = name(optimizer.kind());
+  if (optimizer == of_kind(optimizer.kind())) {
+    return scalar_node(kind);
+  }
+  ConfigWriter writer;
+  writer.field("kind", kind);
+  std::visit(RuleWriter{writer}, optimizer.rule);
+  if (optimizer.master) {
+    writer.field("master", entry(kMasterNames, *optimizer.master));
+  }
+  if (optimizer.offload) {
+    writer.begin("offload");
+    writer.field("share", optimizer.offload->share);
+    writer.field("overlap", optimizer.offload->overlap);
+    writer.end();
+  }
+  return writer.take();
+}
+
+}  // namespace stepcast
