@@ -31,9 +31,11 @@ std::string section_of_field(const std::string& name) {
        "num_distributed_optimizer_instances", "overlap_grad_reduce", "overlap_param_gather"});
   constexpr auto kOverlap = std::to_array<std::string_view>(
       {"tp_comm_overlap", "overlap_moe_expert_parallel_comm", "delay_wgrad_compute"});
-  constexpr auto kOptimizer =
-      std::to_array<std::string_view>({"use_precision_aware_optimizer", "exp_avg_dtype",
-                                       "exp_avg_sq_dtype", "optimizer_cpu_offload"});
+  constexpr auto kOptimizer = std::to_array<std::string_view>(
+      {"optimizer", "use_precision_aware_optimizer", "exp_avg_dtype", "exp_avg_sq_dtype",
+       "main_params_dtype", "sgd_momentum", "muon_num_ns_steps", "muon_tp_mode", "muon_nesterov",
+       "muon_split_qkv", "optimizer_cpu_offload", "optimizer_offload_fraction",
+       "overlap_cpu_optimizer_d2h_h2d"});
   constexpr auto kPrecision = std::to_array<std::string_view>({"grad_reduce_in_fp32"});
   const auto among = [&](const auto& names) {
     return std::find(names.begin(), names.end(), name) != names.end();

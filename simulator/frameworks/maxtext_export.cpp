@@ -31,6 +31,7 @@ class MaxTextFile {
     write_batch();
     write_precision();
     write_recompute();
+    write_optimizer();
     write_pipeline();
     write_mesh();
     return std::move(out_);
@@ -120,6 +121,22 @@ class MaxTextFile {
                                  ? "\"minimal\""
                                  : "\"minimal_with_context\"");
         return;
+    }
+  }
+
+  void write_optimizer() {
+    const OptimizerSpec& optimizer = experiment_.training.optimizer;
+    const auto* sgd = std::get_if<SgdSpec>(&optimizer.rule);
+    if (sgd != nullptr && !sgd->momentum.kept) {
+      line("opt_type", "\"sgd\"");
+    } else if (optimizer.kind() == OptimizerKind::kMuon) {
+      line("opt_type", "\"muon\"");
+    } else if (optimizer.kind() != OptimizerKind::kAdamW) {
+      note("MaxText has no " + std::string(name(optimizer.kind())) + " as it is asked for.");
+    }
+    const auto* adamw = std::get_if<AdamWSpec>(&optimizer.rule);
+    if (adamw != nullptr && adamw->first == StateFormat::kBf16) {
+      line("mu_dtype", "\"bfloat16\"");
     }
   }
 

@@ -154,11 +154,32 @@ class MaxTextReader {
     writer.field("global_batch_size", global_);
     writer.field("dtype", dtype());
     write_recompute(writer);
-    writer.field("optimizer", "adamw");
-    const std::string optimizer = settings_.text_or("opt_type", "training.optimizer", "adamw");
-    if (!optimizer.starts_with("adam")) {
-      not_carried("opt_type", optimizer.substr(0, 60), "priced as AdamW");
+    writer.field("optimizer", optimizer());
+    return writer.take();
+  }
+
+  // optax.sgd has no momentum, optax.contrib.muon its own.
+  ConfigNode optimizer() {
+    const std::string theirs = settings_.text_or("opt_type", "training.optimizer", "adamw");
+    if (theirs == "muon") {
+      return scalar_node("muon");
     }
+    ConfigWriter writer;
+    if (theirs == "sgd") {
+      writer.field("kind", "sgd");
+      writer.field("momentum_dtype", "none");
+      return writer.take();
+    }
+    if (!theirs.starts_with("adam")) {
+      not_carried("opt_type", theirs.substr(0, 60), "priced as AdamW");
+    }
+    const bool narrow = settings_.text("mu_dtype", "training.optimizer.first_moment") == "bfloat16";
+    if (!narrow) {
+      return scalar_node("adamw");
+    }
+    writer.field("kind", "adamw");
+    writer.field("first_moment", "bf16");
+    writer.field("second_moment", "fp32");
     return writer.take();
   }
 

@@ -18,7 +18,6 @@ struct LeftOut {
 constexpr std::array kLeftOut = {
     LeftOut{"dtype", "another format of activations; here bf16", "bfloat16"},
     LeftOut{"grad_dtype", "another format of gradients", "float32"},
-    LeftOut{"mu_dtype", "another format of the first moment", ""},
     LeftOut{"optimizer_memory_host_offload", "the optimizer's states are on the host"},
     LeftOut{"parameter_memory_host_offload", "parameters are on the host"},
     LeftOut{"global_parameter_scale", "all widths are scaled", "1"},

@@ -18,6 +18,7 @@ struct OffArgument {
 constexpr std::array kOffArguments = {
     OffArgument{"add_bias_linear", "--disable-bias-linear"},
     OffArgument{"gradient_accumulation_fusion", "--no-gradient-accumulation-fusion"},
+    OffArgument{"muon_split_qkv", "--muon-no-split-qkv"},
 };
 
 constexpr std::array kFieldArguments = {OffArgument{"fp8", "--fp8-format"},

@@ -278,7 +278,9 @@ class PlanFields {
     const bool stays =
         settings_.is_on("torch_fsdp2_no_reshard_after_forward", "plan.fsdp_reshard") ||
         !settings_.flag("torch_fsdp2_reshard_after_forward", "plan.fsdp_reshard").value_or(true);
-    std::string_view stage = distributed ? "1" : "0";
+    // The older name of muon with a distributed optimizer.
+    const bool whole = settings_.text("optimizer", "training.optimizer") == "dist_muon";
+    std::string_view stage = distributed || whole ? "1" : "0";
     if (megatron) {
       stage = ours_of(kFsdpStages, strategy.value_or("optim_grads_params"));
       if (stage.empty()) {

@@ -136,7 +136,6 @@ constexpr std::array kUnpriced = {
     Unpriced{"cpu_offloading_num_layers", "activations in the host's memory", "0"},
     Unpriced{"cpu_offload", "activations in the host's memory"},
     Unpriced{"offload", "activations in the host's memory"},
-    Unpriced{"overlap_cpu_optimizer_d2h_h2d", "copies of the optimizer's run beside it"},
     Unpriced{"fp8_param_gather", "parameters are gathered in 8 bits"},
     Unpriced{"fp8_param", "parameters are gathered in 8 bits"},
     Unpriced{"fp4_param", "parameters are gathered in 4 bits"},

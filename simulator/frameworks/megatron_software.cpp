@@ -19,10 +19,6 @@ constexpr std::array kAttentionBackends = {
     AttentionName{"auto", ""}, AttentionName{"flash", "flash2"}, AttentionName{"fused", "cudnn"},
     AttentionName{"unfused", "unfused"}, AttentionName{"local", "unfused"}};
 
-std::int64_t bytes_of(const std::string& dtype) {
-  return dtype == "fp8" ? 1 : dtype == "bf16" || dtype == "fp16" ? 2 : 4;
-}
-
 class SoftwareFields {
  public:
   SoftwareFields(const MegatronFields& fields, const MegatronSource& source, const ModelSpec& model,
@@ -237,18 +233,14 @@ class SoftwareFields {
     }
   }
 
-  // Bytes a parameter of gradients and optimizer states.
+  // Bytes a parameter of gradients; those of the optimizer are the recipe's.
   void read_states() {
     const bool wide =
         settings_.is_on("accumulate_allreduce_grads_in_fp32", "software.gradient_reduce");
     const auto narrow = settings_.flag("grad_reduce_in_bf16", "software.gradient_reduce");
     const auto fp32 = settings_.flag("grad_reduce_in_fp32", "software.gradient_reduce");
     const bool aware =
-        settings_.is_on("use_precision_aware_optimizer", "software.state_bytes.optimizer");
-    const std::array states = {
-        settings_.text("main_params_dtype", "software.state_bytes.optimizer").value_or("fp32"),
-        settings_.text("exp_avg_dtype", "software.state_bytes.optimizer").value_or("fp32"),
-        settings_.text("exp_avg_sq_dtype", "software.state_bytes.optimizer").value_or("fp32")};
+        settings_.is_on("use_precision_aware_optimizer", "training.optimizer.moments");
     const std::string gradient =
         settings_.text("main_grads_dtype", "software.state_bytes.gradient").value_or("fp32");
     bool sixteen = narrow.value_or(false) || (fp32.has_value() && !*fp32);
@@ -258,35 +250,11 @@ class SoftwareFields {
     }
     if (sixteen || narrow || fp32 || wide || !source_.model_is_named) {
       writer_.field("gradient_reduce", sixteen ? "bf16" : "fp32");
-      write_bytes(sixteen && !degrees_.fsdp2 ? 2 : 4,
-                  aware ? states : std::array<std::string, 3>{});
-    } else if (aware) {
-      write_bytes(0, states);
-    }
-    const bool offload = settings_.is_on("optimizer_cpu_offload", "software.memory");
-    const double share =
-        settings_.number("optimizer_offload_fraction", "software.memory").value_or(1.0);
-    if (offload && share >= 1.0) {
-      writer_.begin("memory");
-      writer_.field("optimizer_on_host", true);
+      writer_.begin("state_bytes");
+      writer_.quantity("gradient", Bytes(sixteen && !degrees_.fsdp2 ? 2.0 : 4.0));
+      writer_.quantity("optimizer", Bytes(12));
       writer_.end();
-    } else if (offload && share > 0.0) {
-      fields_.assume("software.memory.optimizer_on_host", "false",
-                     "a part of the optimizer in the host's memory is not modelled");
     }
-  }
-
-  void write_bytes(std::int64_t gradient, const std::array<std::string, 3>& states) {
-    writer_.begin("state_bytes");
-    if (gradient > 0) {
-      writer_.quantity("gradient", Bytes(static_cast<double>(gradient)));
-    }
-    std::int64_t optimizer = 0;
-    for (const std::string& state : states) {
-      optimizer += bytes_of(state);
-    }
-    writer_.quantity("optimizer", Bytes(static_cast<double>(optimizer)));
-    writer_.end();
   }
 
   const MegatronFields& fields_;

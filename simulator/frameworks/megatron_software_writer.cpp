@@ -144,12 +144,13 @@ class SoftwareFieldWriter {
 
   void write_states() {
     on_if("grad_reduce_in_bf16", software_.gradient_reduce == Bytes(2));
-    if (software_.states.optimizer == Bytes(8)) {
+    const bool said = experiment_.training.optimizer != OptimizerSpec{};
+    if (software_.states.optimizer == Bytes(8) && !said) {
       flag("use_precision_aware_optimizer", true);
       text("exp_avg_dtype", "bf16");
       text("exp_avg_sq_dtype", "bf16");
     }
-    if (software_.memory.optimizer_on_host) {
+    if (software_.memory.optimizer_on_host && !said) {
       flag("optimizer_cpu_offload", true);
     }
   }

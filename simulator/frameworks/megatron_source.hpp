@@ -81,6 +81,8 @@ class MegatronFields {
 ModelSpec read_megatron_model(const MegatronFields& fields, const MegatronSource& source);
 ConfigNode read_megatron_training(const MegatronFields& fields, const MegatronSource& source,
                                   const MegatronDegrees& degrees);
+// The key `optimizer` of the recipe.
+ConfigNode read_megatron_optimizer(const MegatronFields& fields, const MegatronSource& source);
 ConfigNode read_megatron_plan(const MegatronFields& fields, const MegatronSource& source,
                               const ModelSpec& model, MegatronDegrees& degrees);
 ConfigNode read_megatron_software(const MegatronFields& fields, const MegatronSource& source,

@@ -39,13 +39,7 @@ class TrainingFields {
     writer_.field("dtype", format());
     read_recompute();
     read_dropout();
-    const std::string optimizer =
-        settings_.text("optimizer", "training.optimizer").value_or("adam");
-    if (optimizer != "adam" && optimizer != "adamw") {
-      fields_.assume("training.optimizer", "adamw",
-                     "no other optimizer is priced; the file has " + optimizer);
-    }
-    writer_.field("optimizer", "adamw");
+    writer_.field("optimizer", read_megatron_optimizer(fields_, source_));
     return writer_.take();
   }
 

@@ -142,6 +142,9 @@ std::vector<std::string> why_not(const Experiment& experiment, const ParallelPla
   if (experiment.training.weights.lora || experiment.training.weights.frozen.has_value()) {
     reasons.emplace_back("training.lora and frozen: pretraining trains all parameters");
   }
+  if (const std::optional<std::string> lack = why_megatron_lacks(experiment.training.optimizer)) {
+    reasons.push_back(*lack);
+  }
   if (plan.pp > 1 && !has_schedule(plan.schedule, dialect)) {
     reasons.push_back("plan.schedule " + std::string(name(plan.schedule)) +
                       ": it has no such pipeline schedule");
@@ -321,7 +324,10 @@ std::vector<Setting> megatron_training_fields(const Experiment& experiment) {
       out.text("recompute_modules", modules);
     }
   }
-  return out.take();
+  std::vector<Setting> fields = out.take();
+  const std::vector<Setting> optimizer = megatron_optimizer_fields(training.optimizer);
+  fields.insert(fields.end(), optimizer.begin(), optimizer.end());
+  return fields;
 }
 
 std::vector<Setting> megatron_plan_fields(const Experiment& experiment, const ParallelPlan& plan,

@@ -6,6 +6,7 @@
 // software set) is left to the comments of an export (exported_file.hpp).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ ParallelPlan settled_megatron_plan(const Experiment& experiment, MegatronDialect
 
 std::vector<Setting> megatron_model_fields(const ModelSpec& model, MegatronDialect dialect);
 std::vector<Setting> megatron_training_fields(const Experiment& experiment);
+std::vector<Setting> megatron_optimizer_fields(const OptimizerSpec& optimizer);
+// Why Megatron cannot run it, if it cannot.
+std::optional<std::string> why_megatron_lacks(const OptimizerSpec& optimizer);
 std::vector<Setting> megatron_plan_fields(const Experiment& experiment, const ParallelPlan& plan,
                                           MegatronDialect dialect);
 std::vector<Setting> megatron_software_fields(const Experiment& experiment,

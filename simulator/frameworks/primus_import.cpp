@@ -27,6 +27,7 @@ constexpr std::array kModulePreset = {
     PresetField{"bf16", "true"},
     PresetField{"optimizer", "adam"},
     PresetField{"use_distributed_optimizer", "true"},
+    PresetField{"muon_tp_mode", "blockwise"},
     PresetField{"overlap_grad_reduce", "false"},
     PresetField{"overlap_param_gather", "false"},
     PresetField{"data_parallel_sharding_strategy", "no_shard"},

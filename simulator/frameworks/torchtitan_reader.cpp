@@ -241,18 +241,21 @@ class TorchtitanReader {
     writer.field("global_batch_size", global_);
     writer.field("dtype", read_torchtitan_dtype(settings_, step()));
     write_recompute(writer);
-    writer.field("optimizer", "adamw");
-    read_optimizer();
+    writer.field("optimizer", optimizer());
     return writer.take();
   }
 
-  void read_optimizer() {
+  std::string_view optimizer() {
     const std::string name =
         job_.recipe ? settings_.text("optimizer.class", "training.optimizer").value_or("AdamW")
                     : settings_.text_or("optimizer.name", "training.optimizer", "AdamW");
+    if (name == "SGD" || name == "Muon" || name == "Adafactor") {
+      return name == "SGD" ? "sgd" : name == "Muon" ? "muon" : "adafactor";
+    }
     if (name != "AdamW" && name != "Adam" && name != "default_adamw") {
       not_carried("optimizer", name.substr(0, 60), "priced as AdamW");
     }
+    return "adamw";
   }
 
   void write_recompute(ConfigWriter& writer) {

@@ -207,6 +207,33 @@ TEST_CASE("gradients wait for the end of backward unless overlap is asked for", 
             .empty());  // as the set has it
 }
 
+TEST_CASE("the optimizer is carried with its formats, its steps and what of it is on the host",
+          "[unit]") {
+  CHECK(value_of(imported(""), "training.optimizer") == "adamw");
+  CHECK(value_of(imported("--optimizer sgd"), "training.optimizer") == "sgd");
+  const ImportedExperiment aware = imported(
+      "--use-distributed-optimizer --use-precision-aware-optimizer --exp-avg-dtype bf16 "
+      "--exp-avg-sq-dtype fp8");
+  CHECK(value_of(aware, "training.optimizer.first_moment") == "bf16");
+  CHECK(value_of(aware, "training.optimizer.second_moment") == "fp8");
+  CHECK(value_of(aware, "training.optimizer.master") == "remainder");
+  CHECK(value_of(imported("--use-precision-aware-optimizer --main-params-dtype fp16"),
+                 "training.optimizer.master") == "fp16");
+  const ImportedExperiment muon = imported(
+      "--optimizer muon --muon-num-ns-steps 10 --muon-tp-mode distributed "
+      "--muon-no-split-qkv --use-distributed-optimizer");
+  CHECK(value_of(muon, "training.optimizer.kind") == "muon");
+  CHECK(value_of(muon, "training.optimizer.steps") == "10");
+  CHECK(value_of(muon, "training.optimizer.tp_mode") == "distributed");
+  CHECK(value_of(muon, "training.optimizer.nesterov") == "false");
+  CHECK(value_of(muon, "training.optimizer.qkv") == "joint");
+  CHECK(value_of(imported("--optimizer dist_muon"), "plan.zero") == "1");
+  const ImportedExperiment offload = imported(
+      "--optimizer-cpu-offload --optimizer-offload-fraction 0.5 --overlap-cpu-optimizer-d2h-h2d");
+  CHECK(value_of(offload, "training.optimizer.offload.share") == "0.5");
+  CHECK(value_of(offload, "training.optimizer.offload.overlap") == "true");
+}
+
 TEST_CASE("a global batch that is not given is one micro-batch a replica", "[unit]") {
   ImportInput input =
       input_of("torchrun --nproc_per_node 8 --nnodes 8 pretrain_gpt.py " + std::string(kModel) +
