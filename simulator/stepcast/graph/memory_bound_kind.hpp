@@ -125,10 +125,7 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   /* of many tensors into fp32, what FSDP does to gradients: 16 bits in, 32 out;              \
      `element` is that of the inputs */                                                       \
   ROW(kConcatenate, concatenate, 3, 3, kCopy)                                                 \
-  /* an Adam step over cols parameters with states of `element` each, on the mean where their \
-     formats differ: gradient, master, two moments; the last three written */                 \
-  ROW(kOptimizer, optimizer, 7, 7, kUpdate)                                                   \
-  /* SGD likewise: gradient, master; the last written */                                      \
+  /* SGD: gradient, master; the last written */                                               \
   ROW(kSgd, sgd, 3, 3, kUpdate)                                                               \
   /* and with momentum */                                                                     \
   ROW(kSgdMomentum, sgd_momentum, 5, 5, kUpdate)                                              \
@@ -144,7 +141,10 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   ROW(kNormalizeMatrix, normalize_matrix, 2.5, 2.5, kUpdate)                                  \
   /* a matrix moves by its orthogonalised momentum: 16 bits read, master read and written,    \
      likewise */                                                                              \
-  ROW(kMatrixUpdate, matrix_update, 2.5, 2.5, kUpdate)
+  ROW(kMatrixUpdate, matrix_update, 2.5, 2.5, kUpdate)                                        \
+  /* an Adam step over cols parameters with states of `element` each, on the mean where their \
+     formats differ: gradient, master, two moments; the last three written */                 \
+  ROW(kOptimizer, optimizer, 7, 7, kUpdate)
 
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage, bugprone-macro-parentheses)
 #define STEPCAST_ENUMERATOR(enumerator, name, forward, backward, family) enumerator,
