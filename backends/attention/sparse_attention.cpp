@@ -11,7 +11,7 @@
 namespace stepcast {
 namespace {
 
-constexpr double kHeadsOfGroup = 64.0;
+constexpr double kHeadsOfGroup = 32.0;  // whose gradients of keys are summed before they are added
 constexpr Bytes kSixteenBit{2.0};
 constexpr Bytes kFp32{4.0};
 constexpr Bytes kIndex{4.0};
@@ -29,39 +29,23 @@ class Units {
     const FlopsPerCycle bf16 = *rates[slot(Dtype::kBf16)];
     return flops / rates[slot(dtype)].value_or(bf16).value();
   }
-  [[nodiscard]] Seconds products(double cycles, double efficiency) const {
-    return cycles / (efficiency * static_cast<double>(context_.compute_units)) / context_.clock;
+  // The time of cycles that all units share.
+  [[nodiscard]] Seconds time(double all_cycles) const {
+    return all_cycles / static_cast<double>(context_.compute_units) / context_.clock;
   }
-  [[nodiscard]] Seconds gathered(Bytes bytes) const {
-    const DeviceSpec& device = context_.device;
-    const BytesPerSecond cache = device.l2.bandwidth.value_or(device.hbm.achieved);
-    return bytes / (constants().gather * share() * cache);
-  }
+  // Gradients added atomically, at the rate of the units that are left.
   [[nodiscard]] Seconds added(Bytes bytes) const {
-    return bytes / (share() * constants().reduction_rate);
+    const double share = static_cast<double>(context_.compute_units) /
+                         static_cast<double>(context_.device.compute_units);
+    return bytes / (share * constants().reduction_rate);
   }
   [[nodiscard]] const SparseAttentionConstants& constants() const {
     return context_.device.kernels.sparse_attention;
   }
 
  private:
-  // Of the part's units, that are left.
-  [[nodiscard]] double share() const {
-    return static_cast<double>(context_.compute_units) /
-           static_cast<double>(context_.device.compute_units);
-  }
   const KernelContext& context_;
 };
-
-// A kernel whose units wait for the longest of what they do.
-SequencedKernel walk(std::string_view name, Seconds products, Seconds traffic, double cycles,
-                     Bytes hbm) {
-  return {.name = name,
-          .units = max(products, traffic),
-          .unit_bound = products < traffic ? Bound::kCache : Bound::kCompute,
-          .hbm = hbm,
-          .matrix_cycles = cycles};
-}
 
 OpCost priced(const std::vector<SequencedKernel>& kernels, Dtype dtype,
               const KernelContext& context) {
@@ -73,66 +57,85 @@ OpCost priced(const std::vector<SequencedKernel>& kernels, Dtype dtype,
 OpCost sparse_attention_cost(const SparseAttention& op, const KernelContext& context) {
   const Units units(context);
   const SparseAttentionConstants& constants = units.constants();
-  const bool ahead = forward(op.direction);
   const double queries = real(op.batch) * real(op.seq_q);
   const double listed = real(listed_keys(op));
   const double d_qk = real(op.d_qk);
   const double d_v = real(op.d_v);
-  const double width = ahead ? d_qk + d_v : 3.0 * d_qk + 2.0 * d_v;
+  const double width = forward(op.direction) ? d_qk + d_v : 3.0 * d_qk + 2.0 * d_v;
   const double cycles = units.cycles(2.0 * queries * real(op.heads) * listed * width, op.dtype);
-  const double groups =
-      real(op.kv_heads) * std::ceil(real(op.heads) / real(op.kv_heads) / kHeadsOfGroup);
-  const double rows = queries * groups * listed;
-  const Seconds gathered = units.gathered(rows * d_qk * kSixteenBit);
-  if (ahead) {
-    return priced({walk("attention", units.products(cycles, constants.forward_efficiency), gathered,
-                        cycles, compulsory_bytes(op))},
+  if (forward(op.direction)) {
+    const Seconds transfers = compulsory_bytes(op) / context.device.hbm.achieved;
+    return priced({{.name = "attention",
+                    .units = units.time(cycles / constants.forward_efficiency) + transfers,
+                    .hbm = compulsory_bytes(op),
+                    .matrix_cycles = cycles}},
                   op.dtype, context);
   }
+  const double groups =
+      real(op.kv_heads) * std::ceil(real(op.heads) / real(op.kv_heads) / kHeadsOfGroup);
+  const Seconds products = units.time(cycles / constants.backward_efficiency);
+  const Seconds added = units.added(queries * groups * listed * d_qk * kFp32);
   const double outputs = queries * real(op.heads) * d_v;
   const double own = op.window > 0 ? real(op.seq_kv) : 0.0;
   const double keys = real(op.batch) * (real(keys_to_choose(op)) + own) * real(op.kv_heads) * d_qk;
-  const Seconds traffic = gathered + units.added(rows * d_qk * kFp32);
   return priced({{.name = "output_products", .hbm = 2.0 * outputs * kSixteenBit},
                  {.name = "zeros", .hbm = keys * kFp32},
-                 walk("attention", units.products(cycles, constants.backward_efficiency), traffic,
-                      cycles, compulsory_bytes(op)),
+                 {.name = "attention",
+                  .units = products + added,
+                  .unit_bound = products < added ? Bound::kCache : Bound::kCompute,
+                  .hbm = compulsory_bytes(op),
+                  .matrix_cycles = cycles},
                  {.name = "conversion", .hbm = keys * (kFp32 + kSixteenBit)}},
                 op.dtype, context);
 }
 
-OpCost index_scores_cost(const IndexScores& op, const KernelContext& context) {
+namespace {
+
+OpCost scores_and_choice(const IndexScores& op, const KernelContext& context) {
   const Units units(context);
   const SparseAttentionConstants& constants = units.constants();
   const double queries = real(op.batch) * real(op.seq_q);
-  const double width = real(op.heads) * real(op.d);
-  if (forward(op.direction)) {
-    const double scores = real(op.batch) * scored_pairs(op);
-    const double cycles = units.cycles(2.0 * scores * width, op.dtype);
-    const Bytes written = scores * kFp32;
-    return priced({walk("scores", units.products(cycles, constants.index_efficiency), {}, cycles,
-                        compulsory_bytes(op) + written),
-                   {.name = "choice",
-                    .hbm = constants.choice_passes * queries * real(keys_to_choose(op)) * kFp32}},
-                  op.dtype, context);
-  }
-  const double listed = queries * real(listed_keys(op));
-  const double cycles = units.cycles(6.0 * listed * width, Dtype::kBf16);
-  const Bytes keys = listed * real(op.d) * kSixteenBit;
+  const double scores = real(op.batch) * scored_pairs(op);
+  const double cycles = units.cycles(2.0 * scores * real(op.heads) * real(op.d), op.dtype);
+  const Bytes passes = constants.choice_passes * queries * real(keys_to_choose(op)) * kFp32;
+  const Seconds choice =
+      units.time(queries * constants.choice_cycles) + passes / context.device.hbm.achieved;
+  return priced({{.name = "scores",
+                  .units = units.time(cycles / constants.index_efficiency),
+                  .hbm = compulsory_bytes(op) + scores * kFp32,
+                  .matrix_cycles = cycles},
+                 {.name = "choice", .units = choice, .unit_bound = Bound::kMemory, .hbm = passes}},
+                op.dtype, context);
+}
+
+OpCost gradients_of_scores(const IndexScores& op, const KernelContext& context) {
+  const Units units(context);
+  const SparseAttentionConstants& constants = units.constants();
+  const double listed = real(op.batch) * real(op.seq_q) * real(listed_keys(op));
   std::vector<SequencedKernel> kernels;
   if (op.teacher_heads > 0) {
-    const double teacher_d = real(op.teacher_d);
     const double taught =
-        units.cycles(2.0 * listed * real(op.teacher_heads) * teacher_d, Dtype::kBf16);
-    const double groups = std::ceil(real(op.teacher_heads) / kHeadsOfGroup);
-    kernels.push_back(walk("teacher", units.products(taught, constants.forward_efficiency),
-                           units.gathered(groups * listed * teacher_d * kSixteenBit), taught,
-                           listed * (kIndex + kFp32)));
+        units.cycles(2.0 * listed * real(op.teacher_heads) * real(op.teacher_d), Dtype::kBf16);
+    kernels.push_back({.name = "teacher",
+                       .units = units.time(taught / constants.teacher_efficiency),
+                       .hbm = listed * (kIndex + kFp32),
+                       .matrix_cycles = taught});
   }
-  kernels.push_back(walk("gradients", units.products(cycles, constants.backward_efficiency),
-                         units.gathered(keys) + units.added(2.0 * keys), cycles,
-                         compulsory_bytes(op) + listed * kFp32));
+  const double cycles = units.cycles(6.0 * listed * real(op.heads) * real(op.d), Dtype::kBf16);
+  const Seconds products = units.time(cycles / constants.backward_efficiency);
+  const Seconds added = units.added(listed * real(op.d) * kFp32);
+  kernels.push_back({.name = "gradients",
+                     .units = max(products, added),
+                     .unit_bound = products < added ? Bound::kCache : Bound::kCompute,
+                     .hbm = compulsory_bytes(op) + listed * kFp32,
+                     .matrix_cycles = cycles});
   return priced(kernels, Dtype::kBf16, context);
+}
+
+}  // namespace
+
+OpCost index_scores_cost(const IndexScores& op, const KernelContext& context) {
+  return forward(op.direction) ? scores_and_choice(op, context) : gradients_of_scores(op, context);
 }
 
 }  // namespace stepcast

@@ -30,13 +30,22 @@ constexpr ChunkKernel kWu{.name = "w_u",
                           .values = 2.0,
                           .triangles = 1.0};
 
-constexpr std::array kGatedForward = {kDecaySums,
-                                      // Zeros for T, K K^T and T itself.
+// dV' += K dS, dS += Q^T dO - W^T dV', from the last chunk to the first.
+constexpr ChunkKernel kStateGradients{.name = "state_gradients",
+                                      .sequential = true,
+                                      .state_products = 3.0,
+                                      .keys = 1.0,
+                                      .shared_keys = 2.0,
+                                      .values = 3.0,
+                                      .states = 1.0};
+
+constexpr std::array kGatedForward = {kDecaySums, ChunkKernel{.name = "zeros", .triangles = 1.0},
+                                      // K K^T and T itself.
                                       ChunkKernel{.name = "inverse",
                                                   .key_products = 1.0,
                                                   .inverses = 1.0,
                                                   .shared_keys = 1.0,
-                                                  .triangles = 2.0},
+                                                  .triangles = 1.0},
                                       kWu, kState,
                                       // Q S + (Q K^T) V'.
                                       ChunkKernel{.name = "output",
@@ -55,16 +64,10 @@ constexpr std::array kGatedBackward = {
                 .value_products = 1.0,
                 .shared_keys = 2.0,
                 .values = 2.0},
-    // dV' += K dS, dS += Q^T dO - W^T dV', from the last chunk to the first.
-    ChunkKernel{.name = "state_gradients",
-                .sequential = true,
-                .state_products = 3.0,
-                .keys = 1.0,
-                .shared_keys = 2.0,
-                .values = 3.0,
-                .states = 1.0},
+    kStateGradients,
     // dQ = dO S^T, dK = V' dS^T, dW = dV' S^T, dO V'^T and its products with K and Q.
     ChunkKernel{.name = "key_gradients",
+                .gradient_of_keys = true,
                 .state_products = 3.0,
                 .key_products = 2.0,
                 .value_products = 1.0,
@@ -81,47 +84,46 @@ constexpr std::array kGatedBackward = {
                 .shared_keys = 1.0,
                 .values = 3.0,
                 .triangles = 1.0},
-    // Gradients of keys and of decays, from two kernels each.
-    ChunkKernel{.name = "sums", .keys = 3.0, .decays = 3.0}, kDecaySums};
+    // Gradients of keys and of decays come from two kernels each.
+    ChunkKernel{.name = "sums", .launches = 2.0, .keys = 3.0, .decays = 3.0}, kDecaySums};
 
 // With a decay a channel the operands of a product are scaled first: a kernel for the diagonal
-// blocks, one for the others, and scaled keys are kept for the state.
-constexpr ChunkKernel kScaledState{.name = "state",
-                                   .sequential = true,
-                                   .state_products = 2.0,
-                                   .keys = 2.0,
-                                   .values = 2.0,
-                                   .states = 1.0};
-
-constexpr std::array kKimiForward = {kDecaySums,
-                                     ChunkKernel{.name = "diagonal_blocks",
-                                                 .key_products = 0.5,
-                                                 .shared_keys = 2.0,
-                                                 .triangles = 1.0,
-                                                 .decays = 1.0},
-                                     ChunkKernel{.name = "inverse",
-                                                 .key_products = 1.5,
-                                                 .inverses = 1.0,
-                                                 .shared_keys = 2.0,
-                                                 .triangles = 3.0,
-                                                 .decays = 1.0},
-                                     ChunkKernel{.name = "w_u",
-                                                 .key_products = 1.0,
-                                                 .value_products = 1.0,
-                                                 .keys = 2.0,
-                                                 .shared_keys = 1.0,
-                                                 .values = 2.0,
-                                                 .triangles = 1.0,
-                                                 .decays = 1.0},
-                                     kScaledState,
-                                     ChunkKernel{.name = "output",
-                                                 .state_products = 1.0,
-                                                 .value_products = 1.0,
-                                                 .shared_keys = 1.0,
-                                                 .values = 2.0,
-                                                 .triangles = 1.0,
-                                                 .states = 1.0,
-                                                 .decays = 1.0}};
+// blocks, one for the others, and scaled keys are kept for the state. How many values are scaled
+// stands for the loops over rows of a block as well, one constant for all: set from times of the
+// kernels on one H100 (tests/validation/linear_attention_kernels.jsonl).
+constexpr std::array kKimiForward = {
+    kDecaySums,
+    ChunkKernel{.name = "zeros", .launches = 2.0, .triangles = 3.0},
+    ChunkKernel{.name = "diagonal_blocks",
+                .key_products = 0.5,
+                .scaled = 2.0,
+                .shared_keys = 2.0,
+                .triangles = 1.0,
+                .decays = 1.0},
+    ChunkKernel{.name = "inverse",
+                .key_products = 1.5,
+                .inverses = 1.0,
+                .scaled = 1.0,
+                .shared_keys = 2.0,
+                .triangles = 2.0,
+                .decays = 1.0},
+    ChunkKernel{.name = "w_u",
+                .key_products = 1.0,
+                .value_products = 1.0,
+                .keys = 2.0,
+                .shared_keys = 1.0,
+                .values = 2.0,
+                .triangles = 1.0,
+                .decays = 1.0},
+    kState,
+    ChunkKernel{.name = "output",
+                .state_products = 1.0,
+                .value_products = 1.0,
+                .shared_keys = 1.0,
+                .values = 2.0,
+                .triangles = 1.0,
+                .states = 1.0,
+                .decays = 1.0}};
 
 constexpr std::array kKimiBackward = {
     ChunkKernel{.name = "w_u",
@@ -132,34 +134,34 @@ constexpr std::array kKimiBackward = {
                 .values = 2.0,
                 .triangles = 1.0,
                 .decays = 1.0},
-    kScaledState,
+    kState,
+    // The gradient of a chunk's scores is in fp32.
     ChunkKernel{.name = "value_gradients", .value_products = 2.0, .values = 3.0, .triangles = 3.0},
-    ChunkKernel{.name = "state_gradients",
-                .sequential = true,
-                .state_products = 3.0,
-                .keys = 3.0,
-                .values = 3.0,
-                .states = 1.0},
+    kStateGradients,
     // Also what goes through W, U and T.
     ChunkKernel{.name = "key_gradients",
+                .gradient_of_keys = true,
                 .state_products = 3.0,
                 .key_products = 2.0,
                 .value_products = 2.0,
                 .triangle_products = 2.0,
+                .scaled = 8.0,
                 .keys = 4.0,
                 .shared_keys = 2.0,
                 .values = 5.0,
                 .triangles = 3.0,
                 .states = 2.0,
                 .decays = 2.0},
-    // Through the scaled products of a chunk, in blocks.
+    // Through the scaled products of a chunk, block by block: each row of a block of 16 in turn.
     ChunkKernel{.name = "block_gradients",
                 .key_products = 4.0,
+                .scaled = 17.0,
                 .keys = 8.0,
                 .shared_keys = 2.0,
                 .triangles = 4.0,
                 .decays = 3.0},
-    kDecaySums};
+    // Gradients of queries and keys from fp32 to 16 bits.
+    ChunkKernel{.name = "conversion", .launches = 3.0, .keys = 6.0}, kDecaySums};
 
 double tokens(const LinearAttention& op) { return real(op.batch) * real(op.seq); }
 
@@ -179,6 +181,21 @@ std::span<const ChunkKernel> chunk_kernels(DeltaRule rule, Direction direction) 
   }
   return forward ? std::span<const ChunkKernel>(kKimiForward)
                  : std::span<const ChunkKernel>(kKimiBackward);
+}
+
+// The gated rule adds up three tensors, queries' gradients and those of keys from two kernels.
+ChunkKernel shared_key_sums(DeltaRule rule) {
+  const double tensors = rule == DeltaRule::kGatedDelta ? 3.0 : 2.0;
+  return {.name = "head_sums", .launches = tensors, .keys = tensors, .shared_keys = tensors};
+}
+
+std::vector<ChunkKernel> kernels_of(const LinearAttention& op) {
+  const std::span<const ChunkKernel> listed = chunk_kernels(op.rule, op.direction);
+  std::vector<ChunkKernel> kernels(listed.begin(), listed.end());
+  if (op.direction == Direction::kBackward && op.qk_heads < op.heads) {
+    kernels.push_back(shared_key_sums(op.rule));
+  }
+  return kernels;
 }
 
 std::int64_t chunks_of(const LinearAttention& op) { return (op.seq + op.chunk - 1) / op.chunk; }

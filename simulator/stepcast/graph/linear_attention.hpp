@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/enum_names.hpp"
@@ -48,12 +49,15 @@ struct LinearAttention {
 // What one kernel does for each chunk of each value head, and the tensors that it reads or writes.
 struct ChunkKernel {
   std::string_view name;
+  double launches = 1.0;
   bool sequential = false;         // from chunk to chunk; else all chunks at once
+  bool gradient_of_keys = false;   // the kernel that holds most tensors at a time
   double state_products = 0.0;     // of C x d_k x d_v
   double key_products = 0.0;       // of pairs x d_k
   double value_products = 0.0;     // of pairs x d_v
   double inverses = 0.0;           // of a triangle of C x C
   double triangle_products = 0.0;  // of two triangles of C x C
+  double scaled = 0.0;             // values that a channel's decay scales, of C x d_k
   double keys = 0.0;               // tensors of tokens x heads x d_k
   double shared_keys = 0.0;        // of tokens x qk_heads x d_k
   double values = 0.0;             // of tokens x heads x d_v
@@ -62,8 +66,11 @@ struct ChunkKernel {
   double decays = 0.0;             // in fp32, of tokens x heads, or x d_k as well
 };
 
-// In the order in which they run.
+// In the order in which they run. Those that add up gradients of shared keys run only if there are
+// fewer heads of keys than of values.
 std::span<const ChunkKernel> chunk_kernels(DeltaRule rule, Direction direction);
+ChunkKernel shared_key_sums(DeltaRule rule);
+std::vector<ChunkKernel> kernels_of(const LinearAttention& op);
 
 std::int64_t chunks_of(const LinearAttention& op);  // of one sequence
 Flops flops(const LinearAttention& op, const ChunkKernel& kernel);

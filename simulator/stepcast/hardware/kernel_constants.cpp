@@ -105,16 +105,21 @@ constexpr std::array kAttention = {
 
 using Linear = LinearAttentionConstants;
 constexpr std::array kLinear = {
-    Constant<Linear>{"chunk_efficiency", "", kEfficiency, Range<double>{0.05, 1.0},
+    Constant<Linear>{"chunk_efficiency", "", kEfficiency, Range<double>{0.02, 1.0},
                      "share of the matrix rate of products of a chunk", &Linear::chunk_efficiency},
-    Constant<Linear>{"chunk_cycles", "", kCycles, Range<double>{0.0, 20'000.0},
-                     "of a unit for each chunk of a head in each kernel, besides products",
-                     &Linear::chunk_cycles},
-    Constant<Linear>{"inverse_cycles", "", kCycles, Range<double>{0.0, 50'000.0},
+    Constant<Linear>{"gradient_efficiency", "", kShare, Range<double>{0.01, 1.0},
+                     "the same of products with states in the kernel of gradients of keys",
+                     &Linear::gradient_efficiency},
+    Constant<Linear>{"inverse_cycles", "", kCycles, Range<double>{100.0, 50'000.0},
                      "of a unit for the inverse of a chunk's triangle", &Linear::inverse_cycles},
-    Constant<Linear>{"step_cycles", "", kCycles, Range<double>{100.0, 20'000.0},
-                     "from one chunk's state to the next", &Linear::step_cycles},
-    Constant<Linear>{"hbm_share", "", kShare, Range<double>{0.2, 1.0},
+    Constant<Linear>{"decay_cycles", "", kCycles, Range<double>{0.05, 10.0},
+                     "of a unit for a value that a channel's decay scales", &Linear::decay_cycles},
+    Constant<Linear>{"step_cycles", "", kCycles, Range<double>{50.0, 10'000.0},
+                     "of a product between one chunk's state and the next, whatever its size",
+                     &Linear::step_cycles},
+    Constant<Linear>{"step_channel_cycles", "", kCycles, Range<double>{0.2, 50.0},
+                     "the same for each channel of a key", &Linear::step_channel_cycles},
+    Constant<Linear>{"hbm_share", "", kShare, Range<double>{0.3, 1.0},
                      "share of hbm.achieved of tensors of chunks", &Linear::hbm_share},
 };
 
@@ -125,15 +130,19 @@ constexpr std::array kSparse = {
                      &Sparse::forward_efficiency},
     Constant<Sparse>{"backward_efficiency", "", kEfficiency, Range<double>{0.05, 1.0},
                      "the same of backward", &Sparse::backward_efficiency},
-    Constant<Sparse>{"gather", "", kShare, Range<double>{0.05, 1.0},
-                     "share of the last-level cache's rate of gathered keys", &Sparse::gather},
-    Constant<Sparse>{"reduction_rate", "TB/s", kAboveZero, Range<double>{0.05, 20.0},
+    Constant<Sparse>{"teacher_efficiency", "", kEfficiency, Range<double>{0.02, 1.0},
+                     "the same of the probabilities that an indexer learns",
+                     &Sparse::teacher_efficiency},
+    Constant<Sparse>{"reduction_rate", "TB/s", kAboveZero, Range<double>{0.1, 20.0},
                      "of the whole part, at which gradients of keys are added in fp32",
                      &Sparse::reduction_rate},
     Constant<Sparse>{"index_efficiency", "", kEfficiency, Range<double>{0.02, 1.0},
                      "share of the matrix rate of an indexer's product", &Sparse::index_efficiency},
-    Constant<Sparse>{"choice_passes", "", kNotNegative, Range<double>{1.0, 100.0},
+    Constant<Sparse>{"choice_passes", "", kNotNegative, Range<double>{1.0, 50.0},
                      "over the scores, for the choice of the largest", &Sparse::choice_passes},
+    Constant<Sparse>{"choice_cycles", "", kCycles, Range<double>{100.0, 90'000.0},
+                     "of a unit for each query's choice, besides the passes",
+                     &Sparse::choice_cycles},
 };
 
 using Passes = MemoryConstants;
