@@ -14,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/framework_arguments.hpp"
 #include "cli/option_checks.hpp"
+#include "cli/unknown_words.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -89,6 +90,17 @@ void add_commands(CLI::App& program, const GlobalOptions& global, Run& run) {
   add_words(program);
 }
 
+// Help and the version end a command line as an error does.
+int refused(const CLI::App& program, const std::vector<std::string>& arguments,
+            const CLI::ParseError& e) {
+  const bool is_wrong = e.get_exit_code() != 0;
+  if (const auto unknown = is_wrong ? unknown_word(program, arguments) : std::nullopt) {
+    std::fprintf(stderr, "%s\n", unknown->c_str());
+    return kInputWrong;
+  }
+  return program.exit(e) == 0 ? kDone : kInputWrong;
+}
+
 int run_command(int argc, char** argv) {
   CLI::App program{"stepcast projects the training of large models, without a GPU"};
   program.set_version_flag("--version", version_text());
@@ -103,13 +115,12 @@ int run_command(int argc, char** argv) {
   program.add_flag("--quiet", global.quiet, "say nothing on standard error but errors")
       ->excludes(verbose);
   add_commands(program, global, run);
+  const std::vector<std::string> arguments =
+      with_framework_arguments(with_words_as_options({argv + 1, argv + argc}));
   try {
-    std::vector<std::string> arguments =
-        with_framework_arguments(with_words_as_options({argv + 1, argv + argc}));
-    std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
-    program.parse(std::move(arguments));
+    program.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11's order
   } catch (const CLI::ParseError& e) {
-    return program.exit(e) == 0 ? kDone : kInputWrong;
+    return refused(program, arguments, e);
   }
   check_options(program);
   log_to_standard_error(global);

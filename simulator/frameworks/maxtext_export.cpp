@@ -26,6 +26,8 @@ class MaxTextFile {
     line("run_name", "\"" + experiment_.model.name + "\"");
     line("hardware", "\"gpu\"");
     write_model();
+    const bool unfused = experiment_.software.attention == AttentionKernel::kUnfused;
+    line("attention", unfused ? "\"dot_product\"" : "\"cudnn_flash_te\"");
     line("dataset_type", "\"synthetic\"");
     line("enable_checkpointing", "false");
     write_batch();

@@ -293,6 +293,7 @@ class MaxTextReader {
         changes.field(ours, true);
       }
     }
+    read_attention(changes);
     if (settings_.text("weight_dtype", "software.state_bytes").value_or("float32") == "bfloat16") {
       write_narrow_states(changes);
     }
@@ -303,6 +304,18 @@ class MaxTextReader {
     }
     read_experts(changes);
     parts_.software_changes = changes.take();
+  }
+
+  // The set runs cudnn_flash_te; "flash" and "autoselected", the default, take a kernel of Pallas
+  // on GPUs (layers/attention_op.py).
+  void read_attention(ConfigWriter& changes) {
+    const std::string kernel = settings_.text_or("attention", "software.attention", "autoselected");
+    if (kernel == "dot_product") {
+      changes.field("attention", "unfused");
+    } else if (!kernel.starts_with("cudnn_flash") && settings_.has("attention")) {
+      not_carried("attention", kernel.substr(0, 60),
+                  "a kernel of Pallas; here the one of the software set");
+    }
   }
 
   static void write_narrow_states(ConfigWriter& changes) {

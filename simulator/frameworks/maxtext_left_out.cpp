@@ -55,6 +55,26 @@ constexpr std::array kLeftOut = {
     LeftOut{"mlp_bias", "a bias of the feed-forward block"},
     LeftOut{"merge_gating_gmm", "one product instead of two"},
     LeftOut{"training_objective", "another objective", "causal_lm"},
+    LeftOut{"matmul_precision", "products in several passes", "default"},
+    LeftOut{"logits_dot_in_fp32", "the head's product in 32 bits"},
+    LeftOut{"float32_qk_product", "products of attention in 32 bits"},
+    LeftOut{"float32_weight_sum", "experts' results are added up in 16 bits", "true"},
+    LeftOut{"use_iota_embed", "the embedding is a product with rows of zeros and a one"},
+    LeftOut{"weight_sparsity_n", "sparse weights", "null"},
+    LeftOut{"context_parallel_load_balance", "ranks with early tokens wait for the others", "true"},
+    LeftOut{"compile_xla_flags", "flags of XLA; AMD's are the sets maxtext_2026_04 and _05", ""},
+    LeftOut{"use_post_attn_norm", "a further norm behind attention"},
+    LeftOut{"use_post_ffw_norm", "a further norm behind the feed-forward block"},
+    LeftOut{"global_head_dim", "heads of another width in some layers", "0"},
+    LeftOut{"global_num_kv_heads", "other heads of keys in some layers", "0"},
+    LeftOut{"inhomogeneous_layer_cycle_interval", "layers of several kinds", "1"},
+    LeftOut{"hidden_size_per_layer_input", "an embedding of each layer", "0"},
+    LeftOut{"attention_output_dim", "a result of attention of another width", "-1"},
+    LeftOut{"moe_fsdp_use_two_stage_all_gather", "experts' weights are gathered in two steps"},
+    LeftOut{"dense_fsdp_use_two_stage_all_gather", "weights are gathered in two steps"},
+    LeftOut{"use_2d_fsdp_sharding", "experts' weights are sharded over two axes"},
+    LeftOut{"num_moe_emb_chunks", "experts in chunks of the width", "0"},
+    LeftOut{"use_ragged_sort", "other kernels that sort tokens"},
     LeftOut{"packing", "several documents in a sequence; here one", "true"},
 };
 
@@ -71,7 +91,7 @@ constexpr std::string_view kMaxTextWithoutEffect =
     "olmo_* add_bos add_eos use_truncation chat_template* use_chat_template max_corpus_chars "
     "default_prompt num_epoch generate_padding_* max_segments_per_seq expansion_factor_real_data "
     "learning_rate* lr_schedule_type warmup_steps_fraction wsd_* gradient_clipping_threshold "
-    "adam_* adamw_mask muon_* trainable_parameters_mask skip_step_* profiler* skip_first_n_* "
+    "adam_* adamw_mask muon_* skip_step_* profiler* skip_first_n_* "
     "upload_all_profiler_results profile_* enable_tpu_profiling_options tpu_num_* "
     "managed_mldiagnostics* dump_* enable_data_shuffling data_shuffle_seed init_weights_seed "
     "enable_goodput_* monitor_* goodput_* enable_pathways_* enable_gcp_* step_deviation_* "
@@ -87,7 +107,7 @@ constexpr std::string_view kMaxTextWithoutEffect =
     "normalization_layer_epsilon normalize_embedding_logits logits_dot_in_fp32 use_iota_embed "
     "matmul_precision mlp_activations dense_init_scale param_scan_axis force_unroll "
     "scan_pipeline_* scan_layers_per_stage set_remat_policy_* num_pipeline_repeats routed_* "
-    "n_routing_groups topk_routing_group norm_topk_prob wi_tile_* wo_tile_* attention "
+    "n_routing_groups topk_routing_group norm_topk_prob wi_tile_* wo_tile_* "
     "context_parallel_* q_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim mtp_* "
     "enable_padding_causal_mask override_* use_qwix_quantization quantize_kvcache "
     "replicate_quant_scale quantization_local_shard_count weight_quantization_* "
@@ -138,6 +158,15 @@ void leave_out_attention(FrameworkReader& settings, const AttentionSpec& attenti
 void leave_out_maxtext_keys(FrameworkReader& settings, const AttentionSpec& attention) {
   for (const LeftOut& key : kLeftOut) {
     settings.not_carried(key.name, key.meaning, key.neutral);
+  }
+  constexpr std::string_view kMask = "trainable_parameters_mask";
+  if (const auto trained = settings.texts(kMask, {}); trained && !trained->empty()) {
+    settings.remark({.outcome = ImportOutcome::kNotCarried,
+                     .name = std::string(kMask),
+                     .value = trained->front(),
+                     .ours = {},
+                     .note = "a part of the weights is trained; here all",
+                     .where = settings.location(kMask)});
   }
   leave_out_attention(settings, attention);
   settings.without_effect(keys_in(kMaxTextWithoutEffect));

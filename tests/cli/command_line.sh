@@ -15,6 +15,16 @@ diff <("$stepcast" help sweep) <("$stepcast" sweep --help) >/dev/null || complai
 [ "$("$stepcast" version)" = "$("$stepcast" --version)" ] || complain "version is not --version"
 "$stepcast" --version | holds -E '^stepcast [0-9.]+( \([0-9a-f]{7}( with changes)?\))?$' || complain "--version: $("$stepcast" --version)"
 
+# A word that names nothing is told the nearest one.
+exits 2 projet
+says "there is no command 'projet'; did you mean 'project'?"
+exits 2 import megatrn x
+says "there is no command 'megatrn'; did you mean 'megatron'?"
+exits 2 project --tpp 2
+says "there is no option '--tpp'; did you mean '--tp'?"
+exits 2 sweep --frobnicate
+says "'stepcast help sweep' shows what there is"
+
 # Every command shows its usage with the program's name, real types and an example, and the examples run.
 mkdir "$made/bin"
 ln -s "$stepcast" "$made/bin/stepcast"

@@ -148,17 +148,35 @@ TEST_CASE("MaxText's own configurations for GPUs are read to the last key", "[un
     std::size_t left_out;
     const char* model;
   };
-  const auto row = GENERATE(Case{"llama2_7b.yml", 5, 4, 0, "llama2_7b"},
-                            Case{"llama2_70b.yml", 5, 4, 0, "llama2_70b"},
-                            Case{"llama3_70b.yml", 4, 4, 0, "llama3_70b"},
-                            Case{"llama3.1_405b.yml", 5, 4, 0, "llama3.1_405b"},
-                            Case{"mixtral_8x7b.yml", 7, 4, 1, "mixtral_8x7b"});
+  const auto row = GENERATE(Case{"llama2_7b.yml", 6, 4, 1, "llama2_7b"},
+                            Case{"llama2_70b.yml", 6, 4, 1, "llama2_70b"},
+                            Case{"llama3_70b.yml", 5, 4, 1, "llama3_70b"},
+                            Case{"llama3.1_405b.yml", 5, 5, 1, "llama3.1_405b"},
+                            Case{"mixtral_8x7b.yml", 8, 4, 2, "mixtral_8x7b"});
   CAPTURE(row.file);
   const ImportedExperiment run = imported(read_file(kRoot / "tests/data/maxtext" / row.file));
   CHECK(part(run, "model") == row.model);
   CHECK(count_of(run.remarks, ImportOutcome::kCarried) == row.carried);
   CHECK(count_of(run.remarks, ImportOutcome::kDefaulted) == row.defaulted);
   CHECK(count_of(run.remarks, ImportOutcome::kNotCarried) == row.left_out);
+}
+
+TEST_CASE("keys that change the result with an unusual value are named", "[unit]") {
+  const std::string usual =
+      "model_name: llama3.1-8b\nattention: cudnn_flash_te\nlogits_dot_in_fp32: false\n"
+      "matmul_precision: default\ntrainable_parameters_mask: []\n";
+  const std::string unusual =
+      "model_name: llama3.1-8b\nattention: cudnn_flash_te\nlogits_dot_in_fp32: true\n"
+      "matmul_precision: highest\ntrainable_parameters_mask: ['.*lora.*']\n";
+  CHECK(count_of(imported(usual).remarks, ImportOutcome::kNotCarried) == 0);
+  CHECK(count_of(imported(unusual).remarks, ImportOutcome::kNotCarried) == 3);
+}
+
+TEST_CASE("attention by products alone is carried, and Pallas's kernel named", "[unit]") {
+  const ImportedExperiment products = imported("model_name: llama3.1-8b\nattention: dot_product\n");
+  CHECK(part(products, "software").find("unfused") != std::string::npos);
+  CHECK(count_of(imported("model_name: llama3.1-8b\nattention: flash\n").remarks,
+                 ImportOutcome::kNotCarried) == 1);
 }
 
 }  // namespace
