@@ -5,7 +5,7 @@
 namespace stepcast {
 namespace {
 
-constexpr ParameterRole kRole = ParameterRole::kAttention;
+constexpr ParameterRole kMixerRole = ParameterRole::kAttention;
 
 void add_qk_norm(ParameterList& list, const ModelSpec& model) {
   const AttentionSpec& a = model.attention;
@@ -22,10 +22,11 @@ void add_gqa(ParameterList& list, const ModelSpec& model) {
   const AttentionSpec& a = model.attention;
   const std::int64_t queries = a.heads * a.qk_head_dim;
   constexpr auto kStack = StackedMatrix::kQkv;
-  list.push_back(column_tensor("q", kRole, model.hidden, queries, a.qkv_bias, a.heads, kStack));
-  list.push_back(column_tensor("k", kRole, model.hidden, a.kv_heads * a.qk_head_dim, a.qkv_bias,
-                               a.kv_heads, kStack));
-  list.push_back(column_tensor("v", kRole, model.hidden, a.kv_heads * a.v_head_dim, a.qkv_bias,
+  list.push_back(
+      column_tensor("q", kMixerRole, model.hidden, queries, a.qkv_bias, a.heads, kStack));
+  list.push_back(column_tensor("k", kMixerRole, model.hidden, a.kv_heads * a.qk_head_dim,
+                               a.qkv_bias, a.kv_heads, kStack));
+  list.push_back(column_tensor("v", kMixerRole, model.hidden, a.kv_heads * a.v_head_dim, a.qkv_bias,
                                a.kv_heads, kStack));
 }
 
@@ -34,17 +35,17 @@ void add_mla(ParameterList& list, const ModelSpec& model) {
   const MlaSpec& m = a.mla;
   const std::int64_t queries = a.heads * a.qk_head_dim;
   if (m.q_lora_rank > 0) {
-    list.push_back(whole_tensor("q_down", kRole, model.hidden, m.q_lora_rank));
+    list.push_back(whole_tensor("q_down", kMixerRole, model.hidden, m.q_lora_rank));
     list.push_back(norm_tensor(model, "q_lora_norm", m.q_lora_rank));
-    list.push_back(column_tensor("q_up", kRole, m.q_lora_rank, queries, false, a.heads));
+    list.push_back(column_tensor("q_up", kMixerRole, m.q_lora_rank, queries, false, a.heads));
   } else {
-    list.push_back(column_tensor("q", kRole, model.hidden, queries, false, a.heads));
+    list.push_back(column_tensor("q", kMixerRole, model.hidden, queries, false, a.heads));
   }
   constexpr auto kStack = StackedMatrix::kKvDown;
-  list.push_back(whole_tensor("kv_down", kRole, model.hidden, m.kv_lora_rank, kStack));
-  list.push_back(whole_tensor("k_rope", kRole, model.hidden, m.qk_rope_head_dim, kStack));
+  list.push_back(whole_tensor("kv_down", kMixerRole, model.hidden, m.kv_lora_rank, kStack));
+  list.push_back(whole_tensor("k_rope", kMixerRole, model.hidden, m.qk_rope_head_dim, kStack));
   list.push_back(norm_tensor(model, "kv_lora_norm", m.kv_lora_rank));
-  list.push_back(column_tensor("kv_up", kRole, m.kv_lora_rank,
+  list.push_back(column_tensor("kv_up", kMixerRole, m.kv_lora_rank,
                                a.heads * (m.qk_nope_head_dim + a.v_head_dim), false, a.heads));
 }
 
@@ -52,10 +53,10 @@ void add_mla(ParameterList& list, const ModelSpec& model) {
 void add_shared_kv(ParameterList& list, const ModelSpec& model) {
   const AttentionSpec& a = model.attention;
   const std::int64_t rank = a.mla.q_lora_rank;
-  list.push_back(whole_tensor("q_down", kRole, model.hidden, rank));
+  list.push_back(whole_tensor("q_down", kMixerRole, model.hidden, rank));
   list.push_back(norm_tensor(model, "q_lora_norm", rank));
-  list.push_back(column_tensor("q_up", kRole, rank, a.heads * a.qk_head_dim, false, a.heads));
-  list.push_back(whole_tensor("kv", kRole, model.hidden, a.qk_head_dim));
+  list.push_back(column_tensor("q_up", kMixerRole, rank, a.heads * a.qk_head_dim, false, a.heads));
+  list.push_back(whole_tensor("kv", kMixerRole, model.hidden, a.qk_head_dim));
   list.push_back(norm_tensor(model, "kv_norm", a.qk_head_dim));
 }
 
@@ -64,8 +65,8 @@ void add_shared_kv(ParameterList& list, const ModelSpec& model) {
 void add_compressor(ParameterList& list, const ModelSpec& model, std::int64_t ratio,
                     std::int64_t width, bool overlap) {
   const std::int64_t channels = (overlap ? 2 : 1) * width;
-  list.push_back(whole_tensor("compressor", kRole, model.hidden, 2 * channels));
-  list.push_back({"compressor_positions", kRole, ratio * channels});
+  list.push_back(whole_tensor("compressor", kMixerRole, model.hidden, 2 * channels));
+  list.push_back({"compressor_positions", kMixerRole, ratio * channels});
   list.push_back(norm_tensor(model, "compressor_norm", width));
 }
 
@@ -74,13 +75,13 @@ void add_compressor(ParameterList& list, const ModelSpec& model, std::int64_t ra
 void add_indexer(ParameterList& list, const ModelSpec& model, std::int64_t ratio) {
   const IndexerSpec& indexer = *model.attention.indexer;
   const std::int64_t rank = model.attention.mla.q_lora_rank;
-  list.push_back(whole_tensor("index_q", kRole, rank > 0 ? rank : model.hidden,
+  list.push_back(whole_tensor("index_q", kMixerRole, rank > 0 ? rank : model.hidden,
                               indexer.heads * indexer.head_dim));
-  list.push_back(whole_tensor("index_weights", kRole, model.hidden, indexer.heads));
+  list.push_back(whole_tensor("index_weights", kMixerRole, model.hidden, indexer.heads));
   if (ratio > 0) {
     add_compressor(list, model, ratio, indexer.head_dim, true);
   } else {
-    list.push_back(whole_tensor("index_k", kRole, model.hidden, indexer.head_dim));
+    list.push_back(whole_tensor("index_k", kMixerRole, model.hidden, indexer.head_dim));
     list.push_back({"index_norm", ParameterRole::kNorm, 2 * indexer.head_dim});
   }
 }
@@ -112,8 +113,8 @@ void add_attention(ParameterList& list, const ModelSpec& model, LayerKind kind) 
   }
   add_qk_norm(list, model);
   if (a.output_gate) {
-    list.push_back(
-        column_tensor("output_gate", kRole, model.hidden, a.heads * a.v_head_dim, false, a.heads));
+    list.push_back(column_tensor("output_gate", kMixerRole, model.hidden, a.heads * a.v_head_dim,
+                                 false, a.heads));
   }
   add_choice_of_keys(list, model, kind);
   if (a.sinks) {
@@ -121,9 +122,9 @@ void add_attention(ParameterList& list, const ModelSpec& model, LayerKind kind) 
   }
   if (a.output_lora_rank > 0) {
     const std::int64_t rank = a.output_lora_rank;
-    list.push_back(column_tensor("o_down", kRole, a.heads / a.output_groups * a.v_head_dim,
+    list.push_back(column_tensor("o_down", kMixerRole, a.heads / a.output_groups * a.v_head_dim,
                                  a.output_groups * rank, false, a.output_groups));
-    return add_row_tensor(list, "o", {}, kRole, a.output_groups * rank, model.hidden, false,
+    return add_row_tensor(list, "o", {}, kMixerRole, a.output_groups * rank, model.hidden, false,
                           a.output_groups);
   }
   add_row_tensor(list, "o", "o_bias", ParameterRole::kAttention, a.heads * a.v_head_dim,
@@ -135,10 +136,10 @@ void add_convolution(ParameterList& list, const ModelSpec& model) {
   const ConvolutionSpec& convolution = *model.mixers.convolution;
   const std::int64_t hidden = model.hidden;
   list.push_back(
-      column_tensor("convolution_in", kRole, hidden, 3 * hidden, convolution.bias, hidden));
-  list.push_back(
-      filter_tensor("convolution", kRole, convolution.width, hidden, convolution.bias, hidden));
-  add_row_tensor(list, "convolution_out", "convolution_out_bias", kRole, hidden, hidden,
+      column_tensor("convolution_in", kMixerRole, hidden, 3 * hidden, convolution.bias, hidden));
+  list.push_back(filter_tensor("convolution", kMixerRole, convolution.width, hidden,
+                               convolution.bias, hidden));
+  add_row_tensor(list, "convolution_out", "convolution_out_bias", kMixerRole, hidden, hidden,
                  convolution.bias, hidden);
 }
 
@@ -152,24 +153,24 @@ void add_linear_attention(ParameterList& list, const ModelSpec& model) {
   const std::int64_t v = linear.v_width();
   const std::int64_t parts = linear.qk_heads;
   const auto columns = [&](std::string_view name, std::int64_t inputs, std::int64_t outputs) {
-    list.push_back(column_tensor(name, kRole, inputs, outputs, false, parts));
+    list.push_back(column_tensor(name, kMixerRole, inputs, outputs, false, parts));
   };
   columns("linear_qkv", model.hidden, 2 * qk + v);
   if (linear.gate_rank > 0) {
-    list.push_back(whole_tensor("linear_gate_down", kRole, model.hidden, linear.gate_rank));
+    list.push_back(whole_tensor("linear_gate_down", kMixerRole, model.hidden, linear.gate_rank));
   }
   columns("linear_gate", linear.gate_rank > 0 ? linear.gate_rank : model.hidden, v);
   columns("linear_step", model.hidden, linear.heads);
   if (kimi) {
-    list.push_back(whole_tensor("linear_decay_down", kRole, model.hidden, linear.qk_head_dim));
+    list.push_back(whole_tensor("linear_decay_down", kMixerRole, model.hidden, linear.qk_head_dim));
   }
   columns("linear_decay", kimi ? linear.qk_head_dim : model.hidden, kimi ? qk : linear.heads);
   columns("linear_decay_bias", 1, kimi ? qk : linear.heads);
   columns("linear_decay_rate", 1, linear.heads);
-  list.push_back(filter_tensor("linear_convolution", kRole, linear.convolution_width, 2 * qk + v,
-                               false, parts));
+  list.push_back(filter_tensor("linear_convolution", kMixerRole, linear.convolution_width,
+                               2 * qk + v, false, parts));
   list.push_back({"linear_norm", ParameterRole::kNorm, linear.v_head_dim});
-  add_row_tensor(list, "linear_out", {}, kRole, v, model.hidden, false, parts);
+  add_row_tensor(list, "linear_out", {}, kMixerRole, v, model.hidden, false, parts);
 }
 
 // One reading of the streams: a weight of each for what the block reads and one for what it adds,
