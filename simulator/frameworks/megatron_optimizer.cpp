@@ -62,8 +62,12 @@ class OptimizerFields {
     };
     const std::string first = format("exp_avg_dtype", "training.optimizer.first_moment");
     const std::string second = format("exp_avg_sq_dtype", "training.optimizer.second_moment");
-    say("first_moment", first);
-    say("second_moment", second);
+    if (first == second) {
+      say("moments", first);
+    } else {
+      say("first_moment", first);
+      say("second_moment", second);
+    }
     const std::string master = format("main_params_dtype", "training.optimizer.master");
     const bool remainders =
         settings_.flag("store_param_remainders", "training.optimizer.master").value_or(true);

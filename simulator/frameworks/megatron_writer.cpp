@@ -228,6 +228,25 @@ void write_stages(const Experiment& experiment, const ParallelPlan& plan, FieldW
            text ? experiment.plan.layout : layout_text(plan.stages));
 }
 
+void write_recompute(const RecomputeSpec& recompute, FieldWriter& out) {
+  if (recompute.kind == RecomputeKind::kFull && recompute.layer_list.empty()) {
+    out.text("recompute_granularity", "full");
+    out.text("recompute_method", std::string(name(recompute.method)));
+    out.ours("training.recompute_layers", recompute.layers);
+  } else if (recompute.kind == RecomputeKind::kSelective) {
+    std::string modules;
+    for (const RecomputeModule module : recompute.modules) {
+      if (module != RecomputeModule::kMlpActivation) {
+        modules += (modules.empty() ? "" : " ") + std::string(name(module));
+      }
+    }
+    out.text("recompute_granularity", "selective");
+    if (!modules.empty()) {
+      out.text("recompute_modules", modules);
+    }
+  }
+}
+
 }  // namespace
 
 ParallelPlan settled_megatron_plan(const Experiment& experiment, MegatronDialect dialect) {
@@ -307,23 +326,7 @@ std::vector<Setting> megatron_training_fields(const Experiment& experiment) {
   }
   out.text("attention_dropout", training.dropout ? "0.1" : "0.0");
   out.text("hidden_dropout", training.dropout ? "0.1" : "0.0");
-  const RecomputeSpec& recompute = training.recompute;
-  if (recompute.kind == RecomputeKind::kFull && recompute.layer_list.empty()) {
-    out.text("recompute_granularity", "full");
-    out.text("recompute_method", std::string(name(recompute.method)));
-    out.ours("training.recompute_layers", recompute.layers);
-  } else if (recompute.kind == RecomputeKind::kSelective) {
-    std::string modules;
-    for (const RecomputeModule module : recompute.modules) {
-      if (module != RecomputeModule::kMlpActivation) {
-        modules += (modules.empty() ? "" : " ") + std::string(name(module));
-      }
-    }
-    out.text("recompute_granularity", "selective");
-    if (!modules.empty()) {
-      out.text("recompute_modules", modules);
-    }
-  }
+  write_recompute(training.recompute, out);
   std::vector<Setting> fields = out.take();
   const std::vector<Setting> optimizer = megatron_optimizer_fields(training.optimizer);
   fields.insert(fields.end(), optimizer.begin(), optimizer.end());
