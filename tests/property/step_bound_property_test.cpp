@@ -40,7 +40,10 @@ class RandomSpaces {
     text += one_in(3) ? ", ep_overlap: true" : "";
     text += "}\ntraining: {sequence_length: " + any({"2048", "4096", "8192", "32768"}) +
             ", global_batch_size: " + any({"64", "128", "256", "512", "2048"}) +
-            ", micro_batch_size: [1, 2], dtype: " + any({"bf16", "bf16", "fp8"}) +
+            ", micro_batch_size: [1, 2], dtype: " + any({"bf16", "bf16", "fp8"}) + ", optimizer: " +
+            any({"adamw", "adamw", "muon", "adafactor",
+                 "{kind: adamw, moments: 8bit, offload: {share: 0.5}}",
+                 "{kind: muon, tp_mode: distributed, qkv: joint}"}) +
             ", recompute: [none, selective, full, {recompute: full, recompute_method: block, "
             "recompute_layers: [1, 3]}]}\n";
     if (experts && one_in(3)) {
