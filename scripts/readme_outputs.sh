@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Runs the commands of the READMEs' console blocks and compares their output with what the blocks show.
 #   readme_outputs.sh --check STEPCAST | --fix STEPCAST
+# A README with a command that ends in anything but an answer (0, 3), a refusal (2) or a reader that left (141) is not
+# rewritten.
 # `stepcast` in a block is the program given; scripts/test.sh, the test command, is not run.
 set -euo pipefail
 mode=$1
@@ -11,8 +13,9 @@ trap 'rm -f "$fresh"' EXIT
 stepcast() { "$stepcast" "$@"; }
 
 run_blocks() { # file; the text with fresh output to $fresh
-  local line command in_block=0 kept=0
+  local line command code in_block=0 kept=0
   : >"$fresh"
+  broken=""
   while IFS= read -r line; do
     if [ "$in_block" -eq 1 ]; then
       if [ "$line" = '```' ]; then
@@ -31,7 +34,11 @@ run_blocks() { # file; the text with fresh output to $fresh
       kept=0
       case $command in
         '$ scripts/test.sh'*) kept=1 ;;
-        *) eval "${command#\$ }" >>"$fresh" 2>&1 </dev/null || true ;;
+        *)
+          code=0
+          (eval "${command#\$ }") >>"$fresh" 2>&1 </dev/null || code=$?
+          case $code in 0 | 2 | 3 | 141) ;; *) broken="$command exits $code" ;; esac
+          ;;
       esac
     fi
   done <"$1"
@@ -40,7 +47,10 @@ run_blocks() { # file; the text with fresh output to $fresh
 differing=0
 for file in $(grep -rl --include=README.md '^```console' . --exclude-dir=build --exclude-dir=.git | sort); do
   run_blocks "$file"
-  if [ "$mode" = --fix ]; then
+  if [ -n "$broken" ]; then
+    echo "$file: $broken" >&2
+    differing=1
+  elif [ "$mode" = --fix ]; then
     cp "$fresh" "$file"
   else
     diff -u "$file" "$fresh" || differing=1

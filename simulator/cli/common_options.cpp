@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cli/option_keys.hpp"
 #include "cli/output_file.hpp"
 #include "importers/measurement_files.hpp"
 #include "stepcast/api/chosen_backends.hpp"
@@ -149,33 +150,33 @@ std::string gpu_of_cluster(const std::string& cluster, const DataRoot& data) {
 std::vector<std::string> assignments(const ExperimentOptions& options,
                                      const std::filesystem::path& folder, const DataRoot& data) {
   std::vector<std::string> list;
-  const auto set = [&list](const std::string& key, const std::string& value) {
-    list.push_back(key + "=" + value);
+  const auto set = [&list](std::string_view option, const std::string& value) {
+    list.push_back(std::string(key_of(option)) + "=" + value);
   };
   if (!options.model.empty()) {
-    set("model", options.model);
+    set("--model", options.model);
   }
   const std::string gpu = options.gpu.empty() ? gpu_of_cluster(options.cluster, data) : options.gpu;
   if (!options.cluster.empty()) {
-    set("cluster.name", options.cluster);
+    set("--cluster", options.cluster);
   }
   if (!gpu.empty()) {
-    set("cluster.gpu", gpu);
+    set("--gpu", gpu);
   }
   if (!options.nic_rate.empty()) {
-    set("cluster.nic_rate", options.nic_rate);
+    set("--nic-rate", options.nic_rate);
   }
   if (options.nodes) {
-    set("cluster.nodes", std::to_string(*options.nodes));
+    set("--nodes", std::to_string(*options.nodes));
   }
   if (options.gpu_clock_mhz) {
-    set("cluster.gpu_clock", shortest_text(*options.gpu_clock_mhz) + " MHz");
+    set("--gpu-clock-mhz", shortest_text(*options.gpu_clock_mhz) + " MHz");
   }
   if (!options.power_limit.empty()) {
-    set("cluster.power_limit", options.power_limit);
+    set("--power-limit", options.power_limit);
   }
   for (const auto& [key, value] : options.direct) {
-    set(key, value);
+    list.push_back(key + "=" + value);
   }
   for (const std::string& backend : measured_backends(options.measured, data)) {
     list.push_back("backends." + as_of_experiment(backend, folder));
@@ -206,14 +207,15 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
   command.add_option("--nodes", options.nodes, "number of nodes");
   command.add_option("--gpu-clock-mhz", options.gpu_clock_mhz, "lock the GPU clock, MHz");
   command.add_option("--power-limit", options.power_limit, "of each GPU: '500 W'");
-  add_direct_option(command, options, {"--software", "software", "a software set"});
+  add_direct_option(command, options,
+                    {"--software", std::string(key_of("--software")), "a software set"});
 }
 
 void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
   command.add_option_function<std::string>(
       "--memory-margin",
       [&options](const std::string& value) {
-        options.direct.emplace_back("cluster.memory_margin", share_text(value));
+        options.direct.emplace_back(key_of("--memory-margin"), share_text(value));
       },
       "of a GPU's memory that stays free of what the allocator reserves: 10% or 0.1");
   take_standard_input(*command.add_option("experiment", options.file,

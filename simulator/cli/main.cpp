@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <exception>
 #include <string_view>
@@ -14,6 +15,8 @@
 #include "cli/commands.hpp"
 #include "cli/framework_arguments.hpp"
 #include "cli/option_checks.hpp"
+#include "cli/option_keys.hpp"
+#include "cli/parse_problem.hpp"
 #include "cli/unknown_words.hpp"
 
 namespace stepcast::cli {
@@ -68,37 +71,62 @@ void log_to_standard_error(const GlobalOptions& global) {
   spdlog::set_default_logger(std::move(logger));
 }
 
-void add_commands(CLI::App& program, const GlobalOptions& global, Run& run) {
-  add_project(program, global, run);
-  add_sweep(program, global, run);
-  add_merge(program, global, run);
-  add_memory(program, global, run);
-  add_compare(program, global, run);
-  add_recommend(program, global, run);
-  add_explain(program, global, run);
-  add_layer(program, global, run);
-  add_trace(program, global, run);
-  add_cost(program, global, run);
-  add_calibrate(program, global, run);
-  add_validate(program, global, run);
-  add_trace_compare(program, global, run);
-  add_import(program, global, run);
-  add_export(program, global, run);
-  add_list(program, global, run);
-  add_describe(program, global, run);
-  add_shell_words(program, run);
+struct Command {
+  std::string_view name;
+  void (*add)(CLI::App& program, const GlobalOptions& global, Run& run);
+};
+
+// In the order of --help.
+constexpr std::array kCommands = {
+    Command{"project", add_project},
+    Command{"sweep", add_sweep},
+    Command{"merge", add_merge},
+    Command{"memory", add_memory},
+    Command{"compare", add_compare},
+    Command{"recommend", add_recommend},
+    Command{"explain", add_explain},
+    Command{"layer", add_layer},
+    Command{"trace", add_trace},
+    Command{"cost", add_cost},
+    Command{"calibrate", add_calibrate},
+    Command{"validate", add_validate},
+    Command{"trace-compare", add_trace_compare},
+    Command{"import", add_import},
+    Command{"export", add_export},
+    Command{"list", add_list},
+    Command{"describe", add_describe},
+};
+
+bool names(const std::vector<std::string>& arguments, std::string_view command) {
+  return std::find(arguments.begin(), arguments.end(), command) != arguments.end();
+}
+
+// The commands that the arguments name; all of them, which takes two milliseconds, where they name
+// none, and for what speaks of all of them.
+void add_commands(CLI::App& program, const GlobalOptions& global, Run& run,
+                  const std::vector<std::string>& arguments) {
+  const bool of_all = names(arguments, "completion") || names(arguments, "manual") ||
+                      std::none_of(kCommands.begin(), kCommands.end(), [&](const Command& known) {
+                        return names(arguments, known.name);
+                      });
+  for (const Command& command : kCommands) {
+    if (of_all || names(arguments, command.name)) {
+      command.add(program, global, run);
+    }
+  }
+  if (of_all) {
+    add_shell_words(program, run);
+  }
   add_words(program);
 }
 
-// Help and the version end a command line as an error does.
 int refused(const CLI::App& program, const std::vector<std::string>& arguments,
             const CLI::ParseError& e) {
-  const bool is_wrong = e.get_exit_code() != 0;
-  if (const auto unknown = is_wrong ? unknown_word(program, arguments) : std::nullopt) {
+  if (const std::optional<std::string> unknown = unknown_word(program, arguments)) {
     std::fprintf(stderr, "%s\n", unknown->c_str());
     return kInputWrong;
   }
-  return program.exit(e) == 0 ? kDone : kInputWrong;
+  throw parse_problem(e, program);
 }
 
 int run_command(int argc, char** argv) {
@@ -114,17 +142,23 @@ int run_command(int argc, char** argv) {
       program.add_flag("--verbose", global.verbose, "say on standard error what is being done");
   program.add_flag("--quiet", global.quiet, "say nothing on standard error but errors")
       ->excludes(verbose);
-  add_commands(program, global, run);
   const std::vector<std::string> arguments =
       with_framework_arguments(with_words_as_options({argv + 1, argv + argc}));
+  add_commands(program, global, run, arguments);
   try {
     program.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11's order
+  } catch (const CLI::Success& asked) {
+    return program.exit(asked);
   } catch (const CLI::ParseError& e) {
     return refused(program, arguments, e);
   }
   check_options(program);
   log_to_standard_error(global);
-  return run();
+  try {
+    return run();
+  } catch (const ConfigError& e) {
+    throw in_words_of_options(e, program);
+  }
 }
 
 }  // namespace

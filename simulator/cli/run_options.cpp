@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "cli/option_keys.hpp"
 #include "stepcast/base/nearest_name.hpp"
 
 namespace stepcast::cli {
@@ -46,7 +47,7 @@ void add_tokens_option(CLI::App& command, ExperimentOptions& options) {
   command.add_option_function<std::string>(
       "--tokens",
       [&options](const std::string& value) {
-        options.direct.emplace_back("training.tokens", value);
+        options.direct.emplace_back(key_of("--tokens"), value);
       },
       "of a whole training run, 15T: its days, GPU-hours, energy and, with --price, price");
 }
@@ -57,6 +58,21 @@ void add_price_options(CLI::App& command, PriceOptions& options) {
       ->take_all();
   command.add_option("--currency", options.currency, "of prices: EUR; $ unless given");
 }
+
+namespace {
+
+std::string remedy_among(const std::string& gpu, const std::vector<std::string>& gpus) {
+  if (std::string nearest = did_you_mean(gpu, gpus); !nearest.empty()) {
+    return nearest;
+  }
+  std::string known;
+  for (const std::string& one : gpus) {
+    known += (known.empty() ? "; give that of " : " or ") + one;
+  }
+  return known;
+}
+
+}  // namespace
 
 std::map<std::string, GpuHourPrice> prices_of(const PriceOptions& options,
                                               const std::vector<std::string>& gpus,
@@ -76,7 +92,7 @@ std::map<std::string, GpuHourPrice> prices_of(const PriceOptions& options,
                         "write GPU=PRICE, the price of a GPU-hour above 0, e.g. mi300x=2.50");
     } else if (std::find(gpus.begin(), gpus.end(), gpu) == gpus.end()) {
       diagnostics.error({"--price " + text, 0, 0},
-                        nobody + " the GPU '" + gpu + "'" + did_you_mean(gpu, gpus));
+                        nobody + " the GPU '" + gpu + "'" + remedy_among(gpu, gpus));
     } else if (!prices.emplace(gpu, gpu_hour).second) {
       diagnostics.error({"--price " + text, 0, 0}, "the GPU has a price already");
     }

@@ -84,4 +84,31 @@ exits 2 project base.yaml --gpu h100
 says "did you mean 'h100_sxm'"
 exits 2 project base.yaml --gpu MI300
 says "did you mean 'mi300x'"
+# What an option gave is told of the option, what --set gave of --set.
+says '^--gpu MI300: error: unknown GPU'
+exits 2 project base.yaml --tp 0
+says '^--tp 0: error: .plan.tp.'
+exits 2 project base.yaml --tp 2 --set plan.tp=0
+says '^--set plan.tp=0:1:1: error: '
+# A model's file that contradicts itself, widths that no kernel is made for, and no terminal is driven by a name.
+sed -e 's/^name: .*/name: odd/' -e 's/ffn_hidden: [0-9]*/ffn_hidden: 13/' -e 's/^vocabulary: .*/vocabulary: 1/' "$2/configs/models/llama3_8b.yaml" >odd.yaml
+exits 0 project base.yaml --model odd.yaml
+says "'published' says"
+says 'ffn_hidden 13 is no multiple of 8'
+says 'a vocabulary of 1 is less'
+printf 'model: "\\e[31mred"\ncluster: {gpu: h100_sxm}\ntraining: {sequence_length: 4096, global_batch_size: 8}\n' >escape.yaml
+exits 2 project escape.yaml
+says 'unknown model .\\x1b\[31mred'
+exits 2 compare base.yaml --gpu h100_sxm --price b200=3
+says 'give that of h100_sxm'
+
+# Command lines that cannot be parsed.
+exits 2 project base.yaml --modle=x
+says "did you mean '--model'?"
+exits 2 project base.yaml other.yaml
+says "^command line: error: the following argument was not expected: other.yaml; see 'stepcast project --help'"
+exits 2 project base.yaml --format xml
+says "^--format: error: xml not in .*; see 'stepcast project --help'"
+exits 2
+says "see 'stepcast --help'"
 exit "$failed"

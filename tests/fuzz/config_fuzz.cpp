@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "config_trees.hpp"
 #include "fuzz/targets.hpp"
 #include "stepcast/config/config_node.hpp"
+#include "stepcast/config/full_yaml.hpp"
+#include "stepcast/config/plain_yaml.hpp"
 
 namespace stepcast::fuzz {
 namespace {
@@ -18,6 +21,14 @@ void check(const ConfigNode& node) {
   }
 }
 
+// The two readers of YAML agree on what both read.
+void check_readers(std::string_view text) {
+  const auto file = std::make_shared<const std::string>("fuzz");
+  if (const std::optional<ConfigNode> plain = read_plain_yaml(text, file)) {
+    promise(test::same_tree(*plain, read_full_yaml(text, file)), "two readers of YAML disagree");
+  }
+}
+
 }  // namespace
 
 int fuzz_config(const std::uint8_t* data, std::size_t size) {
@@ -25,6 +36,7 @@ int fuzz_config(const std::uint8_t* data, std::size_t size) {
   try {
     ConfigNode root = parse_config(text, "fuzz");
     check(root);
+    check_readers(text);
     apply_override(root, text.substr(0, text.find('\n')));
   } catch (const ConfigError& error) {
     promise(!error.diagnostics().empty(), "an error says nothing");

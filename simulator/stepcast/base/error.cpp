@@ -2,17 +2,39 @@
 #include "stepcast/base/error.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 
 namespace stepcast {
 
+namespace {
+
+// What a terminal would obey, as \x1b of an escape, so that no input can.
+std::string printable(const std::string& text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= ' ' && byte != 0x7F) {
+      shown += c;
+    } else {
+      shown += "\\x";
+      shown += kDigits[byte >> 4U];
+      shown += kDigits[byte & 15U];
+    }
+  }
+  return shown;
+}
+
+}  // namespace
+
 std::string to_text(const Diagnostic& diagnostic) {
-  std::string text = diagnostic.where.file;
+  std::string text = printable(diagnostic.where.file);
   if (diagnostic.where.line > 0) {
     text +=
         ":" + std::to_string(diagnostic.where.line) + ":" + std::to_string(diagnostic.where.column);
   }
-  return text + ": error: " + diagnostic.message;
+  return text + ": error: " + printable(diagnostic.message);
 }
 
 void Diagnostics::throw_if_any() const {
@@ -22,7 +44,7 @@ void Diagnostics::throw_if_any() const {
 }
 
 ConfigError::ConfigError(std::vector<Diagnostic> diagnostics, std::size_t uncollected)
-    : diagnostics_(std::move(diagnostics)) {
+    : diagnostics_(std::move(diagnostics)), uncollected_(uncollected) {
   std::stable_sort(diagnostics_.begin(), diagnostics_.end(),
                    [](const Diagnostic& a, const Diagnostic& b) {
                      return std::tie(a.where.file, a.where.line, a.where.column) <

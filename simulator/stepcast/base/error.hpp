@@ -66,9 +66,11 @@ class ConfigError : public std::exception {
   ConfigError(Location where, std::string message);
   [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
   [[nodiscard]] const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
+  [[nodiscard]] std::size_t uncollected() const { return uncollected_; }
 
  private:
   std::vector<Diagnostic> diagnostics_;
+  std::size_t uncollected_;
   std::string text_;
 };
 

@@ -68,12 +68,13 @@ PriceSlope slope_between(std::size_t number, const OpCost& before, const OpCost&
 
 class SlopeSearch {
  public:
-  SlopeSearch(std::size_t operators, const PriceOf& price, std::span<const PlacedNumber> numbers)
-      : price_(price), numbers_(numbers), found_(operators) {
+  SlopeSearch(std::span<const std::size_t> kinds, const PriceOf& price,
+              std::span<const PlacedNumber> numbers)
+      : kinds_(kinds), price_(price), numbers_(numbers), found_(kinds.size()) {
     for (const PlacedNumber& number : numbers_) {
       values_.push_back(number.value());
     }
-    for (std::size_t op = 0; op < operators; ++op) {
+    for (std::size_t op = 0; op < kinds.size(); ++op) {
       found_[op].cost = price_(op, 1.0);
       found_[op].clock = slope_between(0, found_[op].cost, price_(op, 1.0 + kMove));
     }
@@ -89,7 +90,7 @@ class SlopeSearch {
         }
       } else {
         search(op, all);
-        remember_numbers(found_[op]);
+        remember_numbers(op);
       }
     }
     return std::move(found_);
@@ -117,15 +118,16 @@ class SlopeSearch {
   // What an operator before this one follows, if this one follows nothing else.
   const Places* numbers_of_one_alike(std::size_t op) {
     for (Group& group : groups_) {
-      if (!moved(found_[op].cost, price_with(op, group.others))) {
+      if (group.kind == kinds_[op] && !moved(found_[op].cost, price_with(op, group.others))) {
         return &group.followed;
       }
     }
     return nullptr;
   }
-  void remember_numbers(const SlopedPrice& price) {
+  void remember_numbers(std::size_t op) {
     Group group;
-    for (const PriceSlope& slope : price.numbers) {
+    group.kind = kinds_[op];
+    for (const PriceSlope& slope : found_[op].numbers) {
       group.followed.push_back(slope.number);
     }
     for (std::size_t i = 0; i < numbers_.size(); ++i) {
@@ -153,10 +155,12 @@ class SlopeSearch {
 
   // What operators that were searched follow, and all the other numbers.
   struct Group {
+    std::size_t kind = 0;
     Places followed;
     Places others;
   };
 
+  std::span<const std::size_t> kinds_;
   const PriceOf& price_;
   std::span<const PlacedNumber> numbers_;
   std::vector<double> values_;
@@ -170,9 +174,9 @@ Seconds PriceSlope::duration() const {
   return std::accumulate(terms.begin(), terms.end(), Seconds{});
 }
 
-std::vector<SlopedPrice> price_slopes(std::size_t operators, const PriceOf& price,
+std::vector<SlopedPrice> price_slopes(std::span<const std::size_t> kinds, const PriceOf& price,
                                       std::span<const PlacedNumber> numbers) {
-  return SlopeSearch(operators, price, numbers).run();
+  return SlopeSearch(kinds, price, numbers).run();
 }
 
 }  // namespace stepcast

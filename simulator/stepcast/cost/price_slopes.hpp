@@ -38,8 +38,9 @@ struct SlopedPrice {
 // for while numbers are moved.
 using PriceOf = std::function<OpCost(std::size_t op, double clock_share)>;
 
-// Of operators 0 to `operators`. The numbers have their values again when it returns.
-std::vector<SlopedPrice> price_slopes(std::size_t operators, const PriceOf& price,
+// Of operators of these kinds, which are numbers that the caller gives them, in their order. The
+// numbers of the profiles have their values again when it returns.
+std::vector<SlopedPrice> price_slopes(std::span<const std::size_t> kinds, const PriceOf& price,
                                       std::span<const PlacedNumber> numbers);
 
 }  // namespace stepcast

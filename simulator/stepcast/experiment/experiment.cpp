@@ -8,6 +8,7 @@
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/experiment/reported_input.hpp"
+#include "stepcast/graph/model_remarks.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
 #include "stepcast/plan/training_section.hpp"
 #include "stepcast/run/goodput.hpp"
@@ -48,6 +49,11 @@ class ExperimentReader {
     top_.optional_text("description");
     top_.finish();
     diagnostics_.throw_if_any();
+    if (experiment_.named.model.empty()) {  // the user's own: those that ship need no remark
+      for (std::string& remark : model_remarks(experiment_.model)) {
+        experiment_.notes.push_back(std::move(remark));
+      }
+    }
     return std::move(experiment_);
   }
 
@@ -87,7 +93,7 @@ class ExperimentReader {
       gpu = (folder_ / gpu).lexically_normal().string();
     }
     std::string host = cluster.optional_text("host");
-    if (name.empty() && gpu.empty()) {
+    if (name.empty() && gpu.empty() && top_.has("cluster")) {
       cluster.error("gpu", "is needed: give a 'gpu', or the 'name' of a cluster");
     } else if (!name.empty()) {
       experiment_.named.cluster = name;

@@ -15,7 +15,8 @@ namespace stepcast {
 namespace {
 
 constexpr double kAtPeak = 1.0 - 1e-9;  // of the peak clock
-constexpr double kVisible = 1e-6;       // of the step's time: less is rounding
+constexpr std::array<std::size_t, 1> kOneOperator = {};
+constexpr double kVisible = 1e-6;  // of the step's time: less is rounding
 
 constexpr std::array kWeakestFirst = {SourceKind::kAssumed, SourceKind::kFitted,
                                       SourceKind::kDerived, SourceKind::kMeasured,
@@ -192,7 +193,12 @@ std::vector<StepOp> StepPricing::operators() const {
     context.clock = clock_share * ops[op].clock;
     return cost_.cost(ops[op].op, context, experiment_.cluster);
   };
-  std::vector<SlopedPrice> prices = price_slopes(ops.size(), price, movable_.of_device());
+  std::vector<std::size_t> kinds;
+  kinds.reserve(ops.size());
+  for (const StepOp& entry : ops) {
+    kinds.push_back(entry.op.work.index());
+  }
+  std::vector<SlopedPrice> prices = price_slopes(kinds, price, movable_.of_device());
   for (std::size_t i = 0; i < ops.size(); ++i) {
     ops[i].price = std::move(prices[i]);
   }
@@ -211,7 +217,7 @@ Pulls StepPricing::host_pulls() const {
     cost.duration = timer.at(projection_.clock).breakdown.host;
     return cost;
   };
-  const SlopedPrice host = price_slopes(1, gaps, movable_.of_host()).front();
+  const SlopedPrice host = price_slopes(kOneOperator, gaps, movable_.of_host()).front();
   Pulls pulls(movable_.numbers().size());
   const std::size_t first = movable_.of_device().size();
   if (!(host.cost.duration > Seconds{})) {

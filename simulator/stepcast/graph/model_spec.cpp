@@ -2,9 +2,11 @@
 #include "stepcast/graph/model_spec.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "stepcast/graph/model_names.hpp"
 #include "stepcast/graph/model_ranges.hpp"
+#include "stepcast/graph/model_remarks.hpp"
 
 namespace stepcast {
 namespace {
@@ -22,6 +24,7 @@ void read_mla(MappingReader& reader, AttentionSpec& attention) {
 
 void read_gqa(MappingReader& reader, std::int64_t hidden, AttentionSpec& attention) {
   attention.kv_heads = reader.optional_count("kv_heads", attention.heads, kWidth);
+  const bool counted = reader.good({"heads", "kv_heads"});
   if (!reader.has("head_dim") && attention.heads > 0 && hidden % attention.heads != 0) {
     reader.error("heads", "does not divide hidden_size; give 'head_dim' as well");
   }
@@ -33,7 +36,7 @@ void read_gqa(MappingReader& reader, std::int64_t hidden, AttentionSpec& attenti
     reader.error("rope_head_dim",
                  "must not exceed 'head_dim' (" + std::to_string(attention.qk_head_dim) + ")");
   }
-  if (attention.kv_heads > 0 && attention.heads % attention.kv_heads != 0) {
+  if (counted && attention.heads % attention.kv_heads != 0) {
     reader.error("kv_heads", "must divide 'heads' (" + std::to_string(attention.heads) + ")");
   }
 }
@@ -174,6 +177,12 @@ PublishedCounts read_published(MappingReader reader) {
   PublishedCounts published;
   published.total = reader.optional_text("total");
   published.active = reader.optional_text("active");
+  for (const auto& [key, text] :
+       {std::pair{"total", published.total}, {"active", published.active}}) {
+    if (!text.empty() && !parse_published_count(text)) {
+      reader.error(key, "must be a whole number of parameters, or one with a unit: 671 B, 1.5 T");
+    }
+  }
   published.source = reader.required_text("source");
   if (reader.has("source") && published.source.empty()) {
     reader.error("source", "is empty; say where the counts are published");

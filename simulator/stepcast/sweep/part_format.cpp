@@ -293,7 +293,8 @@ PartHeader read_header(const ReadAt& read, std::uint64_t size, const std::string
   const HeaderStart start =
       header_start(bytes_at(read, 0, std::min<std::uint64_t>(size, kHeaderStart)));
   if (start.kind == Kind::kForeign) {
-    throw ConfigError({name, 0, 0}, "this is no part of a sweep");
+    throw ConfigError({name, 0, 0},
+                      "this is no part of a sweep; give what sweep wrote with --shard or --pieces");
   }
   if (start.kind == Kind::kOtherVersion) {
     throw ConfigError({name, 0, 0},

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/cost/price_slopes.hpp"
 
+#include <array>
+
 #include "catch.hpp"
 
 namespace stepcast::price_slopes_test {
 namespace {
+
+// Operators of one kind.
+constexpr std::array<std::size_t, 1> kOne = {};
+constexpr std::array<std::size_t, 4> kFour = {};
 
 // A wire whose rate is used to a share, and a start that takes a latency.
 struct Wire {
@@ -35,7 +41,7 @@ TEST_CASE("the slope of a term is its time for each number that is a factor of i
   const std::vector<PlacedNumber> numbers = wire.numbers();
   const SlopedPrice price =
       price_slopes(
-          1, [&](std::size_t, double clock) { return wire.cost(clock); }, numbers)
+          kOne, [&](std::size_t, double clock) { return wire.cost(clock); }, numbers)
           .front();
   CHECK(price.cost.duration == Seconds(8.0));
   REQUIRE(price.numbers.size() == 3);  // not the one that is not read
@@ -60,7 +66,7 @@ TEST_CASE("moving numbers leaves their values as they were, to the bit", "[unit]
   wire.share = 0.1 + 0.2;
   const std::vector<PlacedNumber> numbers = wire.numbers();
   price_slopes(
-      1, [&](std::size_t, double clock) { return wire.cost(clock); }, numbers);
+      kOne, [&](std::size_t, double clock) { return wire.cost(clock); }, numbers);
   CHECK(wire.share == 0.1 + 0.2);
   CHECK(wire.rate == BytesPerSecond(10.0));
   CHECK(wire.latency == Seconds(3.0));
@@ -83,7 +89,7 @@ TEST_CASE("operators that follow the same numbers are priced for those alone", "
                               : Seconds(values[3] + static_cast<double>(op) + values[40]);
     return cost;
   };
-  const std::vector<SlopedPrice> prices = price_slopes(4, price, numbers);
+  const std::vector<SlopedPrice> prices = price_slopes(kFour, price, numbers);
   const auto followed = [&](std::size_t op) {
     std::vector<std::size_t> places;
     for (const PriceSlope& slope : prices[op].numbers) {
@@ -110,7 +116,7 @@ TEST_CASE("two numbers that undo each other are both found", "[unit]") {
     cost.duration = Seconds(wire.share / wire.rate.value());
     return cost;
   };
-  const SlopedPrice price = price_slopes(1, quotient, numbers).front();
+  const SlopedPrice price = price_slopes(kOne, quotient, numbers).front();
   REQUIRE(price.numbers.size() == 2);
   CHECK(price.numbers[0].duration().value() == Approx(0.05).epsilon(1e-5));
   CHECK(price.numbers[1].duration().value() == Approx(-0.05).epsilon(1e-5));
@@ -128,7 +134,7 @@ TEST_CASE("a model that changes its kernel moves every term as the whole", "[uni
     cost.duration = wire.latency + Seconds(1.0);
     return cost;
   };
-  const SlopedPrice price = price_slopes(1, either, numbers).front();
+  const SlopedPrice price = price_slopes(kOne, either, numbers).front();
   REQUIRE(price.numbers.size() == 1);
   CHECK(price.numbers[0].terms[0].value() == Approx(0.75 * 3.0).epsilon(1e-5));
   CHECK(price.numbers[0].terms[1].value() == Approx(0.25 * 3.0).epsilon(1e-5));

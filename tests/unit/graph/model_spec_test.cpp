@@ -8,6 +8,7 @@
 #include "catch.hpp"
 #include "model_text.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/graph/model_remarks.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
 
 namespace stepcast::model_spec_test {
@@ -116,23 +117,6 @@ TEST_CASE("a model without a name is refused, or its text would not read back", 
   CHECK(fault_of("name: \"\"\n" + kSmall.substr(kSmall.find('\n') + 1)) != "no error");
 }
 
-// A published count as a number and the weight of half of its last digit.
-struct Published {
-  double value = 0.0;
-  double half_digit = 0.5;
-};
-
-Published published_count(const std::string& text) {
-  const bool trillions = text.ends_with(" T");
-  const bool billions = text.ends_with(" B");
-  const std::string digits = billions || trillions ? text.substr(0, text.size() - 2) : text;
-  const std::size_t point = digits.find('.');
-  const auto decimals =
-      point == std::string::npos ? 0 : static_cast<int>(digits.size() - point) - 1;
-  const double unit = trillions ? 1e12 : billions ? 1e9 : 1.0;
-  return {std::stod(digits) * unit, 0.5 * unit * std::pow(10.0, -decimals)};
-}
-
 TEST_CASE("parameter counts are the published ones to 0.1 % or half of the last digit", "[case]") {
   int checked = 0;
   for (const std::string& name : names_in(data_root().models())) {
@@ -143,15 +127,46 @@ TEST_CASE("parameter counts are the published ones to 0.1 % or half of the last 
       if (text.empty()) {
         continue;
       }
-      const Published published = published_count(text);
+      const std::optional<PublishedCount> published = parse_published_count(text);
       CAPTURE(name, text, count);
-      CHECK(std::abs(static_cast<double>(count) - published.value) <=
-            std::max(1e-3 * published.value, published.half_digit));
+      REQUIRE(published.has_value());
+      CHECK(std::abs(static_cast<double>(count) - published->value) <= published->tolerance);
       ++checked;
     }
   }
   std::cout << "parameter counts checked against publications: " << checked << "\n";
   CHECK(checked >= 30);
+}
+
+TEST_CASE("a published count is a whole number or billions, good to half of its last digit",
+          "[unit]") {
+  CHECK(parse_published_count("671 B")->value == 671e9);
+  CHECK(parse_published_count("671 B")->tolerance == 671e6);  // 0.1 %
+  CHECK(parse_published_count("1.5 B")->tolerance == Approx(0.05e9));
+  CHECK(parse_published_count("1.5 T")->value == 1.5e12);
+  CHECK(parse_published_count("8030261248")->value == 8030261248.0);
+  for (const char* text : {"", "lots", "B", " B", "1.5", "8B", "-1 B", "0", "1e9", "nan B"}) {
+    CAPTURE(text);
+    CHECK_FALSE(parse_published_count(text).has_value());
+  }
+  CHECK_THAT(fault_of(kSmall + "published: {total: lots, source: x}\n"),
+             contains_text("'published.total' must be a whole number of parameters"));
+}
+
+TEST_CASE("no shipped model needs a remark, and slips get one", "[unit]") {
+  for (const std::string& name : names_in(data_root().models())) {
+    CAPTURE(name);
+    CHECK(model_remarks(test::shipped_model(name)).empty());
+  }
+  ModelSpec model = test::shipped_model("llama3_8b");
+  model.mlp.ffn_hidden = 14335;
+  model.vocabulary = 1;
+  const std::vector<std::string> remarks = model_remarks(model);
+  REQUIRE(remarks.size() == 3);
+  CHECK_THAT(remarks[0], contains_text("the model's keys make 6,979") &&
+                             contains_text("parameters, 'published' says 8"));
+  CHECK_THAT(remarks[1], contains_text("ffn_hidden 14335 is no multiple of 8"));
+  CHECK_THAT(remarks[2], contains_text("a vocabulary of 1 is less than"));
 }
 
 TEST_CASE("counts published to the last parameter are met to the last parameter", "[case]") {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/parse_problem.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cctype>
+#include <string>
+#include <vector>
+
+namespace stepcast::cli {
+namespace {
+
+// The innermost command that the command line names, or the program itself.
+const CLI::App& chosen(const CLI::App& program) {
+  const std::vector<CLI::App*> inner = program.get_subcommands();
+  return inner.empty() ? program : chosen(*inner.front());
+}
+
+// "sweep" or "import megatron"; empty for the program itself.
+std::string words_of(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  if (parent == nullptr) {
+    return "";
+  }
+  const std::string before = words_of(*parent);
+  return before.empty() ? command.get_name() : before + " " + command.get_name();
+}
+
+std::string see_help(const CLI::App& command) {
+  const std::string words = words_of(command);
+  return "; see 'stepcast " + (words.empty() ? "" : words + " ") + "--help'";
+}
+
+// "--top: 1 required INT missing" as its place and what CLI11 says of it.
+Diagnostic as_told(const std::string& text, const CLI::App& command) {
+  const std::size_t colon = text.find(": ");
+  const bool has_place = text.starts_with("--") && colon < text.find(' ');
+  std::string message = has_place ? text.substr(colon + 2) : text;
+  if (message.size() > 1 && std::islower(static_cast<unsigned char>(message[1])) != 0) {
+    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+  }
+  return {{has_place ? text.substr(0, colon) : "command line", 0, 0}, message + see_help(command)};
+}
+
+}  // namespace
+
+ConfigError parse_problem(const CLI::ParseError& error, const CLI::App& program) {
+  return ConfigError({as_told(error.what(), chosen(program))});
+}
+
+}  // namespace stepcast::cli
