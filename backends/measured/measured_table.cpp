@@ -61,13 +61,15 @@ struct Place {
             sizes_of(op.rows, op.cols)};
   }
   ShapePoint operator()(const Collective& op) const {
-    return {kind_of(4, op.op, op.group.size, op.group.stride, op.algorithm, op.protocol),
+    return {kind_of(4, op.op, op.group.size, op.group.stride, op.group.run, op.group.jump,
+                    op.algorithm, op.protocol),
             sizes_of(op.bytes.value())};
   }
   ShapePoint operator()(const ExpertExchange& op) const {
-    return {kind_of(5, op.phase, op.dispatcher, op.primitive, op.dtype, op.group.size,
-                    op.group.stride, op.topk, op.compute_units, op.routing.kind),
-            sizes_of(op.tokens, op.hidden, op.experts)};
+    return {
+        kind_of(5, op.phase, op.dispatcher, op.primitive, op.dtype, op.group.size, op.group.stride,
+                op.group.run, op.group.jump, op.topk, op.compute_units, op.routing.kind),
+        sizes_of(op.tokens, op.hidden, op.experts)};
   }
 };
 

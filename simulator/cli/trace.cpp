@@ -52,7 +52,7 @@ void write_traces(const PricedStep& step, const std::filesystem::path& folder) {
   const ParallelPlan& plan = step.projection.plan;
   for (std::int64_t pipeline = 0; pipeline < plan.pp; ++pipeline) {
     const std::string name = "rank" + std::to_string(pipeline) + "_trace.json.gz";
-    write_trace(step, pipeline * (plan.world() / plan.pp), (folder / name).string());
+    write_trace(step, pipeline * plan.apart().pp, (folder / name).string());
   }
 }
 

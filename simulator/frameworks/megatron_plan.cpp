@@ -8,6 +8,7 @@
 
 #include "frameworks/megatron_source.hpp"
 #include "stepcast/config/config_writer.hpp"
+#include "stepcast/plan/axis_order.hpp"
 #include "stepcast/plan/stage_layout.hpp"
 
 namespace stepcast {
@@ -53,6 +54,9 @@ class PlanFields {
     read_schedule();
     read_sharding();
     read_context();
+    if (settings_.is_on("use_tp_pp_dp_mapping", "plan.order")) {
+      writer_.field("order", kPipelinesWithinReplicas);
+    }
     return writer_.take();
   }
 

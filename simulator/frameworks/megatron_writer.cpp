@@ -352,6 +352,9 @@ std::vector<Setting> megatron_plan_fields(const Experiment& experiment, const Pa
       out.ours("plan.etp", plan.etp);
     }
   }
+  if (dialect != MegatronDialect::kBridge) {
+    out.on_if("use_tp_pp_dp_mapping", text_of(plan.order) == kPipelinesWithinReplicas);
+  }
   if (dialect != MegatronDialect::kMegatron && plan.tp > 1) {
     out.flag("sequence_parallel", plan.sequence_parallel);
   } else {

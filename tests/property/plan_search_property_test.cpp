@@ -64,6 +64,9 @@ std::vector<Space> spaces() {
       {"latent attention on H800", "deepseek_v2_lite", "gpu: h800, nodes: 4", few, experts},
       {"experts side by side", "deepseek_v2_lite", h100, few, experts, "tokens_per_second_per_gpu",
        "software: {base: megatron, ep_overlap: true}\n"},
+      {"experts in every order of ranks", "deepseek_v2_lite", h100, few,
+       "order: [tp-cp-ep-dp-pp, tp-cp-dp-ep-pp, tp-cp-ep-pp-dp, pp-ep-dp-cp-tp], tp: [1, 2], cp: "
+       "[1, 2], pp: [1, 3, 9], ep: [1, 4, 8, 16], zero: [0, 1, 3]"},
       {"with constraints", "llama3_8b", h100, dense, "all: true", "tokens_per_second_per_gpu",
        "constraints: [\"tp <= 4\", \"pp <= 4\"]\n"},
   };

@@ -109,4 +109,15 @@ TEST_CASE("Plans drawn from a sweep have the numbers of project, bit for bit", "
   CHECK(drawn.refused > 0);
 }
 
+TEST_CASE("Plans in every order of ranks have the numbers of project, bit for bit", "[property]") {
+  const SweepSpace space = test::sweep_of(
+      "model: deepseek_v2_lite\ncluster: {gpu: h100_sxm, nodes: 4}\n"
+      "training: {sequence_length: 4096, global_batch_size: 128, dtype: bf16}\n"
+      "plan: {order: [tp-cp-ep-dp-pp, tp-cp-dp-ep-pp, tp-cp-ep-pp-dp, pp-ep-dp-cp-tp],"
+      " tp: [1, 2], cp: [1, 2], pp: [1, 3, 9], ep: [4, 8, 16], zero: [0, 1, 3]}\n");
+  const Drawn drawn = check_drawn_plans(space, 20261124);
+  CHECK(drawn.priced + drawn.refused == kWindows * kWindow);
+  CHECK(drawn.priced > 0);
+}
+
 }  // namespace stepcast::sweep_property_test

@@ -143,6 +143,8 @@ constexpr std::array kKeys = {
     FrameworkKey{"plan.cp_algorithm", "how keys and values are exchanged", "cp_comm_type",
                  "parallelism.context_parallel_rotate_method", "context_parallel_strategy", "",
                  kRelated},
+    FrameworkKey{"plan.order", "which ranks are neighbours", "use_tp_pp_dp_mapping", "", "", "",
+                 kRelated},
     FrameworkKey{"plan.dispatcher", "what carries tokens to their experts",
                  "moe_token_dispatcher_type", "parallelism.expert_parallel_comm_backend", "", "",
                  kRelated},

@@ -50,8 +50,8 @@ auto members_of(const MemoryBound& op) {
   return std::tie(kind, rows, cols, element, direction, implementation, resident);
 }
 auto members_of(const ProcessGroup& group) {
-  const auto& [size, stride] = group;
-  return std::tie(size, stride);
+  const auto& [size, stride, run, jump] = group;
+  return std::tie(size, stride, run, jump);
 }
 auto members_of(const Collective& op) {
   const auto& [kind, bytes, group, axis, algorithm, protocol, imbalance] = op;

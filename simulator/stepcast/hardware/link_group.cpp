@@ -40,7 +40,7 @@ BytesPerSecond across_rails_rate(const ClusterSpec& cluster, BytesPerSecond outs
 
 bool leaves_pod(ProcessGroup group, const ClusterSpec& cluster) {
   const std::int64_t pod = cluster.network.nodes_per_pod;
-  return pod > 0 && group.size * group.stride > pod * cluster.gpus_per_node;
+  return pod > 0 && group.extent() > pod * cluster.gpus_per_node;
 }
 
 LinkGroup link_group(ProcessGroup group, const ClusterSpec& cluster) {

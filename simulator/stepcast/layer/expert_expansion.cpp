@@ -26,10 +26,8 @@ void repeat_counts(const ParallelPlan& plan, const ExchangeShape& shape, Routing
   routing.counts = std::move(repeated);
 }
 
-// Ranks of one expert tensor group are neighbours, so both together are a run of ranks.
 ProcessGroup group_of(const ParallelPlan& plan, const ExchangeShape& shape) {
-  const bool wide = shape.ranks > plan.ep;
-  return wide ? ProcessGroup{shape.ranks, 1} : plan.ep_group();
+  return shape.ranks > plan.ep ? plan.expert_group() : plan.ep_group();
 }
 
 // Bytes that pass the epilogue for an element of a product's result.

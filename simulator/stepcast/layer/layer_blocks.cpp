@@ -32,6 +32,10 @@ LayerDivision layer_division(const ExpansionContext& context) {
   plan.fsdp_reshard = frees_gradients;
   plan.fsdp_experts = defaults.fsdp_experts;
   plan.stages.clear();
+  if (plan.strides) {
+    RankStrides& apart = *plan.strides;
+    apart.dp = apart.edp = apart.pp = apart.expert_pp = 1;
+  }
   division.training.global_batch_size = 0;
   return division;
 }

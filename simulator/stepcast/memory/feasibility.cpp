@@ -24,6 +24,7 @@ class Resolver {
     copy_degrees();
     divide_world();
     divide_experts();
+    settle_order();
     settle_exchange();
     divide_model();
     check_recomputed_layers();
@@ -87,6 +88,7 @@ class Resolver {
     plan.cp_algorithm = request_.cp_algorithm;
     plan.uniform = request_.uniform;
     plan.overlap = request_.overlap;
+    plan.order = request_.order;
     plan.sequence_parallel = request_.sequence_parallel.value_or(plan.tp > 1) && plan.tp > 1;
   }
 
@@ -117,6 +119,23 @@ class Resolver {
     divide_copies();
     if (divides(plan.etp * plan.ep, "etp * ep", stage_ranks, "tp * cp * dp")) {
       plan.edp = stage_ranks / (plan.etp * plan.ep);
+    }
+  }
+
+  // Both numberings must cut the ranks into the same pipelines, as Megatron's RankGenerator asks.
+  void settle_order() {
+    ParallelPlan& plan = result_.plan;
+    if (plan.order == AxisOrder{}) {
+      return;
+    }
+    plan.strides = rank_strides(plan.order, plan.degrees());
+    const RankStrides& apart = *plan.strides;
+    if (model_.moe && plan.pp > 1 && apart.pp != apart.expert_pp) {
+      refuse("order = " + text_of(plan.order) + " makes pipelines of every " +
+             std::to_string(apart.pp) +
+             "th rank, but of the experts, where ep and etp take the "
+             "place of cp and tp, of every " +
+             std::to_string(apart.expert_pp) + "th; put pp last or first");
     }
   }
 
@@ -286,6 +305,7 @@ class Resolver {
         plan.fsdp = 1;
       }
     }
+    check_shards_in_runs();
     // Experts may have replicas where the rest of the model has none.
     if (plan.replicas() == 1 && plan.edp == 1 && plan.zero < 3) {
       plan.zero = 0;
@@ -298,6 +318,18 @@ class Resolver {
     }
     // Pipelines keep gathered weights over the micro-batches, as torchtitan does.
     plan.fsdp_reshard = request_.fsdp_reshard.value_or(plan.pp == 1);
+  }
+
+  // An order of ranks may put others between those of cp and of dp.
+  void check_shards_in_runs() {
+    ParallelPlan& plan = result_.plan;
+    if (!divides_runs(plan.dp_group(), plan.fsdp)) {
+      refuse("hsdp = " + std::to_string(plan.fsdp) +
+             " does not fit cp = " + std::to_string(plan.cp) +
+             " and dp = " + std::to_string(plan.dp) + ", which order = " + text_of(plan.order) +
+             " keeps apart; give a divisor or a multiple of the inner one");
+      plan.fsdp = 1;
+    }
   }
 
   void settle_pipeline() {

@@ -27,7 +27,7 @@ std::size_t hash_of(const LayerConfiguration& configuration) {
   // plan.
   const auto& [tp, pp, vpp, cp, ep, etp, dp, edp, fsdp, zero, sequence_parallel, fsdp_reshard,
                fsdp_experts, schedule, cp_algorithm, uniform, overlap, exchange, ep_in_domain,
-               exchange_units, stages, micro_batches] = plan;
+               exchange_units, stages, micro_batches, order, strides] = plan;
   const auto& [sequence_length, micro_batch_size, global_batch_size, dtype, recompute, optimizer,
                dropout, documents, weights] = training;
   const auto& [kind, method, layers, layer_list, budget, modules] = recompute;

@@ -2,11 +2,13 @@
 // How a training job is divided over its GPUs, in Megatron's terms.
 //
 //   world = tp * cp * pp * dp;  the ranks of one pipeline stage also divide as etp * ep * edp.
-//   Ranks are numbered tp, cp, dp, pp from fastest to slowest (experts: etp, ep, edp, pp).
+//   Ranks are numbered tp, cp, dp, pp from fastest to slowest (experts: etp, ep, edp, pp), or as
+//   `order` says (axis_order.hpp).
 //   Parameters outside the experts are sharded over `fsdp` of the dp * cp ranks; if that is fewer
 //   than all, the rest replicates the shards (hybrid sharding).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -16,6 +18,7 @@
 #include "stepcast/base/enum_names.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/graph/op.hpp"
+#include "stepcast/plan/axis_order.hpp"
 #include "stepcast/plan/exchange_spec.hpp"
 
 namespace stepcast {
@@ -77,7 +80,8 @@ struct PlanRequest {
   bool uniform = false;  // overlap by the shares below instead of a timeline
   UniformOverlap overlap;
   std::optional<Dispatcher> dispatcher;  // instead of the software's
-  bool given = false;                    // false: the user wrote no plan at all
+  AxisOrder order;
+  bool given = false;  // false: the user wrote no plan at all
 };
 
 // A plan whose every degree is settled and divides.
@@ -105,6 +109,9 @@ struct ParallelPlan {
                                      // given; 0: no number of its own
   std::vector<StageContent> stages;  // pp * vpp of them, in the order of the model
   std::int64_t micro_batches = 1;    // of one rank and step
+  AxisOrder order;
+  std::optional<RankStrides> strides;  // in another order than the usual one, as settled from the
+                                       // degrees; empty: they follow from them
   bool operator==(const ParallelPlan&) const = default;
 
   [[nodiscard]] std::int64_t world() const { return tp * cp * pp * dp; }
@@ -119,16 +126,29 @@ struct ParallelPlan {
   // Whether one scale-up domain holds all ranks that exchange tokens.
   [[nodiscard]] bool exchanges_in_domain() const { return ep_in_domain == 0 || ep <= ep_in_domain; }
 
-  [[nodiscard]] ProcessGroup tp_group() const { return {tp, 1}; }
-  [[nodiscard]] ProcessGroup cp_group() const { return {cp, tp}; }
-  [[nodiscard]] ProcessGroup dp_group() const { return {replicas(), tp}; }
-  [[nodiscard]] ProcessGroup shard_group() const { return {fsdp, tp}; }
-  [[nodiscard]] ProcessGroup sharing_group() const { return {shards(), tp}; }  // of shards()
-  [[nodiscard]] ProcessGroup replicate_group() const { return {replicas() / fsdp, tp * fsdp}; }
-  [[nodiscard]] ProcessGroup ep_group() const { return {ep, etp}; }
-  [[nodiscard]] ProcessGroup etp_group() const { return {etp, 1}; }
-  [[nodiscard]] ProcessGroup edp_group() const { return {edp, etp * ep}; }
-  [[nodiscard]] ProcessGroup pp_group() const { return {2, tp * cp * dp}; }
+  // Between neighbours on each axis.
+  [[nodiscard]] RankStrides apart() const {
+    return strides ? *strides : rank_strides({}, degrees());
+  }
+  [[nodiscard]] RankDegrees degrees() const { return {tp, cp, dp, pp, etp, ep, edp}; }
+
+  [[nodiscard]] ProcessGroup tp_group() const { return {tp, apart().tp}; }
+  [[nodiscard]] ProcessGroup cp_group() const { return {cp, apart().cp}; }
+  [[nodiscard]] ProcessGroup dp_group() const { return joined(cp_group(), {dp, apart().dp}); }
+  [[nodiscard]] ProcessGroup shard_group() const { return first_of(dp_group(), fsdp); }
+  // Of shards().
+  [[nodiscard]] ProcessGroup sharing_group() const { return first_of(dp_group(), shards()); }
+  [[nodiscard]] ProcessGroup replicate_group() const { return each_nth(dp_group(), fsdp); }
+  [[nodiscard]] ProcessGroup ep_group() const { return {ep, apart().ep}; }
+  [[nodiscard]] ProcessGroup etp_group() const { return {etp, apart().etp}; }
+  // Of all ranks that hold the same experts' matrices between them.
+  [[nodiscard]] ProcessGroup expert_group() const { return joined(etp_group(), ep_group()); }
+  [[nodiscard]] ProcessGroup edp_group() const { return {edp, apart().edp}; }
+  [[nodiscard]] ProcessGroup pp_group() const { return {2, apart().pp}; }
+  // Of the ranks of a DualPipe that hold the same stage.
+  [[nodiscard]] ProcessGroup mirror_group() const {
+    return {2, apart().pp * std::max<std::int64_t>(1, pp / 2)};
+  }
 };
 
 // Reads the mapping `plan` of an experiment (plan_keys.hpp).

@@ -6,6 +6,7 @@
 
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/plan/exchange_spec.hpp"
+#include "stepcast/plan/overlap_key.hpp"
 #include "stepcast/plan/stage_layout.hpp"
 #include "stepcast/plan/written_input.hpp"
 
@@ -13,9 +14,6 @@ namespace stepcast {
 namespace {
 
 constexpr Range<std::int64_t> kZeroStages{0, 3};
-constexpr std::array<NamedValue<bool>, 2> kOverlapRules = {
-    {{"timeline", false}, {"uniform", true}}};
-
 template <auto Member>
 void copy_plan(const PlanRequest& from, PlanRequest& to) {
   to.*Member = from.*Member;
@@ -103,6 +101,31 @@ void write_dispatcher(std::string_view key, const PlanRequest& plan, ConfigWrite
 
 PlanValue settled_dispatcher(const ParallelPlan& plan) { return name(plan.exchange.dispatcher); }
 
+void read_order(std::string_view key, MappingReader& reader, PlanRequest& plan) {
+  const ConfigNode* value = reader.take(key);
+  const std::optional<std::string> text =
+      value == nullptr ? std::nullopt : reader.text(key, *value);
+  if (!text) {
+    return;
+  }
+  if (const std::optional<AxisOrder> order = parse_axis_order(*text)) {
+    plan.order = *order;
+  } else {
+    reader.error(key,
+                 "must name tp, cp, ep, dp and pp once each, from the axis whose ranks are "
+                 "neighbours to the one whose ranks are furthest apart, as " +
+                     text_of(AxisOrder{}));
+  }
+}
+
+void write_order(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
+  if (plan.order != AxisOrder{}) {
+    writer.field(key, text_of(plan.order));
+  }
+}
+
+PlanValue settled_order(const ParallelPlan& plan) { return text_of(plan.order); }
+
 // --- layers of stages ---
 
 void read_layout(std::string_view key, MappingReader& reader, PlanRequest& plan) {
@@ -139,47 +162,6 @@ void copy_layout(const PlanRequest& from, PlanRequest& to) {
 
 // --- overlap
 // --------------------------------------------------------------------------------------
-
-constexpr std::array kAxesOfShares = {Axis::kTensor, Axis::kExpert, Axis::kContext, Axis::kData,
-                                      Axis::kPipeline};
-
-void read_overlap(std::string_view key, MappingReader& reader, PlanRequest& plan) {
-  const ConfigNode* value = reader.take(key);
-  if (value == nullptr) {
-    return;
-  }
-  if (value->kind == ConfigNode::Kind::kScalar) {
-    plan.uniform = reader.choice<bool>(key, *value, kOverlapRules).value_or(false);
-    return;
-  }
-  MappingReader fractions(*value, reader.path_of(key), reader.diagnostics());
-  plan.uniform = fractions.optional_choice<bool>("rule", kOverlapRules, true);
-  for (const Axis axis : kAxesOfShares) {
-    double& share = plan.overlap.hidden[static_cast<std::size_t>(axis)];
-    share = fractions.optional_number(name(axis), share, kFraction);
-  }
-  fractions.finish();
-}
-
-ConfigNode overlap_node(const UniformOverlap& overlap) {
-  ConfigWriter shares;
-  shares.field("rule", "uniform");
-  for (const Axis axis : kAxesOfShares) {
-    shares.field(name(axis), overlap.hidden[static_cast<std::size_t>(axis)]);
-  }
-  return shares.take();
-}
-
-void write_overlap(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
-  if (plan.uniform) {
-    writer.field(key, overlap_node(plan.overlap));
-  }
-}
-
-void copy_overlap(const PlanRequest& from, PlanRequest& to) {
-  to.uniform = from.uniform;
-  to.overlap = from.overlap;
-}
 
 template <Axis axis>
 void copy_share(const PlanRequest& from, PlanRequest& to) {
@@ -335,6 +317,15 @@ constexpr std::array kPlanKeys = {
             .printed = Printed::kBeforeExchange,
             .print_order = 13,
             .values = names_of<Dispatcher>},
+    PlanKey{.name = "order",
+            .meaning = "of ranks, from neighbours to those furthest apart: tp-cp-ep-dp-pp",
+            .numbering = 25,
+            .read = read_order,
+            .write = write_order,
+            .copy = copy_plan<&R::order>,
+            .settled = settled_order,
+            .printed = Printed::kAfterExchange,
+            .print_order = 3},
 };
 
 // What follows from the rest and cannot be given.

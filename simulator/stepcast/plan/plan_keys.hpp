@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <variant>
 
@@ -14,7 +15,7 @@
 namespace stepcast {
 
 // A value of a settled plan.
-using PlanValue = std::variant<std::int64_t, bool, std::string_view>;
+using PlanValue = std::variant<std::int64_t, bool, std::string_view, std::string>;
 // All that a key may be.
 using KeyValues = std::span<const std::string_view> (*)();
 

@@ -99,6 +99,8 @@ constexpr std::array kInputRows = {
              [](const Projection& p) { return yes_or_no(p.plan.fsdp_reshard); }, "no"},
     InputRow{"micro-batches",
              [](const Projection& p) { return with_separators(p.plan.micro_batches); }},
+    InputRow{"order of ranks", [](const Projection& p) { return text_of(p.plan.order); },
+             "tp-cp-ep-dp-pp"},
 };
 
 class ComparisonTable {

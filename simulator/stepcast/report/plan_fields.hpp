@@ -5,7 +5,10 @@
 // around the keys of an object inside.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 
 #include "stepcast/layer/exchange_rules.hpp"
 #include "stepcast/plan/plan_keys.hpp"
@@ -35,7 +38,15 @@ void write_exchange(const ExchangeSpec& exchange, Writer& writer) {
 template <typename Writer>
 void write_printed(const ParallelPlan& plan, Printed where, Writer& writer) {
   for (const PlanKey& key : printed_plan_keys(where)) {
-    std::visit([&](const auto& value) { writer.field(key.name, value); }, key.settled(plan));
+    std::visit(
+        [&]<typename Value>(const Value& value) {
+          if constexpr (std::is_same_v<Value, std::string>) {
+            writer.field(key.name, std::string_view(value));
+          } else {
+            writer.field(key.name, value);
+          }
+        },
+        key.settled(plan));
   }
 }
 

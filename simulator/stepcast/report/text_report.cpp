@@ -289,6 +289,7 @@ std::string plan_line(const Projection& p) {
   }
   text += ", dp " + count(plan.dp);
   text += plan.zero == 3 ? ", fsdp " + count(plan.fsdp) : ", zero " + count(plan.zero);
+  text += plan.order == AxisOrder{} ? "" : ", order " + text_of(plan.order);
   return text;
 }
 

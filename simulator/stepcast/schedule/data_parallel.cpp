@@ -49,9 +49,7 @@ class ShardTraffic {
     const double kept =
         parameters_.dense / (divided ? dense : 1.0) +
         parameters_.expert / (divided ? static_cast<double>(plan_.expert_shards()) : 1.0);
-    const std::int64_t apart = std::max<std::int64_t>(1, plan_.pp / 2);
-    add_one(OpId::kDpMirror, CollectiveOp::kAllReduce, kept * element,
-            {2, plan_.tp * plan_.cp * plan_.dp * apart}, ops);
+    add_one(OpId::kDpMirror, CollectiveOp::kAllReduce, kept * element, plan_.mirror_group(), ops);
   }
 
  private:

@@ -112,7 +112,8 @@ const LayerFloor::Holding& LayerFloor::holding(const StepContext& context) {
                           plan.fsdp_reshard,
                           plan.fsdp_experts,
                           plan.micro_batches > 1,
-                          twice ? plan.pp : 0};
+                          twice ? plan.pp : 0,
+                          plan.strides};
   const auto known = std::find_if(held_.begin(), held_.end(),
                                   [&](const Held& entry) { return entry.sharding == sharding; });
   if (known == held_.end()) {

@@ -68,6 +68,7 @@ class LayerFloor {
     bool experts = true;
     bool accumulates = false;
     std::int64_t mirrored_over = 0;
+    std::optional<RankStrides> strides;
     bool operator==(const Sharding&) const = default;
   };
   struct Held {

@@ -6,10 +6,13 @@
 namespace stepcast {
 
 std::vector<std::int64_t> ranks_of(const ProcessGroup& group, std::int64_t rank) {
-  const std::int64_t first = rank - rank / group.stride % group.size * group.stride;
+  const std::int64_t in_run = rank / group.stride % group.run_size();
+  const std::int64_t run = group.run > 0 ? rank / group.jump % group.runs() : 0;
+  const std::int64_t first = rank - in_run * group.stride - run * group.jump;
   std::vector<std::int64_t> ranks;
   for (std::int64_t i = 0; i < group.size; ++i) {
-    ranks.push_back(first + i * group.stride);
+    ranks.push_back(first + i % group.run_size() * group.stride +
+                    i / group.run_size() * group.jump);
   }
   return ranks;
 }
@@ -28,8 +31,10 @@ const NamedGroup& ProcessGroups::group(const ProcessGroup& group, Axis axis) {
   }
   std::vector<std::int64_t> ranks = ranks_of(group, rank_);
   const std::string kind(name(axis));
-  const std::string title = kind + "_" + std::to_string(group.size) + "x" +
-                            std::to_string(group.stride) + "_" + std::to_string(ranks.front());
+  const std::string title =
+      kind + "_" + std::to_string(group.size) + "x" + std::to_string(group.stride) +
+      (group.run > 0 ? "_" + std::to_string(group.run) + "x" + std::to_string(group.jump) : "") +
+      "_" + std::to_string(ranks.front());
   groups_.push_back({title, kind + ", " + std::to_string(group.size) + " ranks", group, axis,
                      std::move(ranks), groups_.size()});
   return groups_.back();

@@ -355,7 +355,7 @@ void StepTraceWriter::name_processes(TraceJson& json) const {
 }  // namespace
 
 std::int64_t pipeline_rank(const ParallelPlan& plan, std::int64_t rank) {
-  return rank / (plan.world() / plan.pp);
+  return rank / plan.apart().pp % plan.pp;
 }
 
 void write_step_trace(const Experiment& experiment, const Projection& projection,

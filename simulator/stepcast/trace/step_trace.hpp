@@ -23,7 +23,7 @@
 
 namespace stepcast {
 
-// The pipeline rank of a rank of the world, which is numbered as in Megatron.
+// The pipeline rank of a rank of the world, which are numbered in the order of the plan.
 std::int64_t pipeline_rank(const ParallelPlan& plan, std::int64_t rank);
 
 // `projection` is that of `experiment` with `cost`, and priced; 0 <= rank < plan.world().

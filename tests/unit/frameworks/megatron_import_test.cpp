@@ -134,6 +134,11 @@ TEST_CASE("sharding follows the distributed optimizer and the strategy of FSDP",
   CHECK(value_of(groups, "plan.hsdp") == "16");
 }
 
+TEST_CASE("pipelines within replicas are an order of ranks", "[unit]") {
+  CHECK(value_of(imported("--use-tp-pp-dp-mapping"), "plan.order") == "tp-cp-ep-pp-dp");
+  CHECK(value_of(imported(""), "plan.order").empty());
+}
+
 TEST_CASE("experts are divided as the rest is unless they have their own degree", "[unit]") {
   const std::string experts = "--num-experts 8 --tensor-model-parallel-size 2 --sequence-parallel ";
   CHECK(value_of(imported(experts), "plan.etp") == "2");

@@ -114,6 +114,26 @@ TEST_CASE("zero 3 follows from fsdp, and contradictions are refused", "[unit]") 
   CHECK_THAT(asked.reasons(), contains_text("fsdp = 5 does not divide dp * cp = 16"));
 }
 
+TEST_CASE("an order of ranks must cut experts and the rest into the same pipelines", "[unit]") {
+  Asked asked;
+  asked.sample = test::moe_sample();
+  asked.cluster = test::round_cluster(2);
+  asked.cluster.device.matrix_rate[static_cast<std::size_t>(Dtype::kBf16)] = FlopsPerCycle(2048);
+  asked.request.pp = 2;
+  asked.request.cp = 2;
+  asked.request.ep = 4;
+  asked.request.order = parse_axis_order("tp-cp-ep-pp-dp").value();
+  CHECK_THAT(asked.reasons(),
+             contains_text("order = tp-cp-ep-pp-dp makes pipelines of every 2th rank") &&
+                 contains_text("of every 4th; put pp last or first"));
+  asked.request.order = parse_axis_order("tp-cp-dp-ep-pp").value();
+  const ResolvedPlan last = asked.resolve();
+  CHECK_THAT(asked.reasons(), !contains_text("order"));
+  CHECK(last.plan.edp == 2);  // 16 / (pp 2 * ep 4)
+  CHECK(last.plan.ep_group() == ProcessGroup{4, 2});
+  CHECK(last.plan.edp_group() == ProcessGroup{2, 1});
+}
+
 TEST_CASE("zero 1 within groups keeps its stage, and the groups must divide the replicas",
           "[unit]") {
   Asked asked;
