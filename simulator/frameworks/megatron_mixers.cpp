@@ -151,6 +151,20 @@ void read_dsa(const MegatronFields& fields, ModelSpec& model) {
   }
 }
 
+IndexerSpec indexer_of_deepseek(FrameworkReader& settings) {
+  const auto count = [&](std::string_view name, std::string_view ours, std::int64_t usual) {
+    return std::max<std::int64_t>(1, settings.count(name, ours).value_or(usual));
+  };
+  IndexerSpec indexer;
+  indexer.heads = count("index_n_heads", "model.attention.indexer.heads", 64);
+  indexer.head_dim = count("index_head_dim", "model.attention.indexer.head_dim", 128);
+  indexer.chosen = count("index_topk", "model.attention.indexer.chosen", 512);
+  const auto loss =
+      settings.number("v4_indexer_distill_loss_coeff", "model.attention.indexer.trained");
+  indexer.trained = loss.value_or(0.0) > 0.0;
+  return indexer;
+}
+
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
 void add_count(Fields& fields, std::string_view name, std::int64_t value) {
@@ -252,13 +266,7 @@ void read_megatron_shared_kv(const MegatronFields& fields, ModelSpec& model) {
   attention.sliding_window = count("attn_sliding_window", "model.attention.sliding_window", 128);
   attention.full_attention_every = 0;
   attention.sinks = settings.flag("attn_sink", "model.attention.sinks").value_or(true);
-  IndexerSpec indexer{count("index_n_heads", "model.attention.indexer.heads", 64),
-                      count("index_head_dim", "model.attention.indexer.head_dim", 128),
-                      count("index_topk", "model.attention.indexer.chosen", 512), false};
-  indexer.trained =
-      settings.number("v4_indexer_distill_loss_coeff", "model.attention.indexer.trained")
-          .value_or(0.0) > 0.0;
-  attention.indexer = indexer;
+  attention.indexer = indexer_of_deepseek(settings);
   const std::string ratios =
       settings.as_written("compress_ratios", "model.attention.compression.ratios").value_or("");
   attention.compression = {ratios_of(ratios), 4};

@@ -25,6 +25,11 @@ class FieldWriter {
   void ours(std::string_view key, std::int64_t value) {
     count(framework_name(FrameworkVocabulary::kMegatron, key), value);
   }
+  void ours_if_any(std::string_view key, std::int64_t value) {
+    if (value > 0) {
+      ours(key, value);
+    }
+  }
   void flag(std::string_view name, bool on) { text(name, on ? "true" : "false"); }
   void on_if(std::string_view name, bool on) {
     if (on) {
@@ -68,6 +73,12 @@ void write_attention(const AttentionSpec& attention, MegatronDialect dialect, Fi
     if (attention.full_attention_every > 0) {
       out.count("window_attn_skip_freq", attention.full_attention_every);
     }
+  }
+}
+
+void write_mixers(const ModelSpec& model, FieldWriter& out) {
+  for (auto& [name, value] : megatron_mixer_fields(model)) {
+    out.text(name, std::move(value));
   }
 }
 
@@ -273,9 +284,7 @@ std::vector<Setting> megatron_model_fields(const ModelSpec& model, MegatronDiale
   out.ours("model.mlp.ffn_hidden", model.mlp.ffn_hidden);
   out.ours("model.attention.heads", model.attention.heads);
   write_attention(model.attention, dialect, out);
-  for (auto& [name, value] : megatron_mixer_fields(model)) {
-    out.text(name, std::move(value));
-  }
+  write_mixers(model, out);
   const bool learned = model.positions == Positions::kLearned;
   out.text("position_embedding_type", learned                               ? "learned_absolute"
                                       : model.positions == Positions::kNone ? "none"
@@ -298,9 +307,7 @@ std::vector<Setting> megatron_model_fields(const ModelSpec& model, MegatronDiale
       out.text("activation_func_clamp_value", "7.0");
     }
   }
-  if (model.mtp_layers > 0) {
-    out.ours("model.mtp_layers", model.mtp_layers);
-  }
+  out.ours_if_any("model.mtp_layers", model.mtp_layers);
   out.ours("model.vocabulary", model.vocabulary);
   return out.take();
 }

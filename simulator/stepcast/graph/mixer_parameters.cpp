@@ -22,12 +22,12 @@ void add_gqa(ParameterList& list, const ModelSpec& model) {
   const AttentionSpec& a = model.attention;
   const std::int64_t queries = a.heads * a.qk_head_dim;
   constexpr auto kStack = StackedMatrix::kQkv;
-  list.push_back(
-      column_tensor("q", kMixerRole, model.hidden, queries, a.qkv_bias, a.heads, kStack));
+  list.push_back(column_tensor("q", kMixerRole, model.hidden, queries,
+                               a.qkv_bias ? Bias::kOne : Bias::kNone, a.heads, kStack));
   list.push_back(column_tensor("k", kMixerRole, model.hidden, a.kv_heads * a.qk_head_dim,
-                               a.qkv_bias, a.kv_heads, kStack));
-  list.push_back(column_tensor("v", kMixerRole, model.hidden, a.kv_heads * a.v_head_dim, a.qkv_bias,
-                               a.kv_heads, kStack));
+                               a.qkv_bias ? Bias::kOne : Bias::kNone, a.kv_heads, kStack));
+  list.push_back(column_tensor("v", kMixerRole, model.hidden, a.kv_heads * a.v_head_dim,
+                               a.qkv_bias ? Bias::kOne : Bias::kNone, a.kv_heads, kStack));
 }
 
 void add_mla(ParameterList& list, const ModelSpec& model) {
@@ -37,16 +37,17 @@ void add_mla(ParameterList& list, const ModelSpec& model) {
   if (m.q_lora_rank > 0) {
     list.push_back(whole_tensor("q_down", kMixerRole, model.hidden, m.q_lora_rank));
     list.push_back(norm_tensor(model, "q_lora_norm", m.q_lora_rank));
-    list.push_back(column_tensor("q_up", kMixerRole, m.q_lora_rank, queries, false, a.heads));
+    list.push_back(column_tensor("q_up", kMixerRole, m.q_lora_rank, queries, Bias::kNone, a.heads));
   } else {
-    list.push_back(column_tensor("q", kMixerRole, model.hidden, queries, false, a.heads));
+    list.push_back(column_tensor("q", kMixerRole, model.hidden, queries, Bias::kNone, a.heads));
   }
   constexpr auto kStack = StackedMatrix::kKvDown;
   list.push_back(whole_tensor("kv_down", kMixerRole, model.hidden, m.kv_lora_rank, kStack));
   list.push_back(whole_tensor("k_rope", kMixerRole, model.hidden, m.qk_rope_head_dim, kStack));
   list.push_back(norm_tensor(model, "kv_lora_norm", m.kv_lora_rank));
   list.push_back(column_tensor("kv_up", kMixerRole, m.kv_lora_rank,
-                               a.heads * (m.qk_nope_head_dim + a.v_head_dim), false, a.heads));
+                               a.heads * (m.qk_nope_head_dim + a.v_head_dim), Bias::kNone,
+                               a.heads));
 }
 
 // DeepSeek-V4, inference/model.py of its checkpoint: wq_a, q_norm, wq_b, wkv, kv_norm.
@@ -55,7 +56,8 @@ void add_shared_kv(ParameterList& list, const ModelSpec& model) {
   const std::int64_t rank = a.mla.q_lora_rank;
   list.push_back(whole_tensor("q_down", kMixerRole, model.hidden, rank));
   list.push_back(norm_tensor(model, "q_lora_norm", rank));
-  list.push_back(column_tensor("q_up", kMixerRole, rank, a.heads * a.qk_head_dim, false, a.heads));
+  list.push_back(
+      column_tensor("q_up", kMixerRole, rank, a.heads * a.qk_head_dim, Bias::kNone, a.heads));
   list.push_back(whole_tensor("kv", kMixerRole, model.hidden, a.qk_head_dim));
   list.push_back(norm_tensor(model, "kv_norm", a.qk_head_dim));
 }
@@ -114,7 +116,7 @@ void add_attention(ParameterList& list, const ModelSpec& model, LayerKind kind) 
   add_qk_norm(list, model);
   if (a.output_gate) {
     list.push_back(column_tensor("output_gate", kMixerRole, model.hidden, a.heads * a.v_head_dim,
-                                 false, a.heads));
+                                 Bias::kNone, a.heads));
   }
   add_choice_of_keys(list, model, kind);
   if (a.sinks) {
@@ -123,24 +125,24 @@ void add_attention(ParameterList& list, const ModelSpec& model, LayerKind kind) 
   if (a.output_lora_rank > 0) {
     const std::int64_t rank = a.output_lora_rank;
     list.push_back(column_tensor("o_down", kMixerRole, a.heads / a.output_groups * a.v_head_dim,
-                                 a.output_groups * rank, false, a.output_groups));
-    return add_row_tensor(list, "o", {}, kMixerRole, a.output_groups * rank, model.hidden, false,
-                          a.output_groups);
+                                 a.output_groups * rank, Bias::kNone, a.output_groups));
+    return add_row_tensor(list, "o", {}, kMixerRole, a.output_groups * rank, model.hidden,
+                          Bias::kNone, a.output_groups);
   }
   add_row_tensor(list, "o", "o_bias", ParameterRole::kAttention, a.heads * a.v_head_dim,
-                 model.hidden, a.output_bias, a.heads);
+                 model.hidden, a.output_bias ? Bias::kOne : Bias::kNone, a.heads);
 }
 
 // Products of the hidden state with 3 H outputs and back, and the filter of each channel.
 void add_convolution(ParameterList& list, const ModelSpec& model) {
   const ConvolutionSpec& convolution = *model.mixers.convolution;
   const std::int64_t hidden = model.hidden;
-  list.push_back(
-      column_tensor("convolution_in", kMixerRole, hidden, 3 * hidden, convolution.bias, hidden));
+  list.push_back(column_tensor("convolution_in", kMixerRole, hidden, 3 * hidden,
+                               convolution.bias ? Bias::kOne : Bias::kNone, hidden));
   list.push_back(filter_tensor("convolution", kMixerRole, convolution.width, hidden,
-                               convolution.bias, hidden));
+                               convolution.bias ? Bias::kOne : Bias::kNone, hidden));
   add_row_tensor(list, "convolution_out", "convolution_out_bias", kMixerRole, hidden, hidden,
-                 convolution.bias, hidden);
+                 convolution.bias ? Bias::kOne : Bias::kNone, hidden);
 }
 
 // transformers, modeling_qwen3_next.py: in_proj_qkvz, in_proj_ba, conv1d, dt_bias, A_log, norm and
@@ -153,7 +155,7 @@ void add_linear_attention(ParameterList& list, const ModelSpec& model) {
   const std::int64_t v = linear.v_width();
   const std::int64_t parts = linear.qk_heads;
   const auto columns = [&](std::string_view name, std::int64_t inputs, std::int64_t outputs) {
-    list.push_back(column_tensor(name, kMixerRole, inputs, outputs, false, parts));
+    list.push_back(column_tensor(name, kMixerRole, inputs, outputs, Bias::kNone, parts));
   };
   columns("linear_qkv", model.hidden, 2 * qk + v);
   if (linear.gate_rank > 0) {
@@ -168,9 +170,9 @@ void add_linear_attention(ParameterList& list, const ModelSpec& model) {
   columns("linear_decay_bias", 1, kimi ? qk : linear.heads);
   columns("linear_decay_rate", 1, linear.heads);
   list.push_back(filter_tensor("linear_convolution", kMixerRole, linear.convolution_width,
-                               2 * qk + v, false, parts));
+                               2 * qk + v, Bias::kNone, parts));
   list.push_back({"linear_norm", ParameterRole::kNorm, linear.v_head_dim});
-  add_row_tensor(list, "linear_out", {}, kMixerRole, v, model.hidden, false, parts);
+  add_row_tensor(list, "linear_out", {}, kMixerRole, v, model.hidden, Bias::kNone, parts);
 }
 
 // One reading of the streams: a weight of each for what the block reads and one for what it adds,
@@ -190,11 +192,11 @@ ParameterTensor norm_tensor(const ModelSpec& model, std::string_view name, std::
 
 ParameterTensor whole_tensor(std::string_view name, ParameterRole role, std::int64_t inputs,
                              std::int64_t outputs, StackedMatrix stacked) {
-  return column_tensor(name, role, inputs, outputs, false, 1, stacked);
+  return column_tensor(name, role, inputs, outputs, Bias::kNone, 1, stacked);
 }
 
 ParameterTensor column_tensor(std::string_view name, ParameterRole role, std::int64_t inputs,
-                              std::int64_t outputs, bool bias, std::int64_t parts,
+                              std::int64_t outputs, Bias bias, std::int64_t parts,
                               StackedMatrix stacked) {
   ParameterTensor tensor = filter_tensor(name, role, inputs, outputs, bias, parts);
   if (inputs > 1) {
@@ -204,16 +206,16 @@ ParameterTensor column_tensor(std::string_view name, ParameterRole role, std::in
 }
 
 ParameterTensor filter_tensor(std::string_view name, ParameterRole role, std::int64_t width,
-                              std::int64_t channels, bool bias, std::int64_t parts) {
-  return {name, role, width * channels + (bias ? channels : 0), 1, parts};
+                              std::int64_t channels, Bias bias, std::int64_t parts) {
+  return {name, role, width * channels + (bias == Bias::kOne ? channels : 0), 1, parts};
 }
 
 void add_row_tensor(ParameterList& list, std::string_view name, std::string_view bias_name,
-                    ParameterRole role, std::int64_t inputs, std::int64_t outputs, bool bias,
+                    ParameterRole role, std::int64_t inputs, std::int64_t outputs, Bias bias,
                     std::int64_t parts) {
   list.push_back({name, role, inputs * outputs, 1, parts});
   list.back().matrix = {inputs, outputs, DividedBy::kInputs};
-  if (bias) {
+  if (bias == Bias::kOne) {
     list.push_back({bias_name, role, outputs});
   }
 }

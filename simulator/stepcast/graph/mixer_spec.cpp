@@ -6,7 +6,6 @@
 #include <string>
 
 #include "stepcast/config/settings.hpp"
-#include "stepcast/config/value_message.hpp"
 #include "stepcast/graph/model_ranges.hpp"
 
 namespace stepcast {
@@ -70,15 +69,17 @@ LinearAttentionSpec read_linear_attention(MappingReader reader) {
 
 std::vector<Mixer> read_pattern(MappingReader& reader, std::int64_t layers) {
   std::vector<Mixer> pattern;
-  for (const std::string& text : reader.optional_texts("mixers")) {
-    const auto known = std::find_if(kMixers.begin(), kMixers.end(),
-                                    [&](const auto& entry) { return entry.name == text; });
-    if (known == kMixers.end()) {
-      reader.error("mixers", "has '" + shown(text) +
-                                 "'; a layer has attention, convolution or linear_attention");
+  const ConfigNode* list = reader.take("mixers");
+  if (list != nullptr && list->kind != ConfigNode::Kind::kSequence) {
+    reader.error("mixers", "must be a list of attention, convolution and linear_attention");
+    return {};
+  }
+  for (const ConfigNode& item : list == nullptr ? std::vector<ConfigNode>{} : list->items) {
+    const std::optional<Mixer> mixer = reader.choice<Mixer>("mixers", item, kMixers);
+    if (!mixer) {
       return {};
     }
-    pattern.push_back(known->value);
+    pattern.push_back(*mixer);
   }
   if (std::ssize(pattern) > layers && reader.good({"layers"})) {
     reader.error("mixers", "has " + std::to_string(pattern.size()) + " items for " +

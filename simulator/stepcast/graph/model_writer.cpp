@@ -19,6 +19,12 @@ std::string text_of(E value, const std::array<NamedValue<E>, N>& names) {
   return {};
 }
 
+void write_positive(YAML::Emitter& out, const char* key, std::int64_t count) {
+  if (count > 0) {
+    out << YAML::Key << key << YAML::Value << count;
+  }
+}
+
 void write_shared_kv(YAML::Emitter& out, const AttentionSpec& attention) {
   for (const auto& [key, value] : {std::pair{"head_dim", attention.qk_head_dim},
                                    {"q_lora_rank", attention.mla.q_lora_rank},
@@ -54,9 +60,7 @@ void write_attention(YAML::Emitter& out, const AttentionSpec& attention) {
   if (attention.kind == AttentionKind::kSharedKv) {
     write_shared_kv(out, attention);
   } else if (mla) {
-    if (attention.mla.q_lora_rank > 0) {
-      out << YAML::Key << "q_lora_rank" << YAML::Value << attention.mla.q_lora_rank;
-    }
+    write_positive(out, "q_lora_rank", attention.mla.q_lora_rank);
     out << YAML::Key << "kv_lora_rank" << YAML::Value << attention.mla.kv_lora_rank;
     out << YAML::Key << "qk_nope_head_dim" << YAML::Value << attention.mla.qk_nope_head_dim;
     out << YAML::Key << "qk_rope_head_dim" << YAML::Value << attention.mla.qk_rope_head_dim;
@@ -68,9 +72,7 @@ void write_attention(YAML::Emitter& out, const AttentionSpec& attention) {
       out << YAML::Key << "v_head_dim" << YAML::Value << attention.v_head_dim;
     }
   }
-  if (attention.rope_head_dim > 0) {
-    out << YAML::Key << "rope_head_dim" << YAML::Value << attention.rope_head_dim;
-  }
+  write_positive(out, "rope_head_dim", attention.rope_head_dim);
   if (attention.qk_norm != QkNorm::kNone) {
     out << YAML::Key << "qk_norm" << YAML::Value << text_of(attention.qk_norm, kQkNorms);
   }
@@ -107,9 +109,7 @@ void write_moe(YAML::Emitter& out, const MoeSpec& moe) {
   if (moe.clamped_activation) {
     out << YAML::Key << "clamped_activation" << YAML::Value << true;
   }
-  if (moe.latent_hidden > 0) {
-    out << YAML::Key << "latent_hidden" << YAML::Value << moe.latent_hidden;
-  }
+  write_positive(out, "latent_hidden", moe.latent_hidden);
   if (moe.first_dense_layers > 0) {
     out << YAML::Key << "first_dense_layers" << YAML::Value << moe.first_dense_layers;
   }

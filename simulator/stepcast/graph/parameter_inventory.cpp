@@ -12,10 +12,13 @@ void add_mlp(ParameterList& list, std::int64_t hidden, const MlpSpec& mlp) {
   const std::int64_t width = mlp.ffn_hidden;
   const StackedMatrix stacked = mlp.gated ? StackedMatrix::kGateUp : StackedMatrix::kNone;
   if (mlp.gated) {
-    list.push_back(column_tensor("gate", kRole, hidden, width, mlp.bias, width, stacked));
+    list.push_back(column_tensor("gate", kRole, hidden, width, mlp.bias ? Bias::kOne : Bias::kNone,
+                                 width, stacked));
   }
-  list.push_back(column_tensor("up", kRole, hidden, width, mlp.bias, width, stacked));
-  add_row_tensor(list, "down", "down_bias", kRole, width, hidden, mlp.bias, width);
+  list.push_back(column_tensor("up", kRole, hidden, width, mlp.bias ? Bias::kOne : Bias::kNone,
+                               width, stacked));
+  add_row_tensor(list, "down", "down_bias", kRole, width, hidden,
+                 mlp.bias ? Bias::kOne : Bias::kNone, width);
 }
 
 void add_experts(ParameterList& list, const ModelSpec& model, const MoeSpec& moe) {
@@ -103,8 +106,8 @@ ParameterList layer_parameters(const ModelSpec& model, LayerKind kind,
 
 ParameterList embedding_parameters(const ModelSpec& model, const TrainedWeights& weights) {
   constexpr auto kRole = ParameterRole::kEmbedding;
-  ParameterList list = {
-      column_tensor("embedding", kRole, model.hidden, model.vocabulary, false, model.vocabulary)};
+  ParameterList list = {column_tensor("embedding", kRole, model.hidden, model.vocabulary,
+                                      Bias::kNone, model.vocabulary)};
   if (model.positions == Positions::kLearned) {
     list.push_back(whole_tensor("positions", kRole, model.hidden, model.max_positions));
   }
@@ -115,7 +118,7 @@ ParameterList head_parameters(const ModelSpec& model, const TrainedWeights& weig
   ParameterList list = {norm_tensor(model, "final_norm", model.hidden)};
   if (!model.tied_embeddings) {
     list.push_back(column_tensor("head", ParameterRole::kHead, model.hidden, model.vocabulary,
-                                 false, model.vocabulary));
+                                 Bias::kNone, model.vocabulary));
   }
   if (model.head_bias) {
     list.push_back({"head_bias", ParameterRole::kHead, model.vocabulary, 1, model.vocabulary});
@@ -128,7 +131,7 @@ ParameterList mtp_extra_parameters(const ModelSpec& model, const TrainedWeights&
   ParameterList list = {norm_tensor(model, "mtp_hidden_norm", model.hidden),
                         norm_tensor(model, "mtp_embedding_norm", model.hidden),
                         column_tensor("mtp_projection", ParameterRole::kMlp, 2 * model.hidden,
-                                      model.hidden, false, model.hidden),
+                                      model.hidden, Bias::kNone, model.hidden),
                         norm_tensor(model, "mtp_final_norm", model.hidden)};
   if (model.residual_streams > 1) {
     add_head_residual_tensors(list, model);

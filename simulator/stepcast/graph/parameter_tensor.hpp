@@ -49,6 +49,8 @@ struct ParameterTensor {
 
 using ParameterList = std::vector<ParameterTensor>;
 
+enum class Bias { kNone, kOne };
+
 // The gain of a norm over `width` values, and its bias where the model's norms have one.
 ParameterTensor norm_tensor(const ModelSpec& model, std::string_view name, std::int64_t width);
 // A matrix that every tensor-parallel rank holds.
@@ -56,14 +58,14 @@ ParameterTensor whole_tensor(std::string_view name, ParameterRole role, std::int
                              std::int64_t outputs, StackedMatrix stacked = StackedMatrix::kNone);
 // A column-parallel matrix: outputs are divided, and so is its bias. Of one input it is a vector.
 ParameterTensor column_tensor(std::string_view name, ParameterRole role, std::int64_t inputs,
-                              std::int64_t outputs, bool bias, std::int64_t parts,
+                              std::int64_t outputs, Bias bias, std::int64_t parts,
                               StackedMatrix stacked = StackedMatrix::kNone);
 // The filter of each channel, divided by channels.
 ParameterTensor filter_tensor(std::string_view name, ParameterRole role, std::int64_t width,
-                              std::int64_t channels, bool bias, std::int64_t parts);
+                              std::int64_t channels, Bias bias, std::int64_t parts);
 // A row-parallel one, whose bias every rank holds.
 void add_row_tensor(ParameterList& list, std::string_view name, std::string_view bias_name,
-                    ParameterRole role, std::int64_t inputs, std::int64_t outputs, bool bias,
+                    ParameterRole role, std::int64_t inputs, std::int64_t outputs, Bias bias,
                     std::int64_t parts);
 
 // What mixes positions in a layer of `kind`.

@@ -153,6 +153,13 @@ class AttentionExpander {
     build_.adapt_column(LoraTarget::kV, v, OpId::kAttentionNorm);
   }
 
+  void gate_beside(std::int64_t width) {
+    if (model().attention.output_gate) {
+      const BlockBuilder::SharedInput beside(build_);
+      build_.projection(OpId::kAttentionGate, context_.tokens(), width, hidden());
+    }
+  }
+
   // Five products forward: q down, q up, kv down, kv up and (in attention_block) o, or six with one
   // of its own for k rope. The down projections are not divided by tensor parallelism.
   Projected mla_projections() {
@@ -163,10 +170,7 @@ class AttentionExpander {
     const bool k_rope_apart = software().mla_k_rope == RopeKeyProduct::kOwn;
     build_.gradient_sum(OpId::kAttentionGradientSum, rows,
                         (k_rope_apart ? 3 : 2) + (a.output_gate ? 1 : 0), software().norm);
-    if (a.output_gate) {
-      const BlockBuilder::SharedInput beside(build_);
-      build_.projection(OpId::kAttentionGate, rows, heads * a.v_head_dim, hidden());
-    }
+    gate_beside(heads * a.v_head_dim);
     if (m.q_lora_rank > 0) {
       build_.projection(OpId::kAttentionQDown, rows, m.q_lora_rank, hidden());
       build_.memory_bound(OpId::kAttentionQLoraNorm, Kind::kNorm, rows, m.q_lora_rank,

@@ -61,10 +61,12 @@ class BlockBuilder {
   };
   // While it lives, what is added reads tensors that the model's loss does not reach through it,
   // and has gradients only where a loss of its own trains it.
+  enum class OwnLoss { kNone, kTrains };
   class Detached {
    public:
-    Detached(BlockBuilder& build, bool trained)
+    Detached(BlockBuilder& build, OwnLoss loss)
         : build_(build), needed_(build.needs_gradient_), shared_(build.shared_input_) {
+      const bool trained = loss == OwnLoss::kTrains;
       build_.needs_gradient_ = trained;
       build_.shared_input_ = false;
       build_.detached_untrained_ = !trained;

@@ -62,7 +62,9 @@ void compress_keys(const ExpansionContext& context, std::int64_t ratio, std::int
 void expand_indexer(const ExpansionContext& context, LayerKind kind, BlockBuilder& build) {
   const AttentionSpec& a = context.model.attention;
   const IndexerSpec& indexer = *a.indexer;
-  const BlockBuilder::Detached detached(build, indexer.trained && build.trains());
+  using OwnLoss = BlockBuilder::OwnLoss;
+  const BlockBuilder::Detached detached(
+      build, indexer.trained && build.trains() ? OwnLoss::kTrains : OwnLoss::kNone);
   index_products(context, kind, build);
   const std::int64_t rows = context.tokens();
   const std::int64_t ratio = std::max<std::int64_t>(1, kind.compression);

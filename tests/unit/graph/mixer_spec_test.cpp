@@ -61,7 +61,7 @@ TEST_CASE("what a layer mixes with is described, and nothing else is", "[unit]")
              contains_text("'mixers' has convolution, so 'convolution' must be given"));
   CHECK_THAT(fault_of(kSmall + "convolution: {width: 3}\n"),
              contains_text("describes what no layer of 'mixers' is"));
-  CHECK_THAT(fault_of(kSmall + "mixers: [mamba]\n"), contains_text("'mixers' has 'mamba'"));
+  CHECK_THAT(fault_of(kSmall + "mixers: [mamba]\n"), contains_text("unknown value 'mamba'"));
   CHECK_THAT(fault_of(kSmall + "mixers: [attention, attention, attention, attention, attention]\n"),
              contains_text("has 5 items for 4 layers"));
   CHECK_THAT(
