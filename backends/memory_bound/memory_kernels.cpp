@@ -274,6 +274,8 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      {list(stream(3), stream(5), stream(4)), list(stream(3), stream(5), stream(4))},
      {list(fill(2), stream(5), stream(4), stream(5), stream(4)),
       list(fill(2), stream(5), stream(4), stream(5), stream(4))}},
+    any(Kind::kAddPartial, both(stream(3))),
+    {Kind::kRepeatHeads, both(stream(1)), both(stream(1)), both(indexed(1))},
     // Fused: the scale of the step before, or of a row that stays in registers.
     {Kind::kQuantize,
      both(stream(1.5)),

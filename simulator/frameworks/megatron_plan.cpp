@@ -7,6 +7,7 @@
 #include <array>
 
 #include "frameworks/megatron_source.hpp"
+#include "stepcast/base/count_text.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/plan/axis_order.hpp"
 #include "stepcast/plan/stage_layout.hpp"
@@ -20,7 +21,8 @@ struct NameOfOurs {
 };
 constexpr std::array kContextWays = {NameOfOurs{"p2p", "ring"}, NameOfOurs{"a2a", "all_to_all"},
                                      NameOfOurs{"allgather", "all_gather"},
-                                     NameOfOurs{"all_gather", "all_gather"}};
+                                     NameOfOurs{"all_gather", "all_gather"},
+                                     NameOfOurs{"a2a+p2p", "all_to_all_ring"}};
 constexpr std::array kFsdpStages = {NameOfOurs{"no_shard", "0"}, NameOfOurs{"optim", "1"},
                                     NameOfOurs{"optim_grads", "2"},
                                     NameOfOurs{"optim_grads_params", "3"}};
@@ -348,14 +350,35 @@ class PlanFields {
       return;
     }
     const std::string_view ours = ours_of(kContextWays, *way);
-    if (*way == "a2a+p2p") {
-      fields_.assume("plan.cp_algorithm", "ring",
-                     "a2a+p2p is not priced: as p2p, whose messages it shortens");
-    } else if (ours.empty()) {
+    if (ours.empty()) {
       settings_.error("cp_comm_type", "must be p2p, a2a, allgather or a2a+p2p for all layers");
-    } else if (ours != "ring") {
+      return;
+    }
+    if (ours != "ring") {
       writer_.field("cp_algorithm", ours);
     }
+    if (ours == "all_to_all_ring") {
+      read_hierarchy();
+    }
+  }
+
+  // Ranks that exchange heads, and groups of them that pass keys and values round.
+  void read_hierarchy() {
+    constexpr std::string_view kKey = "hierarchical_context_parallel_sizes";
+    const auto written = settings_.texts(kKey, "plan.cp_all_to_all");
+    std::int64_t product = 1;
+    std::vector<std::int64_t> sizes;
+    for (const std::string& item : written.value_or(std::vector<std::string>{})) {
+      const std::optional<std::int64_t> size = parse_count(item);
+      sizes.push_back(size.value_or(0));
+      product *= std::min<std::int64_t>(sizes.back(), kDegree.highest);
+    }
+    if (sizes.size() != 2 || product != degrees_.cp) {
+      settings_.error(kKey, "must be two numbers whose product is context_parallel_size = " +
+                                std::to_string(degrees_.cp) + ": a2a+p2p divides the ranks so");
+      return;
+    }
+    writer_.field("cp_all_to_all", sizes.front());
   }
 
   const MegatronFields& fields_;

@@ -104,9 +104,9 @@ class SoftwareFields {
     const auto permute = settings_.flag("moe_permute_fusion", "software.permute");
     const auto shared =
         settings_.flag("moe_shared_expert_overlap", "software.shared_expert_overlap");
-    const auto exchange = settings_.flag("overlap_moe_expert_parallel_comm", "software.ep_overlap");
     const std::string dispatcher = dispatcher_name();
     if (!model_.moe) {
+      settings_.without_effect(kPairs);
       return;
     }
     if (!dispatcher.empty()) {
@@ -129,8 +129,23 @@ class SoftwareFields {
     if (shared || !source_.model_is_named) {
       writer_.field("shared_expert_overlap", shared.value_or(false));
     }
-    if (exchange || !source_.model_is_named) {
-      writer_.field("ep_overlap", exchange.value_or(false));
+    read_pairs();
+  }
+
+  // Of passes that run in pairs.
+  static constexpr std::array<std::string_view, 2> kPairs = {"overlap_moe_expert_parallel_comm",
+                                                             "delay_wgrad_compute"};
+  void read_pairs() {
+    const auto pairs = settings_.flag(kPairs[0], "software.ep_overlap");
+    const auto delay = settings_.flag(kPairs[1], "software.delays_weight_gradients");
+    if (delay.value_or(false) && !pairs.value_or(false)) {
+      settings_.error(kPairs[1], "needs " + std::string(kPairs[0]));
+    }
+    if (pairs || !source_.model_is_named) {
+      writer_.field("ep_overlap", pairs.value_or(false));
+    }
+    if (delay || (pairs && !source_.model_is_named)) {
+      writer_.field("delays_weight_gradients", delay.value_or(false));
     }
   }
 

@@ -102,6 +102,7 @@ class SoftwareFieldWriter {
     flag_where("moe_permute_fusion", software_.permute == Implementation::kFused);
     flag_where("moe_shared_expert_overlap", software_.shared_expert_overlap);
     on_if("overlap_moe_expert_parallel_comm", software_.ep_overlap);
+    on_if("delay_wgrad_compute", software_.ep_overlap && software_.delays_weight_gradients);
     write_exchange(library);
   }
 

@@ -348,9 +348,16 @@ std::vector<Setting> megatron_plan_fields(const Experiment& experiment, const Pa
   write_stages(experiment, plan, out);
   if (plan.cp > 1) {
     out.ours("plan.cp", plan.cp);
-    constexpr std::array kWays = {"p2p", "allgather", "a2a"};
+    constexpr std::array kWays = {"p2p", "allgather", "a2a", "a2a+p2p"};
     if (plan.cp_algorithm != CpAlgorithm::kRing) {
       out.text("cp_comm_type", kWays.at(static_cast<std::size_t>(plan.cp_algorithm)));
+    }
+    if (plan.cp_algorithm == CpAlgorithm::kAllToAllRing) {
+      const std::string heads = std::to_string(plan.cp_heads());
+      const std::string groups = std::to_string(plan.cp_sequence());
+      out.text("hierarchical_context_parallel_sizes", dialect == MegatronDialect::kBridge
+                                                          ? "[" + heads + "," + groups + "]"
+                                                          : heads + " " + groups);
     }
   }
   if (experiment.model.moe) {

@@ -107,7 +107,7 @@ class TorchtitanFile {
     if (plan_.cp > 1) {
       line("context_parallel_degree", plan_.cp);
       const bool gathered = plan_.cp_algorithm == CpAlgorithm::kAllGather;
-      if (plan_.cp_algorithm == CpAlgorithm::kAllToAll) {
+      if (plan_.cp_heads() > 1) {
         note("torchtitan does not exchange heads among context-parallel ranks.");
       }
       line("context_parallel_rotate_method", text(gathered ? "allgather" : "alltoall"));

@@ -76,7 +76,7 @@ class RandomExperiments {
   template <typename Set>
   void draw_rarer(const Set& set) {
     if (one_in(4)) {
-      set("plan.cp_algorithm", any({"ring", "all_gather", "all_to_all"}));
+      set("plan.cp_algorithm", any({"ring", "all_gather", "all_to_all", "all_to_all_ring"}));
     }
     if (one_in(8)) {
       set("plan.sequence_parallel", any({"true", "false"}));

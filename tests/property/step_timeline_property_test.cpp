@@ -112,13 +112,14 @@ TEST_CASE("the breakdown adds up to the step, whatever runs beside what", "[prop
 TEST_CASE("context parallelism never leaves a rank less than its share of the work", "[property]") {
   for (const Sample& sample : {test::dense_sample(), test::moe_sample()}) {
     const Seconds whole = time_of(sample).breakdown.compute;
-    for (const CpAlgorithm algorithm :
-         {CpAlgorithm::kRing, CpAlgorithm::kAllGather, CpAlgorithm::kAllToAll}) {
+    for (const CpAlgorithm algorithm : {CpAlgorithm::kRing, CpAlgorithm::kAllGather,
+                                        CpAlgorithm::kAllToAll, CpAlgorithm::kAllToAllRing}) {
       for (const std::int64_t cp : {2, 4}) {
         CAPTURE(cp, algorithm);
         Sample divided = sample;
         divided.plan.cp = cp;
         divided.plan.cp_algorithm = algorithm;
+        divided.plan.cp_all_to_all = 2;
         divided.plan.edp = cp;
         const Seconds part = time_of(divided).breakdown.compute;
         CHECK(static_cast<double>(cp) * part >= whole);

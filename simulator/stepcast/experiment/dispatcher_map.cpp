@@ -73,7 +73,8 @@ class MapSite {
     if (!reason.empty()) {
       return entry;
     }
-    const ResolvedPlan resolved = resolve_plan(request_, model_, training_, cluster_, exchange_);
+    software_.exchange = exchange_;
+    const ResolvedPlan resolved = resolve_plan(request_, model_, training_, cluster_, software_);
     if (!resolved.reasons.empty()) {
       reason = resolved.reasons.front();
       return entry;
@@ -114,7 +115,7 @@ class MapSite {
 
   ModelSpec model_;
   TrainingRecipe training_;
-  const SoftwareSpec& software_;
+  SoftwareSpec software_;  // with the dispatcher at hand
   ClusterSpec cluster_;
   const CostModel& cost_;
   Hertz clock_;

@@ -87,6 +87,11 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   /* gradients of keys and values that arrive in fp32 and those of the rank itself into       \
      one */                                                                                   \
   ROW(kSumPartials, sum_partials, 5, 5, kElementwise)                                         \
+  /* a partial result and the sum of those before it: both, the sum */                        \
+  ROW(kAddPartial, add_partial, 3, 3, kElementwise)                                           \
+  /* keys and values repeated for the query heads that share them: those; what they are       \
+     repeated of depends on how often and is left out */                                      \
+  ROW(kRepeatHeads, repeat_heads, 1, 1, kCopy)                                                \
   /* to 8 bits with one scale a tensor: 16 bits in, 8 out */                                  \
   ROW(kQuantize, quantize, 1.5, 1.5, kElementwise)                                            \
   /* one scale a row */                                                                       \

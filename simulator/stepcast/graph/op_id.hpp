@@ -41,7 +41,9 @@ namespace stepcast {
   ROW(kAttentionQNorm, "attention.q_norm")                                        \
   ROW(kAttentionKNorm, "attention.k_norm")                                        \
   ROW(kAttentionCopy, "attention.copy")                                           \
+  ROW(kAttentionRepeat, "attention.repeat_kv")                                    \
   ROW(kAttentionCp, "attention.cp")                                               \
+  ROW(kAttentionCpCopy, "attention.cp_copy")                                      \
   ROW(kAttentionKvJoin, "attention.kv_join")                                      \
   ROW(kAttentionMerge, "attention.merge")                                         \
   ROW(kAttentionKvSum, "attention.kv_sum")                                        \

@@ -5,6 +5,7 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
+#include "stepcast/layer/context_parallel.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/exchange_shape.hpp"
 #include "stepcast/layer/expert_expansion.hpp"
@@ -130,6 +131,20 @@ Bytes backward_workspace(const ExpansionContext& context, LayerKind kind) {
   const Bytes experts = most_gradients(work) * kSixteenBits;
   const Bytes later = max(max(rows.arriving, experts), rows.outputs) - rows.freed;
   return stream + cast + max(max(rows.weighted, later), Bytes{});
+}
+
+Bytes attention_workspace(const ExpansionContext& context, const BlockOps& layer) {
+  const bool attends = std::any_of(layer.forward.begin(), layer.forward.end(), [](const Op& op) {
+    return std::holds_alternative<Attention>(op.work);
+  });
+  if (!attends) {
+    return {};
+  }
+  Bytes rest;
+  for (const SavedTensor& tensor : layer.kept) {
+    rest += tensor.id >= TensorId::kMlpInput ? tensor.bytes : Bytes{};
+  }
+  return max(context_parallel_buffers(context) - rest, Bytes{});
 }
 
 }  // namespace stepcast

@@ -34,5 +34,8 @@ Bytes layer_input(const ExpansionContext& context);
 // weighted, while gradients are exchanged, and when a forward that is run again ends, before any
 // of it is freed. Rows that live in the dispatcher's lasting buffers are counted there.
 Bytes backward_workspace(const ExpansionContext& context, LayerKind kind);
+// What attention of a layer holds at its peak beyond what is kept of the layer: its buffers, less
+// what the rest of the layer keeps, which is not there yet in forward and has gone in backward.
+Bytes attention_workspace(const ExpansionContext& context, const BlockOps& layer);
 
 }  // namespace stepcast

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/layer/mixer_expansion.hpp"
 
-#include <algorithm>
-
 #include "stepcast/base/dtype.hpp"
+#include "stepcast/layer/context_parallel.hpp"
 
 namespace stepcast {
 namespace {
@@ -25,6 +24,7 @@ class AttentionExpander {
         model().attention.kind == AttentionKind::kMla ? mla_projections() : gqa_projections();
     qk_norm();
     attention_copies();
+    repeat_heads();
     save_attention_inputs(projected);
     {
       const ModuleScope scope(build_, {RecomputeModule::kCoreAttention});
@@ -50,6 +50,9 @@ class AttentionExpander {
   [[nodiscard]] const ParallelPlan& plan() const { return context_.plan; }
   [[nodiscard]] const SoftwareSpec& software() const { return context_.software; }
   [[nodiscard]] std::int64_t hidden() const { return context_.model.hidden; }
+  [[nodiscard]] std::int64_t kv_heads() const {
+    return attention_kv_heads(model(), software(), plan().tp);
+  }
 
   // A sigmoid of each value, in the kernel of its product with the output.
   void gate_output(std::int64_t width) {
@@ -97,17 +100,20 @@ class AttentionExpander {
   // with dropout, its mask and what it let through.
   void save_scores() {
     const std::int64_t rows = context_.tokens() * local_heads(model().attention.heads, plan().tp);
+    const auto save = [&](TensorId id, std::int64_t cols, Bytes element) {
+      build_.save(id, OpId::kAttentionCore, rows, cols, element);
+    };
     if (software().attention_kernel() != AttentionKernel::kUnfused) {
-      build_.save_result(TensorId::kAttentionLogSumExp, rows, 1, kStatistic);
+      save(TensorId::kAttentionLogSumExp, 1, kStatistic);
       return;
     }
     const std::int64_t keys = context_.training.sequence_length;
     // A column of sinks keeps the softmax out of the fused kernel: its result stays in fp32 too.
     const Bytes probability = model().attention.sinks ? kSixteenBits + kStatistic : kSixteenBits;
-    build_.save_result(TensorId::kAttentionProbabilities, rows, keys, probability);
+    save(TensorId::kAttentionProbabilities, keys, probability);
     if (context_.training.dropout) {
-      build_.save_result(TensorId::kAttentionScoreMask, rows, keys, kScoreMask);
-      build_.save_result(TensorId::kAttentionDroppedProbabilities, rows, keys, kSixteenBits);
+      save(TensorId::kAttentionScoreMask, keys, kScoreMask);
+      save(TensorId::kAttentionDroppedProbabilities, keys, kSixteenBits);
     }
   }
 
@@ -225,6 +231,19 @@ class AttentionExpander {
                         software().norm);
   }
 
+  void repeat_heads() {
+    const AttentionSpec& a = model().attention;
+    const std::int64_t own = local_heads(a.kv_heads, plan().tp);
+    if (kv_heads() == own) {
+      return;
+    }
+    const std::int64_t head = a.qk_head_dim + a.v_head_dim;
+    build_.memory_bound(OpId::kAttentionRepeat, Kind::kRepeatHeads, context_.tokens(),
+                        kv_heads() * head, software().rope);
+    build_.save_result(TensorId::kAttentionRepeatedKv, context_.tokens(), (kv_heads() - own) * head,
+                       operand());
+  }
+
   void attention_copies() {
     const AttentionSpec& a = model().attention;
     const std::int64_t width = local_heads(a.heads, plan().tp) * a.qk_head_dim +
@@ -237,12 +256,11 @@ class AttentionExpander {
 
   void core_attention() {
     const AttentionSpec& a = model().attention;
-    const std::int64_t cp = plan().cp;
     Attention op;
     op.batch = context_.training.micro_batch_size;
-    op.seq_kv = context_.training.sequence_length;
+    op.seq_q = op.seq_kv = context_.training.sequence_length;
     op.heads = local_heads(a.heads, plan().tp);
-    op.kv_heads = local_heads(a.kv_heads, plan().tp);
+    op.kv_heads = kv_heads();
     op.d_qk = a.qk_head_dim;
     op.d_v = a.v_head_dim;
     op.window = kind_.window;
@@ -253,16 +271,12 @@ class AttentionExpander {
     if (software().keeps_documents_apart()) {
       op.documents = context_.training.documents;
     }
-    if (plan().cp_algorithm == CpAlgorithm::kAllToAll && cp > 1) {
-      op.seq_q = op.seq_kv;
-      op.heads = local_heads(op.heads, cp);
-      op.kv_heads = local_heads(op.kv_heads, cp);
-    } else {
-      op.seq_q = op.seq_kv / cp;
-    }
     quantize_operands();
-    context_parallel_forward();
-    build_.mixing(OpId::kAttentionCore, op);
+    if (plan().cp > 1) {
+      expand_context_parallel(context_, op, build_);
+    } else {
+      build_.mixing(OpId::kAttentionCore, op);
+    }
   }
 
   [[nodiscard]] bool in_8bit() const {
@@ -278,81 +292,11 @@ class AttentionExpander {
     const AttentionSpec& a = model().attention;
     const std::int64_t output = local_heads(a.heads, plan().tp) * a.v_head_dim;
     const std::int64_t inputs = local_heads(a.heads, plan().tp) * a.qk_head_dim +
-                                local_heads(a.kv_heads, plan().tp) * (a.qk_head_dim + a.v_head_dim);
+                                kv_heads() * (a.qk_head_dim + a.v_head_dim);
     build_.forward_memory_bound(OpId::kQuantize, Kind::kQuantize, context_.tokens(), inputs,
                                 Implementation::kFused, kSixteenBits);
     build_.backward_memory_bound(OpId::kQuantize, Kind::kQuantize, context_.tokens(), output,
                                  Implementation::kFused, kSixteenBits);
-  }
-
-  // Rows of this rank by heads, of keys and values (kv) and of queries and results (qo).
-  [[nodiscard]] Bytes kv_bytes() const {
-    return static_cast<double>(context_.tokens() * kv_width()) * Bytes(2);
-  }
-  [[nodiscard]] std::int64_t kv_width() const {
-    const AttentionSpec& a = model().attention;
-    return local_heads(a.kv_heads, plan().tp) * (a.qk_head_dim + a.v_head_dim);
-  }
-  [[nodiscard]] Bytes qo_bytes() const {
-    const AttentionSpec& a = model().attention;
-    const std::int64_t heads = local_heads(a.heads, plan().tp);
-    return static_cast<double>(context_.tokens() * heads * (a.qk_head_dim + a.v_head_dim)) *
-           Bytes(2);
-  }
-  void forward_cp(CollectiveOp op, Bytes bytes) {
-    build_.forward_collective(OpId::kAttentionCp, {op, bytes, plan().cp_group(), Axis::kContext});
-  }
-  void backward_cp(CollectiveOp op, Bytes bytes) {
-    build_.backward_collective(OpId::kAttentionCp, {op, bytes, plan().cp_group(), Axis::kContext});
-  }
-
-  // Ring: each rank passes its keys and values to its neighbour cp - 1 times, and their gradients
-  // as well in backward. All-gather: the same bytes in one collective, reduce-scattered in
-  // backward. All-to-all: q, k, v and the output change from sequence to head shards.
-  void context_parallel_forward() {
-    const std::int64_t cp = plan().cp;
-    if (cp == 1) {
-      return;
-    }
-    const Bytes kv = static_cast<double>(cp) * kv_bytes();
-    if (plan().cp_algorithm == CpAlgorithm::kAllToAll) {
-      forward_cp(CollectiveOp::kAllToAll, qo_bytes() + kv_bytes());
-      return backward_cp(CollectiveOp::kAllToAll, qo_bytes() + kv_bytes());
-    }
-    if (software().ring_attention != Implementation::kFused) {
-      return merged_by_passes();
-    }
-    forward_cp(CollectiveOp::kAllGather, kv);
-    if (plan().cp_algorithm == CpAlgorithm::kRing) {
-      return backward_cp(CollectiveOp::kAllGather, 2.0 * kv);
-    }
-    backward_cp(CollectiveOp::kAllGather, kv);
-    backward_cp(CollectiveOp::kReduceScatter, kv);
-  }
-
-  // torch.distributed.tensor.experimental.context_parallel: keys and values are put together and
-  // gathered; of each further rank's keys a second call of attention makes a partial result, which
-  // is merged; in backward gradients of keys and values go round once, in fp32.
-  void merged_by_passes() {
-    const AttentionSpec& a = model().attention;
-    const Implementation passes = software().ring_attention;
-    const std::int64_t cp = plan().cp;
-    const std::int64_t others = context_.tokens() * (cp - 1);
-    const std::int64_t width = local_heads(a.heads, plan().tp) * a.v_head_dim;
-    build_.memory_bound(OpId::kAttentionKvJoin, Kind::kJoin, context_.tokens(), kv_width(),
-                        Implementation::kFused);
-    forward_cp(CollectiveOp::kAllGather, static_cast<double>(cp) * kv_bytes());
-    backward_cp(CollectiveOp::kAllGather, static_cast<double>(cp) * kv_bytes());
-    // What was gathered is kept, and beside the result of all parts its transposed copy.
-    build_.save(TensorId::kAttentionGathered, OpId::kAttentionKvJoin, cp * context_.tokens(),
-                kv_width(), kSixteenBits);
-    build_.memory_bound(OpId::kAttentionMerge, Kind::kMergePartials, others, width, passes);
-    build_.save_result(TensorId::kAttentionMerged, context_.tokens(), width, kSixteenBits);
-    build_.backward_memory_bound(OpId::kAttentionKvSum, Kind::kSumPartials, others, kv_width(),
-                                 passes, kSixteenBits);
-    for (std::int64_t i = 0; i < cp; ++i) {
-      backward_cp(CollectiveOp::kSendRecv, 2.0 * kv_bytes());
-    }
   }
 
   const ExpansionContext& context_;

@@ -22,7 +22,7 @@ struct BuiltLayer {
   WeightMatrices matrices;         // of one, that the optimizer updates as a whole
   double distinct_elements = 0.0;  // trained, of one with one of the experts that a rank holds
   std::shared_ptr<const BlockOps> ops;
-  Bytes workspace;  // as backward_workspace
+  Bytes workspace;  // as of LayerBlocks
 };
 
 struct BuiltStage {

@@ -46,8 +46,10 @@ const LayerBlocks::Layer& LayerBlocks::layer(const ExpansionContext& context, La
   if (known != layers_.end()) {
     return *known;
   }
-  layers_.push_back({kind, std::make_shared<const BlockOps>(expand_layer(context, kind)),
-                     backward_workspace(context, kind)});
+  auto ops = std::make_shared<const BlockOps>(expand_layer(context, kind));
+  const Bytes workspace =
+      max(backward_workspace(context, kind), attention_workspace(context, *ops));
+  layers_.push_back({kind, std::move(ops), workspace});
   return layers_.back();
 }
 

@@ -26,7 +26,7 @@ class LayerBlocks {
   struct Layer {
     LayerKind kind;
     std::shared_ptr<const BlockOps> ops;
-    Bytes workspace;  // as backward_workspace
+    Bytes workspace;  // of its backward: the larger of backward_workspace, attention_workspace
   };
   const Layer& layer(const ExpansionContext& context, LayerKind kind);
   std::shared_ptr<const BlockOps> embedding(const ExpansionContext& context);

@@ -18,6 +18,7 @@ constexpr std::array<NamedTensor, kTensorIds> kTensors = {{
     {TensorId::kAttentionQ, "attention.q"},
     {TensorId::kAttentionK, "attention.k"},
     {TensorId::kAttentionV, "attention.v"},
+    {TensorId::kAttentionRepeatedKv, "attention.repeated_kv"},
     {TensorId::kAttentionProjectedQkv, "attention.projected_qkv"},
     {TensorId::kAttentionQkNormInput, "attention.qk_norm_input"},
     {TensorId::kAttentionLogSumExp, "attention.log_sum_exp"},

@@ -23,6 +23,7 @@ enum class TensorId : std::uint8_t {
   kAttentionQ,
   kAttentionK,
   kAttentionV,
+  kAttentionRepeatedKv,  // what repeated heads of keys and values have beyond those
   kAttentionProjectedQkv,
   kAttentionQkNormInput,
   kAttentionLogSumExp,

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/memory/feasibility.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/expert_expansion.hpp"
+#include "stepcast/memory/context_parallel_rules.hpp"
+#include "stepcast/memory/paired_order_rules.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
 #include "stepcast/plan/stage_layout.hpp"
 
@@ -13,9 +18,13 @@ namespace {
 class Resolver {
  public:
   Resolver(PlanRequest request, const ModelSpec& model, const TrainingRecipe& training,
-           const ClusterSpec& cluster, const ExchangeSpec& exchange)
-      : request_(std::move(request)), model_(model), training_(training), cluster_(cluster) {
-    result_.plan.exchange = exchange;
+           const ClusterSpec& cluster, const SoftwareSpec& software)
+      : request_(std::move(request)),
+        model_(model),
+        training_(training),
+        cluster_(cluster),
+        software_(software) {
+    result_.plan.exchange = software.exchange;
   }
 
   ResolvedPlan resolve() {
@@ -25,10 +34,11 @@ class Resolver {
     divide_world();
     divide_experts();
     settle_order();
+    settle_context_parallel(request_, model_, cluster_, software_, result_.plan);
     settle_exchange();
     divide_model();
     check_recomputed_layers();
-    divide_sequence();
+    divide_context();
     divide_batch();
     settle_sharding();
     check_optimizer();
@@ -39,6 +49,9 @@ class Resolver {
 
  private:
   void refuse(std::string reason) { result_.reasons.push_back(std::move(reason)); }
+  void refuse_all(std::vector<std::string> reasons) {
+    std::move(reasons.begin(), reasons.end(), std::back_inserter(result_.reasons));
+  }
   void note(std::string text) { result_.notes.push_back(std::move(text)); }
 
   // 'value' must be a multiple of 'divisor'.
@@ -85,7 +98,6 @@ class Resolver {
     plan.cp = request_.cp;
     plan.ep = request_.ep;
     plan.etp = request_.etp.value_or(1);
-    plan.cp_algorithm = request_.cp_algorithm;
     plan.uniform = request_.uniform;
     plan.overlap = request_.overlap;
     plan.order = request_.order;
@@ -162,9 +174,7 @@ class Resolver {
     plan.exchange_units = exchange_units(plan.exchange, cluster_.device.exchange);
     if (model_.moe && plan.ep > 1) {
       const DispatcherModel& dispatcher = model_of(carried_by(plan.exchange));
-      for (std::string& reason : dispatcher.refusals(plan, training_.recompute)) {
-        refuse(std::move(reason));
-      }
+      refuse_all(dispatcher.refusals(plan, training_.recompute));
     }
   }
 
@@ -175,8 +185,7 @@ class Resolver {
     if (!has_choice || !model_.moe || plan.ep == 1 || !result_.reasons.empty()) {
       return;
     }
-    const SoftwareSpec any;  // no exchange depends on the rest of the software
-    const ExpansionContext context{model_, plan, training_, any};
+    const ExpansionContext context{model_, plan, training_, software_};
     const ExchangeShape shape = exchange_shape(context);
     const auto settle = [&](ExchangePhase phase, Dtype dtype, ExchangePrimitive& primitive) {
       primitive = chosen_primitive(expert_exchange(context, shape, phase, dtype), cluster_);
@@ -212,7 +221,7 @@ class Resolver {
     if (const auto& linear = model_.mixers.linear_attention) {
       divides(plan.tp, "tp", linear->qk_heads, "the query heads of the linear attention");
     }
-    const bool by_heads = plan.cp > 1 && plan.cp_algorithm == CpAlgorithm::kAllToAll;
+    const bool by_heads = plan.cp_heads() > 1;
     if (by_heads && model_.mixers.linear_attention) {
       divides(plan.cp * plan.tp, "cp * tp (cp by all_to_all splits heads)",
               model_.mixers.linear_attention->qk_heads, "the query heads of the linear attention");
@@ -232,7 +241,7 @@ class Resolver {
     }
   }
 
-  void divide_sequence() {
+  void divide_context() {
     const ParallelPlan& plan = result_.plan;
     for (const std::int64_t ratio : model_.attention.compression.ratios) {
       if (ratio > 0 && training_.sequence_length / plan.cp % ratio != 0) {
@@ -241,14 +250,7 @@ class Resolver {
         break;
       }
     }
-    if (plan.cp > 1) {
-      // Two chunks a rank balance causal attention.
-      divides(2 * plan.cp, "2 * cp", training_.sequence_length, "sequence_length");
-    }
-    if (plan.cp_algorithm == CpAlgorithm::kAllToAll) {
-      divides(plan.cp * plan.tp, "cp * tp (cp by all_to_all splits heads)", model_.attention.heads,
-              "the number of attention heads");
-    }
+    refuse_all(context_parallel_reasons(request_, model_, training_, software_, plan));
     if (plan.sequence_parallel) {
       divides(plan.tp * plan.cp, "tp * cp (sequence parallel)", training_.sequence_length,
               "sequence_length");
@@ -345,15 +347,12 @@ class Resolver {
     if (plan.pp == 1 && plan.vpp > 1) {
       refuse("vpp = " + std::to_string(plan.vpp) + " needs pp > 1");
     }
-    for (std::string& reason : schedule_reasons(plan.schedule, plan.pp, plan.vpp)) {
-      refuse(std::move(reason));
-    }
+    refuse_all(schedule_reasons(plan.schedule, plan.pp, plan.vpp));
+    refuse_all(paired_order_reasons(plan, model_, training_, software_));
     LayoutResult layout = stage_layout(request_, plan.vpp, model_.layers, model_.mtp_layers);
     plan.stages = std::move(layout.stages);
     note_uneven_layers();
-    for (std::string& reason : layout.reasons) {
-      refuse(std::move(reason));
-    }
+    refuse_all(layout.reasons);
   }
 
   void note_uneven_layers() {
@@ -383,6 +382,7 @@ class Resolver {
   const ModelSpec& model_;
   const TrainingRecipe& training_;
   const ClusterSpec& cluster_;
+  const SoftwareSpec& software_;
   ResolvedPlan result_;
 };
 
@@ -390,8 +390,8 @@ class Resolver {
 
 ResolvedPlan resolve_plan(const PlanRequest& request, const ModelSpec& model,
                           const TrainingRecipe& training, const ClusterSpec& cluster,
-                          const ExchangeSpec& exchange) {
-  return Resolver(request, model, training, cluster, exchange).resolve();
+                          const SoftwareSpec& software) {
+  return Resolver(request, model, training, cluster, software).resolve();
 }
 
 }  // namespace stepcast

@@ -8,6 +8,7 @@
 #include "stepcast/graph/model_spec.hpp"
 #include "stepcast/hardware/cluster_spec.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
+#include "stepcast/plan/software_spec.hpp"
 #include "stepcast/plan/training_recipe.hpp"
 
 namespace stepcast {
@@ -20,10 +21,10 @@ struct ResolvedPlan {
 
 // Of a plan that is given (usual_plan.hpp settles the others too). Degrees must divide what they
 // split, and the global batch must be a whole number of micro-batches of every replica: a batch
-// that is not simulated is never used in a rate. `exchange` is the software's way to the experts;
-// the request may name another dispatcher.
+// that is not simulated is never used in a rate. The request may name another dispatcher and
+// another way of context parallelism than those of the software.
 ResolvedPlan resolve_plan(const PlanRequest& request, const ModelSpec& model,
                           const TrainingRecipe& training, const ClusterSpec& cluster,
-                          const ExchangeSpec& exchange);
+                          const SoftwareSpec& software);
 
 }  // namespace stepcast

@@ -10,7 +10,7 @@
 #include "stepcast/layer/expert_expansion.hpp"
 #include "stepcast/layer/stage_class.hpp"
 #include "stepcast/memory/optimizer_memory.hpp"
-#include "stepcast/pipeline/pipeline_order.hpp"
+#include "stepcast/pipeline/paired_order.hpp"
 #include "stepcast/plan/update_rule.hpp"
 
 namespace stepcast {
@@ -22,6 +22,7 @@ class RankPeak {
   RankPeak(const ExpansionContext& context, const MemoryParts& parts, std::int64_t rank)
       : context_(context),
         left_out_(parts.left_out),
+        pairs_(pass_order(context.plan, context.model, context.software) == PassOrder::kPaired),
         on_device_(share_on_device(context.training.optimizer, context.software)) {
     fixed_.rank = rank;
     for (const RankStage& stage : stages_of_rank(plan(), rank)) {
@@ -147,15 +148,18 @@ class RankPeak {
     const StageHolding& stage = *chunks_[static_cast<std::size_t>(at.chunk)];
     const StageBudget& budget = stage.budget;
     const Resident resident = resident_at(at);
-    Moment now{"backward", resident.activations + budget.recomputed, resident.gradients,
+    // The forward of a pair is a layer ahead of what its backward has freed, and fills its place.
+    const Bytes ahead = pairs_ ? budget.last_kept : Bytes{};
+    Moment now{"backward", resident.activations + ahead + budget.recomputed, resident.gradients,
                resident.logits};
     now.workspace = budget.workspace;
     now.gathered = fixed_.gathered + budget.gathered_layers;
     now.reduced = budget.reduced_layer;
-    now.exchange = fixed_.exchange;  // rows that pass are in the workspace, while they live
+    // Rows that pass are in the workspace, while they live; not those of the forward of a pair.
+    now.exchange = fixed_.exchange + (pairs_ ? passing_exchange_ : Bytes{});
     consider(now);
     const bool fresh = at.has_gradients[static_cast<std::size_t>(at.chunk)] == 0;
-    const Bytes left = resident.activations - budget.kept;
+    const Bytes left = resident.activations - (pairs_ ? Bytes{} : budget.kept);
     now.name = "first layer";
     now.activations = left + (budget.last_kept + budget.recomputed);
     now.gathered = fixed_.gathered + budget.gathered_first;
@@ -229,6 +233,7 @@ class RankPeak {
 
   const ExpansionContext& context_;
   std::int64_t left_out_;
+  bool pairs_;               // whether backwards run beside forwards
   double on_device_;         // share of the optimizer's states
   WeightMatrices matrices_;  // of all chunks, that the optimizer updates as a whole
   std::int64_t in_flight_left_out_ = 0;

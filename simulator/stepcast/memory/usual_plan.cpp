@@ -28,7 +28,7 @@ class UsualPlan {
 
  private:
   [[nodiscard]] ResolvedPlan resolved(const PlanRequest& request) const {
-    return resolve_plan(request, model_, training_, cluster_, software_.exchange);
+    return resolve_plan(request, model_, training_, cluster_, software_);
   }
 
   [[nodiscard]] bool runs(const ResolvedPlan& settled) const {
@@ -111,7 +111,7 @@ class UsualPlan {
 ResolvedPlan settle_plan(const PlanRequest& request, const ModelSpec& model,
                          const TrainingRecipe& training, const ClusterSpec& cluster,
                          const SoftwareSpec& software) {
-  return request.given ? resolve_plan(request, model, training, cluster, software.exchange)
+  return request.given ? resolve_plan(request, model, training, cluster, software)
                        : UsualPlan(request, model, training, cluster, software).settle();
 }
 

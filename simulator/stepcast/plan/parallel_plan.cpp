@@ -4,7 +4,8 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 3> kCpAlgorithmNames = {"ring", "all_gather", "all_to_all"};
+constexpr std::array<std::string_view, 4> kCpAlgorithmNames = {"ring", "all_gather", "all_to_all",
+                                                               "all_to_all_ring"};
 
 }  // namespace
 

@@ -40,7 +40,10 @@ enum class Schedule {
   kDualPipeV,
   kInterleavedZeroBubble,
 };
-enum class CpAlgorithm { kRing, kAllGather, kAllToAll };
+// How context-parallel ranks share attention: keys and values go round; they are gathered; tokens
+// are exchanged for heads (Ulysses); or heads among neighbours, and keys and values of those go
+// round among the rest.
+enum class CpAlgorithm { kRing, kAllGather, kAllToAll, kAllToAllRing };
 
 // Layers of one pipeline stage (a virtual stage when vpp > 1), and what else sits there.
 struct StageContent {
@@ -74,10 +77,11 @@ struct PlanRequest {
   std::optional<bool> fsdp_reshard;
   std::optional<bool> fsdp_experts;
   std::optional<Schedule> schedule;
-  std::string layout;                      // Megatron's layout text, "balanced", or empty
-  std::vector<std::int64_t> stage_layers;  // explicit layers of each (virtual) stage
-  CpAlgorithm cp_algorithm = CpAlgorithm::kRing;
-  bool uniform = false;  // overlap by the shares below instead of a timeline
+  std::string layout;                         // Megatron's layout text, "balanced", or empty
+  std::vector<std::int64_t> stage_layers;     // explicit layers of each (virtual) stage
+  std::optional<CpAlgorithm> cp_algorithm;    // else as the software does it
+  std::optional<std::int64_t> cp_all_to_all;  // ranks that exchange heads
+  bool uniform = false;                       // overlap by the shares below instead of a timeline
   UniformOverlap overlap;
   std::optional<Dispatcher> dispatcher;  // instead of the software's
   AxisOrder order;
@@ -101,7 +105,8 @@ struct ParallelPlan {
   bool fsdp_experts = true;  // false: every rank of edp keeps its experts whole
   Schedule schedule = Schedule::kOneFOneB;
   CpAlgorithm cp_algorithm = CpAlgorithm::kRing;
-  bool uniform = false;  // overlap by the shares below instead of a timeline
+  std::int64_t cp_all_to_all = 1;  // of all_to_all_ring: context-parallel ranks that exchange heads
+  bool uniform = false;            // overlap by the shares below instead of a timeline
   UniformOverlap overlap;
   ExchangeSpec exchange;
   std::int64_t ep_in_domain = 0;     // ranks of ep that one scale-up domain holds; 0: all
@@ -126,6 +131,18 @@ struct ParallelPlan {
   // Whether one scale-up domain holds all ranks that exchange tokens.
   [[nodiscard]] bool exchanges_in_domain() const { return ep_in_domain == 0 || ep <= ep_in_domain; }
 
+  // Context-parallel ranks that divide heads among them, neighbours of each other; of these groups
+  // so many divide the sequence.
+  [[nodiscard]] std::int64_t cp_heads() const {
+    return cp_algorithm == CpAlgorithm::kAllToAll       ? cp
+           : cp_algorithm == CpAlgorithm::kAllToAllRing ? cp_all_to_all
+                                                        : 1;
+  }
+  [[nodiscard]] std::int64_t cp_sequence() const { return cp / cp_heads(); }
+  [[nodiscard]] bool passes_keys_round() const {
+    return cp_sequence() > 1 && cp_algorithm != CpAlgorithm::kAllGather;
+  }
+
   // Between neighbours on each axis.
   [[nodiscard]] RankStrides apart() const {
     return strides ? *strides : rank_strides({}, degrees());
@@ -134,6 +151,8 @@ struct ParallelPlan {
 
   [[nodiscard]] ProcessGroup tp_group() const { return {tp, apart().tp}; }
   [[nodiscard]] ProcessGroup cp_group() const { return {cp, apart().cp}; }
+  [[nodiscard]] ProcessGroup cp_heads_group() const { return first_of(cp_group(), cp_heads()); }
+  [[nodiscard]] ProcessGroup cp_sequence_group() const { return each_nth(cp_group(), cp_heads()); }
   [[nodiscard]] ProcessGroup dp_group() const { return joined(cp_group(), {dp, apart().dp}); }
   [[nodiscard]] ProcessGroup shard_group() const { return first_of(dp_group(), fsdp); }
   // Of shards().

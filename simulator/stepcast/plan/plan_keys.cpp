@@ -62,41 +62,27 @@ void read_switch(std::string_view key, MappingReader& reader, PlanRequest& plan)
   }
 }
 
-void read_schedule(std::string_view key, MappingReader& reader, PlanRequest& plan) {
+template <typename Choice, std::optional<Choice> PlanRequest::*Member>
+void read_choice(std::string_view key, MappingReader& reader, PlanRequest& plan) {
   if (const ConfigNode* value = reader.take(key)) {
-    plan.schedule = reader.choice<Schedule>(key, *value, enum_names<Schedule>());
+    plan.*Member = reader.choice<Choice>(key, *value, enum_names<Choice>());
   }
 }
 
-void write_schedule(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
-  if (plan.schedule) {
-    writer.field(key, name(*plan.schedule));
+template <auto Member>
+void write_choice(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
+  if (plan.*Member) {
+    writer.field(key, name(*(plan.*Member)));
   }
 }
 
 PlanValue settled_schedule(const ParallelPlan& plan) { return name(plan.schedule); }
 
-void read_cp_algorithm(std::string_view key, MappingReader& reader, PlanRequest& plan) {
-  plan.cp_algorithm =
-      reader.optional_choice<CpAlgorithm>(key, enum_names<CpAlgorithm>(), CpAlgorithm::kRing);
-}
-
-void write_cp_algorithm(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
-  if (plan.cp_algorithm != CpAlgorithm::kRing) {
-    writer.field(key, name(plan.cp_algorithm));
-  }
-}
-
 PlanValue settled_cp_algorithm(const ParallelPlan& plan) { return name(plan.cp_algorithm); }
+PlanValue settled_cp_heads(const ParallelPlan& plan) { return plan.cp_heads(); }
 
 void read_plan_dispatcher(std::string_view /*key*/, MappingReader& reader, PlanRequest& plan) {
   plan.dispatcher = read_dispatcher(reader);
-}
-
-void write_dispatcher(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
-  if (plan.dispatcher) {
-    writer.field(key, name(*plan.dispatcher));
-  }
 }
 
 PlanValue settled_dispatcher(const ParallelPlan& plan) { return name(plan.exchange.dispatcher); }
@@ -269,8 +255,8 @@ constexpr std::array kPlanKeys = {
             .meaning = "pipeline schedule (of 'project' also: all)",
             .option = "--schedule",
             .numbering = 23,
-            .read = read_schedule,
-            .write = write_schedule,
+            .read = read_choice<Schedule, &R::schedule>,
+            .write = write_choice<&R::schedule>,
             .copy = copy_plan<&R::schedule>,
             .settled = settled_schedule,
             .printed = Printed::kBeforeExchange,
@@ -285,13 +271,22 @@ constexpr std::array kPlanKeys = {
     PlanKey{.name = "cp_algorithm",
             .meaning = "how context-parallel ranks exchange keys and values",
             .numbering = 12,
-            .read = read_cp_algorithm,
-            .write = write_cp_algorithm,
+            .read = read_choice<CpAlgorithm, &R::cp_algorithm>,
+            .write = write_choice<&R::cp_algorithm>,
             .copy = copy_plan<&R::cp_algorithm>,
             .settled = settled_cp_algorithm,
             .printed = Printed::kAfterExchange,
             .print_order = 2,
             .values = names_of<CpAlgorithm>},
+    PlanKey{.name = "cp_all_to_all",
+            .meaning = "context-parallel ranks that exchange heads, under all_to_all_ring",
+            .numbering = 26,
+            .read = read_degree<&R::cp_all_to_all>,
+            .write = write_given<&R::cp_all_to_all>,
+            .copy = copy_plan<&R::cp_all_to_all>,
+            .settled = settled_cp_heads,
+            .printed = Printed::kAfterExchange,
+            .print_order = 3},
     PlanKey{.name = "overlap",
             .meaning = "timeline, or uniform shares of communication behind computation",
             .numbering = 2,
@@ -311,7 +306,7 @@ constexpr std::array kPlanKeys = {
             .meaning = "what carries tokens to their experts",
             .numbering = 0,
             .read = read_plan_dispatcher,
-            .write = write_dispatcher,
+            .write = write_choice<&R::dispatcher>,
             .copy = copy_plan<&R::dispatcher>,
             .settled = settled_dispatcher,
             .printed = Printed::kBeforeExchange,

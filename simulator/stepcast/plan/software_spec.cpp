@@ -145,6 +145,7 @@ void kernel_settings(Settings& software) {
 
 template <typename Settings>
 void step_settings(Settings& software) {
+  software.flag("repeats_kv_heads", &SoftwareSpec::repeats_kv_heads);
   software.flag("tp_relayout", &SoftwareSpec::tp_relayout);
   software.flag("casts_expert_weights", &SoftwareSpec::casts_expert_weights);
   software.flag("accumulates_in_gemm", &SoftwareSpec::accumulates_in_gemm);
@@ -158,6 +159,7 @@ void step_settings(Settings& software) {
   software.template choice<FsdpOverlap>("fsdp_overlap", &SoftwareSpec::fsdp_overlap, kFsdpOverlaps);
   software.flag("shared_expert_overlap", &SoftwareSpec::shared_expert_overlap);
   software.flag("ep_overlap", &SoftwareSpec::ep_overlap);
+  software.flag("delays_weight_gradients", &SoftwareSpec::delays_weight_gradients);
   software.flag("fsdp_root_holds_ends", &SoftwareSpec::fsdp_root_holds_ends);
   software.inside("host", &SoftwareSpec::host, [](auto& host) { host_settings(host); });
   software.flag("keeps_norm_output", &SoftwareSpec::keeps_norm_output);

@@ -174,6 +174,7 @@ struct SoftwareSpec {
   // How often queries, keys and values are copied around attention, in both directions: into
   // another layout, out of a merged projection, without padding. Values addressed one by one.
   std::int64_t attention_copies = 0;
+  bool repeats_kv_heads = false;  // before attention, one for each query head that shares them
   bool cuda_graph = false;
   CudaGraphScope cuda_graph_scope = CudaGraphScope::kWhole;
   bool tp_relayout = false;           // tensors of more than one sequence are copied around
@@ -195,6 +196,9 @@ struct SoftwareSpec {
   FsdpOverlap fsdp_overlap = FsdpOverlap::kAll;
   bool shared_expert_overlap = false;  // the shared expert runs beside the exchange
   bool ep_overlap = false;  // exchanges of a forward run beside a backward, and the other way round
+  // With ep_overlap: gradients of the experts' weights run while those of their tokens travel, and
+  // those of attention's weights at the end of a layer (Megatron-LM, delay_wgrad_compute).
+  bool delays_weight_gradients = false;
   bool fsdp_root_holds_ends = true;  // embedding and head are one FSDP unit, gathered first
 
   HostWork host;

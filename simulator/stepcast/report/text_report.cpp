@@ -277,7 +277,11 @@ std::string plan_line(const Projection& p) {
   std::string text =
       "tp " + count(plan.tp) + (plan.sequence_parallel ? " (sequence parallel)" : "");
   text += ", cp " + count(plan.cp);
-  text += plan.cp > 1 ? " (" + std::string(name(plan.cp_algorithm)) + ")" : "";
+  if (plan.cp > 1) {
+    text += " (" + std::string(name(plan.cp_algorithm));
+    const bool both = plan.cp_algorithm == CpAlgorithm::kAllToAllRing;
+    text += both ? ", heads over " + std::to_string(plan.cp_all_to_all) + ")" : ")";
+  }
   text += ", pp " + count(plan.pp);
   text += plan.vpp > 1 ? " x " + count(plan.vpp) + " virtual" : "";
   if (plan.schedule != Schedule::kOneFOneB && plan.schedule != Schedule::kInterleaved) {

@@ -46,6 +46,13 @@ CommunicationLoad layer_load(const StageLayer& layer, const StepContext& context
   for (const OpList* ops : {&layer.traffic.gather, &layer.traffic.reduce}) {
     std::for_each(ops->begin(), ops->end(), [&](const Op& op) { mean.add(op); });
   }
+  if (context.expansion.plan.passes_keys_round()) {
+    for (const OpList* ops : {&layer.ops->forward, &layer.ops->backward}) {
+      for (const std::size_t send : sends_beside_steps(*ops)) {
+        mean.add((*ops)[send]);
+      }
+    }
+  }
   if (context.expansion.software.shared_expert_overlap) {
     for (const std::size_t exchange : shared_expert_windows(layer.ops->forward)) {
       mean.add(layer.ops->forward[exchange]);

@@ -22,13 +22,6 @@ Fabric fabric_of(const Op& op, const ClusterSpec& cluster) {
   return domains_spanned(group, cluster.domain_size()) > 1 ? Fabric::kScaleOut : Fabric::kScaleUp;
 }
 
-bool is_weight_gradient(const Op& op) {
-  const auto* gemm = std::get_if<Gemm>(&op.work);
-  const auto* grouped = std::get_if<GroupedGemm>(&op.work);
-  return (gemm != nullptr && gemm->pass == GemmPass::kWgrad) ||
-         (grouped != nullptr && grouped->pass == GemmPass::kWgrad);
-}
-
 // The operators of a layer that depend on how many rows its experts get: a range from the first of
 // them to the last.
 struct ExpertRange {
@@ -69,7 +62,7 @@ class TaskPricer {
     task.energy = cost.energy;
     const bool streams = std::holds_alternative<MemoryBound>(op.work);
     task.sharing = streams ? UnitSharing::kTakesTurns : UnitSharing::kKeepsUnits;
-    task.weight_gradient = is_weight_gradient(op);
+    task.weight_gradient = gives_weights(op);
     if (load_.units > 0 || load_.hbm > BytesPerSecond{}) {
       task.contended = contended_duration(cost, beside.duration, load_, context_.cluster.device);
     }
@@ -195,19 +188,33 @@ class LayerPricer {
     if (software.async_tp && plan.tp > 1) {
       overlap_tensor_parallel(ops, tasks, plan.tp);
     }
-    if (plan.cp > 1 && plan.cp_algorithm == CpAlgorithm::kRing) {
-      overlap_ring_attention(ops, tasks, plan.cp);
-    }
     if (direction == Direction::kForward) {
       host_waits(ops, tasks);
     }
-    // Beside a shared expert in its windows the second gathering of tokens blocks.
-    if (software.shared_expert_overlap) {
+    const bool delays = software.ep_overlap && software.delays_weight_gradients &&
+                        direction == Direction::kBackward;
+    if (!plan.passes_keys_round() && !delays) {
+      overlap_exchanges(ops, tasks, direction);
+      return tasks;
+    }
+    OpList order = ops;
+    if (plan.passes_keys_round()) {
+      overlap_ring_attention(order, tasks);
+    }
+    if (delays) {
+      delay_weight_gradients(order, tasks);
+    }
+    overlap_exchanges(order, tasks, direction);
+    return tasks;
+  }
+
+  // Beside a shared expert in its windows the second gathering of tokens blocks.
+  void overlap_exchanges(const OpList& ops, TaskList& tasks, Direction direction) const {
+    if (context_.expansion.software.shared_expert_overlap) {
       overlap_shared_expert(ops, tasks);
     } else if (direction == Direction::kBackward) {
       overlap_redispatch(ops, tasks);
     }
-    return tasks;
   }
 
   // Of two ranks whose compiled programs differ one runs the weight gradients of what follows

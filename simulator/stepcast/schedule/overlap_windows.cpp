@@ -32,11 +32,25 @@ bool exchanges_experts(const Op& op) {
          (op.id == OpId::kMoeDispatch || op.id == OpId::kMoeCombine);
 }
 
-StreamTask wait_for_exchange() {
+StreamTask wait_for(Axis axis) {
   StreamTask join;
-  join.axis = Axis::kExpert;
+  join.axis = axis;
   join.mode = TaskMode::kJoin;
   return join;
+}
+
+bool over_context(const Op& op) { return communication_axis(op) == Axis::kContext; }
+// Not what a step itself reads, which is gathered before it.
+bool passes_on(const Op& op) {
+  const auto* collective = std::get_if<Collective>(&op.work);
+  return over_context(op) && collective != nullptr && collective->op != CollectiveOp::kAllGather;
+}
+
+bool gives_expert_weights(const Op& op) {
+  return gives_weights(op) && (op.block == Block::kRoutedExperts || of_shared_expert(op));
+}
+bool gives_attention_weights(const Op& op) {
+  return gives_weights(op) && op.block == Block::kAttention;
 }
 
 // The gradient of the weights of the experts' first product, or of either of the two that are one.
@@ -46,6 +60,13 @@ bool reads_redispatched(const Op& op) {
 }
 
 }  // namespace
+
+bool gives_weights(const Op& op) {
+  const auto* one = std::get_if<Gemm>(&op.work);
+  const auto* experts = std::get_if<GroupedGemm>(&op.work);
+  return (one != nullptr && one->pass == GemmPass::kWgrad) ||
+         (experts != nullptr && experts->pass == GemmPass::kWgrad);
+}
 
 // The product that reads what is gathered follows it; the one whose result is reduced precedes it.
 void overlap_tensor_parallel(const OpList& ops, TaskList& tasks, std::int64_t tp) {
@@ -67,22 +88,49 @@ void overlap_tensor_parallel(const OpList& ops, TaskList& tasks, std::int64_t tp
   }
 }
 
-void overlap_ring_attention(const OpList& ops, TaskList& tasks, std::int64_t cp) {
-  const auto rounds = static_cast<double>(cp - 1);
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    const auto* collective = std::get_if<Collective>(&ops[i].work);
-    if (collective == nullptr || collective->axis != Axis::kContext) {
-      continue;
-    }
-    for (const std::size_t neighbour : {i + 1, i - 1}) {
-      if (neighbour < ops.size() && std::holds_alternative<Attention>(ops[neighbour].work)) {
-        const Seconds attention = tasks[neighbour].duration / static_cast<double>(cp);
-        expose(tasks[i], rounds * max(tasks[i].duration / rounds - attention, Seconds{}),
-               tasks[neighbour]);
-        break;
-      }
+std::vector<std::size_t> sends_beside_steps(const OpList& ops) {
+  std::vector<std::size_t> sends;
+  for (std::size_t i = 0; i + 1 < ops.size(); ++i) {
+    if (passes_on(ops[i]) && std::holds_alternative<Attention>(ops[i + 1].work)) {
+      sends.push_back(i);
     }
   }
+  return sends;
+}
+
+void overlap_ring_attention(OpList& ops, TaskList& tasks) {
+  const std::vector<std::size_t> sends = sends_beside_steps(ops);
+  OpList order;
+  TaskList placed;
+  const auto wait = [&] {
+    order.push_back({OpId::kAttentionCp, MemoryBound{}, Block::kAttention});
+    placed.push_back(wait_for(Axis::kContext));
+  };
+  std::size_t next = 0;  // of `sends`
+  bool under_way = false;
+  bool beside = false;  // a step of attention, since it was sent
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const bool step = std::holds_alternative<Attention>(ops[i].work);
+    if (under_way &&
+        (over_context(ops[i]) || ops[i].id == OpId::kAttentionKvSum || (step && beside))) {
+      wait();
+      under_way = false;
+    }
+    order.push_back(ops[i]);
+    placed.push_back(tasks[i]);
+    if (next < sends.size() && sends[next] == i) {
+      placed.back().mode = TaskMode::kStart;
+      under_way = true;
+      beside = false;
+      ++next;
+    }
+    beside = beside || step;
+  }
+  if (under_way) {
+    wait();
+  }
+  ops = std::move(order);
+  tasks = std::move(placed);
 }
 
 void overlap_redispatch(const OpList& ops, TaskList& tasks) {
@@ -93,7 +141,41 @@ void overlap_redispatch(const OpList& ops, TaskList& tasks) {
     return;
   }
   tasks[static_cast<std::size_t>(begin - ops.begin())].mode = TaskMode::kStart;
-  tasks.insert(tasks.begin() + (reader - ops.begin()), wait_for_exchange());
+  tasks.insert(tasks.begin() + (reader - ops.begin()), wait_for(Axis::kExpert));
+}
+
+void delay_weight_gradients(OpList& ops, TaskList& tasks) {
+  const auto last = std::find_if(ops.rbegin(), ops.rend(), exchanges_experts);
+  const auto exchange = static_cast<std::size_t>(ops.rend() - last);  // and one further
+  OpList order;
+  TaskList placed;
+  const auto place = [&](std::size_t i) {
+    order.push_back(ops[i]);
+    placed.push_back(tasks[i]);
+  };
+  const auto place_if = [&](std::size_t end, auto chosen) {
+    for (std::size_t i = 0; i < end; ++i) {
+      if (chosen(ops[i])) {
+        place(i);
+      }
+    }
+  };
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    const bool later =
+        (i < exchange && gives_expert_weights(ops[i])) || gives_attention_weights(ops[i]);
+    if (!later) {
+      place(i);
+    }
+    if (i + 1 == exchange) {
+      placed.back().mode = TaskMode::kStart;
+      place_if(exchange, gives_expert_weights);
+      order.push_back({OpId::kMoeDispatch, MemoryBound{}, Block::kRoutedExperts});
+      placed.push_back(wait_for(Axis::kExpert));
+    }
+  }
+  place_if(ops.size(), gives_attention_weights);
+  ops = std::move(order);
+  tasks = std::move(placed);
 }
 
 std::vector<std::size_t> shared_expert_windows(const OpList& ops) {
@@ -136,7 +218,7 @@ void overlap_shared_expert(const OpList& ops, TaskList& tasks) {
     for (; placed < until; ++placed) {
       moved.push_back(shared[placed]);
     }
-    moved.push_back(wait_for_exchange());
+    moved.push_back(wait_for(Axis::kExpert));
   }
   tasks = std::move(moved);
 }

@@ -69,15 +69,13 @@ bool moves_parameters_every_time(const TrafficRule& rule) {
 
 }  // namespace
 
-// Megatron's condition: chunks, so that enough forwards come first, or no pipeline at all.
 bool pairs_passes(const ExpansionContext& context) {
   const ParallelPlan& plan = context.plan;
   if (plan.uniform || !context.model.moe) {
     return false;
   }
-  const PairRule rule = info(plan.schedule).pairs;
-  return rule == PairRule::kByItself ||
-         (context.software.ep_overlap && (plan.pp == 1 || rule == PairRule::kAsSoftware));
+  return info(plan.schedule).pairs == PairRule::kByItself ||
+         pass_order(plan, context.model, context.software) == PassOrder::kPaired;
 }
 
 std::optional<PairSpans> spans_of_pair(const StageProgram& forward_stage,
@@ -117,35 +115,6 @@ std::optional<TimeBreakdown> saved_by_pair(const StageProgram& forward_stage,
     saved = saved - static_cast<double>(pair.count) * time_of(pair, forward_stage.tasks);
   }
   return saved.total() > Seconds{} ? saved : TimeBreakdown{};
-}
-
-RankOrder paired_order(const RankOrder& order) {
-  RankOrder pairs;
-  pairs.reserve(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const bool pair = i + 1 < order.size() && order[i].kind == TaskKind::kBackward &&
-                      order[i + 1].kind == TaskKind::kForward;
-    if (!pair) {
-      pairs.push_back(order[i]);
-      continue;
-    }
-    PipelineTask both = order[i + 1];
-    both.kind = TaskKind::kOverlapped;
-    both.backward_chunk = order[i].chunk;
-    both.backward_micro_batch = order[i].micro_batch;
-    pairs.push_back(both);
-    ++i;
-  }
-  return pairs;
-}
-
-std::vector<RankOrder> pipeline_orders(Schedule schedule, const PipelineShape& shape,
-                                       PassOrder order) {
-  std::vector<RankOrder> orders = pipeline_orders(schedule, shape);
-  if (order == PassOrder::kPaired) {
-    std::transform(orders.begin(), orders.end(), orders.begin(), paired_order);
-  }
-  return orders;
 }
 
 }  // namespace stepcast

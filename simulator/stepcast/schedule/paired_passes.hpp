@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "stepcast/pipeline/pipeline_order.hpp"
+#include "stepcast/pipeline/paired_order.hpp"
 #include "stepcast/schedule/pass_timeline.hpp"
 
 namespace stepcast {
@@ -34,19 +34,5 @@ struct PairSpans {
 };
 std::optional<PairSpans> spans_of_pair(const StageProgram& forward_stage,
                                        const StageProgram& backward_stage);
-
-// The order of a rank with each backward that a forward follows directly beside it: one more
-// forward comes before the first pair than without.
-RankOrder paired_order(const RankOrder& order);
-
-// How the passes of a rank follow each other.
-enum class PassOrder {
-  kOneByOne,
-  kPaired,  // each backward that a forward follows directly runs beside it
-};
-
-// The orders of all ranks.
-std::vector<RankOrder> pipeline_orders(Schedule schedule, const PipelineShape& shape,
-                                       PassOrder order);
 
 }  // namespace stepcast

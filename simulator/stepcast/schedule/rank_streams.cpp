@@ -124,11 +124,11 @@ bool RankStreams::step(Program& program) {
     }
     begin(program, task);
   } else if (task.mode == TaskMode::kJoin) {
-    const Stream& stream = streams_[slot(*task.axis)];
-    program.awaited = stream.idle() ? 0 : stream.tasks.back().ticket;
+    program.awaited = program.started[slot(*task.axis)];
     program.awaited_axis = *task.axis;
   } else {
     const std::int64_t ticket = enqueue(task);
+    program.started[slot(*task.axis)] = ticket;
     if (task.mode == TaskMode::kBlocking) {
       program.awaited = ticket;
       program.awaited_axis = *task.axis;

@@ -281,9 +281,8 @@ StepTimer::StepTimer(const StepContext& context, SolvedSteps& solved, PlanOutlin
 }
 
 PassOrder StepTimer::pass_order() const {
-  const bool by_itself = info(context_.expansion.plan.schedule).pairs == PairRule::kByItself;
-  const bool by_software = pairs_ && !by_itself;
-  return by_software ? PassOrder::kPaired : PassOrder::kOneByOne;
+  const ExpansionContext& expansion = context_.expansion;
+  return stepcast::pass_order(expansion.plan, expansion.model, expansion.software);
 }
 
 void StepTimer::lay_out() {

@@ -141,6 +141,8 @@ constexpr std::array kConstraintVariables = {
     ConstraintVariable{text_name("cp_algorithm", names_of<CpAlgorithm>), "of context parallelism",
                        nullptr, nullptr,
                        [](const ParallelPlan& p) { return number_of_text(name(p.cp_algorithm)); }},
+    ConstraintVariable{number_name("cp_all_to_all"), "context-parallel ranks that exchange heads",
+                       nullptr, nullptr, [](const ParallelPlan& p) { return real(p.cp_heads()); }},
     ConstraintVariable{text_name("schedule", names_of<Schedule>), "of the pipeline", nullptr,
                        nullptr,
                        [](const ParallelPlan& p) { return number_of_text(name(p.schedule)); }},

@@ -259,6 +259,29 @@ TEST_CASE("what Megatron would refuse is refused with the argument and its line"
   CHECK_THAT(problems("--num-layer 4"), contains_text("did you mean 'num_layers'"));
   CHECK_THAT(problems("--cp-comm-type ring --context-parallel-size 2"),
              contains_text("must be p2p"));
+  CHECK_THAT(problems("--cp-comm-type a2a+p2p --context-parallel-size 4 "
+                      "--hierarchical-context-parallel-sizes 2 4"),
+             contains_text("product is context_parallel_size = 4"));
+}
+
+TEST_CASE("delayed gradients of weights belong to overlapped exchanges", "[unit]") {
+  const std::string experts =
+      "--num-experts 8 --expert-model-parallel-size 4 --moe-token-dispatcher-type alltoall ";
+  CHECK_THAT(problems(experts + "--delay-wgrad-compute"),
+             contains_text("needs overlap_moe_expert_parallel_comm"));
+  const ImportedExperiment experiment =
+      imported(experts + "--overlap-moe-expert-parallel-comm --delay-wgrad-compute");
+  CHECK(value_of(experiment, "software.ep_overlap") == "true");
+  CHECK(value_of(experiment, "software.delays_weight_gradients") == "true");
+}
+
+TEST_CASE("hierarchical context parallelism is heads among neighbours and a ring of groups",
+          "[unit]") {
+  const ImportedExperiment experiment = imported(
+      "--cp-comm-type a2a+p2p --context-parallel-size 4 "
+      "--hierarchical-context-parallel-sizes 2 2");
+  CHECK(value_of(experiment, "plan.cp_algorithm") == "all_to_all_ring");
+  CHECK(value_of(experiment, "plan.cp_all_to_all") == "2");
 }
 
 TEST_CASE("arguments that change nothing are listed, those that are not priced are named",

@@ -226,6 +226,69 @@ TEST_CASE("context parallelism needs two chunks a rank, or heads to split", "[un
   CHECK_THAT(asked.reasons(), contains_text("splits heads) = 32 does not divide"));
 }
 
+TEST_CASE("an exchange of heads divides those of keys and values too", "[unit]") {
+  Asked asked;  // 16 query, 4 key/value heads
+  asked.request.cp = 8;
+  asked.request.cp_algorithm = CpAlgorithm::kAllToAll;
+  CHECK_THAT(asked.reasons(), contains_text("divides key/value heads) = 8 does not divide"));
+  asked.request.cp_algorithm = CpAlgorithm::kAllToAllRing;
+  // 4 heads of keys are left, of 8 neighbours.
+  ResolvedPlan resolved = asked.resolve();
+  CHECK(resolved.reasons.empty());
+  CHECK(resolved.plan.cp_heads_group() == ProcessGroup{4, 1});
+  CHECK(resolved.plan.cp_sequence_group() == ProcessGroup{2, 4});
+  asked.request.cp_all_to_all = 2;
+  CHECK(asked.resolve().plan.cp_sequence() == 4);
+  asked.request.cp_all_to_all = 3;
+  CHECK_THAT(asked.reasons(), contains_text("cp_all_to_all = 3 does not divide cp = 8"));
+  asked.request.cp_algorithm = CpAlgorithm::kRing;
+  CHECK_THAT(asked.reasons(), contains_text("cp_all_to_all = 3, but cp_algorithm ring makes it 1"));
+}
+
+TEST_CASE("context parallelism is as its software has it", "[unit]") {
+  Asked asked;
+  asked.request.cp = 2;
+  CHECK(asked.resolve().plan.cp_algorithm == CpAlgorithm::kRing);
+  asked.sample.model.attention.sliding_window = 128;
+  CHECK_THAT(asked.reasons(), contains_text("ring has no sliding window, which sample needs"));
+  asked.request.cp_algorithm = CpAlgorithm::kAllGather;
+  CHECK(asked.reasons().empty());
+  asked.sample.model.attention.sinks = true;
+  CHECK_THAT(asked.reasons(), contains_text("all_gather has no attention sinks"));
+  asked.request.cp_algorithm = CpAlgorithm::kAllToAll;
+  CHECK(asked.reasons().empty());
+  asked.sample.software.attention = AttentionKernel::kUnfused;
+  CHECK_THAT(asked.reasons(), contains_text("cp must be 1: without a fused kernel"));
+  asked = Asked();
+  asked.request.cp = 2;
+  asked.sample.software.ring_attention = Implementation::kCompiled;
+  CHECK(asked.resolve().plan.cp_algorithm == CpAlgorithm::kAllGather);
+  asked.request.cp_algorithm = CpAlgorithm::kAllToAll;
+  CHECK_THAT(asked.reasons(), contains_text("which exchanges no heads"));
+}
+
+TEST_CASE("passes in pairs need chunks, an exchange, and layers that are not recomputed whole",
+          "[unit]") {
+  Asked asked;
+  asked.sample = test::moe_sample();
+  asked.sample.software.ep_overlap = true;
+  CHECK_THAT(asked.reasons(), contains_text("ep_overlap needs ep > 1"));
+  asked.request.ep = 2;
+  CHECK(asked.reasons().empty());
+  asked.request.pp = 2;
+  CHECK_THAT(asked.reasons(), contains_text("pairs no passes under schedule 1f1b; set vpp > 1"));
+  asked.request.vpp = 2;
+  CHECK(asked.reasons().empty());
+  asked.sample.training.recompute.kind = RecomputeKind::kFull;
+  CHECK_THAT(asked.reasons(), contains_text("needs recompute other than full"));
+  asked.sample.training.recompute.kind = RecomputeKind::kSelective;
+  asked.sample.training.recompute.modules = {RecomputeModule::kMoe};
+  CHECK_THAT(asked.reasons(), contains_text("leave it out of recompute_modules"));
+  asked.sample.training.recompute = {};
+  asked.sample.software.shared_expert_overlap = true;
+  CHECK_THAT(asked.reasons(), contains_text("exclude each other"));
+}
+
 TEST_CASE("without a plan everything is sharded, and a note says so", "[unit]") {
   Asked asked;
   asked.request.given = false;

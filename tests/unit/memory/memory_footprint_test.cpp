@@ -95,6 +95,20 @@ TEST_CASE("the interleaved schedule holds (2 (p-1) + (v-1) p + 1) / v micro-batc
   CHECK(memory_by_stage(sample.context())[0].in_flight == 11.0 / 2.0);
 }
 
+TEST_CASE("passes in pairs hold the activations of a layer more", "[case]") {
+  Sample sample = test::moe_sample();
+  test::set_pipeline(sample, 4, 2);
+  sample.plan.ep = 2;
+  sample.plan.micro_batches = 16;
+  const StageMemory alone = memory_by_stage(sample.context())[0];
+  sample.software.ep_overlap = true;
+  const StageMemory paired = memory_by_stage(sample.context())[0];
+  CHECK(paired.in_flight == 11.0 / 2.0);
+  CHECK(alone.in_flight == 11.0 / 2.0);
+  CHECK((paired.activations - alone.activations).value() ==
+        nearly(saved_activations(sample.context(), {.moe = true}).value()));
+}
+
 TEST_CASE("the embedding sits on the first rank and the loss on the last", "[unit]") {
   Sample sample = test::dense_sample();
   test::set_pipeline(sample, 4, 1);
@@ -254,7 +268,7 @@ TEST_CASE("doubling the nodes never raises the memory of a GPU", "[property]") {
   Bytes before(1e30);
   for (std::int64_t nodes = 1; nodes <= 32; nodes *= 2) {
     ClusterSpec cluster = cluster_of(test::shipped_gpu("h100_sxm"), nodes);
-    const ResolvedPlan resolved = resolve_plan(request, model, training, cluster, {});
+    const ResolvedPlan resolved = resolve_plan(request, model, training, cluster, software);
     REQUIRE(resolved.reasons.empty());
     Bytes most;
     for (const StageMemory& stage : memory_by_stage({model, resolved.plan, training, software})) {

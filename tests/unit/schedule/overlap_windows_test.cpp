@@ -2,6 +2,7 @@
 #include "stepcast/schedule/overlap_windows.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
@@ -198,6 +199,77 @@ TEST_CASE("overlap of the shared expert changes nothing where there is none", "[
       }
     }
   }
+}
+
+// Of ring attention: s a send that is started, w the wait for it, a a step of attention, g the sum
+// of gradients of keys.
+std::string ring_order(const OpList& given) {
+  OpList ops = given;
+  TaskList tasks = numbered(ops);
+  overlap_ring_attention(ops, tasks);
+  CHECK(ops.size() == tasks.size());
+  std::string order;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (tasks[i].mode == TaskMode::kStart) {
+      order += "s";
+    } else if (tasks[i].mode == TaskMode::kJoin) {
+      order += "w";
+    } else if (std::holds_alternative<Attention>(ops[i].work)) {
+      order += "a";
+    } else if (ops[i].id == OpId::kAttentionKvSum) {
+      order += "g";
+    }
+  }
+  return order;
+}
+
+TEST_CASE("a ring sends beside the step that reads what is there", "[unit]") {
+  Sample sample = test::dense_sample();
+  sample.plan.cp = 4;
+  BlockOps ops = expand_layer(sample.context(), {});
+  CHECK(ring_order(ops.forward) == "sawsawsawa");
+  CHECK(ring_order(ops.backward) == "sawgsawgsawgsawg");
+  sample.software.ring_attention = Implementation::kCompiled;
+  ops = expand_layer(sample.context(), {});
+  CHECK(ring_order(ops.forward) == "sawsawsawa");
+  CHECK(ring_order(ops.backward) == "asawsawsawg");
+}
+
+TEST_CASE("delayed gradients of weights run beside the exchange of gradients and at the end",
+          "[unit]") {
+  Sample sample = test::moe_sample();
+  sample.plan.dp = 8;
+  sample.plan.ep = 8;
+  const OpList given = expand_layer(sample.context(), {.moe = true}).backward;
+  OpList ops = given;
+  TaskList tasks = numbered(given);
+  delay_weight_gradients(ops, tasks);
+  REQUIRE(ops.size() == given.size() + 1);
+  REQUIRE(tasks.size() == ops.size());
+  bool inside = false;
+  int beside = 0;
+  std::vector<double> others;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (tasks[i].mode == TaskMode::kJoin) {
+      inside = false;
+      continue;
+    }
+    const bool experts = gives_weights(ops[i]) && ops[i].block == Block::kRoutedExperts;
+    CHECK(experts == inside);
+    beside += experts ? 1 : 0;
+    if (!gives_weights(ops[i])) {
+      others.push_back(tasks[i].duration.value());
+    }
+    if (tasks[i].mode == TaskMode::kStart) {
+      CHECK(ops[i].id == OpId::kMoeDispatch);
+      inside = true;
+    }
+  }
+  CHECK(beside == 2);  // gate and up as one, and down
+  CHECK(std::is_sorted(others.begin(), others.end()));
+  // qkv and o.
+  CHECK((gives_weights(ops.back()) && ops.back().block == Block::kAttention));
+  CHECK((gives_weights(ops[ops.size() - 2]) && ops[ops.size() - 2].block == Block::kAttention));
 }
 
 }  // namespace

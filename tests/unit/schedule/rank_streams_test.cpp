@@ -110,6 +110,17 @@ TEST_CASE("a program joins what it started over an axis", "[unit]") {
   CHECK(exposed(streams, Axis::kExpert) == 2.0);
 }
 
+// The second program's exchange ends at 1, the first one's at 6; its second kernel runs from 2
+// to 3.
+TEST_CASE("a program does not wait for what the other one has queued", "[unit]") {
+  RankStreams streams(kFarAhead);
+  streams.run(TaskList{computes(1), communicates(Axis::kExpert, 5)},
+              TaskList{started(communicates(Axis::kExpert, 1)), computes(1), join(Axis::kExpert),
+                       computes(1)});
+  CHECK(now(streams) == 6.0);
+  CHECK(exposed(streams, Axis::kExpert) == 3.0);
+}
+
 // --- together ---------------------------------------------------------------------------------
 
 TEST_CASE("computation is slower while communication runs, and only then", "[unit]") {
