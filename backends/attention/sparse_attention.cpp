@@ -16,8 +16,6 @@ constexpr Bytes kSixteenBit{2.0};
 constexpr Bytes kFp32{4.0};
 constexpr Bytes kIndex{4.0};
 
-bool forward(Direction direction) { return direction == Direction::kForward; }
-
 // What the units of a part do.
 class Units {
  public:
@@ -61,9 +59,9 @@ OpCost sparse_attention_cost(const SparseAttention& op, const KernelContext& con
   const double listed = real(listed_keys(op));
   const double d_qk = real(op.d_qk);
   const double d_v = real(op.d_v);
-  const double width = forward(op.direction) ? d_qk + d_v : 3.0 * d_qk + 2.0 * d_v;
+  const double width = is_forward(op.direction) ? d_qk + d_v : 3.0 * d_qk + 2.0 * d_v;
   const double cycles = units.cycles(2.0 * queries * real(op.heads) * listed * width, op.dtype);
-  if (forward(op.direction)) {
+  if (is_forward(op.direction)) {
     const Seconds transfers = compulsory_bytes(op) / context.device.hbm.achieved;
     return priced({{.name = "attention",
                     .units = units.time(cycles / constants.forward_efficiency) + transfers,
@@ -135,7 +133,8 @@ OpCost gradients_of_scores(const IndexScores& op, const KernelContext& context) 
 }  // namespace
 
 OpCost index_scores_cost(const IndexScores& op, const KernelContext& context) {
-  return forward(op.direction) ? scores_and_choice(op, context) : gradients_of_scores(op, context);
+  return is_forward(op.direction) ? scores_and_choice(op, context)
+                                  : gradients_of_scores(op, context);
 }
 
 }  // namespace stepcast

@@ -5,5 +5,6 @@
 namespace stepcast {
 
 enum class Direction { kForward, kBackward };
+constexpr bool is_forward(Direction direction) { return direction == Direction::kForward; }
 
 }  // namespace stepcast

@@ -40,9 +40,9 @@ void add_moe(ParameterList& list, const ModelSpec& model, const MoeSpec& moe) {
     list.push_back({"router_expert_bias", ParameterRole::kRouter, moe.experts});
   }
   if (const std::int64_t latent = moe.latent_hidden; latent > 0) {
-    list.push_back({"latent_down", ParameterRole::kMlp, model.hidden * latent});
+    list.push_back(whole_tensor("latent_down", ParameterRole::kMlp, model.hidden, latent));
     list.push_back(norm_tensor(model, "latent_norm", latent));
-    list.push_back({"latent_up", ParameterRole::kMlp, latent * model.hidden});
+    list.push_back(whole_tensor("latent_up", ParameterRole::kMlp, latent, model.hidden));
   }
   add_experts(list, model, moe);
   if (moe.shared_expert_ffn_hidden > 0) {

@@ -27,8 +27,6 @@ double capped_pairs(std::int64_t queries, std::int64_t tokens, std::int64_t rati
   return real(queries) / real(tokens) * pairs;
 }
 
-bool forward(Direction direction) { return direction == Direction::kForward; }
-
 }  // namespace
 
 std::int64_t keys_to_choose(const SparseAttention& op) { return op.seq_kv / op.ratio; }
@@ -56,12 +54,12 @@ Flops flops(const SparseAttention& op) {
   const double pairs = attended_pairs(op) * real(op.batch) * real(op.heads);
   const double d_qk = real(op.d_qk);
   const double d_v = real(op.d_v);
-  return Flops(2.0 * pairs * (forward(op.direction) ? d_qk + d_v : 3.0 * d_qk + 2.0 * d_v));
+  return Flops(2.0 * pairs * (is_forward(op.direction) ? d_qk + d_v : 3.0 * d_qk + 2.0 * d_v));
 }
 
 Flops flops(const IndexScores& op) {
   const double width = real(op.heads) * real(op.d);
-  if (forward(op.direction)) {
+  if (is_forward(op.direction)) {
     return Flops(2.0 * real(op.batch) * scored_pairs(op) * width);
   }
   const double teacher = real(op.teacher_heads) * real(op.teacher_d);
@@ -73,7 +71,7 @@ Bytes compulsory_bytes(const SparseAttention& op) {
   const double own = op.window > 0 ? real(op.seq_kv) : 0.0;
   const double keys = real(op.batch) * (real(keys_to_choose(op)) + own) * real(op.kv_heads);
   const double rows = queries * real(op.heads) * real(op.d_qk + op.d_v) + keys * real(op.d_qk);
-  const double passes = forward(op.direction) ? 1.0 : 2.0;
+  const double passes = is_forward(op.direction) ? 1.0 : 2.0;
   return passes * rows * size_of(op.dtype) +
          queries * real(op.kv_heads) * real(listed_keys(op)) * kIndex;
 }
@@ -81,11 +79,11 @@ Bytes compulsory_bytes(const SparseAttention& op) {
 Bytes compulsory_bytes(const IndexScores& op) {
   const double queries = real(op.batch) * real(op.seq_q);
   const double keys = real(op.batch) * real(keys_to_choose(op));
-  const double passes = forward(op.direction) ? 1.0 : 2.0;
+  const double passes = is_forward(op.direction) ? 1.0 : 2.0;
   const double teacher = queries * real(op.teacher_heads) * real(op.teacher_d);
   const Bytes rows = passes * (queries * real(op.heads) + keys) * real(op.d) * size_of(op.dtype) +
                      passes * queries * real(op.heads) * kWeight;
-  const Bytes taught = forward(op.direction) || op.teacher_heads == 0
+  const Bytes taught = is_forward(op.direction) || op.teacher_heads == 0
                            ? Bytes{}
                            : (teacher + keys * real(op.teacher_d)) * Bytes(2.0);
   return rows + queries * real(listed_keys(op)) * kIndex + taught;

@@ -105,7 +105,7 @@ constexpr std::array kAttention = {
 
 using Linear = LinearAttentionConstants;
 constexpr std::array kLinear = {
-    Constant<Linear>{"chunk_efficiency", "", kEfficiency, Range<double>{0.02, 1.0},
+    Constant<Linear>{"chunk_efficiency", "", kShare, Range<double>{0.02, 1.0},
                      "share of the matrix rate of products of a chunk", &Linear::chunk_efficiency},
     Constant<Linear>{"gradient_efficiency", "", kShare, Range<double>{0.01, 1.0},
                      "the same of products with states in the kernel of gradients of keys",
@@ -130,13 +130,13 @@ constexpr std::array kSparse = {
                      &Sparse::forward_efficiency},
     Constant<Sparse>{"backward_efficiency", "", kEfficiency, Range<double>{0.05, 1.0},
                      "the same of backward", &Sparse::backward_efficiency},
-    Constant<Sparse>{"teacher_efficiency", "", kEfficiency, Range<double>{0.02, 1.0},
+    Constant<Sparse>{"teacher_efficiency", "", kShare, Range<double>{0.02, 1.0},
                      "the same of the probabilities that an indexer learns",
                      &Sparse::teacher_efficiency},
     Constant<Sparse>{"reduction_rate", "TB/s", kAboveZero, Range<double>{0.1, 20.0},
                      "of the whole part, at which gradients of keys are added in fp32",
                      &Sparse::reduction_rate},
-    Constant<Sparse>{"index_efficiency", "", kEfficiency, Range<double>{0.02, 1.0},
+    Constant<Sparse>{"index_efficiency", "", kShare, Range<double>{0.02, 1.0},
                      "share of the matrix rate of an indexer's product", &Sparse::index_efficiency},
     Constant<Sparse>{"choice_passes", "", kNotNegative, Range<double>{1.0, 50.0},
                      "over the scores, for the choice of the largest", &Sparse::choice_passes},

@@ -8,7 +8,7 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKindNames = {"adamw", "sgd", "adafactor", "muon"};
+constexpr std::array<std::string_view, 4> kOptimizerNames = {"adamw", "sgd", "adafactor", "muon"};
 constexpr std::array<std::string_view, 5> kStateNames = {"fp32", "bf16", "fp16", "fp8", "8bit"};
 constexpr std::array<std::string_view, 5> kMasterNames = {"none", "fp32", "fp16", "bf16",
                                                           "remainder"};
@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, 3> kTensorParallelNames = {"duplicated", 
 constexpr std::array<std::string_view, 3> kShardingNames = {"whole", "gather", "all_to_all"};
 
 // As a text, "adam" is what many frameworks call it.
-constexpr std::array<NamedValue<OptimizerKind>, 5> kKinds = {
+constexpr std::array<NamedValue<OptimizerKind>, 5> kOptimizers = {
     {{"adamw", OptimizerKind::kAdamW},
      {"adam", OptimizerKind::kAdamW},
      {"sgd", OptimizerKind::kSgd},
@@ -211,11 +211,11 @@ Bytes size_of(MasterCopy master) {
   return {};
 }
 
-std::string_view name(OptimizerKind kind) { return entry(kKindNames, kind); }
+std::string_view name(OptimizerKind kind) { return entry(kOptimizerNames, kind); }
 
 template <>
 std::span<const std::string_view> names_of<OptimizerKind>() {
-  return kKindNames;
+  return kOptimizerNames;
 }
 template <>
 std::span<const std::string_view> names_of<StateFormat>() {
@@ -246,10 +246,10 @@ OptimizerSpec read_optimizer(MappingReader& recipe) {
   }
   if (value->kind != ConfigNode::Kind::kMapping) {
     return of_kind(
-        recipe.choice<OptimizerKind>(kKey, *value, kKinds).value_or(OptimizerKind::kAdamW));
+        recipe.choice<OptimizerKind>(kKey, *value, kOptimizers).value_or(OptimizerKind::kAdamW));
   }
   MappingReader reader(*value, recipe.path_of(kKey), recipe.diagnostics());
-  OptimizerSpec spec = of_kind(reader.required_choice<OptimizerKind>("kind", kKinds));
+  OptimizerSpec spec = of_kind(reader.required_choice<OptimizerKind>("kind", kOptimizers));
   std::visit(RuleReader{reader}, spec.rule);
   if (const ConfigNode* master = reader.take("master")) {
     spec.master = reader.choice<MasterCopy>("master", *master, enum_names<MasterCopy>());

@@ -4,7 +4,7 @@
 namespace stepcast {
 namespace {
 
-constexpr Bytes kFp32{4};
+constexpr Bytes kFullPrecision{4};
 
 // Moments of 2 bytes each stand for a step in 16 bits throughout.
 bool steps_in_sixteen_bits(const SoftwareSpec& software) {
@@ -21,10 +21,10 @@ class RuleOf {
     rule.kernel = MemoryBoundKind::kOptimizer;
     if (!spec.first && !spec.second && !optimizer_.master) {
       // Of the set's bytes four are the master copy, whatever they are called there.
-      const Bytes states = max(software_.states.optimizer - kFp32, Bytes{});
+      const Bytes states = max(software_.states.optimizer - kFullPrecision, Bytes{});
       rule.master = shards_ ? Bytes{} : software_.states.optimizer - states;
       rule.states = states;
-      rule.element = steps_in_sixteen_bits(software_) ? kSixteenBits : kFp32;
+      rule.element = steps_in_sixteen_bits(software_) ? kSixteenBits : kFullPrecision;
       return rule;
     }
     rule.states = bytes(spec.first) + bytes(spec.second);
@@ -43,7 +43,7 @@ class RuleOf {
     const Bytes momentum = spec.momentum.kept ? bytes(spec.momentum.format) : Bytes{};
     rule.kernel =
         spec.momentum.kept ? MemoryBoundKind::kAdafactorMomentum : MemoryBoundKind::kAdafactor;
-    rule.states = kFp32 + momentum;
+    rule.states = kFullPrecision + momentum;
     const Bytes all = 3.0 * software_.states.gradient + 2.0 * (rule.parameter + momentum);
     rule.element = (1.0 / (spec.momentum.kept ? 7.0 : 5.0)) * all;
     return rule;
@@ -65,7 +65,7 @@ class RuleOf {
         steps_in_sixteen_bits(software_) ? MasterCopy::kNone : MasterCopy::kFp32;
     const MasterCopy master = optimizer_.master.value_or(usual);
     if (shards_) {
-      rule.parameter = kFp32;
+      rule.parameter = kFullPrecision;
       return rule;
     }
     rule.master = size_of(master);

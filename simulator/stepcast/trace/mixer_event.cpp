@@ -8,8 +8,6 @@ namespace {
 
 constexpr std::string_view kInt32 = "int";
 
-bool forward(Direction direction) { return direction == Direction::kForward; }
-
 }  // namespace
 
 // q, k, v, decays, write strengths; backward the gradient of the output before them.
@@ -25,10 +23,10 @@ TraceOperator mixer_event(const LinearAttention& work) {
   }
   TraceOperator event;
   event.node = function + "Backward";
-  event.name = forward(work.direction) ? function : event.node;
-  event.kernel = forward(work.direction) ? "chunk_gated_delta_rule_fwd_kernel_h_blockdim64"
-                                         : "chunk_gated_delta_rule_bwd_kernel_dhu_blockdim64";
-  if (!forward(work.direction)) {
+  event.name = is_forward(work.direction) ? function : event.node;
+  event.kernel = is_forward(work.direction) ? "chunk_gated_delta_rule_fwd_kernel_h_blockdim64"
+                                            : "chunk_gated_delta_rule_bwd_kernel_dhu_blockdim64";
+  if (!is_forward(work.direction)) {
     event.arguments.push_back(value);
   }
   event.arguments.insert(event.arguments.end(), {key, key, value, decay,
@@ -41,9 +39,9 @@ TraceOperator mixer_event(const SparseAttention& work) {
   const std::string_view type = tensor_type(work.dtype);
   TraceOperator event;
   event.node = "SparseMLABackward";
-  event.name = forward(work.direction) ? "SparseMLA" : event.node;
-  event.kernel = forward(work.direction) ? "sparse_mla_fwd_kernel" : "sparse_mla_bwd_kernel";
-  if (!forward(work.direction)) {
+  event.name = is_forward(work.direction) ? "SparseMLA" : event.node;
+  event.kernel = is_forward(work.direction) ? "sparse_mla_fwd_kernel" : "sparse_mla_bwd_kernel";
+  if (!is_forward(work.direction)) {
     event.arguments.push_back(tensor({work.batch, work.seq_q, work.heads, work.d_v}, type));
   }
   event.arguments.insert(event.arguments.end(),
@@ -58,12 +56,12 @@ TraceOperator mixer_event(const IndexScores& work) {
   const std::string_view type = tensor_type(work.dtype);
   TraceOperator event;
   event.node = "LightningIndexerBackward";
-  event.name = forward(work.direction) ? "LightningIndexer" : event.node;
-  event.kernel = forward(work.direction) ? "tl_indexer_fwd_kernel" : "tl_indexer_bwd_kernel";
+  event.name = is_forward(work.direction) ? "LightningIndexer" : event.node;
+  event.kernel = is_forward(work.direction) ? "tl_indexer_fwd_kernel" : "tl_indexer_bwd_kernel";
   event.arguments = {tensor({work.batch, work.seq_q, work.heads, work.d}, type),
                      tensor({work.batch, work.seq_kv, work.d}, type),
                      tensor({work.batch, work.seq_q, work.heads}, "float")};
-  if (!forward(work.direction)) {
+  if (!is_forward(work.direction)) {
     event.arguments.push_back(tensor({work.batch, work.seq_q, work.chosen}, kInt32));
   }
   return event;
