@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "cli/option_checks.hpp"
 #include "cli/option_keys.hpp"
 #include "cli/parse_problem.hpp"
+#include "cli/standard_streams.hpp"
 #include "cli/unknown_words.hpp"
 
 namespace stepcast::cli {
@@ -148,7 +150,9 @@ int run_command(int argc, char** argv) {
   try {
     program.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11's order
   } catch (const CLI::Success& asked) {
-    return program.exit(asked);
+    const int code = program.exit(asked);
+    check_standard_output();
+    return code;
   } catch (const CLI::ParseError& e) {
     return refused(program, arguments, e);
   }
@@ -166,6 +170,9 @@ int run_command(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    stepcast::cli::hold_standard_streams();
+    // A limit of file sizes is a fault to report, like a full disk, and not the end of the program.
+    std::signal(SIGXFSZ, SIG_IGN);
     return stepcast::cli::run_command(argc, argv);
   } catch (const stepcast::ConfigError& e) {
     std::fprintf(stderr, "%s\n", e.what());

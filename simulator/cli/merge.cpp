@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 
@@ -87,7 +86,6 @@ void say_missing(const MergedParts& merged) {
 int run_merge(const MergeOptions& options, const GlobalOptions& global) {
   const PartFiles parts = checked(options);
   allow_many_files();
-  std::signal(SIGXFSZ, SIG_IGN);
   const Interrupt interrupt;
   const DataRoot data = data_root(global);
   using Missing = MergedParts::Missing;

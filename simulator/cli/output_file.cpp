@@ -2,6 +2,8 @@
 #include "cli/output_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,13 +19,43 @@ namespace {
 
 constexpr std::size_t kBuffer = 1U << 20U;
 
-// The file that is written before it takes its name. A device or a pipe is written itself: a file
-// that took its name would replace it.
-std::string written_first(const std::string& name) {
+constexpr mode_t kMode = 0666;
+constexpr int kMostRuns = 100;  // that write one file at the same time
+
+// A device or a pipe is written itself: a file that took its name would replace it.
+bool is_written_itself(const std::string& name) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(name, error);
-  const bool stays = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
-  return stays ? name : name + ".partial";
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+}
+
+// Whether the open file is still the one of that name: another run may have renamed it meanwhile.
+bool is_named(int descriptor, const std::string& name) {
+  struct stat open {};
+  struct stat named {};
+  return ::fstat(descriptor, &open) == 0 && ::lstat(name.c_str(), &named) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+// Opens the file for this run alone, as long as it is open; what a killed run left in it goes. A
+// negative number where another run writes it, with that in errno, or where it cannot be written.
+int opened_alone(const std::string& name) {
+  while (true) {
+    const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kMode);
+    if (descriptor < 0) {
+      return descriptor;
+    }
+    // Where a file system knows no locks the file is taken.
+    const bool taken = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    if (taken && is_named(descriptor, name) && ::ftruncate(descriptor, 0) == 0) {
+      return descriptor;
+    }
+    ::close(descriptor);
+    if (!taken) {
+      errno = EWOULDBLOCK;
+      return -1;
+    }
+  }
 }
 
 // The file that a link leads to, which stays one; it need not be there yet. Throws ConfigError
@@ -52,11 +84,24 @@ OutputFile::OutputFile(const std::string& name) : name_(followed(name)) {
   if (std::filesystem::is_directory(name_, error)) {
     throw ConfigError({name_, 0, 0}, "this is a folder; give a file");
   }
-  partial_ = written_first(name_);
-  constexpr mode_t kMode = 0666;
-  descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
+  if (is_written_itself(name_)) {
+    partial_ = name_;
+    descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
+    open_beside();
+  }
   if (descriptor_ < 0) {
     throw ConfigError({name_, 0, 0}, "cannot write the file: " + system_reason(errno));
+  }
+}
+
+void OutputFile::open_beside() {
+  for (int run = 1; run <= kMostRuns; ++run) {
+    partial_ = name_ + ".partial" + (run == 1 ? "" : std::to_string(run));
+    descriptor_ = opened_alone(partial_);
+    if (descriptor_ >= 0 || errno != EWOULDBLOCK) {
+      return;
+    }
   }
 }
 

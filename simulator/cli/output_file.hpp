@@ -8,7 +8,8 @@
 namespace stepcast::cli {
 
 // A file beside the one named takes what is written and then its name, once all of it is on the
-// disk. A device or a pipe is written as it is. Without a name everything goes to standard output.
+// disk; runs that write the same one at the same time have a file each, and the last one stays. A
+// device or a pipe is written as it is. Without a name everything goes to standard output.
 class OutputFile {
  public:
   // Throws ConfigError if the folder cannot be written.
@@ -22,6 +23,7 @@ class OutputFile {
   void keep();
 
  private:
+  void open_beside();
   void flush();
   [[noreturn]] void fault(const std::string& what) const;
 

@@ -2,7 +2,6 @@
 // `stepcast sweep`.
 #include <unistd.h>
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 
@@ -190,8 +189,6 @@ PartHeader header_of(const SweepSpace& space, const SweepSource& source, const S
 
 int run_sweep_command(const SweepOptions& options, const GlobalOptions& global) {
   const Shard shard = checked(options);
-  // A limit of file sizes is a fault to report, like a full disk, and not the end of the program.
-  std::signal(SIGXFSZ, SIG_IGN);
   const Interrupt interrupt;
   const DataRoot data = data_root(global);
   auto [source, best] = asked_sweep(options, data);
