@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Rewrites what the tests expect of reports and messages, the errors to expect (update_accuracy.sh) and the
 # README's outputs, from a release build.
 set -euo pipefail

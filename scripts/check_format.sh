@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Fails if clang-format would change a source file; with --fix, changes them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # clang-tidy, whose warnings are errors, over the product's sources.
 #   check_tidy.sh          files that are not as scripts/tidied has them: their contents when the whole tree was
 #                          clean; a changed header is looked at in the source beside it, or in one that includes

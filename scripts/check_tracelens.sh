@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Lets TraceLens (github AMD-AGI/TraceLens) read a trace that `stepcast trace` wrote, and prints the report's time line
 # and categories. A check by hand: no test needs TraceLens.
 #

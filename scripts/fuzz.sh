@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Fuzzes every parser for a share of the seconds given (default 60). A crash is written to
 # tests/fuzz/regressions, which the tests replay.
 set -euo pipefail

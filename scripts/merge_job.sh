@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The merge of a sweep's pieces, as a Slurm job: FOLDER/report.json with the best plans and the Pareto sets,
 # and FOLDER/plans.csv with every plan that was priced.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs the commands of the READMEs' console blocks and compares their output with what the blocks show.
 #   readme_outputs.sh --check STEPCAST | --fix STEPCAST
 # A README with a command that ends in anything but an answer (0, 3), a refusal (2) or a reader that left (141) is not

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # From a bare Debian 12 machine to a projection: installs what is missing, builds, and projects the
 # default example; with arguments, passes them to the stepcast program.
 #   scripts/run.sh

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # One of the tasks that price a sweep, as one task of a Slurm job array of any numbers: it takes pieces from
 # FOLDER until none is left. Started again after a node failed, it takes what it was at once more.
 #

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs a sweep on a Slurm cluster: a job array whose tasks take its pieces, one after the other, from the
 # folder that they share, and a merge once all have ended well. Prints the number of each job. FOLDER must
 # be seen by all nodes, on a file system with hard links (NFS, Lustre).

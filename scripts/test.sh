@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The check, from a bare Debian 12 machine: format, release build (g++) and every test, ASan and UBSan build
 # (clang) of the program and the fuzzers with the command lines' tests, clang-tidy, fuzzing. Prints each
 # step's seconds, and ctest's closing lines last.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Rewrites the shipped canonical records whose foreign files lie in ../shared/measured, from a release build; with
 # --check it only says whether they are what the importers make of those files.
 # Usage: update_records.sh [--check] [STEPCAST]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes HEADER with the commit of SOURCE, "a1b2c3d" or "a1b2c3d with changes"; empty outside of git.
 execute_process(COMMAND git -C ${SOURCE} rev-parse --short=7 HEAD
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes OUT, a C++ source with the files of PARTS, and those of LIBRARY one after the other, as texts:
 #   cmake -DOUT=... -DPARTS=... -DLIBRARY=... -P embed_parts.cmake
 # CMake reads lists into the brackets and semicolons of a text, so that bytes are written as numbers.

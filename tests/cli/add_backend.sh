@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Adds a backend by steps 1 to 4 of backends/README.md in a copy of the source tree, builds the program and prices with
 # it: memory-bound operators as their forward tensors over the peak rate of HBM, and nothing else.
 # Usage: add_backend.sh STEPCAST ROOT

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Adds a dispatcher by steps 1 to 3 of simulator/stepcast/dispatchers/README.md in a copy of the source tree: a row, a
 # file with its line in a list of sources, and a section for each family of GPUs. Builds the program and uses it.
 # Usage: add_dispatcher.sh STEPCAST ROOT

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Adds a model by the steps of configs/models/README.md in a copy of the data: a file, and no code.
 # Usage: add_model.sh STEPCAST ROOT
 set -euo pipefail

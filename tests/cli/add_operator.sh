@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Adds a kind of memory-bound operator by steps 1 to 3 of simulator/README.md in a copy of the source tree: a row of the
 # kinds, a row of its kernels, a row of the operators of a step with the call that runs it. Builds the program, prices
 # the operator and explains a step with it: SwiGLU whose inputs are clamped by a kernel of their own, as in gpt-oss.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Adds a pipeline schedule to a copy of the tree by the steps of
 # simulator/stepcast/pipeline/schedules/README.md, builds it and projects with it: GPipe in groups of
 # p micro-batches ("gpipe_in_groups").

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Bad input is refused with exit 2 (or 3 for a plan that cannot run), with the messages of the .expected
 # file beside it: every problem at once, each with a place and a remedy. Usage: bad_input.sh STEPCAST ROOT
 set -euo pipefail

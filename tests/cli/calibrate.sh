@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `stepcast calibrate` finds constants again from rows that `stepcast cost` priced with others, writes a
 # file of kernels that loads, and refuses what it cannot fit. Usage: calibrate.sh STEPCAST ROOT
 set -euo pipefail

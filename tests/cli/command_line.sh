@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # What the command line says of itself: help, version, completion, manual, lists in JSON, standard input.
 # Usage: command_line.sh STEPCAST ROOT
 set -euo pipefail

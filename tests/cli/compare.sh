@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `stepcast compare`: every column is the `project` run with the same option, byte for byte; the cross product,
 # prices, formats, and what is refused. Usage: compare.sh STEPCAST ROOT
 set -euo pipefail

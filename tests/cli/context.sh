@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A report says all that ran: its context, given back as an input file, projects to the same bytes, also
 # with options, backends and files of the user's own. Usage: context.sh STEPCAST ROOT
 set -euo pipefail

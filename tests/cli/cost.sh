@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `stepcast cost` prices every kind of operator as tests/cli/cost says, from a file and from standard
 # input alike; options act on lines as documented, and a long input is quick. Usage: cost.sh STEPCAST ROOT
 # scripts/approve_goldens.sh rewrites what is expected; say in the commit why a number moved.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every shipped experiment projects (exit 0), on every GPU it exits 0, or 3 with reasons, and says the
 # same twice. Usage: examples_run.sh STEPCAST ROOT
 set -euo pipefail

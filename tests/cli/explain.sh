@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `stepcast explain` in its three formats, into a file, and refusing what it cannot explain.
 # Usage: explain.sh STEPCAST ROOT
 set -euo pipefail

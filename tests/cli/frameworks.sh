@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every example survives its way out to a framework of Megatron's family and back: the same text and the same JSON, or a
 # refusal that names what the framework cannot run. Every configuration that Primus ships is imported and projected.
 # Usage: frameworks.sh STEPCAST ROOT [-v]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The report of every example is the one in its expected.txt, and where there is an
 # expected_explain.txt, its operators are those. Usage: goldens.sh STEPCAST ROOT
 # scripts/approve_goldens.sh rewrites them; say in the commit why a number moved.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Pages of reports: every command's, opened in headless Chromium where it is installed. Usage: html.sh STEPCAST ROOT
 set -euo pipefail
 stepcast=$1

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A Hugging Face config.json becomes a model file that projects. Usage: import_hf.sh STEPCAST ROOT
 set -euo pipefail
 stepcast=$1

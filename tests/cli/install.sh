@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # An installed stepcast finds its data beside itself, and another CMake project links the library: one
 # header, one target, no flags of ours, the versions that it says it takes. The shipped C++ example is
 # built on it and says what the program says.

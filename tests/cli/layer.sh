@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `stepcast layer`: its report is the one in layer/sonic_moe.expected, it has its keys in JSON, a map, and it refuses a layer
 # that the model does not have. Usage: layer.sh STEPCAST ROOT
 # scripts/approve_goldens.sh rewrites the report; say in the commit why a number moved.

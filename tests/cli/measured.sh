@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The backend `measured` in every command that prices: rows come back, the report says where each price is
 # from, and files that are wrong are refused with their place. Usage: measured.sh STEPCAST ROOT
 set -euo pipefail

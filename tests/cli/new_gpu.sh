@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A GPU of a new family needs files and no code: the steps of hardware_profiles/README.md, done in a copy of the data.
 # Usage: new_gpu.sh STEPCAST ROOT
 set -euo pipefail

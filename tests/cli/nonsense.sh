@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Input that a script makes by mistake is refused at once, in few words, and harms nothing.
 #   nonsense.sh STEPCAST SOURCE
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The same bytes with one thread and with as many as there are processors. Usage: one_processor.sh STEPCAST ROOT
 set -euo pipefail
 stepcast=$(realpath "$1")

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Tasks that share a folder price a sweep by pieces: the same bytes as one process, however many there are and
 # wherever one is killed; a second submission fills the holes; what is missing is named. Usage: pieces.sh STEPCAST ROOT
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every configuration that Primus ships is answered: projected (exit 0) or refused with reasons (exit 3); and the counts
 # of each are those below.
 # Usage: primus_configs.sh STEPCAST ROOT [-v]

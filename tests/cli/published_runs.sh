@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The table of published totals in tests/validation/published_runs/README.md is what the program says of the experiments
 # beside it. Usage: published_runs.sh STEPCAST ROOT, or published_runs.sh --fix STEPCAST ROOT to write the table.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # How many of which GPUs: `recommend` in every format, its answers beside `project`, what leaves none, what is refused.
 # Usage: recommend.sh STEPCAST ROOT
 set -euo pipefail

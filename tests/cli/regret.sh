@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `stepcast validate --regret` and `--sku-ratios`: what a search over measured plans keeps, and how the ratio
 # of two GPUs is predicted. Usage: regret.sh STEPCAST ROOT
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Every example goes out as a framework's file and comes back as the same experiment: `project` prints the
 # same bytes, as text and as JSON. An example that the framework cannot run is refused with exit 2; at least
 # LEAST come back. Usage: round_trip.sh STEPCAST ROOT FRAMEWORK [LEAST]

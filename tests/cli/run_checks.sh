@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What tests of the program share, to be sourced. They set stepcast (the program) and made (a folder of
 # their own) and end with: exit $failed
 failed=0

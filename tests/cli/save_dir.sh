@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `--save-dir` of sweep, merge and compare: each of the best plans as an experiment that projects to the figures of
 # its row, and as launch files that come back as it; the input as it was resolved, which gives the same sweep; what is
 # refused. Usage: save_dir.sh STEPCAST ROOT

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Recipes tried in a copy of the source tree, to be sourced after run_checks.sh. Sets root, copy (the tree), made (a
 # folder in it) and own (the options with which the program that is built there reads its own data).
 root=$(realpath "$2")

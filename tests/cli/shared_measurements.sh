@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs the tests that need the whole set of measurements in ../shared; without it they are skipped.
 # Usage: shared_measurements.sh STEPCAST_TESTS ROOT
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A sweep as a job array and its merge on a real Slurm, started for this test on this host alone: the same
 # bytes as one process. Exits 77, and says why, where Slurm's daemons cannot be started.
 # Usage: slurm.sh STEPCAST ROOT

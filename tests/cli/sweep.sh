@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Sweeps give the same bytes with any number of threads, after being killed, with a full disk and in
 # shards; and say so where they cannot. Usage: sweep.sh STEPCAST ROOT
 set -euo pipefail

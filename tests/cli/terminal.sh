@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A report on a terminal is folded to its width and coloured; NO_COLOR and dumb terminals get none; what goes to a
 # pipe is the same as ever.
 #   terminal.sh STEPCAST SOURCE

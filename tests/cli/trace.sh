@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `stepcast trace`: plain and compressed traces, the same bytes twice, one for each pipeline rank, and refusals.
 # Usage: trace.sh STEPCAST ROOT
 set -euo pipefail

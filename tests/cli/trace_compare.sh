@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # `stepcast trace-compare`: a small trace beside a projection in every format, two ranks, what is no trace; and, where the
 # measurements lie beside the checkout, every trace among them. Usage: trace_compare.sh STEPCAST ROOT
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A training run: `project --tokens` and `compare --tokens` in every format, prices, interruptions, what is refused; a
 # projection without tokens says nothing of it. Usage: training_run.sh STEPCAST ROOT
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The Python package, installed by pip into an environment of its own, against the program.
 # Usage: run.sh STEPCAST ROOT BUILD_DIR PYTHON
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Headless Chromium over its debugging pipe, with nothing but Python's own library."""
 
 import base64

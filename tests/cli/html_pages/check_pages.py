@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opens pages in headless Chromium: check_pages.py FOLDER, with NAME.html and NAME.json of the same command.
 
 No page reports a problem or fetches anything; figures on it are those of the JSON; a heading sorts by keyboard; on a
