@@ -151,18 +151,33 @@ void read_dsa(const MegatronFields& fields, ModelSpec& model) {
   }
 }
 
-IndexerSpec indexer_of_deepseek(FrameworkReader& settings) {
-  const auto count = [&](std::string_view name, std::string_view ours, std::int64_t usual) {
-    return std::max<std::int64_t>(1, settings.count(name, ours).value_or(usual));
+IndexerSpec indexer_of_deepseek(FrameworkReader& settings, const IndexerSpec& usual) {
+  const auto count = [&](std::string_view name, std::string_view ours, std::int64_t otherwise) {
+    return std::max<std::int64_t>(1, settings.count(name, ours).value_or(otherwise));
   };
-  IndexerSpec indexer;
-  indexer.heads = count("index_n_heads", "model.attention.indexer.heads", 64);
-  indexer.head_dim = count("index_head_dim", "model.attention.indexer.head_dim", 128);
-  indexer.chosen = count("index_topk", "model.attention.indexer.chosen", 512);
+  IndexerSpec indexer = usual;
+  indexer.heads = count("index_n_heads", "model.attention.indexer.heads", usual.heads);
+  indexer.head_dim = count("index_head_dim", "model.attention.indexer.head_dim", usual.head_dim);
+  indexer.chosen = count("index_topk", "model.attention.indexer.chosen", usual.chosen);
   const auto loss =
       settings.number("v4_indexer_distill_loss_coeff", "model.attention.indexer.trained");
-  indexer.trained = loss.value_or(0.0) > 0.0;
+  indexer.trained = loss ? *loss > 0.0 : usual.trained;
   return indexer;
+}
+
+// What Primus' deepseek_v4_base.yaml says where a model's own file does not.
+AttentionSpec usual_shared_kv() {
+  AttentionSpec usual;
+  usual.kind = AttentionKind::kSharedKv;
+  usual.qk_head_dim = 512;
+  usual.mla = {1024, 0, 0, 64};
+  usual.output_groups = 8;
+  usual.output_lora_rank = 1024;
+  usual.sliding_window = 128;
+  usual.sinks = true;
+  usual.indexer = IndexerSpec{64, 128, 512, false};
+  usual.compression = {{}, 4};
+  return usual;
 }
 
 using Fields = std::vector<std::pair<std::string, std::string>>;
@@ -238,6 +253,21 @@ void add_shared_kv_fields(const ModelSpec& model, Fields& fields) {
   }
 }
 
+void read_ratios(FrameworkReader& settings, const CompressionSpec& usual, ModelSpec& model) {
+  const auto given = settings.as_written("compress_ratios", "model.attention.compression.ratios");
+  CompressionSpec& compression = model.attention.compression;
+  compression = usual;
+  if (given) {
+    compression.ratios = ratios_of(*given);
+  }
+  if (std::ssize(compression.ratios) < model.layers) {
+    settings.error("compress_ratios", "must give one ratio for each of the " +
+                                          std::to_string(model.layers) + " layers, 0 for none");
+  }
+  compression.ratios.resize(std::min(compression.ratios.size(),
+                                     static_cast<std::size_t>(model.layers + model.mtp_layers)));
+}
+
 }  // namespace
 
 MegatronLayers megatron_layers(FrameworkReader& settings) {
@@ -249,35 +279,32 @@ MegatronLayers megatron_layers(FrameworkReader& settings) {
 
 void read_megatron_shared_kv(const MegatronFields& fields, ModelSpec& model) {
   FrameworkReader& settings = fields.settings();
+  const bool named = model.attention.kind == AttentionKind::kSharedKv;
+  const AttentionSpec usual = named ? model.attention : usual_shared_kv();
   AttentionSpec& attention = model.attention;
-  const auto count = [&](std::string_view name, std::string_view ours, std::int64_t usual) {
-    return std::max<std::int64_t>(0, settings.count(name, ours).value_or(usual));
+  const auto count = [&](std::string_view name, std::string_view ours, std::int64_t otherwise) {
+    return std::max<std::int64_t>(0, settings.count(name, ours).value_or(otherwise));
   };
   attention.kind = AttentionKind::kSharedKv;
   attention.kv_heads = 1;
   attention.qk_norm = QkNorm::kNone;
-  attention.qk_head_dim = count("kv_channels", "model.attention.head_dim", 512);
+  attention.qk_head_dim = count("kv_channels", "model.attention.head_dim", usual.qk_head_dim);
   attention.v_head_dim = attention.qk_head_dim;
-  attention.mla = {count("q_lora_rank", "model.attention.q_lora_rank", 1024), 0, 0,
-                   count("qk_pos_emb_head_dim", "model.attention.qk_rope_head_dim", 64)};
-  attention.output_groups =
-      std::max<std::int64_t>(1, count("o_groups", "model.attention.output_groups", 8));
-  attention.output_lora_rank = count("o_lora_rank", "model.attention.output_lora_rank", 1024);
-  attention.sliding_window = count("attn_sliding_window", "model.attention.sliding_window", 128);
+  attention.mla = {
+      count("q_lora_rank", "model.attention.q_lora_rank", usual.mla.q_lora_rank), 0, 0,
+      count("qk_pos_emb_head_dim", "model.attention.qk_rope_head_dim", usual.mla.qk_rope_head_dim)};
+  attention.output_groups = std::max<std::int64_t>(
+      1, count("o_groups", "model.attention.output_groups", usual.output_groups));
+  attention.output_lora_rank =
+      count("o_lora_rank", "model.attention.output_lora_rank", usual.output_lora_rank);
+  attention.sliding_window =
+      count("attn_sliding_window", "model.attention.sliding_window", usual.sliding_window);
   attention.full_attention_every = 0;
-  attention.sinks = settings.flag("attn_sink", "model.attention.sinks").value_or(true);
-  attention.indexer = indexer_of_deepseek(settings);
-  const std::string ratios =
-      settings.as_written("compress_ratios", "model.attention.compression.ratios").value_or("");
-  attention.compression = {ratios_of(ratios), 4};
-  if (std::ssize(attention.compression.ratios) < model.layers) {
-    settings.error("compress_ratios", "must give one ratio for each of the " +
-                                          std::to_string(model.layers) + " layers, 0 for none");
-  }
-  attention.compression.ratios.resize(
-      std::min(attention.compression.ratios.size(),
-               static_cast<std::size_t>(model.layers + model.mtp_layers)));
-  model.residual_streams = std::max<std::int64_t>(1, count("hc_mult", "model.residual_streams", 4));
+  attention.sinks = settings.flag("attn_sink", "model.attention.sinks").value_or(usual.sinks);
+  attention.indexer = indexer_of_deepseek(settings, usual.indexer.value_or(IndexerSpec{}));
+  read_ratios(settings, usual.compression, model);
+  model.residual_streams = std::max<std::int64_t>(
+      1, count("hc_mult", "model.residual_streams", named ? model.residual_streams : 4));
   constexpr std::array<std::string_view, 4> kIgnored = {
       "hybrid_attention_enabled", "multi_latent_attention", "group_query_attention",
       "num_query_groups"};

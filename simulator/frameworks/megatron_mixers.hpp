@@ -27,7 +27,8 @@ MegatronLayers megatron_layers(FrameworkReader& settings);
 
 void read_megatron_mixers(const MegatronFields& fields, const MegatronSource& source,
                           ModelSpec& model);
-// The attention of DeepSeek-V4, in place of what other fields say.
+// The attention of DeepSeek-V4, in place of what other fields say; what no field says is as in
+// `model`, where that has such attention.
 void read_megatron_shared_kv(const MegatronFields& fields, ModelSpec& model);
 
 RouterScore megatron_score(std::string_view name);

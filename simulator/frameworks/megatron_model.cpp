@@ -45,11 +45,9 @@ class ModelFields {
     refuse_other_layers();
     read_sizes();
     model_.mtp_layers = count("model.mtp_layers", model_.mtp_layers);
-    if (megatron_layers(settings_) == MegatronLayers::kDeepseekV4) {
-      read_megatron_shared_kv(fields_, model_);
-    } else {
-      read_attention();
-    }
+    const bool shared_kv = megatron_layers(settings_) == MegatronLayers::kDeepseekV4 ||
+                           model_.attention.kind == AttentionKind::kSharedKv;
+    shared_kv ? read_megatron_shared_kv(fields_, model_) : read_attention();
     read_blocks();
     read_megatron_mixers(fields_, source_, model_);
     read_mlp();

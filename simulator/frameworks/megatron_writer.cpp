@@ -353,11 +353,10 @@ std::vector<Setting> megatron_plan_fields(const Experiment& experiment, const Pa
       out.text("cp_comm_type", kWays.at(static_cast<std::size_t>(plan.cp_algorithm)));
     }
     if (plan.cp_algorithm == CpAlgorithm::kAllToAllRing) {
-      const std::string heads = std::to_string(plan.cp_heads());
-      const std::string groups = std::to_string(plan.cp_sequence());
-      out.text("hierarchical_context_parallel_sizes", dialect == MegatronDialect::kBridge
-                                                          ? "[" + heads + "," + groups + "]"
-                                                          : heads + " " + groups);
+      const bool list = dialect == MegatronDialect::kBridge;
+      const std::string sizes =
+          std::to_string(plan.cp_heads()) + (list ? "," : " ") + std::to_string(plan.cp_sequence());
+      out.text("hierarchical_context_parallel_sizes", list ? "[" + sizes + "]" : sizes);
     }
   }
   if (experiment.model.moe) {

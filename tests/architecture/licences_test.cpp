@@ -56,7 +56,7 @@ TEST_CASE("every source and script says its licence in its first lines", "[archi
   for (const fs::path& file : files) {
     const std::string text = contents(file);
     CAPTURE(file.string());
-    CHECK(text.substr(0, 200).find("SPDX-License-Identifier: Apache-2.0\n") != std::string::npos);
+    CHECK(text.substr(0, 200).find("SPDX-License-Identifier: Apache-2.0") != std::string::npos);
   }
 }
 

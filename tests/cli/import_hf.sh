@@ -9,8 +9,9 @@ count=0
 for config in "$2"/tests/data/hf/*.json; do
   "$stepcast" import hf "$config" --name imported --out "$made/imported.yaml"
   code=0
-  "$stepcast" project --model "$made/imported.yaml" --gpu mi355x --nodes 16 --gbs 128 >"$made/out" || code=$?
-  if [ "$code" -ne 0 ] || ! grep -q "^imported on 128 x mi355x" "$made/out"; then
+  "$stepcast" project --model "$made/imported.yaml" --gpu mi355x --nodes 32 --gbs 256 \
+    --set training.recompute=full >"$made/out" || code=$?
+  if [ "$code" -ne 0 ] || ! grep -q "^imported on 256 x mi355x" "$made/out"; then
     echo "FAILED: $config exits $code"
     cat "$made/out"
     exit 1

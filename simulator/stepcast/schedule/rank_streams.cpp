@@ -18,6 +18,11 @@ void RankStreams::run(std::span<const StreamTask> first, std::span<const StreamT
   std::array<Program, 2> programs;
   programs[0].tasks = first;
   programs[1].tasks = second;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    const Stream& stream = streams_[axis];
+    const std::int64_t before = stream.idle() ? 0 : stream.tasks.back().ticket;
+    programs[0].started[axis] = programs[1].started[axis] = before;
+  }
   if (second.empty()) {
     run_alone(programs[0]);
   }

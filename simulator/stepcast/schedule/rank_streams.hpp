@@ -93,7 +93,7 @@ class RankStreams {
     std::span<const StreamTask> tasks;
     std::size_t next = 0;
     std::int64_t awaited = 0;                   // ticket; 0: none
-    std::array<std::int64_t, kAxes> started{};  // the last one, to be joined
+    std::array<std::int64_t, kAxes> started{};  // by it last, else before it: to be joined
     Axis awaited_axis = Axis::kData;
     bool computes = false;
     [[nodiscard]] bool ended() const { return next == tasks.size() && awaited == 0 && !computes; }

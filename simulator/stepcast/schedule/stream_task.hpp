@@ -22,7 +22,7 @@ enum class Fabric { kNone, kScaleUp, kScaleOut };
 enum class TaskMode {
   kBlocking,  // what follows waits for it
   kStart,     // communication that overlaps with what follows
-  kJoin,      // waits for all communication over the axis that was started; takes no time itself
+  kJoin,      // waits for what its program and those before it started over the axis; takes no time
 };
 
 // How a task shares the units with what runs on another stream at the same time. Communication
