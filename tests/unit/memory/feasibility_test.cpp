@@ -252,11 +252,11 @@ TEST_CASE("context parallelism is as its software has it", "[unit]") {
   asked.sample.model.attention.sliding_window = 128;
   CHECK_THAT(asked.reasons(), contains_text("ring has no sliding window, which sample needs"));
   asked.request.cp_algorithm = CpAlgorithm::kAllGather;
-  CHECK(asked.reasons().empty());
+  CHECK(asked.reasons() == "");
   asked.sample.model.attention.sinks = true;
   CHECK_THAT(asked.reasons(), contains_text("all_gather has no attention sinks"));
   asked.request.cp_algorithm = CpAlgorithm::kAllToAll;
-  CHECK(asked.reasons().empty());
+  CHECK(asked.reasons() == "");
   asked.sample.software.attention = AttentionKernel::kUnfused;
   CHECK_THAT(asked.reasons(), contains_text("cp must be 1: without a fused kernel"));
   asked = Asked();
@@ -271,14 +271,14 @@ TEST_CASE("passes in pairs need chunks, an exchange, and layers that are not rec
           "[unit]") {
   Asked asked;
   asked.sample = test::moe_sample();
+  asked.sample.training.micro_batch_size = 1;  // the batch of 16 divides by dp, and by pp * dp
   asked.sample.software.ep_overlap = true;
   CHECK_THAT(asked.reasons(), contains_text("ep_overlap needs ep > 1"));
   asked.request.ep = 2;
-  CHECK(asked.reasons().empty());
+  CHECK(asked.reasons() == "");
   asked.request.pp = 2;
   CHECK_THAT(asked.reasons(), contains_text("pairs no passes under schedule 1f1b; set vpp > 1"));
   asked.request.vpp = 2;
-  asked.sample.training.micro_batch_size = 1;  // 2 of a rank: a multiple of pp
   CHECK(asked.reasons() == "");
   asked.sample.training.recompute.kind = RecomputeKind::kFull;
   CHECK_THAT(asked.reasons(), contains_text("needs recompute other than full"));
