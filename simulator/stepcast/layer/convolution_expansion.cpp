@@ -6,9 +6,13 @@
 #include "stepcast/layer/mixer_expansion.hpp"
 
 namespace stepcast {
+namespace {
+
+using Kind = MemoryBoundKind;
+
+}  // namespace
 
 void expand_convolution(const ExpansionContext& context, BlockBuilder& build) {
-  using Kind = MemoryBoundKind;
   const ConvolutionSpec& convolution = *context.model.mixers.convolution;
   const std::int64_t rows = context.tokens();
   const std::int64_t hidden = context.model.hidden;
