@@ -90,7 +90,7 @@ class ContextReasons {
 
   void kernels() {
     if (software_.attention_kernel() == AttentionKernel::kUnfused) {
-      reasons_.push_back(
+      reasons_.emplace_back(
           "cp must be 1: without a fused kernel (attention: unfused) attention does "
           "not run over parts of the keys");
     }

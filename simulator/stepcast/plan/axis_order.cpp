@@ -39,7 +39,7 @@ std::optional<AxisOrder> parse_axis_order(std::string_view text) {
   if (text.empty() || text.back() == kBetween) {
     return std::nullopt;
   }
-  for (auto place = order.axes.begin(); place != order.axes.end(); ++place) {
+  for (auto* place = order.axes.begin(); place != order.axes.end(); ++place) {
     const std::optional<Axis> axis = take_axis(text);
     if (!axis || std::find(order.axes.begin(), place, *axis) != place) {
       return std::nullopt;
