@@ -58,7 +58,8 @@ OpCost priced(const GemmProblem& problem, const KernelLibrary& library,
     cost.terms = terms_of(best.time, machine);
     cost.tiling = {static_cast<std::int64_t>(best.choice.tile.rows),
                    static_cast<std::int64_t>(best.choice.tile.cols), best.choice.splits,
-                   best.choice.cluster.rows * best.choice.cluster.cols, best.time.waves};
+                   static_cast<std::int64_t>(best.choice.cluster.rows) * best.choice.cluster.cols,
+                   best.time.waves};
   }
   return cost;
 }

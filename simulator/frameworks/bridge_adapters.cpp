@@ -23,6 +23,7 @@ bool trains_adapters(std::string_view task) { return task == "peft" || task == "
 
 std::vector<std::string> usual_targets() {
   std::vector<std::string> targets;
+  targets.reserve(kProducts.size());
   for (const AdaptedProduct& product : kProducts) {
     targets.emplace_back(product.theirs);
   }

@@ -22,8 +22,8 @@ std::vector<Mixer> listed_mixers(MappingReader& fields, std::int64_t layers,
                                  const std::array<LayerType, 2>& known) {
   std::vector<Mixer> mixers;
   for (const std::string& type : fields.optional_texts("layer_types")) {
-    const auto at = std::find_if(known.begin(), known.end(),
-                                 [&](const LayerType& entry) { return entry.name == type; });
+    const auto* const at = std::find_if(known.begin(), known.end(),
+                                        [&](const LayerType& entry) { return entry.name == type; });
     if (at == known.end()) {
       fields.error("layer_types",
                    "has '" + shown(type) + "', which is not supported; supported are " +
@@ -88,7 +88,8 @@ std::int64_t adjusted_width(MappingReader& fields, std::int64_t width) {
                                 ? fields.required_number("block_ffn_dim_multiplier", {1e-3, 1e3})
                                 : 1.0;
   const std::int64_t multiple = count_of(fields, "block_multiple_of", {256, 256}, kWidth);
-  const auto scaled = static_cast<std::int64_t>(multiplier * static_cast<double>(2 * width / 3));
+  const std::int64_t two_thirds = 2 * width / 3;
+  const auto scaled = static_cast<std::int64_t>(multiplier * static_cast<double>(two_thirds));
   return (scaled + multiple - 1) / multiple * multiple;
 }
 

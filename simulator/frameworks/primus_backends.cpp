@@ -220,7 +220,7 @@ PrimusBackend primus_backend(std::string_view framework) {
   return row == kBackends.end() ? nullptr : row->import_from;
 }
 
-ImportedExperiment import_primus_torchtitan(PrimusConfig config, const ImportInput& input) {
+ImportedExperiment import_primus_torchtitan(const PrimusConfig& config, const ImportInput& input) {
   Diagnostics diagnostics;
   FrameworkReader settings(dotted(config.settings), diagnostics);
   settings.add_defaults(config.has_presets ? dotted(config.presets)
@@ -235,13 +235,12 @@ ImportedExperiment import_primus_torchtitan(PrimusConfig config, const ImportInp
   return assembled(std::move(parts), input);
 }
 
-ImportedExperiment import_primus_maxtext(PrimusConfig config, const ImportInput& input) {
-  std::erase_if(config.presets,
-                [](const Setting& setting) { return setting.name == "base_config"; });
+ImportedExperiment import_primus_maxtext(const PrimusConfig& config, const ImportInput& input) {
+  std::vector<Setting> presets = config.presets;
+  std::erase_if(presets, [](const Setting& setting) { return setting.name == "base_config"; });
   Diagnostics diagnostics;
-  FrameworkReader settings(std::move(config.settings), diagnostics);
-  settings.add_defaults(config.has_presets ? std::move(config.presets)
-                                           : maxtext_preset(config, input));
+  FrameworkReader settings(config.settings, diagnostics);
+  settings.add_defaults(config.has_presets ? std::move(presets) : maxtext_preset(config, input));
   remark_on_presets(config, settings);
   FrameworkExperiment parts = read_maxtext(settings, input);
   settings.without_effect(kOfPrimus);
@@ -251,10 +250,10 @@ ImportedExperiment import_primus_maxtext(PrimusConfig config, const ImportInput&
   return assembled(std::move(parts), input);
 }
 
-ImportedExperiment import_primus_bridge(PrimusConfig config, const ImportInput& input) {
+ImportedExperiment import_primus_bridge(const PrimusConfig& config, const ImportInput& input) {
   Diagnostics diagnostics;
-  FrameworkReader settings(std::move(config.settings), diagnostics);
-  settings.add_defaults(std::move(config.presets));
+  FrameworkReader settings(config.settings, diagnostics);
+  settings.add_defaults(config.presets);
   const bool adapters = settings.text("peft", "training.lora").value_or("none") != "none";
   const std::string usual = config.model + (adapters ? "_peft_config" : "_sft_config");
   const std::string name = bridge_name(settings.text("flavor", "recipe").value_or(usual), adapters);

@@ -14,11 +14,11 @@
 namespace stepcast {
 
 // Null for a framework that Primus hands nothing to.
-using PrimusBackend = ImportedExperiment (*)(PrimusConfig config, const ImportInput& input);
+using PrimusBackend = ImportedExperiment (*)(const PrimusConfig& config, const ImportInput& input);
 PrimusBackend primus_backend(std::string_view framework);
 
-ImportedExperiment import_primus_torchtitan(PrimusConfig config, const ImportInput& input);
-ImportedExperiment import_primus_maxtext(PrimusConfig config, const ImportInput& input);
-ImportedExperiment import_primus_bridge(PrimusConfig config, const ImportInput& input);
+ImportedExperiment import_primus_torchtitan(const PrimusConfig& config, const ImportInput& input);
+ImportedExperiment import_primus_maxtext(const PrimusConfig& config, const ImportInput& input);
+ImportedExperiment import_primus_bridge(const PrimusConfig& config, const ImportInput& input);
 
 }  // namespace stepcast

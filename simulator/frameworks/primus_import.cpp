@@ -84,9 +84,9 @@ std::vector<Setting> preset_settings(const std::string& model, bool experts,
   return settings;
 }
 
-ImportedExperiment handed_over(PrimusConfig config, const ImportInput& input) {
+ImportedExperiment handed_over(const PrimusConfig& config, const ImportInput& input) {
   if (const PrimusBackend backend = primus_backend(config.framework)) {
-    return backend(std::move(config), input);
+    return backend(config, input);
   }
   throw ConfigError({input.file, 0, 0},
                     "runs the framework '" + config.framework.substr(0, 60) +
@@ -135,7 +135,7 @@ std::string shipped_model(const std::string& name, const DataRoot& data) {
 ImportedExperiment import_primus(const ImportInput& input) {
   PrimusConfig config = read_primus_config(input);
   if (config.framework != "megatron") {
-    return handed_over(std::move(config), input);
+    return handed_over(config, input);
   }
   MegatronSource source;
   source.model = megatron_default_model();
@@ -144,9 +144,9 @@ ImportedExperiment import_primus(const ImportInput& input) {
   source.uneven_stages = true;
   name_model(config, input, source);
   Diagnostics diagnostics;
-  FrameworkReader settings(std::move(config.settings), diagnostics);
+  FrameworkReader settings(config.settings, diagnostics);
   if (config.has_presets) {
-    settings.add_defaults(std::move(config.presets));
+    settings.add_defaults(config.presets);
   } else {
     settings.add_defaults(
         preset_settings(config.model, source.model.moe.has_value(), source.whole_file));
