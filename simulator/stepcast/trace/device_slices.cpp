@@ -185,6 +185,7 @@ class Slicer {
       slice.host = nanoseconds(span.host);
       slice.op = span.op;
       slice.launched_by = thread_of(role, pass.part);
+      slice.recomputed = role == TaskRole::kRecompute;
       pair_up(pass, span, layer_[pass.program][i], slice);
       streams_and_slices_.push_back({slice, stream_of(span, role), 0});
     }

@@ -45,6 +45,7 @@ struct DeviceSlice {
   std::int32_t thread = 0;    // of the device, counted from 0
   HostThread launched_by = HostThread::kForward;
   bool in_backward = false;  // of an operator whose forward has this sequence number
+  bool recomputed = false;   // forward once more, for what backward needs of it
 };
 
 // The threads of the device, stream after stream.

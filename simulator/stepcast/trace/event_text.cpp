@@ -74,6 +74,10 @@ OperatorText operator_text(const TraceOperator& event, const OperatorCalls& call
   Json of_kernel = {{"device", processes.device}, {"context", 1}};
   of_op["Operator"] = calls.operator_name;
   of_kernel["Operator"] = calls.operator_name;
+  if (calls.recomputed) {
+    of_op["Recomputed"] = true;
+    of_kernel["Recomputed"] = true;
+  }
   if (event.collective) {
     const Json collective = of_collective(*event.collective, groups);
     of_op.update(collective);

@@ -37,6 +37,7 @@ struct OperatorCalls {
   std::string_view operator_name;
   std::string_view launch;
   std::string_view kernel_category = "kernel";
+  bool recomputed = false;  // forward once more, which both say
 };
 
 OperatorText operator_text(const TraceOperator& event, const OperatorCalls& calls,

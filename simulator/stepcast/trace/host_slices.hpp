@@ -23,8 +23,11 @@ struct HostCall {
   std::int64_t end = 0;
 };
 
-// What stands inside of a call: wrappers of autograd, the operator, its launch.
-inline constexpr std::int64_t kWrapper = 50;     // ns from one slice to the one around it
+// What stands inside of a call: the two slices of a node of autograd, the frame of what is
+// recomputed, the operator, its launch.
+inline constexpr std::int64_t kWrapper = 50;  // ns from one slice to the one around it
+inline constexpr std::int64_t kInNode = 2 * kWrapper;
+inline constexpr std::int64_t kInFrame = kInNode + kWrapper;
 inline constexpr std::int64_t kLaunch = 400;     // ns
 inline constexpr std::int64_t kShortest = 1000;  // ns, of a call
 

@@ -6,13 +6,13 @@
 
 #include "stepcast/base/error.hpp"
 #include "stepcast/cost/power_level.hpp"
-#include "stepcast/trace/collective_event.hpp"
+#include "stepcast/trace/autograd_nodes.hpp"
 #include "stepcast/trace/device_slices.hpp"
 #include "stepcast/trace/event_text.hpp"
+#include "stepcast/trace/further_event.hpp"
 #include "stepcast/trace/host_slices.hpp"
 #include "stepcast/trace/trace_counters.hpp"
 #include "stepcast/trace/trace_head.hpp"
-#include "stepcast/trace/trace_types.hpp"
 
 namespace stepcast {
 namespace {
@@ -34,6 +34,7 @@ class StepTraceWriter {
         step_(placed_step(context, pipeline_rank(projection.plan, rank))),
         device_(device_slices(step_)),
         calls_(host_calls(device_.slices)),
+        autograd_(autograd_thread(device_.slices)),
         naming_{experiment.cluster.device.architecture.runtime,
                 experiment.cluster.device.architecture.name,
                 projection.training.dtype,
@@ -51,8 +52,14 @@ class StepTraceWriter {
     name_processes(json);
     annotate(json);
     count(json);
+    for (const AutogradNode& node : autograd_.nodes) {
+      wrap(json, node);
+      pair_up(json, node);
+    }
+    for (const CallRange& calls : autograd_.recomputations) {
+      frame(json, calls);
+    }
     for (std::size_t i = 0; i < device_.slices.size(); ++i) {
-      wrap(json, i);
       call(json, i);
       launch(json, i);
       run(json, i);
@@ -62,7 +69,6 @@ class StepTraceWriter {
 
  private:
   void make_texts();
-  [[nodiscard]] TraceOperator further(FurtherOp op) const;
 
   [[nodiscard]] std::int64_t host_thread(HostThread thread) const {
     return processes_.host + (thread == HostThread::kBackward ? 1 : 0);
@@ -89,7 +95,17 @@ class StepTraceWriter {
     append_number(text, value);
   }
 
-  void wrap(TraceJson& json, std::size_t first) const;
+  struct ArrowEnd {
+    std::int64_t process = 0;
+    std::int64_t thread = 0;
+    std::int64_t at = 0;
+  };
+  // Of the category `kind`, which is its name as well.
+  static void arrow(TraceJson& json, std::string_view kind, std::int64_t id, const ArrowEnd& from,
+                    const ArrowEnd& to);
+  void wrap(TraceJson& json, const AutogradNode& node) const;
+  void pair_up(TraceJson& json, const AutogradNode& node) const;
+  void frame(TraceJson& json, const CallRange& calls) const;
   void call(TraceJson& json, std::size_t i) const;
   void launch(TraceJson& json, std::size_t i) const;
   void run(TraceJson& json, std::size_t i);
@@ -108,6 +124,7 @@ class StepTraceWriter {
   PlacedStep step_;
   DeviceSlices device_;
   std::vector<HostCall> calls_;  // of the slices
+  AutogradThread autograd_;
   TraceNaming naming_;
   TraceProcesses processes_;
   ProcessGroups groups_;
@@ -116,34 +133,6 @@ class StepTraceWriter {
 };
 
 // --- what is fixed ------------------------------------------------------------------------------
-
-TraceOperator StepTraceWriter::further(FurtherOp op) const {
-  const TrainingRecipe& training = projection_.training;
-  TraceOperator event;
-  event.name = "aten::copy_";
-  switch (op) {
-    case FurtherOp::kCopyIn: {
-      const TraceArgument tokens =
-          tensor({training.micro_batch_size, training.sequence_length}, "long int");
-      event.kernel = "Memcpy HtoD (Pinned -> Device)";
-      event.arguments = {tokens, tokens, scalar("True")};
-      break;
-    }
-    case FurtherOp::kCopyOut:
-      event.kernel = "Memcpy DtoH (Device -> Pageable)";
-      event.arguments = {tensor({1}, "float"), tensor({1}, "float"), scalar("False")};
-      break;
-    case FurtherOp::kSend:
-    case FurtherOp::kReceive: {
-      Collective message = pipeline_send(context_.expansion);
-      message.group.size = projection_.plan.pp;
-      event = message_event(
-          message, op == FurtherOp::kSend ? MessageEnd::kSend : MessageEnd::kReceive, naming_);
-      break;
-    }
-  }
-  return event;
-}
 
 void StepTraceWriter::make_texts() {
   const bool hip = naming_.runtime == DeviceRuntime::kHip;
@@ -157,54 +146,89 @@ void StepTraceWriter::make_texts() {
     }
     if (op < step_.ops.size()) {
       const TraceOperator event = trace_operator(step_.ops[op], step_.places[op].role, naming_);
-      texts_[op] = operator_text(event, {name(step_.ops[op].id), kernel}, processes_, groups_);
+      const OperatorCalls calls{name(step_.ops[op].id), kernel, "kernel",
+                                step_.places[op].role == TaskRole::kRecompute};
+      texts_[op] = operator_text(event, calls, processes_, groups_);
       continue;
     }
     const auto further_op = static_cast<FurtherOp>(op - step_.ops.size());
     const bool copies = further_op == FurtherOp::kCopyIn || further_op == FurtherOp::kCopyOut;
     const OperatorCalls calls{copies ? "step" : name(OpId::kPipelineSend), copies ? copy : kernel,
                               copies ? "gpu_memcpy" : "kernel"};
-    texts_[op] = operator_text(further(further_op), calls, processes_, groups_);
+    texts_[op] =
+        operator_text(further_event(further_op, context_, naming_), calls, processes_, groups_);
   }
+}
+
+void StepTraceWriter::arrow(TraceJson& json, std::string_view kind, std::int64_t id,
+                            const ArrowEnd& from, const ArrowEnd& to) {
+  const auto end = [&](std::string_view phase, const ArrowEnd& place, std::string_view rest) {
+    std::string& text = json.event();
+    text += phase;
+    append_number(text, id);
+    member(text, R"(,"pid":)", place.process);
+    member(text, R"(,"tid":)", place.thread);
+    text += R"(,"ts":)";
+    append_microseconds(text, kOrigin + place.at);
+    for (const std::string_view piece : std::initializer_list<std::string_view>{
+             R"(,"cat":")", kind, R"(","name":")", kind, rest}) {
+      text += piece;
+    }
+  };
+  end(R"({"ph":"s","id":)", from, "\"}");
+  end(R"({"ph":"f","id":)", to, R"(","bp":"e"})");
 }
 
 // --- operators ----------------------------------------------------------------------------------
 
-// Autograd runs a backward node in two slices around its operators; calls of one node that follow
-// each other share them.
-void StepTraceWriter::wrap(TraceJson& json, std::size_t first) const {
-  const DeviceSlice& slice_at = device_.slices[first];
-  const auto same = [&](const DeviceSlice& other) {
-    return other.in_backward && other.sequence == slice_at.sequence;
-  };
-  if (!slice_at.in_backward || (first > 0 && same(device_.slices[first - 1]))) {
-    return;
-  }
-  std::size_t last = first;
-  while (last + 1 < device_.slices.size() && same(device_.slices[last + 1])) {
-    ++last;
-  }
-  const std::string& node = text_of(slice_at).node;
+// Autograd runs a node in two slices around its operators.
+void StepTraceWriter::wrap(TraceJson& json, const AutogradNode& node) const {
+  const DeviceSlice& own = device_.slices[node.own];
   std::int64_t inset = 0;
   for (const std::string_view prefix : {"autograd::engine::evaluate_function: ", ""}) {
     std::string& text = json.event();
     const std::string head = R"({"ph":"X","cat":"cpu_op","name":)" +
-                             json_string(std::string(prefix) + node) +
+                             json_string(std::string(prefix) + text_of(own).node) +
                              ",\"pid\":" + std::to_string(processes_.host) + ",\"tid\":";
-    slice(text, head, host_thread(slice_at.launched_by), calls_[first].begin + inset,
-          calls_[last].end - inset);
-    member(text, R"("Sequence number":)", slice_at.sequence);
+    slice(text, head, host_thread(own.launched_by), calls_[node.around.first].begin + inset,
+          calls_[node.around.last].end - inset);
+    member(text, R"("Sequence number":)", own.sequence);
     text += R"(,"Fwd thread id":1}})";
     inset += kWrapper;
   }
+}
+
+// From the forward operator to the inner slice of the node.
+void StepTraceWriter::pair_up(TraceJson& json, const AutogradNode& node) const {
+  if (node.arrow == 0) {
+    return;
+  }
+  const auto thread = [this](std::size_t call) {
+    return host_thread(device_.slices[call].launched_by);
+  };
+  arrow(json, "fwdbwd", node.arrow,
+        {processes_.host, thread(node.forward), calls_[node.forward].begin + kInFrame},
+        {processes_.host, thread(node.own), calls_[node.around.first].begin + kWrapper});
+}
+
+// The frame of Python in which PyTorch runs forward once more, whose name readers know
+// recomputation by. In which line of which version it stands is not made up.
+void StepTraceWriter::frame(TraceJson& json, const CallRange& calls) const {
+  std::string& text = json.event();
+  const std::string head =
+      R"({"ph":"X","cat":"python_function","name":"torch/utils/checkpoint.py: recompute_fn","pid":)" +
+      std::to_string(processes_.host) + ",\"tid\":";
+  slice(text, head, host_thread(HostThread::kBackward), calls_[calls.first].begin + kInNode,
+        calls_[calls.last].end - kInNode);
+  text += "}}";
 }
 
 void StepTraceWriter::call(TraceJson& json, std::size_t i) const {
   const DeviceSlice& kernel = device_.slices[i];
   const OperatorText& fixed = text_of(kernel);
   std::string& text = json.event();
-  slice(text, fixed.op.head, host_thread(kernel.launched_by), calls_[i].begin + 2 * kWrapper,
-        calls_[i].end - 2 * kWrapper);
+  slice(text, fixed.op.head, host_thread(kernel.launched_by), calls_[i].begin + kInFrame,
+        calls_[i].end - kInFrame);
   member(text, R"("External id":)", static_cast<std::int64_t>(i + 1));
   text += R"(,"Record function id":0)";
   if (kernel.sequence != 0) {
@@ -218,28 +242,15 @@ void StepTraceWriter::call(TraceJson& json, std::size_t i) const {
 void StepTraceWriter::launch(TraceJson& json, std::size_t i) const {
   const DeviceSlice& kernel = device_.slices[i];
   const auto id = static_cast<std::int64_t>(i + 1);
-  const std::int64_t end = calls_[i].end - 3 * kWrapper;
+  const std::int64_t end = calls_[i].end - kInFrame - kWrapper;
   const std::int64_t thread = host_thread(kernel.launched_by);
   std::string& text = json.event();
   slice(text, text_of(kernel).launch.head, thread, end - kLaunch, end);
   member(text, R"("External id":)", id);
   member(text, R"(,"correlation":)", id);
   text += "}}";
-  const auto flow = [&](std::string_view phase, std::int64_t process, std::int64_t on,
-                        std::int64_t at, std::string_view rest) {
-    std::string& arrow = json.event();
-    arrow += phase;
-    append_number(arrow, id);
-    member(arrow, R"(,"pid":)", process);
-    member(arrow, R"(,"tid":)", on);
-    arrow += R"(,"ts":)";
-    append_microseconds(arrow, kOrigin + at);
-    arrow += R"(,"cat":"ac2g","name":"ac2g")";
-    arrow += rest;
-  };
-  flow(R"({"ph":"s","id":)", processes_.host, thread, end - kLaunch, "}");
-  flow(R"({"ph":"f","id":)", processes_.device, stream(kernel.thread), kernel.begin,
-       R"(,"bp":"e"})");
+  arrow(json, "ac2g", id, {processes_.host, thread, end - kLaunch},
+        {processes_.device, stream(kernel.thread), kernel.begin});
 }
 
 void StepTraceWriter::run(TraceJson& json, std::size_t i) {

@@ -42,7 +42,8 @@ const std::vector<RequiredFields>& required_fields() {
       {"gpu_memcpy",
        {"ph", "name", "pid", "tid", "ts", "dur"},
        {"correlation", "External id", "stream", "device"}},
-      {"ac2g", {"ph", "id", "pid", "tid", "ts", "name"}, {}}};
+      {"ac2g", {"ph", "id", "pid", "tid", "ts", "name"}, {}},
+      {"fwdbwd", {"ph", "id", "pid", "tid", "ts", "name"}, {}}};
   return rows;
 }
 
@@ -94,8 +95,9 @@ std::string missing_in(const Json& event) {
 
 const std::vector<std::string>& plans() {
   static const std::vector<std::string> all = {
-      test::kFsdp, test::kTensorAndPipeline, test::kExperts,  test::kFp8,
-      test::kAmd,  test::kZeroBubble,        test::kDualPipe, test::kUniform};
+      test::kFsdp,          test::kTensorAndPipeline, test::kExperts,  test::kFp8,
+      test::kAmd,           test::kZeroBubble,        test::kDualPipe, test::kUniform,
+      test::kFullRecompute, test::kSelectiveRecompute};
   return all;
 }
 

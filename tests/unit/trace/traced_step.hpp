@@ -89,5 +89,15 @@ inline const std::string kUniform =
     "model: llama3.2_1b\ncluster: {gpu: h200_sxm, nodes: 1}\n"
     "training: {sequence_length: 8192, micro_batch_size: 1, global_batch_size: 16, dtype: bf16}\n"
     "plan: {tp: 2, zero: 1, overlap: uniform}\nsoftware: megatron\n";
+inline const std::string kFullRecompute =
+    "model: llama3.2_1b\ncluster: {gpu: h200_sxm, nodes: 1}\n"
+    "training: {sequence_length: 8192, micro_batch_size: 1, global_batch_size: 16, dtype: bf16, "
+    "recompute: full}\n"
+    "plan: {zero: 3}\nsoftware: pytorch_compiled\n";
+inline const std::string kSelectiveRecompute =
+    "model: llama3.1_8b\ncluster: {gpu: h200_sxm, nodes: 4}\n"
+    "training: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 16, dtype: bf16, "
+    "recompute: selective}\n"
+    "plan: {tp: 4, pp: 4, schedule: zb_h1}\nsoftware: megatron\n";
 
 }  // namespace stepcast::test
