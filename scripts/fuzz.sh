@@ -1,25 +1,69 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fuzzes every parser for a share of the seconds given (default 60). A crash is written to
-# tests/fuzz/regressions, which the tests replay.
+# Fuzzes every reader, and projections of drawn experiments, for a share of the seconds given (default 60). A
+# crash is written to tests/fuzz/regressions/TARGET, which the tests replay.
+#   scripts/fuzz.sh [SECONDS]        stops at the first find
+#   scripts/fuzz.sh --log [SECONDS]  a slice of a long run: what it finds does not end it, inputs that reach new
+#                                    code are kept in build/fuzz/found for the next slice, and each target adds
+#                                    a row to tests/fuzz/slices.csv. Its commit is what was run, so nothing may
+#                                    be changed since.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+log=false
+if [[ ${1:-} == --log ]]; then
+  log=true
+  shift
+fi
 seconds=${1:-60}
+slices=tests/fuzz/slices.csv
 mapfile -t targets < <(basename -s _fuzz.cpp tests/fuzz/*_fuzz.cpp)
+if $log && [[ -n $(git status --porcelain --untracked-files=no -- . ":!$slices") ]]; then
+  echo "fuzz.sh: --log: the tree differs from its commit; commit first" >&2
+  exit 2
+fi
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz --target stepcast_fuzz | tail -n 1
-mkdir -p tests/fuzz/regressions
 share=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))
+output=$(mktemp)
+scratch=$(mktemp -d)
+trap 'rm -rf "$output" "$scratch"' EXIT
+export TIMEFORMAT='%U %S'
+
+# What an input may take at most. A projection may take 2 s and 1 GiB: ten times that long where every access
+# is checked, and half as much memory again for what is freed and held back (ASan's quarantine).
+limits() {
+  case $1 in
+    project) echo "-timeout=20 -rss_limit_mb=1536" ;;
+    *) echo "-timeout=10 -rss_limit_mb=4096" ;;
+  esac
+}
+
+# Runs a target from a seed; prints the user's and the system's seconds of CPU.
+fuzz() {
+  local target=$1 seed=$2 found=$3 settings
+  read -ra settings < <(limits "$target")
+  { time "build/fuzz/tests/fuzz_$target" -seed="$seed" -max_total_time="$share" "${settings[@]}" \
+    -artifact_prefix="tests/fuzz/regressions/$target/" -print_final_stats=1 \
+    "$found" "tests/fuzz/corpus/$target" >"$output" 2>&1; } 2>&1
+}
+
 for target in "${targets[@]}"; do
-  found=$(mktemp -d)
-  log=$(mktemp)
-  if ! "build/fuzz/tests/fuzz_$target" -max_total_time="$share" -rss_limit_mb=4096 -timeout=10 \
-    -artifact_prefix=tests/fuzz/regressions/ -print_final_stats=1 \
-    "$found" "tests/fuzz/corpus/$target" >"$log" 2>&1; then
-    tail -n 60 "$log"
-    echo "fuzz_$target: failed; the input is in tests/fuzz/regressions"
-    exit 1
+  seed=$(($(date +%s) % 1000000 + 1))
+  found=$scratch/$target
+  if $log; then found=build/fuzz/found/$target; fi
+  mkdir -p "$found" "tests/fuzz/regressions/$target"
+  finds=0
+  cpu=$(fuzz "$target" "$seed" "$found") || finds=1
+  inputs=$(grep number_of_executed_units "$output" | tr -s ' ' | cut -d' ' -f2 || true)
+  inputs=${inputs:-0}
+  if $log; then
+    row=$(date -u +%Y-%m-%d),$(git rev-parse --short=10 HEAD),$target,$seed
+    echo "$row,$(awk '{printf "%.0f", $1 + $2}' <<<"$cpu"),$inputs,$finds" >>"$slices"
   fi
-  echo "fuzz_$target: $(grep number_of_executed_units "$log" | tr -s ' ' | cut -d' ' -f2) inputs"
-  rm -rf "$found" "$log"
+  if ((finds > 0)); then
+    tail -n 60 "$output"
+    echo "fuzz_$target: failed with seed $seed; the input is in tests/fuzz/regressions/$target"
+    if ! $log; then exit 1; fi
+  fi
+  echo "fuzz_$target: $inputs inputs"
 done
