@@ -67,3 +67,4 @@ for target in "${targets[@]}"; do
   fi
   echo "fuzz_$target: $inputs inputs"
 done
+find tests/fuzz/regressions -type d -empty -delete

@@ -95,8 +95,11 @@ struct StepNumbers {
   double tokens_per_second_per_gpu = 0.0;
   double step_time_s = 0.0;
   double model_tflops_per_gpu = 0.0;  // TFLOP/s of the model, without what is recomputed
-  double mfu = 0.0;                   // of the dense peak of the training format; from 0 to 1
-  double peak_memory_bytes = 0.0;     // allocated, of the fullest rank
+  // Of the dense peak of the training format. By its convention it counts the pairs of positions
+  // that attention's mask hides too, so that it may exceed 1 where hardly anything else is
+  // computed.
+  double mfu = 0.0;
+  double peak_memory_bytes = 0.0;  // allocated, of the fullest rank
   double clock_mhz = 0.0;
   double power_w = 0.0;  // mean
   // What the step is spent on, by the keys of `time` in JSON ("compute_s", ...), seconds. Every
@@ -113,8 +116,10 @@ struct StageBytes {
   double activations_bytes = 0.0;
   double buffers_bytes = 0.0;
   double allocated_bytes = 0.0;  // the sum of those above
-  double reserved_bytes = 0.0;   // by the allocator, what it cannot use again included
-  double outside_bytes = 0.0;    // of the driver and of communicators
+  // By the allocator, what it cannot use again included; without the buffers that an expert
+  // dispatcher takes past it, which are allocated all the same.
+  double reserved_bytes = 0.0;
+  double outside_bytes = 0.0;  // of the driver and of communicators
 };
 
 // The run that an experiment's `training.tokens` ask for, of which the step is one.
@@ -133,8 +138,10 @@ struct RunNumbers {
 // The answer of project() and memory().
 struct StepProjection {
   bool feasible = false;
-  std::vector<std::string> reasons;  // against it; empty if it is feasible
-  std::vector<std::string> notes;    // what was filled in, as a plan that was not given
+  // Against it. Of a plan that is feasible: why its numbers are doubtful, as those of a locked
+  // clock that the power limit would not leave.
+  std::vector<std::string> reasons;
+  std::vector<std::string> notes;  // what was filled in, as a plan that was not given
   // Empty where the plan does not divide; a plan that only does not fit in memory is priced.
   std::optional<StepNumbers> numbers;
   std::vector<StageBytes> memory;      // by pipeline rank; empty where the plan does not divide

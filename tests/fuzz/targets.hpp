@@ -53,6 +53,9 @@ int fuzz_table(const std::uint8_t* data, std::size_t size);
 // read_recording, measured_step: times within the step and every kernel in one row, or a
 // ConfigError.
 int fuzz_trace(const std::uint8_t* data, std::size_t size);
+// Simulator::project of an experiment that the bytes choose: an answer whose numbers are finite and
+// add up, or an InputError.
+int fuzz_project(const std::uint8_t* data, std::size_t size);
 // read_part_table, read_chunk: chunks that account for each of their plans, or a ConfigError.
 int fuzz_part(const std::uint8_t* data, std::size_t size);
 // import_torchtitan of a TOML file, import_maxtext: fuzz/imports.hpp.
@@ -86,6 +89,7 @@ inline constexpr std::array kTargets = {Target{"claim", fuzz_claim},
                                         Target{"operator", fuzz_operator},
                                         Target{"part", fuzz_part},
                                         Target{"primus", fuzz_primus},
+                                        Target{"project", fuzz_project},
                                         Target{"python_recipe", fuzz_python_recipe},
                                         Target{"quantity", fuzz_quantity},
                                         Target{"recipe", fuzz_recipe},

@@ -2,23 +2,26 @@
 // Experiments over every GPU, model, software set and plan there is, drawn at random.
 #pragma once
 
-#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "property/random_choice.hpp"
 #include "stepcast/stepcast.hpp"
 
 namespace stepcast::test {
 
-class RandomExperiments {
+class RandomExperiments : public RandomChoice {
  public:
   RandomExperiments(const Simulator& simulator, std::uint64_t seed)
-      : gpus_(simulator.list(Listing::kGpu)),
+      : RandomExperiments(simulator, RandomChoice(seed)) {}
+  RandomExperiments(const Simulator& simulator, RandomChoice draw)
+      : RandomChoice(std::move(draw)),
+        gpus_(simulator.list(Listing::kGpu)),
         models_(simulator.list(Listing::kModel)),
         software_(simulator.list(Listing::kSoftware)),
         schedules_(simulator.list(Listing::kSchedule)),
-        dispatchers_(simulator.list(Listing::kDispatcher)),
-        random_(seed) {}
+        dispatchers_(simulator.list(Listing::kDispatcher)) {}
 
   // About a third of what is drawn is refused, as a plan that does not divide is; draw again.
   ExperimentSource next() {
@@ -42,10 +45,6 @@ class RandomExperiments {
     draw_rarer(set);
     return drawn;
   }
-
-  std::string any(const std::vector<std::string>& values) { return values[below(values.size())]; }
-  std::size_t below(std::size_t n) { return random_() % n; }
-  bool one_in(std::size_t n) { return below(n) == 0; }
 
  private:
   template <typename Set>
@@ -111,7 +110,6 @@ class RandomExperiments {
   std::vector<std::string> software_;
   std::vector<std::string> schedules_;
   std::vector<std::string> dispatchers_;
-  std::mt19937_64 random_;
 };
 
 }  // namespace stepcast::test

@@ -27,7 +27,7 @@ double keys_of(const ModelSpec& model, LayerKind kind, double length) {
 }
 
 // Those that the masks leave of a sequence, of all its queries: a choice of n keys leaves as many
-// as a window of n.
+// as a window of n. Beside compressed keys no window is none, and not the whole sequence.
 double pairs_of(const ModelSpec& model, LayerKind kind, std::int64_t length,
                 const Documents& documents) {
   const std::int64_t chosen = chooses_keys(model, kind) ? model.attention.indexer->chosen : 0;
@@ -36,7 +36,7 @@ double pairs_of(const ModelSpec& model, LayerKind kind, std::int64_t length,
   }
   const double compressed =
       static_cast<double>(kind.compression) * causal_pairs({}, length / kind.compression, chosen);
-  return compressed + causal_pairs(documents, length, kind.window);
+  return compressed + (kind.window > 0 ? causal_pairs(documents, length, kind.window) : 0.0);
 }
 
 // Of what no parameter multiplies, forward and backward, for one token of a sequence.

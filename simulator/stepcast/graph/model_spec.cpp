@@ -82,6 +82,9 @@ void read_choice_of_keys(MappingReader& reader, AttentionSpec& attention) {
     attention.indexer = read_indexer(std::move(*indexer));
     if (attention.kind == AttentionKind::kGqa) {
       reader.error("indexer", "chooses among latent keys; 'kind' must be mla or shared_kv");
+    } else if (attention.kind == AttentionKind::kSharedKv && !reader.has("compression")) {
+      reader.error("indexer",
+                   "of kind shared_kv chooses among compressed keys; give 'compression'");
     }
   }
   if (std::optional<MappingReader> compression = reader.optional_mapping("compression")) {
@@ -221,6 +224,22 @@ void check_ratios(const MappingReader& reader, const ModelSpec& model) {
   }
 }
 
+// A head that is key and value is read through a window, compressed, or both, never as a whole.
+void check_shared_keys(const MappingReader& reader, const ModelSpec& model) {
+  const auto sees_none = [](LayerKind kind) {
+    return kind.mixer == Mixer::kAttention && kind.window == 0 && kind.compression == 0;
+  };
+  bool blind = model.layers > 0 && sees_none(mtp_layer_kind(model));
+  for (std::int64_t layer = 0; layer < model.layers && !blind; ++layer) {
+    blind = sees_none(layer_kind(model, layer));
+  }
+  if (model.attention.kind == AttentionKind::kSharedKv && blind) {
+    reader.error("attention",
+                 "of kind shared_kv has layers without keys: give 'sliding_window', without "
+                 "'full_attention_every', or a ratio of 'compression' for every layer");
+  }
+}
+
 // Counts are 64-bit integers, far beyond any model, and must not overflow on the way.
 void refuse_uncountable(const MappingReader& reader, const ModelSpec& model) {
   constexpr double kMost = 1e17;
@@ -330,6 +349,7 @@ ModelSpec read_model(MappingReader& reader) {
   }
   model.mtp_layers = reader.optional_count("mtp_layers", 0, {0, 64});
   check_ratios(reader, model);
+  check_shared_keys(reader, model);
   if (std::optional<MappingReader> published = reader.optional_mapping("published")) {
     model.published = read_published(std::move(*published));
   }

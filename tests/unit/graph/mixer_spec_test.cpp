@@ -146,6 +146,36 @@ TEST_CASE("compression says which layers choose, and the last ratio is the modul
   CHECK(residual_width(flash) == 4 * 4096);
 }
 
+// Keys of 4 positions each, that no window stands beside.
+const std::string kCompressed =
+    "name: x\nhidden_size: 64\nlayers: 2\nvocabulary: 1000\nmlp: {ffn_hidden: 256}\n"
+    "attention: {kind: shared_kv, heads: 4, head_dim: 16, q_lora_rank: 32, qk_rope_head_dim: 8, "
+    "output_groups: 2, output_lora_rank: 16";
+
+// Of 8 positions there are 2 keys; the first queries see none, four see one and one sees both,
+// which the count of pairs rounds to those of 2 queries and 2 keys, 3 for each 4 positions: 1.5 a
+// query.
+TEST_CASE("no window beside compressed keys is none, and not the whole sequence", "[case]") {
+  const ModelSpec model = model_from(kCompressed + ", compression: {ratios: [4, 4]}}\n");
+  const double pair = 6.0 * 4 * (16 + 16);
+  const Flops uncut = training_flops_per_token(model, 8);
+  CHECK((uncut - masked_flops_per_token(model, 8, {})).value() == 2 * pair * (2 - 1.5));
+}
+
+TEST_CASE("a head that is key and value is seen in a window or compressed", "[unit]") {
+  const std::string message = "has layers without keys: give 'sliding_window'";
+  CHECK_THAT(fault_of(kCompressed + "}\n"), contains_text(message));
+  CHECK_THAT(fault_of(kCompressed + ", compression: {ratios: [4, 0]}}\n"), contains_text(message));
+  CHECK_THAT(fault_of(kCompressed + ", sliding_window: 4, full_attention_every: 2}\n"),
+             contains_text(message));
+  CHECK(fault_of(kCompressed + ", sliding_window: 4}\n") == "no error");
+  CHECK(fault_of(kCompressed + ", sliding_window: 4, compression: {ratios: [4, 0]}}\n") ==
+        "no error");
+  CHECK_THAT(
+      fault_of(kCompressed + ", sliding_window: 4, indexer: {heads: 2, head_dim: 8, chosen: 4}}\n"),
+      contains_text("chooses among compressed keys; give 'compression'"));
+}
+
 // Blocks of 12 layers: inputs of layers 0, 12, ... are kept, 8 of them in the end.
 TEST_CASE("attention residuals grow by one each block", "[unit]") {
   const ModelSpec model = test::shipped_model("kimi_k3");
