@@ -33,10 +33,11 @@ std::vector<MeasuredStep> measured_steps(const TraceCompareOptions& options) {
   for (const std::string& file : options.traces) {
     const std::string wanted = steps.empty() ? options.step : steps.front().name;
     const std::filesystem::path path = file;
-    steps.push_back(measured_step(read_recording(path), file, wanted));
-  }
-  if (options.rank) {
-    steps.front().head.rank = *options.rank;
+    TraceRecording recording = read_recording(path);
+    if (steps.empty() && options.rank) {
+      recording.head.rank = *options.rank;
+    }
+    steps.push_back(measured_step(recording, file, wanted));
   }
   return steps;
 }

@@ -33,6 +33,8 @@ class StepReader {
       step.in_graphs += call.in_graph ? 1 : 0;
       if (is_communication(call.category)) {
         add_collective(call, row, origin, step);
+      } else {
+        add_busy(call.start - origin, call.end - origin, step.computing);
       }
     }
     for (const auto& [id, calls] : streams) {
@@ -43,6 +45,15 @@ class StepReader {
   }
 
  private:
+  // Calls come by their start.
+  static void add_busy(double start, double end, BusyTimes& times) {
+    if (times.empty() || start > times.back().second) {
+      times.emplace_back(start, end);
+    } else {
+      times.back().second = std::max(times.back().second, end);
+    }
+  }
+
   [[nodiscard]] const HostOperator* operator_of(const DeviceCall& call) const {
     return call.op < 0 ? nullptr : &recording_.operators[static_cast<std::size_t>(call.op)];
   }
@@ -109,15 +120,28 @@ class StepReader {
     return known->second;
   }
 
+  // Of a transfer a rank states the other end; its own is that of the trace.
+  void name_ranks(const RecordedCollective& carried, TracedCollective& call) const {
+    const bool transfer = carried.source >= 0 || carried.destination >= 0;
+    if (transfer && recording_.head.rank < 0) {
+      return;
+    }
+    call.group = recording_.texts.text(carried.group);
+    if (transfer) {
+      const bool receives = carried.source >= 0;
+      call.source = receives ? carried.source : recording_.head.rank;
+      call.destination = receives ? recording_.head.rank : carried.destination;
+    }
+  }
+
   void add_collective(const DeviceCall& call, std::size_t row, double origin, MeasuredStep& step) {
     TracedCollective& added = step.collectives.emplace_back();
     added.category = call.category;
     added.shape = step.operators[row].shape;
     if (call.collective >= 0) {
-      added.group = recording_.texts.text(
-          recording_.collectives[static_cast<std::size_t>(call.collective)].group);
+      name_ranks(recording_.collectives[static_cast<std::size_t>(call.collective)], added);
     }
-    added.order = orders_[added.group]++;
+    added.order = orders_[{added.group, added.source, added.destination}]++;
     added.start = Seconds(call.start - origin);
     added.time = Seconds(call.end - call.start);
     added.row = row;
@@ -143,7 +167,7 @@ class StepReader {
   std::map<std::tuple<StepCategory, TextId, TextId>, std::optional<WorkShape>> shapes_;
   std::map<CallKind, std::size_t> rows_;
   std::vector<std::int32_t> last_operator_;  // of each row
-  std::map<std::string, std::int64_t> orders_;
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::int64_t> orders_;
 };
 
 // Of each row's collectives, as of the categories (step_trace.hpp).
@@ -210,6 +234,7 @@ MeasuredStep measured_step(const TraceRecording& recording, const std::string& f
   }
   StepReader(recording).read(chosen, step);
   add_waiting(step);
+  step.exposed_waiting = exposed_waiting(step.computing, step.collectives);
   sort_operators(step);
   return step;
 }

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "traces/exposed_waiting.hpp"
 #include "traces/step_trace.hpp"
 #include "traces/trace_recording.hpp"
 #include "traces/work_shape.hpp"
@@ -42,8 +43,12 @@ struct TracedStream {
 struct TracedCollective {
   StepCategory category = StepCategory::kOther;
   std::optional<WorkShape> shape;
-  std::string group;       // of ranks
-  std::int64_t order = 0;  // among those of its group in the step
+  std::string group;  // of ranks; empty: not known which ranks take part
+  // Of a transfer from one rank to another, both of which know it; -1 of what all ranks of the
+  // group take part in alike.
+  std::int64_t source = -1;
+  std::int64_t destination = -1;
+  std::int64_t order = 0;  // among those of its group, source and destination in the step
   Seconds start;           // from the first call of the step
   Seconds time;
   Seconds waiting;
@@ -60,6 +65,8 @@ struct MeasuredStep {
   std::vector<TracedOperator> operators;  // most time first
   std::vector<TracedStream> streams;      // most busy first
   std::vector<TracedCollective> collectives;
+  BusyTimes computing;            // in which anything but communication runs
+  Seconds exposed_waiting;        // of the exposed communication, for other ranks
   std::size_t with_operator = 0;  // calls whose operator is known
   std::size_t in_graphs = 0;      // calls of captured graphs
 };

@@ -7,8 +7,10 @@
 #include "stepcast/cost/power_level.hpp"
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/experiment/project.hpp"
+#include "stepcast/schedule/placed_transfers.hpp"
 #include "stepcast/schedule/step_clock.hpp"
 #include "stepcast/schedule/step_spans.hpp"
+#include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast {
 namespace {
@@ -64,11 +66,31 @@ void add_span(const StreamSpan& span, double times, const std::vector<Op>& ops, 
   }
 }
 
+// Transfers of the pipeline, each end for itself, as in a trace. What nothing hides of them is not
+// exposed communication but part of the bubble.
+void add_transfers(const StepContext& context, std::int64_t rank, RankWork& work) {
+  const ParallelPlan& plan = context.expansion.plan;
+  if (plan.pp == 1) {
+    return;
+  }
+  const StepSchedule schedule = StepTimer(context).schedule(context.clock);
+  PredictedOperator transfers{{OpId::kPipelineSend, pipeline_send(context.expansion)}, 0.0, {}};
+  for (const PlacedTransfer& transfer :
+       placed_transfers(plan, schedule, static_cast<std::size_t>(rank))) {
+    transfers.calls += 1.0;
+    transfers.time += transfer.end - transfer.start;
+  }
+  work.communicating[slot(Axis::kPipeline)] += transfers.time;
+  work.device_time[static_cast<std::size_t>(category_of(transfers.op))] += transfers.time;
+  work.operators.push_back(std::move(transfers));
+}
+
 RankWork work_of_rank(const Experiment& experiment, const Projection& projection, Hertz clock,
                       const CostModel& paced, std::int64_t rank) {
   const ExpansionContext expansion{experiment.model, projection.plan, experiment.training,
                                    experiment.software};
-  const StepSpans streams = step_spans({expansion, experiment.cluster, paced, clock}, rank);
+  const StepContext context{expansion, experiment.cluster, paced, clock};
+  const StepSpans streams = step_spans(context, rank);
   RankWork work;
   for (const Op& op : streams.ops) {
     work.operators.push_back({op, 0.0, {}});
@@ -79,6 +101,7 @@ RankWork work_of_rank(const Experiment& experiment, const Projection& projection
     }
     work.exposed += pass.times * exposed_in(pass);
   }
+  add_transfers(context, rank, work);
   return work;
 }
 

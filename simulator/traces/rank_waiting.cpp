@@ -14,14 +14,15 @@ struct Part {
   TracedCollective* call = nullptr;
 };
 
-using CallKey = std::tuple<std::string, std::int64_t>;  // group, order in it
+// Group, source, destination, order.
+using CallKey = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t>;
 
 std::map<CallKey, std::vector<Part>> same_calls(std::vector<MeasuredStep>& steps) {
   std::map<CallKey, std::vector<Part>> calls;
   for (std::size_t rank = 0; rank < steps.size(); ++rank) {
     for (TracedCollective& call : steps[rank].collectives) {
       if (!call.group.empty()) {
-        calls[{call.group, call.order}].push_back({rank, &call});
+        calls[{call.group, call.source, call.destination, call.order}].push_back({rank, &call});
       }
     }
   }
@@ -60,6 +61,7 @@ class Waiting {
       call.waiting += part.call->waiting;
       row.waiting[part.rank] += part.call->waiting;
       result.ranks[last->rank].waited_for += part.call->waiting;
+      result.ranks[part.rank].waits_for[last->rank] += part.call->waiting;
     }
   }
 
@@ -105,6 +107,7 @@ void sum_waiting(MeasuredStep& step) {
     step.operators[call.row].waiting += call.waiting;
     step.summary.waiting[static_cast<std::size_t>(call.category)] += call.waiting;
   }
+  step.exposed_waiting = exposed_waiting(step.computing, step.collectives);
 }
 
 Seconds total_waiting(const WaitedCollective& row) {
@@ -121,6 +124,7 @@ RankWaiting rank_waiting(std::vector<MeasuredStep>& steps, const std::vector<std
   RankWaiting result;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     result.ranks.push_back(totals_of(steps[i], files[i]));
+    result.ranks.back().waits_for.resize(steps.size());
   }
   Waiting waiting(steps.size());
   for (const auto& [key, parts] : same_calls(steps)) {

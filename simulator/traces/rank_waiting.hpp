@@ -5,7 +5,9 @@
 //   transfer = the shortest time over its ranks, which the rank has that arrived last
 //   waiting  = a rank's own time - transfer
 // Calls are the same if they are of one group (its name and members) and equally many of that group
-// came before them in the step. Durations need no common clock. With the traces of some ranks of a
+// came before them in the step. A transfer of a pipeline is a kernel of its sender and one of its
+// receiver, which are the same if equally many from that rank to that rank came before. Durations
+// need no common clock. With the traces of some ranks of a
 // group only, the last of these counts as the last of all: waiting is then a lower bound.
 #pragma once
 
@@ -25,8 +27,9 @@ struct RankTotals {
   Seconds waiting;        // of it
   Seconds exposed;
   Seconds idle;
-  std::int64_t last = 0;  // collectives that it arrived last at
-  Seconds waited_for;     // that the others waited for it there, each for itself
+  std::int64_t last = 0;           // collectives that it arrived last at
+  Seconds waited_for;              // that the others waited for it there, each for itself
+  std::vector<Seconds> waits_for;  // that it waited for each of the ranks
 };
 
 // One kind of collective over all of its calls in a step.

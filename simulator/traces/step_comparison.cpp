@@ -162,11 +162,13 @@ void compare_categories(StepComparison& result) {
 void compare_wall(StepComparison& result) {
   const StepTrace& measured = result.input.measured.summary;
   const PredictedStep& ours = result.input.predicted;
-  result.wall = {
-      {"computation", measured.step - measured.exposed_communication - measured.idle,
-       ours.step - ours.exposed_communication - ours.idle},
-      {"exposed communication", measured.exposed_communication, ours.exposed_communication},
-      {"idle", measured.idle, ours.idle}};
+  const Seconds waiting = result.input.measured.exposed_waiting;
+  result.wall = {{"computation", measured.step - measured.exposed_communication - measured.idle,
+                  ours.step - ours.exposed_communication - ours.idle},
+                 {"exposed communication", measured.exposed_communication - waiting,
+                  ours.exposed_communication},
+                 {"waiting for other ranks", waiting, Seconds{}},
+                 {"idle", measured.idle, ours.idle}};
 }
 
 }  // namespace

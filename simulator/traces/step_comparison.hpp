@@ -3,8 +3,10 @@
 //
 // Operators are the same where their work is (work_shape.hpp); collectives also where their sizes
 // differ by less than 5 %, since software pads. What memory bounds is compared by category alone.
-// Times are device time: kernels on several streams count each for itself. Wall time has the three
-// rows computation, exposed communication and idle, which add up to the step.
+// Times are device time: kernels on several streams count each for itself. Wall time has four
+// rows, which add up to the step: computation, exposed communication, the part of it that waits for
+// other ranks apart, and idle. The projection waits for no rank but in a pipeline, and calls that
+// idle; a trace calls it waiting where the receiver's kernel runs already.
 #pragma once
 
 #include <optional>

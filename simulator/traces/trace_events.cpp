@@ -37,6 +37,8 @@ enum class Field {
   kInElements,
   kOutElements,
   kGroupSize,
+  kSource,
+  kDestination,
 };
 
 struct KnownKey {
@@ -61,6 +63,8 @@ constexpr std::array kArgumentKeys = {
     KnownKey{"In msg nelems", Field::kInElements},
     KnownKey{"Out msg nelems", Field::kOutElements},
     KnownKey{"Group size", Field::kGroupSize},
+    KnownKey{"Src Rank", Field::kSource},
+    KnownKey{"Dst Rank", Field::kDestination},
 };
 
 template <typename Keys>
@@ -243,6 +247,10 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
       event_.collective.out_elements = value;
     } else if (field_ == Field::kGroupSize) {
       event_.collective.ranks = whole(value);
+    } else if (field_ == Field::kSource) {
+      event_.collective.source = whole(value);
+    } else if (field_ == Field::kDestination) {
+      event_.collective.destination = whole(value);
     }
   }
 

@@ -28,6 +28,8 @@ struct CollectiveCall {
   double in_elements = 0.0;
   double out_elements = 0.0;
   std::int64_t ranks = 0;
+  std::int64_t source = -1;       // of a transfer that this rank receives: the sender; -1: none
+  std::int64_t destination = -1;  // of one that it sends
 };
 
 struct TraceEvent {

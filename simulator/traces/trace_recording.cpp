@@ -95,9 +95,10 @@ class RecordingBuilder {
   }
 
   void add_collective(const CollectiveCall& call) {
-    made_.collectives.push_back(
-        {made_.texts.id_of(call.name), made_.texts.id_of(call.group + " " + call.members),
-         made_.texts.id_of(call.dtype), call.in_elements, call.out_elements, call.ranks});
+    made_.collectives.push_back({made_.texts.id_of(call.name),
+                                 made_.texts.id_of(call.group + " " + call.members),
+                                 made_.texts.id_of(call.dtype), call.in_elements, call.out_elements,
+                                 call.ranks, call.source, call.destination});
   }
 
   void add_operator(const TraceEvent& event) {

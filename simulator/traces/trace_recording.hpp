@@ -43,7 +43,9 @@ struct RecordedCollective {
   TextId dtype{};
   double in_elements = 0.0;
   double out_elements = 0.0;
-  std::int64_t ranks = 0;  // 0: not stated
+  std::int64_t ranks = 0;         // 0: not stated
+  std::int64_t source = -1;       // of a transfer that is received; -1: it is none
+  std::int64_t destination = -1;  // of a transfer that is sent
 };
 
 // A kernel, copy or memory set.

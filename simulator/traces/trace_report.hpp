@@ -22,7 +22,8 @@
 //   matched_share    of the measured time of operators with a shape, what the projection has
 //   streams          measured[] (stream, calls, busy_s, mostly), projected[] (name, busy_s)
 //   ranks            of several traces: ranks[] (file, rank, step_s, computation_s,
-//                    communication_s, waiting_s, exposed_s, idle_s, last, waited_for_s),
+//                    communication_s, waiting_s, exposed_s, idle_s, last, waited_for_s,
+//                    waits_for_s[]: for each of `ranks`),
 //                    collectives[] (category, shape, calls, transfer_s, waiting_s[], last[]),
 //                    calls[] (start_s, category, shape, transfer_s, waiting_s, last: which of
 //                    `ranks` arrived last), alone

@@ -92,6 +92,10 @@ Json streams_json(const StepComparison& comparison) {
 }
 
 Json rank_json(const RankTotals& rank) {
+  Json waits = Json::array();
+  for (const Seconds time : rank.waits_for) {
+    waits.push_back(time.value());
+  }
   return {{"file", rank.file},
           {"rank", rank.rank < 0 ? Json(nullptr) : Json(rank.rank)},
           {"step_s", rank.step.value()},
@@ -101,7 +105,8 @@ Json rank_json(const RankTotals& rank) {
           {"exposed_s", rank.exposed.value()},
           {"idle_s", rank.idle.value()},
           {"last", rank.last},
-          {"waited_for_s", rank.waited_for.value()}};
+          {"waited_for_s", rank.waited_for.value()},
+          {"waits_for_s", waits}};
 }
 
 Json ranks_json(const RankWaiting& waiting) {

@@ -5,24 +5,17 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/text_report.hpp"
+#include "traces/report_cells.hpp"
 #include "traces/trace_report.hpp"
 
 namespace stepcast {
 namespace {
 
-constexpr std::size_t kTopRows = 10;
 constexpr std::size_t kListedRows = 40;   // JSON and CSV have all
 constexpr std::size_t kListedBeside = 8;  // of a category
 constexpr std::size_t kNameWidth = 23;
 constexpr std::size_t kShapeWidth = 30;
 constexpr double kLeastListed = 5e-7;  // s: what prints as 0.00 ms is left to JSON
-
-std::string counted(double value) { return with_separators(std::llround(value)); }
-
-std::string in_milliseconds(Seconds time) {
-  const std::string digits = decimals(1e3 * std::abs(time.value()), 2);
-  return (time < Seconds{} && digits != "0.00" ? "-" : "") + digits;
-}
 
 std::string signed_percent(double share) {
   const std::string digits = decimals(std::abs(100.0 * share), 1);
@@ -32,10 +25,6 @@ std::string signed_percent(double share) {
 std::string error_of(Seconds measured, Seconds predicted) {
   return measured > Seconds{} && predicted > Seconds{} ? signed_percent(predicted / measured - 1.0)
                                                        : "";
-}
-
-std::string cut_to(const std::string& text, std::size_t width) {
-  return text.size() <= width ? text : text.substr(0, width - 2) + "..";
 }
 
 // As many names as fit.
@@ -116,8 +105,6 @@ std::string headline(const StepComparison& comparison) {
   }
   return text + "\n";
 }
-
-std::string title_line(std::string_view title) { return "  " + std::string(title) + "\n"; }
 
 TextTable table_of_rows() {
   return TextTable({{"operator"},
@@ -270,72 +257,6 @@ std::string stream_table(const StepComparison& comparison) {
   return title_line("Streams, ms") + table.text() + "\n";
 }
 
-std::string rank_name(const RankTotals& rank) {
-  return rank.rank >= 0 ? std::to_string(rank.rank) : cut_to(rank.file, 20);
-}
-
-std::string rank_table(const RankWaiting& waiting) {
-  TextTable table({{"rank"},
-                   {"step", Align::kRight},
-                   {"computing", Align::kRight},
-                   {"communicating", Align::kRight},
-                   {"waiting", Align::kRight},
-                   {"idle", Align::kRight},
-                   {"arrived last", Align::kRight},
-                   {"others waited", Align::kRight}});
-  for (const RankTotals& rank : waiting.ranks) {
-    table.add_row({rank_name(rank), in_milliseconds(rank.step), in_milliseconds(rank.computation),
-                   in_milliseconds(rank.communication), in_milliseconds(rank.waiting),
-                   in_milliseconds(rank.idle), counted(static_cast<double>(rank.last)),
-                   in_milliseconds(rank.waited_for)});
-  }
-  return title_line("Ranks, ms") + table.text() + "\n";
-}
-
-std::string collective_table(const RankWaiting& waiting) {
-  TextTable table({{"collective"},
-                   {"calls", Align::kRight},
-                   {"transfer", Align::kRight},
-                   {"waiting", Align::kRight},
-                   {"most for rank"},
-                   {"its calls", Align::kRight}});
-  for (const WaitedCollective& row : waiting.collectives) {
-    Seconds sum;
-    for (const Seconds time : row.waiting) {
-      sum += time;
-    }
-    const auto last = static_cast<std::size_t>(std::max_element(row.last.begin(), row.last.end()) -
-                                               row.last.begin());
-    table.add_row(
-        {std::string(name(row.category)) + (row.shape ? " " + shape_text(*row.shape) : ""),
-         counted(static_cast<double>(row.calls)), in_milliseconds(row.transfer),
-         in_milliseconds(sum), rank_name(waiting.ranks[last]),
-         counted(static_cast<double>(row.last[last]))});
-  }
-  return title_line("Collectives over all ranks, ms") + table.text() + "\n";
-}
-
-// The calls that ranks waited at for longest.
-std::string waited_calls_table(const RankWaiting& waiting) {
-  std::vector<WaitedCall> calls = waiting.calls;
-  std::stable_sort(calls.begin(), calls.end(),
-                   [](const WaitedCall& a, const WaitedCall& b) { return a.waiting > b.waiting; });
-  calls.resize(std::min(calls.size(), kTopRows));
-  TextTable table({{"at", Align::kRight},
-                   {"collective"},
-                   {"transfer", Align::kRight},
-                   {"waiting", Align::kRight},
-                   {"last to arrive"}});
-  for (const WaitedCall& call : calls) {
-    table.add_row(
-        {in_milliseconds(call.start),
-         std::string(name(call.category)) + (call.shape ? " " + shape_text(*call.shape) : ""),
-         in_milliseconds(call.transfer), in_milliseconds(call.waiting),
-         rank_name(waiting.ranks[call.last])});
-  }
-  return title_line("Longest waits of the step, ms") + table.text() + "\n";
-}
-
 // A paragraph in lines of at most 96 columns.
 std::string note_text(const std::string& note) {
   std::string text;
@@ -367,8 +288,7 @@ std::string to_text(const StepComparison& comparison) {
           rows_table("Only in the projection, ms", comparison.only_ours) +
           without_shape_table(comparison) + stream_table(comparison);
   if (input.ranks) {
-    text += rank_table(*input.ranks) + collective_table(*input.ranks) +
-            waited_calls_table(*input.ranks);
+    text += rank_tables(*input.ranks);
   }
   for (const std::string& note : input.notes) {
     text += note_text(note);

@@ -109,7 +109,9 @@ WorkShape grouped_shape(bool weights, std::int64_t groups, std::int64_t rows, st
   return {StepCategory::kGroupedGemm, weights, {groups, rows, std::max(n, k), std::min(n, k)}};
 }
 
+// A transfer is between two, whatever group it is called in.
 WorkShape communication_shape(StepCategory category, std::int64_t ranks, double bytes) {
+  ranks = category == StepCategory::kSendRecv ? 2 : ranks;
   const double held = std::clamp(bytes, 0.0, 9e15);
   return {category, false, {ranks, static_cast<std::int64_t>(held)}};
 }

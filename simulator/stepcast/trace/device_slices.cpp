@@ -195,6 +195,7 @@ class Slicer {
     const bool sends = transfer.end_of == TransferEnd::kSends;
     add(sends ? FurtherOp::kSend : FurtherOp::kReceive, nanoseconds(transfer.start),
         nanoseconds(transfer.end), sends ? DeviceStream::kSend : DeviceStream::kReceive);
+    streams_and_slices_.back().slice.peer = transfer.peer;
   }
 
   void add(FurtherOp op, std::int64_t begin, std::int64_t end, DeviceStream stream) {

@@ -43,6 +43,7 @@ struct DeviceSlice {
   std::int64_t sequence = 0;  // that a forward operator shares with its backward; 0: none
   std::int32_t op = 0;        // of PlacedStep::ops, behind which are those of FurtherOp
   std::int32_t thread = 0;    // of the device, counted from 0
+  std::int64_t peer = -1;     // pipeline rank to which or from which it transfers; -1: none
   HostThread launched_by = HostThread::kForward;
   bool in_backward = false;  // of an operator whose forward has this sequence number
   bool recomputed = false;   // forward once more, for what backward needs of it

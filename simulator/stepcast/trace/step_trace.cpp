@@ -109,6 +109,7 @@ class StepTraceWriter {
   void call(TraceJson& json, std::size_t i) const;
   void launch(TraceJson& json, std::size_t i) const;
   void run(TraceJson& json, std::size_t i);
+  void name_peer(std::string& text, const DeviceSlice& kernel) const;
   void annotate(TraceJson& json) const;
   void count(TraceJson& json) const;
   void name_processes(TraceJson& json) const;
@@ -223,6 +224,18 @@ void StepTraceWriter::frame(TraceJson& json, const CallRange& calls) const {
   text += "}}";
 }
 
+// Of a transfer: the rank at its other end, which differs from this one in its pipeline rank alone.
+void StepTraceWriter::name_peer(std::string& text, const DeviceSlice& kernel) const {
+  if (kernel.peer < 0) {
+    return;
+  }
+  const ParallelPlan& plan = projection_.plan;
+  const std::int64_t apart = kernel.peer - pipeline_rank(plan, rank_);
+  const auto op = static_cast<FurtherOp>(static_cast<std::size_t>(kernel.op) - step_.ops.size());
+  member(text, op == FurtherOp::kSend ? R"(,"Dst Rank":)" : R"(,"Src Rank":)",
+         rank_ + apart * plan.apart().pp);
+}
+
 void StepTraceWriter::call(TraceJson& json, std::size_t i) const {
   const DeviceSlice& kernel = device_.slices[i];
   const OperatorText& fixed = text_of(kernel);
@@ -235,6 +248,7 @@ void StepTraceWriter::call(TraceJson& json, std::size_t i) const {
     member(text, R"(,"Sequence number":)", kernel.sequence);
     text += kernel.in_backward ? R"(,"Fwd thread id":1)" : R"(,"Fwd thread id":0)";
   }
+  name_peer(text, kernel);
   text += fixed.op.arguments;
   text += "}}";
 }
@@ -265,6 +279,7 @@ void StepTraceWriter::run(TraceJson& json, std::size_t i) {
   if (fixed.group) {
     member(text, R"(,"Seq":)", ++sequence_numbers_[*fixed.group]);
   }
+  name_peer(text, kernel);
   text += fixed.kernel.arguments;
   text += "}}";
 }
