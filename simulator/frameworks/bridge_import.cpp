@@ -250,11 +250,12 @@ MegatronSource bridge_source(const BridgeFile& file, const ImportInput& input) {
   return source;
 }
 
-// What recipes have where they say nothing.
-std::vector<Setting> usual_fields(const BridgeRecipe& recipe, std::vector<Setting> precision,
-                                  const Location& where) {
-  const bool long_sequences = recipe.model.starts_with("llama3");
-  precision.push_back(text_setting("seq_length", long_sequences ? "8192" : "4096", where));
+// What recipes have where they say nothing: the sequence that is usual for the model and the task,
+// or where no recipe shows one the 4,096 tokens of most.
+std::vector<Setting> usual_fields(const BridgeRecipe& recipe, const DataRoot& data,
+                                  std::vector<Setting> precision, const Location& where) {
+  const std::string sequence = bridge_table_usual(recipe, "seq_length", data);
+  precision.push_back(text_setting("seq_length", sequence.empty() ? "4096" : sequence, where));
   precision.push_back(text_setting("expert_tensor_parallel_size", "1", where));
   precision.push_back(text_setting("sequence_parallel", "true", where));
   return precision;
@@ -307,7 +308,7 @@ ImportedExperiment import_megatron_bridge(const ImportInput& input) {
   }
   Diagnostics diagnostics;
   FrameworkReader settings(std::move(file.settings), diagnostics);
-  settings.add_defaults(usual_fields(file.recipe, *precision, where));
+  settings.add_defaults(usual_fields(file.recipe, input.data, *precision, where));
   remark_on(file, settings);
   settings.without_effect(kLauncherOptions);
   source.gpus_per_node = settings.count("gpus_per_node", "cluster.gpus_per_node");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/plan/stage_layout.hpp"
@@ -93,6 +94,29 @@ std::optional<BridgeTableEntry> bridge_table_largest(const BridgeRecipe& recipe,
     }
   }
   return largest ? std::optional(entry_of(*table, bridge_recipe_name(*largest))) : std::nullopt;
+}
+
+std::string bridge_table_usual(const BridgeRecipe& recipe, std::string_view field,
+                               const DataRoot& data) {
+  const std::optional<ConfigNode> table = table_of(recipe.model, data);
+  std::vector<std::string> names;
+  if (table) {
+    append_names(*table, "recipes", names);
+  }
+  std::map<std::string, int> counts;
+  for (const std::string& name : names) {
+    const std::optional<BridgeRecipe> other = parse_bridge_recipe(name);
+    if (!other || other->task != recipe.task || !other->variant.empty()) {
+      continue;
+    }
+    for (const Setting& setting : entry_of(*table, name).settings) {
+      counts[setting.value.text] += setting.name == field ? 1 : 0;
+    }
+  }
+  const auto most =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.end() || most->second == 0 ? std::string() : most->first;
 }
 
 std::vector<std::string> bridge_table_names(std::string_view name, const DataRoot& data) {

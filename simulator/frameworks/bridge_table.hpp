@@ -33,6 +33,11 @@ std::optional<BridgeTableEntry> bridge_table_entry(std::string_view name, const 
 std::optional<BridgeTableEntry> bridge_table_largest(const BridgeRecipe& recipe,
                                                      const DataRoot& data);
 
+// What most recipes of the model and the task of `recipe` that are no variant set `field` to; empty
+// where there is none.
+std::string bridge_table_usual(const BridgeRecipe& recipe, std::string_view field,
+                               const DataRoot& data);
+
 // Recipes and aliases of the model that `name` begins with; none where there is no such file.
 std::vector<std::string> bridge_table_names(std::string_view name, const DataRoot& data);
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <sstream>
 
+#include "frameworks/bridge_table.hpp"
 #include "importers/published_names.hpp"
 #include "importers/remark.hpp"
 
@@ -20,7 +21,8 @@ struct LaunchScript {
   std::string_view gpu{};
   std::int64_t stages = 0;
   // What it says; empty where it says nothing.
-  std::string_view layout{};   // with one module that predicts a further token
+  bool lays_out = false;       // stages, with one module that predicts a further token, as Megatron
+                               // Bridge's recipes of the model have them for so many
   std::string_view modules{};  // recomputed
   std::string_view cluster{};
   std::string_view software{};  // in the place of the framework's undated set
@@ -28,8 +30,6 @@ struct LaunchScript {
 };
 
 constexpr std::string_view kBridge = "megatron-bridge";
-constexpr std::string_view kSixteen = "Et*4|(t*4|)*14tmL";
-constexpr std::string_view kThirtyTwo = "Et|(tt|)*30mL";
 constexpr std::string_view kRecipe = "recipes/deepseek/deepseek_v3.py of its release";
 constexpr std::string_view kWorkloads = "scripts/performance/configs of its release";
 constexpr std::string_view kMlperf6 = "mlperf-training-v6.0";
@@ -37,73 +37,65 @@ constexpr std::string_view kMlperfLayout = "config_GB200_*.sh, PIPELINE_LAYOUT";
 constexpr std::string_view kBenchmarks = "nvidia-dgxc-benchmarking";
 constexpr std::string_view kLaunch = "deepseek_v3/pretraining/launch.sh";
 
-constexpr std::array kScripts = {LaunchScript{.source = kBridge,
-                                              .model = "deepseek_v3",
-                                              .stages = 16,
-                                              .layout = kSixteen,
-                                              .file = kRecipe},
-                                 LaunchScript{.source = kBridge,
-                                              .model = "deepseek_v3",
-                                              .stages = 32,
-                                              .layout = kThirtyTwo,
-                                              .file = kRecipe},
-                                 LaunchScript{.source = kBridge,
-                                              .model = "deepseek_v3",
-                                              .gpu = "h100_sxm",
-                                              .modules = "mla_up_proj mlp",
-                                              .file = kWorkloads},
-                                 LaunchScript{.source = kBridge,
-                                              .model = "deepseek_v3",
-                                              .gpu = "gb200",
-                                              .modules = "mla_up_proj",
-                                              .file = kWorkloads},
-                                 LaunchScript{.source = kBridge,
-                                              .model = "deepseek_v3",
-                                              .gpu = "b200",
-                                              .modules = "mla_up_proj",
-                                              .file = kWorkloads},
-                                 LaunchScript{.source = kBridge,
-                                              .model = "gpt_oss_120b",
-                                              .gpu = "h100_sxm",
-                                              .modules = "layernorm moe_act",
-                                              .file = kWorkloads},
-                                 LaunchScript{.source = kBridge,
-                                              .model = "gpt_oss_120b",
-                                              .gpu = "gb200",
-                                              .modules = "layernorm moe_act",
-                                              .file = kWorkloads},
-                                 LaunchScript{.source = kBridge,
-                                              .model = "gpt_oss_120b",
-                                              .gpu = "b200",
-                                              .modules = "layernorm moe_act",
-                                              .file = kWorkloads},
-                                 LaunchScript{.source = kMlperf6,
-                                              .model = "deepseek_v3",
-                                              .gpu = "gb300",
-                                              .stages = 16,
-                                              .layout = kSixteen,
-                                              .file = kMlperfLayout},
-                                 LaunchScript{.source = kMlperf6,
-                                              .model = "deepseek_v3",
-                                              .gpu = "gb200",
-                                              .stages = 16,
-                                              .layout = kSixteen,
-                                              .cluster = "gb200_mlperf_v6",
-                                              .file = kMlperfLayout},
-                                 LaunchScript{.source = kBenchmarks,
-                                              .title = "v25.05.05 deepseek_v3",
-                                              .model = "deepseek_v3",
-                                              .gpu = "gb200",
-                                              .modules = "core_attn",
-                                              .software = "nemo_2025_04",
-                                              .file = kLaunch},
-                                 LaunchScript{.source = kBenchmarks,
-                                              .title = "v25.05.05 deepseek_v3",
-                                              .model = "deepseek_v3",
-                                              .gpu = "h100_sxm",
-                                              .modules = "mla_up_proj",
-                                              .software = "nemo_2025_04",
-                                              .file = kLaunch}};
+constexpr std::array kScripts = {
+    LaunchScript{.source = kBridge, .model = "deepseek_v3", .lays_out = true, .file = kRecipe},
+    LaunchScript{.source = kBridge,
+                 .model = "deepseek_v3",
+                 .gpu = "h100_sxm",
+                 .modules = "mla_up_proj mlp",
+                 .file = kWorkloads},
+    LaunchScript{.source = kBridge,
+                 .model = "deepseek_v3",
+                 .gpu = "gb200",
+                 .modules = "mla_up_proj",
+                 .file = kWorkloads},
+    LaunchScript{.source = kBridge,
+                 .model = "deepseek_v3",
+                 .gpu = "b200",
+                 .modules = "mla_up_proj",
+                 .file = kWorkloads},
+    LaunchScript{.source = kBridge,
+                 .model = "gpt_oss_120b",
+                 .gpu = "h100_sxm",
+                 .modules = "layernorm moe_act",
+                 .file = kWorkloads},
+    LaunchScript{.source = kBridge,
+                 .model = "gpt_oss_120b",
+                 .gpu = "gb200",
+                 .modules = "layernorm moe_act",
+                 .file = kWorkloads},
+    LaunchScript{.source = kBridge,
+                 .model = "gpt_oss_120b",
+                 .gpu = "b200",
+                 .modules = "layernorm moe_act",
+                 .file = kWorkloads},
+    LaunchScript{.source = kMlperf6,
+                 .model = "deepseek_v3",
+                 .gpu = "gb300",
+                 .stages = 16,
+                 .lays_out = true,
+                 .file = kMlperfLayout},
+    LaunchScript{.source = kMlperf6,
+                 .model = "deepseek_v3",
+                 .gpu = "gb200",
+                 .stages = 16,
+                 .lays_out = true,
+                 .cluster = "gb200_mlperf_v6",
+                 .file = kMlperfLayout},
+    LaunchScript{.source = kBenchmarks,
+                 .title = "v25.05.05 deepseek_v3",
+                 .model = "deepseek_v3",
+                 .gpu = "gb200",
+                 .modules = "core_attn",
+                 .software = "nemo_2025_04",
+                 .file = kLaunch},
+    LaunchScript{.source = kBenchmarks,
+                 .title = "v25.05.05 deepseek_v3",
+                 .model = "deepseek_v3",
+                 .gpu = "h100_sxm",
+                 .modules = "mla_up_proj",
+                 .software = "nemo_2025_04",
+                 .file = kLaunch}};
 
 std::string model_of(const Record& experiment) {
   const Record& model = experiment["model"];
@@ -113,8 +105,8 @@ std::string model_of(const Record& experiment) {
 std::string because(const LaunchScript& script) { return ": " + std::string(script.file); }
 
 // A row that says "w/o MTP" ran without the module.
-void lay_out(const LaunchScript& script, StatedObject& row, Record& experiment, Record& assumed) {
-  std::string layout(script.layout);
+void lay_out(const LaunchScript& script, std::string layout, StatedObject& row, Record& experiment,
+             Record& assumed) {
   const bool without = mentions(short_remark(row.text("notes")), "w/o mtp");
   if (without) {
     layout.erase(layout.find('m'), 1);
@@ -144,9 +136,10 @@ void recompute(const LaunchScript& script, Record& training, Record& assumed) {
   assumed.push_back("training.recompute_modules " + std::string(script.modules) + because(script));
 }
 
-void follow(const LaunchScript& script, StatedObject& row, Record& experiment, Record& assumed) {
-  if (!script.layout.empty()) {
-    lay_out(script, row, experiment, assumed);
+void follow(const LaunchScript& script, const std::string& layout, StatedObject& row,
+            Record& experiment, Record& assumed) {
+  if (!layout.empty()) {
+    lay_out(script, layout, row, experiment, assumed);
   }
   if (!script.modules.empty()) {
     recompute(script, experiment["training"], assumed);
@@ -165,8 +158,8 @@ void follow(const LaunchScript& script, StatedObject& row, Record& experiment, R
 
 }  // namespace
 
-void follow_launch_script(StatedObject& row, const std::string& gpu, Record& experiment,
-                          Record& assumed) {
+void follow_launch_script(StatedObject& row, const std::string& gpu, const DataRoot& data,
+                          Record& experiment, Record& assumed) {
   StatedObject& source = row.object("source");
   const std::string key = source.text("key");
   const std::string title = source.text("title");
@@ -178,7 +171,9 @@ void follow_launch_script(StatedObject& row, const std::string& gpu, Record& exp
     if (script.source == key && script.model == model && mentions(title, script.title) &&
         (script.gpu.empty() || script.gpu == gpu) &&
         (script.stages == 0 || script.stages == stages)) {
-      follow(script, row, experiment, assumed);
+      const std::string layout =
+          script.lays_out ? bridge_table_layout(model, stages, data) : std::string();
+      follow(script, layout, row, experiment, assumed);
     }
   }
 }

@@ -7,11 +7,12 @@
 
 #include "importers/foreign_row.hpp"
 #include "importers/stated_object.hpp"
+#include "stepcast/hardware/data_root.hpp"
 
 namespace stepcast {
 
 // Changes `experiment`, and says so in `assumed`, with the script.
-void follow_launch_script(StatedObject& row, const std::string& gpu, Record& experiment,
-                          Record& assumed);
+void follow_launch_script(StatedObject& row, const std::string& gpu, const DataRoot& data,
+                          Record& experiment, Record& assumed);
 
 }  // namespace stepcast

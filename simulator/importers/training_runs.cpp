@@ -257,7 +257,7 @@ Record experiment_of(StatedObject& row, const std::string& gpu, ProfileCache& pr
                        {"training", training},
                        {"plan", plan},
                        {"software", software.record()}};
-  follow_launch_script(row, gpu, experiment, assumed);
+  follow_launch_script(row, gpu, profiles.data(), experiment, assumed);
   return experiment;
 }
 

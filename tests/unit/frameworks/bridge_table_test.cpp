@@ -97,6 +97,16 @@ TEST_CASE("a misspelt recipe is told the nearest one", "[unit]") {
              contains_text("did you mean 'llama3_8b_pretrain_config'?"));
 }
 
+TEST_CASE("what recipes of a model and a task usually set is known", "[unit]") {
+  const auto usual = [](const std::string& name) {
+    return bridge_table_usual(*parse_bridge_recipe(name), "seq_length", data_root());
+  };
+  CHECK(usual("llama3_8b_pretrain_8gpu_h100_bf16_config") == "8192");
+  CHECK(usual("llama3_70b_peft_8gpu_h100_bf16_config") == "4096");
+  CHECK(usual("qwen3_32b_pretrain_8gpu_h100_bf16_config") == "4096");
+  CHECK(usual("llama9_1b_pretrain_8gpu_h100_bf16_config").empty());
+}
+
 TEST_CASE("the layout of a model's stages is looked up by their number", "[unit]") {
   CHECK(bridge_table_layout("deepseek_v3", 16, data_root()) == "Et*4|(t*4|)*14tmL");
   CHECK(bridge_table_layout("deepseek_v3", 32, data_root()) == "Et|(tt|)*30mL");
