@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -114,10 +115,11 @@ std::string read_file(const std::filesystem::path& file, std::size_t largest) {
                       "cannot open the file; check that it exists and is readable");
   }
   std::string text;
-  std::vector<char> block(1U << 16U);
+  constexpr std::size_t kBlock = 1U << 14U;
+  const auto block = std::make_unique_for_overwrite<char[]>(kBlock);
   while (stream) {
-    stream.read(block.data(), static_cast<std::streamsize>(block.size()));
-    text.append(block.data(), static_cast<std::size_t>(stream.gcount()));
+    stream.read(block.get(), kBlock);
+    text.append(block.get(), static_cast<std::size_t>(stream.gcount()));
     if (text.size() > largest) {
       throw ConfigError({file.string(), 0, 0}, "the file is larger than " +
                                                    std::to_string(largest >> 20U) +

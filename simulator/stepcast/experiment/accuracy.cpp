@@ -53,23 +53,45 @@ std::vector<NamedValue<Dtype>> dtypes() {
   return values;
 }
 
-HeldOutRun read_run(MappingReader reader, const KnownGpus& parts) {
-  HeldOutRun run;
-  run.traits.gpu = reader.required_text("gpu");
-  if (const auto part = parts.find(run.traits.gpu); part != parts.end()) {
-    run.traits.architecture = part->second.architecture;
-    run.traits.vendor = part->second.vendor;
+RunTraits read_traits(MappingReader& reader, const KnownGpus& parts) {
+  RunTraits traits;
+  traits.gpu = reader.required_text("gpu");
+  if (const auto part = parts.find(traits.gpu); part != parts.end()) {
+    traits.architecture = part->second.architecture;
+    traits.vendor = part->second.vendor;
   } else {
     reader.error("gpu", "is not among the file's gpus");
   }
-  run.traits.family = reader.required_choice<std::string_view>("family", named(kPartFamilies));
-  run.traits.dtype = reader.required_choice<Dtype>("dtype", dtypes());
-  run.traits.gpus = reader.required_count("gpus");
-  run.traits.software = reader.required_text("software");
-  run.traits.source = reader.required_text("source");
-  run.error = reader.required_number("error", kLogError);
+  traits.family = reader.required_choice<std::string_view>("family", named(kPartFamilies));
+  traits.dtype = reader.required_choice<Dtype>("dtype", dtypes());
+  traits.software = reader.required_text("software");
+  traits.source = reader.required_text("source");
+  return traits;
+}
+
+std::vector<double> read_errors(MappingReader& reader) {
+  std::vector<double> errors;
+  if (const ConfigNode* list = reader.take_required("errors"); list != nullptr) {
+    for (const ConfigNode& item : list->items) {
+      errors.push_back(reader.number("errors", item, kLogError).value_or(0.0));
+    }
+  }
+  return errors;
+}
+
+// Runs that differ in the number of their GPUs alone, and in their errors.
+void read_alike_runs(MappingReader reader, const KnownGpus& parts, std::vector<HeldOutRun>& known) {
+  const RunTraits traits = read_traits(reader, parts);
+  const std::vector<std::int64_t> gpus = reader.optional_counts("gpus", kPositiveCount);
+  const std::vector<double> errors = read_errors(reader);
+  if (gpus.size() != errors.size()) {
+    reader.error("errors", "must have as many entries as 'gpus'");
+  }
+  for (std::size_t i = 0; i < std::min(gpus.size(), errors.size()); ++i) {
+    known.push_back({traits, errors[i]});
+    known.back().traits.gpus = gpus[i];
+  }
   reader.finish();
-  return run;
 }
 
 using Runs = std::vector<const HeldOutRun*>;
@@ -170,9 +192,10 @@ std::vector<HeldOutRun> load_accuracy(const DataRoot& data) {
   top.required_text("source");
   const KnownGpus parts = read_gpus(top.required_mapping("gpus"));
   if (const ConfigNode* runs = top.take_required("runs"); runs != nullptr) {
+    std::size_t place = 0;
     for (const ConfigNode& run : runs->items) {
-      const std::string path = "runs." + std::to_string(known.size() + 1);
-      known.push_back(read_run(MappingReader(run, path, diagnostics), parts));
+      const std::string path = "runs." + std::to_string(++place);
+      read_alike_runs(MappingReader(run, path, diagnostics), parts, known);
     }
   }
   top.finish();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "stepcast/cost/power_level.hpp"
 #include "stepcast/cost/price_cache.hpp"
@@ -22,6 +23,24 @@ constexpr std::array kWeakestFirst = {SourceKind::kAssumed, SourceKind::kFitted,
                                       SourceKind::kDerived, SourceKind::kMeasured,
                                       SourceKind::kSpec};
 
+// How far a time follows one of the numbers.
+struct Pull {
+  std::size_t number = 0;
+  double strength = 0.0;
+};
+// Few of many numbers pull at a time: these, in their order.
+using FewPulls = std::vector<Pull>;
+
+FewPulls without_zeros(const Pulls& pulls) {
+  FewPulls few;
+  for (std::size_t i = 0; i < pulls.size(); ++i) {
+    if (pulls[i] != 0.0) {
+      few.push_back({i, pulls[i]});
+    }
+  }
+  return few;
+}
+
 // Times, shared out to the numbers that they follow.
 class RestingTimes {
  public:
@@ -29,14 +48,17 @@ class RestingTimes {
       : numbers_(numbers), times_(numbers.size()) {}
 
   // Step 3 of the description: the weakest kind first, each as much as its pulls add up to.
-  void add(Seconds time, const Pulls& pulls) {
+  void add(Seconds time, const FewPulls& pulls) {
     double left = 1.0;
     for (const SourceKind kind : kWeakestFirst) {
       const double sum = strength(kind, pulls);
       const double taken = std::min(left, sum);
-      for (std::size_t i = 0; taken > 0.0 && i < pulls.size(); ++i) {
-        if (numbers_[i].origin->kind == kind) {
-          times_[i] += taken * std::abs(pulls[i]) / sum * time;
+      if (!(taken > 0.0)) {
+        continue;
+      }
+      for (const Pull& pull : pulls) {
+        if (numbers_[pull.number].origin->kind == kind) {
+          times_[pull.number] += taken * std::abs(pull.strength) / sum * time;
         }
       }
       left -= taken;
@@ -48,10 +70,10 @@ class RestingTimes {
   [[nodiscard]] std::vector<RestingConstant> constants(const Experiment& experiment) const;
 
  private:
-  [[nodiscard]] double strength(SourceKind kind, const Pulls& pulls) const {
+  [[nodiscard]] double strength(SourceKind kind, const FewPulls& pulls) const {
     double sum = 0.0;
-    for (std::size_t i = 0; i < pulls.size(); ++i) {
-      sum += numbers_[i].origin->kind == kind ? std::abs(pulls[i]) : 0.0;
+    for (const Pull& pull : pulls) {
+      sum += numbers_[pull.number].origin->kind == kind ? std::abs(pull.strength) : 0.0;
     }
     return sum;
   }
@@ -142,7 +164,7 @@ class StepPricing {
   // Of the slowest rank, each work once, with slopes over the numbers of the device.
   [[nodiscard]] std::vector<StepOp> operators() const;
   // What the gaps of the host follow.
-  [[nodiscard]] Pulls host_pulls() const;
+  [[nodiscard]] FewPulls host_pulls() const;
 
  private:
   [[nodiscard]] KernelContext kernel() const {
@@ -205,7 +227,7 @@ std::vector<StepOp> StepPricing::operators() const {
   return ops;
 }
 
-Pulls StepPricing::host_pulls() const {
+FewPulls StepPricing::host_pulls() const {
   // No operator, none of their prices and no order of a pipeline reads a number of the host.
   const CostModel kept = with_kept_prices(paced_, experiment_.cluster);
   const StepContext context{expansion_, experiment_.cluster, kept, projection_.clock};
@@ -218,13 +240,13 @@ Pulls StepPricing::host_pulls() const {
     return cost;
   };
   const SlopedPrice host = price_slopes(kOneOperator, gaps, movable_.of_host()).front();
-  Pulls pulls(movable_.numbers().size());
+  FewPulls pulls;
   const std::size_t first = movable_.of_device().size();
   if (!(host.cost.duration > Seconds{})) {
     return pulls;
   }
   for (const PriceSlope& slope : host.numbers) {
-    pulls[first + slope.number] = slope.duration() / host.cost.duration;
+    pulls.push_back({first + slope.number, slope.duration() / host.cost.duration});
   }
   return pulls;
 }
@@ -234,44 +256,62 @@ class ClockPulls {
  public:
   ClockPulls(const MovableExperiment& movable, const std::vector<StepOp>& ops,
              const Projection& projection)
-      : fixed_(movable.numbers().size()) {
-    fixed_[projection.clock_locked ? movable.locked_clock() : movable.peak_clock()] = 1.0;
+      : fixed_{{projection.clock_locked ? movable.locked_clock() : movable.peak_clock(), 1.0}} {
     if (std::any_of(ops.begin(), ops.end(), [](const StepOp& op) { return op.below_peak; })) {
       const TimeBreakdown& time = projection.time.breakdown;
-      limited_ = clock_pulls(movable, ops, time.busy() / projection.time.step);
+      limited_ = without_zeros(clock_pulls(movable, ops, time.busy() / projection.time.step));
     }
   }
-  [[nodiscard]] const Pulls& of(const StepOp& op) const {
+  [[nodiscard]] const FewPulls& of(const StepOp& op) const {
     return op.below_peak ? limited_ : fixed_;
   }
 
  private:
-  Pulls fixed_;    // of a locked clock, or of one at the peak
-  Pulls limited_;  // of one that the power limit leaves
+  FewPulls fixed_;    // of a locked clock, or of one at the peak
+  FewPulls limited_;  // of one that the power limit leaves
 };
 
+// Of a term that grows by `with_clock` times what its clock does, and with the operator's numbers.
+FewPulls pulls_of(const SlopedPrice& price, std::size_t term, double with_clock,
+                  const FewPulls& clock) {
+  const Seconds time =
+      price.cost.terms.empty() ? price.cost.duration : price.cost.terms[term].duration;
+  FewPulls pulls;
+  pulls.reserve(clock.size() + price.numbers.size());
+  auto next = clock.begin();
+  const auto add_clock_before = [&](std::size_t number) {
+    for (; next != clock.end() && next->number < number; ++next) {
+      pulls.push_back({next->number, with_clock * next->strength});
+    }
+  };
+  for (const PriceSlope& slope : price.numbers) {
+    add_clock_before(slope.number);
+    Pull own{slope.number, slope.terms[term] / time};
+    if (next != clock.end() && next->number == slope.number) {
+      own.strength = with_clock * next->strength + own.strength;
+      ++next;
+    }
+    pulls.push_back(own);
+  }
+  add_clock_before(std::numeric_limits<std::size_t>::max());
+  return pulls;
+}
+
 // Step 2: the terms of an operator that takes `time` of the step.
-void share_out(const StepOp& op, const Pulls& clock, Seconds time, RestingTimes& times) {
+void share_out(const StepOp& op, const FewPulls& clock, Seconds time, RestingTimes& times) {
   const SlopedPrice& price = op.price;
   if (price.cost.origin == Origin::kMeasured || price.cost.origin == Origin::kInterpolated) {
     times.add_measured(time);
     return;
   }
-  const std::vector<CostTerm> whole = {{"", price.cost.duration}};
-  const std::vector<CostTerm>& terms = price.cost.terms.empty() ? whole : price.cost.terms;
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    const Seconds term = terms[i].duration;
+  const std::size_t terms = std::max<std::size_t>(price.cost.terms.size(), 1);
+  for (std::size_t i = 0; i < terms; ++i) {
+    const Seconds term =
+        price.cost.terms.empty() ? price.cost.duration : price.cost.terms[i].duration;
     if (!(term > Seconds{})) {
       continue;
     }
-    Pulls pulls(clock.size());
-    const double with_clock = price.clock.terms[i] / term;
-    for (std::size_t n = 0; n < pulls.size(); ++n) {
-      pulls[n] = with_clock * clock[n];
-    }
-    for (const PriceSlope& slope : price.numbers) {
-      pulls[slope.number] += slope.terms[i] / term;
-    }
+    const FewPulls pulls = pulls_of(price, i, price.clock.terms[i] / term, clock);
     times.add((term / price.cost.duration) * time, pulls);
   }
 }

@@ -59,14 +59,47 @@ const BuiltLayer& StageBuilder::layer(const ExpansionContext& context, LayerKind
   return layers_.back();
 }
 
+const StageBuilder::Ends& StageBuilder::ends(const ExpansionContext& context) {
+  if (!ends_) {
+    const TrainedWeights& weights = context.training.weights;
+    const auto local = [&](const ParameterList& parameters) {
+      return local_parameters(parameters, context.plan);
+    };
+    ends_ = {local(embedding_parameters(context.model, weights)),
+             local(head_parameters(context.model, weights)),
+             local(mtp_extra_parameters(context.model, weights))};
+  }
+  return *ends_;
+}
+
+StageParameters StageBuilder::parameters(const ExpansionContext& context, const BuiltStage& stage) {
+  const StageContent& content = stage.content;
+  StageParameters parameters;
+  for (const BuiltLayer& layer : stage.layers) {
+    parameters.layers += real(layer.count) * layer.parameters;
+  }
+  if (content.mtp_layers > 0) {
+    parameters.layers += real(content.mtp_layers) * stage.mtp_projection;
+  }
+  if (content.embedding) {
+    parameters.ends += stage.embedding;
+  }
+  if (content.loss) {
+    parameters.ends += ends(context).head;
+    const bool copy_of_tied = context.model.tied_embeddings && !content.embedding;
+    if (copy_of_tied) {
+      parameters.ends += stage.embedding;
+    }
+  }
+  return parameters;
+}
+
 BuiltStage StageBuilder::stage(const ExpansionContext& context, std::size_t index) {
   const TrainedWeights& weights = context.training.weights;
   BuiltStage stage;
   stage.content = context.plan.stages[index];
-  stage.parameters = stage_parameters(context.model, weights, context.plan, index);
-  stage.embedding = local_parameters(embedding_parameters(context.model, weights), context.plan);
-  stage.mtp_projection =
-      local_parameters(mtp_extra_parameters(context.model, weights), context.plan);
+  stage.embedding = ends(context).embedding;
+  stage.mtp_projection = ends(context).mtp_projection;
   const std::vector<KindCount> kinds = stage_kinds(context.model, weights, context.plan, index);
   const std::vector<std::int64_t> recomputed = recomputed_layers(context, index);
   stage.layers.reserve(kinds.size());
@@ -76,6 +109,7 @@ BuiltStage StageBuilder::stage(const ExpansionContext& context, std::size_t inde
     stage.layers.back().recomputed = recomputed[i];
     add(stage.layers.back().matrices, kinds[i].layers, stage.matrices);
   }
+  stage.parameters = parameters(context, stage);
   if (updates_matrices(context.training.optimizer)) {
     add_ends(context, stage.content, stage.matrices);
   }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct BuiltLayer {
 struct BuiltStage {
   StageContent content;
   std::vector<BuiltLayer> layers;  // in the order of stage_kinds
-  StageParameters parameters;
+  StageParameters parameters;      // a tied matrix sits in the first and in the last stage
   LocalParameters embedding;       // of the embedding alone, whether the stage has it or not
   LocalParameters mtp_projection;  // that a multi-token prediction module adds to its layer
   WeightMatrices matrices;         // of all of it, that the optimizer updates as a whole
@@ -46,10 +47,20 @@ class StageBuilder {
   BuiltStage stage(const ExpansionContext& context, std::size_t index);
 
  private:
+  // Parameters of what lies beside the layers, on one rank.
+  struct Ends {
+    LocalParameters embedding;
+    LocalParameters head;
+    LocalParameters mtp_projection;
+  };
+
   const BuiltLayer& layer(const ExpansionContext& context, LayerKind kind);
+  const Ends& ends(const ExpansionContext& context);
+  StageParameters parameters(const ExpansionContext& context, const BuiltStage& stage);
 
   std::shared_ptr<LayerBlocks> blocks_;
   std::vector<BuiltLayer> layers_;  // one of each kind
+  std::optional<Ends> ends_;
 };
 
 }  // namespace stepcast

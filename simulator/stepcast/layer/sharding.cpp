@@ -59,32 +59,6 @@ std::int64_t local_vocabulary(const ModelSpec& model, const ParallelPlan& plan,
   return (model.vocabulary + multiple - 1) / multiple * multiple / plan.tp;
 }
 
-StageParameters stage_parameters(const ModelSpec& model, const TrainedWeights& weights,
-                                 const ParallelPlan& plan, std::size_t index) {
-  const StageContent& stage = plan.stages[index];
-  StageParameters parameters;
-  for (const KindCount& entry : stage_kinds(model, weights, plan, index)) {
-    parameters.layers += static_cast<double>(entry.layers) *
-                         local_parameters(layer_parameters(model, entry.kind, weights), plan);
-  }
-  if (stage.mtp_layers > 0) {
-    parameters.layers += static_cast<double>(stage.mtp_layers) *
-                         local_parameters(mtp_extra_parameters(model, weights), plan);
-  }
-  const LocalParameters embedding = local_parameters(embedding_parameters(model, weights), plan);
-  if (stage.embedding) {
-    parameters.ends += embedding;
-  }
-  if (stage.loss) {
-    parameters.ends += local_parameters(head_parameters(model, weights), plan);
-    const bool copy_of_tied = model.tied_embeddings && !stage.embedding;
-    if (copy_of_tied) {
-      parameters.ends += embedding;
-    }
-  }
-  return parameters;
-}
-
 std::vector<KindCount> stage_kinds(const ModelSpec& model, const TrainedWeights& weights,
                                    const ParallelPlan& plan, std::size_t index) {
   std::int64_t first = 0;

@@ -53,11 +53,6 @@ struct StageParameters {
   [[nodiscard]] LocalParameters all() const;
 };
 
-// Parameters of stage `index` of plan.stages. A tied matrix sits in the first and in the last
-// stage.
-StageParameters stage_parameters(const ModelSpec& model, const TrainedWeights& weights,
-                                 const ParallelPlan& plan, std::size_t index);
-
 // How many layers of each kind a stage holds, multi-token prediction layers included.
 struct KindCount {
   LayerKind kind;

@@ -35,12 +35,34 @@ LocalParameters computed_last(const BuiltStage& stage) {
   return last;
 }
 
+// Ranks that share what a stage of ZeRO and those above it divide.
+double sharing_ranks(const ParallelPlan& plan, int stage, bool expert) {
+  if (plan.zero < stage) {
+    return 1.0;
+  }
+  return real(expert ? plan.expert_shards() : plan.shards());
+}
+
+// Of a rank, at so many bytes for each parameter that is trained and for each that is frozen.
+Bytes parameter_memory(const LocalParameters& parameters, const ParallelPlan& plan, Bytes trained,
+                       Bytes frozen) {
+  const LocalParameters updated = parameters.trained();
+  const double dense = sharing_ranks(plan, 3, false);
+  const double expert = sharing_ranks(plan, 3, true);
+  const Bytes of_dense = updated.dense / dense * trained + parameters.frozen_dense / dense * frozen;
+  return of_dense +
+         (updated.expert / expert * trained + parameters.frozen_expert / expert * frozen);
+}
+
+Bytes frozen_bytes(const SoftwareSpec& software, Dtype dtype, Bytes trained) {
+  return software.converts_frozen(dtype) ? size_of(dtype) : trained;
+}
+
 // As many ranks share a parameter and the copies of it.
 Bytes stacked_copies(const LocalParameters& parameters, const ExpansionContext& context) {
-  SoftwareSpec software = context.software;
-  software.fsdp_parameters_fp32 = false;
-  software.states.parameter = context.software.memory.stacked_copies;
-  return state_memory(parameters, context.plan, software).parameters;
+  const Bytes copies = context.software.memory.stacked_copies;
+  return parameter_memory(parameters, context.plan, copies,
+                          frozen_bytes(context.software, Dtype::kBf16, copies));
 }
 
 }  // namespace
@@ -52,22 +74,14 @@ StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& 
   const UpdateRule rule = elementwise_rule(optimizer, plan, software);
   // The sharded fp32 parameters are the master copy themselves.
   const Bytes parameter = shards_are_master(plan, software) ? Bytes(4) : bytes.parameter;
-  const auto shared = [&](int stage, bool expert) {
-    if (plan.zero < stage) {
-      return 1.0;
-    }
-    return real(expert ? plan.expert_shards() : plan.shards());
-  };
   StateMemory memory;
+  memory.parameters =
+      parameter_memory(parameters, plan, parameter, frozen_bytes(software, dtype, parameter));
   const LocalParameters trained = parameters.trained();
   for (const bool expert : {false, true}) {
     const double elements = expert ? trained.expert : trained.dense;
-    const double frozen = expert ? parameters.frozen_expert : parameters.frozen_dense;
-    const Bytes kept = software.converts_frozen(dtype) ? size_of(dtype) : parameter;
-    memory.parameters +=
-        elements / shared(3, expert) * parameter + frozen / shared(3, expert) * kept;
-    memory.gradients += elements / shared(2, expert) * bytes.gradient;
-    memory.optimizer += elements / shared(1, expert) * rule.kept();
+    memory.gradients += elements / sharing_ranks(plan, 2, expert) * bytes.gradient;
+    memory.optimizer += elements / sharing_ranks(plan, 1, expert) * rule.kept();
   }
   return memory;
 }

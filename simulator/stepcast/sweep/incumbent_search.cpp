@@ -45,6 +45,7 @@ class IncumbentSearch {
     sample(0);
     const Bytes any(std::numeric_limits<double>::infinity());
     descend(any);
+    descend_from_others();
     if (goal_.memory_front && !priced_.empty()) {
       const auto [least, most] = memory_range();
       for (int i = 1; i <= kMemorySizes; ++i) {
@@ -142,6 +143,17 @@ class IncumbentSearch {
       if (best->plan == before) {
         break;
       }
+    }
+  }
+
+  // The best plan of a sample is not always on the way to the best of all.
+  void descend_from_others() {
+    const Bytes any(std::numeric_limits<double>::infinity());
+    for (const PlanNumbers& start : best_of_sample()) {
+      descend_alone(start);
+    }
+    if (const std::optional<PlanNumbers> best = best_within(any)) {
+      known_.add(*best, space_.experiment_of(best->plan).cluster.gpus());
     }
   }
 

@@ -22,12 +22,31 @@ std::string thousandths_text(double value) {
 
 std::string json_string(const std::string& text) { return nlohmann::json(text).dump(); }
 
-std::string run_line(const RunTraits& traits, double error) {
-  return R"({"gpu": )" + json_string(traits.gpu) + R"(, "family": )" + json_string(traits.family) +
-         R"(, "dtype": )" + json_string(std::string(name(traits.dtype))) + R"(, "gpus": )" +
-         std::to_string(traits.gpus) + R"(, "software": )" + json_string(traits.software) +
-         R"(, "source": )" + json_string(traits.source) + R"(, "error": )" +
-         thousandths_text(error) + "}";
+std::string traits_text(const RunTraits& traits) {
+  return R"("gpu": )" + json_string(traits.gpu) + R"(, "family": )" + json_string(traits.family) +
+         R"(, "dtype": )" + json_string(std::string(name(traits.dtype))) + R"(, "software": )" +
+         json_string(traits.software) + R"(, "source": )" + json_string(traits.source);
+}
+
+// Runs that differ in the number of their GPUs alone.
+struct AlikeRuns {
+  std::string gpus;
+  std::string errors;
+
+  void add(std::int64_t count, double error) {
+    gpus += (gpus.empty() ? "" : ", ") + std::to_string(count);
+    errors += (errors.empty() ? "" : ", ") + thousandths_text(error);
+  }
+};
+
+std::vector<std::string> run_lines(const std::map<std::string, AlikeRuns>& runs) {
+  std::vector<std::string> lines;
+  lines.reserve(runs.size());
+  for (const auto& [traits, alike] : runs) {
+    lines.push_back("{" + traits + R"(, "gpus": [)" + alike.gpus + R"(], "errors": [)" +
+                    alike.errors + "]}");
+  }
+  return lines;
 }
 
 // One line each.
@@ -44,7 +63,7 @@ std::string listed_lines(const std::vector<std::string>& lines) {
 std::string validation_to_accuracy(const std::vector<ValidationRow>& rows) {
   std::map<std::string, std::string> gpus;
   std::set<std::string> files;
-  std::vector<std::string> runs;
+  std::map<std::string, AlikeRuns> runs;
   for (const ValidationRow* row : timed_once(rows)) {
     if (row->held_out.value_or(false)) {
       const RunTraits& traits = *row->traits;
@@ -52,7 +71,7 @@ std::string validation_to_accuracy(const std::vector<ValidationRow>& rows) {
                          json_string(traits.architecture) + R"(, "vendor": )" +
                          json_string(traits.vendor) + "}";
       files.insert(row->file);
-      runs.push_back(run_line(traits, std::log(row->rate_factor())));
+      runs[traits_text(traits)].add(traits.gpus, std::log(row->rate_factor()));
     }
   }
   std::string source =
@@ -68,7 +87,7 @@ std::string validation_to_accuracy(const std::vector<ValidationRow>& rows) {
     parts.push_back(line);
   }
   return "{\n  \"source\": " + json_string(source) + ",\n  \"gpus\": {" + listed_lines(parts) +
-         "},\n  \"runs\": [" + listed_lines(runs) + "]\n}\n";
+         "},\n  \"runs\": [" + listed_lines(run_lines(runs)) + "]\n}\n";
 }
 
 }  // namespace stepcast

@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/layer/sharding.hpp"
+#include "stepcast/layer/built_stage.hpp"
 #include "stepcast/schedule/step_operators.hpp"
 
 namespace stepcast::data_parallel_test {
@@ -21,9 +21,13 @@ Sample sharded(std::int64_t zero, std::int64_t dp) {
   return sample;
 }
 
+StageParameters stage_parameters(const Sample& sample, std::size_t stage) {
+  return StageBuilder{}.stage(sample.context(), stage).parameters;
+}
+
 // Of a pipeline of one rank.
 LocalParameters local_parameters_of(const Sample& sample) {
-  return stage_parameters(sample.model, {}, sample.plan, 0).all();
+  return stage_parameters(sample, 0).all();
 }
 
 // All that the optimizer step runs.
@@ -113,7 +117,7 @@ TEST_CASE("full sharding gathers once, twice or three times", "[case]") {
 
   // The root holds the ends, which are gathered forward alone.
   const double all = parameters_of(sample);
-  const double layers = all - stage_parameters(sample.model, {}, sample.plan, 0).ends.total();
+  const double layers = all - stage_parameters(sample, 0).ends.total();
   const Traffic traffic = traffic_of(sample);
   CHECK(bytes_of(traffic.forward, CollectiveOp::kAllGather) == nearly(reshard ? 2.0 * all : 0.0));
   CHECK(bytes_of(traffic.backward, CollectiveOp::kAllGather) ==
@@ -129,7 +133,7 @@ TEST_CASE("experts that full sharding leaves out are neither gathered nor scatte
   sample.plan.edp = 4;
   sample.plan.zero = 3;
   sample.plan.fsdp = 8;
-  const LocalParameters all = stage_parameters(sample.model, {}, sample.plan, 0).all();
+  const LocalParameters all = stage_parameters(sample, 0).all();
   CHECK(bytes_of(traffic_of(sample).forward, CollectiveOp::kAllGather) ==
         nearly(2.0 * all.total()));
   CHECK(bytes_of(traffic_of(sample).once, CollectiveOp::kAllReduce) == 0.0);
@@ -186,7 +190,7 @@ TEST_CASE("flat shards in fp32 are cast, copied out and concatenated", "[unit]")
   Sample sample = sharded(3, 8);
   sample.software.fsdp_parameters_fp32 = true;
   const double p = parameters_of(sample);
-  const double ends = stage_parameters(sample.model, {}, sample.plan, 0).ends.total();
+  const double ends = stage_parameters(sample, 0).ends.total();
   const Traffic each = traffic_of(sample);
   CHECK(copied(each.forward, MemoryBoundKind::kCast) == Approx(p / 8.0));
   CHECK(copied(each.forward, MemoryBoundKind::kCopy) == p);
@@ -213,7 +217,7 @@ TEST_CASE("each ZeRO stage moves its gradients and parameters", "[case]") {
   CHECK(bytes_of(zero2.once, CollectiveOp::kAllGather) == nearly(2.0 * p));
 
   Sample full = sharded(3, 8);
-  const double ends = stage_parameters(full.model, {}, full.plan, 0).ends.total();
+  const double ends = stage_parameters(full, 0).ends.total();
   for (const bool root_holds_ends : {true, false}) {
     full.software.fsdp_root_holds_ends = root_holds_ends;
     const Traffic zero3 = traffic_of(full);
@@ -258,7 +262,7 @@ TEST_CASE("experts are reduced over their own, smaller group", "[unit]") {
   sample.plan.dp = 16;
   sample.plan.ep = 4;
   sample.plan.edp = 4;
-  const LocalParameters local = stage_parameters(sample.model, {}, sample.plan, 0).all();
+  const LocalParameters local = stage_parameters(sample, 0).all();
   double dense = 0.0;
   double expert = 0.0;
   for (const Op& op : traffic_of(sample).once) {
@@ -397,7 +401,7 @@ TEST_CASE("DualPipe's two holders of a stage reduce their gradients once a step"
           mirrored += collective.bytes.value();
         }
       }
-      const double elements = stage_parameters(sample.model, {}, sample.plan, stage).all().total();
+      const double elements = stage_parameters(sample, stage).all().total();
       CHECK(mirrored == nearly(4.0 * share * elements));
     }
   }

@@ -65,12 +65,10 @@ TEST_CASE("The accuracy file has the errors of held-out runs alone, each run onc
     "h200_sxm": {"architecture": "sm90", "vendor": "nvidia"}
   },
   "runs": [
-    {"gpu": "h100_sxm", "family": "dense", "dtype": "bf16", "gpus": 8, "software": "nemo", )"
-                R"("source": "s", "error": 0.095},
-    {"gpu": "h100_sxm", "family": "dense", "dtype": "bf16", "gpus": 8, "software": "nemo", )"
-                R"("source": "s", "error": -0.357},
-    {"gpu": "h200_sxm", "family": "dense", "dtype": "bf16", "gpus": 8, "software": "nemo", )"
-                R"("source": "s", "error": 0.049}
+    {"gpu": "h100_sxm", "family": "dense", "dtype": "bf16", "software": "nemo", "source": "s", )"
+                R"("gpus": [8, 8], "errors": [0.095, -0.357]},
+    {"gpu": "h200_sxm", "family": "dense", "dtype": "bf16", "software": "nemo", "source": "s", )"
+                R"("gpus": [8], "errors": [0.049]}
   ]
 }
 )");
@@ -91,13 +89,13 @@ TEST_CASE("The accuracy file is read with all of its problems at once", "[unit]"
   CHECK(known[0].traits.source == "s");
   std::ofstream(root.accuracy())
       << R"({"source": "s", "gpus": {"h100_sxm": {"architecture": "sm90"}}, "runs": )"
-         R"([{"gpu": "h200_sxm", "family": "cow", "dtype": "bf16", "gpus": 0, )"
-         R"("software": "nemo", "source": "s"}]})";
+         R"([{"gpu": "h200_sxm", "family": "cow", "dtype": "bf16", "gpus": [8, 0], )"
+         R"("software": "nemo", "source": "s", "errors": [0.1]}]})";
   try {
     load_accuracy(root);
     FAIL("a wrong file was taken");
   } catch (const ConfigError& error) {
-    CHECK(error.diagnostics().size() == 5);  // vendor, gpu, family, gpus, error
+    CHECK(error.diagnostics().size() == 5);  // vendor, gpu, family, gpus, errors
   }
   std::filesystem::remove_all(folder);
 }
