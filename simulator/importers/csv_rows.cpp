@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/config/value_message.hpp"
 
 namespace stepcast {
@@ -29,6 +30,10 @@ class CsvReader {
         quoted(field.text);
       } else {
         plain(field.text);
+      }
+      if (is_guarded(field.text)) {
+        field.text.erase(0, 1);
+        field.guarded = true;
       }
       row.fields.push_back(std::move(field));
       if (peek() != ',') {
@@ -122,8 +127,9 @@ std::vector<std::string> texts_of(const CsvRow& row) {
 }
 
 // Makes `value` the whole number that `text` is, without zeros before it, or another number, or a
-// text.
-void set_value(const std::string& text, ConfigNode& value) {
+// text, as a guarded one always is.
+void set_value(const CsvField& field, ConfigNode& value) {
+  const std::string& text = field.text;
   const char* end = text.data() + text.size();
   std::int64_t count = 0;
   const auto whole = std::from_chars(text.data(), end, count);
@@ -132,7 +138,7 @@ void set_value(const std::string& text, ConfigNode& value) {
   const bool is_number = stopped == end && fault == std::errc{} && std::isfinite(number);
   value.kind = ConfigNode::Kind::kScalar;
   value.text = whole.ptr == end && whole.ec == std::errc{} ? std::to_string(count) : text;
-  value.quoted = !is_number;
+  value.quoted = field.guarded || !is_number;
 }
 
 }  // namespace
@@ -184,7 +190,7 @@ ConfigNode mapping_of(const CsvRow& row, const std::vector<std::string>& names,
       value.file = mapping.file;
       value.line = row.line;
       value.column = field.column;
-      set_value(field.text, value);
+      set_value(field, value);
       mapping.entries.push_back({names[i], row.line, field.column, std::move(value)});
     }
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of comma-separated values (RFC 4180), strictly: a header with distinct names, as many
-// fields in every row, quoted fields with "" for a quote. Every field knows its place.
+// fields in every row, quoted fields with "" for a quote. Every field knows its place. What
+// csv_cell wrote is read back as the same text.
 #pragma once
 
 #include <string>
@@ -13,7 +14,8 @@ namespace stepcast {
 
 struct CsvField {
   std::string text;
-  int column = 0;  // of its first character
+  int column = 0;        // of its first character
+  bool guarded = false;  // it was written with an apostrophe before it, which is gone
 };
 
 struct CsvRow {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nlohmann/json.hpp>
 
+#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "traces/trace_report.hpp"
@@ -142,17 +143,6 @@ Json ranks_json(const RankWaiting& waiting) {
 
 // --- CSV ----------------------------------------------------------------------------------------
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) {
-    return text;
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  }
-  return quoted + "\"";
-}
-
 std::string joined_names(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& part : names) {
@@ -163,8 +153,8 @@ std::string joined_names(const std::vector<std::string>& names) {
 
 std::string csv_row(const std::string& section, const ComparedRow& row) {
   std::string text = section + "," + std::string(name(row.category)) + "," +
-                     csv_field(row.shape ? shape_text(*row.shape) : "") + "," +
-                     csv_field(joined_names(row.ours)) + "," + csv_field(joined_names(row.traced));
+                     csv_cell(row.shape ? shape_text(*row.shape) : "") + "," +
+                     csv_cell(joined_names(row.ours)) + "," + csv_cell(joined_names(row.traced));
   for (const double value : {row.traced_calls, row.our_calls, row.measured.value(),
                              row.waiting.value(), row.predicted.value()}) {
     text += "," + shortest_text(value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A text as a cell of CSV (RFC 4180).
+// A text as a cell of CSV (RFC 4180), for programs and for spreadsheets.
 #pragma once
 
 #include <string>
@@ -7,19 +7,12 @@
 
 namespace stepcast {
 
-// In quotes, with its own doubled, where a comma, a quote or the end of a line stands in it.
-inline std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\n\r") == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    quoted += c;
-    if (c == '"') {
-      quoted += c;
-    }
-  }
-  return quoted + "\"";
-}
+// In quotes, with its own doubled, where a comma, a quote or the end of a line stands in it. A
+// spreadsheet computes what begins as a formula does, with = + - @, a tab or the end of a line:
+// such a text gets an apostrophe before it, and so it is text; a number stays one.
+std::string csv_cell(std::string_view text);
+
+// Whether a cell, its quotes taken off, has the apostrophe that csv_cell puts before a text.
+bool is_guarded(std::string_view cell);
 
 }  // namespace stepcast

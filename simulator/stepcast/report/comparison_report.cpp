@@ -61,7 +61,7 @@ class CsvPlan {
  private:
   void add(std::string_view key, const std::string& value) {
     if (!inside_) {
-      text_ += "," + (header_ ? std::string(key) : value);
+      text_ += "," + (header_ ? std::string(key) : csv_cell(value));
       ++fields_;
     }
   }
@@ -110,8 +110,8 @@ constexpr std::size_t kTimedCells = 9 + 4 + 9;
 
 std::string csv_line(const ComparedColumn& column, const ComparedColumn* reference) {
   const Projection& p = column.projection;
-  std::string text = csv_cell(column.label()) + "," + p.model + "," + p.gpu + "," +
-                     std::to_string(p.gpus) + "," + p.software + "," +
+  std::string text = csv_cell(column.label()) + "," + csv_cell(p.model) + "," + csv_cell(p.gpu) +
+                     "," + std::to_string(p.gpus) + "," + csv_cell(p.software) + "," +
                      (p.feasible ? "true" : "false");
   const std::string rest =
       plan_cells(column) + (asks_for_run(p) ? training_run_cells(p) : "") + last_cells(p);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/text_layout.hpp"
@@ -131,7 +132,7 @@ std::string difference_to_csv(const Explanation& first, const Explanation& secon
     return text;
   }
   const auto add = [&text](const char* kind, const DifferenceTerm& term) {
-    text += std::string(kind) + "," + term.name + "," + shortest_text(term.first) + "," +
+    text += std::string(kind) + "," + csv_cell(term.name) + "," + shortest_text(term.first) + "," +
             shortest_text(term.second) + "," + shortest_text(term.difference()) + "\n";
   };
   const Difference d = difference_of(first, second);

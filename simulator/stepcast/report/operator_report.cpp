@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/explanation_report.hpp"
 #include "stepcast/report/json_report.hpp"
@@ -358,11 +359,11 @@ std::string to_csv(const Explanation& e, Detail detail) {
           number_or_empty(rate.products.value()), number_or_empty(rate.moved.value()),
           number_or_empty(rate.interconnect.value() / 1e12), std::string(name(entry.cost.bound)),
           number_or_empty(entry.bound.value())}) {
-      text += cell + ",";
+      text += csv_cell(cell) + ",";
     }
     text += number_or_empty(roofline_share(entry));
     text += with_origin ? "," + std::string(name(entry.cost.origin)) : "";
-    text += terms ? "," + terms_csv(entry.cost) + "\n" : "\n";
+    text += terms ? "," + csv_cell(terms_csv(entry.cost)) + "\n" : "\n";
   }
   return text;
 }

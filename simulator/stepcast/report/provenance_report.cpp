@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/hardware/placed_constants.hpp"
 #include "stepcast/report/json_report.hpp"
@@ -139,7 +140,8 @@ std::string constants_to_csv(const Projection& p) {
     for (const RestingConstant& entry : p.provenance->constants) {
       const Provenance& constant = entry.constant;
       text += shortest_text(entry.share) + "," + std::string(word(constant.kind)) + "," +
-              constant.key + "," + constant.value + "," + constant.file + "\n";
+              csv_cell(constant.key) + "," + csv_cell(constant.value) + "," +
+              csv_cell(constant.file) + "\n";
     }
   }
   return text;

@@ -377,8 +377,8 @@ std::string to_csv(const Projection& p) {
   }
   text += ",peak_memory_bytes," + std::string(kIntervalColumns) +
           (asks_for_run(p) ? training_run_columns() : "") + "\n";
-  text +=
-      p.model + "," + p.gpu + "," + std::to_string(p.gpus) + "," + (p.feasible ? "true" : "false");
+  text += csv_cell(p.model) + "," + csv_cell(p.gpu) + "," + std::to_string(p.gpus) + "," +
+          (p.feasible ? "true" : "false");
   const std::string run = (asks_for_run(p) ? training_run_cells(p) : "") + "\n";
   if (!p.priced) {
     constexpr std::size_t kPricedCells = kResultRows.size() + 1;

@@ -2,6 +2,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/validation/interval_coverage.hpp"
@@ -74,14 +75,6 @@ Json coverage_json(const IntervalCoverage& coverage) {
   return {{"group", coverage.group},         {"runs", coverage.runs},
           {"sources", coverage.sources},     {"inside_80", coverage.inside_80},
           {"inside_90", coverage.inside_90}, {"half_width_80", coverage.half_width_80}};
-}
-
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    result += c == '"' ? "\"\"" : std::string(1, c);
-  }
-  return result + "\"";
 }
 
 std::string skipped_lines(const std::vector<ValidationRow>& rows) {
@@ -165,11 +158,13 @@ std::string validation_to_text(const std::vector<ValidationRow>& rows, ErrorBase
 std::string validation_to_csv(const std::vector<ValidationRow>& rows) {
   std::string text = "file,id,gpu,group,metric,measured,predicted,error,skipped,held_out\n";
   for (const ValidationRow& row : rows) {
-    text += quoted(row.file) + "," + quoted(row.id) + "," + row.gpu + "," + quoted(row.group) +
-            "," + row.metric + "," + shortest_text(row.measured) + ",";
+    for (const std::string& name : {row.file, row.id, row.gpu, row.group, row.metric}) {
+      text += csv_cell(name) + ",";
+    }
+    text += shortest_text(row.measured) + ",";
     text += row.predicted ? shortest_text(*row.predicted) + "," + shortest_text(row.error()) : ",";
     const char* half = row.held_out.value_or(false) ? "true" : "false";
-    text += "," + quoted(row.skipped) + "," + (row.held_out ? half : "") + "\n";
+    text += "," + csv_cell(row.skipped) + "," + (row.held_out ? half : "") + "\n";
   }
   return text;
 }

@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/config/scalar.hpp"
 
 namespace stepcast::csv_rows_test {
@@ -42,6 +43,36 @@ TEST_CASE("a row as a mapping has numbers, texts and no empty fields", "[unit]")
   CHECK((row.find("e")->text == "7" && !row.find("e")->quoted));
   const Location place = row.entry("b")->location();
   CHECK((place.file == "a.csv" && place.line == 2 && place.column == 4));
+}
+
+TEST_CASE("what is written as a cell is read back as the same text", "[unit]") {
+  const std::vector<std::string> texts = {"<script>alert(1)</script>",
+                                          "=cmd()",
+                                          "+1",
+                                          "@x",
+                                          "-a",
+                                          "a,b",
+                                          "say \"no\"",
+                                          "two\nlines",
+                                          "'=x",
+                                          "'x",
+                                          "''",
+                                          "\tx",
+                                          "\r\n",
+                                          "llama3.1_8b"};
+  for (const std::string& text : texts) {
+    INFO(text);
+    const CsvTable table = parsed("name,next\n" + csv_cell(text) + ",1\n");
+    REQUIRE(table.rows.size() == 1);
+    CHECK(table.rows[0].fields[0].text == text);
+    const ConfigNode row = mapping_of(table.rows[0], table.names, "a.csv");
+    CHECK((row.find("name")->text == text && row.find("name")->quoted));
+    CHECK(number_of(*row.find("next")) == 1.0);
+  }
+  const CsvTable numbers = parsed("a,b\n-1,\"'-1\"\n");
+  const ConfigNode row = mapping_of(numbers.rows[0], numbers.names, "a.csv");
+  CHECK_FALSE(row.find("a")->quoted);
+  CHECK(row.find("b")->quoted);
 }
 
 TEST_CASE("all problems of a table are reported at once", "[unit]") {
