@@ -34,13 +34,14 @@ answer() {
 
 on_threads() {
   local name=$1 program=$2 drawn=$3 threads
-  for threads in 1 2 3 4; do
+  shift 3
+  for threads in "$@"; do
     answer "$name, $threads" "$program" "$drawn" "$threads"
   done
 }
 
 if [[ ${1:-} == --threads ]]; then
-  on_threads threads "$2" 100
+  on_threads threads "$2" 50 1 4
   exit 0
 fi
 
@@ -48,7 +49,9 @@ source scripts/compiler_cache.sh
 build() {
   local folder=$1 preset=$2
   shift 2
-  cmake --preset "$preset" -B "build/$folder" "${compiler_cache[@]}" "$@" >/dev/null
+  # What other scripts may have left otherwise in a folder that they share.
+  cmake --preset "$preset" -B "build/$folder" "${compiler_cache[@]}" -DSTEPCAST_TESTS=ON \
+    -DCMAKE_UNITY_BUILD=ON "$@" >/dev/null
   cmake --build "build/$folder" --target stepcast_answers | tail -n 1
 }
 native=(-DCMAKE_CXX_FLAGS=-march=native)
@@ -57,7 +60,7 @@ build clang clang
 build native release "${native[@]}"
 build native_clang clang "${native[@]}"
 build fuzz fuzz
-on_threads "g++" build/release/tests/stepcast_answers 1000
+on_threads "g++" build/release/tests/stepcast_answers 1000 1 2 3 4
 for folder in clang native native_clang fuzz; do
   answer "$folder, 2" "build/$folder/tests/stepcast_answers" 1000 2
 done

@@ -98,16 +98,24 @@ class ProjectionPromise {
   const StepProjection& step_;
 };
 
-// The same of a report in JSON, which has no number for what is not one and writes null.
-inline void check_json_report(const std::string& text) {
-  const nlohmann::json report = nlohmann::json::parse(text);
-  if (text.find("null") != std::string::npos) {
-    for (const auto& [place, value] : report.flatten().items()) {
-      if (value.is_null() && place.find("/tile") == std::string::npos) {
-        throw std::logic_error(place + " is no number");
+// A number that is none is null in JSON. Operators without a tile have null there too.
+inline void check_numbers(const nlohmann::json& value, const std::string& place) {
+  if (value.is_null()) {
+    throw std::logic_error(place + " is no number");
+  }
+  if (value.is_structured()) {
+    for (const auto& [key, member] : value.items()) {
+      if (key != "tile") {
+        check_numbers(member, place + "/" + key);
       }
     }
   }
+}
+
+// The same of a report in JSON.
+inline void check_json_report(const std::string& text) {
+  const nlohmann::json report = nlohmann::json::parse(text);
+  check_numbers(report, "");
   // Of what attention's mask leaves: beside it MFU counts, by its convention, what no GPU computes.
   if (report.value("mfu_masked", 0.0) > 1.0) {
     throw std::logic_error("MFU without masked pairs is " + report["mfu_masked"].dump());

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "property/random_choice.hpp"
@@ -25,7 +26,7 @@ class RandomModel {
     add_blocks();
     add_attention();
     add_mixers();
-    add("mlp", "{ffn_hidden: " + width() + flag("gated") + flag("bias") + "}");
+    add("mlp", joined({"{ffn_hidden: ", width(), flag("gated"), flag("bias"), "}"}));
     has_experts_ = !draw_.one_in(3);
     if (has_experts_) {
       add_experts();
@@ -42,6 +43,16 @@ class RandomModel {
     if (draw_.one_in(one_in)) {
       add(key, value);
     }
+  }
+
+  // The elements of a list in braces are drawn from left to right, as the operands of + need not
+  // be: every compiler draws the same models.
+  static std::string joined(std::initializer_list<std::string> parts) {
+    std::string text;
+    for (const std::string& part : parts) {
+      text += part;
+    }
+    return text;
   }
 
   std::string width() {
@@ -75,7 +86,8 @@ class RandomModel {
     sometimes(8, "head_bias", "true");
     // Streams and blocks of residuals need one norm before each of two blocks.
     if (draw_.one_in(4)) {
-      add(draw_.any({"residual_streams", "residual_block"}), draw_.any({"2", "4", "12"}));
+      const std::string key = draw_.any({"residual_streams", "residual_block"});
+      add(key, draw_.any({"2", "4", "12"}));
     } else {
       sometimes(6, "norms_per_layer", draw_.any({"1", "2", "4"}));
       sometimes(8, "parallel_blocks", "true");
@@ -93,27 +105,27 @@ class RandomModel {
     const std::int64_t heads = draw_.any_of({16, 32, 1, 4, 8, 12, 40, 64, 128});
     const std::string kind = draw_.any({"gqa", "gqa", "mla", "shared_kv"});
     std::string attention = "{kind: " + kind + ", heads: " + std::to_string(heads);
-    if (kind == "gqa") {
-      attention += ", kv_heads: " + divisor(heads, {heads, 1, 2, 4, 8}) +
-                   ", head_dim: " + head_width() + count(8, "v_head_dim", {"64", "128"}) +
-                   count(8, "rope_head_dim", {"32", "64"});
-    } else if (kind == "mla") {
-      attention +=
-          count(2, "q_lora_rank", {"768", "1536"}) +
-          ", kv_lora_rank: " + draw_.any({"512", "256"}) + ", qk_nope_head_dim: " + head_width() +
-          ", qk_rope_head_dim: " + draw_.any({"64", "32"}) + ", v_head_dim: " + head_width();
-    } else {
-      attention += ", head_dim: " + draw_.any({"512", "128"}) +
-                   ", q_lora_rank: " + draw_.any({"1024", "1536"}) + ", qk_rope_head_dim: 64" +
-                   ", output_groups: " + draw_.any({"1", "2", "4", "8"}) +
-                   ", output_lora_rank: 1024";
-    }
     const bool shared = kind == "shared_kv";
-    attention += flag("output_gate") + flag("qkv_bias") + flag("output_bias") + flag("sinks") +
-                 count(4, "qk_norm", {"head", "full"}) +
-                 count(shared ? 1 : 4, "sliding_window", {"128", "1024", "4096"}) +
-                 count(shared ? 64 : 6, "full_attention_every", {"2", "4", "6"}) +
-                 chosen_keys(kind);
+    if (kind == "gqa") {
+      attention +=
+          joined({", kv_heads: ", divisor(heads, {heads, 1, 2, 4, 8}), ", head_dim: ", head_width(),
+                  count(8, "v_head_dim", {"64", "128"}), count(8, "rope_head_dim", {"32", "64"})});
+    } else if (kind == "mla") {
+      attention += joined(
+          {count(2, "q_lora_rank", {"768", "1536"}), ", kv_lora_rank: ", draw_.any({"512", "256"}),
+           ", qk_nope_head_dim: ", head_width(), ", qk_rope_head_dim: ", draw_.any({"64", "32"}),
+           ", v_head_dim: ", head_width()});
+    } else {
+      attention += joined({", head_dim: ", draw_.any({"512", "128"}),
+                           ", q_lora_rank: ", draw_.any({"1024", "1536"}),
+                           ", qk_rope_head_dim: 64, output_groups: ", divisor(heads, {1, 2, 4, 8}),
+                           ", output_lora_rank: 1024"});
+    }
+    attention += joined({flag("output_gate"), flag("qkv_bias"), flag("output_bias"), flag("sinks"),
+                         count(4, "qk_norm", {"head", "full"}),
+                         count(shared ? 1 : 4, "sliding_window", {"128", "1024", "4096"}),
+                         count(shared ? 64 : 6, "full_attention_every", {"2", "4", "6"}),
+                         chosen_keys(kind)});
     add("attention", attention + "}");
   }
 
@@ -121,12 +133,14 @@ class RandomModel {
     if (kind == "gqa" || draw_.one_in(2)) {
       return "";
     }
-    const std::string indexer = ", indexer: {heads: " + draw_.any({"64", "4", "1"}) +
-                                ", head_dim: 128, chosen: " + draw_.any({"2048", "512", "64"}) +
-                                flag("trained") + "}";
-    return kind == "mla" ? indexer
-                         : indexer + ", compression: {ratios: " + per_layer({"0", "4", "128"}) +
-                               ", indexed_ratio: 4}";
+    const std::string indexer = joined(
+        {", indexer: {heads: ", draw_.any({"64", "4", "1"}),
+         ", head_dim: 128, chosen: ", draw_.any({"2048", "512", "64"}), flag("trained"), "}"});
+    if (kind == "mla") {
+      return indexer;
+    }
+    return indexer + ", compression: {ratios: " + per_layer({"0", "4", "128"}) +
+           ", indexed_ratio: 4}";
   }
 
   void add_mixers() {
@@ -137,32 +151,32 @@ class RandomModel {
     const std::vector<std::string> patterns = {"", ", attention", ", " + other + ", attention"};
     add("mixers", "[" + other + patterns[draw_.below(layers_ < 3 ? 1 : patterns.size())] + "]");
     if (other == "convolution") {
-      add("convolution", "{width: " + draw_.any({"3", "4"}) + flag("bias") + "}");
+      add("convolution", joined({"{width: ", draw_.any({"3", "4"}), flag("bias"), "}"}));
       return;
     }
-    add("linear_attention", "{rule: " + draw_.any({"gated_delta", "kimi_delta"}) +
-                                ", heads: " + draw_.any({"32", "8", "96"}) +
-                                ", qk_heads: " + draw_.any({"8", "2", "1"}) +
-                                ", qk_head_dim: " + head_width() + ", v_head_dim: " + head_width() +
-                                ", convolution_width: 4" + count(3, "chunk", {"16", "64", "256"}) +
-                                count(4, "gate_rank", {"64", "128"}) + "}");
+    add("linear_attention",
+        joined({"{rule: ", draw_.any({"gated_delta", "kimi_delta"}), ", heads: ",
+                draw_.any({"32", "8", "96"}), ", qk_heads: ", draw_.any({"8", "2", "1"}),
+                ", qk_head_dim: ", head_width(), ", v_head_dim: ", head_width(),
+                ", convolution_width: 4", count(3, "chunk", {"16", "64", "256"}),
+                count(4, "gate_rank", {"64", "128"}), "}"}));
   }
 
   void add_experts() {
     const std::vector<std::string> dense = {"0", "1", "3", "4"};
     const std::string groups = draw_.any({"1", "4", "8"});
     const std::string router =
-        ", router: {score: " + draw_.any({"softmax", "sigmoid", "sqrt_softplus"}) +
-        ", groups: " + groups + ", topk_groups: " + draw_.any({"1", groups}) + flag("expert_bias") +
-        flag("linear_bias") + "}";
-    const std::string moe =
-        "{experts: " + draw_.any({"8", "16", "64", "128", "160", "256", "384"}) +
-        ", experts_per_token: " + draw_.any({"1", "2", "4", "6", "8"}) +
-        ", expert_ffn_hidden: " + width() + count(3, "shared_expert_ffn_hidden", {"512", "2048"}) +
-        flag("shared_expert_gate") + flag("expert_bias") + flag("clamped_activation") +
-        count(6, "latent_hidden", {"256", "1024"}) +
-        ", first_dense_layers: " + dense[draw_.below(layers_ < 8 ? 1 : dense.size())] +
-        count(4, "every", {"2", "3"}) + (draw_.one_in(4) ? router : "");
+        joined({", router: {score: ", draw_.any({"softmax", "sigmoid", "sqrt_softplus"}),
+                ", groups: ", groups, ", topk_groups: ", draw_.any({"1", groups}),
+                flag("expert_bias"), flag("linear_bias"), "}"});
+    const std::string moe = joined(
+        {"{experts: ", draw_.any({"8", "16", "64", "128", "160", "256", "384"}),
+         ", experts_per_token: ", draw_.any({"1", "2", "4", "6", "8"}),
+         ", expert_ffn_hidden: ", width(), count(3, "shared_expert_ffn_hidden", {"512", "2048"}),
+         flag("shared_expert_gate"), flag("expert_bias"), flag("clamped_activation"),
+         count(6, "latent_hidden", {"256", "1024"}),
+         ", first_dense_layers: ", dense[draw_.below(layers_ < 8 ? 1 : dense.size())],
+         count(4, "every", {"2", "3"}), draw_.one_in(4) ? router : ""});
     add("moe", moe + "}");
   }
 
