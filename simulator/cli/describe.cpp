@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/page_output.hpp"
 #include "importers/measurement_formats.hpp"
 #include "stepcast/api/catalogue.hpp"
 #include "stepcast/report/config_json.hpp"
@@ -87,7 +88,7 @@ std::string list_json(const std::string& kind, const std::vector<ListedName>& na
 
 int run_list(const DescribeOptions& options, const GlobalOptions& global) {
   const std::vector<ListedName> names = listed(options.name, data_root(global));
-  write_output(options.output,
+  write_report(options.output,
                options.output.format == "json" ? list_json(options.name, names) : list_text(names));
   return kDone;
 }
@@ -137,10 +138,10 @@ int run_describe(const DescribeOptions& options, const GlobalOptions& global) {
       }
     }
     json["text"] = text;
-    write_output(options.output, json_text(json));
+    write_report(options.output, json_text(json));
     return kDone;
   }
-  write_output(options.output, text);
+  write_report(options.output, text);
   return kDone;
 }
 

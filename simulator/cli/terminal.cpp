@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "stepcast/base/printable.hpp"
+
 namespace stepcast::cli {
 namespace {
 
@@ -97,7 +99,10 @@ Terminal standard_output() {
 
 std::string shown_report(const std::string& text, const std::string& format,
                          const std::string& out) {
-  return format == "text" && out.empty() ? for_terminal(text, standard_output()) : text;
+  if (format != "text") {
+    return text;
+  }
+  return for_terminal(text, out.empty() ? standard_output() : Terminal{});
 }
 
 std::string for_terminal(std::string_view text, const Terminal& terminal) {
@@ -105,7 +110,7 @@ std::string for_terminal(std::string_view text, const Terminal& terminal) {
   bool first = true;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
+    const std::string line = printable(text.substr(0, end));
     const std::string_view colour =
         terminal.colours == Colours::kNone ? std::string_view() : colour_of(line, first);
     shown += colour;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports on a terminal: lines folded to its width, headings and warnings in colour. What goes to a
-// file or a pipe is never changed.
+// Reports for people: control characters of names are shown, never obeyed. On a terminal lines are
+// folded to its width, headings and warnings in colour; what goes to a file or a pipe is not.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ struct Terminal {
 // terminal is dumb (no-color.org).
 Terminal standard_output();
 
-// A report as its reader gets it: for_terminal of standard output where it is a terminal and the
-// report a text for people that goes there, else as it is.
+// A report as its reader gets it: a text for people by for_terminal, of standard output where it
+// goes there; other formats as they are.
 std::string shown_report(const std::string& text, const std::string& format,
                          const std::string& out);
 
-// `text` folded at gaps between cells and between words, what is left of a line below its value,
-// and coloured: the first line and headings bold, notes yellow, what cannot run red.
+// `text` printable, folded at gaps between cells and between words, what is left of a line below
+// its value, and coloured: the first line and headings bold, notes yellow, what cannot run red.
 std::string for_terminal(std::string_view text, const Terminal& terminal);
 
 }  // namespace stepcast::cli

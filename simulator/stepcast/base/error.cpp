@@ -5,28 +5,9 @@
 #include <string_view>
 #include <tuple>
 
+#include "stepcast/base/printable.hpp"
+
 namespace stepcast {
-
-namespace {
-
-// What a terminal would obey, as \x1b of an escape, so that no input can.
-std::string printable(const std::string& text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string shown;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= ' ' && byte != 0x7F) {
-      shown += c;
-    } else {
-      shown += "\\x";
-      shown += kDigits[byte >> 4U];
-      shown += kDigits[byte & 15U];
-    }
-  }
-  return shown;
-}
-
-}  // namespace
 
 std::string to_text(const Diagnostic& diagnostic) {
   std::string text = printable(diagnostic.where.file);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "stepcast/config/name_text.hpp"
 #include "stepcast/graph/model_names.hpp"
 #include "stepcast/graph/model_ranges.hpp"
 #include "stepcast/graph/model_remarks.hpp"
@@ -324,7 +325,7 @@ bool chooses_keys(const ModelSpec& model, LayerKind kind) {
 
 ModelSpec read_model(MappingReader& reader) {
   ModelSpec model;
-  model.name = reader.required_text("name");
+  model.name = required_name(reader);
   if (reader.has("name") && model.name.empty()) {
     reader.error("name", "is empty; give the model a name");
   }

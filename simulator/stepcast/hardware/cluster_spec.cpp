@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "stepcast/config/name_text.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -44,7 +46,7 @@ ClusterProfile load_cluster_profile(const std::filesystem::path& file,
   ClusterProfile profile;
   profile.sources = shared_sources;
   profile.sources.merge(read_sources(top, "sources"));
-  profile.name = top.required_text("name");
+  profile.name = required_name(top);
   profile.title = top.required_text("title");
   profile.gpu = top.required_text("gpu");
   profile.host = top.optional_text("host");

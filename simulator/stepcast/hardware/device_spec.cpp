@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/config/name_text.hpp"
 #include "stepcast/hardware/data_root.hpp"
 #include "stepcast/hardware/device_tables.hpp"
 #include "stepcast/hardware/profile_base.hpp"
@@ -135,7 +136,7 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
   device.sources = shared_sources;
   device.sources.merge(read_sources(top, "sources"));
   std::vector<Provenance> architecture_provenance;  // printed after the part's own
-  device.name = top.required_text("name");
+  device.name = required_name(top);
   device.title = top.required_text("title");
   device.vendor = top.required_text("vendor");
   device.stand_in = top.optional_text("kernels_measured_on");

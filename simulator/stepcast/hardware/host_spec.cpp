@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/hardware/host_spec.hpp"
 
+#include "stepcast/config/name_text.hpp"
 #include "stepcast/hardware/host_tables.hpp"
 
 namespace stepcast {
@@ -12,7 +13,7 @@ HostSpec load_host(const std::filesystem::path& file, const SourceTable& shared_
   HostSpec host;
   host.sources = shared_sources;
   host.sources.merge(read_sources(top, "sources"));
-  host.name = top.required_text("name");
+  host.name = required_name(top);
   host.title = top.required_text("title");
   host.framework = top.required_text("framework");
   SourcedReader reader(std::move(top), host.sources, host.provenance);

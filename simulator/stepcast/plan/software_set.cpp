@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "stepcast/config/enum_fields.hpp"
+#include "stepcast/config/name_text.hpp"
 #include "stepcast/hardware/data_root.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
 #include "stepcast/plan/software_spec.hpp"
@@ -133,7 +134,7 @@ SoftwareSpec load_software(const std::filesystem::path& file) {
   Diagnostics diagnostics;
   MappingReader reader(root, "", diagnostics);
   SoftwareSpec software;
-  software.name = reader.required_text("name");
+  software.name = required_name(reader);
   software.title = reader.required_text("title");
   software.source = reader.required_text("source");
   software.date = reader.optional_text("date", "");

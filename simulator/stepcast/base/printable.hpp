@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text of an input as a terminal may get it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace stepcast {
+
+// Control characters, those of ASCII and U+0080 to U+009F, which a terminal would obey, as \x1b of
+// an escape, so that no input can drive one.
+std::string printable(std::string_view text);
+
+}  // namespace stepcast
