@@ -242,8 +242,8 @@ void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->allow_extra_args(false)
       ->take_all();
   command->add_option("--date", options->date, "date to write into the file; default: today");
-  command->add_option("--out", options->output.out,
-                      "write the constants here and the residuals to standard output");
+  add_out_option(*command, options->output.out,
+                 "write the constants here and the residuals to standard output");
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_calibrate(*options, global); };
   });

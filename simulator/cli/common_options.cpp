@@ -190,12 +190,17 @@ std::vector<std::string> assignments(const ExperimentOptions& options,
 
 }  // namespace
 
+CLI::Option* add_out_option(CLI::App& command, std::string& file, const std::string& help) {
+  return command.add_option_function<std::string>(
+      "--out", [&file](const std::string& given) { file = given == "-" ? "" : given; }, help);
+}
+
 void add_output_options(CLI::App& command, OutputOptions& options,
                         const std::vector<std::string>& formats) {
   command.add_option("--format", options.format, "form of the output")
       ->check(CLI::IsMember(formats))
       ->capture_default_str();
-  command.add_option("--out", options.out, "write to this file instead of standard output");
+  add_out_option(command, options.out);
 }
 
 void add_experiment_options(CLI::App& command, ExperimentOptions& options) {

@@ -59,6 +59,10 @@ struct GlobalOptions {
   std::string command;  // the whole command line, as a shell takes it
 };
 
+// --out FILE: where the output goes; empty, as - makes it: to standard output.
+CLI::Option* add_out_option(
+    CLI::App& command, std::string& file,
+    const std::string& help = "write to this file instead of standard output");
 void add_output_options(CLI::App& command, OutputOptions& options,
                         const std::vector<std::string>& formats);
 void add_experiment_options(CLI::App& command, ExperimentOptions& options);

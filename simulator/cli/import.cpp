@@ -79,10 +79,6 @@ int run_import_records(const ImportOptions& options, const GlobalOptions& global
   return kDone;
 }
 
-void add_out(CLI::App& command, OutputOptions& output) {
-  command.add_option("--out", output.out, "write to this file instead of standard output");
-}
-
 void add_import_framework(CLI::App& command, const FrameworkInfo& framework,
                           const GlobalOptions& global, Run& run) {
   CLI::App* from = command.add_subcommand(std::string(framework.name),
@@ -98,7 +94,7 @@ void add_import_framework(CLI::App& command, const FrameworkInfo& framework,
   from->add_option("--nodes", options->nodes, "number of nodes");
   from->add_option("--software", options->software, "a software set, instead of the usual one");
   from->add_flag("--lenient", options->lenient, "list keys that are not known, and go on");
-  add_out(*from, options->output);
+  add_out_option(*from, options->output.out);
   from->callback([options, &framework, &global, &run] {
     run = [options, &framework, &global] { return run_import(framework, *options, global); };
   });
@@ -112,7 +108,7 @@ void add_import_hf(CLI::App& command, Run& run) {
       *hf->add_option("file", options->file, "config.json or its folder; - is standard input")
            ->required());
   hf->add_option("--name", options->name, "the model's name; the file's stem if not given");
-  add_out(*hf, options->output);
+  add_out_option(*hf, options->output.out);
   hf->callback([options, &run] { run = [options] { return run_import_hf(*options); }; });
 }
 
@@ -124,7 +120,7 @@ void add_import_records(CLI::App& command, const GlobalOptions& global, Run& run
   take_standard_input(
       *records->add_option("file", options->file, "a file of measurements (JSON lines or CSV)")
            ->required());
-  add_out(*records, options->output);
+  add_out_option(*records, options->output.out);
   records->callback([options, &global, &run] {
     run = [options, &global] { return run_import_records(*options, global); };
   });

@@ -141,7 +141,7 @@ using Write = std::string (*)(const CLI::App&);
 
 void add_writer(CLI::App& command, const CLI::App& program, Write write, Run& run) {
   auto output = std::make_shared<OutputOptions>();
-  command.add_option("--out", output->out, "write to this file instead of standard output");
+  add_out_option(command, output->out);
   command.callback([&program, write, output, &run] {
     run = [&program, write, output] {
       write_output(*output, write(program));

@@ -57,6 +57,9 @@ void write_traces(const PricedStep& step, const std::filesystem::path& folder) {
 }
 
 int run_trace(const TraceOptions& options, const GlobalOptions& global) {
+  if (!options.ranks.empty() && options.out.empty()) {
+    throw ConfigError({"--out -", 0, 0}, "is one file; with --ranks give a folder");
+  }
   const DataRoot data = data_root(global);
   Experiment experiment = load_experiment(options.experiment, data);
   const CostModel cost = cost_model(experiment, data);
@@ -88,10 +91,9 @@ void add_trace(CLI::App& program, const GlobalOptions& global, Run& run) {
       "trace", "the projected step of a rank as a trace of PyTorch's profiler");
   auto options = std::make_shared<TraceOptions>();
   add_experiment_options(*command, options->experiment);
-  command
-      ->add_option("--out", options->out,
-                   "the file to write, compressed if its name ends in .gz; with --ranks all a "
-                   "folder, for rank0_trace.json.gz and so on; Perfetto and TraceLens open it")
+  add_out_option(*command, options->out,
+                 "the file to write, compressed if its name ends in .gz; with --ranks all a "
+                 "folder, for rank0_trace.json.gz and so on; Perfetto and TraceLens open it")
       ->required();
   CLI::Option* rank =
       command
