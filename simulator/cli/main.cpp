@@ -9,7 +9,9 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string_view>
+#include <system_error>
 
 #include "built_commit.hpp"
 #include "cli/command_words.hpp"
@@ -177,6 +179,15 @@ int main(int argc, char** argv) {
   } catch (const stepcast::ConfigError& e) {
     std::fprintf(stderr, "%s\n", e.what());
     return stepcast::cli::kInputWrong;
+  } catch (const std::bad_alloc&) {
+    std::fputs("stepcast: fault: the system gives no more memory; fewer --threads need less\n",
+               stderr);
+    return stepcast::cli::kFault;
+  } catch (const std::system_error& e) {
+    const bool no_thread = e.code() == std::errc::resource_unavailable_try_again;
+    std::fprintf(stderr, "stepcast: fault: %s%s\n", e.what(),
+                 no_thread ? ": the system starts no more threads; give --threads 1" : "");
+    return stepcast::cli::kFault;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "stepcast: fault: %s\n", e.what());
     return stepcast::cli::kFault;
