@@ -81,6 +81,10 @@ exits 2 project base.yaml --set 'plan.stage_layout=(((('
 sed -e 's/^name: .*/name: odd/' -e 's/first_dense_layers: [0-9]*/first_dense_layers: 400/' "$2/configs/models/deepseek_v3.yaml" >odd.yaml
 exits 2 project base.yaml --model odd.yaml
 says 'first_dense_layers must be less'
+sed '/^cluster/d' base.yaml >placeless.yaml
+exits 2 project placeless.yaml
+says "^placeless.yaml:1:1: error: the file needs the key 'cluster'$"
+[ "$(lines_of out)" -eq 1 ] || complain "a missing cluster is told with $(cat out)"
 exits 2 project base.yaml --gpu h100
 says "did you mean 'h100_sxm'"
 exits 2 project base.yaml --gpu MI300

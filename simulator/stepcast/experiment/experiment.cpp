@@ -103,7 +103,7 @@ class ExperimentReader {
       experiment_.named.gpu = part;
       experiment_.cluster = cluster_of(
           profile, profiles_.gpu(part, cluster.location(gpu.empty() ? "name" : "gpu")), nodes);
-    } else {
+    } else if (!gpu.empty()) {
       experiment_.named.gpu = gpu;
       experiment_.cluster = cluster_of(profiles_.gpu(gpu, cluster.location("gpu")), nodes);
     }
