@@ -30,10 +30,16 @@ std::string see_help(const CLI::App& command) {
   return "; see 'stepcast " + (words.empty() ? "" : words + " ") + "--help'";
 }
 
-// "--top: 1 required INT missing" as its place and what CLI11 says of it.
+bool is_option(const std::string& name, const CLI::App& command) {
+  const CLI::Option* option = command.get_option_no_throw(name);
+  return option != nullptr && !option->get_positional();
+}
+
+// "--top: 1 required INT missing" as its place, an option of the command, and what CLI11 says of
+// it.
 Diagnostic as_told(const std::string& text, const CLI::App& command) {
   const std::size_t colon = text.find(": ");
-  const bool has_place = text.starts_with("--") && colon < text.find(' ');
+  const bool has_place = colon != std::string::npos && is_option(text.substr(0, colon), command);
   std::string message = has_place ? text.substr(colon + 2) : text;
   if (message.size() > 1 && std::islower(static_cast<unsigned char>(message[1])) != 0) {
     message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
