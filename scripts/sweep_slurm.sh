@@ -36,11 +36,13 @@ for job in $(cat "$folder"/piece_*.claim_* 2>/dev/null |
   sed -n 's/.*"submission":"slurm_\([0-9]*\)".*/\1/p' | sort -u); do
   [ -z "$(squeue --noheader --jobs="$job" 2>/dev/null || true)" ] || beside+=(--beside "slurm_$job")
 done
+# In the name of an output Slurm takes % for the first letter of a number of its own, and %% for %.
+logs=${folder//%/%%}
 job=$(sbatch --parsable --array="1-$tasks" --cpus-per-task="$threads" \
-  --output="$folder/task_%a.log" "$@" "$scripts/sweep_job.sh" "$sweep" "$folder" "${beside[@]}")
+  --output="$logs/task_%a.log" "$@" "$scripts/sweep_job.sh" "$sweep" "$folder" "${beside[@]}")
 job=${job%%;*}
 merge=$(sbatch --parsable --dependency="afterok:$job" --kill-on-invalid-dep=yes \
-  --cpus-per-task="$threads" --output="$folder/merge.log" "$@" \
+  --cpus-per-task="$threads" --output="$logs/merge.log" "$@" \
   "$scripts/merge_job.sh" "$folder" --top 100)
 echo "sweep $job"
 echo "merge ${merge%%;*}"
