@@ -28,4 +28,5 @@ check_packages=(
   slurm-wlm munge                             # job arrays, on a Slurm of the test's own
   chromium                                    # pages as a browser shows them
   python3-matplotlib                          # the plot of examples/python
+  faketime locales                            # clocks that are wrong, Turkish and German numbers
 )
