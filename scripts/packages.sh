@@ -24,6 +24,7 @@ python_packages=(
 check_packages=(
   ccache                                      # what was compiled is not compiled again
   clang clang-format clang-tidy libclang-rt-14-dev  # format, warnings, sanitizers, fuzzing
+  cppcheck gcovr                              # faults that no test runs into; lines that none runs
   dpkg-dev                                    # the Debian package
   slurm-wlm munge                             # job arrays, on a Slurm of the test's own
   chromium                                    # pages as a browser shows them

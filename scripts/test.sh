@@ -5,8 +5,10 @@
 # step's seconds, and ctest's closing lines last.
 #   scripts/test.sh         what every change has to pass: clang-tidy looks at what changed since the whole
 #                           tree was clean, parsers are fuzzed for seconds
-#   scripts/test.sh --all   besides: every test under sanitizers too, with all its rounds, recipes tried in
-#                           scratch trees, clang-tidy over the whole tree, minutes of fuzzing
+#   scripts/test.sh --all   besides: every test under sanitizers too, with all its rounds, what runs on threads
+#                           under TSan, recipes tried in scratch trees, clang-tidy over the whole tree, cppcheck
+#                           and clang's analyzer, minutes of fuzzing
+# Not part of it: scripts/same_bytes.sh, scripts/coverage.sh.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -44,6 +46,12 @@ cmake --preset fuzz "${compiler_cache[@]}" >/dev/null
 if $all; then cmake --build --preset fuzz; else cmake --build --preset fuzz --target stepcast_cli stepcast_fuzz; fi
 step "ASan and UBSan tests"
 if $all; then STEPCAST_TEST_ROUNDS=all ctest --preset fuzz-all; else ctest --preset fuzz; fi
+if $all; then
+  step "TSan build and tests"
+  scripts/tsan.sh
+  step "cppcheck and clang's analyzer"
+  scripts/check_static.sh
+fi
 step "clang-tidy"
 if $all; then scripts/check_tidy.sh --all; else scripts/check_tidy.sh; fi
 step "fuzzing"

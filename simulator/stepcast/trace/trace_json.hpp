@@ -49,8 +49,7 @@ inline void append_microseconds(std::string& text, std::int64_t nanoseconds) {
 class TraceJson {
  public:
   // `head`: the members of the document before the list of events, without its closing brace.
-  TraceJson(TextSink sink, std::string_view head) : sink_(std::move(sink)) {
-    text_ = head;
+  TraceJson(TextSink sink, std::string_view head) : sink_(std::move(sink)), text_(head) {
     text_ += ",\"traceEvents\":[\n";
   }
 
