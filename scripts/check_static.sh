@@ -4,7 +4,6 @@
 # compiles. What is no fault is named here, with the reason. Some 15 minutes of one processor.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-source scripts/compiler_cache.sh
 cmake --preset clang -DSTEPCAST_TESTS=OFF >/dev/null
 
 # nullPointer: what has just been told is thrown; cppcheck does not know that throw_if_any() does.
@@ -16,8 +15,9 @@ cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability --i
   --library=std --std=c++20 -j "$(nproc)" "${not_faults[@]}" -I simulator -I . simulator backends
 echo "cppcheck: ok"
 
+# Padding: members stand in the order of what they mean.
 sed -n 's/^ *"file": "\(.*\)".*/\1/p' build/clang/compile_commands.json |
   while read -r file; do [ ! -f "$file" ] || echo "$file"; done |
-  xargs -r -P "$(nproc)" -n 1 clang-tidy --quiet '--checks=-*,clang-analyzer-*' '--warnings-as-errors=*' \
-    -p build/clang 2> >(grep -v "warnings generated" >&2)
+  xargs -r -P "$(nproc)" -n 1 clang-tidy --quiet --warnings-as-errors='*' -p build/clang \
+    --checks='-*,clang-analyzer-*,-clang-analyzer-optin.performance.Padding' 2> >(grep -v "warnings generated" >&2)
 echo "clang's analyzer: ok"
