@@ -95,6 +95,12 @@ TEST_CASE("Every group of the shipped kernels is within its error budget", "[val
   check_budgets(shipped_kernels());
 }
 
+TEST_CASE("Runs and steps with other mixers and wide heads are within their error budgets",
+          "[validation]") {
+  check_budgets(validated(
+      {"mixer_steps.jsonl", "primus_mixers.jsonl", "attention_wide_heads.jsonl"}, shipped()));
+}
+
 // Half of the shapes of H100 were held back while its constants were fitted.
 TEST_CASE(
     "Linear attention, attention over chosen keys and indexers on H100 are within a few per cent",
