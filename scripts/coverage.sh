@@ -15,7 +15,7 @@ if [[ ${1:-} != --report ]]; then
   find build/coverage -name '*.gcda' -delete
   ctest --preset coverage || echo "coverage.sh: some tests failed; what they ran counts" >&2
 fi
-gcovr --root . --filter simulator/ --filter backends/ --object-directory build/coverage --csv build/coverage/lines.csv \
+gcovr --root . --filter simulator/ --filter backends/ --exclude-directories '.*CompilerId.*' --csv build/coverage/lines.csv \
   build/coverage
 python3 - "$wanted" build/coverage/lines.csv <<'PYTHON'
 import collections
