@@ -224,14 +224,15 @@ void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->required()
       ->allow_extra_args(false)
       ->take_all();
+  const std::map<std::string, ConstantsOf> parts = {{"kernels", ConstantsOf::kKernels},
+                                                    {"architectures", ConstantsOf::kArchitectures},
+                                                    {"collectives", ConstantsOf::kCollectives},
+                                                    {"exchanges", ConstantsOf::kExchanges}};
   command
-      ->add_option("--of", options->of,
-                   "which constants: kernels (default), architectures, collectives or exchanges")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, ConstantsOf>{{"kernels", ConstantsOf::kKernels},
-                                             {"architectures", ConstantsOf::kArchitectures},
-                                             {"collectives", ConstantsOf::kCollectives},
-                                             {"exchanges", ConstantsOf::kExchanges}}));
+      ->add_option_function<std::string>(
+          "--of", [options, parts](const std::string& part) { options->of = parts.at(part); },
+          "which constants: kernels (default), architectures, collectives or exchanges")
+      ->check(CLI::IsMember(parts));
   command
       ->add_option("--constant", options->keys,
                    "fit this constant, e.g. gemm.start_up (repeatable); default: all")

@@ -58,13 +58,23 @@ int run_import(const FrameworkInfo& framework, const ImportOptions& options,
   return kDone;
 }
 
-// A folder stands for its config.json, and names the model.
+// What a model is called whose file does not say: a file that is called as all are has the name of
+// its folder.
+std::string usual_name(const std::filesystem::path& file) {
+  if (file.filename() != "config.json") {
+    return file.stem().string();
+  }
+  const std::string folder =
+      std::filesystem::weakly_canonical(file).parent_path().filename().string();
+  return folder.empty() ? file.stem().string() : folder;
+}
+
+// A folder stands for its config.json.
 int run_import_hf(const ImportOptions& options) {
   const std::filesystem::path given(options.file);
   const bool folder = std::filesystem::is_directory(given);
   const std::string file = folder ? (given / "config.json").string() : options.file;
-  const std::string usual =
-      folder ? std::filesystem::weakly_canonical(given).filename().string() : given.stem().string();
+  const std::string usual = usual_name(file);
   const std::string name = options.name.empty() ? usual : options.name;
   const ModelSpec model = import_hf_config(read_file(file), name_of(file), name);
   write_output(options.output, to_yaml(model));
@@ -107,7 +117,8 @@ void add_import_hf(CLI::App& command, Run& run) {
   take_standard_input(
       *hf->add_option("file", options->file, "config.json or its folder; - is standard input")
            ->required());
-  hf->add_option("--name", options->name, "the model's name; the file's stem if not given");
+  hf->add_option("--name", options->name,
+                 "the model's name; left out: the file's, or its folder's if it is config.json");
   add_out_option(*hf, options->output.out);
   hf->callback([options, &run] { run = [options] { return run_import_hf(*options); }; });
 }

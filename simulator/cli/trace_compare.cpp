@@ -134,22 +134,26 @@ void add_trace_compare(CLI::App& program, const GlobalOptions& global, Run& run)
       "trace-compare", "a profiler's trace of a step beside its projection, operator by operator");
   auto options = std::make_shared<TraceCompareOptions>();
   add_experiment_options(*command, options->experiment);
-  command->add_option("traces", options->traces,
-                      "traces of PyTorch's profiler (JSON, plain or gzip); of several ranks: the "
-                      "first is compared, "
-                      "and who waits for whom is told of all");
+  take_standard_input(
+      *command->add_option("traces", options->traces,
+                           "traces of PyTorch's profiler (JSON, plain or gzip), - is standard "
+                           "input; of several ranks: the first is compared, and who waits for whom "
+                           "is told of all"));
   command->add_option("--step", options->step,
                       "a step that the profiler marked, by its number; default: a steady one");
   command
       ->add_option("--rank", options->rank,
                    "the trace's rank among all, where the trace does not say or says wrong")
       ->check(CLI::NonNegativeNumber);
+  const std::map<std::string, TraceState> states = {{"after_pause", TraceState::kAfterPause},
+                                                    {"steady", TraceState::kSteady}};
   command
-      ->add_option("--state", options->state,
-                   "after_pause: the machine rested before the step; steady: others ran right "
-                   "before; default: as the trace shows")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, TraceState>{
-          {"after_pause", TraceState::kAfterPause}, {"steady", TraceState::kSteady}}));
+      ->add_option_function<std::string>(
+          "--state",
+          [options, states](const std::string& state) { options->state = states.at(state); },
+          "after_pause: the machine rested before the step; steady: others ran right "
+          "before; default: as the trace shows")
+      ->check(CLI::IsMember(states));
   add_output_options(*command, options->output, {"text", "json", "csv"});
   add_page_option(*command, options->output);
   command->callback([options, &global, &run] {

@@ -130,7 +130,8 @@ void refuse_unknown(const Experiment& experiment) {
   if (bridge_gpu_name(experiment.named.gpu).empty() &&
       bridge_gpu_name(experiment.cluster.device.name).empty()) {
     diagnostics.error(where, "the framework cannot run on the GPU " +
-                                 experiment.cluster.device.name + ": it has recipes for NVIDIA's");
+                                 experiment.cluster.device.name + ": it has recipes for " +
+                                 bridge_gpu_names());
   }
   if (experiment.named.model.empty()) {
     diagnostics.error(where, "the framework cannot run the model " + experiment.model.name +

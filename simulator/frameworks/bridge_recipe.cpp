@@ -99,6 +99,14 @@ std::string bridge_gpu_name(std::string_view ours) {
   return found == kGpus.end() ? std::string{} : std::string(found->theirs);
 }
 
+std::string bridge_gpu_names() {
+  std::string names;
+  for (const OtherName& gpu : kGpus) {
+    names += (names.empty() ? "" : ", ") + std::string(gpu.theirs);
+  }
+  return names;
+}
+
 std::string bridge_model(std::string_view model) {
   for (const OtherName& entry : kModels) {
     if (model.starts_with(entry.theirs)) {

@@ -34,6 +34,8 @@ std::string bridge_recipe_name(const BridgeRecipe& recipe);
 std::string bridge_gpu(std::string_view gpu);
 // The other way round.
 std::string bridge_gpu_name(std::string_view ours);
+// Those that there are recipes for: "h100, h200, b200".
+std::string bridge_gpu_names();
 // "llama31_405b" as `configs/models` has it: "llama3.1_405b".
 std::string bridge_model(std::string_view model);
 std::string bridge_model_name(std::string_view ours);

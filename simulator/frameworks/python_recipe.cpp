@@ -105,6 +105,7 @@ class Evaluation {
   PythonValue named(Cursor& cursor);
   PythonValue call(Cursor& cursor, PythonValue callee);
   PythonValue bracketed(Cursor& cursor);
+  PythonValue braced(Cursor& cursor);
   PythonValue value_named(Cursor& cursor, const PythonValue& name);
   PythonValue opaque(const Cursor& cursor, std::size_t begin) const;
   void spend(std::size_t values) {
@@ -234,6 +235,9 @@ PythonValue Evaluation::factor(Cursor& cursor) {
   if (cursor.is("(") || cursor.is("[")) {
     return bracketed(cursor);
   }
+  if (cursor.is("{")) {
+    return braced(cursor);
+  }
   if (token.kind == TokenKind::kName && !cursor.is("lambda") && !cursor.is("not")) {
     return named(cursor);
   }
@@ -260,6 +264,18 @@ PythonValue Evaluation::bracketed(Cursor& cursor) {
   ++cursor.at;
   const bool one = open.text == "(" && list.items.size() == 1 && !comma;
   return one ? PythonValue(list.items.front()) : list;
+}
+
+// A dictionary or a set: its text is kept.
+PythonValue Evaluation::braced(Cursor& cursor) {
+  const std::size_t begin = cursor.at;
+  int open = 0;
+  do {
+    open += cursor.is("(") || cursor.is("[") || cursor.is("{") ? 1 : 0;
+    open -= cursor.is(")") || cursor.is("]") || cursor.is("}") ? 1 : 0;
+    ++cursor.at;
+  } while (!cursor.ended() && open > 0);
+  return opaque(cursor, begin);
 }
 
 PythonValue Evaluation::named(Cursor& cursor) {

@@ -13,7 +13,8 @@ void CompressedInput::Close::operator()(gzFile_s* file) const { gzclose(file); }
 
 CompressedInput::CompressedInput(const std::filesystem::path& file) {
   std::error_code error;
-  if (std::filesystem::is_regular_file(file, error)) {
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (std::filesystem::is_regular_file(status) || std::filesystem::is_fifo(status)) {
     file_.reset(gzopen(file.c_str(), "rb"));
   }
   if (!file_) {
@@ -22,7 +23,11 @@ CompressedInput::CompressedInput(const std::filesystem::path& file) {
 }
 
 bool CompressedInput::grows_too_much() const {
-  const auto packed = static_cast<std::size_t>(std::max<z_off_t>(1, gzoffset(file_.get())));
+  const z_off_t place = gzoffset(file_.get());
+  if (place < 0) {
+    return false;  // of a pipe nobody knows how much was read
+  }
+  const auto packed = static_cast<std::size_t>(std::max<z_off_t>(1, place));
   return unpacked_ > kSmall && unpacked_ / packed > kMostGrowth;
 }
 

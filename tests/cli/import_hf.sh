@@ -22,4 +22,10 @@ echo '{"model_type": "lama"}' >"$made/bad.json"
 code=0
 message=$("$stepcast" import hf "$made/bad.json" 2>&1) || code=$?
 [ "$code" -eq 2 ] && grep -q "llama" <<<"$message" || { echo "FAILED: bad input: $message"; exit 1; }
+mkdir "$made/Llama-3.1-8B"
+cp "$2/tests/data/hf/llama3.1_8b.config.json" "$made/Llama-3.1-8B/config.json"
+for given in "$made/Llama-3.1-8B" "$made/Llama-3.1-8B/config.json"; do
+  name=$("$stepcast" import hf "$given" | head -n 1)
+  [ "$name" = "name: Llama-3.1-8B" ] || { echo "FAILED: $given is called '$name'"; exit 1; }
+done
 echo "$count models"

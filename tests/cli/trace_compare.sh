@@ -61,6 +61,13 @@ says '^  0.04  all_gather 1.953 KiB / 2  *0.02  *0.03  1$'
 exits 0 --model llama3.1_8b --gpu h200_sxm "$made/rank0.json" --format csv --out "$made/file"
 [ ! -s "$made/out" ] || complain "--out prints as well"
 grep -q '^operator,gemm,4096 x 4096 x 4096,' "$made/file" || complain "no row of the product in CSV"
+for packed in cat gzip; do
+  "$packed" <"$made/rank0.json" | "$stepcast" trace-compare "$made/experiment.yaml" - >"$made/out" 2>&1 ||
+    complain "a trace of a pipe through $packed is not read: $(head -n 1 "$made/out")"
+  says 'rank 0 of 2, NVIDIA H200'
+done
+"$stepcast" trace-compare --help >"$made/out"
+says '--state STATE:{after_pause,steady}'
 exits 0 "$made/experiment.yaml" "$made/rank0.json" --gpu h100_sxm
 says "the trace was taken on 'NVIDIA H200'"
 exits 3 "$made/experiment.yaml" "$made/rank0.json" --set plan.tp=3

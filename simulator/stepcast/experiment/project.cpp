@@ -128,7 +128,8 @@ UnevenExperts beside_balanced(const ExpertLoad& load, const Projection& p, Exper
   PlanProjector projector(experiment, cost);
   projector.take(balanced, experiment.training);
   const Seconds step = projector.step().time.step;
-  return {load, projector.rates(step).tokens_per_second_per_gpu, p.time.step - step};
+  return {load, projector.rates(step).tokens_per_second_per_gpu,
+          max(Seconds{}, p.time.step - step)};
 }
 
 }  // namespace

@@ -37,11 +37,12 @@ std::string line(const std::string& key, const std::string& value) {
 
 std::string decimals(double value, int digits) {
   const double scale = digits == 1 ? 10.0 : 100.0;
-  const auto scaled = std::llround(value * scale);
+  const auto rounded = std::llround(value * scale);
+  const auto scaled = std::abs(rounded);
   const auto unit = static_cast<long long>(scale);
   std::string fraction = std::to_string(scaled % unit);
   fraction.insert(0, static_cast<std::size_t>(digits) - fraction.size(), '0');
-  return with_separators(scaled / unit) + "." + fraction;
+  return (rounded < 0 ? "-" : "") + with_separators(scaled / unit) + "." + fraction;
 }
 
 TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {

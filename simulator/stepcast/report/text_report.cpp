@@ -99,13 +99,15 @@ std::string result_text(const Projection& p, const ResultRow& row) {
 std::string uneven_experts_text(const UnevenExperts& uneven, const Projection& p) {
   const ExpertLoad& load = uneven.load;
   const double balanced = uneven.balanced_tokens_per_second_per_gpu;
+  const double gain = balanced / p.tokens_per_second_per_gpu - 1.0;
   std::string text = "fullest expert " + decimals(load.fullest_expert, 2) + ", fullest rank " +
                      decimals(load.fullest_rank, 2) + " times the mean; balanced " +
                      decimals(balanced, 1) + " tokens/s/GPU (" +
-                     decimals(100.0 * (balanced / p.tokens_per_second_per_gpu - 1.0), 1) +
-                     " % more): a rank of mean load waits " + readable(uneven.waiting) +
-                     " of a step for the fullest" +
-                     (p.plan.exchange.redundant_experts > 0 ? " and for copies" : "");
+                     decimals(100.0 * std::abs(gain), 1) + (gain < 0.0 ? " % less)" : " % more)");
+  text += gain < 0.0 ? ": this routing sends less than choices at random"
+                     : ": a rank of mean load waits " + readable(uneven.waiting) +
+                           " of a step for the fullest" +
+                           (p.plan.exchange.redundant_experts > 0 ? " and for copies" : "");
   if (load.kept < 1.0) {
     text += "; capacity keeps " + decimals(100.0 * load.kept, 1) + " % of the choices";
   }

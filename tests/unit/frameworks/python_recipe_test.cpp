@@ -65,6 +65,14 @@ TEST_CASE("what is not understood keeps its text", "[unit]") {
   CHECK(returned("lambda s: s").substr(0, 6) == "lambda");
 }
 
+TEST_CASE("a dictionary is one value, whatever commas it has", "[unit]") {
+  CHECK(returned("{'a': 1, 'b': (0.9, 0.95),}") == "{'a': 1, 'b': (0.9, 0.95),}");
+  const PythonValue call = result("def f():\n  return A(x={\n    'a': 1,\n  }, y={}, z=3)\n");
+  REQUIRE(call.keywords.size() == 3);
+  CHECK(call.keywords[1].value.text == "{}");
+  CHECK(call.keywords[2].value.text == "3");
+}
+
 TEST_CASE("Python that cannot be read is an error with a place", "[unit]") {
   CHECK_THAT(fault_of("def f():\n  return A(x=\n"), contains_text("a.py:"));
   CHECK_THAT(fault_of("def f():\n  return 'a\n"), contains_text("a.py:2:12: error: has a string"));

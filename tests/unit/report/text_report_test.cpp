@@ -182,5 +182,26 @@ TEST_CASE("rates and memory are the same numbers in text and in JSON", "[unit]")
   }
 }
 
+// Round robin gives a token's 8 choices to one rank of 8, where choices at random go to most of
+// them; 131,072 choices do not divide by 384 experts, so that the fullest has one row more.
+TEST_CASE("a routing that sends less than choices at random is said to be faster than balanced",
+          "[unit]") {
+  const Experiment experiment =
+      read_experiment(parse_config("model: kimi_k2\n"
+                                   "cluster: {gpu: mi355x, nodes: 1}\n"
+                                   "training: {sequence_length: 4096, micro_batch_size: 4, "
+                                   "global_batch_size: 256, dtype: fp8}\n"
+                                   "plan: {ep: 8, zero: 1, dispatcher: deepep}\n"
+                                   "software: primus_turbo\n"
+                                   "expert_exchange: {routing: round_robin_forced}\n",
+                                   "test.yaml"),
+                      {}, test::data_root());
+  const Projection p = project(experiment, default_cost_model());
+  REQUIRE(p.uneven_experts);
+  CHECK(p.uneven_experts->balanced_tokens_per_second_per_gpu < p.tokens_per_second_per_gpu);
+  CHECK(p.uneven_experts->waiting == Seconds{});
+  CHECK_THAT(to_text(p), contains_text(" % less): this routing sends less than choices at random"));
+}
+
 }  // namespace
 }  // namespace stepcast::text_report_test
