@@ -15,6 +15,7 @@
 #include "cli/output_file.hpp"
 #include "importers/measurement_files.hpp"
 #include "stepcast/api/chosen_backends.hpp"
+#include "stepcast/config/json_dump.hpp"
 #include "stepcast/cost/backend_role.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/plan/plan_keys.hpp"
@@ -302,7 +303,7 @@ std::string program_version() { return STEPCAST_VERSION; }
 
 std::string json_text(nlohmann::ordered_json json) {
   json["context"]["version"] = program_version();
-  return json.dump(2) + "\n";
+  return json_dump(json, 2) + "\n";
 }
 
 MeasuredOperators measured_in(const std::string& file, const DataRoot& data) {

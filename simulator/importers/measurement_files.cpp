@@ -8,6 +8,7 @@
 #include "importers/csv_rows.hpp"
 #include "importers/measurement_formats.hpp"
 #include "importers/trace_rows.hpp"
+#include "stepcast/config/json_dump.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/config/value_message.hpp"
 #include "stepcast/validation/error_summary.hpp"
@@ -156,7 +157,7 @@ std::vector<RecordLine> repeats_merged(const std::vector<RecordLine>& records) {
   for (const RecordLine& line : records) {
     const Record& record = line.record;
     const bool single = record.contains("skipped") || record["measured"].size() != 1;
-    const std::string key = single ? "" : record["gpu"].dump() + record["operator"].dump();
+    const std::string key = single ? "" : json_dump(record["gpu"]) + json_dump(record["operator"]);
     const auto [known, is_new] =
         single ? std::pair(first.end(), true) : first.try_emplace(key, merged.size());
     if (!single) {
@@ -198,7 +199,7 @@ std::vector<RecordLine> import_records(const std::string& text, const std::strin
 std::string to_json_lines(const std::vector<RecordLine>& records) {
   std::string text;
   for (const RecordLine& line : records) {
-    text += line.record.dump() + "\n";
+    text += json_dump(line.record) + "\n";
   }
   return text;
 }

@@ -6,6 +6,7 @@
 
 #include "pages/page_parts.hpp"
 #include "stepcast/base/error.hpp"
+#include "stepcast/config/json_dump.hpp"
 
 namespace stepcast {
 namespace {
@@ -97,7 +98,7 @@ std::string filled(std::string_view slot, const Page& page) {
                                          {"title", page.title},
                                          {"command", page.command},
                                          {"charts", page.charts}};
-  return inlined(charts.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  return inlined(json_dump(charts));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "stepcast/api/priced_lines.hpp"
 #include "stepcast/api/recommended_runs.hpp"
 #include "stepcast/api/swept_plans.hpp"
+#include "stepcast/config/json_dump.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/comparison.hpp"
 #include "stepcast/experiment/explain.hpp"
@@ -88,7 +89,7 @@ Explanation explanation_of(const ExperimentSource& source, const DataRoot& data)
 // A report in JSON, with the library's version in its context.
 std::string json_text(nlohmann::ordered_json json) {
   json["context"]["version"] = version();
-  return json.dump(2) + "\n";
+  return json_dump(json, 2) + "\n";
 }
 
 Report report_of(const Projection& projection, ReportFormat format) {

@@ -77,6 +77,25 @@ sed -i 's/^title: .*/title: "a\\e[31mred\\x9b1m"/' model.yaml
 exits 0 describe model.yaml
 says '^a\\x1b\[31mred\\xc2\\x9b1m$'
 ! grep -q $'[\e\x9b]' out || complain "a title drives the terminal"
+# Files of another encoding are refused where they leave UTF-8; names of files and options may, and JSON stays JSON.
+model_called odd
+printf 'description: "f\xfcr"\n' | cat experiment.yaml - >latin.yaml
+for command in project sweep explain trace; do
+  exits 2 "$command" latin.yaml --out other
+  says '^latin.yaml:4:16: error: this is no text in UTF-8; save the file in that encoding$'
+done
+exits 2 project experiment.yaml --set $'description=f\xfcr'
+says 'this is no text in UTF-8'
+cp experiment.yaml $'odd\xff.yaml'
+printf 'sku,dtype,m,n,k,latency_us\nh100_sxm,bf16,4096,4096,4096,230\n' >$'rows\xff.csv'
+is_json() { python3 -c 'import json, sys; json.load(open(sys.argv[1], encoding="utf-8"))' out || complain "$* is no JSON"; }
+exits 0 project $'odd\xff.yaml' --format json && is_json project
+exits 0 project experiment.yaml --tokens 1T --price h100_sxm=3 --currency $'\xff' --format json && is_json project
+exits 0 sweep $'odd\xff.yaml' --format json && is_json sweep
+exits 0 compare $'odd\xff.yaml' --gpu h100_sxm --format json && is_json compare
+exits 0 validate $'rows\xff.csv' --format json && is_json validate
+exits 0 trace $'odd\xff.yaml' --out out && is_json trace
+
 # A script that is imported is read, not run.
 printf '#!/bin/bash\n$(touch ran)\n`touch ran`\ntorchrun pretrain_gpt.py --num-layers $(touch ran; echo 2) --hidden-size 8\n' >launch.sh
 "$stepcast" import megatron launch.sh --gpu h100_sxm >out 2>&1 || true

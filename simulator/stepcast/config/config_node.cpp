@@ -7,11 +7,23 @@
 #include <optional>
 #include <utility>
 
+#include "stepcast/base/utf8.hpp"
 #include "stepcast/config/full_yaml.hpp"
 #include "stepcast/config/plain_yaml.hpp"
 
 namespace stepcast {
 namespace {
+
+void refuse_other_encodings(std::string_view text, const std::string& name) {
+  const std::size_t at = first_not_utf8(text);
+  if (at != std::string_view::npos) {
+    const std::string_view before = text.substr(0, at);
+    const std::size_t begin = before.rfind('\n') + 1;  // of its line; npos + 1 is 0
+    const auto line = static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1;
+    throw ConfigError({name, line, static_cast<int>(at - begin) + 1},
+                      "this is no text in UTF-8; save the file in that encoding");
+  }
+}
 
 void refuse_binary(std::string_view text, const std::string& name) {
   int line = 1;
@@ -93,6 +105,7 @@ ConfigNode parse_config(std::string_view text, const std::string& name) {
     throw ConfigError({name, 0, 0}, "the file is larger than 4 MiB; this is no config file");
   }
   refuse_binary(text, name);
+  refuse_other_encodings(text, name);
   const auto file = std::make_shared<const std::string>(name);
   if (std::optional<ConfigNode> plain = read_plain_yaml(text, file)) {
     return *std::move(plain);

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "stepcast/base/csv_cell.hpp"
+#include "stepcast/config/json_dump.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
 #include "stepcast/report/plan_fields.hpp"
 #include "stepcast/report/projection_rows.hpp"
@@ -25,9 +26,7 @@ std::string json_text(const std::string& text) {
   }
   const nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
   const bool plain = parsed.is_number() || parsed.is_boolean();
-  return plain
-             ? text
-             : nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return plain ? text : json_dump(nlohmann::json(text));
 }
 
 void append_value(std::string& line, std::int64_t value) {
@@ -154,7 +153,7 @@ std::vector<PlanLines::AxisKey> PlanLines::axis_keys() const {
       key.key = axis.keys[at];
       key.column = unqualified(key.key);
       for (const std::vector<std::string>& value : axis.values) {
-        key.json.push_back(nlohmann::json(key.key).dump() + ":" + json_text(value[at]));
+        key.json.push_back(json_dump(nlohmann::json(key.key)) + ":" + json_text(value[at]));
         key.csv.push_back(csv_cell(value[at]));
       }
     }
@@ -235,7 +234,7 @@ std::string PlanLines::json(const RefusedPlan& refused) const {
   writer.begin("axes");
   write_axes(refused.plan, writer);
   writer.end();
-  writer.member("\"reason\":" + nlohmann::json(refused.reason).dump());
+  writer.member("\"reason\":" + json_dump(nlohmann::json(refused.reason)));
   return line + "}";
 }
 

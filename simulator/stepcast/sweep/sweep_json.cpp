@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "stepcast/config/json_dump.hpp"
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/sweep/plan_lines.hpp"
@@ -53,7 +54,7 @@ class ErrorMembers {
       return line;
     }
     line.pop_back();
-    return line + ",\"expected_error\":" + to_json(error).dump() + "}";
+    return line + ",\"expected_error\":" + json_dump(to_json(error)) + "}";
   }
 
   // The same with whether it can be told apart from the first that was added.
@@ -90,7 +91,7 @@ void write_plans(const WriteText& write, const LineOf& line, const EachPlan& eac
 
 // Already indented by one level, as a member of the outermost object.
 std::string member(const std::string& key, const Json& value) {
-  std::string text = value.dump(2);
+  std::string text = json_dump(value, 2);
   for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
     text.insert(at + 1, "  ");
   }

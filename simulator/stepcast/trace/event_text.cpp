@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "stepcast/config/json_dump.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -23,7 +25,7 @@ std::string list_text(const std::vector<std::int64_t>& values) {
 
 // The members of `object` without its braces, after a comma.
 std::string members(const Json& object) {
-  const std::string text = object.dump();
+  const std::string text = json_dump(object);
   return object.empty() ? "" : "," + text.substr(1, text.size() - 2);
 }
 
@@ -65,7 +67,7 @@ Json of_arguments(const std::vector<TraceArgument>& arguments) {
 
 }  // namespace
 
-std::string json_string(std::string_view text) { return Json(text).dump(); }
+std::string json_string(std::string_view text) { return json_dump(Json(text)); }
 
 OperatorText operator_text(const TraceOperator& event, const OperatorCalls& calls,
                            const TraceProcesses& processes, ProcessGroups& groups) {

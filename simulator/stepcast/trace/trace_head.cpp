@@ -5,6 +5,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "stepcast/config/json_dump.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -84,7 +86,7 @@ std::string trace_head(const Experiment& experiment, const Projection& projectio
                      {"displayTimeUnit", "ms"},
                      {"baseTimeNanoseconds", 0},
                      {"traceName", "rank" + std::to_string(rank)}};
-  std::string text = head.dump();
+  std::string text = json_dump(head);
   text.pop_back();
   return text;
 }

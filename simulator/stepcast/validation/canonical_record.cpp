@@ -7,6 +7,7 @@
 #include <optional>
 #include <sstream>
 
+#include "stepcast/config/json_dump.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/report/op_text.hpp"
 
@@ -302,8 +303,7 @@ void place_at_line_start(ConfigNode& node) {
 }
 
 ConfigNode node_of(const RecordLine& line) {
-  constexpr auto kReplaced = Record::error_handler_t::replace;  // bytes that are no UTF-8
-  const std::string text = line.record.dump(-1, ' ', false, kReplaced);
+  const std::string text = json_dump(line.record);
   Diagnostics diagnostics;
   std::optional<ConfigNode> node =
       parse_json_object(text, {line.file, line.line, "record"}, diagnostics);

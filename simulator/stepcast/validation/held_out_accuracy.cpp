@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "stepcast/config/json_dump.hpp"
 #include "stepcast/validation/interval_coverage.hpp"
 #include "stepcast/validation/validate.hpp"
 
@@ -20,7 +21,7 @@ std::string thousandths_text(double value) {
   return text.data();
 }
 
-std::string json_string(const std::string& text) { return nlohmann::json(text).dump(); }
+std::string json_string(const std::string& text) { return json_dump(nlohmann::json(text)); }
 
 std::string traits_text(const RunTraits& traits) {
   return R"("gpu": )" + json_string(traits.gpu) + R"(, "family": )" + json_string(traits.family) +

@@ -4,6 +4,7 @@
 
 #include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/config/json_dump.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/validation/interval_coverage.hpp"
 #include "stepcast/validation/validate.hpp"
@@ -185,7 +186,7 @@ std::string validation_to_json(const std::vector<ValidationRow>& rows,
   for (const IntervalCoverage& coverage : interval_coverage(rows)) {
     object["coverage"].push_back(coverage_json(coverage));
   }
-  return object.dump(1) + "\n";
+  return json_dump(object, 1) + "\n";
 }
 
 }  // namespace stepcast
