@@ -86,10 +86,9 @@ class Widths {
     moe.experts = experts;
     put("num_experts_per_tok", "model.moe.experts_per_token", moe.experts_per_token);
     put("base_moe_mlp_dim", "model.moe.expert_ffn_hidden", moe.expert_ffn_hidden);
-    std::int64_t shared = moe.shared_expert_ffn_hidden / moe.expert_ffn_hidden;
     if (const auto given =
             settings_.count("shared_experts", "model.moe.shared_expert_ffn_hidden")) {
-      shared = std::clamp<std::int64_t>(*given, 0, 64);
+      const auto shared = std::clamp<std::int64_t>(*given, 0, 64);
       moe.shared_expert_ffn_hidden = shared * moe.expert_ffn_hidden;
     }
     if (const auto dense =
