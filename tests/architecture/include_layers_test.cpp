@@ -110,6 +110,9 @@ bool allowed(const std::string& from, const std::string& to) {
   if (to == "backends") {
     return from == "api" || from == "cli";  // the simulator is passed backends
   }
+  if (to == "frameworks" && from == "importers") {
+    return true;  // runs that were published were launched by files of frameworks
+  }
   if (to == "importers" || to == "frameworks" || to == "calibration") {
     return from == "cli" || from == "python";  // the library is passed importers, and is not fitted
   }
@@ -143,6 +146,9 @@ TEST_CASE("the rule allows what points down and refuses what points up", "[archi
   CHECK_FALSE(allowed("traces", "importers"));
   CHECK(allowed("traces", "experiment"));
   CHECK(allowed("importers", "traces"));
+  CHECK(allowed("importers", "frameworks"));
+  CHECK_FALSE(allowed("frameworks", "importers"));
+  CHECK_FALSE(allowed("validation", "frameworks"));
   CHECK(allowed("importers", "validation"));
   CHECK(allowed("calibration", "validation"));
   CHECK(allowed("cli", "calibration"));
