@@ -5,7 +5,8 @@
 //   tile     = max(products, softmax) + (1 - overlap) min(products, softmax) + waits of its groups
 //              of threads for each other, at least what its operands take through the local memory,
 //              + sums of query gradients (AMD, backward)
-//     products = 2 scores (d_qk + d_v) / (matrix rate * efficiency); backward 3 d_qk + 2 d_v
+//     products = 2 scores (d_qk + d_v) / (matrix rate * efficiency); backward 3 d_qk + 2 d_v, or
+//                4 d_qk + 3 d_v where a workgroup makes its gradients by halves of a wide head
 //     softmax  = scores (1 / exponential rate + operations / vector lanes)
 //   workgroup = start and end + tiles of its row (column, backward) of blocks that the mask leaves
 //   span     = workgroups over units, whole waves where they are equal, a tail where they are not
@@ -97,7 +98,10 @@ TileCycles tile_cycles(const Attention& op, const Cut& cut, const FlashKernel& k
   const AttentionConstants& constants = device.kernels.attention;
   const DirectionTraits& traits = direction_traits(kernel, op.direction);
   const double scores = static_cast<double>(cut.tile.queries) * static_cast<double>(cut.tile.keys);
-  const double products = forward(op) ? cut.d_qk + cut.d_v : 3.0 * cut.d_qk + 2.0 * cut.d_v;
+  const bool halves = traits.single_pass_head > 0.0 && cut.d_qk > traits.single_pass_head;
+  const double passes = halves ? 2.0 : 1.0;  // of scores and their gradients
+  const double again = passes * (cut.d_qk + cut.d_v);
+  const double products = forward(op) ? again : again + 2.0 * cut.d_qk + cut.d_v;
   const FlopsPerCycle bf16 = *device.matrix_rate[slot(Dtype::kBf16)];
   const FlopsPerCycle rate = device.matrix_rate[slot(op.dtype)].value_or(bf16);
   const double efficiency =
@@ -109,7 +113,7 @@ TileCycles tile_cycles(const Attention& op, const Cut& cut, const FlashKernel& k
   cycles.matrix = 2.0 * scores * products / rate.value();
   const double unequal = op.d_qk == op.d_v ? 1.0 : traits.unequal_share;
   cycles.products = cycles.matrix / (traits.matrix_share * unequal * efficiency);
-  cycles.softmax = scores * (1.0 / device.transcendental_rate + operations / lanes);
+  cycles.softmax = passes * scores * (1.0 / device.transcendental_rate + operations / lanes);
   cycles.exposed = std::max(0.0, cycles.softmax - cycles.products) +
                    (1.0 - traits.overlap) * std::min(cycles.products, cycles.softmax) +
                    traits.tile_cycles;

@@ -57,7 +57,7 @@ struct Place {
             sizes_of(op.batch, op.seq_q, op.seq_kv, op.heads, op.chosen)};
   }
   ShapePoint operator()(const MemoryBound& op) const {
-    return {kind_of(3, op.kind, op.direction, op.implementation, op.element.value()),
+    return {kind_of(3, op.kind, op.direction, op.implementation, op.element.value(), op.taps),
             sizes_of(op.rows, op.cols)};
   }
   ShapePoint operator()(const Collective& op) const {

@@ -29,13 +29,14 @@ enum class MemoryPath {
 struct MemoryKernel {
   double passes = 0.0;  // from and to HBM
   MemoryPath path = MemoryPath::kStream;
-  double values = 1.0;     // that the path works on, for each of the tensor
-  double cached = 0.0;     // further passes over a row that was read just before
-  double row_work = 0.0;   // in units of the constant cost of a row
-  double full_rows = 0.0;  // that keep a unit busy, where one group of threads walks along a row
-  double ramps = 1.0;      // dependent round trips to memory before and after the stream
-  double launches = 1.0;   // 0: generated as part of a neighbour's kernel
-  double calls = 1.0;      // of a framework: below 1 where one call launches several kernels
+  double values = 1.0;      // that the path works on, for each of the tensor
+  double tap_values = 0.0;  // likewise, for each of it and each tap
+  double cached = 0.0;      // further passes over a row that was read just before
+  double row_work = 0.0;    // in units of the constant cost of a row
+  double full_rows = 0.0;   // that keep a unit busy, where one group of threads walks along a row
+  double ramps = 1.0;       // dependent round trips to memory before and after the stream
+  double launches = 1.0;    // 0: generated as part of a neighbour's kernel
+  double calls = 1.0;       // of a framework: below 1 where one call launches several kernels
   int repeats = 1;
 };
 

@@ -143,8 +143,9 @@ class OperatorOnDevice {
     // Rows that are worked on, or leave room for as many.
     const double rows = std::max(static_cast<double>(op_.rows), kernel.full_rows * units());
     const double values = rows * static_cast<double>(op_.cols);
-    const double cycles = kernel.values * path_cycles(kernel.path) * values +
-                          kernel.row_work * constants_.row_cycles * rows;
+    const double worked = kernel.values + kernel.tap_values * static_cast<double>(op_.taps);
+    const double cycles =
+        worked * path_cycles(kernel.path) * values + kernel.row_work * constants_.row_cycles * rows;
     return cycles / (units() * context_.clock);
   }
 

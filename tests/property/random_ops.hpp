@@ -167,7 +167,8 @@ class RandomOps {
             one_of({Bytes(1), Bytes(2), Bytes(4)}),
             one_of({Direction::kForward, Direction::kBackward}),
             one_of({Implementation::kEager, Implementation::kCompiled, Implementation::kFused}),
-            one_of({true, false, false})};
+            one_of({true, false, false}),
+            one_of<std::int64_t>({1, 3, 4})};
   }
 
   Routing routing(std::int64_t experts, std::int64_t topk) {

@@ -46,8 +46,8 @@ auto members_of(const IndexScores& op) {
                   direction);
 }
 auto members_of(const MemoryBound& op) {
-  const auto& [kind, rows, cols, element, direction, implementation, resident] = op;
-  return std::tie(kind, rows, cols, element, direction, implementation, resident);
+  const auto& [kind, rows, cols, element, direction, implementation, resident, taps] = op;
+  return std::tie(kind, rows, cols, element, direction, implementation, resident, taps);
 }
 auto members_of(const ProcessGroup& group) {
   const auto& [size, stride, run, jump] = group;

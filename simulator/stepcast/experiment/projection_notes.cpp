@@ -100,23 +100,48 @@ void note_attention(Projection& p, const Experiment& experiment) {
           : "documents see each other: " + kernel + library + " has no mask for them here");
 }
 
-// What no measured step has run.
-void note_unmeasured(Projection& p, const ModelSpec& model) {
-  std::string kinds;
-  const auto add = [&](bool has, std::string_view kind) {
-    if (has) {
-      kinds += (kinds.empty() ? "" : ", ") + std::string(kind);
+// Names of kinds of kernels, with commas.
+class KernelKinds {
+ public:
+  void add(bool runs, std::string_view kind) {
+    if (runs) {
+      text_ += (text_.empty() ? "" : ", ") + std::string(kind);
     }
-  };
-  add(model.mixers.has(Mixer::kLinearAttention), "linear attention");
-  add(model.mixers.has(Mixer::kConvolution), "short convolutions");
-  add(model.attention.indexer.has_value(), "sparse attention with an indexer");
-  add(model.residual_streams > 1, "several residual streams");
-  add(model.residual_block > 0, "attention residuals");
-  if (!kinds.empty()) {
-    p.notes.push_back("never measured in a step: " + kinds +
-                      "; their kernels that memory bounds are priced by the bytes that they move");
   }
+  void note(Projection& p, const std::string& before, const std::string& after) const {
+    if (!text_.empty()) {
+      p.notes.push_back(before + text_ + after);
+    }
+  }
+
+ private:
+  std::string text_;
+};
+
+// Whether all constants of a group were found on the part itself.
+bool measured_here(const DeviceSpec& device, const std::string& group) {
+  return std::none_of(
+      device.provenance.begin(), device.provenance.end(), [&](const Provenance& constant) {
+        return constant.key.starts_with(group + ".") && constant.kind == SourceKind::kAssumed;
+      });
+}
+
+// Kernels that nobody measured on this GPU, or anywhere.
+void note_unmeasured(Projection& p, const Experiment& experiment) {
+  const ModelSpec& model = experiment.model;
+  const DeviceSpec& device = experiment.cluster.device;
+  const bool linear = measured_here(device, "linear_attention");
+  const bool sparse = measured_here(device, "sparse_attention");
+  KernelKinds elsewhere;
+  elsewhere.add(!linear && model.mixers.has(Mixer::kLinearAttention), "linear attention");
+  elsewhere.add(!linear && model.mixers.has(Mixer::kConvolution), "short convolutions");
+  elsewhere.add(!sparse && model.attention.indexer.has_value(), "sparse attention with an indexer");
+  elsewhere.note(p, "not all kernels were measured on " + device.name + " of: ",
+                 "; constants of another part stand for theirs");
+  KernelKinds nowhere;
+  nowhere.add(model.residual_streams > 1, "several residual streams");
+  nowhere.add(model.residual_block > 0, "attention residuals");
+  nowhere.note(p, "kernels that were never measured: ", "; priced by the bytes that they move");
 }
 
 // How much of the model is trained, where it is not all of it.
@@ -211,7 +236,7 @@ void note_assumptions(Projection& p, const Experiment& experiment) {
 void note_what_ran(Projection& p, const Experiment& experiment, const StepContext& step) {
   note_power_beyond_limit(p, experiment.cluster.device);
   note_attention(p, experiment);
-  note_unmeasured(p, experiment.model);
+  note_unmeasured(p, experiment);
   note_trained(p, experiment);
   note_oversubscription(p, experiment, step);
   if (reads_a_table(experiment)) {

@@ -35,8 +35,10 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   ROW(kGate, gate, 3, 5, kElementwise)                                                        \
   /* RMSNorm of x times a gate's SiLU or sigmoid: likewise */                                 \
   ROW(kGatedNorm, gated_norm, 3, 5, kElementwise)                                             \
-  /* each channel over the few rows before, perhaps with SiLU: x, y; dy, x, dx */             \
+  /* each channel over the few rows before: x, y; dy, x, dx */                                \
   ROW(kShortConvolution, short_convolution, 2, 3, kElementwise)                               \
+  /* likewise, and SiLU: x, y; dy, x, dx */                                                   \
+  ROW(kActivatedConvolution, activated_convolution, 2, 3, kElementwise)                       \
   /* decays of a recurrence or weights of streams from their logits, in fp32: logits,         \
      weights; those and the gradient */                                                       \
   ROW(kLogitWeights, logit_weights, 2, 3, kElementwise)                                       \

@@ -97,6 +97,7 @@ struct MemoryBound {
   Direction direction = Direction::kForward;
   Implementation implementation = Implementation::kFused;
   bool resident = false;  // the kernel before left the operands in the cache, if they fit
+  std::int64_t taps = 1;  // rows that a value is of: the width of a convolution
   bool operator==(const MemoryBound&) const = default;
 };
 

@@ -37,6 +37,11 @@ constexpr std::array kDirection = {
     Constant<Traits>{"tail", "", Range<double>{0.0, 4.0}, Range<double>{0.0, 2.0},
                      "idle time at the end where workgroups differ, in longest ones; 0 if left out",
                      &Traits::tail, kIfGiven},
+    Constant<Traits>{"single_pass_head", "", Range<double>{0.0, 1'024.0}, std::nullopt,
+                     "widest head of which a workgroup holds both gradients that it sums; of wider "
+                     "ones it makes one half at a time, with the scores and their gradients again; "
+                     "no limit if left out",
+                     &Traits::single_pass_head, kIfGiven},
 };
 
 constexpr std::array kKernel = {

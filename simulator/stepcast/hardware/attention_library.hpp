@@ -36,6 +36,7 @@ struct DirectionTraits {
   double tile_cycles = 0.0;
   double start_share = 1.0;
   double tail = 0.0;
+  double single_pass_head = 0.0;  // 0: any
 };
 
 std::span<const Constant<DirectionTraits>> direction_constants();

@@ -162,6 +162,15 @@ void BlockBuilder::memory_bound(OpId id, MemoryBoundKind kind, std::int64_t rows
   backward(id, MemoryBound{kind, rows, cols, element, Direction::kBackward, implementation});
 }
 
+void BlockBuilder::filter(OpId id, MemoryBoundKind kind, std::int64_t rows, std::int64_t cols,
+                          std::int64_t taps) {
+  MemoryBound op{kind, rows, cols, kSixteenBits, Direction::kForward, Implementation::kFused};
+  op.taps = taps;
+  forward(id, op);
+  op.direction = Direction::kBackward;
+  backward(id, op);
+}
+
 void BlockBuilder::forward_memory_bound(OpId id, MemoryBoundKind kind, std::int64_t rows,
                                         std::int64_t cols, Implementation implementation,
                                         Bytes element) {

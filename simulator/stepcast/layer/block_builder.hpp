@@ -115,6 +115,9 @@ class BlockBuilder {
                       MaskGradient mask);
   void memory_bound(OpId id, MemoryBoundKind kind, std::int64_t rows, std::int64_t cols,
                     Implementation implementation, Bytes element = Bytes(2));
+  // Each of `cols` channels over `taps` rows, in 16 bits, by a kernel of its own.
+  void filter(OpId id, MemoryBoundKind kind, std::int64_t rows, std::int64_t cols,
+              std::int64_t taps);
   // The same without a backward pass: what is known from forward, or has no gradient.
   void forward_memory_bound(OpId id, MemoryBoundKind kind, std::int64_t rows, std::int64_t cols,
                             Implementation implementation, Bytes element);

@@ -25,8 +25,8 @@ void expand_convolution(const ExpansionContext& context, BlockBuilder& build) {
   build.memory_bound(OpId::kConvolutionGate, Kind::kGate, rows, channels, elementwise);
   build.save_result(TensorId::kConvolutionGated, rows, channels, kSixteenBits);
   pass_halo(context, OpId::kConvolutionHalo, convolution.width - 1, channels, build);
-  build.memory_bound(OpId::kConvolutionFilter, Kind::kShortConvolution, rows, channels,
-                     Implementation::kFused);
+  build.filter(OpId::kConvolutionFilter, Kind::kShortConvolution, rows, channels,
+               convolution.width);
   build.save_result(TensorId::kConvolutionFiltered, rows, channels, kSixteenBits);
   build.memory_bound(OpId::kConvolutionGateOut, Kind::kGate, rows, channels, elementwise);
   if (build.trains() && build.keeps_operand()) {

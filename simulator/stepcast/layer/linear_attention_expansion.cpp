@@ -93,8 +93,8 @@ class LinearExpander {
 
   void filter() {
     pass_halo(context_, OpId::kLinearHalo, linear_.convolution_width - 1, 2 * qk_ + v_, build_);
-    build_.memory_bound(OpId::kLinearFilter, Kind::kShortConvolution, rows_, 2 * qk_ + v_,
-                        Implementation::kFused);
+    build_.filter(OpId::kLinearFilter, Kind::kActivatedConvolution, rows_, 2 * qk_ + v_,
+                  linear_.convolution_width);
     build_.save_result(TensorId::kLinearFiltered, rows_, 2 * qk_ + v_, kSixteenBits);
   }
 

@@ -269,11 +269,12 @@ class Resolver {
   void check_optimizer() {
     const OptimizerSpec& optimizer = training_.optimizer;
     const auto* muon = std::get_if<MuonSpec>(&optimizer.rule);
-    if (muon != nullptr && result_.plan.zero == 3 &&
-        muon->sharding == MuonSharding::kWholeMatrices) {
-      refuse(
-          "muon: no matrix lies whole on a rank with zero = 3; sharding can be gather or "
-          "all_to_all");
+    const bool whole = muon != nullptr && muon->sharding == MuonSharding::kWholeMatrices;
+    if (whole && result_.plan.zero == 3) {
+      refuse("muon: no matrix lies whole with zero = 3; sharding can be gather or all_to_all");
+    }
+    if (muon != nullptr && software_.memory.optimizer_on_host) {
+      refuse("muon: no host iterates on matrices; leave memory.optimizer_on_host out");
     }
     const HostSpec& host = cluster_.host;
     const bool known = host.device_link && host.update_memory && host.node_memory;

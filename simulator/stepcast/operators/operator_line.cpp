@@ -151,6 +151,7 @@ Op read_memory_bound(MappingReader& fields, Dtype dtype) {
   op.direction = fields.optional_choice<Direction>("pass", kDirections, Direction::kForward);
   op.implementation = fields.optional_choice<Implementation>(
       "implementation", enum_names<Implementation>(), Implementation::kFused);
+  op.taps = fields.optional_count("taps", 1, kTaps);
   check_elements(fields, "rows", real(op.rows) * real(op.cols));
   return {.work = op};
 }
@@ -193,7 +194,7 @@ constexpr std::array<std::string_view, kLineKinds.size()> kKeysOfKinds = {
     "batch, seq, heads, d_qk, chosen; seq_kv, kv_heads, d_v, ratio, window, sinks, "
     "pass, launch",
     "batch, seq, heads, d, chosen; seq_kv, ratio, teacher_heads, teacher_d, pass, launch",
-    "op, rows, cols; pass, implementation, launch",
+    "op, rows, cols; pass, implementation, taps, launch",
     "op, bytes, ranks; stride, algorithm, protocol, imbalance, launch",
     kExchangeKeys,
     kExchangeKeys};

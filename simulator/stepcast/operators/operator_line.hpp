@@ -16,7 +16,7 @@
 //   index_scores   batch, seq, heads, d, chosen; seq_kv = seq, ratio 1, teacher_heads 0, teacher_d
 //   0,
 //                  pass fwd | bwd
-//   memory_bound   op, rows, cols; pass fwd | bwd, implementation fused
+//   memory_bound   op, rows, cols; pass fwd | bwd, implementation fused, taps 1
 //   collective     op, bytes, ranks; stride 1, algorithm auto, protocol auto (of ring and tree),
 //                  imbalance 1 (of an all-to-all: the most loaded rank's bytes over the mean)
 //   dispatch, combine  dispatcher, tokens (of a rank), hidden, experts, topk, ep; more in

@@ -14,6 +14,7 @@ namespace stepcast {
 inline constexpr std::int64_t kLargestSize = std::int64_t{1} << 40;
 inline constexpr Range<std::int64_t> kSize{1, kLargestSize};
 inline constexpr Range<std::int64_t> kSizeOrNone{0, kLargestSize};
+inline constexpr Range<std::int64_t> kTaps{1, 64};
 inline constexpr Range<std::int64_t> kHeadSize{1, 65'536};
 
 inline constexpr std::array kDirections = {NamedValue<Direction>{"fwd", Direction::kForward},

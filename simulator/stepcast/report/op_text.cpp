@@ -123,12 +123,16 @@ Json json_of(const IndexScores& op) {
           {"pass", pass_name(op.direction)}};
 }
 Json json_of(const MemoryBound& op) {
-  return {{"op", name(op.kind)},
-          {"implementation", name(op.implementation)},
-          {"rows", op.rows},
-          {"cols", op.cols},
-          {"element_bytes", op.element.value()},
-          {"pass", op.direction == Direction::kForward ? "fwd" : "bwd"}};
+  Json json = {{"op", name(op.kind)},
+               {"implementation", name(op.implementation)},
+               {"rows", op.rows},
+               {"cols", op.cols},
+               {"element_bytes", op.element.value()},
+               {"pass", op.direction == Direction::kForward ? "fwd" : "bwd"}};
+  if (op.taps > 1) {
+    json["taps"] = op.taps;
+  }
+  return json;
 }
 Json json_of(const Collective& op) {
   return {{"op", name(op.op)},

@@ -224,6 +224,19 @@ TEST_CASE("cuDNN on Blackwell reaches a smaller share of the rate with heads of 
   CHECK(seconds(op, device) == Approx(equal * 320.0 / 384.0 / share).epsilon(1e-9));
 }
 
+TEST_CASE("a wide head's gradients by halves take the scores and their gradients twice", "[unit]") {
+  DeviceSpec device = only_products("sm90");
+  Attention op = square(8192, 1, AttentionKernel::kCudnn, Direction::kBackward);
+  op.d_qk = 256;
+  op.d_v = 256;
+  const double halves = seconds(op, device);
+  FlashKernel& kernel =
+      *device.architecture.attention.kernels[static_cast<std::size_t>(AttentionKernel::kCudnn)];
+  kernel.backward->single_pass_head = 256.0;
+  // Q K^T and dO V^T twice, and dQ, dK, dV once: seven products for five.
+  CHECK(halves == Approx(seconds(op, device) * 7.0 / 5.0).epsilon(1e-9));
+}
+
 TEST_CASE("32-bit sums of query gradients cost more than 16-bit ones on AMD", "[unit]") {
   const DeviceSpec device = shipped_gpu("mi355x");
   const double wide =

@@ -127,6 +127,25 @@ TEST_CASE("a small tensor pays the ramp and each kernel a launch", "[unit]") {
   CHECK(cost(device, eager, 0, Seconds(2e-6)).duration.value() == Approx(6e-6).epsilon(1e-4));
 }
 
+TEST_CASE("a short convolution's backward takes cycles for each tap, more with SiLU", "[unit]") {
+  DeviceSpec device = plain_device();
+  device.kernels.memory.arithmetic_cycles = 1.0;
+  const auto backward = [&device](MemoryBoundKind kind, std::int64_t taps) {
+    MemoryBound op = op_of(kind, 100'000, 1'000, Implementation::kFused, Direction::kBackward);
+    op.taps = taps;
+    return microseconds(device, op);
+  };
+  // 100 million values on 100 units at 1 GHz: 1 ms a cycle, and sums of a tenth of a pass.
+  const auto plain = MemoryBoundKind::kShortConvolution;
+  const auto silu = MemoryBoundKind::kActivatedConvolution;
+  CHECK(backward(plain, 4) - backward(plain, 3) == Approx(660.0));
+  CHECK(backward(plain, 4) == Approx(4.0 * 660.0 + 20.0));
+  // With SiLU the results are made again first: two passes of 200 us.
+  CHECK(backward(silu, 4) == Approx(4.0 * 1'085.0 + 400.0 + 20.0));
+  // One tap is bound by three passes.
+  CHECK(backward(plain, 1) == Approx(660.0 + 20.0));
+}
+
 TEST_CASE("operands left in the cache move at its rate, larger ones do not", "[unit]") {
   const DeviceSpec device = plain_device();
   MemoryBound small = op_of(MemoryBoundKind::kCopy, 4'000, 1'000);  // 16 MB in all
