@@ -100,8 +100,10 @@ Drawn check_drawn_plans(const SweepSpace& space, std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("Plans drawn from a sweep have the numbers of project, bit for bit", "[property]") {
-  const auto [name, least_priced] = GENERATE(table<std::string, int>(
-      {{"llama3_70b_512_h100", 50}, {"gpt3_175b_512_a100", 50}, {"deepseek_v3_2048_h800", 50}}));
+  const auto [name, least_priced] = GENERATE(table<std::string, int>({{"llama3_70b_512_h100", 50},
+                                                                      {"gpt3_175b_512_a100", 50},
+                                                                      {"deepseek_v3_2048_h800", 50},
+                                                                      {"glm5_1024_h100", 50}}));
   CAPTURE(name);
   const Drawn drawn = check_drawn_plans(shipped_sweep(name), 20240607);
   CHECK(drawn.priced + drawn.refused == kWindows * kWindow);

@@ -15,7 +15,8 @@ namespace stepcast {
 namespace {
 
 constexpr Range<double> kLogError{-10.0, 10.0};
-constexpr std::array<std::string_view, 3> kPartFamilies = {"dense", "moe", "mla"};
+constexpr std::array<std::string_view, 6> kPartFamilies = {
+    "dense", "moe", "mla", "sparse_attention", "linear_attention", "convolution"};
 
 struct KnownGpu {
   std::string architecture;
@@ -212,7 +213,8 @@ ExpectedError expected_error(const std::vector<HeldOutRun>& known, const RunTrai
   Runs others;
   Runs of_family;
   for (const HeldOutRun& other : known) {
-    if (run.source.empty() || other.traits.source != run.source) {
+    if (kinship(run, other.traits) > 0.0 &&
+        (run.source.empty() || other.traits.source != run.source)) {
       others.push_back(&other);
       if (other.traits.family == run.family) {
         of_family.push_back(&other);

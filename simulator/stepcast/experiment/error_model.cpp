@@ -20,11 +20,21 @@ using Groups = std::map<std::string, Errors>;
 
 constexpr std::string_view kDense = "dense";
 
-double of_families(const RunTraits& a, const RunTraits& b, const ErrorKinship& factors) {
-  if (a.family == b.family) {
+// Whether the layers of a family mix positions by full attention alone.
+bool has_full_attention(const std::string& family) {
+  return family == kDense || family == "moe" || family == "mla";
+}
+
+// Runs of other mixers, few and of young kernels, say nothing of full attention.
+double of_families(const RunTraits& run, const RunTraits& known, const ErrorKinship& factors) {
+  if (run.family == known.family) {
     return 1.0;
   }
-  return (a.family == kDense) == (b.family == kDense) ? factors.attention : factors.experts;
+  const bool full = has_full_attention(run.family);
+  if (full != has_full_attention(known.family)) {
+    return full ? 0.0 : factors.experts;
+  }
+  return (run.family == kDense) == (known.family == kDense) ? factors.attention : factors.experts;
 }
 
 Groups grouped(const Errors& errors, const std::function<std::string(const RunTraits&)>& key) {
@@ -154,8 +164,9 @@ double spread_within(const Errors& errors, const RunTraits& run, const ErrorPrio
 Errors weighted(const RunTraits& run, const std::vector<HeldOutRun>& known) {
   Errors errors;
   for (const HeldOutRun& other : known) {
-    if (run.source.empty() || other.traits.source != run.source) {
-      errors.push_back({kinship(run, other.traits), other.error, &other.traits});
+    const double weight = kinship(run, other.traits);
+    if (weight > 0.0 && (run.source.empty() || other.traits.source != run.source)) {
+      errors.push_back({weight, other.error, &other.traits});
     }
   }
   return errors;

@@ -35,7 +35,7 @@ struct RunTraits {
   std::string gpu;
   std::string architecture;
   std::string vendor;
-  std::string family;  // dense, moe or mla
+  std::string family;  // accuracy_family()
   Dtype dtype = Dtype::kBf16;
   std::string software;  // the named set
   std::int64_t gpus = 1;
@@ -53,7 +53,7 @@ struct HeldOutRun {
 struct ErrorKinship {
   double hardware = 0.7;   // a step: another GPU, another architecture, another vendor
   double experts = 0.05;   // dense beside models with experts or latent attention
-  double attention = 0.5;  // moe beside mla
+  double attention = 0.5;  // moe beside mla, or one other mixer beside another
   double software = 0.5;   // another software set
   double precision = 0.7;  // training in numbers of another size
   double decade = 0.7;     // ten times the GPUs

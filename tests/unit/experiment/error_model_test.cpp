@@ -79,6 +79,20 @@ TEST_CASE("A run says less of another for each way in which they differ", "[unit
   CHECK(kinship(other, latent) == 0.5);
 }
 
+TEST_CASE("Runs of other mixers say nothing of full attention, which says a little of them",
+          "[unit]") {
+  RunTraits full = traits();
+  RunTraits linear = traits();
+  linear.family = "linear_attention";
+  RunTraits sparse = traits();
+  sparse.family = "sparse_attention";
+  CHECK(kinship(full, linear) == 0.0);
+  CHECK(kinship(linear, full) == 0.05);
+  CHECK(kinship(linear, sparse) == 0.5);
+  CHECK(kinship(linear, linear) == 1.0);
+  CHECK_FALSE(error_distribution(full, {HeldOutRun{linear, 0.5}}).has_value());
+}
+
 TEST_CASE("Without runs, or with those of its own source alone, nothing is known", "[unit]") {
   CHECK_FALSE(error_distribution(traits(), {}).has_value());
   CHECK_FALSE(error_distribution(traits("a"), {run("a", 0.1)}).has_value());
