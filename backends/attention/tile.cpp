@@ -98,7 +98,8 @@ TileCycles tile_cycles(const Attention& op, const Cut& cut, const FlashKernel& k
   const AttentionConstants& constants = device.kernels.attention;
   const DirectionTraits& traits = direction_traits(kernel, op.direction);
   const double scores = static_cast<double>(cut.tile.queries) * static_cast<double>(cut.tile.keys);
-  const bool halves = traits.single_pass_head > 0.0 && cut.d_qk > traits.single_pass_head;
+  const bool halves =
+      traits.single_pass_head > 0.0 && static_cast<double>(op.d_qk) > traits.single_pass_head;
   const double passes = halves ? 2.0 : 1.0;  // of scores and their gradients
   const double again = passes * (cut.d_qk + cut.d_v);
   const double products = forward(op) ? again : again + 2.0 * cut.d_qk + cut.d_v;

@@ -95,10 +95,12 @@ TEST_CASE("Every group of the shipped kernels is within its error budget", "[val
   check_budgets(shipped_kernels());
 }
 
-TEST_CASE("Runs and steps with other mixers and wide heads are within their error budgets",
-          "[validation]") {
-  check_budgets(validated(
-      {"mixer_steps.jsonl", "primus_mixers.jsonl", "attention_wide_heads.jsonl"}, shipped()));
+TEST_CASE(
+    "Runs and steps with other mixers, short convolutions and wide heads are within their budgets",
+    "[validation]") {
+  check_budgets(validated({"mixer_steps.jsonl", "primus_mixers.jsonl", "attention_wide_heads.jsonl",
+                           "short_convolutions.jsonl"},
+                          shipped()));
 }
 
 // Half of the shapes of H100 were held back while its constants were fitted.
