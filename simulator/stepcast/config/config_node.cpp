@@ -2,8 +2,8 @@
 #include "stepcast/config/config_node.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -129,10 +129,10 @@ std::string read_file(const std::filesystem::path& file, std::size_t largest) {
   }
   std::string text;
   constexpr std::size_t kBlock = 1U << 14U;
-  const auto block = std::make_unique_for_overwrite<char[]>(kBlock);
+  std::array<char, kBlock> block{};
   while (stream) {
-    stream.read(block.get(), kBlock);
-    text.append(block.get(), static_cast<std::size_t>(stream.gcount()));
+    stream.read(block.data(), kBlock);
+    text.append(block.data(), static_cast<std::size_t>(stream.gcount()));
     if (text.size() > largest) {
       throw ConfigError({file.string(), 0, 0}, "the file is larger than " +
                                                    std::to_string(largest >> 20U) +

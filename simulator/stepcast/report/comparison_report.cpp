@@ -9,6 +9,7 @@
 #include "stepcast/report/comparison_rows.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/plan_fields.hpp"
+#include "stepcast/report/reasons_cell.hpp"
 #include "stepcast/report/text_report.hpp"
 #include "stepcast/report/time_rows.hpp"
 #include "stepcast/report/training_run_report.hpp"
@@ -96,13 +97,9 @@ std::string plan_titles(bool searched) {
 constexpr const char* kLastTitles = ",price_per_gpu_hour,currency,network,reasons";
 
 std::string last_cells(const Projection& p) {
-  std::string reasons;
-  for (const std::string& reason : p.reasons) {
-    reasons += (reasons.empty() ? "" : "; ") + reason;
-  }
   const std::string price =
       p.gpu_hour ? shortest_text(p.gpu_hour->price) + "," + csv_cell(p.gpu_hour->currency) : ",";
-  return "," + price + "," + csv_cell(network_text(p)) + "," + csv_cell(reasons);
+  return "," + price + "," + csv_cell(network_text(p)) + "," + reasons_cell(p);
 }
 
 // Of a line of CSV: rates, memory, price and the interval, and the keys of time.

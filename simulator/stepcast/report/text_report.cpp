@@ -9,6 +9,7 @@
 #include "stepcast/report/nearest_fit_text.hpp"
 #include "stepcast/report/projection_rows.hpp"
 #include "stepcast/report/provenance_report.hpp"
+#include "stepcast/report/reasons_cell.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/time_rows.hpp"
 #include "stepcast/report/training_run_report.hpp"
@@ -378,19 +379,20 @@ std::string to_csv(const Projection& p) {
     text += "," + std::string(row.key);
   }
   text += ",peak_memory_bytes," + std::string(kIntervalColumns) +
-          (asks_for_run(p) ? training_run_columns() : "") + "\n";
+          (asks_for_run(p) ? training_run_columns() : "") + ",reasons\n";
   text += csv_cell(p.model) + "," + csv_cell(p.gpu) + "," + std::to_string(p.gpus) + "," +
           (p.feasible ? "true" : "false");
-  const std::string run = (asks_for_run(p) ? training_run_cells(p) : "") + "\n";
+  const std::string last =
+      (asks_for_run(p) ? training_run_cells(p) : "") + "," + reasons_cell(p) + "\n";
   if (!p.priced) {
     constexpr std::size_t kPricedCells = kResultRows.size() + 1;
-    return text + std::string(kPricedCells, ',') + "," + interval_cells(std::nullopt) + run;
+    return text + std::string(kPricedCells, ',') + "," + interval_cells(std::nullopt) + last;
   }
   for (const ResultRow& row : kResultRows) {
     text += "," + shortest_text(row.value(p));
   }
   text += "," + shortest_text(p.peak_memory().value());
-  return text + "," + interval_cells(p.expected_error) + run;
+  return text + "," + interval_cells(p.expected_error) + last;
 }
 
 }  // namespace stepcast
