@@ -3,29 +3,22 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <regex>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "architecture/contents.hpp"
 #include "catch.hpp"
 
 namespace stepcast::code_shape_test {
 namespace {
 
 namespace fs = std::filesystem;
+using test::contents;
 
 const fs::path kRoot = STEPCAST_DATA_ROOT;
 constexpr int kLongestFunction = 40;  // lines
 constexpr int kLongestFile = 400;
-
-std::string contents(const fs::path& file) {
-  std::ifstream stream(file);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
 
 std::vector<std::string> product_files() {
   std::vector<std::string> files;

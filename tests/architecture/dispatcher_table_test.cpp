@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A dispatcher is one file and one row: no other code knows one of them.
 #include <filesystem>
-#include <fstream>
 #include <regex>
-#include <sstream>
 #include <string>
 
+#include "architecture/contents.hpp"
 #include "catch.hpp"
 #include "stepcast/hardware/dispatcher.hpp"
 
@@ -13,15 +12,9 @@ namespace stepcast::dispatcher_table_test {
 namespace {
 
 namespace fs = std::filesystem;
+using test::contents;
 
 const fs::path kRoot = STEPCAST_DATA_ROOT;
-
-std::string contents(const fs::path& file) {
-  std::ifstream stream(file);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
 
 // The files of dispatchers themselves, the key `deepep: true`, and readers of foreign names.
 bool may_name_dispatchers(const std::string& file) {

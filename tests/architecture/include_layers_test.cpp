@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <regex>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "architecture/contents.hpp"
 #include "catch.hpp"
 
 namespace stepcast::include_layers_test {
 namespace {
 
 namespace fs = std::filesystem;
+using test::contents;
 
 const fs::path kRoot = STEPCAST_DATA_ROOT;
 
@@ -42,13 +42,6 @@ std::optional<int> rank_of(const std::string& layer) {
     }
   }
   return std::nullopt;
-}
-
-std::string contents(const fs::path& file) {
-  std::ifstream stream(file);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
 }
 
 // Sources below `folder` of the repository, sorted.

@@ -2,28 +2,21 @@
 // Every source says its licence, and the notices name what the program is compiled with.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "architecture/contents.hpp"
 #include "catch.hpp"
 
 namespace stepcast::licences_test {
 namespace {
 
 namespace fs = std::filesystem;
+using test::contents;
 
 const fs::path kRoot = STEPCAST_DATA_ROOT;
-
-std::string contents(const fs::path& file) {
-  std::ifstream stream(file);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
 
 bool is_source(const fs::path& file) {
   static const std::set<std::string> kEndings = {".cpp", ".hpp", ".sh",   ".py",    ".js",

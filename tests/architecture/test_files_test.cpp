@@ -2,26 +2,19 @@
 // What ctest's groups and the batches that tests are compiled in rely on.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "architecture/contents.hpp"
 #include "catch.hpp"
 
 namespace stepcast::test_files_test {
 namespace {
 
 namespace fs = std::filesystem;
+using test::contents;
 
 const fs::path kTests = fs::path(STEPCAST_DATA_ROOT) / "tests";
-
-std::string contents(const fs::path& file) {
-  std::ifstream stream(file);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
 
 std::vector<fs::path> test_files() {
   std::vector<fs::path> files;

@@ -271,11 +271,10 @@ class ClockPulls {
   FewPulls limited_;  // of one that the power limit leaves
 };
 
-// Of a term that grows by `with_clock` times what its clock does, and with the operator's numbers.
-FewPulls pulls_of(const SlopedPrice& price, std::size_t term, double with_clock,
+// Of the term at `place`, which takes `time`.
+FewPulls pulls_of(const SlopedPrice& price, std::size_t place, Seconds time,
                   const FewPulls& clock) {
-  const Seconds time =
-      price.cost.terms.empty() ? price.cost.duration : price.cost.terms[term].duration;
+  const double with_clock = price.clock.terms[place] / time;
   FewPulls pulls;
   pulls.reserve(clock.size() + price.numbers.size());
   auto next = clock.begin();
@@ -286,7 +285,7 @@ FewPulls pulls_of(const SlopedPrice& price, std::size_t term, double with_clock,
   };
   for (const PriceSlope& slope : price.numbers) {
     add_clock_before(slope.number);
-    Pull own{slope.number, slope.terms[term] / time};
+    Pull own{slope.number, slope.terms[place] / time};
     if (next != clock.end() && next->number == slope.number) {
       own.strength = with_clock * next->strength + own.strength;
       ++next;
@@ -311,7 +310,7 @@ void share_out(const StepOp& op, const FewPulls& clock, Seconds time, RestingTim
     if (!(term > Seconds{})) {
       continue;
     }
-    const FewPulls pulls = pulls_of(price, i, price.clock.terms[i] / term, clock);
+    const FewPulls pulls = pulls_of(price, i, term, clock);
     times.add((term / price.cost.duration) * time, pulls);
   }
 }
