@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzzes every reader, and projections of drawn experiments, for a share of the seconds given (default 60). A
 # crash is written to tests/fuzz/regressions/TARGET, which the tests replay.
-#   scripts/fuzz.sh [SECONDS]        stops at the first find
-#   scripts/fuzz.sh --log [SECONDS]  a slice of a long run: what it finds does not end it, inputs that reach new
-#                                    code are kept in build/fuzz/found for the next slice, and each target adds
-#                                    a row to tests/fuzz/slices.csv. Its commit is what was run, so nothing may
-#                                    be changed since.
+#   scripts/fuzz.sh [SECONDS [TARGET...]]        stops at the first find
+#   scripts/fuzz.sh --log [SECONDS [TARGET...]]  a slice of a long run: what it finds does not end it, inputs
+#                                    that reach new code are kept in build/fuzz/found for the next slice, and
+#                                    each target adds a row to tests/fuzz/slices.csv. Its commit is what was
+#                                    run, so nothing may be changed since.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 log=false
@@ -16,7 +16,10 @@ if [[ ${1:-} == --log ]]; then
 fi
 seconds=${1:-60}
 slices=tests/fuzz/slices.csv
-mapfile -t targets < <(basename -s _fuzz.cpp tests/fuzz/*_fuzz.cpp)
+targets=("${@:2}")
+if ((${#targets[@]} == 0)); then
+  mapfile -t targets < <(basename -s _fuzz.cpp tests/fuzz/*_fuzz.cpp)
+fi
 if $log && [[ -n $(git status --porcelain --untracked-files=no -- . ":!$slices") ]]; then
   echo "fuzz.sh: --log: the tree differs from its commit; commit first" >&2
   exit 2
