@@ -90,6 +90,13 @@ constexpr std::array kTypes = {
     Word{"--data", "FOLDER"},
 };
 
+// What it takes within one command alone.
+struct OwnWord {
+  std::string_view command;
+  Word word;
+};
+constexpr std::array kOwnTypes = {OwnWord{"export", {"--out", "FOLDER"}}};
+
 // In the root of the source tree.
 constexpr std::array kExamples = {
     Word{"project",
@@ -130,13 +137,23 @@ std::string_view word_of(const Words& words, const std::string& name) {
   return found == words.end() ? std::string_view{} : found->word;
 }
 
+std::string_view type_of(const CLI::App& command, const std::string& option) {
+  const CLI::App* around = command.get_parent();
+  for (const OwnWord& own : kOwnTypes) {
+    if (around != nullptr && around->get_name() == own.command && own.word.name == option) {
+      return own.word.word;
+    }
+  }
+  return word_of(kTypes, option);
+}
+
 void add_types(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
     const std::string name =
         option->get_positional()
             ? option->get_name(true)
             : "--" + (option->get_lnames().empty() ? std::string{} : option->get_lnames()[0]);
-    if (const std::string_view word = word_of(kTypes, name); !word.empty()) {
+    if (const std::string_view word = type_of(command, name); !word.empty()) {
       option->type_name(std::string(word));
     }
   }
@@ -157,5 +174,7 @@ void add_words(CLI::App& program) {
     }
   }
 }
+
+CLI::Validator unsaid(const CLI::Validator& check) { return check.description(""); }
 
 }  // namespace stepcast::cli

@@ -11,4 +11,8 @@ namespace stepcast::cli {
 // Puts the words on all commands and options; to be called when all of them are there.
 void add_words(CLI::App& program);
 
+// A check whose rule --help leaves out: there stands the word of what the option takes. Messages
+// say the rule.
+CLI::Validator unsaid(const CLI::Validator& check);
+
 }  // namespace stepcast::cli

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 
 #include "cli/common_options.hpp"
 
 namespace stepcast::cli {
+
+// What `list` lists beside the kinds of the catalogue.
+inline constexpr std::string_view kFormats = "formats";
 
 // Set by the command that the user chose; main calls it.
 using Run = std::function<int()>;

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "cli/command_words.hpp"
 #include "cli/commands.hpp"
 #include "cli/page_output.hpp"
 #include "cli/run_options.hpp"
@@ -298,7 +299,7 @@ void add_compare(CLI::App& program, const GlobalOptions& global, Run& run) {
                     "each column with its own best plan, searched among all; --tp, --set plan.x=.. "
                     "narrow them, the plan of the file does not count");
   command->add_option("--threads", options->threads, "of --best-plan; as many as processors")
-      ->check(CLI::Range(1, 4096));
+      ->check(unsaid(CLI::Range(1, 4096)));
   add_save_dir_option(*command, options->save_dir, "the plans of all columns, the fastest first");
   add_output_options(*command, options->output, {"text", "json", "csv"});
   add_page_option(*command, options->output);

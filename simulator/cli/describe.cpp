@@ -16,11 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kFormats = "formats";
-
 struct DescribeOptions {
   std::string name;
-  std::string of_kind;  // the second word of `describe format NAME`
+  std::vector<std::string> words;  // behind the first; NAME of `describe format NAME` has several
   OutputOptions output;
 };
 
@@ -119,19 +117,28 @@ std::string format_text(const std::string& wanted) {
                     "there is no format '" + wanted + "'; 'stepcast list formats' shows them");
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : " ") + word;
+  }
+  return text;
+}
+
 int run_describe(const DescribeOptions& options, const GlobalOptions& global) {
   const bool is_format = options.name == "format";
-  if (!is_format && !options.of_kind.empty()) {
+  if (!is_format && !options.words.empty()) {
     throw ConfigError({"command line", 0, 0}, "give one name, or: format NAME");
   }
   const DataRoot data = data_root(global);
   const Location where{"command line", 0, 0};
+  const std::string format = joined(options.words);
   const std::string text =
-      is_format ? format_text(options.of_kind) : description_of(options.name, data, where);
+      is_format ? format_text(format) : description_of(options.name, data, where);
   if (options.output.format == "json") {
     Json json;
     json["schema_version"] = 1;
-    json["name"] = is_format ? options.of_kind : options.name;
+    json["name"] = is_format ? format : options.name;
     if (!is_format) {
       if (const std::string file = file_of(options.name, data); !file.empty()) {
         json["values"] = json_of(load_config(file));
@@ -166,7 +173,7 @@ void add_describe(CLI::App& program, const GlobalOptions& global, Run& run) {
       "with its sources; a model, GPU or cluster file of your own");
   auto options = std::make_shared<DescribeOptions>();
   command->add_option("name", options->name, "its name, or a file, or: format")->required();
-  command->add_option("of", options->of_kind, "of a format of measurements: its name");
+  command->add_option("of", options->words, "of a format of measurements: its name");
   add_output_options(*command, options->output, {"text", "json"});
   command->callback([options, &global, &run] {
     run = [options, &global] { return run_describe(*options, global); };

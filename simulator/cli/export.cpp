@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepcast export FRAMEWORK EXPERIMENT`: the files with which a framework runs an experiment.
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 #include "cli/commands.hpp"
 #include "frameworks/framework_table.hpp"
@@ -18,6 +19,9 @@ int run_export(const FrameworkInfo& framework, const ExportOptions& options,
   const DataRoot data = data_root(global);
   const ExperimentTree tree = settled_tree(options.experiment, data);
   const std::vector<ExportedFile> files = exported(framework, tree.root, tree.folder, data);
+  if (!global.quiet) {
+    std::fputs(told_of_export(files).c_str(), stderr);
+  }
   if (options.out.empty()) {
     write_output({}, files.front().text);
     return kDone;

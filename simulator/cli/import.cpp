@@ -127,6 +127,7 @@ void add_import_records(CLI::App& command, const GlobalOptions& global, Run& run
   CLI::App* records = command.add_subcommand(
       "records",
       "measured rows of any format as canonical records, with what was assumed for each");
+  records->footer("Example: stepcast import records tests/validation/pair_steps.jsonl");
   auto options = std::make_shared<ImportOptions>();
   take_standard_input(
       *records->add_option("file", options->file, "a file of measurements (JSON lines or CSV)")

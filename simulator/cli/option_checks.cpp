@@ -38,6 +38,14 @@ void check_value(const std::string& option, const std::string& value, Diagnostic
   }
 }
 
+// A command with those inside it that were given: import, megatron.
+void collect_given(const CLI::App& command, std::vector<const CLI::App*>& given) {
+  given.push_back(&command);
+  for (const CLI::App* inner : command.get_subcommands()) {
+    collect_given(*inner, given);
+  }
+}
+
 bool is_same_file(const std::string& a, const std::string& b) {
   std::error_code error;
   return std::filesystem::is_regular_file(b, error) && std::filesystem::equivalent(a, b, error);
@@ -49,10 +57,8 @@ void check_options(const CLI::App& program) {
   Diagnostics diagnostics;
   std::vector<GivenFile> read;
   std::vector<GivenFile> written;
-  std::vector<const CLI::App*> commands = {&program};
-  for (const CLI::App* command : program.get_subcommands()) {
-    commands.push_back(command);
-  }
+  std::vector<const CLI::App*> commands;
+  collect_given(program, commands);
   for (const CLI::App* command : commands) {
     for (const CLI::Option* option : command->get_options()) {
       if (option->get_expected_max() == 0) {

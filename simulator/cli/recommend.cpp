@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/command_words.hpp"
 #include "cli/commands.hpp"
 #include "cli/page_output.hpp"
 #include "cli/run_options.hpp"
@@ -103,16 +104,16 @@ void add_recommend(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->allow_extra_args(false)
       ->take_all();
   add_tokens_option(*command, options->experiment);
-  const CLI::Range positive(1e-3, 1e15);
+  const CLI::Validator positive = unsaid(CLI::Range(1e-3, 1e15));
   command->add_option("--days", options->limits.days, "that the run may take at most")
       ->check(positive);
   command->add_option("--budget", options->limits.budget, "that it may cost at most, 5M")
-      ->transform(
+      ->transform(unsaid(
           CLI::AsNumberWithUnit(std::map<std::string, double>{{"k", 1e3}, {"M", 1e6}, {"B", 1e9}},
-                                CLI::AsNumberWithUnit::CASE_SENSITIVE))
+                                CLI::AsNumberWithUnit::CASE_SENSITIVE)))
       ->check(positive);
   command->add_option("--gpus", options->limits.gpus, "of one kind at most")
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(unsaid(CLI::Range(1, 1 << 20)));
   add_price_options(*command, options->prices);
   command
       ->add_option("--constraint", options->constraints,
@@ -122,7 +123,7 @@ void add_recommend(CLI::App& program, const GlobalOptions& global, Run& run) {
   command->add_flag("--all", options->all_plans,
                     "prove each plan the best of all, instead of a search by descent");
   command->add_option("--threads", options->threads, "as many as processors unless given")
-      ->check(CLI::Range(1, 4096));
+      ->check(unsaid(CLI::Range(1, 4096)));
   add_output_options(*command, options->output, {"text", "json", "csv"});
   add_page_option(*command, options->output);
   command->callback([options, &global, &run] {

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/command_words.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/progress_bar.hpp"
@@ -232,7 +233,7 @@ void add_sweep(CLI::App& program, const GlobalOptions& global, Run& run) {
   add_experiment_options(*command, options->experiment);
   add_sweep_output_options(*command, options->output);
   command->add_option("--threads", options->threads, "threads; as many as there are processors")
-      ->check(CLI::Range(1, 4096));
+      ->check(unsaid(CLI::Range(1, 4096)));
   command->add_option("--shard", options->shard,
                       "k/n: the k-th of n shares of the plans; --out is its part, for merge");
   add_piece_options(*command, options->pieces);

@@ -11,12 +11,21 @@ namespace {
 
 struct AdaptedProduct {
   std::string_view theirs;
-  std::string_view ours;
+  LoraTarget ours;
 };
-constexpr std::array kProducts = {
-    AdaptedProduct{"linear_qkv", "qkv"}, AdaptedProduct{"linear_proj", "o"},
-    AdaptedProduct{"linear_fc1", "gate_up"}, AdaptedProduct{"linear_fc2", "down"}};
-constexpr std::string_view kTargets = "peft_target_modules";
+constexpr std::array kProducts = {AdaptedProduct{"linear_qkv", LoraTarget::kQkv},
+                                  AdaptedProduct{"linear_proj", LoraTarget::kO},
+                                  AdaptedProduct{"linear_fc1", LoraTarget::kGateUp},
+                                  AdaptedProduct{"linear_fc2", LoraTarget::kDown}};
+
+// What a framework calls the keys of training.lora.
+struct AdapterKeys {
+  std::string_view rank;
+  std::string_view targets;
+  std::string_view dropout;
+};
+constexpr AdapterKeys kBridgeKeys = {"peft_dim", "peft_target_modules", "peft_dropout"};
+constexpr AdapterKeys kPrimusKeys = {"lora.dim", "lora.target_modules", "lora.dropout"};
 constexpr std::int64_t kUsualRank = 32;
 
 bool trains_adapters(std::string_view task) { return task == "peft" || task == "lora"; }
@@ -30,7 +39,7 @@ std::vector<std::string> usual_targets() {
   return targets;
 }
 
-std::vector<std::string> our_targets(const std::vector<std::string>& theirs,
+std::vector<std::string> our_targets(const std::vector<std::string>& theirs, std::string_view key,
                                      FrameworkReader& settings) {
   std::vector<std::string> ours;
   for (const std::string& target : theirs) {
@@ -38,14 +47,40 @@ std::vector<std::string> our_targets(const std::vector<std::string>& theirs,
         std::find_if(kProducts.begin(), kProducts.end(),
                      [&](const AdaptedProduct& product) { return product.theirs == target; });
     if (known == kProducts.end()) {
-      settings.error(kTargets,
-                     "must be of linear_qkv, linear_proj, linear_fc1 and linear_fc2, not '" +
-                         target.substr(0, 60) + "'");
+      settings.error(key, "must be of linear_qkv, linear_proj, linear_fc1 and linear_fc2, not '" +
+                              target.substr(0, 60) + "'");
     } else {
-      ours.emplace_back(known->ours);
+      ours.emplace_back(name(known->ours));
     }
   }
   return ours;
+}
+
+// Nothing where the file trains all weights, which may have the keys all the same.
+std::optional<ConfigNode> read_adapters(FrameworkReader& settings, const AdapterKeys& keys,
+                                        bool trained) {
+  const std::optional<std::int64_t> rank = settings.count(keys.rank, "training.lora.rank");
+  const auto targets = settings.texts(keys.targets, "training.lora.targets");
+  const double dropout = settings.number(keys.dropout, "training.lora.dropout").value_or(0.0);
+  if (!trained) {
+    return std::nullopt;
+  }
+  if (!rank) {
+    settings.remark({ImportOutcome::kDefaulted,
+                     std::string(keys.rank),
+                     std::to_string(kUsualRank),
+                     "training.lora.rank",
+                     {},
+                     {}});
+  }
+  ConfigWriter lora;
+  lora.field("rank", rank.value_or(kUsualRank));
+  lora.field("targets",
+             list_node(our_targets(targets.value_or(usual_targets()), keys.targets, settings)));
+  if (dropout > 0.0) {
+    lora.field("dropout", true);
+  }
+  return lora.take();
 }
 
 }  // namespace
@@ -54,27 +89,36 @@ std::optional<ConfigNode> read_bridge_adapters(FrameworkReader& settings, std::s
   constexpr auto kWithoutEffect = std::to_array<std::string_view>(
       {"peft_alpha", "peft_dropout_position", "peft_scheme", "peft_lora_*", "peft_network_alpha"});
   settings.without_effect(kWithoutEffect);
-  const std::optional<std::int64_t> rank = settings.count("peft_dim", "training.lora.rank");
-  const auto targets = settings.texts(kTargets, "training.lora.targets");
-  const double dropout = settings.number("peft_dropout", "training.lora.dropout").value_or(0.0);
-  if (!trains_adapters(task)) {
-    return std::nullopt;
+  return read_adapters(settings, kBridgeKeys, trains_adapters(task));
+}
+
+std::optional<ConfigNode> read_primus_adapters(FrameworkReader& settings) {
+  constexpr auto kWithoutEffect =
+      std::to_array<std::string_view>({"lora.alpha", "lora.dropout_position",
+                                       "lora.lora_A_init_method", "lora.lora_B_init_method"});
+  settings.without_effect(kWithoutEffect);
+  return read_adapters(settings, kPrimusKeys, settings.is_on("lora.enabled", "training.lora"));
+}
+
+void add_adapters(const std::optional<ConfigNode>& lora, FrameworkExperiment& parts) {
+  if (lora) {
+    parts.training.entries.push_back({"lora", 0, 0, *lora});
   }
-  if (!rank) {
-    settings.remark({ImportOutcome::kDefaulted,
-                     "peft_dim",
-                     std::to_string(kUsualRank),
-                     "training.lora.rank",
-                     {},
-                     {}});
+}
+
+std::string_view adapted_module(LoraTarget target) {
+  const auto* const known =
+      std::find_if(kProducts.begin(), kProducts.end(),
+                   [target](const AdaptedProduct& product) { return product.ours == target; });
+  return known == kProducts.end() ? std::string_view{} : known->theirs;
+}
+
+std::string adapted_modules(const LoraSpec& lora) {
+  std::string list;
+  for (const LoraTarget target : lora.targets) {
+    list += (list.empty() ? "[" : ", ") + std::string(adapted_module(target));
   }
-  ConfigWriter lora;
-  lora.field("rank", rank.value_or(kUsualRank));
-  lora.field("targets", list_node(our_targets(targets.value_or(usual_targets()), settings)));
-  if (dropout > 0.0) {
-    lora.field("dropout", true);
-  }
-  return lora.take();
+  return list + "]";
 }
 
 }  // namespace stepcast

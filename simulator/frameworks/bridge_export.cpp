@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <array>
 
+#include "frameworks/bridge_adapters.hpp"
 #include "frameworks/bridge_recipe.hpp"
+#include "frameworks/bridge_table.hpp"
 #include "frameworks/megatron_writer.hpp"
 
 namespace stepcast {
 namespace {
-
-constexpr std::string_view kWhere = "export megatron_bridge";
 
 std::string_view precision_of(Dtype dtype) {
   switch (dtype) {
@@ -124,36 +124,43 @@ bool is_said_by_recipe(const Setting& field) {
   return std::find(kSaid.begin(), kSaid.end(), field.name) != kSaid.end();
 }
 
-void refuse_unknown(const Experiment& experiment) {
-  const Location where{std::string(kWhere), 0, 0};
-  Diagnostics diagnostics;
-  if (bridge_gpu_name(experiment.named.gpu).empty() &&
-      bridge_gpu_name(experiment.cluster.device.name).empty()) {
-    diagnostics.error(where, "the framework cannot run on the GPU " +
-                                 experiment.cluster.device.name + ": it has recipes for " +
-                                 bridge_gpu_names());
-  }
-  if (experiment.named.model.empty()) {
-    diagnostics.error(where, "the framework cannot run the model " + experiment.model.name +
-                                 ": its recipes are of models by name");
-  }
-  if (experiment.training.dtype == Dtype::kFp16) {
-    diagnostics.error(where, "the framework cannot run fp16: its recipes are bf16 and below");
-  }
-  diagnostics.throw_if_any();
-}
-
 std::string quoted_argument(const std::string& value) {
   const bool plain = value.find_first_of("()[]*|, ") == std::string::npos;
   return plain ? value : "\"" + value + "\"";
 }
 
+std::string adapters_of(const LoraSpec& lora) {
+  const std::string next = " \\\n    peft.";
+  return next + "dim=" + std::to_string(lora.rank) + next +
+         "dropout=" + (lora.dropout ? "0.1" : "0.0") + next +
+         "target_modules=" + quoted_argument(adapted_modules(lora));
+}
+
 }  // namespace
 
-std::vector<ExportedFile> export_megatron_bridge(const Experiment& experiment) {
+std::vector<ExportRefusal> why_not_megatron_bridge(const ExportInput& input) {
+  const Experiment& experiment = input.experiment;
+  std::vector<ExportRefusal> refusals = megatron_refusals(input, MegatronDialect::kBridge);
+  if (bridge_gpu_name(experiment.named.gpu).empty() &&
+      bridge_gpu_name(experiment.cluster.device.name).empty()) {
+    refusals.push_back({"cluster.gpu", experiment.cluster.device.name, "it has no recipe for it",
+                        "take one of " + bridge_gpu_names() + ", or export megatron or primus"});
+  }
+  const std::string& model = experiment.named.model;
+  if (model.empty() || bridge_table_names(bridge_model_name(model), input.data).empty()) {
+    refusals.push_back(
+        {"model", experiment.model.name, "it has no recipe of this model", "export megatron"});
+  }
+  if (experiment.training.dtype == Dtype::kFp16) {
+    refusals.push_back({"training.dtype", "fp16", "its recipes are bf16 and below", "take bf16"});
+  }
+  return refusals;
+}
+
+std::vector<ExportedFile> export_megatron_bridge(const ExportInput& input) {
   constexpr MegatronDialect kDialect = MegatronDialect::kBridge;
-  refuse_unknown(experiment);
-  const ParallelPlan plan = settled_megatron_plan(experiment, kDialect);
+  const Experiment& experiment = input.experiment;
+  const ParallelPlan& plan = input.plan;
   const std::string& named = experiment.named.gpu;
   const std::string gpu = bridge_gpu_name(named.empty() ? experiment.cluster.device.name : named);
   std::vector<Setting> fields = megatron_training_fields(experiment);
@@ -175,6 +182,10 @@ std::vector<ExportedFile> export_megatron_bridge(const Experiment& experiment) {
     } else {
       overrides += " \\\n    " + section_of_field(field.name) + "." + field.name + "=" + value;
     }
+  }
+  if (const auto& lora = experiment.training.weights.lora) {
+    options += " \\\n    --task peft";
+    overrides += adapters_of(*lora);
   }
   const std::string recipe = bridge_model_name(experiment.named.model);
   std::string text =

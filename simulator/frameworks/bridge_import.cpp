@@ -251,10 +251,15 @@ MegatronSource bridge_source(const BridgeFile& file, const ImportInput& input) {
 }
 
 // What recipes have where they say nothing: the sequence that is usual for the model and the task,
-// or where no recipe shows one the 4,096 tokens of most.
-std::vector<Setting> usual_fields(const BridgeRecipe& recipe, const DataRoot& data,
+// or where no recipe shows one the 4,096 tokens of most. A recipe of the table says all that it
+// overlaps (training/comm_overlap.py: off), so that what its software set has for others is off.
+std::vector<Setting> usual_fields(const BridgeFile& file, const DataRoot& data,
                                   std::vector<Setting> precision, const Location& where) {
-  const std::string sequence = bridge_table_usual(recipe, "seq_length", data);
+  const std::string sequence = bridge_table_usual(file.recipe, "seq_length", data);
+  if (!file.base.empty()) {
+    precision.push_back(text_setting("overlap_moe_expert_parallel_comm", "false", where));
+    precision.push_back(text_setting("delay_wgrad_compute", "false", where));
+  }
   precision.push_back(text_setting("seq_length", sequence.empty() ? "4096" : sequence, where));
   precision.push_back(text_setting("expert_tensor_parallel_size", "1", where));
   precision.push_back(text_setting("sequence_parallel", "true", where));
@@ -308,16 +313,14 @@ ImportedExperiment import_megatron_bridge(const ImportInput& input) {
   }
   Diagnostics diagnostics;
   FrameworkReader settings(std::move(file.settings), diagnostics);
-  settings.add_defaults(usual_fields(file.recipe, input.data, *precision, where));
+  settings.add_defaults(usual_fields(file, input.data, *precision, where));
   remark_on(file, settings);
   settings.without_effect(kLauncherOptions);
   source.gpus_per_node = settings.count("gpus_per_node", "cluster.gpus_per_node");
   const std::optional<ConfigNode> adapters = read_bridge_adapters(settings, file.recipe.task);
   FrameworkExperiment parts = read_megatron(settings, source, input.unknown);
   diagnostics.throw_if_any();
-  if (adapters) {
-    parts.training.entries.push_back({"lora", 0, 0, *adapters});
-  }
+  add_adapters(adapters, parts);
   if (!file.has_plan) {
     parts.plan.entries.clear();
   }

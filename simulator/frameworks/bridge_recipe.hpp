@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "frameworks/export_refusal.hpp"
 #include "frameworks/exported_file.hpp"
 #include "frameworks/imported_experiment.hpp"
 #include "frameworks/setting.hpp"
@@ -44,6 +45,7 @@ std::optional<std::vector<Setting>> bridge_precision(std::string_view precision,
                                                      const Location& where);
 
 ImportedExperiment import_megatron_bridge(const ImportInput& input);
-std::vector<ExportedFile> export_megatron_bridge(const Experiment& experiment);
+std::vector<ExportedFile> export_megatron_bridge(const ExportInput& input);
+std::vector<ExportRefusal> why_not_megatron_bridge(const ExportInput& input);
 
 }  // namespace stepcast

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "frameworks/export_refusal.hpp"
 #include "frameworks/framework_table.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/config_yaml.hpp"
@@ -79,7 +80,7 @@ class RoundTrip {
         wanted_(read_experiment(root, folder, profiles_)),
         leaves_(leaves_of(wanted_, root)),
         settled_(settled_text(wanted_)),
-        files_(framework.export_to(wanted_)) {}
+        files_(written(framework, root, folder)) {}
 
   std::vector<ExportedFile> files() {
     std::vector<std::string> kept;
@@ -96,6 +97,23 @@ class RoundTrip {
   }
 
  private:
+  [[nodiscard]] std::vector<ExportedFile> written(const FrameworkInfo& framework,
+                                                  const ConfigNode& root,
+                                                  const std::filesystem::path& folder) const {
+    const ResolvedPlan resolved = settle_plan(wanted_.plan, wanted_.model, wanted_.training,
+                                              wanted_.cluster, wanted_.software);
+    const ConfigEntry* plan = root.entry("plan");
+    Diagnostics diagnostics;
+    for (const std::string& reason : resolved.reasons) {
+      diagnostics.error(plan == nullptr ? root.location() : plan->location(),
+                        "the plan cannot run: " + reason);
+    }
+    diagnostics.throw_if_any();
+    const ExportInput input{wanted_, resolved.plan, data_};
+    throw_refusals(framework.why_not(input), framework.name, root, folder);
+    return framework.export_to(input);
+  }
+
   [[nodiscard]] ImportedExperiment imported(const std::vector<std::string>& kept) const {
     ImportInput input;
     input.text = with_comments(files_.front().text, kept);
@@ -137,7 +155,11 @@ class RoundTrip {
     const ConfigNode bare = imported(kept).experiment;
     Leaves back = leaves_of_import(bare);
     for (const auto& [key, value] : leaves_) {
-      if (!wanted_.named.model.empty() && describes_model(key)) {
+      if (describes_model(key)) {
+        // Of a model that is none of the shipped ones the way back takes over none of these.
+        if (wanted_.named.model.empty()) {
+          kept.push_back(key + "=" + value);
+        }
         continue;
       }
       const auto same = back.find(key);
@@ -153,7 +175,8 @@ class RoundTrip {
       }
     }
     for (const auto& [key, value] : back) {
-      if (!leaves_.contains(key) && key != "software" && !describes_model(key)) {
+      const bool is_passed_over = describes_model(key) && !wanted_.named.model.empty();
+      if (!leaves_.contains(key) && key != "software" && !is_passed_over) {
         kept.push_back(key + "=null");
       }
     }
@@ -204,6 +227,23 @@ class RoundTrip {
 std::vector<ExportedFile> exported(const FrameworkInfo& framework, const ConfigNode& root,
                                    const std::filesystem::path& folder, const DataRoot& data) {
   return RoundTrip(framework, root, folder, data).files();
+}
+
+std::string told_of_export(const std::vector<ExportedFile>& files) {
+  std::string text;
+  for (const ExportedFile& file : files) {
+    for (const std::string& note : file.notes) {
+      text += file.name + ": " + note + "\n";
+    }
+    for (const std::string& assignment : kept_assignments(file.text)) {
+      const std::string key = assignment.substr(0, assignment.find('='));
+      if (describes_model(key) || assignment.ends_with("=null")) {
+        continue;  // of a name, or what the experiment leaves to the usual value
+      }
+      text += file.name + ": said by a comment alone: " + assignment + "\n";
+    }
+  }
+  return text;
 }
 
 }  // namespace stepcast

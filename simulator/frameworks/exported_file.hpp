@@ -18,14 +18,27 @@ namespace stepcast {
 struct ExportedFile {
   std::string name;  // "train.sh"
   std::string text;
+  // Where the framework has but the nearest word, what it will run instead of the experiment.
+  std::vector<std::string> notes{};
+};
+
+// What a writer is given: the plan has every degree settled.
+struct ExportInput {
+  const Experiment& experiment;
+  const ParallelPlan& plan;
+  const DataRoot& data;
 };
 
 struct FrameworkInfo;
 
 // The files of `framework` for the experiment `root`, whose files lie in `folder`, with what they
 // cannot say as comments. The first is the one that an import takes. Throws ConfigError where the
-// experiment is wrong or the framework cannot run it.
+// experiment is wrong or the framework cannot run it (export_refusal.hpp).
 std::vector<ExportedFile> exported(const FrameworkInfo& framework, const ConfigNode& root,
                                    const std::filesystem::path& folder, const DataRoot& data);
+
+// What to tell whoever launches the files: notes, and the comments for the way back, which the
+// framework passes over. One line each; empty where the files say all of the experiment.
+std::string told_of_export(const std::vector<ExportedFile>& files);
 
 }  // namespace stepcast

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "frameworks/export_refusal.hpp"
 #include "frameworks/exported_file.hpp"
 #include "frameworks/imported_experiment.hpp"
 
@@ -18,7 +19,9 @@ struct FrameworkInfo {
   std::string_view example;  // a command line of an import
   ImportedExperiment (*import_from)(const ImportInput&);
   // Null: nothing is written for it.
-  std::vector<ExportedFile> (*export_to)(const Experiment&);
+  std::vector<ExportedFile> (*export_to)(const ExportInput&);
+  // All reasons why it cannot run an experiment; without any, `export_to` writes its files.
+  std::vector<ExportRefusal> (*why_not)(const ExportInput&);
   std::string_view writes{};  // what an export prints
   bool takes_name = false;    // also a name that is no file
   std::string_view sets{};    // software sets that are this framework's; "nemo_20*" is all such

@@ -42,7 +42,8 @@ std::int64_t least_gpus(const ConfigNode& plan) {
   return std::max({experts, stage, degree(plan, "fsdp")}) * degree(plan, "pp");
 }
 
-// Takes the key of a dotted path out of a mapping, if it is there.
+// Takes the key of a dotted path out of a mapping, if it is there, and mappings that are empty
+// then.
 void erase_key(ConfigNode& node, std::string_view path) {
   const std::size_t dot = path.find('.');
   const std::string_view key = path.substr(0, dot);
@@ -55,6 +56,10 @@ void erase_key(ConfigNode& node, std::string_view path) {
       erase_key(entry.value, path.substr(dot + 1));
     }
   }
+  std::erase_if(node.entries, [key](const ConfigEntry& entry) {
+    return entry.key == key && entry.value.kind == ConfigNode::Kind::kMapping &&
+           entry.value.entries.empty();
+  });
 }
 
 class Assembly {

@@ -18,6 +18,7 @@
 
 #include <vector>
 
+#include "frameworks/export_refusal.hpp"
 #include "frameworks/exported_file.hpp"
 #include "frameworks/imported_experiment.hpp"
 #include "frameworks/model_flavor.hpp"
@@ -26,7 +27,8 @@
 namespace stepcast {
 
 ImportedExperiment import_maxtext(const ImportInput& input);
-std::vector<ExportedFile> export_maxtext(const Experiment& experiment);
+std::vector<ExportedFile> export_maxtext(const ExportInput& input);
+std::vector<ExportRefusal> why_not_maxtext(const ExportInput& input);
 
 // Of settings that stand in a reader already. Problems go to its diagnostics.
 FrameworkExperiment read_maxtext(FrameworkReader& settings, const ImportInput& input);

@@ -4,22 +4,26 @@
 
 #include "frameworks/maxtext.hpp"
 #include "frameworks/maxtext_words.hpp"
-#include "frameworks/resolved_export.hpp"
+#include "stepcast/base/units_text.hpp"
 
 namespace stepcast {
 namespace {
 
-[[noreturn]] void refuse_export(const std::string& message) {
-  throw ConfigError({"export maxtext", 0, 0}, message);
+// "1, 2, 3, 6": of the number of layers, the numbers of stages that it divides into.
+std::string divisors(std::int64_t number) {
+  std::string text = "1";
+  for (std::int64_t i = 2; i <= number; ++i) {
+    text += number % i == 0 ? ", " + std::to_string(i) : "";
+  }
+  return text;
 }
 
 class MaxTextFile {
  public:
-  explicit MaxTextFile(const Experiment& experiment)
-      : experiment_(experiment), plan_(resolved_for_export(experiment, "maxtext")) {}
+  explicit MaxTextFile(const ExportInput& input)
+      : experiment_(input.experiment), plan_(input.plan) {}
 
-  std::string yaml() {
-    refuse_degrees();
+  ExportedFile file() {
     out_ = "# MaxText: python3 -m maxtext.trainers.pre_train.train FILE, on " +
            std::to_string(plan_.world()) + " GPUs.\n";
     line("base_config", "\"base.yml\"");
@@ -36,7 +40,7 @@ class MaxTextFile {
     write_optimizer();
     write_pipeline();
     write_mesh();
-    return std::move(out_);
+    return {"train.yml", std::move(out_), std::move(notes_)};
   }
 
  private:
@@ -44,25 +48,10 @@ class MaxTextFile {
     out_ += std::string(key) + ": " + value + "\n";
   }
   void line(std::string_view key, std::int64_t value) { line(key, std::to_string(value)); }
-  void note(const std::string& text) { out_ += "# " + text + "\n"; }
-
-  void refuse_degrees() const {
-    if (experiment_.model.moe && plan_.etp != plan_.tp) {
-      refuse_export("plan.etp = " + std::to_string(plan_.etp) +
-                    ": MaxText cuts experts by tensor parallelism as the rest, tp = " +
-                    std::to_string(plan_.tp));
-    }
-    const std::int64_t stages = plan_.pp * plan_.vpp;
-    if (experiment_.model.layers % stages != 0) {
-      refuse_export("plan.pp * plan.vpp = " + std::to_string(stages) +
-                    ": MaxText's pipeline has the same number of layers in each stage, which " +
-                    std::to_string(experiment_.model.layers) + " layers do not give");
-    }
-    if (plan_.zero == 3 && plan_.fsdp % (plan_.ep * plan_.cp) != 0) {
-      refuse_export("plan.fsdp = " + std::to_string(plan_.fsdp) +
-                    ": MaxText shards over whole groups of experts and contexts, ep * cp = " +
-                    std::to_string(plan_.ep * plan_.cp));
-    }
+  void comment(const std::string& text) { out_ += "# " + text + "\n"; }
+  void note(std::string text) {
+    comment(text);
+    notes_.push_back(std::move(text));
   }
 
   void write_model() {
@@ -74,7 +63,7 @@ class MaxTextFile {
     }
     note("MaxText has no such model: add configs/models/" + experiment_.model.name + ".yml.");
     if (experiment_.named.model.empty()) {
-      note("stepcast: model.name=" + experiment_.model.name);
+      comment("stepcast: model.name=" + experiment_.model.name);
     }
     line("model_name", "\"" + experiment_.model.name + "\"");
   }
@@ -84,8 +73,9 @@ class MaxTextFile {
     const TrainingRecipe& training = experiment_.training;
     const std::int64_t at_once =
         training.micro_batch_size * (plan_.pp == 1 ? 1 : plan_.micro_batches);
-    line("per_device_batch_size", shortest(static_cast<double>(at_once) /
-                                           static_cast<double>(plan_.tp * plan_.cp * plan_.pp)));
+    line("per_device_batch_size",
+         shortest_text(static_cast<double>(at_once) /
+                       static_cast<double>(plan_.tp * plan_.cp * plan_.pp)));
     if (plan_.pp == 1 && plan_.micro_batches > 1) {
       line("gradient_accumulation_steps", plan_.micro_batches);
     }
@@ -148,6 +138,10 @@ class MaxTextFile {
     }
     line("num_layers_per_pipeline_stage", experiment_.model.layers / (plan_.pp * plan_.vpp));
     line("num_pipeline_microbatches", plan_.micro_batches);
+    if (plan_.schedule != Schedule::kOneFOneB && plan_.schedule != Schedule::kInterleaved) {
+      note("MaxText has one schedule, a circular pipeline; this is not " +
+           std::string(name(plan_.schedule)) + ".");
+    }
     if (plan_.micro_batches % plan_.pp != 0) {
       note("MaxText asks for a multiple of the stages.");
     }
@@ -180,14 +174,46 @@ class MaxTextFile {
   }
 
   const Experiment& experiment_;
-  ParallelPlan plan_;
+  const ParallelPlan& plan_;
   std::string out_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace
 
-std::vector<ExportedFile> export_maxtext(const Experiment& experiment) {
-  return {{"train.yml", MaxTextFile(experiment).yaml()}};
+std::vector<ExportRefusal> why_not_maxtext(const ExportInput& input) {
+  const ParallelPlan& plan = input.plan;
+  const Experiment& experiment = input.experiment;
+  std::vector<ExportRefusal> refusals;
+  if (experiment.model.moe && plan.etp != plan.tp) {
+    refusals.push_back({"plan.etp", std::to_string(plan.etp),
+                        "it cuts experts by tensor parallelism as the rest",
+                        "take " + std::to_string(plan.tp)});
+  }
+  const std::int64_t layers = experiment.model.layers;
+  if (const std::int64_t stages = plan.pp * plan.vpp; layers % stages != 0) {
+    refusals.push_back({"plan.pp", std::to_string(plan.pp),
+                        "its pipeline has the same number of layers in each stage, which " +
+                            std::to_string(layers) + " layers in " + std::to_string(stages) +
+                            " stages do not give",
+                        "take pp * vpp of " + divisors(layers)});
+  }
+  if (const std::int64_t inner = plan.ep * plan.cp; plan.zero == 3 && plan.fsdp % inner != 0) {
+    refusals.push_back({"plan.fsdp", std::to_string(plan.fsdp),
+                        "it shards over whole groups of experts and contexts",
+                        "take a multiple of ep * cp, " + std::to_string(inner)});
+  }
+  const TrainedWeights& weights = experiment.training.weights;
+  if (!weights.whole_model()) {
+    refusals.push_back({weights.lora ? "training.lora" : "training.frozen", "",
+                        "its pretraining trains all parameters",
+                        "export primus or megatron_bridge, or leave the key out"});
+  }
+  return refusals;
+}
+
+std::vector<ExportedFile> export_maxtext(const ExportInput& input) {
+  return {MaxTextFile(input).file()};
 }
 
 }  // namespace stepcast

@@ -65,9 +65,14 @@ int connections(const Experiment& experiment, const ParallelPlan& plan) {
 
 }  // namespace
 
-std::vector<ExportedFile> export_megatron(const Experiment& experiment) {
+std::vector<ExportRefusal> why_not_megatron(const ExportInput& input) {
+  return megatron_refusals(input, MegatronDialect::kMegatron);
+}
+
+std::vector<ExportedFile> export_megatron(const ExportInput& input) {
   constexpr MegatronDialect kDialect = MegatronDialect::kMegatron;
-  const ParallelPlan plan = settled_megatron_plan(experiment, kDialect);
+  const Experiment& experiment = input.experiment;
+  const ParallelPlan& plan = input.plan;
   std::string text = "#!/bin/bash\n";
   text += "# " + experiment.model.name + ", for pretrain_gpt.py of Megatron-LM\n";
   text += "export CUDA_DEVICE_MAX_CONNECTIONS=" + std::to_string(connections(experiment, plan)) +

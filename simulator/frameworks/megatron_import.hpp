@@ -5,6 +5,7 @@
 //   torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py --num-layers 32 ...
 #pragma once
 
+#include "frameworks/export_refusal.hpp"
 #include "frameworks/exported_file.hpp"
 #include "frameworks/imported_experiment.hpp"
 #include "frameworks/megatron_source.hpp"
@@ -12,7 +13,8 @@
 namespace stepcast {
 
 ImportedExperiment import_megatron(const ImportInput& input);
-std::vector<ExportedFile> export_megatron(const Experiment& experiment);
+std::vector<ExportedFile> export_megatron(const ExportInput& input);
+std::vector<ExportRefusal> why_not_megatron(const ExportInput& input);
 
 // Arguments under the names of the fields that they set: --disable-bias-linear is
 // add_bias_linear: false, --fp8-format is fp8.

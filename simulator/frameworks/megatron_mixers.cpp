@@ -354,20 +354,6 @@ std::int64_t megatron_latent_width(FrameworkReader& settings, std::int64_t named
   return of_kimi.value_or(width.value_or(named));
 }
 
-std::string_view primus_alone(const ModelSpec& model) {
-  const auto& linear = model.mixers.linear_attention;
-  if (model.mixers.convolution) {
-    return "it has no layers of short convolutions";
-  }
-  if (linear && linear->rule == DeltaRule::kKimiDelta) {
-    return "it has no Kimi Delta Attention";
-  }
-  if (model.attention.kind == AttentionKind::kSharedKv || model.residual_streams > 1) {
-    return "it has no compressed keys and residual streams";
-  }
-  return model.residual_block > 0 ? "it has no attention residuals" : "";
-}
-
 std::vector<std::pair<std::string, std::string>> megatron_mixer_fields(const ModelSpec& model) {
   Fields fields;
   const MixerSpec& mixers = model.mixers;

@@ -35,8 +35,6 @@ RouterScore megatron_score(std::string_view name);
 // Of what routed experts read, 0 for the hidden state itself; `named` where nothing says it.
 std::int64_t megatron_latent_width(FrameworkReader& settings, std::int64_t named);
 
-// Why Megatron itself has no such layers; empty where it has.
-std::string_view primus_alone(const ModelSpec& model);
 // The fields that say them, names and values; nothing for attention alone.
 std::vector<std::pair<std::string, std::string>> megatron_mixer_fields(const ModelSpec& model);
 

@@ -194,16 +194,18 @@ std::vector<Setting> megatron_optimizer_fields(const OptimizerSpec& optimizer) {
   return OptimizerWriter(optimizer).fields();
 }
 
-std::optional<std::string> why_megatron_lacks(const OptimizerSpec& optimizer) {
+std::optional<ExportRefusal> why_megatron_lacks(const OptimizerSpec& optimizer) {
   if (optimizer.kind() == OptimizerKind::kAdafactor) {
-    return "training.optimizer adafactor: it has adam, sgd and muon";
+    return ExportRefusal{"training.optimizer", "adafactor", "it has no such one",
+                         "take adamw, sgd or muon"};
   }
   const auto* adamw = std::get_if<AdamWSpec>(&optimizer.rule);
   const auto in_blocks = [](const std::optional<StateFormat>& format) {
     return format == StateFormat::kBlock8;
   };
   if (adamw != nullptr && (in_blocks(adamw->first) || in_blocks(adamw->second))) {
-    return "training.optimizer.moments 8bit: its moments are fp32, fp16, bf16 or fp8";
+    return ExportRefusal{"training.optimizer.moments", "8bit", "its moments have no scale a block",
+                         "take fp32 or bf16"};
   }
   return std::nullopt;
 }

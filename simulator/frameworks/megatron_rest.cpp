@@ -161,7 +161,6 @@ constexpr std::array kUnpriced = {
     Unpriced{"use_packed_attention", "several documents in a sequence"},
     Unpriced{"enable_packed_sequences", "several documents in a sequence"},
     Unpriced{"enable_offline_packing", "several documents in a sequence"},
-    Unpriced{"lora", "adapters; give training.lora"},
     Unpriced{"enable_fused_linear_ce", "the head is a part of the loss"},
     Unpriced{"fused_ce_mode", "the head is a part of the loss", "none"},
     Unpriced{"fused_ce_chunks", "the loss takes its tokens in parts", "1"},

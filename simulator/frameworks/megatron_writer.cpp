@@ -88,7 +88,7 @@ void write_experts(const ModelSpec& model, FieldWriter& out) {
   out.ours("model.moe.experts_per_token", moe.experts_per_token);
   out.ours("model.moe.expert_ffn_hidden", moe.expert_ffn_hidden);
   if (moe.latent_hidden > 0) {
-    const bool of_kimi = !primus_alone(model).empty();
+    const bool of_kimi = primus_alone(model).has_value();
     out.count(of_kimi ? "routed_expert_hidden_size" : "moe_latent_size", moe.latent_hidden);
   }
   if (moe.shared_expert_ffn_hidden > 0) {
@@ -118,68 +118,6 @@ void write_biases(const ModelSpec& model, MegatronDialect dialect, FieldWriter& 
     out.flag("add_bias_linear", all);
     out.on_if("add_qkv_bias", attention.qkv_bias && !all);
   }
-}
-
-std::string_view schedule_name(Schedule schedule) {
-  switch (schedule) {
-    case Schedule::kZbH1:
-      return "zero-bubble";
-    case Schedule::kZbV:
-      return "zbv-formatted";
-    case Schedule::kVHalf:
-      return "v-half";
-    case Schedule::kVMin:
-      return "v-min";
-    default:
-      return {};
-  }
-}
-
-bool has_schedule(Schedule schedule, MegatronDialect dialect) {
-  const bool own = schedule == Schedule::kOneFOneB || schedule == Schedule::kInterleaved;
-  return own || (dialect == MegatronDialect::kPrimus && !schedule_name(schedule).empty());
-}
-
-bool has_dispatcher(Dispatcher dispatcher) {
-  constexpr std::array kKnown = {Dispatcher::kAllGather, Dispatcher::kAllToAll, Dispatcher::kDeepEp,
-                                 Dispatcher::kHybridEp};
-  return std::find(kKnown.begin(), kKnown.end(), dispatcher) != kKnown.end();
-}
-
-std::vector<std::string> why_not(const Experiment& experiment, const ParallelPlan& plan,
-                                 MegatronDialect dialect) {
-  std::vector<std::string> reasons;
-  const ModelSpec& model = experiment.model;
-  if (experiment.training.weights.lora || experiment.training.weights.frozen.has_value()) {
-    reasons.emplace_back("training.lora and frozen: pretraining trains all parameters");
-  }
-  if (const std::optional<std::string> lack = why_megatron_lacks(experiment.training.optimizer)) {
-    reasons.push_back(*lack);
-  }
-  if (plan.pp > 1 && !has_schedule(plan.schedule, dialect)) {
-    reasons.push_back("plan.schedule " + std::string(name(plan.schedule)) +
-                      ": it has no such pipeline schedule");
-  }
-  if (model.moe && !has_dispatcher(plan.exchange.dispatcher)) {
-    reasons.push_back("dispatcher " + std::string(name(plan.exchange.dispatcher)) +
-                      ": it has allgather, alltoall, deepep and hybridep");
-  }
-  if (model.positions == Positions::kAlibi || model.parallel_blocks || model.norms_per_layer != 2 ||
-      model.attention.qk_norm == QkNorm::kFull) {
-    reasons.push_back("model " + model.name + ": its blocks are none of Megatron's GPT");
-  }
-  if (const std::string_view lacks = primus_alone(model);
-      !lacks.empty() && dialect != MegatronDialect::kPrimus) {
-    reasons.push_back("model " + model.name + ": " + std::string(lacks));
-  }
-  if (plan.zero == 3 && !plan.fsdp_experts) {
-    reasons.emplace_back("plan.fsdp_experts false: its FSDP shards experts as it does the rest");
-  }
-  if (experiment.cluster.gpus() != plan.world()) {
-    reasons.push_back("the plan has " + std::to_string(plan.world()) + " ranks, the cluster " +
-                      std::to_string(experiment.cluster.gpus()) + " GPUs");
-  }
-  return reasons;
 }
 
 // PyTorch's FSDP, where it runs: no pipeline, no experts over ranks, no groups that repeat.
@@ -259,23 +197,6 @@ void write_recompute(const RecomputeSpec& recompute, FieldWriter& out) {
 }
 
 }  // namespace
-
-ParallelPlan settled_megatron_plan(const Experiment& experiment, MegatronDialect dialect) {
-  constexpr std::array kNames = {"export megatron", "export primus", "export megatron_bridge"};
-  ResolvedPlan resolved = settle_plan(experiment.plan, experiment.model, experiment.training,
-                                      experiment.cluster, experiment.software);
-  Diagnostics diagnostics;
-  const Location where{kNames.at(static_cast<std::size_t>(dialect)), 0, 0};
-  for (const std::string& reason : resolved.reasons) {
-    diagnostics.error(where, "the plan cannot run: " + reason);
-  }
-  diagnostics.throw_if_any();
-  for (const std::string& reason : why_not(experiment, resolved.plan, dialect)) {
-    diagnostics.error(where, "the framework cannot run " + reason);
-  }
-  diagnostics.throw_if_any();
-  return resolved.plan;
-}
 
 std::vector<Setting> megatron_model_fields(const ModelSpec& model, MegatronDialect dialect) {
   FieldWriter out;
@@ -373,9 +294,9 @@ std::vector<Setting> megatron_plan_fields(const Experiment& experiment, const Pa
   } else {
     out.on_if("sequence_parallel", plan.sequence_parallel);
   }
-  if (plan.pp > 1 && !schedule_name(plan.schedule).empty()) {
+  if (plan.pp > 1 && !primus_schedule(plan.schedule).empty()) {
     out.flag("patch_primus_pipeline", true);
-    out.text("pp_algorithm", std::string(schedule_name(plan.schedule)));
+    out.text("pp_algorithm", std::string(primus_schedule(plan.schedule)));
   }
   write_sharding(experiment, plan, dialect, out);
   return out.take();

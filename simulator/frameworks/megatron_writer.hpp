@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "frameworks/export_refusal.hpp"
+#include "frameworks/exported_file.hpp"
 #include "frameworks/setting.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
@@ -18,16 +20,19 @@ namespace stepcast {
 // Who reads the fields.
 enum class MegatronDialect { kMegatron, kPrimus, kBridge };
 
-// The plan, settled. Throws ConfigError with every reason why the framework cannot run the
-// experiment: adapters, schedules and dispatchers that it does not have, a plan that does not
-// divide.
-ParallelPlan settled_megatron_plan(const Experiment& experiment, MegatronDialect dialect);
+// Why the framework cannot run the experiment: adapters, blocks, schedules and dispatchers that it
+// does not have.
+std::vector<ExportRefusal> megatron_refusals(const ExportInput& input, MegatronDialect dialect);
+// Why Megatron itself has not the model's layers, which Primus has; nothing where it has them.
+std::optional<ExportRefusal> primus_alone(const ModelSpec& model);
+// What Primus calls a schedule that Megatron itself does not have; empty for others.
+std::string_view primus_schedule(Schedule schedule);
 
 std::vector<Setting> megatron_model_fields(const ModelSpec& model, MegatronDialect dialect);
 std::vector<Setting> megatron_training_fields(const Experiment& experiment);
 std::vector<Setting> megatron_optimizer_fields(const OptimizerSpec& optimizer);
 // Why Megatron cannot run it, if it cannot.
-std::optional<std::string> why_megatron_lacks(const OptimizerSpec& optimizer);
+std::optional<ExportRefusal> why_megatron_lacks(const OptimizerSpec& optimizer);
 std::vector<Setting> megatron_plan_fields(const Experiment& experiment, const ParallelPlan& plan,
                                           MegatronDialect dialect);
 std::vector<Setting> megatron_software_fields(const Experiment& experiment,

@@ -50,20 +50,12 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-void collect_dotted(const std::string& name, const ConfigNode& value, std::vector<Setting>& all) {
-  if (value.kind != ConfigNode::Kind::kMapping) {
-    all.push_back({name, value});
-    return;
-  }
-  for (const ConfigEntry& entry : value.entries) {
-    collect_dotted(name + "." + entry.key, entry.value, all);
-  }
-}
-
 std::vector<Setting> dotted(const std::vector<Setting>& settings) {
   std::vector<Setting> all;
   for (const Setting& setting : settings) {
-    collect_dotted(setting.name, setting.value, all);
+    for (Setting& leaf : dotted_settings(setting)) {
+      all.push_back(std::move(leaf));
+    }
   }
   return all;
 }
@@ -270,9 +262,7 @@ ImportedExperiment import_primus_bridge(const PrimusConfig& config, const Import
       read_bridge_adapters(settings, adapters ? "peft" : "pretrain");
   FrameworkExperiment parts = read_megatron(settings, source, input.unknown);
   diagnostics.throw_if_any();
-  if (lora) {
-    parts.training.entries.push_back({"lora", 0, 0, *lora});
-  }
+  add_adapters(lora, parts);
   return assembled(std::move(parts), input);
 }
 

@@ -35,12 +35,13 @@ class PrimusReader {
     }
     PrimusConfig config;
     config.framework = text_of(*trainer, "framework", "megatron");
+    config.module = stem(text_of(*trainer, "config", "pre_trainer"));
     config.model = stem(text_of(*trainer, "model", ""));
     config.settings = leaf_overrides(*trainer, config.overrides);
     for (Setting& setting : override_settings(input_.overrides)) {
       config.settings.push_back(std::move(setting));
     }
-    read_presets(*trainer, config);
+    read_presets(config);
     diagnostics_.throw_if_any();
     return config;
   }
@@ -150,11 +151,11 @@ class PrimusReader {
     return {};
   }
 
-  void read_presets(const ConfigNode& trainer, PrimusConfig& config) {
+  void read_presets(PrimusConfig& config) {
     const std::filesystem::path folder = presets_folder();
     const std::filesystem::path models = folder / "models" / config.framework;
     const std::filesystem::path modules = folder / "modules" / config.framework;
-    const std::string module = stem(text_of(trainer, "config", "pre_trainer")) + ".yaml";
+    const std::string module = config.module + ".yaml";
     std::error_code error;
     if (folder.empty() || !std::filesystem::exists(models / (config.model + ".yaml"), error)) {
       return;
@@ -197,7 +198,23 @@ class PrimusReader {
   Diagnostics diagnostics_;
 };
 
+void collect_leaves(const std::string& name, const ConfigNode& value, std::vector<Setting>& all) {
+  if (value.kind != ConfigNode::Kind::kMapping) {
+    all.push_back({name, value});
+    return;
+  }
+  for (const ConfigEntry& entry : value.entries) {
+    collect_leaves(name + "." + entry.key, entry.value, all);
+  }
+}
+
 }  // namespace
+
+std::vector<Setting> dotted_settings(const Setting& setting) {
+  std::vector<Setting> all;
+  collect_leaves(setting.name, setting.value, all);
+  return all;
+}
 
 PrimusConfig read_primus_config(const ImportInput& input) { return PrimusReader(input).config(); }
 

@@ -20,6 +20,7 @@ namespace stepcast {
 
 struct PrimusConfig {
   std::string framework;          // "megatron"
+  std::string module;             // "sft_trainer", the name of the module's preset
   std::string model;              // "llama3_8B", the name of its preset
   bool has_presets = false;       // whether the files of the presets were there
   ConfigNode overrides;           // as written, expanded
@@ -29,5 +30,9 @@ struct PrimusConfig {
 
 // Throws ConfigError with every problem.
 PrimusConfig read_primus_config(const ImportInput& input);
+
+// A setting that is a mapping as one for each of its leaves: {training: {seq_len: 8}} is
+// training.seq_len = 8.
+std::vector<Setting> dotted_settings(const Setting& setting);
 
 }  // namespace stepcast

@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 
+#include "frameworks/bridge_adapters.hpp"
 #include "frameworks/megatron_writer.hpp"
 #include "frameworks/primus_import.hpp"
 
@@ -83,26 +84,38 @@ std::vector<Setting> without_repeats(std::vector<Setting> fields) {
   return kept;
 }
 
+// A dropout of 0.1, as its recipes have it, where there is any.
+std::string adapters_of(const LoraSpec& lora) {
+  return "      lora:\n        enabled: true\n        dim: " + std::to_string(lora.rank) +
+         "\n        dropout: " + (lora.dropout ? "0.1" : "0.0") +
+         "\n        target_modules: " + adapted_modules(lora) + "\n";
+}
+
 }  // namespace
 
-std::vector<ExportedFile> export_primus(const Experiment& experiment) {
+std::vector<ExportRefusal> why_not_primus(const ExportInput& input) {
+  return megatron_refusals(input, MegatronDialect::kPrimus);
+}
+
+std::vector<ExportedFile> export_primus(const ExportInput& input) {
   constexpr MegatronDialect kDialect = MegatronDialect::kPrimus;
-  const ParallelPlan plan = settled_megatron_plan(experiment, kDialect);
+  const Experiment& experiment = input.experiment;
+  const ParallelPlan& plan = input.plan;
+  const auto& lora = experiment.training.weights.lora;
+  const std::string run = experiment.model.name + (lora ? "-lora" : "-pretrain");
   const std::string preset(preset_of(experiment));
   const std::string model = preset.empty() ? "language_model" : preset;
   std::string text =
       "work_group: ${PRIMUS_TEAM:amd}\n"
       "user_name: ${PRIMUS_USER:root}\n"
       "exp_name: ${PRIMUS_EXP_NAME:" +
-      experiment.model.name +
-      "-pretrain}\n"
+      run +
+      "}\n"
       "workspace: ${PRIMUS_WORKSPACE:./output}\n\n"
-      "modules:\n"
-      "  pre_trainer:\n"
-      "    framework: megatron\n"
-      "    config: pre_trainer.yaml\n"
-      "    model: " +
-      model + ".yaml\n    overrides:\n";
+      "modules:\n" +
+      (lora ? "  post_trainer:\n" : "  pre_trainer:\n") + "    framework: megatron\n" +
+      (lora ? "    config: sft_trainer.yaml\n" : "    config: pre_trainer.yaml\n") +
+      "    model: " + model + ".yaml\n    overrides:\n";
   if (preset.empty()) {
     text += lines_of("model", megatron_model_fields(experiment.model, kDialect));
   }
@@ -110,13 +123,16 @@ std::vector<ExportedFile> export_primus(const Experiment& experiment) {
   text += lines_of("plan", megatron_plan_fields(experiment, plan, kDialect));
   text +=
       lines_of("software", without_repeats(megatron_software_fields(experiment, plan, kDialect)));
+  if (lora) {
+    text += adapters_of(*lora);
+  }
   text +=
       "      # run\n"
       "      train_iters: 50\n"
       "      eval_iters: 0\n"
       "      mock_data: true\n"
       "      finetune: false\n";
-  return {{experiment.model.name + "-pretrain.yaml", std::move(text)}};
+  return {{run + ".yaml", std::move(text)}};
 }
 
 }  // namespace stepcast

@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 
+#include "frameworks/bridge_adapters.hpp"
 #include "frameworks/megatron_import.hpp"
 #include "frameworks/primus_backends.hpp"
 #include "frameworks/primus_config.hpp"
@@ -39,6 +40,13 @@ constexpr std::array kModulePreset = {
     PresetField{"hidden_dropout", "0.0"},  // of llama_base.yaml, which every model extends
     PresetField{"attention_dropout", "0.0"},
 };
+// modules/megatron/sft_trainer.yaml, where it differs.
+constexpr std::string_view kTuningModule = "sft_trainer";
+constexpr std::array kTuningPreset = {
+    PresetField{"micro_batch_size", "1"},
+    PresetField{"global_batch_size", "128"},
+    PresetField{"seq_length", "2048"},
+};
 // Of models with experts.
 constexpr std::array kExpertPreset = {
     PresetField{"moe_token_dispatcher_type", "alltoall"},
@@ -59,13 +67,32 @@ constexpr std::array kModelPresets = {
     ModelPreset{"qwen3", 1, true, false},      ModelPreset{"qwen2.5", 1, true, false},
 };
 
-std::vector<Setting> preset_settings(const std::string& model, bool experts,
+// With its adapters' keys one by one.
+std::vector<Setting> with_leaves(const std::vector<Setting>& settings) {
+  constexpr std::string_view kAdapters = "lora";
+  std::vector<Setting> all;
+  for (const Setting& setting : settings) {
+    const std::vector<Setting> parts =
+        setting.name == kAdapters ? dotted_settings(setting) : std::vector<Setting>{setting};
+    all.insert(all.end(), parts.begin(), parts.end());
+  }
+  return all;
+}
+
+std::vector<Setting> preset_settings(const PrimusConfig& config, bool experts,
                                      const Location& where) {
+  const std::string& model = config.model;
   std::vector<Setting> settings;
   const auto add = [&](std::string_view name, std::string_view value) {
     settings.push_back(text_setting(std::string(name), std::string(value), where));
   };
-  for (const PresetField& field : kModulePreset) {
+  if (config.module == kTuningModule) {
+    for (const PresetField& field : kTuningPreset) {
+      add(field.name, field.value);
+    }
+  }
+  for (const PresetField& field :
+       kModulePreset) {  // of a field that stands twice, the first counts
     add(field.name, field.value);
   }
   if (!experts) {
@@ -144,12 +171,11 @@ ImportedExperiment import_primus(const ImportInput& input) {
   source.uneven_stages = true;
   name_model(config, input, source);
   Diagnostics diagnostics;
-  FrameworkReader settings(config.settings, diagnostics);
+  FrameworkReader settings(with_leaves(config.settings), diagnostics);
   if (config.has_presets) {
-    settings.add_defaults(config.presets);
+    settings.add_defaults(with_leaves(config.presets));
   } else {
-    settings.add_defaults(
-        preset_settings(config.model, source.model.moe.has_value(), source.whole_file));
+    settings.add_defaults(preset_settings(config, source.model.moe.has_value(), source.whole_file));
     settings.remark({.outcome = ImportOutcome::kAssumed,
                      .name = {},
                      .value = config.model,
@@ -166,8 +192,10 @@ ImportedExperiment import_primus(const ImportInput& input) {
   const ClusterSize size = cluster_size(input, nodes, per_node, source.gpu);
   source.gpus = size.gpus;
   source.gpus_per_node = per_node;
+  const std::optional<ConfigNode> lora = read_primus_adapters(settings);
   FrameworkExperiment parts = read_megatron(settings, source, input.unknown);
   diagnostics.throw_if_any();
+  add_adapters(lora, parts);
   return assembled(std::move(parts), input);
 }
 

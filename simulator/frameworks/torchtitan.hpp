@@ -15,12 +15,14 @@
 
 #include <vector>
 
+#include "frameworks/export_refusal.hpp"
 #include "frameworks/exported_file.hpp"
 #include "frameworks/imported_experiment.hpp"
 
 namespace stepcast {
 
 ImportedExperiment import_torchtitan(const ImportInput& input);
-std::vector<ExportedFile> export_torchtitan(const Experiment& experiment);
+std::vector<ExportedFile> export_torchtitan(const ExportInput& input);
+std::vector<ExportRefusal> why_not_torchtitan(const ExportInput& input);
 
 }  // namespace stepcast

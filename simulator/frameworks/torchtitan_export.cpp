@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <numeric>
+#include <algorithm>
 
-#include "frameworks/resolved_export.hpp"
 #include "frameworks/torchtitan.hpp"
 #include "frameworks/torchtitan_flavors.hpp"
 #include "frameworks/torchtitan_stages.hpp"
 #include "frameworks/torchtitan_words.hpp"
+#include "stepcast/base/units_text.hpp"
 
 namespace stepcast {
 namespace {
@@ -13,13 +13,30 @@ namespace {
 std::string text(std::string_view value) { return "\"" + std::string(value) + "\""; }
 std::string truth(bool value) { return value ? "true" : "false"; }
 
+// n where the list is every n-th of `layers` layers, the last of each n; else 0.
+std::int64_t layer_step(const std::vector<std::int64_t>& listed, std::int64_t layers) {
+  if (listed.empty()) {
+    return 0;
+  }
+  const std::int64_t every = listed.front() + 1;
+  std::vector<std::int64_t> stepped;
+  for (std::int64_t layer = every - 1; layer < layers; layer += every) {
+    stepped.push_back(layer);
+  }
+  return stepped == listed ? every : 0;
+}
+
+// Over which a copy of the parameters is spread; of ZeRO 1 and 2 their states.
+std::int64_t sharded_ranks(const ParallelPlan& plan) {
+  return plan.zero == 3 ? plan.fsdp : plan.replicas();
+}
+
 class TorchtitanFile {
  public:
-  explicit TorchtitanFile(const Experiment& experiment)
-      : experiment_(experiment), plan_(resolved_for_export(experiment, "torchtitan")) {}
+  explicit TorchtitanFile(const ExportInput& input)
+      : experiment_(input.experiment), plan_(input.plan) {}
 
-  std::string toml() {
-    refuse_degrees();
+  ExportedFile file() {
     out_ = "# torchtitan, as of the autumn of 2025: NGPU=" + std::to_string(plan_.world()) +
            " GPUs in all. torchrun ... -m torchtitan.train --job.config_file FILE\n";
     write_model();
@@ -31,7 +48,7 @@ class TorchtitanFile {
       section("debug");
       line("moe_force_load_balance", "true");
     }
-    return std::move(out_);
+    return {"train.toml", std::move(out_), std::move(notes_)};
   }
 
  private:
@@ -40,16 +57,10 @@ class TorchtitanFile {
     out_ += std::string(key) + " = " + value + "\n";
   }
   void line(std::string_view key, std::int64_t value) { line(key, std::to_string(value)); }
-  void note(const std::string& text) { out_ += "# " + text + "\n"; }
-
-  void refuse_degrees() const {
-    const bool together = experiment_.model.moe && plan_.ep == 1;
-    if (plan_.etp != plan_.tp && (plan_.etp != 1 || together)) {
-      throw ConfigError({"export torchtitan", 0, 0},
-                        "plan.etp = " + std::to_string(plan_.etp) +
-                            ": torchtitan has expert tensor parallelism of tp = " +
-                            std::to_string(plan_.tp) + (together ? "" : ", or of 1"));
-    }
+  void comment(const std::string& text) { out_ += "# " + text + "\n"; }
+  void note(std::string text) {
+    comment(text);
+    notes_.push_back(std::move(text));
   }
 
   void write_model() {
@@ -59,7 +70,7 @@ class TorchtitanFile {
     if (flavor == nullptr) {
       note("torchtitan has no such flavor: register one with the widths of this model.");
       if (experiment_.named.model.empty()) {
-        note("stepcast: model.name=" + experiment_.model.name);
+        comment("stepcast: model.name=" + experiment_.model.name);
       }
       line("name", text(experiment_.model.family.empty() ? "llama3" : experiment_.model.family));
       line("flavor", text(experiment_.model.name));
@@ -132,16 +143,7 @@ class TorchtitanFile {
     }
   }
   // Of the dp ranks; torchtitan shards over those of cp as well.
-  [[nodiscard]] std::int64_t shard_group() const {
-    const std::int64_t group = plan_.zero == 3 ? plan_.fsdp : plan_.replicas();
-    if (group % plan_.cp != 0 || plan_.dp % std::max<std::int64_t>(1, group / plan_.cp) != 0) {
-      throw ConfigError({"export torchtitan", 0, 0},
-                        "plan.fsdp = " + std::to_string(group) +
-                            ": torchtitan shards over whole groups of context parallelism, cp = " +
-                            std::to_string(plan_.cp));
-    }
-    return group / plan_.cp;
-  }
+  [[nodiscard]] std::int64_t shard_group() const { return sharded_ranks(plan_) / plan_.cp; }
 
   void write_pipeline() {
     line("pipeline_parallel_degree", plan_.pp);
@@ -215,7 +217,7 @@ class TorchtitanFile {
         break;
       case RecomputeKind::kBudget:
         line("mode", text("memory_budget"));
-        line("memory_budget", shortest(recompute.budget));
+        line("memory_budget", shortest_text(recompute.budget));
         break;
     }
   }
@@ -245,14 +247,42 @@ class TorchtitanFile {
   }
 
   const Experiment& experiment_;
-  ParallelPlan plan_;
+  const ParallelPlan& plan_;
   std::string out_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace
 
-std::vector<ExportedFile> export_torchtitan(const Experiment& experiment) {
-  return {{"train.toml", TorchtitanFile(experiment).toml()}};
+std::vector<ExportRefusal> why_not_torchtitan(const ExportInput& input) {
+  const ParallelPlan& plan = input.plan;
+  std::vector<ExportRefusal> refusals;
+  const bool together = input.experiment.model.moe && plan.ep == 1;
+  if (plan.etp != plan.tp && (plan.etp != 1 || together)) {
+    refusals.push_back({"plan.etp", std::to_string(plan.etp),
+                        "it cuts experts by tensor parallelism as the rest, or with plan.ep not "
+                        "at all",
+                        "take " + std::to_string(plan.tp) + (together ? "" : " or 1")});
+  }
+  const std::int64_t group = sharded_ranks(plan);
+  if (plan.zero > 0 &&
+      (group % plan.cp != 0 || plan.dp % std::max<std::int64_t>(1, group / plan.cp) != 0)) {
+    refusals.push_back(
+        {"plan.fsdp", std::to_string(group),
+         "it shards over whole groups of context parallelism, plan.cp " + std::to_string(plan.cp),
+         "take a multiple of that which divides the replicas"});
+  }
+  const TrainedWeights& weights = input.experiment.training.weights;
+  if (!weights.whole_model()) {
+    refusals.push_back({weights.lora ? "training.lora" : "training.frozen", "",
+                        "its files of this time train all parameters",
+                        "export primus or megatron_bridge, or leave the key out"});
+  }
+  return refusals;
+}
+
+std::vector<ExportedFile> export_torchtitan(const ExportInput& input) {
+  return {TorchtitanFile(input).file()};
 }
 
 }  // namespace stepcast

@@ -105,6 +105,10 @@ ImportedExperiment import_torchtitan(const ImportInput& input) {
     settings = torchtitan_recipe(input.text, input.file, function);
   } else {
     settings = toml_settings(input.text, input.file);
+    if (settings.empty() && kept_assignments(input.text).empty()) {
+      throw ConfigError({input.file, 1, 1},
+                        "the file has no key; it needs sections such as [model] and [training]");
+    }
   }
   settings.insert(settings.end(), overrides.begin(), overrides.end());
   rename(settings);

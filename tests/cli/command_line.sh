@@ -100,6 +100,37 @@ completed() { # words before, the word begun
 completed "import" "" | holds -x hf || complain "completion of import: $(completed import "")"
 completed "sweep" --save | holds -x -- --save-dir || complain "completion of sweep --save"
 completed "project" --pow | holds -x -- --power-limit || complain "completion of project --pow"
+completed "list" gp | holds -x gpus || complain "completion of list gp"
+[ "$(completed "describe" h100_s)" = h100_sxm ] || complain "completion of describe h100_s"
+[ "$(completed "project --format" c)" = csv ] || complain "completion of --format c"
+completed "project --cluster" h100 | holds -x h100_rail_optimised || complain "completion of --cluster h100"
+[ "$(completed "help" mem)" = memory ] || complain "completion of help mem"
 "$stepcast" completion zsh | sed -n 1p | holds -x '#compdef stepcast' || complain "zsh's completion"
 "$stepcast" manual | sed -n 1p | holds '^\.TH STEPCAST 1' || complain "the manual"
+"$stepcast" manual | sed -n 3p | holds -x 'stepcast .- projects the training of large models, without a GPU' ||
+  complain "the manual's name"
+
+# Every command has an example, and no type is a programmer's.
+"$stepcast" completion bash | sed -n "s/^    '\([a-z_ -]\{1,\}\)') options=.*/\1/p" | while read -r command; do
+  # shellcheck disable=SC2086 # a command within another is two words
+  "$stepcast" $command --help >"$made/help"
+  grep -q '^Example: ' "$made/help" || echo "$command has no example"
+  ! grep -E 'INT|FLOAT|NONNEGATIVE|TEXT' "$made/help" || echo "of $command"
+done >"$made/said"
+[ ! -s "$made/said" ] || complain "help: $(cat "$made/said")"
+
+# A format of two words needs no quotes.
+"$stepcast" describe format GEMM points | holds '^format GEMM points' || complain "a format of two words"
+
+# Within a command of commands, too, an output never replaces an input, and empty options are no options.
+printf '{"model_type": "llama"}\n' >"$made/config.json"
+for words in "hf $made/config.json --out $made/config.json" "megatron $made/config.json --out $made/config.json"; do
+  code=0
+  # shellcheck disable=SC2086 # words
+  message=$("$stepcast" import $words 2>&1) || code=$?
+  [ "$code" -eq 2 ] && grep -q "would replace the input" <<<"$message" || complain "import $words: $message"
+done
+code=0
+message=$("$stepcast" import megatron "$made/config.json" --gpu '' 2>&1) || code=$?
+[ "$code" -eq 2 ] && grep -q -- "--gpu: error: is empty" <<<"$message" || complain "an empty --gpu: $message"
 exit $failed

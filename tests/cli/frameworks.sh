@@ -26,7 +26,7 @@ for example in "$root"/examples/*/experiment.yaml; do
   for framework in megatron primus megatron_bridge; do
     rm -rf "$made/out"
     if ! "$stepcast" export "$framework" "$example" --out "$made/out" >/dev/null 2>"$made/why"; then
-      grep -q 'the framework cannot run' "$made/why" || complain "$example as $framework: $(head -n 2 "$made/why")"
+      grep -q "experiment.yaml:[0-9:]* error: $framework cannot run '" "$made/why" || complain "$example as $framework: $(head -n 2 "$made/why")"
       refused[$framework]=$((${refused[$framework]:-0} + 1))
       continue
     fi
@@ -45,8 +45,8 @@ for framework in megatron primus megatron_bridge; do
 done
 echo "$comments comments"
 [ "${back[megatron]:-0}" -eq 18 ] || complain "not 18 examples came back from megatron"
-[ "${back[primus]:-0}" -eq 18 ] || complain "not 18 examples came back from primus"
-[ "${back[megatron_bridge]:-0}" -eq 4 ] || complain "not 4 examples came back from megatron_bridge"
+[ "${back[primus]:-0}" -eq 19 ] || complain "not 19 examples came back from primus"
+[ "${back[megatron_bridge]:-0}" -eq 3 ] || complain "not 3 examples came back from megatron_bridge"
 
 configs=$root/../shared/reference/seed_experiments/primus_configs.csv
 if [ ! -f "$configs" ]; then

@@ -78,6 +78,14 @@ TEST_CASE("the launcher's command is read with its short options", "[unit]") {
   CHECK(value_of(experiment, "training.recompute") == "full");
 }
 
+TEST_CASE("a recipe of the table pairs no passes unless it says so, whatever its software set does",
+          "[unit]") {
+  // Of qwen3_235b_a22b on H100 the set has ep_overlap, which needs virtual stages.
+  CHECK(value_of(import_megatron_bridge(
+                     input_of("qwen3_235b_a22b_pretrain_256gpu_h100_bf16_config", "name")),
+                 "software.ep_overlap") == "false");
+}
+
 TEST_CASE("GPUs without a profile and unknown precisions are refused by name", "[unit]") {
   CHECK_THAT(problems_of(import_megatron_bridge,
                          input_of("llama3_8b_pretrain_8gpu_vr200_bf16_config", "name")),

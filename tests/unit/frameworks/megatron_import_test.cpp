@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/megatron_import.hpp"
+#include "frameworks/framework_table.hpp"
 
 #include "catch.hpp"
 #include "frameworks/moe_layer_pattern.hpp"
@@ -304,8 +305,9 @@ TEST_CASE("Megatron's YAML is read whatever its groups are called", "[unit]") {
 
 TEST_CASE("exports of the same experiment say the same, and comments what they cannot", "[unit]") {
   const ImportedExperiment experiment = imported("--use-distributed-optimizer");
-  ConfigNode root = experiment.experiment;
-  const std::vector<ExportedFile> files = export_megatron(read_experiment(root, {}, data_root()));
+  const FrameworkInfo& megatron = frameworks().front();
+  const std::vector<ExportedFile> files =
+      exported(megatron, experiment.experiment, {}, data_root());
   REQUIRE(files.size() == 1);
   CHECK_THAT(files.front().text, contains_text("--use-distributed-optimizer"));
   CHECK_THAT(files.front().text, contains_text("NNODES=8"));

@@ -44,6 +44,28 @@ TEST_CASE("what the command line says counts before the overrides", "[unit]") {
         "1");
 }
 
+TEST_CASE("Primus' own adapters are carried where they are enabled, and need not be there",
+          "[unit]") {
+  const auto tuned = [](const std::string& adapters) {
+    ImportInput input = input_of(
+        "modules:\n  post_trainer:\n    framework: megatron\n    config: sft_trainer.yaml\n"
+        "    model: llama2_70B.yaml\n    overrides:\n      lora: " +
+            adapters + "\n",
+        "standard input");
+    input.gpu = "mi300x";
+    input.nodes = 1;
+    return import_primus(input);
+  };
+  const ImportedExperiment some = tuned(
+      "{enabled: true, dim: 16, alpha: 32, dropout: 0.1, target_modules: [linear_qkv, "
+      "linear_proj]}");
+  CHECK(value_of(some, "training.lora") == "{rank: 16, targets: [qkv, o], dropout: true}");
+  CHECK(value_of(some, "training.sequence_length") == "2048");  // sft_trainer.yaml
+  CHECK(value_of(tuned("{enabled: true}"), "training.lora") ==
+        "{rank: 32, targets: [qkv, o, gate_up, down]}");
+  CHECK(value_of(tuned("{enabled: false, dim: 16}"), "training.lora").empty());
+}
+
 TEST_CASE("a variable without a default is needed by its name", "[unit]") {
   const ImportInput input =
       input_of(experiment_of("llama3.1_8B", "      seq_length: ${SEQ}\n"), "x.yaml");

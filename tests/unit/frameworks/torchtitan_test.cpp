@@ -234,5 +234,12 @@ TEST_CASE("Python recipes of torchtitan are read without running them", "[unit]"
              contains_text("has no function 'gpt_oss_20'; did you mean 'gpt_oss_20b'?"));
 }
 
+TEST_CASE(
+    "a file without keys is no job of torchtitan, whose defaults would be a model to debug with",
+    "[unit]") {
+  CHECK_THROWS_WITH(import_torchtitan(input_of("# nothing\n")),
+                    Catch::Contains("the file has no key"));
+}
+
 }  // namespace
 }  // namespace stepcast::torchtitan_test
