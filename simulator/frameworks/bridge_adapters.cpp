@@ -100,10 +100,26 @@ std::optional<ConfigNode> read_primus_adapters(FrameworkReader& settings) {
   return read_adapters(settings, kPrimusKeys, settings.is_on("lora.enabled", "training.lora"));
 }
 
-void add_adapters(const std::optional<ConfigNode>& lora, FrameworkExperiment& parts) {
-  if (lora) {
-    parts.training.entries.push_back({"lora", 0, 0, *lora});
+void add_adapters(std::optional<ConfigNode> lora, FrameworkExperiment& parts) {
+  if (!lora) {
+    return;
   }
+  const bool latent = parts.model && parts.model->attention.kind == AttentionKind::kMla;
+  for (ConfigEntry& entry : lora->entries) {
+    const std::size_t named = entry.value.items.size();
+    std::erase_if(entry.value.items, [latent](const ConfigNode& target) {
+      return latent && target.text == name(LoraTarget::kQkv);
+    });
+    if (entry.value.items.size() < named) {
+      parts.remarks.push_back({.outcome = ImportOutcome::kNotCarried,
+                               .name = "linear_qkv",
+                               .value = "among the adapted modules",
+                               .ours = "training.lora.targets",
+                               .note = "latent attention has no module of this name to adapt",
+                               .where = {}});
+    }
+  }
+  parts.training.entries.push_back({"lora", 0, 0, *std::move(lora)});
 }
 
 std::string_view adapted_module(LoraTarget target) {

@@ -23,8 +23,9 @@ std::optional<ConfigNode> read_bridge_adapters(FrameworkReader& settings, std::s
 // The same of the keys lora.enabled, lora.dim, lora.target_modules, lora.dropout of Primus.
 std::optional<ConfigNode> read_primus_adapters(FrameworkReader& settings);
 
-// Puts the mapping, if there is one, under `training`.
-void add_adapters(const std::optional<ConfigNode>& lora, FrameworkExperiment& parts);
+// Puts the mapping, if there is one, under `training`: without linear_qkv where attention is
+// latent, in which both frameworks find no module of that name and adapt none.
+void add_adapters(std::optional<ConfigNode> lora, FrameworkExperiment& parts);
 
 // "linear_qkv" of qkv; empty where neither has a module of its own.
 std::string_view adapted_module(LoraTarget target);

@@ -187,8 +187,10 @@ MegatronSource bridge_source_of(const PrimusConfig& config, const ImportInput& i
   source.uneven_stages = true;
   source.grouped_by_switch = false;
   const std::string model = shipped_model(bridge_model(lower_case(config.model)), input.data);
-  if (model.empty()) {
-    refuse_model(config, input);
+  if (model.empty()) {  // its preset names a recipe, and no widths
+    throw ConfigError({input.file, 0, 0},
+                      "has the model '" + config.model.substr(0, 60) +
+                          "', which is no shipped one; 'stepcast list models' shows them");
   }
   source.model = load_named_model(model, input.data, source.whole_file);
   source.model_is_named = true;

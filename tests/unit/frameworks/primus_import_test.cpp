@@ -46,11 +46,11 @@ TEST_CASE("what the command line says counts before the overrides", "[unit]") {
 
 TEST_CASE("Primus' own adapters are carried where they are enabled, and need not be there",
           "[unit]") {
-  const auto tuned = [](const std::string& adapters) {
+  const auto tuned = [](const std::string& adapters, const std::string& model = "llama2_70B") {
     ImportInput input = input_of(
         "modules:\n  post_trainer:\n    framework: megatron\n    config: sft_trainer.yaml\n"
-        "    model: llama2_70B.yaml\n    overrides:\n      lora: " +
-            adapters + "\n",
+        "    model: " +
+            model + ".yaml\n    overrides:\n      lora: " + adapters + "\n",
         "standard input");
     input.gpu = "mi300x";
     input.nodes = 1;
@@ -64,6 +64,9 @@ TEST_CASE("Primus' own adapters are carried where they are enabled, and need not
   CHECK(value_of(tuned("{enabled: true}"), "training.lora") ==
         "{rank: 32, targets: [qkv, o, gate_up, down]}");
   CHECK(value_of(tuned("{enabled: false, dim: 16}"), "training.lora").empty());
+  const ImportedExperiment latent = tuned("{enabled: true}", "deepseek_v2_lite");
+  CHECK(value_of(latent, "training.lora.targets") == "[o, gate_up, down]");
+  CHECK_THAT(remarks_text(latent, "x"), contains_text("not carried over: linear_qkv"));
 }
 
 TEST_CASE("a variable without a default is needed by its name", "[unit]") {
