@@ -138,8 +138,8 @@ class MaxTextFile {
     }
     line("num_layers_per_pipeline_stage", experiment_.model.layers / (plan_.pp * plan_.vpp));
     line("num_pipeline_microbatches", plan_.micro_batches);
-    if (plan_.schedule != Schedule::kOneFOneB && plan_.schedule != Schedule::kInterleaved) {
-      note("MaxText has one schedule, a circular pipeline; this is not " +
+    if (plan_.schedule != Schedule::kGpipe) {
+      note("MaxText runs all forward passes of a step first; this is not " +
            std::string(name(plan_.schedule)) + ".");
     }
     if (plan_.micro_batches % plan_.pp != 0) {
@@ -191,7 +191,13 @@ std::vector<ExportRefusal> why_not_maxtext(const ExportInput& input) {
                         "take " + std::to_string(plan.tp)});
   }
   const std::int64_t layers = experiment.model.layers;
-  if (const std::int64_t stages = plan.pp * plan.vpp; layers % stages != 0) {
+  const std::int64_t dense = experiment.model.moe ? experiment.model.moe->first_dense_layers : 0;
+  if (plan.pp > 1 && dense > 0) {
+    refusals.push_back({"plan.pp", std::to_string(plan.pp),
+                        "its pipeline holds the layers with experts alone, not the " +
+                            std::to_string(dense) + " before them",
+                        "take 1"});
+  } else if (const std::int64_t stages = plan.pp * plan.vpp; layers % stages != 0) {
     refusals.push_back({"plan.pp", std::to_string(plan.pp),
                         "its pipeline has the same number of layers in each stage, which " +
                             std::to_string(layers) + " layers in " + std::to_string(stages) +

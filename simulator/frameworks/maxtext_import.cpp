@@ -255,20 +255,27 @@ class MaxTextReader {
     }
   }
 
+  // Layers that the pipeline holds unless a file says so: all but the dense ones that stand before
+  // those with experts (configs/types.py, decoder blocks of DeepSeek).
+  [[nodiscard]] std::int64_t usually_piped() const {
+    const auto& moe = parts_.model ? parts_.model->moe : std::optional<MoeSpec>{};
+    return layers() - (moe ? std::min(moe->first_dense_layers, layers() - 1) : 0);
+  }
+
   void write_pipeline(ConfigWriter& writer) {
     const std::int64_t per_stage = positive("num_layers_per_pipeline_stage", "plan.vpp", 1);
-    const std::int64_t piped =
+    const std::int64_t given =
         settings_.count("pipeline_parallel_layers", "plan.stage_layout").value_or(-1);
+    const std::int64_t piped = given > 0 ? std::min(given, layers()) : usually_piped();
     const std::int64_t once = bounded_product(mesh_.pipeline, per_stage);
-    if (layers() % once != 0 && piped < 1) {
+    if (piped % once != 0) {
       settings_.error("num_layers_per_pipeline_stage", "times the stages, " + std::to_string(once) +
                                                            ", must divide the " +
-                                                           std::to_string(layers()) + " layers");
+                                                           std::to_string(piped) + " layers");
       return;
     }
-    const std::int64_t repeats =
-        std::max<std::int64_t>(1, (piped > 0 ? std::min(piped, layers()) : layers()) / once);
-    if (piped > 0 && piped != layers()) {
+    const std::int64_t repeats = std::max<std::int64_t>(1, piped / once);
+    if (piped != layers()) {
       not_carried("pipeline_parallel_layers", std::to_string(piped),
                   "the other layers run outside the pipeline; here all are in it");
       writer.field("stage_layout", "balanced");

@@ -116,12 +116,19 @@ TEST_CASE("what a file says otherwise is told beside it", "[unit]") {
   CHECK_THAT(told, contains_text("said by a comment alone: plan.schedule=zb_h1"));
 }
 
+TEST_CASE("MaxText's pipeline holds no dense layers before those with experts", "[unit]") {
+  CHECK_THAT(
+      refusals("maxtext", experiment_of("deepseek_v3", "pp: 8, ep: 8, stage_layout: balanced")),
+      contains_text("'plan.pp' 8: its pipeline holds the layers with experts alone, not the 3 "
+                    "before them; take 1"));
+}
+
 TEST_CASE("MaxText's stages are equal, and a refusal says which numbers divide the layers",
           "[unit]") {
   CHECK_THAT(
-      refusals("maxtext", experiment_of("deepseek_v3", "pp: 8, ep: 8, stage_layout: balanced")),
-      contains_text("'plan.pp' 8: its pipeline has the same number of layers in each stage, "
-                    "which 61 layers in 8 stages do not give; take pp * vpp of 1, 61"));
+      refusals("maxtext", experiment_of("qwen3_30b_a3b", "pp: 32, stage_layout: balanced")),
+      contains_text("'plan.pp' 32: its pipeline has the same number of layers in each stage, which "
+                    "48 layers in 32 stages do not give; take pp * vpp of 1, 2, 3, 4, 6, 8"));
 }
 
 }  // namespace

@@ -94,6 +94,17 @@ TEST_CASE("a pipeline repeats its stages over the layers", "[unit]") {
       contains_text("'num_layers_per_pipeline_stage' times the stages, 24, must divide the 80"));
 }
 
+TEST_CASE("the dense layers before those with experts are outside MaxText's pipeline", "[unit]") {
+  // 61 layers, 3 of them dense: 58 on 2 stages.
+  const ImportedExperiment run = imported(
+      "model_name: deepseek3-671b\ndcn_pipeline_parallelism: 2\ndcn_data_parallelism: 1\n"
+      "dcn_fsdp_parallelism: -1\nici_fsdp_parallelism: 8\nnum_layers_per_pipeline_stage: 29\n"
+      "num_pipeline_microbatches: 2\nper_device_batch_size: 1\n");
+  CHECK_THAT(part(run, "plan"), contains_text("pp: 2, stage_layout: balanced, schedule: gpipe"));
+  CHECK_THAT(remarks_text(run, "x"),
+             contains_text("not carried over: pipeline_parallel_layers 58"));
+}
+
 TEST_CASE("policies and quantizations have their words", "[unit]") {
   CHECK_THAT(
       part(imported(kLlama + "remat_policy: minimal_flash\nquantization: fp8\n"), "training"),
