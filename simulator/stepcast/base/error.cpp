@@ -12,8 +12,9 @@ namespace stepcast {
 std::string to_text(const Diagnostic& diagnostic) {
   std::string text = printable(diagnostic.where.file);
   if (diagnostic.where.line > 0) {
-    text +=
-        ":" + std::to_string(diagnostic.where.line) + ":" + std::to_string(diagnostic.where.column);
+    text += ":" + std::to_string(diagnostic.where.line);
+    // Of an argument of a script the line alone is known.
+    text += diagnostic.where.column > 0 ? ":" + std::to_string(diagnostic.where.column) : "";
   }
   return text + ": error: " + printable(diagnostic.message);
 }

@@ -310,13 +310,15 @@ void MappingReader::finish() {
       diagnostics_->count_only();
       continue;
     }
-    std::string remedy = did_you_mean(entry.key, asked_);
     if (record_) {
-      refuse_key(entry, remedy);
+      refuse_key(entry, did_you_mean(entry.key, asked_));
       continue;
     }
+    // A framework's word is no slip of the pen: torchtitan's local_batch_size is our
+    // micro_batch_size, not the key that is spelt nearest to it.
+    std::string remedy = did_you_mean_ours(entry.key, path_);
     if (remedy.empty()) {
-      remedy = did_you_mean_ours(entry.key, path_);
+      remedy = did_you_mean(entry.key, asked_);
     }
     if (remedy.empty()) {
       remedy = "; known keys: " + joined(asked_);

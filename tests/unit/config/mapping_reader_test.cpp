@@ -222,6 +222,18 @@ TEST_CASE("a record is told of at its keys, with what was expected and what is t
         "a:1:58: error: the row needs the key 'name2'; is 'nmae2' meant to be it?");
 }
 
+TEST_CASE("a framework's word leads to our key, whatever key is spelt nearer to it", "[unit]") {
+  const ConfigNode root = parse_config("{local_batch_size: 2}", "a");
+  Diagnostics diagnostics;
+  MappingReader reader(root, "training", diagnostics);
+  reader.optional_count("micro_batch_size", 1);
+  reader.optional_count("global_batch_size", 1);
+  reader.finish();
+  CHECK(config_error([&] { diagnostics.throw_if_any(); }) ==
+        "a:1:2: error: unknown key 'local_batch_size' in 'training'; did you mean "
+        "'micro_batch_size'?");
+}
+
 TEST_CASE("a record may have keys of others, but none that is a misspelt one", "[unit]") {
   const ConfigNode root = parse_config("{strid: 1, group: 2, note: 3}", "a");
   Diagnostics diagnostics;
