@@ -164,6 +164,12 @@ class MaxTextFile {
     if (plan_.zero == 1 || plan_.zero == 2) {
       line("shard_optimizer_over_data", "true");
     }
+    if (plan_.zero != 3 && plan_.ep * plan_.cp > 1) {
+      note(
+          "MaxText shards parameters outside the experts over the ranks of experts and contexts; "
+          "this is not ZeRO-" +
+          std::to_string(plan_.zero) + ".");
+    }
   }
 
   void write_axis(const std::string& axis, std::int64_t degree, std::int64_t& room) {

@@ -114,6 +114,8 @@ TEST_CASE("what a file says otherwise is told beside it", "[unit]") {
   CHECK_THAT(told, contains_text("train.toml: torchtitan has no ZeRO-1"));
   CHECK_THAT(told, contains_text("train.toml: torchtitan has no schedule zb_h1"));
   CHECK_THAT(told, contains_text("said by a comment alone: plan.schedule=zb_h1"));
+  CHECK_THAT(told_of_export(exports("maxtext", experiment_of("mixtral_8x7b", "ep: 8, zero: 1"))),
+             contains_text("over the ranks of experts and contexts; this is not ZeRO-1."));
 }
 
 TEST_CASE("MaxText's pipeline holds no dense layers before those with experts", "[unit]") {
