@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/attention/kernel_sequence.hpp"
+#include "stepcast/base/error.hpp"
 #include "stepcast/base/real.hpp"
 
 namespace stepcast {
@@ -16,10 +17,21 @@ constexpr Bytes kSixteenBit{2.0};
 constexpr Bytes kFp32{4.0};
 constexpr Bytes kIndex{4.0};
 
+// Readers refuse kernels whose constants a GPU lacks.
+const SparseAttentionConstants& constants_of(SparseKernel kernel, const KernelConstants& kernels) {
+  if (kernel == SparseKernel::kLibrary) {
+    return kernels.sparse_attention;
+  }
+  STEPCAST_CHECK(kernels.sparse_attention_triton.has_value(),
+                 "sparse attention of Triton's kernels on a GPU without their constants");
+  return *kernels.sparse_attention_triton;
+}
+
 // What the units of a part do.
 class Units {
  public:
-  explicit Units(const KernelContext& context) : context_(context) {}
+  Units(const KernelContext& context, SparseKernel kernel)
+      : context_(context), constants_(&constants_of(kernel, context.device.kernels)) {}
 
   // Matrix cycles of all units at the peak rate.
   [[nodiscard]] double cycles(double flops, Dtype dtype) const {
@@ -37,12 +49,11 @@ class Units {
                          static_cast<double>(context_.device.compute_units);
     return bytes / (share * constants().reduction_rate);
   }
-  [[nodiscard]] const SparseAttentionConstants& constants() const {
-    return context_.device.kernels.sparse_attention;
-  }
+  [[nodiscard]] const SparseAttentionConstants& constants() const { return *constants_; }
 
  private:
   const KernelContext& context_;
+  const SparseAttentionConstants* constants_;
 };
 
 OpCost priced(const std::vector<SequencedKernel>& kernels, Dtype dtype,
@@ -53,7 +64,7 @@ OpCost priced(const std::vector<SequencedKernel>& kernels, Dtype dtype,
 }  // namespace
 
 OpCost sparse_attention_cost(const SparseAttention& op, const KernelContext& context) {
-  const Units units(context);
+  const Units units(context, op.kernel);
   const SparseAttentionConstants& constants = units.constants();
   const double queries = real(op.batch) * real(op.seq_q);
   const double listed = real(listed_keys(op));
@@ -90,7 +101,7 @@ OpCost sparse_attention_cost(const SparseAttention& op, const KernelContext& con
 namespace {
 
 OpCost scores_and_choice(const IndexScores& op, const KernelContext& context) {
-  const Units units(context);
+  const Units units(context, SparseKernel::kLibrary);
   const SparseAttentionConstants& constants = units.constants();
   const double queries = real(op.batch) * real(op.seq_q);
   const double scores = real(op.batch) * scored_pairs(op);
@@ -107,7 +118,7 @@ OpCost scores_and_choice(const IndexScores& op, const KernelContext& context) {
 }
 
 OpCost gradients_of_scores(const IndexScores& op, const KernelContext& context) {
-  const Units units(context);
+  const Units units(context, SparseKernel::kLibrary);
   const SparseAttentionConstants& constants = units.constants();
   const double listed = real(op.batch) * real(op.seq_q) * real(listed_keys(op));
   std::vector<SequencedKernel> kernels;

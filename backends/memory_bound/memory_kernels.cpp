@@ -1,84 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/memory_bound/memory_kernels.hpp"
 
+#include "backends/memory_bound/kernel_lists.hpp"
+
 namespace stepcast {
 namespace {
 
 using Kind = MemoryBoundKind;
-
-// --- kernels ----------------------------------------------------------------------------------
-
-constexpr MemoryKernel stream(double passes, double cached = 0.0) {
-  return {.passes = passes, .cached = cached};
-}
-constexpr MemoryKernel gather(double passes) {
-  return {.passes = passes, .path = MemoryPath::kGather};
-}
-constexpr MemoryKernel uncoalesced(double passes) {
-  return {.passes = passes, .path = MemoryPath::kUncoalesced};
-}
-constexpr MemoryKernel indexed(double passes, double values = 1.0) {
-  return {.passes = passes, .path = MemoryPath::kIndexed, .values = values};
-}
-constexpr MemoryKernel arithmetic(double passes, double values = 1.0, double cached = 0.0) {
-  return {.passes = passes, .path = MemoryPath::kArithmetic, .values = values, .cached = cached};
-}
-constexpr MemoryKernel by_tap(double tap_values, MemoryKernel kernel) {
-  kernel.tap_values = tap_values;
-  return kernel;
-}
-constexpr MemoryKernel atomic(double passes, double values = 1.0) {
-  return {.passes = passes, .path = MemoryPath::kAtomic, .values = values};
-}
-constexpr MemoryKernel update(double passes, double values = 1.0) {
-  return {.passes = passes, .path = MemoryPath::kUpdate, .values = values};
-}
-constexpr MemoryKernel convert(double passes, double values = 1.0) {
-  return {.passes = passes, .path = MemoryPath::kConvert, .values = values};
-}
-// One group of threads a row, of which a unit needs `rows` to be busy.
-constexpr MemoryKernel along_rows(double rows, MemoryKernel kernel) {
-  kernel.full_rows = rows;
-  return kernel;
-}
-// One group of threads a row, which it reduces before it writes.
-constexpr MemoryKernel by_row(MemoryKernel kernel, double work = 1.0) {
-  kernel.row_work = work;
-  kernel.ramps = 2.0;
-  return kernel;
-}
-constexpr MemoryKernel times(int repeats, MemoryKernel kernel) {
-  kernel.repeats = repeats;
-  return kernel;
-}
-constexpr MemoryKernel merged(MemoryKernel kernel) {
-  kernel.ramps = 0.0;
-  kernel.launches = 0.0;
-  kernel.calls = 0.0;
-  return kernel;
-}
-// Over something much smaller than the tensor.
-constexpr MemoryKernel tiny() { return {}; }
-// Sums over rows of partial sums: too few groups of threads to hide latency.
-constexpr MemoryKernel column_sums() { return {.passes = 0.1, .ramps = 8.0, .calls = 0.0}; }
-// A radix sort of 64-bit indices: 21 short kernels, as PyTorch launches them, which wait for the
-// counts of their neighbours.
-constexpr MemoryKernel sort() { return {.ramps = 3.05, .calls = 1.0 / 21.0, .repeats = 21}; }
-// Launched by the call of the kernel before.
-constexpr MemoryKernel same_call(MemoryKernel kernel) {
-  kernel.calls = 0.0;
-  return kernel;
-}
-// Without reads to alternate with, writes reach 0.77 of a copy's rate.
-constexpr MemoryKernel fill(double passes) { return stream(passes / 0.77); }
-
-// --- lists ------------------------------------------------------------------------------------
-
-template <typename... Kernels>
-constexpr KernelList list(Kernels... kernels) {
-  static_assert(sizeof...(Kernels) <= kMostKernels);
-  return {{kernels...}, sizeof...(Kernels)};
-}
+using namespace memory_kernels;
 
 struct KernelPasses {
   KernelList forward;
@@ -172,6 +101,16 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      {list(stream(3)), list(stream(5))},
      {list(stream(3)), list(stream(5))},
      {list(stream(2), stream(3)), list(times(3, stream(3)))}},
+    // Fused, as a gated one. Eager, all in fp32: both inputs converted; divided, tanh and scaled
+    // each; the gate's sigmoid; two products; back to 16 bits. Backward the derivatives of each and
+    // the sum of the gate's two gradients, then both halves joined. Source: AMD-AGI/Primus,
+    // core/transformer/kimi_k3/situ_activation.py.
+    {Kind::kSoftClampedActivation,
+     {list(stream(3)), list(stream(5))},
+     {list(stream(3)), list(stream(5))},
+     {list(times(2, indexed(3)), times(7, stream(4)), times(2, stream(6)), indexed(3)),
+      list(indexed(3), times(2, stream(12)), times(4, stream(4)), times(4, stream(6)),
+           times(2, indexed(3)), indexed(4))}},
     // Eager, backward: a product for each of both.
     {Kind::kGate,
      {list(stream(3)), list(stream(5))},
@@ -203,6 +142,18 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
      {list(stream(1)), list(stream(2))},
      {list(stream(1)), list(stream(2))},
      {list(indexed(3), stream(4), stream(2)), list(times(2, stream(4)), indexed(3))}},
+    // Fused: read for the scores and again for the sum. Eager: joined, to fp32, square, mean, two
+    // products, sum, product with the softmax. Backward: the gradients of both products with the
+    // weights, of the scores' sum and both factors behind it with the gain's, of the norm, their
+    // sums, back to 16 bits and apart again. Source: AMD-AGI/Primus,
+    // core/transformer/kimi_k3/attn_res_kernels.
+    {Kind::kResidualSum,
+     {list(by_row(stream(1, 1))), list(by_row(stream(2, 1)))},
+     {list(by_row(stream(1, 1))), list(by_row(stream(2, 1)))},
+     {list(indexed(2), indexed(3), times(2, stream(4)), times(3, stream(2)), stream(4),
+           times(3, tiny())),
+      list(times(4, stream(2)), times(3, stream(4)), times(2, stream(2)), stream(6),
+           times(2, stream(6)), times(2, stream(2)), indexed(3), indexed(2), times(4, tiny()))}},
     // Eager: to fp32, a small product for each token, the block's result weighted, the sum, back.
     {Kind::kStreamMix,
      {list(stream(2)), list(stream(3))},

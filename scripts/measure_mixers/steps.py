@@ -6,7 +6,8 @@
 
 Each file is an experiment as a record has it (keys model, training, plan and software), of one GPU, in bf16 with fused
 AdamW, nothing compiled. `stepcast project` on the same file is the prediction to write down before. Layers: attention
-with shared keys, latent attention, latent attention to chosen keys, short convolutions, gated and Kimi delta rules.
+with shared keys, latent attention, latent attention to chosen keys, short convolutions, gated and Kimi delta rules; heads and
+widths may be lists of one a layer, and a layer may lack its mixer or its feed-forward.
 """
 import json
 import os
@@ -41,6 +42,11 @@ class Norm(nn.Module):
 
     def forward(self, x):
         return F.rms_norm(x, self.weight.shape, self.weight)
+
+
+def of_layer(value, layer):
+    """A count of all layers, or the layer's own of a list that begins again behind its end."""
+    return value[layer % len(value)] if isinstance(value, list) else value
 
 
 def rotated(x, tables):
@@ -195,8 +201,11 @@ class KimiDelta(nn.Module):
         return self.layer(x)[0]
 
 
-def mixer(model, kind):
-    hidden, attention = model["hidden_size"], model["attention"]
+def mixer(model, kind, layer):
+    hidden = model["hidden_size"]
+    attention = {key: of_layer(value, layer) for key, value in model["attention"].items()}
+    if kind == "none":
+        return None
     if kind == "convolution":
         return Convolution(hidden, model["convolution"])
     if kind == "linear_attention":
@@ -208,16 +217,21 @@ def mixer(model, kind):
 
 
 class Layer(nn.Module):
-    def __init__(self, model, kind):
+    def __init__(self, model, kind, layer):
         super().__init__()
-        hidden, ffn = model["hidden_size"], model["mlp"]["ffn_hidden"]
-        self.norms = nn.ModuleList([Norm(hidden) for _ in range(2)])
-        self.mixer = mixer(model, kind)
-        self.gate, self.up, self.down = linear(hidden, ffn), linear(hidden, ffn), linear(ffn, hidden)
+        hidden, ffn = model["hidden_size"], of_layer(model["mlp"]["ffn_hidden"], layer)
+        self.mixer = mixer(model, kind, layer)
+        self.mixer_norm = Norm(hidden) if self.mixer else None
+        self.ffn_norm = Norm(hidden) if ffn else None
+        if ffn:
+            self.gate, self.up, self.down = linear(hidden, ffn), linear(hidden, ffn), linear(ffn, hidden)
 
     def forward(self, x, tables):
-        x = x + self.mixer(self.norms[0](x), tables)
-        h = self.norms[1](x)
+        if self.mixer:
+            x = x + self.mixer(self.mixer_norm(x), tables)
+        if not self.ffn_norm:
+            return x
+        h = self.ffn_norm(x)
         return x + self.down(F.silu(self.gate(h)) * self.up(h))
 
 
@@ -227,7 +241,7 @@ class Model(nn.Module):
         hidden = model["hidden_size"]
         kinds = model.get("mixers", ["attention"])
         self.embedding = nn.Embedding(model["vocabulary"], hidden)
-        self.layers = nn.ModuleList([Layer(model, kinds[i % len(kinds)]) for i in range(model["layers"])])
+        self.layers = nn.ModuleList([Layer(model, kinds[i % len(kinds)], i) for i in range(model["layers"])])
         self.norm, self.head = Norm(hidden), linear(hidden, model["vocabulary"])
         attention = model["attention"]
         d = attention.get("qk_rope_head_dim") or attention.get("rope_head_dim") or attention["head_dim"]

@@ -119,16 +119,16 @@ void read_window(MappingReader& fields, const AttentionDefaults& defaults, Model
     model.attention.sliding_window = window;
     return;
   }
+  bool regular = true;
+  std::vector<std::int64_t> windows;
   for (std::int64_t i = 0; i < model.layers; ++i) {
-    if ((*full)[static_cast<std::size_t>(i)] != ((i + 1) % every == 0)) {
-      fields.error(fields.has("layer_types") ? "layer_types" : "max_window_layers",
-                   "asks for full attention in layers other than every n-th (the first is number " +
-                       std::to_string(every) +
-                       "), and a model file has no other pattern; give the nearest such one");
-      return;
-    }
+    const bool is_full = (*full)[static_cast<std::size_t>(i)];
+    regular = regular && is_full == ((i + 1) % every == 0);
+    windows.push_back(is_full ? 0 : window);
   }
-  if (every > 1) {
+  if (!regular) {
+    model.attention.sliding_window = LayerCounts(windows, model.layers);
+  } else if (every > 1) {
     model.attention.sliding_window = window;
     model.attention.full_attention_every = every;
   }

@@ -85,7 +85,9 @@ ModelSpec import_hf_config(std::string_view json_text, const std::string& file_n
   model.source = "imported from " + file_name;
   if (const HfType* type = find_type(fields)) {
     model.family = type->model_type;
-    read_sizes(fields, type->defaults, model);
+    if (!type->defaults.reads_sizes) {
+      read_sizes(fields, type->defaults, model);
+    }
     type->read(fields, type->defaults, model);
   }
   fields.report_missing();

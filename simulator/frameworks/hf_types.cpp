@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "frameworks/hf_layers.hpp"
 #include "frameworks/hf_mixers.hpp"
 #include "stepcast/graph/model_ranges.hpp"
 
@@ -223,6 +224,8 @@ constexpr std::array kHfTypes = {
            import_lfm2,
            {.attention = {8}, .tied_embeddings = true, .dense_width = "block_ff_dim"}},
     HfType{"lfm2_moe", import_lfm2_moe, {.attention = {8}, .tied_embeddings = true}},
+    HfType{"openelm", import_openelm, {.reads_sizes = true}},
+    HfType{"nemotron-nas", import_nemotron_nas, {.reads_sizes = true}},
 };
 
 // What layers of these types hold that a model file has no form for.
@@ -230,6 +233,8 @@ constexpr std::array kRefused = {
     HfRefusal{"minimax", "lightning attention in most layers"},
     HfRefusal{"gemma3n", "embeddings of each layer and layers that share keys and values"},
     HfRefusal{"gemma4_text", "heads of two widths and layers that share keys and values"},
+    HfRefusal{"mimo_v2_flash", "attention sinks in windowed layers alone"},
+    HfRefusal{"step3p5", "a gate of each head and dense layers in multi-token prediction"},
     HfRefusal{"mamba", "state space models instead of attention"},
     HfRefusal{"mamba2", "state space models instead of attention"},
     HfRefusal{"jamba", "state space models in most layers"},

@@ -18,11 +18,13 @@ struct ClassDefaults {
   bool tied_embeddings = false;
   // What says how wide a dense feed-forward is where 'intermediate_size' is absent; empty: nothing.
   std::string_view dense_width = {};
+  // Whether the type's reader reads the sizes as well, by keys of its own.
+  bool reads_sizes = false;
 };
 
 struct HfType {
   std::string_view model_type;
-  // Expects sizes, layers and query heads in the model.
+  // Expects sizes, layers and query heads in the model, unless it reads them.
   void (*read)(MappingReader&, const ClassDefaults&, ModelSpec&);
   ClassDefaults defaults;
 };

@@ -57,6 +57,15 @@ class Widths {
   }
 
  private:
+  // One width of all layers; what layers have of their own stays where the file says nothing.
+  bool put(std::string_view name, std::string_view ours, LayerCounts& widths) {
+    std::int64_t width = widths.uniform() ? widths.same() : 0;
+    if (!put(name, ours, width)) {
+      return false;
+    }
+    widths = width;
+    return true;
+  }
   bool put(std::string_view name, std::string_view ours, std::int64_t& width) {
     const auto given = settings_.count(name, ours);
     if (!given) {
@@ -81,7 +90,7 @@ class Widths {
     }
     MoeSpec usual;
     usual.experts_per_token = 1;
-    usual.expert_ffn_hidden = model_.mlp.ffn_hidden;
+    usual.expert_ffn_hidden = model_.mlp.ffn_hidden.most();
     MoeSpec moe = model_.moe.value_or(usual);
     moe.experts = experts;
     put("num_experts_per_tok", "model.moe.experts_per_token", moe.experts_per_token);
@@ -100,7 +109,9 @@ class Widths {
   }
 
   void check_heads() {
-    if (model_.attention.heads % model_.attention.kv_heads != 0) {
+    const std::vector<AttentionHeads> all = attention_heads(model_);
+    if (std::any_of(all.begin(), all.end(),
+                    [](const AttentionHeads& heads) { return heads.query % heads.kv != 0; })) {
       settings_.error(
           settings_.has("base_num_kv_heads") ? "base_num_kv_heads" : "base_num_query_heads",
           "does not fit: key and value heads must divide the query heads");

@@ -131,6 +131,7 @@ void read_kimi(const MegatronFields& fields, ModelSpec& model) {
   model.attention.output_gate =
       settings.flag("mla_use_output_gate", "model.attention.output_gate").value_or(true);
   model.residual_block = fields.count("model.residual_block").value_or(model.residual_block);
+  model.mlp.soft_clamped = true;  // activation_situ_beta of the type's base file
 }
 
 void read_dsa(const MegatronFields& fields, ModelSpec& model) {

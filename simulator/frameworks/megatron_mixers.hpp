@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "frameworks/export_refusal.hpp"
 #include "frameworks/megatron_source.hpp"
 
 namespace stepcast {
@@ -37,5 +38,11 @@ std::int64_t megatron_latent_width(FrameworkReader& settings, std::int64_t named
 
 // The fields that say them, names and values; nothing for attention alone.
 std::vector<std::pair<std::string, std::string>> megatron_mixer_fields(const ModelSpec& model);
+
+// Why no field says what the model's layers are; empty where fields do.
+std::vector<ExportRefusal> layers_without_fields(const ModelSpec& model);
+// Refuses a named model whose layers differ, and leaves one whose layers do not.
+void refuse_uneven_layers(const FrameworkReader& settings, const MegatronSource& source,
+                          ModelSpec& model);
 
 }  // namespace stepcast

@@ -43,6 +43,7 @@ class ModelFields {
 
   ModelSpec model() {
     refuse_other_layers();
+    refuse_uneven_layers(settings_, source_, model_);
     read_sizes();
     model_.mtp_layers = count("model.mtp_layers", model_.mtp_layers);
     const bool shared_kv = megatron_layers(settings_) == MegatronLayers::kDeepseekV4 ||
@@ -196,8 +197,8 @@ class ModelFields {
       fields_.assume("model.attention.kv_heads", std::to_string(attention.heads),
                      "num_query_groups has no effect without group_query_attention");
     }
-    attention.kv_heads =
-        grouped ? groups.value_or(were_grouped ? attention.kv_heads : 1) : attention.heads;
+    attention.kv_heads = grouped ? groups.value_or(were_grouped ? attention.kv_heads.same() : 1)
+                                 : attention.heads.same();
     ignore({"q_lora_rank", "kv_lora_rank", "qk_head_dim", "qk_pos_emb_head_dim", "v_head_dim"});
   }
 

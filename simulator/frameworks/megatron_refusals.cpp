@@ -4,6 +4,7 @@
 #include <array>
 
 #include "frameworks/bridge_adapters.hpp"
+#include "frameworks/megatron_mixers.hpp"
 #include "frameworks/megatron_writer.hpp"
 
 namespace stepcast {
@@ -105,6 +106,9 @@ class Refusals {
 
   void refuse_blocks() {
     const ModelSpec& model = experiment_.model;
+    for (ExportRefusal& refusal : layers_without_fields(model)) {
+      refusals_.push_back(std::move(refusal));
+    }
     if (model.positions == Positions::kAlibi) {
       add("model.positions", "alibi", "its positions turn heads, are learned, or none",
           "take rope, learned or none");

@@ -34,6 +34,8 @@ ModelSpec without_mtp(ModelSpec model) {
   model.title += " without multi-token prediction";
   model.note = {};
   model.mtp_layers = 0;
+  std::vector<std::int64_t>& ratios = model.attention.compression.ratios;
+  ratios.resize(std::min(ratios.size(), static_cast<std::size_t>(model.layers)));
   model.published = {};
   return model;
 }

@@ -24,6 +24,7 @@ struct ModelFlavor {
   std::string_view ours;       // in configs/models
   std::string_view changes{};  // of that file, as YAML
   bool without_mtp = false;    // the framework trains it without multi-token prediction
+  std::string_view lacks{};    // what the framework's model has that ours has not, as a remark
 };
 
 // Null if there is none.

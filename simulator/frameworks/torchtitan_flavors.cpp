@@ -55,6 +55,12 @@ constexpr std::array kFlavors = {
     ModelFlavor{"qwen3", "32B", "qwen3_32b"},
     ModelFlavor{"qwen3", "30B-A3B", "qwen3_30b_a3b"},
     ModelFlavor{"qwen3", "235B-A22B", "qwen3_235b_a22b"},
+    ModelFlavor{"qwen3_5",
+                "35B-A3B",
+                "qwen3_5_35b_a3b",
+                {},
+                true,
+                "has a vision encoder before it, which is left out here"},
     ModelFlavor{"gpt_oss", "20b", "gpt_oss_20b"},
     ModelFlavor{"gpt_oss", "120b", "gpt_oss_120b"},
 };

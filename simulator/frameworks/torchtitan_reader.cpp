@@ -82,6 +82,9 @@ class TorchtitanReader {
     const ModelFlavor* known = find_flavor(torchtitan_flavors(), module, flavor);
     if (known != nullptr) {
       parts_.model = model_of(*known, input_.data);
+      if (!known->lacks.empty()) {
+        not_carried("model", flavor, std::string(known->lacks));
+      }
     } else if (const std::optional<KeptModel> kept = kept_model(input_)) {
       parts_.model = kept->model;
       knows_layers_ = kept->knows_layers;
@@ -249,12 +252,10 @@ class TorchtitanReader {
     const std::string name =
         job_.recipe ? settings_.text("optimizer.class", "training.optimizer").value_or("AdamW")
                     : settings_.text_or("optimizer.name", "training.optimizer", "AdamW");
-    if (name == "SGD" || name == "Muon" || name == "Adafactor") {
-      return name == "SGD" ? "sgd" : name == "Muon" ? "muon" : "adafactor";
+    if (const TorchtitanWord* word = their_word(kTorchtitanOptimizers, name)) {
+      return word->ours;
     }
-    if (name != "AdamW" && name != "Adam" && name != "default_adamw") {
-      not_carried("optimizer", name.substr(0, 60), "priced as AdamW");
-    }
+    not_carried("optimizer", name.substr(0, 60), "priced as AdamW");
     return "adamw";
   }
 

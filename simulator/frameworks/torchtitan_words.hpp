@@ -31,6 +31,14 @@ inline constexpr std::array kTorchtitanBackends = {
     TorchtitanWord{"minimal_async_ep", "minimal_async_ep"},
 };
 
+// Muon of 2025, and since 2026 the one whose matrices travel to an owner and back.
+inline constexpr std::array kTorchtitanOptimizers = {
+    TorchtitanWord{"AdamW", "adamw"},         TorchtitanWord{"Adam", "adamw"},
+    TorchtitanWord{"default_adamw", "adamw"}, TorchtitanWord{"SGD", "sgd"},
+    TorchtitanWord{"Muon", "muon"},           TorchtitanWord{"DistMuon", "muon"},
+    TorchtitanWord{"Adafactor", "adafactor"},
+};
+
 // Null if there is none.
 template <std::size_t N>
 constexpr const TorchtitanWord* their_word(const std::array<TorchtitanWord, N>& words,

@@ -93,10 +93,10 @@ Record record_of(const ModelSpec& model) {
           {"vocabulary", model.vocabulary},
           {"tied_embeddings", model.tied_embeddings},
           {"attention",
-           {{"heads", model.attention.heads},
-            {"kv_heads", model.attention.kv_heads},
-            {"head_dim", model.attention.qk_head_dim}}},
-          {"mlp", {{"ffn_hidden", model.mlp.ffn_hidden}}}};
+           {{"heads", model.attention.heads.same()},
+            {"kv_heads", model.attention.kv_heads.same()},
+            {"head_dim", model.attention.qk_head_dim.same()}}},
+          {"mlp", {{"ffn_hidden", model.mlp.ffn_hidden.same()}}}};
 }
 
 // NOLINTNEXTLINE(bugprone-exception-escape): JSON values move without throwing

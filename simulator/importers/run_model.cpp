@@ -132,6 +132,16 @@ void differs(StatedObject& figures, const char* key, std::int64_t own, Record& r
   }
 }
 
+// One number says nothing of layers that differ.
+void differs(StatedObject& figures, const char* key, const LayerCounts& own, Record& record,
+             const char* ours) {
+  if (own.uniform()) {
+    differs(figures, key, own.same(), record, ours);
+  } else {
+    figures.ignore(key);
+  }
+}
+
 void attention_differences(StatedObject& figures, const AttentionSpec& own, Record& record) {
   Record attention = Record::object();
   differs(figures, "heads", own.heads, attention, "heads");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models that nobody has trained, drawn at random: dense and with experts, attention of every kind
-// with windows, chosen and compressed keys, convolutions and linear attention, in widths that are
-// round and in some that are not.
+// with windows, chosen and compressed keys, convolutions and linear attention, layers that differ
+// in heads and widths or lack a block, in widths that are round and in some that are not.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,9 @@ class RandomModel {
     add_blocks();
     add_attention();
     add_mixers();
-    add("mlp", joined({"{ffn_hidden: ", width(), flag("gated"), flag("bias"), "}"}));
+    const std::string widths = draw_.one_in(6) ? per_layer({"2048", "0", "512", "500"}) : width();
+    add("mlp",
+        joined({"{ffn_hidden: ", widths, flag("gated"), flag("soft_clamped"), flag("bias"), "}"}));
     has_experts_ = !draw_.one_in(3);
     if (has_experts_) {
       add_experts();
@@ -104,12 +106,15 @@ class RandomModel {
   void add_attention() {
     const std::int64_t heads = draw_.any_of({16, 32, 1, 4, 8, 12, 40, 64, 128});
     const std::string kind = draw_.any({"gqa", "gqa", "mla", "shared_kv"});
-    std::string attention = "{kind: " + kind + ", heads: " + std::to_string(heads);
+    const bool apart = kind == "gqa" && draw_.one_in(4);
+    std::string attention = "{kind: " + kind + ", heads: " +
+                            (apart ? per_layer({"16", "8", "32", "64"}) : std::to_string(heads));
     const bool shared = kind == "shared_kv";
     if (kind == "gqa") {
-      attention +=
-          joined({", kv_heads: ", divisor(heads, {heads, 1, 2, 4, 8}), ", head_dim: ", head_width(),
-                  count(8, "v_head_dim", {"64", "128"}), count(8, "rope_head_dim", {"32", "64"})});
+      attention += joined(
+          {", kv_heads: ", apart ? per_layer({"4", "1", "8"}) : divisor(heads, {heads, 1, 2, 4, 8}),
+           ", head_dim: ", apart ? per_layer({"128", "64", "256"}) : head_width(),
+           count(8, "v_head_dim", {"64", "128"}), count(8, "rope_head_dim", {"32", "64"})});
     } else if (kind == "mla") {
       attention += joined(
           {count(2, "q_lora_rank", {"768", "1536"}), ", kv_lora_rank: ", draw_.any({"512", "256"}),
@@ -123,8 +128,9 @@ class RandomModel {
     }
     attention += joined({flag("output_gate"), flag("qkv_bias"), flag("output_bias"), flag("sinks"),
                          count(4, "qk_norm", {"head", "full"}),
-                         count(shared ? 1 : 4, "sliding_window", {"128", "1024", "4096"}),
-                         count(shared ? 64 : 6, "full_attention_every", {"2", "4", "6"}),
+                         apart ? ", sliding_window: " + per_layer({"0", "128", "1024"})
+                               : count(shared ? 1 : 4, "sliding_window", {"128", "1024", "4096"}),
+                         count(shared || apart ? 64 : 6, "full_attention_every", {"2", "4", "6"}),
                          chosen_keys(kind)});
     add("attention", attention + "}");
   }
@@ -145,6 +151,7 @@ class RandomModel {
 
   void add_mixers() {
     if (!draw_.one_in(3)) {
+      sometimes(8, "mixers", draw_.any({"[attention, none]", "[none, attention, attention]"}));
       return;
     }
     const std::string other = draw_.any({"linear_attention", "convolution"});

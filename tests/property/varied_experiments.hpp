@@ -105,6 +105,7 @@ inline const std::vector<KeyValues>& software_keys() {
       {"grouped_gemm", {"turbo", "legacy", "streams"}},
       {"attention_8bit", flag},
       {"norm", implementation},
+      {"mixer_passes", implementation},
       {"rope", implementation},
       {"ring_attention", implementation},
       {"quantize", implementation},

@@ -51,6 +51,13 @@ class SettingReader {
   void choice(std::string_view key, E Struct::*member, std::span<const NamedValue<E>> choices) {
     value_->*member = reader_->optional_choice<E>(key, choices, value_->*member);
   }
+  template <typename E>
+  void choice(std::string_view key, std::optional<E> Struct::*member,
+              std::span<const NamedValue<E>> choices) {
+    if (const ConfigNode* written = reader_->take(key)) {
+      value_->*member = reader_->choice<E>(key, *written, choices);
+    }
+  }
   // A mapping of settings inside this one.
   template <typename Inner, typename Visit>
   void inside(std::string_view key, Inner Struct::*member, const Visit& visit) {
@@ -97,6 +104,15 @@ class SettingWriter {
       if (differs(member) && choice.value == value_->*member) {
         writer_->field(key, choice.name);
         return;
+      }
+    }
+  }
+  template <typename E>
+  void choice(std::string_view key, std::optional<E> Struct::*member,
+              std::span<const NamedValue<E>> choices) {
+    for (const NamedValue<E>& choice : choices) {
+      if (differs(member) && choice.value == value_->*member) {
+        writer_->field(key, choice.name);
       }
     }
   }

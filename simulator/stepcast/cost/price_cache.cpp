@@ -35,9 +35,9 @@ auto members_of(const LinearAttention& op) {
 }
 auto members_of(const SparseAttention& op) {
   const auto& [batch, seq_q, seq_kv, heads, kv_heads, d_qk, d_v, chosen, ratio, window, sinks,
-               dtype, direction] = op;
+               kernel, dtype, direction] = op;
   return std::tie(batch, seq_q, seq_kv, heads, kv_heads, d_qk, d_v, chosen, ratio, window, sinks,
-                  dtype, direction);
+                  kernel, dtype, direction);
 }
 auto members_of(const IndexScores& op) {
   const auto& [batch, seq_q, seq_kv, heads, d, chosen, ratio, teacher_heads, teacher_d, dtype,

@@ -102,7 +102,11 @@ class MapSite {
   }
 
   [[nodiscard]] Seconds around_experts(const ExpansionContext& context) const {
-    const BlockOps layer = expand_layer(context, {.moe = true});
+    std::int64_t with_experts = 0;
+    while (!layer_kind(context.model, with_experts).moe) {
+      ++with_experts;
+    }
+    const BlockOps layer = expand_layer(context, layer_kind(context.model, with_experts));
     const KernelContext kernel = kernel_context({context, cluster_, cost_, clock_});
     Seconds sum;
     for (const OpList* ops : {&layer.forward, &layer.backward}) {

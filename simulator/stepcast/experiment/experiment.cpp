@@ -316,7 +316,7 @@ class ExperimentReader {
     }
     software.attention_choice = choose_attention(
         profiles_.attention_support(), software.attention_library, software.attention,
-        {a.qk_head_dim, a.v_head_dim, a.sinks, a.sliding_window > 0},
+        {a.qk_head_dim.most(), a.v_head_dim.most(), a.sinks, a.sliding_window.most() > 0},
         experiment_.cluster.device.architecture);
   }
 

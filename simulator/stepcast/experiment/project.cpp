@@ -56,12 +56,23 @@ Flops masked_flops(const Experiment& experiment) {
       training.weights);
 }
 
-std::string kind_text(LayerKind kind) {
+std::string kind_text(const ModelSpec& model, LayerKind kind) {
   std::string text = kind.moe ? "MoE layer" : "dense layer";
-  text += kind.mixer == Mixer::kAttention ? "" : " of " + std::string(name(kind.mixer));
+  if (kind.mixer == Mixer::kNone) {
+    text += " without a mixer";
+  } else if (kind.mixer != Mixer::kAttention) {
+    text += " of " + std::string(name(kind.mixer));
+  }
   text += kind.window > 0 ? " with a window" : "";
   if (kind.compression > 0) {
     text += ", keys of " + std::to_string(kind.compression) + " positions";
+  }
+  const AttentionHeads heads = heads_of(model, kind);
+  if (heads.query > 0 && attention_heads(model).size() > 1) {
+    text += ", heads " + std::to_string(heads.query) + "/" + std::to_string(heads.kv);
+  }
+  if (!model.mlp.ffn_hidden.uniform() && !kind.moe) {
+    text += ", ffn " + std::to_string(ffn_hidden_of(model, kind));
   }
   if (kind.kept_residuals > 0) {
     text += ", " + std::to_string(kind.kept_residuals) + " residuals kept before";
@@ -82,7 +93,7 @@ std::vector<SavedLayer> saved_layers(const ExpansionContext& context) {
       const auto at = std::find(known.begin(), known.end(), kind) - known.begin();
       if (at == std::ssize(known)) {
         known.push_back(kind);
-        layers.push_back({kind_text(kind), false, saved_tensors(context, kind)});
+        layers.push_back({kind_text(context.model, kind), false, saved_tensors(context, kind)});
       }
       SavedLayer& layer = layers[static_cast<std::size_t>(at)];
       layer.recomputed = layer.recomputed || recomputed[i] > 0;

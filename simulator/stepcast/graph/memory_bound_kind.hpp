@@ -31,6 +31,8 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   ROW(kActivation, activation, 2, 3, kElementwise)                                            \
   /* silu(gate) * up: gate, up, product; gate, up, dy and two gradients */                    \
   ROW(kGatedActivation, gated_activation, 3, 5, kElementwise)                                 \
+  /* likewise, both drawn towards a limit by a tanh first */                                  \
+  ROW(kSoftClampedActivation, soft_clamped_activation, 3, 5, kElementwise)                    \
   /* x times a gate, or its sigmoid: x, gate, product; dy, x, gate and two gradients */       \
   ROW(kGate, gate, 3, 5, kElementwise)                                                        \
   /* RMSNorm of x times a gate's SiLU or sigmoid: likewise */                                 \
@@ -48,6 +50,9 @@ enum class KernelFamily { kElementwise, kCopy, kUpdate };
   /* rows x cols are the streams of each token, summed with its weights into one: those;      \
      those and their gradient */                                                              \
   ROW(kStreamSum, stream_sum, 1, 2, kElementwise)                                             \
+  /* rows x cols are the kept residuals of each token and its stream, summed by the softmax   \
+     of a score of each, a product behind a norm: likewise */                                 \
+  ROW(kResidualSum, residual_sum, 1, 2, kElementwise)                                         \
   /* the same streams mixed with each other and a block's result added: streams, results;     \
      two gradients and the streams */                                                         \
   ROW(kStreamMix, stream_mix, 2, 3, kElementwise)                                             \

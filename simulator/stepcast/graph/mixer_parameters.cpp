@@ -7,59 +7,58 @@ namespace {
 
 constexpr ParameterRole kMixerRole = ParameterRole::kAttention;
 
-void add_qk_norm(ParameterList& list, const ModelSpec& model) {
+void add_qk_norm(ParameterList& list, const ModelSpec& model, const AttentionHeads& heads) {
   const AttentionSpec& a = model.attention;
   if (a.qk_norm == QkNorm::kHead) {
-    list.push_back(norm_tensor(model, "q_norm", a.qk_head_dim));
-    list.push_back(norm_tensor(model, "k_norm", a.qk_head_dim));
+    list.push_back(norm_tensor(model, "q_norm", heads.qk_dim));
+    list.push_back(norm_tensor(model, "k_norm", heads.qk_dim));
   } else if (a.qk_norm == QkNorm::kFull) {
-    list.push_back(norm_tensor(model, "q_norm", a.heads * a.qk_head_dim));
-    list.push_back(norm_tensor(model, "k_norm", a.kv_heads * a.qk_head_dim));
+    list.push_back(norm_tensor(model, "q_norm", heads.query * heads.qk_dim));
+    list.push_back(norm_tensor(model, "k_norm", heads.kv * heads.qk_dim));
   }
 }
 
-void add_gqa(ParameterList& list, const ModelSpec& model) {
+void add_gqa(ParameterList& list, const ModelSpec& model, const AttentionHeads& heads) {
   const AttentionSpec& a = model.attention;
-  const std::int64_t queries = a.heads * a.qk_head_dim;
+  const std::int64_t queries = heads.query * heads.qk_dim;
   constexpr auto kStack = StackedMatrix::kQkv;
   list.push_back(column_tensor("q", kMixerRole, model.hidden, queries,
-                               a.qkv_bias ? Bias::kOne : Bias::kNone, a.heads, kStack));
-  list.push_back(column_tensor("k", kMixerRole, model.hidden, a.kv_heads * a.qk_head_dim,
-                               a.qkv_bias ? Bias::kOne : Bias::kNone, a.kv_heads, kStack));
-  list.push_back(column_tensor("v", kMixerRole, model.hidden, a.kv_heads * a.v_head_dim,
-                               a.qkv_bias ? Bias::kOne : Bias::kNone, a.kv_heads, kStack));
+                               a.qkv_bias ? Bias::kOne : Bias::kNone, heads.query, kStack));
+  list.push_back(column_tensor("k", kMixerRole, model.hidden, heads.kv * heads.qk_dim,
+                               a.qkv_bias ? Bias::kOne : Bias::kNone, heads.kv, kStack));
+  list.push_back(column_tensor("v", kMixerRole, model.hidden, heads.kv * heads.v_dim,
+                               a.qkv_bias ? Bias::kOne : Bias::kNone, heads.kv, kStack));
 }
 
-void add_mla(ParameterList& list, const ModelSpec& model) {
-  const AttentionSpec& a = model.attention;
-  const MlaSpec& m = a.mla;
-  const std::int64_t queries = a.heads * a.qk_head_dim;
+void add_mla(ParameterList& list, const ModelSpec& model, const AttentionHeads& heads) {
+  const MlaSpec& m = model.attention.mla;
+  const std::int64_t queries = heads.query * heads.qk_dim;
   if (m.q_lora_rank > 0) {
     list.push_back(whole_tensor("q_down", kMixerRole, model.hidden, m.q_lora_rank));
     list.push_back(norm_tensor(model, "q_lora_norm", m.q_lora_rank));
-    list.push_back(column_tensor("q_up", kMixerRole, m.q_lora_rank, queries, Bias::kNone, a.heads));
+    list.push_back(
+        column_tensor("q_up", kMixerRole, m.q_lora_rank, queries, Bias::kNone, heads.query));
   } else {
-    list.push_back(column_tensor("q", kMixerRole, model.hidden, queries, Bias::kNone, a.heads));
+    list.push_back(column_tensor("q", kMixerRole, model.hidden, queries, Bias::kNone, heads.query));
   }
   constexpr auto kStack = StackedMatrix::kKvDown;
   list.push_back(whole_tensor("kv_down", kMixerRole, model.hidden, m.kv_lora_rank, kStack));
   list.push_back(whole_tensor("k_rope", kMixerRole, model.hidden, m.qk_rope_head_dim, kStack));
   list.push_back(norm_tensor(model, "kv_lora_norm", m.kv_lora_rank));
   list.push_back(column_tensor("kv_up", kMixerRole, m.kv_lora_rank,
-                               a.heads * (m.qk_nope_head_dim + a.v_head_dim), Bias::kNone,
-                               a.heads));
+                               heads.query * (m.qk_nope_head_dim + heads.v_dim), Bias::kNone,
+                               heads.query));
 }
 
 // DeepSeek-V4, inference/model.py of its checkpoint: wq_a, q_norm, wq_b, wkv, kv_norm.
-void add_shared_kv(ParameterList& list, const ModelSpec& model) {
-  const AttentionSpec& a = model.attention;
-  const std::int64_t rank = a.mla.q_lora_rank;
+void add_shared_kv(ParameterList& list, const ModelSpec& model, const AttentionHeads& heads) {
+  const std::int64_t rank = model.attention.mla.q_lora_rank;
   list.push_back(whole_tensor("q_down", kMixerRole, model.hidden, rank));
   list.push_back(norm_tensor(model, "q_lora_norm", rank));
-  list.push_back(
-      column_tensor("q_up", kMixerRole, rank, a.heads * a.qk_head_dim, Bias::kNone, a.heads));
-  list.push_back(whole_tensor("kv", kMixerRole, model.hidden, a.qk_head_dim));
-  list.push_back(norm_tensor(model, "kv_norm", a.qk_head_dim));
+  list.push_back(column_tensor("q_up", kMixerRole, rank, heads.query * heads.qk_dim, Bias::kNone,
+                               heads.query));
+  list.push_back(whole_tensor("kv", kMixerRole, model.hidden, heads.qk_dim));
+  list.push_back(norm_tensor(model, "kv_norm", heads.qk_dim));
 }
 
 // Values and scores of a window's positions, a table of scores by position and the norm of what
@@ -93,7 +92,7 @@ void add_choice_of_keys(ParameterList& list, const ModelSpec& model, LayerKind k
   const AttentionSpec& a = model.attention;
   if (kind.compression > 0) {
     const bool overlap = kind.compression == a.compression.indexed_ratio;
-    add_compressor(list, model, kind.compression, a.qk_head_dim, overlap);
+    add_compressor(list, model, kind.compression, heads_of(model, kind).qk_dim, overlap);
   }
   if (chooses_keys(model, kind)) {
     add_indexer(list, model, kind.compression);
@@ -102,35 +101,36 @@ void add_choice_of_keys(ParameterList& list, const ModelSpec& model, LayerKind k
 
 void add_attention(ParameterList& list, const ModelSpec& model, LayerKind kind) {
   const AttentionSpec& a = model.attention;
+  const AttentionHeads heads = heads_of(model, kind);
   switch (a.kind) {
     case AttentionKind::kGqa:
-      add_gqa(list, model);
+      add_gqa(list, model, heads);
       break;
     case AttentionKind::kMla:
-      add_mla(list, model);
+      add_mla(list, model, heads);
       break;
     case AttentionKind::kSharedKv:
-      add_shared_kv(list, model);
+      add_shared_kv(list, model, heads);
       break;
   }
-  add_qk_norm(list, model);
+  add_qk_norm(list, model, heads);
   if (a.output_gate) {
-    list.push_back(column_tensor("output_gate", kMixerRole, model.hidden, a.heads * a.v_head_dim,
-                                 Bias::kNone, a.heads));
+    list.push_back(column_tensor("output_gate", kMixerRole, model.hidden, heads.query * heads.v_dim,
+                                 Bias::kNone, heads.query));
   }
   add_choice_of_keys(list, model, kind);
   if (a.sinks) {
-    list.push_back({"sinks", ParameterRole::kAttention, a.heads, 1, a.heads});
+    list.push_back({"sinks", ParameterRole::kAttention, heads.query, 1, heads.query});
   }
   if (a.output_lora_rank > 0) {
     const std::int64_t rank = a.output_lora_rank;
-    list.push_back(column_tensor("o_down", kMixerRole, a.heads / a.output_groups * a.v_head_dim,
+    list.push_back(column_tensor("o_down", kMixerRole, heads.query / a.output_groups * heads.v_dim,
                                  a.output_groups * rank, Bias::kNone, a.output_groups));
     return add_row_tensor(list, "o", {}, kMixerRole, a.output_groups * rank, model.hidden,
                           Bias::kNone, a.output_groups);
   }
-  add_row_tensor(list, "o", "o_bias", ParameterRole::kAttention, a.heads * a.v_head_dim,
-                 model.hidden, a.output_bias ? Bias::kOne : Bias::kNone, a.heads);
+  add_row_tensor(list, "o", "o_bias", ParameterRole::kAttention, heads.query * heads.v_dim,
+                 model.hidden, a.output_bias ? Bias::kOne : Bias::kNone, heads.query);
 }
 
 // Products of the hidden state with 3 H outputs and back, and the filter of each channel.
@@ -228,6 +228,8 @@ void add_mixer_tensors(ParameterList& list, const ModelSpec& model, LayerKind ki
       return add_convolution(list, model);
     case Mixer::kLinearAttention:
       return add_linear_attention(list, model);
+    case Mixer::kNone:
+      return;
   }
 }
 

@@ -11,10 +11,11 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<NamedValue<Mixer>, 3> kMixers = {
+constexpr std::array<NamedValue<Mixer>, 4> kMixers = {
     {{"attention", Mixer::kAttention},
      {"convolution", Mixer::kConvolution},
-     {"linear_attention", Mixer::kLinearAttention}}};
+     {"linear_attention", Mixer::kLinearAttention},
+     {"none", Mixer::kNone}}};
 constexpr std::array<NamedValue<DeltaRule>, 2> kRules = {
     {{"gated_delta", DeltaRule::kGatedDelta}, {"kimi_delta", DeltaRule::kKimiDelta}}};
 
@@ -71,7 +72,7 @@ std::vector<Mixer> read_pattern(MappingReader& reader, std::int64_t layers) {
   std::vector<Mixer> pattern;
   const ConfigNode* list = reader.take("mixers");
   if (list != nullptr && list->kind != ConfigNode::Kind::kSequence) {
-    reader.error("mixers", "must be a list of attention, convolution and linear_attention");
+    reader.error("mixers", "must be a list of attention, convolution, linear_attention and none");
     return {};
   }
   for (const ConfigNode& item : list == nullptr ? std::vector<ConfigNode>{} : list->items) {
@@ -104,20 +105,6 @@ std::string_view name(Mixer mixer) { return kMixers.at(static_cast<std::size_t>(
 
 bool MixerSpec::has(Mixer mixer) const {
   return std::find(pattern.begin(), pattern.end(), mixer) != pattern.end();
-}
-
-std::vector<Mixer> shortest_pattern(const std::vector<Mixer>& pattern, std::int64_t layers) {
-  const MixerSpec given{pattern, std::nullopt, std::nullopt};
-  for (std::int64_t period = 1; period < std::ssize(pattern); ++period) {
-    std::int64_t same = period;
-    while (same < layers && given.of_layer(same) == given.of_layer(same % period)) {
-      ++same;
-    }
-    if (same >= layers) {
-      return {pattern.begin(), pattern.begin() + period};
-    }
-  }
-  return pattern;
 }
 
 MixerSpec read_mixers(MappingReader& reader, std::int64_t layers) {

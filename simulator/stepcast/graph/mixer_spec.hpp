@@ -24,11 +24,13 @@
 
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/mapping_reader.hpp"
+#include "stepcast/graph/layer_counts.hpp"
 #include "stepcast/graph/linear_attention.hpp"
 
 namespace stepcast {
 
-enum class Mixer { kAttention, kConvolution, kLinearAttention };
+// kNone: the layer is its feed-forward alone, without a norm for the mixer that it lacks.
+enum class Mixer { kAttention, kConvolution, kLinearAttention, kNone };
 std::string_view name(Mixer mixer);
 
 struct ConvolutionSpec {
@@ -66,9 +68,6 @@ struct MixerSpec {
   [[nodiscard]] bool has(Mixer mixer) const;
   bool operator==(const MixerSpec&) const = default;
 };
-
-// The shortest list that says the same as `pattern` of each of `layers` layers.
-std::vector<Mixer> shortest_pattern(const std::vector<Mixer>& pattern, std::int64_t layers);
 
 // The keys 'mixers', 'convolution' and 'linear_attention' of a model with `layers` layers.
 MixerSpec read_mixers(MappingReader& reader, std::int64_t layers);

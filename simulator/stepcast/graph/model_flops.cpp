@@ -9,9 +9,8 @@ namespace stepcast {
 namespace {
 
 // Of scores and values, forward and backward, for one pair of positions in one layer.
-double flops_of_pair(const AttentionSpec& attention) {
-  return 6.0 *
-         static_cast<double>(attention.heads * (attention.qk_head_dim + attention.v_head_dim));
+double flops_of_pair(const AttentionHeads& heads) {
+  return 6.0 * static_cast<double>(heads.query * (heads.qk_dim + heads.v_dim));
 }
 
 // Keys that a layer's attention may see of `length` positions, masked or not.
@@ -45,10 +44,10 @@ double flops_between(const ModelSpec& model, LayerKind kind, double length) {
     const LinearAttentionSpec& linear = *model.mixers.linear_attention;
     return 18.0 * static_cast<double>(linear.v_width() * linear.qk_head_dim);
   }
-  if (kind.mixer == Mixer::kConvolution) {
+  if (kind.mixer != Mixer::kAttention) {
     return 0.0;
   }
-  double flops = flops_of_pair(model.attention) * keys_of(model, kind, length);
+  double flops = flops_of_pair(heads_of(model, kind)) * keys_of(model, kind, length);
   if (chooses_keys(model, kind)) {
     const IndexerSpec& indexer = *model.attention.indexer;
     const double keys = length / static_cast<double>(std::max<std::int64_t>(1, kind.compression));
@@ -95,17 +94,17 @@ Flops training_flops_per_token(const ModelSpec& model, std::int64_t sequence_len
 Flops masked_flops_per_token(const ModelSpec& model, std::int64_t sequence_length,
                              const Documents& documents, const TrainedWeights& weights) {
   const auto tokens = static_cast<double>(sequence_length);
-  double masked = 0.0;  // pairs of a token in all layers
+  double masked = 0.0;  // FLOPs of a token in all layers
   for (std::int64_t i = 0; i < model.layers; ++i) {
     const LayerKind kind = layer_kind(model, i);
     if (kind.mixer != Mixer::kAttention) {
       continue;
     }
     masked +=
-        keys_of(model, kind, tokens) - pairs_of(model, kind, sequence_length, documents) / tokens;
+        flops_of_pair(heads_of(model, kind)) *
+        (keys_of(model, kind, tokens) - pairs_of(model, kind, sequence_length, documents) / tokens);
   }
-  return training_flops_per_token(model, sequence_length, weights) -
-         Flops(flops_of_pair(model.attention) * masked);
+  return training_flops_per_token(model, sequence_length, weights) - Flops(masked);
 }
 
 }  // namespace stepcast

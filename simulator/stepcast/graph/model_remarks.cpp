@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "stepcast/base/count_text.hpp"
 #include "stepcast/base/units_text.hpp"
@@ -31,6 +32,10 @@ void check_width(std::string_view key, std::int64_t width, std::vector<std::stri
                       ", so that rows of its matrices are not aligned: real kernels take longer "
                       "than they are priced here");
   }
+}
+
+std::set<std::int64_t> distinct(const std::vector<std::int64_t>& counts) {
+  return {counts.begin(), counts.end()};
 }
 
 }  // namespace
@@ -61,7 +66,9 @@ std::vector<std::string> model_remarks(const ModelSpec& model) {
   compare_count("parameters", model.published.total, counts.total, remarks);
   compare_count("active parameters", model.published.active, counts.active, remarks);
   check_width("hidden_size", model.hidden, remarks);
-  check_width("ffn_hidden", model.mlp.ffn_hidden, remarks);
+  for (const std::int64_t width : distinct(model.mlp.ffn_hidden.pattern())) {
+    check_width("ffn_hidden", width, remarks);
+  }
   if (model.moe) {
     check_width("expert_ffn_hidden", model.moe->expert_ffn_hidden, remarks);
   }

@@ -23,22 +23,58 @@ void read_mla(MappingReader& reader, AttentionSpec& attention) {
   attention.kv_heads = attention.heads;
 }
 
-void read_gqa(MappingReader& reader, std::int64_t hidden, AttentionSpec& attention) {
-  attention.kv_heads = reader.optional_count("kv_heads", attention.heads, kWidth);
-  const bool counted = reader.good({"heads", "kv_heads"});
-  if (!reader.has("head_dim") && attention.heads > 0 && hidden % attention.heads != 0) {
+// What a head is wide unless it is said: what all heads of a layer share of the hidden state.
+LayerCounts usual_head_dim(const MappingReader& reader, const ModelSpec& model,
+                           const LayerCounts& heads) {
+  if (!heads.uniform()) {
+    if (!reader.has("head_dim")) {
+      reader.error("heads", "differ by layer; give 'head_dim' as well");
+    }
+    return LayerCounts{};
+  }
+  if (!reader.has("head_dim") && heads > 0 && model.hidden % heads != 0) {
     reader.error("heads", "does not divide hidden_size; give 'head_dim' as well");
   }
-  const std::int64_t usual = hidden / std::max<std::int64_t>(attention.heads, 1);
-  attention.qk_head_dim = reader.optional_count("head_dim", usual, kWidth);
-  attention.v_head_dim = reader.optional_count("v_head_dim", attention.qk_head_dim, kWidth);
-  attention.rope_head_dim = reader.optional_count("rope_head_dim", 0, kWidthOrNone);
-  if (attention.rope_head_dim > attention.qk_head_dim) {
-    reader.error("rope_head_dim",
-                 "must not exceed 'head_dim' (" + std::to_string(attention.qk_head_dim) + ")");
+  return LayerCounts(model.hidden / std::max<std::int64_t>(heads, 1));
+}
+
+// "6", or "6 in layer 1" where layers differ.
+std::string told(const LayerCounts& counts, std::int64_t layer) {
+  return std::to_string(counts.of_layer(layer)) +
+         (counts.uniform() ? "" : " in layer " + std::to_string(layer));
+}
+
+// Both tell the first layer that breaks the rule.
+void check_kv_heads(const MappingReader& reader, const AttentionSpec& attention,
+                    std::int64_t layers) {
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    const std::int64_t kv_heads = attention.kv_heads.of_layer(layer);
+    if (kv_heads > 0 && attention.heads.of_layer(layer) % kv_heads != 0) {
+      return reader.error("kv_heads", "must divide 'heads' (" + told(attention.heads, layer) + ")");
+    }
   }
-  if (counted && attention.heads % attention.kv_heads != 0) {
-    reader.error("kv_heads", "must divide 'heads' (" + std::to_string(attention.heads) + ")");
+}
+void check_rope(const MappingReader& reader, const AttentionSpec& attention, std::int64_t layers) {
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    if (attention.rope_head_dim > attention.qk_head_dim.of_layer(layer)) {
+      return reader.error("rope_head_dim", "must not exceed 'head_dim' (" +
+                                               told(attention.qk_head_dim, layer) + ")");
+    }
+  }
+}
+
+void read_gqa(MappingReader& reader, const ModelSpec& model, AttentionSpec& attention) {
+  const auto counts = [&](std::string_view key, const LayerCounts& usual) {
+    return optional_layer_counts(reader, key, usual, kWidth, model.layers);
+  };
+  attention.kv_heads = counts("kv_heads", attention.heads);
+  const bool counted = reader.good({"heads", "kv_heads"});
+  attention.qk_head_dim = counts("head_dim", usual_head_dim(reader, model, attention.heads));
+  attention.v_head_dim = counts("v_head_dim", attention.qk_head_dim);
+  attention.rope_head_dim = reader.optional_count("rope_head_dim", 0, kWidthOrNone);
+  check_rope(reader, attention, model.layers);
+  if (counted) {
+    check_kv_heads(reader, attention, model.layers);
   }
 }
 
@@ -99,37 +135,54 @@ void read_choice_of_keys(MappingReader& reader, AttentionSpec& attention) {
   }
 }
 
-AttentionSpec read_attention(MappingReader reader, std::int64_t hidden) {
+void read_windows(MappingReader& reader, const ModelSpec& model, AttentionSpec& attention) {
+  attention.sliding_window =
+      optional_layer_counts(reader, "sliding_window", LayerCounts{}, kWidthOrNone, model.layers);
+  attention.full_attention_every = reader.optional_count("full_attention_every", 0, kWidthOrNone);
+  if (!attention.sliding_window.uniform() && attention.full_attention_every > 0) {
+    reader.error("full_attention_every",
+                 "must be left out: 'sliding_window' says it of each layer, 0 for full attention");
+  }
+  if (attention.sliding_window.most() == 0) {
+    attention.full_attention_every = 0;  // every layer is full anyway
+  }
+}
+
+AttentionSpec read_attention(MappingReader reader, const ModelSpec& model) {
   AttentionSpec attention;
   attention.kind =
       reader.optional_choice<AttentionKind>("kind", kAttentionKinds, AttentionKind::kGqa);
-  attention.heads = reader.required_count("heads", kWidth);
+  attention.heads = required_layer_counts(reader, "heads", {kWidth, kWidth}, model.layers);
+  if (attention.kind != AttentionKind::kGqa && !attention.heads.uniform()) {
+    reader.error("heads", "must be one number for all layers, unless 'kind' is gqa");
+    attention.heads = attention.heads.most();
+  }
   if (attention.kind == AttentionKind::kMla) {
     read_mla(reader, attention);
   } else if (attention.kind == AttentionKind::kSharedKv) {
     read_shared_kv(reader, attention);
   } else {
-    read_gqa(reader, hidden, attention);
+    read_gqa(reader, model, attention);
   }
   attention.output_gate = reader.optional_flag("output_gate").value_or(false);
   attention.qk_norm = reader.optional_choice<QkNorm>("qk_norm", kQkNorms, QkNorm::kNone);
   attention.qkv_bias = reader.optional_flag("qkv_bias").value_or(false);
   attention.output_bias = reader.optional_flag("output_bias").value_or(false);
   attention.sinks = reader.optional_flag("sinks").value_or(false);
-  attention.sliding_window = reader.optional_count("sliding_window", 0, kWidthOrNone);
-  attention.full_attention_every = reader.optional_count("full_attention_every", 0, kWidthOrNone);
-  if (attention.sliding_window == 0) {
-    attention.full_attention_every = 0;  // every layer is full anyway
-  }
+  read_windows(reader, model, attention);
   read_choice_of_keys(reader, attention);
   reader.finish();
   return attention;
 }
 
-MlpSpec read_mlp(MappingReader reader) {
+MlpSpec read_mlp(MappingReader reader, std::int64_t layers) {
   MlpSpec mlp;
-  mlp.ffn_hidden = reader.required_count("ffn_hidden", kWidth);
+  mlp.ffn_hidden = required_layer_counts(reader, "ffn_hidden", {kWidth, kWidthOrNone}, layers);
   mlp.gated = reader.optional_flag("gated").value_or(true);
+  mlp.soft_clamped = reader.optional_flag("soft_clamped").value_or(false);
+  if (mlp.soft_clamped && !mlp.gated) {
+    reader.error("soft_clamped", "is of a gated activation; leave it out, or set 'gated: true'");
+  }
   mlp.bias = reader.optional_flag("bias").value_or(false);
   reader.finish();
   return mlp;
@@ -241,25 +294,41 @@ void check_shared_keys(const MappingReader& reader, const ModelSpec& model) {
   }
 }
 
+// A layer that lacks its mixer or its feed-forward is known as one block behind its norm.
+void check_missing_blocks(const MappingReader& reader, const ModelSpec& model) {
+  const bool several =
+      model.parallel_blocks || model.residual_streams > 1 || model.residual_block > 0;
+  for (std::int64_t layer = 0; several && layer < model.layers; ++layer) {
+    const LayerKind kind = layer_kind(model, layer);
+    const bool mixes = kind.mixer != Mixer::kNone;
+    if (!mixes || !feeds_forward(model, kind)) {
+      return reader.error(mixes ? "mlp" : "mixers",
+                          "leaves layer " + std::to_string(layer) +
+                              " without a block, which parallel blocks and several residual "
+                              "streams need both of");
+    }
+  }
+}
+
 // Counts are 64-bit integers, far beyond any model, and must not overflow on the way.
 void refuse_uncountable(const MappingReader& reader, const ModelSpec& model) {
   constexpr double kMost = 1e17;
   const auto number = [](std::int64_t count) { return static_cast<double>(count); };
   const AttentionSpec& a = model.attention;
   const MoeSpec moe = model.moe.value_or(MoeSpec{});
-  const double head = number(a.qk_head_dim) + number(a.v_head_dim);
+  const double head = number(a.qk_head_dim.most()) + number(a.v_head_dim.most());
+  const double heads = number(a.heads.most());
   const double attention =
       (number(model.hidden) + number(a.mla.q_lora_rank) + number(a.mla.kv_lora_rank)) * 2.0 *
-      number(a.heads) * head;
-  const double widths = number(model.mlp.ffn_hidden) + number(moe.shared_expert_ffn_hidden) +
+      heads * head;
+  const double widths = number(model.mlp.ffn_hidden.most()) + number(moe.shared_expert_ffn_hidden) +
                         number(moe.experts) * (number(moe.expert_ffn_hidden) + 1.0);
   const LinearAttentionSpec linear = model.mixers.linear_attention.value_or(LinearAttentionSpec{});
   const double mixers =
       number(model.hidden) * (3.0 * (number(linear.qk_heads) * number(linear.qk_head_dim) +
                                      number(linear.heads) * number(linear.v_head_dim)) +
                               4.0 * number(model.hidden)) +
-      number(a.output_lora_rank) *
-          (number(a.heads) * head + number(model.hidden) * number(a.output_groups));
+      number(a.output_lora_rank) * (heads * head + number(model.hidden) * number(a.output_groups));
   const double layer = attention + mixers + 4.0 * number(model.hidden) * widths;
   const double ends = 2.0 * number(model.hidden) * number(model.vocabulary + model.max_positions);
   if (number(model.layers + model.mtp_layers) * layer + ends > kMost) {
@@ -268,60 +337,6 @@ void refuse_uncountable(const MappingReader& reader, const ModelSpec& model) {
 }
 
 }  // namespace
-
-LayerKind layer_kind(const ModelSpec& model, std::int64_t index) {
-  LayerKind kind;
-  if (model.moe && index >= model.moe->first_dense_layers) {
-    kind.moe = (index - model.moe->first_dense_layers + 1) % model.moe->every == 0;
-  }
-  if (model.residual_block > 0) {
-    kind.kept_residuals = (index + model.residual_block - 1) / model.residual_block;
-    kind.opens_residual_block = index % model.residual_block == 0;
-  }
-  kind.mixer = model.mixers.of_layer(index);
-  if (kind.mixer != Mixer::kAttention) {
-    return kind;
-  }
-  const AttentionSpec& attention = model.attention;
-  const bool full =
-      attention.full_attention_every > 0 && (index + 1) % attention.full_attention_every == 0;
-  kind.window = full ? 0 : attention.sliding_window;
-  const std::vector<std::int64_t>& ratios = attention.compression.ratios;
-  if (index < std::ssize(ratios)) {
-    kind.compression = ratios[static_cast<std::size_t>(index)];
-  }
-  return kind;
-}
-
-LayerKind mtp_layer_kind(const ModelSpec& model) {
-  LayerKind kind = layer_kind(model, model.layers - 1);
-  const std::vector<std::int64_t>& ratios = model.attention.compression.ratios;
-  if (std::ssize(ratios) > model.layers) {
-    kind.compression = ratios[static_cast<std::size_t>(model.layers)];
-  }
-  kind.kept_residuals = 0;
-  kind.opens_residual_block = false;
-  return kind;
-}
-
-std::int64_t routed_width(const ModelSpec& model) {
-  const std::int64_t latent = model.moe ? model.moe->latent_hidden : 0;
-  return latent > 0 ? latent : model.hidden;
-}
-
-std::int64_t residual_width(const ModelSpec& model) {
-  const std::int64_t kept = model.residual_block > 0
-                                ? (model.layers + model.residual_block - 1) / model.residual_block
-                                : 0;
-  return (model.residual_streams + kept) * model.hidden;
-}
-
-bool chooses_keys(const ModelSpec& model, LayerKind kind) {
-  const AttentionSpec& attention = model.attention;
-  return kind.mixer == Mixer::kAttention && attention.indexer &&
-         (attention.compression.ratios.empty() ||
-          (kind.compression > 0 && kind.compression == attention.compression.indexed_ratio));
-}
 
 ModelSpec read_model(MappingReader& reader) {
   ModelSpec model;
@@ -338,9 +353,9 @@ ModelSpec read_model(MappingReader& reader) {
   model.layers = reader.required_count("layers", kLayers);
   model.vocabulary = reader.required_count("vocabulary", kVocabularySize);
   read_blocks(reader, model);
-  model.attention = read_attention(reader.required_mapping("attention"), model.hidden);
+  model.attention = read_attention(reader.required_mapping("attention"), model);
   model.mixers = read_mixers(reader, model.layers);
-  model.mlp = read_mlp(reader.required_mapping("mlp"));
+  model.mlp = read_mlp(reader.required_mapping("mlp"), model.layers);
   if (std::optional<MappingReader> moe = reader.optional_mapping("moe")) {
     model.moe = read_moe(std::move(*moe));
     if (model.layers > 0 && model.moe->first_dense_layers >= model.layers) {
@@ -351,6 +366,7 @@ ModelSpec read_model(MappingReader& reader) {
   model.mtp_layers = reader.optional_count("mtp_layers", 0, {0, 64});
   check_ratios(reader, model);
   check_shared_keys(reader, model);
+  check_missing_blocks(reader, model);
   if (std::optional<MappingReader> published = reader.optional_mapping("published")) {
     model.published = read_published(std::move(*published));
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "stepcast/config/mapping_reader.hpp"
+#include "stepcast/graph/layer_counts.hpp"
 #include "stepcast/graph/mixer_spec.hpp"
 
 namespace stepcast {
@@ -56,17 +57,18 @@ struct CompressionSpec {
 
 struct AttentionSpec {
   AttentionKind kind = AttentionKind::kGqa;
-  std::int64_t heads = 0;
-  std::int64_t kv_heads = 0;
-  std::int64_t qk_head_dim = 0;  // D_qk; for MLA nope + rope
-  std::int64_t v_head_dim = 0;   // D_v
+  // With kind kGqa layers may differ in these (OpenELM, arXiv 2404.14619; Step-3.5-Flash).
+  LayerCounts heads;
+  LayerCounts kv_heads;
+  LayerCounts qk_head_dim;  // D_qk; for MLA nope + rope
+  LayerCounts v_head_dim;   // D_v
   QkNorm qk_norm = QkNorm::kNone;
   bool qkv_bias = false;
   bool output_bias = false;
   bool output_gate = false;               // a sigmoid gate of A d_v on the output (Qwen3-Next)
   std::int64_t rope_head_dim = 0;         // of a head that positions turn; 0: all of it
   bool sinks = false;                     // one learned logit a head (GPT-OSS)
-  std::int64_t sliding_window = 0;        // 0: full attention everywhere
+  LayerCounts sliding_window;             // 0: full attention
   std::int64_t full_attention_every = 0;  // with a window: every n-th layer is full; 0: none is
   MlaSpec mla;                            // used unless kind is kGqa
   std::int64_t output_groups = 1;         // of heads, each with a matrix of its own ...
@@ -76,8 +78,9 @@ struct AttentionSpec {
 };
 
 struct MlpSpec {
-  std::int64_t ffn_hidden = 0;
-  bool gated = true;  // SwiGLU-like: 3 matrices instead of 2
+  LayerCounts ffn_hidden;     // 0: the layer has no feed-forward (Llama-Nemotron, arXiv 2505.00949)
+  bool gated = true;          // SwiGLU-like: 3 matrices instead of 2
+  bool soft_clamped = false;  // its inputs are drawn towards a limit by a tanh first (Kimi K3)
   bool bias = false;
 };
 
@@ -143,6 +146,15 @@ struct ModelSpec {
   PublishedCounts published;
 };
 
+// The heads of one layer's attention.
+struct AttentionHeads {
+  std::int64_t query = 0;
+  std::int64_t kv = 0;
+  std::int64_t qk_dim = 0;
+  std::int64_t v_dim = 0;
+  auto operator<=>(const AttentionHeads&) const = default;
+};
+
 // What distinguishes one layer of a model from another.
 struct LayerKind {
   bool moe = false;
@@ -154,6 +166,7 @@ struct LayerKind {
   std::int64_t kept_residuals =
       0;  // inputs of earlier layers that its blocks read beside the stream
   bool opens_residual_block = false;  // its own input is kept as well
+  std::int64_t widths_of = 0;         // the first layer that has the same heads and feed-forward
   auto operator<=>(const LayerKind&) const = default;
 };
 
@@ -162,6 +175,18 @@ LayerKind layer_kind(const ModelSpec& model, std::int64_t index);
 // The kind of the layer inside a multi-token prediction module: as the model's last layer, without
 // what it reads of earlier ones.
 LayerKind mtp_layer_kind(const ModelSpec& model);
+
+// The heads of a layer's attention, all zero if it has none, and the width of its feed-forward
+// without experts.
+AttentionHeads heads_of(const ModelSpec& model, LayerKind kind);
+std::int64_t ffn_hidden_of(const ModelSpec& model, LayerKind kind);
+// Whether the layer has a feed-forward, of experts or without.
+bool feeds_forward(const ModelSpec& model, LayerKind kind);
+// The heads of its attention, one of each kind where layers differ.
+std::vector<AttentionHeads> attention_heads(const ModelSpec& model);
+// Whether layers differ in heads, windows or the width of the feed-forward, beyond every n-th of
+// full attention.
+bool layers_differ(const ModelSpec& model);
 
 // Values of a token that routed experts read and write.
 std::int64_t routed_width(const ModelSpec& model);

@@ -25,8 +25,17 @@ void write_positive(YAML::Emitter& out, const char* key, std::int64_t count) {
   }
 }
 
+void write_counts(YAML::Emitter& out, const char* key, const LayerCounts& counts) {
+  out << YAML::Key << key << YAML::Value;
+  if (counts.uniform()) {
+    out << counts.same();
+  } else {
+    out << YAML::Flow << counts.pattern();
+  }
+}
+
 void write_shared_kv(YAML::Emitter& out, const AttentionSpec& attention) {
-  for (const auto& [key, value] : {std::pair{"head_dim", attention.qk_head_dim},
+  for (const auto& [key, value] : {std::pair{"head_dim", attention.qk_head_dim.same()},
                                    {"q_lora_rank", attention.mla.q_lora_rank},
                                    {"qk_rope_head_dim", attention.mla.qk_rope_head_dim},
                                    {"output_groups", attention.output_groups},
@@ -56,7 +65,7 @@ void write_attention(YAML::Emitter& out, const AttentionSpec& attention) {
   out << YAML::Key << "attention" << YAML::Value << YAML::BeginMap;
   const bool mla = attention.kind == AttentionKind::kMla;
   out << YAML::Key << "kind" << YAML::Value << text_of(attention.kind, kAttentionKinds);
-  out << YAML::Key << "heads" << YAML::Value << attention.heads;
+  write_counts(out, "heads", attention.heads);
   if (attention.kind == AttentionKind::kSharedKv) {
     write_shared_kv(out, attention);
   } else if (mla) {
@@ -64,12 +73,12 @@ void write_attention(YAML::Emitter& out, const AttentionSpec& attention) {
     out << YAML::Key << "kv_lora_rank" << YAML::Value << attention.mla.kv_lora_rank;
     out << YAML::Key << "qk_nope_head_dim" << YAML::Value << attention.mla.qk_nope_head_dim;
     out << YAML::Key << "qk_rope_head_dim" << YAML::Value << attention.mla.qk_rope_head_dim;
-    out << YAML::Key << "v_head_dim" << YAML::Value << attention.v_head_dim;
+    write_counts(out, "v_head_dim", attention.v_head_dim);
   } else {
-    out << YAML::Key << "kv_heads" << YAML::Value << attention.kv_heads;
-    out << YAML::Key << "head_dim" << YAML::Value << attention.qk_head_dim;
+    write_counts(out, "kv_heads", attention.kv_heads);
+    write_counts(out, "head_dim", attention.qk_head_dim);
     if (attention.v_head_dim != attention.qk_head_dim) {
-      out << YAML::Key << "v_head_dim" << YAML::Value << attention.v_head_dim;
+      write_counts(out, "v_head_dim", attention.v_head_dim);
     }
   }
   write_positive(out, "rope_head_dim", attention.rope_head_dim);
@@ -84,8 +93,8 @@ void write_attention(YAML::Emitter& out, const AttentionSpec& attention) {
       out << YAML::Key << key << YAML::Value << true;
     }
   }
-  if (attention.sliding_window > 0) {
-    out << YAML::Key << "sliding_window" << YAML::Value << attention.sliding_window;
+  if (attention.sliding_window.most() > 0) {
+    write_counts(out, "sliding_window", attention.sliding_window);
     out << YAML::Key << "full_attention_every" << YAML::Value << attention.full_attention_every;
   }
   write_choice_of_keys(out, attention);
@@ -192,8 +201,11 @@ std::string to_yaml(const ModelSpec& model) {
   write_blocks(out, model);
   write_attention(out, model.attention);
   out << YAML::Key << "mlp" << YAML::Value << YAML::BeginMap;
-  out << YAML::Key << "ffn_hidden" << YAML::Value << model.mlp.ffn_hidden;
+  write_counts(out, "ffn_hidden", model.mlp.ffn_hidden);
   out << YAML::Key << "gated" << YAML::Value << model.mlp.gated;
+  if (model.mlp.soft_clamped) {
+    out << YAML::Key << "soft_clamped" << YAML::Value << true;
+  }
   if (model.mlp.bias) {
     out << YAML::Key << "bias" << YAML::Value << true;
   }

@@ -7,9 +7,15 @@
 namespace stepcast {
 namespace {
 
-void add_mlp(ParameterList& list, std::int64_t hidden, const MlpSpec& mlp) {
+struct FeedForwardBlock {
+  std::int64_t width = 0;
+  bool gated = true;
+  bool bias = false;
+};
+
+void add_mlp(ParameterList& list, std::int64_t hidden, const FeedForwardBlock& mlp) {
   constexpr auto kRole = ParameterRole::kMlp;
-  const std::int64_t width = mlp.ffn_hidden;
+  const std::int64_t width = mlp.width;
   const StackedMatrix stacked = mlp.gated ? StackedMatrix::kGateUp : StackedMatrix::kNone;
   if (mlp.gated) {
     list.push_back(column_tensor("gate", kRole, hidden, width, mlp.bias ? Bias::kOne : Bias::kNone,
@@ -23,7 +29,7 @@ void add_mlp(ParameterList& list, std::int64_t hidden, const MlpSpec& mlp) {
 
 void add_experts(ParameterList& list, const ModelSpec& model, const MoeSpec& moe) {
   const std::int64_t width = moe.expert_ffn_hidden;
-  MlpSpec expert{width, model.mlp.gated, moe.expert_bias};
+  const FeedForwardBlock expert{width, model.mlp.gated, moe.expert_bias};
   ParameterList one;
   add_mlp(one, moe.latent_hidden > 0 ? moe.latent_hidden : model.hidden, expert);
   for (ParameterTensor& tensor : one) {
@@ -31,6 +37,13 @@ void add_experts(ParameterList& list, const ModelSpec& model, const MoeSpec& moe
     tensor.instances = moe.experts;
     list.push_back(tensor);
   }
+}
+
+// Half of them around each block, so that a block that a layer lacks takes its own along.
+std::int64_t norms_of_layer(const ModelSpec& model, LayerKind kind) {
+  const std::int64_t blocks =
+      (kind.mixer == Mixer::kNone ? 0 : 1) + (feeds_forward(model, kind) ? 1 : 0);
+  return blocks == 2 ? model.norms_per_layer : blocks * (model.norms_per_layer / 2);
 }
 
 void add_moe(ParameterList& list, const ModelSpec& model, const MoeSpec& moe) {
@@ -89,14 +102,14 @@ std::int64_t active_elements(const ModelSpec& model, const ParameterList& parame
 ParameterList layer_parameters(const ModelSpec& model, LayerKind kind,
                                const TrainedWeights& weights) {
   ParameterList list;
-  for (std::int64_t i = 0; i < model.norms_per_layer; ++i) {
+  for (std::int64_t i = 0; i < norms_of_layer(model, kind); ++i) {
     list.push_back(norm_tensor(model, "layer_norm", model.hidden));
   }
   add_mixer_tensors(list, model, kind);
   if (kind.moe) {
     add_moe(list, model, *model.moe);
-  } else {
-    add_mlp(list, model.hidden, model.mlp);
+  } else if (feeds_forward(model, kind)) {
+    add_mlp(list, model.hidden, {ffn_hidden_of(model, kind), model.mlp.gated, model.mlp.bias});
   }
   add_residual_tensors(list, model, kind);
   list = marked(std::move(list), weights);

@@ -18,12 +18,22 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "stepcast/base/dtype.hpp"
+#include "stepcast/base/enum_names.hpp"
 #include "stepcast/base/units.hpp"
 #include "stepcast/graph/direction.hpp"
 
 namespace stepcast {
+
+// Whose kernels attend to chosen keys: the GPU's library (FlashMLA, Primus-Turbo), or Triton's, one
+// of keys and values apart (AMD-AGI/Primus, v4_attention_kernels).
+enum class SparseKernel { kLibrary, kTriton };
+std::string_view name(SparseKernel kernel);
+template <>
+std::span<const std::string_view> names_of<SparseKernel>();
 
 struct SparseAttention {
   std::int64_t batch = 0;
@@ -37,6 +47,7 @@ struct SparseAttention {
   std::int64_t ratio = 1;   // tokens that a key to choose stands for
   std::int64_t window = 0;  // of tokens with keys of their own; 0: none
   bool sinks = false;       // one learned logit a head beside the scores
+  SparseKernel kernel = SparseKernel::kLibrary;
   Dtype dtype = Dtype::kBf16;
   Direction direction = Direction::kForward;
   bool operator==(const SparseAttention&) const = default;

@@ -14,27 +14,28 @@ constexpr std::array<std::string_view, 9> kTargetNames = {"qkv",     "q",    "k"
 
 // The width of the feed-forward that is not one of routed experts; 0 if a layer has none.
 std::int64_t feed_forward_width(const ModelSpec& model, LayerKind kind) {
-  return kind.moe ? model.moe->shared_expert_ffn_hidden : model.mlp.ffn_hidden;
+  return kind.moe ? model.moe->shared_expert_ffn_hidden : ffn_hidden_of(model, kind);
 }
 
-AdaptedMatrix adapted(const ModelSpec& model, std::int64_t width, LoraTarget target) {
-  const AttentionSpec& a = model.attention;
-  const std::int64_t q = a.heads * a.qk_head_dim;
-  const std::int64_t k = a.kv_heads * a.qk_head_dim;
-  const std::int64_t v = a.kv_heads * a.v_head_dim;
+AdaptedMatrix adapted(const ModelSpec& model, LayerKind kind, LoraTarget target) {
+  const AttentionHeads a = heads_of(model, kind);
+  const std::int64_t q = a.query * a.qk_dim;
+  const std::int64_t k = a.kv * a.qk_dim;
+  const std::int64_t v = a.kv * a.v_dim;
+  const std::int64_t width = feed_forward_width(model, kind);
   const std::int64_t joined = (model.mlp.gated ? 2 : 1) * width;
   using enum ParameterRole;
   switch (target) {
     case LoraTarget::kQkv:
-      return {target, kAttention, model.hidden, q + k + v, 1, a.kv_heads};
+      return {target, kAttention, model.hidden, q + k + v, 1, a.kv};
     case LoraTarget::kQ:
-      return {target, kAttention, model.hidden, q, 1, a.heads};
+      return {target, kAttention, model.hidden, q, 1, a.query};
     case LoraTarget::kK:
-      return {target, kAttention, model.hidden, k, 1, a.kv_heads};
+      return {target, kAttention, model.hidden, k, 1, a.kv};
     case LoraTarget::kV:
-      return {target, kAttention, model.hidden, v, 1, a.kv_heads};
+      return {target, kAttention, model.hidden, v, 1, a.kv};
     case LoraTarget::kO:
-      return {target, kAttention, a.heads * a.v_head_dim, model.hidden, a.heads, model.hidden};
+      return {target, kAttention, a.query * a.v_dim, model.hidden, a.query, model.hidden};
     case LoraTarget::kGateUp:
       return {target, kMlp, model.hidden, joined, 1, width};
     case LoraTarget::kGate:
@@ -76,7 +77,7 @@ std::vector<AdaptedMatrix> adapted_matrices(const ModelSpec& model, LayerKind ki
     return matrices;
   }
   for (const LoraTarget target : weights.lora->targets) {
-    const AdaptedMatrix matrix = adapted(model, feed_forward_width(model, kind), target);
+    const AdaptedMatrix matrix = adapted(model, kind, target);
     const bool elsewhere =
         matrix.role == ParameterRole::kAttention &&
         (kind.mixer != Mixer::kAttention || model.attention.kind == AttentionKind::kSharedKv);

@@ -234,6 +234,10 @@ KernelConstants read_kernel_constants(const ConfigNode& root, SourceTable& sourc
     kernels.sparse_attention = read_section<SparseAttentionConstants>(
         reader.mapping("sparse_attention"), sparse_attention_constants());
   }
+  if (reader.has("sparse_attention_triton")) {
+    kernels.sparse_attention_triton = read_section<SparseAttentionConstants>(
+        reader.mapping("sparse_attention_triton"), sparse_attention_constants());
+  }
   kernels.memory =
       read_section<MemoryConstants>(reader.mapping("memory_bound"), memory_constants());
   reader.finish();

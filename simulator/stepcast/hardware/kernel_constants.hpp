@@ -2,6 +2,7 @@
 // Constants of the models of kernels, shared by the parts of a family: hardware_profiles/kernels.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct KernelConstants {
   AttentionConstants attention;
   LinearAttentionConstants linear_attention;
   SparseAttentionConstants sparse_attention;
+  std::optional<SparseAttentionConstants> sparse_attention_triton;  // where they are known
   MemoryConstants memory;
 };
 

@@ -46,11 +46,11 @@ bool keeps_product(const ExpansionContext& context, LayerKind kind) {
   return context.software.keeps_activation_product && !gathers && read;
 }
 
-FeedForward dense_feed_forward(const ExpansionContext& context) {
+FeedForward dense_feed_forward(const ExpansionContext& context, LayerKind kind) {
   const ModelSpec& model = context.model;
   FeedForward dense;
   dense.rows = real(context.tokens());
-  dense.width = real(model.mlp.ffn_hidden / context.plan.tp);
+  dense.width = real(ffn_hidden_of(model, kind) / context.plan.tp);
   dense.hidden = real(model.hidden);
   dense.inputs = model.mlp.gated ? 2.0 : 1.0;
   dense.products = model.mlp.gated && !context.software.fused_gate_up ? 2.0 : 1.0;
@@ -110,9 +110,12 @@ Bytes layer_input(const ExpansionContext& context) {
 }
 
 Bytes backward_workspace(const ExpansionContext& context, LayerKind kind) {
-  FeedForward work = dense_feed_forward(context);
+  FeedForward work = dense_feed_forward(context, kind);
   work.kept_output = keeps_product(context, kind) ? 1.0 : 0.0;
   const Bytes stream = layer_input(context);
+  if (!feeds_forward(context.model, kind)) {
+    return stream;
+  }
   if (!kind.moe) {
     // The backward of a compiled block is one function, which runs weight gradients last.
     work.late = context.software.activation == Implementation::kCompiled ? 1.0 : 0.0;
@@ -133,7 +136,7 @@ Bytes backward_workspace(const ExpansionContext& context, LayerKind kind) {
   return stream + cast + max(max(rows.weighted, later), Bytes{});
 }
 
-Bytes attention_workspace(const ExpansionContext& context, const BlockOps& layer) {
+Bytes attention_workspace(const ExpansionContext& context, LayerKind kind, const BlockOps& layer) {
   const bool attends = std::any_of(layer.forward.begin(), layer.forward.end(), [](const Op& op) {
     return std::holds_alternative<Attention>(op.work);
   });
@@ -144,7 +147,7 @@ Bytes attention_workspace(const ExpansionContext& context, const BlockOps& layer
   for (const SavedTensor& tensor : layer.kept) {
     rest += tensor.id >= TensorId::kMlpInput ? tensor.bytes : Bytes{};
   }
-  return max(context_parallel_buffers(context) - rest, Bytes{});
+  return max(context_parallel_buffers(context, heads_of(context.model, kind)) - rest, Bytes{});
 }
 
 }  // namespace stepcast

@@ -36,6 +36,6 @@ Bytes layer_input(const ExpansionContext& context);
 Bytes backward_workspace(const ExpansionContext& context, LayerKind kind);
 // What attention of a layer holds at its peak beyond what is kept of the layer: its buffers, less
 // what the rest of the layer keeps, which is not there yet in forward and has gone in backward.
-Bytes attention_workspace(const ExpansionContext& context, const BlockOps& layer);
+Bytes attention_workspace(const ExpansionContext& context, LayerKind kind, const BlockOps& layer);
 
 }  // namespace stepcast

@@ -15,7 +15,7 @@ constexpr Bytes kScoreMask{1};
 class AttentionExpander {
  public:
   AttentionExpander(const ExpansionContext& context, LayerKind kind, BlockBuilder& build)
-      : context_(context), kind_(kind), build_(build) {}
+      : context_(context), kind_(kind), heads_(heads_of(context.model, kind)), build_(build) {}
 
   void expand() {
     build_.begin(Block::kAttention);
@@ -31,11 +31,10 @@ class AttentionExpander {
       core_attention();
       save_scores();
     }
-    const AttentionSpec& a = model().attention;
-    const std::int64_t width = local_heads(a.heads, plan().tp) * a.v_head_dim;
+    const std::int64_t width = queries() * heads().v_dim;
     build_.save(TensorId::kAttentionOutput, OpId::kAttentionCore, context_.tokens(), width,
                 software().memory.attention_output);
-    if (a.output_gate) {
+    if (model().attention.output_gate) {
       gate_output(width);
     }
     build_.projection(OpId::kAttentionO, context_.tokens(), hidden(), width);
@@ -50,8 +49,13 @@ class AttentionExpander {
   [[nodiscard]] const ParallelPlan& plan() const { return context_.plan; }
   [[nodiscard]] const SoftwareSpec& software() const { return context_.software; }
   [[nodiscard]] std::int64_t hidden() const { return context_.model.hidden; }
+  [[nodiscard]] const AttentionHeads& heads() const { return heads_; }
+  // Those of a rank of tensor parallelism; keys and values as the projections make them, and as
+  // attention reads them.
+  [[nodiscard]] std::int64_t queries() const { return local_heads(heads().query, plan().tp); }
+  [[nodiscard]] std::int64_t own_kv() const { return local_heads(heads().kv, plan().tp); }
   [[nodiscard]] std::int64_t kv_heads() const {
-    return attention_kv_heads(model(), software(), plan().tp);
+    return attention_kv_heads(heads(), software(), plan().tp);
   }
 
   // A sigmoid of each value, in the kernel of its product with the output.
@@ -75,17 +79,16 @@ class AttentionExpander {
   void save_attention_inputs(const Projected& from) {
     const AttentionSpec& a = model().attention;
     const std::int64_t rows = context_.tokens();
-    const std::int64_t q = local_heads(a.heads, plan().tp) * a.qk_head_dim;
-    const std::int64_t k = local_heads(a.kv_heads, plan().tp) * a.qk_head_dim;
-    const std::int64_t v = local_heads(a.kv_heads, plan().tp) * a.v_head_dim;
+    const std::int64_t q = queries() * heads().qk_dim;
+    const std::int64_t k = own_kv() * heads().qk_dim;
+    const std::int64_t v = own_kv() * heads().v_dim;
     {
       const bool latent = a.kind == AttentionKind::kMla;
       const ModuleScope scope(build_, latent ? ModuleSet{RecomputeModule::kMlaUp} : ModuleSet{});
       build_.save(TensorId::kAttentionQ, from.q, rows, q, operand());
       build_.save(TensorId::kAttentionK, from.k, rows, k, operand());
       const bool view = latent && software().memory.values_keep_projection;
-      const std::int64_t beside =
-          view ? local_heads(a.heads, plan().tp) * a.mla.qk_nope_head_dim : 0;
+      const std::int64_t beside = view ? queries() * a.mla.qk_nope_head_dim : 0;
       build_.save(TensorId::kAttentionV, from.v, rows, v + beside, operand());
     }
     if (software().memory.keeps_projected_qkv) {
@@ -99,7 +102,7 @@ class AttentionExpander {
   // Flash attention keeps one log-sum-exp a row; unfused attention keeps the probabilities and,
   // with dropout, its mask and what it let through.
   void save_scores() {
-    const std::int64_t rows = context_.tokens() * local_heads(model().attention.heads, plan().tp);
+    const std::int64_t rows = context_.tokens() * queries();
     const auto save = [&](TensorId id, std::int64_t cols, Bytes element) {
       build_.save(id, OpId::kAttentionCore, rows, cols, element);
     };
@@ -120,9 +123,9 @@ class AttentionExpander {
   Projected gqa_projections() {
     const AttentionSpec& a = model().attention;
     const std::int64_t rows = context_.tokens();
-    const std::int64_t q = local_heads(a.heads, plan().tp) * a.qk_head_dim;
-    const std::int64_t k = local_heads(a.kv_heads, plan().tp) * a.qk_head_dim;
-    const std::int64_t v = local_heads(a.kv_heads, plan().tp) * a.v_head_dim;
+    const std::int64_t q = queries() * heads().qk_dim;
+    const std::int64_t k = own_kv() * heads().qk_dim;
+    const std::int64_t v = own_kv() * heads().v_dim;
     using enum LoraTarget;
     build_.gradient_sum(OpId::kAttentionGradientSum, rows,
                         (software().fused_qkv ? 1 : 3) + (a.output_gate ? 1 : 0) +
@@ -131,7 +134,7 @@ class AttentionExpander {
     query_key_value(rows, q, k, v);
     if (model().positions == Positions::kRope) {
       const std::int64_t turned =
-          a.rope_head_dim > 0 ? (q + k) / a.qk_head_dim * a.rope_head_dim : q + k;
+          a.rope_head_dim > 0 ? (q + k) / heads().qk_dim * a.rope_head_dim : q + k;
       build_.memory_bound(OpId::kAttentionRope, Kind::kRope, rows, turned, software().rope);
     }
     constexpr OpId kOne = OpId::kAttentionQkv;
@@ -150,8 +153,7 @@ class AttentionExpander {
       build_.projection(OpId::kAttentionV, rows, v, hidden());
     }
     if (a.output_gate) {
-      build_.projection(OpId::kAttentionGate, rows, local_heads(a.heads, plan().tp) * a.v_head_dim,
-                        hidden());
+      build_.projection(OpId::kAttentionGate, rows, queries() * heads().v_dim, hidden());
     }
     build_.adapt_column(LoraTarget::kQkv, q + k + v, OpId::kAttentionNorm);
     build_.adapt_column(LoraTarget::kQ, q, OpId::kAttentionNorm);
@@ -169,14 +171,13 @@ class AttentionExpander {
   // Five products forward: q down, q up, kv down, kv up and (in attention_block) o, or six with one
   // of its own for k rope. The down projections are not divided by tensor parallelism.
   Projected mla_projections() {
-    const AttentionSpec& a = model().attention;
-    const MlaSpec& m = a.mla;
+    const MlaSpec& m = model().attention.mla;
     const std::int64_t rows = context_.tokens();
-    const std::int64_t heads = local_heads(a.heads, plan().tp);
     const bool k_rope_apart = software().mla_k_rope == RopeKeyProduct::kOwn;
     build_.gradient_sum(OpId::kAttentionGradientSum, rows,
-                        (k_rope_apart ? 3 : 2) + (a.output_gate ? 1 : 0), software().norm);
-    gate_beside(heads * a.v_head_dim);
+                        (k_rope_apart ? 3 : 2) + (model().attention.output_gate ? 1 : 0),
+                        software().norm);
+    gate_beside(queries() * heads().v_dim);
     if (m.q_lora_rank > 0) {
       build_.projection(OpId::kAttentionQDown, rows, m.q_lora_rank, hidden());
       build_.memory_bound(OpId::kAttentionQLoraNorm, Kind::kNorm, rows, m.q_lora_rank,
@@ -186,7 +187,7 @@ class AttentionExpander {
     const OpId q = m.q_lora_rank > 0 ? OpId::kAttentionQUp : OpId::kAttentionQ;
     {
       const ModuleScope scope(build_, {RecomputeModule::kMlaUp});
-      build_.projection(q, rows, heads * a.qk_head_dim, q_inputs);
+      build_.projection(q, rows, queries() * heads().qk_dim, q_inputs);
     }
     const std::int64_t with_latent = k_rope_apart ? 0 : m.qk_rope_head_dim;
     build_.projection(OpId::kAttentionKvDown, rows, m.kv_lora_rank + with_latent, hidden());
@@ -199,13 +200,13 @@ class AttentionExpander {
     build_.save(TensorId::kAttentionLatents, OpId::kAttentionKvDown, rows,
                 2 * (m.q_lora_rank + m.kv_lora_rank) + m.qk_rope_head_dim, kSixteenBits);
     const ModuleScope scope(build_, {RecomputeModule::kMlaUp});
-    build_.projection(OpId::kAttentionKvUp, rows, heads * (m.qk_nope_head_dim + a.v_head_dim),
+    build_.projection(OpId::kAttentionKvUp, rows, queries() * (m.qk_nope_head_dim + heads().v_dim),
                       m.kv_lora_rank);
     if (model().positions == Positions::kRope) {
       build_.memory_bound(OpId::kAttentionRope, Kind::kRope, rows,
-                          heads * m.qk_rope_head_dim + m.qk_rope_head_dim, software().rope);
+                          queries() * m.qk_rope_head_dim + m.qk_rope_head_dim, software().rope);
     }
-    assemble_heads(rows, heads * a.qk_head_dim);
+    assemble_heads(rows, queries() * heads().qk_dim);
     return {q, OpId::kAttentionKvUp, OpId::kAttentionKvUp, OpId::kAttentionKvUp};
   }
 
@@ -223,8 +224,8 @@ class AttentionExpander {
     if (a.qk_norm == QkNorm::kNone) {
       return;
     }
-    const std::int64_t width = local_heads(a.heads, plan().tp) * a.qk_head_dim;
-    const std::int64_t kv_width = local_heads(a.kv_heads, plan().tp) * a.qk_head_dim;
+    const std::int64_t width = queries() * heads().qk_dim;
+    const std::int64_t kv_width = own_kv() * heads().qk_dim;
     build_.memory_bound(OpId::kAttentionQNorm, Kind::kNorm, context_.tokens(), width,
                         software().norm);
     build_.memory_bound(OpId::kAttentionKNorm, Kind::kNorm, context_.tokens(), kv_width,
@@ -232,12 +233,11 @@ class AttentionExpander {
   }
 
   void repeat_heads() {
-    const AttentionSpec& a = model().attention;
-    const std::int64_t own = local_heads(a.kv_heads, plan().tp);
+    const std::int64_t own = own_kv();
     if (kv_heads() == own) {
       return;
     }
-    const std::int64_t head = a.qk_head_dim + a.v_head_dim;
+    const std::int64_t head = heads().qk_dim + heads().v_dim;
     build_.memory_bound(OpId::kAttentionRepeat, Kind::kRepeatHeads, context_.tokens(),
                         kv_heads() * head, software().rope);
     build_.save_result(TensorId::kAttentionRepeatedKv, context_.tokens(), (kv_heads() - own) * head,
@@ -245,9 +245,8 @@ class AttentionExpander {
   }
 
   void attention_copies() {
-    const AttentionSpec& a = model().attention;
-    const std::int64_t width = local_heads(a.heads, plan().tp) * a.qk_head_dim +
-                               local_heads(a.kv_heads, plan().tp) * (a.qk_head_dim + a.v_head_dim);
+    const std::int64_t width =
+        queries() * heads().qk_dim + own_kv() * (heads().qk_dim + heads().v_dim);
     for (std::int64_t i = 0; i < software().attention_copies; ++i) {
       build_.memory_bound(OpId::kAttentionCopy, Kind::kStridedCopy, context_.tokens(), width,
                           Implementation::kEager);
@@ -259,10 +258,10 @@ class AttentionExpander {
     Attention op;
     op.batch = context_.training.micro_batch_size;
     op.seq_q = op.seq_kv = context_.training.sequence_length;
-    op.heads = local_heads(a.heads, plan().tp);
+    op.heads = queries();
     op.kv_heads = kv_heads();
-    op.d_qk = a.qk_head_dim;
-    op.d_v = a.v_head_dim;
+    op.d_qk = heads().qk_dim;
+    op.d_v = heads().v_dim;
     op.window = kind_.window;
     op.kernel = software().attention_kernel();
     op.sinks = a.sinks;
@@ -289,10 +288,9 @@ class AttentionExpander {
     if (!in_8bit()) {
       return;
     }
-    const AttentionSpec& a = model().attention;
-    const std::int64_t output = local_heads(a.heads, plan().tp) * a.v_head_dim;
-    const std::int64_t inputs = local_heads(a.heads, plan().tp) * a.qk_head_dim +
-                                kv_heads() * (a.qk_head_dim + a.v_head_dim);
+    const std::int64_t output = queries() * heads().v_dim;
+    const std::int64_t inputs =
+        queries() * heads().qk_dim + kv_heads() * (heads().qk_dim + heads().v_dim);
     build_.forward_memory_bound(OpId::kQuantize, Kind::kQuantize, context_.tokens(), inputs,
                                 Implementation::kFused, kSixteenBits);
     build_.backward_memory_bound(OpId::kQuantize, Kind::kQuantize, context_.tokens(), output,
@@ -301,6 +299,7 @@ class AttentionExpander {
 
   const ExpansionContext& context_;
   LayerKind kind_;
+  AttentionHeads heads_;
   BlockBuilder& build_;
 };
 

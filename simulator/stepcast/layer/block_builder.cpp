@@ -209,8 +209,10 @@ void BlockBuilder::activation(OpId id, std::int64_t rows, std::int64_t width,
                  software.activation_clamp);
   }
   if (!of_experts || !software.activation_in_product) {
-    memory_bound(id, gated ? MemoryBoundKind::kGatedActivation : MemoryBoundKind::kActivation, rows,
-                 width, made);
+    const MemoryBoundKind of_gate = context_.model.mlp.soft_clamped
+                                        ? MemoryBoundKind::kSoftClampedActivation
+                                        : MemoryBoundKind::kGatedActivation;
+    memory_bound(id, gated ? of_gate : MemoryBoundKind::kActivation, rows, width, made);
   }
   if (kept_rows == 0) {
     return;

@@ -19,9 +19,9 @@ constexpr Bytes kLatentStatistic{4};
 constexpr Bytes kChoiceElement{4};
 
 // As of latent attention without a choice, but for the product that makes keys and values.
-void project(const ExpansionContext& context, std::int64_t heads, BlockBuilder& build) {
-  const AttentionSpec& a = context.model.attention;
-  const MlaSpec& m = a.mla;
+void project(const ExpansionContext& context, const AttentionHeads& of_layer, std::int64_t heads,
+             BlockBuilder& build) {
+  const MlaSpec& m = context.model.attention.mla;
   const std::int64_t rows = context.tokens();
   const std::int64_t hidden = context.model.hidden;
   const Implementation norms = context.software.norm;
@@ -32,8 +32,8 @@ void project(const ExpansionContext& context, std::int64_t heads, BlockBuilder& 
     build.memory_bound(OpId::kAttentionQLoraNorm, Kind::kNorm, rows, m.q_lora_rank, norms);
   }
   const OpId q = m.q_lora_rank > 0 ? OpId::kAttentionQUp : OpId::kAttentionQ;
-  build.projection(q, rows, heads * a.qk_head_dim, m.q_lora_rank > 0 ? m.q_lora_rank : hidden);
-  build.save_result(TensorId::kAttentionQ, rows, heads * a.qk_head_dim, kSixteenBits);
+  build.projection(q, rows, heads * of_layer.qk_dim, m.q_lora_rank > 0 ? m.q_lora_rank : hidden);
+  build.save_result(TensorId::kAttentionQ, rows, heads * of_layer.qk_dim, kSixteenBits);
   build.projection(OpId::kAttentionKvDown, rows, latents, hidden);
   build.memory_bound(OpId::kAttentionKvLoraNorm, Kind::kNorm, rows, m.kv_lora_rank, norms);
   build.save(TensorId::kAttentionLatents, OpId::kAttentionKvDown, rows,
@@ -55,12 +55,13 @@ void expand_chosen_latents(const ExpansionContext& context, LayerKind kind, Bloc
   using ModuleScope = BlockBuilder::ModuleScope;
   const AttentionSpec& a = context.model.attention;
   const ParallelPlan& plan = context.plan;
-  const std::int64_t heads = local_heads(a.heads, plan.tp);
+  const AttentionHeads of_layer = heads_of(context.model, kind);
+  const std::int64_t heads = local_heads(of_layer.query, plan.tp);
   const std::int64_t rows = context.tokens();
   const std::int64_t latents = a.mla.kv_lora_rank + a.mla.qk_rope_head_dim;
   build.begin(Block::kAttention);
   build.enter_tensor_parallel(OpId::kAttentionTpIn);
-  project(context, heads, build);
+  project(context, of_layer, heads, build);
   expand_indexer(context, kind, build);
   build.save(TensorId::kIndexChoice, OpId::kIndexScores, rows, a.indexer->chosen, kChoiceElement);
   {
@@ -75,16 +76,18 @@ void expand_chosen_latents(const ExpansionContext& context, LayerKind kind, Bloc
     op.d_v = a.mla.kv_lora_rank;
     op.chosen = std::min(a.indexer->chosen, op.seq_kv);
     op.sinks = a.sinks;
+    op.kernel = context.software.sparse_attention;
     build.mixing(OpId::kAttentionCore, op);
     build.save_result(TensorId::kAttentionLogSumExp, rows * heads, 1, kLatentStatistic);
   }
   build.save(TensorId::kAttentionOutput, OpId::kAttentionCore, rows, heads * a.mla.kv_lora_rank,
              kSixteenBits);
-  build.batched_projection(OpId::kAttentionOAbsorb, heads, rows, a.v_head_dim, a.mla.kv_lora_rank);
+  build.batched_projection(OpId::kAttentionOAbsorb, heads, rows, of_layer.v_dim,
+                           a.mla.kv_lora_rank);
   if (build.trains() && build.keeps_operand()) {
-    build.save_result(TensorId::kAttentionGated, rows, heads * a.v_head_dim, build.operand());
+    build.save_result(TensorId::kAttentionGated, rows, heads * of_layer.v_dim, build.operand());
   }
-  build.projection(OpId::kAttentionO, rows, context.model.hidden, heads * a.v_head_dim);
+  build.projection(OpId::kAttentionO, rows, context.model.hidden, heads * of_layer.v_dim);
   build.leave_tensor_parallel(OpId::kAttentionTpOut);
 }
 

@@ -266,24 +266,22 @@ void expand_context_parallel(const ExpansionContext& context, const Attention& w
   ContextParallel(context, whole, build).expand();
 }
 
-std::int64_t attention_kv_heads(const ModelSpec& model, const SoftwareSpec& software,
+std::int64_t attention_kv_heads(const AttentionHeads& heads, const SoftwareSpec& software,
                                 std::int64_t tp) {
-  const AttentionSpec& a = model.attention;
-  return local_heads(software.repeats_kv_heads ? a.heads : a.kv_heads, tp);
+  return local_heads(software.repeats_kv_heads ? heads.query : heads.kv, tp);
 }
 
-Bytes context_parallel_buffers(const ExpansionContext& context) {
+Bytes context_parallel_buffers(const ExpansionContext& context, const AttentionHeads& of_layer) {
   const ParallelPlan& plan = context.plan;
   if (plan.cp_sequence() == 1) {
     return {};
   }
-  const AttentionSpec& a = context.model.attention;
   const double tokens = real(context.tokens());
-  const double heads = real(local_heads(a.heads, plan.tp));
-  const Bytes q = tokens * heads * real(a.qk_head_dim) * kSixteenBits;
-  const Bytes result = tokens * heads * real(a.v_head_dim) * kSixteenBits;
-  const std::int64_t kv_heads = attention_kv_heads(context.model, context.software, plan.tp);
-  const Bytes kv = tokens * real(kv_heads * (a.qk_head_dim + a.v_head_dim)) * kSixteenBits;
+  const double heads = real(local_heads(of_layer.query, plan.tp));
+  const Bytes q = tokens * heads * real(of_layer.qk_dim) * kSixteenBits;
+  const Bytes result = tokens * heads * real(of_layer.v_dim) * kSixteenBits;
+  const std::int64_t kv_heads = attention_kv_heads(of_layer, context.software, plan.tp);
+  const Bytes kv = tokens * real(kv_heads * (of_layer.qk_dim + of_layer.v_dim)) * kSixteenBits;
   const double ranks = real(plan.cp_sequence());
   if (context.software.ring_attention != Implementation::kFused) {
     // Gradients of queries, keys and values in fp32, those of a step, and what is sent on.

@@ -41,10 +41,10 @@ void expand_context_parallel(const ExpansionContext& context, const Attention& w
 
 // What attention holds at its peak besides what forward keeps of the layer: the copies that arrive,
 // partial results and gradients of them. Nothing without context parallelism.
-Bytes context_parallel_buffers(const ExpansionContext& context);
+Bytes context_parallel_buffers(const ExpansionContext& context, const AttentionHeads& of_layer);
 
 // Heads of keys and values that attention reads on a tensor-parallel rank.
-std::int64_t attention_kv_heads(const ModelSpec& model, const SoftwareSpec& software,
+std::int64_t attention_kv_heads(const AttentionHeads& heads, const SoftwareSpec& software,
                                 std::int64_t tp);
 
 }  // namespace stepcast

@@ -16,10 +16,10 @@ void gather_residuals(const ExpansionContext& context, BlockBuilder& build) {
   if (n > 1) {
     build.projection_16bit(OpId::kStreamWeights, rows, n, n * model.hidden);
     build.memory_bound(OpId::kStreamSum, MemoryBoundKind::kStreamSum, rows, n * model.hidden,
-                       context.software.norm);
+                       context.software.mixer());
   } else if (model.residual_block > 0) {
-    build.memory_bound(OpId::kResidualSum, MemoryBoundKind::kStreamSum, rows, residual_width(model),
-                       context.software.norm);
+    build.memory_bound(OpId::kResidualSum, MemoryBoundKind::kResidualSum, rows,
+                       residual_width(model), context.software.mixer());
   }
 }
 

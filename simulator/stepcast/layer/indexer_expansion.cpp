@@ -86,9 +86,9 @@ void expand_indexer(const ExpansionContext& context, LayerKind kind, BlockBuilde
   op.d = indexer.head_dim;
   op.chosen = choices(context, kind);
   if (indexer.trained) {
-    op.teacher_heads = local_heads(a.heads, context.plan.tp);
-    op.teacher_d =
-        a.kind == AttentionKind::kMla ? a.mla.kv_lora_rank + a.mla.qk_rope_head_dim : a.qk_head_dim;
+    op.teacher_heads = local_heads(heads_of(context.model, kind).query, context.plan.tp);
+    op.teacher_d = a.kind == AttentionKind::kMla ? a.mla.kv_lora_rank + a.mla.qk_rope_head_dim
+                                                 : heads_of(context.model, kind).qk_dim;
   }
   build.mixing(OpId::kIndexScores, op);
 }

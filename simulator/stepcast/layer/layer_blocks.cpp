@@ -48,7 +48,7 @@ const LayerBlocks::Layer& LayerBlocks::layer(const ExpansionContext& context, La
   }
   auto ops = std::make_shared<const BlockOps>(expand_layer(context, kind));
   const Bytes workspace =
-      max(backward_workspace(context, kind), attention_workspace(context, *ops));
+      max(backward_workspace(context, kind), attention_workspace(context, kind, *ops));
   layers_.push_back({kind, std::move(ops), workspace});
   return layers_.back();
 }

@@ -30,12 +30,33 @@ class LayerExpander {
 
   BlockOps expand() {
     build_.save_given(TensorId::kLayerInput, layer_input(context_));
+    if (kind_.mixer != Mixer::kNone) {
+      mix();
+    }
+    if (feeds_forward(model(), kind_)) {
+      feed();
+    }
+    BlockOps layer = build_.finish();
+    choose_recompute(context_, kind_, layer);
+    return layer;
+  }
+
+ private:
+  using ModuleScope = BlockBuilder::ModuleScope;
+
+  void mix() {
     read_residuals(kind_.kept_residuals);
     norm(OpId::kAttentionNorm, TensorId::kAttentionNormOutput, {ParameterRole::kAttention});
     expand_mixer(context_, kind_, build_);
     residual(OpId::kAttentionResidual, TensorId::kAttentionDropoutMask);
-    build_.save(TensorId::kMlpInput, mixer_output(kind_.mixer), context_.sequence_tokens(),
-                model().residual_streams * hidden(), kSixteenBits);
+  }
+
+  // Without a mixer before it the layer's own input is what it reads.
+  void feed() {
+    if (kind_.mixer != Mixer::kNone) {
+      build_.save(TensorId::kMlpInput, mixer_output(kind_.mixer), context_.sequence_tokens(),
+                  model().residual_streams * hidden(), kSixteenBits);
+    }
     read_residuals(kind_.kept_residuals + (kind_.opens_residual_block ? 1 : 0));
     if (!model().parallel_blocks) {
       using enum ParameterRole;
@@ -52,13 +73,7 @@ class LayerExpander {
       build_.save_unread(TensorId::kMlpOutput, OpId::kMlpDown, context_.sequence_tokens(), hidden(),
                          kSixteenBits);
     }
-    BlockOps layer = build_.finish();
-    choose_recompute(context_, kind_, layer);
-    return layer;
   }
-
- private:
-  using ModuleScope = BlockBuilder::ModuleScope;
 
   [[nodiscard]] const ModelSpec& model() const { return context_.model; }
   [[nodiscard]] const ParallelPlan& plan() const { return context_.plan; }
@@ -91,15 +106,16 @@ class LayerExpander {
     if (const std::int64_t n = model().residual_streams; n > 1) {
       const std::int64_t weights = (2 + n) * n;
       build_.projection_16bit(OpId::kStreamWeights, rows, weights, n * hidden());
-      build_.memory_bound(OpId::kStreamWeights, Kind::kLogitWeights, rows, weights, software().norm,
-                          kFloat);
+      build_.memory_bound(OpId::kStreamWeights, Kind::kLogitWeights, rows, weights,
+                          software().mixer(), kFloat);
       build_.save_result(TensorId::kStreamWeights, rows, weights, kFloat);
-      build_.memory_bound(OpId::kStreamSum, Kind::kStreamSum, rows, n * hidden(), software().norm);
+      build_.memory_bound(OpId::kStreamSum, Kind::kStreamSum, rows, n * hidden(),
+                          software().mixer());
       build_.save_result(TensorId::kStreamSum, rows, hidden(), kSixteenBits);
     }
     if (kept > 0) {
-      build_.memory_bound(OpId::kResidualSum, Kind::kStreamSum, rows, (1 + kept) * hidden(),
-                          software().norm);
+      build_.memory_bound(OpId::kResidualSum, Kind::kResidualSum, rows, (1 + kept) * hidden(),
+                          software().mixer());
       build_.save_result(TensorId::kStreamSum, rows, hidden(), kSixteenBits);
     }
   }
@@ -115,7 +131,8 @@ class LayerExpander {
       build_.save_result(dropout_mask, rows, hidden(), kMask);
     }
     if (const std::int64_t n = model().residual_streams; n > 1) {
-      build_.memory_bound(OpId::kStreamMix, Kind::kStreamMix, rows, n * hidden(), software().norm);
+      build_.memory_bound(OpId::kStreamMix, Kind::kStreamMix, rows, n * hidden(),
+                          software().mixer());
     } else if (!software().residual_in_norm) {
       build_.memory_bound(id, Kind::kResidual, rows, hidden(), software().norm);
     }
@@ -125,7 +142,7 @@ class LayerExpander {
     const ModuleScope scope(build_, {RecomputeModule::kMlp});
     build_.begin(Block::kDense);
     build_.enter_tensor_parallel(OpId::kMlpTpIn);
-    const std::int64_t width = model().mlp.ffn_hidden / plan().tp;
+    const std::int64_t width = ffn_hidden_of(model(), kind_) / plan().tp;
     feed_forward(width);
     build_.leave_tensor_parallel(OpId::kMlpTpOut);
     build_.adapt_row(LoraTarget::kDown, width, OpId::kMlpActivation);

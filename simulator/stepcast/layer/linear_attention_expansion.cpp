@@ -37,11 +37,11 @@ class LinearExpander {
     filter();
     normalise();
     build_.memory_bound(OpId::kLinearDecay, Kind::kLogitWeights, rows_, decays() + heads_,
-                        context_.software.norm, kStateElement);
+                        context_.software.mixer(), kStateElement);
     build_.save_result(TensorId::kLinearDecays, rows_, decays() + heads_, kStateElement);
     exchange_context();
     core();
-    build_.memory_bound(OpId::kLinearNorm, Kind::kGatedNorm, rows_, v_, context_.software.norm);
+    build_.memory_bound(OpId::kLinearNorm, Kind::kGatedNorm, rows_, v_, context_.software.mixer());
     if (build_.trains() && build_.keeps_operand()) {
       build_.save_result(TensorId::kLinearOutput, rows_, v_, build_.operand());
     }
@@ -101,7 +101,8 @@ class LinearExpander {
   // Queries and keys to unit length, head by head; a kernel's blocks take several heads.
   void normalise() {
     for (const OpId id : {OpId::kAttentionQNorm, OpId::kAttentionKNorm}) {
-      build_.memory_bound(id, Kind::kNorm, rows_, qk_, Implementation::kFused);
+      build_.memory_bound(id, Kind::kNorm, rows_, qk_,
+                          context_.software.mixer_passes.value_or(Implementation::kFused));
     }
     build_.save_result(TensorId::kLinearNormed, rows_, 2 * qk_, kSixteenBits);
   }

@@ -19,12 +19,15 @@ void expand_mixer(const ExpansionContext& context, LayerKind kind, BlockBuilder&
       return expand_convolution(context, build);
     case Mixer::kLinearAttention:
       return expand_linear_attention(context, build);
+    case Mixer::kNone:
+      return;
   }
 }
 
 OpId mixer_output(Mixer mixer) {
   switch (mixer) {
     case Mixer::kAttention:
+    case Mixer::kNone:
       return OpId::kAttentionO;
     case Mixer::kConvolution:
       return OpId::kConvolutionOut;

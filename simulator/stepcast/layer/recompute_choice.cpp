@@ -27,10 +27,27 @@ bool is_reduction(const Op& op) {
                                    collective->op == CollectiveOp::kAllReduce);
 }
 
-// No backward reads what these make.
-bool is_last(const Op& op) {
-  return op.id == OpId::kMlpDown || op.id == OpId::kMlpTpOut || op.id == OpId::kMlpResidual;
-}
+// What a layer ends with, whose results no backward reads: its feed-forward, or its mixer where it
+// has none.
+struct LayerEnd {
+  OpId product = OpId::kMlpDown;
+  OpId communication = OpId::kMlpTpOut;
+  OpId residual = OpId::kMlpResidual;
+
+  LayerEnd(LayerKind kind, const OpList& forward) {
+    const bool feeds = kind.moe || std::any_of(forward.begin(), forward.end(), [](const Op& op) {
+                         return op.id == OpId::kMlpDown;
+                       });
+    if (!feeds) {
+      product = mixer_output(kind.mixer);
+      communication = OpId::kAttentionTpOut;
+      residual = OpId::kAttentionResidual;
+    }
+  }
+  [[nodiscard]] bool has(const Op& op) const {
+    return op.id == product || op.id == communication || op.id == residual;
+  }
+};
 
 // Results that torchtitan's policy saves.
 class OperatorPolicy {
@@ -137,6 +154,7 @@ void by_modules(ModuleSet selected, BlockOps& layer) {
 
 void by_operators(const MemoryRules& rules, LayerKind kind, BlockOps& layer) {
   const OperatorPolicy policy(layer.forward, kind);
+  const LayerEnd end(kind, layer.forward);
   const std::vector<SavedTensor> needed = std::move(layer.kept);
   layer.kept.clear();
   for (const SavedTensor& tensor : layer.saved) {
@@ -148,7 +166,7 @@ void by_operators(const MemoryRules& rules, LayerKind kind, BlockOps& layer) {
   for (const Op& op : layer.forward) {
     const bool given_up = makes_one_of(needed, op) && !makes_one_of(layer.kept, op);
     const bool between =
-        !is_last(op) && !policy.keeps(op.id) && !is_reduction(op) && !is_product(op);
+        !end.has(op) && !policy.keeps(op.id) && !is_reduction(op) && !is_product(op);
     if (given_up || between) {
       layer.recompute.push_back(op);
     }
@@ -167,8 +185,9 @@ OpList rerun_in_full(const MemoryRules& rules, LayerKind kind, const OpList& for
   if (!rules.recompute_stops_early || kind.moe) {
     return forward;
   }
-  const auto last = std::find_if(forward.begin(), forward.end(),
-                                 [](const Op& op) { return op.id == OpId::kMlpDown; });
+  const auto last = std::find_if(
+      forward.begin(), forward.end(),
+      [last = LayerEnd(kind, forward).product](const Op& op) { return op.id == last; });
   return {forward.begin(), last};
 }
 

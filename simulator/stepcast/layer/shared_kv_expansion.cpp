@@ -28,15 +28,16 @@ class SharedKvExpander {
         build_(build),
         a_(context.model.attention),
         rows_(context.tokens()),
-        heads_(local_heads(a_.heads, context.plan.tp)),
-        width_(heads_ * a_.qk_head_dim) {}
+        of_layer_(heads_of(context.model, kind)),
+        heads_(local_heads(of_layer_.query, context.plan.tp)),
+        width_(heads_ * of_layer_.qk_dim) {}
 
   void expand() {
     build_.begin(Block::kAttention);
     build_.enter_tensor_parallel(OpId::kAttentionTpIn);
     project();
     if (kind_.compression > 0) {
-      compress_keys(context_, kind_.compression, a_.qk_head_dim, a_.mla.qk_rope_head_dim, build_);
+      compress_keys(context_, kind_.compression, of_layer_.qk_dim, a_.mla.qk_rope_head_dim, build_);
     }
     if (chooses_keys(context_.model, kind_)) {
       expand_indexer(context_, kind_, build_);
@@ -76,10 +77,10 @@ class SharedKvExpander {
     build_.save_result(TensorId::kAttentionQkNormInput, rows_, width_, kSixteenBits);
     build_.memory_bound(OpId::kAttentionQNorm, Kind::kNorm, rows_, width_, norms);
     build_.save_result(TensorId::kAttentionQ, rows_, width_, kSixteenBits);
-    build_.projection(OpId::kAttentionKv, rows_, a_.qk_head_dim, hidden);
-    build_.memory_bound(OpId::kAttentionKvNorm, Kind::kNorm, rows_, a_.qk_head_dim, norms);
-    build_.save(TensorId::kAttentionLatents, OpId::kAttentionKv, rows_, 2 * (rank + a_.qk_head_dim),
-                kSixteenBits);
+    build_.projection(OpId::kAttentionKv, rows_, of_layer_.qk_dim, hidden);
+    build_.memory_bound(OpId::kAttentionKvNorm, Kind::kNorm, rows_, of_layer_.qk_dim, norms);
+    build_.save(TensorId::kAttentionLatents, OpId::kAttentionKv, rows_,
+                2 * (rank + of_layer_.qk_dim), kSixteenBits);
     build_.memory_bound(OpId::kAttentionRope, Kind::kRope, rows_,
                         (heads_ + 1) * a_.mla.qk_rope_head_dim, context_.software.rope);
   }
@@ -88,19 +89,20 @@ class SharedKvExpander {
   void core() {
     const ParallelPlan& plan = context_.plan;
     const std::int64_t sequence = context_.training.sequence_length;
-    pass_halo(context_, OpId::kAttentionCp, std::max<std::int64_t>(kind_.window, 1), a_.qk_head_dim,
-              build_);
+    pass_halo(context_, OpId::kAttentionCp, std::max<std::int64_t>(kind_.window, 1),
+              of_layer_.qk_dim, build_);
     SparseAttention op;
     op.batch = context_.training.micro_batch_size;
     op.seq_q = sequence / plan.cp;
     op.seq_kv = sequence;
     op.ratio = std::max<std::int64_t>(1, kind_.compression);
     op.heads = heads_;
-    op.d_qk = a_.qk_head_dim;
-    op.d_v = a_.v_head_dim;
+    op.d_qk = of_layer_.qk_dim;
+    op.d_v = of_layer_.v_dim;
     op.chosen = chosen();
     op.window = kind_.window;
     op.sinks = a_.sinks;
+    op.kernel = context_.software.sparse_attention;
     if (kind_.compression > 0) {
       gather_keys();
     }
@@ -111,7 +113,7 @@ class SharedKvExpander {
   void gather_keys() {
     const std::int64_t batch = context_.training.micro_batch_size;
     const Collective keys{CollectiveOp::kAllGather,
-                          static_cast<double>(batch * pool() * a_.qk_head_dim) * kSixteenBits,
+                          static_cast<double>(batch * pool() * of_layer_.qk_dim) * kSixteenBits,
                           context_.plan.cp_group(), Axis::kContext};
     build_.forward_collective(OpId::kAttentionCp, keys);
     Collective gradients = keys;
@@ -134,6 +136,7 @@ class SharedKvExpander {
   BlockBuilder& build_;
   const AttentionSpec& a_;
   std::int64_t rows_;
+  AttentionHeads of_layer_;
   std::int64_t heads_;
   std::int64_t width_;
 };

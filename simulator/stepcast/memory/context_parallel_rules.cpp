@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/memory/context_parallel_rules.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "stepcast/layer/context_parallel.hpp"
@@ -15,7 +16,12 @@ bool exchanges_heads(CpAlgorithm algorithm) {
 
 // What the heads of a tensor-parallel rank divide into.
 std::int64_t common_heads(const ModelSpec& model, const SoftwareSpec& software, std::int64_t tp) {
-  return std::gcd(local_heads(model.attention.heads, tp), attention_kv_heads(model, software, tp));
+  std::int64_t common = 0;
+  for (const AttentionHeads& heads : attention_heads(model)) {
+    common = std::gcd(
+        common, std::gcd(local_heads(heads.query, tp), attention_kv_heads(heads, software, tp)));
+  }
+  return std::max<std::int64_t>(1, common);
 }
 
 std::int64_t ranks_for_heads(const ModelSpec& model, const ClusterSpec& cluster,
@@ -48,9 +54,11 @@ class ContextReasons {
  private:
   void divides(const std::string& name, std::int64_t divisor, const std::string& of,
                std::int64_t value) {
-    if (value % divisor != 0) {
-      reasons_.push_back(name + " = " + std::to_string(divisor) + " does not divide " + of + " = " +
-                         std::to_string(value));
+    const std::string reason = name + " = " + std::to_string(divisor) + " does not divide " + of +
+                               " = " + std::to_string(value);
+    if (value % divisor != 0 &&
+        std::find(reasons_.begin(), reasons_.end(), reason) == reasons_.end()) {
+      reasons_.push_back(reason);
     }
   }
 
@@ -80,12 +88,14 @@ class ContextReasons {
     }
     const bool ring = plan_.cp_algorithm == CpAlgorithm::kAllToAllRing;
     const std::string ranks = ring ? "cp_all_to_all" : "cp";
-    divides(ranks + " * tp (cp by " + std::string(name(plan_.cp_algorithm)) + " splits heads)",
-            plan_.cp_heads() * plan_.tp, "the number of attention heads", model_.attention.heads);
-    divides(ranks + " (by which cp_algorithm " + std::string(name(plan_.cp_algorithm)) +
-                " divides key/value heads)",
-            plan_.cp_heads(), "those of a tensor-parallel rank",
-            attention_kv_heads(model_, software_, plan_.tp));
+    for (const AttentionHeads& heads : attention_heads(model_)) {
+      divides(ranks + " * tp (cp by " + std::string(name(plan_.cp_algorithm)) + " splits heads)",
+              plan_.cp_heads() * plan_.tp, "the number of attention heads", heads.query);
+      divides(ranks + " (by which cp_algorithm " + std::string(name(plan_.cp_algorithm)) +
+                  " divides key/value heads)",
+              plan_.cp_heads(), "those of a tensor-parallel rank",
+              attention_kv_heads(heads, software_, plan_.tp));
+    }
   }
 
   void kernels() {
@@ -97,7 +107,7 @@ class ContextReasons {
     if (software_.ring_attention != Implementation::kFused) {
       return;
     }
-    if (plan_.passes_keys_round() && model_.attention.sliding_window > 0) {
+    if (plan_.passes_keys_round() && model_.attention.sliding_window.most() > 0) {
       reasons_.push_back("cp_algorithm " + std::string(name(plan_.cp_algorithm)) +
                          " has no sliding window, which " + model_.name +
                          " needs; set cp_algorithm to all_gather or all_to_all");

@@ -8,6 +8,7 @@
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/expert_expansion.hpp"
 #include "stepcast/memory/context_parallel_rules.hpp"
+#include "stepcast/memory/layer_division.hpp"
 #include "stepcast/memory/paired_order_rules.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
 #include "stepcast/plan/stage_layout.hpp"
@@ -69,6 +70,13 @@ class Resolver {
     const Dtype dtype = training_.dtype;
     if (!cluster_.device.matrix_rate[slot(dtype)]) {
       refuse(cluster_.device.name + " has no matrix products in " + std::string(name(dtype)));
+    }
+    const bool chooses =
+        model_.attention.indexer || model_.attention.kind == AttentionKind::kSharedKv;
+    if (chooses && software_.sparse_attention == SparseKernel::kTriton &&
+        !cluster_.device.kernels.sparse_attention_triton) {
+      refuse("sparse_attention: triton has no constants for " + cluster_.device.name +
+             "; leave it out for the GPU's library");
     }
   }
 
@@ -195,42 +203,7 @@ class Resolver {
     settle(ExchangePhase::kCombine, Dtype::kBf16, plan.exchange.combine_primitive);
   }
 
-  void divide_model() {
-    const std::int64_t tp = result_.plan.tp;
-    const AttentionSpec& attention = model_.attention;
-    divides(tp, "tp", attention.heads, "the number of attention heads");
-    if (attention.kv_heads % tp != 0 && tp % attention.kv_heads != 0) {
-      refuse("tp = " + std::to_string(tp) + " neither divides the " +
-             std::to_string(attention.kv_heads) + " key/value heads nor is a multiple of them");
-    }
-    divide_mixers();
-    divides(tp, "tp", model_.mlp.ffn_hidden, "ffn_hidden");
-    if (model_.moe && model_.moe->shared_expert_ffn_hidden > 0) {
-      divides(tp, "tp", model_.moe->shared_expert_ffn_hidden, "shared_expert_ffn_hidden");
-    }
-  }
-
-  void divide_mixers() {
-    const ParallelPlan& plan = result_.plan;
-    if (model_.mixers.has(Mixer::kConvolution)) {
-      divides(plan.tp, "tp", model_.hidden, "the channels of the convolution");
-    }
-    if (model_.attention.output_lora_rank > 0) {
-      divides(plan.tp, "tp", model_.attention.output_groups, "the groups of the output");
-    }
-    if (const auto& linear = model_.mixers.linear_attention) {
-      divides(plan.tp, "tp", linear->qk_heads, "the query heads of the linear attention");
-    }
-    const bool by_heads = plan.cp_heads() > 1;
-    if (by_heads && model_.mixers.linear_attention) {
-      divides(plan.cp * plan.tp, "cp * tp (cp by all_to_all splits heads)",
-              model_.mixers.linear_attention->qk_heads, "the query heads of the linear attention");
-    }
-    if (by_heads && (model_.attention.indexer || !model_.attention.compression.ratios.empty())) {
-      refuse("cp by all_to_all splits key heads, and " + model_.name +
-             " has one that all queries choose from; cp_algorithm ring or all_gather gathers it");
-    }
-  }
+  void divide_model() { refuse_all(layer_division_reasons(model_, result_.plan)); }
 
   void check_recomputed_layers() {
     for (const std::int64_t layer : training_.recompute.layer_list) {

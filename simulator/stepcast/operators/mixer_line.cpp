@@ -39,7 +39,7 @@ Op read_linear_attention(MappingReader& fields, Dtype dtype) {
   return {.work = op};
 }
 
-Op read_sparse_attention(MappingReader& fields, Dtype dtype) {
+Op read_sparse_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& device) {
   SparseAttention op;
   op.batch = fields.required_count("batch", kSize);
   op.seq_q = fields.required_count("seq", kSize);
@@ -52,6 +52,11 @@ Op read_sparse_attention(MappingReader& fields, Dtype dtype) {
   op.ratio = fields.optional_count("ratio", op.ratio, kSize);
   op.window = fields.optional_count("window", 0, kSizeOrNone);
   op.sinks = fields.optional_flag("sinks").value_or(false);
+  op.kernel =
+      fields.optional_choice<SparseKernel>("implementation", enum_names<SparseKernel>(), op.kernel);
+  if (op.kernel == SparseKernel::kTriton && !device.kernels.sparse_attention_triton) {
+    fields.error("implementation", "is triton, whose kernels have no constants for " + device.name);
+  }
   op.dtype = dtype;
   op.direction = fields.optional_choice<Direction>("pass", kDirections, Direction::kForward);
   check_shared_heads(fields, "kv_heads", op.kv_heads, op.heads);

@@ -192,7 +192,7 @@ constexpr std::array<std::string_view, kLineKinds.size()> kKeysOfKinds = {
     "dropout, document_length, document_lengths, pass, launch",
     "batch, seq, heads, d_k; qk_heads, d_v, chunk, rule, pass, launch",
     "batch, seq, heads, d_qk, chosen; seq_kv, kv_heads, d_v, ratio, window, sinks, "
-    "pass, launch",
+    "implementation, pass, launch",
     "batch, seq, heads, d, chosen; seq_kv, ratio, teacher_heads, teacher_d, pass, launch",
     "op, rows, cols; pass, implementation, taps, launch",
     "op, bytes, ranks; stride, algorithm, protocol, imbalance, launch",
@@ -256,7 +256,7 @@ Op read_work(MappingReader& fields, LineKind kind, Dtype dtype, const DeviceSpec
     case LineKind::kLinearAttention:
       return read_linear_attention(fields, dtype);
     case LineKind::kSparseAttention:
-      return read_sparse_attention(fields, dtype);
+      return read_sparse_attention(fields, dtype, device);
     case LineKind::kIndexScores:
       return read_index_scores(fields, dtype);
     case LineKind::kMemoryBound:

@@ -103,6 +103,14 @@ void state_settings(Settings& states) {
 }
 
 template <typename Settings>
+void mixer_settings(Settings& software, std::span<const NamedValue<Implementation>> made) {
+  software.choice("norm", &SoftwareSpec::norm, made);
+  software.choice("mixer_passes", &SoftwareSpec::mixer_passes, made);
+  software.template choice<SparseKernel>("sparse_attention", &SoftwareSpec::sparse_attention,
+                                         enum_names<SparseKernel>());
+}
+
+template <typename Settings>
 void kernel_settings(Settings& software) {
   const std::span<const NamedValue<Implementation>> implementations = kImplementations;
   software.flag("fused_qkv", &SoftwareSpec::fused_qkv);
@@ -114,7 +122,7 @@ void kernel_settings(Settings& software) {
   software.template choice<AttentionKernel>("attention", &SoftwareSpec::attention,
                                             enum_names<AttentionKernel>());
   software.flag("attention_8bit", &SoftwareSpec::attention_8bit);
-  software.choice("norm", &SoftwareSpec::norm, implementations);
+  mixer_settings(software, implementations);
   software.choice("rope", &SoftwareSpec::rope, implementations);
   software.choice("ring_attention", &SoftwareSpec::ring_attention, implementations);
   software.choice("quantize", &SoftwareSpec::quantize, implementations);

@@ -134,9 +134,14 @@ struct SoftwareSpec {
   AttentionKernel attention = AttentionKernel::kFlash2;
   AttentionSoftware attention_library;
   bool attention_8bit = false;  // where products are in 8 or 4 bits, attention's are in 8
+  SparseKernel sparse_attention = SparseKernel::kLibrary;
   // What that library runs for a model on a GPU; nothing where neither is known.
   std::optional<AttentionChoice> attention_choice;
   Implementation norm = Implementation::kFused;
+  // Passes around linear attention and over residual streams and kept residuals: unit length of
+  // queries and keys, decays, gated norms, weighted sums. Where it is not said: as norms, but for
+  // the unit length, which fla's kernels make.
+  std::optional<Implementation> mixer_passes;
   Implementation rope = Implementation::kFused;
   // Of attention over parts of the keys, divided among ranks by a ring or a gather. Fused: kernels
   // merge what they find with what is there, and gradients of keys and values are reduced in 16
@@ -231,6 +236,7 @@ struct SoftwareSpec {
   [[nodiscard]] bool converts_frozen(Dtype dtype) const {
     return frozen_weights != FrozenWeights::kParameters && is_quantized(dtype);
   }
+  [[nodiscard]] Implementation mixer() const { return mixer_passes.value_or(norm); }
   [[nodiscard]] AttentionKernel attention_kernel() const {
     return attention_choice ? attention_choice->kernel : attention;
   }

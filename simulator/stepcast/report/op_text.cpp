@@ -105,10 +105,19 @@ Json json_of(const LinearAttention& op) {
           {"d_v", op.d_v},         {"chunk", op.chunk},       {"pass", pass_name(op.direction)}};
 }
 Json json_of(const SparseAttention& op) {
-  return {{"batch", op.batch},   {"seq", op.seq_q},         {"seq_kv", op.seq_kv},
-          {"heads", op.heads},   {"kv_heads", op.kv_heads}, {"d_qk", op.d_qk},
-          {"d_v", op.d_v},       {"chosen", op.chosen},     {"ratio", op.ratio},
-          {"window", op.window}, {"sinks", op.sinks},       {"pass", pass_name(op.direction)}};
+  return {{"batch", op.batch},
+          {"seq", op.seq_q},
+          {"seq_kv", op.seq_kv},
+          {"heads", op.heads},
+          {"kv_heads", op.kv_heads},
+          {"d_qk", op.d_qk},
+          {"d_v", op.d_v},
+          {"chosen", op.chosen},
+          {"ratio", op.ratio},
+          {"window", op.window},
+          {"sinks", op.sinks},
+          {"implementation", name(op.kernel)},
+          {"pass", pass_name(op.direction)}};
 }
 Json json_of(const IndexScores& op) {
   return {{"batch", op.batch},

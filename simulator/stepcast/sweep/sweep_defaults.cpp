@@ -63,10 +63,17 @@ class AllPlans {
   }
 
   static bool splits(const ModelSpec& model, std::int64_t tp) {
-    const std::int64_t kv_heads = model.attention.kv_heads;
+    const std::vector<AttentionHeads> heads = attention_heads(model);
+    const std::vector<std::int64_t>& widths = model.mlp.ffn_hidden.pattern();
     const std::int64_t shared = model.moe ? model.moe->shared_expert_ffn_hidden : 0;
-    return model.attention.heads % tp == 0 && (kv_heads % tp == 0 || tp % kv_heads == 0) &&
-           model.mlp.ffn_hidden % tp == 0 && shared % tp == 0;
+    return std::all_of(heads.begin(), heads.end(),
+                       [tp](const AttentionHeads& of_layer) {
+                         return of_layer.query % tp == 0 &&
+                                (of_layer.kv % tp == 0 || tp % of_layer.kv == 0);
+                       }) &&
+           std::all_of(widths.begin(), widths.end(),
+                       [tp](std::int64_t width) { return width % tp == 0; }) &&
+           shared % tp == 0;
   }
 
   void add_tensor_axes() {

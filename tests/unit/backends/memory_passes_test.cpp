@@ -74,6 +74,28 @@ TEST_CASE("a copy reads and writes its tensor once", "[unit]") {
                                    Implementation::kFused, Direction::kBackward)) == Approx(500.0));
 }
 
+// 100 us a pass of 2 bytes a value, 100 MB at 1 TB/s, and 500 us for what goes by 50 million values
+// at one a cycle: in fp32 a sum of kept residuals is joined and converted, 2 at 500 us, squared and
+// scaled by two factors, 3 at 400, and read for a mean, a sum and the product, 3 at 200.
+TEST_CASE("an eager sum of kept residuals passes over them in fp32", "[unit]") {
+  const DeviceSpec device = plain_device();
+  CHECK(microseconds(device, op_of(MemoryBoundKind::kResidualSum, 50'000, 1'000)) == Approx(125.0));
+  CHECK(microseconds(device,
+                     op_of(MemoryBoundKind::kResidualSum, 50'000, 1'000, Implementation::kEager)) ==
+        Approx(2 * 500.0 + 3 * 400.0 + 600.0));
+}
+
+// Inputs to fp32 and the result back, 3 at 500 us; seven passes of one fp32 tensor into another at
+// 400; two products at 600.
+TEST_CASE("an eager soft clamp costs a pass for each function of an input", "[unit]") {
+  const DeviceSpec device = plain_device();
+  const MemoryBound fused = op_of(MemoryBoundKind::kSoftClampedActivation, 50'000, 1'000);
+  CHECK(microseconds(device, fused) == Approx(300.0));
+  CHECK(microseconds(device, op_of(MemoryBoundKind::kSoftClampedActivation, 50'000, 1'000,
+                                   Implementation::kEager)) ==
+        Approx(3 * 500.0 + 7 * 400.0 + 2 * 600.0));
+}
+
 TEST_CASE("rows in another order move at the gather's share of the rate", "[unit]") {
   CHECK(microseconds(plain_device(), op_of(MemoryBoundKind::kGather, 50'000, 1'000)) ==
         Approx(400.0));

@@ -111,6 +111,21 @@ TEST_CASE("attention over chosen keys computes whole lists and waits for its own
         Approx(2.0 * products + rows));
 }
 
+TEST_CASE("Triton's attention over chosen keys has constants of its own", "[unit]") {
+  DeviceSpec device = round_part();
+  SparseAttention op = listed(Direction::kForward);
+  op.kernel = SparseKernel::kTriton;
+  CHECK_THROWS_AS(make_tile_attention()->sparse_attention(op, on(device)), InternalError);
+  device.kernels.sparse_attention_triton = device.kernels.sparse_attention;
+  device.kernels.sparse_attention_triton->forward_efficiency =
+      0.5 * device.kernels.sparse_attention.forward_efficiency;
+  const Seconds rows(compulsory_bytes(op).value() / 1e12);
+  const Seconds triton = make_tile_attention()->sparse_attention(op, on(device)).duration - rows;
+  op.kernel = SparseKernel::kLibrary;
+  const Seconds library = make_tile_attention()->sparse_attention(op, on(device)).duration - rows;
+  CHECK(triton / library == Approx(2.0));
+}
+
 TEST_CASE("backward adds gradients of chosen keys for every 32 heads", "[unit]") {
   DeviceSpec device = round_part();
   device.kernels.sparse_attention.backward_efficiency = 1.0;

@@ -125,7 +125,7 @@ TEST_CASE("a sliding window counts if it is used", "[unit]") {
   CHECK(alternating.full_attention_every == 2);
 }
 
-TEST_CASE("layer_types must be a pattern that a model file can state", "[unit]") {
+TEST_CASE("layer_types say which layers have a window, in any order", "[unit]") {
   const auto qwen3 = [](const std::string& types) {
     return sizes("qwen3", kWindow + R"(4, "layer_types": [)" + types + "]");
   };
@@ -135,15 +135,17 @@ TEST_CASE("layer_types must be a pattern that a model file can state", "[unit]")
                         const std::string& d) { return qwen3(a + "," + b + "," + c + "," + d); };
   CHECK(imported(four(slide, slide, slide, full)).attention.full_attention_every == 4);
   CHECK(imported(four(full, full, full, full)).attention.sliding_window == 0);
-  CHECK_THAT(
-      fault_of(four(full, slide, slide, slide)),
-      contains_text("'layer_types' asks for full attention in layers other than every n-th"));
-  CHECK_THAT(fault_of(four(slide, full, slide, slide)), contains_text("is number 2"));
+  const AttentionSpec first_full = imported(four(full, slide, slide, slide)).attention;
+  CHECK(first_full.sliding_window.pattern() == std::vector<std::int64_t>{0, 64, 64, 64});
+  CHECK(first_full.full_attention_every == 0);
+  CHECK(imported(four(full, slide, full, slide)).attention.sliding_window.pattern() ==
+        std::vector<std::int64_t>{0, 64});
   CHECK_THAT(fault_of(qwen3(full)), contains_text("has 1 items, but 'num_hidden_layers' is 4"));
   CHECK_THAT(fault_of(four(slide, slide, slide, R"("linear_attention")")),
              contains_text("'linear_attention', which is not supported"));
   CHECK_THAT(fault_of(qwen3("1, 2, 3, 4")), contains_text("must hold texts only, not 1"));
-  CHECK_THAT(fault_of(sizes("qwen2", kWindow + "2")), contains_text("'max_window_layers' asks"));
+  CHECK(imported(sizes("qwen2", kWindow + "2")).attention.sliding_window.pattern() ==
+        std::vector<std::int64_t>{0, 0, 64, 64});
 }
 
 TEST_CASE("the layers with experts are placed after a first few, every n-th", "[unit]") {
@@ -293,7 +295,7 @@ TEST_CASE("an unsupported model_type names the nearest", "[unit]") {
       "qwen2_moe, qwen3, qwen3_moe, deepseek_v2, deepseek_v3, gpt_oss, olmo2, glm4_moe, kimi_k2, "
       "llama4_text, minimax_m2, gemma, gemma2, gemma3_text, phi3, gpt_neox, qwen3_next, "
       "qwen3_5_text, qwen3_5_moe_text, kimi_linear, deepseek_v32, glm_moe_dsa, deepseek_v4, lfm2, "
-      "lfm2_moe; did you mean 'qwen2'?");
+      "lfm2_moe, openelm, nemotron-nas; did you mean 'qwen2'?");
   CHECK_THAT(fault_of("{}"), contains_text("needs the key 'model_type'"));
   CHECK_THAT(fault_of(R"({"model_type": null})"), contains_text("must be a text, not null"));
 }
@@ -415,6 +417,48 @@ TEST_CASE("no value of a key makes the import fail but with a ConfigError", "[un
       CHECK_FALSE(error.diagnostics().empty());
     }
   }
+}
+
+// As configuration_openelm.py writes it, of two layers.
+const std::string kOpenElm =
+    R"({"model_type": "openelm", "model_dim": 1280, "num_transformer_layers": 2, "vocab_size": 32000,
+        "head_dim": 64, "num_query_heads": [12, 16], "num_kv_heads": [3, 4], "num_gqa_groups": 4,
+        "ffn_multipliers": [0.5, 4.0], "ffn_dim_divisor": 256, "ffn_with_glu": true,
+        "normalize_qk_projections": true, "share_input_output_layers": true)";
+
+// 0.5 * 1280 = 640 lies between 512 and 768, and is rounded up from the middle.
+TEST_CASE("OpenELM's lists are the heads and widths of its layers", "[unit]") {
+  const ModelSpec model = imported(kOpenElm + "}");
+  CHECK(model.attention.heads.pattern() == std::vector<std::int64_t>{12, 16});
+  CHECK(model.attention.kv_heads.pattern() == std::vector<std::int64_t>{3, 4});
+  CHECK(model.mlp.ffn_hidden.pattern() == std::vector<std::int64_t>{768, 5120});
+  CHECK(model.attention.qk_norm == QkNorm::kHead);
+  CHECK(model.tied_embeddings);
+  CHECK_THAT(fault_of(kOpenElm + R"(, "num_kv_heads": [3]})"), contains_text("num_kv_heads"));
+}
+
+std::string nemotron(const std::string& blocks) {
+  return R"({"model_type": "nemotron-nas", "hidden_size": 8192, "num_hidden_layers": 2,
+             "vocab_size": 128256, "num_attention_heads": 64, "num_key_value_heads": null,
+             "intermediate_size": null, "block_configs": [)" +
+         blocks + "]}";
+}
+
+// A multiple of 5.25 is 2 * 5.25 * 8192 / 3 = 28,672 wide; 1.0 is 5,461, rounded up to 5,632.
+TEST_CASE("blocks of Llama-Nemotron give heads and widths or are left out", "[unit]") {
+  const std::string whole =
+      R"({"attention": {"n_heads_in_group": 8, "no_op": false}, "ffn": {"ffn_mult": 5.25}})";
+  const std::string half =
+      R"({"attention": {"no_op": true}, "ffn": {"ffn_mult": 1.0, "no_op": false}})";
+  const ModelSpec model = imported(nemotron(whole + "," + half));
+  CHECK(model.mixers.pattern == std::vector{Mixer::kAttention, Mixer::kNone});
+  CHECK(model.attention.kv_heads == LayerCounts(8));
+  CHECK(model.mlp.ffn_hidden.pattern() == std::vector<std::int64_t>{28'672, 5'632});
+  CHECK_THAT(fault_of(nemotron(whole)), contains_text("one block for each of 2 layers"));
+  const std::string linear =
+      R"({"attention": {"replace_with_linear": true}, "ffn": {"ffn_mult": 1.0}})";
+  CHECK_THAT(fault_of(nemotron(whole + "," + linear)),
+             contains_text("no form for a linear layer in a block's place"));
 }
 
 }  // namespace

@@ -52,6 +52,16 @@ TEST_CASE("without axes parameters are sharded in a node and replicated over nod
   CHECK(part(run, "software") == "maxtext");
 }
 
+TEST_CASE("models with other mixers go by MaxText's names", "[unit]") {
+  const auto model = [](const std::string& name) {
+    return imported("model_name: " + name + "\n").experiment;
+  };
+  CHECK_THAT(to_flow_yaml(model("deepseek3.2-671b")), contains_text("indexer"));
+  CHECK_THAT(to_flow_yaml(model("qwen3-next-80b-a3b")), contains_text("512"));
+  CHECK_THAT(to_flow_yaml(model("deepseek4-284b")), contains_text("deepseek_v4_flash"));
+  CHECK_THAT(to_flow_yaml(model("qwen3.5-35b-a3b")), contains_text("qwen3_5_35b_a3b"));
+}
+
 TEST_CASE("experts are part of the batch's axes and of the shards of the rest", "[unit]") {
   // As AMD's sweep of DeepSeek-V3 on 8 x 8 MI355X has it: fsdp between nodes, experts within.
   const ImportedExperiment run = imported(

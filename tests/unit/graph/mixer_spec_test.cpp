@@ -47,13 +47,14 @@ TEST_CASE("a list of mixers begins again behind its end", "[unit]") {
 
 TEST_CASE("a list that repeats itself is kept as what it repeats", "[unit]") {
   using enum Mixer;
-  CHECK(shortest_pattern({kAttention, kAttention, kAttention}, 3) == std::vector{kAttention});
-  CHECK(shortest_pattern({kLinearAttention, kAttention, kLinearAttention}, 3) ==
+  CHECK(shortest_pattern<Mixer>({kAttention, kAttention, kAttention}, 3) ==
+        std::vector{kAttention});
+  CHECK(shortest_pattern<Mixer>({kLinearAttention, kAttention, kLinearAttention}, 3) ==
         std::vector{kLinearAttention, kAttention});
   // Of four layers the last is like the first, and not like the second.
-  CHECK(shortest_pattern({kLinearAttention, kAttention, kLinearAttention}, 4).size() == 3);
-  CHECK(shortest_pattern({kConvolution, kAttention, kAttention}, 3).size() == 3);
-  CHECK(shortest_pattern({}, 3).empty());
+  CHECK(shortest_pattern<Mixer>({kLinearAttention, kAttention, kLinearAttention}, 4).size() == 3);
+  CHECK(shortest_pattern<Mixer>({kConvolution, kAttention, kAttention}, 3).size() == 3);
+  CHECK(shortest_pattern<Mixer>({}, 3).empty());
 }
 
 TEST_CASE("what a layer mixes with is described, and nothing else is", "[unit]") {

@@ -29,7 +29,8 @@ Sample megatron(const Megatron& m, std::int64_t tp, bool sequence_parallel) {
   sample.model.attention.kv_heads = m.a;
   sample.model.attention.qk_head_dim = m.h / m.a;
   sample.model.attention.v_head_dim = m.h / m.a;
-  sample.model.mlp = {.ffn_hidden = 4 * m.h, .gated = false};
+  sample.model.mlp.ffn_hidden = 4 * m.h;
+  sample.model.mlp.gated = false;
   sample.training.sequence_length = m.s;
   sample.training.micro_batch_size = m.b;
   sample.training.dropout = true;

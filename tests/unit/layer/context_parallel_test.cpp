@@ -204,16 +204,18 @@ TEST_CASE("a kernel that keeps documents apart shares what its mask leaves", "[u
   CHECK(4.0 * flops_of(ops.forward) == nearly(flops_of(expand_layer(whole.context(), {}).forward)));
 }
 
+Bytes buffers(const Sample& sample) {
+  return context_parallel_buffers(sample.context(), attention_heads(sample.model).front());
+}
+
 // r K V and r results that are 4 times as wide, at r = 4; two of each by gradients at r = 2.
 TEST_CASE("a ring holds what arrives and partial results", "[unit]") {
   const double kv = 2.0 * kKeysAndValues;
   const double result = 2.0 * 256.0 * 1024.0;
-  CHECK(context_parallel_buffers(divided(CpAlgorithm::kRing).context()).value() ==
-        nearly(3.0 * kv + 4.0 * result));
-  CHECK(context_parallel_buffers(divided(CpAlgorithm::kAllGather).context()).value() ==
-        nearly(2.0 * result + 12.0 * kv));
-  CHECK(context_parallel_buffers(divided(CpAlgorithm::kAllToAll).context()) == Bytes{});
-  CHECK(context_parallel_buffers(test::dense_sample().context()) == Bytes{});
+  CHECK(buffers(divided(CpAlgorithm::kRing)).value() == nearly(3.0 * kv + 4.0 * result));
+  CHECK(buffers(divided(CpAlgorithm::kAllGather)).value() == nearly(2.0 * result + 12.0 * kv));
+  CHECK(buffers(divided(CpAlgorithm::kAllToAll)) == Bytes{});
+  CHECK(buffers(test::dense_sample()) == Bytes{});
 }
 
 TEST_CASE("repeated heads are what attention reads, keeps and sends", "[unit]") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/layer/mixer_expansion.hpp"
 
+#include <algorithm>
+
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/layer/activation_inventory.hpp"
@@ -22,6 +24,16 @@ std::vector<Work> works_of(const OpList& ops, OpId id) {
     }
   }
   return works;
+}
+
+// Layers of 16 and 8 query heads, of which the second has no feed-forward and the third no mixer.
+Sample uneven_sample() {
+  Sample sample = test::dense_sample();
+  sample.model.attention.heads = LayerCounts({16, 8}, sample.model.layers);
+  sample.model.attention.kv_heads = 4;
+  sample.model.mlp.ffn_hidden = LayerCounts({512, 0, 1024}, sample.model.layers);
+  sample.model.mixers.pattern = {Mixer::kAttention, Mixer::kAttention, Mixer::kNone};
+  return sample;
 }
 
 BlockOps layer_of(const Sample& sample, std::int64_t index = 0) {
@@ -268,6 +280,52 @@ TEST_CASE("positions that turn a part of a head run over that part", "[unit]") {
   sample.model.attention.rope_head_dim = 16;
   const BlockOps ops = layer_of(sample);
   CHECK(works_of<MemoryBound>(ops.forward, OpId::kAttentionRope)[0].cols == (16 + 4) * 16);
+}
+
+bool has(const OpList& ops, OpId id) {
+  return std::any_of(ops.begin(), ops.end(), [id](const Op& op) { return op.id == id; });
+}
+
+TEST_CASE("a layer attends with the heads that it has", "[unit]") {
+  const Sample sample = uneven_sample();
+  const auto core = [&](std::int64_t index) {
+    return works_of<Attention>(layer_of(sample, index).forward, OpId::kAttentionCore).at(0);
+  };
+  CHECK(core(0).heads == 16);
+  CHECK(core(1).heads == 8);
+  CHECK(core(1).kv_heads == 4);
+}
+
+TEST_CASE("a layer without a feed-forward ends with its mixer", "[unit]") {
+  Sample sample = uneven_sample();
+  sample.training.recompute.kind = RecomputeKind::kFull;
+  sample.software.memory.recompute_stops_early = true;
+  const BlockOps layer = layer_of(sample, 1);
+  CHECK_FALSE(has(layer.forward, OpId::kMlpNorm));
+  CHECK(has(layer.forward, OpId::kAttentionO));
+  // Nothing of its backward reads what the last product makes.
+  CHECK_FALSE(has(layer.full_recompute, OpId::kAttentionO));
+  CHECK(has(layer.full_recompute, OpId::kAttentionCore));
+}
+
+TEST_CASE("a layer without a mixer is its feed-forward behind one norm", "[unit]") {
+  const BlockOps layer = layer_of(uneven_sample(), 2);
+  CHECK_FALSE(has(layer.forward, OpId::kAttentionNorm));
+  CHECK(has(layer.forward, OpId::kMlpNorm));
+  CHECK(saved(layer, TensorId::kMlpInput) == Bytes{});
+  CHECK(saved(layer, TensorId::kLayerInput) > Bytes{});
+}
+
+TEST_CASE("passes around mixers run as the software says, norms beside them as before", "[unit]") {
+  Sample sample = linear_sample();
+  sample.software.mixer_passes = Implementation::kEager;
+  const BlockOps layer = layer_of(sample);
+  const auto made = [&](OpId id) {
+    return works_of<MemoryBound>(layer.forward, id).at(0).implementation;
+  };
+  CHECK(made(OpId::kLinearNorm) == Implementation::kEager);
+  CHECK(made(OpId::kAttentionQNorm) == Implementation::kEager);
+  CHECK(made(OpId::kAttentionNorm) == Implementation::kFused);
 }
 
 }  // namespace

@@ -68,6 +68,31 @@ TEST_CASE("every reason against a plan is given at once", "[unit]") {
   CHECK_THAT(reasons, contains_text("global_batch_size = 16"));
 }
 
+TEST_CASE("of layers that differ the first heads and width are told that tp does not divide",
+          "[unit]") {
+  Asked asked;
+  asked.request.tp = 4;
+  const std::int64_t layers = asked.sample.model.layers;
+  asked.sample.model.attention.heads = LayerCounts({16, 12, 10, 6}, layers);
+  asked.sample.model.attention.kv_heads = LayerCounts({4, 6, 5, 3}, layers);
+  asked.sample.model.mlp.ffn_hidden = LayerCounts({4096, 0, 510, 30}, layers);
+  const std::string reasons = asked.reasons();
+  CHECK_THAT(reasons, contains_text("tp = 4 does not divide the number of attention heads = 10"));
+  CHECK_THAT(reasons, contains_text("tp = 4 neither divides the 6 key/value heads"));
+  CHECK_THAT(reasons, contains_text("tp = 4 does not divide ffn_hidden = 510"));
+  CHECK_THAT(reasons, !contains_text("= 30"));
+}
+
+TEST_CASE("Triton's attention to chosen keys is refused on a GPU without its constants", "[unit]") {
+  Asked asked;
+  asked.sample.software.sparse_attention = SparseKernel::kTriton;
+  CHECK_THAT(asked.reasons(), !contains_text("sparse_attention"));
+  asked.sample.model.attention.indexer = IndexerSpec{2, 16, 64};
+  CHECK_THAT(asked.reasons(), contains_text("sparse_attention: triton has no constants"));
+  asked.cluster.device.kernels.sparse_attention_triton = SparseAttentionConstants{};
+  CHECK_THAT(asked.reasons(), !contains_text("sparse_attention"));
+}
+
 TEST_CASE("a global batch that is no whole number of micro-batches is refused", "[unit]") {
   Asked asked;
   asked.sample.training.global_batch_size = 24;  // micro_batch_size * dp = 2 * 16

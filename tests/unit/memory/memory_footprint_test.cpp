@@ -174,7 +174,8 @@ TEST_CASE("Megatron's activations of 175B are 66.84 GiB on the first rank", "[ca
   sample.model.attention.kv_heads = 96;
   sample.model.attention.qk_head_dim = 128;
   sample.model.attention.v_head_dim = 128;
-  sample.model.mlp = {.ffn_hidden = 4 * 12288, .gated = false};
+  sample.model.mlp.ffn_hidden = 4 * 12288;
+  sample.model.mlp.gated = false;
   sample.training.sequence_length = 2048;
   sample.training.micro_batch_size = 1;
   sample.training.dropout = true;
