@@ -30,14 +30,16 @@ void collect_leaves(const ConfigNode& node, const std::string& path, Leaves& lea
   leaves[path] = to_flow_yaml(node);
 }
 
-// What ran, as text: equal texts mean equal reports.
-std::string settled_text(const Experiment& experiment) {
+// What ran: equal leaves mean equal reports.
+Leaves settled_leaves(const Experiment& experiment) {
   const ResolvedPlan resolved = settle_plan(experiment.plan, experiment.model, experiment.training,
                                             experiment.cluster, experiment.software);
   Experiment named = experiment;
   named.named.software_assumed = false;
   named.named.training_assumed.clear();
-  return to_flow_yaml(settled_input(named, resolved.plan));
+  Leaves leaves;
+  collect_leaves(settled_input(named, resolved.plan), "", leaves);
+  return leaves;
 }
 
 // The experiment with its model written out.
@@ -79,7 +81,7 @@ class RoundTrip {
         profiles_(data),
         wanted_(read_experiment(root, folder, profiles_)),
         leaves_(leaves_of(wanted_, root)),
-        settled_(settled_text(wanted_)),
+        settled_(settled_leaves(wanted_)),
         files_(written(framework, root, folder)) {}
 
   std::vector<ExportedFile> files() {
@@ -87,8 +89,9 @@ class RoundTrip {
     if (!is_kept_by(kept)) {
       kept = candidates();
       if (!is_kept_by(kept)) {
-        throw ConfigError({"export " + std::string(framework_.name), 0, 0},
-                          "holds what neither the framework's files nor comments in them can say");
+        throw ConfigError(
+            {"export " + std::string(framework_.name), 0, 0},
+            "holds what neither the framework's files nor comments in them can say: " + lost(kept));
       }
       drop_needless(kept);
     }
@@ -126,10 +129,30 @@ class RoundTrip {
   [[nodiscard]] bool is_kept_by(const std::vector<std::string>& kept) {
     try {
       const ConfigNode root = imported(kept).experiment;
-      return settled_text(read_experiment(root, {}, profiles_)) == settled_;
+      return settled_leaves(read_experiment(root, {}, profiles_)) == settled_;
     } catch (const ConfigError&) {
       return false;  // without the cluster there is no experiment
     }
+  }
+
+  // The first key that does not come back with these comments, or why nothing does.
+  [[nodiscard]] std::string lost(const std::vector<std::string>& kept) {
+    try {
+      const ConfigNode root = imported(kept).experiment;
+      const Leaves back = settled_leaves(read_experiment(root, {}, profiles_));
+      for (const Leaves* leaves : std::initializer_list<const Leaves*>{&settled_, &back}) {
+        for (const auto& [key, value] : *leaves) {
+          const auto wanted = settled_.find(key);
+          const auto found = back.find(key);
+          if (wanted == settled_.end() || found == back.end() || wanted->second != found->second) {
+            return key + ", " + value;
+          }
+        }
+      }
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return {};
   }
 
   // The names that an import needs before all others.
@@ -146,30 +169,23 @@ class RoundTrip {
       add("cluster.gpu=", wanted_.named.gpu);
     }
     add("software=", wanted_.named.software);
+    // On which degrees follow that a file leaves to the number of GPUs.
+    if (const auto nodes = leaves_.find("cluster.nodes"); nodes != leaves_.end()) {
+      add("cluster.nodes=", nodes->second);
+    }
     return lines;
   }
 
-  // Every key that the file alone does not bring back, and a null for what it brings besides.
+  // Every key that the file alone does not bring back, and before them a null for what it brings
+  // besides: `training.optimizer=null` for the one word of a mapping.
   [[nodiscard]] std::vector<std::string> candidates() const {
     std::vector<std::string> kept = names();
     const ConfigNode bare = imported(kept).experiment;
     Leaves back = leaves_of_import(bare);
-    for (const auto& [key, value] : leaves_) {
-      if (describes_model(key)) {
-        // Of a model that is none of the shipped ones the way back takes over none of these.
-        if (wanted_.named.model.empty()) {
-          kept.push_back(key + "=" + value);
-        }
-        continue;
-      }
-      const auto same = back.find(key);
-      if (key != "cluster.gpu" && key != "cluster.name" && key != "software" &&
-          key != "software.base" && (same == back.end() || same->second != value)) {
-        kept.push_back(key + "=" + value);
-      }
-    }
+    const std::vector<std::string> wanted = values_beside(back);
     for (const ConfigEntry& entry : bare.entries) {
-      if (root_.find(entry.key) == nullptr) {
+      // A set is named in any case; what stands beside its name goes key by key.
+      if (root_.find(entry.key) == nullptr && entry.key != "software") {
         kept.push_back(entry.key + "=null");
         std::erase_if(back, [&](const auto& leaf) { return leaf.first.starts_with(entry.key); });
       }
@@ -180,7 +196,28 @@ class RoundTrip {
         kept.push_back(key + "=null");
       }
     }
+    kept.insert(kept.end(), wanted.begin(), wanted.end());
     return kept;
+  }
+
+  // What the experiment says and an import that has `back` does not.
+  [[nodiscard]] std::vector<std::string> values_beside(const Leaves& back) const {
+    std::vector<std::string> values;
+    for (const auto& [key, value] : leaves_) {
+      if (describes_model(key)) {
+        // Of a model that is none of the shipped ones the way back takes over none of these.
+        if (wanted_.named.model.empty()) {
+          values.push_back(key + "=" + value);
+        }
+        continue;
+      }
+      const auto same = back.find(key);
+      if (key != "cluster.gpu" && key != "cluster.name" && key != "software" &&
+          key != "software.base" && (same == back.end() || same->second != value)) {
+        values.push_back(key + "=" + value);
+      }
+    }
+    return values;
   }
 
   [[nodiscard]] Leaves leaves_of_import(const ConfigNode& bare) const {
@@ -218,7 +255,7 @@ class RoundTrip {
   ProfileCache profiles_;  // of all readings: an experiment's profiles take longest to read
   Experiment wanted_;
   Leaves leaves_;
-  std::string settled_;
+  Leaves settled_;
   std::vector<ExportedFile> files_;
 };
 

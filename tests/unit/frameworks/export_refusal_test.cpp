@@ -90,6 +90,24 @@ TEST_CASE("a model that is called otherwise than a shipped one of its shape come
   }
 }
 
+TEST_CASE("an optimizer that a framework has one word for comes back with all of its keys",
+          "[unit]") {
+  const std::string experiment = experiment_of(
+      "llama3_8b", "tp: 2", ", optimizer: {kind: adamw, moments: fp32, master: remainder}");
+  for (const std::string framework : {"megatron", "primus", "torchtitan", "maxtext"}) {
+    CAPTURE(framework);
+    CHECK_FALSE(exports(framework, experiment).empty());
+  }
+}
+
+TEST_CASE("full sharding and a set that nobody names come back", "[unit]") {
+  for (const std::string framework : {"megatron", "primus", "torchtitan", "maxtext"}) {
+    CAPTURE(framework);
+    CHECK_FALSE(exports(framework, experiment_of("llama3_8b", "zero: 3")).empty());
+  }
+  CHECK_FALSE(exports("megatron_bridge", experiment_of("llama3_70b", "pp: 4, zero: 1")).empty());
+}
+
 TEST_CASE("adapters go to Primus and to recipes of Megatron Bridge, and to nobody else", "[unit]") {
   const std::string lora =
       experiment_of("llama3_70b", "tp: 8", ", lora: {rank: 16, targets: [qkv, o], dropout: true}");
