@@ -43,14 +43,16 @@ class DivisionReasons {
 
   void divide_heads() {
     const std::int64_t tp = plan_.tp;
-    std::vector<std::int64_t> queries;
+    std::int64_t odd = 0;
     std::int64_t apart = 0;
     for (const AttentionHeads& heads : attention_heads(model_)) {
-      queries.push_back(heads.query);
+      odd = odd > 0 || (tp > 0 && heads.query % tp == 0) ? odd : heads.query;
       const bool fits = heads.kv % tp == 0 || tp % heads.kv == 0;
       apart = apart > 0 || fits ? apart : heads.kv;
     }
-    divide_first("tp", tp, queries, "the number of attention heads");
+    if (odd > 0) {
+      divides("tp", tp, odd, "the number of attention heads");
+    }
     if (apart > 0) {
       reasons_.push_back("tp = " + std::to_string(tp) + " neither divides the " +
                          std::to_string(apart) + " key/value heads nor is a multiple of them");
