@@ -118,7 +118,7 @@ std::vector<ValidationRow> trace_rows(const std::filesystem::path& file,
   common.file = file.filename().string();
   common.id = case_of(file);
   common.gpu = step.cluster.device.name;
-  common.family = accuracy_family(step.model);
+  common.family = name(accuracy_family(step.model));
   common.group = common.gpu + " trace " + common.family;
   TraceRows rows(std::move(common), predicted);
   rows.add("step_time_s", trace.step, predicted.step);

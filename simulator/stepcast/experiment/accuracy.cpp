@@ -2,7 +2,6 @@
 #include "stepcast/experiment/accuracy.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -15,8 +14,6 @@ namespace stepcast {
 namespace {
 
 constexpr Range<double> kLogError{-10.0, 10.0};
-constexpr std::array<std::string_view, 6> kPartFamilies = {
-    "dense", "moe", "mla", "sparse_attention", "linear_attention", "convolution"};
 
 struct KnownGpu {
   std::string architecture;
@@ -33,16 +30,6 @@ KnownGpus read_gpus(MappingReader gpus) {
   }
   gpus.finish();
   return parts;
-}
-
-template <std::size_t kCount>
-std::vector<NamedValue<std::string_view>> named(const std::array<std::string_view, kCount>& texts) {
-  std::vector<NamedValue<std::string_view>> values;
-  values.reserve(kCount);
-  for (const std::string_view text : texts) {
-    values.push_back({text, text});
-  }
-  return values;
 }
 
 std::vector<NamedValue<Dtype>> dtypes() {
@@ -63,7 +50,7 @@ RunTraits read_traits(MappingReader& reader, const KnownGpus& parts) {
   } else {
     reader.error("gpu", "is not among the file's gpus");
   }
-  traits.family = reader.required_choice<std::string_view>("family", named(kPartFamilies));
+  traits.family = reader.required_choice<AccuracyFamily>("family", kAccuracyFamilies);
   traits.dtype = reader.required_choice<Dtype>("dtype", dtypes());
   traits.software = reader.required_text("software");
   traits.source = reader.required_text("source");
@@ -139,12 +126,13 @@ std::string listed(const std::set<std::string>& names) {
 
 std::string basis_of(const Runs& near, const RunTraits& run, const ErrorDistribution& of) {
   std::set<std::string> gpus;
-  std::set<std::string> families;
+  std::set<AccuracyFamily> families;
   for (const HeldOutRun* known : near) {
     gpus.insert(known->traits.gpu);
     families.insert(known->traits.family);
   }
-  const std::string family = families.contains(run.family) ? run.family : "no run of " + run.family;
+  const std::string family =
+      (families.contains(run.family) ? "" : "no run of ") + std::string(name(run.family));
   const std::string runs =
       count_text(std::ssize(near), "run") + " of " + count_text(sources_of(near), "source");
   std::string text;
@@ -213,8 +201,7 @@ ExpectedError expected_error(const std::vector<HeldOutRun>& known, const RunTrai
   Runs others;
   Runs of_family;
   for (const HeldOutRun& other : known) {
-    if (kinship(run, other.traits) > 0.0 &&
-        (run.source.empty() || other.traits.source != run.source)) {
+    if (weight_for(run, other.traits) > 0.0) {
       others.push_back(&other);
       if (other.traits.family == run.family) {
         of_family.push_back(&other);

@@ -18,11 +18,19 @@ struct WeightedError {
 using Errors = std::vector<WeightedError>;
 using Groups = std::map<std::string, Errors>;
 
-constexpr std::string_view kDense = "dense";
-
 // Whether the layers of a family mix positions by full attention alone.
-bool has_full_attention(const std::string& family) {
-  return family == kDense || family == "moe" || family == "mla";
+bool has_full_attention(AccuracyFamily family) {
+  switch (family) {
+    case AccuracyFamily::kDense:
+    case AccuracyFamily::kMoe:
+    case AccuracyFamily::kMla:
+      return true;
+    case AccuracyFamily::kSparseAttention:
+    case AccuracyFamily::kLinearAttention:
+    case AccuracyFamily::kConvolution:
+      return false;
+  }
+  return false;
 }
 
 // Runs of other mixers, few and of young kernels, say nothing of full attention.
@@ -34,7 +42,8 @@ double of_families(const RunTraits& run, const RunTraits& known, const ErrorKins
   if (full != has_full_attention(known.family)) {
     return full ? 0.0 : factors.experts;
   }
-  return (run.family == kDense) == (known.family == kDense) ? factors.attention : factors.experts;
+  const bool dense = run.family == AccuracyFamily::kDense;
+  return dense == (known.family == AccuracyFamily::kDense) ? factors.attention : factors.experts;
 }
 
 Groups grouped(const Errors& errors, const std::function<std::string(const RunTraits&)>& key) {
@@ -119,7 +128,8 @@ double variance_between(const Groups& groups, const ErrorPriors& priors) {
 }
 
 double prior_spread(const RunTraits& run, const ErrorPriors& priors) {
-  return std::hypot(priors.chip, run.family == kDense ? priors.dense : priors.experts);
+  const bool dense = run.family == AccuracyFamily::kDense;
+  return std::hypot(priors.chip, dense ? priors.dense : priors.experts);
 }
 
 struct Centre {
@@ -164,8 +174,7 @@ double spread_within(const Errors& errors, const RunTraits& run, const ErrorPrio
 Errors weighted(const RunTraits& run, const std::vector<HeldOutRun>& known) {
   Errors errors;
   for (const HeldOutRun& other : known) {
-    const double weight = kinship(run, other.traits);
-    if (weight > 0.0 && (run.source.empty() || other.traits.source != run.source)) {
+    if (const double weight = weight_for(run, other.traits); weight > 0.0) {
       errors.push_back({weight, other.error, &other.traits});
     }
   }
@@ -189,7 +198,7 @@ RunTraits traits_of(const Experiment& experiment) {
   return {.gpu = device.name,
           .architecture = device.architecture.name,
           .vendor = device.vendor,
-          .family = std::string(accuracy_family(experiment.model)),
+          .family = accuracy_family(experiment.model),
           .dtype = experiment.training.dtype,
           .software = experiment.software_base.name,
           .gpus = experiment.cluster.gpus()};
@@ -202,6 +211,11 @@ double kinship(const RunTraits& run, const RunTraits& known, const ErrorKinship&
          (run.software == known.software ? 1.0 : factors.software) *
          (size_of(run.dtype) == size_of(known.dtype) ? 1.0 : factors.precision) *
          std::pow(factors.decade, decades);
+}
+
+double weight_for(const RunTraits& run, const RunTraits& known) {
+  const bool own = !run.source.empty() && known.source == run.source;
+  return own ? 0.0 : kinship(run, known);
 }
 
 std::optional<ErrorDistribution> error_distribution(const RunTraits& run,

@@ -35,7 +35,7 @@ struct RunTraits {
   std::string gpu;
   std::string architecture;
   std::string vendor;
-  std::string family;  // accuracy_family()
+  AccuracyFamily family = AccuracyFamily::kDense;
   Dtype dtype = Dtype::kBf16;
   std::string software;  // the named set
   std::int64_t gpus = 1;
@@ -81,6 +81,10 @@ int steps_apart(const RunTraits& a, const RunTraits& b);
 
 // How much `known` says of `run`: 1 for one that differs in nothing.
 double kinship(const RunTraits& run, const RunTraits& known, const ErrorKinship& factors = {});
+
+// The same of a run that the error is to be known of: 0 for runs of its own source, which it must
+// not see.
+double weight_for(const RunTraits& run, const RunTraits& known);
 
 // Of `run`, from the `known` runs of other sources than its own; nothing without any.
 std::optional<ErrorDistribution> error_distribution(const RunTraits& run,

@@ -37,19 +37,24 @@ RateInterval ErrorDistribution::interval(Certainty certainty) const {
   return {std::exp(centre - half), std::exp(centre + half)};
 }
 
-std::string_view accuracy_family(const ModelSpec& model) {
-  for (const Mixer mixer : {Mixer::kLinearAttention, Mixer::kConvolution}) {
-    if (model.mixers.has(mixer)) {
-      return name(mixer);
-    }
+std::string_view name(AccuracyFamily family) {
+  return kAccuracyFamilies.at(static_cast<std::size_t>(family)).name;
+}
+
+AccuracyFamily accuracy_family(const ModelSpec& model) {
+  if (model.mixers.has(Mixer::kLinearAttention)) {
+    return AccuracyFamily::kLinearAttention;
+  }
+  if (model.mixers.has(Mixer::kConvolution)) {
+    return AccuracyFamily::kConvolution;
   }
   if (model.attention.indexer) {
-    return "sparse_attention";
+    return AccuracyFamily::kSparseAttention;
   }
   if (model.attention.kind == AttentionKind::kMla) {
-    return "mla";
+    return AccuracyFamily::kMla;
   }
-  return model.moe ? "moe" : "dense";
+  return model.moe ? AccuracyFamily::kMoe : AccuracyFamily::kDense;
 }
 
 std::string expected_error_text(const ExpectedError& error) {

@@ -7,14 +7,29 @@
 // with t of Student's distribution (experiment/error_model.hpp says what the three follow from).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/graph/model_spec.hpp"
 
 namespace stepcast {
+
+// What of a model decides how far its projection may be off. mla: multi-head latent attention, with
+// experts or without, where no mixer besides full attention is used.
+enum class AccuracyFamily { kDense, kMoe, kMla, kSparseAttention, kLinearAttention, kConvolution };
+inline constexpr std::array<NamedValue<AccuracyFamily>, 6> kAccuracyFamilies = {
+    {{"dense", AccuracyFamily::kDense},
+     {"moe", AccuracyFamily::kMoe},
+     {"mla", AccuracyFamily::kMla},
+     {"sparse_attention", AccuracyFamily::kSparseAttention},
+     {"linear_attention", AccuracyFamily::kLinearAttention},
+     {"convolution", AccuracyFamily::kConvolution}}};
+std::string_view name(AccuracyFamily family);
+AccuracyFamily accuracy_family(const ModelSpec& model);
 
 // Factors of the predicted tokens/s.
 struct RateInterval {
@@ -45,7 +60,7 @@ struct ErrorDistribution {
 
 struct ExpectedError {
   std::string gpu;
-  std::string family;    // dense, moe or mla
+  AccuracyFamily family = AccuracyFamily::kDense;
   std::string software;  // the named set
   // The held-out runs that are nearest: on the GPU and of the family, else of its nearest kin.
   std::int64_t runs = 0;  // 0: nothing is known
@@ -55,9 +70,6 @@ struct ExpectedError {
   std::string basis = {};  // "23 runs of 9 sources on h100_sxm, dense"
   std::optional<ErrorDistribution> distribution = std::nullopt;  // of all held-out runs, weighted
 };
-
-// mla: multi-head latent attention, with experts or without; else moe or dense.
-std::string_view accuracy_family(const ModelSpec& model);
 
 // "0.93 to 1.12 times this (80 %), 0.89 to 1.17 (90 %): 23 runs of 9 sources on h100_sxm, dense"
 std::string expected_error_text(const ExpectedError& error);

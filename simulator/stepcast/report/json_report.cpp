@@ -98,7 +98,7 @@ Json uneven_experts_json(const UnevenExperts& uneven) {
 
 Json to_json(const ExpectedError& error) {
   Json json = {{"gpu", error.gpu},
-               {"family", error.family},
+               {"family", name(error.family)},
                {"software", error.software},
                {"runs", error.runs},
                {"sources", error.sources}};

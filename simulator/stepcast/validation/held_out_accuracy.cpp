@@ -24,8 +24,9 @@ std::string thousandths_text(double value) {
 std::string json_string(const std::string& text) { return json_dump(nlohmann::json(text)); }
 
 std::string traits_text(const RunTraits& traits) {
-  return R"("gpu": )" + json_string(traits.gpu) + R"(, "family": )" + json_string(traits.family) +
-         R"(, "dtype": )" + json_string(std::string(name(traits.dtype))) + R"(, "software": )" +
+  return R"("gpu": )" + json_string(traits.gpu) + R"(, "family": )" +
+         json_string(std::string(name(traits.family))) + R"(, "dtype": )" +
+         json_string(std::string(name(traits.dtype))) + R"(, "software": )" +
          json_string(traits.software) + R"(, "source": )" + json_string(traits.source);
 }
 

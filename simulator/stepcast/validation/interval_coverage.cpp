@@ -18,7 +18,7 @@ struct CoverageGroup {
   bool (*holds)(const ValidationRow&);
 };
 
-bool is_of(const ValidationRow& row, std::string_view family) {
+bool is_of(const ValidationRow& row, AccuracyFamily family) {
   return row.held_out.value_or(false) && row.traits->family == family;
 }
 
@@ -27,14 +27,16 @@ bool is_on_known_gpu(const ValidationRow& row) {
 }
 
 constexpr std::array kCoverageGroups = {
-    CoverageGroup{
-        "dense, GPU of other sources too",
-        [](const ValidationRow& row) { return is_of(row, "dense") && is_on_known_gpu(row); }},
-    CoverageGroup{
-        "dense, GPU of no other source",
-        [](const ValidationRow& row) { return is_of(row, "dense") && !is_on_known_gpu(row); }},
-    CoverageGroup{"moe", [](const ValidationRow& row) { return is_of(row, "moe"); }},
-    CoverageGroup{"mla", [](const ValidationRow& row) { return is_of(row, "mla"); }},
+    CoverageGroup{"dense, GPU of other sources too",
+                  [](const ValidationRow& row) {
+                    return is_of(row, AccuracyFamily::kDense) && is_on_known_gpu(row);
+                  }},
+    CoverageGroup{"dense, GPU of no other source",
+                  [](const ValidationRow& row) {
+                    return is_of(row, AccuracyFamily::kDense) && !is_on_known_gpu(row);
+                  }},
+    CoverageGroup{"moe", [](const ValidationRow& row) { return is_of(row, AccuracyFamily::kMoe); }},
+    CoverageGroup{"mla", [](const ValidationRow& row) { return is_of(row, AccuracyFamily::kMla); }},
     CoverageGroup{"all", [](const ValidationRow& row) { return row.held_out.value_or(false); }},
     CoverageGroup{"all, fitted ones too", [](const ValidationRow&) { return true; }}};
 

@@ -112,7 +112,7 @@ std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
     row.held_out = !run.in_view && is_held_out(run.split.empty() ? row.id : run.split);
   }
   if (run.experiment) {
-    row.family = accuracy_family(run.experiment->model);
+    row.family = name(accuracy_family(run.experiment->model));
   }
   if (has_comparison(run) && !projection.priced) {
     row.skipped = "plan refused: " + joined_names(projection.reasons);

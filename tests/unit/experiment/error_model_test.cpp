@@ -14,7 +14,7 @@ RunTraits traits(const std::string& source = "") {
   return {.gpu = "h100_sxm",
           .architecture = "sm90",
           .vendor = "nvidia",
-          .family = "dense",
+          .family = AccuracyFamily::kDense,
           .dtype = Dtype::kBf16,
           .software = "nemo",
           .gpus = 64,
@@ -72,10 +72,10 @@ TEST_CASE("A run says less of another for each way in which they differ", "[unit
   other = traits();
   other.dtype = Dtype::kFp16;
   CHECK(kinship(traits(), other) == 1.0);
-  other.family = "moe";
+  other.family = AccuracyFamily::kMoe;
   CHECK(kinship(traits(), other) == 0.05);
   RunTraits latent = other;
-  latent.family = "mla";
+  latent.family = AccuracyFamily::kMla;
   CHECK(kinship(other, latent) == 0.5);
 }
 
@@ -83,9 +83,9 @@ TEST_CASE("Runs of other mixers say nothing of full attention, which says a litt
           "[unit]") {
   RunTraits full = traits();
   RunTraits linear = traits();
-  linear.family = "linear_attention";
+  linear.family = AccuracyFamily::kLinearAttention;
   RunTraits sparse = traits();
-  sparse.family = "sparse_attention";
+  sparse.family = AccuracyFamily::kSparseAttention;
   CHECK(kinship(full, linear) == 0.0);
   CHECK(kinship(linear, full) == 0.05);
   CHECK(kinship(linear, sparse) == 0.5);
@@ -157,7 +157,7 @@ TEST_CASE("What nobody ran has no narrower interval than what somebody did", "[u
   CHECK(half_width(other, runs) > own);
   CHECK(error_distribution(other, runs)->between_software == Approx(0.02));
   other = traits();
-  other.family = "moe";
+  other.family = AccuracyFamily::kMoe;
   CHECK(half_width(other, runs) > own);
 }
 
@@ -190,7 +190,7 @@ TEST_CASE("An error is stated with the runs that it rests on", "[unit]") {
   CHECK(expected_error(runs, other).basis ==
         "3 runs of 2 sources on h100_sxm, dense; no run of new, software sets 2.0 % apart");
   other = traits();
-  other.family = "mla";
+  other.family = AccuracyFamily::kMla;
   CHECK(expected_error(runs, other).basis == "3 runs of 2 sources on h100_sxm, no run of mla");
   CHECK(expected_error_text(expected_error({}, traits())) ==
         "not known: no measured run was held out");

@@ -28,7 +28,7 @@ ValidationRow run(const std::string& id, double error, bool held_out, const std:
   row.traits = RunTraits{.gpu = gpu,
                          .architecture = "sm90",
                          .vendor = "nvidia",
-                         .family = "dense",
+                         .family = AccuracyFamily::kDense,
                          .software = "nemo",
                          .gpus = 8,
                          .source = "s"};
