@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Debian packages, to be sourced: what the build needs, what the Python package needs besides, and what the checks
+# Packages of Debian 12 and 13, to be sourced: what the build needs, what Python needs besides, and what the checks
 # need. Beside each stands what would not work without it.
 build_packages=(
   g++ cmake ninja-build  # the build: C++20 (g++ 12, clang 14 or later), CMake 3.25

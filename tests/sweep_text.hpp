@@ -12,7 +12,7 @@
 
 namespace stepcast::test {
 
-inline SweepSpace sweep_of(const std::string& text, const std::vector<std::string>& overrides = {},
+inline SweepSpace sweep_of(const std::string& text, const std::vector<Override>& overrides = {},
                            const std::string& version = "test") {
   return read_sweep({"sweep.yaml", {}, text, overrides, version}, data_root());
 }

@@ -56,8 +56,8 @@ void add_options_of(const std::string& section, const Keys& keys,
 void add_direct_option(CLI::App& command, ExperimentOptions& options, const DirectOption& option) {
   command.add_option_function<std::string>(
       option.flag,
-      [&options, key = option.key](const std::string& value) {
-        options.direct.emplace_back(key, value);
+      [&options, option](const std::string& value) {
+        options.direct.push_back(override_by(option.flag, option.key, value));
       },
       option.help);
 }
@@ -148,21 +148,22 @@ std::string gpu_of_cluster(const std::string& cluster, const DataRoot& data) {
   return gpu == nullptr ? "" : gpu->text;
 }
 
-std::vector<std::string> assignments(const ExperimentOptions& options,
-                                     const std::filesystem::path& folder, const DataRoot& data) {
-  std::vector<std::string> list;
-  const auto set = [&list](std::string_view option, const std::string& value) {
-    list.push_back(std::string(key_of(option)) + "=" + value);
+std::vector<Override> overrides_of(const ExperimentOptions& options,
+                                   const std::filesystem::path& folder, const DataRoot& data) {
+  std::vector<Override> list;
+  const auto set = [&list](const std::string& option, const std::string& value) {
+    list.push_back(override_by(option, key_of(option), value));
   };
   if (!options.model.empty()) {
     set("--model", options.model);
   }
-  const std::string gpu = options.gpu.empty() ? gpu_of_cluster(options.cluster, data) : options.gpu;
   if (!options.cluster.empty()) {
     set("--cluster", options.cluster);
   }
-  if (!gpu.empty()) {
-    set("--gpu", gpu);
+  if (!options.gpu.empty()) {
+    set("--gpu", options.gpu);
+  } else if (const std::string gpu = gpu_of_cluster(options.cluster, data); !gpu.empty()) {
+    list.emplace_back(assignment(key_of("--gpu"), gpu), "--cluster " + options.cluster);
   }
   if (!options.nic_rate.empty()) {
     set("--nic-rate", options.nic_rate);
@@ -176,14 +177,13 @@ std::vector<std::string> assignments(const ExperimentOptions& options,
   if (!options.power_limit.empty()) {
     set("--power-limit", options.power_limit);
   }
-  for (const auto& [key, value] : options.direct) {
-    list.push_back(key + "=" + value);
-  }
+  list.insert(list.end(), options.direct.begin(), options.direct.end());
   for (const std::string& backend : measured_backends(options.measured, data)) {
-    list.push_back("backends." + as_of_experiment(backend, folder));
+    list.emplace_back("backends." + as_of_experiment(backend, folder),
+                      "--measured " + file_list(options.measured));
   }
   for (const std::string& backend : options.backends) {
-    list.push_back("backends." + as_of_experiment(backend, folder));
+    list.emplace_back("backends." + as_of_experiment(backend, folder), "--backend " + backend);
   }
   list.insert(list.end(), options.settings.begin(), options.settings.end());
   return list;
@@ -221,7 +221,8 @@ void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
   command.add_option_function<std::string>(
       "--memory-margin",
       [&options](const std::string& value) {
-        options.direct.emplace_back(key_of("--memory-margin"), share_text(value));
+        options.direct.emplace_back(assignment(key_of("--memory-margin"), share_text(value)),
+                                    "--memory-margin " + value);
       },
       "of a GPU's memory that stays free of what the allocator reserves: 10% or 0.1");
   take_standard_input(*command.add_option("experiment", options.file,
@@ -272,9 +273,9 @@ DataRoot data_root(const GlobalOptions& options) {
 
 ExperimentTree settled_tree(const ExperimentOptions& options, const DataRoot& data) {
   ExperimentTree tree = experiment_tree(options, data);
-  for (const std::string& assignment : assignments(options, tree.folder, data)) {
-    spdlog::debug("set {}", assignment);
-    apply_override(tree.root, assignment);
+  for (const Override& override : overrides_of(options, tree.folder, data)) {
+    spdlog::debug("set {}", override.assignment);
+    apply_override(tree.root, override);
   }
   return tree;
 }
@@ -289,13 +290,13 @@ SweepSource load_sweep(const ExperimentOptions& options, const DataRoot& data) {
   const std::filesystem::path folder = std::filesystem::path(options.file).parent_path();
   if (!options.file.empty()) {
     SweepSource source =
-        load_sweep_source(options.file, assignments(options, folder, data), STEPCAST_VERSION);
+        load_sweep_source(options.file, overrides_of(options, folder, data), STEPCAST_VERSION);
     if (options.file == kStandardInput) {
       source.folder.clear();  // files that it names lie where the user is
     }
     return source;
   }
-  return {kAssumedPlace, "", kCommandLineDefaults, assignments(options, folder, data),
+  return {kAssumedPlace, "", kCommandLineDefaults, overrides_of(options, folder, data),
           STEPCAST_VERSION};
 }
 

@@ -43,11 +43,11 @@ struct ExperimentOptions {
   std::string nic_rate;  // "400 Gb/s"
   std::optional<std::int64_t> nodes;
   std::optional<double> gpu_clock_mhz;
-  std::string power_limit;                                  // "500 W"
-  std::vector<std::string> settings;                        // --set key=value
-  std::vector<std::string> backends;                        // --backend role=name
-  std::vector<std::string> measured;                        // --measured file
-  std::vector<std::pair<std::string, std::string>> direct;  // --tp 8 as plan.tp=8
+  std::string power_limit;            // "500 W"
+  std::vector<std::string> settings;  // --set key=value
+  std::vector<std::string> backends;  // --backend role=name
+  std::vector<std::string> measured;  // --measured file
+  std::vector<Override> direct;       // --tp 8 as plan.tp=8
 
   bool operator==(const ExperimentOptions&) const = default;
 };

@@ -8,6 +8,7 @@
 
 #include "cli/command_words.hpp"
 #include "cli/commands.hpp"
+#include "cli/option_keys.hpp"
 #include "cli/page_output.hpp"
 #include "cli/run_options.hpp"
 #include "cli/saved_plans.hpp"
@@ -98,7 +99,7 @@ std::vector<ColumnOptions> columns_of(const CompareOptions& options) {
     column.own.emplace_back("power_limit", limit);
   });
   cross(columns, options.software, [](ColumnOptions& column, const std::string& software) {
-    column.experiment.direct.emplace_back("software", software);
+    column.experiment.direct.push_back(override_by("--software", key_of("--software"), software));
     column.own.emplace_back("software", software);
   });
   return columns;

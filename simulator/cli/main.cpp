@@ -160,11 +160,7 @@ int run_command(int argc, char** argv) {
   }
   check_options(program);
   log_to_standard_error(global);
-  try {
-    return run();
-  } catch (const ConfigError& e) {
-    throw in_words_of_options(e, program);
-  }
+  return run();
 }
 
 }  // namespace

@@ -4,13 +4,8 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "stepcast/base/error.hpp"
-
-namespace CLI {
-class App;
-}
+#include "stepcast/config/config_node.hpp"
 
 namespace stepcast::cli {
 
@@ -18,8 +13,10 @@ namespace stepcast::cli {
 // there is no such option.
 std::string_view key_of(std::string_view option);
 
-// What the command line says of a problem: where an option set the key, the place is the option and
-// its value, as "--gpu h100", and not the assignment "--set cluster.gpu=h100" that it stands for.
-ConfigError in_words_of_options(const ConfigError& error, const CLI::App& program);
+// "plan.tp=8".
+std::string assignment(std::string_view key, std::string_view value);
+
+// What an option with its value sets; its place is the option as it was given, "--tp 8".
+Override override_by(const std::string& option, std::string_view key, const std::string& value);
 
 }  // namespace stepcast::cli

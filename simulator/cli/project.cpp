@@ -48,13 +48,11 @@ std::optional<GpuHourPrice> price_of(const PriceOptions& options, const Experime
   return prices.at(gpu);
 }
 
-constexpr const char* kScheduleKey = "plan.schedule";
+constexpr std::string_view kEverySchedule = "plan.schedule=all";
 
 // Whether --schedule all was given; the option is taken out of `options`, for it names no schedule.
 bool take_all_schedules(ExperimentOptions& options) {
-  const auto is_all = [](const auto& option) {
-    return option.first == kScheduleKey && option.second == "all";
-  };
+  const auto is_all = [](const Override& set) { return set.assignment == kEverySchedule; };
   return std::erase_if(options.direct, is_all) > 0;
 }
 

@@ -28,11 +28,11 @@ struct RecommendOptions {
 
 // Whether the options give a batch; an experiment made from them alone has one that nobody gave.
 bool options_give_batch(const ExperimentOptions& options) {
-  const std::string key = "training.global_batch_size";
-  return std::any_of(options.direct.begin(), options.direct.end(),
-                     [&key](const auto& option) { return option.first == key; }) ||
-         std::any_of(options.settings.begin(), options.settings.end(),
-                     [&key](const std::string& set) { return set.starts_with(key + "="); });
+  const auto is_batch = [](const Override& set) {
+    return set.assignment.starts_with("training.global_batch_size=");
+  };
+  return std::any_of(options.direct.begin(), options.direct.end(), is_batch) ||
+         std::any_of(options.settings.begin(), options.settings.end(), is_batch);
 }
 
 void check(const RecommendOptions& options) {

@@ -47,7 +47,7 @@ void add_tokens_option(CLI::App& command, ExperimentOptions& options) {
   command.add_option_function<std::string>(
       "--tokens",
       [&options](const std::string& value) {
-        options.direct.emplace_back(key_of("--tokens"), value);
+        options.direct.push_back(override_by("--tokens", key_of("--tokens"), value));
       },
       "of a whole training run, 15T: its days, GPU-hours, energy and, with --price, price");
 }

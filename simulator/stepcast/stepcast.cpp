@@ -33,22 +33,24 @@ std::filesystem::path folder_of(const ExperimentSource& source) {
   return source.file.empty() ? source.folder : source.file.parent_path();
 }
 
+std::vector<Override> overrides_of(const ExperimentSource& source) {
+  return {source.settings.begin(), source.settings.end()};
+}
+
 Experiment experiment_of(const ExperimentSource& source, const DataRoot& data) {
   if (!source.file.empty()) {
-    return load_experiment(source.file, source.settings, data);
+    return load_experiment(source.file, overrides_of(source), data);
   }
   ConfigNode root = parse_config(source.text, source.name);
-  for (const std::string& setting : source.settings) {
-    apply_override(root, setting);
-  }
+  apply_overrides(root, overrides_of(source));
   return read_experiment(root, folder_of(source), data);
 }
 
 SweepSource sweep_source_of(const ExperimentSource& source) {
   const std::string version(stepcast::version());
   return source.file.empty()
-             ? SweepSource{source.name, source.folder, source.text, source.settings, version}
-             : load_sweep_source(source.file, source.settings, version);
+             ? SweepSource{source.name, source.folder, source.text, overrides_of(source), version}
+             : load_sweep_source(source.file, overrides_of(source), version);
 }
 
 // An experiment with the backends that it asks for.

@@ -113,8 +113,8 @@ Counts project_all(Experiment& experiment, const std::vector<Variant>& list,
 }
 
 Experiment dense_on_512() {
-  const std::vector<std::string> changes = {"cluster.gpu=h100_sxm", "cluster.nodes=64",
-                                            "software=megatron", "training.global_batch_size=512"};
+  const std::vector<Override> changes = {"cluster.gpu=h100_sxm", "cluster.nodes=64",
+                                         "software=megatron", "training.global_batch_size=512"};
   return load_experiment(
       test::data_root().folder / "examples/01_llama3.1_70b_mi300x/experiment.yaml", changes,
       test::data_root());

@@ -93,6 +93,10 @@ says "did you mean 'mi300x'"
 says '^--gpu MI300: error: unknown GPU'
 exits 2 project base.yaml --tp 0
 says '^--tp 0: error: .plan.tp.'
+exits 2 project base.yaml --memory-margin 1000%
+says '^--memory-margin 1000%: error: '
+exits 2 project base.yaml --gpu '[['
+says '^--gpu \[\[: error: '
 exits 2 project base.yaml --tp 2 --set plan.tp=0
 says '^--set plan.tp=0:1:1: error: '
 # A model's file that contradicts itself, widths that no kernel is made for, and no terminal is driven by a name.

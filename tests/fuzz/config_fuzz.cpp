@@ -37,7 +37,7 @@ int fuzz_config(const std::uint8_t* data, std::size_t size) {
     ConfigNode root = parse_config(text, "fuzz");
     check(root);
     check_readers(text);
-    apply_override(root, text.substr(0, text.find('\n')));
+    apply_override(root, std::string(text.substr(0, text.find('\n'))));
   } catch (const ConfigError& error) {
     promise(!error.diagnostics().empty(), "an error says nothing");
     for (const Diagnostic& diagnostic : error.diagnostics()) {

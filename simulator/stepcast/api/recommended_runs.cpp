@@ -20,16 +20,14 @@ constexpr std::int64_t kUsualTokens = std::int64_t{1} << 23;
 
 SweepSource on(const SweepSource& work, const std::string& gpu, std::int64_t nodes) {
   SweepSource own = work;
-  own.overrides.push_back("cluster.gpu=" + gpu);
-  own.overrides.push_back("cluster.nodes=" + std::to_string(nodes));
+  own.overrides.emplace_back("cluster.gpu=" + gpu, "--gpu " + gpu);
+  own.overrides.emplace_back("cluster.nodes=" + std::to_string(nodes));
   return own;
 }
 
 ConfigNode tree_of(const SweepSource& source) {
   ConfigNode root = parse_config(source.text, source.name);
-  for (const std::string& assignment : source.overrides) {
-    apply_override(root, assignment);
-  }
+  apply_overrides(root, source.overrides);
   return root;
 }
 
@@ -103,7 +101,7 @@ class Recommender {
     const SweepSource own = on(question_.work, question_.gpus[gpu], nodes);
     SweepSource source = own;
     if (!question_.constraints.empty()) {
-      source.overrides.push_back("constraints=" + flow_list(question_.constraints));
+      source.overrides.emplace_back("constraints=" + flow_list(question_.constraints));
     }
     const SweepSpace space = read_sweep(with_all_plans(source), data_);
     const bool proven = question_.prove || space.size() <= kSoonSearched;
@@ -147,7 +145,7 @@ SweepSource with_usual_batch(const SweepSource& work, const std::string& gpu,
                              const DataRoot& data) {
   const auto with_batch = [&work](std::int64_t sequences) {
     SweepSource whole = work;
-    whole.overrides.push_back("training.global_batch_size=" + std::to_string(sequences));
+    whole.overrides.emplace_back("training.global_batch_size=" + std::to_string(sequences));
     return whole;
   };
   // Without a batch there is no experiment to read: one of many sequences stands in for it.

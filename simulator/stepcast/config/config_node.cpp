@@ -87,6 +87,32 @@ void assign(ConfigNode& mapping, std::string_view dotted_key, ConfigNode value) 
   assign(inner, rest, std::move(value));
 }
 
+void drop_lines(ConfigNode& node) {
+  node.line = node.column = 0;
+  for (ConfigNode& item : node.items) {
+    drop_lines(item);
+  }
+  for (ConfigEntry& entry : node.entries) {
+    entry.line = entry.column = 0;
+    drop_lines(entry.value);
+  }
+}
+
+// parse_config of a text without lines: what is wrong with it is told of `name` as a whole.
+ConfigNode parse_value(std::string_view text, const std::string& name) {
+  try {
+    ConfigNode value = parse_config(text, name);
+    drop_lines(value);
+    return value;
+  } catch (const ConfigError& error) {
+    std::vector<Diagnostic> diagnostics = error.diagnostics();
+    for (Diagnostic& diagnostic : diagnostics) {
+      diagnostic.where.line = diagnostic.where.column = 0;
+    }
+    throw ConfigError(std::move(diagnostics), error.uncollected());
+  }
+}
+
 }  // namespace
 
 const ConfigEntry* ConfigNode::entry(std::string_view key) const {
@@ -149,10 +175,11 @@ ConfigNode load_config(const std::filesystem::path& file) {
   return parse_config(read_file(file), file.string());
 }
 
-void apply_override(ConfigNode& root, std::string_view assignment) {
+void apply_override(ConfigNode& root, const Override& override) {
   constexpr std::size_t kLongest = 100;  // of what messages repeat
-  const std::string name = "--set " + std::string(assignment.substr(0, kLongest)) +
-                           (assignment.size() > kLongest ? "..." : "");
+  const std::string name =
+      override.place.substr(0, kLongest) + (override.place.size() > kLongest ? "..." : "");
+  const std::string_view assignment = override.assignment;
   const std::size_t equals = assignment.find('=');
   const std::string_view key = assignment.substr(0, equals);
   if (equals == std::string_view::npos || key.empty() || key.front() == '.' || key.back() == '.' ||
@@ -161,13 +188,19 @@ void apply_override(ConfigNode& root, std::string_view assignment) {
   }
   constexpr auto kDeepest = 16;
   if (std::count(key.begin(), key.end(), '.') > kDeepest) {
-    throw ConfigError({"--set", 0, 0}, "a key of more than 16 dots is no key of an experiment");
+    throw ConfigError({name, 0, 0}, "a key of more than 16 dots is no key of an experiment");
   }
   if (assignment.substr(equals + 1).find_first_not_of(' ') == std::string_view::npos) {
     throw ConfigError({name, 0, 0}, "gives '" + std::string(key) + "' no value; write one after =");
   }
-  ConfigNode value = parse_config(assignment.substr(equals + 1), name);
-  assign(root, key, std::move(value));
+  const std::string_view text = assignment.substr(equals + 1);
+  assign(root, key, override.has_lines ? parse_config(text, name) : parse_value(text, name));
+}
+
+void apply_overrides(ConfigNode& root, const std::vector<Override>& overrides) {
+  for (const Override& override : overrides) {
+    apply_override(root, override);
+  }
 }
 
 ConfigNode changed(ConfigNode base, const ConfigNode& changes) {

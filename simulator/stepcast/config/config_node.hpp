@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stepcast/base/error.hpp"
@@ -65,8 +66,26 @@ std::string read_file(const std::filesystem::path& file, std::size_t largest = k
 // `base` with what `changes` says in its place, mapping by mapping; other values are replaced.
 ConfigNode changed(ConfigNode base, const ConfigNode& changes);
 
-// Sets `dotted_key` ("plan.tp") in `root` to the YAML text `value`, making mappings on the way, as
-// the option --set does. Throws ConfigError if the assignment has no '=' or runs through a scalar.
-void apply_override(ConfigNode& root, std::string_view assignment);
+// What is set besides a file: "plan.tp=8", the YAML text 8 at the dotted key plan.tp.
+struct Override {
+  std::string assignment;
+  std::string place;      // what diagnostics call it: the option that says so, with its value
+  bool has_lines = true;  // whether they say where in the value
+
+  // As the option --set gives it; implicit, for lists of assignments.
+  // NOLINTBEGIN(google-explicit-constructor)
+  Override(std::string of_set) : assignment(std::move(of_set)), place("--set " + assignment) {}
+  Override(const char* of_set) : Override(std::string(of_set)) {}
+  // NOLINTEND(google-explicit-constructor)
+  // As an option of its own gives it: of a value on a command line nobody counts lines.
+  Override(std::string key_and_value, std::string option)
+      : assignment(std::move(key_and_value)), place(std::move(option)), has_lines(false) {}
+  bool operator==(const Override&) const = default;
+};
+
+// Sets it in `root`, making mappings on the way. Throws ConfigError if the assignment has no '=' or
+// runs through a scalar.
+void apply_override(ConfigNode& root, const Override& override);
+void apply_overrides(ConfigNode& root, const std::vector<Override>& overrides);
 
 }  // namespace stepcast

@@ -388,11 +388,9 @@ Experiment read_experiment(const ConfigNode& root, const std::filesystem::path& 
 }
 
 Experiment load_experiment(const std::filesystem::path& file,
-                           const std::vector<std::string>& overrides, const DataRoot& data) {
+                           const std::vector<Override>& overrides, const DataRoot& data) {
   ExperimentTree tree = load_experiment_tree(file, data);
-  for (const std::string& assignment : overrides) {
-    apply_override(tree.root, assignment);
-  }
+  apply_overrides(tree.root, overrides);
   return read_experiment(tree.root, tree.folder, data);
 }
 

@@ -82,7 +82,7 @@ HostSpec load_named_host(const std::string& name, const DataRoot& data, const Lo
 // Loads an experiment file and applies `overrides` ("plan.tp=8") in order. Relative file names
 // inside are looked up beside the experiment. Throws ConfigError with every problem.
 Experiment load_experiment(const std::filesystem::path& file,
-                           const std::vector<std::string>& overrides, const DataRoot& data);
+                           const std::vector<Override>& overrides, const DataRoot& data);
 
 // The same for an experiment that is already a tree, as the command line or an importer builds it.
 Experiment read_experiment(const ConfigNode& root, const std::filesystem::path& folder,

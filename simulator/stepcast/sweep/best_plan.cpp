@@ -91,7 +91,7 @@ std::int64_t nearest_plan(const SweepSpace& space, const PlanSettings& settings)
 }  // namespace
 
 SweepSource with_all_plans(SweepSource experiment) {
-  std::vector<std::string> own = {"plan={}"};
+  std::vector<Override> own = {"plan={}"};
   const ConfigNode root = parse_config(experiment.text, experiment.name);
   // Of many plans one that is sure to fit is wanted: what it reserves is there.
   const ConfigNode* cluster = root.find("cluster");
@@ -102,7 +102,7 @@ SweepSource with_all_plans(SweepSource experiment) {
   for (const std::string& key : kNotSearched) {
     const ConfigNode* value = plan == nullptr ? nullptr : plan->find(key);
     if (value != nullptr) {
-      own.push_back("plan." + key + "=" + flow_text(*value));
+      own.emplace_back("plan." + key + "=" + flow_text(*value));
     }
   }
   experiment.overrides.insert(experiment.overrides.begin(), own.begin(), own.end());

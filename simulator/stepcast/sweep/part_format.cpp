@@ -133,8 +133,8 @@ std::string header_body(const PartHeader& header) {
   put_text(body, header.source.text);
   put_text(body, header.source.version);
   put(body, static_cast<std::uint32_t>(header.source.overrides.size()));
-  for (const std::string& one : header.source.overrides) {
-    put_text(body, one);
+  for (const Override& one : header.source.overrides) {
+    put_text(body, one.assignment);
   }
   return body;
 }
@@ -194,7 +194,7 @@ std::optional<PartHeader> decode_header(std::string_view bytes) {
   header.source.version = taker.take_text();
   const auto overrides = taker.take<std::uint32_t>();
   for (std::uint32_t i = 0; i < overrides && taker.ok(); ++i) {
-    header.source.overrides.push_back(taker.take_text());
+    header.source.overrides.emplace_back(taker.take_text());
   }
   return taker.at_end() && sensible(header) ? std::optional(header) : std::nullopt;
 }

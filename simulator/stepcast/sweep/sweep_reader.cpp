@@ -96,8 +96,8 @@ void write_out_all(ConfigNode& root) {
 // Applies what was given beside the text, as far as it can be.
 void override_root(ConfigNode& root, const SweepSource& source, ProblemSet& problems) {
   write_out_all(root);
-  for (const std::string& assignment : source.overrides) {
-    problems.collect([&] { apply_override(root, assignment); });
+  for (const Override& override : source.overrides) {
+    problems.collect([&] { apply_override(root, override); });
     write_out_all(root);
   }
 }
@@ -349,10 +349,9 @@ ConfigNode overridden_sweep(const SweepSource& source) {
   return root;
 }
 
-SweepSource load_sweep_source(const std::filesystem::path& file,
-                              const std::vector<std::string>& overrides,
+SweepSource load_sweep_source(const std::filesystem::path& file, std::vector<Override> overrides,
                               const std::string& version) {
-  return {file.string(), file.parent_path(), read_file(file), overrides, version};
+  return {file.string(), file.parent_path(), read_file(file), std::move(overrides), version};
 }
 
 }  // namespace stepcast

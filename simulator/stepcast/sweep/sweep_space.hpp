@@ -39,11 +39,11 @@ inline constexpr std::int64_t kMostSites = 4096;
 
 // A sweep as it was given, whole: what a part of it must hold to be read elsewhere.
 struct SweepSource {
-  std::string name;                    // what messages call it, as a file's path
-  std::filesystem::path folder;        // files that it names are looked up here
-  std::string text;                    // YAML
-  std::vector<std::string> overrides;  // "plan.tp=8", applied in order
-  std::string version;                 // of the program
+  std::string name;                 // what messages call it, as a file's path
+  std::filesystem::path folder;     // files that it names are looked up here
+  std::string text;                 // YAML
+  std::vector<Override> overrides;  // applied in order
+  std::string version;              // of the program
 };
 
 // A key without its section: "tp" of "plan.tp".
@@ -141,8 +141,7 @@ SweepSpace read_sweep(const SweepSource& source, const DataRoot& data);
 // The text with its overrides applied: a sweep file that needs none. Throws ConfigError.
 ConfigNode overridden_sweep(const SweepSource& source);
 // The same of a file, with overrides.
-SweepSource load_sweep_source(const std::filesystem::path& file,
-                              const std::vector<std::string>& overrides,
+SweepSource load_sweep_source(const std::filesystem::path& file, std::vector<Override> overrides,
                               const std::string& version);
 
 }  // namespace stepcast

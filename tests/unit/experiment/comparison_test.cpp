@@ -23,7 +23,7 @@ std::filesystem::path example() {
   return data_root().folder / "examples/01_llama3.1_70b_mi300x/experiment.yaml";
 }
 
-Experiment with(const std::vector<std::string>& overrides) {
+Experiment with(const std::vector<Override>& overrides) {
   return load_experiment(example(), overrides, data_root());
 }
 

@@ -14,7 +14,7 @@
 namespace stepcast::difference_test {
 namespace {
 
-Explanation explained(const std::string& name, const std::vector<std::string>& overrides = {}) {
+Explanation explained(const std::string& name, const std::vector<Override>& overrides = {}) {
   const std::filesystem::path file =
       test::data_root().folder / "examples" / name / "experiment.yaml";
   return explain(load_experiment(file, overrides, test::data_root()), default_cost_model());
@@ -52,8 +52,8 @@ TEST_CASE("an experiment does not differ from itself", "[unit]") {
 }
 
 TEST_CASE("slower memory shows in the kernels that it bounds", "[unit]") {
-  const std::vector<std::string> locked = {"cluster.gpu_clock=1.2 GHz"};
-  std::vector<std::string> half = locked;
+  const std::vector<Override> locked = {"cluster.gpu_clock=1.2 GHz"};
+  std::vector<Override> half = locked;
   half.emplace_back("cluster.scale.hbm_bandwidth=0.5");
   const Difference d = difference_of(explained("01_llama3.1_70b_mi300x", locked),
                                      explained("01_llama3.1_70b_mi300x", half));

@@ -13,12 +13,12 @@ namespace {
 
 using test::contains_text;
 
-Experiment experiment(const std::vector<std::string>& overrides = {}) {
+Experiment experiment(const std::vector<Override>& overrides = {}) {
   return load_experiment(test::data_root().folder / "tests/cli/layer/sonic_moe.yaml", overrides,
                          test::data_root());
 }
 
-DispatcherMap mapped(const MapAxes& axes, const std::vector<std::string>& overrides = {}) {
+DispatcherMap mapped(const MapAxes& axes, const std::vector<Override>& overrides = {}) {
   return dispatcher_map(experiment(overrides), axes, default_cost_model());
 }
 

@@ -11,7 +11,7 @@ namespace stepcast::explain_test {
 namespace {
 
 Explanation explained(const std::filesystem::path& file,
-                      const std::vector<std::string>& overrides = {}) {
+                      const std::vector<Override>& overrides = {}) {
   return explain(load_experiment(file, overrides, test::data_root()), default_cost_model());
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("operators add up to the step of every shipped experiment", "[property
 TEST_CASE("operators add up with virtual stages and every recomputation", "[property]") {
   const auto recompute =
       GENERATE(RecomputeKind::kNone, RecomputeKind::kSelective, RecomputeKind::kFull);
-  const auto explained_with = [&](const char* name, const std::vector<std::string>& overrides) {
+  const auto explained_with = [&](const char* name, const std::vector<Override>& overrides) {
     Experiment experiment = load_experiment(example(name), overrides, test::data_root());
     experiment.training.recompute.kind = recompute;
     return explain(experiment, default_cost_model());

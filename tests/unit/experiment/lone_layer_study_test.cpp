@@ -16,7 +16,7 @@ using test::nearly;
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
 // sonic-moe pull request 54: T = 131072 over W = 4 ranks, H = 4096, I = 1536, E = 128, k = 8.
-Experiment sonic(const std::vector<std::string>& overrides = {}) {
+Experiment sonic(const std::vector<Override>& overrides = {}) {
   return load_experiment(test::data_root().folder / "tests/cli/layer/sonic_moe.yaml", overrides,
                          test::data_root());
 }
@@ -131,8 +131,8 @@ TEST_CASE("a layer of inference keeps nothing and has no backward", "[unit]") {
 TEST_CASE("what one GPU takes is what its own experiment says", "[unit]") {
   const LayerReport ranks = studied(sonic());
   REQUIRE(ranks.local.size() == 3);
-  const std::vector<std::string> alone = {"cluster.gpus_per_node=1", "plan.ep=1"};
-  const auto one_gpu = [&](std::vector<std::string> more) {
+  const std::vector<Override> alone = {"cluster.gpus_per_node=1", "plan.ep=1"};
+  const auto one_gpu = [&](std::vector<Override> more) {
     more.insert(more.end(), alone.begin(), alone.end());
     return studied(sonic(more)).passes;
   };

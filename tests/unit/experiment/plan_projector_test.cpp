@@ -14,9 +14,9 @@ using test::data_root;
 
 // Plans of one site that share some of what is solved and differ in the rest.
 std::vector<Experiment> plans_of(const std::string& example,
-                                 const std::vector<std::vector<std::string>>& changes) {
+                                 const std::vector<std::vector<Override>>& changes) {
   std::vector<Experiment> plans;
-  for (const std::vector<std::string>& change : changes) {
+  for (const std::vector<Override>& change : changes) {
     plans.push_back(load_experiment(data_root().folder / "examples" / example / "experiment.yaml",
                                     change, data_root()));
   }

@@ -16,7 +16,7 @@ using stepcast::test::shipped_experiments;
 namespace {
 
 Projection projected(const std::filesystem::path& file,
-                     const std::vector<std::string>& overrides = {}) {
+                     const std::vector<Override>& overrides = {}) {
   return project(load_experiment(file, overrides, data_root()), default_cost_model());
 }
 
@@ -67,7 +67,7 @@ TEST_CASE("A projection notes the assumed constants of its exchange, and only wh
           "[unit]") {
   const std::filesystem::path file =
       data_root().folder / "configs/experiments/mi300x_deepseek_v2_lite.yaml";
-  const auto assumptions = [&](const std::vector<std::string>& overrides) {
+  const auto assumptions = [&](const std::vector<Override>& overrides) {
     std::vector<std::string> found;
     for (const std::string& text : projected(file, overrides).notes) {
       if (text.starts_with("exchange constants of ")) {
@@ -85,7 +85,7 @@ TEST_CASE("A projection notes the assumed constants of its exchange, and only wh
 
 TEST_CASE("Documents shorten attention where they are kept apart, and MFU counts them whole",
           "[unit]") {
-  const auto run = [](const std::vector<std::string>& overrides) {
+  const auto run = [](const std::vector<Override>& overrides) {
     return projected(data_root().folder / "examples/19_deepseek_v3_h100_deepep/experiment.yaml",
                      overrides);
   };
@@ -186,9 +186,9 @@ TEST_CASE("A power limit replaces the part's own and must leave power for work",
 TEST_CASE("Twice the nodes never need more memory a GPU", "[property]") {
   const auto nodes = GENERATE(1, 2, 4, 8, 16);
   const auto set = [](int n) {
-    return std::vector<std::string>{"cluster.nodes=" + std::to_string(n),
-                                    "plan.fsdp=" + std::to_string(8 * n),
-                                    "training.global_batch_size=1024"};
+    return std::vector<Override>{"cluster.nodes=" + std::to_string(n),
+                                 "plan.fsdp=" + std::to_string(8 * n),
+                                 "training.global_batch_size=1024"};
   };
   CHECK(projected(default_example(), set(2 * nodes)).peak_memory() <=
         projected(default_example(), set(nodes)).peak_memory());
@@ -220,7 +220,7 @@ TEST_CASE("The breakdown never beats what computation alone needs", "[property]"
 }
 
 TEST_CASE("A locked clock at which the power limit is passed is noted", "[unit]") {
-  const auto notes = [](const std::vector<std::string>& overrides) {
+  const auto notes = [](const std::vector<Override>& overrides) {
     const std::vector<std::string> all = projected(default_example(), overrides).notes;
     return std::count_if(all.begin(), all.end(), [](const std::string& note) {
       return note.find("more than the limit of 750 W: the part could not keep this clock") !=
@@ -282,8 +282,8 @@ TEST_CASE("A power limit above the part's own is said to be", "[unit]") {
 }
 
 TEST_CASE("An oversubscription that no collective meets is said to change nothing", "[unit]") {
-  const std::vector<std::string> oversubscribed = {"cluster.nodes_per_pod=8",
-                                                   "cluster.oversubscription=4"};
+  const std::vector<Override> oversubscribed = {"cluster.nodes_per_pod=8",
+                                                "cluster.oversubscription=4"};
   const Projection inside = projected(default_example(), oversubscribed);
   CHECK(
       says(inside.notes, "oversubscription 4:1 changes nothing: no collective leaves a pod of 8"));

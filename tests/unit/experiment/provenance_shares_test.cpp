@@ -17,7 +17,7 @@ namespace {
 
 using test::data_root;
 
-Experiment example(const std::string& name, const std::vector<std::string>& changes = {}) {
+Experiment example(const std::string& name, const std::vector<Override>& changes = {}) {
   return load_experiment(data_root().folder / "examples" / name / "experiment.yaml", changes,
                          data_root());
 }
@@ -193,13 +193,13 @@ TEST_CASE("what was fitted on another part is assumed on one that was never meas
 }
 
 TEST_CASE("the host that nobody named is assumed, a named one was measured", "[unit]") {
-  const std::vector<std::string> eager = {"model=llama3.2_1b", "software=torchtitan_eager",
-                                          "plan={fsdp: 8}", "training.recompute=none",
-                                          "training.sequence_length=512"};
+  const std::vector<Override> eager = {"model=llama3.2_1b", "software=torchtitan_eager",
+                                       "plan={fsdp: 8}", "training.recompute=none",
+                                       "training.sequence_length=512"};
   for (const bool named : {false, true}) {
-    std::vector<std::string> changes = eager;
-    changes.push_back(std::string("cluster={gpu: h200_sxm, nodes: 1") +
-                      (named ? ", host: xeon_pytorch_2_11}" : "}"));
+    std::vector<Override> changes = eager;
+    changes.emplace_back(std::string("cluster={gpu: h200_sxm, nodes: 1") +
+                         (named ? ", host: xeon_pytorch_2_11}" : "}"));
     const ProvenanceShares shares =
         shares_of(example("02_llama2_7b_mi300x", changes), default_cost_model());
     CAPTURE(named);
@@ -279,7 +279,7 @@ TEST_CASE("shares of random plans add up to one, and none of the time rests on t
         "training.recompute=" + one_of({"none", "full"}),
         "training.sequence_length=" + one_of({"1024", "4096"})};
     CAPTURE(changes);
-    const Experiment experiment = example("02_llama2_7b_mi300x", changes);
+    const Experiment experiment = example("02_llama2_7b_mi300x", {changes.begin(), changes.end()});
     const Projection projection = project(experiment, cost);
     const std::optional<ProvenanceShares> shares = provenance_shares(experiment, projection, cost);
     REQUIRE(shares.has_value() == projection.priced);

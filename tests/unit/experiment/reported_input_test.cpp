@@ -50,7 +50,7 @@ plan: {tp: 2, cp: 2, zero: 3}
 )";
 
 Experiment loaded(const std::filesystem::path& file, const Settings& settings = {}) {
-  return load_experiment(file, settings, data_root());
+  return load_experiment(file, {settings.begin(), settings.end()}, data_root());
 }
 
 Json projected(const Experiment& experiment) {

@@ -19,13 +19,13 @@ std::filesystem::path example(const std::string& name) {
   return data_root().folder / "examples" / name / "experiment.yaml";
 }
 
-double rate_of(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
+double rate_of(const std::filesystem::path& file, const std::vector<Override>& overrides) {
   return project(load_experiment(file, overrides, data_root()), default_cost_model())
       .tokens_per_second_per_gpu;
 }
 
 std::vector<Sensitivity> sensitivities_of(const std::filesystem::path& file,
-                                          const std::vector<std::string>& overrides = {}) {
+                                          const std::vector<Override>& overrides = {}) {
   const Experiment experiment = load_experiment(file, overrides, data_root());
   const CostModel cost = default_cost_model();
   return sensitivities(experiment, project(experiment, cost), cost);

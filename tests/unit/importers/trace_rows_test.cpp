@@ -68,7 +68,7 @@ TEST_CASE("A trace of an unknown step asks for the experiment", "[unit]") {
   const std::filesystem::path steps = folder.write("steps.jsonl", kSteps);
   ProfileCache profiles(data_root());
   CHECK_THROWS_WITH(trace_rows(trace, std::nullopt, profiles, default_cost_model()),
-                    Catch::Contains("give --experiment FILE"));
+                    test::contains_text("give --experiment FILE"));
   const Experiment given = load_experiment(test::shipped_experiments().front(), {}, data_root());
   CHECK(trace_rows(trace, given, profiles, default_cost_model()).size() == 2);
 }

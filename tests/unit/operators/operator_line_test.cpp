@@ -40,7 +40,7 @@ std::string fault_of(const std::string& text) {
 
 void check_fault(const std::string& text, const std::string& message) {
   CAPTURE(text);
-  CHECK_THAT(fault_of(text), Catch::Matchers::Contains(message));
+  CHECK_THAT(fault_of(text), test::contains_text(message));
 }
 
 const std::string kGemm = R"({"kind": "gemm", "m": 2, "n": 3, "k": 5)";

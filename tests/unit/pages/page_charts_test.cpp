@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Experiment experiment(const std::string& name, const std::vector<std::string>& overrides = {}) {
+Experiment experiment(const std::string& name, const std::vector<Override>& overrides = {}) {
   return load_experiment(test::data_root().folder / "examples" / name / "experiment.yaml",
                          overrides, test::data_root());
 }

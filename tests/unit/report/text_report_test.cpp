@@ -86,7 +86,7 @@ void check_printed_time(const Projection& p) {
 }
 
 Projection projected(const std::filesystem::path& file,
-                     const std::vector<std::string>& overrides = {}) {
+                     const std::vector<Override>& overrides = {}) {
   return project(load_experiment(file, overrides, test::data_root()), default_cost_model());
 }
 

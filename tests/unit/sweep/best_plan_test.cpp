@@ -13,7 +13,7 @@ namespace stepcast::best_plan_test {
 namespace {
 
 // An experiment with a plan of its own, which is slow.
-SweepSource small_experiment(const std::string& training, std::vector<std::string> overrides = {}) {
+SweepSource small_experiment(const std::string& training, std::vector<Override> overrides = {}) {
   return {"experiment.yaml",
           {},
           test::small_sweep(training, "{tp: 8, zero: 3}"),

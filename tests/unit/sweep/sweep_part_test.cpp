@@ -66,7 +66,7 @@ TEST_CASE("a part says what it is of", "[unit]") {
   CHECK(part.header().source.name == "sweep.yaml");
   CHECK(part.header().source.folder == "folder");
   CHECK(part.header().source.text == "plan: all\n");
-  CHECK(part.header().source.overrides == std::vector<std::string>{"plan.tp=2"});
+  CHECK(part.header().source.overrides == std::vector<Override>{"plan.tp=2"});
   CHECK(part.header().source.version == "0.1");
 }
 

@@ -10,7 +10,7 @@ using stepcast::test::data_root;
 
 namespace {
 
-Experiment experiment_with(const std::vector<std::string>& settings) {
+Experiment experiment_with(const std::vector<Override>& settings) {
   return load_experiment(data_root().folder / "examples/12_llama3.1_405b_h100/experiment.yaml",
                          settings, data_root());
 }

@@ -150,7 +150,7 @@ TEST_CASE("A file is a trace by its name or by its list of events", "[unit]") {
   // A header of gzip and nothing after it.
   const std::filesystem::path damaged =
       written("e.json.gz", std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03\x01", 11));
-  CHECK_THROWS_WITH(read_step_trace(damaged), Catch::Contains("damaged or cut off"));
+  CHECK_THROWS_WITH(read_step_trace(damaged), test::contains_text("damaged or cut off"));
   std::filesystem::remove_all(folder);
 }
 
