@@ -10,11 +10,15 @@
 
 namespace stepcast::test {
 
+// A place for a file or a folder of this run of the tests, whatever others run beside it.
+inline std::filesystem::path scratch_path(const std::string& name) {
+  return std::filesystem::temp_directory_path() /
+         ("stepcast_test_" + std::to_string(::getpid()) + "_" + name);
+}
+
 class TextFile {
  public:
-  TextFile(const std::string& name, const std::string& text)
-      : path_(std::filesystem::temp_directory_path() /
-              ("stepcast_test_" + std::to_string(::getpid()) + "_" + name)) {
+  TextFile(const std::string& name, const std::string& text) : path_(scratch_path(name)) {
     std::ofstream(path_) << text;
   }
   TextFile(const TextFile&) = delete;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/calibration/constants_text.hpp"
 
-#include <unistd.h>
-
 #include <fstream>
 
 #include "calibration_rows.hpp"
 #include "catch.hpp"
+#include "text_file.hpp"
 
 namespace stepcast::constants_text_test {
 namespace {
@@ -28,8 +27,7 @@ Calibration settled(ConfigNode kernels, const std::vector<std::string>& keys) {
 
 // H200 with `kernels` as its file of kernels, from a folder of profiles that is gone afterwards.
 DeviceSpec h200_with(const std::string& kernels) {
-  const fs::path folder =
-      fs::temp_directory_path() / ("stepcast_kernels_" + std::to_string(::getpid()));
+  const fs::path folder = test::scratch_path("kernels");
   fs::create_directories(folder / "gpus");
   fs::create_directories(folder / "kernels");
   for (const char* part : {"h200_sxm.yaml", "h100_sxm.yaml"}) {  // and the one that it is based on

@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "import_of.hpp"
+#include "text_file.hpp"
 
 namespace stepcast::primus_import_test {
 namespace {
@@ -76,8 +77,7 @@ TEST_CASE("a variable without a default is needed by its name", "[unit]") {
 }
 
 TEST_CASE("presets extend others in order, and the file itself counts last", "[unit]") {
-  const std::filesystem::path root =
-      std::filesystem::temp_directory_path() / "stepcast_primus_presets";
+  const std::filesystem::path root = test::scratch_path("primus_presets");
   const std::filesystem::path models = root / "primus" / "configs" / "models" / "megatron";
   std::filesystem::create_directories(models);
   std::ofstream(models / "a.yaml") << "num_layers: 1\nhidden_size: 64\nswiglu: true\n";

@@ -8,6 +8,7 @@
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "text_file.hpp"
 
 namespace stepcast::device_spec_test {
 namespace {
@@ -197,7 +198,7 @@ struct Replacement {
 class Profiles {
  public:
   Profiles(const Replacement& in_gpu, const Replacement& in_kernels)
-      : folder_(std::filesystem::temp_directory_path() / "stepcast_device_spec_test") {
+      : folder_(test::scratch_path("device_spec")) {
     copy("gpus", in_gpu);
     copy("kernels", in_kernels);
     std::filesystem::copy(data_root().architectures(), folder_ / "architectures");

@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "text_file.hpp"
 
 namespace stepcast::profile_base_test {
 namespace {
@@ -29,8 +30,7 @@ class Folder {
   }
 
  private:
-  std::filesystem::path path_ =
-      std::filesystem::temp_directory_path() / "stepcast_profile_base_test";
+  std::filesystem::path path_ = test::scratch_path("profile_base");
 };
 
 TEST_CASE("a number of a base is replaced with its source, and its neighbours stay", "[unit]") {

@@ -10,6 +10,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/validation/validate.hpp"
+#include "text_file.hpp"
 
 namespace stepcast::quantised_points_test {
 namespace {
@@ -20,8 +21,7 @@ constexpr std::int64_t kK = 2048;
 
 // What a row of B200 in `dtype` is predicted to take.
 double predicted(const std::string& dtype) {
-  const std::filesystem::path file =
-      std::filesystem::temp_directory_path() / ("stepcast_test_quantised_" + dtype + ".csv");
+  const std::filesystem::path file = test::scratch_path("quantised_" + dtype + ".csv");
   std::ofstream(file) << "sku,dtype,m,n,k,latency_us\nb200," << dtype << ",4096,7168,2048,100\n";
   const auto rows =
       validate_files({file}, test::data_root(), default_cost_model(), all_importers());

@@ -7,6 +7,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/experiment/project.hpp"
+#include "text_file.hpp"
 #include "traces/predicted_categories.hpp"
 
 namespace stepcast::trace_rows_test {
@@ -24,7 +25,7 @@ const char* const kSteps =
 
 class Folder {
  public:
-  Folder() : path_(std::filesystem::temp_directory_path() / "stepcast_trace_rows_test") {
+  Folder() : path_(test::scratch_path("trace_rows")) {
     std::filesystem::create_directories(path_ / "traces");
   }
   ~Folder() { std::filesystem::remove_all(path_); }

@@ -7,6 +7,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/operators/operator_line.hpp"
+#include "text_file.hpp"
 
 namespace stepcast::exchange_line_test {
 namespace {
@@ -84,7 +85,7 @@ TEST_CASE("a routing is a name or an object", "[unit]") {
 }
 
 TEST_CASE("counts may stand in a file", "[unit]") {
-  const auto file = std::filesystem::temp_directory_path() / "stepcast_counts.txt";
+  const auto file = test::scratch_path("counts.txt");
   std::ofstream(file) << "1, 2, 3, 4,\n5 6 7 8\n1,1,1,1 1 1 1 1\n";
   const std::string more = R"(, "routing": {"counts_file": ")" + file.string() + R"("})";
   CHECK(read(line(more)).routing.counts[7] == 8);

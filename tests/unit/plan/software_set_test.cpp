@@ -5,6 +5,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/plan/software_spec.hpp"
+#include "text_file.hpp"
 
 namespace stepcast::software_set_test {
 namespace {
@@ -15,7 +16,7 @@ using test::contains_text;
 // A folder of sets, removed again.
 class Sets {
  public:
-  Sets() : path_(std::filesystem::temp_directory_path() / "stepcast_software_set_test") {
+  Sets() : path_(test::scratch_path("software_set")) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }

@@ -2,13 +2,12 @@
 // Sweeps without a simulator: every third plan is refused, and the numbers follow from the index.
 #pragma once
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <string>
 
 #include "stepcast/sweep/part_format.hpp"
 #include "stepcast/sweep/sweep_run.hpp"
+#include "text_file.hpp"
 
 namespace stepcast::test {
 
@@ -78,9 +77,7 @@ inline SweepRun run_of(const ChunkGrid& grid, const Shard& shard = {}, int threa
 // A folder that is gone with the test that made it.
 class Folder {
  public:
-  explicit Folder(const std::string& name)
-      : path_(std::filesystem::temp_directory_path() /
-              ("stepcast_test_" + std::to_string(::getpid()) + "_" + name)) {
+  explicit Folder(const std::string& name) : path_(scratch_path(name)) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directory(path_);
   }

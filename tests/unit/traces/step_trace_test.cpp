@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "stepcast/base/error.hpp"
+#include "text_file.hpp"
 
 namespace stepcast::step_trace_test {
 
@@ -133,8 +134,7 @@ TEST_CASE("What is no trace of a device is refused with the reason", "[unit]") {
 }
 
 TEST_CASE("A file is a trace by its name or by its list of events", "[unit]") {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / "stepcast_step_trace_test";
+  const std::filesystem::path folder = test::scratch_path("step_trace");
   std::filesystem::create_directories(folder);
   const auto written = [&folder](const char* name, const std::string& text) {
     std::ofstream(folder / name) << text;

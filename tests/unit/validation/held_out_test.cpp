@@ -9,6 +9,7 @@
 #include "stepcast/validation/interval_coverage.hpp"
 #include "stepcast/validation/run_source.hpp"
 #include "stepcast/validation/validate.hpp"
+#include "text_file.hpp"
 
 namespace stepcast::held_out_test {
 using stepcast::test::data_root;
@@ -75,8 +76,7 @@ TEST_CASE("The accuracy file has the errors of held-out runs alone, each run onc
 }
 
 TEST_CASE("The accuracy file is read with all of its problems at once", "[unit]") {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / "stepcast_held_out_test";
+  const std::filesystem::path folder = test::scratch_path("held_out");
   std::filesystem::create_directories(folder / "hardware_profiles");
   const DataRoot root{folder};
   CHECK(load_accuracy(root).empty());
