@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/graph/parameter_inventory.hpp"
+#include "stepcast/graph/sparse_attention.hpp"
 
 namespace stepcast {
 namespace {
@@ -34,7 +35,7 @@ double pairs_of(const ModelSpec& model, LayerKind kind, std::int64_t length,
     return causal_pairs(documents, length, chosen > 0 ? chosen : kind.window);
   }
   const double compressed =
-      static_cast<double>(kind.compression) * causal_pairs({}, length / kind.compression, chosen);
+      capped_pairs(length, length, kind.compression, chosen > 0 ? chosen : length);
   return compressed + (kind.window > 0 ? causal_pairs(documents, length, kind.window) : 0.0);
 }
 

@@ -19,7 +19,8 @@ double capped_sum(double last, double most) {
   return rising * (rising + 1.0) / 2.0 + (last - rising) * most;
 }
 
-// Sum of min(floor(t / ratio), most) over the positions t = 1 ... tokens, for `queries` of them.
+}  // namespace
+
 double capped_pairs(std::int64_t queries, std::int64_t tokens, std::int64_t ratio,
                     std::int64_t most) {
   const double keys = real(tokens / ratio);
@@ -28,8 +29,6 @@ double capped_pairs(std::int64_t queries, std::int64_t tokens, std::int64_t rati
                        past_last * std::min(keys, real(most));
   return real(queries) / real(tokens) * pairs;
 }
-
-}  // namespace
 
 std::string_view name(SparseKernel kernel) { return entry(kSparseKernelNames, kernel); }
 

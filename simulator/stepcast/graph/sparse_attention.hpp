@@ -74,6 +74,11 @@ std::int64_t keys_to_choose(const IndexScores& op);
 std::int64_t listed_keys(const SparseAttention& op);
 std::int64_t listed_keys(const IndexScores& op);
 
+// Query-key pairs of `queries` of a sequence's `tokens` positions, each with `most` of its keys at
+// most: the sum of min(floor(t / ratio), most) over the positions t = 1 ... tokens, or their share.
+double capped_pairs(std::int64_t queries, std::int64_t tokens, std::int64_t ratio,
+                    std::int64_t most);
+
 // Query-key pairs of one head and one sequence: chosen ones and those of the window; and all that
 // the indexer scores.
 double attended_pairs(const SparseAttention& op);

@@ -153,14 +153,13 @@ const std::string kCompressed =
     "attention: {kind: shared_kv, heads: 4, head_dim: 16, q_lora_rank: 32, qk_rope_head_dim: 8, "
     "output_groups: 2, output_lora_rank: 16";
 
-// Of 8 positions there are 2 keys; the first queries see none, four see one and one sees both,
-// which the count of pairs rounds to those of 2 queries and 2 keys, 3 for each 4 positions: 1.5 a
-// query.
+// Of 8 positions there are 2 keys: three queries see none, four see one and the last both, 6 pairs,
+// as the operator counts them.
 TEST_CASE("no window beside compressed keys is none, and not the whole sequence", "[case]") {
   const ModelSpec model = model_from(kCompressed + ", compression: {ratios: [4, 4]}}\n");
   const double pair = 6.0 * 4 * (16 + 16);
   const Flops uncut = training_flops_per_token(model, 8);
-  CHECK((uncut - masked_flops_per_token(model, 8, {})).value() == 2 * pair * (2 - 1.5));
+  CHECK((uncut - masked_flops_per_token(model, 8, {})).value() == 2 * pair * (2 - 6.0 / 8));
 }
 
 TEST_CASE("a head that is key and value is seen in a window or compressed", "[unit]") {
