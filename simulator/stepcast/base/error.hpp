@@ -15,7 +15,8 @@
 
 namespace stepcast {
 
-// A place in an input. Lines and columns count from 1; 0 means the input as a whole.
+// A place in an input. Lines and columns count from 1; a line of 0 means the input as a whole, a
+// column of 0 the line as a whole.
 struct Location {
   std::string file;
   int line = 0;
