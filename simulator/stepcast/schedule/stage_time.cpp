@@ -53,6 +53,14 @@ StageTime stage_time(const StageProgram& program, const StepContext& context,
   return time;
 }
 
+Seconds data_traffic(const StageTime& stage, std::int64_t micro_batches) {
+  const auto of = [](const PassTime& pass) {
+    return pass.spent.exposed[slot(Axis::kData)] + pass.hidden.exposed[slot(Axis::kData)];
+  };
+  return of(stage.first_forward) + of(stage.last_backward) +
+         static_cast<double>(micro_batches - 1) * (of(stage.forward) + of(stage.backward));
+}
+
 StageDuration duration_of(const StageTime& stage) {
   StageDuration duration{stage.forward.duration(), stage.backward.duration(),
                          stage.backward.weight};

@@ -106,12 +106,16 @@ class Assembly {
   }
 
   // How long after its last task, at `end`, a rank still reduces: chunks that end earlier go on
-  // beside the tasks that follow, unless the software reduces at the end only.
+  // beside the tasks that follow, unless the software reduces at the end only; and what passes
+  // leave to the next micro-batch comes to more than those can hide where every one reduces.
   Seconds reduction_tail(std::size_t rank, Seconds end, const Seconds* chunk_end) {
     const bool overlaps = context_.expansion.software.overlap_grad_reduce;
     reductions_.clear();
+    Seconds traffic;
     for (std::size_t chunk = 0; chunk < chunks_; ++chunk) {
-      const StageTime& stage = stages_[rank_stages_[rank * chunks_ + chunk].stage]->time;
+      const RankStage& own = rank_stages_[rank * chunks_ + chunk];
+      const StageTime& stage = stages_[own.stage]->time;
+      traffic += data_traffic(stage, own.micro_batches);
       reductions_.push_back({overlaps ? chunk_end[chunk] : end, stage.last_backward.backlog});
     }
     std::sort(reductions_.begin(), reductions_.end(),
@@ -120,6 +124,8 @@ class Assembly {
     for (const Reduction& chunk : reductions_) {
       free = max(free, chunk.from) + chunk.backlog;
     }
+    // Hidden by a share that the user gives, no stream carries it.
+    free = plan_.uniform ? free : max(free, traffic);
     return max(Seconds{}, free - end);
   }
 

@@ -183,6 +183,18 @@ TEST_CASE("A power limit replaces the part's own and must leave power for work",
         std::string::npos);
 }
 
+// ZeRO 2 scatters gradients in every micro-batch, here longer than the next one takes: the stream
+// that carries them is what the step waits for, and hides no more than the step.
+TEST_CASE("A step is no shorter than its stream of gradients takes", "[unit]") {
+  const std::vector<Override> slow = {"plan={zero: 2}", "cluster.nic_rate=1 GB/s",
+                                      "training.micro_batch_size=1"};
+  const StepTime time = projected(default_example(), slow).time;
+  const Seconds hidden = time.hidden.exposed[slot(Axis::kData)];
+  const Seconds exposed = time.breakdown.exposed[slot(Axis::kData)];
+  CHECK(exposed > 0.5 * time.step);
+  CHECK(hidden + exposed <= time.step);
+}
+
 TEST_CASE("Twice the nodes never need more memory a GPU", "[property]") {
   const auto nodes = GENERATE(1, 2, 4, 8, 16);
   const auto set = [](int n) {
