@@ -57,7 +57,7 @@ Seconds data_traffic(const StageTime& stage, std::int64_t micro_batches) {
   const auto of = [](const PassTime& pass) {
     return pass.spent.exposed[slot(Axis::kData)] + pass.hidden.exposed[slot(Axis::kData)];
   };
-  return of(stage.first_forward) + of(stage.last_backward) +
+  return stage.gather.first + of(stage.first_forward) + of(stage.last_backward) +
          static_cast<double>(micro_batches - 1) * (of(stage.forward) + of(stage.backward));
 }
 

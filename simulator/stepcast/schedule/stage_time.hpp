@@ -30,8 +30,8 @@ StageTime stage_time(const StageProgram& program, const StepContext& context,
 // other stage.
 StageDuration duration_of(const StageTime& stage);
 
-// What the stage's passes over its micro-batches gather and reduce, hidden or not: one stream
-// carries it, one after the other.
+// What is gathered before the stage's passes over its micro-batches, and what these gather and
+// reduce, hidden or not: one stream carries it, one after the other.
 Seconds data_traffic(const StageTime& stage, std::int64_t micro_batches);
 
 // The share of the compute units that communication over each axis occupies.
