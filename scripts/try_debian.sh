@@ -26,7 +26,8 @@ inside() {
   chroot "$system" /usr/bin/env -i PATH="$PATH" LANG=C.UTF-8 HOME=/root bash -euo pipefail -c "cd /stepcast; $1"
 }
 mounted=()
-trap 'for place in "${mounted[@]}"; do umount "$place"; done' EXIT
+# Lazily: a process that is left inside holds its place, and nothing may stay mounted in the build folder.
+trap 'for place in "${mounted[@]}"; do umount --lazy "$place"; done' EXIT
 mount_in() {
   mkdir -p "$system/$2"
   mount --bind "$1" "$system/$2"
