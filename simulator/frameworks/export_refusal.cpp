@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/export_refusal.hpp"
 
+#include <utility>
+
 #include "stepcast/experiment/experiment.hpp"
 
 namespace stepcast {
@@ -32,6 +34,14 @@ Location place_of(const std::string& key, const ConfigNode& root,
 }
 
 }  // namespace
+
+std::optional<ExportRefusal> trains_less(const TrainedWeights& weights, std::string reason) {
+  if (weights.whole_model()) {
+    return std::nullopt;
+  }
+  return ExportRefusal{weights.lora ? "training.lora" : "training.frozen", "", std::move(reason),
+                       "export primus or megatron_bridge, or leave the key out"};
+}
 
 void throw_refusals(const std::vector<ExportRefusal>& refusals, std::string_view framework,
                     const ConfigNode& root, const std::filesystem::path& folder) {

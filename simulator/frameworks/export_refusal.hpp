@@ -7,12 +7,14 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "stepcast/base/error.hpp"
 #include "stepcast/config/config_node.hpp"
+#include "stepcast/graph/trained_weights.hpp"
 
 namespace stepcast {
 
@@ -22,6 +24,9 @@ struct ExportRefusal {
   std::string reason;  // "it has no such pipeline schedule"
   std::string remedy;  // "take 1f1b or interleaved_1f1b"
 };
+
+// Of a framework that trains all parameters, which `reason` says; nothing if they are all trained.
+std::optional<ExportRefusal> trains_less(const TrainedWeights& weights, std::string reason);
 
 // Throws ConfigError with each of them, if there is any. `root` is the experiment, whose files lie
 // in `folder`.

@@ -215,11 +215,9 @@ std::vector<ExportRefusal> why_not_maxtext(const ExportInput& input) {
                         "it shards over whole groups of experts and contexts",
                         "take a multiple of ep * cp, " + std::to_string(inner)});
   }
-  const TrainedWeights& weights = experiment.training.weights;
-  if (!weights.whole_model()) {
-    refusals.push_back({weights.lora ? "training.lora" : "training.frozen", "",
-                        "its pretraining trains all parameters",
-                        "export primus or megatron_bridge, or leave the key out"});
+  if (auto part =
+          trains_less(experiment.training.weights, "its pretraining trains all parameters")) {
+    refusals.push_back(*std::move(part));
   }
   return refusals;
 }

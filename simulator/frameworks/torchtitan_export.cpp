@@ -272,11 +272,9 @@ std::vector<ExportRefusal> why_not_torchtitan(const ExportInput& input) {
          "it shards over whole groups of context parallelism, plan.cp " + std::to_string(plan.cp),
          "take a multiple of that which divides the replicas"});
   }
-  const TrainedWeights& weights = input.experiment.training.weights;
-  if (!weights.whole_model()) {
-    refusals.push_back({weights.lora ? "training.lora" : "training.frozen", "",
-                        "its files of this time train all parameters",
-                        "export primus or megatron_bridge, or leave the key out"});
+  if (auto part = trains_less(input.experiment.training.weights,
+                              "its files of this time train all parameters")) {
+    refusals.push_back(*std::move(part));
   }
   return refusals;
 }

@@ -68,6 +68,9 @@ std::string text_of(const ExpertExchange& op) {
          std::to_string(op.group.size);
 }
 
+std::string_view pass_name(Direction direction) {
+  return direction == Direction::kForward ? "fwd" : "bwd";
+}
 Json json_of(const Gemm& op) {
   return {{"m", op.m}, {"n", op.n}, {"k", op.k}, {"batch", op.batch}, {"pass", name(op.pass)}};
 }
@@ -89,15 +92,12 @@ Json json_of(const Attention& op) {
                {"d_v", op.d_v},
                {"causal", op.causal},
                {"window", op.window},
-               {"pass", op.direction == Direction::kForward ? "fwd" : "bwd"}};
+               {"pass", pass_name(op.direction)}};
   if (op.documents.length > 0) {
     json["document_length"] = op.documents.length;
     json["document_lengths"] = name(op.documents.lengths);
   }
   return json;
-}
-std::string_view pass_name(Direction direction) {
-  return direction == Direction::kForward ? "fwd" : "bwd";
 }
 Json json_of(const LinearAttention& op) {
   return {{"rule", name(op.rule)}, {"batch", op.batch},       {"seq", op.seq},
@@ -137,7 +137,7 @@ Json json_of(const MemoryBound& op) {
                {"rows", op.rows},
                {"cols", op.cols},
                {"element_bytes", op.element.value()},
-               {"pass", op.direction == Direction::kForward ? "fwd" : "bwd"}};
+               {"pass", pass_name(op.direction)}};
   if (op.taps > 1) {
     json["taps"] = op.taps;
   }

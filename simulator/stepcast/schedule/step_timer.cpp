@@ -106,8 +106,8 @@ class Assembly {
   }
 
   // How long after its last task, at `end`, a rank still reduces: chunks that end earlier go on
-  // beside the tasks that follow, unless the software reduces at the end only; and what passes
-  // leave to the next micro-batch comes to more than those can hide where every one reduces.
+  // beside the tasks that follow, unless the software reduces at the end only. Where every
+  // micro-batch reduces, a rank ends no earlier than the stream that carries all of them.
   Seconds reduction_tail(std::size_t rank, Seconds end, const Seconds* chunk_end) {
     const bool overlaps = context_.expansion.software.overlap_grad_reduce;
     reductions_.clear();
