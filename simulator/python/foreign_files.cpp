@@ -62,7 +62,9 @@ std::vector<std::pair<std::string, std::string>> exported_files(
     const DataRoot root{data};
     ExperimentTree tree = file.empty() ? ExperimentTree{parse_config(text, "experiment"), {}}
                                        : load_experiment_tree(file, root);
-    apply_overrides(tree.root, {settings.begin(), settings.end()});
+    for (const std::string& setting : settings) {
+      apply_override(tree.root, setting);
+    }
     const FrameworkInfo& info = framework_of(framework);
     if (info.export_to == nullptr) {
       throw ConfigError({"framework", 0, 0}, "nothing is written for '" + framework + "'");
