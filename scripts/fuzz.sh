@@ -10,8 +10,10 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 log=false
+preset=fuzz
 if [[ ${1:-} == --log ]]; then
   log=true
+  preset=fuzz_long
   shift
 fi
 seconds=${1:-60}
@@ -24,8 +26,8 @@ if $log && [[ -n $(git status --porcelain --untracked-files=no -- . ":!$slices")
   echo "fuzz.sh: --log: the tree differs from its commit; commit first" >&2
   exit 2
 fi
-cmake --preset fuzz >/dev/null
-cmake --build --preset fuzz --target stepcast_fuzz | tail -n 1
+cmake --preset "$preset" >/dev/null
+cmake --build --preset "$preset" --target stepcast_fuzz | tail -n 1
 share=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))
 output=$(mktemp)
 scratch=$(mktemp -d)
@@ -48,7 +50,7 @@ limits() {
 fuzz() {
   local target=$1 seed=$2 found=$3 settings
   read -ra settings < <(limits "$target")
-  { time "build/fuzz/tests/fuzz_$target" -seed="$seed" -max_total_time="$share" "${settings[@]}" \
+  { time "build/$preset/tests/fuzz_$target" -seed="$seed" -max_total_time="$share" "${settings[@]}" \
     -artifact_prefix="tests/fuzz/regressions/$target/" -print_final_stats=1 \
     "$found" "tests/fuzz/corpus/$target" >"$output" 2>&1; } 2>&1
 }
@@ -56,7 +58,7 @@ fuzz() {
 for target in "${targets[@]}"; do
   seed=$(($(date +%s) % 1000000 + 1))
   found=$scratch/$target
-  if $log; then found=build/fuzz/found/$target; fi
+  if $log; then found=build/$preset/found/$target; fi
   mkdir -p "$found" "tests/fuzz/regressions/$target"
   finds=0
   cpu=$(fuzz "$target" "$seed" "$found") || finds=1
