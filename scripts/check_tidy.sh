@@ -36,8 +36,13 @@ look() {
     <"$looked_at" 2> >(grep -v "warnings generated" >&2)
 }
 
+# The commands by which the product's sources are compiled; the Python module's are among them.
+configure() {
+  cmake --preset clang -DSTEPCAST_TESTS=OFF -DSTEPCAST_PYTHON=ON -DPython3_EXECUTABLE=/usr/bin/python3 "$@" >/dev/null
+}
+
 look_at_all() {
-  cmake --preset clang -DSTEPCAST_TESTS=OFF >/dev/null
+  configure
   # Files that the build makes are not there, and not ours.
   sed -n 's/^ *"file": "\(.*\)".*/\1/p' build/clang/compile_commands.json |
     while read -r file; do [ ! -f "$file" ] || echo "$file"; done >"$looked_at"
@@ -61,7 +66,7 @@ contents | { grep -vxFf scripts/tidied || true; } | cut -d ' ' -f 2 |
 if [ "$(wc -l <"$looked_at")" -gt 40 ]; then
   look_at_all
 else
-  cmake --preset clang -DSTEPCAST_TESTS=OFF -DCMAKE_UNITY_BUILD=OFF >/dev/null
+  configure -DCMAKE_UNITY_BUILD=OFF
   look
   echo "clang-tidy: ok, $(wc -l <"$looked_at") sources that changed since the whole tree was looked at"
 fi

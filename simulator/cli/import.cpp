@@ -28,6 +28,15 @@ std::string name_of(const std::string& file) {
   return file == kStandardInput ? "standard input" : file;
 }
 
+// Where the files lie that a file names: none for standard input.
+std::filesystem::path folder_of(const std::string& file) {
+  if (file == kStandardInput) {
+    return {};
+  }
+  const std::filesystem::path parent = std::filesystem::path(file).parent_path();
+  return parent.empty() ? std::filesystem::path(".") : parent;
+}
+
 ImportInput input_of(const FrameworkInfo& framework, const ImportOptions& options,
                      const GlobalOptions& global) {
   ImportInput input;
@@ -36,8 +45,7 @@ ImportInput input_of(const FrameworkInfo& framework, const ImportOptions& option
                      !std::filesystem::exists(options.file, error);
   input.text = named ? options.file : read_file(options.file);
   input.file = name_of(options.file);
-  input.folder = options.file == kStandardInput ? std::filesystem::path{}
-                                                : std::filesystem::path(options.file).parent_path();
+  input.folder = folder_of(options.file);
   input.overrides = options.overrides;
   input.gpu = options.gpu;
   input.nodes = options.nodes;

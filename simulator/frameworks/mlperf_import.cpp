@@ -223,7 +223,7 @@ class MlperfFile {
     const std::filesystem::path file = std::filesystem::path(name).filename();
     places_ += " " + file.string();
     std::error_code error;
-    if (input_.folder.empty() && input_.file == "standard input") {
+    if (input_.folder.empty()) {
       return std::nullopt;
     }
     const std::filesystem::path beside = input_.folder / file;

@@ -135,12 +135,11 @@ class PrimusReader {
 
   // The folder primus/configs in the file's folder or above it; empty if there is none.
   [[nodiscard]] std::filesystem::path presets_folder() const {
-    if (input_.folder.empty() && input_.file == "standard input") {
+    if (input_.folder.empty()) {
       return {};
     }
     std::error_code error;
-    std::filesystem::path folder = std::filesystem::absolute(
-        input_.folder.empty() ? std::filesystem::path(".") : input_.folder, error);
+    std::filesystem::path folder = std::filesystem::absolute(input_.folder, error);
     for (int up = 0; up < 32; ++up) {
       std::filesystem::path configs = folder / "primus" / "configs";
       if (std::filesystem::is_directory(configs, error)) {

@@ -73,13 +73,21 @@ bool is_module(std::string_view name) {
                      [name](const ModelFlavor& row) { return row.module == name; });
 }
 
+// The last name of a folder, "." too; empty for none.
+std::string folder_name(const std::filesystem::path& folder) {
+  std::error_code error;
+  const std::filesystem::path whole =
+      folder.empty() ? folder : std::filesystem::absolute(folder, error) / "";
+  return whole.lexically_normal().parent_path().filename().string();
+}
+
 // Of a recipe: what was said, its folder, or the beginning of the function's name.
 std::string module_of(const std::string& said, const ImportInput& input,
                       const std::string& function) {
   if (!said.empty()) {
     return said;
   }
-  if (std::string folder = input.folder.filename().string(); is_module(folder)) {
+  if (std::string folder = folder_name(input.folder); is_module(folder)) {
     return folder;
   }
   for (const ModelFlavor& row : torchtitan_flavors()) {

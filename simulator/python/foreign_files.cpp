@@ -62,9 +62,7 @@ std::vector<std::pair<std::string, std::string>> exported_files(
     const DataRoot root{data};
     ExperimentTree tree = file.empty() ? ExperimentTree{parse_config(text, "experiment"), {}}
                                        : load_experiment_tree(file, root);
-    for (const std::string& setting : settings) {
-      apply_override(tree.root, setting);
-    }
+    apply_overrides(tree.root, {settings.begin(), settings.end()});
     const FrameworkInfo& info = framework_of(framework);
     if (info.export_to == nullptr) {
       throw ConfigError({"framework", 0, 0}, "nothing is written for '" + framework + "'");

@@ -26,6 +26,12 @@ says "there is no option '--tpp'; did you mean '--tp'?"
 exits 2 sweep --frobnicate
 says "'stepcast help sweep' shows what there is"
 
+# A backend that is not there is told of the option.
+exits 2 project examples/01_llama3.1_70b_mi300x/experiment.yaml --backend gemm=quantum
+says "^--backend gemm=quantum: error: unknown backend 'quantum' for the role 'gemm'"
+exits 2 cost --gpu h100_sxm --backend gem=tile /dev/null
+says "^--backend gem=tile: error: there is no role 'gem' of a backend; give one of: gemm"
+
 # Every command shows its usage with the program's name, real types and an example, and the examples run.
 mkdir "$made/bin"
 ln -s "$stepcast" "$made/bin/stepcast"

@@ -19,6 +19,17 @@ project_to() { # EXPERIMENT FILE
   done
 }
 
+# A script finds what lies beside it from its own folder as well.
+there=$made/there
+mkdir "$there"
+"$stepcast" export megatron "$root/examples/01_llama3.1_70b_mi300x/experiment.yaml" --out "$there" >/dev/null 2>&1
+sed -Ei 's/(--seq-length) .*/\1 $SEQUENCE/; 2i source sizes.sh' "$there/train.sh"
+echo 'SEQUENCE=4096' >"$there/sizes.sh"
+"$stepcast" import megatron "$there/train.sh" --quiet --out "$made/elsewhere.yaml" || complain "a script beside another"
+(cd "$there" && "$stepcast" import megatron train.sh --quiet --out "$made/own.yaml") || complain "a script in its own folder"
+grep -q 'sequence_length: 4096' "$made/own.yaml" || complain "a script in its own folder: $(grep sequence "$made/own.yaml")"
+cmp <(tail -n +2 "$made/elsewhere.yaml") <(tail -n +2 "$made/own.yaml") || complain "a script in its own folder reads as another"
+
 declare -A back=() refused=()
 comments=0
 for example in "$root"/examples/*/experiment.yaml; do

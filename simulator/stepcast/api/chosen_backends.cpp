@@ -22,9 +22,20 @@ std::string names_of_role(const std::string& role) {
   return names;
 }
 
+std::string all_roles() {
+  std::string roles;
+  for (const std::string_view role : names_of<BackendRole>()) {
+    roles += (roles.empty() ? "" : ", ") + std::string(role);
+  }
+  return roles;
+}
+
 // What is wrong with a choice; empty if it can be used.
 std::string fault_of(const BackendChoice& choice, const std::string& role,
                      const BackendInfo* backend, ReadMeasured measured_in) {
+  if (const std::string names = names_of_role(role); names.empty()) {
+    return "there is no role '" + role + "' of a backend; give one of: " + all_roles();
+  }
   if (backend == nullptr) {
     return "unknown backend '" + choice.name + "' for the role '" + role +
            "'; give one of: " + names_of_role(role);
@@ -61,6 +72,13 @@ MeasuredOperators measured_of(const BackendChoice& choice, const Experiment& exp
   return all;
 }
 
+// Where the backend of a role is chosen.
+Location place_of(const Experiment& experiment, const std::string& role) {
+  const auto given = experiment.backends_given.find(role);
+  return given == experiment.backends_given.end() ? Location{"backends." + role, 0, 0}
+                                                  : given->second;
+}
+
 }  // namespace
 
 CostModel cost_model_of(Experiment& experiment, const DataRoot& data, ReadMeasured measured_in) {
@@ -70,7 +88,7 @@ CostModel cost_model_of(Experiment& experiment, const DataRoot& data, ReadMeasur
     const BackendChoice choice = parse_backend_choice(chosen);
     const BackendInfo* backend = find_backend(role, choice.name);
     if (const std::string fault = fault_of(choice, role, backend, measured_in); !fault.empty()) {
-      diagnostics.error({"backends." + role, 0, 0}, fault);
+      diagnostics.error(place_of(experiment, role), fault);
     } else {
       use_backend(model, *backend,
                   choice.files.empty() ? MeasuredOperators{}
@@ -89,11 +107,13 @@ CostModel cost_model_of(const std::vector<std::string>& choices, std::string_vie
   Experiment chosen;
   for (const std::string& choice : choices) {
     const std::size_t equals = choice.find('=');
+    const Location place{std::string(option) + " " + choice, 0, 0};
     if (equals == std::string::npos) {
-      throw ConfigError({std::string(option) + " " + choice, 0, 0},
-                        "write ROLE=NAME, e.g. gemm=roofline");
+      throw ConfigError(place, "write ROLE=NAME, e.g. gemm=roofline");
     }
-    chosen.backends[choice.substr(0, equals)] = choice.substr(equals + 1);
+    const std::string role = choice.substr(0, equals);
+    chosen.backends[role] = choice.substr(equals + 1);
+    chosen.backends_given[role] = place;
   }
   return cost_model_of(chosen, data, measured_in);
 }

@@ -362,6 +362,7 @@ class ExperimentReader {
       });
       if (!written.empty()) {
         experiment_.backends[std::string(role)] = written;
+        experiment_.backends_given[std::string(role)] = backends->location(role);
       }
     }
     backends->finish();

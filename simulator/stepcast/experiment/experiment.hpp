@@ -44,6 +44,7 @@ struct Experiment {
   std::optional<Hertz> locked_clock;
   // Role -> name or name:file (backend_choice.hpp), where the user chose one.
   std::map<std::string, std::string> backends;
+  std::map<std::string, Location> backends_given;  // where, of each that the input chooses
 
   // What the above was made from.
   NamedParts named;
