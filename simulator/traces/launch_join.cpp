@@ -86,6 +86,7 @@ void join_launches(std::deque<TracedLaunch> launches,
       continue;
     }
     call.launched = launch->start;
+    call.thread = launch->thread;
     call.in_graph = launch->graph;
     if (!launch->graph) {
       queries[static_cast<std::size_t>(launch->thread)].push_back({launch->start, i});

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "stepcast/base/error.hpp"
+#include "traces/coalesced_transfers.hpp"
 #include "traces/compressed_stream.hpp"
 #include "traces/launch_join.hpp"
 
@@ -16,6 +17,7 @@ constexpr double kLongest = 1e18;  // us, of a time and of a duration: beyond it
 constexpr std::size_t kMostEvents = 2'500'000;
 constexpr std::size_t kMostTextBytes = 32U << 20U;
 constexpr std::string_view kStepMark = "ProfilerStep#";
+constexpr std::string_view kCoalesced = "nccl:coalesced";
 
 class RecordingBuilder {
  public:
@@ -34,9 +36,8 @@ class RecordingBuilder {
       add_operator(event);
     } else if (event.category == "cuda_runtime" || event.category == "cuda_driver") {
       add_launch(event);
-    } else if (event.category == "user_annotation" && event.name.starts_with(kStepMark)) {
-      made_.steps.push_back({event.name, start_of(event), end_of(event)});
-      check_size();
+    } else if (event.category == "user_annotation") {
+      add_annotation(event);
     }
   }
 
@@ -52,6 +53,7 @@ class RecordingBuilder {
       return std::tie(a.start, a.name) < std::tie(b.start, b.name);
     });
     join_launches(std::move(launches_), std::move(threads_), made_);
+    join_transfers(std::move(transfers_), made_);
     return std::move(made_);
   }
 
@@ -72,6 +74,7 @@ class RecordingBuilder {
         std::pair(event.process, event.thread), static_cast<std::int32_t>(threads_.size()));
     if (is_new) {
       threads_.emplace_back();
+      transfers_.emplace_back();
     }
     return known->second;
   }
@@ -105,9 +108,25 @@ class RecordingBuilder {
     HostOperator op{start_of(event), end_of(event), event.external, made_.texts.id_of(event.name)};
     const bool sized = event.input_dims.find_first_of("0123456789") != std::string::npos;
     op.input_dims = sized ? made_.texts.id_of(event.input_dims) : kNoText;
-    threads_[static_cast<std::size_t>(thread_of(event))].push_back(
-        static_cast<std::int32_t>(made_.operators.size()));
+    const auto thread = static_cast<std::size_t>(thread_of(event));
+    threads_[thread].push_back(static_cast<std::int32_t>(made_.operators.size()));
     made_.operators.push_back(op);
+    if (event.collective.source >= 0 || event.collective.destination >= 0) {
+      transfers_[thread].called.push_back(
+          {op.start, static_cast<std::int32_t>(made_.collectives.size())});
+      add_collective(event.collective);
+    }
+    check_size();
+  }
+
+  void add_annotation(const TraceEvent& event) {
+    if (event.name.starts_with(kStepMark)) {
+      made_.steps.push_back({event.name, start_of(event), end_of(event)});
+    } else if (event.name == kCoalesced) {
+      transfers_[static_cast<std::size_t>(thread_of(event))].launches.push_back(
+          {start_of(event), end_of(event)});
+      ++coalesced_;
+    }
     check_size();
   }
 
@@ -121,7 +140,7 @@ class RecordingBuilder {
 
   void check_size() const {
     const std::size_t events = made_.calls.size() + made_.operators.size() + launches_.size() +
-                               made_.steps.size() + 2 * made_.collectives.size();
+                               made_.steps.size() + coalesced_ + 2 * made_.collectives.size();
     if (events > kMostEvents || made_.texts.bytes() > kMostTextBytes) {
       throw ConfigError({file_, 0, 0},
                         "the trace has more than " + std::to_string(kMostEvents) +
@@ -151,6 +170,8 @@ class RecordingBuilder {
   std::deque<TracedLaunch> launches_;
   std::map<std::pair<std::int64_t, std::int64_t>, std::int32_t> thread_places_;
   std::vector<std::vector<std::int32_t>> threads_;
+  std::vector<ThreadTransfers> transfers_;  // of the same threads
+  std::size_t coalesced_ = 0;               // launches among them
   double origin_ = 0.0;
   bool has_origin_ = false;
 };

@@ -57,6 +57,7 @@ struct DeviceCall {
   std::int64_t external = 0;
   std::int64_t stream = 0;
   std::int32_t device = 0;
+  std::int32_t thread = -1;  // of the host, that launched it; -1: not known
   TextId name{};
   std::int32_t op = -1;          // innermost operator; -1: none known
   std::int32_t collective = -1;  // place in TraceRecording::collectives
