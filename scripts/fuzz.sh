@@ -4,18 +4,41 @@
 # crash is written to tests/fuzz/regressions/TARGET, which the tests replay.
 #   scripts/fuzz.sh [SECONDS [TARGET...]]        stops at the first find
 #   scripts/fuzz.sh --log [SECONDS [TARGET...]]  a slice of a long run: what it finds does not end it, inputs
-#                                    that reach new code are kept in build/fuzz/found for the next slice, and
-#                                    each target adds a row to tests/fuzz/slices.csv. Its commit is what was
-#                                    run, so nothing may be changed since.
+#                                    that reach new code are kept in build/fuzz_long/found for the next slice,
+#                                    and each target adds a row to tests/fuzz/slices.csv. Its commit is what
+#                                    was run, so nothing may be changed since. The program is an optimized
+#                                    one, minutes to build and several times as fast. The first slice begins
+#                                    with the inputs of tests/fuzz/found.tar.xz.
+#   scripts/fuzz.sh --keep           writes that archive: of all inputs that slices found, those that reach
+#                                    code which no smaller ones reach
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+archive=tests/fuzz/found.tar.xz
+found=build/fuzz_long/found
+
+# The same inputs make the same bytes.
+keep() {
+  local target
+  kept=$(mktemp -d)
+  trap 'rm -rf "$kept"' EXIT
+  for target in "$found"/*; do
+    mkdir "$kept/${target##*/}"
+    "build/fuzz_long/tests/fuzz_${target##*/}" -merge=1 "$kept/${target##*/}" "$target" >/dev/null 2>&1
+    echo "fuzz_${target##*/}: $(find "$kept/${target##*/}" -type f | wc -l) inputs kept"
+  done
+  tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C "$kept" -cJf "$archive" .
+}
+
 log=false
 preset=fuzz
-if [[ ${1:-} == --log ]]; then
-  log=true
-  preset=fuzz_long
-  shift
-fi
+case ${1:-} in
+  --keep) keep; exit ;;
+  --log)
+    log=true
+    preset=fuzz_long
+    shift
+    ;;
+esac
 seconds=${1:-60}
 slices=tests/fuzz/slices.csv
 targets=("${@:2}")
@@ -25,6 +48,10 @@ fi
 if $log && [[ -n $(git status --porcelain --untracked-files=no -- . ":!$slices") ]]; then
   echo "fuzz.sh: --log: the tree differs from its commit; commit first" >&2
   exit 2
+fi
+if $log && [[ ! -e $found && -e $archive ]]; then
+  mkdir -p "$found"
+  tar -C "$found" -xJf "$archive"
 fi
 cmake --preset "$preset" >/dev/null
 cmake --build --preset "$preset" --target stepcast_fuzz | tail -n 1
@@ -48,20 +75,20 @@ limits() {
 
 # Runs a target from a seed; prints the user's and the system's seconds of CPU.
 fuzz() {
-  local target=$1 seed=$2 found=$3 settings
+  local target=$1 seed=$2 reached=$3 settings
   read -ra settings < <(limits "$target")
   { time "build/$preset/tests/fuzz_$target" -seed="$seed" -max_total_time="$share" "${settings[@]}" \
-    -artifact_prefix="tests/fuzz/regressions/$target/" -print_final_stats=1 \
-    "$found" "tests/fuzz/corpus/$target" >"$output" 2>&1; } 2>&1
+    -artifact_prefix="tests/fuzz/regressions/$target/" -print_final_stats=1 -print_funcs=0 \
+    "$reached" "tests/fuzz/corpus/$target" >"$output" 2>&1; } 2>&1
 }
 
 for target in "${targets[@]}"; do
   seed=$(($(date +%s) % 1000000 + 1))
-  found=$scratch/$target
-  if $log; then found=build/$preset/found/$target; fi
-  mkdir -p "$found" "tests/fuzz/regressions/$target"
+  reached=$scratch/$target
+  if $log; then reached=$found/$target; fi
+  mkdir -p "$reached" "tests/fuzz/regressions/$target"
   finds=0
-  cpu=$(fuzz "$target" "$seed" "$found") || finds=1
+  cpu=$(fuzz "$target" "$seed" "$reached") || finds=1
   inputs=$(grep number_of_executed_units "$output" | tr -s ' ' | cut -d' ' -f2 || true)
   inputs=${inputs:-0}
   if $log; then
