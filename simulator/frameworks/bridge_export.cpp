@@ -7,6 +7,7 @@
 #include "frameworks/bridge_recipe.hpp"
 #include "frameworks/bridge_table.hpp"
 #include "frameworks/megatron_writer.hpp"
+#include "frameworks/written_text.hpp"
 
 namespace stepcast {
 namespace {
@@ -124,16 +125,11 @@ bool is_said_by_recipe(const Setting& field) {
   return std::find(kSaid.begin(), kSaid.end(), field.name) != kSaid.end();
 }
 
-std::string quoted_argument(const std::string& value) {
-  const bool plain = value.find_first_of("()[]*|, ") == std::string::npos;
-  return plain ? value : "\"" + value + "\"";
-}
-
 std::string adapters_of(const LoraSpec& lora) {
   const std::string next = " \\\n    peft.";
   return next + "dim=" + std::to_string(lora.rank) + next +
          "dropout=" + (lora.dropout ? "0.1" : "0.0") + next +
-         "target_modules=" + quoted_argument(adapted_modules(lora));
+         "target_modules=" + shell_argument(adapted_modules(lora));
 }
 
 }  // namespace
@@ -176,7 +172,7 @@ std::vector<ExportedFile> export_megatron_bridge(const ExportInput& input) {
     if (is_said_by_recipe(field)) {
       continue;
     }
-    const std::string value = quoted_argument(field.value.text);
+    const std::string value = shell_argument(field.value.text);
     if (is_option(field.name) && value != "null") {
       options += " \\\n    --" + field.name + " " + value;
     } else {

@@ -91,7 +91,8 @@ class RoundTrip {
       if (!is_kept_by(kept)) {
         throw ConfigError(
             {"export " + std::string(framework_.name), 0, 0},
-            "holds what neither the framework's files nor comments in them can say: " + lost(kept));
+            "holds what neither the framework's files nor comments in them can say: " + lost(kept) +
+                "; leave it out of the experiment, or export to another framework");
       }
       drop_needless(kept);
     }
@@ -264,6 +265,10 @@ class RoundTrip {
 std::vector<ExportedFile> exported(const FrameworkInfo& framework, const ConfigNode& root,
                                    const std::filesystem::path& folder, const DataRoot& data) {
   return RoundTrip(framework, root, folder, data).files();
+}
+
+std::string kept_model_name(const ModelSpec& model) {
+  return "stepcast: model.name=" + to_flow_yaml(scalar_node(model.name));
 }
 
 std::string told_of_export(const std::vector<ExportedFile>& files) {

@@ -37,6 +37,9 @@ struct FrameworkInfo;
 std::vector<ExportedFile> exported(const FrameworkInfo& framework, const ConfigNode& root,
                                    const std::filesystem::path& folder, const DataRoot& data);
 
+// A comment by which an import calls the model as it is called here: "stepcast: model.name=mine".
+std::string kept_model_name(const ModelSpec& model);
+
 // What to tell whoever launches the files: notes, and the comments for the way back, which the
 // framework passes over. One line each; empty where the files say all of the experiment.
 std::string told_of_export(const std::vector<ExportedFile>& files);

@@ -42,9 +42,9 @@ std::int64_t least_gpus(const ConfigNode& plan) {
   return std::max({experts, stage, degree(plan, "fsdp")}) * degree(plan, "pp");
 }
 
-// Takes the key of a dotted path out of a mapping, if it is there, and mappings that are empty
-// then.
-void erase_key(ConfigNode& node, std::string_view path) {
+// Takes the key of a dotted path out of a mapping, if it is there, and mappings inside it that are
+// empty then.
+void erase_within(ConfigNode& node, std::string_view path) {
   const std::size_t dot = path.find('.');
   const std::string_view key = path.substr(0, dot);
   if (dot == std::string_view::npos) {
@@ -53,13 +53,28 @@ void erase_key(ConfigNode& node, std::string_view path) {
   }
   for (ConfigEntry& entry : node.entries) {
     if (entry.key == key) {
-      erase_key(entry.value, path.substr(dot + 1));
+      erase_within(entry.value, path.substr(dot + 1));
     }
   }
   std::erase_if(node.entries, [key](const ConfigEntry& entry) {
     return entry.key == key && entry.value.kind == ConfigNode::Kind::kMapping &&
            entry.value.entries.empty();
   });
+}
+
+// The same of an experiment, whose parts stay though they are empty: `plan: {}` asks for one rank a
+// replica, no plan at all for the usual one.
+void erase_key(ConfigNode& experiment, std::string_view path) {
+  const std::size_t dot = path.find('.');
+  if (dot == std::string_view::npos) {
+    erase_within(experiment, path);
+    return;
+  }
+  for (ConfigEntry& part : experiment.entries) {
+    if (part.key == path.substr(0, dot)) {
+      erase_within(part.value, path.substr(dot + 1));
+    }
+  }
 }
 
 class Assembly {

@@ -4,6 +4,7 @@
 
 #include "frameworks/maxtext.hpp"
 #include "frameworks/maxtext_words.hpp"
+#include "frameworks/written_text.hpp"
 #include "stepcast/base/units_text.hpp"
 
 namespace stepcast {
@@ -27,7 +28,7 @@ class MaxTextFile {
     out_ = "# MaxText: python3 -m maxtext.trainers.pre_train.train FILE, on " +
            std::to_string(plan_.world()) + " GPUs.\n";
     line("base_config", "\"base.yml\"");
-    line("run_name", "\"" + experiment_.model.name + "\"");
+    line("run_name", quoted_text(file_name_of(experiment_.model.name)));
     line("hardware", "\"gpu\"");
     write_model();
     const bool unfused = experiment_.software.attention == AttentionKernel::kUnfused;
@@ -58,14 +59,15 @@ class MaxTextFile {
     const ModelFlavor* known =
         flavor_of(maxtext_models(), experiment_.named.model, experiment_.model.name);
     if (known != nullptr) {
-      line("model_name", "\"" + std::string(known->flavor) + "\"");
+      line("model_name", quoted_text(known->flavor));
       return;
     }
-    note("MaxText has no such model: add configs/models/" + experiment_.model.name + ".yml.");
+    const std::string name = file_name_of(experiment_.model.name);
+    note("MaxText has no such model: add configs/models/" + name + ".yml.");
     if (experiment_.named.model.empty()) {
-      comment("stepcast: model.name=" + experiment_.model.name);
+      comment(kept_model_name(experiment_.model));
     }
-    line("model_name", "\"" + experiment_.model.name + "\"");
+    line("model_name", quoted_text(name));
   }
 
   // A GPU's part of the sequences that go through at once.
@@ -90,7 +92,7 @@ class MaxTextFile {
     if (known == kMaxTextQuantizations.end()) {
       note("MaxText does not train in " + std::string(dtype) + "; this is bf16.");
     } else if (!known->theirs.empty()) {
-      line("quantization", "\"" + std::string(known->theirs) + "\"");
+      line("quantization", quoted_text(known->theirs));
     }
   }
 

@@ -6,6 +6,7 @@
 
 #include "frameworks/megatron_import.hpp"
 #include "frameworks/megatron_writer.hpp"
+#include "frameworks/written_text.hpp"
 
 namespace stepcast {
 namespace {
@@ -41,8 +42,7 @@ std::string argument_of(const Setting& field) {
   if (value == "true") {
     return name;
   }
-  const bool plain = value.find_first_of("()[]*|,") == std::string::npos;
-  return name + " " + (plain ? value : "\"" + value + "\"");
+  return name + " " + shell_arguments(value);
 }
 
 std::string array_of(const std::string& name, const std::vector<Setting>& fields) {
@@ -74,7 +74,7 @@ std::vector<ExportedFile> export_megatron(const ExportInput& input) {
   const Experiment& experiment = input.experiment;
   const ParallelPlan& plan = input.plan;
   std::string text = "#!/bin/bash\n";
-  text += "# " + experiment.model.name + ", for pretrain_gpt.py of Megatron-LM\n";
+  text += "# For pretrain_gpt.py of Megatron-LM: " + experiment.model.name + "\n";
   text += "export CUDA_DEVICE_MAX_CONNECTIONS=" + std::to_string(connections(experiment, plan)) +
           "\n\n";
   text += "NNODES=" + std::to_string(experiment.cluster.nodes) + "\n";

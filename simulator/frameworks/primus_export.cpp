@@ -9,6 +9,7 @@
 #include "frameworks/bridge_adapters.hpp"
 #include "frameworks/megatron_writer.hpp"
 #include "frameworks/primus_import.hpp"
+#include "frameworks/written_text.hpp"
 
 namespace stepcast {
 namespace {
@@ -67,9 +68,7 @@ std::string_view preset_of(const Experiment& experiment) {
 std::string lines_of(const std::string& title, const std::vector<Setting>& fields) {
   std::string text = "      # " + title + "\n";
   for (const Setting& field : fields) {
-    const std::string& value = field.value.text;
-    const bool plain = value.find_first_of("()[]*|, ") == std::string::npos;
-    text += "      " + field.name + ": " + (plain ? value : "\"" + value + "\"") + "\n";
+    text += "      " + field.name + ": " + yaml_value(field.value.text) + "\n";
   }
   return text;
 }
@@ -102,7 +101,7 @@ std::vector<ExportedFile> export_primus(const ExportInput& input) {
   const Experiment& experiment = input.experiment;
   const ParallelPlan& plan = input.plan;
   const auto& lora = experiment.training.weights.lora;
-  const std::string run = experiment.model.name + (lora ? "-lora" : "-pretrain");
+  const std::string run = file_name_of(experiment.model.name) + (lora ? "-lora" : "-pretrain");
   const std::string preset(preset_of(experiment));
   const std::string model = preset.empty() ? "language_model" : preset;
   std::string text =

@@ -5,12 +5,12 @@
 #include "frameworks/torchtitan_flavors.hpp"
 #include "frameworks/torchtitan_stages.hpp"
 #include "frameworks/torchtitan_words.hpp"
+#include "frameworks/written_text.hpp"
 #include "stepcast/base/units_text.hpp"
 
 namespace stepcast {
 namespace {
 
-std::string text(std::string_view value) { return "\"" + std::string(value) + "\""; }
 std::string truth(bool value) { return value ? "true" : "false"; }
 
 // n where the list is every n-th of `layers` layers, the last of each n; else 0.
@@ -70,13 +70,14 @@ class TorchtitanFile {
     if (flavor == nullptr) {
       note("torchtitan has no such flavor: register one with the widths of this model.");
       if (experiment_.named.model.empty()) {
-        comment("stepcast: model.name=" + experiment_.model.name);
+        comment(kept_model_name(experiment_.model));
       }
-      line("name", text(experiment_.model.family.empty() ? "llama3" : experiment_.model.family));
-      line("flavor", text(experiment_.model.name));
+      line("name",
+           quoted_text(experiment_.model.family.empty() ? "llama3" : experiment_.model.family));
+      line("flavor", quoted_text(experiment_.model.name));
     } else {
-      line("name", text(flavor->module));
-      line("flavor", text(flavor->flavor));
+      line("name", quoted_text(flavor->module));
+      line("flavor", quoted_text(flavor->flavor));
     }
     write_converters();
   }
@@ -121,7 +122,7 @@ class TorchtitanFile {
       if (plan_.cp_heads() > 1) {
         note("torchtitan does not exchange heads among context-parallel ranks.");
       }
-      line("context_parallel_rotate_method", text(gathered ? "allgather" : "alltoall"));
+      line("context_parallel_rotate_method", quoted_text(gathered ? "allgather" : "alltoall"));
     }
     if (plan_.ep > 1) {
       line("expert_parallel_degree", plan_.ep);
@@ -137,9 +138,9 @@ class TorchtitanFile {
     if (plan_.zero == 1 || plan_.zero == 2) {
       note("torchtitan has no ZeRO-" + std::to_string(plan_.zero) +
            ": parameters are sharded, and stay gathered after forward.");
-      line("fsdp_reshard_after_forward", text("never"));
+      line("fsdp_reshard_after_forward", quoted_text("never"));
     } else if (plan_.zero == 3 && plan_.fsdp_reshard != (plan_.pp == 1)) {
-      line("fsdp_reshard_after_forward", text(plan_.fsdp_reshard ? "always" : "never"));
+      line("fsdp_reshard_after_forward", quoted_text(plan_.fsdp_reshard ? "always" : "never"));
     }
   }
   // Of the dp ranks; torchtitan shards over those of cp as well.
@@ -156,7 +157,7 @@ class TorchtitanFile {
       note("torchtitan has no schedule " + std::string(name(plan_.schedule)) + ".");
       schedule = several ? "Interleaved1F1B" : "1F1B";
     }
-    line("pipeline_parallel_schedule", text(schedule));
+    line("pipeline_parallel_schedule", quoted_text(schedule));
     line("pipeline_parallel_microbatch_size", experiment_.training.micro_batch_size);
     std::vector<std::int64_t> layers;
     for (const StageContent& stage : plan_.stages) {
@@ -194,7 +195,7 @@ class TorchtitanFile {
     if (backend.empty()) {
       note("torchtitan has no dispatcher " + std::string(name(dispatcher)) + ".");
     } else if (dispatcher != Dispatcher::kAllToAll) {
-      line("expert_parallel_comm_backend", text(backend));
+      line("expert_parallel_comm_backend", quoted_text(backend));
     }
   }
 
@@ -203,7 +204,7 @@ class TorchtitanFile {
     section("activation_checkpoint");
     switch (recompute.kind) {
       case RecomputeKind::kNone:
-        line("mode", text("none"));
+        line("mode", quoted_text("none"));
         break;
       case RecomputeKind::kFull:
         write_full(recompute);
@@ -212,11 +213,11 @@ class TorchtitanFile {
         note("torchtitan chooses operators, not modules.");
         [[fallthrough]];
       case RecomputeKind::kOperators:
-        line("mode", text("selective"));
-        line("selective_ac_option", text("op"));
+        line("mode", quoted_text("selective"));
+        line("selective_ac_option", quoted_text("op"));
         break;
       case RecomputeKind::kBudget:
-        line("mode", text("memory_budget"));
+        line("mode", quoted_text("memory_budget"));
         line("memory_budget", shortest_text(recompute.budget));
         break;
     }
@@ -224,15 +225,15 @@ class TorchtitanFile {
 
   void write_full(const RecomputeSpec& recompute) {
     if (const std::int64_t every = layer_step(recompute.layer_list, experiment_.model.layers)) {
-      line("mode", text("selective"));
-      line("selective_ac_option", text(std::to_string(every)));
+      line("mode", quoted_text("selective"));
+      line("selective_ac_option", quoted_text(std::to_string(every)));
       return;
     }
     if (recompute.method == RecomputeMethod::kBlock || recompute.layers > 1 ||
         !recompute.layer_list.empty()) {
       note("torchtitan recomputes all layers or every n-th.");
     }
-    line("mode", text("full"));
+    line("mode", quoted_text("full"));
   }
 
   void write_compile() {

@@ -72,6 +72,13 @@ for command in "project experiment.yaml" "describe model.yaml" "export maxtext e
   exits 2 $command
   says "model.yaml:1:7: error: 'name' holds a control character, as a line feed is; write a name of one line"
 done
+# A name is no path: what is exported lies in the folder that was asked for.
+model_called '"../a\"b"'
+for framework in megatron primus torchtitan maxtext; do
+  exits 0 export "$framework" experiment.yaml --out launch/inside
+done
+[ "$(find launch -type f | wc -l)" = "$(find launch/inside -maxdepth 1 -type f | wc -l)" ] ||
+  complain "an export lies outside of its folder: $(find launch -type f)"
 model_called 'odd'
 sed -i 's/^title: .*/title: "a\\e[31mred\\x9b1m"/' model.yaml
 exits 0 describe model.yaml
