@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/read_files.hpp"
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
 #include "stepcast/experiment/reported_input.hpp"
@@ -57,6 +58,7 @@ struct GlobalOptions {
   bool verbose = false;
   bool quiet = false;
   std::string command;  // the whole command line, as a shell takes it
+  ReadFiles read;       // what it reads
 };
 
 // --out FILE: where the output goes; empty, as - makes it: to standard output.

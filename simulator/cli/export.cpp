@@ -28,10 +28,18 @@ int run_export(const FrameworkInfo& framework, const ExportOptions& options,
   }
   std::error_code error;
   std::filesystem::create_directories(options.out, error);
-  for (const ExportedFile& file : files) {
-    OutputOptions output;
-    output.out = (std::filesystem::path(options.out) / file.name).string();
-    write_output(output, file.text);
+  Diagnostics diagnostics;
+  std::vector<OutputOptions> outputs(files.size());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    outputs[i].out = (std::filesystem::path(options.out) / files[i].name).string();
+    if (const std::string why = global.read.why_kept(outputs[i].out); !why.empty()) {
+      diagnostics.error({"--out " + options.out, 0, 0},
+                        "writes '" + files[i].name + "' in it, which " + why);
+    }
+  }
+  diagnostics.throw_if_any();
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    write_output(outputs[i], files[i].text);
   }
   return kDone;
 }

@@ -80,7 +80,8 @@ std::string usual_name(const std::filesystem::path& file) {
 // A folder stands for its config.json.
 int run_import_hf(const ImportOptions& options) {
   const std::filesystem::path given(options.file);
-  const bool folder = std::filesystem::is_directory(given);
+  std::error_code error;
+  const bool folder = std::filesystem::is_directory(given, error);
   const std::string file = folder ? (given / "config.json").string() : options.file;
   const std::string usual = usual_name(file);
   const std::string name = options.name.empty() ? usual : options.name;

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string_view>
 #include <system_error>
@@ -158,7 +159,7 @@ int run_command(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return refused(program, arguments, e);
   }
-  check_options(program);
+  global.read = check_options(program);
   log_to_standard_error(global);
   return run();
 }
@@ -179,6 +180,12 @@ int main(int argc, char** argv) {
     std::fputs("stepcast: fault: the system gives no more memory; fewer --threads need less\n",
                stderr);
     return stepcast::cli::kFault;
+  } catch (const std::filesystem::filesystem_error& e) {
+    // A name that cannot be looked at: too long, links in a circle, a folder that may not be
+    // entered.
+    std::fprintf(stderr, "%s: error: cannot be looked at: %s\n", e.path1().c_str(),
+                 e.code().message().c_str());
+    return stepcast::cli::kInputWrong;
   } catch (const std::system_error& e) {
     const bool no_thread = e.code() == std::errc::resource_unavailable_try_again;
     std::fprintf(stderr, "stepcast: fault: %s%s\n", e.what(),

@@ -9,17 +9,24 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/output_file.hpp"
+#include "cli/saved_plans.hpp"
 #include "stepcast/base/error.hpp"
 
 namespace stepcast::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 // Options whose value is a file that is written.
 constexpr std::array<std::string_view, 4> kWritten = {"--out", "--html", "--plot", "--plans"};
 
-struct GivenFile {
+constexpr const char* kStandardOutput = "-";
+
+struct GivenValue {
   std::string option;  // as messages call it
-  std::string file;
+  std::string value;
+  [[nodiscard]] Location place() const { return {option + " " + value, 0, 0}; }
 };
 
 bool is_written(const std::string& option) {
@@ -46,17 +53,59 @@ void collect_given(const CLI::App& command, std::vector<const CLI::App*>& given)
   }
 }
 
-bool is_same_file(const std::string& a, const std::string& b) {
+bool is_one_file(const std::string& a, const std::string& b) {
+  if (a == kStandardOutput || b == kStandardOutput) {
+    return false;
+  }
+  const std::optional<fs::path> first = replaced_file(a);
+  const std::optional<fs::path> second = replaced_file(b);
   std::error_code error;
-  return std::filesystem::is_regular_file(b, error) && std::filesystem::equivalent(a, b, error);
+  return first && second && (*first == *second || fs::equivalent(*first, *second, error));
+}
+
+// Files that would be in the way of what --save-dir writes.
+void check_saved(const GivenValue& saved, const std::vector<GivenValue>& written,
+                 const ReadFiles& read, Diagnostics& diagnostics) {
+  std::error_code error;
+  for (fs::directory_iterator entry(saved.value, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const std::string why = is_saved_name(name) ? read.why_kept(entry->path()) : "";
+    if (!why.empty()) {
+      diagnostics.error(saved.place(), "writes '" + name + "' in it, which " + why);
+    }
+  }
+  const fs::path folder = fs::weakly_canonical(fs::absolute(saved.value, error), error);
+  for (const GivenValue& out : written) {
+    const std::optional<fs::path> file = replaced_file(out.value);
+    if (file && is_saved_name(file->filename().string()) && file->parent_path() == folder) {
+      diagnostics.error(out.place(), "is a name of --save-dir's in its folder; give another");
+    }
+  }
+}
+
+void check_written(const std::vector<GivenValue>& written, const ReadFiles& read,
+                   Diagnostics& diagnostics) {
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    if (const std::string why = read.why_kept(written[i].value); !why.empty()) {
+      diagnostics.error(written[i].place(), why);
+    }
+    for (std::size_t before = 0; before < i; ++before) {
+      if (is_one_file(written[before].value, written[i].value)) {
+        diagnostics.error(written[i].place(),
+                          "is the file of " + written[before].option + " too; give another");
+      }
+    }
+  }
 }
 
 }  // namespace
 
-void check_options(const CLI::App& program) {
+ReadFiles check_options(const CLI::App& program) {
   Diagnostics diagnostics;
-  std::vector<GivenFile> read;
-  std::vector<GivenFile> written;
+  ReadFiles read;
+  std::vector<GivenValue> written;
+  std::vector<GivenValue> saved;
   std::vector<const CLI::App*> commands;
   collect_given(program, commands);
   for (const CLI::App* command : commands) {
@@ -67,19 +116,22 @@ void check_options(const CLI::App& program) {
       for (const std::string& value : option->results()) {
         const std::string name = option->get_name();
         check_value(name, value, diagnostics);
-        (is_written(name) ? written : read).push_back({name, value});
+        if (is_written(name)) {
+          written.push_back({name, value});
+        } else if (name == "--save-dir") {
+          saved.push_back({name, value});
+        } else {
+          read.add(value);
+        }
       }
     }
   }
-  for (const GivenFile& out : written) {
-    for (const GivenFile& in : read) {
-      if (is_same_file(in.file, out.file)) {
-        diagnostics.error({out.option + " " + out.file, 0, 0},
-                          "would replace the input of the same name; give another file");
-      }
-    }
+  check_written(written, read, diagnostics);
+  for (const GivenValue& folder : saved) {
+    check_saved(folder, written, read, diagnostics);
   }
   diagnostics.throw_if_any();
+  return read;
 }
 
 }  // namespace stepcast::cli

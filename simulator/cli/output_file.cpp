@@ -2,10 +2,10 @@
 #include "cli/output_file.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kBuffer = 1U << 20U;
 
 constexpr mode_t kMode = 0666;
-constexpr int kMostRuns = 100;  // that write one file at the same time
+constexpr mode_t kPermissions = 0777;
 
 // A device or a pipe is written itself: a file that took its name would replace it.
 bool is_written_itself(const std::string& name) {
@@ -29,65 +29,114 @@ bool is_written_itself(const std::string& name) {
   return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
 }
 
-// Whether the open file is still the one of that name: another run may have renamed it meanwhile.
-bool is_named(int descriptor, const std::string& name) {
-  struct stat open {};
-  struct stat named {};
-  return ::fstat(descriptor, &open) == 0 && ::lstat(name.c_str(), &named) == 0 &&
-         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+// The open file that a name of the system's is of: 1 for /dev/stdout or /proc/self/fd/1. A negative
+// number for any other name.
+int descriptor_of(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::weakly_canonical(file.parent_path(), error);
+  const std::string number = file.filename().string();
+  const bool counted =
+      !number.empty() && number.size() <= 9 &&
+      std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return counted && folder == "/proc/" + std::to_string(::getpid()) + "/fd" ? std::stoi(number)
+                                                                            : -1;
 }
 
-// Opens the file for this run alone, as long as it is open; what a killed run left in it goes. A
-// negative number where another run writes it, with that in errno, or where it cannot be written.
-int opened_alone(const std::string& name) {
-  while (true) {
-    const int descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, kMode);
-    if (descriptor < 0) {
-      return descriptor;
-    }
-    // Where a file system knows no locks the file is taken.
-    const bool taken = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-    if (taken && is_named(descriptor, name) && ::ftruncate(descriptor, 0) == 0) {
-      return descriptor;
-    }
-    ::close(descriptor);
-    if (!taken) {
-      errno = EWOULDBLOCK;
-      return -1;
-    }
-  }
-}
+// What a name leads to: a file, which need not be there yet and whose links stay, or an open one.
+struct Target {
+  std::string file;
+  int descriptor = -1;  // below 0: it has a name of its own
+};
 
-// The file that a link leads to, which stays one; it need not be there yet. Throws ConfigError
-// where links lead in a circle.
-std::string followed(const std::string& name) {
+// Throws ConfigError where links lead in a circle.
+Target followed(const std::string& name) {
   constexpr int kMostLinks = 40;  // as Linux follows
   std::filesystem::path file = name;
   std::error_code error;
   for (int links = 0; std::filesystem::is_symlink(file, error); ++links) {
+    if (const int open = descriptor_of(file); open >= 0) {
+      return {name, open};
+    }
     if (links == kMostLinks) {
       throw ConfigError({name, 0, 0}, "cannot follow the link: it leads in a circle");
     }
     file = file.parent_path() / std::filesystem::read_symlink(file, error);
   }
-  return file.string();
+  return {file.string(), -1};
+}
+
+std::string folder_of(const std::string& file) {
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  return folder.empty() ? "." : folder.string();
+}
+
+// A name that is nobody's, beside a file; `attempt` counts from 1.
+std::string name_beside(const std::string& file, int attempt) {
+  return (std::filesystem::path(folder_of(file)) /
+          (".stepcast_" + std::to_string(::getpid()) + "_" + std::to_string(attempt) + ".partial"))
+      .string();
+}
+
+constexpr int kMostAttempts = 100;  // at a name that is nobody's
+
+// Whether a file of that name is not there, or may be written; if not, errno says why.
+bool can_be_replaced(const std::string& name) {
+  return ::access(name.c_str(), F_OK) == 0 ? ::access(name.c_str(), W_OK) == 0 : errno == ENOENT;
+}
+
+std::string open_name(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
+
+// Opens a file without a name in a folder, of which nothing is left when the program is killed.
+// Below 0 where the file system has none, or none that can be named later.
+int opened_without_name(const std::string& folder) {
+  const int descriptor = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kMode);
+  if (descriptor >= 0 && ::access(open_name(descriptor).c_str(), F_OK) != 0) {
+    ::close(descriptor);
+    return -1;
+  }
+  return descriptor;
+}
+
+// A file that takes another one's place takes its permissions and, where that is allowed, its
+// owner.
+void take_permissions(const std::string& of, int descriptor) {
+  struct stat there {};
+  if (::stat(of.c_str(), &there) != 0) {
+    return;
+  }
+  // Only a privileged user gives files away, and some file systems know no permissions.
+  [[maybe_unused]] const int given = ::fchown(descriptor, there.st_uid, there.st_gid);
+  [[maybe_unused]] const int changed = ::fchmod(descriptor, there.st_mode & kPermissions);
 }
 
 }  // namespace
 
-OutputFile::OutputFile(const std::string& name) : name_(followed(name)) {
-  if (name_.empty()) {
+std::optional<std::filesystem::path> replaced_file(const std::string& name) {
+  const Target target = followed(name);
+  if (target.descriptor >= 0 || is_written_itself(target.file)) {
+    return std::nullopt;
+  }
+  std::error_code error;
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(target.file, error), error);
+}
+
+OutputFile::OutputFile(const std::string& name) {
+  if (name.empty()) {
     descriptor_ = STDOUT_FILENO;
     return;
   }
+  const Target target = followed(name);
+  name_ = target.file;
   std::error_code error;
   if (std::filesystem::is_directory(name_, error)) {
     throw ConfigError({name_, 0, 0}, "this is a folder; give a file");
   }
-  if (is_written_itself(name_)) {
-    partial_ = name_;
-    descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CLOEXEC);
-  } else {
+  written_itself_ = target.descriptor >= 0 || is_written_itself(name_);
+  if (target.descriptor >= 0) {
+    descriptor_ = ::fcntl(target.descriptor, F_DUPFD_CLOEXEC, 0);
+  } else if (written_itself_) {
+    descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CLOEXEC);
+  } else if (can_be_replaced(name_)) {
     open_beside();
   }
   if (descriptor_ < 0) {
@@ -96,19 +145,36 @@ OutputFile::OutputFile(const std::string& name) : name_(followed(name)) {
 }
 
 void OutputFile::open_beside() {
-  for (int run = 1; run <= kMostRuns; ++run) {
-    partial_ = name_ + ".partial" + (run == 1 ? "" : std::to_string(run));
-    descriptor_ = opened_alone(partial_);
-    if (descriptor_ >= 0 || errno != EWOULDBLOCK) {
+  descriptor_ = opened_without_name(folder_of(name_));
+  for (int attempt = 1; descriptor_ < 0 && attempt <= kMostAttempts; ++attempt) {
+    partial_ = name_beside(name_, attempt);
+    descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode);
+    if (descriptor_ < 0 && errno != EEXIST) {
       return;
     }
+  }
+}
+
+// Gives a file without a name one that nobody has.
+void OutputFile::name_partial() {
+  for (int attempt = 1; partial_.empty() && attempt <= kMostAttempts; ++attempt) {
+    const std::string free = name_beside(name_, attempt);
+    if (::linkat(AT_FDCWD, open_name(descriptor_).c_str(), AT_FDCWD, free.c_str(),
+                 AT_SYMLINK_FOLLOW) == 0) {
+      partial_ = free;
+    } else if (errno != EEXIST) {
+      break;
+    }
+  }
+  if (partial_.empty()) {
+    fault("cannot name the finished file: " + system_reason(errno));
   }
 }
 
 OutputFile::~OutputFile() {
   if (descriptor_ >= 0 && !name_.empty()) {
     ::close(descriptor_);
-    if (partial_ != name_) {
+    if (!partial_.empty()) {
       ::unlink(partial_.c_str());
     }
   }
@@ -142,14 +208,16 @@ void OutputFile::keep() {
   if (name_.empty()) {
     return;
   }
-  if (partial_ == name_) {
+  if (written_itself_) {
     ::close(descriptor_);
     descriptor_ = -1;
     return;
   }
+  take_permissions(name_, descriptor_);
   if (::fsync(descriptor_) != 0) {
     fault("cannot write: " + system_reason(errno));
   }
+  name_partial();
   if (std::rename(partial_.c_str(), name_.c_str()) != 0) {
     fault("cannot rename the finished file: " + system_reason(errno));
   }

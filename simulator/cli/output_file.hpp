@@ -2,14 +2,21 @@
 // Output that is long: written piece by piece, and there whole or not at all.
 #pragma once
 
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace stepcast::cli {
 
-// A file beside the one named takes what is written and then its name, once all of it is on the
-// disk; runs that write the same one at the same time have a file each, and the last one stays. A
-// device or a pipe is written as it is. Without a name everything goes to standard output.
+// The file, behind all links, whose place an output of this name takes, whether it is there or not;
+// none for a device, a pipe or an open file. Throws ConfigError where links lead in a circle.
+std::optional<std::filesystem::path> replaced_file(const std::string& name);
+
+// A file beside the one named, without a name where the file system has such, takes what is written
+// and then its name and permissions, once all of it is on the disk; runs that write the same one at
+// the same time have a file each, and the last one stays. A device, a pipe or an open file
+// (/dev/stdout) is written as it is. Without a name everything goes to standard output.
 class OutputFile {
  public:
   // Throws ConfigError if the folder cannot be written.
@@ -24,11 +31,13 @@ class OutputFile {
 
  private:
   void open_beside();
+  void name_partial();
   void flush();
   [[noreturn]] void fault(const std::string& what) const;
 
   std::string name_;
-  std::string partial_;
+  std::string partial_;  // what it is called until it has its name; empty: nothing yet
+  bool written_itself_ = false;
   int descriptor_ = -1;
   std::string buffer_;
 };

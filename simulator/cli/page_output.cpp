@@ -40,9 +40,6 @@ void write_report(const OutputOptions& options, const std::string& text) {
 
 void write_output(const OutputOptions& options, const GlobalOptions& global,
                   const std::string& text, const PageSource& source) {
-  if (!options.html.empty() && options.html == options.out) {
-    throw ConfigError({"--html " + options.html, 0, 0}, "is the file of --out too; give another");
-  }
   if (writes_report(options)) {
     write_report(options, text);
   }

@@ -79,10 +79,6 @@ std::string comment(const std::string& text) {
   return line + "\n";
 }
 
-bool is_ours(const std::string& name) {
-  return name.starts_with(kRank) || name == kResolved || name.ends_with(".csv");
-}
-
 std::string extension_of(const std::string& file) {
   return std::filesystem::path(file).extension().string();
 }
@@ -105,6 +101,10 @@ std::vector<ExportedFile> launch_files(const FrameworkInfo& framework, const std
 
 }  // namespace
 
+bool is_saved_name(std::string_view name) {
+  return name.starts_with(kRank) || name == kResolved || name.ends_with(".csv");
+}
+
 void add_save_dir_option(CLI::App& command, std::string& folder, const std::string& help) {
   command.add_option("--save-dir", folder,
                      "a folder for " + help +
@@ -120,8 +120,9 @@ void check_save_dir(const std::string& folder, Diagnostics& diagnostics) {
   const Location where{"--save-dir " + folder, 0, 0};
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (!std::filesystem::is_directory(folder)) {
-    diagnostics.error(where, std::filesystem::exists(folder)
+  std::error_code unseen;
+  if (!std::filesystem::is_directory(folder, unseen)) {
+    diagnostics.error(where, std::filesystem::exists(folder, unseen)
                                  ? "this is a file; give a folder"
                                  : "cannot make the folder: " + error.message());
     return;
@@ -130,9 +131,9 @@ void check_save_dir(const std::string& folder, Diagnostics& diagnostics) {
     diagnostics.error(where, "the folder cannot be written; give another");
     return;
   }
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder, unseen)) {
     const std::string name = entry.path().filename().string();
-    if (is_ours(name) && !std::filesystem::is_regular_file(entry.symlink_status())) {
+    if (is_saved_name(name) && !std::filesystem::is_regular_file(entry.symlink_status())) {
       diagnostics.error(where, "'" + name +
                                    "' in it is no regular file and is not replaced; move it away "
                                    "or give another folder");

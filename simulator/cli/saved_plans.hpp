@@ -12,6 +12,7 @@
 
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "stepcast/base/error.hpp"
 #include "stepcast/experiment/experiment.hpp"
@@ -21,6 +22,9 @@ class App;
 }  // namespace CLI
 
 namespace stepcast::cli {
+
+// Whether files of the folder may have such a name.
+bool is_saved_name(std::string_view name);
 
 // `help` says which plans they are.
 void add_save_dir_option(CLI::App& command, std::string& folder, const std::string& help);

@@ -8,6 +8,7 @@
 #include "cli/command_words.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/output_file.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/sweep_output.hpp"
 #include "cli/sweep_pieces.hpp"
@@ -32,14 +33,18 @@ struct SweepOptions {
 // Plans of which the numbers are kept in memory where no file is asked for: 144 MiB.
 constexpr std::int64_t kMostInMemory = 1 << 20;
 
-// The journal: of a shard it is what was asked for; empty if nothing is written to a file.
+// The journal: of a shard it is what was asked for; empty if no file takes the place of another.
 std::string part_file(const SweepOptions& options) {
   const std::string& out = options.output.report.out;
   if (!options.shard.empty()) {
     return out;
   }
-  const std::string& beside = out.empty() ? options.output.plans : out;
-  return beside.empty() ? "" : beside + ".part";
+  for (const std::string& beside : {out, options.output.plans}) {
+    if (!beside.empty() && replaced_file(beside)) {
+      return beside + ".part";
+    }
+  }
+  return "";
 }
 
 void check_shard_output(const SweepOptions& options, Diagnostics& diagnostics) {

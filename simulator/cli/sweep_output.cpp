@@ -299,17 +299,6 @@ class SweepWriter {
   RankedStream ranking_;
 };
 
-void check_pictures(const SweepOutputOptions& options, Diagnostics& diagnostics) {
-  const std::vector<std::pair<std::string, std::string>> pictures = {
-      {"--html", options.report.html}, {"--plot", options.plot}};
-  for (const auto& [option, file] : pictures) {
-    if (!file.empty() && (file == options.report.out || file == options.plans)) {
-      diagnostics.error({option + " " + file, 0, 0},
-                        "is the file of another output too; give another");
-    }
-  }
-}
-
 }  // namespace
 
 void add_sweep_output_options(CLI::App& command, SweepOutputOptions& options) {
@@ -343,16 +332,12 @@ void check_sweep_output(const SweepOutputOptions& options, Diagnostics& diagnost
   if (!plans.empty() && !ends_with(plans, ".csv") && !ends_with(plans, ".jsonl")) {
     diagnostics.error({"--plans " + plans, 0, 0}, "give a file that ends with .csv or .jsonl");
   }
-  if (!plans.empty() && plans == options.report.out) {
-    diagnostics.error({"--plans " + plans, 0, 0}, "is the file of --out too; give another");
-  }
   if (options.top && options.save_dir.empty() && is_lines(options.report.format)) {
     diagnostics.error({"--top", 0, 0},
                       "csv and jsonl have every plan in the order of the sweep; give --format text "
                       "or json, or --save-dir, or leave --top out");
   }
   check_save_dir(options.save_dir, diagnostics);
-  check_pictures(options, diagnostics);
   for (const std::string& file : {options.report.out, plans, options.report.html, options.plot}) {
     const std::filesystem::path folder = std::filesystem::path(file).parent_path();
     std::error_code error;

@@ -44,7 +44,8 @@ void write_trace(const PricedStep& step, std::int64_t rank, const std::string& n
 }
 
 // One of the ranks of each pipeline rank, named as TraceLens looks for the traces of a job.
-void write_traces(const PricedStep& step, const std::filesystem::path& folder) {
+void write_traces(const PricedStep& step, const std::filesystem::path& folder,
+                  const ReadFiles& read) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
@@ -53,6 +54,10 @@ void write_traces(const PricedStep& step, const std::filesystem::path& folder) {
   const ParallelPlan& plan = step.projection.plan;
   for (std::int64_t pipeline = 0; pipeline < plan.pp; ++pipeline) {
     const std::string name = "rank" + std::to_string(pipeline) + "_trace.json.gz";
+    if (const std::string why = read.why_kept(folder / name); !why.empty()) {
+      throw ConfigError({"--out " + folder.string(), 0, 0},
+                        "writes '" + name + "' in it, which " + why);
+    }
     write_trace(step, pipeline * plan.apart().pp, (folder / name).string());
   }
 }
@@ -73,7 +78,7 @@ int run_trace(const TraceOptions& options, const GlobalOptions& global) {
   }
   const PricedStep step{experiment, projection, cost};
   if (!options.ranks.empty()) {
-    write_traces(step, options.out);
+    write_traces(step, options.out, global.read);
     return kDone;
   }
   const std::int64_t rank = options.rank.value_or(0);

@@ -59,6 +59,13 @@ nlohmann::ordered_json pipeline_chart(const Experiment& experiment, const Projec
   const ExpansionContext expansion{experiment.model, projection.plan, experiment.training,
                                    experiment.software};
   const StepContext context{expansion, experiment.cluster, paced, projection.clock};
+  if (!can_be_placed(projection.plan)) {
+    return {{"step_s", projection.time.step.value()},
+            {"ranks", projection.plan.pp},
+            {"blocks", 2 * forward_passes(projection.plan)},
+            {"parts", kParts},
+            {"trace", true}};
+  }
   StepTimer timer(context);
   const StepSchedule schedule = timer.schedule(projection.clock);
   const std::vector<ChartBlock> blocks = blocks_of(schedule, projection.plan);

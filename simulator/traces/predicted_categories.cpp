@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stepcast/base/error.hpp"
 #include "stepcast/cost/power_level.hpp"
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/experiment/project.hpp"
@@ -72,6 +73,11 @@ void add_transfers(const StepContext& context, std::int64_t rank, RankWork& work
   const ParallelPlan& plan = context.expansion.plan;
   if (plan.pp == 1) {
     return;
+  }
+  if (!can_be_placed(plan)) {
+    throw ConfigError({"training.global_batch_size", 0, 0},
+                      "makes " + std::to_string(plan.micro_batches) +
+                          " micro-batches, which no trace holds; give that of the traced step");
   }
   const StepSchedule schedule = StepTimer(context).schedule(context.clock);
   PredictedOperator transfers{{OpId::kPipelineSend, pipeline_send(context.expansion)}, 0.0, {}};

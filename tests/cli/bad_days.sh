@@ -150,6 +150,9 @@ if ! (ulimit -v 204800; "$stepcast" --version) >/dev/null 2>&1; then
   echo "SKIPPED: 200 MiB of memory, of which a sanitizer alone takes more"
 else
   (ulimit -v 204800; same_again "200 MiB of memory"; exit $failed) || failed=1
+  # More threads than the address space has room for.
+  (ulimit -v 262144; exits 0 sweep sweep.yaml --threads 64 --all --plans again.csv; exit $failed) || failed=1
+  same again.csv plans.csv "64 threads in 256 MiB"
   code=0
   (ulimit -v 30000; "$stepcast" sweep sweep.yaml --threads 4) >out 2>&1 || code=$?
   [ "$code" -eq 1 ] || complain "with 30 MB of memory a sweep of four threads exits $code"

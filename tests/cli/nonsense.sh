@@ -27,6 +27,27 @@ says 'must be at least 1 MHz'
 for schedule in 1f1b zbv dualpipev; do
   exits 0 project base.yaml --pp 8 --zero 1 --gbs 1000000000 --schedule "$schedule"
 done
+# What places tasks one by one says where there are too many of them.
+for command in explain 'project --html page.html'; do
+  # shellcheck disable=SC2086
+  (ulimit -v 524288; exits 0 $command base.yaml --pp 8 --gbs 1073741824; exit $failed) || failed=1
+done
+"$stepcast" explain base.yaml --pp 8 --gbs 1073741824 | holds 'Critical path: not followed' || complain "a path of 2^30 micro-batches is followed"
+for batch in 65536 1073741824; do
+  (ulimit -v 524288; exits 2 trace base.yaml --pp 8 --gbs "$batch" --out step.json; exit $failed) || failed=1
+  says 'more than the 800000 that a trace may have; give a smaller batch'
+done
+[ ! -e step.json ] || complain "a trace that is refused is there"
+
+# Names that cannot be looked at: links in a circle, too long ones.
+ln -s circle circle
+long=$(printf 'x%.0s' $(seq 300))
+for name in circle "$long"; do
+  exits 2 import hf "$name"
+  exits 2 compare base.yaml --gpu b200 --gpu h100_sxm --save-dir "$name"
+  exits 2 project "$name"
+  exits 2 project base.yaml --out "$name"
+done
 
 # Problems by the hundred thousand.
 { cat base.yaml; seq 200000 | sed 's/.*/k&: 1/'; } >many.yaml

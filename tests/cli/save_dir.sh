@@ -61,7 +61,8 @@ exits 0 sweep best/resolved.yaml --format csv --out rows.csv
 
 # A second run replaces its files, with --format csv too, and says what is left of the first; 3 are usual.
 cp -r best before
-exits 0 sweep best/resolved.yaml --save-dir best --format csv --out other.csv
+cp best/resolved.yaml again.yaml
+exits 0 sweep again.yaml --save-dir best --format csv --out other.csv
 says 'best/rank_05.yaml is of an earlier run'
 ! grep -q 'rank_03.yaml is of' out || complain "rank 3 is said to be of an earlier run"
 diff -r best before >/dev/null || complain "the same sweep writes other files"

@@ -74,16 +74,6 @@ gives 0 '' "$sweep --format csv --out limited.csv --resume"
 cmp -s limited.csv plans.csv || complain "what goes on is not what one run gives"
 
 # Runs that write one file at the same time: each has a file of its own until it is whole.
-exec 9>shared.txt.partial
-echo 'of another run' >&9
-flock 9
-gives 0 '' "$project --out shared.txt"
-cmp -s shared.txt report.txt || complain "beside another run the report is another"
-[ "$(cat shared.txt.partial)" = 'of another run' ] || complain "what another run writes is lost"
-exec 9>&-
-# That of a run which was killed is written anew.
-gives 0 '' "$project --out shared.txt"
-[ ! -e shared.txt.partial ] && cmp -s shared.txt report.txt || complain "what a killed run left stays"
 eval "$project --format json --out report.json"
 runs=()
 for format in text json text json text json text json; do

@@ -10,6 +10,7 @@
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/experiment/sensitivity.hpp"
 #include "stepcast/schedule/step_time.hpp"
+#include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast {
 namespace {
@@ -151,7 +152,9 @@ Explanation explain(const Experiment& experiment, const CostModel& cost) {
       [](const ExplainedOp& a, const ExplainedOp& b) { return a.total() > b.total(); });
   result.limits = limits_of(result, cluster.domain_size());
   const CostModel paced = p.clock_locked ? cost : within_level(cost);
-  result.path = path_of({expansion, cluster, paced, p.clock}, p.time.step);
+  if (can_be_placed(p.plan)) {
+    result.path = path_of({expansion, cluster, paced, p.clock}, p.time.step);
+  }
   result.sensitivities = sensitivities(experiment, p, cost);
   return result;
 }

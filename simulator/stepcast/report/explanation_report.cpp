@@ -202,6 +202,9 @@ nlohmann::ordered_json limits_to_json(const std::vector<LimitedTime>& limits) {
 }
 
 std::string path_to_text(const std::vector<PathSegment>& path) {
+  if (path.empty()) {
+    return "\nCritical path: not followed, the step has too many micro-batches to place each\n";
+  }
   Seconds step;
   for (const PathSegment& segment : path) {
     step += segment.time;

@@ -24,6 +24,16 @@ struct StepSchedule {
   Seconds transfer;  // of a micro-batch from stage to stage
 };
 
+// A step's tasks are placed one by one where all ranks have no more forward passes than this; each
+// pass takes some 200 bytes with its backward.
+inline constexpr std::int64_t kMostPlacedPasses = std::int64_t{1} << 18;
+inline std::int64_t forward_passes(const ParallelPlan& plan) {
+  return plan.pp * plan.vpp * plan.micro_batches;
+}
+inline bool can_be_placed(const ParallelPlan& plan) {
+  return forward_passes(plan) <= kMostPlacedPasses;
+}
+
 class StepTimer {
  public:
   // Clocks at which a step is priced, a share of the peak apart.
@@ -58,7 +68,7 @@ class StepTimer {
   // What the step takes at least at a clock of the grid.
   [[nodiscard]] LeastStep least(std::int64_t index) { return least_at(grid_clock(index)); }
   [[nodiscard]] LeastStep least_at(Hertz clock);
-  // The tasks of the step, one by one, at exactly this clock.
+  // The tasks of the step, one by one, at exactly this clock, where they can be placed.
   [[nodiscard]] StepSchedule schedule(Hertz clock);
 
  private:

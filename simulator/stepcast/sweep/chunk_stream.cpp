@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/sweep/chunk_stream.hpp"
 
-#include <tbb/global_control.h>
 #include <tbb/parallel_pipeline.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <memory>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "stepcast/base/error.hpp"
+#include "stepcast/base/worker_arena.hpp"
 
 namespace stepcast {
 namespace {
@@ -25,9 +24,7 @@ struct ChunkWithTexts {
 void stream_chunks(const ChunkReader& chunks, const ChunkGrid& grid, int threads,
                    const ChunkTexts& texts, const TakeChunk& take) {
   using Piece = std::shared_ptr<ChunkWithTexts>;
-  const auto workers = static_cast<std::size_t>(std::max(1, threads));
-  const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, workers);
-  tbb::task_arena arena(static_cast<int>(workers));
+  WorkerArena arena(threads);
   std::int64_t next = 0;
   const auto number = [&](tbb::flow_control& flow) {
     while (next < grid.chunks() && !chunks.has(next)) {
@@ -45,9 +42,9 @@ void stream_chunks(const ChunkReader& chunks, const ChunkGrid& grid, int threads
     return piece;
   };
   const auto hand_over = [&](const Piece& piece) { take(piece->result, piece->texts); };
-  arena.execute([&] {
+  arena.run([&] {
     using Mode = tbb::filter_mode;
-    tbb::parallel_pipeline(2 * workers,
+    tbb::parallel_pipeline(2 * static_cast<std::size_t>(arena.threads()),
                            tbb::make_filter<void, std::int64_t>(Mode::serial_in_order, number) &
                                tbb::make_filter<std::int64_t, Piece>(Mode::parallel, read) &
                                tbb::make_filter<Piece, void>(Mode::serial_in_order, hand_over));

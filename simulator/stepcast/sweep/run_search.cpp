@@ -2,11 +2,11 @@
 #include "stepcast/sweep/run_search.hpp"
 
 #include <tbb/parallel_for_each.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "stepcast/base/worker_arena.hpp"
 #include "stepcast/graph/model_flops.hpp"
 
 namespace stepcast {
@@ -149,8 +149,7 @@ std::vector<RecommendedGpu> search_runs(const std::vector<Experiment>& experimen
                             return candidate(i, nodes, near);
                           });
   }
-  tbb::task_arena arena(threads);
-  arena.execute([&] {
+  WorkerArena(threads).run([&] {
     tbb::parallel_for_each(searches, [](RunSearch& search) { search.look(); });
     for (std::vector<RunSearch*> open = unfinished(searches, limits); !open.empty();
          open = unfinished(searches, limits)) {

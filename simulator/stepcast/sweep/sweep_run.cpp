@@ -3,17 +3,16 @@
 
 #include <tbb/blocked_range.h>
 #include <tbb/enumerable_thread_specific.h>
-#include <tbb/global_control.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
-#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <mutex>
 #include <vector>
 
 #include "stepcast/base/error.hpp"
+#include "stepcast/base/worker_arena.hpp"
 
 namespace stepcast {
 namespace {
@@ -42,13 +41,9 @@ class Runner {
   }
 
   bool run() {
-    const auto threads = static_cast<std::size_t>(std::max(1, run_.threads));
-    // More threads than processors, too, if the user says so.
-    const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, threads);
-    tbb::task_arena arena(static_cast<int>(threads));
     // Halved down to single chunks, and stolen from the far end: a thread works on neighbours,
     // which share prices.
-    arena.execute([this] {
+    WorkerArena(run_.threads).run([this] {
       tbb::parallel_for(
           tbb::blocked_range<std::size_t>(0, missing_.size(), 1),
           [this](const tbb::blocked_range<std::size_t>& range) {

@@ -26,7 +26,8 @@ namespace stepcast {
 // The pipeline rank of a rank of the world, which are numbered in the order of the plan.
 std::int64_t pipeline_rank(const ParallelPlan& plan, std::int64_t rank);
 
-// `projection` is that of `experiment` with `cost`, and priced; 0 <= rank < plan.world().
+// `projection` is that of `experiment` with `cost`, and priced; 0 <= rank < plan.world(). Throws
+// ConfigError for a step of more kernels than a trace may have.
 void write_step_trace(const Experiment& experiment, const Projection& projection,
                       const CostModel& cost, std::int64_t rank, const TextSink& sink);
 
