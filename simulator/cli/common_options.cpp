@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cli/contradictions.hpp"
+#include "cli/number_option.hpp"
 #include "cli/option_keys.hpp"
 #include "cli/output_file.hpp"
 #include "importers/measurement_files.hpp"
@@ -148,6 +150,24 @@ std::string gpu_of_cluster(const std::string& cluster, const DataRoot& data) {
   return gpu == nullptr ? "" : gpu->text;
 }
 
+void add_backends(const ExperimentOptions& options, const std::filesystem::path& folder,
+                  const DataRoot& data, std::vector<Override>& list) {
+  for (const std::string& backend : measured_backends(options.measured, data)) {
+    list.emplace_back("backends." + as_of_experiment(backend, folder),
+                      "--measured " + file_list(options.measured));
+  }
+  for (const std::string& backend : options.backends) {
+    list.emplace_back("backends." + as_of_experiment(backend, folder), "--backend " + backend);
+  }
+}
+
+// Whether --set says the GPU, before which that of a cluster's profile does not count.
+bool sets_gpu(const std::vector<std::string>& settings) {
+  const std::string start = assignment(key_of("--gpu"), "");
+  return std::any_of(settings.begin(), settings.end(),
+                     [&start](const std::string& set) { return set.starts_with(start); });
+}
+
 std::vector<Override> overrides_of(const ExperimentOptions& options,
                                    const std::filesystem::path& folder, const DataRoot& data) {
   std::vector<Override> list;
@@ -162,7 +182,8 @@ std::vector<Override> overrides_of(const ExperimentOptions& options,
   }
   if (!options.gpu.empty()) {
     set("--gpu", options.gpu);
-  } else if (const std::string gpu = gpu_of_cluster(options.cluster, data); !gpu.empty()) {
+  } else if (const std::string gpu = gpu_of_cluster(options.cluster, data);
+             !gpu.empty() && !sets_gpu(options.settings)) {
     list.emplace_back(assignment(key_of("--gpu"), gpu), "--cluster " + options.cluster);
   }
   if (!options.nic_rate.empty()) {
@@ -178,14 +199,9 @@ std::vector<Override> overrides_of(const ExperimentOptions& options,
     set("--power-limit", options.power_limit);
   }
   list.insert(list.end(), options.direct.begin(), options.direct.end());
-  for (const std::string& backend : measured_backends(options.measured, data)) {
-    list.emplace_back("backends." + as_of_experiment(backend, folder),
-                      "--measured " + file_list(options.measured));
-  }
-  for (const std::string& backend : options.backends) {
-    list.emplace_back("backends." + as_of_experiment(backend, folder), "--backend " + backend);
-  }
+  add_backends(options, folder, data, list);
   list.insert(list.end(), options.settings.begin(), options.settings.end());
+  refuse_contradictions(list);
   return list;
 }
 
@@ -210,8 +226,9 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
   command.add_option("--cluster", options.cluster,
                      "a cluster's name: its network and, without --gpu, its GPU");
   command.add_option("--nic-rate", options.nic_rate, "of each NIC: '400 Gb/s'");
-  command.add_option("--nodes", options.nodes, "number of nodes");
-  command.add_option("--gpu-clock-mhz", options.gpu_clock_mhz, "lock the GPU clock, MHz");
+  command.add_option("--nodes", options.nodes, "number of nodes")->check(whole_number());
+  command.add_option("--gpu-clock-mhz", options.gpu_clock_mhz, "lock the GPU clock, MHz")
+      ->check(real_number());
   command.add_option("--power-limit", options.power_limit, "of each GPU: '500 W'");
   add_direct_option(command, options,
                     {"--software", std::string(key_of("--software")), "a software set"});

@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "cli/command_words.hpp"
 #include "cli/commands.hpp"
+#include "cli/number_option.hpp"
 #include "cli/option_keys.hpp"
 #include "cli/page_output.hpp"
 #include "cli/run_options.hpp"
@@ -273,9 +273,11 @@ int run_compare(const CompareOptions& options, const GlobalOptions& global) {
 }
 
 template <typename Value>
-void add_repeatable(CLI::App& command, const std::string& flag, std::vector<Value>& values,
-                    const std::string& help) {
-  command.add_option(flag, values, help + " (repeatable)")->allow_extra_args(false)->take_all();
+CLI::Option* add_repeatable(CLI::App& command, const std::string& flag, std::vector<Value>& values,
+                            const std::string& help) {
+  return command.add_option(flag, values, help + " (repeatable)")
+      ->allow_extra_args(false)
+      ->take_all();
 }
 
 }  // namespace
@@ -290,8 +292,9 @@ void add_compare(CLI::App& program, const GlobalOptions& global, Run& run) {
   add_repeatable(*command, "--cluster", options->clusters,
                  "a cluster's name: its network and, without --gpu, its GPU");
   add_repeatable(*command, "--nic-rate", options->nic_rates, "of each NIC: '400 Gb/s'");
-  add_repeatable(*command, "--nodes", options->nodes, "number of nodes");
-  add_repeatable(*command, "--gpu-clock-mhz", options->clocks_mhz, "lock the GPU clock, MHz");
+  add_repeatable(*command, "--nodes", options->nodes, "number of nodes")->check(whole_number());
+  add_repeatable(*command, "--gpu-clock-mhz", options->clocks_mhz, "lock the GPU clock, MHz")
+      ->check(real_number());
   add_repeatable(*command, "--power-limit", options->power_limits, "of each GPU: '500 W'");
   add_repeatable(*command, "--software", options->software, "a software set");
   add_tokens_option(*command, options->experiment);
@@ -300,7 +303,7 @@ void add_compare(CLI::App& program, const GlobalOptions& global, Run& run) {
                     "each column with its own best plan, searched among all; --tp, --set plan.x=.. "
                     "narrow them, the plan of the file does not count");
   command->add_option("--threads", options->threads, "of --best-plan; as many as processors")
-      ->check(unsaid(CLI::Range(1, 4096)));
+      ->check(whole_number({1, 4096}));
   add_save_dir_option(*command, options->save_dir, "the plans of all columns, the fastest first");
   add_output_options(*command, options->output, {"text", "json", "csv"});
   add_page_option(*command, options->output);

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/number_option.hpp"
 #include "stepcast/api/priced_lines.hpp"
 
 namespace stepcast::cli {
@@ -58,8 +59,10 @@ void add_cost(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->add_option("--backend", options->backends, "choose a backend: gemm=roofline (repeatable)")
       ->allow_extra_args(false)
       ->take_all();
-  command->add_option("--gpu-clock-mhz", options->gpu_clock_mhz,
-                      "lock the clock, MHz; a line that locks its own keeps that");
+  command
+      ->add_option("--gpu-clock-mhz", options->gpu_clock_mhz,
+                   "lock the clock, MHz; a line that locks its own keeps that")
+      ->check(real_number());
   command->add_option("--power-limit", options->power_limit, "of the GPU: '500 W'");
   command->add_flag("--terms", options->terms, "add what makes up each time");
   options->output.format = "jsonl";

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cli/commands.hpp"
+#include "cli/number_option.hpp"
 #include "frameworks/framework_table.hpp"
 #include "frameworks/hf_config.hpp"
 #include "importers/measurement_files.hpp"
@@ -110,7 +111,7 @@ void add_import_framework(CLI::App& command, const FrameworkInfo& framework,
   from->add_option("overrides", options->overrides,
                    "KEY=VALUE in the framework's own words, instead of what the file says");
   from->add_option("--gpu", options->gpu, "a GPU's name, where the file names none");
-  from->add_option("--nodes", options->nodes, "number of nodes");
+  from->add_option("--nodes", options->nodes, "number of nodes")->check(whole_number());
   from->add_option("--software", options->software, "a software set, instead of the usual one");
   from->add_flag("--lenient", options->lenient, "list keys that are not known, and go on");
   add_out_option(*from, options->output.out);

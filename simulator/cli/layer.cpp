@@ -5,8 +5,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "cli/command_words.hpp"
 #include "cli/commands.hpp"
+#include "cli/number_option.hpp"
 #include "cli/page_output.hpp"
 #include "stepcast/experiment/dispatcher_map.hpp"
 #include "stepcast/experiment/lone_layer_study.hpp"
@@ -27,9 +27,7 @@ struct LayerOptions {
 
 void refuse(const std::string& option, const std::string& problem) {
   if (!problem.empty()) {
-    Diagnostics diagnostics;
-    diagnostics.error({"command line", 0, 0}, option + " " + problem);
-    diagnostics.throw_if_any();
+    throw ConfigError({option, 0, 0}, problem);
   }
 }
 
@@ -59,7 +57,7 @@ LayerQuestion question_of(const LayerOptions& options, const ModelSpec& model) {
   }
   question.use = options.forward_only ? LayerUse::kInference : LayerUse::kTraining;
   question.state = by_name(kUnlockedStates).at(options.state);
-  refuse("--layer", layer_problem(model, question));
+  refuse("--layer " + question.layer, layer_problem(model, question));
   return question;
 }
 
@@ -86,11 +84,13 @@ int run_layer(const LayerOptions& options, const GlobalOptions& global) {
   return report.projection.feasible ? kDone : kPlanCannotRun;
 }
 
+// Of --map alone.
 void add_axis(CLI::App& command, const char* option, std::vector<std::int64_t>& values,
               const char* meaning) {
   command.add_option(option, values, meaning)
+      ->needs("--map")
       ->delimiter(',')
-      ->check(unsaid(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24)));
+      ->check(whole_number({1, 1 << 24}));
 }
 
 }  // namespace
@@ -102,23 +102,30 @@ void add_layer(CLI::App& program, const GlobalOptions& global, Run& run) {
   auto options = std::make_shared<LayerOptions>();
   add_experiment_options(*command, options->experiment);
   add_output_options(*command, options->output, {"text", "json"});
-  command->add_option("--layer", options->question.layer,
-                      "moe, dense, or a layer's number from 0; left out: one with experts where "
-                      "the model has some");
+  CLI::Option* map = command->add_flag(
+      "--map", options->map,
+      "instead: which dispatcher is the fastest over ranks, choices, tokens, nodes");
+  command
+      ->add_option("--layer", options->question.layer,
+                   "moe, dense, or a layer's number from 0; left out: one with experts where "
+                   "the model has some")
+      ->excludes(map);
   command
       ->add_option("--block", options->part,
                    "experts: router, exchange and experts alone (with experts the default); whole: "
                    "all of the layer")
-      ->check(CLI::IsMember(names_in(kLayerParts)));
+      ->check(CLI::IsMember(names_in(kLayerParts)))
+      ->excludes(map);
   command
       ->add_option("--state", options->state,
                    "warm: repeated for long; cool: the first calls after a pause")
       ->check(CLI::IsMember(names_in(kUnlockedStates)))
-      ->capture_default_str();
-  command->add_flag("--forward-only", options->forward_only,
-                    "inference: nothing is kept, and there is no backward");
-  command->add_flag("--map", options->map,
-                    "instead: which dispatcher is the fastest over ranks, choices, tokens, nodes");
+      ->capture_default_str()
+      ->excludes(map);
+  command
+      ->add_flag("--forward-only", options->forward_only,
+                 "inference: nothing is kept, and there is no backward")
+      ->excludes(map);
   add_axis(*command, "--map-ranks", options->axes.ranks, "ranks of --map: 4,8,16");
   add_axis(*command, "--map-nodes", options->axes.nodes, "nodes that they lie on: 1,2,8");
   add_axis(*command, "--map-topk", options->axes.topk, "experts of a token: 2,8");

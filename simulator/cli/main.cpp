@@ -37,7 +37,7 @@ std::string version_text() {
 // `stepcast help sweep` as `stepcast sweep --help`, `stepcast version` as `stepcast --version`.
 std::vector<std::string> with_words_as_options(std::vector<std::string> arguments) {
   if (!arguments.empty() && arguments.front() == "help") {
-    arguments.erase(arguments.begin());
+    std::erase(arguments, "help");
     arguments.emplace_back("--help");
   } else if (!arguments.empty() && arguments.front() == "version") {
     arguments.front() = "--version";
@@ -125,11 +125,21 @@ void add_commands(CLI::App& program, const GlobalOptions& global, Run& run,
   add_words(program);
 }
 
+// The exit code of a command line with a word that nobody knows, which is told; nothing where all
+// are known.
+std::optional<int> unknown(const CLI::App& program, const std::vector<std::string>& arguments) {
+  const std::optional<std::string> problem = unknown_word(program, arguments);
+  if (!problem) {
+    return std::nullopt;
+  }
+  std::fprintf(stderr, "%s\n", problem->c_str());
+  return kInputWrong;
+}
+
 int refused(const CLI::App& program, const std::vector<std::string>& arguments,
             const CLI::ParseError& e) {
-  if (const std::optional<std::string> unknown = unknown_word(program, arguments)) {
-    std::fprintf(stderr, "%s\n", unknown->c_str());
-    return kInputWrong;
+  if (const std::optional<int> code = unknown(program, arguments)) {
+    return *code;
   }
   throw parse_problem(e, program);
 }
@@ -153,6 +163,9 @@ int run_command(int argc, char** argv) {
   try {
     program.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11's order
   } catch (const CLI::Success& asked) {
+    if (const std::optional<int> code_of_unknown = unknown(program, arguments)) {
+      return *code_of_unknown;
+    }
     const int code = program.exit(asked);
     check_standard_output();
     return code;

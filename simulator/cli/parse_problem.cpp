@@ -2,6 +2,7 @@
 #include "cli/parse_problem.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cctype>
 #include <string>
 #include <vector>
@@ -35,16 +36,17 @@ bool is_option(const std::string& name, const CLI::App& command) {
   return option != nullptr && !option->get_positional();
 }
 
-// "--top: 1 required INT missing" as its place, an option of the command, and what CLI11 says of
-// it.
+// "--top: 1 required INT missing" and "--rank excludes --ranks" as their place, an option of the
+// command, and what CLI11 says of it.
 Diagnostic as_told(const std::string& text, const CLI::App& command) {
-  const std::size_t colon = text.find(": ");
-  const bool has_place = colon != std::string::npos && is_option(text.substr(0, colon), command);
-  std::string message = has_place ? text.substr(colon + 2) : text;
+  const std::size_t end = std::min(text.find_first_of(": "), text.size());
+  const bool has_place = is_option(text.substr(0, end), command);
+  const std::size_t begin = text.find_first_not_of(": ", end);
+  std::string message = has_place && begin != std::string::npos ? text.substr(begin) : text;
   if (message.size() > 1 && std::islower(static_cast<unsigned char>(message[1])) != 0) {
     message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
   }
-  return {{has_place ? text.substr(0, colon) : "command line", 0, 0}, message + see_help(command)};
+  return {{has_place ? text.substr(0, end) : "command line", 0, 0}, message + see_help(command)};
 }
 
 }  // namespace

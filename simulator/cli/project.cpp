@@ -56,17 +56,36 @@ bool take_all_schedules(ExperimentOptions& options) {
   return std::erase_if(options.direct, is_all) > 0;
 }
 
+// Schedules are compared by their step: there is no run in it, and no schedule of its own.
+void check_all_schedules(const ProjectOptions& options) {
+  std::vector<Override> given = options.experiment.direct;
+  given.insert(given.end(), options.experiment.settings.begin(), options.experiment.settings.end());
+  Diagnostics diagnostics;
+  for (const Override& set : given) {
+    if (set.assignment.starts_with("training.tokens=") ||
+        set.assignment.starts_with("plan.schedule=")) {
+      diagnostics.error({set.place, 0, 0},
+                        "is not of '--schedule all', which compares the step of every schedule; "
+                        "leave one of them out");
+    }
+  }
+  for (const std::string& price : options.prices.prices) {
+    diagnostics.error({"--price " + price, 0, 0},
+                      "is of a run; '--schedule all' compares the step of every schedule; leave "
+                      "one of them out");
+  }
+  diagnostics.throw_if_any();
+}
+
 int run_comparison(const ProjectOptions& options, const GlobalOptions& global) {
   const DataRoot data = data_root(global);
   Experiment experiment = load_experiment(options.experiment, data);
-  const std::optional<GpuHourPrice> gpu_hour = price_of(options.prices, experiment);
   const CostModel cost = cost_model(experiment, data);
   std::vector<Projection> projections = compare_schedules(experiment, cost);
   // What the error is expected from, GPU, model and software, is one for all of them.
   const ExpectedError expected = expected_error(load_accuracy(data), experiment);
   for (Projection& projection : projections) {
     projection.expected_error = expected;
-    projection.gpu_hour = gpu_hour;
   }
   const std::string& format = options.output.format;
   write_output(options.output, global,
@@ -83,6 +102,7 @@ int run_comparison(const ProjectOptions& options, const GlobalOptions& global) {
 int run_project(const ProjectOptions& options, const GlobalOptions& global) {
   ProjectOptions one = options;
   if (take_all_schedules(one.experiment)) {
+    check_all_schedules(one);
     return run_comparison(one, global);
   }
   const DataRoot data = data_root(global);

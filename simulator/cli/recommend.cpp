@@ -6,6 +6,7 @@
 
 #include "cli/command_words.hpp"
 #include "cli/commands.hpp"
+#include "cli/number_option.hpp"
 #include "cli/page_output.hpp"
 #include "cli/run_options.hpp"
 #include "stepcast/api/recommended_runs.hpp"
@@ -39,6 +40,11 @@ void check(const RecommendOptions& options) {
   Diagnostics diagnostics;
   if (options.gpus.empty()) {
     diagnostics.error({"recommend", 0, 0}, "name a GPU: --gpu h100_sxm (repeatable)");
+  }
+  for (auto gpu = options.gpus.begin(); gpu != options.gpus.end(); ++gpu) {
+    if (std::find(options.gpus.begin(), gpu, *gpu) != gpu) {
+      diagnostics.error({"--gpu " + *gpu, 0, 0}, "is given twice; name each GPU once");
+    }
   }
   if (options.limits.budget && options.prices.prices.empty()) {
     diagnostics.error({"--budget", 0, 0}, "needs the price of a GPU-hour: --price h100_sxm=2.50");
@@ -104,7 +110,7 @@ void add_recommend(CLI::App& program, const GlobalOptions& global, Run& run) {
       ->allow_extra_args(false)
       ->take_all();
   add_tokens_option(*command, options->experiment);
-  const CLI::Validator positive = unsaid(CLI::Range(1e-3, 1e15));
+  const CLI::Validator positive = real_number({1e-3, 1e15});
   command->add_option("--days", options->limits.days, "that the run may take at most")
       ->check(positive);
   command->add_option("--budget", options->limits.budget, "that it may cost at most, 5M")
@@ -113,7 +119,7 @@ void add_recommend(CLI::App& program, const GlobalOptions& global, Run& run) {
                                 CLI::AsNumberWithUnit::CASE_SENSITIVE)))
       ->check(positive);
   command->add_option("--gpus", options->limits.gpus, "of one kind at most")
-      ->check(unsaid(CLI::Range(1, 1 << 20)));
+      ->check(whole_number({1, 1 << 20}));
   add_price_options(*command, options->prices);
   command
       ->add_option("--constraint", options->constraints,
@@ -123,7 +129,7 @@ void add_recommend(CLI::App& program, const GlobalOptions& global, Run& run) {
   command->add_flag("--all", options->all_plans,
                     "prove each plan the best of all, instead of a search by descent");
   command->add_option("--threads", options->threads, "as many as processors unless given")
-      ->check(unsaid(CLI::Range(1, 4096)));
+      ->check(whole_number({1, 4096}));
   add_output_options(*command, options->output, {"text", "json", "csv"});
   add_page_option(*command, options->output);
   command->callback([options, &global, &run] {

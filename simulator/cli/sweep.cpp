@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <memory>
 
-#include "cli/command_words.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/number_option.hpp"
 #include "cli/output_file.hpp"
 #include "cli/progress_bar.hpp"
 #include "cli/sweep_output.hpp"
@@ -47,14 +47,18 @@ std::string part_file(const SweepOptions& options) {
   return "";
 }
 
+// Whether more is asked for than a part: what a merge gives.
+bool has_merged_output(const SweepOutputOptions& output) {
+  return !output.plans.empty() || output.report.format != "text" || !output.save_dir.empty() ||
+         !output.report.html.empty() || !output.plot.empty();
+}
+
 void check_shard_output(const SweepOptions& options, Diagnostics& diagnostics) {
   const Location where{"--shard " + options.shard, 0, 0};
   if (options.output.report.out.empty()) {
     diagnostics.error(where, "give the file of its part with --out, e.g. --out shard.part");
   }
-  if (!options.output.plans.empty() || options.output.report.format != "text" ||
-      !options.output.save_dir.empty() || !options.output.report.html.empty() ||
-      !options.output.plot.empty()) {
+  if (has_merged_output(options.output)) {
     diagnostics.error(
         where,
         "a shard gives a part; --plans, --format, --html, --plot and --save-dir are for "
@@ -65,13 +69,12 @@ void check_shard_output(const SweepOptions& options, Diagnostics& diagnostics) {
 // A task gives parts and nothing else.
 void check_pieces_output(const SweepOptions& options, Diagnostics& diagnostics) {
   check_piece_options(options.pieces, diagnostics);
-  const bool has_output = !options.output.report.out.empty() || !options.output.plans.empty() ||
-                          options.output.report.format != "text" ||
-                          !options.output.save_dir.empty();
+  const bool has_output = !options.output.report.out.empty() || has_merged_output(options.output);
   if (options.pieces.given() && (has_output || !options.shard.empty() || options.resume)) {
     diagnostics.error({"--pieces " + options.pieces.folder, 0, 0},
                       "pieces are shards and go on by themselves, without --shard and --resume; "
-                      "--out, --plans, --format and --save-dir are for stepcast merge");
+                      "--out, --plans, --format, --html, --plot and --save-dir are for stepcast "
+                      "merge");
   }
 }
 
@@ -238,7 +241,7 @@ void add_sweep(CLI::App& program, const GlobalOptions& global, Run& run) {
   add_experiment_options(*command, options->experiment);
   add_sweep_output_options(*command, options->output);
   command->add_option("--threads", options->threads, "threads; as many as there are processors")
-      ->check(unsaid(CLI::Range(1, 4096)));
+      ->check(whole_number({1, 4096}));
   command->add_option("--shard", options->shard,
                       "k/n: the k-th of n shares of the plans; --out is its part, for merge");
   add_piece_options(*command, options->pieces);

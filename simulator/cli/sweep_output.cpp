@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sweep_output.hpp"
-#include "cli/command_words.hpp"
+#include "cli/number_option.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -311,7 +311,7 @@ void add_sweep_output_options(CLI::App& command, SweepOutputOptions& options) {
       .add_option("--top", options.top,
                   "plans in the report, the best first (text: 20, json: all), in pages and "
                   "pictures (10,000) and in the folder of --save-dir (3)")
-      ->check(unsaid(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40)));
+      ->check(whole_number({1, std::int64_t{1} << 40}));
   add_save_dir_option(command, options.save_dir, "the best plans");
   add_page_option(command, options.report);
   command.add_option("--plot", options.plot,

@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "cli/command_words.hpp"
 #include "cli/commands.hpp"
 #include "cli/gzip_text.hpp"
+#include "cli/number_option.hpp"
 #include "cli/output_file.hpp"
 #include "stepcast/trace/step_trace.hpp"
 
@@ -105,7 +105,7 @@ void add_trace(CLI::App& program, const GlobalOptions& global, Run& run) {
       command
           ->add_option("--rank", options->rank,
                        "a rank of the world, as Megatron counts (tp, cp, dp, pp); left out: 0")
-          ->check(unsaid(CLI::NonNegativeNumber));
+          ->check(whole_number({0, kAnyWhole.highest}));
   command
       ->add_option("--ranks", options->ranks,
                    "all: one trace for each pipeline rank, which ranks that differ in tp, cp or dp "

@@ -6,8 +6,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/command_words.hpp"
 #include "cli/commands.hpp"
+#include "cli/number_option.hpp"
 #include "cli/page_output.hpp"
 #include "importers/published_names.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
@@ -145,7 +145,7 @@ void add_trace_compare(CLI::App& program, const GlobalOptions& global, Run& run)
   command
       ->add_option("--rank", options->rank,
                    "the trace's rank among all, where the trace does not say or says wrong")
-      ->check(unsaid(CLI::NonNegativeNumber));
+      ->check(whole_number({0, kAnyWhole.highest}));
   const std::map<std::string, TraceState> states = {{"after_pause", TraceState::kAfterPause},
                                                     {"steady", TraceState::kSteady}};
   command

@@ -39,10 +39,10 @@ exits 0 "$folder/sonic_moe.yaml" --map --map-tokens 4096 --format json
 says '"fastest": "'
 
 exits 2 --model llama3.1_8b --gpu h100_sxm --map
-says '--map needs experts'
+says '^--map: error: needs experts'
 exits 2 "$folder/sonic_moe.yaml" --map --map-ranks 0
 exits 2 "$folder/sonic_moe.yaml" --layer 1
-says '--layer must be moe, dense or the number of a layer from 0'
+says '^--layer 1: error: must be moe, dense or the number of a layer from 0'
 exits 2 --model llama3.1_8b --gpu h100_sxm --block experts
 says '--block whole'
 exits 2 "$folder/sonic_moe.yaml" --block half

@@ -118,8 +118,44 @@ exits 2 project base.yaml --memory-margin 1000%
 says '^--memory-margin 1000%: error: '
 exits 2 project base.yaml --gpu '[['
 says '^--gpu \[\[: error: '
-exits 2 project base.yaml --tp 2 --set plan.tp=0
+exits 2 project base.yaml --set plan.tp=0
 says '^--set plan.tp=0:1:1: error: '
+# Nothing is lost in silence: two values of one key, a mapping in the place of a key that is set, a part of what was asked for.
+exits 2 project base.yaml --tp 2 --set plan.tp=4
+says "^--set plan.tp=4: error: sets 'plan.tp' to another value than '--tp 2'; leave one of them out$"
+exits 2 project base.yaml --set plan.tp=2 --set plan.tp=4
+exits 0 project base.yaml --tp 2 --set plan.tp=2
+exits 2 project base.yaml --tp 2 --set 'plan={pp: 2}'
+says "replaces all of 'plan', and with it '--tp 2'"
+exits 0 project base.yaml --set 'plan={pp: 2}' --set plan.tp=2
+exits 2 project base.yaml --backend gemm=tile --backend gemm=roofline
+says '^--backend gemm=roofline: error: '
+exits 2 cost --gpu h100_sxm --backend gemm=tile --backend gemm=roofline odd.jsonl
+says '^--backend gemm=roofline: error: '
+exits 2 recommend base.yaml --gpu h100_sxm --gpu h100_sxm --tokens 1B --days 30
+says '^--gpu h100_sxm: error: is given twice'
+exits 2 project base.yaml --schedule all --tokens 1B --price h100_sxm=2
+says '^--tokens 1B: error: '
+says '^--price h100_sxm=2: error: '
+exits 2 sweep "$sweep" --pieces pieces --html page.html
+exits 2 sweep "$sweep" --pieces pieces --plot plot.svg
+exits 2 layer base.yaml --map-ranks 4
+says '^--map-ranks: error: requires --map'
+exits 2 layer base.yaml --map --state cool
+# Numbers are written as in a config file, whose readers take 010 for 8 and refuse 0x10.
+for number in 010 0x10 1e3 1.5 ''; do
+  for command in "project base.yaml --nodes" "compare base.yaml --nodes" "sweep $sweep --top" "sweep $sweep --threads" \
+    "trace base.yaml --out trace.json --rank" "layer base.yaml --map --map-ranks" "recommend base.yaml --gpu h100_sxm --gpus"; do
+    # shellcheck disable=SC2086
+    exits 2 $command "$number"
+    says "^${command##* }: error: "
+  done
+done
+exits 2 project base.yaml --gpu-clock-mhz 0x400
+says "^--gpu-clock-mhz: error: '0x400' is not a plain number"
+exits 2 help nonsense
+says "^command line: error: there is no command 'nonsense'"
+exits 0 help project
 # A model's file that contradicts itself, widths that no kernel is made for, and no terminal is driven by a name.
 sed -e 's/^name: .*/name: odd/' -e 's/ffn_hidden: [0-9]*/ffn_hidden: 13/' -e 's/^vocabulary: .*/vocabulary: 1/' "$2/configs/models/llama3_8b.yaml" >odd.yaml
 exits 0 project base.yaml --model odd.yaml

@@ -112,7 +112,11 @@ CostModel cost_model_of(const std::vector<std::string>& choices, std::string_vie
       throw ConfigError(place, "write ROLE=NAME, e.g. gemm=roofline");
     }
     const std::string role = choice.substr(0, equals);
-    chosen.backends[role] = choice.substr(equals + 1);
+    const std::string backend = choice.substr(equals + 1);
+    if (chosen.backends.emplace(role, backend).first->second != backend) {
+      throw ConfigError(place, "chooses another backend for the role '" + role + "' than '" +
+                                   chosen.backends_given[role].file + "'; leave one of them out");
+    }
     chosen.backends_given[role] = place;
   }
   return cost_model_of(chosen, data, measured_in);
