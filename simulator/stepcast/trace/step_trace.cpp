@@ -6,7 +6,6 @@
 
 #include "stepcast/base/error.hpp"
 #include "stepcast/cost/power_level.hpp"
-#include "stepcast/schedule/step_timer.hpp"
 #include "stepcast/trace/autograd_nodes.hpp"
 #include "stepcast/trace/device_slices.hpp"
 #include "stepcast/trace/event_text.hpp"
@@ -14,6 +13,7 @@
 #include "stepcast/trace/host_slices.hpp"
 #include "stepcast/trace/trace_counters.hpp"
 #include "stepcast/trace/trace_head.hpp"
+#include "stepcast/trace/traced_step.hpp"
 
 namespace stepcast {
 namespace {
@@ -23,33 +23,6 @@ constexpr std::int64_t kFirstHost = 10'000;      // process of rank 0
 constexpr std::int64_t kFirstStream = 7;         // number of the stream of computation, as usual
 constexpr std::int64_t kHostOrder = 5;           // of processes on the page, as Kineto has it
 constexpr std::int64_t kDeviceOrder = 5'000'000;
-
-// A trace that `trace-compare` reads again: a kernel is three events of it.
-constexpr std::int64_t kMostKernels = 800'000;
-
-[[noreturn]] void refuse(const StepContext& context) {
-  throw ConfigError(
-      {"training.global_batch_size", 0, 0},
-      "makes " + std::to_string(context.expansion.plan.micro_batches) +
-          " micro-batches a rank, whose kernels are more than the " + std::to_string(kMostKernels) +
-          " that a trace may have; give a smaller batch, all micro-batches are alike");
-}
-
-// Throws ConfigError for what is too long for a trace.
-PlacedStep traced_step(const StepContext& context, std::int64_t rank) {
-  if (!can_be_placed(context.expansion.plan)) {
-    refuse(context);
-  }
-  PlacedStep step = placed_step(context, rank);
-  std::int64_t kernels = 0;
-  for (const PlacedPass& pass : step.passes) {
-    kernels += std::ssize(step.programs[pass.program]);
-  }
-  if (kernels > kMostKernels) {
-    refuse(context);
-  }
-  return step;
-}
 
 class StepTraceWriter {
  public:

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A placed step that is short enough for a trace: one that `trace-compare` reads again, which takes
+// 2.5 million events, and a kernel is three of them.
+#pragma once
+
+#include "stepcast/schedule/placed_step.hpp"
+
+namespace stepcast {
+
+inline constexpr std::int64_t kMostTracedKernels = 800'000;
+
+// Of pipeline rank `rank`. Throws ConfigError for a step of more kernels.
+PlacedStep traced_step(const StepContext& context, std::int64_t rank);
+
+}  // namespace stepcast
