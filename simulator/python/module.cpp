@@ -13,6 +13,7 @@ namespace {
 using ReleaseGil = py::call_guard<py::gil_scoped_release>;
 
 // What Python raises: stepcast.InputError with the problems as tuples, made by the package.
+// NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11 hands it over by value.
 void translate_input_error(std::exception_ptr thrown) {
   try {
     if (thrown) {

@@ -28,6 +28,7 @@ class RunningSweep {
   RunningSweep(const Simulator& simulator, ExperimentSource source, int threads)
       : thread_([this, &simulator, source = std::move(source), threads](
                     const std::stop_token& stop) { work(simulator, source, threads, stop); }) {}
+  // NOLINTNEXTLINE(bugprone-exception-escape): a lock that the system refuses ends the program.
   ~RunningSweep() { stop(); }
   RunningSweep(const RunningSweep&) = delete;
   RunningSweep& operator=(const RunningSweep&) = delete;
