@@ -76,6 +76,8 @@ void add_uncompared_options(CLI::App& command, ExperimentOptions& options);
 void take_standard_input(CLI::Option& option);
 // What a file of standard input is called below: the one that the system has for it.
 inline constexpr const char* kStandardInput = "/dev/stdin";
+// What options that name an output call standard output.
+inline constexpr const char* kStandardOutput = "-";
 
 // The data folder: --data, or the one installed beside the program, or the one it was built from.
 DataRoot data_root(const GlobalOptions& options);

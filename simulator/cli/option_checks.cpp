@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/common_options.hpp"
 #include "cli/output_file.hpp"
 #include "cli/saved_plans.hpp"
 #include "stepcast/base/error.hpp"
@@ -20,8 +21,6 @@ namespace fs = std::filesystem;
 
 // Options whose value is a file that is written.
 constexpr std::array<std::string_view, 4> kWritten = {"--out", "--html", "--plot", "--plans"};
-
-constexpr const char* kStandardOutput = "-";
 
 struct GivenValue {
   std::string option;  // as messages call it

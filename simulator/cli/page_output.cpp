@@ -7,12 +7,6 @@
 #include "cli/terminal.hpp"
 
 namespace stepcast::cli {
-namespace {
-
-constexpr const char* kStandardOutput = "-";
-
-}  // namespace
-
 void add_page_option(CLI::App& command, OutputOptions& options) {
   command.add_option("--html", options.html,
                      "the report as a page for a browser, one file that needs no other; - is "
