@@ -8,7 +8,7 @@
 
 namespace stepcast {
 
-std::string counted(double value) { return with_separators(std::llround(value)); }
+std::string counted(double value) { return whole_number(value); }
 
 std::string in_milliseconds(Seconds time) {
   const std::string digits = decimals(1e3 * std::abs(time.value()), 2);

@@ -19,10 +19,60 @@ cp base.yaml kept.yaml
 
 # Rates and clocks that make a time endless.
 exits 2 project base.yaml --nodes 2 --set 'cluster.nic_rate=0 Gb/s'
-says "'cluster.nic_rate' must be at least 1 Mb/s"
+says "'cluster.nic_rate': '0 Gb/s' is out of range; give 0.001 Gb/s to "
 exits 2 project base.yaml --set 'cluster.link_rate=1 b/s'
 exits 2 project base.yaml --set 'cluster.gpu_clock=1 Hz'
-says 'must be at least 1 MHz'
+says "'1 Hz' is out of range; give 1 MHz to 100,000 MHz"
+for key in nic_rate=1e300\ Gb/s nic_efficiency=0 nic_efficiency=1e-300 least_hop=1e300\ us least_network_hop=3\ h power_limit=0\ W; do
+  exits 2 project base.yaml --nodes 2 --set "cluster.$key"
+  says "is out of range; give"
+done
+for key in step kernel expert communication synchronise; do
+  exits 2 project base.yaml --set "software={base: megatron, host: {$key: 1e300 s}}"
+  says "'software.host.$key': '1e300 s' is out of range; give 0 s to 1,000 s"
+done
+# The same in a file of one's own: rates, clocks and powers have ranges wherever they are written.
+gpu="$2/hardware_profiles/gpus/h100_sxm.yaml"
+own_gpu() { sed -e 's/^name: .*/name: mine/' -e "$1" "$gpu" >mine.yaml; }
+refused() { # a pattern of sed and what it makes out of range
+  own_gpu "$1"
+  cmp -s "$gpu" <(sed 's/^name: mine$/name: h100_sxm/' mine.yaml) && complain "$1 changes nothing"
+  for command in project memory; do
+    exits 2 "$command" base.yaml --gpu mine.yaml
+    says "mine.yaml:[0-9]*:[0-9]*: error: $2"
+  done
+}
+refused 's/transcendental_rate: {value: [0-9]*/transcendental_rate: {value: 0/' "'transcendental_rate': 0 is out of range"
+refused 's/\(  bf16: {value: \)[0-9]* FLOP/\11e-308 FLOP/' "'matrix_rate.bf16': '1e-308 FLOP/clk' is out of range"
+refused 's/\(  bf16: {value: \)[0-9]* FLOP/\11e300 FLOP/' "'matrix_rate.bf16': '1e300 FLOP/clk' is out of range"
+refused 's/\(vector_rate: {value: \)[0-9]*/\10/' "'vector_rate': '0 FLOP/clk' is out of range"
+refused 's/\(link_rate: {value: \)[0-9.]*/\11e-308/' "'scale_up.link_rate': '1e-308 GB/s' is out of range"
+refused 's/\(bandwidth_per_clock: {value: \)[0-9]*/\10/' "'local_memory.bandwidth_per_clock': '0 B' is out of range"
+refused 's/\(  limit: {value: \)[0-9]*/\10/' "'power.limit': '0 W' is out of range"
+refused 's/\(  idle: {value: \)[0-9]*/\1900/' "'power' has an idle power that is not below its limit"
+refused 's/\(launch_latency: {value: \)[0-9.]* us/\11e30 us/' "'launch_latency': '1e30 us' is out of range"
+own_gpu ''
+echo '{"kind":"gemm","m":4096,"n":4096,"k":4096}' >product.jsonl
+exits 0 cost --gpu mine.yaml product.jsonl
+# A limit that the part cannot keep is said.
+exits 0 project base.yaml --power-limit '80 W'
+says 'at its lowest clock of 495 MHz a GPU draws .* more than the limit of 80 W: the part could not keep this limit'
+# Numbers of any size are printed as numbers.
+exits 0 recommend --model llama3.1_8b --gpu h100_sxm --tokens 1000000000000000000 --price h100_sxm=999999999 --gpus 8
+says ' [0-9.]*e+[0-9]* \$'
+holds -e '-[0-9]' <out && complain "a large sum is negative: $(cat out)"
+# A measured nothing has no error that is relative to it.
+for measured in '"time_s":0' '"time_s":1e-320' '"power_w":0,"time_s":1e-3'; do
+  printf '{"gpu":"h100_sxm","operator":{"kind":"gemm","m":4096,"n":4096,"k":4096},"measured":{%s}}\n' "$measured" >zero.jsonl
+  exits 2 validate zero.jsonl
+  says 'zero.jsonl:1:[0-9]*: error: .measured[.].*is out of range'
+done
+# Keys in other capitals are no keys.
+for key in '"Dtype":"fp8"' '"DTYPE":"fp8"' '"Causal":false' '"Pass":"forward"' '"Count":2' '"Window":128'; do
+  printf '{"kind":"attention","batch":1,"seq":4096,"heads":32,"d_qk":128,%s}\n' "$key" >capitals.jsonl
+  exits 2 cost --gpu h100_sxm capitals.jsonl
+  says 'did you mean'
+done
 # A slip in the batch.
 for schedule in 1f1b zbv dualpipev; do
   exits 0 project base.yaml --pp 8 --zero 1 --gbs 1000000000 --schedule "$schedule"
@@ -98,6 +148,9 @@ echo '{"kind":"dispatch","dispatcher":"deepep","tokens":4096,"hidden":7168,"expe
 exits 2 cost --gpu h100_sxm odd.jsonl
 says "'ep' is 7, which does not divide 64"
 exits 3 sweep "$sweep" --set 'constraints=["1 / (tp - tp) > 0"]'
+exits 3 sweep "$sweep" --set 'constraints=["log2(tp - tp) < 1"]'
+exits 2 sweep "$sweep" --set 'constraints=["log2(0) < 1"]'
+says 'the constraint is no number'
 exits 2 project base.yaml --set 'plan.stage_layout=(((('
 sed -e 's/^name: .*/name: odd/' -e 's/first_dense_layers: [0-9]*/first_dense_layers: 400/' "$2/configs/models/deepseek_v3.yaml" >odd.yaml
 exits 2 project base.yaml --model odd.yaml

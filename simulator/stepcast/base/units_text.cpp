@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/base/units_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <span>
+
+#include "stepcast/base/error.hpp"
 
 namespace stepcast {
 namespace {
@@ -167,6 +170,16 @@ std::string fixed(double value, int decimals) {
   return {buffer.data(), result.ptr};
 }
 
+// More digits than this says nothing to a reader, and no wider column holds them.
+constexpr double kPlainBelow = 1e15;
+
+std::string scientific(double value, int digits) {
+  std::array<char, 40> buffer{};
+  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                    std::chars_format::scientific, digits - 1);
+  return {buffer.data(), result.ptr};
+}
+
 }  // namespace
 
 template <typename Q>
@@ -185,6 +198,15 @@ ParsedQuantity<Q> parse_quantity(std::string_view text) {
     }
   }
   return {std::nullopt, QuantityFault::kWrongUnit};
+}
+
+template <typename Q>
+Q quantity_of(double number, std::string_view unit) {
+  const std::span<const Unit> units = Dimension<Q>::units;
+  const auto known = std::find_if(units.begin(), units.end(),
+                                  [unit](const Unit& each) { return each.text == unit; });
+  STEPCAST_CHECK(known != units.end(), "no unit of this dimension");
+  return Q(in_base_units(number, known->factor));
 }
 
 template <typename Q>
@@ -213,6 +235,7 @@ std::string format_quantity(Q quantity) {
 
 #define STEPCAST_QUANTITY_TEXT(Q)                                 \
   template ParsedQuantity<Q> parse_quantity<Q>(std::string_view); \
+  template Q quantity_of<Q>(double, std::string_view);            \
   template std::string_view quantity_example<Q>();                \
   template std::string format_quantity<Q>(Q)
 STEPCAST_QUANTITY_TEXT(Bytes);
@@ -233,12 +256,21 @@ std::string significant(double value, int digits) {
   if (value == 0.0 || !std::isfinite(value)) {
     return value == 0.0 ? "0" : "inf";
   }
+  if (std::abs(value) >= kPlainBelow) {
+    return scientific(value, digits);
+  }
   const int magnitude = static_cast<int>(std::floor(std::log10(std::abs(value))));
   const int decimals = digits - 1 - magnitude;
   if (decimals <= 0) {
     return grouped(fixed(value, 0));
   }
   return fixed(value, decimals);
+}
+
+std::string whole_number(double value) {
+  constexpr int kDigits = 4;
+  const bool short_enough = std::abs(value) < kPlainBelow;
+  return short_enough ? with_separators(std::llround(value)) : significant(value, kDigits);
 }
 
 std::string readable(Seconds value) {

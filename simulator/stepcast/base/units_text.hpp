@@ -29,6 +29,10 @@ struct ParsedQuantity {
 template <typename Q>
 ParsedQuantity<Q> parse_quantity(std::string_view text);
 
+// `number` of a unit of this dimension: (80, "GB").
+template <typename Q>
+Q quantity_of(double number, std::string_view unit);
+
 // An example of a well-formed text of this dimension, for error messages: "80 GB or 80 GiB".
 template <typename Q>
 std::string_view quantity_example();
@@ -39,10 +43,13 @@ std::string format_quantity(Q quantity);
 
 // The shortest decimal text that reads back to the same number.
 std::string shortest_text(double value);
-// A number with `digits` significant digits, with thousands separators above 999 if whole.
+// A number with `digits` significant digits, with thousands separators above 999 if whole; from
+// 10^15 on with the power of ten.
 std::string significant(double value, int digits);
 // A whole number with thousands separators: 1,234,567.
 std::string with_separators(long long value);
+// The nearest whole number, likewise; from 10^15 on four digits and the power of ten: 1.235e+18.
+std::string whole_number(double value);
 
 // Text for people, 4 significant digits: "1.234 ms", "56.70 GiB".
 std::string readable(Seconds value);

@@ -31,6 +31,15 @@ bool contains(const std::vector<std::string>& keys, std::string_view key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
+// Whether the two differ in nothing but capitals.
+bool same_letters(std::string_view a, std::string_view b) {
+  const auto small = [](char letter) {
+    return letter >= 'A' && letter <= 'Z' ? letter + 32 : letter;
+  };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&small](char x, char y) { return small(x) == small(y); });
+}
+
 // Whether the two are so alike that one may be the other misspelt.
 bool one_letter_apart(std::string_view a, std::string_view b) {
   constexpr std::size_t kShortest = 4;
@@ -347,40 +356,20 @@ void MappingReader::report_missing() {
 }
 
 void MappingReader::refuse_misspelt(std::initializer_list<std::string_view> others) {
+  std::vector<std::string> known = asked_;
+  known.insert(known.end(), others.begin(), others.end());
   for (const ConfigEntry& entry : node_->entries) {
-    if (contains(asked_, entry.key) ||
-        std::find(others.begin(), others.end(), entry.key) != others.end()) {
+    if (contains(known, entry.key)) {
       continue;
     }
-    const auto known = std::find_if(asked_.begin(), asked_.end(), [&](const std::string& asked) {
-      return one_letter_apart(entry.key, asked) && node_->find(asked) == nullptr;
+    const auto meant = std::find_if(known.begin(), known.end(), [&](const std::string& name) {
+      return same_letters(entry.key, name) ||
+             (one_letter_apart(entry.key, name) && node_->find(name) == nullptr);
     });
-    if (known != asked_.end()) {
-      refuse_key(entry, "; did you mean '" + *known + "'?");
+    if (meant != known.end()) {
+      refuse_key(entry, "; did you mean '" + *meant + "'?");
     }
   }
-}
-
-void MappingReader::report_quantity(std::string_view key, const ConfigNode& value,
-                                    const std::string& written, QuantityFault fault,
-                                    std::string_view example) const {
-  const std::string start = "'" + path_of(key) + "': '" + clipped(written) + "' ";
-  const std::string remedy = "; write e.g. " + std::string(example);
-  switch (fault) {
-    case QuantityFault::kNoUnit:
-      return error_at(value, start + "has no unit" + remedy);
-    case QuantityFault::kWrongUnit:
-      return error_at(value, start + "has a wrong unit" + remedy);
-    case QuantityFault::kOutOfRange:
-      return error_at(value, start + "is out of range" + remedy);
-    default:
-      return error_at(value, start + "is not a number with a unit" + remedy);
-  }
-}
-
-void MappingReader::report_negative(std::string_view key, const ConfigNode& value,
-                                    const std::string& written) const {
-  error_at(value, "'" + path_of(key) + "': '" + clipped(written) + "' is negative; give 0 or more");
 }
 
 void MappingReader::report_choice(std::string_view key, const ConfigNode& value,

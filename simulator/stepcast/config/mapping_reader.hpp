@@ -31,6 +31,7 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/config/scalar.hpp"
+#include "stepcast/config/value_message.hpp"
 
 namespace stepcast {
 
@@ -88,16 +89,16 @@ class MappingReader {
   std::vector<std::string> optional_texts(std::string_view key);
   std::vector<std::int64_t> optional_counts(std::string_view key, Range<std::int64_t> range);
 
-  // A quantity with a unit, finite and not negative.
+  // A quantity with a unit.
   template <typename Q>
-  Q required_quantity(std::string_view key) {
+  Q required_quantity(std::string_view key, const UnitRange& range) {
     const ConfigNode* value = take_required(key);
-    return value == nullptr ? Q{} : quantity<Q>(key, *value).value_or(Q{});
+    return value == nullptr ? Q{} : quantity<Q>(key, *value, range).value_or(Q{});
   }
   template <typename Q>
-  Q optional_quantity(std::string_view key, Q fallback) {
+  Q optional_quantity(std::string_view key, Q fallback, const UnitRange& range) {
     const ConfigNode* value = take(key);
-    return value == nullptr ? fallback : quantity<Q>(key, *value).value_or(fallback);
+    return value == nullptr ? fallback : quantity<Q>(key, *value, range).value_or(fallback);
   }
 
   template <typename E>
@@ -121,8 +122,8 @@ class MappingReader {
   void finish();
   // Reports the missing keys of a record alone.
   void report_missing();
-  // Refuses a key that nobody asks for, and that is none of `others`, if it is one letter away from
-  // one that was asked for and is absent.
+  // Refuses a key that nobody asks for, and that is none of `others`, if it is one of those in
+  // other capitals, or one letter away from one that is absent.
   void refuse_misspelt(std::initializer_list<std::string_view> others);
 
   // The dotted path of a key of this mapping, for messages.
@@ -137,21 +138,22 @@ class MappingReader {
   std::optional<bool> flag(std::string_view key, const ConfigNode& value) const;
 
   template <typename Q>
-  std::optional<Q> quantity(std::string_view key, const ConfigNode& value) const {
+  std::optional<Q> quantity(std::string_view key, const ConfigNode& value,
+                            const UnitRange& range) const {
     const std::optional<std::string> written = scalar(key, value, quantity_example<Q>());
     if (!written) {
       return std::nullopt;
     }
     const ParsedQuantity<Q> parsed = parse_quantity<Q>(*written);
     if (!parsed.value) {
-      report_quantity(key, value, *written, parsed.fault, quantity_example<Q>());
-      return std::nullopt;
+      refuse(key, value, quantity_message(*written, parsed.fault, quantity_example<Q>()));
+    } else if (!(*parsed.value >= quantity_of<Q>(range.range.lowest, range.unit) &&
+                 *parsed.value <= quantity_of<Q>(range.range.highest, range.unit))) {
+      refuse(key, value, out_of_range_message(*written, range));
+    } else {
+      return parsed.value;
     }
-    if (parsed.value->value() < 0.0) {
-      report_negative(key, value, *written);
-      return std::nullopt;
-    }
-    return parsed.value;
+    return std::nullopt;
   }
 
   template <typename E>
@@ -188,10 +190,6 @@ class MappingReader {
   // Whether a text may be read from the value: that of a record stands in quotes.
   [[nodiscard]] bool is_readable_text(const ConfigNode& value) const;
   [[nodiscard]] const std::vector<ConfigNode>& list(std::string_view key);
-  void report_quantity(std::string_view key, const ConfigNode& value, const std::string& written,
-                       QuantityFault fault, std::string_view example) const;
-  void report_negative(std::string_view key, const ConfigNode& value,
-                       const std::string& written) const;
   void report_choice(std::string_view key, const ConfigNode& value,
                      const std::vector<std::string>& names) const;
 

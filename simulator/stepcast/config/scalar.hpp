@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "stepcast/config/config_node.hpp"
 
@@ -14,6 +15,12 @@ template <typename T>
 struct Range {
   T lowest;
   T highest;
+};
+
+// The same of a quantity, in the unit that messages and files write it in.
+struct UnitRange {
+  Range<double> range;
+  std::string_view unit;
 };
 
 enum class NumberFault { kNone, kNoNumber, kOutOfRange };

@@ -4,8 +4,8 @@
 //
 //   template <typename Settings>
 //   void host_settings(Settings& host) {
-//     host.quantity("kernel", &HostWork::kernel);
-//     host.quantity("step", &HostWork::step);
+//     host.quantity("kernel", &HostWork::kernel, kHostTime);
+//     host.quantity("step", &HostWork::step, kHostTime);
 //   }
 //
 //   SettingReader host(reader, spec);             // changes what the mapping names, keeps the rest
@@ -38,13 +38,13 @@ class SettingReader {
     value_->*member = reader_->optional_number(key, value_->*member, range);
   }
   template <typename Q>
-  void quantity(std::string_view key, Q Struct::*member) {
-    value_->*member = reader_->optional_quantity<Q>(key, value_->*member);
+  void quantity(std::string_view key, Q Struct::*member, const UnitRange& range) {
+    value_->*member = reader_->optional_quantity<Q>(key, value_->*member, range);
   }
   template <typename Q>
-  void quantity(std::string_view key, std::optional<Q> Struct::*member) {
+  void quantity(std::string_view key, std::optional<Q> Struct::*member, const UnitRange& range) {
     if (const ConfigNode* written = reader_->take(key)) {
-      value_->*member = reader_->quantity<Q>(key, *written);
+      value_->*member = reader_->quantity<Q>(key, *written, range);
     }
   }
   template <typename E>
@@ -87,13 +87,14 @@ class SettingWriter {
     plain(key, member);
   }
   template <typename Q>
-  void quantity(std::string_view key, Q Struct::*member) {
+  void quantity(std::string_view key, Q Struct::*member, const UnitRange& /*range*/) {
     if (differs(member)) {
       writer_->quantity(key, value_->*member);
     }
   }
   template <typename Q>
-  void quantity(std::string_view key, std::optional<Q> Struct::*member) {
+  void quantity(std::string_view key, std::optional<Q> Struct::*member,
+                const UnitRange& /*range*/) {
     if (differs(member) && (value_->*member).has_value()) {
       writer_->quantity(key, *(value_->*member));
     }

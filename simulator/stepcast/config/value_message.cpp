@@ -66,4 +66,30 @@ std::string config_number_message(const ConfigNode& value, NumberFault fault,
              : ": '" + written + "' is not " + std::string(wanted.what) + "; write e.g. " + example;
 }
 
+std::string quantity_message(const std::string& written, QuantityFault fault,
+                             std::string_view example) {
+  const std::string start = ": '" + clipped(written) + "' ";
+  const std::string remedy = "; write e.g. " + std::string(example);
+  switch (fault) {
+    case QuantityFault::kNoUnit:
+      return start + "has no unit" + remedy;
+    case QuantityFault::kWrongUnit:
+      return start + "has a wrong unit" + remedy;
+    case QuantityFault::kOutOfRange:
+      return start + "is out of range" + remedy;
+    default:
+      return start + "is not a number with a unit" + remedy;
+  }
+}
+
+std::string out_of_range_message(const std::string& written, const UnitRange& range) {
+  const auto end = [&range](double number) {
+    constexpr double kShort = 1000.0;
+    return (number < kShort ? shortest_text(number) : whole_number(number)) + " " +
+           std::string(range.unit);
+  };
+  return ": '" + clipped(written) + "' is out of range; give " + end(range.range.lowest) + " to " +
+         end(range.range.highest);
+}
+
 }  // namespace stepcast

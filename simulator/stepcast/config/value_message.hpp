@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "stepcast/base/units_text.hpp"
 #include "stepcast/config/scalar.hpp"
 
 namespace stepcast {
@@ -31,5 +32,9 @@ struct WantedNumber {
 
 std::string config_number_message(const ConfigNode& value, NumberFault fault,
                                   const WantedNumber& wanted);
+// The same of a number with a unit, as it is written.
+std::string quantity_message(const std::string& written, QuantityFault fault,
+                             std::string_view example);
+std::string out_of_range_message(const std::string& written, const UnitRange& range);
 
 }  // namespace stepcast

@@ -9,6 +9,7 @@
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/experiment/reported_input.hpp"
 #include "stepcast/graph/model_remarks.hpp"
+#include "stepcast/hardware/number_ranges.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
 #include "stepcast/plan/training_section.hpp"
 #include "stepcast/run/goodput.hpp"
@@ -147,25 +148,24 @@ class ExperimentReader {
     read_kernels(cluster);
     restate_numbers(cluster);
     constexpr Range<std::int64_t> kGpus{1, 1024};
-    constexpr Range<double> kNics{0.0625, 64.0};
     ClusterSpec& spec = experiment_.cluster;
     ScaleOutSpec& nics = spec.device.scale_out;
     spec.gpus_per_node = cluster.optional_count("gpus_per_node", spec.gpus_per_node, kGpus);
-    nics.nics_per_gpu = cluster.optional_number("nics_per_gpu", nics.nics_per_gpu, kNics);
-    nics.nic_rate = read_rate(cluster, "nic_rate", nics.nic_rate);
+    nics.nics_per_gpu =
+        cluster.optional_number("nics_per_gpu", nics.nics_per_gpu, limits::kNicsPerGpu);
+    nics.nic_rate = cluster.optional_quantity("nic_rate", nics.nic_rate, limits::kNicRate);
     experiment_.nic_rate = nics.nic_rate;
-    nics.efficiency = cluster.optional_number("nic_efficiency", nics.efficiency, kFraction);
+    nics.efficiency = cluster.optional_number("nic_efficiency", nics.efficiency, limits::kShare);
     read_fabric_changes(cluster);
     read_network_changes(cluster, spec.network);
-    const ConfigNode* written = cluster.take("gpu_clock");
-    const std::optional<Hertz> clock =
-        written == nullptr ? std::nullopt : cluster.quantity<Hertz>("gpu_clock", *written);
-    constexpr Hertz kSlowest(1e6);
-    if (clock && (*clock < kSlowest || *clock > spec.device.clock.peak)) {
-      cluster.error("gpu_clock", "must be at least 1 MHz and at most the GPU's peak, " +
-                                     format_quantity(spec.device.clock.peak));
+    if (const ConfigNode* clock = cluster.take("gpu_clock")) {
+      experiment_.locked_clock =
+          cluster.quantity<Hertz>("gpu_clock", *clock, {limits::kMegahertz, "MHz"});
+      if (experiment_.locked_clock > spec.device.clock.peak) {
+        cluster.error("gpu_clock",
+                      "must be at most the GPU's peak, " + format_quantity(spec.device.clock.peak));
+      }
     }
-    experiment_.locked_clock = clock;
     read_power_limit(cluster);
     constexpr Range<double> kMargin{0.0, 0.9};
     if (const ConfigNode* margin = cluster.take("memory_margin")) {
@@ -195,24 +195,15 @@ class ExperimentReader {
     experiment_.own_kernels = device.kernels;
   }
 
-  static BytesPerSecond read_rate(MappingReader& cluster, std::string_view key,
-                                  BytesPerSecond usual) {
-    constexpr BytesPerSecond kSlowest(1e6 / 8);
-    const auto rate = cluster.optional_quantity<BytesPerSecond>(key, usual);
-    if (cluster.has(key) && rate < kSlowest) {
-      cluster.error(key, "must be at least 1 Mb/s");
-      return usual;
-    }
-    return rate;
-  }
-
   // A fabric that was measured to be slower than its part's: the rate of a scale-up link, and the
   // least time of a step of a ring within nodes and between them, whatever the protocol.
   void read_fabric_changes(MappingReader& cluster) {
     DeviceSpec& device = experiment_.cluster.device;
-    device.scale_up.link_rate = read_rate(cluster, "link_rate", device.scale_up.link_rate);
-    const auto least = cluster.optional_quantity<Seconds>("least_hop", Seconds{});
-    const auto least_network = cluster.optional_quantity<Seconds>("least_network_hop", Seconds{});
+    BytesPerSecond& link = device.scale_up.link_rate;
+    link = cluster.optional_quantity("link_rate", link, limits::kLinkRate);
+    const auto least = cluster.optional_quantity("least_hop", Seconds{}, limits::kLatency);
+    const auto least_network =
+        cluster.optional_quantity("least_network_hop", Seconds{}, limits::kLatency);
     CollectiveConstants& library = device.collectives;
     for (ProtocolConstants* protocol :
          std::initializer_list<ProtocolConstants*>{&library.ll, &library.ll128, &library.simple}) {
@@ -241,7 +232,7 @@ class ExperimentReader {
     PowerSpec& power = experiment_.cluster.device.power;
     const bool given = cluster.has("power_limit");
     const Watts own = power.limit;
-    power.limit = cluster.optional_quantity<Watts>("power_limit", power.limit);
+    power.limit = cluster.optional_quantity("power_limit", power.limit, {limits::kWatts, "W"});
     if (given && power.limit <= power.idle) {
       cluster.error("power_limit", "must be above what the GPU draws without work, " +
                                        format_quantity(power.idle));

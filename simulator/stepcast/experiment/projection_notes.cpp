@@ -16,16 +16,19 @@
 namespace stepcast {
 namespace {
 
-// A locked clock is taken at its word, also where the part could not keep it: the answer holds, and
-// why it is doubtful stands among the reasons too.
+// A locked clock and a power limit are taken at their word, also where the part could not keep
+// them: the answer holds, and why it is doubtful stands among the reasons too.
 void note_power_beyond_limit(Projection& p, const DeviceSpec& device) {
-  if (!p.clock_locked || p.power <= device.power.limit) {
+  constexpr double kTolerance = 1e-3;  // of the limit, by which a clock that keeps it may miss it
+  const Watts limit = device.power.limit;
+  if (p.power <= (p.clock_locked ? limit : (1.0 + kTolerance) * limit)) {
     return;
   }
-  const std::string text = "locked at " + with_separators(std::llround(p.clock.value() / 1e6)) +
-                           " MHz a GPU draws " + with_separators(std::llround(p.power.value())) +
-                           " W, more than the limit of " + format_quantity(device.power.limit) +
-                           ": the part could not keep this clock";
+  const std::string text = (p.clock_locked ? "locked at " : "at its lowest clock of ") +
+                           whole_number(p.clock.value() / 1e6) + " MHz a GPU draws " +
+                           whole_number(p.power.value()) + " W, more than the limit of " +
+                           format_quantity(limit) + ": the part could not keep this " +
+                           (p.clock_locked ? "clock" : "limit");
   p.notes.push_back(text);
   p.reasons.push_back(text);
 }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "stepcast/config/enum_fields.hpp"
-#include "stepcast/hardware/share_range.hpp"
+#include "stepcast/hardware/number_ranges.hpp"
 #include "stepcast/hardware/sourced_table.hpp"
 #include "stepcast/hardware/tile_text.hpp"
 
@@ -17,10 +17,10 @@ constexpr auto kIfGiven = Presence::kOptional;
 using Traits = DirectionTraits;
 
 constexpr std::array kDirection = {
-    Constant<Traits>{"matrix_share", "", kShare, Range<double>{0.02, 1.0},
+    Constant<Traits>{"matrix_share", "", limits::kShare, Range<double>{0.02, 1.0},
                      "share of the efficiency that the part's constants give; 1 if left out",
                      &Traits::matrix_share, kIfGiven},
-    Constant<Traits>{"unequal_share", "", kShare, Range<double>{0.1, 1.0},
+    Constant<Traits>{"unequal_share", "", limits::kShare, Range<double>{0.1, 1.0},
                      "share of that again where heads of queries and values differ; 1 if left out",
                      &Traits::unequal_share, kIfGiven},
     Constant<Traits>{"overlap", "", kFraction, kFraction,
@@ -45,14 +45,14 @@ constexpr std::array kDirection = {
 };
 
 constexpr std::array kKernel = {
-    Constant<FlashKernel>{"reduction_element", "B", kAboveZero, std::nullopt,
+    Constant<FlashKernel>{"reduction_element", "B", Range<double>{1.0, 64.0}, std::nullopt,
                           "bytes of a gradient of queries that workgroups add up; 4 B if left out",
                           &FlashKernel::reduction_element, kIfGiven},
     Constant<FlashKernel>{"context_passes", "", Range<double>{0.0, 20.0}, Range<double>{0.1, 5.0},
                           "passes over queries, keys and values in a kernel before: rotary "
                           "embedding and cache update; 0 if left out",
                           &FlashKernel::context_passes, kIfGiven},
-    Constant<FlashKernel>{"roofline_share", "", kShare, std::nullopt,
+    Constant<FlashKernel>{"roofline_share", "", limits::kShare, std::nullopt,
                           "share of the part's achieved rate, for the backend attention=roofline; "
                           "1 if left out",
                           &FlashKernel::roofline_share, kIfGiven},
@@ -125,6 +125,7 @@ DirectionTraits read_direction(SourcedReader reader) {
 }
 
 FlashKernel read_flash_kernel(SourcedReader reader) {
+  constexpr Range<std::int64_t> kInstructionRows{1, 4096};
   FlashKernel kernel;
   kernel.forward = read_direction(reader.mapping("forward"));
   if (std::optional<SourcedReader> backward = reader.optional_mapping("backward")) {
@@ -134,7 +135,7 @@ FlashKernel read_flash_kernel(SourcedReader reader) {
   if (reader.has("tiles") && kernel.tiles.empty()) {
     reader.reader().error("tiles", "needs tiles for a dimension of heads or more");
   }
-  kernel.instruction_rows = reader.optional_count("instruction_rows").value_or(0);
+  kernel.instruction_rows = reader.optional_count("instruction_rows", kInstructionRows).value_or(0);
   kernel.sums_shared_keys = reader.optional_flag("sums_shared_keys").value_or(false);
   kernel.pads_unequal_heads = reader.optional_flag("pads_unequal_heads").value_or(false);
   read_constants(reader, flash_kernel_constants(), kernel);

@@ -16,10 +16,10 @@ void inherit_block_format(PerDtype<T>& values) {
 }
 
 template <typename Q>
-PerDtype<Q> quantities_by_dtype(SourcedReader reader) {
+PerDtype<Q> quantities_by_dtype(SourcedReader reader, const UnitRange& range) {
   PerDtype<Q> values;
   for (const DtypeInfo& dtype : kDtypes) {
-    values[slot(dtype.dtype)] = reader.optional_quantity<Q>(dtype.name);
+    values[slot(dtype.dtype)] = reader.optional_quantity<Q>(dtype.name, range);
   }
   reader.finish();
   inherit_block_format(values);

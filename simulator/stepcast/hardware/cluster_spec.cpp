@@ -5,6 +5,7 @@
 #include <array>
 
 #include "stepcast/config/name_text.hpp"
+#include "stepcast/hardware/number_ranges.hpp"
 
 namespace stepcast {
 namespace {
@@ -14,11 +15,12 @@ constexpr std::array<NamedValue<NetworkTopology>, 2> kNetworks = {
      {"fat_tree", NetworkTopology::kFatTree}}};
 
 constexpr Range<double> kOversubscription{1.0, 1000.0};
+constexpr Range<std::int64_t> kGpusPerNode{1, 1024};
 
 NetworkSpec read_network(SourcedReader reader) {
   NetworkSpec network;
   network.topology = reader.reader().required_choice<NetworkTopology>("topology", kNetworks);
-  network.nodes_per_pod = reader.optional_count("nodes_per_pod").value_or(0);
+  network.nodes_per_pod = reader.optional_count("nodes_per_pod", kPositiveCount).value_or(0);
   network.oversubscription =
       reader.optional_number("oversubscription", kOversubscription).value_or(1.0);
   reader.finish();
@@ -39,7 +41,6 @@ std::int64_t ClusterSpec::domain_size() const {
 
 ClusterProfile load_cluster_profile(const std::filesystem::path& file,
                                     const SourceTable& shared_sources) {
-  constexpr Range<double> kNics{0.0625, 64.0};
   const ConfigNode root = load_config(file);
   Diagnostics diagnostics;
   MappingReader top(root, "", diagnostics);
@@ -51,12 +52,12 @@ ClusterProfile load_cluster_profile(const std::filesystem::path& file,
   profile.gpu = top.required_text("gpu");
   profile.host = top.optional_text("host");
   SourcedReader reader(std::move(top), profile.sources, profile.provenance);
-  profile.gpus_per_node = reader.optional_count("gpus_per_node");
-  profile.nics_per_gpu = reader.optional_number("nics_per_gpu", kNics);
-  profile.nic_rate = reader.optional_quantity<BytesPerSecond>("nic_rate");
-  profile.efficiency = reader.optional_number("efficiency", kFraction);
-  profile.base_latency = reader.optional_quantity<Seconds>("base_latency");
-  profile.hop_latency = reader.optional_quantity<Seconds>("hop_latency");
+  profile.gpus_per_node = reader.optional_count("gpus_per_node", kGpusPerNode);
+  profile.nics_per_gpu = reader.optional_number("nics_per_gpu", limits::kNicsPerGpu);
+  profile.nic_rate = reader.optional_quantity<BytesPerSecond>("nic_rate", limits::kNicRate);
+  profile.efficiency = reader.optional_number("efficiency", limits::kShare);
+  profile.base_latency = reader.optional_quantity<Seconds>("base_latency", limits::kLatency);
+  profile.hop_latency = reader.optional_quantity<Seconds>("hop_latency", limits::kLatency);
   profile.network = read_network(reader.mapping("network"));
   reader.finish();
   diagnostics.throw_if_any();

@@ -4,91 +4,95 @@
 
 #include "stepcast/hardware/collective_constants.hpp"
 #include "stepcast/hardware/constant_sections.hpp"
-#include "stepcast/hardware/share_range.hpp"
+#include "stepcast/hardware/number_ranges.hpp"
 
 namespace stepcast::collective_tables {
 
 inline constexpr auto kByHand = std::nullopt;
 inline constexpr auto kLatency = &ClusterScale::latency;
 
+inline constexpr Range<double> kFromNothing{0.0, 1e8};
+
 // The library's estimates are constants of its source, which no faster machine changes.
 using Tuning = ProtocolTuning;
 inline constexpr std::array kTuning = {
-    Constant<Tuning>{"base", "us", kNotNegative, kByHand, "start, as the library estimates it",
-                     &Tuning::base},
-    Constant<Tuning>{"hop", "us", kNotNegative, kByHand,
+    Constant<Tuning>{"base", "us", limits::kMicroseconds, kByHand,
+                     "start, as the library estimates it", &Tuning::base},
+    Constant<Tuning>{"hop", "us", limits::kMicroseconds, kByHand,
                      "dependent step, as the library estimates it", &Tuning::hop},
-    Constant<Tuning>{"rate", "GB/s", kAboveZero, kByHand,
+    Constant<Tuning>{"rate", "GB/s", limits::kGigabytesPerSecond, kByHand,
                      "of a bus, in nccl-tests' sense, as the library estimates it", &Tuning::rate},
 };
 
 using Ll = LlConstants;
 inline constexpr std::array kLl = {
-    Constant<Ll>{"base", "us", kNotNegative, Range<double>{0.5, 50.0},
+    Constant<Ll>{"base", "us", limits::kMicroseconds, Range<double>{0.5, 50.0},
                  "start of a collective by LL", &Ll::base}
         .with(kLatency),
-    Constant<Ll>{"hop", "us", kNotNegative, Range<double>{0.3, 10.0},
+    Constant<Ll>{"hop", "us", limits::kMicroseconds, Range<double>{0.3, 10.0},
                  "dependent step inside a domain by LL", &Ll::hop}
         .with(kLatency),
-    Constant<Ll>{"network_hop", "us", kNotNegative, kByHand, "dependent step between domains by LL",
-                 &Ll::network_hop}
+    Constant<Ll>{"network_hop", "us", limits::kMicroseconds, kByHand,
+                 "dependent step between domains by LL", &Ll::network_hop}
         .with(kLatency),
-    Constant<Ll>{"rate", "GB/s", kAboveZero, Range<double>{10.0, 2000.0},
+    Constant<Ll>{"rate", "GB/s", limits::kGigabytesPerSecond, Range<double>{10.0, 2000.0},
                  "of a rank by LL over all that it sends, receives or keeps", &Ll::rate},
 };
 
 using Ll128 = Ll128Constants;
 inline constexpr std::array kLl128 = {
-    Constant<Ll128>{"base", "us", kNotNegative, kByHand, "start of a collective by LL128",
+    Constant<Ll128>{"base", "us", limits::kMicroseconds, kByHand, "start of a collective by LL128",
                     &Ll128::base}
         .with(kLatency),
-    Constant<Ll128>{"hop", "us", kNotNegative, kByHand, "dependent step inside a domain by LL128",
-                    &Ll128::hop}
+    Constant<Ll128>{"hop", "us", limits::kMicroseconds, kByHand,
+                    "dependent step inside a domain by LL128", &Ll128::hop}
         .with(kLatency),
-    Constant<Ll128>{"network_hop", "us", kNotNegative, kByHand,
+    Constant<Ll128>{"network_hop", "us", limits::kMicroseconds, kByHand,
                     "dependent step between domains by LL128", &Ll128::network_hop}
         .with(kLatency),
-    Constant<Ll128>{"share", "", kShare, kByHand, "of the rate that Simple reaches", &Ll128::share},
+    Constant<Ll128>{"share", "", limits::kShare, kByHand, "of the rate that Simple reaches",
+                    &Ll128::share},
 };
 
 using Simple = SimpleConstants;
 inline constexpr std::array kSimple = {
-    Constant<Simple>{"base", "us", kNotNegative, Range<double>{0.5, 400.0},
+    Constant<Simple>{"base", "us", limits::kMicroseconds, Range<double>{0.5, 400.0},
                      "start of a collective by Simple", &Simple::base}
         .with(kLatency),
-    Constant<Simple>{"hop", "us", kNotNegative, Range<double>{2.0, 40.0},
+    Constant<Simple>{"hop", "us", limits::kMicroseconds, Range<double>{2.0, 40.0},
                      "dependent step inside a domain by Simple", &Simple::hop}
         .with(kLatency),
-    Constant<Simple>{"network_hop", "us", kNotNegative, kByHand,
+    Constant<Simple>{"network_hop", "us", limits::kMicroseconds, kByHand,
                      "dependent step between domains by Simple", &Simple::network_hop}
         .with(kLatency),
-    Constant<Simple>{"ring_share", "", kShare, Range<double>{0.3, 1.0},
+    Constant<Simple>{"ring_share", "", limits::kShare, Range<double>{0.3, 1.0},
                      "of the wire rate that rings reach", &Simple::ring_share},
-    Constant<Simple>{"tree_share", "", kShare, kByHand,
+    Constant<Simple>{"tree_share", "", limits::kShare, kByHand,
                      "of a tensor's rate through a tree, of the ring's bus rate",
                      &Simple::tree_share},
-    Constant<Simple>{"own_rate", "GB/s", kAboveZero, Range<double>{100.0, 10'000.0},
-                     "at which a rank copies its own part", &Simple::own_rate},
+    Constant<Simple>{"own_rate", "GB/s", limits::kGigabytesPerSecond,
+                     Range<double>{100.0, 10'000.0}, "at which a rank copies its own part",
+                     &Simple::own_rate},
 };
 
 using Switch = InSwitchConstants;
 inline constexpr std::array kInSwitch = {
-    Constant<Switch>{"least_ranks", "", kCounted, kByHand,
+    Constant<Switch>{"least_ranks", "", limits::kCounted, kByHand,
                      "ranks from which on the library reduces in the switch", &Switch::least_ranks},
-    Constant<Switch>{"base", "us", kNotNegative, Range<double>{15.0, 100.0},
+    Constant<Switch>{"base", "us", limits::kMicroseconds, Range<double>{15.0, 100.0},
                      "start of a reduction in the switch", &Switch::base}
         .with(kLatency),
-    Constant<Switch>{"share", "", kShare, Range<double>{0.2, 1.0},
+    Constant<Switch>{"share", "", limits::kShare, Range<double>{0.2, 1.0},
                      "of the wire rate, over the tensor", &Switch::share},
-    Constant<Switch>{"ramp", "us", kNotNegative, Range<double>{0.0, 300.0},
+    Constant<Switch>{"ramp", "us", limits::kMicroseconds, Range<double>{0.0, 300.0},
                      "lost on the way to full chunks", &Switch::ramp},
-    Constant<Switch>{"ramp_bytes", "MB", kAboveZero, Range<double>{1.0, 500.0},
+    Constant<Switch>{"ramp_bytes", "MB", Range<double>{1e-3, 1e7}, Range<double>{1.0, 500.0},
                      "of the tensor, from which on chunks are full", &Switch::ramp_bytes},
 };
 
 inline constexpr std::array kFloor = {
     Constant<CollectiveConstants>{
-        "all_reduce_floor", "MiB", kNotNegative, kByHand,
+        "all_reduce_floor", "MiB", kFromNothing, kByHand,
         "bytes of a rank from which on an all-reduce takes at least what either of its halves "
         "takes alone; below, the library has quicker ways of its own for it",
         &CollectiveConstants::all_reduce_floor},
@@ -96,28 +100,30 @@ inline constexpr std::array kFloor = {
 
 using Message = MessageConstants;
 inline constexpr std::array kMessage = {
-    Constant<Message>{"ll_bytes", "KiB", kNotNegative, kByHand,
+    Constant<Message>{"ll_bytes", "KiB", kFromNothing, kByHand,
                       "of a tensor, up to which messages go by LL", &Message::ll_bytes},
-    Constant<Message>{"base", "us", kNotNegative, Range<double>{1.0, 100.0},
+    Constant<Message>{"base", "us", limits::kMicroseconds, Range<double>{1.0, 100.0},
                       "start of point-to-point messages by Simple", &Message::base}
         .with(kLatency),
-    Constant<Message>{"share", "", kShare, Range<double>{0.3, 1.0},
+    Constant<Message>{"share", "", limits::kShare, Range<double>{0.3, 1.0},
                       "of the wire rate that messages reach", &Message::share},
-    Constant<Message>{"own_rate", "GB/s", kAboveZero, Range<double>{100.0, 10'000.0},
+    Constant<Message>{"own_rate", "GB/s", limits::kGigabytesPerSecond,
+                      Range<double>{100.0, 10'000.0},
                       "at which a rank copies its own part of an all-to-all", &Message::own_rate},
-    Constant<Message>{"ramp", "us", kNotNegative, Range<double>{0.0, 100.0},
+    Constant<Message>{"ramp", "us", limits::kMicroseconds, Range<double>{0.0, 100.0},
                       "lost on the way to full chunks", &Message::ramp},
-    Constant<Message>{"ramp_transfer", "us", kAboveZero, kByHand,
-                      "of a message, after which its chunks are full", &Message::ramp_transfer},
-    Constant<Message>{"network_share", "", kShare, kByHand,
+    Constant<Message>{"ramp_transfer", "us", Range<double>{1e-3, limits::kMicroseconds.highest},
+                      kByHand, "of a message, after which its chunks are full",
+                      &Message::ramp_transfer},
+    Constant<Message>{"network_share", "", limits::kShare, kByHand,
                       "of what rings achieve on the NICs, with many peers",
                       &Message::network_share},
-    Constant<Message>{"issue", "us", kNotNegative, kByHand, "of one message over the network",
-                      &Message::issue},
-    Constant<Message>{"connection_miss", "us", kNotNegative, kByHand,
+    Constant<Message>{"issue", "us", limits::kMicroseconds, kByHand,
+                      "of one message over the network", &Message::issue},
+    Constant<Message>{"connection_miss", "us", limits::kMicroseconds, kByHand,
                       "more of a message whose connection the NIC does not hold",
                       &Message::connection_miss},
-    Constant<Message>{"connections", "", kCounted, kByHand, "connections that a NIC holds",
+    Constant<Message>{"connections", "", limits::kCounted, kByHand, "connections that a NIC holds",
                       &Message::connections},
 };
 

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -19,14 +18,6 @@
 #include "stepcast/hardware/provenance.hpp"
 
 namespace stepcast {
-
-// Of a quantity in any unit.
-inline constexpr Range<double> kNotNegative{0.0, std::numeric_limits<double>::infinity()};
-inline constexpr Range<double> kAboveZero{std::numeric_limits<double>::min(),
-                                          std::numeric_limits<double>::infinity()};
-// Of a whole number.
-inline constexpr Range<double> kCounted{static_cast<double>(kPositiveCount.lowest),
-                                        static_cast<double>(kPositiveCount.highest)};
 
 template <typename Owner>
 using ConstantMember =
@@ -46,7 +37,7 @@ struct FormatSearch {
 struct ConstantInfo {
   std::string_view key;
   std::string_view unit;  // as profiles write it; empty: a plain number
-  Range<double> range;    // that a profile may give
+  Range<double> range;    // that a profile may give, in the unit
   // Where a fit may look, in the unit; nothing: it is set by hand. By format in `formats`.
   std::optional<Range<double>> searched;
   std::string_view meaning;
@@ -89,8 +80,10 @@ struct ReadConstant {
                         : reader.optional_number(constant.key, constant.range).value_or(before);
   }
   void operator()(std::int64_t Owner::*member) const {
-    owner.*member = required() ? reader.count(constant.key)
-                               : reader.optional_count(constant.key).value_or(owner.*member);
+    const Range<std::int64_t> range{static_cast<std::int64_t>(constant.range.lowest),
+                                    static_cast<std::int64_t>(constant.range.highest)};
+    owner.*member = required() ? reader.count(constant.key, range)
+                               : reader.optional_count(constant.key, range).value_or(owner.*member);
   }
   void operator()(PerDtype<double> Owner::*member) const {
     owner.*member = numbers_by_dtype(reader.mapping(constant.key), constant.range);
@@ -98,27 +91,23 @@ struct ReadConstant {
   }
   template <typename Q>
   void operator()(PerDtype<Q> Owner::*member) const {
-    owner.*member = quantities_by_dtype<Q>(reader.mapping(constant.key));
+    owner.*member = quantities_by_dtype<Q>(reader.mapping(constant.key), range());
     need_bf16(owner.*member);
   }
   template <typename Q>
   void operator()(std::optional<Q> Owner::*member) const {
-    owner.*member = reader.optional_quantity<Q>(constant.key);
-    if (owner.*member && constant.range.lowest > 0.0 && !((owner.*member)->value() > 0.0)) {
-      reader.reader().error(constant.key, "must be greater than 0");
-    }
+    owner.*member = reader.optional_quantity<Q>(constant.key, range());
   }
   template <typename Q>
   void operator()(Q Owner::*member) const {
-    owner.*member = required() ? reader.quantity<Q>(constant.key)
-                               : reader.optional_quantity<Q>(constant.key).value_or(owner.*member);
-    if (reader.has(constant.key) && constant.range.lowest > 0.0 &&
-        !((owner.*member).value() > 0.0)) {
-      reader.reader().error(constant.key, "must be greater than 0");
-    }
+    const Q before = owner.*member;
+    owner.*member = required()
+                        ? reader.quantity<Q>(constant.key, range())
+                        : reader.optional_quantity<Q>(constant.key, range()).value_or(before);
   }
 
  private:
+  [[nodiscard]] UnitRange range() const { return {constant.range, constant.unit}; }
   [[nodiscard]] bool required() const { return constant.presence != Presence::kOptional; }
   template <typename Values>
   void need_bf16(const Values& values) const {

@@ -50,22 +50,17 @@ void read_compute(SourcedReader& reader, DeviceSpec& device) {
   device.power = read_part(reader.mapping("power"), device_tables::kPower);
 }
 
-void require_positive(const MappingReader& reader, std::string_view key, double value) {
-  if (reader.has(key) && !(value > 0.0)) {
-    reader.error(key, "must be greater than 0");
-  }
-}
-
+// What each number alone cannot be wrong about.
 void check(const MappingReader& reader, const DeviceSpec& device) {
-  require_positive(reader, "clock", device.clock.peak.value());
-  require_positive(reader, "hbm", min(device.hbm.capacity, Bytes(device.hbm.peak.value())).value());
-  require_positive(reader, "hbm", device.hbm.achieved.value());
-  require_positive(reader, "scale_up",
-                   device.scale_up.link_rate.value() * device.scale_up.efficiency);
-  require_positive(reader, "scale_out",
-                   device.scale_out.nic_rate.value() * device.scale_out.efficiency);
-  require_positive(reader, "achieved",
-                   device.achieved.attention_forward * device.achieved.attention_backward);
+  if (reader.has("power") && !(device.power.idle < device.power.limit)) {
+    reader.error("power", "has an idle power that is not below its limit");
+  }
+  if (reader.has("hbm") && device.hbm.achieved > device.hbm.peak) {
+    reader.error("hbm", "achieves more than its peak");
+  }
+  if (reader.has("scale_up") && device.scale_up.kernel_units >= device.compute_units) {
+    reader.error("scale_up", "has kernel_units that leave no unit of compute_units to computation");
+  }
   if (!device.matrix_rate[slot(Dtype::kBf16)] || !device.achieved.gemm[slot(Dtype::kBf16)] ||
       !device.clock.sustained[slot(Dtype::kBf16)]) {
     reader.error("matrix_rate", "needs bf16 here, in 'clock.sustained' and in 'achieved.gemm'");

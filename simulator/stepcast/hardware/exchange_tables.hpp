@@ -4,6 +4,7 @@
 
 #include "stepcast/hardware/constant_sections.hpp"
 #include "stepcast/hardware/exchange_constants.hpp"
+#include "stepcast/hardware/number_ranges.hpp"
 
 namespace stepcast::exchange_tables {
 
@@ -11,17 +12,17 @@ inline constexpr auto kByHand = std::nullopt;
 inline constexpr auto kIfGiven = Presence::kOptional;
 // A ratio of nothing would make an exchange take for ever.
 inline constexpr Range<double> kRatio{0.01, 2.0};
-inline constexpr Range<double> kNanoseconds{1.0, 3000.0};
-inline constexpr Range<double> kRates{1.0, 1000.0};
+inline constexpr Range<double> kSearchedTimes{1.0, 3000.0};  // ns
+inline constexpr Range<double> kSearchedRates{1.0, 1000.0};  // GB/s
 
 using Host = DispatcherConstants;
 inline constexpr std::array kDispatcher = {
-    Constant<Host>{"units", "", kCounted, kByHand,
+    Constant<Host>{"units", "", limits::kCounted, kByHand,
                    "that its kernels hold by default: in their price, in the size of their buffers "
                    "(deepep, also for deepep_v2) and in what they take from computation beside "
                    "them; left out: copy engines, or by formula",
                    &Host::units, kIfGiven},
-    Constant<Host>{"host_sync", "us", kNotNegative, kByHand,
+    Constant<Host>{"host_sync", "us", limits::kMicroseconds, kByHand,
                    "until the host knows how many rows come, at dispatch", &Host::host_sync,
                    kIfGiven},
     Constant<Host>{"relay_share", "", kRatio, kByHand,
@@ -31,7 +32,7 @@ inline constexpr std::array kDispatcher = {
     Constant<Host>{"local_share", "", kRatio, kByHand,
                    "of hbm.achieved in its local passes over rows; left out: it has none",
                    &Host::local_share, kIfGiven},
-    Constant<Host>{"scan_rate", "GB/s", kNotNegative, kByHand,
+    Constant<Host>{"scan_rate", "GB/s", limits::kGigabytesPerSecond, kByHand,
                    "over the routing map of all ranks, a byte a token and expert; left out: none "
                    "is scanned",
                    &Host::scan_rate, kIfGiven},
@@ -39,20 +40,21 @@ inline constexpr std::array kDispatcher = {
 
 using Kernel = ExchangeKernel;
 inline constexpr std::array kKernel = {
-    Constant<Kernel>{"start_up", "us", kNotNegative, Range<double>{1.0, 200.0},
+    Constant<Kernel>{"start_up", "us", limits::kMicroseconds, Range<double>{1.0, 200.0},
                      "layout, counts and barriers, whatever the tokens", &Kernel::start_up},
-    Constant<Kernel>{"first_row_rate", "GB/s", kNotNegative, Range<double>{0.1, 1000.0},
-                     "of a single row through the pipeline", &Kernel::first_row_rate, kIfGiven},
-    Constant<Kernel>{"token_time", "ns", kNotNegative, kNanoseconds,
+    Constant<Kernel>{"first_row_rate", "GB/s", limits::kGigabytesPerSecond,
+                     Range<double>{0.1, 1000.0}, "of a single row through the pipeline",
+                     &Kernel::first_row_rate, kIfGiven},
+    Constant<Kernel>{"token_time", "ns", limits::kNanoseconds, kSearchedTimes,
                      "of a unit for each token that it sends or reduces", &Kernel::token_time,
                      kIfGiven},
-    Constant<Kernel>{"token_rate", "GB/s", kNotNegative, kRates, "of a unit, over each token's row",
-                     &Kernel::token_rate, kIfGiven},
-    Constant<Kernel>{"row_time", "ns", kNotNegative, kNanoseconds,
+    Constant<Kernel>{"token_rate", "GB/s", limits::kGigabytesPerSecond, kSearchedRates,
+                     "of a unit, over each token's row", &Kernel::token_rate, kIfGiven},
+    Constant<Kernel>{"row_time", "ns", limits::kNanoseconds, kSearchedTimes,
                      "of a unit for each row that it moves", &Kernel::row_time, kIfGiven},
-    Constant<Kernel>{"row_rate", "GB/s", kNotNegative, kRates, "of a unit, over the rows",
-                     &Kernel::row_rate, kIfGiven},
-    Constant<Kernel>{"row_interval", "ns", kNotNegative, Range<double>{0.05, 100.0},
+    Constant<Kernel>{"row_rate", "GB/s", limits::kGigabytesPerSecond, kSearchedRates,
+                     "of a unit, over the rows", &Kernel::row_rate, kIfGiven},
+    Constant<Kernel>{"row_interval", "ns", limits::kNanoseconds, Range<double>{0.05, 100.0},
                      "between rows, however many units", &Kernel::row_interval, kIfGiven},
     Constant<Kernel>{"link_share", "", kRatio, Range<double>{0.3, 1.5},
                      "of what collectives achieve in the domain (links x rate x "

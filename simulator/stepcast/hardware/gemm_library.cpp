@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "stepcast/hardware/share_range.hpp"
+#include "stepcast/hardware/number_ranges.hpp"
 #include "stepcast/hardware/sourced_table.hpp"
 #include "stepcast/hardware/tile_text.hpp"
 
@@ -113,7 +113,7 @@ std::vector<RooflineTile> read_roofline_tiles(SourcedReader& reader) {
   for (const SourcedRow& row : rows) {
     const std::optional<TileSides> sides = parse_tile(row.key);
     const double share = std::strtod(row.text.c_str(), nullptr);
-    if (!sides || !(share >= kShare.lowest && share <= kShare.highest)) {
+    if (!sides || !(share >= limits::kShare.lowest && share <= limits::kShare.highest)) {
       reader.reader().error(kKey, "has '" + row.key + ": " + row.text +
                                       "'; write the rows and columns of a tile and its share, "
                                       "e.g. 128x64: 0.72");

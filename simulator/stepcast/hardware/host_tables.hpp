@@ -6,18 +6,20 @@
 
 #include "stepcast/hardware/constant_sections.hpp"
 #include "stepcast/hardware/host_spec.hpp"
+#include "stepcast/hardware/number_ranges.hpp"
 
 namespace stepcast::host_tables {
 
 inline constexpr Constant<HostSpec> constant(std::string_view key, std::string_view meaning,
                                              Seconds HostSpec::*member,
                                              Presence presence = Presence::kRequired) {
-  return {key, "us", kNotNegative, std::nullopt, meaning, member, presence};
+  return {key, "us", limits::kMicroseconds, std::nullopt, meaning, member, presence};
 }
 
 inline constexpr Constant<HostSpec> rate(std::string_view key, std::string_view meaning,
                                          std::optional<BytesPerSecond> HostSpec::*member) {
-  return {key, "GB/s", kAboveZero, std::nullopt, meaning, member, Presence::kOptional};
+  return {key,     "GB/s", limits::kGigabytesPerSecond, std::nullopt,
+          meaning, member, Presence::kOptional};
 }
 
 inline constexpr std::array kConstants = {

@@ -96,9 +96,10 @@ std::int64_t SourcedReader::count(std::string_view key, Range<std::int64_t> rang
   return value == nullptr ? range.lowest : reader_.count(key, *value, range).value_or(range.lowest);
 }
 
-std::optional<std::int64_t> SourcedReader::optional_count(std::string_view key) {
+std::optional<std::int64_t> SourcedReader::optional_count(std::string_view key,
+                                                          Range<std::int64_t> range) {
   const ConfigNode* value = value_of(key, Presence::kOptional);
-  return value == nullptr ? std::nullopt : reader_.count(key, *value, kPositiveCount);
+  return value == nullptr ? std::nullopt : reader_.count(key, *value, range);
 }
 
 double SourcedReader::number(std::string_view key, Range<double> range) {

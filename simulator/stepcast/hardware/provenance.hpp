@@ -61,15 +61,15 @@ class SourcedReader {
       : reader_(std::move(reader)), sources_(&sources), record_(&record) {}
 
   template <typename Q>
-  Q quantity(std::string_view key) {
-    return found_quantity<Q>(key, Presence::kRequired).value_or(Q{});
+  Q quantity(std::string_view key, const UnitRange& range) {
+    return found_quantity<Q>(key, Presence::kRequired, range).value_or(Q{});
   }
   template <typename Q>
-  std::optional<Q> optional_quantity(std::string_view key) {
-    return found_quantity<Q>(key, Presence::kOptional);
+  std::optional<Q> optional_quantity(std::string_view key, const UnitRange& range) {
+    return found_quantity<Q>(key, Presence::kOptional, range);
   }
-  std::int64_t count(std::string_view key, Range<std::int64_t> range = kPositiveCount);
-  std::optional<std::int64_t> optional_count(std::string_view key);
+  std::int64_t count(std::string_view key, Range<std::int64_t> range);
+  std::optional<std::int64_t> optional_count(std::string_view key, Range<std::int64_t> range);
   double number(std::string_view key, Range<double> range);
   std::optional<double> optional_number(std::string_view key, Range<double> range);
   template <typename E>
@@ -101,9 +101,9 @@ class SourcedReader {
   void record(MappingReader mapping, std::string_view key, std::string value);
 
   template <typename Q>
-  std::optional<Q> found_quantity(std::string_view key, Presence presence) {
+  std::optional<Q> found_quantity(std::string_view key, Presence presence, const UnitRange& range) {
     const ConfigNode* value = value_of(key, presence);
-    return value == nullptr ? std::nullopt : reader_.quantity<Q>(key, *value);
+    return value == nullptr ? std::nullopt : reader_.quantity<Q>(key, *value, range);
   }
 
   MappingReader reader_;

@@ -26,24 +26,20 @@ std::optional<std::int64_t> read_tokens(MappingReader& training) {
   return tokens;
 }
 
-// Above zero, if it is there.
-std::optional<Seconds> positive_time(MappingReader& reader, std::string_view key) {
+// Between failures or checkpoints; of none that come at all, the key is left out.
+constexpr UnitRange kInterval{{1e-6, 1e9}, "h"};
+// Of one checkpoint or restart.
+constexpr UnitRange kPause{{0.0, 1e4}, "h"};
+
+std::optional<Seconds> optional_time(MappingReader& reader, std::string_view key) {
   const ConfigNode* written = reader.take(key);
-  if (written == nullptr) {
-    return std::nullopt;
-  }
-  const std::optional<Seconds> time = reader.quantity<Seconds>(key, *written);
-  if (time && *time == Seconds{}) {
-    reader.error(key, "must be above 0; leave it out for none");
-    return std::nullopt;
-  }
-  return time;
+  return written == nullptr ? std::nullopt : reader.quantity<Seconds>(key, *written, kInterval);
 }
 
 CheckpointSpec read_checkpoint(MappingReader reader) {
   CheckpointSpec checkpoint;
-  checkpoint.write = reader.required_quantity<Seconds>("write");
-  checkpoint.interval = positive_time(reader, "interval");
+  checkpoint.write = reader.required_quantity<Seconds>("write", kPause);
+  checkpoint.interval = optional_time(reader, "interval");
   reader.finish();
   return checkpoint;
 }
@@ -72,11 +68,11 @@ void check_interruptions(const MappingReader& reader, const Interruptions& given
 Interruptions read_interruptions(MappingReader reader) {
   constexpr Range<double> kStragglers{0.0, 0.9};
   Interruptions given;
-  given.mtbf_per_gpu = positive_time(reader, "mtbf_per_gpu");
+  given.mtbf_per_gpu = optional_time(reader, "mtbf_per_gpu");
   if (std::optional<MappingReader> checkpoint = reader.optional_mapping("checkpoint")) {
     given.checkpoint = read_checkpoint(std::move(*checkpoint));
   }
-  given.restart = reader.optional_quantity<Seconds>("restart", Seconds{});
+  given.restart = reader.optional_quantity<Seconds>("restart", Seconds{}, kPause);
   given.stragglers = reader.optional_number("stragglers", 0.0, kStragglers);
   check_interruptions(reader, given);
   reader.finish();
@@ -85,9 +81,10 @@ Interruptions read_interruptions(MappingReader reader) {
 
 SitePower read_site(MappingReader reader) {
   constexpr Range<double> kPue{1.0, 5.0};
+  constexpr UnitRange kSitePower{{0.0, 1e5}, "W"};  // beside each GPU
   SitePower site;
-  site.host = reader.optional_quantity<Watts>("host", site.host);
-  site.network = reader.optional_quantity<Watts>("network", site.network);
+  site.host = reader.optional_quantity<Watts>("host", site.host, kSitePower);
+  site.network = reader.optional_quantity<Watts>("network", site.network, kSitePower);
   site.pue = reader.optional_number("pue", site.pue, kPue);
   reader.finish();
   return site;

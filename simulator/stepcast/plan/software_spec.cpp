@@ -46,6 +46,10 @@ constexpr std::array<NamedValue<Implementation>, 3> kImplementations = {
      {"fused", Implementation::kFused}}};
 constexpr std::array<NamedValue<Bytes>, 2> kWideDtypes = {{{"fp32", Bytes(4)}, {"bf16", Bytes(2)}}};
 
+// Of one call, or of one step.
+constexpr UnitRange kHostTime{{0.0, 1000.0}, "s"};
+constexpr UnitRange kOfParameter{{0.0, 64.0}, "B"};
+
 template <typename Settings>
 void host_settings(Settings& host) {
   const std::span<const NamedValue<LaunchMode>> modes = kLaunchModes;
@@ -55,11 +59,11 @@ void host_settings(Settings& host) {
   host.flag("functional_collectives", &HostWork::functional_collectives);
   host.flag("unit_hooks", &HostWork::unit_hooks);
   host.count("reads_per_exchange", &HostWork::reads_per_exchange, {0, 1'000});
-  host.quantity("step", &HostWork::step);
-  host.quantity("kernel", &HostWork::kernel);
-  host.quantity("expert", &HostWork::expert);
-  host.quantity("communication", &HostWork::communication);
-  host.quantity("synchronise", &HostWork::synchronise);
+  host.quantity("step", &HostWork::step, kHostTime);
+  host.quantity("kernel", &HostWork::kernel, kHostTime);
+  host.quantity("expert", &HostWork::expert, kHostTime);
+  host.quantity("communication", &HostWork::communication, kHostTime);
+  host.quantity("synchronise", &HostWork::synchronise, kHostTime);
 }
 
 // Collects the numbers among the settings of a host.
@@ -78,12 +82,13 @@ class HostNumbers {
       numbers_.push_back({key, &(work_->*member)});
     }
   }
-  void quantity(std::string_view key, Seconds HostWork::*member) {
+  void quantity(std::string_view key, Seconds HostWork::*member, const UnitRange& /*range*/) {
     if (work_->*member != HostWork{}.*member) {
       numbers_.push_back({key, &(work_->*member)});
     }
   }
-  void quantity(std::string_view key, std::optional<Seconds> HostWork::*member) {
+  void quantity(std::string_view key, std::optional<Seconds> HostWork::*member,
+                const UnitRange& /*range*/) {
     if (std::optional<Seconds>& given = work_->*member) {
       numbers_.push_back({key, &*given});
     }
@@ -97,9 +102,9 @@ class HostNumbers {
 
 template <typename Settings>
 void state_settings(Settings& states) {
-  states.quantity("parameter", &StateBytes::parameter);
-  states.quantity("gradient", &StateBytes::gradient);
-  states.quantity("optimizer", &StateBytes::optimizer);
+  states.quantity("parameter", &StateBytes::parameter, kOfParameter);
+  states.quantity("gradient", &StateBytes::gradient, kOfParameter);
+  states.quantity("optimizer", &StateBytes::optimizer, kOfParameter);
 }
 
 template <typename Settings>

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -31,13 +30,6 @@ std::string stacked(std::string list) {
     list.replace(at, 2, "\n");
   }
   return list;
-}
-
-// Three digits after the point.
-std::string thousandths(double value) {
-  const auto scaled = std::llround(1000.0 * value);
-  const std::string fraction = std::to_string(1000 + scaled % 1000);
-  return with_separators(scaled / 1000) + "." + fraction.substr(1);
 }
 
 std::string money(double price) {
@@ -196,7 +188,7 @@ class ComparisonTable {
     add_timed("tokens/s/GPU",
               [](const Projection& p) { return decimals(p.tokens_per_second_per_gpu, 1); });
     add_timed(beside("ratio to", reference), [&reference](const Projection& p) {
-      return thousandths(ratio(p, reference.projection));
+      return decimals(ratio(p, reference.projection), 3);
     });
     add_prices();
     add_timed("80 % interval", [](const Projection& p) { return interval_text(p); });

@@ -33,9 +33,7 @@ std::string signed_share(double share) {
   return (share < 0.0 ? "-" : "") + digits + " %";
 }
 
-std::string teraflops(FlopsPerSecond rate) {
-  return with_separators(std::llround(rate.value() / kTera));
-}
+std::string teraflops(FlopsPerSecond rate) { return whole_number(rate.value() / kTera); }
 
 std::string megahertz(Hertz clock) { return decimals(clock.value() / 1e6, 1) + " MHz"; }
 

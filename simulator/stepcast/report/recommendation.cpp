@@ -2,7 +2,6 @@
 #include "stepcast/report/recommendation.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <limits>
 
@@ -51,7 +50,7 @@ std::vector<Limited> limited(const Projection& p, const RunLimits& limits) {
 }
 
 std::string number_text(double value) {
-  return value < 1000.0 ? decimals(value, 1) : with_separators(std::llround(value));
+  return value < 1000.0 ? decimals(value, 1) : whole_number(value);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/recommendation_report.hpp"
@@ -12,12 +11,11 @@
 namespace stepcast {
 namespace {
 
-std::string whole(double value) { return with_separators(std::llround(value)); }
 std::string days_text(double days) { return decimals(days, days < 10.0 ? 2 : 1); }
 
 // "1,234,000 $", or GPU-hours where nothing has a price.
 std::string cost_text(const Projection& p) {
-  return whole(run_cost(p)) + (p.gpu_hour ? " " + p.gpu_hour->currency : " GPU-hours");
+  return whole_number(run_cost(p)) + (p.gpu_hour ? " " + p.gpu_hour->currency : " GPU-hours");
 }
 
 std::string limits_text(const RunLimits& limits, const std::string& currency) {
@@ -29,7 +27,7 @@ std::string limits_text(const RunLimits& limits, const std::string& currency) {
     add("at most " + days_text(*limits.days) + " days");
   }
   if (limits.budget) {
-    add("at most " + whole(*limits.budget) + " " + currency);
+    add("at most " + whole_number(*limits.budget) + " " + currency);
   }
   if (limits.gpus) {
     add("at most " + with_separators(*limits.gpus) + " GPUs");
@@ -82,9 +80,9 @@ std::vector<std::string> row_of(const std::string& gpu, const std::string& answe
           with_separators(p.gpus),
           days_text(p.run->days()),
           at80 ? days_text(at80->low) + " to " + days_text(at80->high) : "-",
-          whole(p.run->gpu_hours()),
-          p.gpu_hour ? whole(run_cost(p)) : "-",
-          whole(p.run->kilowatt_hours() / 1e3),
+          whole_number(p.run->gpu_hours()),
+          p.gpu_hour ? whole_number(run_cost(p)) : "-",
+          whole_number(p.run->kilowatt_hours() / 1e3),
           decimals(p.tokens_per_second_per_gpu, 1),
           decimals(100.0 * p.mfu, 1)};
 }
@@ -183,7 +181,8 @@ std::string pareto_text(const std::vector<RecommendedGpu>& gpus, const RunLimits
                     Align::kRight}});
   for (const PlacedCandidate& placed : front) {
     const Projection& p = at(gpus[placed.gpu], placed.candidate);
-    table.add_row({p.gpu, with_separators(p.gpus), days_text(p.run->days()), whole(run_cost(p))});
+    table.add_row(
+        {p.gpu, with_separators(p.gpus), days_text(p.run->days()), whole_number(run_cost(p))});
   }
   return "\nFewer days cost more: no other number of GPUs has both less\n" + table.text();
 }

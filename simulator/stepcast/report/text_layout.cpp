@@ -2,6 +2,7 @@
 #include "stepcast/report/text_layout.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "stepcast/base/units_text.hpp"
@@ -36,10 +37,14 @@ std::string line(const std::string& key, const std::string& value) {
 }
 
 std::string decimals(double value, int digits) {
-  const double scale = digits == 1 ? 10.0 : 100.0;
-  const auto rounded = std::llround(value * scale);
+  constexpr double kWithFraction = 1e12;  // beyond it no reader misses what follows the point
+  if (!(std::abs(value) < kWithFraction)) {
+    return whole_number(value);
+  }
+  constexpr std::array<long long, 4> kPowersOfTen = {1, 10, 100, 1000};
+  const long long unit = kPowersOfTen.at(static_cast<std::size_t>(digits));
+  const auto rounded = std::llround(value * static_cast<double>(unit));
   const auto scaled = std::abs(rounded);
-  const auto unit = static_cast<long long>(scale);
   std::string fraction = std::to_string(scaled % unit);
   fraction.insert(0, static_cast<std::size_t>(digits) - fraction.size(), '0');
   return (rounded < 0 ? "-" : "") + with_separators(scaled / unit) + "." + fraction;

@@ -117,9 +117,8 @@ std::string uneven_experts_text(const UnevenExperts& uneven, const Projection& p
 
 // "671,026,419,200 parameters, 37,552,283,648 active; 250.4 GFLOP a token", forward and backward.
 std::string model_size_text(const Projection& p) {
-  const auto whole = [](double value) { return with_separators(std::llround(value)); };
-  return whole(p.parameters) + " parameters" +
-         (p.has_experts() ? ", " + whole(p.active_parameters) + " active" : "") + "; " +
+  return whole_number(p.parameters) + " parameters" +
+         (p.has_experts() ? ", " + whole_number(p.active_parameters) + " active" : "") + "; " +
          significant(p.flops_per_token.value() / 1e9, 4) + " GFLOP a token";
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/csv_cell.hpp"
@@ -41,7 +40,6 @@ std::optional<RateInterval> ends_at_80(const Projection& p, double value) {
   return RateInterval{value / of_rate.high, value / of_rate.low};
 }
 
-std::string whole_count(double value) { return with_separators(std::llround(value)); }
 std::string days_number(double value) { return decimals(value, value < 10.0 ? 2 : 1); }
 
 // "339.1 (312.3 to 371.0 at 80 %)", "10,416,667 $ (...)".
@@ -150,9 +148,9 @@ std::string training_run_text(const Projection& p) {
   std::string text = "\nTraining run of " + with_separators(run.spec.tokens) + " tokens (" +
                      with_separators(run.steps) + (run.steps == 1 ? " step)\n" : " steps)\n");
   text += line("days", uncertain_text(p, run.days(), days_number, ""));
-  text += line("GPU-hours", uncertain_text(p, run.gpu_hours(), whole_count, ""));
+  text += line("GPU-hours", uncertain_text(p, run.gpu_hours(), whole_number, ""));
   if (const std::optional<double> price = run_price(p)) {
-    text += line("price", uncertain_text(p, *price, whole_count, " " + p.gpu_hour->currency));
+    text += line("price", uncertain_text(p, *price, whole_number, " " + p.gpu_hour->currency));
   }
   text += line("energy", energy_text(run) + ", " + significant(run.energy_per_token().value(), 4) +
                              " J a token");
@@ -224,11 +222,11 @@ std::span<const RunRow> training_run_rows() {
                return at80 ? days_number(at80->low) + " to " + days_number(at80->high)
                            : std::string();
              }},
-      RunRow{"GPU-hours", [](const Projection& p) { return whole_count(p.run->gpu_hours()); }},
+      RunRow{"GPU-hours", [](const Projection& p) { return whole_number(p.run->gpu_hours()); }},
       RunRow{"price of the run",
              [](const Projection& p) {
                const std::optional<double> price = run_price(p);
-               return price ? whole_count(*price) + " " + p.gpu_hour->currency : std::string();
+               return price ? whole_number(*price) + " " + p.gpu_hour->currency : std::string();
              }},
       RunRow{"energy", [](const Projection& p) { return energy_text(*p.run); }},
       RunRow{"joules a token",

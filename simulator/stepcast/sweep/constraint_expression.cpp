@@ -23,6 +23,22 @@ using OfTwo = double (*)(double, double);
 
 constexpr double truth(bool value) { return value ? 1.0 : 0.0; }
 
+// What is divided by 0, a root or a logarithm that does not exist, what no double holds: whatever
+// is worked out from it is no number either, unless it does not matter to an `or` or an `and`.
+constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
+double number_or_none(double value) { return std::isfinite(value) ? value : kUndefined; }
+
+double either(double a, double b) {
+  const bool known = !std::isnan(a) && !std::isnan(b);
+  const bool holds = (!std::isnan(a) && a != 0.0) || (!std::isnan(b) && b != 0.0);
+  return holds || known ? truth(holds) : kUndefined;
+}
+double both(double a, double b) {
+  const bool known = !std::isnan(a) && !std::isnan(b);
+  const bool fails = a == 0.0 || b == 0.0;
+  return fails || known ? truth(!fails) : kUndefined;
+}
+
 enum class Grouping { kLeft, kRight };
 struct BinarySign {
   std::string_view sign;
@@ -32,8 +48,8 @@ struct BinarySign {
   bool compares_texts = false;
 };
 constexpr std::array<BinarySign, 14> kBinarySigns = {{
-    {"||", 1, [](double a, double b) { return truth(a != 0.0 || b != 0.0); }},
-    {"&&", 2, [](double a, double b) { return truth(a != 0.0 && b != 0.0); }},
+    {"||", 1, either},
+    {"&&", 2, both},
     {"==", 4, [](double a, double b) { return truth(a == b); }, Grouping::kLeft, true},
     {"!=", 4, [](double a, double b) { return truth(a != b); }, Grouping::kLeft, true},
     {"<", 4, [](double a, double b) { return truth(a < b); }},
@@ -43,11 +59,7 @@ constexpr std::array<BinarySign, 14> kBinarySigns = {{
     {"+", 5, [](double a, double b) { return a + b; }},
     {"-", 5, [](double a, double b) { return a - b; }},
     {"*", 6, [](double a, double b) { return a * b; }},
-    // What is divided by 0 is no number, and a constraint on it does not hold.
-    {"/", 6,
-     [](double a, double b) {
-       return b == 0.0 ? std::numeric_limits<double>::quiet_NaN() : a / b;
-     }},
+    {"/", 6, [](double a, double b) { return a / b; }},
     {"%", 6, [](double a, double b) { return std::fmod(a, b); }},
     // 2 ^ 3 ^ 2 is 2 ^ 9.
     {"^", 7, [](double a, double b) { return std::pow(a, b); }, Grouping::kRight},
@@ -95,11 +107,17 @@ ExpressionValue constant_value(double number) {
   return [number](std::span<const double>) { return number; };
 }
 ExpressionValue applied(OfOne work, ExpressionValue a) {
-  return [work, a = std::move(a)](std::span<const double> values) { return work(a(values)); };
+  return [work, a = std::move(a)](std::span<const double> values) {
+    const double x = a(values);
+    return std::isnan(x) ? x : number_or_none(work(x));
+  };
 }
 ExpressionValue applied(OfTwo work, ExpressionValue a, ExpressionValue b) {
-  return [work, a = std::move(a), b = std::move(b)](std::span<const double> values) {
-    return work(a(values), b(values));
+  const bool needs_both = work != OfTwo{either} && work != OfTwo{both};
+  return [work, needs_both, a = std::move(a), b = std::move(b)](std::span<const double> values) {
+    const double x = a(values);
+    const double y = b(values);
+    return needs_both && (std::isnan(x) || std::isnan(y)) ? kUndefined : number_or_none(work(x, y));
   };
 }
 
@@ -131,6 +149,7 @@ class ExpressionParser {
                   [this](const ConstraintWord& word) { check(word); });
     try {
       result_.value = whole();
+      check_constant();
     } catch (const SyntaxFault& fault) {
       // A wrong word makes nonsense of those behind it, so that it alone is worth saying.
       if (result_.faults.empty()) {
@@ -173,6 +192,15 @@ class ExpressionParser {
       }
       fault(word, "reads " + in_quotes(word.text) + ", which is no name of a plan" +
                       remedy_of(word.text, known, "; texts stand in quotes, and the names are:"));
+    }
+  }
+
+  // What reads nothing of a plan has the same value for every plan.
+  void check_constant() {
+    if (result_.faults.empty() && result_.reads.empty() && std::isnan(result_.value({}))) {
+      result_.faults.push_back({0,
+                                "is no number: it divides by 0, or takes a root or a logarithm "
+                                "that does not exist"});
     }
   }
 
@@ -220,7 +248,11 @@ class ExpressionParser {
     need(":");
     return {[asked = std::move(asked), yes = std::move(yes),
              no = number(choice())](std::span<const double> values) {
-      return asked(values) != 0.0 ? yes(values) : no(values);
+      const double answer = asked(values);
+      if (std::isnan(answer)) {
+        return answer;
+      }
+      return answer != 0.0 ? yes(values) : no(values);
     }};
   }
 

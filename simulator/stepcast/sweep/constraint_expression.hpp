@@ -7,8 +7,9 @@
 //   binary   or, and, comparisons, + -, * / %, ^; each binds tighter than those before it, and
 //            `not` between `and` and the comparisons
 //
-// A truth value is 1 or 0, and every number but 0 is true. Texts are compared with texts, by == and
-// != alone.
+// A truth value is 1 or 0, and every number but 0 is true. What has no value, as 1 / 0 and log2(0),
+// is NaN, and so is what is worked out from it, but for `true or 1 / 0` and `false and 1 / 0`.
+// Texts are compared with texts, by == and != alone.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +39,7 @@ struct ConstraintFault {
 
 struct ConstraintExpression {
   // Its value where `values` holds that of each name, in the order of the names that it was parsed
-  // with; a text stands as its `number_of_text`.
+  // with; a text stands as its `number_of_text`. NaN: no number, so that no constraint on it holds.
   std::function<double(std::span<const double> values)> value;
   std::vector<std::size_t> reads;       // the places of the names that it reads
   std::vector<ConstraintFault> faults;  // in the order of the text; with any, it has no value

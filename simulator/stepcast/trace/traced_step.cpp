@@ -4,6 +4,7 @@
 #include <string>
 
 #include "stepcast/base/error.hpp"
+#include "stepcast/base/units_text.hpp"
 #include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast {
@@ -25,6 +26,11 @@ PlacedStep traced_step(const StepContext& context, std::int64_t rank) {
     refuse(context);
   }
   PlacedStep step = placed_step(context, rank);
+  if (step.step > kLongestTraced) {
+    throw ConfigError({"the step", 0, 0}, "takes " + readable(step.step) + ", and a trace holds " +
+                                              readable(kLongestTraced) +
+                                              "; give a smaller batch or faster parts");
+  }
   std::int64_t kernels = 0;
   for (const PlacedPass& pass : step.passes) {
     kernels += std::ssize(step.programs[pass.program]);

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <span>
 #include <sstream>
 
 #include "stepcast/config/json_dump.hpp"
@@ -14,25 +15,37 @@
 namespace stepcast {
 namespace {
 
-constexpr Range<double> kMeasured{0.0, 1e18};
 constexpr Range<double> kDuty{0.001, 1.0};
 constexpr Range<double> kCalls{1.0, 1e9};
-constexpr std::array<std::string_view, 4> kRunNumbers = {
-    "tokens_per_second_per_gpu", "step_time_s", "peak_memory_bytes", "peak_reserved_memory_bytes"};
-constexpr std::string_view kReservedMemory = kRunNumbers.back();
-constexpr std::array<std::string_view, 5> kLayerNumbers = {"forward_s", "backward_s", "dispatch_s",
-                                                           "combine_s", "saved_bytes"};
+
+// What may have been measured. None of it is 0: an error is relative to it.
+struct Metric {
+  std::string_view name;
+  Range<double> range;
+};
+constexpr Range<double> kSeconds{1e-9, 1e9};
+constexpr Range<double> kHeldBytes{1.0, 1e18};
+constexpr std::array kRunNumbers = {
+    Metric{"tokens_per_second_per_gpu", {1e-6, 1e12}}, Metric{"step_time_s", kSeconds},
+    Metric{"peak_memory_bytes", kHeldBytes}, Metric{"peak_reserved_memory_bytes", kHeldBytes}};
+constexpr std::string_view kReservedMemory = kRunNumbers.back().name;
+constexpr std::array kLayerNumbers = {Metric{"forward_s", kSeconds}, Metric{"backward_s", kSeconds},
+                                      Metric{"dispatch_s", kSeconds}, Metric{"combine_s", kSeconds},
+                                      Metric{"saved_bytes", kHeldBytes}};
 constexpr std::string_view kMemoryOfRanks = "peak_memory_bytes_by_rank";
 constexpr std::string_view kFits = "fits";
-constexpr std::array<std::string_view, 9> kKernelMetrics = {
-    "time_s", "forward_s",       "backward_s", "dispatch_s", "combine_s",
-    "gemm_s", "communication_s", "clock_mhz",  "power_w"};
+constexpr std::array kKernelMetrics = {
+    Metric{"time_s", kSeconds},          Metric{"forward_s", kSeconds},
+    Metric{"backward_s", kSeconds},      Metric{"dispatch_s", kSeconds},
+    Metric{"combine_s", kSeconds},       Metric{"gemm_s", kSeconds},
+    Metric{"communication_s", kSeconds}, Metric{"clock_mhz", {1.0, 1e5}},
+    Metric{"power_w", {1e-3, 1e5}}};
 
-bool is_run_number(std::string_view key) {
-  return std::find(kRunNumbers.begin(), kRunNumbers.end(), key) != kRunNumbers.end();
-}
-bool is_layer_number(std::string_view key) {
-  return std::find(kLayerNumbers.begin(), kLayerNumbers.end(), key) != kLayerNumbers.end();
+// Null: the key names none of them.
+const Metric* metric_named(std::span<const Metric> metrics, std::string_view key) {
+  const auto found = std::find_if(metrics.begin(), metrics.end(),
+                                  [key](const Metric& metric) { return metric.name == key; });
+  return found == metrics.end() ? nullptr : &*found;
 }
 
 // A text for every metric of a run: one for all of them, or one each.
@@ -48,11 +61,11 @@ class TextByMetric {
       return;
     }
     MappingReader metrics = reader.required_mapping(key);
-    for (const std::string_view metric : kRunNumbers) {
-      add(metrics, metric);
+    for (const Metric& metric : kRunNumbers) {
+      add(metrics, metric.name);
     }
-    for (const std::string_view metric : kLayerNumbers) {
-      add(metrics, metric);
+    for (const Metric& metric : kLayerNumbers) {
+      add(metrics, metric.name);
     }
     add(metrics, kFits);
     metrics.finish();
@@ -97,7 +110,7 @@ void add_ranks(MappingReader& reader, const ConfigNode& list,
   }
   for (const ConfigNode& item : list.items) {
     quantities.push_back({.metric = "peak_memory_bytes",
-                          .value = reader.number(kMemoryOfRanks, item, kMeasured).value_or(0.0),
+                          .value = reader.number(kMemoryOfRanks, item, kHeldBytes).value_or(0.0),
                           .rank = static_cast<std::int64_t>(&item - list.items.data())});
   }
 }
@@ -119,13 +132,13 @@ LayerQuestion read_layer(MappingReader reader) {
 // In the order of the record.
 void read_measured_layer(MappingReader reader, MeasuredRun& run) {
   for (const ConfigEntry& entry : reader.node().entries) {
-    if (is_layer_number(entry.key)) {
+    if (const Metric* metric = metric_named(kLayerNumbers, entry.key)) {
       run.quantities.push_back(
-          {entry.key, reader.number(entry.key, entry.value, kMeasured).value_or(0.0)});
+          {entry.key, reader.number(entry.key, entry.value, metric->range).value_or(0.0)});
     }
   }
-  for (const std::string_view known : kLayerNumbers) {
-    reader.take(known);
+  for (const Metric& known : kLayerNumbers) {
+    reader.take(known.name);
   }
   reader.finish();
 }
@@ -138,15 +151,15 @@ void read_measured_run(MappingReader reader, MeasuredRun& run) {
       add_ranks(reader, entry.value, run.quantities);
     } else if (key == kFits) {
       run.quantities.push_back({key, reader.flag(key, entry.value).value_or(false) ? 1.0 : 0.0});
-    } else if (is_run_number(key)) {
+    } else if (const Metric* metric = metric_named(kRunNumbers, key)) {
       const bool reserved = key == kReservedMemory;
       run.reserved_memory = run.reserved_memory || reserved;
       run.quantities.push_back({reserved ? "peak_memory_bytes" : key,
-                                reader.number(key, entry.value, kMeasured).value_or(0.0)});
+                                reader.number(key, entry.value, metric->range).value_or(0.0)});
     }
   }
-  for (const std::string_view known : kRunNumbers) {
-    reader.take(known);
+  for (const Metric& known : kRunNumbers) {
+    reader.take(known.name);
   }
   reader.take(kMemoryOfRanks);
   reader.take(kFits);
@@ -230,15 +243,13 @@ void read_beside(MappingReader reader, const DeviceSpec& device, MeasuredKernel&
 
 void read_measured_kernel(MappingReader reader, MeasuredKernel& kernel) {
   for (const ConfigEntry& entry : reader.node().entries) {
-    const bool known =
-        std::find(kKernelMetrics.begin(), kKernelMetrics.end(), entry.key) != kKernelMetrics.end();
-    if (known) {
+    if (const Metric* metric = metric_named(kKernelMetrics, entry.key)) {
       kernel.quantities.push_back(
-          {entry.key, reader.number(entry.key, entry.value, kMeasured).value_or(1.0)});
+          {entry.key, reader.number(entry.key, entry.value, metric->range).value_or(1.0)});
     }
   }
-  for (const std::string_view metric : kKernelMetrics) {
-    reader.take(metric);
+  for (const Metric& known : kKernelMetrics) {
+    reader.take(known.name);
   }
   reader.finish();
 }
@@ -284,8 +295,8 @@ MeasuredKernel read_kernel(MappingReader& reader, ProfileCache& profiles) {
 bool is_run(const ConfigNode& record) {
   const ConfigNode* measured = record.find("measured");
   const bool of_kernel =
-      std::any_of(kKernelMetrics.begin(), kKernelMetrics.end(), [&](std::string_view metric) {
-        return measured != nullptr && measured->find(metric) != nullptr;
+      std::any_of(kKernelMetrics.begin(), kKernelMetrics.end(), [&](const Metric& metric) {
+        return measured != nullptr && measured->find(metric.name) != nullptr;
       });
   return record.find("experiment") != nullptr || (record.find("operator") == nullptr && !of_kernel);
 }

@@ -137,6 +137,18 @@ void check_text_parses_back() {
   CHECK(failures == 0);
 }
 
+TEST_CASE("numbers of any size print without overflow", "[unit]") {
+  CHECK(whole_number(1234567.4) == "1,234,567");
+  CHECK(whole_number(-0.6) == "-1");
+  CHECK(whole_number(999e12) == "999,000,000,000,000");
+  CHECK(whole_number(1e18) == "1.000e+18");
+  CHECK(whole_number(-1.2346e30) == "-1.235e+30");
+  CHECK(significant(1.2345e30, 3) == "1.23e+30");
+  CHECK(significant(123456.0, 4) == "123,456");
+  CHECK(quantity_of<Hertz>(2.1, "GHz") == Hertz(2.1e9));
+  CHECK_THROWS_AS(quantity_of<Hertz>(1.0, "W"), InternalError);
+}
+
 TEST_CASE("parse(format(x)) is x for every dimension", "[property]") {
   check_text_parses_back<Bytes>();
   check_text_parses_back<Flops>();

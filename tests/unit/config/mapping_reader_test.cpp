@@ -18,6 +18,8 @@ enum class Colour { kRed, kGreen };
 constexpr std::array<NamedValue<Colour>, 2> kColours = {
     {{"red", Colour::kRed}, {"green", Colour::kGreen}}};
 
+constexpr UnitRange kCapacity{{0.5, 1000.0}, "GB"};
+
 // What the tests read: one key of every kind.
 struct Everything {
   std::string name;
@@ -39,7 +41,7 @@ Everything read(const std::string& yaml) {
   result.count = reader.optional_count("count", 7, {0, 1000});
   result.share = reader.optional_number("share", 0.25, kFraction);
   result.flag = reader.optional_flag("flag").value_or(true);
-  result.capacity = reader.optional_quantity<Bytes>("capacity", Bytes(1));
+  result.capacity = reader.optional_quantity("capacity", Bytes(1), kCapacity);
   result.colour = reader.optional_choice<Colour>("colour", kColours, Colour::kGreen);
   result.texts = reader.optional_texts("texts");
   if (std::optional<MappingReader> inner = reader.optional_mapping("inner")) {
@@ -138,7 +140,10 @@ TEST_CASE("a faulty quantity is refused with an example of a good one", "[unit]"
   CHECK_THAT(fault_of("capacity: 80 Gb\n"), contains_text("has a wrong unit; write e.g. 80 GB"));
   CHECK_THAT(fault_of("capacity: much\n"), contains_text("is not a number with a unit"));
   CHECK_THAT(fault_of("capacity: 1e400 GB\n"), contains_text("is out of range"));
-  CHECK_THAT(fault_of("capacity: -1 GB\n"), contains_text("is negative; give 0 or more"));
+  CHECK_THAT(fault_of("capacity: -1 GB\n"),
+             contains_text("'-1 GB' is out of range; give 0.5 GB to 1,000 GB"));
+  CHECK_THAT(fault_of("capacity: 1.1e12 B\nname: [x]\n"),
+             contains_text("'1.1e12 B' is out of range"));
 }
 
 TEST_CASE("an unknown choice is refused with the nearest or with all of them", "[unit]") {
@@ -168,7 +173,7 @@ TEST_CASE("a missing mapping is one error, not one for each of its keys", "[unit
   MappingReader reader(root, "", diagnostics);
   MappingReader hbm = reader.required_mapping("hbm");
   hbm.required_text("name");
-  hbm.required_quantity<Bytes>("capacity");
+  hbm.required_quantity<Bytes>("capacity", kCapacity);
   hbm.finish();
   REQUIRE(diagnostics.entries().size() == 1);
   CHECK(diagnostics.entries().front().message == "the file needs the key 'hbm'");

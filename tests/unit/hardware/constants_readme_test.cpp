@@ -26,13 +26,7 @@ std::string readme() {
 }
 
 std::string text_of(Range<double> range) {
-  if (range.highest < kCounted.highest) {
-    return shortest_text(range.lowest) + " to " + shortest_text(range.highest);
-  }
-  if (range.lowest == kAboveZero.lowest) {
-    return "above 0";
-  }
-  return "from " + shortest_text(range.lowest);
+  return shortest_text(range.lowest) + " to " + shortest_text(range.highest);
 }
 
 std::string searched_text(const ConstantInfo& constant) {

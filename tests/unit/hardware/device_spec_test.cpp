@@ -267,7 +267,15 @@ TEST_CASE("a profile with one fault is refused at that fault", "[unit]") {
              contains_text("did you mean 'full_mesh'?"));
   CHECK_THAT(fault_after("vendor: amd", ""), contains_text("needs the key 'vendor'"));
   CHECK_THAT(fault_after("achieved: {value: 4.11 TB/s", "achieved: {value: 0 TB/s"),
-             contains_text("must be greater than 0"));
+             contains_text("'hbm.achieved': '0 TB/s' is out of range; give 1e-06 TB/s"));
+  CHECK_THAT(fault_after("achieved: {value: 4.11 TB/s", "achieved: {value: 41.1 TB/s"),
+             contains_text("'hbm' achieves more than its peak"));
+  CHECK_THAT(fault_after("limit: {value: 750 W", "limit: {value: 100 W"),
+             contains_text("'power' has an idle power that is not below its limit"));
+  CHECK_THAT(fault_after("{value: 304, source: CDNA3WP}", "{value: 8, source: CDNA3WP}"),
+             contains_text("leave no unit of compute_units to computation"));
+  CHECK_THAT(fault_after("{value: 304, source: CDNA3WP}", "{value: 1000001, source: CDNA3WP}"),
+             contains_text("'compute_units': 1000001 is out of range; give 1 to 1000000"));
   CHECK_THAT(fault_after("collectives: mi300x", "collectives: mi301x"),
              contains_text("names no file of the folder collectives; did you mean 'mi300x'?"));
   CHECK_THAT(fault_after("exchange: cdna3", "exchange: cdna4"),
@@ -302,7 +310,9 @@ TEST_CASE("a fault in the constants of kernels is refused at its file and line",
   CHECK_THAT(fault_of_constant("hbm_share", "{value: 1.5, assumed: x}"),
              contains_text("'gemm.hbm_share'"));
   CHECK_THAT(fault_of_constant("port_bytes_per_clock", "{value: 0 B, assumed: x}"),
-             contains_text("must be greater than 0"));
+             contains_text("'0 B' is out of range"));
+  CHECK_THAT(fault_of_constant("start_up", "{value: 2 s, assumed: x}"),
+             contains_text("'2 s' is out of range; give 0 us to 1,000,000 us"));
   CHECK_THAT(fault_of_constant("split_latency", "{value: 1 us, source: NOBODY}"),
              contains_text("'NOBODY', which is not in 'sources'"));
   CHECK_THAT(fault_of_constant("split_latency", "1 us"), contains_text("has no source"));

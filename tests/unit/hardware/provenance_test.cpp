@@ -21,7 +21,7 @@ Read read(const std::string& value) {
   Diagnostics diagnostics;
   Read result;
   SourcedReader reader(MappingReader(root, "hbm", diagnostics), sources, result.record);
-  result.capacity = reader.quantity<Bytes>("capacity");
+  result.capacity = reader.quantity<Bytes>("capacity", {{1.0, 1000.0}, "GB"});
   reader.finish();
   diagnostics.throw_if_any();
   return result;

@@ -87,7 +87,10 @@ TEST_CASE("interruptions that cannot be are refused with a remedy", "[unit]") {
   };
   CHECK_THAT(given("mtbf_per_gpu: 50000 h"), contains_text("checkpoint: {write: 60 s}"));
   CHECK_THAT(given("mtbf_per_gpu: 50000"), contains_text("unit"));
-  CHECK_THAT(given("mtbf_per_gpu: 0 h, checkpoint: {write: 60 s}"), contains_text("above 0"));
+  CHECK_THAT(given("mtbf_per_gpu: 0 h, checkpoint: {write: 60 s}"),
+             contains_text("'0 h' is out of range"));
+  CHECK_THAT(given("mtbf_per_gpu: 50000 h, checkpoint: {write: 1e300 s}"),
+             contains_text("'1e300 s' is out of range; give 0 h to 10,000 h"));
   CHECK_THAT(given("checkpoint: {write: 60 s}"), contains_text("interval: 30 min"));
   CHECK_THAT(given("checkpoint: {interval: 60 s}"), contains_text("write"));
   CHECK_THAT(given("restart: 10 min"), contains_text("needs mtbf_per_gpu"));

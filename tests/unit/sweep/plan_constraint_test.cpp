@@ -100,6 +100,19 @@ TEST_CASE("What has no value does not hold", "[unit]") {
   // No experts: 4 % 0.
   CHECK_FALSE(holds("tp % experts"));
   CHECK_FALSE(holds("tp % experts == 0"));
+  CHECK_FALSE(holds("log2(experts) < 1"));
+  CHECK_FALSE(holds("not log2(experts) > 1"));
+  CHECK_FALSE(holds("1 / experts != 1"));
+  CHECK_FALSE(holds("sqrt(pp - tp) < 1 or tp == 8"));
+  CHECK_FALSE(holds("min(tp, 1 / experts) < 8"));
+  CHECK_FALSE(holds("1 / experts ? true : true"));
+  CHECK_FALSE(holds("tp ^ 10000 > 1"));
+}
+
+TEST_CASE("What has no value does not matter where the rest decides", "[unit]") {
+  CHECK(holds("experts == 0 or tp % experts == 0"));
+  CHECK(holds("not (experts > 0 and tp % experts > 0)"));
+  CHECK(holds("experts == 0 ? true : tp % experts == 0"));
 }
 
 TEST_CASE("Only what a settled plan has waits for it", "[unit]") {
@@ -125,6 +138,8 @@ TEST_CASE("Mistakes in constraints are found at their column, with a remedy", "[
   CHECK_THAT(fault_of("tp <= 8, pp <= 8"), contains_text("test:1:11: error: the constraint has "
                                                          "more than one value"));
   CHECK_THAT(fault_of("abs(tp, 2)"), contains_text("test:1:10: error: the constraint makes no"));
+  CHECK_THAT(fault_of("log2(0) < 1"),
+             contains_text("test:1:4: error: the constraint is no number: it divides by 0"));
   CHECK_THAT(fault_of("tp 8"), contains_text("test:1:7: error: the constraint makes no sense"));
   CHECK_THAT(fault_of("tp + dtype == 'fp8'"), contains_text("'dtype', a text"));
   CHECK_THAT(fault_of("sin(tp) < 1"), contains_text("calls 'sin'"));
