@@ -15,6 +15,13 @@ const Profile& once(std::map<std::string, Profile>& known, const std::string& na
 
 }  // namespace
 
+const std::vector<std::string>& ProfileCache::gpu_names() {
+  if (!gpu_names_) {
+    gpu_names_ = names_in(data_.gpus());
+  }
+  return *gpu_names_;
+}
+
 const SourceTable& ProfileCache::sources() {
   if (!sources_) {
     sources_ = load_shared_sources(data_);

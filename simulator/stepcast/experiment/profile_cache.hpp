@@ -29,7 +29,7 @@ class ProfileCache {
   const AttentionSupport& attention_support();
   // As many nodes of the part as any group needs, for kernels and collectives by themselves.
   const ClusterSpec& fabric(const std::string& name);
-  [[nodiscard]] std::vector<std::string> gpu_names() const { return names_in(data_.gpus()); }
+  const std::vector<std::string>& gpu_names();
   [[nodiscard]] std::vector<std::string> software_names() const {
     return names_in(data_.software());
   }
@@ -47,6 +47,7 @@ class ProfileCache {
   std::map<std::string, SoftwareSpec> software_;
   std::map<std::string, HostSpec> hosts_;
   std::optional<AttentionSupport> attention_;
+  std::optional<std::vector<std::string>> gpu_names_;
 };
 
 // The same as read_experiment of a data root, with profiles that are read once.
