@@ -38,6 +38,22 @@ std::string today() {
   return text.data();
 }
 
+// Throws ConfigError where --date is none of the calendar, written as today() is.
+void check_date(const std::string& date) {
+  if (date.empty()) {
+    return;
+  }
+  std::tm read{};
+  const char* const end = ::strptime(date.c_str(), "%Y-%m-%d", &read);
+  std::tm same = read;
+  const bool of_calendar = end != nullptr && *end == 0 && date.size() == 10 &&
+                           ::timegm(&same) != -1 && same.tm_mday == read.tm_mday;
+  if (!of_calendar) {
+    throw ConfigError({"--date " + date, 0, 0},
+                      "is no date; write it as year, month and day, e.g. 2026-01-31");
+  }
+}
+
 // What is held back together: a shape; of collectives a size, whatever the number of ranks; of
 // exchanges a layer, whatever the tokens and units.
 std::string shape_of(const Op& op) {
@@ -191,6 +207,7 @@ Evidence evidence_of(const CalibrateOptions& options) {
 }
 
 int run_calibrate(const CalibrateOptions& options, const GlobalOptions& global) {
+  check_date(options.date);
   const DataRoot data = data_root(global);
   refuse_tables(options.backends);
   const CostModel model = cost_model(options.backends, data);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/contradictions.hpp"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -11,10 +12,27 @@ std::string_view key_of(const Override& override) {
   return std::string_view(override.assignment).substr(0, override.assignment.find('='));
 }
 
+std::string_view value_of(const Override& override) {
+  const std::string_view text = override.assignment;
+  return text.substr(std::min(key_of(override).size() + 1, text.size()));
+}
+
+// Whether `later` says what `earlier` does and more: {base: kimi_k3, layers: 8} beside kimi_k3.
+bool builds_on(const Override& earlier, const Override& later) {
+  try {
+    const ConfigNode value = parse_config(value_of(later), later.place);
+    const ConfigNode* base = value.find("base");
+    return base != nullptr && base->text == value_of(earlier);
+  } catch (const ConfigError&) {
+    return false;  // what is wrong with the text is told where it is applied
+  }
+}
+
 // What is wrong with `later` behind `earlier`; empty: nothing.
 std::string contradiction(const Override& earlier, const Override& later) {
   const std::string key(key_of(later));
-  if (key_of(earlier) == key && earlier.assignment != later.assignment) {
+  if (key_of(earlier) == key && earlier.assignment != later.assignment &&
+      !builds_on(earlier, later)) {
     return "sets '" + key + "' to another value than '" + earlier.place +
            "'; leave one of them out";
   }

@@ -24,7 +24,7 @@ struct CostOptions {
 
 LinePricing pricing_of(const CostOptions& options, const DataRoot& data) {
   CostModel model = cost_model(options.backends, data);
-  DeviceSpec device = load_gpu(options.gpu, data, {"command line", 0, 0});
+  DeviceSpec device = load_gpu(options.gpu, data, {"--gpu " + options.gpu, 0, 0});
   std::optional<Hertz> clock;
   if (options.gpu_clock_mhz) {
     clock = locked_clock(*options.gpu_clock_mhz, device, {"--gpu-clock-mhz", 0, 0});

@@ -9,6 +9,7 @@
 #include "cli/number_option.hpp"
 #include "frameworks/framework_table.hpp"
 #include "frameworks/hf_config.hpp"
+#include "frameworks/import_check.hpp"
 #include "importers/measurement_files.hpp"
 
 namespace stepcast::cli {
@@ -60,6 +61,7 @@ int run_import(const FrameworkInfo& framework, const ImportOptions& options,
                const GlobalOptions& global) {
   const ImportInput input = input_of(framework, options, global);
   const ImportedExperiment imported = framework.import_from(input);
+  check_import(imported, input);
   if (!global.quiet) {
     std::fputs(remarks_text(imported, input.file).c_str(), stderr);
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "stepcast/plan/plan_keys.hpp"
+
 namespace stepcast::cli {
 namespace {
 
@@ -25,7 +27,26 @@ constexpr std::array kOptionKeys = {
     OptionKey{"--tokens", "training.tokens"},
 };
 
+template <typename Keys>
+std::string option_among(const Keys& keys, std::string_view section, std::string_view key) {
+  for (const auto& known : keys) {
+    if (key == std::string(section) + "." + std::string(known.name)) {
+      return std::string(known.option);
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string option_of(std::string_view key) {
+  for (const OptionKey& known : kOptionKeys) {
+    if (known.key == key) {
+      return std::string(known.option);
+    }
+  }
+  return option_among(plan_keys(), "plan", key) + option_among(training_keys(), "training", key);
+}
 
 std::string_view key_of(std::string_view option) {
   const auto* const known =

@@ -13,6 +13,9 @@ namespace stepcast::cli {
 // there is no such option.
 std::string_view key_of(std::string_view option);
 
+// The option that sets a key, "--tp" of "plan.tp"; empty where none does.
+std::string option_of(std::string_view key);
+
 // "plan.tp=8".
 std::string assignment(std::string_view key, std::string_view value);
 

@@ -4,7 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "cli/option_keys.hpp"
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/config/framework_keys.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -44,6 +46,14 @@ std::vector<std::string> names_of(const std::vector<const CLI::App*>& commands) 
   return names;
 }
 
+// The option of what a framework calls so, --tp for --tensor-model-parallel-size; else the nearest.
+std::string option_meant(const std::string& name, const CLI::App* command) {
+  const std::string ours = option_of(our_key_of(name));
+  return !ours.empty() && find_option(command, ours) != nullptr
+             ? "; did you mean '" + ours + "'?"
+             : did_you_mean(name, option_names(command));
+}
+
 std::string problem(const std::string& what, const std::string& word, const std::string& near,
                     const std::string& command) {
   const std::string help = command == "stepcast" ? "stepcast help" : "stepcast help " + command;
@@ -64,7 +74,7 @@ std::optional<std::string> unknown_word(const CLI::App& program,
       const std::string name = word.substr(0, equals);
       const CLI::Option* option = find_option(command, name);
       if (option == nullptr) {
-        return problem("option", name, did_you_mean(name, option_names(command)), path);
+        return problem("option", name, option_meant(name, command), path);
       }
       const bool takes_next = equals == std::string::npos && option->get_items_expected_max() > 0;
       i += takes_next ? 1 : 0;

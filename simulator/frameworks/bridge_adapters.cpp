@@ -61,7 +61,7 @@ std::optional<ConfigNode> read_adapters(FrameworkReader& settings, const Adapter
                                         bool trained) {
   const std::optional<std::int64_t> rank = settings.count(keys.rank, "training.lora.rank");
   const auto targets = settings.texts(keys.targets, "training.lora.targets");
-  const double dropout = settings.number(keys.dropout, "training.lora.dropout").value_or(0.0);
+  const double dropout = settings.share(keys.dropout, "training.lora.dropout").value_or(0.0);
   if (!trained) {
     return std::nullopt;
   }

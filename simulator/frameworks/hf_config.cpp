@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/hf_config.hpp"
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include "frameworks/hf_types.hpp"
@@ -22,6 +24,45 @@ void read_sizes(MappingReader& fields, const ClassDefaults& defaults, ModelSpec&
   const bool other = !defaults.dense_width.empty() && !fields.has("intermediate_size");
   model.mlp.ffn_hidden =
       fields.required_count(other ? defaults.dense_width : "intermediate_size", kWidth);
+}
+
+// The functions of Transformers (activations.py) and situ of Kimi K3's own code. All of them are a
+// pass that memory bounds, so none is a key of a model; whether the feed-forward has a gate follows
+// from the type.
+constexpr auto kActivations = std::to_array<std::string_view>({"gelu",
+                                                               "gelu_10",
+                                                               "gelu_accurate",
+                                                               "gelu_fast",
+                                                               "gelu_new",
+                                                               "gelu_python",
+                                                               "gelu_pytorch_tanh",
+                                                               "laplace",
+                                                               "leaky_relu",
+                                                               "linear",
+                                                               "mish",
+                                                               "prelu",
+                                                               "quick_gelu",
+                                                               "relu",
+                                                               "relu2",
+                                                               "relu6",
+                                                               "sigmoid",
+                                                               "silu",
+                                                               "situ",
+                                                               "swish",
+                                                               "tanh",
+                                                               "xielu"});
+
+void check_activation(MappingReader& fields) {
+  for (const std::string_view key :
+       {"hidden_act", "hidden_activation", "activation_function", "mlp_hidden_act"}) {
+    const std::string function = fields.optional_text(key, "silu");
+    if (fields.good({key}) &&
+        std::find(kActivations.begin(), kActivations.end(), function) == kActivations.end()) {
+      fields.error(key, "is '" + shown(function) + "', an activation that is not known here" +
+                            did_you_mean(function, std::vector<std::string>(kActivations.begin(),
+                                                                            kActivations.end())));
+    }
+  }
 }
 
 // Where the model of a type with an encoder beside it stands: {"text_config": {...}}.
@@ -88,6 +129,7 @@ ModelSpec import_hf_config(std::string_view json_text, const std::string& file_n
     if (!type->defaults.reads_sizes) {
       read_sizes(fields, type->defaults, model);
     }
+    check_activation(fields);
     type->read(fields, type->defaults, model);
   }
   fields.report_missing();

@@ -121,7 +121,7 @@ class Assembly {
 
   // As --set does; null takes a key out, and a switch beside a set that stands as a name alone
   // makes a mapping of it.
-  static void apply_kept(ConfigNode& experiment, const std::string& assignment) {
+  void apply_kept(ConfigNode& experiment, const std::string& assignment) const {
     constexpr std::string_view kNothing = "=null";
     if (assignment.ends_with(kNothing)) {
       erase_key(experiment, assignment.substr(0, assignment.size() - kNothing.size()));
@@ -136,7 +136,15 @@ class Assembly {
       writer.field("base", software->value);
       software->value = writer.take();
     }
-    apply_override(experiment, assignment);
+    apply_override(experiment, {assignment, place_of(assignment)});
+  }
+
+  // "train.toml:3", the line of the comment.
+  [[nodiscard]] std::string place_of(const std::string& assignment) const {
+    const std::size_t at = input_.text.find(std::string(kKept) + assignment);
+    const auto end =
+        input_.text.begin() + static_cast<std::ptrdiff_t>(std::min(at, input_.text.size()));
+    return input_.file + ":" + std::to_string(std::count(input_.text.begin(), end, '\n') + 1);
   }
 
   // The model of the file with what an export keeps of it: a model that a kept line names is

@@ -196,9 +196,8 @@ class TrainingFields {
   // Megatron drops a tenth of the values unless it is told otherwise.
   void read_dropout() {
     const double usual = source_.model_is_named ? 0.0 : 0.1;
-    const double hidden = settings_.number("hidden_dropout", "training.dropout").value_or(usual);
-    const double softmax =
-        settings_.number("attention_dropout", "training.dropout").value_or(usual);
+    const double hidden = settings_.share("hidden_dropout", "training.dropout").value_or(usual);
+    const double softmax = settings_.share("attention_dropout", "training.dropout").value_or(usual);
     if (!settings_.has("hidden_dropout") && !source_.model_is_named) {
       fields_.assume("training.dropout", "true", "hidden_dropout is 0.1 unless it is given as 0");
     }

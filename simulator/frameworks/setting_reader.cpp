@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/base/units_text.hpp"
 #include "stepcast/config/config_yaml.hpp"
 
 namespace stepcast {
@@ -170,6 +171,15 @@ std::optional<double> FrameworkReader::number(std::string_view name, std::string
     return std::nullopt;
   }
   return scanned.value;
+}
+
+std::optional<double> FrameworkReader::share(std::string_view name, std::string_view ours) {
+  const std::optional<double> value = number(name, ours);
+  if (value && (*value < 0.0 || *value > 1.0)) {
+    error(name, "is " + shortest_text(*value) + "; give a share from 0 to 1");
+    return std::nullopt;
+  }
+  return value;
 }
 
 std::optional<bool> FrameworkReader::flag(std::string_view name, std::string_view ours) {

@@ -44,6 +44,8 @@ class FrameworkReader {
   // `ours` may be empty where a key only helps to read others.
   std::optional<std::int64_t> count(std::string_view name, std::string_view ours);
   std::optional<double> number(std::string_view name, std::string_view ours);
+  // From 0 to 1.
+  std::optional<double> share(std::string_view name, std::string_view ours);
   std::optional<bool> flag(std::string_view name, std::string_view ours);
   std::optional<std::string> text(std::string_view name, std::string_view ours);
   // As it stood, a list in one line.

@@ -4,6 +4,7 @@
 
 #include "frameworks/framework_table.hpp"
 #include "frameworks/hf_config.hpp"
+#include "frameworks/import_check.hpp"
 #include "python/bindings.hpp"
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/experiment/reported_input.hpp"
@@ -51,6 +52,7 @@ std::pair<std::string, std::string> imported(const ImportArguments& a, const std
     input.unknown = a.lenient ? UnknownSettings::kRemarked : UnknownSettings::kRefused;
     input.data = {data};
     const ImportedExperiment result = framework_of(a.framework).import_from(input);
+    check_import(result, input);
     return {to_yaml(result, a.file), remarks_text(result, a.file)};
   });
 }

@@ -30,6 +30,27 @@ echo 'SEQUENCE=4096' >"$there/sizes.sh"
 grep -q 'sequence_length: 4096' "$made/own.yaml" || complain "a script in its own folder: $(grep sequence "$made/own.yaml")"
 cmp <(tail -n +2 "$made/elsewhere.yaml") <(tail -n +2 "$made/own.yaml") || complain "a script in its own folder reads as another"
 
+# An import that makes no experiment is refused, at the line of the framework's file.
+refuses() { # FRAMEWORK FILE MESSAGE
+  local code=0
+  "$stepcast" import "$1" "$2" --gpu h100_sxm --nodes 1 >"$made/out.txt" 2>&1 || code=$?
+  { [ "$code" -eq 2 ] && grep -q -- "$3" "$made/out.txt"; } || complain "import $1 exits $code: $(head -n 2 "$made/out.txt")"
+}
+small=(--model llama3_8b --gpu h100_sxm --nodes 1)
+for framework in megatron primus torchtitan; do
+  "$stepcast" export "$framework" "${small[@]}" --out "$made/small" --quiet
+done
+sed 's/^global_batch_size = .*/global_batch_size = 1000000000000000000/' "$made/small/train.toml" >"$made/odd.toml"
+refuses torchtitan "$made/odd.toml" "odd.toml:[0-9]*:[0-9]*: error: 'training.global_batch_size': 1000000000000000000 is out of range"
+{ echo '# stepcast: plan.zero="x"' && cat "$made/small/train.toml"; } >"$made/odd.toml"
+refuses torchtitan "$made/odd.toml" "odd.toml:1: error: 'plan.zero'"
+sed 's/^GPUS_PER_NODE=.*/GPUS_PER_NODE=1000000000000000000/' "$made/small/train.sh" >"$made/odd.sh"
+refuses megatron "$made/odd.sh" "odd.sh.*: error: 'cluster.gpus_per_node': 1000000000000000000 is out of range"
+for share in -1 1.5 1e308; do
+  sed "s/attention_dropout: .*/attention_dropout: $share/" "$made/small/llama3_8b-pretrain.yaml" >"$made/odd.yaml"
+  refuses primus "$made/odd.yaml" "odd.yaml:[0-9]*:[0-9]*: error: 'attention_dropout' is .*; give a share from 0 to 1"
+done
+
 declare -A back=() refused=()
 comments=0
 for example in "$root"/examples/*/experiment.yaml; do

@@ -22,6 +22,16 @@ echo '{"model_type": "lama"}' >"$made/bad.json"
 code=0
 message=$("$stepcast" import hf "$made/bad.json" 2>&1) || code=$?
 [ "$code" -eq 2 ] && grep -q "llama" <<<"$message" || { echo "FAILED: bad input: $message"; exit 1; }
+# An activation that nobody knows is refused, and so is what is none.
+for activation in '"x"' -1 '[]' '""'; do
+  for model in llama3.1_8b deepseek_v3; do
+    sed -e '/"hidden_act"/d' -e "0,/{/s//{ \"hidden_act\": $activation,/" "$2/tests/data/hf/$model.config.json" >"$made/odd.json"
+    code=0
+    message=$("$stepcast" import hf "$made/odd.json" 2>&1) || code=$?
+    [ "$code" -eq 2 ] && grep -q "odd.json:[0-9]*:[0-9]*: error: 'hidden_act'" <<<"$message" ||
+      { echo "FAILED: $model with the activation $activation: $message"; exit 1; }
+  done
+done
 mkdir "$made/Llama-3.1-8B"
 cp "$2/tests/data/hf/llama3.1_8b.config.json" "$made/Llama-3.1-8B/config.json"
 for given in "$made/Llama-3.1-8B" "$made/Llama-3.1-8B/config.json"; do

@@ -181,6 +181,7 @@ exits 0 project base.yaml --tp 2 --set plan.tp=2
 exits 2 project base.yaml --tp 2 --set 'plan={pp: 2}'
 says "replaces all of 'plan', and with it '--tp 2'"
 exits 0 project base.yaml --set 'plan={pp: 2}' --set plan.tp=2
+exits 0 project base.yaml --model llama3_8b --set 'model={base: llama3_8b, layers: 16}'
 exits 2 project base.yaml --backend gemm=tile --backend gemm=roofline
 says '^--backend gemm=roofline: error: '
 exits 2 cost --gpu h100_sxm --backend gemm=tile --backend gemm=roofline odd.jsonl
@@ -209,6 +210,58 @@ says "^--gpu-clock-mhz: error: '0x400' is not a plain number"
 exits 2 help nonsense
 says "^command line: error: there is no command 'nonsense'"
 exits 0 help project
+# An option that names no key, no text or no number is told of itself; null is no value, as in a file.
+exits 2 cost --gpu nonsense odd.jsonl
+says '^--gpu nonsense: error: unknown GPU'
+exits 2 recommend base.yaml --gpu h100_sxm --tokens 1B --days 30 --constraint 'tp <= x'
+says '^--constraint tp <= x: error: '
+exits 0 project base.yaml --set plan.tp=null --set plan.fsdp=~
+exits 2 project base.yaml --set 'plan.tp=#'
+says "gives 'plan.tp' no value"
+exits 2 calibrate "$2/tests/validation/mi355x_gemm.jsonl" --gpu mi355x --date 2026-02-30
+says '^--date 2026-02-30: error: is no date'
+for empty in cluster.host cluster.name backends.gemm plan.stage_layout; do
+  exits 2 project base.yaml --set "$empty=\"\""
+  says "error: '$empty' is empty"
+done
+# One mistake gives one message.
+for mistake in 'cluster=[1]' 'cluster=3' 'cluster=""' 'cluster.gpu=[0]' 'model=[]' 'software=[]' 'expert_exchange.x=1'; do
+  exits 2 project base.yaml --set "$mistake"
+  [ "$(lines_of out)" -eq 1 ] || complain "$mistake is told with $(cat out)"
+  says "^--set ${mistake//[/\\[}:1:1: error: "
+done
+exits 2 sweep base.yaml --set 'plan.tp={from: -5, to: 10}'
+says "the range of 'plan.tp' begins below 0"
+[ "$(lines_of out)" -eq 1 ] || complain "a range below 0 is told with $(cat out)"
+echo '{"kind":"gemm","m":4096,"n":4096,"k":4096,"batch":1000000000}' >odd.jsonl
+exits 2 cost --gpu h100_sxm odd.jsonl
+[ "$(lines_of out)" -eq 1 ] || complain "a batch that is too large is told with $(cat out)"
+says "error: 'batch' makes a tensor"
+echo '{"kind":"gemm","m":4096,"n":4096,"k":4096,"dtype":"é"}' >odd.jsonl
+exits 2 cost --gpu h100_sxm odd.jsonl
+says "it is the text 'é'"
+long=$(printf 'x%.0s' {1..100000})
+for command in "project $long" "list $long" "--data $long list gpus" "describe $long" "validate $long" "project base.yaml --gpu $long" \
+  "project base.yaml --out $long" "sweep $sweep --shard $long" "project base.yaml --price $long"; do
+  # shellcheck disable=SC2086
+  exits 2 $command
+  [ "$(wc -c <out)" -lt 5000 ] || complain "${command:0:30} is told with $(wc -c <out) bytes"
+done
+# What is meant.
+meant() { # option or key, arguments
+  local meant=$1
+  shift
+  exits 2 "$@"
+  says "did you mean '$meant'?"
+}
+meant --gpu project base.yaml --GPU h100_sxm
+meant --seq project base.yaml --seq-len 1
+meant --tp project base.yaml --tensor-model-parallel-size 1
+meant project proj base.yaml
+meant deepep project base.yaml --set plan.dispatcher=DeepEP
+meant megatron project base.yaml --set software=Megatron
+meant bf16 project base.yaml --dtype bfloat16
+meant global_batch_size project base.yaml --set training.gbs=1
 # A model's file that contradicts itself, widths that no kernel is made for, and no terminal is driven by a name.
 sed -e 's/^name: .*/name: odd/' -e 's/ffn_hidden: [0-9]*/ffn_hidden: 13/' -e 's/^vocabulary: .*/vocabulary: 1/' "$2/configs/models/llama3_8b.yaml" >odd.yaml
 exits 0 project base.yaml --model odd.yaml

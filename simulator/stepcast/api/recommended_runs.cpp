@@ -47,6 +47,14 @@ std::string flow_list(const std::vector<std::string>& texts) {
   return list + "]";
 }
 
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) {
+    all += (all.empty() ? "" : ", ") + text;
+  }
+  return all;
+}
+
 NearPlans plans_of(const NearCandidates& near) {
   NearPlans plans{{}, !near.searched};
   for (const RunCandidate* candidate : near.found) {
@@ -101,7 +109,8 @@ class Recommender {
     const SweepSource own = on(question_.work, question_.gpus[gpu], nodes);
     SweepSource source = own;
     if (!question_.constraints.empty()) {
-      source.overrides.emplace_back("constraints=" + flow_list(question_.constraints));
+      source.overrides.emplace_back("constraints=" + flow_list(question_.constraints),
+                                    "--constraint " + joined(question_.constraints));
     }
     const SweepSpace space = read_sweep(with_all_plans(source), data_);
     const bool proven = question_.prove || space.size() <= kSoonSearched;

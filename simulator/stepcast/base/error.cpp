@@ -8,15 +8,36 @@
 #include "stepcast/base/printable.hpp"
 
 namespace stepcast {
+namespace {
+
+// What is longer than a file's name can be is no name, and the rest of it tells nobody anything: of
+// each word between blanks and slashes as much stays as identifies it.
+std::string without_long_words(std::string_view text) {
+  constexpr std::size_t kLongestName = 255;
+  constexpr std::size_t kShown = 60;
+  constexpr std::size_t kLongestText = 1U << 14U;
+  std::string shown;
+  while (!text.empty() && shown.size() < kLongestText) {
+    const std::size_t end = std::min(text.find_first_of(" /"), text.size() - 1) + 1;
+    const std::string_view word = text.substr(0, end);
+    shown += word.size() > kLongestName + 1 ? beginning_of(word, kShown) : std::string(word);
+    text.remove_prefix(end);
+  }
+  return text.empty() ? shown : shown + "...";
+}
+
+std::string shown(std::string_view text) { return printable(without_long_words(text)); }
+
+}  // namespace
 
 std::string to_text(const Diagnostic& diagnostic) {
-  std::string text = printable(diagnostic.where.file);
+  std::string text = shown(diagnostic.where.file);
   if (diagnostic.where.line > 0) {
     text += ":" + std::to_string(diagnostic.where.line);
     // Of an argument of a script the line alone is known.
     text += diagnostic.where.column > 0 ? ":" + std::to_string(diagnostic.where.column) : "";
   }
-  return text + ": error: " + printable(diagnostic.message);
+  return text + ": error: " + shown(diagnostic.message);
 }
 
 void Diagnostics::throw_if_any() const {

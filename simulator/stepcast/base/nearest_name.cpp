@@ -9,8 +9,55 @@
 namespace stepcast {
 namespace {
 
+constexpr std::string_view kBetweenWords = "_-.";
+
 bool same_letter(char a, char b) {
   return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+}
+
+bool same_text(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_letter);
+}
+
+bool begins_with(std::string_view text, std::string_view beginning) {
+  return text.size() >= beginning.size() && same_text(text.substr(0, beginning.size()), beginning);
+}
+
+// "gbs" of "global_batch_size".
+std::string initials_of(std::string_view name) {
+  std::string initials;
+  bool starts_word = true;
+  for (const char c : name) {
+    if (starts_word) {
+      initials += c;
+    }
+    starts_word = kBetweenWords.find(c) != std::string_view::npos;
+  }
+  return initials;
+}
+
+// Whether the shorter is the longer one with letters left out within: bf16 of bfloat16.
+bool is_shortened(std::string_view shorter, std::string_view longer) {
+  constexpr std::size_t kShortest = 4;
+  if (shorter.size() < kShortest || shorter.size() >= longer.size() ||
+      !same_letter(shorter.back(), longer.back()) ||
+      !same_letter(shorter.front(), longer.front())) {
+    return false;
+  }
+  std::size_t found = 0;
+  for (const char c : longer) {
+    found += found < shorter.size() && same_letter(c, shorter[found]) ? 1U : 0U;
+  }
+  return found == shorter.size();
+}
+
+// Whether one is a short form of the other.
+bool is_short_form(std::string_view name, std::string_view candidate) {
+  constexpr std::size_t kShortest = 3;
+  const std::string initials = initials_of(candidate);
+  return (initials.size() > 1 && same_text(name, initials)) ||
+         (name.size() >= kShortest && begins_with(candidate, name)) ||
+         is_shortened(name, candidate) || is_shortened(candidate, name);
 }
 
 // "h100" is the beginning of "h100_sxm": the shortest candidate that goes on at a new word.
@@ -18,10 +65,9 @@ std::string shortest_with_beginning(std::string_view name,
                                     std::span<const std::string> candidates) {
   std::string shortest;
   for (const std::string& candidate : candidates) {
-    const bool begins =
-        !name.empty() && candidate.size() > name.size() &&
-        std::equal(name.begin(), name.end(), candidate.begin(), same_letter) &&
-        std::string_view("_-.").find(candidate[name.size()]) != std::string_view::npos;
+    const bool begins = !name.empty() && candidate.size() > name.size() &&
+                        begins_with(candidate, name) &&
+                        kBetweenWords.find(candidate[name.size()]) != std::string_view::npos;
     if (begins && (shortest.empty() || candidate.size() < shortest.size())) {
       shortest = candidate;
     }
@@ -54,6 +100,11 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
   if (name.size() > kLongestName) {
     return {};
   }
+  for (const std::string& candidate : candidates) {
+    if (same_text(name, candidate)) {
+      return candidate;
+    }
+  }
   if (std::string longer = shortest_with_beginning(name, candidates); !longer.empty()) {
     return longer;
   }
@@ -65,6 +116,12 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
       best = distance;
       nearest = candidate;
     }
+  }
+  if (nearest.empty()) {
+    const auto whole = std::find_if(
+        candidates.begin(), candidates.end(),
+        [name](const std::string& candidate) { return is_short_form(name, candidate); });
+    nearest = whole == candidates.end() ? nearest : *whole;
   }
   return nearest;
 }

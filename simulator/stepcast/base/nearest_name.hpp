@@ -12,7 +12,9 @@ namespace stepcast {
 // `a` into `b` (optimal string alignment distance), ignoring case.
 int edit_distance(std::string_view a, std::string_view b);
 
-// The candidate nearest to `name`, or an empty text if none is within a third of its length.
+// The candidate nearest to `name`: the same but for capitals, one that goes on after it, one within
+// a third of its length, or one of which it is a short form or the long one (proj, gbs, bfloat16).
+// An empty text if there is none.
 std::string nearest_name(std::string_view name, std::span<const std::string> candidates);
 
 // "; did you mean 'x'?" or an empty text.

@@ -87,6 +87,13 @@ void assign(ConfigNode& mapping, std::string_view dotted_key, ConfigNode value) 
   assign(inner, rest, std::move(value));
 }
 
+// Whether a value says that the key has none, as a config file may; a comment or a tag does not.
+bool says_null(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  const std::string_view word = text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+  return word == "null" || word == "Null" || word == "NULL" || word == "~";
+}
+
 void drop_lines(ConfigNode& node) {
   node.line = node.column = 0;
   for (ConfigNode& item : node.items) {
@@ -98,10 +105,24 @@ void drop_lines(ConfigNode& node) {
   }
 }
 
-// parse_config of a text without lines: what is wrong with it is told of `name` as a whole.
+// A text in YAML, which may hold nothing: then it is null.
+ConfigNode parse_any(std::string_view text, const std::string& name) {
+  if (text.size() > kLargestConfig) {
+    throw ConfigError({name, 0, 0}, "the file is larger than 4 MiB; this is no config file");
+  }
+  refuse_binary(text, name);
+  refuse_other_encodings(text, name);
+  const auto file = std::make_shared<const std::string>(name);
+  if (std::optional<ConfigNode> plain = read_plain_yaml(text, file)) {
+    return *std::move(plain);
+  }
+  return read_full_yaml(text, file);
+}
+
+// The same of a text without lines: what is wrong with it is told of `name` as a whole.
 ConfigNode parse_value(std::string_view text, const std::string& name) {
   try {
-    ConfigNode value = parse_config(text, name);
+    ConfigNode value = parse_any(text, name);
     drop_lines(value);
     return value;
   } catch (const ConfigError& error) {
@@ -127,16 +148,7 @@ const ConfigNode* ConfigNode::find(std::string_view key) const {
 }
 
 ConfigNode parse_config(std::string_view text, const std::string& name) {
-  if (text.size() > kLargestConfig) {
-    throw ConfigError({name, 0, 0}, "the file is larger than 4 MiB; this is no config file");
-  }
-  refuse_binary(text, name);
-  refuse_other_encodings(text, name);
-  const auto file = std::make_shared<const std::string>(name);
-  if (std::optional<ConfigNode> plain = read_plain_yaml(text, file)) {
-    return *std::move(plain);
-  }
-  ConfigNode root = read_full_yaml(text, file);
+  ConfigNode root = parse_any(text, name);
   if (root.kind == ConfigNode::Kind::kNull) {
     throw ConfigError({name, 1, 1}, "the file is empty; it needs a mapping of keys to values");
   }
@@ -194,7 +206,11 @@ void apply_override(ConfigNode& root, const Override& override) {
     throw ConfigError({name, 0, 0}, "gives '" + std::string(key) + "' no value; write one after =");
   }
   const std::string_view text = assignment.substr(equals + 1);
-  assign(root, key, override.has_lines ? parse_config(text, name) : parse_value(text, name));
+  ConfigNode value = override.has_lines ? parse_any(text, name) : parse_value(text, name);
+  if (value.kind == ConfigNode::Kind::kNull && !says_null(text)) {
+    throw ConfigError({name, 0, 0}, "gives '" + std::string(key) + "' no value; write one after =");
+  }
+  assign(root, key, std::move(value));
 }
 
 void apply_overrides(ConfigNode& root, const std::vector<Override>& overrides) {

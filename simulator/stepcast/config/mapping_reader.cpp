@@ -156,6 +156,10 @@ std::optional<std::string> MappingReader::text(std::string_view key,
     refuse(key, value, record_ ? " must be a text, not " + shown(value) : not_single(value, {}));
     return std::nullopt;
   }
+  if (!record_ && value.text.empty()) {
+    refuse(key, value, " is empty; write a value, or leave the key out");
+    return std::nullopt;
+  }
   return value.text;
 }
 
@@ -303,10 +307,8 @@ MappingReader MappingReader::required_mapping(std::string_view key) {
 
 std::optional<MappingReader> MappingReader::optional_mapping(std::string_view key) {
   const ConfigNode* value = take(key);
-  if (value == nullptr) {
-    return std::nullopt;
-  }
-  return MappingReader(*value, path_of(key), *diagnostics_);
+  return value == nullptr ? std::nullopt
+                          : std::optional(MappingReader(*value, path_of(key), *diagnostics_));
 }
 
 void MappingReader::finish() {
@@ -326,12 +328,8 @@ void MappingReader::finish() {
     // A framework's word is no slip of the pen: torchtitan's local_batch_size is our
     // micro_batch_size, not the key that is spelt nearest to it.
     std::string remedy = did_you_mean_ours(entry.key, path_);
-    if (remedy.empty()) {
-      remedy = did_you_mean(entry.key, asked_);
-    }
-    if (remedy.empty()) {
-      remedy = "; known keys: " + joined(asked_);
-    }
+    remedy = remedy.empty() ? did_you_mean(entry.key, asked_) : remedy;
+    remedy = remedy.empty() ? "; known keys: " + joined(asked_) : remedy;
     const std::string place = path_.empty() ? "" : " in '" + path_ + "'";
     diagnostics_->error(entry.location(),
                         "unknown key '" + clipped(entry.key) + "'" + place + remedy);

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/config/value_message.hpp"
 
+#include "stepcast/base/printable.hpp"
+
 namespace stepcast {
 
 std::string shown(std::string_view text, std::size_t longest) {
-  std::string result(text.substr(0, longest));
-  for (char& letter : result) {
-    const auto code = static_cast<unsigned char>(letter);
-    letter = code < 0x20 || code > 0x7e ? '?' : letter;
-  }
-  return result + (text.size() > longest ? "..." : "");
+  return printable(beginning_of(text, longest));
 }
 
 std::string shown(const ConfigNode& value) {
@@ -32,7 +29,7 @@ std::string must_be_object(std::string_view what) {
 
 std::string clipped(const std::string& text) {
   constexpr std::size_t kShown = 60;
-  return text.size() <= kShown ? text : text.substr(0, kShown) + "...";
+  return beginning_of(text, kShown);
 }
 
 std::string kind_name(ConfigNode::Kind kind) {

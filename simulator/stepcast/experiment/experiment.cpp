@@ -51,9 +51,8 @@ class ExperimentReader {
     top_.finish();
     diagnostics_.throw_if_any();
     if (experiment_.named.model.empty()) {  // the user's own: those that ship need no remark
-      for (std::string& remark : model_remarks(experiment_.model)) {
-        experiment_.notes.push_back(std::move(remark));
-      }
+      const std::vector<std::string> remarks = model_remarks(experiment_.model);
+      experiment_.notes.insert(experiment_.notes.end(), remarks.begin(), remarks.end());
     }
     return std::move(experiment_);
   }
@@ -61,17 +60,17 @@ class ExperimentReader {
  private:
   void read_model_section() {
     const ConfigNode* model = top_.take_required("model");
-    if (model == nullptr) {
-      return;
-    }
-    if (model->kind == ConfigNode::Kind::kMapping) {
+    if (model != nullptr && model->kind == ConfigNode::Kind::kMapping) {
       const ConfigNode written = model->find("base") == nullptr ? *model : with_base(*model);
       MappingReader reader(written, "model", diagnostics_);
       reader.take("base");
       experiment_.model = read_model(reader);
       return;
     }
-    const std::string name = top_.text("model", *model).value_or("");
+    const std::string name = model == nullptr ? "" : top_.text("model", *model).value_or("");
+    if (name.empty()) {
+      return;  // what is wrong is said
+    }
     const bool is_file = is_own_file(name);
     experiment_.model =
         is_file ? load_model(folder_ / name) : profiles_.model(name, model->location());
@@ -87,6 +86,10 @@ class ExperimentReader {
 
   void read_cluster_section() {
     MappingReader cluster = top_.required_mapping("cluster");
+    const ConfigNode* written = top_.node().find("cluster");
+    if (written == nullptr || written->kind != ConfigNode::Kind::kMapping) {
+      return;
+    }
     const std::int64_t nodes = cluster.optional_count("nodes", 1, kNodes);
     const std::string name = cluster.optional_text("name");
     std::string gpu = cluster.optional_text("gpu");
@@ -94,7 +97,7 @@ class ExperimentReader {
       gpu = (folder_ / gpu).lexically_normal().string();
     }
     std::string host = cluster.optional_text("host");
-    if (name.empty() && gpu.empty() && top_.has("cluster")) {
+    if (name.empty() && gpu.empty() && cluster.good({"name", "gpu"})) {
       cluster.error("gpu", "is needed: give a 'gpu', or the 'name' of a cluster");
     } else if (!name.empty()) {
       experiment_.named.cluster = name;
@@ -118,12 +121,9 @@ class ExperimentReader {
   // A number of a profile that `cluster` states itself under `key`.
   void restate_number(const MappingReader& cluster, std::string_view key, std::string_view place) {
     if (const ConfigNode* own = cluster.node().find(key)) {
-      Provenance stated;
-      stated.key = place;
-      stated.value = own->text;
-      stated.kind = SourceKind::kSpec;
-      stated.source = kOfExperiment;
-      restate(experiment_.cluster.device.provenance, stated);
+      restate(experiment_.cluster.device.provenance,
+              {std::string(place), own->text, SourceKind::kSpec, std::string(kOfExperiment), "", "",
+               ""});
     }
   }
 
@@ -230,10 +230,9 @@ class ExperimentReader {
 
   void read_power_limit(MappingReader& cluster) {
     PowerSpec& power = experiment_.cluster.device.power;
-    const bool given = cluster.has("power_limit");
     const Watts own = power.limit;
     power.limit = cluster.optional_quantity("power_limit", power.limit, {limits::kWatts, "W"});
-    if (given && power.limit <= power.idle) {
+    if (cluster.has("power_limit") && power.limit <= power.idle) {
       cluster.error("power_limit", "must be above what the GPU draws without work, " +
                                        format_quantity(power.idle));
     } else if (power.limit > own) {
@@ -272,7 +271,9 @@ class ExperimentReader {
       return;
     }
     if (software->kind != ConfigNode::Kind::kMapping) {
-      take_software(top_.text("software", *software).value_or(""), software->location());
+      if (const std::optional<std::string> name = top_.text("software", *software)) {
+        take_software(*name, software->location());
+      }
       return;
     }
     MappingReader reader(*software, "software", diagnostics_);
@@ -317,6 +318,7 @@ class ExperimentReader {
     if (std::optional<MappingReader> mapping = top_.optional_mapping("expert_exchange")) {
       if (!experiment_.model.moe && experiment_.model.layers > 0) {
         top_.error("expert_exchange", "must be left out: the model has no experts");
+        return;
       }
       read_exchange(std::move(*mapping), exchange);
     }

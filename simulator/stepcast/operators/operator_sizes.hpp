@@ -20,7 +20,8 @@ inline constexpr Range<std::int64_t> kHeadSize{1, 65'536};
 inline constexpr std::array kDirections = {NamedValue<Direction>{"fwd", Direction::kForward},
                                            NamedValue<Direction>{"bwd", Direction::kBackward}};
 
-// An error at `key` if a tensor has more elements than any program counts.
+// An error if a tensor has more elements than any program counts: one a line, at the largest number
+// that it gives, or at `key` if it gives none.
 void check_elements(MappingReader& fields, std::string_view key, double elements);
 
 }  // namespace stepcast

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/sweep/axis_range.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -32,6 +33,9 @@ struct RangeNumbers {
 std::string fault_of(const RangeNumbers& range) {
   if (range.to < range.from) {
     return "has no values: 'to' is below 'from'";
+  }
+  if (range.from < 0.0) {
+    return "begins below 0, which no key takes; give 'from' 0 or more";
   }
   if (range.multiplies && !(range.step > 1.0 && range.from > 0.0)) {
     return "never ends: 'times' must be above 1, and 'from' above 0";
@@ -77,7 +81,7 @@ std::vector<ConfigNode> range_values(const std::string& key, const ConfigNode& r
   if (!fault.empty()) {
     // One value stands for them, so that the key does not seem to be missing as well.
     diagnostics.error(range.location(), "the range of '" + key + "' " + fault);
-    return {scalar_at(range, range_text(numbers.from))};
+    return {scalar_at(range, range_text(std::max(numbers.from, numbers.to)))};
   }
   // A little beyond the end, for decimals that do not add up exactly.
   const double end = numbers.to + 1e-9 * std::abs(numbers.to);

@@ -32,11 +32,27 @@ TEST_CASE("edit distance ignores case and is symmetric", "[unit]") {
 TEST_CASE("the nearest name is suggested if a third of the letters or fewer are wrong", "[unit]") {
   const std::vector<std::string> names = {"sequence_length", "micro_batch_size", "dtype", "tp"};
   CHECK(nearest_name("sequence_lenght", names) == "sequence_length");
-  CHECK(nearest_name("seq_length", names).empty());  // 5 of 10 letters differ
+  CHECK(nearest_name("sqnc_lngt", names).empty());  // 6 of 9 letters differ
   CHECK(nearest_name("dtyp", names) == "dtype");
   CHECK(nearest_name("pt", names) == "tp");  // one swap, of a name of two letters
   CHECK(nearest_name("xyz", names).empty());
   CHECK(nearest_name("dtype", {}).empty());
+}
+
+TEST_CASE("a name that differs in capitals alone is suggested before longer ones", "[unit]") {
+  const std::vector<std::string> names = {"deepep_v2", "deepep", "--gpu-clock-mhz", "--gpu"};
+  CHECK(nearest_name("DeepEP", names) == "deepep");
+  CHECK(nearest_name("--GPU", names) == "--gpu");
+}
+
+TEST_CASE("a short form leads to the whole, and a long one to the short", "[unit]") {
+  const std::vector<std::string> names = {"project", "global_batch_size", "sequence_length",
+                                          "bf16"};
+  CHECK(nearest_name("proj", names) == "project");
+  CHECK(nearest_name("gbs", names) == "global_batch_size");
+  CHECK(nearest_name("seq_length", names) == "sequence_length");
+  CHECK(nearest_name("bfloat16", names) == "bf16");
+  CHECK(nearest_name("pr", names).empty());  // of two letters much would be the beginning
 }
 
 TEST_CASE("a name too long to be a typo gets no suggestion", "[unit]") {

@@ -36,14 +36,14 @@ std::vector<const FrameworkInfo*> writers_of_any_model() {
   return writers;
 }
 
-TEST_CASE("a text in quotes is the same to TOML, YAML and JSON") {
+TEST_CASE("a text in quotes is the same to TOML, YAML and JSON", "[unit]") {
   CHECK(quoted_text("a") == R"("a")");
   CHECK(quoted_text(R"(a"b\c)") == R"("a\"b\\c")");
   CHECK(quoted_text("\x01") == R"("\u0001")");
   CHECK(quoted_text("\xC3\xA9") == "\"\xC3\xA9\"");
 }
 
-TEST_CASE("a value of YAML is plain where it can be nothing else") {
+TEST_CASE("a value of YAML is plain where it can be nothing else", "[unit]") {
   CHECK(yaml_value("1e-3") == "1e-3");
   CHECK(yaml_value("core_attn") == "core_attn");
   CHECK(yaml_value("a: b") == R"("a: b")");
@@ -51,7 +51,7 @@ TEST_CASE("a value of YAML is plain where it can be nothing else") {
   CHECK(yaml_value("").size() == 2);
 }
 
-TEST_CASE("an argument of a shell is not obeyed") {
+TEST_CASE("an argument of a shell is not obeyed", "[unit]") {
   CHECK(shell_argument("adam") == "adam");
   CHECK(shell_argument(R"(a"b$(x)`y`\)") == R"("a\"b\$(x)\`y\`\\")");
   CHECK(shell_argument("a b") == R"("a b")");
@@ -59,7 +59,7 @@ TEST_CASE("an argument of a shell is not obeyed") {
   CHECK(shell_arguments("Et*8|t*8L") == R"("Et*8|t*8L")");
 }
 
-TEST_CASE("the name of a file leads to no other folder") {
+TEST_CASE("the name of a file leads to no other folder", "[unit]") {
   CHECK(file_name_of("llama3.1_8b-x") == "llama3.1_8b-x");
   CHECK(file_name_of("../ESC") == "_._ESC");
   CHECK(file_name_of("/tmp/x") == "_tmp_x");
@@ -67,7 +67,7 @@ TEST_CASE("the name of a file leads to no other folder") {
   CHECK(file_name_of(std::string(1000, 'x')).size() == 100);
 }
 
-TEST_CASE("a model of any name goes out to every framework and comes back under it") {
+TEST_CASE("a model of any name goes out to every framework and comes back under it", "[unit]") {
   const std::string name = GENERATE(R"(a"b)", R"(a\b)", "a'b", "a$(x)`y`", "@a", "*", "&x", "!t",
                                     "{x}", "a: b", "a #b", "null", "true", "12", "a}b", " a ",
                                     "../ESC", "/tmp/x", "stepcast: plan.tp=4", "\xC3\xA9");
@@ -84,8 +84,7 @@ TEST_CASE("a model of any name goes out to every framework and comes back under 
   }
 }
 
-TEST_CASE(
-    "a plan without a degree goes out to every framework, and is no usual plan on the way back") {
+TEST_CASE("a plan without a degree goes out to every framework and comes back", "[unit]") {
   for (const FrameworkInfo* writer : writers_of_any_model()) {
     CAPTURE(writer->name);
     const ConfigNode root = experiment_of("mine", "{}");
