@@ -16,6 +16,7 @@
 #include "pages/page_charts.hpp"
 #include "pages/svg_plot.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/base/worker_arena.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/comparison.hpp"
 #include "stepcast/experiment/provenance_shares.hpp"
@@ -303,7 +304,7 @@ void add_compare(CLI::App& program, const GlobalOptions& global, Run& run) {
                     "each column with its own best plan, searched among all; --tp, --set plan.x=.. "
                     "narrow them, the plan of the file does not count");
   command->add_option("--threads", options->threads, "of --best-plan; as many as processors")
-      ->check(whole_number({1, 4096}));
+      ->check(whole_number({1, kMostThreads}));
   add_save_dir_option(*command, options->save_dir, "the plans of all columns, the fastest first");
   add_output_options(*command, options->output, {"text", "json", "csv"});
   add_page_option(*command, options->output);

@@ -10,6 +10,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/number_option.hpp"
 #include "cli/sweep_output.hpp"
+#include "stepcast/base/worker_arena.hpp"
 #include "stepcast/sweep/sweep_merge.hpp"
 #include "stepcast/sweep/sweep_run.hpp"
 
@@ -112,7 +113,7 @@ void add_merge(CLI::App& program, const GlobalOptions& global, Run& run) {
                     "merge what is there, and say which parts and how many plans are missing");
   add_sweep_output_options(*command, options->output);
   command->add_option("--threads", options->threads, "threads; as many as there are processors")
-      ->check(whole_number({1, 4096}));
+      ->check(whole_number({1, kMostThreads}));
   command->callback([options, &global, &run] {
     run = [options, &global] {
       options->output.command = global.command;

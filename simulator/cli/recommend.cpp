@@ -11,6 +11,7 @@
 #include "cli/run_options.hpp"
 #include "stepcast/api/recommended_runs.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/base/worker_arena.hpp"
 #include "stepcast/report/recommendation_report.hpp"
 
 namespace stepcast::cli {
@@ -129,7 +130,7 @@ void add_recommend(CLI::App& program, const GlobalOptions& global, Run& run) {
   command->add_flag("--all", options->all_plans,
                     "prove each plan the best of all, instead of a search by descent");
   command->add_option("--threads", options->threads, "as many as processors unless given")
-      ->check(whole_number({1, 4096}));
+      ->check(whole_number({1, kMostThreads}));
   add_output_options(*command, options->output, {"text", "json", "csv"});
   add_page_option(*command, options->output);
   command->callback([options, &global, &run] {

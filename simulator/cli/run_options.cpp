@@ -7,6 +7,7 @@
 
 #include "cli/option_keys.hpp"
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/report/gpu_hour_price.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -15,18 +16,8 @@ std::optional<double> positive_number(const std::string& text) {
   double value = 0.0;
   const char* end = text.data() + text.size();
   const std::from_chars_result result = std::from_chars(text.data(), end, value);
-  const bool good = result.ec == std::errc{} && result.ptr == end && value > 0.0 && value < 1e12;
+  const bool good = result.ec == std::errc{} && result.ptr == end && is_amount(value);
   return good ? std::optional(value) : std::nullopt;
-}
-
-// A word or a sign of a few letters, which reports print behind a number.
-bool is_currency(const std::string& text) {
-  constexpr std::size_t kLongest = 12;
-  return !text.empty() && text.size() <= kLongest &&
-         std::none_of(text.begin(), text.end(), [](char c) {
-           const auto code = static_cast<unsigned char>(c);
-           return code <= ' ' || code == 127 || (code >= '0' && code <= '9');
-         });
 }
 
 void check_currency(const PriceOptions& options, Diagnostics& diagnostics) {

@@ -14,6 +14,7 @@
 #include "cli/sweep_pieces.hpp"
 #include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/base/worker_arena.hpp"
 #include "stepcast/sweep/plan_search.hpp"
 #include "stepcast/sweep/sweep_part.hpp"
 #include "stepcast/sweep/sweep_run.hpp"
@@ -189,7 +190,7 @@ AskedSweep asked_sweep(const SweepOptions& options, const DataRoot& data) {
 
 PartHeader header_of(const SweepSpace& space, const SweepSource& source, const Shard& shard,
                      const std::optional<SearchGoal>& goal) {
-  PartHeader header{space.digest(), ChunkGrid{space.size()}, shard, source};
+  PartHeader header{space.digest(), chunk_grid(space.size()), shard, source};
   if (goal) {
     header.top = static_cast<std::int64_t>(goal->top);
   }
@@ -241,7 +242,7 @@ void add_sweep(CLI::App& program, const GlobalOptions& global, Run& run) {
   add_experiment_options(*command, options->experiment);
   add_sweep_output_options(*command, options->output);
   command->add_option("--threads", options->threads, "threads; as many as there are processors")
-      ->check(whole_number({1, 4096}));
+      ->check(whole_number({1, kMostThreads}));
   command->add_option("--shard", options->shard,
                       "k/n: the k-th of n shares of the plans; --out is its part, for merge");
   add_piece_options(*command, options->pieces);

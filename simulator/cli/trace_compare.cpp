@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/commands.hpp"
 #include "cli/number_option.hpp"
@@ -45,6 +46,22 @@ std::vector<MeasuredStep> measured_steps(const TraceCompareOptions& options) {
 
 std::string percent(double share) { return decimals(100.0 * share, 1) + " %"; }
 
+void add_notes_on_ranks(const ComparisonInput& input, std::vector<std::string>& notes) {
+  const std::int64_t gpus = input.projection.gpus;
+  if (input.measured.head.rank >= gpus) {
+    notes.push_back("rank " + std::to_string(input.measured.head.rank) +
+                    " is none of the experiment's " + std::to_string(gpus) +
+                    ", the last of which is compared");
+  }
+  std::set<std::int64_t> known;
+  for (const RankTotals& rank : input.ranks ? input.ranks->ranks : std::vector<RankTotals>()) {
+    if (rank.rank >= 0 && !known.insert(rank.rank).second) {
+      notes.push_back("rank " + std::to_string(rank.rank) +
+                      " is that of two traces: they are taken for two ranks");
+    }
+  }
+}
+
 // What keeps the two from being the same step.
 std::vector<std::string> notes_on(const StepComparison& comparison, const Experiment& experiment,
                                   const DataRoot& data) {
@@ -61,6 +78,7 @@ std::vector<std::string> notes_on(const StepComparison& comparison, const Experi
     notes.push_back("the trace is of " + std::to_string(step.head.world) +
                     " ranks, the experiment of " + std::to_string(projection.gpus) + " GPUs");
   }
+  add_notes_on_ranks(comparison.input, notes);
   if (step.devices > 1) {
     notes.push_back("the trace has " + std::to_string(step.devices) +
                     " devices; the one that is busy for longest is compared");

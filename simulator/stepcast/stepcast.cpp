@@ -11,6 +11,7 @@
 #include "stepcast/api/priced_lines.hpp"
 #include "stepcast/api/recommended_runs.hpp"
 #include "stepcast/api/swept_plans.hpp"
+#include "stepcast/base/worker_arena.hpp"
 #include "stepcast/config/json_dump.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/comparison.hpp"
@@ -20,6 +21,7 @@
 #include "stepcast/experiment/provenance_shares.hpp"
 #include "stepcast/report/comparison_report.hpp"
 #include "stepcast/report/difference_report.hpp"
+#include "stepcast/report/gpu_hour_price.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/provenance_report.hpp"
 #include "stepcast/report/recommendation_report.hpp"
@@ -191,6 +193,29 @@ std::vector<ComparedColumn> columns_of(const std::vector<ExperimentSource>& sour
   return columns;
 }
 
+void check_threads(int threads, Diagnostics& diagnostics) {
+  if (threads < 0 || threads > kMostThreads) {
+    diagnostics.error({"threads", 0, 0},
+                      "must be 0, for all processors, to " + std::to_string(kMostThreads));
+  }
+}
+
+void check_limits(const RecommendSettings& settings, Diagnostics& diagnostics) {
+  for (const auto& [key, limit] :
+       {std::pair("days", settings.days), std::pair("budget", settings.budget)}) {
+    if (limit && !is_amount(*limit)) {
+      diagnostics.error({key, 0, 0}, "must be above 0 and below 10^12");
+    }
+  }
+  if (settings.most_gpus && *settings.most_gpus < 1) {
+    diagnostics.error({"most_gpus", 0, 0}, "must be at least 1");
+  }
+  check_threads(settings.threads, diagnostics);
+  if (!settings.currency.empty() && !is_currency(settings.currency)) {
+    diagnostics.error({"currency", 0, 0}, "must be a sign or a short word without digits: EUR");
+  }
+}
+
 // With every problem of it but those of the work.
 RunQuestion question_of(const ExperimentSource& work, const RecommendSettings& settings,
                         const DataRoot& data) {
@@ -201,6 +226,7 @@ RunQuestion question_of(const ExperimentSource& work, const RecommendSettings& s
   if (settings.budget && settings.gpu_hour_price.empty()) {
     diagnostics.error({"budget", 0, 0}, "needs the price of a GPU-hour; give gpu_hour_price");
   }
+  check_limits(settings, diagnostics);
   RunQuestion question{sweep_source_of(work),
                        settings.gpus,
                        {},
@@ -213,9 +239,10 @@ RunQuestion question_of(const ExperimentSource& work, const RecommendSettings& s
     price.currency = settings.currency.empty() ? price.currency : settings.currency;
     const bool asked =
         std::find(settings.gpus.begin(), settings.gpus.end(), gpu) != settings.gpus.end();
-    if (!(amount > 0.0) || !asked) {
-      diagnostics.error({"gpu_hour_price", 0, 0},
-                        "of " + gpu + (asked ? " must be above 0" : " is of none of the GPUs"));
+    if (!is_amount(amount) || !asked) {
+      diagnostics.error(
+          {"gpu_hour_price", 0, 0},
+          "of " + gpu + (asked ? " must be above 0 and below 10^12" : " is of none of the GPUs"));
     }
     question.prices.insert_or_assign(gpu, price);
   }
@@ -313,6 +340,12 @@ Report Simulator::compare_report(const std::vector<ExperimentSource>& experiment
 SweepAnswer Simulator::sweep(const ExperimentSource& sweep, const SweepSettings& settings) const {
   return answer_of([&] {
     const DataRoot data{data_};
+    Diagnostics diagnostics;
+    check_threads(settings.threads, diagnostics);
+    if (settings.top < 0) {
+      diagnostics.error({"top", 0, 0}, "must be at least 0");
+    }
+    diagnostics.throw_if_any();
     const SweepSpace space = read_sweep(sweep_source_of(sweep), data);
     return swept_plans(space, cost_models_of(space, data), settings);
   });

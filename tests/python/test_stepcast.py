@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package against the program: STEPCAST is the program, STEPCAST_ROOT its tree."""
 
+import copy
 import json
 import os
 import pickle
@@ -19,6 +20,11 @@ PROGRAM = os.environ["STEPCAST"]
 ROOT = Path(os.environ["STEPCAST_ROOT"])
 DENSE = ROOT / "examples/04_llama3.1_8b_mi300x/experiment.yaml"
 MOE = ROOT / "examples/08_mixtral_8x7b_mi300x/experiment.yaml"
+JOB = {
+    "model": "llama3.1_8b", "cluster": {"gpu": "h100_sxm", "nodes": 1},
+    "training": {"sequence_length": 4096, "micro_batch_size": 1, "global_batch_size": 8},
+    "plan": {"fsdp": 8},
+}
 SMALL_SWEEP = {
     "model": "llama3.1_8b",
     "cluster": {"gpu": "h100_sxm", "nodes": 1},
@@ -59,10 +65,7 @@ class Reports(unittest.TestCase):
                                  "json", code=0 if ours.feasible else 3))
 
     def test_a_mapping_is_an_experiment_too(self):
-        step = stepcast.project({
-            "model": "llama3.1_8b", "cluster": {"gpu": "h100_sxm", "nodes": 1},
-            "training": {"sequence_length": 4096, "micro_batch_size": 1, "global_batch_size": 8},
-            "plan": {"fsdp": 8}})
+        step = stepcast.project(JOB)
         self.assertTrue(step.feasible)
         self.assertAlmostEqual(sum(step.time.values()), step.step_time_s, delta=1e-9)
 
@@ -97,6 +100,30 @@ class Errors(unittest.TestCase):
         problems = raised.exception.problems
         self.assertEqual(len(problems), 2)
         self.assertIn("did you mean 'tp'?", [problem.remedy for problem in problems])
+
+    def test_wrong_input_is_the_same_after_pickle_and_copy(self):
+        with self.assertRaises(stepcast.InputError) as raised:
+            stepcast.project({"model": "nope"})
+        for again in (pickle.loads(pickle.dumps(raised.exception)), copy.deepcopy(raised.exception)):
+            self.assertEqual(str(again), str(raised.exception))
+            self.assertEqual(again.problems, raised.exception.problems)
+
+    def test_characters_of_any_plane_are_texts(self):
+        job = dict(JOB, description="\N{ROCKET} run")
+        self.assertTrue(stepcast.project(job).feasible)
+        line = {"kind": "gemm", "m": 1, "n": 1, "k": 1, "id": "a\u2028b\u0085c"}
+        self.assertEqual([row["id"] for row in stepcast.cost([line], "h100_sxm")], [line["id"]])
+
+    def test_a_plan_that_fits_is_shown_as_one(self):
+        self.assertIn("peak", stepcast.memory(JOB)._repr_html_())
+
+    def test_limits_and_prices_are_those_of_the_program(self):
+        run = dict(JOB, training=dict(JOB["training"], tokens="1T"))
+        for wrong in ({"days": 0}, {"days": float("nan")}, {"most_gpus": 0}, {"threads": -1},
+                      {"prices": {"h100_sxm": float("inf")}},
+                      {"prices": {"h100_sxm": 2.0}, "currency": "\x1b[31m"}):
+            with self.subTest(wrong), self.assertRaises(stepcast.InputError):
+                stepcast.recommend(run, ["h100_sxm"], **wrong)
 
     def test_a_file_that_is_not_there_is_named(self):
         with self.assertRaisesRegex(stepcast.InputError, "absent.yaml"):

@@ -29,9 +29,14 @@ def _here():
     return _simulator(_data())
 
 
+def _json(value):
+    # Characters as they are: YAML has no pairs of escapes for those beyond the first 65,536.
+    return json.dumps(value, ensure_ascii=False)
+
+
 def _written(value):
     """A value of a setting as YAML; JSON is YAML."""
-    return value if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else _json(value)
 
 
 def _assignments(settings, gpu, nodes):
@@ -44,7 +49,7 @@ def _assignments(settings, gpu, nodes):
 def _file_and_text(experiment):
     """An experiment as the name of its file or as its text; the other is empty."""
     if isinstance(experiment, Mapping):
-        return "", json.dumps(experiment)
+        return "", _json(experiment)
     return os.fspath(experiment), ""
 
 
@@ -149,9 +154,9 @@ def cost(operators, gpu, *, backends=(), gpu_clock_mhz=None, power_limit="", ter
 
     >>> stepcast.cost([{"kind": "gemm", "m": 4096, "n": 4096, "k": 4096}], "h100_sxm")
     """
-    lines = "".join(json.dumps(operator) + "\n" for operator in operators)
+    lines = "".join(_json(operator) + "\n" for operator in operators)
     priced = _here().cost(lines, gpu, [*backends], gpu_clock_mhz, power_limit, terms)
-    return [json.loads(line) for line in priced.splitlines()]
+    return [json.loads(line) for line in priced.split("\n") if line]
 
 
 def list(kind):

@@ -4,7 +4,7 @@
 import html
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from types import MappingProxyType
 
 
@@ -29,6 +29,10 @@ class InputError(ValueError):
     def __init__(self, text, problems):
         super().__init__(text)
         self.problems = tuple(Problem(*problem) for problem in problems)
+
+    def __reduce__(self):
+        # As pickle and copy make it again: an exception keeps but the first argument by itself.
+        return type(self), (str(self), [astuple(problem) for problem in self.problems])
 
 
 def _frozen(value):
@@ -118,6 +122,8 @@ class Projection(Report):
 
     def _repr_html_(self):
         values = self._values
+        if values["feasible"] and "step_time_s" not in values:
+            return super()._repr_html_()  # of memory alone
         if values.get("step_time_s") is None:
             reasons = "".join(f"<li>{html.escape(reason)}</li>" for reason in values["reasons"])
             return f"<p>cannot run</p><ul>{reasons}</ul>"

@@ -71,7 +71,7 @@ class TalliedChunks : public ChunkStore {
 SweepRun run_of(const SweepSpace& space, const std::vector<CostModel>& costs,
                 const SweepSettings& settings) {
   SweepRun run;
-  run.grid = ChunkGrid{space.size()};
+  run.grid = chunk_grid(space.size());
   run.threads = settings.threads > 0 ? settings.threads : processors();
   run.evaluator = evaluators_of(
       space, costs, settings.every_plan ? std::nullopt : goal_of(space, top_of(settings)));

@@ -12,6 +12,8 @@
 
 namespace stepcast {
 
+inline constexpr int kMostThreads = 4096;  // that anyone may ask for
+
 class WorkerArena {
  public:
   // `wanted` may be more than there are processors; the thread that calls is one of them.

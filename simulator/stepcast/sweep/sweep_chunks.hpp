@@ -2,7 +2,7 @@
 // How the plans of a sweep are split: into chunks of neighbouring indices, which one thread
 // evaluates whole, and the chunks into shards, which one process or job of a cluster runs.
 //
-//   chunk of a plan   index / 2048
+//   chunk of a plan   index / 2048, or as many more as make no more than 2^20 chunks
 //   shard of a chunk  (chunk mod n + splitmix64(chunk / n)) mod n + 1: of each n neighbours every
 //                     shard has one, and not always the same, so that shards are of one size and
 //                     have plans of every kind
@@ -13,6 +13,7 @@
 // Source of splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@
 namespace stepcast {
 
 inline constexpr std::int64_t kChunkPlans = 2048;
+inline constexpr std::int64_t kMostChunks = std::int64_t{1} << 20;  // which a run keeps a list of
 
 struct ChunkGrid {
   std::int64_t plans = 0;
@@ -40,6 +42,10 @@ struct ChunkGrid {
 
   bool operator==(const ChunkGrid&) const = default;
 };
+
+inline ChunkGrid chunk_grid(std::int64_t plans) {
+  return {plans, std::max(kChunkPlans, plans / kMostChunks + (plans % kMostChunks == 0 ? 0 : 1))};
+}
 
 // The first of three: {1, 3}.
 struct Shard {

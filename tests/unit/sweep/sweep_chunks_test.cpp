@@ -78,4 +78,15 @@ TEST_CASE("a shard is written k/n", "[unit]") {
 }
 
 }  // namespace
+TEST_CASE("A sweep of any size has no more than 2^20 chunks", "[unit]") {
+  CHECK(chunk_grid(1).chunk_plans == 2048);
+  CHECK(chunk_grid(std::int64_t{1} << 31).chunk_plans == 2048);
+  for (const std::int64_t plans :
+       {(std::int64_t{1} << 31) + 1, std::int64_t{1'000'000'000'000}, std::int64_t{1} << 40}) {
+    const ChunkGrid grid = chunk_grid(plans);
+    CHECK(grid.chunks() <= kMostChunks);
+    CHECK(grid.end(grid.chunks() - 1) == plans);
+  }
+}
+
 }  // namespace stepcast::sweep_chunks_test
