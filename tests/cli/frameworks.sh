@@ -36,7 +36,7 @@ refuses() { # FRAMEWORK FILE MESSAGE
   "$stepcast" import "$1" "$2" --gpu h100_sxm --nodes 1 >"$made/out.txt" 2>&1 || code=$?
   { [ "$code" -eq 2 ] && grep -q -- "$3" "$made/out.txt"; } || complain "import $1 exits $code: $(head -n 2 "$made/out.txt")"
 }
-small=(--model llama3_8b --gpu h100_sxm --nodes 1)
+small=(--model llama3_8b --gpu h100_sxm --nodes 1 --gbs 64)
 for framework in megatron primus torchtitan; do
   "$stepcast" export "$framework" "${small[@]}" --out "$made/small" --quiet
 done

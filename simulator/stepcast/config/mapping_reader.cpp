@@ -156,10 +156,6 @@ std::optional<std::string> MappingReader::text(std::string_view key,
     refuse(key, value, record_ ? " must be a text, not " + shown(value) : not_single(value, {}));
     return std::nullopt;
   }
-  if (!record_ && value.text.empty()) {
-    refuse(key, value, " is empty; write a value, or leave the key out");
-    return std::nullopt;
-  }
   return value.text;
 }
 

@@ -26,7 +26,7 @@ struct Metric {
 constexpr Range<double> kSeconds{1e-9, 1e9};
 constexpr Range<double> kHeldBytes{1.0, 1e18};
 constexpr std::array kRunNumbers = {
-    Metric{"tokens_per_second_per_gpu", {1e-6, 1e12}}, Metric{"step_time_s", kSeconds},
+    Metric{"tokens_per_second_per_gpu", {0.0, 1e12}}, Metric{"step_time_s", kSeconds},
     Metric{"peak_memory_bytes", kHeldBytes}, Metric{"peak_reserved_memory_bytes", kHeldBytes}};
 constexpr std::string_view kReservedMemory = kRunNumbers.back().name;
 constexpr std::array kLayerNumbers = {Metric{"forward_s", kSeconds}, Metric{"backward_s", kSeconds},
@@ -43,8 +43,7 @@ constexpr std::array kKernelMetrics = {
 
 // Null: the key names none of them.
 const Metric* metric_named(std::span<const Metric> metrics, std::string_view key) {
-  const auto found = std::find_if(metrics.begin(), metrics.end(),
-                                  [key](const Metric& metric) { return metric.name == key; });
+  const auto found = std::ranges::find(metrics, key, &Metric::name);
   return found == metrics.end() ? nullptr : &*found;
 }
 

@@ -78,6 +78,7 @@ TEST_CASE("a shard is written k/n", "[unit]") {
 }
 
 }  // namespace
+
 TEST_CASE("A sweep of any size has no more than 2^20 chunks", "[unit]") {
   CHECK(chunk_grid(1).chunk_plans == 2048);
   CHECK(chunk_grid(std::int64_t{1} << 31).chunk_plans == 2048);
