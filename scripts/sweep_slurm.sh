@@ -26,9 +26,21 @@ while getopts "n:c:" option; do
 done
 shift $((OPTIND - 1))
 [ "$#" -ge 2 ] || usage
-sweep=$(realpath "$1")
-mkdir -p "$2"
-folder=$(realpath "$2")
+# Said here, where it is seen, and not in the log of every task.
+positive() {
+  [[ $2 =~ ^[1-9][0-9]{0,5}$ ]] && return
+  echo "sweep_slurm.sh: $1 $2: error: must be a whole number from 1 to 999999" >&2
+  exit 2
+}
+positive -n "$tasks"
+positive -c "$threads"
+if [ ! -f "$1" ]; then
+  echo "sweep_slurm.sh: $1: error: there is no such file" >&2
+  exit 2
+fi
+sweep=$(realpath -- "$1")
+mkdir -p -- "$2"
+folder=$(realpath -- "$2")
 shift 2
 # Claims say which job made them.
 beside=()

@@ -50,9 +50,6 @@ int run_difference(const ExplainOptions& options, const GlobalOptions& global,
 
 int run_provenance(const ExplainOptions& options, const GlobalOptions& global,
                    const DataRoot& data) {
-  if (!options.other.empty()) {
-    throw ConfigError({"--provenance", 0, 0}, "is of one experiment; leave out " + options.other);
-  }
   Experiment experiment = load_experiment(options.experiment, data);
   const CostModel cost = cost_model(experiment, data);
   Projection projection = project(experiment, cost);
@@ -69,7 +66,23 @@ int run_provenance(const ExplainOptions& options, const GlobalOptions& global,
   return projection.feasible ? kDone : kPlanCannotRun;
 }
 
+// What tells one experiment more is not lost in silence beside a second one.
+void check_options(const ExplainOptions& options) {
+  Diagnostics diagnostics;
+  if (options.terms && options.provenance) {
+    diagnostics.error({"--terms", 0, 0}, "is of operators, which --provenance leaves out");
+  }
+  for (const auto& [option, given] :
+       {std::pair("--terms", options.terms), std::pair("--provenance", options.provenance)}) {
+    if (given && !options.other.empty()) {
+      diagnostics.error({option, 0, 0}, "is of one experiment; leave out " + options.other);
+    }
+  }
+  diagnostics.throw_if_any();
+}
+
 int run_explain(const ExplainOptions& options, const GlobalOptions& global) {
+  check_options(options);
   const DataRoot data = data_root(global);
   if (options.provenance) {
     return run_provenance(options, global, data);

@@ -88,6 +88,9 @@ says '"meaning": "'
   '/"assumed": / { found = $2 - sum < 1e-5 && sum - $2 < 1e-5 } END { exit !found }' ||
   complain "project's assumed share is not the sum $assumed of the list"
 exits 2 "$experiment" "$experiment" --provenance
+exits 2 "$experiment" "$experiment" --terms
+says '^--terms: error: is of one experiment'
+exits 2 "$experiment" --provenance --terms
 exits 3 "$experiment" --gbs 100 --provenance
 says '^This plan cannot run:'
 

@@ -207,6 +207,13 @@ for number in 010 0x10 1e3 1.5 ''; do
 done
 exits 2 project base.yaml --gpu-clock-mhz 0x400
 says "^--gpu-clock-mhz: error: '0x400' is not a plain number"
+# The script that submits a sweep says so before anything is submitted or made.
+for bad in "-n 0 base.yaml" "-c x base.yaml" "nowhere.yaml"; do
+  # shellcheck disable=SC2086
+  ! "$2/scripts/sweep_slurm.sh" $bad submitted >out 2>&1 || complain "sweep_slurm.sh takes $bad"
+  says '^sweep_slurm.sh: .*: error: '
+  [ ! -e submitted ] || complain "sweep_slurm.sh $bad makes a folder"
+done
 exits 2 help nonsense
 says "^command line: error: there is no command 'nonsense'"
 exits 0 help project

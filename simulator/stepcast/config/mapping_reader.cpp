@@ -159,6 +159,15 @@ std::optional<std::string> MappingReader::text(std::string_view key,
   return value.text;
 }
 
+std::optional<std::string> MappingReader::name(std::string_view key,
+                                               const ConfigNode& value) const {
+  if (is_readable_text(value) && value.text.empty()) {
+    refuse(key, value, " is empty; write a value, or leave the key out");
+    return std::nullopt;
+  }
+  return text(key, value);
+}
+
 std::string MappingReader::whole_message(const ConfigNode& value, NumberFault fault,
                                          Range<std::int64_t> range) const {
   const std::string lowest = std::to_string(range.lowest);
@@ -223,6 +232,11 @@ std::string MappingReader::required_text(std::string_view key) {
 std::string MappingReader::optional_text(std::string_view key, const std::string& fallback) {
   const ConfigNode* value = take(key);
   return value == nullptr ? fallback : text(key, *value).value_or(fallback);
+}
+
+std::string MappingReader::optional_name(std::string_view key, const std::string& fallback) {
+  const ConfigNode* value = take(key);
+  return value == nullptr ? fallback : name(key, *value).value_or(fallback);
 }
 
 std::int64_t MappingReader::required_count(std::string_view key, Range<std::int64_t> range) {

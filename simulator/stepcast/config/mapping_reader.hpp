@@ -80,6 +80,9 @@ class MappingReader {
 
   std::string required_text(std::string_view key);
   std::string optional_text(std::string_view key, const std::string& fallback = {});
+  // A text that names something (a part, a file, a software set), so an empty one is refused:
+  // taking it for an absent key would hide that a script's variable was not set.
+  std::string optional_name(std::string_view key, const std::string& fallback = {});
   std::int64_t required_count(std::string_view key, Range<std::int64_t> range = kPositiveCount);
   std::int64_t optional_count(std::string_view key, std::int64_t fallback,
                               Range<std::int64_t> range = kCount);
@@ -135,6 +138,8 @@ class MappingReader {
   std::optional<double> number(std::string_view key, const ConfigNode& value,
                                Range<double> range) const;
   std::optional<std::string> text(std::string_view key, const ConfigNode& value) const;
+  // As `text`, for a text that `optional_name` reads.
+  std::optional<std::string> name(std::string_view key, const ConfigNode& value) const;
   std::optional<bool> flag(std::string_view key, const ConfigNode& value) const;
 
   template <typename Q>

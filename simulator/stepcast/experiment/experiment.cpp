@@ -91,12 +91,12 @@ class ExperimentReader {
       return;
     }
     const std::int64_t nodes = cluster.optional_count("nodes", 1, kNodes);
-    const std::string name = cluster.optional_text("name");
-    std::string gpu = cluster.optional_text("gpu");
+    const std::string name = cluster.optional_name("name");
+    std::string gpu = cluster.optional_name("gpu");
     if (is_own_file(gpu)) {
       gpu = (folder_ / gpu).lexically_normal().string();
     }
-    std::string host = cluster.optional_text("host");
+    std::string host = cluster.optional_name("host");
     if (name.empty() && gpu.empty() && cluster.good({"name", "gpu"})) {
       cluster.error("gpu", "is needed: give a 'gpu', or the 'name' of a cluster");
     } else if (!name.empty()) {
@@ -177,7 +177,7 @@ class ExperimentReader {
   // Constants of kernels as `stepcast calibrate` writes them, in a file beside the experiment,
   // instead of the part's own.
   void read_kernels(MappingReader& cluster) {
-    const std::string file = cluster.optional_text("kernels");
+    const std::string file = cluster.optional_name("kernels");
     if (file.empty()) {
       return;
     }
@@ -278,7 +278,7 @@ class ExperimentReader {
     }
     MappingReader reader(*software, "software", diagnostics_);
     experiment_.named.software_assumed = !reader.has("base");
-    take_software(reader.optional_text("base", usual_software()), reader.location("base"));
+    take_software(reader.optional_name("base", usual_software()), reader.location("base"));
     read_software_switches(reader, experiment_.software);
     reader.finish();
   }
@@ -349,7 +349,7 @@ class ExperimentReader {
       return;
     }
     for (const std::string_view role : names_of<BackendRole>()) {
-      std::string written = backends->optional_text(role);
+      std::string written = backends->optional_name(role);
       written = written_choice(parse_backend_choice(written), [this](const std::string& file) {
         return (folder_ / file).lexically_normal().string();
       });

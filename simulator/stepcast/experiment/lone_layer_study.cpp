@@ -62,14 +62,16 @@ LayerPass pass_of(const LoneTime& time, Flops work) {
           spent.communication(), spent.host};
 }
 
-// What both take less what a forward takes by itself, each at its own clock.
+// What both take less what a forward takes by itself, each at its own clock. A forward by itself
+// can wait longer than both do, since the host gets ahead while a longer backward runs: nothing is
+// waited for in backward then, and its kernels are what is left of the time.
 LayerPass backward_of(const LoneTime& both, const LoneTime& forward, Flops work) {
   LayerPass pass = pass_of(both, work);
   const LayerPass less = pass_of(forward, work);
   pass.time -= less.time;
-  pass.computation -= less.computation;
-  pass.communication -= less.communication;
-  pass.host -= less.host;
+  pass.communication = std::max(Seconds{}, pass.communication - less.communication);
+  pass.host = std::max(Seconds{}, pass.host - less.host);
+  pass.computation = pass.time - pass.communication - pass.host;
   return pass;
 }
 

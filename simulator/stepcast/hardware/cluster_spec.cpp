@@ -50,7 +50,7 @@ ClusterProfile load_cluster_profile(const std::filesystem::path& file,
   profile.name = required_name(top);
   profile.title = top.required_text("title");
   profile.gpu = top.required_text("gpu");
-  profile.host = top.optional_text("host");
+  profile.host = top.optional_name("host");
   SourcedReader reader(std::move(top), profile.sources, profile.provenance);
   profile.gpus_per_node = reader.optional_count("gpus_per_node", kGpusPerNode);
   profile.nics_per_gpu = reader.optional_number("nics_per_gpu", limits::kNicsPerGpu);

@@ -120,7 +120,7 @@ void read_layout(std::string_view key, MappingReader& reader, PlanRequest& plan)
     return;
   }
   if (value->kind != ConfigNode::Kind::kSequence) {
-    plan.layout = reader.text(key, *value).value_or("");
+    plan.layout = reader.name(key, *value).value_or("");
     for (const std::string& fault : layout_faults(plan.layout)) {
       reader.error(key, fault);
     }

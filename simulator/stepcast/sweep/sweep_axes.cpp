@@ -86,8 +86,8 @@ class AxisTaker {
       }
     }
     if (axis.values.size() > kLongestAxis) {
-      error(entry.value, "'" + own + "' has " + std::to_string(axis.values.size()) +
-                             " values; give at most " + std::to_string(kLongestAxis));
+      error(entry.value, "'" + own + "' has more than " + std::to_string(kLongestAxis) +
+                             " values; give fewer, or a range with a larger step");
       axis.values.resize(1);
     }
     refuse_keys_of_others(axis);
