@@ -99,9 +99,9 @@ says '^0 of '
 end_victim
 merges_not first "$held"
 exits 0 merge first --partial --format json --top 50 --out partial.json --plans partial.csv
-says "^missing: .* % of the plans: $held of $pieces parts$"
+says "^missing: .* % of the plans, in part $held of $pieces$"
 exits 0 merge first --partial
-says "^  missing  *.* % of the plans: $held of $pieces parts"
+says "^  missing  *.* % of the plans, in part $held of $pieces;"
 says 'evaluated .*a part of them'
 python3 - "$held" "$pieces" <<'PY' || complain "a partial merge says something else of what is missing"
 import json, sys
@@ -204,7 +204,7 @@ exits 0 sweep sweep.yaml --shard 1/3 --out 1.part
 exits 0 sweep sweep.yaml --shard 3/3 --out 3.part
 exits 2 merge 1.part 3.part
 exits 0 merge 1.part 3.part --partial
-says '^missing: 3[0-9]\.[0-9] % of the plans: 2 of 3 parts$'
+says '^missing: 3[0-9]\.[0-9] % of the plans, in part 2 of 3$'
 
 # What is refused before any work is done.
 exits 2 sweep sweep.yaml --pieces new --shard 1/2 --out x --resume

@@ -6,7 +6,7 @@ copy=$(mktemp -d)
 made=$copy/made
 trap 'rm -rf "$copy"' EXIT
 mkdir "$made"
-cp -r "$root"/{CMakeLists.txt,simulator,backends,configs,hardware_profiles,examples,scripts} "$copy"
+cp -r "$root"/{CMakeLists.txt,simulator,backends,configs,hardware_profiles,examples,scripts,LICENSE} "$copy"
 own=(--data "$copy")
 
 # The program of the copy becomes $copy/build/bin/stepcast; without it the test ends.

@@ -4,9 +4,12 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <optional>
 #include <sstream>
 #include <unordered_map>
 #include <utility>
+
+#include "stepcast/config/json_node.hpp"
 
 namespace stepcast {
 namespace {
@@ -133,6 +136,13 @@ std::string syntax_message(const std::string& what) {
   return "not valid YAML: " + what + "; check indentation, quotes and brackets here";
 }
 
+// What is left of JSON that YAML does not know: a character written as two escapes, "\ud83d\ude00".
+std::optional<ConfigNode> read_surrogates(std::string_view text, const std::string& file) {
+  Diagnostics unused;
+  std::optional<ConfigNode> node = parse_json_object(text, {file}, unused);
+  return unused.empty() ? std::move(node) : std::nullopt;
+}
+
 }  // namespace
 
 ConfigNode read_full_yaml(std::string_view text, const std::shared_ptr<const std::string>& file) {
@@ -143,6 +153,9 @@ ConfigNode read_full_yaml(std::string_view text, const std::shared_ptr<const std
     while (parser.HandleNextDocument(builder) && builder.documents() < 2) {
     }
   } catch (const YAML::Exception& e) {
+    if (std::optional<ConfigNode> json = read_surrogates(text, *file)) {
+      return std::move(*json);
+    }
     builder.diagnostics().error({*file, e.mark.line + 1, e.mark.column + 1}, syntax_message(e.msg));
   }
   builder.diagnostics().throw_if_any();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each layer of a model is (model_spec.hpp).
 #include <algorithm>
+#include <set>
 
 #include "stepcast/graph/model_spec.hpp"
 
@@ -89,6 +90,14 @@ LayerKind layer_kind(const ModelSpec& model, std::int64_t index) {
     kind.compression = ratios[static_cast<std::size_t>(index)];
   }
   return kind;
+}
+
+std::size_t layer_kinds(const ModelSpec& model, std::size_t most) {
+  std::set<LayerKind> kinds;
+  for (std::int64_t layer = 0; layer < model.layers && kinds.size() <= most; ++layer) {
+    kinds.insert(layer_kind(model, layer));
+  }
+  return kinds.size();
 }
 
 LayerKind mtp_layer_kind(const ModelSpec& model) {

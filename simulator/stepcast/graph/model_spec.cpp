@@ -278,6 +278,14 @@ void check_ratios(const MappingReader& reader, const ModelSpec& model) {
   }
 }
 
+void check_kinds(const MappingReader& reader, const ModelSpec& model) {
+  if (layer_kinds(model, kMostLayerKinds) > kMostLayerKinds) {
+    reader.error("layers", "are of more than " + std::to_string(kMostLayerKinds) +
+                               " kinds; give lists that begin again together, or a larger "
+                               "'residual_block'");
+  }
+}
+
 // A head that is key and value is read through a window, compressed, or both, never as a whole.
 void check_shared_keys(const MappingReader& reader, const ModelSpec& model) {
   const auto sees_none = [](LayerKind kind) {
@@ -365,6 +373,7 @@ ModelSpec read_model(MappingReader& reader) {
   }
   model.mtp_layers = reader.optional_count("mtp_layers", 0, {0, 64});
   check_ratios(reader, model);
+  check_kinds(reader, model);
   check_shared_keys(reader, model);
   check_missing_blocks(reader, model);
   if (std::optional<MappingReader> published = reader.optional_mapping("published")) {

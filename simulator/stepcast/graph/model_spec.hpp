@@ -172,6 +172,8 @@ struct LayerKind {
 
 // The kind of layer `index`, 0 <= index < layers.
 LayerKind layer_kind(const ModelSpec& model, std::int64_t index);
+// How many kinds of layers there are, counted to one more than `most`.
+std::size_t layer_kinds(const ModelSpec& model, std::size_t most);
 // The kind of the layer inside a multi-token prediction module: as the model's last layer, without
 // what it reads of earlier ones.
 LayerKind mtp_layer_kind(const ModelSpec& model);

@@ -185,8 +185,8 @@ std::string ranges_text(const std::vector<std::int64_t>& numbers) {
 }
 
 std::string missing_text(const MissingParts& missing, std::int64_t plans) {
-  return share_text(missing, plans) + ": " + ranges_text(missing.numbers) + " of " +
-         std::to_string(missing.of) + " parts";
+  return share_text(missing, plans) + ", in " + (missing.numbers.size() == 1 ? "part " : "parts ") +
+         ranges_text(missing.numbers) + " of " + std::to_string(missing.of);
 }
 
 MergedParts::MergedParts(const PartFiles& parts, Missing missing) {

@@ -29,7 +29,7 @@ std::string fill_command(const std::filesystem::path& pieces);
 
 // "1-3, 7" of rising numbers; of many ranges the first, and how many numbers there are more.
 std::string ranges_text(const std::vector<std::int64_t>& numbers);
-// Of a sweep of so many plans: "12.5 % of the plans: 1-3, 7 of 40 parts"
+// Of a sweep of so many plans: "12.5 % of the plans, in parts 1-3, 7 of 40"
 std::string missing_text(const MissingParts& missing, std::int64_t plans);
 
 class MergedParts : public ChunkReader {

@@ -224,6 +224,26 @@ TEST_CASE("layers alternate between dense and experts, and between window and fu
   CHECK(mtp_layer_kind(model) == layer_kind(model, 7));
 }
 
+// Lists of 16 and 17 widths, heads or windows begin again together after 272 layers, lists of 3 and
+// 85 after 255.
+TEST_CASE("a model of more kinds of layers than any has is refused", "[unit]") {
+  const auto model = [](int heads, int widths) {
+    std::string text =
+        "name: x\nhidden_size: 4096\nlayers: 9000\nvocabulary: 1000\nattention: "
+        "{head_dim: 128, heads: [1";
+    for (int i = 2; i <= heads; ++i) {
+      text += ", " + std::to_string(i);
+    }
+    text += "]}\nmlp: {ffn_hidden: [1";
+    for (int i = 2; i <= widths; ++i) {
+      text += ", " + std::to_string(i);
+    }
+    return text + "]}\n";
+  };
+  CHECK(fault_of(model(3, 85)) == "no error");
+  CHECK_THAT(fault_of(model(16, 17)), contains_text("'layers' are of more than 256 kinds"));
+}
+
 // 2^24 experts of 3 matrices of 2^24 x 2^24 are 3 * 2^72 parameters a layer.
 TEST_CASE("a model whose parameters cannot be counted in 64 bits is refused", "[unit]") {
   CHECK(fault_of("name: x\nhidden_size: 16777216\nlayers: 10000\nvocabulary: 1000\n"

@@ -166,8 +166,9 @@ TEST_CASE("ranges of many numbers end with how many there are more", "[unit]") {
     odd.push_back(2 * i + 1);
   }
   CHECK_THAT(ranges_text(odd), contains_text("37, 39 and 5 more"));
-  CHECK(missing_text({5, {2}, 8}, 40) == "12.5 % of the plans: 2 of 8 parts");
-  CHECK(missing_text({1, {2}, 8}, 100'000) == "0.0010 % of the plans: 2 of 8 parts");
+  CHECK(missing_text({5, {2}, 8}, 40) == "12.5 % of the plans, in part 2 of 8");
+  CHECK(missing_text({1, {2, 3, 4, 7}, 8}, 100'000) ==
+        "0.0010 % of the plans, in parts 2-4, 7 of 8");
 }
 
 }  // namespace
