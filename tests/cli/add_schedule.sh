@@ -79,7 +79,7 @@ touched=$({ diff -rq "$root/simulator" "$made/simulator" || true; } | wc -l)
   exit 1
 }
 
-cp -r "$root"/{CMakeLists.txt,configs,hardware_profiles,examples,scripts} "$made"
+cp -r "$root"/{CMakeLists.txt,configs,hardware_profiles,examples,scripts,LICENSE} "$made"
 launcher=$(grep -E '^CMAKE_CXX_COMPILER_LAUNCHER:' "$build/CMakeCache.txt" | cut -d= -f2- || true)
 cmake -S "$made" -B "$made/build" -G Ninja -DCMAKE_BUILD_TYPE=None -DSTEPCAST_TESTS=OFF \
   -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12 -DCMAKE_CXX_COMPILER="$compiler" \
