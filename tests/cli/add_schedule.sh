@@ -50,7 +50,7 @@ std::vector<RankOrder> gpipe_in_groups_orders(const PipelineShape& shape);
 }  // namespace stepcast
 END
 # 2. the value
-sed -i 's/^  kDualPipeV,$/&\n  kGpipeInGroups,/' ../plan/parallel_plan.hpp
+sed -i 's/^  kInterleavedZeroBubble,$/&\n  kGpipeInGroups,/' ../plan/parallel_plan.hpp
 
 compiler=$(grep -E '^CMAKE_CXX_COMPILER:' "$build/CMakeCache.txt" | cut -d= -f2-)
 flags=$(grep -E '^CMAKE_CXX_FLAGS:' "$build/CMakeCache.txt" | cut -d= -f2-)
@@ -65,7 +65,8 @@ sed -i 's/^#include "stepcast\/pipeline\/schedules\/one_f_one_b.hpp"$/#include "
 awk '/^constexpr std::array kInfos/ { inside = 1 }
      inside && /^};/ {
        print "    ScheduleInfo{Schedule::kGpipeInGroups, \"gpipe_in_groups\", StagePlacement::kLoop,"
-       print "                 ChunkRule::kOne, PairRule::kNone, gpipe_in_groups_orders,"
+       print "                 ChunkRule::kOne, PairRule::kNone, BackwardRule::kWhole,"
+       print "                 gpipe_in_groups_orders, one_a_rank,"
        print "                 \"(p-1)(F+B) for each p micro-batches\", \"min(m, p)\", \"v = 1\", \"a test\"},"
        inside = 0
      }
