@@ -20,7 +20,9 @@ void sort_by_start(ThreadTransfers& thread) {
             });
 }
 
-// The transfers that are launched at a time; none if no batch is.
+// The transfers that are launched at a time: those called between the end of the batch before and
+// the start of the one that is launched then. None if no batch is, or if both overlap, as in a
+// trace whose times are wrong.
 std::span<const CalledTransfer> called_before(const ThreadTransfers& thread, double launched) {
   const auto after = std::upper_bound(
       thread.launches.begin(), thread.launches.end(), launched,
@@ -36,7 +38,7 @@ std::span<const CalledTransfer> called_before(const ThreadTransfers& thread, dou
         thread.called.begin(), thread.called.end(), time,
         [](const CalledTransfer& call, double wanted) { return call.start < wanted; });
   };
-  return {from(since), from(launch->start)};
+  return {from(std::min(since, launch->start)), from(launch->start)};
 }
 
 // What a kernel of these transfers carries; below 0: not known.

@@ -84,7 +84,7 @@ class PlainReader {
     place(node, event.start_mark);
     switch (event.type) {
       case YAML_SCALAR_EVENT:
-        return scalar(node, event.data.scalar);
+        return stands_plainly(event) && scalar(node, event.data.scalar);
       case YAML_SEQUENCE_START_EVENT:
         return event.data.sequence_start.anchor == nullptr &&
                event.data.sequence_start.tag == nullptr && sequence(node, depth + 1);
@@ -94,6 +94,11 @@ class PlainReader {
       default:
         return false;
     }
+  }
+  // Quoted text goes on over one line: of line feeds inside the two libraries have different ideas.
+  static bool stands_plainly(const yaml_event_t& event) {
+    return event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE ||
+           event.start_mark.line == event.end_mark.line;
   }
   static bool scalar(ConfigNode& node, const decltype(yaml_event_t::data.scalar)& read) {
     node.kind = ConfigNode::Kind::kScalar;

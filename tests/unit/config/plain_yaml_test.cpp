@@ -82,6 +82,8 @@ TEST_CASE("what is not ordinary is left to yaml-cpp", "[unit]") {
                            "\"\": 1\n",
                            "? a\n: 1\n",
                            "a: \"\\n\"\n",
+                           "a: \"\n\n\"\n",
+                           "a: '\n\n'\n",
                            "a: 1\r\n",
                            "a:\t1\n",
                            "a: caf\xc3\xa9\n"}) {

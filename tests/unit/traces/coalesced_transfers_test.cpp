@@ -72,6 +72,14 @@ TEST_CASE("What is launched outside of a batch, or before any call, carries noth
   CHECK(carried_by(recording, 1) == nullptr);
 }
 
+// Threads that a broken trace takes for one: both batches begin at 5 us, after the call at 0.
+TEST_CASE("Of batches that overlap the second carries nothing", "[unit]") {
+  const TraceRecording recording =
+      recording_of(trace_text(called("Dst", 1, 0), called("Src", 1, 7), batch_ends(5, 10),
+                              batch_ends(5, 10), launch(7, 8), transfer(7, 30, 4)));
+  CHECK(carried_by(recording, 0) == nullptr);
+}
+
 // Rank 0 sends, which takes it 4 us; rank 1, whose clock is another, was ready 16 us before.
 TEST_CASE("Coalesced transfers of two ranks are one call of a sender and a receiver", "[unit]") {
   const auto step_of = [](std::int64_t rank, const std::string& text) {
