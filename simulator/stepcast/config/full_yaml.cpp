@@ -136,8 +136,9 @@ std::string syntax_message(const std::string& what) {
   return "not valid YAML: " + what + "; check indentation, quotes and brackets here";
 }
 
-// What is left of JSON that YAML does not know: a character written as two escapes, "\ud83d\ude00".
-std::optional<ConfigNode> read_surrogates(std::string_view text, const std::string& file) {
+// A text that yaml-cpp cannot read, if it is JSON all the same: JSON writes characters beyond
+// U+FFFF as two escapes ("\ud83d\ude00", RFC 8259 section 7), of which YAML knows none.
+std::optional<ConfigNode> read_as_json(std::string_view text, const std::string& file) {
   Diagnostics unused;
   std::optional<ConfigNode> node = parse_json_object(text, {file}, unused);
   return unused.empty() ? std::move(node) : std::nullopt;
@@ -153,7 +154,7 @@ ConfigNode read_full_yaml(std::string_view text, const std::shared_ptr<const std
     while (parser.HandleNextDocument(builder) && builder.documents() < 2) {
     }
   } catch (const YAML::Exception& e) {
-    if (std::optional<ConfigNode> json = read_surrogates(text, *file)) {
+    if (std::optional<ConfigNode> json = read_as_json(text, *file)) {
       return std::move(*json);
     }
     builder.diagnostics().error({*file, e.mark.line + 1, e.mark.column + 1}, syntax_message(e.msg));

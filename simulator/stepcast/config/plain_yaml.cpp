@@ -95,7 +95,7 @@ class PlainReader {
         return false;
     }
   }
-  // Quoted text goes on over one line: of line feeds inside the two libraries have different ideas.
+  // Quoted text must stand on one line: the two libraries fold line feeds inside it differently.
   static bool stands_plainly(const yaml_event_t& event) {
     return event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE ||
            event.start_mark.line == event.end_mark.line;
