@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "stepcast/base/ascii.hpp"
 #include "stepcast/base/error.hpp"
 #include "stepcast/sweep/file_fault.hpp"
 
@@ -35,9 +36,8 @@ int descriptor_of(const std::filesystem::path& file) {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::weakly_canonical(file.parent_path(), error);
   const std::string number = file.filename().string();
-  const bool counted =
-      !number.empty() && number.size() <= 9 &&
-      std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool counted = !number.empty() && number.size() <= 9 &&
+                       std::all_of(number.begin(), number.end(), ascii::is_digit);
   return counted && folder == "/proc/" + std::to_string(::getpid()) + "/fd" ? std::stoi(number)
                                                                             : -1;
 }

@@ -3,9 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <vector>
+
+#include "stepcast/base/ascii.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -43,8 +44,8 @@ Diagnostic as_told(const std::string& text, const CLI::App& command) {
   const bool has_place = is_option(text.substr(0, end), command);
   const std::size_t begin = text.find_first_not_of(": ", end);
   std::string message = has_place && begin != std::string::npos ? text.substr(begin) : text;
-  if (message.size() > 1 && std::islower(static_cast<unsigned char>(message[1])) != 0) {
-    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+  if (message.size() > 1 && ascii::is_lower(message[1])) {
+    message[0] = ascii::lower(message[0]);
   }
   return {{has_place ? text.substr(0, end) : "command line", 0, 0}, message + see_help(command)};
 }

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "stepcast/base/decimal_text.hpp"
+
 namespace stepcast::cli {
 namespace {
 
@@ -37,11 +39,7 @@ std::string duration(double seconds) {
   return text.data();
 }
 
-std::string with_decimal(double number) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f", number);
-  return text.data();
-}
+std::string with_decimal(double number) { return fixed_decimal(number, 1); }
 
 double rate(const SweepProgress& progress, double elapsed_s) {
   constexpr double kShortest = 1e-3;

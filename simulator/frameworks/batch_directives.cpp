@@ -2,8 +2,9 @@
 #include "frameworks/batch_directives.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
+
+#include "stepcast/base/ascii.hpp"
 
 namespace stepcast {
 namespace {
@@ -24,7 +25,7 @@ std::vector<ShellWord> batch_directives(std::string_view text, const std::string
     directive.remove_prefix(kBatchLine.size());
     std::string word;
     for (const char c : std::string(directive) + ' ') {
-      if (std::isspace(static_cast<unsigned char>(c)) == 0) {
+      if (!ascii::is_space(c)) {
         word += c;
       } else if (!word.empty()) {
         words.push_back({std::exchange(word, {}), {file, line, 1}});

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "frameworks/megatron_source.hpp"
 #include "frameworks/primus_import.hpp"
 #include "frameworks/shell_assignment.hpp"
+#include "stepcast/base/ascii.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
@@ -95,8 +95,7 @@ BridgeFile read_launcher(const ImportInput& input) {
       const std::string& text = word.text;
       const std::size_t equals = text.find('=');
       const bool option =
-          text.size() > 1 && text.front() == '-' &&
-          std::isalpha(static_cast<unsigned char>(text[text[1] == '-' ? 2 : 1])) != 0;
+          text.size() > 1 && text.front() == '-' && ascii::is_letter(text[text[1] == '-' ? 2 : 1]);
       if (!launched) {
         launched = text.ends_with(kLauncher);
       } else if (option) {
@@ -164,9 +163,8 @@ BridgeFile read_name(const std::string& name, const ImportInput& input) {
 }
 
 bool is_one_word(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_';
-  });
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](char c) { return ascii::is_alphanumeric(c) || c == '_'; });
 }
 
 BridgeFile read_bridge_file(const ImportInput& input, const std::string& wanted) {

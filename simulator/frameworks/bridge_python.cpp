@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <utility>
 
 #include "frameworks/bridge_table.hpp"
 #include "frameworks/python_assignments.hpp"
+#include "stepcast/base/ascii.hpp"
 
 namespace stepcast {
 namespace {
@@ -48,13 +48,6 @@ constexpr auto kIgnored = std::to_array<std::string_view>(
     {"env_vars", "logger", "checkpoint", "rng", "scheduler", "rerun_state_machine", "profiling",
      "dist", "validation", "straggler", "inprocess_restart", "nvrx_straggler", "ft",
      "tensor_inspect", "peft_path"});
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return lower;
-}
-
 // --- a recipe in Python -------------------------------------------------------------------------
 
 std::string precision_in(std::string_view text) {
@@ -73,7 +66,7 @@ std::string precision_in(std::string_view text) {
 
 // "DEEPSEEK_V3_PRETRAIN_CONFIG_GB300_FP8_MX_V1", of a WorkloadBaseConfig.
 std::optional<BridgeRecipe> workload_name(const std::string& name) {
-  const std::string lower = lower_case(name);
+  const std::string lower = ascii::lower_case(name);
   const std::size_t middle = lower.find("_pretrain_config_");
   if (middle == std::string::npos || lower == name) {
     return std::nullopt;

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <utility>
+
+#include "stepcast/base/ascii.hpp"
 
 namespace stepcast {
 namespace {
@@ -13,8 +14,7 @@ namespace {
 constexpr int kDeepestText = 3;  // commands inside the texts of commands
 
 bool is_argument(std::string_view word) {
-  return word.size() > 2 && word.starts_with("--") &&
-         std::isalpha(static_cast<unsigned char>(word[2])) != 0;
+  return word.size() > 2 && word.starts_with("--") && ascii::is_letter(word[2]);
 }
 
 std::size_t arguments_in(const std::vector<ShellWord>& words) {

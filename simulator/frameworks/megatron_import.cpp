@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <utility>
 
 #include "frameworks/launch_command.hpp"
 #include "frameworks/shell_assignment.hpp"
+#include "stepcast/base/ascii.hpp"
 #include "stepcast/config/config_yaml.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
@@ -82,8 +82,7 @@ void collect_settings(const ConfigNode& node, const std::string& key, std::vecto
 }
 
 bool has_small_letter(std::string_view text) {
-  return std::any_of(text.begin(), text.end(),
-                     [](unsigned char c) { return std::islower(c) != 0; });
+  return std::any_of(text.begin(), text.end(), ascii::is_lower);
 }
 
 std::optional<std::int64_t> whole_number(std::string_view text) {

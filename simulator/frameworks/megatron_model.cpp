@@ -3,12 +3,12 @@
 // switch of grouped queries, latent widths) and core/transformer/transformer_config.py.
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "frameworks/known_model.hpp"
 #include "frameworks/megatron_mixers.hpp"
 #include "frameworks/megatron_source.hpp"
 #include "frameworks/moe_layer_pattern.hpp"
+#include "stepcast/base/ascii.hpp"
 
 namespace stepcast {
 namespace {
@@ -210,8 +210,7 @@ class ModelFields {
       std::string first = window->front();
       std::erase_if(first, [](char c) { return c == '(' || c == ')'; });
       const bool whole = !first.empty() && first.size() < 10 &&
-                         std::all_of(first.begin(), first.end(),
-                                     [](unsigned char c) { return std::isdigit(c) != 0; });
+                         std::all_of(first.begin(), first.end(), ascii::is_digit);
       if (!whole && first != "-1") {
         settings_.error("window_size", "must be two counts, as in 127,0");
       }

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "frameworks/megatron_source.hpp"
+#include "stepcast/base/ascii.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/plan/training_recipe.hpp"
@@ -162,8 +163,7 @@ class TrainingFields {
     std::vector<std::int64_t> layers;
     for (const std::string& item : listed) {
       const bool whole = !item.empty() && item.size() < 6 &&
-                         std::all_of(item.begin(), item.end(),
-                                     [](unsigned char c) { return std::isdigit(c) != 0; });
+                         std::all_of(item.begin(), item.end(), ascii::is_digit);
       if (!whole) {
         settings_.error("recompute_layer_ids", "must be a list of layers, as in 0,3,4");
         return;

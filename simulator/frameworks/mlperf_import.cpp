@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <regex>
 
@@ -12,6 +11,7 @@
 #include "frameworks/megatron_source.hpp"
 #include "frameworks/shell_assignment.hpp"
 #include "frameworks/shell_script.hpp"
+#include "stepcast/base/ascii.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
 namespace stepcast {
@@ -109,12 +109,6 @@ constexpr std::array kMlperfGpus = {MlperfGpu{"gb300", "gb300"},
                                     MlperfGpu{"mi325x", "mi325x", kAmdLora},
                                     MlperfGpu{"mi300x", "mi300x", kAmdLora}};
 
-std::string small_letters(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 // What the name of a file says: config_GB200_128x4x240xtp2pp4ep32cp1_mxfp8.sh.
 struct NamedShape {
   std::vector<Setting> settings;
@@ -150,7 +144,7 @@ class MlperfFile {
     const ShellSources sources = [&](const std::string& name) { return sourced(name); };
     script_ = run_script(input.text, input.file, shell_assignments(input.overrides), sources);
     name_ = std::filesystem::path(input.file).filename().string();
-    places_ = small_letters(input.file + " " + input.folder.string() + places_);
+    places_ = ascii::lower_case(input.file + " " + input.folder.string() + places_);
   }
 
   std::vector<Setting> settings() {
@@ -192,7 +186,7 @@ class MlperfFile {
   }
   [[nodiscard]] const MlperfGpu* gpu() const {
     const std::string name =
-        small_letters(name_ + " " + variable("DGXSYSTEM") + " " + variable("GPU_ARCH"));
+        ascii::lower_case(name_ + " " + variable("DGXSYSTEM") + " " + variable("GPU_ARCH"));
     const auto* const found = std::find_if(
         kMlperfGpus.begin(), kMlperfGpus.end(),
         [&](const MlperfGpu& entry) { return name.find(entry.part) != std::string::npos; });
@@ -237,7 +231,7 @@ class MlperfFile {
                                                                      : found->second.front();
   }
   [[nodiscard]] bool is_true(std::string_view name) const {
-    const std::string value = small_letters(variable(name));
+    const std::string value = ascii::lower_case(variable(name));
     return value == "true" || value == "1";
   }
 
@@ -248,7 +242,7 @@ class MlperfFile {
   }
 
   void read_precision(std::vector<Setting>& settings) const {
-    const std::string name = small_letters(name_);
+    const std::string name = ascii::lower_case(name_);
     const bool fp4 = is_true("FP4") || name.find("fp4") != std::string::npos;
     const bool fp8 = is_true("FP8") || name.find("fp8") != std::string::npos;
     if (fp4) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "frameworks/bridge_adapters.hpp"
 #include "frameworks/bridge_recipe.hpp"
@@ -14,6 +13,7 @@
 #include "frameworks/primus_import.hpp"
 #include "frameworks/torchtitan_flavors.hpp"
 #include "frameworks/torchtitan_reader.hpp"
+#include "stepcast/base/ascii.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
@@ -43,12 +43,6 @@ struct PrimusBackendRow {
 constexpr std::array kBackends = {PrimusBackendRow{"torchtitan", import_primus_torchtitan},
                                   PrimusBackendRow{"maxtext", import_primus_maxtext},
                                   PrimusBackendRow{"megatron_bridge", import_primus_bridge}};
-
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 std::vector<Setting> dotted(const std::vector<Setting>& settings) {
   std::vector<Setting> all;
@@ -93,7 +87,7 @@ void remark_on_presets(const PrimusConfig& config, FrameworkReader& settings) {
 std::vector<Setting> torchtitan_preset(const PrimusConfig& config, const ImportInput& input) {
   constexpr std::string_view kEightBits = "-fp8";
   const Location where{input.file, 0, 0};
-  std::string name = lower_case(config.model);
+  std::string name = ascii::lower_case(config.model);
   const bool eight_bits = name.ends_with(kEightBits);
   name.resize(name.size() - (eight_bits ? kEightBits.size() : 0));
   const std::size_t last = name.rfind('_');
@@ -101,7 +95,7 @@ std::vector<Setting> torchtitan_preset(const PrimusConfig& config, const ImportI
   const auto flavors = torchtitan_flavors();
   const auto row = std::find_if(flavors.begin(), flavors.end(), [&](const ModelFlavor& flavor) {
     return flavor.module == module && last != std::string::npos &&
-           lower_case(std::string(flavor.flavor)) == name.substr(last + 1);
+           ascii::lower_case(flavor.flavor) == name.substr(last + 1);
   });
   if (row == flavors.end()) {
     refuse_model(config, input);
@@ -145,7 +139,7 @@ void add_turbo(FrameworkReader& settings, FrameworkExperiment& parts) {
 // models/maxtext: most are called as our models are, with capitals.
 std::string maxtext_model_name(const PrimusConfig& config, const ImportInput& input) {
   constexpr PresetValue kSmallDeepSeek{"deepseek_v2_16b", "deepseek2-16b"};
-  if (lower_case(config.model) == kSmallDeepSeek.name) {
+  if (ascii::lower_case(config.model) == kSmallDeepSeek.name) {
     return std::string(kSmallDeepSeek.value);
   }
   const std::string shipped = shipped_model(config.model, input.data);
@@ -186,7 +180,8 @@ MegatronSource bridge_source_of(const PrimusConfig& config, const ImportInput& i
   source.bf16 = true;
   source.uneven_stages = true;
   source.grouped_by_switch = false;
-  const std::string model = shipped_model(bridge_model(lower_case(config.model)), input.data);
+  const std::string model =
+      shipped_model(bridge_model(ascii::lower_case(config.model)), input.data);
   if (model.empty()) {  // its preset names a recipe, and no widths
     throw ConfigError({input.file, 0, 0},
                       "has the model '" + config.model.substr(0, 60) +

@@ -4,12 +4,12 @@
 // qwen3_4B, qwen3_32B.
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "frameworks/bridge_adapters.hpp"
 #include "frameworks/megatron_writer.hpp"
 #include "frameworks/primus_import.hpp"
 #include "frameworks/written_text.hpp"
+#include "stepcast/base/ascii.hpp"
 
 namespace stepcast {
 namespace {
@@ -56,10 +56,7 @@ constexpr auto kPresetNames = std::to_array<std::string_view>({"deepseek_r1_dist
 
 std::string_view preset_of(const Experiment& experiment) {
   const auto same = [&](std::string_view preset) {
-    std::string lower(preset.substr(0, preset.find("_v0.1")));
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return lower == experiment.named.model;
+    return ascii::lower_case(preset.substr(0, preset.find("_v0.1"))) == experiment.named.model;
   };
   const auto* const found = std::find_if(kPresetNames.begin(), kPresetNames.end(), same);
   return found == kPresetNames.end() ? std::string_view{} : *found;

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "frameworks/bridge_adapters.hpp"
 #include "frameworks/megatron_import.hpp"
 #include "frameworks/primus_backends.hpp"
 #include "frameworks/primus_config.hpp"
+#include "stepcast/base/ascii.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
 namespace stepcast {
@@ -145,9 +145,7 @@ void name_model(const PrimusConfig& config, const ImportInput& input, MegatronSo
 }  // namespace
 
 std::string shipped_model(const std::string& name, const DataRoot& data) {
-  std::string wanted = name;
-  std::transform(wanted.begin(), wanted.end(), wanted.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string wanted = ascii::lower_case(name);
   constexpr std::string_view kRelease = "_v0.1";
   if (wanted.ends_with(kRelease)) {
     wanted.resize(wanted.size() - kRelease.size());

@@ -2,9 +2,9 @@
 #include "frameworks/python_assignments.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
+#include "stepcast/base/ascii.hpp"
 #include "stepcast/config/config_writer.hpp"
 
 namespace stepcast {
@@ -16,22 +16,20 @@ struct Statement {
   std::size_t indent = 0;
 };
 
-bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
-
 std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && is_space(text.front())) {
+  while (!text.empty() && ascii::is_space(text.front())) {
     text.remove_prefix(1);
   }
-  while (!text.empty() && is_space(text.back())) {
+  while (!text.empty() && ascii::is_space(text.back())) {
     text.remove_suffix(1);
   }
   return text;
 }
 
 bool is_dotted_name(std::string_view text) {
-  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) == 0 &&
+  return !text.empty() && !ascii::is_digit(text.front()) &&
          std::all_of(text.begin(), text.end(),
-                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '.'; });
+                     [](char c) { return ascii::is_alphanumeric(c) || c == '_' || c == '.'; });
 }
 
 // Lines joined while brackets are open, without comments and documentation.
@@ -133,9 +131,9 @@ std::vector<std::string_view> parts_of(std::string_view text) {
 bool is_number(std::string_view text) {
   const bool signed_one = text.starts_with('-');
   text.remove_prefix(signed_one ? 1 : 0);
-  return !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0 &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) {
-           return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '+';
+  return !text.empty() && ascii::is_digit(text.front()) &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return ascii::is_alphanumeric(c) || c == '.' || c == '_' || c == '-' || c == '+';
          });
 }
 

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <array>
 
+#include "stepcast/base/ascii.hpp"
+
 namespace stepcast {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool begins_name(char c) { return ascii::is_letter(c) || c == '_'; }
 bool is_quote(char c) { return c == '"' || c == '\''; }
 
 class Tokenizer {
@@ -55,10 +56,10 @@ class Tokenizer {
     } else if (const std::size_t prefix = string_prefix()) {
       take_string(prefix - 1);
     } else if (begins_name(c)) {
-      take(PythonToken::Kind::kName, [](char n) { return begins_name(n) || is_digit(n); });
-    } else if (is_digit(c)) {
+      take(PythonToken::Kind::kName, [](char n) { return begins_name(n) || ascii::is_digit(n); });
+    } else if (ascii::is_digit(c)) {
       take(PythonToken::Kind::kNumber,
-           [](char n) { return begins_name(n) || is_digit(n) || n == '.'; });
+           [](char n) { return begins_name(n) || ascii::is_digit(n) || n == '.'; });
     } else {
       take_sign();
     }

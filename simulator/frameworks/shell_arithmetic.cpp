@@ -3,16 +3,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <limits>
+
+#include "stepcast/base/ascii.hpp"
 
 namespace stepcast {
 namespace {
 
 constexpr int kDeepestExpression = 64;  // parentheses and names of names
 
-bool is_name_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_name_letter(char c) { return ascii::is_alphanumeric(c) || c == '_'; }
 
 struct BinaryOperator {
   std::string_view sign;
@@ -78,7 +79,7 @@ class Expression {
 
  private:
   void skip_blanks() {
-    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) {
+    while (at_ < text_.size() && ascii::is_space(text_[at_])) {
       ++at_;
     }
   }
@@ -148,7 +149,7 @@ class Expression {
       return std::nullopt;
     }
     at_ += braced ? 1 : 0;
-    if (std::isdigit(static_cast<unsigned char>(name.front())) != 0) {
+    if (ascii::is_digit(name.front())) {
       Whole number = 0;
       const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
       const bool whole = read.ec == std::errc{} && read.ptr == name.data() + name.size();

@@ -2,8 +2,9 @@
 #include "frameworks/shell_assignment.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
+
+#include "stepcast/base/ascii.hpp"
 
 namespace stepcast {
 namespace {
@@ -11,11 +12,10 @@ namespace {
 // The length of "NAME=" or "NAME+=" at the start of a text, else 0.
 std::size_t assignment_length(std::string_view text) {
   std::size_t end = 0;
-  while (end < text.size() &&
-         (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_')) {
+  while (end < text.size() && (ascii::is_alphanumeric(text[end]) || text[end] == '_')) {
     ++end;
   }
-  const bool named = end > 0 && std::isdigit(static_cast<unsigned char>(text[0])) == 0;
+  const bool named = end > 0 && !ascii::is_digit(text[0]);
   const std::size_t sign = end + (text.substr(end).starts_with('+') ? 1 : 0);
   return named && text.substr(sign).starts_with('=') ? sign + 1 : 0;
 }
@@ -87,7 +87,7 @@ std::map<std::string, std::string> shell_assignments(const std::vector<std::stri
     const std::size_t length = assignment_length(text);
     const bool variable =
         length > 1 && std::none_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length),
-                                   [](unsigned char c) { return std::islower(c) != 0; });
+                                   ascii::is_lower);
     if (variable) {
       assignments[text.substr(0, length - 1)] = text.substr(length);
     }

@@ -2,10 +2,10 @@
 #include "frameworks/shell_words.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "frameworks/shell_arithmetic.hpp"
+#include "stepcast/base/ascii.hpp"
 #include "stepcast/config/config_node.hpp"
 
 namespace stepcast {
@@ -14,9 +14,7 @@ namespace {
 constexpr int kDeepestWord = 16;  // words inside ${ } of words
 constexpr std::string_view kWordEnds = " \t\r\n;&|()<>";
 
-bool is_shell_name_letter(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
+bool is_shell_name_letter(char c) { return ascii::is_alphanumeric(c) || c == '_'; }
 
 std::size_t name_length(std::string_view text) {
   const auto* const end = std::find_if_not(text.begin(), text.end(), is_shell_name_letter);
@@ -66,7 +64,7 @@ class ShellWordReader::Fields {
   // Text that no quotes hold together.
   void split(std::string_view text) {
     for (const char c : text) {
-      if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+      if (ascii::is_space(c)) {
         end();
       } else {
         add(c);
@@ -125,8 +123,8 @@ void ShellWordReader::skip_blanks() {
 }
 
 bool ShellWordReader::at_word() const {
-  return !at_end() && (in_test_ ? std::isspace(static_cast<unsigned char>(peek())) == 0
-                                : kWordEnds.find(peek()) == std::string_view::npos);
+  return !at_end() &&
+         (in_test_ ? !ascii::is_space(peek()) : kWordEnds.find(peek()) == std::string_view::npos);
 }
 
 void ShellWordReader::count(std::size_t characters) {
@@ -241,7 +239,7 @@ void ShellWordReader::dollar(Quoting quoting, Fields& fields) {
     return;
   }
   if (const std::size_t length = name_length(text_.substr(at_)); length > 0) {
-    const bool positional = std::isdigit(static_cast<unsigned char>(peek())) != 0;
+    const bool positional = ascii::is_digit(peek());
     const std::string name(text_.substr(at_, positional ? 1 : length));
     skip(name.size());
     substitute(name, variables_->find(name), {}, quoting, fields);

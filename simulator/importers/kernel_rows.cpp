@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <sstream>
 
 #include "importers/kernel_formats.hpp"
 #include "importers/published_names.hpp"
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/value_message.hpp"
 #include "stepcast/report/op_text.hpp"
@@ -105,7 +105,7 @@ void prepare_products(ForeignRow& row) {
 
 // smi is "SM MHz, memory MHz, watts, C, throttle bits".
 void add_clock_of_smi(const ForeignOperator& /*read*/, const ForeignRow& row, Record& record) {
-  const double clock = std::strtod(row.text("smi").c_str(), nullptr);
+  const double clock = leading_decimal(row.text("smi"));
   if (clock < kMhz.lowest || clock > kMhz.highest) {
     row.diagnostics.error(row.object.location(),
                           "'smi' must begin with the clock in MHz, \"1500, 3201, 694.02, 61\"");

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+
+#include "stepcast/base/ascii.hpp"
 
 namespace stepcast {
 namespace {
@@ -131,14 +132,6 @@ constexpr std::array kFrameworks = {
                        "described like Megatron-LM's"},
 };
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) {
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return result;
-}
-
 using Words = std::vector<std::string>;
 
 // The runs of characters that are no separator.
@@ -146,8 +139,8 @@ template <typename IsSeparator>
 Words split(std::string_view text, IsSeparator is_separator) {
   Words words;
   std::string word;
-  for (const char c : lower(text)) {
-    if (!is_separator(static_cast<unsigned char>(c))) {
+  for (const char c : ascii::lower_case(text)) {
+    if (!is_separator(c)) {
       word += c;
     } else if (!word.empty()) {
       words.push_back(std::move(word));
@@ -163,9 +156,8 @@ Words split(std::string_view text, IsSeparator is_separator) {
 // "80 GB" is one word.
 Words words_of_part(std::string_view text) {
   Words words;
-  for (std::string& word : split(text, [](unsigned char c) { return std::isalnum(c) == 0; })) {
-    if (word == "gb" && !words.empty() &&
-        std::isdigit(static_cast<unsigned char>(words.back().back())) != 0) {
+  for (std::string& word : split(text, [](char c) { return !ascii::is_alphanumeric(c); })) {
+    if (word == "gb" && !words.empty() && ascii::is_digit(words.back().back())) {
       words.back() += word;
     } else {
       words.push_back(std::move(word));
@@ -209,13 +201,10 @@ std::pair<std::string_view, std::string_view> with_remark(std::string_view text)
 
 // "Megatron-LM 23e00ed0 + TE 2.11" without what names versions.
 std::string without_versions(std::string_view text) {
-  const auto is_space = [](unsigned char c) { return std::isspace(c) != 0; };
   std::string name;
   bool libraries = false;
-  for (const std::string& word : split(text, is_space)) {
-    const bool version = word != "4d" && std::any_of(word.begin(), word.end(), [](unsigned char c) {
-                           return std::isdigit(c) != 0;
-                         });
+  for (const std::string& word : split(text, ascii::is_space)) {
+    const bool version = word != "4d" && std::any_of(word.begin(), word.end(), ascii::is_digit);
     libraries = libraries || word == "+";
     if (!version && !(libraries && (word == "+" || word == "te"))) {
       name += (name.empty() ? "" : " ") + word;
@@ -248,7 +237,7 @@ SoftwareName software_for(std::string_view framework) {
   const auto [before, remark] = with_remark(framework);
   const std::string name = without_versions(before);
   for (const PublishedFramework& known : kFrameworks) {
-    const bool remarked = known.remark.empty() || lower(remark) == known.remark;
+    const bool remarked = known.remark.empty() || ascii::lower_case(remark) == known.remark;
     if (name == known.name && remarked) {
       return {std::string(known.software), std::string(known.assumed)};
     }

@@ -2,8 +2,9 @@
 #include "importers/remark.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
+
+#include "stepcast/base/ascii.hpp"
 
 namespace stepcast {
 
@@ -13,12 +14,7 @@ std::string shortened(std::string text) {
   return text;
 }
 
-std::string short_remark(std::string text) {
-  text = shortened(std::move(text));
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
+std::string short_remark(std::string text) { return ascii::lower_case(shortened(std::move(text))); }
 
 bool mentions(std::string_view remark, std::string_view part) {
   return remark.find(part) != std::string_view::npos;

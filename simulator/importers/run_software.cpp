@@ -7,6 +7,7 @@
 
 #include "importers/published_names.hpp"
 #include "importers/remark.hpp"
+#include "stepcast/base/decimal_text.hpp"
 
 namespace stepcast {
 namespace {
@@ -48,7 +49,7 @@ void set_dispatcher(const std::string& stated, bool by_feature, RunSoftware& sof
   std::smatch factor;
   if (dispatcher == "alltoall" && mentions(text, "padded") &&
       std::regex_search(text, factor, std::regex(R"(capacity_factor (\d{1,3}(\.\d{1,3})?))"))) {
-    software.changes["expert_exchange"]["capacity_factor"] = std::stod(factor[1]);
+    software.changes["expert_exchange"]["capacity_factor"] = leading_decimal(factor[1].str());
   }
   if (dispatcher != "alltoall" && !by_feature) {
     software.changes["permute"] = "fused";  // these bring their own kernels

@@ -7,6 +7,8 @@
 
 #include "importers/published_names.hpp"
 #include "importers/remark.hpp"
+#include "stepcast/base/ascii.hpp"
+#include "stepcast/base/decimal_text.hpp"
 
 namespace stepcast {
 namespace {
@@ -36,7 +38,7 @@ constexpr std::array kModules = {
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words(1);
   for (const char c : text) {
-    if (std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_') {
+    if (ascii::is_alphanumeric(c) || c == '_') {
       words.back() += c;
     } else if (!words.back().empty()) {
       words.emplace_back();
@@ -134,14 +136,14 @@ std::optional<BytesPerSecond> network_rate_of_gpu(const std::string& published,
   std::smatch match;
   const auto gpus = static_cast<double>(gpus_per_node);
   if (std::regex_search(text, match, std::regex(R"((\d{1,3}) ?x ?(\d{1,4}) ?Gb)"))) {
-    return std::stod(match[1]) * std::stod(match[2]) / gpus * gigabit;
+    return leading_decimal(match[1].str()) * leading_decimal(match[2].str()) / gpus * gigabit;
   }
   if (std::regex_search(text, match, std::regex(R"((\d{1,5}) ?Gb/?p?s? )")) &&
       (mentions(text, "node-node") || mentions(text, "per node") || mentions(text, "a node"))) {
-    return std::stod(match[1]) / gpus * gigabit;
+    return leading_decimal(match[1].str()) / gpus * gigabit;
   }
   if (std::regex_search(text, match, std::regex(R"((\d{2,4}) ?Gb/?p?s?)"))) {
-    return std::stod(match[1]) * gigabit;
+    return leading_decimal(match[1].str()) * gigabit;
   }
   return std::nullopt;
 }

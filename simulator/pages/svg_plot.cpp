@@ -2,11 +2,10 @@
 #include "pages/svg_plot.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <utility>
 
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/report/text_layout.hpp"
 
 namespace stepcast {
@@ -37,15 +36,7 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-// Without separators, as attributes and short labels have it.
-std::string fixed(double value, int digits) {
-  std::array<char, 64> text{};
-  const std::to_chars_result written = std::to_chars(text.data(), text.data() + text.size(), value,
-                                                     std::chars_format::fixed, digits);
-  return {text.data(), written.ptr};
-}
-
-std::string point(double value) { return fixed(value, 1); }
+std::string point(double value) { return fixed_decimal(value, 1); }
 
 std::string attribute(std::string_view name, double value) {
   return " " + std::string(name) + "=\"" + point(value) + "\"";
@@ -94,7 +85,7 @@ class Axis1D {
     return list;
   }
   [[nodiscard]] std::string label(double tick) const {
-    return fixed(tick, step_ < 1.0 ? static_cast<int>(std::ceil(-std::log10(step_))) : 0);
+    return fixed_decimal(tick, step_ < 1.0 ? static_cast<int>(std::ceil(-std::log10(step_))) : 0);
   }
 
  private:
@@ -119,9 +110,10 @@ std::string cut(const std::string& title) {
 }
 
 std::string opened(const std::string& title) {
-  return R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 )" + fixed(kWidth, 0) + " " +
-         fixed(kHeight, 0) + "\" role=\"img\">\n<title>" + escaped(title) + "</title>\n" +
-         std::string(kStyle) + "\n<rect width=\"100%\" height=\"100%\" class=\"k\"/>\n" +
+  return R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 )" + fixed_decimal(kWidth, 0) +
+         " " + fixed_decimal(kHeight, 0) + "\" role=\"img\">\n<title>" + escaped(title) +
+         "</title>\n" + std::string(kStyle) +
+         "\n<rect width=\"100%\" height=\"100%\" class=\"k\"/>\n" +
          text_at({kLeft, 26.0, "start", "t", ""}, cut(title));
 }
 

@@ -3,10 +3,12 @@
 
 import copy
 import json
+import locale
 import os
 import pickle
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
@@ -91,6 +93,35 @@ class Reports(unittest.TestCase):
         table = stepcast.explain(DENSE).operators_table()
         self.assertIn("total_time_s", table.dtype.names)
         self.assertGreater(len(table), 10)
+
+
+class Locales(unittest.TestCase):
+    """Toolkits of windows set the user's locale in the process that they run in."""
+
+    def setUp(self):
+        made = tempfile.TemporaryDirectory()
+        self.addCleanup(made.cleanup)
+        self.addCleanup(locale.setlocale, locale.LC_ALL, "C")
+        os.environ["LOCPATH"] = made.name
+        self.addCleanup(os.environ.pop, "LOCPATH")
+
+    def set_locale(self, name):
+        try:
+            subprocess.run(["localedef", "-i", name, "-f", "UTF-8", f"{os.environ['LOCPATH']}/{name}.UTF-8"],
+                           capture_output=True, check=True)
+        except (OSError, subprocess.CalledProcessError):
+            self.skipTest(f"SKIPPED: the locale {name}, whose sources (package locales) are not installed")
+        locale.setlocale(locale.LC_ALL, f"{name}.UTF-8")
+        self.assertEqual(locale.localeconv()["decimal_point"], ",")
+
+    def test_a_comma_in_numbers_and_turkish_letters_change_nothing(self):
+        for name in ("de_DE", "tr_TR"):
+            self.set_locale(name)
+            self.assertEqual(str(stepcast.project(MOE)), printed("project", MOE))
+            self.assertEqual(stepcast.memory(MOE).to_json(), printed("memory", MOE, "--format", "json"))
+            self.assertEqual(str(stepcast.explain(DENSE)), printed("explain", DENSE))
+            with self.assertRaisesRegex(stepcast.InputError, "did you mean 'h100_sxm'"):
+                stepcast.project(DENSE, set={"cluster.gpu": "H100_SXN"})
 
 
 class Errors(unittest.TestCase):

@@ -2,18 +2,17 @@
 #include "stepcast/base/nearest_name.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <vector>
+
+#include "stepcast/base/ascii.hpp"
 
 namespace stepcast {
 namespace {
 
 constexpr std::string_view kBetweenWords = "_-.";
 
-bool same_letter(char a, char b) {
-  return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-}
+bool same_letter(char a, char b) { return ascii::lower(a) == ascii::lower(b); }
 
 bool same_text(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_letter);

@@ -5,10 +5,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <span>
 
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/error.hpp"
 
 namespace stepcast {
@@ -135,7 +135,7 @@ double in_base_units(double number, double factor) {
 }
 
 bool parses_back(const std::string& digits, double factor, double value) {
-  return in_base_units(std::strtod(digits.c_str(), nullptr), factor) == value;
+  return in_base_units(leading_decimal(digits), factor) == value;
 }
 
 // Digits d with d * factor == value exactly; empty if double arithmetic has none near.
@@ -161,13 +161,6 @@ std::string grouped(std::string digits) {
     digits.insert(i - 3, 1, ',');
   }
   return digits;
-}
-
-std::string fixed(double value, int decimals) {
-  std::array<char, 400> buffer{};
-  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                    std::chars_format::fixed, decimals);
-  return {buffer.data(), result.ptr};
 }
 
 // More digits than this says nothing to a reader, and no wider column holds them.
@@ -262,9 +255,9 @@ std::string significant(double value, int digits) {
   const int magnitude = static_cast<int>(std::floor(std::log10(std::abs(value))));
   const int decimals = digits - 1 - magnitude;
   if (decimals <= 0) {
-    return grouped(fixed(value, 0));
+    return grouped(fixed_decimal(value, 0));
   }
-  return fixed(value, decimals);
+  return fixed_decimal(value, decimals);
 }
 
 std::string whole_number(double value) {

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <optional>
 #include <utility>
 
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/calibration/least_squares.hpp"
@@ -47,7 +47,7 @@ std::optional<double> in_units(const std::string& text, const std::string& unit)
 double number_in(const ConfigNode& node, std::string_view unit_name) {
   const std::string unit(unit_name);
   if (unit.empty()) {
-    return std::strtod(node.text.c_str(), nullptr);
+    return leading_decimal(node.text);
   }
   for (const std::optional<double> number :
        {in_units<Seconds>(node.text, unit), in_units<Joules>(node.text, unit),
@@ -117,17 +117,11 @@ class Fit {
   }
 
   Calibration run() {
-    if (constants_.empty() || fitted_.size() < kRowsPerConstant * constants_.size()) {
-      throw ConfigError({"measurements", 0, 0},
-                        std::to_string(fitted_.size()) + " rows are too few to fit " +
-                            std::to_string(constants_.size()) + " constants; give " +
-                            std::to_string(kRowsPerConstant * constants_.size()) +
-                            " or more besides those held back, or choose with --constant");
-    }
+    check_rows();
     std::vector<double> found = solve(problem_of());
     const std::vector<double> exact = found;
     for (double& value : found) {
-      value = std::strtod(rounded_constant(value).c_str(), nullptr);
+      value = leading_decimal(rounded_constant(value));
     }
     Calibration result;
     for (std::size_t i = 0; i < constants_.size(); ++i) {
@@ -142,6 +136,27 @@ class Fit {
   }
 
  private:
+  void check_rows() const {
+    std::string fault;
+    if (rows_.empty()) {
+      fault = "there are no rows to fit; give measurements of what the constants describe";
+    } else if (fitted_.empty()) {
+      fault = "all " + std::to_string(rows_.size()) +
+              " rows are held back by their shapes, to check the fit; give rows of more shapes";
+    } else if (constants_.empty()) {
+      fault = "none of these constants moves the " + std::to_string(fitted_.size()) +
+              " rows that are not held back; give measurements of what the constants describe";
+    } else if (const std::size_t least = kRowsPerConstant * constants_.size();
+               fitted_.size() < least) {
+      fault = std::to_string(fitted_.size()) + " rows are too few to fit " +
+              std::to_string(constants_.size()) + " constants; give " + std::to_string(least) +
+              " or more besides those held back, or choose with --constant";
+    }
+    if (!fault.empty()) {
+      throw ConfigError({"measurements", 0, 0}, fault);
+    }
+  }
+
   [[nodiscard]] ConfigNode tree_with(const std::vector<double>& values,
                                      std::string (*text)(double)) const {
     ConfigNode tree = tree_;

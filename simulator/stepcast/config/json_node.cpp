@@ -83,8 +83,14 @@ class JsonTreeBuilder : public nlohmann::json_sax<nlohmann::json> {
   bool boolean(bool value) override { return add_scalar(value ? "true" : "false"); }
   bool number_integer(std::int64_t value) override { return add_scalar(std::to_string(value)); }
   bool number_unsigned(std::uint64_t value) override { return add_scalar(std::to_string(value)); }
+  // The parser puts the point of the process's locale where the text has one: "0,5".
   bool number_float(double /*value*/, const std::string& written) override {
-    return add_scalar(written);
+    std::string number = written;
+    const std::size_t point = number.find_first_not_of("0123456789+-eE");
+    if (point != std::string::npos) {
+      number[point] = '.';
+    }
+    return add_scalar(std::move(number));
   }
   bool string(std::string& value) override {
     ConfigNode text = node(ConfigNode::Kind::kScalar);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stepcast/base/ascii.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/framework_keys.hpp"
 #include "stepcast/config/value_message.hpp"
@@ -33,11 +34,8 @@ bool contains(const std::vector<std::string>& keys, std::string_view key) {
 
 // Whether the two differ in nothing but capitals.
 bool same_letters(std::string_view a, std::string_view b) {
-  const auto small = [](char letter) {
-    return letter >= 'A' && letter <= 'Z' ? letter + 32 : letter;
-  };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&small](char x, char y) { return small(x) == small(y); });
+                    [](char x, char y) { return ascii::lower(x) == ascii::lower(y); });
 }
 
 // Whether the two are so alike that one may be the other misspelt.

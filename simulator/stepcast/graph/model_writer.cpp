@@ -19,18 +19,30 @@ std::string text_of(E value, const std::array<NamedValue<E>, N>& names) {
   return {};
 }
 
+// As text: the emitter groups the digits of numbers where a program sets a locale that does.
+void write_count(YAML::Emitter& out, const char* key, std::int64_t count) {
+  out << YAML::Key << key << YAML::Value << std::to_string(count);
+}
+
+void write_list(YAML::Emitter& out, const char* key, const std::vector<std::int64_t>& counts) {
+  out << YAML::Key << key << YAML::Value << YAML::Flow << YAML::BeginSeq;
+  for (const std::int64_t count : counts) {
+    out << std::to_string(count);
+  }
+  out << YAML::EndSeq;
+}
+
 void write_positive(YAML::Emitter& out, const char* key, std::int64_t count) {
   if (count > 0) {
-    out << YAML::Key << key << YAML::Value << count;
+    write_count(out, key, count);
   }
 }
 
 void write_counts(YAML::Emitter& out, const char* key, const LayerCounts& counts) {
-  out << YAML::Key << key << YAML::Value;
   if (counts.uniform()) {
-    out << counts.same();
+    write_count(out, key, counts.same());
   } else {
-    out << YAML::Flow << counts.pattern();
+    write_list(out, key, counts.pattern());
   }
 }
 
@@ -40,23 +52,23 @@ void write_shared_kv(YAML::Emitter& out, const AttentionSpec& attention) {
                                    {"qk_rope_head_dim", attention.mla.qk_rope_head_dim},
                                    {"output_groups", attention.output_groups},
                                    {"output_lora_rank", attention.output_lora_rank}}) {
-    out << YAML::Key << key << YAML::Value << value;
+    write_count(out, key, value);
   }
 }
 
 void write_choice_of_keys(YAML::Emitter& out, const AttentionSpec& attention) {
   if (const auto& indexer = attention.indexer) {
     out << YAML::Key << "indexer" << YAML::Value << YAML::Flow << YAML::BeginMap;
-    out << YAML::Key << "heads" << YAML::Value << indexer->heads;
-    out << YAML::Key << "head_dim" << YAML::Value << indexer->head_dim;
-    out << YAML::Key << "chosen" << YAML::Value << indexer->chosen;
+    write_count(out, "heads", indexer->heads);
+    write_count(out, "head_dim", indexer->head_dim);
+    write_count(out, "chosen", indexer->chosen);
     out << YAML::Key << "trained" << YAML::Value << indexer->trained;
     out << YAML::EndMap;
   }
   if (const CompressionSpec& compression = attention.compression; !compression.ratios.empty()) {
     out << YAML::Key << "compression" << YAML::Value << YAML::Flow << YAML::BeginMap;
-    out << YAML::Key << "ratios" << YAML::Value << compression.ratios;
-    out << YAML::Key << "indexed_ratio" << YAML::Value << compression.indexed_ratio;
+    write_list(out, "ratios", compression.ratios);
+    write_count(out, "indexed_ratio", compression.indexed_ratio);
     out << YAML::EndMap;
   }
 }
@@ -70,9 +82,9 @@ void write_attention(YAML::Emitter& out, const AttentionSpec& attention) {
     write_shared_kv(out, attention);
   } else if (mla) {
     write_positive(out, "q_lora_rank", attention.mla.q_lora_rank);
-    out << YAML::Key << "kv_lora_rank" << YAML::Value << attention.mla.kv_lora_rank;
-    out << YAML::Key << "qk_nope_head_dim" << YAML::Value << attention.mla.qk_nope_head_dim;
-    out << YAML::Key << "qk_rope_head_dim" << YAML::Value << attention.mla.qk_rope_head_dim;
+    write_count(out, "kv_lora_rank", attention.mla.kv_lora_rank);
+    write_count(out, "qk_nope_head_dim", attention.mla.qk_nope_head_dim);
+    write_count(out, "qk_rope_head_dim", attention.mla.qk_rope_head_dim);
     write_counts(out, "v_head_dim", attention.v_head_dim);
   } else {
     write_counts(out, "kv_heads", attention.kv_heads);
@@ -95,7 +107,7 @@ void write_attention(YAML::Emitter& out, const AttentionSpec& attention) {
   }
   if (attention.sliding_window.most() > 0) {
     write_counts(out, "sliding_window", attention.sliding_window);
-    out << YAML::Key << "full_attention_every" << YAML::Value << attention.full_attention_every;
+    write_count(out, "full_attention_every", attention.full_attention_every);
   }
   write_choice_of_keys(out, attention);
   out << YAML::EndMap;
@@ -103,12 +115,10 @@ void write_attention(YAML::Emitter& out, const AttentionSpec& attention) {
 
 void write_moe(YAML::Emitter& out, const MoeSpec& moe) {
   out << YAML::Key << "moe" << YAML::Value << YAML::BeginMap;
-  out << YAML::Key << "experts" << YAML::Value << moe.experts;
-  out << YAML::Key << "experts_per_token" << YAML::Value << moe.experts_per_token;
-  out << YAML::Key << "expert_ffn_hidden" << YAML::Value << moe.expert_ffn_hidden;
-  if (moe.shared_expert_ffn_hidden > 0) {
-    out << YAML::Key << "shared_expert_ffn_hidden" << YAML::Value << moe.shared_expert_ffn_hidden;
-  }
+  write_count(out, "experts", moe.experts);
+  write_count(out, "experts_per_token", moe.experts_per_token);
+  write_count(out, "expert_ffn_hidden", moe.expert_ffn_hidden);
+  write_positive(out, "shared_expert_ffn_hidden", moe.shared_expert_ffn_hidden);
   if (moe.shared_expert_gate) {
     out << YAML::Key << "shared_expert_gate" << YAML::Value << true;
   }
@@ -119,18 +129,16 @@ void write_moe(YAML::Emitter& out, const MoeSpec& moe) {
     out << YAML::Key << "clamped_activation" << YAML::Value << true;
   }
   write_positive(out, "latent_hidden", moe.latent_hidden);
-  if (moe.first_dense_layers > 0) {
-    out << YAML::Key << "first_dense_layers" << YAML::Value << moe.first_dense_layers;
-  }
+  write_positive(out, "first_dense_layers", moe.first_dense_layers);
   if (moe.every != 1) {
-    out << YAML::Key << "every" << YAML::Value << moe.every;
+    write_count(out, "every", moe.every);
   }
   const RouterSpec& router = moe.router;
   out << YAML::Key << "router" << YAML::Value << YAML::Flow << YAML::BeginMap;
   out << YAML::Key << "score" << YAML::Value << text_of(router.score, kScores);
   if (router.groups > 1) {
-    out << YAML::Key << "groups" << YAML::Value << router.groups;
-    out << YAML::Key << "topk_groups" << YAML::Value << router.topk_groups;
+    write_count(out, "groups", router.groups);
+    write_count(out, "topk_groups", router.topk_groups);
   }
   if (router.expert_bias) {
     out << YAML::Key << "expert_bias" << YAML::Value << true;
@@ -160,22 +168,18 @@ void write_published(YAML::Emitter& out, const PublishedCounts& published) {
 
 void write_blocks(YAML::Emitter& out, const ModelSpec& model) {
   out << YAML::Key << "positions" << YAML::Value << text_of(model.positions, kPositions);
-  if (model.max_positions > 0) {
-    out << YAML::Key << "max_positions" << YAML::Value << model.max_positions;
-  }
+  write_positive(out, "max_positions", model.max_positions);
   out << YAML::Key << "norm" << YAML::Value << text_of(model.norm, kNorms);
   if (model.norm_bias != (model.norm == NormKind::kLayerNorm)) {
     out << YAML::Key << "norm_bias" << YAML::Value << model.norm_bias;
   }
   if (model.norms_per_layer != 2) {
-    out << YAML::Key << "norms_per_layer" << YAML::Value << model.norms_per_layer;
+    write_count(out, "norms_per_layer", model.norms_per_layer);
   }
   if (model.residual_streams != 1) {
-    out << YAML::Key << "residual_streams" << YAML::Value << model.residual_streams;
+    write_count(out, "residual_streams", model.residual_streams);
   }
-  if (model.residual_block > 0) {
-    out << YAML::Key << "residual_block" << YAML::Value << model.residual_block;
-  }
+  write_positive(out, "residual_block", model.residual_block);
   for (const auto& [key, on] : {std::pair{"parallel_blocks", model.parallel_blocks},
                                 {"tied_embeddings", model.tied_embeddings},
                                 {"head_bias", model.head_bias}}) {
@@ -195,9 +199,9 @@ std::string to_yaml(const ModelSpec& model) {
   write_text(out, "family", model.family);
   write_text(out, "source", model.source);
   write_text(out, "note", model.note);
-  out << YAML::Key << "hidden_size" << YAML::Value << model.hidden;
-  out << YAML::Key << "layers" << YAML::Value << model.layers;
-  out << YAML::Key << "vocabulary" << YAML::Value << model.vocabulary;
+  write_count(out, "hidden_size", model.hidden);
+  write_count(out, "layers", model.layers);
+  write_count(out, "vocabulary", model.vocabulary);
   write_blocks(out, model);
   write_attention(out, model.attention);
   out << YAML::Key << "mlp" << YAML::Value << YAML::BeginMap;
@@ -213,9 +217,7 @@ std::string to_yaml(const ModelSpec& model) {
   if (model.moe) {
     write_moe(out, *model.moe);
   }
-  if (model.mtp_layers > 0) {
-    out << YAML::Key << "mtp_layers" << YAML::Value << model.mtp_layers;
-  }
+  write_positive(out, "mtp_layers", model.mtp_layers);
   write_published(out, model.published);
   out << YAML::EndMap;
   ConfigWriter mixers;

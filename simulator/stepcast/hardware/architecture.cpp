@@ -2,10 +2,10 @@
 #include "stepcast/hardware/architecture.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
 #include <optional>
 
+#include "stepcast/base/ascii.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/hardware/data_root.hpp"
@@ -15,8 +15,7 @@ namespace {
 
 std::string digits(std::string_view text) {
   std::string found;
-  std::copy_if(text.begin(), text.end(), std::back_inserter(found),
-               [](unsigned char letter) { return std::isdigit(letter) != 0; });
+  std::copy_if(text.begin(), text.end(), std::back_inserter(found), ascii::is_digit);
   return found;
 }
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <string>
 
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/hardware/number_ranges.hpp"
 #include "stepcast/hardware/sourced_table.hpp"
 #include "stepcast/hardware/tile_text.hpp"
@@ -112,7 +112,7 @@ std::vector<RooflineTile> read_roofline_tiles(SourcedReader& reader) {
   tiles.reserve(rows.size());
   for (const SourcedRow& row : rows) {
     const std::optional<TileSides> sides = parse_tile(row.key);
-    const double share = std::strtod(row.text.c_str(), nullptr);
+    const double share = leading_decimal(row.text);
     if (!sides || !(share >= limits::kShare.lowest && share <= limits::kShare.highest)) {
       reader.reader().error(kKey, "has '" + row.key + ": " + row.text +
                                       "'; write the rows and columns of a tile and its share, "

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/sweep/sweep_axes.hpp"
@@ -18,9 +18,10 @@ constexpr Range<double> kNumbers{-1e15, 1e15};
 // Without the noise of adding up decimals: 0.1 three times is 0.3.
 std::string range_text(double value) {
   std::array<char, 40> text{};
-  const int length =
-      std::snprintf(text.data(), text.size(), "%.15g", std::round(value * 1e9) / 1e9);
-  return {text.data(), static_cast<std::size_t>(length)};
+  const std::to_chars_result written =
+      std::to_chars(text.data(), text.data() + text.size(), std::round(value * 1e9) / 1e9,
+                    std::chars_format::general, 15);
+  return {text.data(), written.ptr};
 }
 
 struct RangeNumbers {

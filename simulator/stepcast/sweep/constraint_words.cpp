@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+
+#include "stepcast/base/ascii.hpp"
 
 namespace stepcast {
 namespace {
 
-bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-bool is_of_name(char c) { return is_letter(c) || is_digit(c); }
+bool begins_name(char c) { return ascii::is_letter(c) || c == '_'; }
+bool is_of_name(char c) { return begins_name(c) || ascii::is_digit(c); }
 bool is_of_number(char c) { return is_of_name(c) || c == '.'; }
 
 class WordSplitter {
@@ -21,11 +21,11 @@ class WordSplitter {
   std::vector<ConstraintWord> split() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
-      if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+      if (ascii::is_space(c)) {
         ++at_;
-      } else if (is_letter(c)) {
+      } else if (begins_name(c)) {
         keep_name();
-      } else if (is_digit(c) || c == '.') {
+      } else if (ascii::is_digit(c) || c == '.') {
         keep(Kind::kNumber, length_of(is_of_number));
       } else if (c == '\'' || c == '"') {
         keep_text();
@@ -87,7 +87,7 @@ class WordSplitter {
     } else if (kSigns.find(c) != std::string_view::npos) {
       keep(Kind::kSign, 1);
     } else {
-      const bool plain = std::isprint(static_cast<unsigned char>(c)) != 0;
+      const bool plain = ascii::is_printable(c);
       faults_.push_back({at_, c == '=' ? "assigns with '='; write == to compare"
                               : plain
                                   ? "has a '" + std::string(1, c) + "', which means nothing here"

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <vector>
+
+#include "stepcast/base/ascii.hpp"
 
 namespace stepcast {
 namespace {
@@ -25,7 +26,7 @@ bool is_number(std::string_view word) {
     word.remove_suffix(1);
   }
   return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-    return std::isdigit(static_cast<unsigned char>(c)) != 0 || c == ',' || c == '.';
+    return ascii::is_digit(c) || c == ',' || c == '.';
   });
 }
 
@@ -54,9 +55,8 @@ std::string counted_reason(std::string_view reason) {
     if (words[i] == "=" && i + 1 < words.size() && is_number(words[i + 1])) {
       // "tp = 8" is "tp", and what ends a clause stays.
       ++i;
-      end = std::ispunct(static_cast<unsigned char>(words[i].back())) != 0
-                ? words[i].substr(words[i].size() - 1)
-                : std::string_view();
+      end = ascii::is_punctuation(words[i].back()) ? words[i].substr(words[i].size() - 1)
+                                                   : std::string_view();
       text += end;
       continue;
     }

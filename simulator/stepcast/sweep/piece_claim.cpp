@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <climits>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +13,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "stepcast/base/ascii.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/sweep/sweep_chunks.hpp"
 
@@ -30,7 +30,7 @@ std::string this_host() {
   std::error_code error;
   const std::string space = std::filesystem::read_symlink("/proc/self/ns/pid", error).string();
   for (const char c : "-" + boot.substr(0, boot.find('-')) + "-" + space) {
-    text += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ? std::string(1, c) : "";
+    text += ascii::is_alphanumeric(c) || c == '-' ? std::string(1, c) : "";
   }
   return text;
 }

@@ -2,13 +2,12 @@
 #include "stepcast/sweep/sweep_merge.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <iterator>
 #include <set>
 #include <string>
 #include <system_error>
 
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/error.hpp"
 #include "stepcast/sweep/piece_folder.hpp"
 
@@ -95,9 +94,7 @@ void check_none_missing(const Parts& sorted, Diagnostics& diagnostics) {
 // "12.5 % of the plans"
 std::string share_text(const MissingParts& missing, std::int64_t plans) {
   const double percent = 100.0 * static_cast<double>(missing.plans) / static_cast<double>(plans);
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.*f %% of the plans", percent < 1.0 ? 4 : 1, percent);
-  return text.data();
+  return fixed_decimal(percent, percent < 1.0 ? 4 : 1) + " % of the plans";
 }
 
 void check_no_piece_missing(const MissingParts& missing, const PartFiles& given, std::int64_t plans,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/config/json_dump.hpp"
 #include "stepcast/validation/interval_coverage.hpp"
 #include "stepcast/validation/validate.hpp"
@@ -15,11 +14,7 @@ namespace stepcast {
 namespace {
 
 // Errors are known no better than this.
-std::string thousandths_text(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3f", value);
-  return text.data();
-}
+std::string thousandths_text(double value) { return fixed_decimal(value, 3); }
 
 std::string json_string(const std::string& text) { return json_dump(nlohmann::json(text)); }
 

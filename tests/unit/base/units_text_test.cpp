@@ -6,6 +6,7 @@
 #include <random>
 
 #include "catch.hpp"
+#include "stepcast/base/error.hpp"
 
 namespace stepcast::units_text_test {
 namespace {

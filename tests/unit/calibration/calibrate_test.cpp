@@ -2,6 +2,8 @@
 // Constants are found again from rows that were priced with them.
 #include "stepcast/calibration/calibrate.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "backends/builtin_backends.hpp"
@@ -101,7 +103,24 @@ TEST_CASE("too few rows are an error", "[unit]") {
   CHECK_THAT(config_error([&] { test::calibrate_h200(rows, {}); }),
              test::contains_text("rows are too few to fit"));
   CHECK_THAT(config_error([&] { test::calibrate_h200({}, {"gemm.start_up"}); }),
-             test::contains_text("0 rows are too few"));
+             test::contains_text("there are no rows to fit"));
+}
+
+TEST_CASE("rows that are all held back, or that no constant moves, are told from too few",
+          "[unit]") {
+  std::vector<CalibrationRow> rows = test::rows_priced_with(test::shipped_gpu("h200_sxm"));
+  std::vector<CalibrationRow> held_back;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(held_back),
+               [](const CalibrationRow& row) { return is_held_back(row.shape); });
+  REQUIRE(held_back.size() > 1);
+  CHECK_THAT(
+      config_error([&] { test::calibrate_h200(held_back, {}); }),
+      test::contains_text("all " + std::to_string(held_back.size()) + " rows are held back"));
+  for (CalibrationRow& row : rows) {
+    row.predicted = [](const ClusterSpec&) { return 1e-3; };
+  }
+  CHECK_THAT(config_error([&] { test::calibrate_h200(rows, {}); }),
+             test::contains_text("none of these constants moves the"));
 }
 
 TEST_CASE("a key that cannot be fitted is an error with the nearest one", "[unit]") {
