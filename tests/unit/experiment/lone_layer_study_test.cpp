@@ -113,6 +113,25 @@ TEST_CASE("rates count the experts' products, and backward is both less forward"
   CHECK((pass.computation + pass.communication + pass.host).value() == nearly(pass.time.value()));
 }
 
+// A forward of 128 tokens by itself waits for its launches; before a backward the host gets ahead.
+TEST_CASE("a backward pass waits no negative time for the host, and its parts sum", "[unit]") {
+  for (const char* tokens : {"128", "192", "256", "512"}) {
+    CAPTURE(tokens);
+    const ConfigNode dense = parse_config(
+        "{model: llama3.1_8b, cluster: {gpu: h100_sxm, nodes: 1}, plan: {}, training: "
+        "{micro_batch_size: 1, global_batch_size: 8, sequence_length: " +
+            std::string(tokens) + "}}",
+        "test");
+    const LayerPasses passes = studied(read_experiment(dense, {}, test::data_root())).passes;
+    CHECK(passes.forward.host > Seconds{});
+    REQUIRE(passes.backward);
+    const LayerPass& backward = *passes.backward;
+    CHECK(backward.host >= Seconds{});
+    CHECK((backward.computation + backward.communication + backward.host).value() ==
+          nearly(backward.time.value()));
+  }
+}
+
 TEST_CASE("a layer of inference keeps nothing and has no backward", "[unit]") {
   const LayerReport report = studied(sonic(), {.use = LayerUse::kInference});
   CHECK(report.saved.empty());
