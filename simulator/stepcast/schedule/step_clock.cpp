@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "stepcast/base/real.hpp"
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/schedule/step_timer.hpp"
 
@@ -57,7 +58,7 @@ class GridSearch {
     while (fast - slow > 1) {
       const double drawn = share(index);
       (drawn <= 1.0 ? slow : fast) = index;
-      index = std::clamp(next_guess(index, drawn), slow + 1, std::max(slow + 1, fast - 1));
+      index = on_grid(next_guess(index, drawn), slow + 1, std::max(slow + 1, fast - 1));
     }
     if (slow == kPeak) {
       return timer_.grid_clock(kPeak);
@@ -92,8 +93,7 @@ class GridSearch {
       return kPeak;
     }
     const double expected = clock_at_limit(kLawful, rough_share(kLawful));
-    return std::clamp(static_cast<std::int64_t>(std::lround(expected + 0.5)), kLowest + 1,
-                      kPeak - 1);
+    return on_grid(std::round(expected + 0.5), kLowest + 1, kPeak - 1);
   }
   [[nodiscard]] double rough_share(std::int64_t index) {
     const StepTimer::RoughStep rough = timer_.rough(index);
@@ -103,10 +103,14 @@ class GridSearch {
   [[nodiscard]] double clock_at_limit(std::int64_t index, double drawn) const {
     return static_cast<double>(index) * std::pow(drawn, -1.0 / exponent_);
   }
-  [[nodiscard]] std::int64_t next_guess(std::int64_t index, double drawn) const {
+  [[nodiscard]] double next_guess(std::int64_t index, double drawn) const {
     const double at_limit = clock_at_limit(index, drawn);
     // Within: the next to try is the first that should be beyond, and the other way round.
-    return static_cast<std::int64_t>(drawn <= 1.0 ? std::ceil(at_limit) : std::floor(at_limit));
+    return drawn <= 1.0 ? std::ceil(at_limit) : std::floor(at_limit);
+  }
+  // A guess can be infinite: a step that draws no power reaches no limit.
+  static std::int64_t on_grid(double guess, std::int64_t lowest, std::int64_t highest) {
+    return static_cast<std::int64_t>(std::clamp(guess, real(lowest), real(highest)));
   }
 
   double share(std::int64_t index) { return known(index).share; }
