@@ -48,6 +48,7 @@ constexpr auto kIgnored = std::to_array<std::string_view>(
     {"env_vars", "logger", "checkpoint", "rng", "scheduler", "rerun_state_machine", "profiling",
      "dist", "validation", "straggler", "inprocess_restart", "nvrx_straggler", "ft",
      "tensor_inspect", "peft_path"});
+
 // --- a recipe in Python -------------------------------------------------------------------------
 
 std::string precision_in(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "stepcast/base/ascii.hpp"
 #include "stepcast/config/json_dump.hpp"
 
 namespace stepcast {
@@ -21,7 +22,7 @@ struct ComputeCapability {
 ComputeCapability capability_of(const Architecture& architecture) {
   std::int64_t number = 0;
   for (const char letter : architecture.name) {
-    if (letter >= '0' && letter <= '9') {
+    if (ascii::is_digit(letter)) {
       number = 10 * number + (letter - '0');
     }
   }
