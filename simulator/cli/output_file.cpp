@@ -65,14 +65,14 @@ Target followed(const std::string& name) {
   return {file.string(), -1};
 }
 
-std::string folder_of(const std::string& file) {
+std::string folder_beside(const std::string& file) {
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
   return folder.empty() ? "." : folder.string();
 }
 
 // A name that is nobody's, beside a file; `attempt` counts from 1.
 std::string name_beside(const std::string& file, int attempt) {
-  return (std::filesystem::path(folder_of(file)) /
+  return (std::filesystem::path(folder_beside(file)) /
           (".stepcast_" + std::to_string(::getpid()) + "_" + std::to_string(attempt) + ".partial"))
       .string();
 }
@@ -145,7 +145,7 @@ OutputFile::OutputFile(const std::string& name) {
 }
 
 void OutputFile::open_beside() {
-  descriptor_ = opened_without_name(folder_of(name_));
+  descriptor_ = opened_without_name(folder_beside(name_));
   for (int attempt = 1; descriptor_ < 0 && attempt <= kMostAttempts; ++attempt) {
     partial_ = name_beside(name_, attempt);
     descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kMode);

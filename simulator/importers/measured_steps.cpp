@@ -19,14 +19,14 @@ constexpr std::array kModes = {ModeName{"fsdp", Mode::kFsdp}, ModeName{"tp", Mod
                                ModeName{"pp", Mode::kPp},     ModeName{"ddp", Mode::kDdp},
                                ModeName{"cp", Mode::kCp},     ModeName{"local", Mode::kLocal}};
 
-struct ScheduleName {
+struct StepSchedule {
   std::string_view published;
   std::string_view ours;
 };
-constexpr std::array kSchedules = {ScheduleName{"zbv", "zbv"}, ScheduleName{"gpipe", "gpipe"},
-                                   ScheduleName{"1f1b", "1f1b"},
-                                   ScheduleName{"interleaved", "interleaved_1f1b"},
-                                   ScheduleName{"izb", "interleaved_zero_bubble"}};
+constexpr std::array kStepSchedules = {StepSchedule{"zbv", "zbv"}, StepSchedule{"gpipe", "gpipe"},
+                                       StepSchedule{"1f1b", "1f1b"},
+                                       StepSchedule{"interleaved", "interleaved_1f1b"},
+                                       StepSchedule{"izb", "interleaved_zero_bubble"}};
 
 std::int64_t at_least_one(StatedObject& row, const char* key) {
   return std::max<std::int64_t>(1, row.count(key).value_or(1));
@@ -93,15 +93,15 @@ Mode mode_of(StatedObject& row) {
   return known->mode;
 }
 
-void read_schedule(StatedObject& row, Record& plan) {
+void read_step_schedule(StatedObject& row, Record& plan) {
   const std::string written = row.text("schedule");
   if (written.empty()) {
     return;
   }
   const auto* const known =
-      std::find_if(kSchedules.begin(), kSchedules.end(),
-                   [&](const ScheduleName& schedule) { return schedule.published == written; });
-  if (known == kSchedules.end()) {
+      std::find_if(kStepSchedules.begin(), kStepSchedules.end(),
+                   [&](const StepSchedule& schedule) { return schedule.published == written; });
+  if (known == kStepSchedules.end()) {
     throw RefusedRow{"feature unsupported: the pipeline schedule '" + written + "'"};
   }
   plan["schedule"] = known->ours;
@@ -118,7 +118,7 @@ Record plan_of(StatedObject& row, Mode mode, std::int64_t world) {
   } else if (mode == Mode::kPp) {
     plan["pp"] = world;
     plan["vpp"] = at_least_one(row, "v");
-    read_schedule(row, plan);
+    read_step_schedule(row, plan);
   } else if (mode == Mode::kCp) {
     plan["cp"] = world;
     plan["cp_algorithm"] = "all_gather";
@@ -190,7 +190,7 @@ Record training_of(StatedObject& row, Mode mode, const Record& plan, std::int64_
 
 // --- measured -----------------------------------------------------------------------------------
 
-Record measured_of(StatedObject& row) {
+Record measured_step(StatedObject& row) {
   Record measured = Record::object();
   if (const auto time = row.number("step_s")) {
     measured["step_time_s"] = *time;
@@ -248,7 +248,7 @@ void read_measured_step(const nlohmann::json& json, ProfileCache& profiles,
   Record assumed = Record::array();
   std::string gpu = "h200_sxm";
   bool experts = false;
-  const Record measured = measured_of(row);
+  const Record measured = measured_step(row);
   for (const char* known : {"clock_mhz", "watts", "temperature", "step_min_s", "step_max_s",
                             "tokens_per_s_per_gpu", "peak_reserved_bytes", "group"}) {
     row.ignore(known);

@@ -10,7 +10,7 @@ namespace stepcast {
 namespace {
 
 constexpr std::int64_t kVocabulary = 50'257;  // GPT-2's
-constexpr std::int64_t kGpusPerNode = 8;
+constexpr std::int64_t kGpusOfNode = 8;
 
 Record model_from(MappingReader& fields, std::int64_t positions) {
   const std::int64_t hidden = fields.required_count("hidden size", kWidth);
@@ -50,7 +50,7 @@ Record training_from(MappingReader& fields) {
 
 // Nodes of 8 GPUs share 800 Gb/s.
 Record cluster_from(std::int64_t gpus) {
-  const std::int64_t in_node = std::min(gpus, kGpusPerNode);
+  const std::int64_t in_node = std::min(gpus, kGpusOfNode);
   return {{"gpu", "a100_80gb"},
           {"nodes", gpus / std::max<std::int64_t>(1, in_node)},
           {"gpus_per_node", in_node},
@@ -63,7 +63,7 @@ Record fill_in(Record& experiment, std::int64_t gpus) {
   Record assumed = {
       "training.dropout true: 0.1 is Megatron's default for attention and hidden states",
       "cluster.nic_rate 12.5 GB/s: 800 Gb/s a node, which vTrain states for its cluster"};
-  if (gpus > kGpusPerNode) {
+  if (gpus > kGpusOfNode) {
     experiment["training"]["recompute"] = "full";
     experiment["software"] = "megatron_2021";
     assumed.push_back("training.recompute full: runs on several nodes recompute every layer");
@@ -88,9 +88,9 @@ void read_vtrain_run(ForeignRow& row, std::vector<Record>& records) {
   Record model = model_from(fields, training["sequence_length"].get<std::int64_t>());
   const Record plan = plan_from(fields);
   const std::int64_t gpus = fields.required_count("# GPUs", kMeasuredDegree);
-  const bool nodes = gpus > kGpusPerNode;
-  if (fields.good({"# GPUs"}) && nodes && gpus % kGpusPerNode != 0) {
-    fields.error("# GPUs", "must be whole nodes of " + std::to_string(kGpusPerNode));
+  const bool nodes = gpus > kGpusOfNode;
+  if (fields.good({"# GPUs"}) && nodes && gpus % kGpusOfNode != 0) {
+    fields.error("# GPUs", "must be whole nodes of " + std::to_string(kGpusOfNode));
   }
   const double time = fields.required_number("iteration time (ms)", {1e-3, 1e9});
   fields.report_missing();

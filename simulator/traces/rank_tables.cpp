@@ -9,7 +9,7 @@
 namespace stepcast {
 namespace {
 
-constexpr double kLeastListed = 5e-6;  // s: what prints as 0.00 ms
+constexpr double kLeastWait = 5e-6;  // s: what prints as 0.00 ms
 
 std::string rank_name(const RankTotals& rank) {
   return rank.rank >= 0 ? std::to_string(rank.rank) : cut_to(rank.file, 20);
@@ -44,7 +44,7 @@ std::string waits_table(const RankWaiting& waiting) {
   for (std::size_t rank = 0; rank < waiting.ranks.size(); ++rank) {
     const std::vector<Seconds>& waits_for = waiting.ranks[rank].waits_for;
     for (std::size_t last = 0; last < waits_for.size(); ++last) {
-      if (waits_for[last].value() >= kLeastListed) {
+      if (waits_for[last].value() >= kLeastWait) {
         pairs.push_back({rank, last, waits_for[last]});
       }
     }
