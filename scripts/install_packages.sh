@@ -3,10 +3,10 @@
 # Installs the Debian packages named as arguments that are missing; says which. Needs root or sudo.
 set -euo pipefail
 missing=()
+# One query for all of them: it names those that are installed, and complains of those that it never heard of.
+installed=$(dpkg-query -W -f='${Package} ${db:Status-Status}\n' "$@" 2>/dev/null || true)
 for package in "$@"; do
-  if ! dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q "install ok installed"; then
-    missing+=("$package")
-  fi
+  grep -qxF "$package installed" <<<"$installed" || missing+=("$package")
 done
 if [ "${#missing[@]}" -eq 0 ]; then
   exit 0
