@@ -12,9 +12,9 @@
 #include "cli/commands.hpp"
 #include "importers/measurement_files.hpp"
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/calibration/constants_text.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
-#include "stepcast/report/op_text.hpp"
+#include "stepcast/operators/op_text.hpp"
+#include "stepcast/report/calibration_report.hpp"
 #include "traces/step_trace.hpp"
 #include "traces/traced_kernels.hpp"
 

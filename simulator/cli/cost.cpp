@@ -5,7 +5,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/number_option.hpp"
-#include "stepcast/api/priced_lines.hpp"
+#include "stepcast/report/priced_lines.hpp"
 
 namespace stepcast::cli {
 namespace {

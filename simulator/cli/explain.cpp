@@ -11,6 +11,7 @@
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/experiment/provenance_shares.hpp"
 #include "stepcast/report/difference_report.hpp"
+#include "stepcast/report/operator_report.hpp"
 #include "stepcast/report/provenance_report.hpp"
 
 namespace stepcast::cli {

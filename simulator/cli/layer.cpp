@@ -10,6 +10,8 @@
 #include "cli/page_output.hpp"
 #include "stepcast/experiment/dispatcher_map.hpp"
 #include "stepcast/experiment/lone_layer_study.hpp"
+#include "stepcast/report/dispatcher_map_report.hpp"
+#include "stepcast/report/layer_report.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -78,7 +80,7 @@ int run_layer(const LayerOptions& options, const GlobalOptions& global) {
   }
   const LayerQuestion question = question_of(options, experiment.model);
   const CostModel cost = cost_model(experiment, data);
-  const LayerReport report = study_layer(experiment, question, cost);
+  const LayerStudy report = study_layer(experiment, question, cost);
   write_report(options.output,
                options.output.format == "json" ? json_text(to_json(report)) : to_text(report));
   return report.projection.feasible ? kDone : kPlanCannotRun;

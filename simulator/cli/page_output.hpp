@@ -6,7 +6,7 @@
 
 #include "cli/common_options.hpp"
 #include "pages/page.hpp"
-#include "stepcast/report/projection.hpp"
+#include "stepcast/result/projection.hpp"
 
 namespace stepcast::cli {
 

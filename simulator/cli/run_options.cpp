@@ -7,7 +7,7 @@
 
 #include "cli/option_keys.hpp"
 #include "stepcast/base/nearest_name.hpp"
-#include "stepcast/report/gpu_hour_price.hpp"
+#include "stepcast/result/training_run.hpp"
 
 namespace stepcast::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/common_options.hpp"
-#include "stepcast/report/projection.hpp"
+#include "stepcast/result/projection.hpp"
 
 namespace stepcast::cli {
 

@@ -18,11 +18,11 @@
 #include "stepcast/api/chosen_backends.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/accuracy.hpp"
+#include "stepcast/report/plan_lines.hpp"
+#include "stepcast/report/sweep_report.hpp"
 #include "stepcast/sweep/chunk_stream.hpp"
 #include "stepcast/sweep/plan_evaluator.hpp"
-#include "stepcast/sweep/plan_lines.hpp"
 #include "stepcast/sweep/sweep_ranking.hpp"
-#include "stepcast/sweep/sweep_report.hpp"
 
 namespace stepcast::cli {
 namespace {

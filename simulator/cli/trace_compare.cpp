@@ -11,11 +11,12 @@
 #include "cli/number_option.hpp"
 #include "cli/page_output.hpp"
 #include "importers/published_names.hpp"
+#include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/experiment/project.hpp"
-#include "stepcast/report/text_layout.hpp"
+#include "stepcast/report/trace_report.hpp"
 #include "stepcast/trace/step_trace.hpp"
-#include "traces/trace_report.hpp"
 
 namespace stepcast::cli {
 namespace {

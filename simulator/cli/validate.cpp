@@ -9,8 +9,11 @@
 #include "cli/commands.hpp"
 #include "cli/page_output.hpp"
 #include "importers/measurement_files.hpp"
+#include "stepcast/report/timed_runs_report.hpp"
+#include "stepcast/report/validation_report.hpp"
 #include "stepcast/validation/plan_regret.hpp"
 #include "stepcast/validation/sku_ratios.hpp"
+#include "stepcast/validation/timed_runs.hpp"
 #include "traces/step_trace.hpp"
 
 namespace stepcast::cli {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "importers/measured_steps.hpp"
-#include "stepcast/report/expected_error.hpp"
+#include "stepcast/result/expected_error.hpp"
 #include "traces/predicted_categories.hpp"
 #include "traces/step_trace.hpp"
 

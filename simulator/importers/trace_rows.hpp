@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "stepcast/cost/cost_model.hpp"
+#include "stepcast/result/validation.hpp"
 #include "stepcast/validation/canonical_record.hpp"
-#include "stepcast/validation/validation_row.hpp"
 
 namespace stepcast {
 

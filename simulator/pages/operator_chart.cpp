@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepcast/report/op_text.hpp"
+#include "stepcast/operators/op_text.hpp"
 
 namespace stepcast {
 namespace {

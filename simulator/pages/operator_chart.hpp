@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/report/operator_report.hpp"
+#include "stepcast/result/explanation.hpp"
 
 namespace stepcast {
 

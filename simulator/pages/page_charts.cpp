@@ -4,6 +4,7 @@
 #include "pages/operator_chart.hpp"
 #include "pages/pipeline_chart.hpp"
 #include "stepcast/experiment/explain.hpp"
+#include "stepcast/report/operator_report.hpp"
 
 namespace stepcast {
 

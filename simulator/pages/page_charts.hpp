@@ -13,8 +13,8 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/report/comparison_report.hpp"
-#include "stepcast/report/operator_report.hpp"
+#include "stepcast/result/comparison.hpp"
+#include "stepcast/result/explanation.hpp"
 
 namespace stepcast {
 

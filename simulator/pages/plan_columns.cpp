@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "stepcast/sweep/plan_lines.hpp"
+#include "stepcast/report/plan_lines.hpp"
 
 namespace stepcast {
 namespace {

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "stepcast/sweep/chunk_result.hpp"
+#include "stepcast/result/sweep_summary.hpp"
 #include "stepcast/sweep/sweep_ranking.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 

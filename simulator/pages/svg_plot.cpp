@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "stepcast/base/decimal_text.hpp"
-#include "stepcast/report/text_layout.hpp"
 
 namespace stepcast {
 namespace {

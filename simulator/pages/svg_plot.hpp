@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "stepcast/report/comparison_report.hpp"
-#include "stepcast/sweep/chunk_result.hpp"
+#include "stepcast/result/comparison.hpp"
+#include "stepcast/result/sweep_summary.hpp"
 #include "stepcast/sweep/sweep_ranking.hpp"
 
 namespace stepcast {

@@ -8,7 +8,6 @@
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/catalogue.hpp"
 #include "stepcast/api/chosen_backends.hpp"
-#include "stepcast/api/priced_lines.hpp"
 #include "stepcast/api/recommended_runs.hpp"
 #include "stepcast/api/swept_plans.hpp"
 #include "stepcast/base/worker_arena.hpp"
@@ -21,12 +20,14 @@
 #include "stepcast/experiment/provenance_shares.hpp"
 #include "stepcast/report/comparison_report.hpp"
 #include "stepcast/report/difference_report.hpp"
-#include "stepcast/report/gpu_hour_price.hpp"
 #include "stepcast/report/json_report.hpp"
+#include "stepcast/report/operator_report.hpp"
+#include "stepcast/report/priced_lines.hpp"
 #include "stepcast/report/provenance_report.hpp"
 #include "stepcast/report/recommendation_report.hpp"
 #include "stepcast/report/text_report.hpp"
 #include "stepcast/report/training_run_report.hpp"
+#include "stepcast/result/training_run.hpp"
 
 namespace stepcast {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/report/projection.hpp"
+#include "stepcast/result/projection.hpp"
 #include "traces/step_categories.hpp"
 
 namespace stepcast {

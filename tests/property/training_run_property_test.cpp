@@ -6,7 +6,8 @@
 
 #include "catch.hpp"
 #include "property/draws.hpp"
-#include "stepcast/run/training_run.hpp"
+#include "stepcast/experiment/goodput.hpp"
+#include "stepcast/result/training_run.hpp"
 
 namespace stepcast::training_run_property_test {
 namespace {

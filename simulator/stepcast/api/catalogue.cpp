@@ -5,7 +5,6 @@
 #include <array>
 
 #include "backends/builtin_backends.hpp"
-#include "stepcast/api/profile_text.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/enum_fields.hpp"
@@ -16,6 +15,7 @@
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/operators/operator_line.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
+#include "stepcast/report/profile_text.hpp"
 
 namespace stepcast {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "stepcast/api/chosen_backends.hpp"
-#include "stepcast/report/recommendation.hpp"
+#include "stepcast/result/recommendation.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 
 namespace stepcast {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <mutex>
 
-#include "stepcast/report/plan_fields.hpp"
+#include "stepcast/experiment/plan_fields.hpp"
 #include "stepcast/report/time_rows.hpp"
 #include "stepcast/sweep/best_plan.hpp"
 #include "stepcast/sweep/chunk_store.hpp"

@@ -11,7 +11,7 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/report/dispatcher_map_report.hpp"
+#include "stepcast/result/dispatcher_map.hpp"
 
 namespace stepcast {
 

@@ -24,29 +24,10 @@
 #include <string>
 #include <vector>
 
-#include "stepcast/base/dtype.hpp"
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/report/expected_error.hpp"
+#include "stepcast/result/expected_error.hpp"
 
 namespace stepcast {
-
-// What the error of a run may hang on.
-struct RunTraits {
-  std::string gpu;
-  std::string architecture;
-  std::string vendor;
-  AccuracyFamily family = AccuracyFamily::kDense;
-  Dtype dtype = Dtype::kBf16;
-  std::string software;  // the named set
-  std::int64_t gpus = 1;
-  std::string source = {};  // who measured it; empty for a run that nobody has seen
-};
-
-// A measured run that no constant was fitted to.
-struct HeldOutRun {
-  RunTraits traits;
-  double error = 0.0;  // ln(measured / predicted) of its tokens/s
-};
 
 // What is left of a run's weight for each way in which another differs from it. Judged, with their
 // sizes checked by leaving one source out (validation/interval_coverage.hpp).

@@ -6,13 +6,13 @@
 
 #include "stepcast/cost/backend_role.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
+#include "stepcast/experiment/goodput.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/experiment/reported_input.hpp"
 #include "stepcast/graph/model_remarks.hpp"
 #include "stepcast/hardware/number_ranges.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
 #include "stepcast/plan/training_section.hpp"
-#include "stepcast/run/goodput.hpp"
 
 namespace stepcast {
 namespace {

@@ -4,11 +4,15 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/report/operator_report.hpp"
+#include "stepcast/result/difference.hpp"
+#include "stepcast/result/explanation.hpp"
 
 namespace stepcast {
 
 // A plan that does not divide has no operators, only reasons.
 Explanation explain(const Experiment& experiment, const CostModel& cost);
+
+// Why the second takes longer for a token than the first. Both have a time.
+Difference difference_of(const Explanation& first, const Explanation& second);
 
 }  // namespace stepcast

@@ -177,41 +177,41 @@ class LoneGpu {
   const SoftwareSpec& software_;
 };
 
-class LayerStudy {
+class StudiedLayer {
  public:
-  LayerStudy(const Experiment& experiment, const LayerQuestion& question, const CostModel& cost)
+  StudiedLayer(const Experiment& experiment, const LayerQuestion& question, const CostModel& cost)
       : experiment_(experiment),
         question_(question),
         cost_(cost),
         kind_(layer_kind(experiment.model, *asked_layer(experiment.model, question.layer))),
         part_(part_of(question, kind_)) {}
 
-  LayerReport report() {
-    report_.projection = settled(experiment_);
-    Projection& p = report_.projection;
+  LayerStudy study() {
+    study_.projection = settled(experiment_);
+    Projection& p = study_.projection;
     p.feasible = p.reasons.empty();
     describe();
     if (p.feasible) {
       p.priced = true;
       const ParallelPlan plan = plan_for(question_.use, p.plan);
       study({experiment_.model, plan, experiment_.training, experiment_.software});
-      if (kind_.moe && part_ == LayerPart::kExperts && report_.ranks > 1) {
+      if (kind_.moe && part_ == LayerPart::kExperts && study_.ranks > 1) {
         compare();
       }
     }
-    return std::move(report_);
+    return std::move(study_);
   }
 
  private:
   void describe() {
-    report_.layer = kind_.moe ? "MoE layer" : "dense layer";
+    study_.layer = kind_.moe ? "MoE layer" : "dense layer";
     const bool experts = part_ == LayerPart::kExperts;
-    report_.covers = experts ? "router, order of the rows, dispatch, experts, combine"
-                             : "attention, feed-forward, norms and residuals";
-    report_.leaves = experts
-                         ? "attention, norms, residuals, shared expert; gradients and parameters "
-                           "of data parallelism, optimizer"
-                         : "gradients and parameters of data parallelism, optimizer, pipeline";
+    study_.covers = experts ? "router, order of the rows, dispatch, experts, combine"
+                            : "attention, feed-forward, norms and residuals";
+    study_.leaves = experts
+                        ? "attention, norms, residuals, shared expert; gradients and parameters "
+                          "of data parallelism, optimizer"
+                        : "gradients and parameters of data parallelism, optimizer, pipeline";
   }
 
   [[nodiscard]] LayerPasses passes(const ExpansionContext& context, std::int64_t gpus) {
@@ -236,29 +236,29 @@ class LayerStudy {
 
   void study(const ExpansionContext& context) {
     const ParallelPlan& plan = context.plan;
-    report_.tokens = context.sequence_tokens();
-    report_.ranks = kind_.moe ? plan.ep * plan.etp : 1;
-    report_.passes = passes(context, std::max(report_.ranks, plan.tp * plan.cp));
+    study_.tokens = context.sequence_tokens();
+    study_.ranks = kind_.moe ? plan.ep * plan.etp : 1;
+    study_.passes = passes(context, std::max(study_.ranks, plan.tp * plan.cp));
     if (kind_.moe) {
-      report_.exchanges = exchange_ways(context, experiment_.cluster, cost_);
-      report_.buffers = exchange_buffers(context);
+      study_.exchanges = exchange_ways(context, experiment_.cluster, cost_);
+      study_.buffers = exchange_buffers(context);
     }
     if (question_.use == LayerUse::kTraining) {
-      report_.saved = ops_of(context).kept;
+      study_.saved = ops_of(context).kept;
     }
-    report_.recomputed = recomputed();
-    if (report_.recomputed) {
-      std::erase_if(report_.saved,
+    study_.recomputed = recomputed();
+    if (study_.recomputed) {
+      std::erase_if(study_.saved,
                     [](const SavedTensor& tensor) { return tensor.id != TensorId::kLayerInput; });
     }
   }
 
   void compare() {
     const std::int64_t all = experiment_.model.moe->experts;
-    const std::int64_t own = all / report_.projection.plan.ep;
-    add_local("one GPU, a rank's tokens, all experts", report_.tokens, all);
-    add_local("one GPU, a rank's tokens and experts", report_.tokens, own);
-    add_local("one GPU, the tokens of all ranks", report_.ranks * report_.tokens, all);
+    const std::int64_t own = all / study_.projection.plan.ep;
+    add_local("one GPU, a rank's tokens, all experts", study_.tokens, all);
+    add_local("one GPU, a rank's tokens and experts", study_.tokens, own);
+    add_local("one GPU, the tokens of all ranks", study_.ranks * study_.tokens, all);
   }
 
   void add_local(std::string title, std::int64_t tokens, std::int64_t experts) {
@@ -267,11 +267,11 @@ class LayerStudy {
     if (experts < topk) {
       local.skipped = "a token takes " + std::to_string(topk) + " experts";
     } else {
-      LoneGpu gpu(experiment_, plan_for(question_.use, report_.projection.plan), tokens);
+      LoneGpu gpu(experiment_, plan_for(question_.use, study_.projection.plan), tokens);
       gpu.hold(experts);
       local.passes = passes(gpu.context(), 1);
     }
-    report_.local.push_back(std::move(local));
+    study_.local.push_back(std::move(local));
   }
 
   const Experiment& experiment_;
@@ -279,7 +279,7 @@ class LayerStudy {
   const CostModel& cost_;
   LayerKind kind_;
   LayerPart part_;
-  LayerReport report_;
+  LayerStudy study_;
 };
 
 }  // namespace
@@ -299,9 +299,9 @@ std::string layer_problem(const ModelSpec& model, const LayerQuestion& question)
   return {};
 }
 
-LayerReport study_layer(const Experiment& experiment, const LayerQuestion& question,
-                        const CostModel& cost) {
-  return LayerStudy(experiment, question, cost).report();
+LayerStudy study_layer(const Experiment& experiment, const LayerQuestion& question,
+                       const CostModel& cost) {
+  return StudiedLayer(experiment, question, cost).study();
 }
 
 }  // namespace stepcast

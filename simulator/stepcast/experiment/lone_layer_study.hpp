@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Experiment -> LayerReport: one layer of the model by itself, on the ranks of the plan.
+// Experiment -> LayerStudy: one layer of the model by itself, on the ranks of the plan.
 //
 // Of a layer with experts the figures are those of the MoE layer, as SonicMoE's profiler has them:
 // the router, what brings tokens into order, dispatch, experts, combine. Its attention, norms and
@@ -14,7 +14,7 @@
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/report/layer_report.hpp"
+#include "stepcast/result/layer_study.hpp"
 
 namespace stepcast {
 
@@ -35,7 +35,7 @@ struct LayerQuestion {
 std::string layer_problem(const ModelSpec& model, const LayerQuestion& question);
 
 // A plan that does not divide has no figures, only reasons. The model has the layer.
-LayerReport study_layer(const Experiment& experiment, const LayerQuestion& question,
-                        const CostModel& cost);
+LayerStudy study_layer(const Experiment& experiment, const LayerQuestion& question,
+                       const CostModel& cost);
 
 }  // namespace stepcast

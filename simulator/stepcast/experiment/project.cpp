@@ -7,6 +7,7 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/cost/power_level.hpp"
 #include "stepcast/cost/power_state.hpp"
+#include "stepcast/experiment/goodput.hpp"
 #include "stepcast/experiment/plan_projector.hpp"
 #include "stepcast/experiment/projection_notes.hpp"
 #include "stepcast/experiment/settled_input.hpp"

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/report/projection.hpp"
+#include "stepcast/result/projection.hpp"
 #include "stepcast/schedule/step_operators.hpp"
 
 namespace stepcast {

@@ -12,8 +12,8 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/report/projection.hpp"
-#include "stepcast/report/sensitivity.hpp"
+#include "stepcast/result/explanation.hpp"
+#include "stepcast/result/projection.hpp"
 
 namespace stepcast {
 

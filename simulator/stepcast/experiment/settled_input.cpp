@@ -2,8 +2,8 @@
 #include "stepcast/experiment/settled_input.hpp"
 
 #include "stepcast/config/config_writer.hpp"
+#include "stepcast/experiment/plan_fields.hpp"
 #include "stepcast/plan/written_input.hpp"
-#include "stepcast/report/plan_fields.hpp"
 
 namespace stepcast {
 namespace {

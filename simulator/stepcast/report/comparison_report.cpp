@@ -6,9 +6,9 @@
 
 #include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/report/comparison_rows.hpp"
+#include "stepcast/experiment/plan_fields.hpp"
+#include "stepcast/report/expected_error_text.hpp"
 #include "stepcast/report/json_report.hpp"
-#include "stepcast/report/plan_fields.hpp"
 #include "stepcast/report/reasons_cell.hpp"
 #include "stepcast/report/text_report.hpp"
 #include "stepcast/report/time_rows.hpp"
@@ -133,24 +133,6 @@ bool any_feasible(const Columns& columns) {
 }
 
 }  // namespace
-
-std::string ComparedColumn::label() const {
-  std::string text;
-  for (const auto& [option, value] : options) {
-    text += (text.empty() ? "" : ", ") + value;
-    text += option == "nodes" ? (value == "1" ? " node" : " nodes") : "";
-    text += option == "gpu_clock_mhz" ? " MHz" : "";
-  }
-  return text.empty() ? projection.gpu : text;
-}
-
-std::optional<double> ComparedColumn::price_per_million_tokens() const {
-  constexpr double kSecondsOfAnHour = 3600.0;
-  if (!projection.gpu_hour || !projection.priced) {
-    return std::nullopt;
-  }
-  return projection.gpu_hour->price / kSecondsOfAnHour / projection.tokens_per_second_per_gpu * 1e6;
-}
 
 nlohmann::ordered_json comparison_to_json(const std::vector<ComparedColumn>& columns,
                                           const std::string& version) {

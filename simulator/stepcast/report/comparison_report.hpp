@@ -13,29 +13,12 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "stepcast/report/projection.hpp"
-#include "stepcast/report/searched_plans.hpp"
+#include "stepcast/result/comparison.hpp"
 
 namespace stepcast {
-
-// One column: the options that make it, as {"gpu", "mi300x"}, and what they give.
-struct ComparedColumn {
-  std::vector<std::pair<std::string, std::string>> options;
-  Projection projection;
-  std::optional<SearchedPlans> searched;  // where the plan is the best of many
-
-  // Whether there is a plan to speak of.
-  [[nodiscard]] bool has_plan() const { return !searched || searched->priced > 0; }
-
-  // The options' values: "mi300x, 1200 MHz"; the GPU's name without options.
-  [[nodiscard]] std::string label() const;
-  [[nodiscard]] std::optional<double> price_per_million_tokens() const;
-};
 
 // Where `width` is not 0, columns that do not fit into it stand in tables below.
 std::string comparison_to_text(const std::vector<ComparedColumn>& columns, std::size_t width = 0);

@@ -7,8 +7,10 @@
 #include <span>
 #include <string_view>
 
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/report/comparison_rows.hpp"
+#include "stepcast/plan/plan_text.hpp"
+#include "stepcast/report/expected_error_text.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/text_report.hpp"
 #include "stepcast/report/time_rows.hpp"

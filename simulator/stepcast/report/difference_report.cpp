@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/csv_cell.hpp"
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/experiment/explain.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/text_report.hpp"

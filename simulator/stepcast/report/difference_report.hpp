@@ -8,7 +8,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "stepcast/report/difference.hpp"
+#include "stepcast/result/difference.hpp"
+#include "stepcast/result/explanation.hpp"
 
 namespace stepcast {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/text_layout.hpp"
@@ -63,16 +64,6 @@ Json map_row_json(const MapRow& row) {
 }
 
 }  // namespace
-
-const DispatcherTime* MapRow::winner() const {
-  const DispatcherTime* fastest = nullptr;
-  for (const DispatcherTime& entry : times) {
-    if (entry.time && (fastest == nullptr || *entry.time < *fastest->time)) {
-      fastest = &entry;
-    }
-  }
-  return fastest;
-}
 
 std::string to_text(const DispatcherMap& map) {
   std::string text = heading(map.projection);

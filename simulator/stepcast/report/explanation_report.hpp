@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "stepcast/report/operator_report.hpp"
+#include "stepcast/result/explanation.hpp"
 
 namespace stepcast {
 

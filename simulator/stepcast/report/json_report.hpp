@@ -4,7 +4,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "stepcast/report/projection.hpp"
+#include "stepcast/result/projection.hpp"
 
 namespace stepcast {
 

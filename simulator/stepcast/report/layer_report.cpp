@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/text_layout.hpp"
@@ -39,8 +40,8 @@ std::string megahertz(Hertz clock) { return decimals(clock.value() / 1e6, 1) + "
 
 // --- text -------------------------------------------------------------------------------------
 
-std::string exchange_table(const LayerReport& report) {
-  if (report.exchanges.empty()) {
+std::string exchange_table(const LayerStudy& study) {
+  if (study.exchanges.empty()) {
     return "";
   }
   TextTable table({{"direction"},
@@ -50,7 +51,7 @@ std::string exchange_table(const LayerReport& report) {
                    {"rate", Align::kRight},
                    {""}});
   Seconds sum;
-  for (const ExchangeWay& way : report.exchanges) {
+  for (const ExchangeWay& way : study.exchanges) {
     if (!way.skipped.empty()) {
       table.add_row({std::string(name(way.phase)), std::string(name(way.primitive)), "-", "-", "-",
                      way.skipped});
@@ -62,24 +63,24 @@ std::string exchange_table(const LayerReport& report) {
                    decimals(way.rate().value() / kGiga, 1) + " GB/s", way.runs ? "runs" : ""});
   }
   table.add_row({"both that run", "", "", milliseconds(sum)});
-  return "\nExchange of tokens between " + separated(report.ranks) +
+  return "\nExchange of tokens between " + separated(study.ranks) +
          " ranks: bytes that a rank receives from others\n" + table.text();
 }
 
-std::string kept_table(const LayerReport& report) {
-  if (report.saved.empty() && report.buffers.empty() && !report.recomputed) {
+std::string kept_table(const LayerStudy& study) {
+  if (study.saved.empty() && study.buffers.empty() && !study.recomputed) {
     return "";
   }
   TextTable table({{"tensor"}, {"size", Align::kRight}});
-  for (const SavedTensor& tensor : report.saved) {
+  for (const SavedTensor& tensor : study.saved) {
     table.add_row({std::string(name(tensor.id)), readable(tensor.bytes)});
   }
-  if (report.passes.backward) {
-    table.add_row({report.recomputed ? "all that is kept, the rest is recomputed"
-                                     : "all that is kept for backward",
-                   readable(total(report.saved))});
+  if (study.passes.backward) {
+    table.add_row({study.recomputed ? "all that is kept, the rest is recomputed"
+                                    : "all that is kept for backward",
+                   readable(total(study.saved))});
   }
-  for (const ExchangeBuffer& buffer : report.buffers) {
+  for (const ExchangeBuffer& buffer : study.buffers) {
     table.add_row({"shared by all layers: " + std::string(buffer.name), readable(buffer.bytes)});
   }
   return "\nKept of a micro-batch, and the dispatcher's buffers\n" + table.text();
@@ -93,7 +94,7 @@ void add_pass(TextTable& table, const std::string& title, const LayerPass& pass,
                  milliseconds(pass.host), megahertz(pass.clock)});
 }
 
-std::string pass_table(const LayerReport& report) {
+std::string pass_table(const LayerStudy& study) {
   TextTable table({{"pass"},
                    {"time", Align::kRight},
                    {"TFLOP/s/GPU", Align::kRight},
@@ -102,13 +103,13 @@ std::string pass_table(const LayerReport& report) {
                    {"exchange", Align::kRight},
                    {"host", Align::kRight},
                    {"clock", Align::kRight}});
-  add_pass(table, "forward", report.passes.forward, report.ranks);
-  if (report.passes.backward) {
-    add_pass(table, "backward", *report.passes.backward, report.ranks);
+  add_pass(table, "forward", study.passes.forward, study.ranks);
+  if (study.passes.backward) {
+    add_pass(table, "backward", *study.passes.backward, study.ranks);
   }
   return "\nRepeated back to back" +
-         std::string(report.passes.backward ? "; backward: both together less a forward by itself\n"
-                                            : "\n") +
+         std::string(study.passes.backward ? "; backward: both together less a forward by itself\n"
+                                           : "\n") +
          table.text();
 }
 
@@ -118,8 +119,8 @@ std::string exposed_text(const LayerPass& ranks, const LayerPass& alone) {
   return signed_milliseconds(exposed) + " (" + signed_share(exposed / ranks.time) + ")";
 }
 
-std::string local_table(const LayerReport& report) {
-  if (report.local.empty()) {
+std::string local_table(const LayerStudy& study) {
+  if (study.local.empty()) {
     return "";
   }
   std::vector<TextTable::Column> columns = {{"without an exchange"},
@@ -127,12 +128,12 @@ std::string local_table(const LayerReport& report) {
                                             {"experts", Align::kRight},
                                             {"forward", Align::kRight},
                                             {"TFLOP/s", Align::kRight}};
-  if (report.passes.backward) {
+  if (study.passes.backward) {
     columns.push_back({"backward", Align::kRight});
     columns.push_back({"TFLOP/s", Align::kRight});
   }
   TextTable table(std::move(columns));
-  for (const LocalBaseline& local : report.local) {
+  for (const LocalBaseline& local : study.local) {
     if (!local.skipped.empty()) {
       table.add_row({local.title, separated(local.tokens), separated(local.experts), "-"},
                     local.skipped);
@@ -150,17 +151,17 @@ std::string local_table(const LayerReport& report) {
   return "\nThe same on one GPU\n" + table.text();
 }
 
-std::string exposed_lines(const LayerReport& report) {
+std::string exposed_lines(const LayerStudy& study) {
   std::string text;
-  for (const LocalBaseline& local : report.local) {
-    if (!local.skipped.empty() || local.tokens != report.tokens) {
+  for (const LocalBaseline& local : study.local) {
+    if (!local.skipped.empty() || local.tokens != study.tokens) {
       continue;
     }
     text += line("forward, " + separated(local.experts) + " experts",
-                 exposed_text(report.passes.forward, local.passes.forward));
-    if (report.passes.backward && local.passes.backward) {
+                 exposed_text(study.passes.forward, local.passes.forward));
+    if (study.passes.backward && local.passes.backward) {
       text += line("backward, " + separated(local.experts) + " experts",
-                   exposed_text(*report.passes.backward, *local.passes.backward));
+                   exposed_text(*study.passes.backward, *local.passes.backward));
     }
   }
   return text.empty() ? ""
@@ -173,26 +174,26 @@ std::string scaling_text(const LayerPass& ranks, const LayerPass& alone, std::in
          signed_share(speedup / static_cast<double>(count));
 }
 
-std::string scaling_lines(const LayerReport& report) {
-  const LocalBaseline* all = report.all_tokens();
+std::string scaling_lines(const LayerStudy& study) {
+  const LocalBaseline* all = study.all_tokens();
   if (all == nullptr) {
     return "";
   }
   std::string text =
-      "\nScaling over " + separated(report.ranks) + " ranks\n" +
-      line("forward", scaling_text(report.passes.forward, all->passes.forward, report.ranks));
-  if (report.passes.backward && all->passes.backward) {
-    text += line("backward",
-                 scaling_text(*report.passes.backward, *all->passes.backward, report.ranks));
+      "\nScaling over " + separated(study.ranks) + " ranks\n" +
+      line("forward", scaling_text(study.passes.forward, all->passes.forward, study.ranks));
+  if (study.passes.backward && all->passes.backward) {
+    text +=
+        line("backward", scaling_text(*study.passes.backward, *all->passes.backward, study.ranks));
   }
   return text;
 }
 
 // --- JSON -------------------------------------------------------------------------------------
 
-Json exchanges_json(const LayerReport& report) {
+Json exchanges_json(const LayerStudy& study) {
   Json array = Json::array();
-  for (const ExchangeWay& way : report.exchanges) {
+  for (const ExchangeWay& way : study.exchanges) {
     Json json = {{"direction", name(way.phase)}, {"primitive", name(way.primitive)}};
     if (way.skipped.empty()) {
       json["received_bytes"] = way.received.value();
@@ -207,17 +208,17 @@ Json exchanges_json(const LayerReport& report) {
   return array;
 }
 
-Json tensors_json(const LayerReport& report) {
+Json tensors_json(const LayerStudy& study) {
   Json array = Json::array();
-  for (const SavedTensor& tensor : report.saved) {
+  for (const SavedTensor& tensor : study.saved) {
     array.push_back({{"name", name(tensor.id)}, {"bytes", tensor.bytes.value()}});
   }
   return array;
 }
 
-Json buffers_json(const LayerReport& report) {
+Json buffers_json(const LayerStudy& study) {
   Json array = Json::array();
-  for (const ExchangeBuffer& buffer : report.buffers) {
+  for (const ExchangeBuffer& buffer : study.buffers) {
     array.push_back({{"name", buffer.name}, {"bytes", buffer.bytes.value()}});
   }
   return array;
@@ -258,16 +259,16 @@ double exposed_seconds(const LayerPass& ranks, const LayerPass& alone) {
   return (ranks.time - alone.time).value();
 }
 
-Json local_json(const LayerReport& report) {
+Json local_json(const LayerStudy& study) {
   Json array = Json::array();
-  for (const LocalBaseline& local : report.local) {
+  for (const LocalBaseline& local : study.local) {
     Json json = {{"name", local.title}, {"tokens", local.tokens}, {"experts", local.experts}};
     if (!local.skipped.empty()) {
       json["skipped"] = local.skipped;
     } else {
       json["passes"] = by_pass(local.passes, pass_json);
-      if (local.tokens == report.tokens) {
-        json["exposed_s"] = by_passes(report.passes, local.passes, exposed_seconds);
+      if (local.tokens == study.tokens) {
+        json["exposed_s"] = by_passes(study.passes, local.passes, exposed_seconds);
       }
     }
     array.push_back(std::move(json));
@@ -275,8 +276,8 @@ Json local_json(const LayerReport& report) {
   return array;
 }
 
-Json scaling_json(const LayerReport& report) {
-  const LocalBaseline* all = report.all_tokens();
+Json scaling_json(const LayerStudy& study) {
+  const LocalBaseline* all = study.all_tokens();
   if (all == nullptr) {
     return nullptr;
   }
@@ -284,79 +285,59 @@ Json scaling_json(const LayerReport& report) {
     return alone.time / ranks.time;
   };
   const auto efficiency = [&](const LayerPass& ranks, const LayerPass& alone) {
-    return speedup(ranks, alone) / static_cast<double>(report.ranks);
+    return speedup(ranks, alone) / static_cast<double>(study.ranks);
   };
-  return {{"ranks", report.ranks},
-          {"speedup", by_passes(report.passes, all->passes, speedup)},
-          {"efficiency", by_passes(report.passes, all->passes, efficiency)}};
-}
-
-const LocalBaseline* priced(const LocalBaseline& local) {
-  return local.skipped.empty() ? &local : nullptr;
+  return {{"ranks", study.ranks},
+          {"speedup", by_passes(study.passes, all->passes, speedup)},
+          {"efficiency", by_passes(study.passes, all->passes, efficiency)}};
 }
 
 }  // namespace
 
-Bytes LayerReport::saved_by_experts() const {
-  Bytes sum;
-  for (const SavedTensor& tensor : saved) {
-    sum += tensor.id == TensorId::kMoeRouterScores ? Bytes{} : tensor.bytes;
-  }
-  return sum;
-}
-
-const LocalBaseline* LayerReport::own_tokens() const {
-  return local.empty() ? nullptr : priced(local.front());
-}
-
-const LocalBaseline* LayerReport::all_tokens() const {
-  return local.empty() ? nullptr : priced(local.back());
-}
-
-std::string to_text(const LayerReport& report) {
-  const Projection& p = report.projection;
+std::string to_text(const LayerStudy& study) {
+  const Projection& p = study.projection;
   std::string text = heading(p);
   if (p.priced) {
-    text += line("layer", report.layer + " by itself: " + report.covers);
-    text += line("not in it", report.leaves);
-    text += line(
-        "tokens",
-        separated(report.tokens) + " a rank" +
-            (report.ranks > 1 ? ", " + separated(report.ranks * report.tokens) + " in all" : ""));
-    text += exchange_table(report) + kept_table(report) + pass_table(report) + local_table(report) +
-            exposed_lines(report) + scaling_lines(report);
+    text += line("layer", study.layer + " by itself: " + study.covers);
+    text += line("not in it", study.leaves);
+    text +=
+        line("tokens",
+             separated(study.tokens) + " a rank" +
+                 (study.ranks > 1 ? ", " + separated(study.ranks * study.tokens) + " in all" : ""));
+    text += exchange_table(study) + kept_table(study) + pass_table(study) + local_table(study) +
+            exposed_lines(study) + scaling_lines(study);
   }
   return text + notes_and_reasons(p);
 }
 
-nlohmann::ordered_json to_json(const LayerReport& report) {
-  const Projection& p = report.projection;
+nlohmann::ordered_json to_json(const LayerStudy& study) {
+  const Projection& p = study.projection;
   Json json = json_header(p);
   if (!p.priced) {
     return json;
   }
-  json["layer"] = report.layer;
-  json["covers"] = report.covers;
-  json["not_in_it"] = report.leaves;
-  json["tokens"] = report.tokens;
-  json["ranks"] = report.ranks;
-  json["forward_s"] = report.passes.forward.time.value();
-  if (report.passes.backward) {
-    json["backward_s"] = report.passes.backward->time.value();
+  json["layer"] = study.layer;
+  json["covers"] = study.covers;
+  json["not_in_it"] = study.leaves;
+  json["tokens"] = study.tokens;
+  json["ranks"] = study.ranks;
+  json["forward_s"] = study.passes.forward.time.value();
+  if (study.passes.backward) {
+    json["backward_s"] = study.passes.backward->time.value();
   }
   json["tflops_per_gpu"] =
-      by_pass(report.passes, [](const LayerPass& pass) { return pass.rate().value() / kTera; });
-  json["passes"] = by_pass(report.passes, pass_json);
-  json["exchanges"] = exchanges_json(report);
-  json["saved"] = tensors_json(report);
-  json["saved_bytes"] = total(report.saved).value();
-  json["recomputed_in_full"] = report.recomputed;
-  json["buffers"] = buffers_json(report);
-  json["local"] = local_json(report);
-  const LocalBaseline* own = report.own_tokens();
+      by_pass(study.passes, [](const LayerPass& pass) { return pass.rate().value() / kTera; });
+  json["passes"] = by_pass(study.passes, pass_json);
+  json["exchanges"] = exchanges_json(study);
+  json["saved"] = tensors_json(study);
+  json["saved_bytes"] = total(study.saved).value();
+  json["recomputed_in_full"] = study.recomputed;
+  json["buffers"] = buffers_json(study);
+  json["local"] = local_json(study);
+  const LocalBaseline* own = study.own_tokens();
   json["exposed_s"] =
-      own == nullptr ? Json(nullptr) : by_passes(report.passes, own->passes, exposed_seconds);
-  json["scaling"] = scaling_json(report);
+      own == nullptr ? Json(nullptr) : by_passes(study.passes, own->passes, exposed_seconds);
+  json["scaling"] = scaling_json(study);
   return json;
 }
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "stepcast/report/projection.hpp"
+#include "stepcast/result/projection.hpp"
 
 namespace stepcast {
 

@@ -6,10 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/csv_cell.hpp"
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/operators/op_text.hpp"
 #include "stepcast/report/explanation_report.hpp"
 #include "stepcast/report/json_report.hpp"
-#include "stepcast/report/op_text.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/text_report.hpp"
 
@@ -274,27 +275,6 @@ std::string terms_csv(const OpCost& cost) {
 std::string number_or_empty(double value) { return value > 0.0 ? shortest_text(value) : ""; }
 
 }  // namespace
-
-Seconds Explanation::computation() const {
-  Seconds sum;
-  for (const ExplainedOp& entry : operators) {
-    sum += entry.communicates() ? Seconds{} : entry.total();
-  }
-  return sum;
-}
-
-Seconds Explanation::communication() const {
-  Seconds sum;
-  for (const ExplainedOp& entry : operators) {
-    sum += entry.communicates() ? entry.total() : Seconds{};
-  }
-  return sum;
-}
-
-double Explanation::share(const ExplainedOp& op) const {
-  const Seconds all = computation();
-  return all > Seconds{} ? op.total() / all : 0.0;
-}
 
 std::string to_text(const Explanation& e, Detail detail) {
   const Projection& p = e.projection;

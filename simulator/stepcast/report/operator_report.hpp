@@ -12,46 +12,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <vector>
 
-#include "stepcast/cost/cost_model.hpp"
-#include "stepcast/dispatchers/expert_traffic.hpp"
-#include "stepcast/report/projection.hpp"
-#include "stepcast/report/sensitivity.hpp"
-#include "stepcast/schedule/critical_path.hpp"
-#include "stepcast/schedule/operator_inventory.hpp"
+#include "stepcast/result/explanation.hpp"
 
 namespace stepcast {
-
-struct ExplainedOp {
-  CountedOp counted;
-  OpCost cost;                   // of one call, with terms
-  Seconds bound;                 // no kernel is faster; zero: there is no such bound
-  Bytes interconnect{};          // that a communication carries (interconnect_bytes)
-  CommunicationBytes experts{};  // of a communication between the ranks of experts
-
-  [[nodiscard]] bool communicates() const { return communication_axis(counted.op).has_value(); }
-  [[nodiscard]] Seconds total() const { return static_cast<double>(counted.count) * cost.duration; }
-};
-
-// What limits a part of the step of the slowest rank.
-struct LimitedTime {
-  std::string_view limit;  // "HBM", with static lifetime
-  Seconds time;
-};
-
-struct Explanation {
-  Projection projection;
-  std::vector<ExplainedOp> operators;  // of the slowest pipeline rank, most total time first
-  std::vector<LimitedTime> limits;     // of the step of that rank, most time first
-  std::vector<PathSegment> path;       // that determines the step; adds up to it
-  std::vector<Sensitivity> sensitivities;
-
-  [[nodiscard]] Seconds computation() const;  // optimizer included
-  [[nodiscard]] Seconds communication() const;
-  // Of the computation.
-  [[nodiscard]] double share(const ExplainedOp& op) const;
-};
 
 // `detail` says whether each operator's terms are shown.
 std::string to_text(const Explanation& explanation, Detail detail);

@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include "stepcast/report/projection.hpp"
+#include "stepcast/result/projection.hpp"
 
 namespace stepcast {
 

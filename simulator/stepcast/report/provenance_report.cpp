@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "stepcast/base/csv_cell.hpp"
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/hardware/placed_constants.hpp"
 #include "stepcast/report/json_report.hpp"
@@ -85,13 +86,6 @@ Json constant_json(const RestingConstant& entry) {
 }
 
 }  // namespace
-
-double ProvenanceShares::of(SourceKind kind) const {
-  return std::accumulate(constants.begin(), constants.end(), 0.0,
-                         [kind](double sum, const RestingConstant& entry) {
-                           return sum + (entry.constant.kind == kind ? entry.share : 0.0);
-                         });
-}
 
 std::string provenance_text(const ProvenanceShares& shares) {
   std::string text;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "stepcast/base/csv_cell.hpp"
-#include "stepcast/report/projection.hpp"
+#include "stepcast/result/projection.hpp"
 
 namespace stepcast {
 

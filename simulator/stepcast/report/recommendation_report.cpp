@@ -6,10 +6,12 @@
 
 #include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/plan/plan_text.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/recommendation_rows.hpp"
 #include "stepcast/report/text_report.hpp"
 #include "stepcast/report/training_run_report.hpp"
+#include "stepcast/sweep/run_choice.hpp"
 
 namespace stepcast {
 namespace {
@@ -47,7 +49,7 @@ Json candidate_json(const RunCandidate& candidate) {
     json["step_time_s"] = p.time.step.value();
     json["peak_memory_bytes"] = p.peak_memory().value();
     json["power_w"] = p.power.value();
-    json["plan"] = plan_line(p);
+    json["plan"] = plan_line(p.plan);
     Json settings = Json::object();
     for (const auto& [key, value] : candidate.searched.settings) {
       settings[key] = value;
@@ -91,7 +93,7 @@ std::string candidate_line(const RecommendedGpu& gpu, std::size_t place, const R
   text += p.run ? "," + shortest_text(p.tokens_per_second_per_gpu) + "," + shortest_text(p.mfu) +
                       "," + shortest_text(p.time.step.value()) + "," +
                       shortest_text(p.peak_memory().value()) + "," +
-                      shortest_text(p.power.value()) + "," + csv_cell(plan_line(p))
+                      shortest_text(p.power.value()) + "," + csv_cell(plan_line(p.plan))
                 : std::string(",,,,,,");
   return text + "," + (p.reasons.empty() ? "" : csv_cell(p.reasons.front())) + "\n";
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "stepcast/report/recommendation.hpp"
+#include "stepcast/result/recommendation.hpp"
 
 namespace stepcast {
 

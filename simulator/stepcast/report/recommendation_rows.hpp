@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepcast/report/recommendation.hpp"
+#include "stepcast/result/recommendation.hpp"
 
 namespace stepcast {
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/plan/plan_text.hpp"
 #include "stepcast/report/recommendation_report.hpp"
 #include "stepcast/report/recommendation_rows.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/text_report.hpp"
 #include "stepcast/report/training_run_report.hpp"
+#include "stepcast/sweep/run_choice.hpp"
 
 namespace stepcast {
 namespace {
@@ -104,8 +107,9 @@ void add_answers(const RecommendedGpu& gpu, TextTable& table) {
     const RunCandidate& candidate = gpu.candidates[*place];
     const Projection& p = candidate.projection;
     table.add_row(row_of(told.empty() ? gpu.gpu : "", answers, p),
-                  plan_line(p) + ", micro-batch " + with_separators(p.training.micro_batch_size) +
-                      ", recompute " + recompute_text(p.training.recompute));
+                  plan_line(p.plan) + ", micro-batch " +
+                      with_separators(p.training.micro_batch_size) + ", recompute " +
+                      recompute_text(p.training.recompute));
     told.push_back(*place);
   }
 }

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/report/expected_error_text.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/text_report.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "stepcast/report/projection.hpp"
+#include "stepcast/result/projection.hpp"
 
 namespace stepcast {
 

@@ -36,20 +36,6 @@ std::string line(const std::string& key, const std::string& value) {
   return "  " + padded(key, 26) + value + "\n";
 }
 
-std::string decimals(double value, int digits) {
-  constexpr double kWithFraction = 1e12;  // beyond it no reader misses what follows the point
-  if (!(std::abs(value) < kWithFraction)) {
-    return whole_number(value);
-  }
-  constexpr std::array<long long, 4> kPowersOfTen = {1, 10, 100, 1000};
-  const long long unit = kPowersOfTen.at(static_cast<std::size_t>(digits));
-  const auto rounded = std::llround(value * static_cast<double>(unit));
-  const auto scaled = std::abs(rounded);
-  std::string fraction = std::to_string(scaled % unit);
-  fraction.insert(0, static_cast<std::size_t>(digits) - fraction.size(), '0');
-  return (rounded < 0 ? "-" : "") + with_separators(scaled / unit) + "." + fraction;
-}
-
 TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {
   Row titles;
   for (const Column& column : columns_) {

@@ -13,9 +13,6 @@ std::string padded(std::string text, std::size_t width);
 std::string right(const std::string& text, std::size_t width);
 // An indented line of a key and its value.
 std::string line(const std::string& key, const std::string& value);
-// A number with one to three digits after the point and thousands separators; from 10^12 on a whole
-// one.
-std::string decimals(double value, int digits);
 
 enum class Align { kLeft, kRight };
 

@@ -4,8 +4,11 @@
 #include <cmath>
 
 #include "stepcast/base/csv_cell.hpp"
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/graph/model_flops.hpp"
+#include "stepcast/plan/plan_text.hpp"
+#include "stepcast/report/expected_error_text.hpp"
 #include "stepcast/report/nearest_fit_text.hpp"
 #include "stepcast/report/projection_rows.hpp"
 #include "stepcast/report/provenance_report.hpp"
@@ -18,44 +21,6 @@ namespace stepcast {
 namespace {
 
 std::string count(std::int64_t value) { return with_separators(value); }
-
-std::string modules_text(const RecomputeSpec& recompute) {
-  std::string text;
-  for (const RecomputeModule module : recompute.modules) {
-    text += (text.empty() ? "" : ", ") + std::string(name(module));
-  }
-  return text;
-}
-
-std::string full_recompute_text(const RecomputeSpec& recompute) {
-  if (!recompute.layer_list.empty()) {
-    return "full (" + std::to_string(recompute.layer_list.size()) + " layers named)";
-  }
-  const std::string layers = std::to_string(recompute.layers);
-  if (recompute.method == RecomputeMethod::kBlock) {
-    return "full (block, " + layers + " layers a stage)";
-  }
-  return recompute.layers == 1 ? "full" : "full (uniform, runs of " + layers + ")";
-}
-
-// ", lora rank 16 (qkv, o)" and ", frozen (embedding)"; nothing where all of the model is trained.
-std::string weights_text(const TrainedWeights& weights) {
-  const auto list = [](const auto& values) {
-    std::string names;
-    for (const auto value : values) {
-      names += (names.empty() ? "" : ", ") + std::string(name(value));
-    }
-    return " (" + names + ")";
-  };
-  std::string text;
-  if (weights.lora) {
-    text += ", lora rank " + count(weights.lora->rank) + list(weights.lora->targets);
-  }
-  if (weights.frozen && !weights.frozen->empty()) {
-    text += ", frozen" + list(*weights.frozen);
-  }
-  return text;
-}
 
 // "kernel 5 us, expert 1 us" of a mapping, "host.kernel 5 us" of one inside it.
 std::string settings_text(const ConfigNode& settings, const std::string& path) {
@@ -250,60 +215,11 @@ std::string network_text(const Projection& p) {
          (share == "1" ? "" : ", oversubscribed " + share + ":1");
 }
 
-std::string recompute_text(const RecomputeSpec& recompute) {
-  switch (recompute.kind) {
-    case RecomputeKind::kBudget:
-      return "memory_budget " + shortest_text(recompute.budget);
-    case RecomputeKind::kFull:
-      return full_recompute_text(recompute);
-    case RecomputeKind::kSelective:
-      if (recompute.modules != RecomputeSpec{}.modules) {
-        return "selective (" + modules_text(recompute) + ")";
-      }
-      break;
-    default:
-      break;
-  }
-  return std::string(name(recompute.kind));
-}
-
-std::string training_text(const TrainingRecipe& training) {
-  return std::string(name(training.dtype)) + ", sequence " + count(training.sequence_length) +
-         ", global batch " + count(training.global_batch_size) + ", micro-batch " +
-         count(training.micro_batch_size) + ", recompute " + recompute_text(training.recompute) +
-         weights_text(training.weights);
-}
-
-std::string plan_line(const Projection& p) {
-  const ParallelPlan& plan = p.plan;
-  std::string text =
-      "tp " + count(plan.tp) + (plan.sequence_parallel ? " (sequence parallel)" : "");
-  text += ", cp " + count(plan.cp);
-  if (plan.cp > 1) {
-    text += " (" + std::string(name(plan.cp_algorithm));
-    const bool both = plan.cp_algorithm == CpAlgorithm::kAllToAllRing;
-    text += both ? ", heads over " + std::to_string(plan.cp_all_to_all) + ")" : ")";
-  }
-  text += ", pp " + count(plan.pp);
-  text += plan.vpp > 1 ? " x " + count(plan.vpp) + " virtual" : "";
-  if (plan.schedule != Schedule::kOneFOneB && plan.schedule != Schedule::kInterleaved) {
-    text += " (" + std::string(name(plan.schedule)) + ")";
-  }
-  text += ", ep " + count(plan.ep) + (plan.etp > 1 ? ", etp " + count(plan.etp) : "");
-  if (plan.ep > 1 && plan.exchange.dispatcher != Dispatcher::kAllToAll) {
-    text += " (" + std::string(name(plan.exchange.dispatcher)) + ")";
-  }
-  text += ", dp " + count(plan.dp);
-  text += plan.zero == 3 ? ", fsdp " + count(plan.fsdp) : ", zero " + count(plan.zero);
-  text += plan.order == AxisOrder{} ? "" : ", order " + text_of(plan.order);
-  return text;
-}
-
 std::string heading(const Projection& p) {
   std::string text = p.model + " on " + count(p.gpus) + " x " + p.gpu + " (" + count(p.nodes) +
                      (p.nodes == 1 ? " node)" : " nodes)") + "\n\n";
   text += line("training", training_text(p.training));
-  text += line("plan", plan_line(p));
+  text += line("plan", plan_line(p.plan));
   text += line("software", software_text(p));
   const std::string network = network_text(p);
   return text + (network.empty() ? "" : line("network", network));

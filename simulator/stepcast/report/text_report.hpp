@@ -11,19 +11,13 @@
 
 #include <string>
 
-#include "stepcast/report/projection.hpp"
+#include "stepcast/result/projection.hpp"
 
 namespace stepcast {
 
 std::string to_text(const Projection& projection);
-// The recipe on one line: "bf16, sequence 8192, global batch 128, micro-batch 1, recompute full".
-std::string training_text(const TrainingRecipe& training);
-// "full (block, 3 layers a stage)".
-std::string recompute_text(const RecomputeSpec& recompute);
 // "1 x 50 GB/s a GPU, rail_optimised_fat_tree, oversubscribed 2:1"; nothing of a single node.
 std::string network_text(const Projection& projection);
-// The settled plan on one line: "tp 8 (sequence parallel), cp 1, pp 1, ep 1, dp 64, zero 1".
-std::string plan_line(const Projection& projection);
 // What every report about a projection starts and ends with.
 std::string heading(const Projection& projection);
 std::string notes_and_reasons(const Projection& projection);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/csv_cell.hpp"
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/text_layout.hpp"
 

@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "stepcast/report/projection.hpp"
+#include "stepcast/result/projection.hpp"
 
 namespace stepcast {
 

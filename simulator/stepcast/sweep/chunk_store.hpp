@@ -10,16 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "stepcast/sweep/chunk_result.hpp"
+#include "stepcast/result/sweep_summary.hpp"
 
 namespace stepcast {
-
-// What is not there of a sweep that is put together from parts.
-struct MissingParts {
-  std::int64_t plans = 0;
-  std::vector<std::int64_t> numbers;  // of the shards or pieces that lack plans, rising
-  std::int64_t of = 1;                // so many there are
-};
 
 class ChunkReader {
  public:

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "stepcast/graph/op.hpp"
-#include "stepcast/sweep/chunk_result.hpp"
+#include "stepcast/result/sweep_summary.hpp"
 #include "stepcast/sweep/sweep_chunks.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 

@@ -13,7 +13,7 @@
 
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/sweep/chunk_result.hpp"
+#include "stepcast/result/sweep_summary.hpp"
 #include "stepcast/sweep/constraint_expression.hpp"
 
 namespace stepcast {

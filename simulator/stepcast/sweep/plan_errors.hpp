@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "stepcast/experiment/accuracy.hpp"
-#include "stepcast/sweep/chunk_result.hpp"
+#include "stepcast/result/sweep_summary.hpp"
 #include "stepcast/sweep/sweep_space.hpp"
 
 namespace stepcast {
@@ -29,9 +29,5 @@ class PlanErrors {
   const std::vector<HeldOutRun>* known_;
   std::map<std::pair<std::size_t, Dtype>, ExpectedError> errors_;  // by site
 };
-
-// "rank 2 to 4, 7": those of `ranked` plans that cannot be told apart from the first; empty where
-// all can, or where nothing is known.
-std::string not_told_apart_text(PlanErrors& errors, const std::vector<PlanNumbers>& ranked);
 
 }  // namespace stepcast

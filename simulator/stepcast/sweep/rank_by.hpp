@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "stepcast/base/enum_names.hpp"
-#include "stepcast/sweep/chunk_result.hpp"
+#include "stepcast/result/sweep_summary.hpp"
 
 namespace stepcast {
 

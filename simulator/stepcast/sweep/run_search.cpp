@@ -8,6 +8,7 @@
 
 #include "stepcast/base/worker_arena.hpp"
 #include "stepcast/graph/model_flops.hpp"
+#include "stepcast/sweep/run_choice.hpp"
 
 namespace stepcast {
 namespace {

@@ -11,7 +11,7 @@
 #include <functional>
 
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/report/recommendation.hpp"
+#include "stepcast/sweep/run_choice.hpp"
 
 namespace stepcast {
 

@@ -64,18 +64,6 @@ class ParetoFront {
   std::map<double, Entry> entries_;  // by cost; the benefit rises strictly
 };
 
-// What a whole sweep, or a part of it, gave.
-struct SweepSummary {
-  std::int64_t evaluated = 0;  // plans priced, bounded away or refused
-  std::int64_t priced = 0;
-  std::int64_t bounded = 0;  // plans that cannot be among the best nor in a Pareto set
-  std::map<std::string, std::int64_t> refused;
-  std::optional<MissingParts> missing;    // of a sweep that is put together from parts
-  std::vector<PlanNumbers> best;          // the best first
-  std::vector<PlanNumbers> memory_front;  // tokens/s/GPU against peak memory
-  std::vector<PlanNumbers> gpu_front;     // tokens/s of the cluster against its GPUs, if they vary
-};
-
 // Reasons against plans, those of most plans first.
 std::vector<std::pair<std::string, std::int64_t>> by_count(
     const std::map<std::string, std::int64_t>& refused);

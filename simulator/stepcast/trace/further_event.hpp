@@ -2,7 +2,7 @@
 // What a step runs besides the operators of its passes, as PyTorch's profiler would write it.
 #pragma once
 
-#include "stepcast/report/projection.hpp"
+#include "stepcast/result/projection.hpp"
 #include "stepcast/schedule/step_timer.hpp"
 #include "stepcast/trace/device_slices.hpp"
 #include "stepcast/trace/operator_event.hpp"

@@ -18,7 +18,7 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/report/projection.hpp"
+#include "stepcast/result/projection.hpp"
 #include "stepcast/trace/trace_json.hpp"
 
 namespace stepcast {

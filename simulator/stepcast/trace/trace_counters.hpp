@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepcast/report/projection.hpp"
+#include "stepcast/result/projection.hpp"
 #include "stepcast/schedule/placed_step.hpp"
 
 namespace stepcast {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/report/projection.hpp"
+#include "stepcast/result/projection.hpp"
 #include "stepcast/trace/process_groups.hpp"
 
 namespace stepcast {

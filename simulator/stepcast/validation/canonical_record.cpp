@@ -10,7 +10,7 @@
 
 #include "stepcast/config/json_dump.hpp"
 #include "stepcast/config/json_node.hpp"
-#include "stepcast/report/op_text.hpp"
+#include "stepcast/operators/op_text.hpp"
 
 namespace stepcast {
 namespace {

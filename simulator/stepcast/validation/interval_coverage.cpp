@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "stepcast/base/quantile.hpp"
-#include "stepcast/base/units_text.hpp"
-#include "stepcast/report/text_layout.hpp"
 
 namespace stepcast {
 namespace {
@@ -86,25 +84,6 @@ std::vector<IntervalCoverage> interval_coverage(const std::vector<ValidationRow>
     }
   }
   return groups;
-}
-
-std::string coverage_to_text(const std::vector<IntervalCoverage>& groups) {
-  if (groups.empty()) {
-    return "";
-  }
-  TextTable table({{"  runs whose source is left out"},
-                   {"runs", Align::kRight},
-                   {"sources", Align::kRight},
-                   {"in 80 %", Align::kRight},
-                   {"in 90 %", Align::kRight},
-                   {"half of the 80 %, median", Align::kRight}});
-  for (const IntervalCoverage& group : groups) {
-    table.add_row({"  " + group.group, std::to_string(group.runs), std::to_string(group.sources),
-                   decimals(100.0 * group.inside_80, 1) + " %",
-                   decimals(100.0 * group.inside_90, 1) + " %",
-                   decimals(100.0 * group.half_width_80, 1) + " %"});
-  }
-  return "\nInside the intervals that are stated\n" + table.text();
 }
 
 }  // namespace stepcast

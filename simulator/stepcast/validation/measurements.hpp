@@ -9,8 +9,8 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/operators/measured_operator.hpp"
+#include "stepcast/result/validation.hpp"
 #include "stepcast/validation/canonical_record.hpp"
-#include "stepcast/validation/validation_row.hpp"
 
 namespace stepcast {
 

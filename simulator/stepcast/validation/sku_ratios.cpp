@@ -4,17 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/report/json_report.hpp"
-#include "stepcast/report/text_layout.hpp"
-#include "stepcast/report/text_report.hpp"
+#include "stepcast/plan/plan_text.hpp"
 
 namespace stepcast {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -52,18 +47,6 @@ SkuRate rate_of(const std::string& gpu, const Rates& rates) {
   return {gpu, rates.software, rates.ids, median(rates.measured), median(rates.predicted)};
 }
 
-std::string signed_ratio(double value) {
-  return (value < 0.0 ? "-" : "+") + decimals(100.0 * std::abs(value), 1) + " %";
-}
-
-Json rate_json(const SkuRate& rate) {
-  return {{"gpu", rate.gpu},
-          {"software", rate.software},
-          {"runs", rate.ids},
-          {"measured_tokens_per_second_per_gpu", rate.measured},
-          {"predicted_tokens_per_second_per_gpu", rate.predicted}};
-}
-
 }  // namespace
 
 std::vector<SkuPair> sku_pairs(const std::vector<TimedRun>& runs) {
@@ -92,43 +75,6 @@ double median_error(const std::vector<SkuPair>& pairs) {
   std::transform(pairs.begin(), pairs.end(), errors.begin(),
                  [](const SkuPair& pair) { return std::abs(pair.error()); });
   return errors.empty() ? 0.0 : median(errors);
-}
-
-std::string sku_pairs_to_text(const std::vector<SkuPair>& pairs) {
-  TextTable table({{"A"},
-                   {"B"},
-                   {"B / A measured", Align::kRight},
-                   {"predicted", Align::kRight},
-                   {"error", Align::kRight},
-                   {"software of A, B"},
-                   {"work"}});
-  for (const SkuPair& pair : pairs) {
-    const std::string& software = pair.second.software;
-    table.add_row({pair.first.gpu, pair.second.gpu, decimals(pair.measured_ratio(), 2),
-                   decimals(pair.predicted_ratio(), 2), signed_ratio(pair.error()),
-                   pair.first.software + (software == pair.first.software ? "" : ", " + software),
-                   pair.work});
-  }
-  return "The same work on two GPUs: the ratio of their rates\n\n" + table.text() + "\n" +
-         line("pairs", std::to_string(pairs.size())) +
-         (pairs.empty() ? ""
-                        : line("median error", decimals(100.0 * median_error(pairs), 1) + " %"));
-}
-
-nlohmann::ordered_json sku_pairs_to_json(const std::vector<SkuPair>& pairs) {
-  Json json = {{"schema_version", kJsonSchemaVersion},
-               {"context", {{"program", "stepcast"}}},
-               {"summary", {{"pairs", pairs.size()}, {"median_abs_error", median_error(pairs)}}},
-               {"pairs", Json::array()}};
-  for (const SkuPair& pair : pairs) {
-    json["pairs"].push_back({{"work", pair.work},
-                             {"a", rate_json(pair.first)},
-                             {"b", rate_json(pair.second)},
-                             {"measured_ratio", pair.measured_ratio()},
-                             {"predicted_ratio", pair.predicted_ratio()},
-                             {"error", pair.error()}});
-  }
-  return json;
 }
 
 }  // namespace stepcast

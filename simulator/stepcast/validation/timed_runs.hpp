@@ -8,19 +8,11 @@
 #include <vector>
 
 #include "stepcast/cost/cost_model.hpp"
-#include "stepcast/report/projection.hpp"
+#include "stepcast/result/projection.hpp"
+#include "stepcast/result/timed_runs.hpp"
 #include "stepcast/validation/measurements.hpp"
 
 namespace stepcast {
-
-struct TimedRun {
-  std::string id;
-  Projection projection;
-  double measured = 0.0;  // tokens/s/GPU
-  std::string network;    // MeasuredRun::network
-
-  [[nodiscard]] double predicted() const { return projection.tokens_per_second_per_gpu; }
-};
 
 // The runs that have a rate to be trusted and a plan that divides, in the order of the files. What
 // a row says of its own network is used. A run that happened is timed even where the memory model

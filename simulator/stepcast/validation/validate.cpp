@@ -26,7 +26,7 @@ Bytes predicted_memory(const MeasuredRun& run, const MeasuredQuantity& quantity,
 }
 
 // Of a layer that was measured by itself.
-double predicted(const LayerReport& report, const std::string& metric) {
+double predicted(const LayerStudy& report, const std::string& metric) {
   if (metric == "forward_s") {
     return report.passes.forward.time.value();
   }
@@ -80,7 +80,7 @@ std::optional<double> at_unit_rate(const std::string& metric, const Projection& 
 // The projection of a step or of a layer, whichever was measured; nothing where none is compared.
 struct RunPrediction {
   const Projection& step;
-  std::optional<LayerReport> layer = std::nullopt;
+  std::optional<LayerStudy> layer = std::nullopt;
 
   [[nodiscard]] const Projection& projection() const { return layer ? layer->projection : step; }
 };

@@ -23,21 +23,4 @@ std::vector<ValidationRow> validate_files(const std::vector<std::filesystem::pat
                                           const Importers& importers,
                                           const std::optional<Experiment>& of_traces = {});
 
-// What errors are shown beside: nothing, or those of one rate for every run of a group, fitted on
-// its own rows.
-enum class ErrorBaseline { kNone, kConstantRate };
-
-// The summary as a table, which runs fit, how many lie inside the intervals that are stated of
-// them, and what was skipped for which reason.
-std::string validation_to_text(const std::vector<ValidationRow>& rows,
-                               ErrorBaseline baseline = ErrorBaseline::kNone);
-// One row a line, with its prediction and error.
-std::string validation_to_csv(const std::vector<ValidationRow>& rows);
-// The errors of held-out runs with what they may hang on, as hardware_profiles/accuracy.json
-// (experiment/accuracy.hpp).
-std::string validation_to_accuracy(const std::vector<ValidationRow>& rows);
-// rows[], summary[] and coverage[] of the interface.
-std::string validation_to_json(const std::vector<ValidationRow>& rows,
-                               const std::string& program_version);
-
 }  // namespace stepcast

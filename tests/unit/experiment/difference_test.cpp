@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/difference.hpp"
+#include "stepcast/result/difference.hpp"
 
 #include <algorithm>
 #include <cmath>

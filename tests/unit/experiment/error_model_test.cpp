@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "stepcast/experiment/accuracy.hpp"
+#include "stepcast/report/expected_error_text.hpp"
 
 namespace stepcast::error_model_test {
 namespace {

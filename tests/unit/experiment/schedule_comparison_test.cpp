@@ -7,6 +7,7 @@
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/report/expected_error_text.hpp"
 #include "stepcast/report/schedule_report.hpp"
 
 namespace stepcast::schedule_comparison_test {

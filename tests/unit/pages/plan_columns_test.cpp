@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 #include "pages/svg_plot.hpp"
-#include "stepcast/sweep/plan_lines.hpp"
+#include "stepcast/report/plan_lines.hpp"
 #include "sweep_text.hpp"
 
 namespace stepcast::plan_columns_test {

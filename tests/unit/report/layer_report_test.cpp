@@ -20,8 +20,8 @@ LayerPass pass(double seconds, double flops) {
 }
 
 // 4 ranks: 10 and 20 ms; one GPU with a rank's tokens 8 and 22 ms, with all of them 32 and 60.
-LayerReport sample() {
-  LayerReport report;
+LayerStudy sample() {
+  LayerStudy report;
   report.projection.model = "sample";
   report.projection.priced = true;
   report.projection.feasible = true;
@@ -76,7 +76,7 @@ TEST_CASE("the JSON of a layer has the keys of the interface", "[unit]") {
 }
 
 TEST_CASE("a layer of inference prints no backward and nothing that is kept", "[unit]") {
-  LayerReport report = sample();
+  LayerStudy report = sample();
   report.passes.backward.reset();
   for (LocalBaseline& local : report.local) {
     local.passes.backward.reset();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/report/recommendation.hpp"
+#include "stepcast/sweep/run_choice.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "catch.hpp"
+#include "stepcast/sweep/run_choice.hpp"
 #include "sweep_text.hpp"
 
 namespace stepcast::run_search_test {

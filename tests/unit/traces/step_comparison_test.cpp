@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "catch.hpp"
+#include "stepcast/report/trace_report.hpp"
 #include "trace_text.hpp"
-#include "traces/trace_report.hpp"
 
 namespace stepcast::step_comparison_test {
 using namespace stepcast::test;

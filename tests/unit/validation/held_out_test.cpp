@@ -6,6 +6,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/experiment/accuracy.hpp"
+#include "stepcast/report/validation_report.hpp"
 #include "stepcast/validation/interval_coverage.hpp"
 #include "stepcast/validation/run_source.hpp"
 #include "stepcast/validation/validate.hpp"

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/report/plan_lines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "stepcast/base/csv_cell.hpp"
+#include "stepcast/config/json_dump.hpp"
+#include "stepcast/experiment/plan_fields.hpp"
+#include "stepcast/memory/memory_footprint.hpp"
+#include "stepcast/report/projection_rows.hpp"
+#include "stepcast/report/time_rows.hpp"
+
+namespace stepcast {
+namespace {
+
+constexpr std::size_t kUsualLine = 1536;  // bytes
+
+// A value as it was written: numbers and switches as such, anything else as a text.
+std::string json_text(const std::string& text) {
+  if (text.empty()) {
+    return "null";
+  }
+  const nlohmann::json parsed = nlohmann::json::parse(text, nullptr, false);
+  const bool plain = parsed.is_number() || parsed.is_boolean();
+  return plain ? text : json_dump(nlohmann::json(text));
+}
+
+void append_value(std::string& line, std::int64_t value) {
+  std::array<char, 24> digits{};
+  line.append(digits.data(), std::to_chars(digits.data(), &digits.back(), value).ptr);
+}
+
+void append_value(std::string& line, bool value) { line += value ? "true" : "false"; }
+
+// As nlohmann writes numbers in every other report.
+void append_value(std::string& line, double value) {
+  std::array<char, 64> digits{};
+  line.append(digits.data(),
+              nlohmann::detail::to_chars(digits.data(), digits.data() + digits.size(), value));
+}
+
+class JsonLine {
+ public:
+  explicit JsonLine(std::string& line) : line_(line) {}
+
+  template <typename Value>
+  void field(std::string_view key, const Value& value) {
+    put_key(key);
+    append_value(line_, value);
+  }
+  // Names of the program's own, which need no escapes.
+  void field(std::string_view key, std::string_view name) {
+    put_key(key);
+    line_ += '"';
+    line_ += name;
+    line_ += '"';
+  }
+  void begin(std::string_view key) {
+    put_key(key);
+    line_ += '{';
+    first_ = true;
+  }
+  void end() {
+    line_ += '}';
+    first_ = false;
+  }
+  // "key":value, as it is.
+  void member(std::string_view text) {
+    line_ += first_ ? "" : ",";
+    line_ += text;
+    first_ = false;
+  }
+
+ private:
+  void put_key(std::string_view key) {
+    line_ += first_ ? "\"" : ",\"";
+    line_ += key;
+    line_ += "\":";
+    first_ = false;
+  }
+
+  std::string& line_;
+  bool first_ = true;
+};
+
+// The columns of a line of CSV, or its cells; those of objects inside as "object.key".
+class CsvCells {
+ public:
+  enum class Part { kNames, kValues };
+  CsvCells(Part part, bool experts) : part_(part), experts_(experts) {}
+
+  template <typename Value>
+  void field(std::string_view key, const Value& value) {
+    if (!experts_ && inner_ == "expert_exchange.") {
+      return;
+    }
+    std::string& cell = cells_.emplace_back();
+    if (part_ == Part::kNames) {
+      cell = inner_ + std::string(key);
+    } else if constexpr (std::is_arithmetic_v<Value>) {
+      append_value(cell, value);
+    } else {
+      cell = csv_cell(std::string(value));
+    }
+  }
+  void begin(std::string_view key) { inner_ = std::string(key) + "."; }
+  void end() { inner_.clear(); }
+  [[nodiscard]] const std::vector<std::string>& cells() const { return cells_; }
+
+ private:
+  Part part_;
+  bool experts_;
+  std::string inner_;
+  std::vector<std::string> cells_;
+};
+
+void append_cells(const std::vector<std::string>& cells, std::string& line) {
+  for (const std::string& cell : cells) {
+    line += line.empty() ? "" : ",";
+    line += cell;
+  }
+}
+
+// Of the rank that needs most.
+StageMemory fullest_memory(const SettledRequest& settled) {
+  const std::vector<StageMemory> memory = memory_of(settled);
+  return *std::max_element(memory.begin(), memory.end(),
+                           [](const auto& a, const auto& b) { return a.total() < b.total(); });
+}
+
+}  // namespace
+
+PlanLines::PlanLines(const SweepSpace& space, PlanDetail detail) : space_(&space), detail_(detail) {
+  experts_ = std::any_of(space.sites().begin(), space.sites().end(),
+                         [](const Experiment& site) { return site.model.moe.has_value(); });
+  CsvCells plan(CsvCells::Part::kNames, experts_);
+  write_plan(ParallelPlan{}, plan);
+  plan_columns_ = plan.cells();
+  keys_ = axis_keys();
+}
+
+std::vector<PlanLines::AxisKey> PlanLines::axis_keys() const {
+  std::vector<AxisKey> keys;
+  for (std::size_t i = 0; i < space_->axes().size(); ++i) {
+    const SweepAxis& axis = space_->axes()[i];
+    for (std::size_t at = 0; axis.size() > 1 && at < axis.keys.size(); ++at) {
+      AxisKey& key = keys.emplace_back();
+      key.axis = i;
+      key.key = axis.keys[at];
+      key.column = unqualified(key.key);
+      for (const std::vector<std::string>& value : axis.values) {
+        key.json.push_back(json_dump(nlohmann::json(key.key)) + ":" + json_text(value[at]));
+        key.csv.push_back(csv_cell(value[at]));
+      }
+    }
+  }
+  const std::vector<AxisKey> all = keys;
+  for (AxisKey& key : keys) {
+    const auto found = std::find(plan_columns_.begin(), plan_columns_.end(), key.column);
+    const bool of_plan = key.key == "plan." + key.column;
+    if (found != plan_columns_.end() && of_plan) {
+      key.plan_column = static_cast<std::size_t>(found - plan_columns_.begin());
+    }
+    const auto same = std::count_if(all.begin(), all.end(), [&key](const AxisKey& other) {
+      return other.column == key.column;
+    });
+    if (same > 1 || (found != plan_columns_.end() && !of_plan)) {
+      key.column = key.key;
+    }
+  }
+  return keys;
+}
+
+bool PlanLines::is_swept(std::size_t plan_column) const {
+  return std::any_of(keys_.begin(), keys_.end(),
+                     [&](const AxisKey& key) { return key.plan_column == plan_column; });
+}
+
+template <typename Writer>
+void PlanLines::write_axes(std::int64_t index, Writer& writer) const {
+  for (const AxisKey& key : keys_) {
+    writer.member(key.json[space_->digit(index, key.axis)]);
+  }
+}
+
+template <typename Writer>
+void PlanLines::write_numbers(const PlanNumbers& numbers, const SettledRequest& settled,
+                              Writer& writer) const {
+  writer.field("tokens_per_second_per_gpu", numbers.tokens_per_second_per_gpu);
+  writer.field("step_time_s", numbers.step.value());
+  writer.field("model_tflops_per_gpu", numbers.model_rate_per_gpu.value() / 1e12);
+  writer.field("mfu", numbers.mfu);
+  writer.field("peak_memory_bytes", numbers.peak_memory.value());
+  if (detail_ == PlanDetail::kMemoryByKind) {
+    const StageMemory memory = settled.site == nullptr ? StageMemory{} : fullest_memory(settled);
+    writer.begin("memory");
+    for (const MemoryRow& row : kMemoryRows) {
+      writer.field(row.key, row.of(memory).value());
+    }
+    writer.field("verdict", name(memory.verdict));
+    writer.end();
+  }
+  writer.begin("time");
+  write_time(numbers.time, writer);
+  writer.end();
+  writer.field("clock_mhz", numbers.clock.value() / 1e6);
+  writer.field("power_w", numbers.power.value());
+}
+
+std::string PlanLines::json(const PlanNumbers& numbers) const {
+  std::string line = "{";
+  line.reserve(kUsualLine);
+  JsonLine writer(line);
+  writer.field("index", numbers.plan);
+  writer.begin("axes");
+  write_axes(numbers.plan, writer);
+  writer.end();
+  const SettledRequest plan = settled_request(*space_, numbers.plan);
+  writer.begin("plan");
+  write_plan(plan.plan, writer);
+  writer.end();
+  write_numbers(numbers, plan, writer);
+  return line + "}";
+}
+
+std::string PlanLines::json(const RefusedPlan& refused) const {
+  std::string line = "{";
+  JsonLine writer(line);
+  writer.field("index", refused.plan);
+  writer.begin("axes");
+  write_axes(refused.plan, writer);
+  writer.end();
+  writer.member("\"reason\":" + json_dump(nlohmann::json(refused.reason)));
+  return line + "}";
+}
+
+std::string PlanLines::csv_header() const {
+  std::string line = "index";
+  for (const AxisKey& key : keys_) {
+    line += "," + csv_cell(key.column);
+  }
+  for (std::size_t i = 0; i < plan_columns_.size(); ++i) {
+    line += is_swept(i) ? "" : "," + plan_columns_[i];
+  }
+  CsvCells numbers(CsvCells::Part::kNames, experts_);
+  write_numbers({}, {}, numbers);
+  append_cells(numbers.cells(), line);
+  return line + ",reason";
+}
+
+std::string PlanLines::csv(const PlanNumbers& numbers) const {
+  std::string line;
+  line.reserve(kUsualLine);
+  append_value(line, numbers.plan);
+  const SettledRequest plan = settled_request(*space_, numbers.plan);
+  CsvCells cells(CsvCells::Part::kValues, experts_);
+  write_plan(plan.plan, cells);
+  for (const AxisKey& key : keys_) {
+    line += ",";
+    line += key.plan_column ? cells.cells()[*key.plan_column]
+                            : key.csv[space_->digit(numbers.plan, key.axis)];
+  }
+  for (std::size_t i = 0; i < plan_columns_.size(); ++i) {
+    line += is_swept(i) ? "" : "," + cells.cells()[i];
+  }
+  CsvCells values(CsvCells::Part::kValues, experts_);
+  write_numbers(numbers, plan, values);
+  append_cells(values.cells(), line);
+  return line + ",";
+}
+
+std::string PlanLines::csv(const RefusedPlan& refused) const {
+  std::string line;
+  append_value(line, refused.plan);
+  for (const AxisKey& key : keys_) {
+    line += "," + key.csv[space_->digit(refused.plan, key.axis)];
+  }
+  CsvCells numbers(CsvCells::Part::kNames, experts_);
+  write_numbers({}, {}, numbers);
+  std::size_t empty = numbers.cells().size();
+  for (std::size_t i = 0; i < plan_columns_.size(); ++i) {
+    empty += is_swept(i) ? 0 : 1;
+  }
+  return line + std::string(empty + 1, ',') + csv_cell(refused.reason);
+}
+
+}  // namespace stepcast

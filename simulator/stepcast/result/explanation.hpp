@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a step takes as long as it does: its operators, what limits it, the chain of tasks that
+// determines it, and what more of each resource would buy.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "stepcast/cost/cost_model.hpp"
+#include "stepcast/dispatchers/expert_traffic.hpp"
+#include "stepcast/result/projection.hpp"
+#include "stepcast/schedule/critical_path.hpp"
+#include "stepcast/schedule/operator_inventory.hpp"
+
+namespace stepcast {
+
+struct ExplainedOp {
+  CountedOp counted;
+  OpCost cost;                   // of one call, with terms
+  Seconds bound;                 // no kernel is faster; zero: there is no such bound
+  Bytes interconnect{};          // that a communication carries (interconnect_bytes)
+  CommunicationBytes experts{};  // of a communication between the ranks of experts
+
+  [[nodiscard]] bool communicates() const { return communication_axis(counted.op).has_value(); }
+  [[nodiscard]] Seconds total() const { return static_cast<double>(counted.count) * cost.duration; }
+};
+
+// What limits a part of the step of the slowest rank.
+struct LimitedTime {
+  std::string_view limit;  // "HBM", with static lifetime
+  Seconds time;
+};
+
+// What a projection gains from more of one resource.
+struct Sensitivity {
+  std::string_view resource;  // "hbm_bandwidth", with static lifetime
+  double factor = 1.0;        // of the resource
+  double from = 0.0;          // tokens/s/GPU as it is
+  double to = 0.0;            // with the factor
+  // Of the clock: the two that are compared; zero of all other resources.
+  Hertz from_clock{};
+  Hertz to_clock{};
+
+  [[nodiscard]] double change_percent() const { return 100.0 * (to / from - 1.0); }
+};
+
+struct Explanation {
+  Projection projection;
+  std::vector<ExplainedOp> operators;  // of the slowest pipeline rank, most total time first
+  std::vector<LimitedTime> limits;     // of the step of that rank, most time first
+  std::vector<PathSegment> path;       // that determines the step; adds up to it
+  std::vector<Sensitivity> sensitivities;
+
+  [[nodiscard]] Seconds computation() const;  // optimizer included
+  [[nodiscard]] Seconds communication() const;
+  // Of the computation.
+  [[nodiscard]] double share(const ExplainedOp& op) const;
+};
+
+}  // namespace stepcast

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// A measured quantity beside its prediction, or the reason why there is none.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stepcast/result/expected_error.hpp"
+
+namespace stepcast {
+
+struct ValidationRow {
+  std::string file;
+  std::string id;
+  std::string gpu;
+  std::string group;   // "h100_sxm dense A"
+  std::string metric;  // "tokens_per_second_per_gpu"
+  double measured = 0.0;
+  std::optional<double> predicted;
+  std::string skipped;  // why there is no prediction
+
+  // Of whole runs; of their rates and times of a step also what they have in common with others,
+  // and the error to expect of them, from runs of other sources than their own.
+  std::optional<RunTraits> traits;
+  std::optional<ExpectedError> expected_error;
+  std::string family;            // dense, moe or mla
+  std::optional<bool> held_out;  // empty for operators whose record says nothing of it
+  // The metric of a GPU that does one model FLOP a second, for rates and times of steps: a single
+  // constant times this is the simplest model there is.
+  std::optional<double> at_unit_rate;
+
+  // predicted / measured - 1; of yes and no (`fits`) predicted - measured
+  [[nodiscard]] double error() const {
+    return metric == "fits" ? *predicted - measured : *predicted / measured - 1.0;
+  }
+  // Measured tokens/s over predicted ones, of a rate or of the time of a step.
+  [[nodiscard]] double rate_factor() const {
+    return metric == "step_time_s" ? *predicted / measured : measured / *predicted;
+  }
+};
+
+// What one rate for every run, fitted on the same rows, does: measured = c * (metric at one model
+// FLOP a second), with c the median over the rows.
+struct ConstantRate {
+  double mean_abs_error = 0.0;
+  double median_abs_error = 0.0;
+  double p90_abs_error = 0.0;
+};
+
+// Of runs that fit and of runs that do not, the shares that are predicted right, where there are
+// such runs; the balanced accuracy is the mean of what there is.
+struct FitRates {
+  std::optional<double> fitting;
+  std::optional<double> not_fitting;
+
+  [[nodiscard]] double balanced_accuracy() const {
+    const double of_fitting = fitting.value_or(not_fitting.value_or(0.0));
+    return 0.5 * (of_fitting + not_fitting.value_or(of_fitting));
+  }
+};
+
+struct ErrorSummary {
+  std::string file;
+  std::string group;
+  std::string metric;
+  std::size_t count = 0;  // rows with a prediction
+  std::size_t skipped = 0;
+  double mean_abs_error = 0.0;
+  double median_abs_error = 0.0;
+  double p90_abs_error = 0.0;
+  double bias = 0.0;       // mean of e
+  double within_10 = 0.0;  // share of rows with |e| <= 0.10
+  double within_20 = 0.0;
+  double spearman = 0.0;  // rank correlation of predicted and measured; 0 for fewer than 3 rows
+  std::optional<ConstantRate> constant_rate;  // of rates and times of whole steps
+  std::optional<FitRates> fits;               // of the metric `fits`
+};
+
+// How many measured runs of a group lie inside the intervals that are stated of them.
+struct IntervalCoverage {
+  std::string group;
+  std::size_t runs = 0;
+  std::size_t sources = 0;
+  double inside_80 = 0.0;  // shares of the runs
+  double inside_90 = 0.0;
+  double half_width_80 = 0.0;  // median, of the predicted tokens/s
+};
+
+}  // namespace stepcast
