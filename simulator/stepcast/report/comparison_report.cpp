@@ -7,10 +7,8 @@
 #include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/plan_fields.hpp"
-#include "stepcast/report/expected_error_text.hpp"
 #include "stepcast/report/json_report.hpp"
-#include "stepcast/report/reasons_cell.hpp"
-#include "stepcast/report/text_report.hpp"
+#include "stepcast/report/projection_columns.hpp"
 #include "stepcast/report/time_rows.hpp"
 #include "stepcast/report/training_run_report.hpp"
 
@@ -18,7 +16,6 @@ namespace stepcast {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Columns = std::vector<ComparedColumn>;
 
 Json options_json(const ComparedColumn& column) {
   Json options = Json::object();
@@ -93,41 +90,28 @@ std::string plan_titles(bool searched) {
          (searched ? ",plans_searched,plans_priced" : "");
 }
 
-// What an hour of a GPU costs, the network, and why a plan cannot run or is doubtful.
-constexpr const char* kLastTitles = ",price_per_gpu_hour,currency,network,reasons";
-
-std::string last_cells(const Projection& p) {
-  const std::string price =
-      p.gpu_hour ? shortest_text(p.gpu_hour->price) + "," + csv_cell(p.gpu_hour->currency) : ",";
-  return "," + price + "," + csv_cell(network_text(p)) + "," + reasons_cell(p);
-}
-
-// Of a line of CSV: rates, memory, price and the interval, and the keys of time.
-constexpr std::size_t kTimedCells = 9 + 4 + 9;
+constexpr std::string_view kInput = "model gpu gpus software feasible tokens_per_second_per_gpu";
+constexpr std::string_view kStep =
+    "step_time_s model_tflops_per_gpu mfu clock_mhz power_w peak_memory_bytes";
+constexpr std::string_view kIntervals = STEPCAST_INTERVAL_COLUMNS;
+constexpr std::string_view kLast = "price_per_gpu_hour currency network reasons";
 
 std::string csv_line(const ComparedColumn& column, const ComparedColumn* reference) {
   const Projection& p = column.projection;
-  std::string text = csv_cell(column.label()) + "," + csv_cell(p.model) + "," + csv_cell(p.gpu) +
-                     "," + std::to_string(p.gpus) + "," + csv_cell(p.software) + "," +
-                     (p.feasible ? "true" : "false");
-  const std::string rest =
-      plan_cells(column) + (asks_for_run(p) ? training_run_cells(p) : "") + last_cells(p);
-  if (!p.priced) {
-    return text + std::string(kTimedCells, ',') + rest + "\n";
-  }
-  for (const double value : {p.tokens_per_second_per_gpu, ratio(p, reference->projection),
-                             p.time.step.value(), p.model_rate_per_gpu.value() / 1e12, p.mfu,
-                             p.clock.value() / 1e6, p.power.value(), p.peak_memory().value()}) {
-    text += "," + shortest_text(value);
-  }
-  text += "," + number(column.price_per_million_tokens()) + "," + interval_cells(p.expected_error);
+  const Columns<Projection>& numbers = projection_columns();
+  std::string text = csv_cell(column.label()) + "," + numbers.csv_cells(kInput, p) + "," +
+                     (p.priced ? shortest_text(ratio(p, reference->projection)) : "") + "," +
+                     numbers.csv_cells(kStep, p) + "," + number(column.price_per_million_tokens()) +
+                     "," + numbers.csv_cells(kIntervals, p);
   for_each_time_key([&](const TimeRow& row) {
-    text += "," + shortest_text(time_of_key(p.time.breakdown, row.key).value());
+    text += ",";
+    text += p.priced ? shortest_text(time_of_key(p.time.breakdown, row.key).value()) : "";
   });
-  return text + rest + "\n";
+  return text + plan_cells(column) + (asks_for_run(p) ? "," + training_run_cells(p) : "") + "," +
+         numbers.csv_cells(kLast, p) + "\n";
 }
 
-bool any_feasible(const Columns& columns) {
+bool any_feasible(const std::vector<ComparedColumn>& columns) {
   return std::any_of(columns.begin(), columns.end(),
                      [](const ComparedColumn& column) { return column.projection.feasible; });
 }
@@ -169,15 +153,14 @@ nlohmann::ordered_json comparison_to_json(const std::vector<ComparedColumn>& col
 }
 
 std::string comparison_to_csv(const std::vector<ComparedColumn>& columns) {
-  std::string text =
-      "column,model,gpu,gpus,software,feasible,tokens_per_second_per_gpu,ratio,step_time_s,"
-      "model_tflops_per_gpu,mfu,clock_mhz,power_w,peak_memory_bytes,price_per_million_tokens,";
-  text += kIntervalColumns;
+  const Columns<Projection>& numbers = projection_columns();
+  std::string text = "column," + numbers.csv_titles(kInput) + ",ratio," +
+                     numbers.csv_titles(kStep) + ",price_per_million_tokens," +
+                     numbers.csv_titles(kIntervals);
   for_each_time_key([&text](const TimeRow& row) { text += "," + std::string(row.key); });
   text += plan_titles(columns.front().searched.has_value());
-  text += asks_for_run(columns.front().projection) ? training_run_columns() : "";
-  text += kLastTitles;
-  text += "\n";
+  text += asks_for_run(columns.front().projection) ? "," + numbers.csv_titles(kRunColumns) : "";
+  text += "," + numbers.csv_titles(kLast) + "\n";
   const ComparedColumn* reference = reference_of(columns);
   for (const ComparedColumn& column : columns) {
     text += csv_line(column, reference);

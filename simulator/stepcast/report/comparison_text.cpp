@@ -10,16 +10,15 @@
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/plan/plan_text.hpp"
-#include "stepcast/report/expected_error_text.hpp"
+#include "stepcast/report/projection_columns.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/text_report.hpp"
 #include "stepcast/report/time_rows.hpp"
-#include "stepcast/report/training_run_report.hpp"
 
 namespace stepcast {
 namespace {
 
-using Columns = std::vector<ComparedColumn>;
+using AllColumns = std::vector<ComparedColumn>;
 
 // What a row says of a column; only of columns that were timed, if it needs a time.
 using Cell = std::function<std::string(const Projection&)>;
@@ -36,11 +35,6 @@ std::string stacked(std::string list) {
 
 std::string money(double price) {
   return price >= 1.0 ? decimals(price, 2) : significant(price, 3);
-}
-
-// Of the tokens/s of a GPU.
-std::string interval_text(const Projection& p) {
-  return interval_text(p.expected_error, p.tokens_per_second_per_gpu, Certainty::k80);
 }
 
 // Of the step's time.
@@ -100,7 +94,7 @@ constexpr std::array kInputRows = {
 class ComparisonTable {
  public:
   // `columns` are all, of which the table has `shown`.
-  ComparisonTable(const Columns& columns, std::span<const ComparedColumn> shown)
+  ComparisonTable(const AllColumns& columns, std::span<const ComparedColumn> shown)
       : columns_(columns), shown_(shown) {
     for (const ComparedColumn& column : shown) {
       labels_.push_back(stacked(column.label()));
@@ -186,27 +180,28 @@ class ComparisonTable {
     add(title, [&cell](const Projection& p) { return p.priced ? cell(p) : kNothing; });
   }
 
+  // A row each of the numbers of a projection.
+  void add_numbers(std::string_view keys) {
+    projection_columns().each(keys, [this](const Column<Projection>& number) {
+      add(std::string(number.title),
+          [&number](const Projection& p) { return projection_columns().text(number.key, p); });
+    });
+  }
+
   void add_rates(const ComparedColumn& reference) {
-    add_timed("tokens/s/GPU",
-              [](const Projection& p) { return decimals(p.tokens_per_second_per_gpu, 1); });
+    add_numbers("tokens_per_second_per_gpu");
     add_timed(beside("ratio to", reference), [&reference](const Projection& p) {
       return decimals(ratio(p, reference.projection), 3);
     });
     add_prices();
-    add_timed("80 % interval", [](const Projection& p) { return interval_text(p); });
+    add_numbers("interval");
     add_timed(beside("told apart from", reference), [&reference](const Projection& p) {
       return &p == &reference.projection ? kNothing
                                          : yes_or_no(can_be_told_apart(p, reference.projection));
     });
-    add_timed("step time", [](const Projection& p) { return readable(p.time.step); });
+    add_numbers("step_time_s");
     add_timed("on assumed constants", assumed_text);
-    add_timed("model TFLOP/s/GPU",
-              [](const Projection& p) { return decimals(p.model_rate_per_gpu.value() / 1e12, 1); });
-    add_timed("MFU", [](const Projection& p) { return decimals(100.0 * p.mfu, 1) + " %"; });
-    add_timed("clock",
-              [](const Projection& p) { return decimals(p.clock.value() / 1e6, 1) + " MHz"; });
-    add_timed("mean power",
-              [](const Projection& p) { return decimals(p.power.value(), 1) + " W"; });
+    add_numbers("model_tflops_per_gpu mfu clock_mhz power_w");
   }
 
   void add_prices() {
@@ -224,19 +219,19 @@ class ComparisonTable {
     table_->add_row(std::move(row));
   }
 
+  // Rows that some column has.
   void add_runs() {
-    for (const RunRow& row : training_run_rows()) {
-      const auto cell = [&row](const Projection& p) { return p.run ? row.of(p) : std::string(); };
-      const bool any = std::any_of(
-          columns_.begin(), columns_.end(),
-          [&cell](const ComparedColumn& column) { return !cell(column.projection).empty(); });
-      if (any) {
-        add(std::string(row.title), [&cell](const Projection& p) {
-          const std::string text = cell(p);
-          return text.empty() ? kNothing : text;
+    projection_columns().each(
+        "days days_80 gpu_hours price_in_currency energy_kwh joules_per_token goodput",
+        [this](const Column<Projection>& number) {
+          const bool any = std::any_of(columns_.begin(), columns_.end(),
+                                       [&number](const ComparedColumn& column) {
+                                         return has_value(number.of(column.projection));
+                                       });
+          if (any) {
+            add_numbers(number.key);
+          }
         });
-      }
-    }
   }
 
   // The first row of a key has all of it; what follows is a part of that.
@@ -278,7 +273,7 @@ class ComparisonTable {
     return title + " " + (first ? "the first" : label);
   }
 
-  const Columns& columns_;
+  const AllColumns& columns_;
   std::span<const ComparedColumn> shown_;
   std::vector<std::string> labels_;
   std::optional<TextTable> table_;
@@ -295,7 +290,7 @@ std::size_t width_of(std::string_view text) {
 }
 
 // As many columns side by side as `width` holds, at least one, and the rest below.
-std::string tables(const Columns& columns, std::size_t width) {
+std::string tables(const AllColumns& columns, std::size_t width) {
   std::string text;
   std::span<const ComparedColumn> left(columns);
   while (!left.empty()) {
@@ -311,7 +306,7 @@ std::string tables(const Columns& columns, std::size_t width) {
 }
 
 // Each note once, with the columns that it is of if it is not of all.
-std::string note_lines(const Columns& columns) {
+std::string note_lines(const AllColumns& columns) {
   std::vector<std::string> notes;
   for (const ComparedColumn& column : columns) {
     for (const std::string& note : column.projection.notes) {
@@ -336,7 +331,7 @@ std::string note_lines(const Columns& columns) {
   return text;
 }
 
-std::string reason_lines(const Columns& columns) {
+std::string reason_lines(const AllColumns& columns) {
   std::string text;
   for (const ComparedColumn& column : columns) {
     if (column.projection.feasible) {

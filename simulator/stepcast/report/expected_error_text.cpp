@@ -30,14 +30,4 @@ std::string interval_text(const std::optional<ExpectedError>& error, double rate
   return decimals(rate * interval.low, 1) + " to " + decimals(rate * interval.high, 1);
 }
 
-std::string interval_cells(const std::optional<ExpectedError>& error) {
-  if (!error || !error->distribution) {
-    return ",,,";
-  }
-  const RateInterval of80 = error->distribution->interval(Certainty::k80);
-  const RateInterval of90 = error->distribution->interval(Certainty::k90);
-  return shortest_text(of80.low) + "," + shortest_text(of80.high) + "," + shortest_text(of90.low) +
-         "," + shortest_text(of90.high);
-}
-
 }  // namespace stepcast

@@ -17,10 +17,4 @@ std::string expected_error_text(const ExpectedError& error);
 std::string interval_text(const std::optional<ExpectedError>& error, double rate,
                           Certainty certainty);
 
-// Both intervals in a line of CSV, as factors of the predicted tokens/s, and the names of the
-// columns; the cells are empty where nothing is known.
-inline constexpr std::string_view kIntervalColumns =
-    "interval_80_low,interval_80_high,interval_90_low,interval_90_high";
-std::string interval_cells(const std::optional<ExpectedError>& error);
-
 }  // namespace stepcast

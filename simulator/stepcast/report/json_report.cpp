@@ -5,10 +5,9 @@
 
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/report/config_json.hpp"
+#include "stepcast/report/projection_columns.hpp"
 #include "stepcast/report/projection_rows.hpp"
-#include "stepcast/report/provenance_report.hpp"
 #include "stepcast/report/time_rows.hpp"
-#include "stepcast/report/training_run_report.hpp"
 
 namespace stepcast {
 namespace {
@@ -146,29 +145,17 @@ Json to_json(const Projection& p) {
   if (!p.priced) {
     return json;
   }
-  for (const ResultRow& row : kResultRows) {
-    json[std::string(row.key)] = row.value(p);
-  }
-  json["peak_memory_bytes"] = p.peak_memory().value();
-  json["parameters"] = p.parameters;
-  json["active_parameters"] = p.active_parameters;
-  json["flops_per_token"] = p.flops_per_token.value();
-  if (p.expected_error) {
-    json["expected_error"] = to_json(*p.expected_error);
-  }
-  if (p.run) {
-    json["training_run"] = training_run_json(p);
-  }
-  if (p.provenance) {
-    json["provenance"] = provenance_to_json(*p.provenance);
-  }
+  const Columns<Projection>& numbers = projection_columns();
+  numbers.add(
+      "tokens_per_second_per_gpu step_time_s model_tflops_per_gpu mfu mfu_masked peak_memory_bytes "
+      "parameters active_parameters flops_per_token expected_error training_run provenance",
+      p, json);
   if (p.uneven_experts) {
     json["expert_load"] = uneven_experts_json(*p.uneven_experts);
   }
   json["memory_by_stage"] = memory_json(p.memory);
   json["time"] = time_json(p.time.breakdown);
-  json["clock_mhz"] = p.clock.value() / 1e6;
-  json["power_w"] = p.power.value();
+  numbers.add("clock_mhz power_w", p, json);
   add_capture(p, json);
   return json;
 }

@@ -24,7 +24,7 @@ std::string_view abbreviation(std::string_view name) {
 }
 
 // A key of an axis.
-struct Column {
+struct AxisColumn {
   std::size_t axis = 0;
   std::size_t key = 0;
   std::string name;   // without its section, where that is enough
@@ -74,7 +74,7 @@ class PlansTable {
   [[nodiscard]] std::string text() const { return above() + table(); }
 
  private:
-  [[nodiscard]] std::string cell(const PlanNumbers& plan, const Column& column) const {
+  [[nodiscard]] std::string cell(const PlanNumbers& plan, const AxisColumn& column) const {
     const SweepAxis& axis = space_.axes()[column.axis];
     const std::string& text = axis.values[space_.digit(plan.plan, column.axis)][column.key];
     if (text.empty()) {
@@ -84,7 +84,7 @@ class PlansTable {
   }
 
   [[nodiscard]] bool differs(std::size_t axis, std::size_t key) const {
-    const Column column{.axis = axis, .key = key, .name = {}, .title = {}};
+    const AxisColumn column{.axis = axis, .key = key, .name = {}, .title = {}};
     return std::any_of(plans_.begin(), plans_.end(), [&](const PlanNumbers& plan) {
       return cell(plan, column) != cell(plans_.front(), column);
     });
@@ -99,10 +99,10 @@ class PlansTable {
     return keys == 1;
   }
 
-  [[nodiscard]] Column named(std::size_t axis, std::size_t key) const {
+  [[nodiscard]] AxisColumn named(std::size_t axis, std::size_t key) const {
     const SweepAxis& swept = space_.axes()[axis];
     const std::string& whole = swept.keys[key];
-    Column column{.axis = axis, .key = key, .name = whole, .title = {}};
+    AxisColumn column{.axis = axis, .key = key, .name = whole, .title = {}};
     if (names_one_key(unqualified(whole))) {
       column.name = unqualified(whole);
     }
@@ -113,11 +113,11 @@ class PlansTable {
 
   [[nodiscard]] bool is_free(const std::string& title) const {
     return std::none_of(shown_.begin(), shown_.end(),
-                        [&title](const Column& column) { return column.title == title; });
+                        [&title](const AxisColumn& column) { return column.title == title; });
   }
 
   void shorten(std::size_t index) {
-    Column& column = shown_[index];
+    AxisColumn& column = shown_[index];
     const std::string_view known = abbreviation(column.name);
     std::string title =
         !known.empty() ? std::string(known)
@@ -132,14 +132,14 @@ class PlansTable {
   // What all plans have in common, and what short titles stand for.
   [[nodiscard]] std::string above() const {
     std::vector<std::string> same;
-    for (const Column& column : same_) {
+    for (const AxisColumn& column : same_) {
       const std::string value = cell(plans_.front(), column);
       if (value != kUnset) {
         same.push_back(column.name + " " + value);
       }
     }
     std::vector<std::string> stands_for;
-    for (const Column& column : shown_) {
+    for (const AxisColumn& column : shown_) {
       if (column.is_switch && column.title != column.name) {
         stands_for.push_back(column.title + " " + column.name);
       }
@@ -182,7 +182,7 @@ class PlansTable {
   [[nodiscard]] std::string table() const {
     const bool gpus_vary = space_.gpus_vary();
     std::vector<TextTable::Column> columns = {{"  rank", Align::kRight}, {"index", Align::kRight}};
-    for (const Column& column : shown_) {
+    for (const AxisColumn& column : shown_) {
       columns.push_back({column.title, Align::kRight});
     }
     for (const std::string_view title : {"tokens/s/GPU", "step", "MFU %", "memory GiB"}) {
@@ -200,7 +200,7 @@ class PlansTable {
     for (std::size_t i = 0; i < plans_.size(); ++i) {
       const PlanNumbers& plan = plans_[i];
       std::vector<std::string> cells = {std::to_string(i + 1), with_separators(plan.plan)};
-      for (const Column& column : shown_) {
+      for (const AxisColumn& column : shown_) {
         cells.push_back(cell(plan, column));
       }
       cells.push_back(decimals(plan.tokens_per_second_per_gpu, 1));
@@ -221,8 +221,8 @@ class PlansTable {
 
   const SweepSpace& space_;
   const std::vector<PlanNumbers>& plans_;
-  std::vector<Column> shown_;
-  std::vector<Column> same_;
+  std::vector<AxisColumn> shown_;
+  std::vector<AxisColumn> same_;
 };
 
 }  // namespace

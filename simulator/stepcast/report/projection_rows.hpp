@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a projection says, a row each, with its title for people and its key in JSON and CSV: text,
-// JSON and CSV print these rows, so that they cannot disagree.
+// What a pipeline rank's memory consists of, a row each, with its title for people and its key in
+// JSON and CSV: text, JSON and CSV print these rows, so that they cannot disagree.
 #pragma once
 
 #include <array>
@@ -9,28 +9,6 @@
 #include "stepcast/result/projection.hpp"
 
 namespace stepcast {
-
-// How people read it.
-enum class Shown { kNumber, kTime, kShareOfPeak, kShare };
-
-struct ResultRow {
-  std::string_view title;
-  std::string_view key;  // with the unit of `value`
-  double (*value)(const Projection&);
-  Shown shown = Shown::kNumber;
-};
-
-inline constexpr std::array kResultRows = {
-    ResultRow{"tokens/s/GPU", "tokens_per_second_per_gpu",
-              [](const Projection& p) { return p.tokens_per_second_per_gpu; }},
-    ResultRow{"step time", "step_time_s", [](const Projection& p) { return p.time.step.value(); },
-              Shown::kTime},
-    ResultRow{"model TFLOP/s/GPU", "model_tflops_per_gpu",
-              [](const Projection& p) { return p.model_rate_per_gpu.value() / 1e12; }},
-    ResultRow{"MFU", "mfu", [](const Projection& p) { return p.mfu; }, Shown::kShareOfPeak},
-    ResultRow{"MFU, mask cut", "mfu_masked", [](const Projection& p) { return p.masked_mfu; },
-              Shown::kShare},
-};
 
 // Of a pipeline rank.
 struct MemoryRow {

@@ -5,11 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/base/csv_cell.hpp"
-#include "stepcast/base/units_text.hpp"
-#include "stepcast/plan/plan_text.hpp"
 #include "stepcast/report/json_report.hpp"
+#include "stepcast/report/projection_columns.hpp"
 #include "stepcast/report/recommendation_rows.hpp"
-#include "stepcast/report/text_report.hpp"
 #include "stepcast/report/training_run_report.hpp"
 #include "stepcast/sweep/run_choice.hpp"
 
@@ -39,17 +37,16 @@ Json searched_counts_json(const SearchedPlans& searched) {
           {"refused", searched.refused}};
 }
 
+constexpr std::string_view kCandidate =
+    "tokens_per_second_per_gpu mfu step_time_s peak_memory_bytes power_w plan";
+
 Json candidate_json(const RunCandidate& candidate) {
   const Projection& p = candidate.projection;
-  Json json = {{"gpus", p.gpus}, {"nodes", p.nodes}, {"feasible", p.feasible}};
+  const Columns<Projection>& numbers = projection_columns();
+  Json json = numbers.json("gpus nodes feasible", p);
   if (p.run) {
     json.update(training_run_json(p));
-    json["tokens_per_second_per_gpu"] = p.tokens_per_second_per_gpu;
-    json["mfu"] = p.mfu;
-    json["step_time_s"] = p.time.step.value();
-    json["peak_memory_bytes"] = p.peak_memory().value();
-    json["power_w"] = p.power.value();
-    json["plan"] = plan_line(p.plan);
+    numbers.add(kCandidate, p, json);
     Json settings = Json::object();
     for (const auto& [key, value] : candidate.searched.settings) {
       settings[key] = value;
@@ -86,16 +83,12 @@ std::string candidate_line(const RecommendedGpu& gpu, std::size_t place, const R
       answers += (answers.empty() ? "" : " ") + std::string(kind.key);
     }
   }
-  std::string text = csv_cell(p.model) + "," + csv_cell(gpu.gpu) + "," + std::to_string(p.gpus) +
-                     "," + (p.feasible ? "true" : "false") + "," +
-                     (stays_within(candidate, limits) ? "true" : "false") + "," + answers;
-  text += training_run_cells(p);
-  text += p.run ? "," + shortest_text(p.tokens_per_second_per_gpu) + "," + shortest_text(p.mfu) +
-                      "," + shortest_text(p.time.step.value()) + "," +
-                      shortest_text(p.peak_memory().value()) + "," +
-                      shortest_text(p.power.value()) + "," + csv_cell(plan_line(p.plan))
-                : std::string(",,,,,,");
-  return text + "," + (p.reasons.empty() ? "" : csv_cell(p.reasons.front())) + "\n";
+  const Columns<Projection>& numbers = projection_columns();
+  return csv_cell(p.model) + "," + csv_cell(gpu.gpu) + "," + numbers.csv_cells("gpus feasible", p) +
+         "," + (stays_within(candidate, limits) ? "true" : "false") + "," + answers + "," +
+         training_run_cells(p) + "," +
+         (p.run ? numbers.csv_cells(kCandidate, p) : numbers.no_cells(kCandidate)) + "," +
+         numbers.csv_cells("reason", p) + "\n";
 }
 
 }  // namespace
@@ -118,24 +111,17 @@ nlohmann::ordered_json recommendation_to_json(const std::vector<RecommendedGpu>&
     }
   }
   for (const PlacedCandidate& placed : pareto_of(gpus, limits)) {
-    const Projection& p = gpus[placed.gpu].candidates[placed.candidate].projection;
-    Json row = {{"gpu", p.gpu},
-                {"gpus", p.gpus},
-                {"days", p.run->days()},
-                {"gpu_hours", p.run->gpu_hours()}};
-    if (p.gpu_hour) {
-      row["price"] = run_cost(p);
-    }
-    json["pareto"].push_back(std::move(row));
+    json["pareto"].push_back(projection_columns().json(
+        "gpu gpus days gpu_hours price", gpus[placed.gpu].candidates[placed.candidate].projection));
   }
   return json;
 }
 
 std::string recommendation_to_csv(const std::vector<RecommendedGpu>& gpus,
                                   const RunLimits& limits) {
-  std::string text = "model,gpu,gpus,feasible,within_limits,answer" + training_run_columns() +
-                     ",tokens_per_second_per_gpu,mfu,step_time_s,peak_memory_bytes,power_w,plan,"
-                     "reason\n";
+  std::string text = "model,gpu,gpus,feasible,within_limits,answer," +
+                     projection_columns().csv_titles(kRunColumns) + "," +
+                     projection_columns().csv_titles(kCandidate) + ",reason\n";
   for (const RecommendedGpu& gpu : gpus) {
     for (std::size_t i = 0; i < gpu.candidates.size(); ++i) {
       text += candidate_line(gpu, i, limits);

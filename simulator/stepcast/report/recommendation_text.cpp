@@ -4,6 +4,7 @@
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/plan/plan_text.hpp"
+#include "stepcast/report/projection_columns.hpp"
 #include "stepcast/report/recommendation_report.hpp"
 #include "stepcast/report/recommendation_rows.hpp"
 #include "stepcast/report/text_layout.hpp"
@@ -13,8 +14,6 @@
 
 namespace stepcast {
 namespace {
-
-std::string days_text(double days) { return decimals(days, days < 10.0 ? 2 : 1); }
 
 // "1,234,000 $", or GPU-hours where nothing has a price.
 std::string cost_text(const Projection& p) {
@@ -77,17 +76,14 @@ std::vector<const RecommendedGpu*> by_cost(const std::vector<RecommendedGpu>& gp
 
 std::vector<std::string> row_of(const std::string& gpu, const std::string& answer,
                                 const Projection& p) {
-  const std::optional<RateInterval> at80 = days_at_80(p);
-  return {gpu,
-          answer,
-          with_separators(p.gpus),
-          days_text(p.run->days()),
-          at80 ? days_text(at80->low) + " to " + days_text(at80->high) : "-",
-          whole_number(p.run->gpu_hours()),
-          p.gpu_hour ? whole_number(run_cost(p)) : "-",
-          whole_number(p.run->kilowatt_hours() / 1e3),
-          decimals(p.tokens_per_second_per_gpu, 1),
-          decimals(100.0 * p.mfu, 1)};
+  std::vector<std::string> cells = {gpu, answer};
+  for (std::string& cell : projection_columns().cells("gpus days days_80 gpu_hours price", p)) {
+    cells.push_back(std::move(cell));
+  }
+  cells.push_back(whole_number(p.run->kilowatt_hours() / 1e3));
+  cells.push_back(projection_columns().text("tokens_per_second_per_gpu", p));
+  cells.push_back(decimals(100.0 * p.mfu, 1));
+  return cells;
 }
 
 // Answers that are one number of GPUs stand in one row.
@@ -185,8 +181,8 @@ std::string pareto_text(const std::vector<RecommendedGpu>& gpus, const RunLimits
                     Align::kRight}});
   for (const PlacedCandidate& placed : front) {
     const Projection& p = at(gpus[placed.gpu], placed.candidate);
-    table.add_row(
-        {p.gpu, with_separators(p.gpus), days_text(p.run->days()), whole_number(run_cost(p))});
+    table.add_row(projection_columns().cells(
+        p.gpu_hour ? "gpu gpus days price" : "gpu gpus days gpu_hours", p));
   }
   return "\nFewer days cost more: no other number of GPUs has both less\n" + table.text();
 }

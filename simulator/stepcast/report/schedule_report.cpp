@@ -2,12 +2,11 @@
 #include "stepcast/report/schedule_report.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "stepcast/base/decimal_text.hpp"
-#include "stepcast/base/units_text.hpp"
-#include "stepcast/report/expected_error_text.hpp"
 #include "stepcast/report/json_report.hpp"
+#include "stepcast/report/projection_columns.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/text_report.hpp"
 
@@ -15,16 +14,6 @@ namespace stepcast {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-double bubble_share(const Projection& p) { return p.time.breakdown.bubble / p.time.step; }
-
-double most_in_flight(const Projection& p) {
-  double most = 0.0;
-  for (const StageMemory& stage : p.memory) {
-    most = std::max(most, stage.in_flight);
-  }
-  return most;
-}
 
 // The fastest that can run; nullptr if none can.
 const Projection* fastest(const std::vector<Projection>& projections) {
@@ -48,25 +37,15 @@ const Projection& common(const std::vector<Projection>& projections) {
 }
 
 std::string table(const std::vector<Projection>& projections) {
-  TextTable table({{"schedule", Align::kLeft},
-                   {"vpp", Align::kRight},
-                   {"step", Align::kRight},
-                   {"tokens/s/GPU", Align::kRight},
-                   {"80 % interval", Align::kRight},
-                   {"bubble", Align::kRight},
-                   {"in flight", Align::kRight},
-                   {"peak memory", Align::kRight},
-                   {"fits", Align::kLeft}});
-  for (const Projection& p : projections) {
-    if (p.priced) {
-      table.add_row({schedule_of(p), std::to_string(p.plan.vpp), readable(p.time.step),
-                     decimals(p.tokens_per_second_per_gpu, 1),
-                     interval_text(p.expected_error, p.tokens_per_second_per_gpu, Certainty::k80),
-                     decimals(100.0 * bubble_share(p), 2) + " %", decimals(most_in_flight(p), 1),
-                     readable(p.peak_memory()), p.feasible ? "yes" : "no"});
-    }
-  }
-  return table.text();
+  std::vector<Projection> priced;
+  std::copy_if(projections.begin(), projections.end(), std::back_inserter(priced),
+               [](const Projection& p) { return p.priced; });
+  return projection_columns()
+      .table(
+          "schedule vpp step_time_s:step tokens_per_second_per_gpu interval bubble_share in_flight "
+          "peak_memory_bytes feasible",
+          priced)
+      .text();
 }
 
 std::string refused(const std::vector<Projection>& projections) {
@@ -112,47 +91,18 @@ nlohmann::ordered_json schedules_to_json(const std::vector<Projection>& projecti
   if (const Projection* best = fastest(projections)) {
     json["fastest_that_fits"] = schedule_of(*best);
   }
-  Json rows = Json::array();
-  for (const Projection& p : projections) {
-    Json row = {{"schedule", schedule_of(p)},
-                {"vpp", p.plan.vpp},
-                {"feasible", p.feasible},
-                {"reasons", p.reasons}};
-    if (p.priced) {
-      row["step_time_s"] = p.time.step.value();
-      row["tokens_per_second_per_gpu"] = p.tokens_per_second_per_gpu;
-      if (p.expected_error) {
-        row["expected_error"] = to_json(*p.expected_error);
-      }
-      row["bubble_share"] = bubble_share(p);
-      row["in_flight"] = most_in_flight(p);
-      row["peak_memory_bytes"] = p.peak_memory().value();
-    }
-    rows.push_back(std::move(row));
-  }
-  json["schedules"] = std::move(rows);
+  json["schedules"] = projection_columns().json_rows(
+      "schedule vpp feasible reasons step_time_s tokens_per_second_per_gpu expected_error "
+      "bubble_share in_flight peak_memory_bytes",
+      projections);
   return json;
 }
 
 std::string schedules_to_csv(const std::vector<Projection>& projections) {
-  std::string text =
-      "schedule,vpp,feasible,tokens_per_second_per_gpu,step_time_s,bubble_share,in_flight,"
-      "peak_memory_bytes," +
-      std::string(kIntervalColumns) + "\n";
-  for (const Projection& p : projections) {
-    text += schedule_of(p) + "," + std::to_string(p.plan.vpp) + "," +
-            (p.feasible ? "true" : "false") + ",";
-    if (p.priced) {
-      for (const double value : {p.tokens_per_second_per_gpu, p.time.step.value(), bubble_share(p),
-                                 most_in_flight(p), p.peak_memory().value()}) {
-        text += shortest_text(value) + ",";
-      }
-    } else {
-      text += ",,,,,";
-    }
-    text += interval_cells(p.priced ? p.expected_error : std::nullopt) + "\n";
-  }
-  return text;
+  return projection_columns().csv(
+      "schedule vpp feasible tokens_per_second_per_gpu step_time_s bubble_share in_flight "
+      "peak_memory_bytes " STEPCAST_INTERVAL_COLUMNS,
+      projections);
 }
 
 bool any_feasible(const std::vector<Projection>& projections) {

@@ -10,9 +10,9 @@
 #include "stepcast/plan/plan_text.hpp"
 #include "stepcast/report/expected_error_text.hpp"
 #include "stepcast/report/nearest_fit_text.hpp"
+#include "stepcast/report/projection_columns.hpp"
 #include "stepcast/report/projection_rows.hpp"
 #include "stepcast/report/provenance_report.hpp"
-#include "stepcast/report/reasons_cell.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/time_rows.hpp"
 #include "stepcast/report/training_run_report.hpp"
@@ -46,20 +46,16 @@ std::string software_text(const Projection& p) {
          (changes == nullptr ? "" : ", but " + settings_text(*changes, ""));
 }
 
-std::string result_text(const Projection& p, const ResultRow& row) {
-  const double value = row.value(p);
-  switch (row.shown) {
-    case Shown::kNumber:
-      return decimals(value, 1);
-    case Shown::kTime:
-      return readable(Seconds(value));
-    case Shown::kShareOfPeak:
-      return decimals(100.0 * value, 1) + " % of " + decimals(p.peak_rate.value() / 1e12, 1) +
-             " TFLOP/s dense " + std::string(name(p.training.dtype));
-    case Shown::kShare:
-      return decimals(100.0 * value, 1) + " % counting the pairs that attention's mask leaves";
+constexpr std::string_view kRates =
+    "tokens_per_second_per_gpu step_time_s model_tflops_per_gpu mfu mfu_masked";
+
+// What a share is of.
+std::string of_what(const Projection& p, std::string_view key) {
+  if (key == "mfu") {
+    return " of " + decimals(p.peak_rate.value() / 1e12, 1) + " TFLOP/s dense " +
+           std::string(name(p.training.dtype));
   }
-  return {};
+  return key == "mfu_masked" ? " counting the pairs that attention's mask leaves" : "";
 }
 
 std::string uneven_experts_text(const UnevenExperts& uneven, const Projection& p) {
@@ -89,15 +85,14 @@ std::string model_size_text(const Projection& p) {
 
 std::string result_lines(const Projection& p) {
   std::string text = "\n";
-  for (const ResultRow& row : kResultRows) {
-    text += line(std::string(row.title), result_text(p, row));
-    if (&row == kResultRows.data() && p.expected_error) {
-      text += line("expected error", expected_error_text(*p.expected_error));
+  projection_columns().each(kRates, [&](const Column<Projection>& column) {
+    text += line(std::string(column.title), column.read(column.of(p)) + of_what(p, column.key));
+    if (column.key == "tokens_per_second_per_gpu") {
+      text +=
+          p.expected_error ? line("expected error", expected_error_text(*p.expected_error)) : "";
+      text += p.provenance ? line("time rests on", provenance_text(*p.provenance)) : "";
     }
-    if (&row == kResultRows.data() && p.provenance) {
-      text += line("time rests on", provenance_text(*p.provenance));
-    }
-  }
+  });
   text += line("model", model_size_text(p));
   if (p.uneven_experts) {
     text += line("expert load", uneven_experts_text(*p.uneven_experts, p));
@@ -289,25 +284,14 @@ std::string memory_to_csv(const Projection& p) {
 }
 
 std::string to_csv(const Projection& p) {
-  std::string text = "model,gpu,gpus,feasible";
-  for (const ResultRow& row : kResultRows) {
-    text += "," + std::string(row.key);
-  }
-  text += ",peak_memory_bytes," + std::string(kIntervalColumns) +
-          (asks_for_run(p) ? training_run_columns() : "") + ",reasons\n";
-  text += csv_cell(p.model) + "," + csv_cell(p.gpu) + "," + std::to_string(p.gpus) + "," +
-          (p.feasible ? "true" : "false");
-  const std::string last =
-      (asks_for_run(p) ? training_run_cells(p) : "") + "," + reasons_cell(p) + "\n";
-  if (!p.priced) {
-    constexpr std::size_t kPricedCells = kResultRows.size() + 1;
-    return text + std::string(kPricedCells, ',') + "," + interval_cells(std::nullopt) + last;
-  }
-  for (const ResultRow& row : kResultRows) {
-    text += "," + shortest_text(row.value(p));
-  }
-  text += "," + shortest_text(p.peak_memory().value());
-  return text + "," + interval_cells(p.expected_error) + last;
+  constexpr std::string_view kNumbers =
+      "model gpu gpus feasible tokens_per_second_per_gpu step_time_s model_tflops_per_gpu mfu "
+      "mfu_masked peak_memory_bytes " STEPCAST_INTERVAL_COLUMNS;
+  const Columns<Projection>& numbers = projection_columns();
+  const bool run = asks_for_run(p);
+  return numbers.csv_titles(kNumbers) + (run ? "," + numbers.csv_titles(kRunColumns) : "") +
+         ",reasons\n" + numbers.csv_cells(kNumbers, p) + (run ? "," + training_run_cells(p) : "") +
+         "," + numbers.csv_cells("reasons", p) + "\n";
 }
 
 }  // namespace stepcast

@@ -14,9 +14,8 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
-#include <span>
 #include <string>
-#include <string_view>
+#include <vector>
 
 #include "stepcast/result/projection.hpp"
 
@@ -35,16 +34,16 @@ std::string training_run_text(const Projection& projection);
 // `interval_80` with [low, high] of `days`, `gpu_hours` and `price`, and `assumptions`; `price` and
 // `currency` where a GPU-hour has a price; `mtbf_s`, `checkpoint_interval_s` where there are such.
 nlohmann::ordered_json training_run_json(const Projection& projection);
-// Cells of a line of CSV and the names of their columns, each after a comma; cells are empty where
-// nothing is priced.
-std::string training_run_columns();
+// Cells of a line of CSV, of the columns that kRunColumns names (projection_columns.hpp); all of
+// them are empty without a run.
 std::string training_run_cells(const Projection& projection);
 
-// A row of a comparison.
-struct RunRow {
-  std::string_view title;
-  std::string (*of)(const Projection&);  // of a projection that has a run; empty: nothing known
-};
-std::span<const RunRow> training_run_rows();
+// Of the numbers that are as uncertain as the rate, [low, high] at 80 %.
+nlohmann::ordered_json run_intervals_json(const Projection& projection);
+std::vector<std::string> run_assumptions(const TrainingRun& run);
+
+// "41.0", "8.83"; "6,912 MWh".
+std::string days_text(double days);
+std::string energy_text(double kilowatt_hours);
 
 }  // namespace stepcast

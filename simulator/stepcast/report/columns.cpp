@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/report/columns.hpp"
+
+#include "stepcast/base/csv_cell.hpp"
+#include "stepcast/base/decimal_text.hpp"
+#include "stepcast/base/units_text.hpp"
+
+namespace stepcast {
+
+Value no_value() { return Value(Value::value_t::discarded); }
+
+bool has_value(const Value& value) { return !value.is_discarded() && !value.is_null(); }
+
+std::string as_text(const Value& value) {
+  if (value.is_string()) {
+    return value.get<std::string>();
+  }
+  if (value.is_boolean()) {
+    return value.get<bool>() ? "true" : "false";
+  }
+  return value.is_number_float() ? shortest_text(value.get<double>())
+                                 : std::to_string(value.get<std::int64_t>());
+}
+
+std::string csv_text(const Value& value) {
+  if (!has_value(value)) {
+    return "";
+  }
+  if (!value.is_array()) {
+    return value.is_string() ? csv_cell(value.get<std::string>()) : as_text(value);
+  }
+  std::string text;
+  for (const Value& part : value) {
+    text += (text.empty() ? "" : "; ") + as_text(part);
+  }
+  return csv_cell(text);
+}
+
+std::string as_count(const Value& value) { return with_separators(value.get<std::int64_t>()); }
+std::string as_whole(const Value& value) { return whole_number(value.get<double>()); }
+std::string as_time(const Value& value) { return readable(Seconds(value.get<double>())); }
+std::string as_size(const Value& value) { return readable(Bytes(value.get<double>())); }
+std::string as_yes_or_no(const Value& value) { return value.get<bool>() ? "yes" : "no"; }
+std::string as_decimals(double value, int digits) { return decimals(value, digits); }
+
+}  // namespace stepcast

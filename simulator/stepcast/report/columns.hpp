@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of a report as a value. Each number stands in one list, once: its key for programs, its
+// title for people, where it is found and how people read it. Text, JSON and CSV are renderings of
+// that list, so that they cannot disagree.
+//
+//   constexpr std::array kColumns = {
+//       Column<Projection>{"step_time_s", "step time",
+//                          [](const Projection& p) { return Value(p.time.step.value()); },
+//                          as_time},
+//       ...};
+//
+// A rendering says which of the numbers it has, and in which order, by their keys:
+// "gpus step_time_s"; "step_time_s:step" has another title than the list.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stepcast/report/text_layout.hpp"
+
+namespace stepcast {
+
+using Value = nlohmann::ordered_json;
+
+// What a row has nothing of: JSON leaves the member out, CSV leaves the cell empty, and people read
+// "-". Null is the same but for JSON, which has it.
+Value no_value();
+bool has_value(const Value& value);
+
+// As a cell of CSV; the texts of a list after each other, "; " between them.
+std::string csv_text(const Value& value);
+
+// Ways to read a number. `as_text` is that of names and of small counts.
+std::string as_text(const Value& value);
+std::string as_count(const Value& value);  // with separators
+std::string as_whole(const Value& value);  // a number rounded, with separators
+std::string as_time(const Value& value);   // of seconds
+std::string as_size(const Value& value);   // of bytes
+std::string as_yes_or_no(const Value& value);
+std::string as_decimals(double value, int digits);
+template <int kDigits>
+std::string as_number(const Value& value) {
+  return as_decimals(value.get<double>(), kDigits);
+}
+// Of a share.
+template <int kDigits>
+std::string as_percent(const Value& value) {
+  return as_decimals(100.0 * value.get<double>(), kDigits) + " %";
+}
+
+template <typename Row>
+struct Column {
+  std::string_view key;
+  std::string_view title;
+  Value (*of)(const Row&);
+  std::string (*read)(const Value&) = as_text;
+  Align align = Align::kRight;
+};
+
+template <typename Row>
+class Columns {
+ public:
+  constexpr explicit Columns(std::span<const Column<Row>> all) : all_(all) {}
+
+  [[nodiscard]] Value value(std::string_view key, const Row& row) const { return at(key).of(row); }
+  [[nodiscard]] std::string text(std::string_view key, const Row& row) const {
+    return text_of(at(key), row);
+  }
+
+  // Any number as people read that one.
+  [[nodiscard]] std::string read(std::string_view key, const Value& value) const {
+    return at(key).read(value);
+  }
+  [[nodiscard]] std::string title(std::string_view key) const { return std::string(at(key).title); }
+
+  // The members of an object that are there.
+  void add(std::string_view keys, const Row& row, Value& object) const {
+    each(keys, [&](const Column<Row>& column) {
+      if (Value value = column.of(row); !value.is_discarded()) {
+        object[std::string(column.key)] = std::move(value);
+      }
+    });
+  }
+  [[nodiscard]] Value json(std::string_view keys, const Row& row) const {
+    Value object = Value::object();
+    add(keys, row, object);
+    return object;
+  }
+  // A list of such objects.
+  template <typename Rows>
+  [[nodiscard]] Value json_rows(std::string_view keys, const Rows& rows) const {
+    Value list = Value::array();
+    for (const Row& row : rows) {
+      list.push_back(json(keys, row));
+    }
+    return list;
+  }
+
+  // "gpus,step_time_s", and the cells below.
+  [[nodiscard]] static std::string csv_titles(std::string_view keys) {
+    std::string titles(keys);
+    std::replace(titles.begin(), titles.end(), ' ', ',');
+    return titles;
+  }
+  [[nodiscard]] static std::string no_cells(std::string_view keys) {
+    return std::string(static_cast<std::size_t>(std::count(keys.begin(), keys.end(), ' ')), ',');
+  }
+  [[nodiscard]] std::string csv_cells(std::string_view keys, const Row& row) const {
+    std::string cells;
+    each(keys, [&](const Column<Row>& column) { cells += csv_text(column.of(row)) + ","; });
+    cells.pop_back();
+    return cells;
+  }
+  // A table with its titles.
+  template <typename Rows>
+  [[nodiscard]] std::string csv(std::string_view keys, const Rows& rows) const {
+    std::string text = csv_titles(keys) + "\n";
+    for (const Row& row : rows) {
+      text += csv_cells(keys, row) + "\n";
+    }
+    return text;
+  }
+
+  // A table for people, to which rows may be added.
+  template <typename Rows>
+  [[nodiscard]] TextTable table(std::string_view keys, const Rows& rows) const {
+    std::vector<TextTable::Column> titles;
+    each(keys, [&titles](const Column<Row>& column) {
+      titles.push_back({column.title, column.align});
+    });
+    TextTable table(std::move(titles));
+    for (const Row& row : rows) {
+      table.add_row(cells(keys, row));
+    }
+    return table;
+  }
+  [[nodiscard]] std::vector<std::string> cells(std::string_view keys, const Row& row) const {
+    std::vector<std::string> cells;
+    each(keys, [&](const Column<Row>& column) { cells.push_back(text_of(column, row)); });
+    return cells;
+  }
+  // Calls with each of them.
+  template <typename Take>
+  void each(std::string_view keys, const Take& take) const {
+    while (!keys.empty()) {
+      const std::size_t end = std::min(keys.find(' '), keys.size());
+      const std::string_view word = keys.substr(0, end);
+      const std::size_t colon = word.find(':');
+      Column<Row> column = at(word.substr(0, colon));
+      column.title = colon == std::string_view::npos ? column.title : word.substr(colon + 1);
+      take(column);
+      keys.remove_prefix(std::min(end + 1, keys.size()));
+    }
+  }
+  // A line each of the numbers that are there.
+  [[nodiscard]] std::string lines(std::string_view keys, const Row& row) const {
+    std::string text;
+    each(keys, [&](const Column<Row>& column) {
+      if (const Value value = column.of(row); has_value(value)) {
+        text += line(std::string(column.title), column.read(value));
+      }
+    });
+    return text;
+  }
+
+ private:
+  [[nodiscard]] const Column<Row>& at(std::string_view key) const {
+    const auto found = std::find_if(all_.begin(), all_.end(),
+                                    [key](const Column<Row>& column) { return column.key == key; });
+    if (found == all_.end()) {
+      throw std::logic_error("no number of a report is called " + std::string(key));
+    }
+    return *found;
+  }
+
+  static std::string text_of(const Column<Row>& column, const Row& row) {
+    const Value value = column.of(row);
+    return has_value(value) ? column.read(value) : "-";
+  }
+
+  std::span<const Column<Row>> all_;
+};
+
+}  // namespace stepcast
