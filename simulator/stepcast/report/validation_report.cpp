@@ -134,8 +134,9 @@ std::string constant_rate_lines(const std::vector<ErrorSummary>& summaries) {
                    cell("group", 36) + cell("metric", 27) + cell("median", 22) + "mean\n" + text;
 }
 
-// How many runs lie inside their intervals; nothing without runs.
-std::string coverage_text(const std::vector<IntervalCoverage>& groups) {
+}  // namespace
+
+std::string coverage_to_text(const std::vector<IntervalCoverage>& groups) {
   if (groups.empty()) {
     return "";
   }
@@ -153,8 +154,6 @@ std::string coverage_text(const std::vector<IntervalCoverage>& groups) {
   }
   return "\nInside the intervals that are stated\n" + table.text();
 }
-
-}  // namespace
 
 std::string validation_to_text(const std::vector<ValidationRow>& rows, ErrorBaseline baseline) {
   const std::vector<ErrorSummary> summaries = summarize(rows);
@@ -177,7 +176,7 @@ std::string validation_to_text(const std::vector<ValidationRow>& rows, ErrorBase
   }
   return text + fit_lines(summaries) +
          (baseline == ErrorBaseline::kConstantRate ? constant_rate_lines(summaries) : "") +
-         coverage_text(interval_coverage(rows)) + skipped_lines(rows);
+         coverage_to_text(interval_coverage(rows)) + skipped_lines(rows);
 }
 
 std::string validation_to_csv(const std::vector<ValidationRow>& rows) {

@@ -26,4 +26,7 @@ std::string validation_to_accuracy(const std::vector<ValidationRow>& rows);
 std::string validation_to_json(const std::vector<ValidationRow>& rows,
                                const std::string& program_version);
 
+// How many runs lie inside the intervals that are stated of them, as a table; empty without runs.
+std::string coverage_to_text(const std::vector<IntervalCoverage>& groups);
+
 }  // namespace stepcast

@@ -21,12 +21,11 @@ Experiment sonic(const std::vector<Override>& overrides = {}) {
                          test::data_root());
 }
 
-LayerReport studied(const Experiment& experiment, const LayerQuestion& question = {}) {
+LayerStudy studied(const Experiment& experiment, const LayerQuestion& question = {}) {
   return study_layer(experiment, question, default_cost_model());
 }
 
-const ExchangeWay& way(const LayerReport& report, ExchangePhase phase,
-                       ExchangePrimitive primitive) {
+const ExchangeWay& way(const LayerStudy& report, ExchangePhase phase, ExchangePrimitive primitive) {
   const auto found = std::find_if(
       report.exchanges.begin(), report.exchanges.end(),
       [&](const ExchangeWay& w) { return w.phase == phase && w.primitive == primitive; });
@@ -34,7 +33,7 @@ const ExchangeWay& way(const LayerReport& report, ExchangePhase phase,
   return *found;
 }
 
-Bytes kept(const LayerReport& report, TensorId id) {
+Bytes kept(const LayerStudy& report, TensorId id) {
   Bytes sum;
   for (const SavedTensor& tensor : report.saved) {
     sum += tensor.id == id ? tensor.bytes : Bytes{};
@@ -45,7 +44,7 @@ Bytes kept(const LayerReport& report, TensorId id) {
 // (W - 1) T H b; (W - 1) / W T k H b; (W - 1) T (1 - (1 - 1 / W)^k) H b, T = 32768 of a rank.
 TEST_CASE("a rank receives the bytes that SonicMoE's profiler divides by its times", "[case]") {
   using Primitive = ExchangePrimitive;
-  const LayerReport report = studied(sonic({"software.expert_exchange.routing=independent"}));
+  const LayerStudy report = studied(sonic({"software.expert_exchange.routing=independent"}));
   const auto received = [&](ExchangePhase phase, Primitive primitive) {
     return way(report, phase, primitive).received;
   };
@@ -58,7 +57,7 @@ TEST_CASE("a rank receives the bytes that SonicMoE's profiler divides by its tim
 }
 
 TEST_CASE("the primitive that runs is the fastest of those that serve the ranks", "[unit]") {
-  const LayerReport report = studied(sonic());
+  const LayerStudy report = studied(sonic());
   for (const ExchangePhase phase : {ExchangePhase::kDispatch, ExchangePhase::kCombine}) {
     const ExchangeWay& winner = way(report, phase, ExchangePrimitive::kRankDedup);
     CHECK(winner.runs);
@@ -72,7 +71,7 @@ TEST_CASE("the primitive that runs is the fastest of those that serve the ranks"
 }
 
 TEST_CASE("SonicMoE's audit of what a layer saves is exact, with either flag", "[case]") {
-  const LayerReport plain = studied(sonic());
+  const LayerStudy plain = studied(sonic());
   CHECK(kept(plain, TensorId::kExpertsInput) == Bytes(1.0 * kGiB));
   CHECK(kept(plain, TensorId::kMlpActivationInput) == Bytes(6.0 * kGiB));
   CHECK(plain.saved_by_experts() == Bytes(7.0 * kGiB));
@@ -102,7 +101,7 @@ TEST_CASE("gathering tokens again and reading their rows on the host take time",
 
 // 6 T k I H of a rank forward and twice that backward: 9.896e12 and 1.979e13.
 TEST_CASE("rates count the experts' products, and backward is both less forward", "[case]") {
-  const LayerReport report = studied(sonic());
+  const LayerStudy report = studied(sonic());
   const double forward = 6.0 * 32768.0 * 8.0 * 1536.0 * 4096.0;
   CHECK(report.passes.forward.flops.value() == forward);
   REQUIRE(report.passes.backward);
@@ -133,14 +132,14 @@ TEST_CASE("a backward pass waits no negative time for the host, and its parts su
 }
 
 TEST_CASE("a layer of inference keeps nothing and has no backward", "[unit]") {
-  const LayerReport report = studied(sonic(), {.use = LayerUse::kInference});
+  const LayerStudy report = studied(sonic(), {.use = LayerUse::kInference});
   CHECK(report.saved.empty());
   CHECK_FALSE(report.passes.backward);
   CHECK(report.passes.forward.time == studied(sonic()).passes.forward.time);
   for (const LocalBaseline& local : report.local) {
     CHECK_FALSE(local.passes.backward);
   }
-  const LayerReport flagged =
+  const LayerStudy flagged =
       studied(sonic({"software.expert_exchange.cpu_sync=blocking",
                      "software.expert_exchange.redispatch_in_backward=true"}),
               {.use = LayerUse::kInference});
@@ -148,7 +147,7 @@ TEST_CASE("a layer of inference keeps nothing and has no backward", "[unit]") {
 }
 
 TEST_CASE("what one GPU takes is what its own experiment says", "[unit]") {
-  const LayerReport ranks = studied(sonic());
+  const LayerStudy ranks = studied(sonic());
   REQUIRE(ranks.local.size() == 3);
   const std::vector<Override> alone = {"cluster.gpus_per_node=1", "plan.ep=1"};
   const auto one_gpu = [&](std::vector<Override> more) {
@@ -167,14 +166,14 @@ TEST_CASE("what one GPU takes is what its own experiment says", "[unit]") {
 }
 
 TEST_CASE("one GPU with fewer experts than a token takes is left out with the reason", "[unit]") {
-  const LayerReport report = studied(sonic({"model.moe.experts=16"}));
+  const LayerStudy report = studied(sonic({"model.moe.experts=16"}));
   REQUIRE(report.local.size() == 3);
   CHECK_THAT(report.local[1].skipped, contains_text("a token takes 8 experts"));
   CHECK(report.all_tokens() != nullptr);
 }
 
 TEST_CASE("beyond one scale-up domain only node_dedup serves, and auto runs it", "[unit]") {
-  const LayerReport report =
+  const LayerStudy report =
       studied(sonic({"cluster.gpu=h100_sxm", "cluster.nodes=2", "cluster.gpus_per_node=8",
                      "plan.ep=16", "training.global_batch_size=128"}));
   REQUIRE(report.projection.feasible);
@@ -197,13 +196,13 @@ TEST_CASE("a layer that the model does not have is named with what it has", "[un
 }
 
 TEST_CASE("a whole layer has its attention too, and a dense one no exchange", "[unit]") {
-  const LayerReport whole = studied(sonic(), {.part = LayerPart::kWhole});
+  const LayerStudy whole = studied(sonic(), {.part = LayerPart::kWhole});
   CHECK(whole.passes.forward.time > studied(sonic()).passes.forward.time);
   CHECK(whole.local.empty());
   const Experiment dense =
       load_experiment(test::data_root().folder / "tests/cli/layer/sonic_moe.yaml",
                       {"model=llama3.1_8b", "plan.ep=1", "software=megatron"}, test::data_root());
-  const LayerReport report = studied(dense);
+  const LayerStudy report = studied(dense);
   CHECK(report.layer == "dense layer");
   CHECK(report.exchanges.empty());
   CHECK(kept(report, TensorId::kLayerInput) == Bytes(8.0 * 4096 * 4096 * 2));
@@ -212,18 +211,18 @@ TEST_CASE("a whole layer has its attention too, and a dense one no exchange", "[
 // 8 x 4096 tokens of 4096 values in 16 bits.
 TEST_CASE("a layer that is recomputed in full keeps its input, and its experts nothing", "[unit]") {
   const Experiment full = sonic({"training.recompute=full"});
-  const LayerReport experts = studied(full);
+  const LayerStudy experts = studied(full);
   CHECK(experts.recomputed);
   CHECK(experts.saved.empty());
   CHECK(experts.passes.backward->time > studied(sonic()).passes.backward->time);
-  const LayerReport whole = studied(full, {.part = LayerPart::kWhole});
+  const LayerStudy whole = studied(full, {.part = LayerPart::kWhole});
   REQUIRE(whole.saved.size() == 1);
   CHECK(whole.saved.front().bytes == Bytes(8.0 * 4096 * 4096 * 2));
   CHECK_FALSE(studied(full, {.use = LayerUse::kInference}).recomputed);
 }
 
 TEST_CASE("a plan that does not divide has reasons and no layer", "[unit]") {
-  const LayerReport report = studied(sonic({"plan.ep=3"}));
+  const LayerStudy report = studied(sonic({"plan.ep=3"}));
   CHECK_FALSE(report.projection.feasible);
   CHECK_FALSE(report.projection.reasons.empty());
   CHECK(report.exchanges.empty());

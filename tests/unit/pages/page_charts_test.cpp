@@ -10,6 +10,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/experiment/explain.hpp"
 #include "stepcast/experiment/project.hpp"
+#include "stepcast/report/operator_report.hpp"
 
 namespace stepcast::page_charts_test {
 namespace {

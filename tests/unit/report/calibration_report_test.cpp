@@ -3,11 +3,11 @@
 
 #include <fstream>
 
-#include "calibration_rows.hpp"
 #include "catch.hpp"
 #include "text_file.hpp"
+#include "unit/calibration/calibration_rows.hpp"
 
-namespace stepcast::constants_text_test {
+namespace stepcast::calibration_report_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -134,4 +134,4 @@ TEST_CASE("the errors of each group head the file", "[unit]") {
 }
 
 }  // namespace
-}  // namespace stepcast::constants_text_test
+}  // namespace stepcast::calibration_report_test

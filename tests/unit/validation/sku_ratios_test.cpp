@@ -8,6 +8,7 @@
 #include "importers/measurement_files.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/report/timed_runs_report.hpp"
+#include "stepcast/validation/timed_runs.hpp"
 
 namespace stepcast::sku_ratios_test {
 namespace {
