@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <regex>
 
 #include "frameworks/megatron_import.hpp"
 #include "frameworks/megatron_source.hpp"
@@ -109,6 +108,52 @@ constexpr std::array kMlperfGpus = {MlperfGpu{"gb300", "gb300"},
                                     MlperfGpu{"mi325x", "mi325x", kAmdLora},
                                     MlperfGpu{"mi300x", "mi300x", kAmdLora}};
 
+std::string_view first_digits(std::string_view text) {
+  return text.substr(0, std::min(text.size(), text.find_first_not_of("0123456789")));
+}
+
+// "_128x4x240x" of a file's name: nodes, processes of each, MINIBS; empty without them.
+std::vector<std::string> sizes_in(std::string_view name) {
+  constexpr std::array<std::size_t, 3> kMostDigits = {6, 3, 6};
+  for (std::size_t at = name.find('_'); at != std::string_view::npos; at = name.find('_', at + 1)) {
+    std::string_view rest = name.substr(at + 1);
+    std::vector<std::string> sizes;
+    for (const std::size_t most : kMostDigits) {
+      const std::string_view digits = first_digits(rest);
+      if (digits.empty() || digits.size() > most || !rest.substr(digits.size()).starts_with('x')) {
+        break;
+      }
+      sizes.emplace_back(digits);
+      rest.remove_prefix(digits.size() + 1);
+    }
+    if (sizes.size() == kMostDigits.size()) {
+      return sizes;
+    }
+  }
+  return {};
+}
+
+// The degree of "tp" in "xtp2pp4ep32cp1", two letters and a number each; empty without it.
+std::string degree_in(std::string_view name, std::string_view wanted) {
+  constexpr std::size_t kMostDigits = 5;
+  for (std::size_t at = name.find('x'); at != std::string_view::npos; at = name.find('x', at + 1)) {
+    std::string_view rest = name.substr(at + 1);
+    std::string_view found;
+    while (rest.size() > 2 && ascii::is_lower(rest[0]) && ascii::is_lower(rest[1])) {
+      const std::string_view digits = first_digits(rest.substr(2));
+      if (digits.empty()) {
+        break;
+      }
+      found = rest.starts_with(wanted) ? digits.substr(0, kMostDigits) : found;
+      rest.remove_prefix(2 + digits.size());
+    }
+    if (!found.empty()) {
+      return std::string(found);
+    }
+  }
+  return {};
+}
+
 // What the name of a file says: config_GB200_128x4x240xtp2pp4ep32cp1_mxfp8.sh.
 struct NamedShape {
   std::vector<Setting> settings;
@@ -116,23 +161,21 @@ struct NamedShape {
 };
 NamedShape shape_of_name(const std::string& name) {
   NamedShape shape;
-  std::smatch found;
   const Location where{name, 0, 0};
   if (name.size() > 300) {
     return shape;
   }
-  if (std::regex_search(name, found, std::regex(R"(_(\d{1,6})x(\d{1,3})x(\d{1,6})x)"))) {
-    shape.settings.push_back(text_setting("nnodes", found[1], where));
-    shape.settings.push_back(text_setting("nproc_per_node", found[2], where));
-    shape.minibs = found[3];
+  if (const std::vector<std::string> sizes = sizes_in(name); !sizes.empty()) {
+    shape.settings.push_back(text_setting("nnodes", sizes[0], where));
+    shape.settings.push_back(text_setting("nproc_per_node", sizes[1], where));
+    shape.minibs = sizes[2];
   }
   for (const VariableField& entry : {VariableField{"tp", "tensor_model_parallel_size"},
                                      VariableField{"pp", "pipeline_model_parallel_size"},
                                      VariableField{"cp", "context_parallel_size"},
                                      VariableField{"ep", "expert_model_parallel_size"}}) {
-    const std::regex degree("x(?:[a-z]{2}\\d+)*" + std::string(entry.variable) + R"((\d{1,5}))");
-    if (std::regex_search(name, found, degree)) {
-      shape.settings.push_back(text_setting(std::string(entry.field), found[1], where));
+    if (std::string degree = degree_in(name, entry.variable); !degree.empty()) {
+      shape.settings.push_back(text_setting(std::string(entry.field), std::move(degree), where));
     }
   }
   return shape;

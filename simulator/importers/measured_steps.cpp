@@ -268,6 +268,7 @@ void read_measured_step(const nlohmann::json& json, ProfileCache& profiles,
   record["measured"] = measured;
   record["group"] = gpu + (experts ? " moe" : " dense") + " step";
   record["source"] = "PyTorch 2.11, steps measured one by one";
+  record["source_id"] = "PyTorch 2.11";
   if (!assumed.empty()) {
     record["assumed"] = assumed;
   }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <regex>
 
 #include "importers/published_names.hpp"
 #include "importers/remark.hpp"
@@ -46,10 +45,9 @@ void set_dispatcher(const std::string& stated, bool by_feature, RunSoftware& sof
     refuse("the dispatcher", stated);
   }
   software.changes["dispatcher"] = dispatcher;
-  std::smatch factor;
-  if (dispatcher == "alltoall" && mentions(text, "padded") &&
-      std::regex_search(text, factor, std::regex(R"(capacity_factor (\d{1,3}(\.\d{1,3})?))"))) {
-    software.changes["expert_exchange"]["capacity_factor"] = leading_decimal(factor[1].str());
+  const std::string_view factor = behind(text, "capacity_factor ").value_or("");
+  if (dispatcher == "alltoall" && mentions(text, "padded") && !first_digits(factor, 1).empty()) {
+    software.changes["expert_exchange"]["capacity_factor"] = leading_decimal(factor);
   }
   if (dispatcher != "alltoall" && !by_feature) {
     software.changes["permute"] = "fused";  // these bring their own kernels

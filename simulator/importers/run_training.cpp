@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <regex>
 
 #include "importers/published_names.hpp"
 #include "importers/remark.hpp"
@@ -92,12 +91,27 @@ Record selective(const std::string& text, const std::string& framework, Record& 
 
 Record full(const std::string& text) {
   Record keys = {{"recompute", "full"}};
-  std::smatch match;
-  if (mentions(text, "block") && std::regex_search(text, match, std::regex(R"((\d{1,4}))"))) {
+  const std::size_t number = text.find_first_of("0123456789");
+  if (mentions(text, "block") && number != std::string::npos) {
     keys["recompute_method"] = "block";
-    keys["recompute_layers"] = std::stoll(match[1]);
+    keys["recompute_layers"] = whole_number(first_digits(std::string_view(text).substr(number), 4));
   }
   return keys;
+}
+
+// How many NICs a text names before their rate, "4 x " of "4 x 100Gb"; 0 if it names none.
+int nics_before(std::string_view rate, std::string_view text) {
+  std::string_view head = text.substr(0, static_cast<std::size_t>(rate.data() - text.data()));
+  head.remove_suffix(head.ends_with(' ') ? 1 : 0);
+  return head.ends_with('x') ? whole_number(last_digits(head.substr(0, head.size() - 1), 3)) : 0;
+}
+
+// Whether "/s", "ps" or less and a blank are at the beginning of what follows "Gb".
+bool is_unit_and_blank(std::string_view text) {
+  for (const char part : {'/', 'p', 's'}) {
+    text.remove_prefix(text.starts_with(part) ? 1 : 0);
+  }
+  return text.starts_with(' ');
 }
 
 }  // namespace
@@ -132,20 +146,27 @@ Record recompute_keys(const std::string& published, const std::string& framework
 std::optional<BytesPerSecond> network_rate_of_gpu(const std::string& published,
                                                   std::int64_t gpus_per_node) {
   const std::string text = shortened(published);
-  const BytesPerSecond gigabit(1e9 / 8.0);
-  std::smatch match;
-  const auto gpus = static_cast<double>(gpus_per_node);
-  if (std::regex_search(text, match, std::regex(R"((\d{1,3}) ?x ?(\d{1,4}) ?Gb)"))) {
-    return leading_decimal(match[1].str()) * leading_decimal(match[2].str()) / gpus * gigabit;
+  const bool of_node =
+      mentions(text, "node-node") || mentions(text, "per node") || mentions(text, "a node");
+  std::array<std::optional<double>, 3> found;  // gigabits: of several NICs, of a node, of a GPU
+  const auto keep = [](std::optional<double>& first, double value) { first = first.value_or(value); };
+  for (std::size_t at = text.find("Gb"); at != std::string::npos; at = text.find("Gb", at + 1)) {
+    const std::string_view before = std::string_view(text).substr(0, at);
+    const std::string_view rate = last_digits(before, 4);
+    if (const double nics = rate.empty() ? 0.0 : nics_before(rate, before); nics > 0.0) {
+      keep(found[0], nics * whole_number(rate) / static_cast<double>(gpus_per_node));
+    }
+    if (const std::string_view whole = last_digits(before, 5);
+        of_node && !whole.empty() && is_unit_and_blank(std::string_view(text).substr(at + 2))) {
+      keep(found[1], whole_number(whole) / static_cast<double>(gpus_per_node));
+    }
+    if (rate.size() >= 2) {
+      keep(found[2], whole_number(rate));
+    }
   }
-  if (std::regex_search(text, match, std::regex(R"((\d{1,5}) ?Gb/?p?s? )")) &&
-      (mentions(text, "node-node") || mentions(text, "per node") || mentions(text, "a node"))) {
-    return leading_decimal(match[1].str()) / gpus * gigabit;
-  }
-  if (std::regex_search(text, match, std::regex(R"((\d{2,4}) ?Gb/?p?s?)"))) {
-    return leading_decimal(match[1].str()) * gigabit;
-  }
-  return std::nullopt;
+  const auto* const first = std::find_if(found.begin(), found.end(),
+                                         [](const auto& rate) { return rate.has_value(); });
+  return first == found.end() ? std::nullopt : std::optional(**first * BytesPerSecond(1e9 / 8.0));
 }
 
 RunCluster run_cluster(StatedObject& hardware, const DeviceSpec& device, Record& assumed) {

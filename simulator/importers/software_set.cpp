@@ -3,30 +3,14 @@
 
 #include <algorithm>
 #include <array>
-#include <regex>
 
 #include "importers/published_names.hpp"
+#include "importers/published_sources.hpp"
 #include "importers/remark.hpp"
+#include "stepcast/base/ascii.hpp"
 
 namespace stepcast {
 namespace {
-
-// A source whose scripts say how all of its runs were launched.
-struct SourceSet {
-  std::string_view key;
-  std::string_view dense;
-  std::string_view latent;  // of models with latent attention
-  std::string_view reason;
-};
-constexpr std::array kSourceSets = {SourceSet{
-    "simumax-b200", "megatron_eager", "megatron_eager_mla",
-    "the source's scripts run Megatron-LM without CUDA graphs and without overlap of gradients"}};
-
-const SourceSet* set_of_source(const std::string& key) {
-  const auto* const found = std::find_if(kSourceSets.begin(), kSourceSets.end(),
-                                         [&](const SourceSet& set) { return set.key == key; });
-  return found == kSourceSets.end() ? nullptr : found;
-}
 
 // AMD's scripts for MaxText run with the flags of their image, but for DeepSeek-V3 without a
 // pipeline since the end of April 2026, whose gathers are split: neither the sweep of that month
@@ -44,19 +28,48 @@ std::string maxtext_set(StatedObject& row) {
   return split ? "maxtext_2026_05" : "maxtext_2026_04";
 }
 
+// A month as "2025-06", "2025_06" or "202506" that a text begins with, as a number; 0 without one.
+int written_month(std::string_view text) {
+  const std::string_view year = first_digits(text, 4);
+  if (year.size() != 4 || !year.starts_with("20")) {
+    return 0;
+  }
+  text.remove_prefix(year.size());
+  text.remove_prefix(text.starts_with('-') || text.starts_with('_') ? 1 : 0);
+  const std::string_view month = first_digits(text, 3);
+  const int number = month.size() == 2 ? whole_number(month) : 0;
+  return number >= 1 && number <= 12 ? whole_number(year) * 100 + number : 0;
+}
+
+// The same of "June 2025" and "Jun 2025".
+int named_month(std::string_view text) {
+  constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+  const auto* const month =
+      std::find_if(kMonths.begin(), kMonths.end(),
+                   [text](std::string_view name) { return text.starts_with(name); });
+  if (month == kMonths.end()) {
+    return 0;
+  }
+  text.remove_prefix(month->size());
+  while (!text.empty() && ascii::is_lower(text.front())) {
+    text.remove_prefix(1);
+  }
+  const std::string_view year = text.starts_with(" 20") ? first_digits(text.substr(1), 4) : "";
+  const auto number = static_cast<int>(month - kMonths.begin()) + 1;
+  return year.size() == 4 ? whole_number(year) * 100 + number : 0;
+}
+
 // The month of a source as a number, 202506; 0 if its title and its reference name none.
 int month_of(StatedObject& source) {
   const std::string ref = source.text("ref");
   const std::string text = source.text("title") + " " + ref.substr(0, ref.find('@'));
-  std::smatch found;
-  if (std::regex_search(text, found, std::regex(R"((20\d\d)[-_]?(0[1-9]|1[0-2])(?!\d))"))) {
-    return std::stoi(found[1]) * 100 + std::stoi(found[2]);
-  }
-  const std::regex named(R"((Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* (20\d\d))");
-  if (std::regex_search(text, found, named)) {
-    constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    const auto month = static_cast<int>(kMonths.find(found[1].str()) / 3) + 1;
-    return std::stoi(found[2]) * 100 + month;
+  for (int (*month_at)(std::string_view) : {&written_month, &named_month}) {
+    for (std::size_t at = 0; at < text.size(); ++at) {
+      if (const int month = month_at(std::string_view(text).substr(at)); month > 0) {
+        return month;
+      }
+    }
   }
   return 0;
 }
@@ -98,11 +111,11 @@ std::string torchtitan_set(StatedObject& row, StatedObject& overlap, Record& ass
 
 // The release of Megatron Bridge that a framework's text names, as "25.11"; empty for another.
 std::string bridge_release(const std::string& framework) {
-  std::smatch version;
   const std::string text = short_remark(framework);
-  const bool named =
-      std::regex_search(text, version, std::regex(R"(megatron-bridge \((\d\d\.\d\d))"));
-  return named ? version[1].str() : std::string{};
+  const std::string_view release = behind(text, "megatron-bridge (").value_or("").substr(0, 5);
+  const bool named = release.size() == 5 && first_digits(release, 3).size() == 2 &&
+                     release[2] == '.' && first_digits(release.substr(3), 2).size() == 2;
+  return std::string(named ? release : "");
 }
 
 // A set for each container; a release without one is refused, never taken for its neighbour.
@@ -170,9 +183,10 @@ std::string software_set(StatedObject& row, ProfileCache& profiles, Record& assu
     }
     return named;
   }
-  if (const SourceSet* known = set_of_source(row.object("source").text("key"))) {
-    std::string set(row.object("model").states("mla") ? known->latent : known->dense);
-    assumed.push_back("software " + set + ": " + std::string(known->reason));
+  const SourceSoftware launched = published_source(row.object("source").text("key")).software;
+  if (!launched.reason.empty()) {
+    std::string set(row.object("model").states("mla") ? launched.latent : launched.dense);
+    assumed.push_back("software " + set + ": " + std::string(launched.reason));
     return set;
   }
   if (framework.empty()) {

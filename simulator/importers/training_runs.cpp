@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <regex>
 
 #include "importers/launch_scripts.hpp"
 #include "importers/published_names.hpp"
+#include "importers/published_sources.hpp"
 #include "importers/remark.hpp"
 #include "importers/run_adapter.hpp"
 #include "importers/run_model.hpp"
@@ -76,20 +76,33 @@ void add_sharding(StatedObject& parallel, const Degrees& degrees, Record& plan) 
   }
 }
 
+// "group 8" or "group size 8" of a text; empty without a size.
+std::string optimizer_group(const std::string& text) {
+  constexpr std::string_view kWord = "group ";
+  constexpr std::string_view kSizeWord = "size ";
+  for (std::size_t at = text.find(kWord); at != std::string::npos; at = text.find(kWord, at + 1)) {
+    std::size_t end = at + kWord.size();
+    end += text.compare(end, kSizeWord.size(), kSizeWord) == 0 ? kSizeWord.size() : 0;
+    const std::size_t digits = first_digits(std::string_view(text).substr(end), 4).size();
+    if (digits > 0) {
+      return text.substr(at, end + digits - at);
+    }
+  }
+  return {};
+}
+
 // InternEvo shards its optimizer over groups of ranks: "(group 8)", or "group size 8" in a note.
 void add_optimizer_group(StatedObject& row, const Degrees& degrees, Record& plan, Record& assumed) {
-  const std::string text =
-      shortened(row.object("train").text("optimizer") + " " + row.text("notes"));
-  std::smatch group;
-  if (plan["zero"] != 1 ||
-      !std::regex_search(text, group, std::regex(R"(group (?:size )?(\d{1,4}))"))) {
+  const std::string group = optimizer_group(
+      shortened(row.object("train").text("optimizer") + " " + row.text("notes")));
+  if (plan["zero"] != 1 || group.empty()) {
     return;
   }
-  const std::int64_t ranks = std::stoll(group[1]);
+  const std::int64_t ranks = whole_number(last_digits(group, 4));
   const std::int64_t replicas = degrees.dp() * degrees.cp;
   if (ranks > 1 && ranks < replicas && replicas % ranks == 0) {
     plan["hsdp"] = ranks;
-    assumed.push_back("plan.hsdp " + std::to_string(ranks) + ": '" + group[0].str() + "'");
+    assumed.push_back("plan.hsdp " + std::to_string(ranks) + ": '" + group + "'");
   }
 }
 
@@ -319,13 +332,6 @@ std::string kind_of(StatedObject& row) {
   return task.empty() || task == "pretrain" ? row.text("family") : task;
 }
 
-// Sources whose every run was in view while constants were chosen: none of them is held out.
-constexpr std::array<std::string_view, 1> kSourcesInView = {"simumax-b200"};
-
-bool is_in_view(const std::string& key) {
-  return std::find(kSourcesInView.begin(), kSourcesInView.end(), key) != kSourcesInView.end();
-}
-
 void add_remarks(StatedObject& row, const Record& assumed, Record& record) {
   StatedObject& source = row.object("source");
   const std::string title = source.text("title");
@@ -333,7 +339,12 @@ void add_remarks(StatedObject& row, const Record& assumed, Record& record) {
   if (!ref.empty() || !title.empty()) {
     record["source"] = title + (title.empty() || ref.empty() ? "" : ": ") + ref;
   }
-  if (is_in_view(source.text("key"))) {
+  const std::string key = source.text("key");
+  const PublishedSource publisher = published_source(key);
+  if (!publisher.id.empty()) {
+    record["source_id"] = publisher.id;
+  }
+  if (publisher.in_view) {
     record["in_view"] = true;
   }
   if (const std::string split = row.text("config_group"); !split.empty()) {

@@ -53,5 +53,22 @@ TEST_CASE("no source of the simulator or a backend hangs on the locale", "[archi
   CHECK(files > 100);
 }
 
+// What a text means is told by a key of its record or by the few words that are looked for; a
+// regular expression hangs on the locale besides, and recurses as deep as its text is long.
+TEST_CASE("no source of the simulator or a backend has a regular expression", "[architecture]") {
+  for (const char* folder : {"simulator", "backends"}) {
+    for (const auto& entry :
+         fs::recursive_directory_iterator(fs::path(STEPCAST_DATA_ROOT) / folder)) {
+      const fs::path extension = entry.path().extension();
+      if (extension == ".cpp" || extension == ".hpp") {
+        CAPTURE(entry.path().string());
+        const std::string text = test::contents(entry.path());
+        CHECK(text.find("<regex>") == std::string::npos);
+        CHECK(text.find("std::regex") == std::string::npos);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace stepcast::locale_test

@@ -91,12 +91,11 @@ class TextByMetric {
   std::map<std::string, std::string> by_metric_;
 };
 
-// The source.
-std::string read_remarks(MappingReader& reader) {
-  std::string source = reader.optional_text("source");
+// What people read, and no program.
+void read_remarks(MappingReader& reader) {
+  reader.optional_text("source");
   reader.optional_text("notes");
   reader.optional_texts("assumed");
-  return source;
 }
 
 // --- runs -------------------------------------------------------------------------------------
@@ -185,7 +184,8 @@ MeasuredRun read_run(MappingReader& reader, ProfileCache& profiles) {
   run.gpu = reader.optional_text("gpu");
   run.network = reader.optional_text("network");
   run.in_view = reader.optional_flag("in_view").value_or(false);
-  run.source = read_remarks(reader);
+  run.source_id = reader.optional_text("source_id");
+  read_remarks(reader);
   if (const ConfigNode* experiment = reader.take("experiment")) {
     run.experiment = read_experiment(*experiment, {}, profiles);
     run.gpu = run.experiment->cluster.device.name;

@@ -29,7 +29,9 @@ struct MeasuredRun {
   bool reserved_memory = false;        // the source reports what the allocator reserved
   std::string skipped;                 // why there is no experiment
   std::string network;                 // the state in which the run found its network, if it says
-  std::string source;    // the publication, or the file, that its figures are from (run_source.hpp)
+  // Who published it: runs of one source share machines and habits, so that their errors are held
+  // out together. Empty: the runs of its file are of one source.
+  std::string source_id;
   bool in_view = false;  // constants were chosen with all runs of its source in view
   std::string split;     // by which it is held out or not; empty: its id (held_out.hpp)
 };

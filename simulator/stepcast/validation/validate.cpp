@@ -7,7 +7,6 @@
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/validation/held_out.hpp"
 #include "stepcast/validation/projected_runs.hpp"
-#include "stepcast/validation/run_source.hpp"
 
 namespace stepcast {
 namespace {
@@ -136,7 +135,7 @@ std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
     }
     if (own.at_unit_rate && !run.layer) {
       own.traits = traits_of(*run.experiment);
-      own.traits->source = source_of(run.source, row.file);
+      own.traits->source = run.source_id.empty() ? row.file : run.source_id;
     }
   }
   return rows;

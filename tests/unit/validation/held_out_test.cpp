@@ -4,11 +4,12 @@
 #include <fstream>
 
 #include "catch.hpp"
+#include "importers/measurement_files.hpp"
+#include "importers/published_sources.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/report/validation_report.hpp"
 #include "stepcast/validation/interval_coverage.hpp"
-#include "stepcast/validation/run_source.hpp"
 #include "stepcast/validation/validate.hpp"
 #include "text_file.hpp"
 
@@ -113,17 +114,30 @@ TEST_CASE("The shipped accuracy file names GPUs that have a profile", "[unit]") 
 }
 
 TEST_CASE("Runs of one publisher are of one source, whichever release they are from", "[unit]") {
-  CHECK(source_of("MLPerf v5.0: mlcommons/training_results_v5.0/NVIDIA/results/x@b87b9", "f") ==
-        "training_results");
-  CHECK(source_of("torchtitan PR: DeepEP (x): pytorch/torchtitan pull request 2107", "f") ==
-        "torchtitan");
-  CHECK(source_of("A100/H100: pytorch/torchtitan/docs/performance.md@877", "f") == "torchtitan");
-  CHECK(source_of("https://github.com/ROCm/TransformerEngine/issues/72", "f") ==
-        "TransformerEngine");
-  CHECK(source_of("https://pytorch.org/blog/x", "f") == "pytorch.org");
-  CHECK(source_of("arXiv 2205.05198 (Reducing Activation Recomputation), table 5", "f") ==
-        "arXiv 2205.05198");
-  CHECK(source_of("", "h200_steps.jsonl") == "h200_steps.jsonl");
+  for (const char* key : {"mlperf-training", "mlperf-training-v6.0"}) {
+    CHECK(published_source(key).id == "training_results");
+  }
+  for (const char* key : {"torchtitan", "torchtitan-pr-deepep"}) {
+    CHECK(published_source(key).id == "torchtitan");
+  }
+  CHECK(published_source("rocm-te-issues").id == "TransformerEngine");
+  CHECK(published_source("pytorch-blog-nebius-b200").id == "pytorch.org");
+  CHECK(published_source("simumax-b200").in_view);
+  CHECK(published_source("somebody").id == "somebody");
+  CHECK(published_source("").id.empty());
+}
+
+TEST_CASE("A record says of which source it is; without that its file is the source", "[unit]") {
+  const std::string run =
+      R"({"experiment": {"model": "llama3.1_8b", "cluster": {"gpu": "h100_sxm"},)"
+      R"( "training": {"sequence_length": 4096, "global_batch_size": 8}, "plan": {}},)"
+      R"( "measured": {"step_time_s": 1})";
+  const test::TextFile file("sources", run + R"(, "source_id": "nemo"})" + "\n" + run + "}");
+  const std::vector<ValidationRow> rows =
+      validate_files({file.path()}, data_root(), default_cost_model(), all_importers());
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].traits->source == "nemo");
+  CHECK(rows[1].traits->source == file.path().filename());
 }
 
 TEST_CASE("Coverage counts the runs that lie inside what is stated of them", "[unit]") {
