@@ -90,7 +90,8 @@ void add_rows(const MeasuredKernel& kernel, std::size_t part, const CostModel& m
               std::vector<CalibrationRow>& rows) {
   for (const MeasuredQuantity& quantity : kernel.quantities) {
     CalibrationRow row;
-    row.group = kernel.group + (quantity.metric == "time_s" ? "" : " " + quantity.metric);
+    row.group = kernel.group;
+    row.group += quantity.metric == Metric::kTime ? "" : " " + std::string(key_of(quantity.metric));
     row.shape = shape_of(kernel.work.op);
     row.measured = quantity.value;
     row.part = part;

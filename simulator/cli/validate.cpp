@@ -30,8 +30,8 @@ struct ValidateOptions {
   OutputOptions output;
 };
 
-bool is_metric(const std::string& metric, const std::string& wanted) {
-  const bool memory = metric == "peak_memory_bytes" || metric == "fits";
+bool is_metric(Metric metric, const std::string& wanted) {
+  const bool memory = metric == Metric::kPeakMemory || metric == Metric::kFits;
   return wanted == "all" || memory == (wanted == "memory");
 }
 

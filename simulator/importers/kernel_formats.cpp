@@ -22,7 +22,7 @@ Record refused(const KernelTable& table, const ForeignRow& row, MappingReader& f
   record["skipped"] = reason;
   for (const KernelResult& result : table.results) {
     if (fields.has(result.column)) {
-      record["measured"][std::string(result.metric)] = measured(result, fields);
+      record["measured"][std::string(key_of(result.metric))] = measured(result, fields);
     }
   }
   record["group"] = gpu;
@@ -60,7 +60,7 @@ void add_records(const KernelTable& table, const ForeignRow& row, MappingReader&
       records.push_back(record_of(table, row, read, part, result));
       last = &result;
     }
-    records.back()["measured"][std::string(result.metric)] = measured(result, fields);
+    records.back()["measured"][std::string(key_of(result.metric))] = measured(result, fields);
     if (table.finish != nullptr) {
       table.finish(read, row, records.back());
     }

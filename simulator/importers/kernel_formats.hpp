@@ -15,7 +15,7 @@ namespace stepcast {
 // and value are metrics of one record.
 struct KernelResult {
   std::string_view column;
-  std::string_view metric;
+  Metric metric = Metric::kTime;
   double unit = 1.0;          // in seconds, MHz or watts
   std::string_view key = {};  // of the operator, e.g. pass; empty: the row's operator as it is
   std::string_view value = {};

@@ -132,7 +132,7 @@ void add_duty(const ForeignOperator& /*read*/, const ForeignRow& row, Record& re
 constexpr std::array kPassOfKind = {KeyText{"kind", "pass"}};
 constexpr std::array kGemm = {KeyText{"kind", "gemm"}};
 constexpr std::array kGroupedGemm = {KeyText{"kind", "grouped_gemm"}};
-constexpr std::array kSeconds = {KernelResult{"s", "time_s"}};
+constexpr std::array kSeconds = {KernelResult{"s", Metric::kTime}};
 constexpr std::array<std::string_view, 6> kGemmRemarks = {"model",  "op",   "s",
                                                           "tflops", "note", "data"};
 constexpr KernelTable kGemmTable{kPassOfKind,       kGemm,      "graph", kSeconds, kGemmRemarks,
@@ -143,8 +143,8 @@ constexpr KernelTable kGroupedTable{kPassOfKind,  kGroupedGemm,      "graph",   
 // Calls between two events, one at a time and not in a graph: the GPU rests between them.
 constexpr std::array kImplementation = {KeyText{"impl", "implementation"}};
 constexpr std::array kCoolAttention = {KeyText{"kind", "attention"}, KeyText{"state", "cool"}};
-constexpr std::array kBothWays = {KernelResult{"fwd_s", "forward_s", 1.0, "pass", "fwd"},
-                                  KernelResult{"bwd_s", "backward_s", 1.0, "pass", "bwd"}};
+constexpr std::array kBothWays = {KernelResult{"fwd_s", Metric::kForwardTime, 1.0, "pass", "fwd"},
+                                  KernelResult{"bwd_s", Metric::kBackwardTime, 1.0, "pass", "bwd"}};
 constexpr std::array<std::string_view, 2> kBothSeconds = {"fwd_s", "bwd_s"};
 
 // The clocks are single readings.
@@ -154,14 +154,14 @@ constexpr std::array<std::string_view, 5> kGraphRemarks = {"fwd_s", "bwd_s", "R"
 
 constexpr std::array kMemoryBound = {KeyText{"kind", "memory_bound"}};
 constexpr std::array kMaybeBackward = {
-    KernelResult{"s", "time_s"}, KernelResult{"bwd_s", "backward_s", 1.0, "pass", "bwd", false}};
+    KernelResult{"s", Metric::kTime}, KernelResult{"bwd_s", Metric::kBackwardTime, 1.0, "pass", "bwd", false}};
 constexpr std::array<std::string_view, 3> kMemoryRemarks = {"s", "bwd_s", "bytes"};
 
 constexpr std::array<std::string_view, 4> kSustainedRemarks = {"s", "smi", "tflops", "data"};
 
-constexpr std::array kClockAndPower = {KernelResult{"s", "time_s"},
-                                       KernelResult{"clock_mhz", "clock_mhz"},
-                                       KernelResult{"watts", "power_w"}};
+constexpr std::array kClockAndPower = {KernelResult{"s", Metric::kTime},
+                                       KernelResult{"clock_mhz", Metric::kClock},
+                                       KernelResult{"watts", Metric::kPower}};
 constexpr std::array<std::string_view, 6> kDutyRemarks = {"s",    "clock_mhz", "watts",
                                                           "data", "duty",      "tflops"};
 
@@ -173,7 +173,10 @@ constexpr std::array<std::string_view, 2> kCollectiveRemarks = {"s", "dtype"};
 // Exchanges of tokens have a metric for each direction.
 std::string time_metric(const Op& op) {
   const auto* exchange = std::get_if<ExpertExchange>(&op.work);
-  return exchange == nullptr ? "time_s" : std::string(name(exchange->phase)) + "_s";
+  const bool dispatch = exchange != nullptr && exchange->phase == ExchangePhase::kDispatch;
+  return std::string(key_of(exchange == nullptr ? Metric::kTime
+                            : dispatch          ? Metric::kDispatchTime
+                                                : Metric::kCombineTime));
 }
 
 std::string shown_remark(const ConfigNode& value) {

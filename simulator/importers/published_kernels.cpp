@@ -123,9 +123,9 @@ void prepare_deepep(ForeignRow& row) {
 
 // --- the tables -------------------------------------------------------------------------------
 
-constexpr std::array kLatency = {KernelResult{"latency_us", "time_s", kSecondsPerMicrosecond}};
+constexpr std::array kLatency = {KernelResult{"latency_us", Metric::kTime, kSecondsPerMicrosecond}};
 constexpr std::array kForwardLatency = {
-    KernelResult{"latency_us", "forward_s", kSecondsPerMicrosecond}};
+    KernelResult{"latency_us", Metric::kForwardTime, kSecondsPerMicrosecond}};
 constexpr std::array<std::string_view, 4> kRemarks = {"latency_us", "tflops", "tflops_causal",
                                                       "busbw_GBps"};
 
@@ -142,8 +142,8 @@ constexpr std::array kDeepEpNames = {KeyText{"sms", "num_sms"}};
 constexpr std::array kDeepEp = {KeyText{"kind", "dispatch"}, KeyText{"dispatcher", "deepep"},
                                 KeyText{"dtype", "fp8"}};
 constexpr std::array kDeepEpResults = {
-    KernelResult{"dispatch_us", "dispatch_s", kSecondsPerMicrosecond, "kind", "dispatch"},
-    KernelResult{"combine_us", "combine_s", kSecondsPerMicrosecond, "kind", "combine"}};
+    KernelResult{"dispatch_us", Metric::kDispatchTime, kSecondsPerMicrosecond, "kind", "dispatch"},
+    KernelResult{"combine_us", Metric::kCombineTime, kSecondsPerMicrosecond, "kind", "combine"}};
 constexpr std::array<std::string_view, 2> kDeepEpRemarks = {"dispatch_us", "combine_us"};
 
 // --- aiter --------------------------------------------------------------------------------------

@@ -79,13 +79,14 @@ class TraceRows {
       : common_(std::move(common)), predicted_(predicted) {}
 
   // What the step has not is not compared: a share of nothing is no error.
-  void add(const std::string& metric, Seconds measured, Seconds predicted,
+  void add(Metric metric, std::string_view part, Seconds measured, Seconds predicted,
            const std::string& group_end = "") {
     if (measured <= Seconds{}) {
       return;
     }
     ValidationRow& row = rows_.emplace_back(common_);
     row.metric = metric;
+    row.part = part;
     row.group += group_end;
     row.measured = measured.value();
     if (predicted_.priced) {
@@ -121,21 +122,21 @@ std::vector<ValidationRow> trace_rows(const std::filesystem::path& file,
   common.family = name(accuracy_family(step.model));
   common.group = common.gpu + " trace " + common.family;
   TraceRows rows(std::move(common), predicted);
-  rows.add("step_time_s", trace.step, predicted.step);
+  rows.add(Metric::kStepTime, "", trace.step, predicted.step);
   for (std::size_t i = 0; i < kStepCategories; ++i) {
     const auto category = static_cast<StepCategory>(i);
     if (category != StepCategory::kOther) {
-      rows.add("category_s:" + std::string(name(category)), trace.device_time[i],
+      rows.add(Metric::kCategoryTime, name(category), trace.device_time[i],
                predicted.device_time[i], waits(category) ? ", with waiting" : "");
     }
     if (trace.waiting[i] > Seconds{}) {
-      rows.add("transfer_s:" + std::string(name(category)), trace.device_time[i] - trace.waiting[i],
+      rows.add(Metric::kTransferTime, name(category), trace.device_time[i] - trace.waiting[i],
                predicted.device_time[i]);
     }
   }
-  rows.add("category_s:exposed_communication", trace.exposed_communication,
+  rows.add(Metric::kCategoryTime, "exposed_communication", trace.exposed_communication,
            predicted.exposed_communication);
-  rows.add("category_s:idle", trace.idle, predicted.idle);
+  rows.add(Metric::kCategoryTime, "idle", trace.idle, predicted.idle);
   return rows.take();
 }
 

@@ -84,7 +84,7 @@ std::vector<MeasuredKernel> traced_kernels(const MeasuredStep& step, const Devic
     kernel.group = device.name + " trace " + std::string(name(row.category));
     kernel.work = read_operator(fields, device);
     fields.report_missing();
-    kernel.quantities = {{"time_s", (own / static_cast<double>(row.calls)).value()}};
+    kernel.quantities = {{Metric::kTime, (own / static_cast<double>(row.calls)).value()}};
   }
   diagnostics.throw_if_any();
   return kernels;

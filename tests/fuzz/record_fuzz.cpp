@@ -10,7 +10,7 @@ void check_row(const MeasuredRow& row) {
       [](const auto& measured) {
         for (const MeasuredQuantity& quantity : measured.quantities) {
           promise(quantity.value >= 0.0 && quantity.value <= 1e18, "a measurement has no range");
-          promise(!quantity.metric.empty(), "a measurement has no metric");
+          promise(!key_of(quantity.metric).empty(), "a measurement has no metric");
         }
         promise(!measured.group.empty(), "a row has no group");
       },

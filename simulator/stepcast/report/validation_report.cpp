@@ -27,7 +27,7 @@ std::string as_percent(double share) { return significant(100.0 * share, 3); }
 
 Json row_json(const ValidationRow& row) {
   Json object = {{"file", row.file},   {"id", row.id},         {"gpu", row.gpu},
-                 {"group", row.group}, {"metric", row.metric}, {"measured", row.measured}};
+                 {"group", row.group}, {"metric", row.metric_text()}, {"measured", row.measured}};
   if (row.predicted) {
     object["predicted"] = *row.predicted;
     object["error"] = row.error();
@@ -182,7 +182,7 @@ std::string validation_to_text(const std::vector<ValidationRow>& rows, ErrorBase
 std::string validation_to_csv(const std::vector<ValidationRow>& rows) {
   std::string text = "file,id,gpu,group,metric,measured,predicted,error,skipped,held_out\n";
   for (const ValidationRow& row : rows) {
-    for (const std::string& name : {row.file, row.id, row.gpu, row.group, row.metric}) {
+    for (const std::string& name : {row.file, row.id, row.gpu, row.group, row.metric_text()}) {
       text += csv_cell(name) + ",";
     }
     text += shortest_text(row.measured) + ",";

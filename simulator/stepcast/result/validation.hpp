@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stepcast/result/expected_error.hpp"
+#include "stepcast/result/metric.hpp"
 
 namespace stepcast {
 
@@ -14,8 +15,9 @@ struct ValidationRow {
   std::string file;
   std::string id;
   std::string gpu;
-  std::string group;   // "h100_sxm dense A"
-  std::string metric;  // "tokens_per_second_per_gpu"
+  std::string group;  // "h100_sxm dense A"
+  Metric metric = Metric::kTokenRate;
+  std::string part;  // of a traced step, the category that a time is of
   double measured = 0.0;
   std::optional<double> predicted;
   std::string skipped;  // why there is no prediction
@@ -32,11 +34,15 @@ struct ValidationRow {
 
   // predicted / measured - 1; of yes and no (`fits`) predicted - measured
   [[nodiscard]] double error() const {
-    return metric == "fits" ? *predicted - measured : *predicted / measured - 1.0;
+    return metric == Metric::kFits ? *predicted - measured : *predicted / measured - 1.0;
   }
   // Measured tokens/s over predicted ones, of a rate or of the time of a step.
   [[nodiscard]] double rate_factor() const {
-    return metric == "step_time_s" ? *predicted / measured : measured / *predicted;
+    return metric == Metric::kStepTime ? *predicted / measured : measured / *predicted;
+  }
+  // As reports write it, "step_time_s" or "category_s:gemm".
+  [[nodiscard]] std::string metric_text() const {
+    return std::string(key_of(metric)) + (part.empty() ? "" : ":" + part);
   }
 };
 

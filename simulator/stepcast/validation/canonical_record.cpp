@@ -2,10 +2,8 @@
 #include "stepcast/validation/canonical_record.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
-#include <span>
 #include <sstream>
 
 #include "stepcast/config/json_dump.hpp"
@@ -18,33 +16,33 @@ namespace {
 constexpr Range<double> kDuty{0.001, 1.0};
 constexpr Range<double> kCalls{1.0, 1e9};
 
-// What may have been measured. None of it is 0: an error is relative to it.
-struct Metric {
-  std::string_view name;
-  Range<double> range;
-};
-constexpr Range<double> kSeconds{1e-9, 1e9};
-constexpr Range<double> kHeldBytes{1.0, 1e18};
-constexpr std::array kRunNumbers = {
-    Metric{"tokens_per_second_per_gpu", {0.0, 1e12}}, Metric{"step_time_s", kSeconds},
-    Metric{"peak_memory_bytes", kHeldBytes}, Metric{"peak_reserved_memory_bytes", kHeldBytes}};
-constexpr std::string_view kReservedMemory = kRunNumbers.back().name;
-constexpr std::array kLayerNumbers = {Metric{"forward_s", kSeconds}, Metric{"backward_s", kSeconds},
-                                      Metric{"dispatch_s", kSeconds}, Metric{"combine_s", kSeconds},
-                                      Metric{"saved_bytes", kHeldBytes}};
 constexpr std::string_view kMemoryOfRanks = "peak_memory_bytes_by_rank";
-constexpr std::string_view kFits = "fits";
-constexpr std::array kKernelMetrics = {
-    Metric{"time_s", kSeconds},          Metric{"forward_s", kSeconds},
-    Metric{"backward_s", kSeconds},      Metric{"dispatch_s", kSeconds},
-    Metric{"combine_s", kSeconds},       Metric{"gemm_s", kSeconds},
-    Metric{"communication_s", kSeconds}, Metric{"clock_mhz", {1.0, 1e5}},
-    Metric{"power_w", {1e-3, 1e5}}};
 
-// Null: the key names none of them.
-const Metric* metric_named(std::span<const Metric> metrics, std::string_view key) {
-  const auto found = std::ranges::find(metrics, key, &Metric::name);
-  return found == metrics.end() ? nullptr : &*found;
+MeasuredQuantity quantity_of(MappingReader& measured, Metric metric, const ConfigEntry& entry) {
+  const Range<double> range = range_of(info(metric).unit);
+  return {metric, measured.number(entry.key, entry.value, range).value_or(1.0)};
+}
+
+// Those keys of `measured` are known.
+void take_numbers(MappingReader& measured, MetricOwners owner) {
+  for (const MetricInfo& known : kMetrics) {
+    if ((known.numbers_of & owner) != 0) {
+      measured.take(known.key);
+    }
+  }
+}
+
+// What was measured of a layer or of an operator, in the order of the record.
+std::vector<MeasuredQuantity> read_numbers(MappingReader measured, MetricOwners owner) {
+  std::vector<MeasuredQuantity> quantities;
+  for (const ConfigEntry& entry : measured.node().entries) {
+    if (const std::optional<Metric> metric = metric_named(entry.key, owner)) {
+      quantities.push_back(quantity_of(measured, *metric, entry));
+    }
+  }
+  take_numbers(measured, owner);
+  measured.finish();
+  return quantities;
 }
 
 // A text for every metric of a run: one for all of them, or one each.
@@ -60,20 +58,19 @@ class TextByMetric {
       return;
     }
     MappingReader metrics = reader.required_mapping(key);
-    for (const Metric& metric : kRunNumbers) {
-      add(metrics, metric.name);
+    for (const MetricInfo& metric : kMetrics) {
+      if ((metric.numbers_of & (kOfRun | kOfLayer)) != 0) {
+        add(metrics, metric.key);
+      }
     }
-    for (const Metric& metric : kLayerNumbers) {
-      add(metrics, metric.name);
-    }
-    add(metrics, kFits);
+    add(metrics, key_of(Metric::kFits));
     metrics.finish();
   }
 
   [[nodiscard]] const std::string& of_all() const { return of_all_; }
   // Empty where the metric has no text of its own.
-  [[nodiscard]] std::string of(const std::string& metric) const {
-    const auto own = by_metric_.find(metric);
+  [[nodiscard]] std::string of(Metric metric) const {
+    const auto own = by_metric_.find(key_of(metric));
     return own == by_metric_.end() ? "" : own->second;
   }
   [[nodiscard]] std::string first() const {
@@ -83,12 +80,12 @@ class TextByMetric {
  private:
   void add(MappingReader& metrics, std::string_view metric) {
     if (const std::string text = metrics.optional_text(metric); !text.empty()) {
-      by_metric_[std::string(metric)] = text;
+      by_metric_[metric] = text;
     }
   }
 
   std::string of_all_;
-  std::map<std::string, std::string> by_metric_;
+  std::map<std::string_view, std::string> by_metric_;  // by the metric's key
 };
 
 // What people read, and no program.
@@ -107,8 +104,8 @@ void add_ranks(MappingReader& reader, const ConfigNode& list,
     return;
   }
   for (const ConfigNode& item : list.items) {
-    quantities.push_back({.metric = "peak_memory_bytes",
-                          .value = reader.number(kMemoryOfRanks, item, kHeldBytes).value_or(0.0),
+    quantities.push_back({.metric = Metric::kPeakMemory,
+                          .value = reader.number(kMemoryOfRanks, item, range_of(MetricUnit::kBytes)).value_or(0.0),
                           .rank = static_cast<std::int64_t>(&item - list.items.data())});
   }
 }
@@ -128,37 +125,25 @@ LayerQuestion read_layer(MappingReader reader) {
 }
 
 // In the order of the record.
-void read_measured_layer(MappingReader reader, MeasuredRun& run) {
-  for (const ConfigEntry& entry : reader.node().entries) {
-    if (const Metric* metric = metric_named(kLayerNumbers, entry.key)) {
-      run.quantities.push_back(
-          {entry.key, reader.number(entry.key, entry.value, metric->range).value_or(0.0)});
-    }
-  }
-  for (const Metric& known : kLayerNumbers) {
-    reader.take(known.name);
-  }
-  reader.finish();
-}
-
-// In the order of the record.
 void read_measured_run(MappingReader reader, MeasuredRun& run) {
+  constexpr std::string_view kFits = key_of(Metric::kFits);
   for (const ConfigEntry& entry : reader.node().entries) {
     const std::string& key = entry.key;
     if (key == kMemoryOfRanks) {
       add_ranks(reader, entry.value, run.quantities);
     } else if (key == kFits) {
-      run.quantities.push_back({key, reader.flag(key, entry.value).value_or(false) ? 1.0 : 0.0});
-    } else if (const Metric* metric = metric_named(kRunNumbers, key)) {
-      const bool reserved = key == kReservedMemory;
-      run.reserved_memory = run.reserved_memory || reserved;
-      run.quantities.push_back({reserved ? "peak_memory_bytes" : key,
-                                reader.number(key, entry.value, metric->range).value_or(0.0)});
+      run.quantities.push_back(
+          {Metric::kFits, reader.flag(key, entry.value).value_or(false) ? 1.0 : 0.0});
+    } else if (const std::optional<Metric> metric = metric_named(key, kOfRun)) {
+      MeasuredQuantity& quantity =
+          run.quantities.emplace_back(quantity_of(reader, *metric, entry));
+      if (*metric == Metric::kPeakReservedMemory) {
+        run.reserved_memory = true;
+        quantity.metric = Metric::kPeakMemory;
+      }
     }
   }
-  for (const Metric& known : kRunNumbers) {
-    reader.take(known.name);
-  }
+  take_numbers(reader, kOfRun);
   reader.take(kMemoryOfRanks);
   reader.take(kFits);
   reader.finish();
@@ -173,7 +158,7 @@ MeasuredRun read_run(MappingReader& reader, ProfileCache& profiles) {
   run.skipped = skipped.of_all();
   if (std::optional<MappingReader> layer = reader.optional_mapping("layer")) {
     run.layer = read_layer(std::move(*layer));
-    read_measured_layer(reader.required_mapping("measured"), run);
+    run.quantities = read_numbers(reader.required_mapping("measured"), kOfLayer);
   } else {
     read_measured_run(reader.required_mapping("measured"), run);
   }
@@ -240,19 +225,6 @@ void read_beside(MappingReader reader, const DeviceSpec& device, MeasuredKernel&
   kernel.beside = beside;
 }
 
-void read_measured_kernel(MappingReader reader, MeasuredKernel& kernel) {
-  for (const ConfigEntry& entry : reader.node().entries) {
-    if (const Metric* metric = metric_named(kKernelMetrics, entry.key)) {
-      kernel.quantities.push_back(
-          {entry.key, reader.number(entry.key, entry.value, metric->range).value_or(1.0)});
-    }
-  }
-  for (const Metric& known : kKernelMetrics) {
-    reader.take(known.name);
-  }
-  reader.finish();
-}
-
 void read_kernel_work(MappingReader& reader, ProfileCache& profiles, MeasuredKernel& kernel) {
   const DeviceSpec& device = profiles.gpu(kernel.gpu, reader.location("gpu"));
   Diagnostics& diagnostics = reader.diagnostics();
@@ -277,7 +249,7 @@ MeasuredKernel read_kernel(MappingReader& reader, ProfileCache& profiles) {
   kernel.skipped = reader.optional_text("skipped");
   kernel.split = reader.optional_text("hold_out");
   read_remarks(reader);
-  read_measured_kernel(reader.required_mapping("measured"), kernel);
+  kernel.quantities = read_numbers(reader.required_mapping("measured"), kOfOperator);
   for (const char* key : {"operator", "before", "beside", "duty"}) {
     reader.take(key);
   }
@@ -294,9 +266,10 @@ MeasuredKernel read_kernel(MappingReader& reader, ProfileCache& profiles) {
 bool is_run(const ConfigNode& record) {
   const ConfigNode* measured = record.find("measured");
   const bool of_kernel =
-      std::any_of(kKernelMetrics.begin(), kKernelMetrics.end(), [&](const Metric& metric) {
-        return measured != nullptr && measured->find(metric.name) != nullptr;
-      });
+      measured != nullptr && std::any_of(measured->entries.begin(), measured->entries.end(),
+                                         [](const ConfigEntry& entry) {
+                                           return metric_named(entry.key, kOfOperator).has_value();
+                                         });
   return record.find("experiment") != nullptr || (record.find("operator") == nullptr && !of_kernel);
 }
 

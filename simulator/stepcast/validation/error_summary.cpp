@@ -140,8 +140,8 @@ std::vector<ErrorSummary> summarize(const std::vector<ValidationRow>& rows) {
     members.push_back(&row);
   };
   for (const ValidationRow& row : rows) {
-    add(order, {row.file, row.group, row.metric}, row);
-    if (row.metric != "fits") {  // its error is no share of what was measured
+    add(order, {row.file, row.group, row.metric_text()}, row);
+    if (row.metric != Metric::kFits) {  // its error is no share of what was measured
       add(totals, {row.file, "all", "all"}, row);
     }
   }
@@ -153,7 +153,7 @@ std::vector<ErrorSummary> summarize(const std::vector<ValidationRow>& rows) {
     if (summary.group != "all") {  // one constant is for one metric
       summary.constant_rate = constant_rate(groups[key]);
     }
-    if (summary.metric == "fits") {
+    if (groups[key].front()->metric == Metric::kFits) {  // which no total holds
       summary.fits = fit_rates(groups[key]);
     }
     summaries.push_back(std::move(summary));

@@ -5,14 +5,18 @@
 #include "stepcast/schedule/rank_streams.hpp"
 
 namespace stepcast {
-double KernelPrediction::of(const std::string& metric) const {
-  if (metric == "clock_mhz") {
-    return clock.value() / 1e6;
+
+double KernelPrediction::of(Metric metric) const {
+  switch (metric) {
+    case Metric::kClock:
+      return clock.value() / 1e6;
+    case Metric::kPower:
+      return power.value();
+    case Metric::kCommunicationTime:
+      return communication.value();
+    default:
+      return time.value();
   }
-  if (metric == "communication_s") {
-    return communication.value();
-  }
-  return metric == "power_w" ? power.value() : time.value();
 }
 
 namespace {

@@ -38,7 +38,7 @@ struct KernelPrediction {
   Watts power;
   Seconds communication;  // of one collective beside it
 
-  [[nodiscard]] double of(const std::string& metric) const;
+  [[nodiscard]] double of(Metric metric) const;
 };
 
 KernelPrediction predict(const MeasuredKernel& kernel, const CostModel& model,

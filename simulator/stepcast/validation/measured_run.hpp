@@ -8,11 +8,12 @@
 
 #include "stepcast/experiment/lone_layer_study.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
+#include "stepcast/result/metric.hpp"
 
 namespace stepcast {
 
 struct MeasuredQuantity {
-  std::string metric;
+  Metric metric = Metric::kTokenRate;
   double value = 0.0;
   std::string group = {};                           // where it differs from the run's
   std::string skipped = {};                         // why this one is not compared

@@ -67,7 +67,7 @@ std::vector<Row> rows_of(const std::filesystem::path& file, const char* held_ins
 
 std::optional<Seconds> time_of(const MeasuredKernel& kernel) {
   for (const MeasuredQuantity& quantity : kernel.quantities) {
-    if (quantity.metric.ends_with("_s")) {
+    if (info(quantity.metric).unit == MetricUnit::kSeconds) {
       return Seconds(quantity.value);
     }
   }

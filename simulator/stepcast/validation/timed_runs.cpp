@@ -16,10 +16,10 @@ double measured_rate(const MeasuredRun& run) {
     if (!quantity.skipped.empty() || !(quantity.value > 0.0)) {
       continue;
     }
-    if (quantity.metric == "tokens_per_second_per_gpu") {
+    if (quantity.metric == Metric::kTokenRate) {
       return quantity.value;
     }
-    if (quantity.metric == "step_time_s") {
+    if (quantity.metric == Metric::kStepTime) {
       return static_cast<double>(training.global_batch_size * training.sequence_length) /
              static_cast<double>(run.experiment->cluster.gpus()) / quantity.value;
     }

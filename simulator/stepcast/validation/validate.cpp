@@ -24,36 +24,42 @@ Bytes predicted_memory(const MeasuredRun& run, const MeasuredQuantity& quantity,
   return most;
 }
 
-// Of a layer that was measured by itself.
-double predicted(const LayerStudy& report, const std::string& metric) {
-  if (metric == "forward_s") {
-    return report.passes.forward.time.value();
-  }
-  if (metric == "backward_s") {
-    return report.passes.backward ? report.passes.backward->time.value() : 0.0;
-  }
-  if (metric == "saved_bytes") {
-    return report.saved_by_experts().value();
-  }
-  const ExchangePhase phase =
-      metric == "dispatch_s" ? ExchangePhase::kDispatch : ExchangePhase::kCombine;
+Seconds exchange_time(const LayerStudy& report, ExchangePhase phase) {
   Seconds time;
   for (const ExchangeWay& way : report.exchanges) {
     time += way.runs && way.phase == phase ? way.time : Seconds{};
   }
-  return time.value();
+  return time;
+}
+
+// Of a layer that was measured by itself.
+double predicted(const LayerStudy& report, Metric metric) {
+  switch (metric) {
+    case Metric::kForwardTime:
+      return report.passes.forward.time.value();
+    case Metric::kBackwardTime:
+      return report.passes.backward ? report.passes.backward->time.value() : 0.0;
+    case Metric::kSavedBytes:
+      return report.saved_by_experts().value();
+    case Metric::kDispatchTime:
+      return exchange_time(report, ExchangePhase::kDispatch).value();
+    default:
+      return exchange_time(report, ExchangePhase::kCombine).value();
+  }
 }
 
 double predicted(const MeasuredRun& run, const MeasuredQuantity& quantity,
                  const Projection& projection) {
-  if (quantity.metric == "fits") {
-    return projection.feasible ? 1.0 : 0.0;
+  switch (quantity.metric) {
+    case Metric::kFits:
+      return projection.feasible ? 1.0 : 0.0;
+    case Metric::kTokenRate:
+      return projection.tokens_per_second_per_gpu;
+    case Metric::kStepTime:
+      return projection.time.step.value();
+    default:
+      return predicted_memory(run, quantity, projection).value();
   }
-  if (quantity.metric == "tokens_per_second_per_gpu") {
-    return projection.tokens_per_second_per_gpu;
-  }
-  return quantity.metric == "step_time_s" ? projection.time.step.value()
-                                          : predicted_memory(run, quantity, projection).value();
 }
 
 std::string joined_names(const std::vector<std::string>& reasons) {
@@ -65,15 +71,15 @@ std::string joined_names(const std::vector<std::string>& reasons) {
 }
 
 // The metric of a GPU that does one model FLOP a second; empty for metrics that are no speed.
-std::optional<double> at_unit_rate(const std::string& metric, const Projection& projection) {
+std::optional<double> at_unit_rate(Metric metric, const Projection& projection) {
   const double flops = projection.flops_per_token.value();
   const double tokens = static_cast<double>(projection.training.global_batch_size) *
                         static_cast<double>(projection.training.sequence_length) /
                         static_cast<double>(projection.gpus);
-  if (metric == "tokens_per_second_per_gpu") {
+  if (metric == Metric::kTokenRate) {
     return 1.0 / flops;
   }
-  return metric == "step_time_s" ? std::optional(flops * tokens) : std::nullopt;
+  return metric == Metric::kStepTime ? std::optional(flops * tokens) : std::nullopt;
 }
 
 // The projection of a step or of a layer, whichever was measured; nothing where none is compared.
@@ -117,7 +123,6 @@ std::vector<ValidationRow> rows_of(const MeasuredRun& run, ValidationRow row,
     row.skipped = "plan refused: " + joined_names(projection.reasons);
   }
   if (run.quantities.empty()) {
-    row.metric = "tokens_per_second_per_gpu";
     row.skipped = row.skipped.empty() ? "input missing: no tokens/s or step time" : row.skipped;
     rows.push_back(row);
   }

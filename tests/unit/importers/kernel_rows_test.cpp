@@ -29,7 +29,7 @@ std::string fault_of(const std::string& text) {
 void check_row(const ValidationRow& row, const std::string& group, const std::string& metric,
                double measured) {
   CHECK(row.group == group);
-  CHECK(row.metric == metric);
+  CHECK(row.metric_text() == metric);
   CHECK(row.measured == Approx(measured));
   CHECK(row.predicted.value_or(0.0) > 0.0);
 }

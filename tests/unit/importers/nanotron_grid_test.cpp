@@ -41,9 +41,9 @@ TEST_CASE("A row of nanotron's grid is a Llama with the figures of its columns",
   CHECK(experiment.plan.sequence_parallel == true);
   CHECK(experiment.training.global_batch_size == 2 * 4 * 32);
   CHECK_FALSE(experiment.software.overlap_grad_reduce);  // ZeRO 1
-  CHECK(runs[0].quantities[0].metric == "tokens_per_second_per_gpu");
+  CHECK(runs[0].quantities[0].metric == Metric::kTokenRate);
   CHECK(runs[0].quantities[0].group == "h100_sxm nanotron pp1 tp<=8");
-  CHECK(runs[0].quantities[1].metric == "fits");
+  CHECK(runs[0].quantities[1].metric == Metric::kFits);
   CHECK(runs[0].quantities[1].value == 1.0);
 }
 
@@ -164,7 +164,7 @@ TEST_CASE("A grid run that failed is judged by memory, and its name says how it 
   CHECK_FALSE(runs[1].experiment->model.tied_embeddings);
   CHECK(runs[1].experiment->model.attention.kv_heads == 32);
   REQUIRE(runs[1].quantities.size() == 1);
-  CHECK(runs[1].quantities[0].metric == "fits");
+  CHECK(runs[1].quantities[0].metric == Metric::kFits);
   CHECK(runs[1].quantities[0].value == 0.0);
 }
 

@@ -55,9 +55,9 @@ TEST_CASE("A trace is compared with the step that its file name names", "[unit]"
   const std::vector<ValidationRow> rows =
       trace_rows(trace, std::nullopt, profiles, default_cost_model());
   REQUIRE(rows.size() == 2);  // what the trace has not and what is not known is not compared
-  CHECK(rows[0].metric == "step_time_s");
+  CHECK(rows[0].metric == Metric::kStepTime);
   CHECK(rows[0].measured == Approx(0.10001));
-  CHECK(rows[1].metric == "category_s:gemm");
+  CHECK(rows[1].metric_text() == "category_s:gemm");
   CHECK(rows[1].measured == Approx(0.1));
   CHECK(rows[1].group == "h200_sxm trace dense");
   CHECK(rows[1].predicted.value_or(0.0) > 0.0);

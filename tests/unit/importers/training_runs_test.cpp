@@ -268,7 +268,7 @@ TEST_CASE("A row that states what its reader does not know is skipped with the k
   CHECK(run_of(row).skipped.empty());
   row["train"]["framework"] = "OLMo-core";
   CHECK(run_of(row).skipped.find("'OLMo-core'") != std::string::npos);
-  CHECK(run_of(row).quantities.back().metric == "fits");
+  CHECK(run_of(row).quantities.back().metric == Metric::kFits);
 }
 
 TEST_CASE("A run that keeps activations in the host's memory says nothing of a GPU's", "[unit]") {
@@ -286,7 +286,7 @@ TEST_CASE("A run that keeps activations in the host's memory says nothing of a G
   const MeasuredRun run = run_of(row);
   CHECK(run.skipped.empty());
   REQUIRE(run.quantities.size() == 1);
-  CHECK(run.quantities[0].metric == "step_time_s");
+  CHECK(run.quantities[0].metric == Metric::kStepTime);
 }
 
 TEST_CASE("A run that ran out of memory is judged by whether it fits", "[unit]") {
@@ -299,7 +299,7 @@ TEST_CASE("A run that ran out of memory is judged by whether it fits", "[unit]")
   const MeasuredRun run = run_of(row);
   REQUIRE(run.experiment);
   REQUIRE(run.quantities.size() == 1);
-  CHECK(run.quantities[0].metric == "fits");
+  CHECK(run.quantities[0].metric == Metric::kFits);
   CHECK(run.quantities[0].value == 0.0);
 }
 

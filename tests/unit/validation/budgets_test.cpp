@@ -143,7 +143,7 @@ TEST_CASE("The runs that Primus published on AMD parts are predicted within 10 %
   double sum = 0.0;
   int runs = 0;
   for (const ValidationRow& row : validated({"primus_projection.jsonl"}, shipped())) {
-    if (row.group.ends_with("primus projection") && row.metric != "fits") {
+    if (row.group.ends_with("primus projection") && row.metric != Metric::kFits) {
       REQUIRE(row.predicted.has_value());
       sum += std::abs(row.error());
       ++runs;
@@ -293,7 +293,7 @@ TEST_CASE("Of the whole set of published runs at least 95 % of grades A and B ar
        validate_files({file}, data_root(), default_cost_model(), all_importers())) {
     const bool other_task = row.skipped.starts_with("feature unsupported: the task");
     if (row.group.ends_with(" C") || other_task || row.id == last ||
-        row.metric == "peak_memory_bytes") {
+        row.metric == Metric::kPeakMemory) {
       continue;
     }
     last = row.id;
@@ -336,7 +336,7 @@ TEST_CASE("Traces of steps are compared by category", "[.shared]") {
     INFO(name);
     const std::vector<ValidationRow> rows = validated({name}, folder);
     const auto gemm = std::find_if(rows.begin(), rows.end(), [](const ValidationRow& row) {
-      return row.metric == "category_s:gemm";
+      return row.metric_text() == "category_s:gemm";
     });
     REQUIRE(gemm != rows.end());
     REQUIRE(gemm->predicted.has_value());

@@ -45,7 +45,7 @@ TEST_CASE("a run is an experiment with what was measured of it", "[unit]") {
   CHECK(run.split == "h");
   REQUIRE(run.quantities.size() == 5);
   CHECK(run.quantities[3].rank == 1);
-  CHECK(run.quantities[4].metric == "fits");
+  CHECK(run.quantities[4].metric == Metric::kFits);
 }
 
 const std::string kLayer = R"({"id": "l", "experiment": {"model": "mixtral_8x7b",
@@ -60,7 +60,7 @@ TEST_CASE("a layer that was measured by itself is a run with the key layer", "[u
   CHECK(run.layer->part == LayerPart::kWhole);
   CHECK(run.layer->use == LayerUse::kInference);
   REQUIRE(run.quantities.size() == 2);
-  CHECK(run.quantities[1].metric == "saved_bytes");
+  CHECK(run.quantities[1].metric == Metric::kSavedBytes);
   CHECK_THAT(fault_of(kLayer + "}"), test::contains_text("unknown key 'forward_s'"));
   CHECK_THAT(fault_of(kLayer + R"(, "layer": {"layer": "dense"}})"),
              test::contains_text("all of them with experts"));

@@ -11,7 +11,6 @@ ValidationRow row(double measured, std::optional<double> predicted) {
   ValidationRow result;
   result.file = "f";
   result.group = "g";
-  result.metric = "m";
   result.measured = measured;
   result.predicted = predicted;
   return result;
@@ -67,7 +66,7 @@ TEST_CASE("Whether runs fit is judged by class, and is no part of a file's error
   std::vector<ValidationRow> rows = {row(1, 1), row(1, 1), row(1, 1),
                                      row(1, 0), row(0, 0), row(0, 1)};
   for (ValidationRow& fit : rows) {
-    fit.metric = "fits";
+    fit.metric = Metric::kFits;
   }
   rows.push_back(row(100, 110));
   const std::vector<ErrorSummary> summaries = summarize(rows);

@@ -24,7 +24,7 @@ ValidationRow run(const std::string& id, double error, bool held_out, const std:
   row.id = id;
   row.gpu = gpu;
   row.group = "g";
-  row.metric = "step_time_s";
+  row.metric = Metric::kStepTime;
   row.measured = 1.0;
   row.predicted = 1.0 + error;
   row.held_out = held_out;
@@ -59,7 +59,7 @@ TEST_CASE("The accuracy file has the errors of held-out runs alone, each run onc
       run("a", 0.1, true, "h100_sxm"), run("b", -0.3, true, "h100_sxm"),
       run("c", 0.9, false, "h100_sxm"), run("d", 0.05, true, "h200_sxm")};
   rows.insert(rows.begin() + 1, rows[0]);
-  rows[1].metric = "tokens_per_second_per_gpu";
+  rows[1].metric = Metric::kTokenRate;
   const std::string text = validation_to_accuracy(rows);
   const std::string runs = text.substr(text.find("  \"gpus\":"));
   // A step that takes 1.1 s instead of the measured 1 s has exp(0.095) too few tokens/s.
