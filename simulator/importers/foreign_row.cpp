@@ -155,4 +155,12 @@ std::string required_gpu(const std::string& published, ProfileCache& profiles) {
   return gpu;
 }
 
+std::string required_schedule(const std::string& published) {
+  std::string schedule = schedule_for(published);
+  if (schedule.empty()) {
+    throw RefusedRow{"feature unsupported: the pipeline schedule '" + published + "'"};
+  }
+  return schedule;
+}
+
 }  // namespace stepcast

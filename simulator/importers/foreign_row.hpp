@@ -65,6 +65,8 @@ std::string unread_reason(const std::string& key);
 
 // The profile of the part that a row names. Throws RefusedRow if there is none.
 std::string required_gpu(const std::string& published, ProfileCache& profiles);
+// The pipeline schedule that a row names, as a plan has it; likewise.
+std::string required_schedule(const std::string& published);
 
 // Adds the records of a row.
 using ReadForeignRow = void (*)(ForeignRow& row, std::vector<Record>& records);

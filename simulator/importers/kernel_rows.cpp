@@ -154,7 +154,8 @@ constexpr std::array<std::string_view, 5> kGraphRemarks = {"fwd_s", "bwd_s", "R"
 
 constexpr std::array kMemoryBound = {KeyText{"kind", "memory_bound"}};
 constexpr std::array kMaybeBackward = {
-    KernelResult{"s", Metric::kTime}, KernelResult{"bwd_s", Metric::kBackwardTime, 1.0, "pass", "bwd", false}};
+    KernelResult{"s", Metric::kTime},
+    KernelResult{"bwd_s", Metric::kBackwardTime, 1.0, "pass", "bwd", false}};
 constexpr std::array<std::string_view, 3> kMemoryRemarks = {"s", "bwd_s", "bytes"};
 
 constexpr std::array<std::string_view, 4> kSustainedRemarks = {"s", "smi", "tflops", "data"};

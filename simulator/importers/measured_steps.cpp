@@ -19,15 +19,6 @@ constexpr std::array kModes = {ModeName{"fsdp", Mode::kFsdp}, ModeName{"tp", Mod
                                ModeName{"pp", Mode::kPp},     ModeName{"ddp", Mode::kDdp},
                                ModeName{"cp", Mode::kCp},     ModeName{"local", Mode::kLocal}};
 
-struct StepSchedule {
-  std::string_view published;
-  std::string_view ours;
-};
-constexpr std::array kStepSchedules = {StepSchedule{"zbv", "zbv"}, StepSchedule{"gpipe", "gpipe"},
-                                       StepSchedule{"1f1b", "1f1b"},
-                                       StepSchedule{"interleaved", "interleaved_1f1b"},
-                                       StepSchedule{"izb", "interleaved_zero_bubble"}};
-
 std::int64_t at_least_one(StatedObject& row, const char* key) {
   return std::max<std::int64_t>(1, row.count(key).value_or(1));
 }
@@ -93,20 +84,6 @@ Mode mode_of(StatedObject& row) {
   return known->mode;
 }
 
-void read_step_schedule(StatedObject& row, Record& plan) {
-  const std::string written = row.text("schedule");
-  if (written.empty()) {
-    return;
-  }
-  const auto* const known =
-      std::find_if(kStepSchedules.begin(), kStepSchedules.end(),
-                   [&](const StepSchedule& schedule) { return schedule.published == written; });
-  if (known == kStepSchedules.end()) {
-    throw RefusedRow{"feature unsupported: the pipeline schedule '" + written + "'"};
-  }
-  plan["schedule"] = known->ours;
-}
-
 Record plan_of(StatedObject& row, Mode mode, std::int64_t world) {
   const bool sharded = mode == Mode::kFsdp || mode == Mode::kTp || mode == Mode::kCp;
   Record plan = {{"zero", sharded ? 3 : 0}};
@@ -118,7 +95,9 @@ Record plan_of(StatedObject& row, Mode mode, std::int64_t world) {
   } else if (mode == Mode::kPp) {
     plan["pp"] = world;
     plan["vpp"] = at_least_one(row, "v");
-    read_step_schedule(row, plan);
+    if (const std::string schedule = row.text("schedule"); !schedule.empty()) {
+      plan["schedule"] = required_schedule(schedule);
+    }
   } else if (mode == Mode::kCp) {
     plan["cp"] = world;
     plan["cp_algorithm"] = "all_gather";

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "stepcast/base/ascii.hpp"
 
@@ -67,6 +68,28 @@ constexpr std::array kModels = {
     Alias{"megatron_175b", "gpt3_175b"},
 };
 
+constexpr std::array kSchedules = {
+    Alias{"1F1B", "1f1b"},
+    Alias{"1f1b", "1f1b"},
+    Alias{"Interleaved1F1B", "interleaved_1f1b"},
+    Alias{"interleaved", "interleaved_1f1b"},
+    Alias{"1f1b-interleaved", "interleaved_1f1b"},
+    Alias{"1f1b-interleaved-vpp3", "interleaved_1f1b"},
+    Alias{"1f1b-interleaved-vpp4", "interleaved_1f1b"},
+    Alias{"GPipe", "gpipe"},
+    Alias{"gpipe", "gpipe"},
+    Alias{"ZBVZeroBubble", "zbv"},
+    Alias{"zbv", "zbv"},
+    Alias{"zbv-formatted", "zbv"},
+    Alias{"zero-bubble", "zb_h1"},
+    Alias{"zbb", "zb_h1"},
+    Alias{"v-half", "v_half"},
+    Alias{"v-min", "v_min"},
+    Alias{"DualPipeV", "dualpipev"},
+    Alias{"InterleavedZeroBubble", "interleaved_zero_bubble"},
+    Alias{"izb", "interleaved_zero_bubble"},
+};
+
 // A part by the word that names it, the words that tell it from its sisters, and the words that
 // say no more than that: a name with any other word is another part.
 struct PublishedPart {
@@ -99,38 +122,44 @@ struct PublishedFramework {
   std::string_view name;
   std::string_view remark;  // that must be there; empty: any
   std::string_view software;
-  std::string_view assumed;  // where our set is not the framework's own
+  FrameworkFamily family = FrameworkFamily::kOther;
+  std::string_view assumed = {};  // where our set is not the framework's own
 };
 constexpr std::array kFrameworks = {
-    PublishedFramework{"torchtitan", "", "torchtitan", ""},
-    PublishedFramework{"primus", "", "primus_turbo", ""},
-    PublishedFramework{"primus megatron", "", "primus_turbo", ""},
-    PublishedFramework{"primus/megatron", "", "primus_turbo", ""},
-    PublishedFramework{"megatron-lm/primus", "", "primus_turbo", ""},
-    PublishedFramework{"nemo", "mlperf", "mlperf", ""},
-    PublishedFramework{"nemo / megatron-bridge", "mlperf", "mlperf", ""},
-    PublishedFramework{"nemo", "", "nemo", ""},
-    PublishedFramework{"nemo/megatron-core", "", "nemo", ""},
-    PublishedFramework{"megatron-lm/nemo", "", "nemo", ""},
-    PublishedFramework{"megatron-bridge", "", "megatron_bridge", ""},
-    PublishedFramework{"nemo automodel", "", "nemo_automodel", ""},
-    PublishedFramework{"nemo-automodel", "", "nemo_automodel", ""},
-    PublishedFramework{"megatron-lm", "rocm docker", "primus_legacy", ""},
-    PublishedFramework{"megatron-lm", "", "megatron", ""},
-    PublishedFramework{"megatron-core", "", "megatron", ""},
-    PublishedFramework{"maxtext", "", "maxtext", ""},
-    PublishedFramework{"llm-foundry", "", "llm_foundry", ""},
-    PublishedFramework{"llm-foundry/composer pytorch fsdp", "", "llm_foundry", ""},
-    PublishedFramework{"internevo", "", "internevo", ""},
-    PublishedFramework{"colossalai", "", "colossalai", ""},
-    PublishedFramework{"colossal-ai", "", "colossalai", ""},
-    PublishedFramework{"deepspeed", "", "deepspeed", ""},
-    PublishedFramework{"nanotron", "", "nanotron", ""},
-    PublishedFramework{"pytorch", "", "pytorch_compiled", ""},
-    PublishedFramework{"meta internal 4d parallel", "", "megatron",
+    PublishedFramework{"torchtitan", "", "torchtitan", FrameworkFamily::kTorchtitan},
+    PublishedFramework{"primus", "", "primus_turbo", FrameworkFamily::kPrimus},
+    PublishedFramework{"primus megatron", "", "primus_turbo", FrameworkFamily::kPrimus},
+    PublishedFramework{"primus/megatron", "", "primus_turbo", FrameworkFamily::kPrimus},
+    PublishedFramework{"megatron-lm/primus", "", "primus_turbo", FrameworkFamily::kPrimus},
+    PublishedFramework{"nemo", "mlperf", "mlperf", FrameworkFamily::kMlperf},
+    PublishedFramework{"nemo / megatron-bridge", "mlperf", "mlperf", FrameworkFamily::kMlperf},
+    PublishedFramework{"nemo", "", "nemo", FrameworkFamily::kNemo},
+    PublishedFramework{"nemo/megatron-core", "", "nemo", FrameworkFamily::kNemo},
+    PublishedFramework{"megatron-lm/nemo", "", "nemo", FrameworkFamily::kNemo},
+    PublishedFramework{"megatron-bridge", "", "megatron_bridge", FrameworkFamily::kMegatronBridge},
+    PublishedFramework{"nemo automodel", "", "nemo_automodel"},
+    PublishedFramework{"nemo-automodel", "", "nemo_automodel"},
+    PublishedFramework{"megatron-lm", "rocm docker", "primus_legacy", FrameworkFamily::kPrimus},
+    PublishedFramework{"megatron-lm", "", "megatron"},
+    PublishedFramework{"megatron-core", "", "megatron"},
+    PublishedFramework{"maxtext", "", "maxtext", FrameworkFamily::kMaxtext},
+    PublishedFramework{"llm-foundry", "", "llm_foundry"},
+    PublishedFramework{"llm-foundry/composer pytorch fsdp", "", "llm_foundry"},
+    PublishedFramework{"internevo", "", "internevo"},
+    PublishedFramework{"colossalai", "", "colossalai"},
+    PublishedFramework{"colossal-ai", "", "colossalai"},
+    PublishedFramework{"deepspeed", "", "deepspeed"},
+    PublishedFramework{"nanotron", "", "nanotron"},
+    PublishedFramework{"pytorch", "", "pytorch_compiled"},
+    PublishedFramework{"meta internal 4d parallel", "", "megatron", FrameworkFamily::kOther,
                        "Meta's own framework has no software set; its kernels and overlap are "
                        "described like Megatron-LM's"},
 };
+
+std::string ours_in(std::span<const Alias> table, std::string_view published) {
+  const auto known = std::ranges::find(table, published, &Alias::published);
+  return known == table.end() ? std::string() : std::string(known->ours);
+}
 
 using Words = std::vector<std::string>;
 
@@ -215,14 +244,9 @@ std::string without_versions(std::string_view text) {
 
 }  // namespace
 
-std::string model_for(std::string_view published) {
-  for (const Alias& alias : kModels) {
-    if (alias.published == published) {
-      return std::string(alias.ours);
-    }
-  }
-  return {};
-}
+std::string model_for(std::string_view published) { return ours_in(kModels, published); }
+
+std::string schedule_for(std::string_view published) { return ours_in(kSchedules, published); }
 
 std::string gpu_for(std::string_view published, const std::vector<std::string>& profiles) {
   if (std::find(profiles.begin(), profiles.end(), published) != profiles.end()) {
@@ -239,7 +263,7 @@ SoftwareName software_for(std::string_view framework) {
   for (const PublishedFramework& known : kFrameworks) {
     const bool remarked = known.remark.empty() || ascii::lower_case(remark) == known.remark;
     if (name == known.name && remarked) {
-      return {std::string(known.software), std::string(known.assumed)};
+      return {std::string(known.software), known.family, std::string(known.assumed)};
     }
   }
   return {};

@@ -16,9 +16,24 @@ std::string model_for(std::string_view published);
 // parentheses counts only where the name before it names no part.
 std::string gpu_for(std::string_view published, const std::vector<std::string>& profiles);
 
+// A pipeline schedule as a plan has it.
+std::string schedule_for(std::string_view published);
+
+// Of the frameworks whose runs need more than a name to find their set.
+enum class FrameworkFamily {
+  kOther,
+  kTorchtitan,
+  kPrimus,
+  kNemo,
+  kMegatronBridge,
+  kMaxtext,
+  kMlperf
+};
+
 struct SoftwareName {
   std::string software;  // a shipped set; empty: none describes the framework
-  std::string assumed;   // why that set, where it is not the framework's own
+  FrameworkFamily family = FrameworkFamily::kOther;
+  std::string assumed;  // why that set, where it is not the framework's own
 };
 SoftwareName software_for(std::string_view framework);
 

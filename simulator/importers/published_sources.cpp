@@ -44,7 +44,9 @@ constexpr std::array kSources = {
     PublishedSource{"sonicmoe-ep-pr54", "sonic-moe"},
     PublishedSource{"torchtitan-distmoe-gb300", "torchtitan"},
     PublishedSource{"torchtitan-pr-deepep", "torchtitan"},
-    PublishedSource{"simumax-b200", "SimuMax", true,
+    PublishedSource{"simumax-b200",
+                    "SimuMax",
+                    true,
                     {"megatron_eager", "megatron_eager_mla",
                      "the source's scripts run Megatron-LM without CUDA graphs and without "
                      "overlap of gradients"}},

@@ -23,7 +23,8 @@ bool mentions(std::string_view remark, std::string_view part) {
 
 std::optional<std::string_view> behind(std::string_view remark, std::string_view part) {
   const std::size_t at = remark.find(part);
-  return at == std::string_view::npos ? std::nullopt : std::optional(remark.substr(at + part.size()));
+  return at == std::string_view::npos ? std::nullopt
+                                      : std::optional(remark.substr(at + part.size()));
 }
 
 std::string_view first_digits(std::string_view text, std::size_t most) {

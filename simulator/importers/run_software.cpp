@@ -182,29 +182,6 @@ void read_features(StatedObject& overlap, RunSoftware& software, Record& assumed
   }
 }
 
-struct ScheduleName {
-  std::string_view published;
-  std::string_view ours;
-};
-constexpr std::array kSchedules = {
-    ScheduleName{"1F1B", "1f1b"},
-    ScheduleName{"1f1b", "1f1b"},
-    ScheduleName{"Interleaved1F1B", "interleaved_1f1b"},
-    ScheduleName{"1f1b-interleaved", "interleaved_1f1b"},
-    ScheduleName{"1f1b-interleaved-vpp3", "interleaved_1f1b"},
-    ScheduleName{"1f1b-interleaved-vpp4", "interleaved_1f1b"},
-    ScheduleName{"GPipe", "gpipe"},
-    ScheduleName{"ZBVZeroBubble", "zbv"},
-    ScheduleName{"zbv", "zbv"},
-    ScheduleName{"zbv-formatted", "zbv"},
-    ScheduleName{"zero-bubble", "zb_h1"},
-    ScheduleName{"zbb", "zb_h1"},
-    ScheduleName{"v-half", "v_half"},
-    ScheduleName{"v-min", "v_min"},
-    ScheduleName{"DualPipeV", "dualpipev"},
-    ScheduleName{"InterleavedZeroBubble", "interleaved_zero_bubble"},
-};
-
 void read_schedule(StatedObject& overlap, Record& plan) {
   std::string written = overlap.text("schedule");
   const std::string of_primus = overlap.text("pp_schedule");
@@ -212,14 +189,9 @@ void read_schedule(StatedObject& overlap, Record& plan) {
   if (written.empty()) {
     return;
   }
-  const auto* const known =
-      std::find_if(kSchedules.begin(), kSchedules.end(),
-                   [&](const ScheduleName& entry) { return entry.published == written; });
-  if (known == kSchedules.end()) {
-    refuse("the pipeline schedule", written);
-  }
+  const std::string schedule = required_schedule(written);
   if (plan.value("pp", 1) > 1) {
-    plan["schedule"] = known->ours;
+    plan["schedule"] = schedule;
   }
 }
 

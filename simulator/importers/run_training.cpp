@@ -49,23 +49,6 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// What frameworks recompute under "selective" without more words: each by the set that describes
-// it.
-struct SelectiveDefault {
-  std::string_view software;
-  std::string_view reason;
-};
-constexpr std::array kByOperator = {
-    SelectiveDefault{"torchtitan", "torchtitan's default of selective: by operator"}};
-
-const SelectiveDefault* default_of(const std::string& framework) {
-  const std::string software = framework.empty() ? "" : software_for(framework).software;
-  const auto* const known =
-      std::find_if(kByOperator.begin(), kByOperator.end(),
-                   [&](const SelectiveDefault& entry) { return entry.software == software; });
-  return known == kByOperator.end() ? nullptr : known;
-}
-
 Record selective(const std::string& text, const std::string& framework, Record& assumed) {
   const std::vector<std::string> words = words_of(text);
   if (std::find(words.begin(), words.end(), "op") != words.end()) {
@@ -78,8 +61,9 @@ Record selective(const std::string& text, const std::string& framework, Record& 
       modules.push_back(known.module);
     }
   }
-  if (const SelectiveDefault* own = default_of(framework); own != nullptr && modules.empty()) {
-    assumed.push_back("training.recompute selective_op: " + std::string(own->reason));
+  if (modules.empty() && software_for(framework).family == FrameworkFamily::kTorchtitan) {
+    assumed.push_back(
+        "training.recompute selective_op: torchtitan's default of selective: by operator");
     return {{"recompute", "selective_op"}};
   }
   if (modules.empty()) {
@@ -149,7 +133,9 @@ std::optional<BytesPerSecond> network_rate_of_gpu(const std::string& published,
   const bool of_node =
       mentions(text, "node-node") || mentions(text, "per node") || mentions(text, "a node");
   std::array<std::optional<double>, 3> found;  // gigabits: of several NICs, of a node, of a GPU
-  const auto keep = [](std::optional<double>& first, double value) { first = first.value_or(value); };
+  const auto keep = [](std::optional<double>& first, double value) {
+    first = first.value_or(value);
+  };
   for (std::size_t at = text.find("Gb"); at != std::string::npos; at = text.find("Gb", at + 1)) {
     const std::string_view before = std::string_view(text).substr(0, at);
     const std::string_view rate = last_digits(before, 4);
@@ -164,8 +150,8 @@ std::optional<BytesPerSecond> network_rate_of_gpu(const std::string& published,
       keep(found[2], whole_number(rate));
     }
   }
-  const auto* const first = std::find_if(found.begin(), found.end(),
-                                         [](const auto& rate) { return rate.has_value(); });
+  const auto* const first =
+      std::find_if(found.begin(), found.end(), [](const auto& rate) { return rate.has_value(); });
   return first == found.end() ? std::nullopt : std::optional(**first * BytesPerSecond(1e9 / 8.0));
 }
 

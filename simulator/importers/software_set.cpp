@@ -129,9 +129,44 @@ std::string bridge_set(std::string release, ProfileCache& profiles) {
   return named;
 }
 
+std::string set_of_family(const SoftwareName& known, const std::string& framework,
+                          StatedObject& row, ProfileCache& profiles, Record& assumed) {
+  StatedObject& overlap = row.object("train").object("overlap");
+  switch (known.family) {
+    case FrameworkFamily::kTorchtitan:
+      return torchtitan_set(row, overlap, assumed);
+    case FrameworkFamily::kPrimus:
+      if (overlap.states("features")) {
+        assumed.push_back("software primus_moe: the row lists features of Primus' MoE package");
+        return "primus_moe";
+      }
+      break;
+    case FrameworkFamily::kNemo:
+      if (mentions(overlap.text("moe_dispatcher"), "moe_grouped_gemm false")) {
+        assumed.push_back("software nemo_2024: experts one by one, as NeMo ran them in 2024");
+        return "nemo_2024";
+      }
+      break;
+    case FrameworkFamily::kMegatronBridge:
+      if (const std::string release = bridge_release(framework); !release.empty()) {
+        return bridge_set(release, profiles);
+      }
+      break;
+    case FrameworkFamily::kMaxtext:
+      return maxtext_set(row);
+    case FrameworkFamily::kMlperf:
+      if (mentions(row.object("source").text("key"), "v6.0")) {
+        return "mlperf_6.0";
+      }
+      break;
+    case FrameworkFamily::kOther:
+      break;
+  }
+  return known.software;
+}
+
 std::string set_of_framework(const std::string& framework, StatedObject& row,
                              ProfileCache& profiles, Record& assumed) {
-  StatedObject& overlap = row.object("train").object("overlap");
   const SoftwareName known = software_for(framework);
   if (known.software.empty()) {
     throw RefusedRow{"feature unsupported: no software set describes the framework '" + framework +
@@ -140,28 +175,7 @@ std::string set_of_framework(const std::string& framework, StatedObject& row,
   if (!known.assumed.empty()) {
     assumed.push_back("software " + known.software + ": " + known.assumed);
   }
-  const bool one_by_one = mentions(overlap.text("moe_dispatcher"), "moe_grouped_gemm false");
-  if (known.software == "torchtitan") {
-    return torchtitan_set(row, overlap, assumed);
-  }
-  if (known.software.starts_with("primus") && overlap.states("features")) {
-    assumed.push_back("software primus_moe: the row lists features of Primus' MoE package");
-    return "primus_moe";
-  }
-  if (known.software == "nemo" && one_by_one) {
-    assumed.push_back("software nemo_2024: experts one by one, as NeMo ran them in 2024");
-    return "nemo_2024";
-  }
-  if (const std::string release = bridge_release(framework); !release.empty()) {
-    return bridge_set(release, profiles);
-  }
-  if (known.software == "maxtext") {
-    return maxtext_set(row);
-  }
-  if (known.software == "mlperf" && mentions(row.object("source").text("key"), "v6.0")) {
-    return "mlperf_6.0";
-  }
-  return known.software;
+  return set_of_family(known, framework, row, profiles, assumed);
 }
 
 }  // namespace

@@ -93,8 +93,8 @@ std::string optimizer_group(const std::string& text) {
 
 // InternEvo shards its optimizer over groups of ranks: "(group 8)", or "group size 8" in a note.
 void add_optimizer_group(StatedObject& row, const Degrees& degrees, Record& plan, Record& assumed) {
-  const std::string group = optimizer_group(
-      shortened(row.object("train").text("optimizer") + " " + row.text("notes")));
+  const std::string group =
+      optimizer_group(shortened(row.object("train").text("optimizer") + " " + row.text("notes")));
   if (plan["zero"] != 1 || group.empty()) {
     return;
   }
@@ -296,8 +296,8 @@ Record measured_of(StatedObject& row) {
   const bool offloads = offloads_activations(train);
   const auto memory = measured.number("memory_gib");
   if (memory && !offloads) {
-    const std::string framework = train.text("framework");
-    const bool reserved = software_for(framework).software == "torchtitan";
+    const bool reserved =
+        software_for(train.text("framework")).family == FrameworkFamily::kTorchtitan;
     record[reserved ? "peak_reserved_memory_bytes" : "peak_memory_bytes"] = *memory * kGi;
   }
   measured.ignore("tflops_per_gpu");

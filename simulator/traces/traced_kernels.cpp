@@ -75,9 +75,8 @@ std::vector<MeasuredKernel> traced_kernels(const MeasuredStep& step, const Devic
     }
     line["state"] = "mixed";
     line["launch"] = "none";
-    const auto object = parse_json_object(
-        line.dump(), json_line(file, static_cast<int>(kernels.size()) + 1), diagnostics);
-    MappingReader fields(*object, RecordWording{"operator"}, diagnostics);
+    const ConfigNode object = json_node(line, {file, static_cast<int>(kernels.size()) + 1});
+    MappingReader fields(object, RecordWording{"operator"}, diagnostics);
     MeasuredKernel& kernel = kernels.emplace_back();
     kernel.id = shape_text(*row.shape);
     kernel.gpu = device.name;

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "stepcast/base/utf8.hpp"
+#include "stepcast/config/json_dump.hpp"
 #include "stepcast/config/value_message.hpp"
 
 namespace stepcast {
@@ -221,7 +223,43 @@ std::optional<Diagnostic> problem_of(const JsonTreeBuilder& builder, std::string
   return std::nullopt;
 }
 
+// As json_dump writes it: bytes that are not of UTF-8 are U+FFFD.
+std::string text_of(const nlohmann::ordered_json& value) {
+  const auto& text = value.get_ref<const std::string&>();
+  return first_not_utf8(text) == std::string::npos
+             ? text
+             : nlohmann::json::parse(json_dump(value)).get<std::string>();
+}
+
+ConfigNode node_at(const nlohmann::ordered_json& value, const ConfigNode& place) {
+  ConfigNode node = place;
+  if (value.is_object()) {
+    node.kind = ConfigNode::Kind::kMapping;
+    for (const auto& [key, item] : value.items()) {
+      node.entries.push_back({key, place.line, place.column, node_at(item, place)});
+    }
+  } else if (value.is_array()) {
+    node.kind = ConfigNode::Kind::kSequence;
+    for (const auto& item : value) {
+      node.items.push_back(node_at(item, place));
+    }
+  } else if (!value.is_null()) {
+    node.kind = ConfigNode::Kind::kScalar;
+    node.quoted = value.is_string();
+    node.text = node.quoted ? text_of(value) : value.dump();
+  }
+  return node;
+}
+
 }  // namespace
+
+ConfigNode json_node(const nlohmann::ordered_json& value, const JsonSource& source) {
+  ConfigNode place;
+  place.file = std::make_shared<const std::string>(source.file);
+  place.line = source.line;
+  place.column = 1;
+  return node_at(value, place);
+}
 
 std::optional<ConfigNode> parse_json_object(std::string_view text, const JsonSource& source,
                                             Diagnostics& diagnostics) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,5 +34,9 @@ inline JsonSource json_line(std::string file, int line) { return {std::move(file
 // Parses one JSON object; every problem goes to `diagnostics`, and what is no object gives nothing.
 std::optional<ConfigNode> parse_json_object(std::string_view text, const JsonSource& source,
                                             Diagnostics& diagnostics);
+
+// The same tree of a value that stands in no text: all of it is at the beginning of the source's
+// line.
+ConfigNode json_node(const nlohmann::ordered_json& value, const JsonSource& source);
 
 }  // namespace stepcast

@@ -26,8 +26,12 @@ std::string cell(std::string text, std::size_t width) {
 std::string as_percent(double share) { return significant(100.0 * share, 3); }
 
 Json row_json(const ValidationRow& row) {
-  Json object = {{"file", row.file},   {"id", row.id},         {"gpu", row.gpu},
-                 {"group", row.group}, {"metric", row.metric_text()}, {"measured", row.measured}};
+  Json object = {{"file", row.file},
+                 {"id", row.id},
+                 {"gpu", row.gpu},
+                 {"group", row.group},
+                 {"metric", row.metric_text()},
+                 {"measured", row.measured}};
   if (row.predicted) {
     object["predicted"] = *row.predicted;
     object["error"] = row.error();

@@ -6,7 +6,6 @@
 #include <optional>
 #include <sstream>
 
-#include "stepcast/config/json_dump.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/operators/op_text.hpp"
 
@@ -104,9 +103,10 @@ void add_ranks(MappingReader& reader, const ConfigNode& list,
     return;
   }
   for (const ConfigNode& item : list.items) {
-    quantities.push_back({.metric = Metric::kPeakMemory,
-                          .value = reader.number(kMemoryOfRanks, item, range_of(MetricUnit::kBytes)).value_or(0.0),
-                          .rank = static_cast<std::int64_t>(&item - list.items.data())});
+    quantities.push_back(
+        {.metric = Metric::kPeakMemory,
+         .value = reader.number(kMemoryOfRanks, item, range_of(MetricUnit::kBytes)).value_or(0.0),
+         .rank = static_cast<std::int64_t>(&item - list.items.data())});
   }
 }
 
@@ -135,8 +135,7 @@ void read_measured_run(MappingReader reader, MeasuredRun& run) {
       run.quantities.push_back(
           {Metric::kFits, reader.flag(key, entry.value).value_or(false) ? 1.0 : 0.0});
     } else if (const std::optional<Metric> metric = metric_named(key, kOfRun)) {
-      MeasuredQuantity& quantity =
-          run.quantities.emplace_back(quantity_of(reader, *metric, entry));
+      MeasuredQuantity& quantity = run.quantities.emplace_back(quantity_of(reader, *metric, entry));
       if (*metric == Metric::kPeakReservedMemory) {
         run.reserved_memory = true;
         quantity.metric = Metric::kPeakMemory;
@@ -266,33 +265,16 @@ MeasuredKernel read_kernel(MappingReader& reader, ProfileCache& profiles) {
 bool is_run(const ConfigNode& record) {
   const ConfigNode* measured = record.find("measured");
   const bool of_kernel =
-      measured != nullptr && std::any_of(measured->entries.begin(), measured->entries.end(),
-                                         [](const ConfigEntry& entry) {
-                                           return metric_named(entry.key, kOfOperator).has_value();
-                                         });
+      measured != nullptr &&
+      std::any_of(measured->entries.begin(), measured->entries.end(), [](const ConfigEntry& entry) {
+        return metric_named(entry.key, kOfOperator).has_value();
+      });
   return record.find("experiment") != nullptr || (record.find("operator") == nullptr && !of_kernel);
 }
 
 // What an importer wrote stands in no file: it is told of at the beginning of the foreign line.
-void place_at_line_start(ConfigNode& node) {
-  node.column = 1;
-  for (ConfigNode& item : node.items) {
-    place_at_line_start(item);
-  }
-  for (ConfigEntry& entry : node.entries) {
-    entry.column = 1;
-    place_at_line_start(entry.value);
-  }
-}
-
-ConfigNode node_of(const RecordLine& line) {
-  const std::string text = json_dump(line.record);
-  Diagnostics diagnostics;
-  std::optional<ConfigNode> node =
-      parse_json_object(text, {line.file, line.line, "record"}, diagnostics);
-  diagnostics.throw_if_any();
-  place_at_line_start(*node);
-  return std::move(*node);
+MeasuredRow row_of(const Record& record, const RecordLine& line, ProfileCache& profiles) {
+  return read_record(json_node(record, {line.file, line.line}), profiles);
 }
 
 }  // namespace
@@ -317,17 +299,17 @@ MeasuredRow read_record(const ConfigNode& record, ProfileCache& profiles) {
 
 MeasuredRow read_imported(const RecordLine& line, ProfileCache& profiles) {
   try {
-    return read_record(node_of(line), profiles);
+    return row_of(line.record, line, profiles);
   } catch (const ConfigError& error) {
-    RecordLine refused = line;
+    Record refused = line.record;
     for (const char* key : {"experiment", "operator", "before", "beside", "duty"}) {
-      refused.record.erase(key);
+      refused.erase(key);
     }
     if (line.record.contains("experiment")) {
-      refused.record["gpu"] = line.record["experiment"]["cluster"]["gpu"];
+      refused["gpu"] = line.record["experiment"]["cluster"]["gpu"];
     }
-    refused.record["skipped"] = "input wrong: " + error.diagnostics().front().message;
-    return read_record(node_of(refused), profiles);
+    refused["skipped"] = "input wrong: " + error.diagnostics().front().message;
+    return row_of(refused, line, profiles);
   }
 }
 

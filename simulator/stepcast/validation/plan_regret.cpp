@@ -6,6 +6,8 @@
 #include <numeric>
 #include <tuple>
 
+
+#include "stepcast/base/quantile.hpp"
 namespace stepcast {
 namespace {
 
@@ -37,9 +39,8 @@ RegretSummary summary_of(const std::vector<RegretGroup>& groups) {
     return summary;
   }
   std::sort(kept.begin(), kept.end());
-  const std::size_t half = kept.size() / 2;
   summary.mean = std::accumulate(kept.begin(), kept.end(), 0.0) / static_cast<double>(kept.size());
-  summary.median = kept.size() % 2 == 1 ? kept[half] : 0.5 * (kept[half - 1] + kept[half]);
+  summary.median = median(kept);
   summary.worst = kept.front();
   return summary;
 }

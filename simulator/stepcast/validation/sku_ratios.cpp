@@ -5,17 +5,13 @@
 #include <cmath>
 #include <map>
 
+#include "stepcast/base/quantile.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/plan/plan_text.hpp"
 
 namespace stepcast {
 namespace {
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
-}
 
 // Names of one model differ between sources, its number of parameters does not.
 std::string work_of(const Projection& p) {
