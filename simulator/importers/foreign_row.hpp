@@ -19,6 +19,8 @@ struct RefusedRow {
 
 inline constexpr Range<double> kMeasuredSeconds{1e-9, 1e6};
 inline constexpr Range<double> kMeasuredMicroseconds{1e-3, 1e12};
+// What a degree of parallelism, a count of layers or of heads may be.
+inline constexpr Range<std::int64_t> kMeasuredDegree{1, 1 << 16};
 
 enum class Truth { kFalse, kTrue };
 

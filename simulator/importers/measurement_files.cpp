@@ -7,7 +7,6 @@
 
 #include "importers/csv_rows.hpp"
 #include "importers/measurement_formats.hpp"
-#include "importers/trace_rows.hpp"
 #include "stepcast/config/json_dump.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/config/value_message.hpp"

@@ -5,13 +5,8 @@
 #include <iterator>
 
 #include "importers/format_examples.hpp"
-#include "importers/kernel_rows.hpp"
-#include "importers/measured_steps.hpp"
 #include "importers/nanotron_grid.hpp"
-#include "importers/published_kernels.hpp"
-#include "importers/trace_operators.hpp"
-#include "importers/training_runs.hpp"
-#include "importers/vtrain_runs.hpp"
+#include "importers/row_readers.hpp"
 
 namespace stepcast {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/software_set.hpp"
+#include "importers/published_run.hpp"
 
 #include <algorithm>
 #include <array>

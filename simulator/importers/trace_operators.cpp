@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/trace_operators.hpp"
+#include "importers/row_readers.hpp"
 
 #include <algorithm>
 #include <array>

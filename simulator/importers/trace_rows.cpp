@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/trace_rows.hpp"
+#include "importers/measurement_files.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "importers/measured_steps.hpp"
+#include "importers/row_readers.hpp"
 #include "stepcast/result/expected_error.hpp"
 #include "traces/predicted_categories.hpp"
 #include "traces/step_trace.hpp"

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/training_runs.hpp"
+#include "importers/row_readers.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "importers/launch_scripts.hpp"
 #include "importers/published_names.hpp"
+#include "importers/published_run.hpp"
 #include "importers/published_sources.hpp"
 #include "importers/remark.hpp"
-#include "importers/run_adapter.hpp"
-#include "importers/run_model.hpp"
-#include "importers/run_software.hpp"
-#include "importers/run_training.hpp"
-#include "importers/software_set.hpp"
 #include "importers/stated_object.hpp"
 
 namespace stepcast {

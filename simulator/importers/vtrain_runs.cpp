@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/vtrain_runs.hpp"
+#include "importers/row_readers.hpp"
 
 #include <algorithm>
 
-#include "importers/degree_range.hpp"
 #include "stepcast/graph/model_ranges.hpp"
 
 namespace stepcast {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "stepcast/validation/measured_kernel.hpp"
+#include "stepcast/validation/measured_row.hpp"
 #include "traces/measured_step.hpp"
 
 namespace stepcast {

@@ -262,7 +262,7 @@ class Fit {
   }
 
   void leave_power() {
-    leave_others([this](std::size_t i) { return !constants_[i]->key.starts_with("power."); },
+    leave_others([this](std::size_t i) { return !constants_[i]->of_power; },
                  "times without watts do not settle power");
   }
 

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/calibration/calibrated_constants.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "stepcast/dispatchers/dispatcher_table.hpp"
 #include "stepcast/hardware/placed_constants.hpp"
+#include "stepcast/hardware/power_constants.hpp"
 
 namespace stepcast {
 namespace {
 
 using Constants = std::vector<CalibratedConstant>;
+
+bool is_of_power(const ConstantInfo* constant) {
+  const auto power = power_constants();
+  return std::any_of(power.begin(), power.end(),
+                     [constant](const auto& row) { return &row == constant; });
+}
 
 // Those that a fit may look for.
 Constants searched(const std::vector<PlacedConstant>& placed) {
@@ -18,12 +26,12 @@ Constants searched(const std::vector<PlacedConstant>& placed) {
   for (const auto& [key, constant] : placed) {
     if (constant->searched) {
       const auto [low, high] = *constant->searched;
-      all.push_back({key, constant->unit, low, high, constant->meaning});
+      all.push_back({key, constant->unit, low, high, constant->meaning, is_of_power(constant)});
     }
     for (const FormatSearch& format : constant->formats) {
       const auto [low, high] = format.range;
       all.push_back({key + "." + std::string(name(format.dtype)), constant->unit, low, high,
-                     constant->meaning});
+                     constant->meaning, is_of_power(constant)});
     }
   }
   return all;

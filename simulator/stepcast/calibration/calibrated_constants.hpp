@@ -16,6 +16,7 @@ struct CalibratedConstant {
   double low;             // in that unit
   double high;
   std::string_view meaning;
+  bool of_power = false;  // times without watts do not settle it
 };
 
 // Which folder of profiles a file of constants lies in.

@@ -13,7 +13,7 @@
 //                that it runs in bursts, "beside": {"collective": {an operator}, "collectives",
 //                "kernels"}: how many of it run on another stream beside how many calls
 //
-// A run also takes "source_id": who published it (measured_run.hpp).
+// A run also takes "source_id": who published it (measured_row.hpp).
 // Both take "source", "group" (a text, or one for each metric), "hold_out" (what it is held out by;
 // its id without it), "assumed" (what its source does not state, with the reason), "notes", and
 // "skipped" (why it, or one of its metrics, is not compared). A key that is not known is an error.
@@ -25,8 +25,7 @@
 #include <vector>
 
 #include "stepcast/config/config_node.hpp"
-#include "stepcast/validation/measured_kernel.hpp"
-#include "stepcast/validation/measured_run.hpp"
+#include "stepcast/validation/measured_row.hpp"
 
 namespace stepcast {
 

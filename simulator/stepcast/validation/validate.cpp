@@ -6,7 +6,7 @@
 
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/validation/held_out.hpp"
-#include "stepcast/validation/projected_runs.hpp"
+#include "stepcast/validation/timed_runs.hpp"
 
 namespace stepcast {
 namespace {

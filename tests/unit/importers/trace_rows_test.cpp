@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/trace_rows.hpp"
+#include "importers/measurement_files.hpp"
 
 #include <fstream>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/training_runs.hpp"
+#include "importers/row_readers.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include "catch.hpp"
 #include "importers/published_names.hpp"
-#include "importers/run_training.hpp"
+#include "importers/published_run.hpp"
 #include "sample_specs.hpp"
 #include "unit/importers/table_runs.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/vtrain_runs.hpp"
+#include "importers/row_readers.hpp"
 
 #include "catch.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/validation/measured_kernel.hpp"
+#include "stepcast/validation/measured_row.hpp"
 
 #include "stepcast/cost/contention.hpp"
 #include "stepcast/schedule/rank_streams.hpp"

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the row of a published training run becomes an experiment, key by key. What a source words is
+// read by one rule for all rows; what it does not state and what a rule infers is written into
+// `assumed` with the reason. What no rule knows throws RefusedRow.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "importers/foreign_row.hpp"
+#include "importers/stated_object.hpp"
+
+namespace stepcast {
+
+// --- model (run_model.cpp) ----------------------------------------------------------------------
+
+// The key `model` of an experiment, and what it says of the model that other keys depend on: one of
+// ours by its name with what the row says otherwise, else from the row's own figures.
+// NOLINTNEXTLINE(bugprone-exception-escape): JSON values move without throwing
+struct RunModel {
+  Record record;
+  std::int64_t layers = 0;
+  bool experts = false;
+};
+
+// `figures` is the row's `model`.
+RunModel run_model(StatedObject& figures, std::int64_t sequence_length, ProfileCache& profiles);
+
+// --- training and cluster (run_training.cpp) ----------------------------------------------------
+
+// How a published text begins that says, for its recomputation, that activations went to the host.
+inline constexpr std::string_view kActivationOffload = "activation offload";
+
+// The keys of `training` about recomputation that a published text means: "none", "full",
+// "selective (attention core)", "selective:layernorm,moe_act".
+Record recompute_keys(const std::string& published, const std::string& framework, Record& assumed);
+
+// Network rate that a text like "1600 Gb/s RoCE node-node" or "4 x 100Gb RoCE per node" states for
+// one GPU of a node of `gpus_per_node`; empty if it states none.
+std::optional<BytesPerSecond> network_rate_of_gpu(const std::string& published,
+                                                  std::int64_t gpus_per_node);
+
+// What of the cluster other keys depend on.
+// NOLINTNEXTLINE(bugprone-exception-escape): JSON values move without throwing
+struct RunCluster {
+  Record record;
+  std::int64_t gpus = 1;
+};
+RunCluster run_cluster(StatedObject& hardware, const DeviceSpec& device, Record& assumed);
+
+// "bf16", "fp8", "fp8_block", "fp4" ... as `training.dtype` has it on the part.
+std::string dtype_key(const std::string& published, const DeviceSpec& device);
+
+// --- software (software_set.cpp, run_software.cpp) ----------------------------------------------
+
+// The shipped set that describes the framework of a run; what the row does not state itself is
+// added to `assumed`.
+std::string software_set(StatedObject& row, ProfileCache& profiles, Record& assumed);
+
+// Whether AMD's scripts for MaxText (amd-agi/maxtext-slurm) launched it.
+bool runs_maxtext_slurm(StatedObject& row);
+
+// What a run states of its software on top of the set.
+struct RunSoftware {
+  std::string base;                   // a shipped set
+  Record changes = Record::object();  // switches on top of it
+
+  // The value of the key `software`.
+  [[nodiscard]] Record record() const;
+};
+
+// What a row's software depends on besides its own texts.
+struct RunFacts {
+  bool experts = false;
+};
+
+// Reads `train.overlap`, every key of it, into switches. What it says about the plan (context
+// parallelism, the schedule) goes there.
+void read_overlap(StatedObject& train, const RunFacts& facts, RunSoftware& software, Record& plan,
+                  Record& assumed);
+
+// --- adapters (run_adapter.cpp) -----------------------------------------------------------------
+
+// Whether the row's task is LoRA and not pretraining; others are refused.
+bool trains_adapters(StatedObject& row);
+
+// Adds `lora` to the keys of `training`, and the set and switches of the software that such runs
+// have: the rows name neither the rank nor the matrices, but the benchmark's rules and the
+// frameworks' recipes do. Nothing for another task.
+void settle_adapter(StatedObject& row, const DeviceSpec& device, Record& training, Record& plan,
+                    RunSoftware& software, Record& assumed);
+
+// --- launch scripts (launch_scripts.cpp) --------------------------------------------------------
+
+// What the public scripts that launched a run say where its row is silent: the layout of its
+// stages, modules that predict further tokens, what is recomputed, the cluster. Changes
+// `experiment`, and says so in `assumed`, with the script.
+void follow_launch_script(StatedObject& row, const std::string& gpu, const DataRoot& data,
+                          Record& experiment, Record& assumed);
+
+}  // namespace stepcast

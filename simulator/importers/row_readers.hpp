@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The readers of each format of measurements (measurement_formats.cpp): functions that add the
+// records of a row, and tables of kernels (kernel_formats.hpp).
+#pragma once
+
+#include "importers/kernel_formats.hpp"
+
+namespace stepcast {
+
+// --- training runs and steps --------------------------------------------------------------------
+
+// Published training runs (JSON lines) as records.
+//
+// A line has `model`, `hardware`, `parallel`, `train`, `measured`, `completeness` (A: everything
+// that a simulation needs is stated, B: some of it guessed, C: partial), `family` and `task`; null
+// is "not stated". What is not stated gets the framework's default, which the record names; what
+// cannot be guessed, and what is stated and not known, is a reason to skip. `outcome` oom: the run
+// ran out of memory.
+void read_training_run(const nlohmann::json& json, ProfileCache& profiles,
+                       std::vector<Record>& records);
+
+// Training steps measured by programs/cluster.py and programs/steps.py (JSON lines) as records.
+//
+// A line has `case`, `gpu` (H200 without it), `arch`, `layers`, `seq`, `mbs`, `mode`, `ac`, `world`
+// and the degrees of the mode:
+//   fsdp   parameters sharded over all ranks (`hsdp`: over groups of that many), experts over `ep`;
+//          `no_reshard`: they stay gathered after forward
+//   tp     tensor and sequence parallel over `tp` ranks, FSDP over the rest
+//   pp     `micro` micro-batches, `v` stages a rank, `schedule` of torch.distributed, in 16 bits
+//   ddp    replicas, in 16 bits
+//   cp     context_parallel of torch.distributed over all ranks, with FSDP
+//   local  every rank alone, in 16 bits
+// `fp8`: linear layers in 8 bits; `eager`: nothing is compiled; `dyn`: tokens are routed as
+// torchtitan does, with splits that the host reads.
+void read_measured_step(const nlohmann::json& json, ProfileCache& profiles,
+                        std::vector<Record>& records);
+
+// Runs of Megatron-DeepSpeed on A100 that vTrain published (vtrain_a100_multi_node.csv,
+// vtrain_a100_single_node.csv) as records.
+//
+// GPT: multi-head attention, a feed-forward block of two matrices and width 4 H, layer norms,
+// learned positions, a vocabulary of 51,200, fp16. Runs on several nodes recompute every layer;
+// gradients are reduced after the last backward, not in buckets beside it. Nodes of 8 GPUs share
+// 800 Gb/s. Metric: `step_time_s`.
+void read_vtrain_run(ForeignRow& row, std::vector<Record>& records);
+
+// --- kernels measured on hosts of H100 and H200 -------------------------------------------------
+// by programs/kernels.py and its relatives, which replay captured graphs of calls, except where a
+// comment says so; and operators with a measured time.
+
+// An operator line (operators/operator_line.hpp) with `gpu` and `s`, the seconds that it took;
+// `group`, `source`, `clock_mhz` and `watts` if given. Other keys are remarks.
+void read_timed_operator(ForeignRow& row, std::vector<Record>& records);
+
+// m, n, k, dtype, model, state, s; `kind` is the pass.
+void read_measured_gemm(ForeignRow& row, std::vector<Record>& records);
+// groups, m_total, counts, n, k, dtype, state, s; `kind` is the pass.
+void read_measured_grouped_gemm(ForeignRow& row, std::vector<Record>& records);
+// impl, batch, seq, heads, kv_heads, d_qk, d_v, causal, fwd_s, bwd_s: single calls.
+extern const KernelTable kAttentionRows;
+// The same from captured graphs at the power limit, with R calls a graph.
+extern const KernelTable kAttentionInGraphsRows;
+// op, rows, cols, s and sometimes bwd_s.
+extern const KernelTable kMemoryBoundRows;
+// The same GEMM for 2.5 s: m, n, k, dtype, s; smi begins with the clock in MHz.
+extern const KernelTable kSustainedGemmRows;
+// A GEMM in bursts that fill `duty` of the time: m, n, k, dtype, data, s, clock_mhz, watts.
+extern const KernelTable kGemmInBurstsRows;
+// One tiny kernel: op eager_add or graph_add, s.
+void read_launch(ForeignRow& row, std::vector<Record>& records);
+// op, ranks, bytes, s: launched by the host one after the other.
+extern const KernelTable kCollectiveRows;
+// comm (none or a collective), gemm "8192x8192x8192", gemm_s (the mean over all calls, part of them
+// after the collectives), gemm_total_s, comm_s, comm_bytes: products while 25 collectives of four
+// GPUs run on another stream.
+void read_gemm_beside_collectives(ForeignRow& row, std::vector<Record>& records);
+// What the host spends on a call (programs/host.py): skipped by name, since a software set states
+// the host's time of a kernel of a layer and not of a call by itself.
+void read_host_time(ForeignRow& row, std::vector<Record>& records);
+
+// --- tables of kernels that others published (measured/published/*.csv) -------------------------
+
+// sku, dtype, m, n, k, latency_us: short runs, so that only the burst limit acts. Rows below 20 us
+// have a group of their own: they are mostly start-up. Points of formats below 16 bits were taken
+// of TensorRT-LLM's linear layer: their times grow with m k as those of a quantisation of its input
+// do, which the record names as the operator `before` the product.
+extern const KernelTable kGemmPoints;
+// sku, batch, seqlen, heads, kv_heads, head_dim, latency_us: causal forward of TensorRT-LLM,
+// likewise; rows below 50 us have a group of their own.
+extern const KernelTable kAttentionPoints;
+// Shapes, and TFLOP/s of aiter's forward and of its backward with 16- and 32-bit atomics on MI300X
+// and MI355X; a causal mask halves the FLOPs.
+void read_aiter_attention(ForeignRow& row, std::vector<Record>& records);
+// sku, op, num_gpus, bytes, latency_us: in one node.
+extern const KernelTable kNcclPoints;
+// sku, hidden, tokens, topk, experts, sms, dispatch_us, combine_us: DeepEP's normal kernels on the
+// 8 GPUs of a node, 4 of GB200; dispatched in fp8, combined in bf16, experts at random. Rows below
+// 1024 tokens have a group of their own.
+extern const KernelTable kDeepEpPoints;
+
+// Operators of public profiler traces (measured/published/trace_operators.csv).
+//
+// A row has gpu, category, op, B, M, N, K, trans, dtype, input_dims (a list of shapes),
+// kernel_us_median or kernel_us_min, tflops_per_s and extra. Times are those of the kernel alone.
+//   GEMM        trans says how the operands lie: NT is a forward, NN a dgrad, TN a wgrad
+//   SDPA_fwd    shapes of q, k, v from input_dims; causal if the row's own FLOP count is half
+//   NORM        layer and RMS norms over the dimensions of their weight
+//   collective  the size of the group and the elements from extra; the shortest time, since others
+//               contain waiting
+// Rows that cannot be priced are skipped with the reason. One shape on one GPU is one kernel.
+void read_trace_operator(ForeignRow& row, std::vector<Record>& records);
+
+}  // namespace stepcast
