@@ -44,7 +44,7 @@ std::string_view last_digits(std::string_view text, std::size_t most) {
   return text.substr(text.size() - count);
 }
 
-int whole_number(std::string_view digits) {
+int digits_value(std::string_view digits) {
   int number = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), number);
   return number;

@@ -21,6 +21,6 @@ std::optional<std::string_view> behind(std::string_view remark, std::string_view
 std::string_view first_digits(std::string_view text, std::size_t most);
 std::string_view last_digits(std::string_view text, std::size_t most);
 // The number of a few digits.
-int whole_number(std::string_view digits);
+int digits_value(std::string_view digits);
 
 }  // namespace stepcast

@@ -45,8 +45,8 @@ void read_measured_step(const nlohmann::json& json, ProfileCache& profiles,
 void read_vtrain_run(ForeignRow& row, std::vector<Record>& records);
 
 // --- kernels measured on hosts of H100 and H200 -------------------------------------------------
-// by programs/kernels.py and its relatives, which replay captured graphs of calls, except where a
-// comment says so; and operators with a measured time.
+// The programs (programs/kernels.py and its relatives) replay captured graphs of calls, except
+// where a comment says so.
 
 // An operator line (operators/operator_line.hpp) with `gpu` and `s`, the seconds that it took;
 // `group`, `source`, `clock_mhz` and `watts` if given. Other keys are remarks.

@@ -78,7 +78,7 @@ Record full(const std::string& text) {
   const std::size_t number = text.find_first_of("0123456789");
   if (mentions(text, "block") && number != std::string::npos) {
     keys["recompute_method"] = "block";
-    keys["recompute_layers"] = whole_number(first_digits(std::string_view(text).substr(number), 4));
+    keys["recompute_layers"] = digits_value(first_digits(std::string_view(text).substr(number), 4));
   }
   return keys;
 }
@@ -87,7 +87,7 @@ Record full(const std::string& text) {
 int nics_before(std::string_view rate, std::string_view text) {
   std::string_view head = text.substr(0, static_cast<std::size_t>(rate.data() - text.data()));
   head.remove_suffix(head.ends_with(' ') ? 1 : 0);
-  return head.ends_with('x') ? whole_number(last_digits(head.substr(0, head.size() - 1), 3)) : 0;
+  return head.ends_with('x') ? digits_value(last_digits(head.substr(0, head.size() - 1), 3)) : 0;
 }
 
 // Whether "/s", "ps" or less and a blank are at the beginning of what follows "Gb".
@@ -140,14 +140,14 @@ std::optional<BytesPerSecond> network_rate_of_gpu(const std::string& published,
     const std::string_view before = std::string_view(text).substr(0, at);
     const std::string_view rate = last_digits(before, 4);
     if (const double nics = rate.empty() ? 0.0 : nics_before(rate, before); nics > 0.0) {
-      keep(found[0], nics * whole_number(rate) / static_cast<double>(gpus_per_node));
+      keep(found[0], nics * digits_value(rate) / static_cast<double>(gpus_per_node));
     }
     if (const std::string_view whole = last_digits(before, 5);
         of_node && !whole.empty() && is_unit_and_blank(std::string_view(text).substr(at + 2))) {
-      keep(found[1], whole_number(whole) / static_cast<double>(gpus_per_node));
+      keep(found[1], digits_value(whole) / static_cast<double>(gpus_per_node));
     }
     if (rate.size() >= 2) {
-      keep(found[2], whole_number(rate));
+      keep(found[2], digits_value(rate));
     }
   }
   const auto* const first =

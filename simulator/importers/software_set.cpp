@@ -37,8 +37,8 @@ int written_month(std::string_view text) {
   text.remove_prefix(year.size());
   text.remove_prefix(text.starts_with('-') || text.starts_with('_') ? 1 : 0);
   const std::string_view month = first_digits(text, 3);
-  const int number = month.size() == 2 ? whole_number(month) : 0;
-  return number >= 1 && number <= 12 ? whole_number(year) * 100 + number : 0;
+  const int number = month.size() == 2 ? digits_value(month) : 0;
+  return number >= 1 && number <= 12 ? digits_value(year) * 100 + number : 0;
 }
 
 // The same of "June 2025" and "Jun 2025".
@@ -57,7 +57,7 @@ int named_month(std::string_view text) {
   }
   const std::string_view year = text.starts_with(" 20") ? first_digits(text.substr(1), 4) : "";
   const auto number = static_cast<int>(month - kMonths.begin()) + 1;
-  return year.size() == 4 ? whole_number(year) * 100 + number : 0;
+  return year.size() == 4 ? digits_value(year) * 100 + number : 0;
 }
 
 // The month of a source as a number, 202506; 0 if its title and its reference name none.

@@ -93,7 +93,7 @@ void add_optimizer_group(StatedObject& row, const Degrees& degrees, Record& plan
   if (plan["zero"] != 1 || group.empty()) {
     return;
   }
-  const std::int64_t ranks = whole_number(last_digits(group, 4));
+  const std::int64_t ranks = digits_value(last_digits(group, 4));
   const std::int64_t replicas = degrees.dp() * degrees.cp;
   if (ranks > 1 && ranks < replicas && replicas % ranks == 0) {
     plan["hsdp"] = ranks;

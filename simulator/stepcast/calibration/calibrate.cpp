@@ -14,6 +14,7 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/calibration/least_squares.hpp"
 #include "stepcast/config/mapping_reader.hpp"
+#include "stepcast/validation/held_out.hpp"
 
 namespace stepcast {
 namespace {
@@ -363,14 +364,7 @@ class Fit {
 
 }  // namespace
 
-bool is_held_back(const std::string& shape) {
-  std::uint64_t hash = 14'695'981'039'346'656'037ULL;  // FNV-1a
-  for (const char c : shape) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 1'099'511'628'211ULL;
-  }
-  return ((hash >> 32U) & 1U) != 0;
-}
+bool is_held_back(const std::string& shape) { return ((fnv1a(shape) >> 32U) & 1U) != 0; }
 
 Calibration calibrate(const std::vector<DeviceSpec>& parts, const ConfigNode& file,
                       const std::vector<CalibrationRow>& rows, const std::vector<std::string>& keys,

@@ -14,14 +14,34 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "stepcast/calibration/calibrated_constants.hpp"
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/hardware/cluster_spec.hpp"
 
 namespace stepcast {
+
+// --- the constants that measurements can settle -------------------------------------------------
+// They follow from the tables by which the files of those folders are read.
+
+struct CalibratedConstant {
+  std::string key;        // "gemm.prologue_cycles"
+  std::string_view unit;  // as the profile writes it; empty for a plain number
+  double low;             // in that unit
+  double high;
+  std::string_view meaning;
+  bool of_power = false;  // times without watts do not settle it
+};
+
+// Which folder of profiles a file of constants lies in.
+enum class ConstantsOf { kKernels, kArchitectures, kCollectives, kExchanges };
+
+std::span<const CalibratedConstant> calibrated_constants(ConstantsOf of);
+
+// --- the fit ------------------------------------------------------------------------------------
 
 struct CalibrationRow {
   std::string group;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/calibration/calibrated_constants.hpp"
+#include "stepcast/calibration/calibrate.hpp"
 
 #include <algorithm>
 #include <string>

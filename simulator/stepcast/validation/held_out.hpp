@@ -13,11 +13,16 @@
 
 namespace stepcast {
 
-constexpr bool is_held_out(std::string_view key) {
+constexpr std::uint64_t fnv1a(std::string_view bytes) {
   std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : key) {
+  for (const char c : bytes) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   }
+  return hash;
+}
+
+constexpr bool is_held_out(std::string_view key) {
+  std::uint64_t hash = fnv1a(key);
   hash = (hash ^ (hash >> 33U)) * 0xff51afd7ed558ccdULL;
   hash = (hash ^ (hash >> 33U)) * 0xc4ceb9fe1a85ec53ULL;
   return ((hash ^ (hash >> 33U)) & 1U) != 0;

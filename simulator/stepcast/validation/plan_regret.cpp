@@ -6,7 +6,6 @@
 #include <numeric>
 #include <tuple>
 
-
 #include "stepcast/base/quantile.hpp"
 namespace stepcast {
 namespace {

@@ -12,7 +12,6 @@
 namespace stepcast {
 namespace {
 
-
 // Names of one model differ between sources, its number of parameters does not.
 std::string work_of(const Projection& p) {
   const ParallelPlan& plan = p.plan;
