@@ -10,7 +10,7 @@
 //       ...};
 //
 // A rendering says which of the numbers it has, and in which order, by their keys:
-// "gpus step_time_s"; "step_time_s:step" has another title than the list.
+// "gpus step_time_s"; "step_time_s:step" is called otherwise than in the list.
 #pragma once
 
 #include <algorithm>
@@ -32,6 +32,16 @@ using Value = nlohmann::ordered_json;
 // "-". Null is the same but for JSON, which has it.
 Value no_value();
 bool has_value(const Value& value);
+
+// A list, of each of the rows what `of` makes of it.
+template <typename Rows, typename Of>
+Value list_of(const Rows& rows, const Of& of) {
+  Value list = Value::array();
+  for (const auto& row : rows) {
+    list.push_back(of(row));
+  }
+  return list;
+}
 
 // As a cell of CSV; the texts of a list after each other, "; " between them.
 std::string csv_text(const Value& value);
@@ -104,8 +114,10 @@ class Columns {
 
   // "gpus,step_time_s", and the cells below.
   [[nodiscard]] static std::string csv_titles(std::string_view keys) {
-    std::string titles(keys);
-    std::replace(titles.begin(), titles.end(), ' ', ',');
+    std::string titles;
+    for_each_word(keys, [&titles](std::string_view key, std::string_view other) {
+      titles += (titles.empty() ? "" : ",") + std::string(other.empty() ? key : other);
+    });
     return titles;
   }
   [[nodiscard]] static std::string no_cells(std::string_view keys) {
@@ -148,15 +160,12 @@ class Columns {
   // Calls with each of them.
   template <typename Take>
   void each(std::string_view keys, const Take& take) const {
-    while (!keys.empty()) {
-      const std::size_t end = std::min(keys.find(' '), keys.size());
-      const std::string_view word = keys.substr(0, end);
-      const std::size_t colon = word.find(':');
-      Column<Row> column = at(word.substr(0, colon));
-      column.title = colon == std::string_view::npos ? column.title : word.substr(colon + 1);
+    for_each_word(keys, [&](std::string_view key, std::string_view other) {
+      Column<Row> column = at(key);
+      column.key = other.empty() ? column.key : other;
+      column.title = other.empty() ? column.title : other;
       take(column);
-      keys.remove_prefix(std::min(end + 1, keys.size()));
-    }
+    });
   }
   // A line each of the numbers that are there.
   [[nodiscard]] std::string lines(std::string_view keys, const Row& row) const {
@@ -177,6 +186,18 @@ class Columns {
       throw std::logic_error("no number of a report is called " + std::string(key));
     }
     return *found;
+  }
+
+  // Calls with each key, and what it is called otherwise.
+  template <typename Take>
+  static void for_each_word(std::string_view keys, const Take& take) {
+    while (!keys.empty()) {
+      const std::size_t end = std::min(keys.find(' '), keys.size());
+      const std::string_view word = keys.substr(0, end);
+      const std::size_t colon = std::min(word.find(':'), word.size());
+      take(word.substr(0, colon), word.substr(std::min(colon + 1, word.size())));
+      keys.remove_prefix(std::min(end + 1, keys.size()));
+    }
   }
 
   static std::string text_of(const Column<Row>& column, const Row& row) {

@@ -5,10 +5,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/decimal_text.hpp"
-#include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/explain.hpp"
+#include "stepcast/report/columns.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/text_report.hpp"
@@ -79,20 +78,18 @@ std::string verdict(const Difference& d) {
          " for a token than A\n";
 }
 
-Json term_json(const DifferenceTerm& term) {
-  return {{"name", term.name},
-          {"a_us", term.first},
-          {"b_us", term.second},
-          {"difference_us", term.difference()}};
-}
-
-Json terms_json(const std::vector<DifferenceTerm>& terms) {
-  Json array = Json::array();
-  for (const DifferenceTerm& term : terms) {
-    array.push_back(term_json(term));
-  }
-  return array;
-}
+using Term = DifferenceTerm;
+constexpr std::array kTermColumns = {
+    Column<Term>{"name", "", [](const Term& term) -> Value { return term.name; }},
+    Column<Term>{"a_us", "A", [](const Term& term) -> Value { return term.first; }},
+    Column<Term>{"b_us", "B", [](const Term& term) -> Value { return term.second; }},
+    Column<Term>{"difference_us", "B less A",
+                 [](const Term& term) -> Value { return term.difference(); }},
+};
+constexpr Columns<Term> kTerms{kTermColumns};
+constexpr std::string_view kTermMembers = "name a_us b_us difference_us";
+constexpr std::string_view kTermCells =
+    "name a_us:a_us_per_token b_us:b_us_per_token difference_us:difference_us_per_token";
 
 std::string described(const char* label, const Projection& p) {
   std::string text = std::string(label) + ": " + heading(p);
@@ -121,21 +118,20 @@ nlohmann::ordered_json difference_to_json(const Explanation& first, const Explan
                {"b", to_json(second.projection)}};
   if (both_timed(first, second)) {
     const Difference d = difference_of(first, second);
-    json["total"] = term_json(d.total);
-    json["difference"] = terms_json(d.terms);
-    json["operators"] = terms_json(d.operators);
+    json["total"] = kTerms.json(kTermMembers, d.total);
+    json["difference"] = kTerms.json_rows(kTermMembers, d.terms);
+    json["operators"] = kTerms.json_rows(kTermMembers, d.operators);
   }
   return json;
 }
 
 std::string difference_to_csv(const Explanation& first, const Explanation& second) {
-  std::string text = "kind,name,a_us_per_token,b_us_per_token,difference_us_per_token\n";
+  std::string text = "kind," + kTerms.csv_titles(kTermCells) + "\n";
   if (!both_timed(first, second)) {
     return text;
   }
   const auto add = [&text](const char* kind, const DifferenceTerm& term) {
-    text += std::string(kind) + "," + csv_cell(term.name) + "," + shortest_text(term.first) + "," +
-            shortest_text(term.second) + "," + shortest_text(term.difference()) + "\n";
+    text += std::string(kind) + "," + kTerms.csv_cells(kTermCells, term) + "\n";
   };
   const Difference d = difference_of(first, second);
   for (const DifferenceTerm& term : d.terms) {

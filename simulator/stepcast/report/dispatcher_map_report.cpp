@@ -6,6 +6,7 @@
 
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/report/columns.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/text_report.hpp"
@@ -91,15 +92,11 @@ nlohmann::ordered_json to_json(const DispatcherMap& map) {
     return json;
   }
   json["clock_mhz"] = map.clock.value() / 1e6;
-  json["map"] = Json::array();
-  for (const MapRow& row : map.rows) {
-    json["map"].push_back(map_row_json(row));
-  }
-  json["left_out"] = Json::array();
-  for (const LeftOut& entry : map.left_out) {
-    json["left_out"].push_back(
-        {{"dispatcher", name(entry.dispatcher)}, {"rows", entry.points}, {"reason", entry.reason}});
-  }
+  json["map"] = list_of(map.rows, [&](const MapRow& row) -> Value { return map_row_json(row); });
+  json["left_out"] = list_of(map.left_out, [&](const LeftOut& entry) -> Value {
+    return {
+        {"dispatcher", name(entry.dispatcher)}, {"rows", entry.points}, {"reason", entry.reason}};
+  });
   return json;
 }
 

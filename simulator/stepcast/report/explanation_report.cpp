@@ -7,6 +7,7 @@
 
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/report/columns.hpp"
 #include "stepcast/report/text_layout.hpp"
 
 namespace stepcast {
@@ -193,13 +194,11 @@ std::string limits_text(const std::vector<LimitedTime>& limits) {
 }
 
 nlohmann::ordered_json limits_to_json(const std::vector<LimitedTime>& limits) {
-  Json array = Json::array();
-  for (const LimitedTime& entry : limits) {
-    array.push_back({{"limit", entry.limit},
-                     {"time_s", entry.time.value()},
-                     {"share", entry.time / total(limits)}});
-  }
-  return array;
+  return list_of(limits, [&limits](const LimitedTime& entry) -> Value {
+    return {{"limit", entry.limit},
+            {"time_s", entry.time.value()},
+            {"share", entry.time / total(limits)}};
+  });
 }
 
 std::string path_to_text(const std::vector<PathSegment>& path) {
@@ -221,14 +220,12 @@ std::string path_to_text(const std::vector<PathSegment>& path) {
 }
 
 nlohmann::ordered_json path_to_json(const std::vector<PathSegment>& path) {
-  Json array = Json::array();
-  for (const PathSegment& segment : path) {
-    array.push_back({{"rank", segment.rank},
-                     {"kind", name(segment.kind)},
-                     {"count", segment.count},
-                     {"time_s", segment.time.value()}});
-  }
-  return array;
+  return list_of(path, [](const PathSegment& segment) -> Value {
+    return {{"rank", segment.rank},
+            {"kind", name(segment.kind)},
+            {"count", segment.count},
+            {"time_s", segment.time.value()}};
+  });
 }
 
 std::string sensitivities_to_text(const std::vector<Sensitivity>& sensitivities) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "stepcast/graph/model_flops.hpp"
+#include "stepcast/report/columns.hpp"
 #include "stepcast/report/config_json.hpp"
 #include "stepcast/report/projection_columns.hpp"
 #include "stepcast/report/projection_rows.hpp"
@@ -59,11 +60,7 @@ Json stage_json(const StageMemory& stage) {
 }
 
 Json memory_json(const std::vector<StageMemory>& stages) {
-  Json array = Json::array();
-  for (const StageMemory& stage : stages) {
-    array.push_back(stage_json(stage));
-  }
-  return array;
+  return list_of(stages, [](const StageMemory& stage) -> Value { return stage_json(stage); });
 }
 
 Json saved_json(const std::vector<SavedLayer>& layers) {

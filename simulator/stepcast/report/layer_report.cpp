@@ -7,6 +7,7 @@
 
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/report/columns.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/text_report.hpp"
@@ -209,19 +210,15 @@ Json exchanges_json(const LayerStudy& study) {
 }
 
 Json tensors_json(const LayerStudy& study) {
-  Json array = Json::array();
-  for (const SavedTensor& tensor : study.saved) {
-    array.push_back({{"name", name(tensor.id)}, {"bytes", tensor.bytes.value()}});
-  }
-  return array;
+  return list_of(study.saved, [](const SavedTensor& tensor) -> Value {
+    return {{"name", name(tensor.id)}, {"bytes", tensor.bytes.value()}};
+  });
 }
 
 Json buffers_json(const LayerStudy& study) {
-  Json array = Json::array();
-  for (const ExchangeBuffer& buffer : study.buffers) {
-    array.push_back({{"name", buffer.name}, {"bytes", buffer.bytes.value()}});
-  }
-  return array;
+  return list_of(study.buffers, [](const ExchangeBuffer& buffer) -> Value {
+    return {{"name", buffer.name}, {"bytes", buffer.bytes.value()}};
+  });
 }
 
 Json pass_json(const LayerPass& pass) {

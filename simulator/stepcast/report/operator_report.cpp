@@ -9,6 +9,7 @@
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/operators/op_text.hpp"
+#include "stepcast/report/columns.hpp"
 #include "stepcast/report/explanation_report.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/text_layout.hpp"
@@ -310,10 +311,9 @@ nlohmann::ordered_json to_json(const Explanation& e, Detail detail) {
   json["bound_by"] = limits_to_json(e.limits);
   json["critical_path"] = path_to_json(e.path);
   json["sensitivities"] = sensitivities_to_json(e.sensitivities);
-  json["operators"] = Json::array();
-  for (const ExplainedOp& entry : e.operators) {
-    json["operators"].push_back(operator_json(e, entry, detail));
-  }
+  json["operators"] = list_of(e.operators, [&](const ExplainedOp& entry) -> Value {
+    return operator_json(e, entry, detail);
+  });
   return json;
 }
 

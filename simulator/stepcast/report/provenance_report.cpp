@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/hardware/placed_constants.hpp"
+#include "stepcast/report/columns.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/report/text_report.hpp"
@@ -37,6 +37,29 @@ std::string_view word(SourceKind kind) {
 
 std::string percent(double share) { return decimals(100.0 * share, 1) + " %"; }
 
+using Constant = RestingConstant;
+constexpr std::array kConstantColumns = {
+    Column<Constant>{"share", "share", [](const Constant& c) -> Value { return c.share; },
+                     as_percent<1>},
+    Column<Constant>{"kind", "kind",
+                     [](const Constant& c) -> Value { return word(c.constant.kind); }, as_text,
+                     Align::kLeft},
+    Column<Constant>{"name", "constant", [](const Constant& c) -> Value { return c.constant.key; },
+                     as_text, Align::kLeft},
+    Column<Constant>{"value", "value", [](const Constant& c) -> Value { return c.constant.value; },
+                     as_text, Align::kLeft},
+    Column<Constant>{"file", "file", [](const Constant& c) -> Value { return c.constant.file; },
+                     as_text, Align::kLeft},
+    Column<Constant>{"source_key", "source, or why it is assumed",
+                     [](const Constant& c) -> Value { return c.constant.source; }, as_text,
+                     Align::kLeft},
+    Column<Constant>{"source", "", [](const Constant& c) -> Value { return c.source; }},
+    Column<Constant>{"note", "", [](const Constant& c) -> Value { return c.constant.note; }},
+    Column<Constant>{"meaning", "",
+                     [](const Constant& c) -> Value { return meaning_of(c.constant.key); }},
+};
+constexpr Columns<Constant> kConstants{kConstantColumns};
+
 // The sources that the table's keys stand for.
 std::string legend(const std::vector<RestingConstant>& shown) {
   std::map<std::string, std::string> sources;
@@ -54,35 +77,20 @@ std::string legend(const std::vector<RestingConstant>& shown) {
 
 std::string table_of(const ProvenanceShares& shares) {
   constexpr double kWorthALine = 0.0005;
-  TextTable table({{"share", Align::kRight},
-                   {"kind"},
-                   {"constant"},
-                   {"value"},
-                   {"file"},
-                   {"source, or why it is assumed"}});
   std::vector<RestingConstant> shown;
   double rest = 0.0;
   for (const RestingConstant& entry : shares.constants) {
-    if (entry.share < kWorthALine) {
+    if (entry.share >= kWorthALine) {
+      shown.push_back(entry);
+    } else {
       rest += entry.share;
-      continue;
     }
-    shown.push_back(entry);
-    table.add_row({percent(entry.share), std::string(word(entry.constant.kind)), entry.constant.key,
-                   entry.constant.value, entry.constant.file, entry.constant.source});
   }
+  TextTable table = kConstants.table("share kind name value file source_key", shown);
   if (const auto more = std::ssize(shares.constants) - std::ssize(shown); more > 0) {
     table.add_row({percent(rest), "", std::to_string(more) + " more, each below 0.05 %"});
   }
   return table.text() + legend(shown);
-}
-
-Json constant_json(const RestingConstant& entry) {
-  const Provenance& constant = entry.constant;
-  return {{"name", constant.key},        {"value", constant.value},
-          {"kind", word(constant.kind)}, {"source", entry.source},
-          {"note", constant.note},       {"meaning", meaning_of(constant.key)},
-          {"file", constant.file},       {"share", entry.share}};
 }
 
 }  // namespace
@@ -120,25 +128,15 @@ nlohmann::ordered_json constants_to_json(const Projection& p) {
   if (p.provenance) {
     json["step_time_s"] = p.time.step.value();
     json["provenance"] = provenance_to_json(*p.provenance);
-    Json& constants = json["constants"] = Json::array();
-    for (const RestingConstant& entry : p.provenance->constants) {
-      constants.push_back(constant_json(entry));
-    }
+    json["constants"] = kConstants.json_rows("name value kind source note meaning file share",
+                                             p.provenance->constants);
   }
   return json;
 }
 
 std::string constants_to_csv(const Projection& p) {
-  std::string text = "share,kind,constant,value,file\n";
-  if (p.provenance) {
-    for (const RestingConstant& entry : p.provenance->constants) {
-      const Provenance& constant = entry.constant;
-      text += shortest_text(entry.share) + "," + std::string(word(constant.kind)) + "," +
-              csv_cell(constant.key) + "," + csv_cell(constant.value) + "," +
-              csv_cell(constant.file) + "\n";
-    }
-  }
-  return text;
+  return kConstants.csv("share kind name:constant value file",
+                        p.provenance ? p.provenance->constants : std::vector<RestingConstant>{});
 }
 
 }  // namespace stepcast

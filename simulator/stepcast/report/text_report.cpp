@@ -9,7 +9,6 @@
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/plan/plan_text.hpp"
 #include "stepcast/report/expected_error_text.hpp"
-#include "stepcast/report/nearest_fit_text.hpp"
 #include "stepcast/report/projection_columns.hpp"
 #include "stepcast/report/projection_rows.hpp"
 #include "stepcast/report/provenance_report.hpp"
@@ -195,6 +194,23 @@ std::string memory_lines(const Projection& p) {
     text += row.in_parts ? buffer_lines(*fullest) : "";
   }
   return text;
+}
+
+// What makes a plan fit that does not, as options to add; nothing where none was looked for.
+std::string nearest_fit_text(const Projection& p) {
+  if (!p.nearest_fit) {
+    return "";
+  }
+  if (p.nearest_fit->changes.empty()) {
+    return "  No plan that changes one or two settings fits; stepcast compare --best-plan tries "
+           "all.\n";
+  }
+  std::string changes;
+  for (const auto& [key, value] : p.nearest_fit->changes) {
+    changes += " --set " + key + "=" + value;
+  }
+  return "  It fits with" + changes + ": " + decimals(p.nearest_fit->tokens_per_second_per_gpu, 1) +
+         " tokens/s/GPU, " + readable(p.nearest_fit->peak_memory) + " at peak.\n";
 }
 
 }  // namespace

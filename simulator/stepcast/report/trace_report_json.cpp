@@ -3,6 +3,7 @@
 
 #include "stepcast/base/csv_cell.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/report/columns.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/trace_report.hpp"
 
@@ -34,23 +35,17 @@ Json row_json(const ComparedRow& row) {
 }
 
 Json rows_json(const std::vector<ComparedRow>& rows) {
-  Json array = Json::array();
-  for (const ComparedRow& row : rows) {
-    array.push_back(row_json(row));
-  }
-  return array;
+  return list_of(rows, [](const ComparedRow& row) -> Value { return row_json(row); });
 }
 
 Json categories_json(const std::vector<ComparedRow>& rows) {
-  Json array = Json::array();
-  for (const ComparedRow& row : rows) {
-    array.push_back({{"category", name(row.category)},
-                     {"measured_s", row.measured.value()},
-                     {"waiting_s", row.waiting.value()},
-                     {"projected_s", row.predicted.value()},
-                     {"error", error_json(row.measured, row.predicted)}});
-  }
-  return array;
+  return list_of(rows, [](const ComparedRow& row) -> Value {
+    return {{"category", name(row.category)},
+            {"measured_s", row.measured.value()},
+            {"waiting_s", row.waiting.value()},
+            {"projected_s", row.predicted.value()},
+            {"error", error_json(row.measured, row.predicted)}};
+  });
 }
 
 Json trace_json(const ComparisonInput& input) {
@@ -68,13 +63,11 @@ Json trace_json(const ComparisonInput& input) {
 }
 
 Json wall_json(const StepComparison& comparison) {
-  Json array = Json::array();
-  for (const WallTime& part : comparison.wall) {
-    array.push_back({{"name", part.name},
-                     {"measured_s", part.measured.value()},
-                     {"projected_s", part.predicted.value()}});
-  }
-  return array;
+  return list_of(comparison.wall, [](const WallTime& part) -> Value {
+    return {{"name", part.name},
+            {"measured_s", part.measured.value()},
+            {"projected_s", part.predicted.value()}};
+  });
 }
 
 Json streams_json(const StepComparison& comparison) {
