@@ -4,20 +4,11 @@
 #include "stepcast/cost/energy.hpp"
 
 namespace stepcast {
-namespace {
 
-struct Passes {
-  double forward = 0.0;
-  double backward = 0.0;
-};
-constexpr Passes kPlain{4.0, 7.0};
-constexpr Passes kSinks{18.0, 23.0};
-constexpr Passes kDropout{8.0, 10.0};
-
-}  // namespace
-
-double unfused_passes(const Attention& op) {
-  const Passes& passes = op.sinks ? kSinks : op.dropout ? kDropout : kPlain;
+double unfused_passes(const Attention& op, const UnfusedAttentionConstants& constants) {
+  const UnfusedPasses& passes = op.sinks     ? constants.sinks
+                                : op.dropout ? constants.dropout
+                                             : constants.plain;
   return op.direction == Direction::kForward ? passes.forward : passes.backward;
 }
 
@@ -35,7 +26,8 @@ OpCost unfused_attention(const Attention& op, const KernelContext& context) {
                            operands / context.device.hbm.achieved);
   const double scores =
       static_cast<double>(op.batch * op.heads) * static_cast<double>(op.seq_q * op.seq_kv);
-  const Bytes bytes = unfused_passes(op) * scores * Bytes(2);
+  const Bytes bytes =
+      unfused_passes(op, context.device.libraries.unfused_attention) * scores * Bytes(2);
   const Seconds memory = bytes / context.device.hbm.achieved;
   OpCost cost;
   cost.duration = context.launch + math + memory;

@@ -12,7 +12,8 @@
 
 namespace stepcast {
 
-// Passes of 2 bytes over the scores, in the direction of the operator.
+// Passes of 2 bytes over the scores, in the direction of the operator, of those that
+// hardware_profiles/libraries.yaml counts.
 //
 //   plain    one kernel scales, masks and takes the softmax. Forward: the scores written, read and
 //            written as probabilities, which are read: 4. Backward: the probabilities read for the
@@ -25,7 +26,7 @@ namespace stepcast {
 //            Backward: probabilities read and their gradients written (2), the column put back (3),
 //            made fp32 (3), softmax (6), mask (4), made 16 bits (3), read twice (2): 23.
 //   dropout  written, scaled and masked, softmax, dropout, read: 8, and 10 backward.
-double unfused_passes(const Attention& op);
+double unfused_passes(const Attention& op, const UnfusedAttentionConstants& constants);
 
 OpCost unfused_attention(const Attention& op, const KernelContext& context);
 

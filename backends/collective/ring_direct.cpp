@@ -13,9 +13,9 @@
 //   broadcast                    S over every link of the ring
 //   expert exchange              by dispatcher: stepcast/dispatchers/exchange_cost.hpp
 // Latency of a ring is base + (n - k) inside hops + (k - 1) outside hops, all-reduce twice the
-// hops; of a direct exchange base + one hop of each kind + kMessage for every peer outside. Assumes
-// that both directions of a link run at full rate and that nothing else is on the fabric. Wrong
-// around 1 to 32 MiB, where the libraries change their protocol (too fast by up to 2).
+// hops; of a direct exchange base + one hop of each kind + message.issue for every peer outside.
+// Assumes that both directions of a link run at full rate and that nothing else is on the fabric.
+// Wrong around 1 to 32 MiB, where the libraries change their protocol (too fast by up to 2).
 #include <algorithm>
 
 #include "backends/builtin_backends.hpp"
@@ -25,10 +25,6 @@
 
 namespace stepcast {
 namespace {
-
-// Time to issue one message to a peer outside the domain; assumed, of the order of a NIC's
-// doorbell.
-constexpr Seconds kMessage{0.3e-6};
 
 struct DirectTime {
   Seconds latency;
@@ -41,29 +37,29 @@ Seconds ring_hops(const LinkGroup& links) {
          real(links.domains - 1) * links.outside_hop;
 }
 
-Seconds direct_hops(const LinkGroup& links) {
+Seconds direct_hops(const LinkGroup& links, Seconds issue) {
   const bool inside = links.members > 1;
   const bool outside = links.domains > 1;
   return (inside ? links.inside_hop : Seconds{}) + (outside ? links.outside_hop : Seconds{}) +
-         real(links.ranks - links.members) * kMessage;
+         real(links.ranks - links.members) * issue;
 }
 
 // All-gather and reduce-scatter.
-DirectTime gather_time(const LinkGroup& links, Bytes bytes) {
+DirectTime gather_time(const LinkGroup& links, Seconds issue, Bytes bytes) {
   const double n = real(links.ranks);
   const double g = real(links.members);
   DirectTime time;
-  time.latency = min(ring_hops(links), direct_hops(links));
+  time.latency = min(ring_hops(links), direct_hops(links, issue));
   time.inside = g > 1 ? (n - 1) / n * bytes / links.inside : Seconds{};
   time.outside = links.domains > 1 ? (n - g) / n * bytes / (g * links.outside) : Seconds{};
   return time;
 }
 
-DirectTime all_to_all_time(const LinkGroup& links, Bytes bytes) {
+DirectTime all_to_all_time(const LinkGroup& links, Seconds issue, Bytes bytes) {
   const double n = real(links.ranks);
   const double g = real(links.members);
   DirectTime time;
-  time.latency = direct_hops(links);
+  time.latency = direct_hops(links, issue);
   time.inside = g > 1 ? (g - 1) / n * bytes / links.inside : Seconds{};
   time.outside = links.domains > 1 ? (n - g) / n * bytes / links.outside : Seconds{};
   return time;
@@ -86,17 +82,18 @@ DirectTime broadcast_time(const LinkGroup& links, Bytes bytes) {
   return time;
 }
 
-DirectTime time_of(const Collective& op, const LinkGroup& links) {
+// `issue`: to start one message to a peer outside the domain.
+DirectTime time_of(const Collective& op, const LinkGroup& links, Seconds issue) {
   switch (op.op) {
     case CollectiveOp::kAllGather:
     case CollectiveOp::kReduceScatter:
-      return gather_time(links, op.bytes);
+      return gather_time(links, issue, op.bytes);
     case CollectiveOp::kAllReduce: {
-      DirectTime half = gather_time(links, op.bytes);
+      DirectTime half = gather_time(links, issue, op.bytes);
       return {2.0 * half.latency, 2.0 * half.inside, 2.0 * half.outside};
     }
     case CollectiveOp::kAllToAll:
-      return all_to_all_time(links, op.bytes);
+      return all_to_all_time(links, issue, op.bytes);
     case CollectiveOp::kSendRecv:
       return send_time(links, op.bytes);
     case CollectiveOp::kBroadcast:
@@ -113,7 +110,8 @@ class RingDirectCollective final : public CollectiveModel {
       return {};
     }
     const LinkGroup links = link_group(op.group, context.cluster);
-    const DirectTime time = time_of(op, links);
+    const Seconds issue = context.cluster.device.collectives.message.issue;
+    const DirectTime time = time_of(op, links, issue);
     const Seconds latency = links.base_latency + time.latency;
     const Seconds transfer = max(time.inside, time.outside);
     OpCost cost;

@@ -18,27 +18,27 @@ constexpr MemoryKernel gather(double passes) {
 constexpr MemoryKernel uncoalesced(double passes) {
   return {.passes = passes, .path = MemoryPath::kUncoalesced};
 }
-constexpr MemoryKernel indexed(double passes, double values = 1.0) {
+constexpr MemoryKernel indexed(double passes, KernelNumber values = 1.0) {
   return {.passes = passes, .path = MemoryPath::kIndexed, .values = values};
 }
-constexpr MemoryKernel arithmetic(double passes, double values = 1.0, double cached = 0.0) {
+constexpr MemoryKernel arithmetic(double passes, KernelNumber values = 1.0, double cached = 0.0) {
   return {.passes = passes, .path = MemoryPath::kArithmetic, .values = values, .cached = cached};
 }
-constexpr MemoryKernel by_tap(double tap_values, MemoryKernel kernel) {
+constexpr MemoryKernel by_tap(KernelNumber tap_values, MemoryKernel kernel) {
   kernel.tap_values = tap_values;
   return kernel;
 }
-constexpr MemoryKernel atomic(double passes, double values = 1.0) {
+constexpr MemoryKernel atomic(double passes, KernelNumber values = 1.0) {
   return {.passes = passes, .path = MemoryPath::kAtomic, .values = values};
 }
-constexpr MemoryKernel update(double passes, double values = 1.0) {
+constexpr MemoryKernel update(double passes, KernelNumber values = 1.0) {
   return {.passes = passes, .path = MemoryPath::kUpdate, .values = values};
 }
-constexpr MemoryKernel convert(double passes, double values = 1.0) {
+constexpr MemoryKernel convert(double passes, KernelNumber values = 1.0) {
   return {.passes = passes, .path = MemoryPath::kConvert, .values = values};
 }
 // One group of threads a row, of which a unit needs `rows` to be busy.
-constexpr MemoryKernel along_rows(double rows, MemoryKernel kernel) {
+constexpr MemoryKernel along_rows(KernelNumber rows, MemoryKernel kernel) {
   kernel.full_rows = rows;
   return kernel;
 }
@@ -64,14 +64,18 @@ constexpr MemoryKernel tiny() { return {}; }
 constexpr MemoryKernel column_sums() { return {.passes = 0.1, .ramps = 8.0, .calls = 0.0}; }
 // A radix sort of 64-bit indices: 21 short kernels, as PyTorch launches them, which wait for the
 // counts of their neighbours.
-constexpr MemoryKernel sort() { return {.ramps = 3.05, .calls = 1.0 / 21.0, .repeats = 21}; }
+constexpr MemoryKernel sort() {
+  return {.ramps = &ListedKernelConstants::sort_ramps, .calls = 1.0 / 21.0, .repeats = 21};
+}
 // Launched by the call of the kernel before.
 constexpr MemoryKernel same_call(MemoryKernel kernel) {
   kernel.calls = 0.0;
   return kernel;
 }
-// Without reads to alternate with, writes reach 0.77 of a copy's rate.
-constexpr MemoryKernel fill(double passes) { return stream(passes / 0.77); }
+// Writes without reads to alternate with.
+constexpr MemoryKernel fill(double passes) {
+  return {.passes = passes, .rate_share = &ListedKernelConstants::fill_share};
+}
 
 // --- lists ------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ namespace stepcast {
 namespace {
 
 using Kind = MemoryBoundKind;
+using Fitted = ListedKernelConstants;
 using namespace memory_kernels;
 
 struct KernelPasses {
@@ -42,12 +43,13 @@ constexpr KernelPasses kEagerNorm = {
 
 // flash-linear-attention's: backward sums the filter's gradients over a block's rows tap by tap in
 // local memory (ncu: 89 % of its bandwidth, 15 % of HBM's); with SiLU it makes results again before
-// and their sigmoid for each tap. Fitted on one H100 to half of twelve shapes. Eager: cuDNN's.
-constexpr KernelPasses kFilter = {list(stream(2)),
-                                  list(by_tap(0.66, arithmetic(3, 0)), column_sums())};
+// and their sigmoid for each tap. Eager: cuDNN's.
+constexpr KernelPasses kFilter = {
+    list(stream(2)),
+    list(by_tap(&Fitted::filter_gradient_taps, arithmetic(3, 0.0)), column_sums())};
 constexpr KernelPasses kSiluFilter = {
-    list(by_tap(0.12, arithmetic(2, 0.68))),
-    list(stream(2), by_tap(1.085, arithmetic(4, 0)), column_sums())};
+    list(by_tap(&Fitted::silu_filter_taps, arithmetic(2, &Fitted::silu_filter_values))),
+    list(stream(2), by_tap(&Fitted::silu_filter_gradient_taps, arithmetic(4, 0.0)), column_sums())};
 constexpr KernelPasses kEagerFilter = {list(times(2, indexed(2)), stream(2)),
                                        list(times(3, indexed(2)), times(2, stream(2)))};
 constexpr KernelPasses kEagerSiluFilter = {list(times(2, indexed(2)), times(2, stream(2))),
@@ -71,6 +73,10 @@ constexpr KernelList kEagerBlockQuantize =
 
 constexpr KernelPasses kSortedEmbedding = {list(gather(2)),
                                            list(sort(), atomic(1.5, 0.9), atomic(1.5, 0.9))};
+
+constexpr MemoryKernel kServedFp4 =
+    along_rows(&Fitted::served_fp4_rows, convert(1.25, &Fitted::served_fp4_values));
+constexpr MemoryKernel kTransposeInNorm = merged(atomic(1, &Fitted::transpose_in_norm_values));
 
 // To fp32, maximum, difference, exp, sum, log-probabilities; backward fill, exp, product, sum,
 // conversion.
@@ -260,14 +266,12 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
                                 list(times(3, tiny()), convert(1), convert(1.5))}),
     any(Kind::kServedQuantizeBlock, {list(tiny(), convert(1.5)), list(tiny(), convert(1.5))}),
     // A clearing kernel, and conversion: 6.7 us of 256 rows of 256 values and 1.9 more for each
-    // further 1,000 of a row, with a product of 128 columns (AIC, B200). Fitted to half of its
-    // shapes on B200 and GB200.
-    any(Kind::kServedQuantizeFp4, {list(tiny(), along_rows(10, convert(1.25, 1.41))),
-                                   list(tiny(), along_rows(10, convert(1.25, 1.41)))}),
+    // further 1,000 of a row, with a product of 128 columns (AIC, B200).
+    any(Kind::kServedQuantizeFp4, {list(tiny(), kServedFp4), list(tiny(), kServedFp4)}),
     // Fused: a second result of the kernel that quantises.
     {Kind::kTranspose, both(merged(stream(1))), both(gather(2)), both(uncoalesced(2))},
     // 16.6 ps a value, 1.67 ms for three results of 8192 x 4096, in traces of PyTorch 2.11 on H200.
-    any(Kind::kTransposeInNorm, {list(merged(atomic(1, 1.58))), list(merged(atomic(1, 1.58)))}),
+    any(Kind::kTransposeInNorm, {list(kTransposeInNorm), list(kTransposeInNorm)}),
     any(Kind::kEmbedding, kSortedEmbedding),
     // Fused: a read, and the gradient written over the logits. Compiled: exp of a running maximum.
     {Kind::kCrossEntropy,
@@ -282,14 +286,14 @@ constexpr std::array<KindKernels, kMemoryBoundKinds> kTable = {{
     {Kind::kCastUp, both(stream(3)), both(stream(3)), both(indexed(3))},
     any(Kind::kCopy, both(stream(2))),
     // Alone on a GPU 1.77 and 1.45 ps a value, in traces of PyTorch 2.11 on H200.
-    any(Kind::kListCast, both(arithmetic(3, 1.05))),
-    any(Kind::kListCopy, both(arithmetic(2, 0.86))),
+    any(Kind::kListCast, both(arithmetic(3, &Fitted::list_cast_values))),
+    any(Kind::kListCopy, both(arithmetic(2, &Fitted::list_copy_values))),
     any(Kind::kConcatenate, both(indexed(3, 1.1))),
     // Fused: less arithmetic than Adam's, fitted to two of four sizes on one H100. Eager, PyTorch's
     // foreach forms: the decay added to the gradient and the sum with the parameter; with momentum
     // also its product and its sum with the gradient.
-    {Kind::kSgd, both(update(3, 0.36)), both(stream(3)), both(times(2, stream(3)))},
-    {Kind::kSgdMomentum, both(update(5, 0.53)), both(stream(5)),
+    {Kind::kSgd, both(update(3, &Fitted::sgd_values)), both(stream(3)), both(times(2, stream(3)))},
+    {Kind::kSgdMomentum, both(update(5, &Fitted::sgd_momentum_values)), both(stream(5)),
      both(times(4, stream(11.0 / 4.0)))},
     // Eager, torch.optim.Adafactor: norms of rows, of columns and of the parameter, the outer
     // product, its quotient, bound and root, the product with the gradient, its norm, decay and

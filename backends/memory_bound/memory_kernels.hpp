@@ -11,6 +11,7 @@
 #include <span>
 
 #include "stepcast/graph/op.hpp"
+#include "stepcast/hardware/library_constants.hpp"
 
 namespace stepcast {
 
@@ -26,17 +27,34 @@ enum class MemoryPath {
   kUpdate,       // Adam: loads, arithmetic and stores of a block follow each other
 };
 
+// A number that the operations of a kernel say, or one of hardware_profiles/libraries.yaml that was
+// fitted to its times.
+struct KernelNumber {
+  double counted = 0.0;
+  double ListedKernelConstants::*fitted = nullptr;
+
+  // Implicit, so that a row of the table gives either as it is.
+  constexpr KernelNumber(double number) : counted(number) {}  // NOLINT(google-explicit-constructor)
+  constexpr KernelNumber(double ListedKernelConstants::*its)  // NOLINT(google-explicit-constructor)
+      : fitted(its) {}
+  [[nodiscard]] double of(const ListedKernelConstants& constants) const {
+    return fitted == nullptr ? counted : constants.*fitted;
+  }
+};
+
 struct MemoryKernel {
-  double passes = 0.0;  // from and to HBM
+  double passes = 0.0;            // from and to HBM
+  KernelNumber rate_share = 1.0;  // of what passes over HBM reach on the path
   MemoryPath path = MemoryPath::kStream;
-  double values = 1.0;      // that the path works on, for each of the tensor
-  double tap_values = 0.0;  // likewise, for each of it and each tap
-  double cached = 0.0;      // further passes over a row that was read just before
-  double row_work = 0.0;    // in units of the constant cost of a row
-  double full_rows = 0.0;   // that keep a unit busy, where one group of threads walks along a row
-  double ramps = 1.0;       // dependent round trips to memory before and after the stream
-  double launches = 1.0;    // 0: generated as part of a neighbour's kernel
-  double calls = 1.0;       // of a framework: below 1 where one call launches several kernels
+  KernelNumber values = 1.0;      // that the path works on, for each of the tensor
+  KernelNumber tap_values = 0.0;  // likewise, for each of it and each tap
+  double cached = 0.0;            // further passes over a row that was read just before
+  double row_work = 0.0;          // in units of the constant cost of a row
+  KernelNumber full_rows =
+      0.0;                   // that keep a unit busy, where one group of threads walks along a row
+  KernelNumber ramps = 1.0;  // dependent round trips to memory before and after the stream
+  double launches = 1.0;     // 0: generated as part of a neighbour's kernel
+  double calls = 1.0;        // of a framework: below 1 where one call launches several kernels
   int repeats = 1;
 };
 

@@ -70,6 +70,7 @@ class OperatorOnDevice {
       : op_(op),
         context_(context),
         constants_(context.device.kernels.memory),
+        listed_(context.device.libraries.memory_kernels),
         cache_(last_level_cache(context.device)),
         values_(static_cast<double>(op.rows) * static_cast<double>(op.cols)) {}
 
@@ -78,7 +79,7 @@ class OperatorOnDevice {
     time.launches = kernel.launches;
     time.calls = kernel.calls;
     time.launch = kernel.launches * context_.launch;
-    time.ramp = kernel.ramps * constants_.ramp;
+    time.ramp = kernel.ramps.of(listed_) * constants_.ramp;
     const Seconds memory = memory_time(kernel, time.hbm);
     const Seconds compute = compute_time(kernel);
     const bool hides = kernel.path != MemoryPath::kUpdate;
@@ -132,18 +133,21 @@ class OperatorOnDevice {
         path_share(kernel.path) * min(min(constants_.streaming * memory.achieved, memory.peak),
                                       units() * constants_.unit_bandwidth);
     const BytesPerSecond cached_rate = max(rate, cache_.bandwidth);
-    const bool resident = op_.resident && kernel.passes * pass <= cache_.usable;
+    const double passes = kernel.passes / kernel.rate_share.of(listed_);
+    const bool resident = op_.resident && passes * pass <= cache_.usable;
     const bool cached = resident || rows_stay_cached();
-    hbm = (resident ? 0.0 : kernel.passes) * pass + (cached ? 0.0 : kernel.cached) * pass;
-    return kernel.passes * pass / (resident ? cached_rate : rate) +
+    hbm = (resident ? 0.0 : passes) * pass + (cached ? 0.0 : kernel.cached) * pass;
+    return passes * pass / (resident ? cached_rate : rate) +
            kernel.cached * pass / (cached ? cached_rate : rate);
   }
 
   [[nodiscard]] Seconds compute_time(const MemoryKernel& kernel) const {
     // Rows that are worked on, or leave room for as many.
-    const double rows = std::max(static_cast<double>(op_.rows), kernel.full_rows * units());
+    const double rows =
+        std::max(static_cast<double>(op_.rows), kernel.full_rows.of(listed_) * units());
     const double values = rows * static_cast<double>(op_.cols);
-    const double worked = kernel.values + kernel.tap_values * static_cast<double>(op_.taps);
+    const double worked =
+        kernel.values.of(listed_) + kernel.tap_values.of(listed_) * static_cast<double>(op_.taps);
     const double cycles =
         worked * path_cycles(kernel.path) * values + kernel.row_work * constants_.row_cycles * rows;
     return cycles / (units() * context_.clock);
@@ -152,6 +156,7 @@ class OperatorOnDevice {
   const MemoryBound& op_;
   const KernelContext& context_;
   const MemoryConstants& constants_;
+  const ListedKernelConstants& listed_;
   LastLevelCache cache_;
   double values_;
 };

@@ -81,6 +81,8 @@ bool price(ConstantsOf constants, const Op& op) {
       return collective;
     case ConstantsOf::kExchanges:
       return exchange;
+    case ConstantsOf::kLibraries:
+      return std::holds_alternative<MemoryBound>(op.work);
   }
   return false;
 }
@@ -180,6 +182,8 @@ std::filesystem::path constants_file(ConstantsOf of, const DeviceSpec& device,
       return data.collectives() / (device.collectives.name + ".yaml");
     case ConstantsOf::kExchanges:
       return data.exchange() / (device.exchange.name + ".yaml");
+    case ConstantsOf::kLibraries:
+      return data.libraries();
   }
   return {};
 }
@@ -245,11 +249,13 @@ void add_calibrate(CLI::App& program, const GlobalOptions& global, Run& run) {
   const std::map<std::string, ConstantsOf> parts = {{"kernels", ConstantsOf::kKernels},
                                                     {"architectures", ConstantsOf::kArchitectures},
                                                     {"collectives", ConstantsOf::kCollectives},
-                                                    {"exchanges", ConstantsOf::kExchanges}};
+                                                    {"exchanges", ConstantsOf::kExchanges},
+                                                    {"libraries", ConstantsOf::kLibraries}};
   command
       ->add_option_function<std::string>(
           "--of", [options, parts](const std::string& part) { options->of = parts.at(part); },
-          "which constants: kernels (default), architectures, collectives or exchanges")
+          "which constants: kernels (default), architectures, collectives, exchanges or "
+          "libraries")
       ->check(CLI::IsMember(parts));
   command
       ->add_option("--constant", options->keys,

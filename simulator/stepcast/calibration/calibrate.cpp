@@ -197,6 +197,9 @@ class Fit {
       case ConstantsOf::kExchanges:
         device.exchange = read_exchange_constants(tree, device.sources, provenance, diagnostics);
         break;
+      case ConstantsOf::kLibraries:
+        device.libraries = read_library_constants(tree, device.sources, provenance, diagnostics);
+        break;
     }
     diagnostics.throw_if_any();
     return cluster_of(std::move(device), 1);

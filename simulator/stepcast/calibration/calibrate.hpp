@@ -36,8 +36,8 @@ struct CalibratedConstant {
   bool of_power = false;  // times without watts do not settle it
 };
 
-// Which folder of profiles a file of constants lies in.
-enum class ConstantsOf { kKernels, kArchitectures, kCollectives, kExchanges };
+// Which folder of profiles a file of constants lies in, or that it is the one of libraries.
+enum class ConstantsOf { kKernels, kArchitectures, kCollectives, kExchanges, kLibraries };
 
 std::span<const CalibratedConstant> calibrated_constants(ConstantsOf of);
 

@@ -44,6 +44,7 @@ std::span<const CalibratedConstant> calibrated_constants(ConstantsOf of) {
   static const Constants architectures = searched(placed_constants(ProfileFolder::kArchitectures));
   static const Constants collectives = searched(placed_constants(ProfileFolder::kCollectives));
   static const Constants exchanges = searched(placed_constants(kTimedDispatcher));
+  static const Constants libraries = searched(placed_constants(ProfileFolder::kLibraries));
   switch (of) {
     case ConstantsOf::kKernels:
       return kernels;
@@ -53,6 +54,8 @@ std::span<const CalibratedConstant> calibrated_constants(ConstantsOf of) {
       return collectives;
     case ConstantsOf::kExchanges:
       return exchanges;
+    case ConstantsOf::kLibraries:
+      return libraries;
   }
   return {};
 }

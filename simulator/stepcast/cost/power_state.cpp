@@ -10,12 +10,6 @@ namespace {
 constexpr double kLowestShare = 0.25;  // of the peak clock
 constexpr double kTolerance = 1e-4;    // of the power: 0.05 MHz at 1.5 GHz
 constexpr int kIterations = 40;
-// Calls of a kernel that a measurement on a cool GPU makes before it reports: a few to warm up the
-// caches and a few to time.
-constexpr double kCoolCalls = 10.0;
-// Share of the time that measurements which follow each other run kernels, and not what prepares
-// them: products of 0.1 to 2 ms of such a series reach 4 % more than those of 5 ms and longer.
-constexpr double kMixedDuty = 0.88;
 constexpr std::int64_t kLargeSide = 8192;  // of a product that reaches what products can
 
 Dtype format_of(const Op& op) {
@@ -45,7 +39,8 @@ double power_share(const DeviceSpec& device, PowerState state, const WorkAtClock
   Watts allowed = power.limit - power.idle;
   if (state == PowerState::kCool) {
     const Joules reserve = device.kernels.power.burst_energy;
-    allowed = min(burst_allowance(device), allowed + reserve / (kCoolCalls * work.duration));
+    allowed = min(burst_allowance(device),
+                  allowed + reserve / (device.libraries.clocks.cool_calls * work.duration));
   }
   return (mean_power(power, work) - power.idle) / allowed;
 }
@@ -98,7 +93,8 @@ Hertz clock_among_others(const Op& op, const CostModel& model, const KernelConte
   Gemm large{kLargeSide, kLargeSide, kLargeSide};
   large.dtype = format_of(op);
   const Op typical{.work = large};
-  return duty_cycle_clock(context.device, kMixedDuty, [&](Hertz clock) {
+  const double duty = context.device.libraries.clocks.mixed_duty;
+  return duty_cycle_clock(context.device, duty, [&](Hertz clock) {
     KernelContext fixed = context;
     fixed.clock = clock;
     fixed.detail = Detail::kDuration;

@@ -19,13 +19,6 @@
 namespace stepcast {
 namespace {
 
-// DeepEP V2's own figures of a unit, and its choice of units.
-constexpr BytesPerSecond kUnitReads{200e9};
-constexpr BytesPerSecond kUnitWrites{50e9};
-constexpr double kUnitMargin = 1.25;
-constexpr double kLinkMargin = 0.9;
-constexpr std::int64_t kFewestUnits = 4;
-
 OpCost deepep_v2_price(const ExpertExchange& op, const FabricContext& context,
                        const CollectiveModel& /*collectives*/) {
   const ClusterSpec& cluster = context.cluster;
@@ -38,19 +31,21 @@ OpCost deepep_v2_price(const ExpertExchange& op, const FabricContext& context,
 }  // namespace
 
 std::int64_t deepep_v2_units(const ExpertExchange& op, const ClusterSpec& cluster) {
+  const UnitChoiceConstants& choice = cluster.device.libraries.deepep_v2_units;
   const ExchangeTraffic traffic = expert_traffic(op, cluster.domain_size());
   const ExchangeLinks links = exchange_links(op, cluster);
   const BytesPerSecond wire = links.inside / cluster.device.scale_up.efficiency;
-  const Seconds link_time = max(traffic.rows_inside * traffic.row / (kLinkMargin * wire),
+  const Seconds link_time = max(traffic.rows_inside * traffic.row / (choice.link_share * wire),
                                 traffic.rows_outside * traffic.row / links.outside);
   const auto tokens = static_cast<double>(op.tokens);
-  const Seconds reads = (tokens + traffic.node_rows) * traffic.row / kUnitReads;
-  const Seconds writes = (traffic.rows + traffic.node_rows) * traffic.row / kUnitWrites;
+  const Seconds reads = (tokens + traffic.node_rows) * traffic.row / choice.read_rate;
+  const Seconds writes = (traffic.rows + traffic.node_rows) * traffic.row / choice.write_rate;
   const auto most = static_cast<double>(cluster.device.compute_units);
-  const double needed =
-      link_time > Seconds{} ? std::min(most, kUnitMargin * (max(reads, writes) / link_time)) : 0.0;
+  const double needed = link_time > Seconds{}
+                            ? std::min(most, choice.margin * (max(reads, writes) / link_time))
+                            : 0.0;
   const auto pairs = static_cast<std::int64_t>(std::ceil(0.5 * needed));
-  return std::max(kFewestUnits, 2 * pairs);
+  return std::max(choice.fewest, 2 * pairs);
 }
 
 constinit const DispatcherModel dispatchers::deepep_v2 = [] {

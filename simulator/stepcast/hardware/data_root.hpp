@@ -38,6 +38,9 @@ struct DataRoot {
   [[nodiscard]] std::filesystem::path attention_libraries() const {
     return folder / "hardware_profiles/attention_libraries.yaml";
   }
+  [[nodiscard]] std::filesystem::path libraries() const {
+    return folder / "hardware_profiles/libraries.yaml";
+  }
   [[nodiscard]] std::filesystem::path sources() const {
     return folder / "hardware_profiles/sources.yaml";
   }

@@ -105,6 +105,8 @@ void read_named_constants(SourcedReader& reader, const std::filesystem::path& pr
         read_exchange_constants(load_config(*file), device.sources, device.provenance, diagnostics);
     device.exchange.name = exchange;
   }
+  device.libraries = read_library_constants(load_config(profiles / "libraries.yaml"),
+                                            device.sources, device.provenance, diagnostics);
 }
 
 }  // namespace

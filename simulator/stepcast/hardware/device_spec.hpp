@@ -17,6 +17,7 @@
 #include "stepcast/hardware/collective_constants.hpp"
 #include "stepcast/hardware/exchange_constants.hpp"
 #include "stepcast/hardware/kernel_constants.hpp"
+#include "stepcast/hardware/library_constants.hpp"
 #include "stepcast/hardware/provenance.hpp"
 
 namespace stepcast {
@@ -111,6 +112,7 @@ struct DeviceSpec {
   KernelConstants kernels;
   CollectiveConstants collectives;
   ExchangeConstants exchange;
+  LibraryConstants libraries;
 
   std::vector<std::string> bases;  // parts whose profiles this one changes, nearest first
   // The part that the kernels' constants were measured on, where this one never was; else empty.
@@ -126,7 +128,8 @@ struct DeviceSpec {
 
 // Reads a GPU's profile, those of the parts that it is based on, and the constants that it names.
 // These lie in the folders `gpus`, `architectures`, `kernels`, `collectives` and `exchange` of
-// `profiles`; the profile itself may lie anywhere. Throws ConfigError with all of its problems.
+// `profiles`, beside the file of what is alike on all; the profile itself may lie anywhere. Throws
+// ConfigError with all of its problems.
 DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& shared_sources,
                        const std::filesystem::path& profiles);
 

@@ -9,6 +9,7 @@
 #include "stepcast/hardware/exchange_tables.hpp"
 #include "stepcast/hardware/host_tables.hpp"
 #include "stepcast/hardware/kernel_tables.hpp"
+#include "stepcast/hardware/library_tables.hpp"
 
 namespace stepcast {
 namespace {
@@ -47,7 +48,8 @@ Meanings all_meanings() {
   Meanings meanings;
   for (const ProfileFolder folder :
        {ProfileFolder::kGpus, ProfileFolder::kKernels, ProfileFolder::kArchitectures,
-        ProfileFolder::kCollectives, ProfileFolder::kExchange, ProfileFolder::kHosts}) {
+        ProfileFolder::kCollectives, ProfileFolder::kExchange, ProfileFolder::kHosts,
+        ProfileFolder::kLibraries}) {
     for (const PlacedConstant& placed : placed_constants(folder)) {
       meanings.emplace(placed.key, placed.constant->meaning);
     }
@@ -69,6 +71,8 @@ std::vector<PlacedConstant> placed_constants(ProfileFolder folder) {
       return list_of<CollectiveConstants>(collective_tables::kParts);
     case ProfileFolder::kHosts:
       return list_of<HostSpec>(host_tables::kParts);
+    case ProfileFolder::kLibraries:
+      return list_of<LibraryConstants>(library_tables::kParts);
     case ProfileFolder::kExchange:
       break;
   }

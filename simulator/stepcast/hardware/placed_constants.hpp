@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All described constants of a folder of hardware_profiles by their place in its files.
+// All described constants of a folder of hardware_profiles, or of its file of libraries, by their
+// place in its files.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,15 @@
 
 namespace stepcast {
 
-enum class ProfileFolder { kGpus, kKernels, kArchitectures, kCollectives, kExchange, kHosts };
+enum class ProfileFolder {
+  kGpus,
+  kKernels,
+  kArchitectures,
+  kCollectives,
+  kExchange,
+  kHosts,
+  kLibraries
+};
 
 // In the order of the files, whether or not a file gives them.
 std::vector<PlacedConstant> placed_constants(ProfileFolder folder);

@@ -10,6 +10,7 @@
 #include "stepcast/hardware/exchange_tables.hpp"
 #include "stepcast/hardware/host_tables.hpp"
 #include "stepcast/hardware/kernel_tables.hpp"
+#include "stepcast/hardware/library_tables.hpp"
 
 namespace stepcast {
 namespace {
@@ -141,6 +142,7 @@ std::vector<PlacedNumber> placed_numbers(ClusterSpec& cluster) {
   collect(kernel_tables::kParts, "", device.kernels, origins, all);
   collect(collective_tables::kParts, "", device.collectives, origins, all);
   collect_exchange(device.exchange, origins, all);
+  collect(library_tables::kParts, "", device.libraries, origins, all);
   collect_attention(device.architecture.attention, origins, all);
   const Origins network = origins_of(cluster.provenance);
   if (const auto known = network.find("network.oversubscription"); known != network.end()) {

@@ -114,6 +114,8 @@ std::string_view what_of(ConstantsOf of) {
       return "model of collectives";
     case ConstantsOf::kExchanges:
       return "models of exchanges of tokens";
+    case ConstantsOf::kLibraries:
+      return "kernels of libraries";
   }
   return "";
 }

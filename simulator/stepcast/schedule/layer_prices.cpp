@@ -62,6 +62,7 @@ class TaskPricer {
     task.energy = cost.energy;
     const bool streams = std::holds_alternative<MemoryBound>(op.work);
     task.sharing = streams ? UnitSharing::kTakesTurns : UnitSharing::kKeepsUnits;
+    task.beside_copies = context_.cluster.device.libraries.copies;
     task.weight_gradient = gives_weights(op);
     if (load_.units > 0 || load_.hbm > BytesPerSecond{}) {
       task.contended = contended_duration(cost, beside.duration, load_, context_.cluster.device);

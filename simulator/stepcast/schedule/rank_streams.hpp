@@ -150,16 +150,10 @@ class RankStreams {
 
 // What both the events and the shortcuts do, for every task.
 
-// Beside a kernel that keeps its units, copies run in its tail alone. Three traces of FSDP2 on H200
-// (PyTorch 2.11, layers of Llama 8B in 16 and 8 bits): products and attention take 0 to 3 % longer,
-// and of the copies 0.07, 0.15 and 0.22 pass in a second.
-inline constexpr double kKeptBesideCopies = 0.98;
-inline constexpr double kCopiesBesideKept = 0.15;
-
 // How much of a kernel's duration passes in a second beside `other`, on another stream.
 inline double RankStreams::rate_beside(const StreamTask& kernel, const StreamTask& other) {
   if (other.sharing == UnitSharing::kTakesTurns) {
-    return kernel.sharing == UnitSharing::kKeepsUnits ? kKeptBesideCopies : 0.5;
+    return kernel.sharing == UnitSharing::kKeepsUnits ? kernel.beside_copies.kernel_rate : 0.5;
   }
   const bool slowed = kernel.contended > kernel.duration && kernel.duration > Seconds{};
   return slowed ? kernel.duration / kernel.contended : 1.0;
@@ -169,7 +163,7 @@ inline double RankStreams::rate_beside(const StreamTask& kernel, const StreamTas
 inline double slowdown_beside(const StreamTask& task, const StreamTask& kernel) {
   const bool waits =
       task.sharing == UnitSharing::kTakesTurns && kernel.sharing == UnitSharing::kKeepsUnits;
-  return waits ? 1.0 / kCopiesBesideKept : task.slowdown;
+  return waits ? 1.0 / kernel.beside_copies.copy_rate : task.slowdown;
 }
 
 // Of a fabric, that communication has beside the kernel `task` which advances at `rate`. A little

@@ -83,13 +83,13 @@ class GridSearch {
 
   // The peak where a step is surely within; else the clock expected.
   [[nodiscard]] std::int64_t first_guess() {
-    // Assumed: the rest of the allowed power is a margin for what a rough step leaves out. A step
-    // with less than that draws too little to be slowed, and no other clock is solved.
-    constexpr double kSurelyWithin = 0.95;
+    // The rest of the allowed power is a margin for what a rough step leaves out. A step with less
+    // than that draws too little to be slowed, and no other clock is solved.
+    const double surely_within = device_.libraries.clocks.surely_within;
     // Near the peak kernels slow down by themselves, and power no longer follows its law; the law
     // is taken from here, which decides how many clocks are solved and not which one is found.
     constexpr std::int64_t kLawful = kPeak * 13 / 16;
-    if (rough_share(kPeak) <= kSurelyWithin) {
+    if (rough_share(kPeak) <= surely_within) {
       return kPeak;
     }
     const double expected = clock_at_limit(kLawful, rough_share(kLawful));

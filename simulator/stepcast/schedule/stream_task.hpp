@@ -13,6 +13,7 @@
 
 #include "stepcast/base/units.hpp"
 #include "stepcast/graph/op.hpp"
+#include "stepcast/hardware/library_constants.hpp"
 
 namespace stepcast {
 
@@ -44,6 +45,7 @@ struct StreamTask {
   Seconds hidden;         // communication that the layer's own kernels hide (overlap_windows.hpp)
   TaskMode mode = TaskMode::kBlocking;
   UnitSharing sharing = UnitSharing::kHoldsUnits;
+  CopyConstants beside_copies{};  // of computation that keeps its units
   bool weight_gradient = false;
   std::int32_t op = -1;     // place among the operators of the step; below 0: not noted
   bool host_waits = false;  // the host waits for it before it launches what follows

@@ -81,6 +81,7 @@ TEST_CASE("the README prints the constants as their tables have them", "[unit]")
   check_printed(all.substr(0, all.find("| `forward.")) + all.substr(own));
   check_printed(table_of(placed_constants(ProfileFolder::kCollectives), ""));
   check_printed(table_of(placed_constants(ProfileFolder::kHosts), ""));
+  check_printed(table_of(placed_constants(ProfileFolder::kLibraries), ""));
   const std::string exchange = table_of(placed_constants(Dispatcher::kDeepEp), "deepep.");
   check_printed(exchange.substr(0, exchange.find("| `dispatch.")));
   check_printed(table_of(placed_constants(Dispatcher::kDeepEp), "deepep.dispatch."));
@@ -98,7 +99,8 @@ TEST_CASE("every constant says what it is, once, and where a fit may look inside
           "[unit]") {
   for (const ProfileFolder folder :
        {ProfileFolder::kGpus, ProfileFolder::kKernels, ProfileFolder::kArchitectures,
-        ProfileFolder::kCollectives, ProfileFolder::kExchange, ProfileFolder::kHosts}) {
+        ProfileFolder::kCollectives, ProfileFolder::kExchange, ProfileFolder::kHosts,
+        ProfileFolder::kLibraries}) {
     std::set<std::string> keys;
     for (const auto& [key, constant] : placed_constants(folder)) {
       CAPTURE(key);

@@ -179,6 +179,7 @@ TEST_CASE("a copy beside a kernel that keeps its units waits for the most part",
   copy.slowdown = 2.0;
   StreamTask product = computes(9.8);
   product.sharing = UnitSharing::kKeepsUnits;
+  product.beside_copies = {.kernel_rate = 0.98, .copy_rate = 0.15};
   for (const bool by_events : {false, true}) {
     CAPTURE(by_events);
     RankStreams streams(kFarAhead);
