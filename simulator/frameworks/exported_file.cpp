@@ -12,7 +12,7 @@
 #include "stepcast/config/config_yaml.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/experiment/settled_input.hpp"
-#include "stepcast/memory/usual_plan.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast {
 namespace {
@@ -108,9 +108,9 @@ class RoundTrip {
                                               wanted_.cluster, wanted_.software);
     const ConfigEntry* plan = root.entry("plan");
     Diagnostics diagnostics;
-    for (const std::string& reason : resolved.reasons) {
+    for (const Reason& reason : resolved.reasons) {
       diagnostics.error(plan == nullptr ? root.location() : plan->location(),
-                        "the plan cannot run: " + reason);
+                        "the plan cannot run: " + reason.text());
     }
     diagnostics.throw_if_any();
     const ExportInput input{wanted_, resolved.plan, data_};

@@ -165,8 +165,8 @@ class PlanFields {
     const auto size = fields_.count("plan.vpp");
     if (layout) {
       const LayoutResult parsed = parse_layout(*layout);
-      for (const std::string& reason : parsed.reasons) {
-        settings_.error("pipeline_model_parallel_layout", "cannot be read: " + reason);
+      for (const Reason& reason : parsed.reasons) {
+        settings_.error("pipeline_model_parallel_layout", "cannot be read: " + reason.text());
       }
       const auto stages = static_cast<std::int64_t>(parsed.stages.size());
       if (parsed.reasons.empty() && stages % degrees_.pp != 0) {

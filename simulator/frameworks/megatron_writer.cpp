@@ -9,7 +9,7 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/framework_keys.hpp"
 #include "stepcast/config/scalar.hpp"
-#include "stepcast/memory/usual_plan.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast {
 namespace {

@@ -15,7 +15,7 @@
 #include "stepcast/cost/price_cache.hpp"
 #include "stepcast/experiment/plan_projector.hpp"
 #include "stepcast/experiment/project.hpp"
-#include "stepcast/memory/usual_plan.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 
 namespace {
 

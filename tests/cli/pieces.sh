@@ -119,6 +119,8 @@ exits 0 sweep --pieces first --submission another
 says "^1 of $pieces pieces priced here; all are there"
 is_whole first
 diff -r -x 'task_*' alone first || complain "parts of other tasks have other bytes"
+# Of the killed task nothing is left.
+[ "$(count first '*')" -eq $((pieces + 2)) ] || complain "a killed task left files: $(ls first)"
 
 # Killed while others run: these find it gone and fill its piece. The merge is the whole at once.
 hold_task second night

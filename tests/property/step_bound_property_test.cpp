@@ -10,8 +10,8 @@
 #include "property/draws.hpp"
 #include "stepcast/cost/price_cache.hpp"
 #include "stepcast/experiment/plan_projector.hpp"
-#include "stepcast/memory/usual_plan.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 #include "stepcast/sweep/best_plan.hpp"
 #include "sweep_text.hpp"
 

@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "property/draws.hpp"
 #include "stepcast/experiment/project.hpp"
-#include "stepcast/sweep/counted_reason.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 #include "sweep_text.hpp"
 
 namespace stepcast::sweep_property_test {
@@ -42,7 +42,8 @@ void check_same(const PlanNumbers& numbers, const Projection& alone) {
 
 // What project says of a plan that the sweep only counts: that it cannot run, for the same reason.
 // Constraints and repetitions are matters of the sweep alone.
-void check_refused(const std::string& reason, const Projection& alone) {
+void check_refused(const std::string& reason, const Experiment& experiment,
+                   const Projection& alone) {
   if (reason.starts_with("constraint ") || reason == kSamePlan) {
     return;
   }
@@ -50,7 +51,11 @@ void check_refused(const std::string& reason, const Projection& alone) {
   REQUIRE_FALSE(alone.reasons.empty());
   CHECK(alone.priced == (reason == kRefusedByMemory));
   if (!alone.priced) {
-    CHECK(counted_reason(alone.reasons.front()) == reason);
+    const Reason first = settle_plan(experiment.plan, experiment.model, experiment.training,
+                                     experiment.cluster, experiment.software)
+                             .reasons.at(0);
+    CHECK(first.text() == alone.reasons.front());
+    CHECK(first.rule() == reason);
   }
 }
 
@@ -80,12 +85,13 @@ Drawn check_drawn_plans(const SweepSpace& space, std::uint64_t seed) {
   for (const std::int64_t start : starts) {
     for (std::int64_t index = start; index < start + kWindow; ++index) {
       INFO("plan " << index);
-      const Projection alone = project(space.experiment(index), default_cost_model());
+      const Experiment experiment = space.experiment(index);
+      const Projection alone = project(experiment, default_cost_model());
       const ChunkResult again = evaluator.evaluate(index, index + 1);
       const auto known = priced.find(index);
       REQUIRE(again.priced.size() == (known == priced.end() ? 0 : 1));
       if (known == priced.end()) {
-        check_refused(again.refused.begin()->first, alone);
+        check_refused(again.refused.begin()->first, experiment, alone);
         ++drawn.refused;
         continue;
       }

@@ -4,7 +4,7 @@
 //   the user's input is wrong   ConfigError: every problem of the input at once, each with file,
 //   line,
 //                               column and a remedy; caught in main only, exit 2
-//   the plan cannot run         a value (memory/feasibility.hpp), exit 3
+//   the plan cannot run         a value (settle/settle_plan.hpp), exit 3
 //   our own fault               STEPCAST_CHECK throws InternalError, exit 1
 #pragma once
 

@@ -61,21 +61,21 @@ void deepep_operators(ExpertLayer& layer) {
   layer.combine();
 }
 
-std::vector<std::string> deepep_refusals(const ParallelPlan& plan,
-                                         const RecomputeSpec& /*recompute*/) {
-  std::vector<std::string> reasons;
+std::vector<Reason> deepep_refusals(const ParallelPlan& plan, const RecomputeSpec& /*recompute*/) {
+  std::vector<Reason> reasons;
   const std::int64_t ranks = plan.ep * plan.etp;
   if (ranks > kPeers && ranks % kPeers != 0) {
     const std::string peers = std::to_string(kPeers);
-    reasons.push_back("dispatcher deepep takes at most " + peers + " ranks or a multiple of " +
-                      peers + ", but ep * etp = " + std::to_string(ranks));
+    reasons.push_back({"dispatcher deepep takes at most " + peers + " ranks or a multiple of " +
+                           peers + ", but ep * etp",
+                       of_plan(" = ", ranks)});
   }
   if (receive_buffer_of(plan.exchange) == ReceiveBuffer::kWorstCase &&
       !plan.exchanges_in_domain()) {
     reasons.push_back(
-        "dispatcher deepep has a worst_case receive buffer only within one scale-up "
-        "domain, and ep = " +
-        std::to_string(plan.ep) + " reaches beyond it");
+        {"dispatcher deepep has a worst_case receive buffer only within one scale-up "
+         "domain, and ep",
+         of_plan(" = ", plan.ep), " reaches beyond it"});
   }
   return reasons;
 }

@@ -38,19 +38,19 @@ std::int64_t rows_of_choices(const LayerExchange& exchange) {
   return exchange.shape.tokens * exchange.shape.topk;
 }
 
-std::vector<std::string> minimal_async_refusals(const ParallelPlan& plan,
-                                                const RecomputeSpec& recompute) {
-  std::vector<std::string> reasons;
+std::vector<Reason> minimal_async_refusals(const ParallelPlan& plan,
+                                           const RecomputeSpec& recompute) {
+  std::vector<Reason> reasons;
   if (!plan.exchanges_in_domain()) {
-    reasons.push_back("dispatcher minimal_async_ep writes into its peers' memory: ep = " +
-                      std::to_string(plan.ep) + " must fit one scale-up domain");
+    reasons.push_back({"dispatcher minimal_async_ep writes into its peers' memory: ep",
+                       of_plan(" = ", plan.ep), " must fit one scale-up domain"});
   }
   const bool recomputed =
       recompute.kind == RecomputeKind::kFull || recompute.recomputes(RecomputeModule::kMoe);
   if (!recomputed) {
-    reasons.emplace_back(
-        "dispatcher minimal_async_ep overwrites what arrived: it needs recompute full, or "
-        "selective with moe");
+    reasons.push_back(
+        {"dispatcher minimal_async_ep overwrites what arrived: it needs recompute full, or "
+         "selective with moe"});
   }
   return reasons;
 }

@@ -159,17 +159,16 @@ bool asks_peers(ExchangePrimitive primitive) {
   return primitive != ExchangePrimitive::kAuto && needs_peers(primitive);
 }
 
-std::vector<std::string> sonic_refusals(const ParallelPlan& plan,
-                                        const RecomputeSpec& /*recompute*/) {
-  std::vector<std::string> reasons;
+std::vector<Reason> sonic_refusals(const ParallelPlan& plan, const RecomputeSpec& /*recompute*/) {
+  std::vector<Reason> reasons;
   if (plan.etp > 1) {
-    reasons.emplace_back("dispatcher sonic has no expert tensor parallelism: etp must be 1");
+    reasons.push_back({"dispatcher sonic has no expert tensor parallelism: etp must be 1"});
   }
   const bool peers =
       asks_peers(plan.exchange.dispatch_primitive) || asks_peers(plan.exchange.combine_primitive);
   if (peers && !plan.exchanges_in_domain()) {
-    reasons.push_back("dispatcher sonic beyond one scale-up domain (ep = " +
-                      std::to_string(plan.ep) + ") has the primitive node_dedup only");
+    reasons.push_back({"dispatcher sonic beyond one scale-up domain (ep = " +
+                       std::to_string(plan.ep) + ") has the primitive node_dedup only"});
   }
   return reasons;
 }

@@ -8,8 +8,8 @@
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
 #include "stepcast/layer/expert_expansion.hpp"
-#include "stepcast/memory/feasibility.hpp"
 #include "stepcast/schedule/layer_prices.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast {
 namespace {
@@ -76,7 +76,7 @@ class MapSite {
     software_.exchange = exchange_;
     const ResolvedPlan resolved = resolve_plan(request_, model_, training_, cluster_, software_);
     if (!resolved.reasons.empty()) {
-      reason = resolved.reasons.front();
+      reason = resolved.reasons.front().text();
       return entry;
     }
     const ExpansionContext context{model_, resolved.plan, training_, software_};

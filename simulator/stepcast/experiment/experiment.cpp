@@ -12,7 +12,7 @@
 #include "stepcast/graph/model_remarks.hpp"
 #include "stepcast/hardware/number_ranges.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
-#include "stepcast/plan/training_section.hpp"
+#include "stepcast/plan/run_spec.hpp"
 
 namespace stepcast {
 namespace {
@@ -36,7 +36,8 @@ class ExperimentReader {
   ExperimentReader(const ConfigNode& root, std::filesystem::path folder, ProfileCache& profiles)
       : top_(root, "", diagnostics_), folder_(std::move(folder)), profiles_(profiles) {}
 
-  Experiment read() {
+  // `others`: keys that the file may have beside an experiment's, and that were taken out.
+  Experiment read(std::span<const std::string_view> others) {
     collect(diagnostics_, [this] { read_model_section(); });
     collect(diagnostics_, [this] { read_cluster_section(); });
     read_training_section_of(top_.required_mapping("training"));
@@ -48,6 +49,9 @@ class ExperimentReader {
     collect(diagnostics_, [this] { choose_attention_kernel(); });
     read_backends_section();
     top_.optional_text("description");
+    for (const std::string_view other : others) {
+      top_.take(other);
+    }
     top_.finish();
     diagnostics_.throw_if_any();
     if (experiment_.named.model.empty()) {  // the user's own: those that ship need no remark
@@ -373,12 +377,12 @@ class ExperimentReader {
 Experiment read_experiment(const ConfigNode& root, const std::filesystem::path& folder,
                            const DataRoot& data) {
   ProfileCache profiles(data);
-  return ExperimentReader(root, folder, profiles).read();
+  return ExperimentReader(root, folder, profiles).read({});
 }
 
 Experiment read_experiment(const ConfigNode& root, const std::filesystem::path& folder,
-                           ProfileCache& profiles) {
-  return ExperimentReader(root, folder, profiles).read();
+                           ProfileCache& profiles, std::span<const std::string_view> others) {
+  return ExperimentReader(root, folder, profiles).read(others);
 }
 
 Experiment load_experiment(const std::filesystem::path& file,

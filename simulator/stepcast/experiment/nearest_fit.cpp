@@ -5,7 +5,7 @@
 #include <array>
 
 #include "stepcast/experiment/plan_projector.hpp"
-#include "stepcast/memory/usual_plan.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast {
 namespace {

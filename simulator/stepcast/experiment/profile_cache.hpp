@@ -4,7 +4,9 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stepcast/experiment/experiment.hpp"
@@ -52,6 +54,6 @@ class ProfileCache {
 
 // The same as read_experiment of a data root, with profiles that are read once.
 Experiment read_experiment(const ConfigNode& root, const std::filesystem::path& folder,
-                           ProfileCache& profiles);
+                           ProfileCache& profiles, std::span<const std::string_view> others = {});
 
 }  // namespace stepcast

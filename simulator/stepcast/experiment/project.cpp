@@ -17,7 +17,7 @@
 #include "stepcast/layer/activation_inventory.hpp"
 #include "stepcast/layer/exchange_shape.hpp"
 #include "stepcast/layer/recompute_choice.hpp"
-#include "stepcast/memory/usual_plan.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast {
 namespace {
@@ -171,7 +171,9 @@ Projection settled(const Experiment& experiment) {
   p.input = settled_input(experiment, p.plan);
   p.notes = std::move(resolved.notes);
   note_assumptions(p, experiment);
-  p.reasons = std::move(resolved.reasons);
+  for (const Reason& reason : resolved.reasons) {
+    p.reasons.push_back(reason.text());
+  }
   return p;
 }
 

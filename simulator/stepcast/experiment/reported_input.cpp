@@ -8,7 +8,7 @@
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/scalar.hpp"
 #include "stepcast/experiment/settled_input.hpp"
-#include "stepcast/memory/usual_plan.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast {
 namespace {

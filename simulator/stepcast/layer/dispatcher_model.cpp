@@ -24,8 +24,8 @@ bool ReceiveBuffers::has(ReceiveBuffer buffer) const {
   return false;
 }
 
-std::vector<std::string> DispatcherModel::never_refuses(const ParallelPlan& /*plan*/,
-                                                        const RecomputeSpec& /*recompute*/) {
+std::vector<Reason> DispatcherModel::never_refuses(const ParallelPlan& /*plan*/,
+                                                   const RecomputeSpec& /*recompute*/) {
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include "stepcast/hardware/exchange_constants.hpp"
 #include "stepcast/layer/exchange_buffers.hpp"
 #include "stepcast/layer/exchange_shape.hpp"
+#include "stepcast/plan/reason.hpp"
 
 namespace stepcast {
 
@@ -126,13 +127,13 @@ struct DispatcherModel {
   std::vector<ExchangeBuffer> (*buffers)(const LayerExchange&) = nullptr;
 
   // Why it cannot carry the exchange of a plan whose degrees are settled.
-  std::vector<std::string> (*refusals)(const ParallelPlan&, const RecomputeSpec&) = &never_refuses;
+  std::vector<Reason> (*refusals)(const ParallelPlan&, const RecomputeSpec&) = &never_refuses;
 
   // The price of an exchange among several ranks.
   OpCost (*price)(const ExpertExchange&, const FabricContext&, const CollectiveModel&) = nullptr;
 
-  static std::vector<std::string> never_refuses(const ParallelPlan& plan,
-                                                const RecomputeSpec& recompute);
+  static std::vector<Reason> never_refuses(const ParallelPlan& plan,
+                                           const RecomputeSpec& recompute);
   static void dispatch_experts_combine(ExpertLayer& layer);
   static bool serves_always(ExchangePrimitive /*primitive*/, const ExpertExchange& /*exchange*/,
                             const ClusterSpec& /*cluster*/) {

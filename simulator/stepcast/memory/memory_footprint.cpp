@@ -9,7 +9,6 @@
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/expert_expansion.hpp"
 #include "stepcast/layer/stage_class.hpp"
-#include "stepcast/memory/optimizer_memory.hpp"
 #include "stepcast/pipeline/paired_order.hpp"
 #include "stepcast/plan/update_rule.hpp"
 

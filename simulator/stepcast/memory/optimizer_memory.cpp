@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/memory/optimizer_memory.hpp"
+#include "stepcast/memory/stage_holding.hpp"
 
 #include <algorithm>
 

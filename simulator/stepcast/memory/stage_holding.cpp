@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "stepcast/base/real.hpp"
-#include "stepcast/memory/optimizer_memory.hpp"
 #include "stepcast/plan/update_rule.hpp"
 
 namespace stepcast {

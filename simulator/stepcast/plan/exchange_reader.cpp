@@ -62,28 +62,28 @@ void belongs_to(const MappingReader& reader, std::string_view key, T written, T 
 }
 
 void read_counts(MappingReader& reader, Routing& routing) {
-  const ConfigNode* list = reader.take("counts");
+  const ConfigNode* list = reader.take(kCountsKey);
   if (list == nullptr) {
     if (routing.kind == RoutingKind::kCounts && routing.counts.empty()) {
-      reader.error("counts",
+      reader.error(kCountsKey,
                    "is needed with routing: counts; write the tokens of each expert as a "
                    "list");
     }
     return;
   }
   if (list->kind != ConfigNode::Kind::kSequence) {
-    reader.error("counts", "must be a list: the tokens of each expert, over all ranks");
+    reader.error(kCountsKey, "must be a list: the tokens of each expert, over all ranks");
     return;
   }
   routing.counts.clear();
   std::int64_t sum = 0;
   for (const ConfigNode& item : list->items) {
-    const std::int64_t tokens = reader.count("counts", item, kCount).value_or(1);
+    const std::int64_t tokens = reader.count(kCountsKey, item, kCount).value_or(1);
     sum += tokens;
     routing.counts.push_back(tokens);
   }
   if (sum == 0) {
-    reader.error("counts", "must have at least one token");
+    reader.error(kCountsKey, "must have at least one token");
   }
 }
 
@@ -100,7 +100,7 @@ void read_routing(MappingReader& reader, ExchangeSpec& spec) {
   belongs_to(reader, "groups", routing.kind, RoutingKind::kGroupLimited);
   belongs_to(reader, "groups_per_token", routing.kind, RoutingKind::kGroupLimited);
   belongs_to(reader, "zipf_exponent", routing.kind, RoutingKind::kZipf);
-  belongs_to(reader, "counts", routing.kind, RoutingKind::kCounts);
+  belongs_to(reader, kCountsKey, routing.kind, RoutingKind::kCounts);
   belongs_to(reader, "max_violation", routing.kind, RoutingKind::kLearned);
   if (reader.has("groups") != reader.has("groups_per_token")) {
     reader.error("groups", "and groups_per_token belong together; give both or neither");
@@ -155,7 +155,7 @@ void write_routing(const Routing& routing, ConfigWriter& writer) {
   } else if (routing.kind == RoutingKind::kLearned) {
     writer.field("max_violation", routing.max_violation);
   } else if (routing.kind == RoutingKind::kCounts) {
-    writer.field("counts", list_node(routing.counts));
+    writer.field(kCountsKey, list_node(routing.counts));
   }
 }
 

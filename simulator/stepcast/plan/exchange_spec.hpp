@@ -66,6 +66,8 @@ Dispatcher carried_by(const ExchangeSpec& spec);
 // Group-limited where the model's router is.
 Routing routing_of(const ExchangeSpec& spec, const MoeSpec& moe);
 
+// The key of `expert_exchange` with the tokens of each expert, a list.
+inline constexpr std::string_view kCountsKey = "counts";
 // Changes what the mapping `expert_exchange` names; leaves the rest.
 void read_exchange(MappingReader reader, ExchangeSpec& spec);
 // The value of a key `dispatcher`, if it is there.

@@ -61,7 +61,7 @@ struct UniformOverlap {
   bool operator==(const UniformOverlap&) const = default;
 };
 
-// A plan as the user wrote it; empty values follow from the rest (memory/feasibility.hpp).
+// A plan as the user wrote it; empty values follow from the rest (settle/settle_plan.hpp).
 struct PlanRequest {
   std::int64_t tp = 1;
   std::int64_t pp = 1;

@@ -6,8 +6,7 @@
 
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/plan/exchange_spec.hpp"
-#include "stepcast/plan/overlap_key.hpp"
-#include "stepcast/plan/stage_layout.hpp"
+#include "stepcast/plan/plan_values.hpp"
 #include "stepcast/plan/written_input.hpp"
 
 namespace stepcast {
@@ -53,6 +52,11 @@ PlanValue settled(const ParallelPlan& plan) {
   return plan.*Member;
 }
 
+template <auto Member>
+PlanValue asked(const PlanRequest& plan) {
+  return plan.*Member;
+}
+
 // --- switches and choices -----------------------------------------------------------------------
 
 template <auto Member>
@@ -76,10 +80,30 @@ void write_choice(std::string_view key, const PlanRequest& plan, ConfigWriter& w
   }
 }
 
+// --- where a key makes no difference -------------------------------------------------------------
+
+// Where the ranks of an axis are one.
+template <auto Degree>
+bool idle_alone(const PlanRequest& /*asked*/, const ParallelPlan& plan) {
+  return plan.*Degree == 1;
+}
+// Parameters that are not sharded are never gathered.
+bool idle_reshard(const PlanRequest& /*asked*/, const ParallelPlan& plan) { return plan.zero != 3; }
+// The stages below 3 divide nothing where there is one replica; stage 3 says that they are sharded.
+bool idle_zero(const PlanRequest& asked, const ParallelPlan& plan) {
+  return asked.zero.value_or(1) < 3 && plan.replicas() == 1 && plan.edp == 1;
+}
+
+// --- values that settling names -------------------------------------------------------------
+
 PlanValue settled_schedule(const ParallelPlan& plan) { return name(plan.schedule); }
 
 PlanValue settled_cp_algorithm(const ParallelPlan& plan) { return name(plan.cp_algorithm); }
 PlanValue settled_cp_heads(const ParallelPlan& plan) { return plan.cp_heads(); }
+// 0 where the shards have no replicas.
+PlanValue settled_hsdp(const ParallelPlan& plan) {
+  return plan.fsdp > 1 && plan.fsdp < plan.replicas() ? plan.fsdp : 0;
+}
 
 void read_plan_dispatcher(std::string_view /*key*/, MappingReader& reader, PlanRequest& plan) {
   plan.dispatcher = read_dispatcher(reader);
@@ -87,67 +111,9 @@ void read_plan_dispatcher(std::string_view /*key*/, MappingReader& reader, PlanR
 
 PlanValue settled_dispatcher(const ParallelPlan& plan) { return name(plan.exchange.dispatcher); }
 
-void read_order(std::string_view key, MappingReader& reader, PlanRequest& plan) {
-  const ConfigNode* value = reader.take(key);
-  const std::optional<std::string> text =
-      value == nullptr ? std::nullopt : reader.text(key, *value);
-  if (!text) {
-    return;
-  }
-  if (const std::optional<AxisOrder> order = parse_axis_order(*text)) {
-    plan.order = *order;
-  } else {
-    reader.error(key,
-                 "must name tp, cp, ep, dp and pp once each, from the axis whose ranks are "
-                 "neighbours to the one whose ranks are furthest apart, as " +
-                     text_of(AxisOrder{}));
-  }
-}
-
-void write_order(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
-  if (plan.order != AxisOrder{}) {
-    writer.field(key, text_of(plan.order));
-  }
-}
-
 PlanValue settled_order(const ParallelPlan& plan) { return text_of(plan.order); }
 
-// --- layers of stages ---
-
-void read_layout(std::string_view key, MappingReader& reader, PlanRequest& plan) {
-  const ConfigNode* value = reader.take(key);
-  if (value == nullptr) {
-    return;
-  }
-  if (value->kind != ConfigNode::Kind::kSequence) {
-    plan.layout = reader.name(key, *value).value_or("");
-    for (const std::string& fault : layout_faults(plan.layout)) {
-      reader.error(key, fault);
-    }
-    return;
-  }
-  for (const ConfigNode& item : value->items) {
-    if (const auto layers = reader.count(key, item, {0, 10'000})) {
-      plan.stage_layers.push_back(*layers);
-    }
-  }
-}
-
-void write_layout(std::string_view key, const PlanRequest& plan, ConfigWriter& writer) {
-  if (!plan.stage_layers.empty()) {
-    writer.field(key, list_node(plan.stage_layers));
-  } else if (!plan.layout.empty()) {
-    writer.field(key, plan.layout);
-  }
-}
-
-void copy_layout(const PlanRequest& from, PlanRequest& to) {
-  to.layout = from.layout;
-  to.stage_layers = from.stage_layers;
-}
-
-// --- overlap
-// --------------------------------------------------------------------------------------
+// --- overlap ------------------------------------------------------------------------------------
 
 template <Axis axis>
 void copy_share(const PlanRequest& from, PlanRequest& to) {
@@ -163,12 +129,18 @@ constexpr PlanKey share_key(std::string_view name, int numbering) {
           .copy = copy_share<axis>};
 }
 
-// --- the table
-// ------------------------------------------------------------------------------------
+// --- the table ----------------------------------------------------------------------------------
+
+constexpr PlanKey at(PlanKey key, int print_order, KeyRow compared) {
+  key.printed = Printed::kBeforeExchange;
+  key.print_order = print_order;
+  key.compared = compared;
+  return key;
+}
 
 template <auto Asked, auto Settled>
 constexpr PlanKey degree_key(std::string_view name, std::string_view meaning,
-                             std::string_view option, int numbering, int order) {
+                             std::string_view option, int numbering) {
   return {.name = name,
           .meaning = meaning,
           .option = option,
@@ -177,13 +149,21 @@ constexpr PlanKey degree_key(std::string_view name, std::string_view meaning,
           .write = write_degree<Asked>,
           .copy = copy_plan<Asked>,
           .settled = settled<Settled>,
-          .printed = Printed::kBeforeExchange,
-          .print_order = order};
+          .is_degree = true};
+}
+
+// A degree that no other key and no layout changes.
+template <auto Asked, auto Settled>
+constexpr PlanKey kept_degree_key(std::string_view name, std::string_view meaning,
+                                  std::string_view option, int numbering) {
+  PlanKey key = degree_key<Asked, Settled>(name, meaning, option, numbering);
+  key.asked = asked<Asked>;
+  return key;
 }
 
 template <auto Asked, auto Settled>
 constexpr PlanKey optional_degree_key(std::string_view name, std::string_view meaning,
-                                      std::string_view option, int numbering, int order) {
+                                      std::string_view option, int numbering) {
   return {.name = name,
           .meaning = meaning,
           .option = option,
@@ -192,82 +172,93 @@ constexpr PlanKey optional_degree_key(std::string_view name, std::string_view me
           .write = write_given<Asked>,
           .copy = copy_plan<Asked>,
           .settled = settled<Settled>,
-          .printed = Printed::kBeforeExchange,
-          .print_order = order};
+          .is_degree = true};
 }
 
 template <auto Asked, auto Settled>
-constexpr PlanKey switch_key(std::string_view name, std::string_view meaning, int numbering,
-                             int order) {
+constexpr PlanKey switch_key(std::string_view name, std::string_view meaning, int numbering) {
   return {.name = name,
           .meaning = meaning,
           .numbering = numbering,
           .read = read_switch<Asked>,
           .write = write_given<Asked>,
           .copy = copy_plan<Asked>,
-          .settled = settled<Settled>,
-          .printed = Printed::kBeforeExchange,
-          .print_order = order};
+          .settled = settled<Settled>};
 }
 
 using R = PlanRequest;
 using P = ParallelPlan;
 
 constexpr std::array kPlanKeys = {
-    degree_key<&R::tp, &P::tp>("tp", "tensor parallelism", "--tp", 9, 1),
-    degree_key<&R::pp, &P::pp>("pp", "pipeline parallelism", "--pp", 20, 3),
-    degree_key<&R::vpp, &P::vpp>("vpp", "virtual stages of a pipeline rank", "--vpp", 22, 4),
-    degree_key<&R::cp, &P::cp>("cp", "context parallelism", "--cp", 11, 2),
-    degree_key<&R::ep, &P::ep>("ep", "expert parallelism", "--ep", 13, 5),
-    optional_degree_key<&R::etp, &P::etp>("etp", "tensor parallelism of the experts", "--etp", 14,
-                                          6),
-    optional_degree_key<&R::dp, &P::dp>("dp", "data parallelism, which follows from the rest", "",
-                                        15, 7),
-    optional_degree_key<&R::fsdp, &P::fsdp>("fsdp", "ranks that share one copy of the parameters",
-                                            "--fsdp", 17, 8),
+    at(kept_degree_key<&R::tp, &P::tp>("tp", "tensor parallelism", "--tp", 9), 1, {"tp", 1}),
+    at(kept_degree_key<&R::pp, &P::pp>("pp", "pipeline parallelism", "--pp", 20), 3, {"pp", 5}),
+    at(degree_key<&R::vpp, &P::vpp>("vpp", "virtual stages of a pipeline rank", "--vpp", 22), 4,
+       {"vpp", 6, "1"}),
+    at(kept_degree_key<&R::cp, &P::cp>("cp", "context parallelism", "--cp", 11), 2, {"cp", 3, "1"}),
+    at(kept_degree_key<&R::ep, &P::ep>("ep", "expert parallelism", "--ep", 13), 5, {"ep", 8, "1"}),
+    at(optional_degree_key<&R::etp, &P::etp>("etp", "tensor parallelism of the experts", "--etp",
+                                             14),
+       6, {"etp", 9, "1"}),
+    at(PlanKey{.name = "dp",
+               .meaning = "data parallelism, which follows from the rest",
+               .numbering = 15,
+               .read = read_degree<&R::dp>,
+               .write = write_given<&R::dp>,
+               .copy = copy_plan<&R::dp>,
+               .settled = settled<&P::dp>},
+       7, {"dp", 11}),
+    at(optional_degree_key<&R::fsdp, &P::fsdp>(
+           "fsdp", "ranks that share one copy of the parameters", "--fsdp", 17),
+       8, {"fsdp", 12}),
     PlanKey{.name = "hsdp",
             .meaning = "ranks of one sharding group, replicated over the others",
             .numbering = 18,
             .read = read_degree<&R::hsdp>,
             .write = write_given<&R::hsdp>,
-            .copy = copy_plan<&R::hsdp>},
-    switch_key<&R::sequence_parallel, &P::sequence_parallel>(
-        "sequence_parallel", "norms and dropout over a share of the sequence", 10, 10),
-    PlanKey{.name = "zero",
-            .meaning = "ZeRO stage, 0 to 3",
-            .option = "--zero",
-            .numbering = 16,
-            .read = read_zero,
-            .write = write_given<&R::zero>,
-            .copy = copy_plan<&R::zero>,
-            .settled = settled<&P::zero>,
-            .printed = Printed::kBeforeExchange,
-            .print_order = 9},
-    switch_key<&R::fsdp_reshard, &P::fsdp_reshard>(
-        "fsdp_reshard", "gathered weights are dropped after forward", 19, 11),
-    PlanKey{.name = "fsdp_experts",
-            .meaning = "whether full sharding divides the experts too",
-            .numbering = 24,
-            .read = read_switch<&R::fsdp_experts>,
-            .write = write_given<&R::fsdp_experts>,
-            .copy = copy_plan<&R::fsdp_experts>},
-    PlanKey{.name = "schedule",
-            .meaning = "pipeline schedule (of 'project' also: all)",
-            .option = "--schedule",
-            .numbering = 23,
-            .read = read_choice<Schedule, &R::schedule>,
-            .write = write_choice<&R::schedule>,
-            .copy = copy_plan<&R::schedule>,
-            .settled = settled_schedule,
-            .printed = Printed::kBeforeExchange,
-            .print_order = 12,
-            .values = names_of<Schedule>},
+            .copy = copy_plan<&R::hsdp>,
+            .settled = settled_hsdp},
+    [] {
+      PlanKey key = switch_key<&R::sequence_parallel, &P::sequence_parallel>(
+          "sequence_parallel", "norms and dropout over a share of the sequence", 10);
+      key.short_name = "sp";
+      key.idle = idle_alone<&P::tp>;
+      return at(key, 10, {"sequence parallel", 2, "no"});
+    }(),
+    at(PlanKey{.name = "zero",
+               .meaning = "ZeRO stage, 0 to 3",
+               .option = "--zero",
+               .numbering = 16,
+               .read = read_zero,
+               .write = write_given<&R::zero>,
+               .copy = copy_plan<&R::zero>,
+               .settled = settled<&P::zero>,
+               .idle = idle_zero},
+       9, {"zero", 13}),
+    [] {
+      PlanKey key = switch_key<&R::fsdp_reshard, &P::fsdp_reshard>(
+          "fsdp_reshard", "gathered weights are dropped after forward", 19);
+      key.idle = idle_reshard;
+      return at(key, 11, {"reshard after forward", 14, "no"});
+    }(),
+    switch_key<&R::fsdp_experts, &P::fsdp_experts>(
+        "fsdp_experts", "whether full sharding divides the experts too", 24),
+    at(PlanKey{.name = "schedule",
+               .meaning = "pipeline schedule (of 'project' also: all)",
+               .option = "--schedule",
+               .numbering = 23,
+               .read = read_choice<Schedule, &R::schedule>,
+               .write = write_choice<&R::schedule>,
+               .copy = copy_plan<&R::schedule>,
+               .settled = settled_schedule,
+               .values = names_of<Schedule>},
+       12, {"schedule", 7}),
     PlanKey{.name = "stage_layout",
             .meaning = "layers of each stage: even, balanced, Megatron's text, or a list",
             .numbering = 21,
             .read = read_layout,
             .write = write_layout,
-            .copy = copy_layout},
+            .copy = copy_layout,
+            .one_list = OneList::kOfWholeNumbers},
     PlanKey{.name = "cp_algorithm",
             .meaning = "how context-parallel ranks exchange keys and values",
             .numbering = 12,
@@ -277,7 +268,9 @@ constexpr std::array kPlanKeys = {
             .settled = settled_cp_algorithm,
             .printed = Printed::kAfterExchange,
             .print_order = 2,
-            .values = names_of<CpAlgorithm>},
+            .values = names_of<CpAlgorithm>,
+            .idle = idle_alone<&P::cp>,
+            .compared = {"cp algorithm", 4, kIdleText}},
     PlanKey{.name = "cp_all_to_all",
             .meaning = "context-parallel ranks that exchange heads, under all_to_all_ring",
             .numbering = 26,
@@ -302,16 +295,16 @@ constexpr std::array kPlanKeys = {
     share_key<Axis::kContext>("overlap.cp", 6),
     share_key<Axis::kData>("overlap.dp", 7),
     share_key<Axis::kPipeline>("overlap.pp", 8),
-    PlanKey{.name = "dispatcher",
-            .meaning = "what carries tokens to their experts",
-            .numbering = 0,
-            .read = read_plan_dispatcher,
-            .write = write_choice<&R::dispatcher>,
-            .copy = copy_plan<&R::dispatcher>,
-            .settled = settled_dispatcher,
-            .printed = Printed::kBeforeExchange,
-            .print_order = 13,
-            .values = names_of<Dispatcher>},
+    at(PlanKey{.name = "dispatcher",
+               .meaning = "what carries tokens to their experts",
+               .of_site = true,
+               .read = read_plan_dispatcher,
+               .write = write_choice<&R::dispatcher>,
+               .copy = copy_plan<&R::dispatcher>,
+               .settled = settled_dispatcher,
+               .values = names_of<Dispatcher>,
+               .idle = idle_alone<&P::ep>},
+       13, {"dispatcher", 10, kIdleText}),
     PlanKey{.name = "order",
             .meaning = "of ranks, from neighbours to those furthest apart: tp-cp-ep-dp-pp",
             .numbering = 25,
@@ -320,31 +313,41 @@ constexpr std::array kPlanKeys = {
             .copy = copy_plan<&R::order>,
             .settled = settled_order,
             .printed = Printed::kAfterExchange,
-            .print_order = 3},
+            .print_order = 3,
+            .compared = {"order of ranks", 16, "tp-cp-ep-dp-pp"}},
 };
 
-// What follows from the rest and cannot be given.
-constexpr PlanKey kMicroBatches{.name = "micro_batches",
-                                .meaning = "micro-batches of one rank and step",
-                                .settled = settled<&P::micro_batches>,
-                                .printed = Printed::kAfterExchange,
-                                .print_order = 1};
+constexpr std::array kFollowingKeys = {
+    PlanKey{.name = "micro_batches",
+            .meaning = "micro-batches of one rank and step",
+            .settled = settled<&P::micro_batches>,
+            .printed = Printed::kAfterExchange,
+            .print_order = 1,
+            .compared = {"micro-batches", 15}},
+    PlanKey{
+        .name = "edp", .meaning = "data parallelism of the experts", .settled = settled<&P::edp>},
+};
+
+// The keys for which `wanted` says so, those of equal `order` as they stand in the tables.
+template <typename Wanted, typename Order>
+std::vector<PlanKey> chosen_keys(const Wanted& wanted, const Order& order) {
+  std::vector<PlanKey> keys;
+  std::copy_if(kPlanKeys.begin(), kPlanKeys.end(), std::back_inserter(keys), wanted);
+  std::copy_if(kFollowingKeys.begin(), kFollowingKeys.end(), std::back_inserter(keys), wanted);
+  std::sort(keys.begin(), keys.end(),
+            [&](const PlanKey& a, const PlanKey& b) { return order(a) < order(b); });
+  return keys;
+}
 
 std::vector<PlanKey> printed_keys(Printed where) {
-  std::vector<PlanKey> keys;
-  std::copy_if(kPlanKeys.begin(), kPlanKeys.end(), std::back_inserter(keys),
-               [where](const PlanKey& key) { return key.printed == where; });
-  if (where == kMicroBatches.printed) {
-    keys.push_back(kMicroBatches);
-  }
-  std::sort(keys.begin(), keys.end(),
-            [](const PlanKey& a, const PlanKey& b) { return a.print_order < b.print_order; });
-  return keys;
+  return chosen_keys([where](const PlanKey& key) { return key.printed == where; },
+                     [](const PlanKey& key) { return key.print_order; });
 }
 
 }  // namespace
 
 std::span<const PlanKey> plan_keys() { return kPlanKeys; }
+std::span<const PlanKey> following_plan_keys() { return kFollowingKeys; }
 const PlanKey* plan_key(std::string_view name) {
   const auto* const found = std::find_if(kPlanKeys.begin(), kPlanKeys.end(),
                                          [name](const PlanKey& key) { return key.name == name; });
@@ -355,6 +358,13 @@ std::span<const PlanKey> printed_plan_keys(Printed where) {
   static const std::vector<PlanKey> before = printed_keys(Printed::kBeforeExchange);
   static const std::vector<PlanKey> after = printed_keys(Printed::kAfterExchange);
   return where == Printed::kBeforeExchange ? before : after;
+}
+
+std::span<const PlanKey> compared_plan_keys() {
+  static const std::vector<PlanKey> keys =
+      chosen_keys([](const PlanKey& key) { return !key.compared.title.empty(); },
+                  [](const PlanKey& key) { return key.compared.order; });
+  return keys;
 }
 
 PlanRequest read_plan(MappingReader reader) {

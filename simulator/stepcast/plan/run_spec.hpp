@@ -16,6 +16,7 @@
 #include "stepcast/base/units.hpp"
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/config/mapping_reader.hpp"
+#include "stepcast/plan/training_recipe.hpp"
 
 namespace stepcast {
 
@@ -71,5 +72,13 @@ struct RunSpec {
 std::optional<RunSpec> read_run(MappingReader& training);
 // Adds them to the mapping `training` that an experiment is written with.
 void write_run(const RunSpec& run, ConfigNode& training);
+
+// All of the mapping `training`: the recipe of a step, and the run that repeats it.
+struct TrainingSection {
+  TrainingRecipe recipe;
+  std::optional<RunSpec> run;
+};
+// Problems go to the reader's diagnostics.
+TrainingSection read_training_section(MappingReader reader);
 
 }  // namespace stepcast

@@ -121,8 +121,8 @@ std::vector<StageContent> with_ends(const std::vector<std::int64_t>& layers,
 LayoutResult even_layout(std::int64_t stages, std::int64_t layers, std::int64_t mtp_layers) {
   if (layers % stages != 0) {
     return {{},
-            {std::to_string(layers) + " layers do not divide into pp * vpp = " +
-             std::to_string(stages) + " stages; give stage_layout: balanced, a list or a text"}};
+            {{of_plan(std::to_string(layers) + " "), "layers do not divide into pp * vpp",
+              of_plan(" = ", stages), " stages; give stage_layout: balanced, a list or a text"}}};
   }
   const std::vector<std::int64_t> counts(static_cast<std::size_t>(stages), layers / stages);
   return {with_ends(counts, mtp_layers), {}};
@@ -133,8 +133,9 @@ LayoutResult even_layout(std::int64_t stages, std::int64_t layers, std::int64_t 
 LayoutResult balanced_layout(std::int64_t stages, std::int64_t layers, std::int64_t mtp_layers) {
   if (layers + 2 < stages) {
     return {{},
-            {std::to_string(layers) + " layers, embedding and loss are fewer than pp * vpp = " +
-             std::to_string(stages) + " stages"}};
+            {{of_plan(std::to_string(layers) + " "),
+              "layers, embedding and loss are fewer than pp * vpp", of_plan(" = ", stages),
+              " stages"}}};
   }
   const auto count = static_cast<std::size_t>(stages);
   std::vector<std::int64_t> slots(count, 0);
@@ -176,15 +177,15 @@ LayoutResult checked(LayoutResult result, std::int64_t stages, std::int64_t laye
   }
   const auto complain = [&](const std::string& what, std::int64_t found, std::int64_t wanted) {
     if (found != wanted) {
-      result.reasons.push_back("stage_layout has " + std::to_string(found) + " " + what + ", not " +
-                               std::to_string(wanted));
+      result.reasons.push_back({"stage_layout has", of_plan(" ", found),
+                                " " + what + ", not " + std::to_string(wanted)});
     }
   };
   complain("stages", static_cast<std::int64_t>(result.stages.size()), stages);
   complain("layers", layers_found, layers);
   complain("multi-token prediction layers", mtp_found, mtp_layers);
   if (result.reasons.empty() && (!result.stages.front().embedding || !result.stages.back().loss)) {
-    result.reasons.emplace_back("stage_layout must begin with E and end with L");
+    result.reasons.push_back({"stage_layout must begin with E and end with L"});
   }
   return result;
 }
@@ -195,7 +196,7 @@ LayoutResult parse_layout(std::string_view text) {
   LayoutExpander expander(text);
   const std::optional<std::string> letters = expander.expand();
   if (!letters) {
-    return {{}, {"stage_layout '" + std::string(text.substr(0, 60)) + "': " + expander.fault()}};
+    return {{}, {{"stage_layout '" + std::string(text.substr(0, 60)) + "': " + expander.fault()}}};
   }
   LayoutResult result;
   result.stages.emplace_back();
@@ -222,8 +223,13 @@ LayoutResult parse_layout(std::string_view text) {
 }
 
 std::vector<std::string> layout_faults(const std::string& layout) {
-  const bool needs_model = layout.empty() || layout == "even" || layout == "balanced";
-  return needs_model ? std::vector<std::string>() : parse_layout(layout).reasons;
+  std::vector<std::string> faults;
+  if (!layout.empty() && layout != "even" && layout != "balanced") {
+    for (const Reason& reason : parse_layout(layout).reasons) {
+      faults.push_back(reason.text());
+    }
+  }
+  return faults;
 }
 
 LayoutResult stage_layout(const PlanRequest& request, std::int64_t vpp, std::int64_t layers,

@@ -19,12 +19,13 @@
 #include <vector>
 
 #include "stepcast/plan/parallel_plan.hpp"
+#include "stepcast/plan/reason.hpp"
 
 namespace stepcast {
 
 struct LayoutResult {
   std::vector<StageContent> stages;
-  std::vector<std::string> reasons;  // why there is no layout; empty if there is one
+  std::vector<Reason> reasons;  // why there is no layout; empty if there is one
 };
 
 // Parses a layout text, without regard to a model.

@@ -71,13 +71,30 @@ void copy_layers(const TrainingRecipe& from, TrainingRecipe& to) {
 // A run changes no step: plans that differ in it alone have the same numbers.
 void copy_nothing(const TrainingRecipe&, TrainingRecipe&) {}
 
+template <auto Member>
+PlanValue count_of(const TrainingRecipe& training) {
+  return training.*Member;
+}
+
+PlanValue recomputed_layers(const TrainingRecipe& training) {
+  const RecomputeSpec& recompute = training.recompute;
+  return recompute.kind == RecomputeKind::kFull ? recompute.layers : 0;
+}
+
 using T = TrainingRecipe;
 
 constexpr std::array kTrainingKeys = {
-    TrainingKey{"dtype", "format of products", "--dtype", copy_training<&T::dtype>,
-                training_dtype_names},
-    TrainingKey{"sequence_length", "tokens of a sequence", "--seq",
-                copy_training<&T::sequence_length>},
+    TrainingKey{.name = "dtype",
+                .meaning = "format of products",
+                .option = "--dtype",
+                .copy = copy_training<&T::dtype>,
+                .values = training_dtype_names,
+                .value = [](const T& t) -> PlanValue { return name(t.dtype); }},
+    TrainingKey{.name = "sequence_length",
+                .meaning = "tokens of a sequence",
+                .option = "--seq",
+                .copy = copy_training<&T::sequence_length>,
+                .value = count_of<&T::sequence_length>},
     TrainingKey{"optimizer",
                 "adamw, sgd, adafactor, muon, or {kind: muon, steps: 5, momentum_dtype: fp32, "
                 "adamw: {moments: bf16}, offload: true}",
@@ -90,28 +107,57 @@ constexpr std::array kTrainingKeys = {
     TrainingKey{"lora",
                 "{rank: 16, targets: [qkv, o], dropout: false}: adapters beside frozen matrices",
                 "", copy_lora},
-    TrainingKey{"frozen", "parts without weight gradients, or all, which is usual with lora", "",
-                copy_frozen},
-    TrainingKey{"micro_batch_size", "sequences of a micro-batch", "--mbs",
-                copy_training<&T::micro_batch_size>},
-    TrainingKey{"recompute", "what of the activations is computed again", "--recompute",
-                copy_recompute<&RecomputeSpec::kind>, names_of<RecomputeKind>},
-    TrainingKey{"recompute_method", "which layers, with recompute: full", "",
-                copy_recompute<&RecomputeSpec::method>, names_of<RecomputeMethod>},
-    TrainingKey{"recompute_layers", "a count with the method, or a list of layers", "",
-                copy_layers},
-    TrainingKey{"recompute_modules", "a list, with recompute: selective", "",
-                copy_recompute<&RecomputeSpec::modules>, names_of<RecomputeModule>},
-    TrainingKey{"memory_budget", "share of saved bytes that stays, with recompute: memory_budget",
-                "", copy_recompute<&RecomputeSpec::budget>},
+    TrainingKey{.name = "frozen",
+                .meaning = "parts without weight gradients, or all, which is usual with lora",
+                .copy = copy_frozen,
+                .one_list = OneList::kOfScalars},
+    TrainingKey{.name = "micro_batch_size",
+                .meaning = "sequences of a micro-batch",
+                .option = "--mbs",
+                .copy = copy_training<&T::micro_batch_size>,
+                .value = count_of<&T::micro_batch_size>,
+                .short_name = "mbs"},
+    TrainingKey{.name = kRecomputeKey,
+                .meaning = "what of the activations is computed again",
+                .option = "--recompute",
+                .copy = copy_recompute<&RecomputeSpec::kind>,
+                .values = names_of<RecomputeKind>,
+                .value = [](const T& t) -> PlanValue { return name(t.recompute.kind); }},
+    TrainingKey{.name = "recompute_method",
+                .meaning = "which layers, with recompute: full",
+                .copy = copy_recompute<&RecomputeSpec::method>,
+                .values = names_of<RecomputeMethod>,
+                .of_recompute = RecomputeKind::kFull},
+    // With a method a list of layers is no experiment.
+    TrainingKey{.name = "recompute_layers",
+                .meaning = "a count with the method, or a list of layers",
+                .copy = copy_layers,
+                .value = recomputed_layers,
+                .one_list = OneList::kOfWholeNumbers,
+                .chosen_beside = "recompute_method",
+                .of_recompute = RecomputeKind::kFull},
+    TrainingKey{.name = "recompute_modules",
+                .meaning = "a list, with recompute: selective",
+                .copy = copy_recompute<&RecomputeSpec::modules>,
+                .values = names_of<RecomputeModule>,
+                .one_list = OneList::kOfScalars,
+                .of_recompute = RecomputeKind::kSelective},
+    TrainingKey{.name = "memory_budget",
+                .meaning = "share of saved bytes that stays, with recompute: memory_budget",
+                .copy = copy_recompute<&RecomputeSpec::budget>,
+                .of_recompute = RecomputeKind::kBudget},
     TrainingKey{"tokens", "of the whole training run, as 15T", "", copy_nothing},
     TrainingKey{"interruptions",
                 "{mtbf_per_gpu: 50000 h, checkpoint: {write: 60 s}, restart: 10 min} of the run",
                 "", copy_nothing},
     TrainingKey{"energy", "{host: 350 W, network: 70 W, pue: 1.2} beside a GPU, of the run", "",
                 copy_nothing},
-    TrainingKey{"global_batch_size", "sequences of a step over all GPUs", "--gbs",
-                copy_training<&T::global_batch_size>},
+    TrainingKey{.name = "global_batch_size",
+                .meaning = "sequences of a step over all GPUs",
+                .option = "--gbs",
+                .copy = copy_training<&T::global_batch_size>,
+                .value = count_of<&T::global_batch_size>,
+                .short_name = "gbs"},
 };
 
 // Keys of a mapping that is one of those, for axes over them.
@@ -143,8 +189,11 @@ constexpr std::array kInnerKeys = {
     TrainingKey{"optimizer.offload", "true, or {share: 0.5, overlap: true} on the host", "",
                 copy_of_optimizer<&OptimizerSpec::offload>},
     TrainingKey{"lora.rank", "of A and B", "", copy_of_lora<&LoraSpec::rank>},
-    TrainingKey{"lora.targets", "a list of the matrices that have an adapter", "",
-                copy_of_lora<&LoraSpec::targets>, names_of<LoraTarget>},
+    TrainingKey{.name = "lora.targets",
+                .meaning = "a list of the matrices that have an adapter",
+                .copy = copy_of_lora<&LoraSpec::targets>,
+                .values = names_of<LoraTarget>,
+                .one_list = OneList::kOfScalars},
     TrainingKey{"lora.dropout", "of what adapters read", "", copy_of_lora<&LoraSpec::dropout>},
     TrainingKey{"interruptions.mtbf_per_gpu", "mean time between failures of the job, times GPUs",
                 "", copy_nothing},
@@ -172,6 +221,24 @@ std::span<const TrainingKey> training_keys() { return kTrainingKeys; }
 const TrainingKey* training_key(std::string_view name) {
   const TrainingKey* known = find_key(kTrainingKeys, name);
   return known != nullptr ? known : find_key(kInnerKeys, name);
+}
+
+OneList one_list_of(std::string_view name, const std::function<bool(std::string_view)>& has) {
+  if (const PlanKey* key = plan_key(name)) {
+    return key->one_list;
+  }
+  const auto is_named = [name](const TrainingKey& key) {
+    return key.name.substr(key.name.rfind('.') + 1) == name;
+  };
+  for (const std::span<const TrainingKey> keys :
+       {std::span<const TrainingKey>(kTrainingKeys), std::span<const TrainingKey>(kInnerKeys)}) {
+    const auto key = std::find_if(keys.begin(), keys.end(), is_named);
+    if (key != keys.end()) {
+      const bool chosen = !key->chosen_beside.empty() && has(key->chosen_beside);
+      return chosen ? OneList::kNone : key->one_list;
+    }
+  }
+  return name == kCountsKey ? OneList::kOfScalars : OneList::kNone;
 }
 
 }  // namespace stepcast

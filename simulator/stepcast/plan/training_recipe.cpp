@@ -6,7 +6,7 @@
 
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/enum_fields.hpp"
-#include "stepcast/plan/training_section.hpp"
+#include "stepcast/plan/run_spec.hpp"
 #include "stepcast/plan/written_input.hpp"
 
 namespace stepcast {

@@ -9,6 +9,7 @@
 
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/plan/plan_keys.hpp"
 #include "stepcast/plan/plan_text.hpp"
 #include "stepcast/report/projection_columns.hpp"
 #include "stepcast/report/text_layout.hpp"
@@ -46,50 +47,50 @@ std::string assumed_text(const Projection& p) {
 std::string yes_or_no(bool value) { return value ? "yes" : "no"; }
 
 // Input that is worth a row where columns differ in it. Where plans were searched, so is every row
-// of a plan but those that most plans leave at their first value.
+// of a plan but those that most plans leave at their usual value.
 struct InputRow {
-  const char* title;
-  std::string (*of)(const Projection&);
-  const char* usual = nullptr;  // the value that needs no row; nullptr: each says something
+  std::string_view title;
+  Cell of;
+  std::string_view usual{};  // the value that needs no row; empty: each says something
   bool of_plan = true;
 };
-constexpr std::array kInputRows = {
-    InputRow{"GPUs", [](const Projection& p) { return with_separators(p.gpus); }, nullptr, false},
-    InputRow{"software", [](const Projection& p) { return p.software; }, nullptr, false},
-    InputRow{"network", [](const Projection& p) { return stacked(network_text(p)); }, nullptr,
-             false},
-    InputRow{"micro-batch",
-             [](const Projection& p) { return with_separators(p.training.micro_batch_size); }},
-    InputRow{"recompute", [](const Projection& p) { return recompute_text(p.training.recompute); }},
-    InputRow{"tp", [](const Projection& p) { return with_separators(p.plan.tp); }},
-    InputRow{"sequence parallel",
-             [](const Projection& p) { return yes_or_no(p.plan.sequence_parallel); }, "no"},
-    InputRow{"cp", [](const Projection& p) { return with_separators(p.plan.cp); }, "1"},
-    InputRow{"cp algorithm",
-             [](const Projection& p) {
-               return std::string(p.plan.cp > 1 ? name(p.plan.cp_algorithm) : kNothing);
-             },
-             kNothing},
-    InputRow{"pp", [](const Projection& p) { return with_separators(p.plan.pp); }},
-    InputRow{"vpp", [](const Projection& p) { return with_separators(p.plan.vpp); }, "1"},
-    InputRow{"schedule", [](const Projection& p) { return std::string(name(p.plan.schedule)); }},
-    InputRow{"ep", [](const Projection& p) { return with_separators(p.plan.ep); }, "1"},
-    InputRow{"etp", [](const Projection& p) { return with_separators(p.plan.etp); }, "1"},
-    InputRow{"dispatcher",
-             [](const Projection& p) {
-               return std::string(p.plan.ep > 1 ? name(p.plan.exchange.dispatcher) : kNothing);
-             },
-             kNothing},
-    InputRow{"dp", [](const Projection& p) { return with_separators(p.plan.dp); }},
-    InputRow{"fsdp", [](const Projection& p) { return with_separators(p.plan.fsdp); }},
-    InputRow{"zero", [](const Projection& p) { return std::to_string(p.plan.zero); }},
-    InputRow{"reshard after forward",
-             [](const Projection& p) { return yes_or_no(p.plan.fsdp_reshard); }, "no"},
-    InputRow{"micro-batches",
-             [](const Projection& p) { return with_separators(p.plan.micro_batches); }},
-    InputRow{"order of ranks", [](const Projection& p) { return text_of(p.plan.order); },
-             "tp-cp-ep-dp-pp"},
-};
+
+// A choice that makes no difference to the plan is none.
+std::string plan_cell(const PlanKey& key, const ParallelPlan& plan) {
+  return std::visit(
+      [&]<typename Value>(const Value& value) -> std::string {
+        if constexpr (std::is_same_v<Value, bool>) {
+          return yes_or_no(value);
+        } else if constexpr (std::is_same_v<Value, std::int64_t>) {
+          return with_separators(value);
+        } else {
+          return std::string(key.idle != nullptr && key.idle({}, plan) ? kIdleText : value);
+        }
+      },
+      key.settled(plan));
+}
+
+std::vector<InputRow> all_input_rows() {
+  std::vector<InputRow> rows = {
+      {"GPUs", [](const Projection& p) { return with_separators(p.gpus); }, {}, false},
+      {"software", [](const Projection& p) { return p.software; }, {}, false},
+      {"network", [](const Projection& p) { return stacked(network_text(p)); }, {}, false},
+      {"micro-batch",
+       [](const Projection& p) { return with_separators(p.training.micro_batch_size); }},
+      {"recompute", [](const Projection& p) { return recompute_text(p.training.recompute); }},
+  };
+  for (const PlanKey& key : compared_plan_keys()) {
+    rows.push_back({key.compared.title,
+                    [&key](const Projection& p) { return plan_cell(key, p.plan); },
+                    key.compared.usual});
+  }
+  return rows;
+}
+
+const std::vector<InputRow>& input_rows() {
+  static const std::vector<InputRow> rows = all_input_rows();
+  return rows;
+}
 
 class ComparisonTable {
  public:
@@ -107,7 +108,7 @@ class ComparisonTable {
   }
 
   std::string text() {
-    for (const InputRow& row : kInputRows) {
+    for (const InputRow& row : input_rows()) {
       if (differs(row) || (row.of_plan && is_worth_a_row(row))) {
         add_input(row);
       }
@@ -139,12 +140,12 @@ class ComparisonTable {
   [[nodiscard]] bool is_worth_a_row(const InputRow& row) const {
     return std::any_of(columns_.begin(), columns_.end(), [&row](const ComparedColumn& column) {
       return column.searched && column.has_plan() &&
-             (row.usual == nullptr || row.of(column.projection) != row.usual);
+             (row.usual.empty() || row.of(column.projection) != row.usual);
     });
   }
 
   void add_input(const InputRow& row) {
-    std::vector<std::string> cells = {row.title};
+    std::vector<std::string> cells = {std::string(row.title)};
     for (const ComparedColumn& column : shown_) {
       cells.push_back(input(column, row));
     }

@@ -7,12 +7,17 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stepcast/base/units.hpp"
 #include "stepcast/schedule/time_breakdown.hpp"
 
 namespace stepcast {
+
+// Reasons against a plan beside those of its request (plan/reason.hpp) and of constraints.
+inline constexpr std::string_view kRefusedByMemory = "does not fit in memory";
+inline constexpr std::string_view kSamePlan = "the same as another plan of the sweep";
 
 // What is kept of a plan that was priced: the numbers that `project` reports for it.
 // Of fixed size and without pointers, so that parts of a sweep are files of them.

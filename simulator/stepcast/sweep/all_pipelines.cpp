@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/sweep/all_pipelines.hpp"
+#include "stepcast/sweep/sweep_defaults.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/sweep/axis_range.hpp"
-
+// Ranges of numbers as the values of an axis.
 #include <algorithm>
 #include <array>
 #include <charconv>

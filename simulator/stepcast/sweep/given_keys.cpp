@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/sweep/given_keys.hpp"
+#include "stepcast/sweep/sweep_defaults.hpp"
 
 #include <charconv>
 

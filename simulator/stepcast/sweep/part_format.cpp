@@ -19,6 +19,24 @@ static_assert(std::endian::native == std::endian::little,
 static_assert(std::numeric_limits<double>::is_iec559 && sizeof(double) == 8);
 
 constexpr std::string_view kMagic = "STEPCAST";
+// Magic, version, record and length.
+constexpr std::size_t kHeaderStart = 8 + 4 + 4 + 4;
+// Of a header's body: a sweep file of 4 MiB and its overrides.
+constexpr std::uint32_t kLargestHeader = 64U << 20U;
+// Of the reasons in one payload; its records are at most the plans of a chunk.
+constexpr std::size_t kLargestReasons = 16U << 20U;
+
+// How a file begins.
+struct HeaderStart {
+  enum class Kind { kPart, kTorn, kForeign, kOtherVersion };
+  Kind kind = Kind::kForeign;
+  std::uint32_t version = 0;
+  std::size_t length = 0;  // of the whole header, its checksum included
+};
+struct FrameStart {
+  std::int64_t chunk = 0;
+  std::uint64_t length = 0;  // of the payload
+};
 
 std::uint32_t checksum(std::string_view bytes) {
   return static_cast<std::uint32_t>(
@@ -153,6 +171,37 @@ std::string encode_header(const PartHeader& header) {
   return bytes;
 }
 
+std::string encode_frame(std::int64_t chunk, const ChunkResult& result) {
+  std::string bytes;
+  bytes.reserve(kFrameStart + 4096 + result.priced.size() * kRecordBytes);
+  put(bytes, chunk);
+  put(bytes, std::uint64_t{0});
+  put(bytes, result.bounded);
+  put(bytes, static_cast<std::uint32_t>(result.refused.size()));
+  for (const auto& [reason, plans] : result.refused) {
+    put_text(bytes, reason);
+    put(bytes, plans);
+  }
+  put(bytes, static_cast<std::uint64_t>(result.priced.size()));
+  for (const PlanNumbers& numbers : result.priced) {
+    put_record(bytes, numbers);
+  }
+  const std::uint64_t length = bytes.size() - kFrameStart;
+  std::memcpy(bytes.data() + sizeof(chunk), &length, sizeof(length));
+  put(bytes, checksum(bytes));
+  return bytes;
+}
+
+bool frame_is_whole(std::string_view frame) {
+  if (frame.size() < kChecksum) {
+    return false;
+  }
+  Taker end(frame.substr(frame.size() - kChecksum));
+  return end.take<std::uint32_t>() == checksum(frame.substr(0, frame.size() - kChecksum));
+}
+
+namespace {
+
 HeaderStart header_start(std::string_view bytes) {
   using Kind = HeaderStart::Kind;
   if (bytes.size() < kHeaderStart) {
@@ -175,6 +224,7 @@ HeaderStart header_start(std::string_view bytes) {
   return {Kind::kPart, version, kHeaderStart + body + kChecksum};
 }
 
+// `bytes` is the whole header. Nothing if the checksum or a length is wrong.
 std::optional<PartHeader> decode_header(std::string_view bytes) {
   if (bytes.size() < kHeaderStart + kChecksum || !frame_is_whole(bytes)) {
     return std::nullopt;
@@ -199,27 +249,7 @@ std::optional<PartHeader> decode_header(std::string_view bytes) {
   return taker.at_end() && sensible(header) ? std::optional(header) : std::nullopt;
 }
 
-std::string encode_frame(std::int64_t chunk, const ChunkResult& result) {
-  std::string bytes;
-  bytes.reserve(kFrameStart + 4096 + result.priced.size() * kRecordBytes);
-  put(bytes, chunk);
-  put(bytes, std::uint64_t{0});
-  put(bytes, result.bounded);
-  put(bytes, static_cast<std::uint32_t>(result.refused.size()));
-  for (const auto& [reason, plans] : result.refused) {
-    put_text(bytes, reason);
-    put(bytes, plans);
-  }
-  put(bytes, static_cast<std::uint64_t>(result.priced.size()));
-  for (const PlanNumbers& numbers : result.priced) {
-    put_record(bytes, numbers);
-  }
-  const std::uint64_t length = bytes.size() - kFrameStart;
-  std::memcpy(bytes.data() + sizeof(chunk), &length, sizeof(length));
-  put(bytes, checksum(bytes));
-  return bytes;
-}
-
+// `bytes` has kFrameStart bytes. Nothing if no frame of this sweep begins so.
 std::optional<FrameStart> frame_start(std::string_view bytes, const PartHeader& header) {
   Taker taker(bytes);
   FrameStart start;
@@ -234,14 +264,7 @@ std::optional<FrameStart> frame_start(std::string_view bytes, const PartHeader& 
                                                                 : std::nullopt;
 }
 
-bool frame_is_whole(std::string_view frame) {
-  if (frame.size() < kChecksum) {
-    return false;
-  }
-  Taker end(frame.substr(frame.size() - kChecksum));
-  return end.take<std::uint32_t>() == checksum(frame.substr(0, frame.size() - kChecksum));
-}
-
+// Nothing if the payload does not say of every plan of the chunk what became of it.
 std::optional<ChunkResult> decode_payload(std::string_view payload, std::int64_t chunk,
                                           const ChunkGrid& grid) {
   Taker taker(payload);
@@ -279,19 +302,20 @@ std::optional<ChunkResult> decode_payload(std::string_view payload, std::int64_t
   return result;
 }
 
-namespace {
-
 std::string bytes_at(const ReadAt& read, std::uint64_t offset, std::uint64_t length) {
   std::string bytes(length, '\0');
   bytes.resize(read(offset, bytes.data(), bytes.size()));
   return bytes;
 }
 
+HeaderStart header_start(const ReadAt& read, std::uint64_t size) {
+  return header_start(bytes_at(read, 0, std::min<std::uint64_t>(size, kHeaderStart)));
+}
+
 PartHeader read_header(const ReadAt& read, std::uint64_t size, const std::string& name,
                        std::uint64_t& end) {
   using Kind = HeaderStart::Kind;
-  const HeaderStart start =
-      header_start(bytes_at(read, 0, std::min<std::uint64_t>(size, kHeaderStart)));
+  const HeaderStart start = header_start(read, size);
   if (start.kind == Kind::kForeign) {
     throw ConfigError({name, 0, 0},
                       "this is no part of a sweep; give what sweep wrote with --shard or --pieces");
@@ -331,6 +355,12 @@ std::optional<FrameStart> whole_frame(const ReadAt& read, std::uint64_t offset, 
 }
 
 }  // namespace
+
+bool ends_within_header(const ReadAt& read, std::uint64_t size) {
+  const HeaderStart start = header_start(read, size);
+  return start.kind == HeaderStart::Kind::kTorn ||
+         (start.kind == HeaderStart::Kind::kPart && start.length > size);
+}
 
 PartTable read_part_table(const ReadAt& read, std::uint64_t size, const std::string& name) {
   PartTable table;

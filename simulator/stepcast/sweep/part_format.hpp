@@ -6,6 +6,11 @@
 //   frame   i64 chunk, u64 length, payload, u32 crc of all before
 //   payload i64 bounded; u32 reasons, each {text, i64 plans}; u64 records, each PlanNumbers field
 //           by field
+//
+// It is no database such as SQLite: what is priced in any order, by any number of tasks, is to be
+// the same bytes; a chunk that was torn is to cost that chunk alone; and tasks meet in folders of
+// network file systems, where SQLite says of its locks not to rely on them (sqlite.org/faq.html,
+// question 5) and link(2), by which pieces are claimed (piece_folder.hpp), holds.
 #pragma once
 
 #include <cstddef>
@@ -39,40 +44,14 @@ struct PartHeader {
 
 // plan, six numbers beside the breakdown, MFU, and the breakdown
 inline constexpr std::size_t kRecordBytes = 8 * (8 + 5 + kAxes);
-// Magic, version, record and length.
-inline constexpr std::size_t kHeaderStart = 8 + 4 + 4 + 4;
+// Before and behind the payload of a frame: chunk and length, checksum.
 inline constexpr std::size_t kFrameStart = 8 + 8;
 inline constexpr std::size_t kChecksum = 4;
-// Of a header's body: a sweep file of 4 MiB and its overrides.
-inline constexpr std::uint32_t kLargestHeader = 64U << 20U;
-// Of the reasons in one payload; its records are at most the plans of a chunk.
-inline constexpr std::size_t kLargestReasons = 16U << 20U;
 
 std::string encode_header(const PartHeader& header);
 std::string encode_frame(std::int64_t chunk, const ChunkResult& result);
-
-// How a file begins.
-struct HeaderStart {
-  enum class Kind { kPart, kTorn, kForeign, kOtherVersion };
-  Kind kind = Kind::kForeign;
-  std::uint32_t version = 0;
-  std::size_t length = 0;  // of the whole header, its checksum included
-};
-HeaderStart header_start(std::string_view bytes);
-// `bytes` is the whole header. Nothing if the checksum or a length is wrong.
-std::optional<PartHeader> decode_header(std::string_view bytes);
-
-struct FrameStart {
-  std::int64_t chunk = 0;
-  std::uint64_t length = 0;  // of the payload
-};
-// `bytes` has kFrameStart bytes. Nothing if no frame of this sweep begins so.
-std::optional<FrameStart> frame_start(std::string_view bytes, const PartHeader& header);
-// Whether the checksum at the end of a whole frame is that of its bytes.
+// Whether the checksum at the end of a whole frame, or header, is that of its bytes.
 bool frame_is_whole(std::string_view frame);
-// Nothing if the payload does not say of every plan of the chunk what became of it.
-std::optional<ChunkResult> decode_payload(std::string_view payload, std::int64_t chunk,
-                                          const ChunkGrid& grid);
 
 // Reads at most `length` bytes at `offset` to `to`; fewer at the end only.
 using ReadAt = std::function<std::size_t(std::uint64_t offset, char* to, std::size_t length)>;
@@ -91,6 +70,8 @@ struct PartTable {
   [[nodiscard]] std::int64_t chunks() const { return static_cast<std::int64_t>(places.size()); }
 };
 
+// Whether `size` bytes are the beginning of a part's header and no more.
+bool ends_within_header(const ReadAt& read, std::uint64_t size);
 // Reads the table of `size` bytes. Throws ConfigError if they are no part of a sweep.
 PartTable read_part_table(const ReadAt& read, std::uint64_t size, const std::string& name);
 

@@ -72,6 +72,18 @@ std::string process_text(const PieceTask& task) {
   return task.host + "_" + std::to_string(task.process) + "_" + std::to_string(task.started);
 }
 
+bool has_ended_here(std::string_view process) {
+  const std::size_t start = process.rfind('_');
+  const std::size_t number =
+      start == std::string_view::npos ? start : process.rfind('_', start - 1);
+  if (number == std::string_view::npos || process.substr(0, number) != this_host()) {
+    return false;
+  }
+  const auto of_process = whole_number(process.substr(number + 1, start - number - 1));
+  const auto started = whole_number(process.substr(start + 1));
+  return of_process && started && start_of(*of_process) != started;
+}
+
 PieceTask this_task(const std::string& submission, const std::string& task) {
   PieceTask self{submission, task, this_host(), ::getpid(), start_of(::getpid()).value_or(0)};
   if (submission.empty()) {

@@ -31,6 +31,9 @@ PieceTask this_task(const std::string& submission, const std::string& task);
 // "bench_4711_8842": differs from that of every other process.
 std::string process_text(const PieceTask& task);
 
+// Whether such a text is of a process of this host that has ended.
+bool has_ended_here(std::string_view process);
+
 // As a line of JSON, and back; nothing if it is none.
 std::string to_text(const PieceTask& task);
 std::optional<PieceTask> parse_piece_task(std::string_view text);

@@ -24,8 +24,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kHeaderName = "sweep.pieces";
+constexpr std::string_view kPiece = "piece_";
 constexpr std::string_view kPart = ".part";
 constexpr std::string_view kClaim = ".claim_";
+constexpr std::string_view kOpen = ".open_";
+constexpr std::string_view kTask = "task_";
+constexpr std::string_view kHeader = "header_";
 
 std::string bytes_in(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -87,7 +91,6 @@ std::int64_t take_number(std::string_view& text) {
 }
 
 void add_file(std::string_view name, std::int64_t pieces, PieceStates& states) {
-  constexpr std::string_view kPiece = "piece_";
   if (!name.starts_with(kPiece)) {
     return;
   }
@@ -134,7 +137,7 @@ PieceFolder::~PieceFolder() { ::unlink(task_file().c_str()); }
 void PieceFolder::make_header() {
   sweep_.shard = {1, pieces_of(sweep_.grid)};
   if (!opens(folder_ / kHeaderName)) {
-    const fs::path own = folder_ / ("header_" + process_text(self_));
+    const fs::path own = folder_ / (std::string(kHeader) + process_text(self_));
     write_whole(own, encode_header(sweep_));
     link_to(own, folder_ / kHeaderName);
     ::unlink(own.c_str());
@@ -154,8 +157,8 @@ void PieceFolder::make_task() const { write_whole(task_file(), to_text(self_)); 
 fs::path PieceFolder::file(std::int64_t piece, const std::string& ending) const {
   constexpr std::size_t kDigits = 4;  // of kMostPieces
   const std::string number = std::to_string(piece);
-  return folder_ / ("piece_" + std::string(kDigits - std::min(kDigits, number.size()), '0') +
-                    number + ending);
+  return folder_ / (std::string(kPiece) +
+                    std::string(kDigits - std::min(kDigits, number.size()), '0') + number + ending);
 }
 
 fs::path PieceFolder::claim_file(const PieceClaim& claim) const {
@@ -163,10 +166,12 @@ fs::path PieceFolder::claim_file(const PieceClaim& claim) const {
 }
 
 fs::path PieceFolder::open_part(const PieceClaim& claim) const {
-  return file(claim.piece, ".open_" + std::to_string(claim.number));
+  return file(claim.piece, std::string(kOpen) + std::to_string(claim.number));
 }
 
-fs::path PieceFolder::task_file() const { return folder_ / ("task_" + process_text(self_)); }
+fs::path PieceFolder::task_file() const {
+  return folder_ / (std::string(kTask) + process_text(self_));
+}
 
 PartHeader PieceFolder::header(std::int64_t piece) const {
   PartHeader header = sweep_;
@@ -241,6 +246,33 @@ void PieceFolder::finish(const PieceClaim& claim) const {
   for (int number = claim.number; number >= 1; --number) {
     ::unlink(open_part({claim.piece, number, 0}).c_str());
     ::unlink(claim_file({claim.piece, number, 0}).c_str());
+  }
+}
+
+// A task that still writes a part which is there finds it so when it is done (finish).
+void PieceFolder::remove_leftovers() const {
+  const PieceStates found = states();
+  const auto there = std::count_if(found.begin(), found.end(),
+                                   [](const auto& state) { return state.second.there; });
+  if (there < pieces()) {
+    return;
+  }
+  std::vector<fs::path> left;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder_, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const bool of_claim = name.starts_with(kPiece) && (name.find(kClaim) != std::string::npos ||
+                                                       name.find(kOpen) != std::string::npos);
+    const auto of_ended = [&name](std::string_view kind) {
+      return name.starts_with(kind) && has_ended_here(std::string_view(name).substr(kind.size()));
+    };
+    if (of_claim || of_ended(kTask) || of_ended(kHeader)) {
+      left.push_back(entry->path());
+    }
+  }
+  for (const fs::path& file : left) {
+    ::unlink(file.c_str());
   }
 }
 

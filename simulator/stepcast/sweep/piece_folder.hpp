@@ -11,8 +11,8 @@
 // A claim is made by link(2), which one of several tasks succeeds with on NFS and Lustre as well,
 // and never changes hands: a hole has a further claim. A part is renamed when it is whole and on
 // the disk. So what is there is whole wherever a task is killed, and which task had which piece,
-// and in which order, changes no byte. Of a killed task its own file stays, and what it had open
-// until the piece is filled; a claim beside a part says nothing.
+// and in which order, changes no byte. What a killed task leaves is removed once every part is
+// there, its own file by a task of its host; until then a claim beside a part says nothing.
 #pragma once
 
 #include <cstdint>
@@ -70,6 +70,8 @@ class PieceFolder {
   [[nodiscard]] std::filesystem::path open_part(const PieceClaim& claim) const;
   // The part is whole and takes its name. Throws FileFault.
   void finish(const PieceClaim& claim) const;
+  // Once every part is there: nothing stays of the claims, nor of tasks of this host that ended.
+  void remove_leftovers() const;
   // Others may have the piece; what was written of it is gone.
   void give_back(const PieceClaim& claim);
 

@@ -29,6 +29,7 @@ class PieceRunner {
     if (fault_) {
       std::rethrow_exception(fault_);
     }
+    folder_.remove_leftovers();
     return finished_;
   }
 

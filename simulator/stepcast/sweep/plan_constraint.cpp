@@ -5,184 +5,150 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <type_traits>
 
 #include "stepcast/base/real.hpp"
 #include "stepcast/experiment/project.hpp"
+#include "stepcast/plan/plan_keys.hpp"
 
 namespace stepcast {
 namespace {
 
 constexpr std::size_t kLongestConstraint = 1000;  // characters
 
-double switched(bool value) { return value ? 1.0 : 0.0; }
-
-double recomputed_layers(const TrainingRecipe& training) {
-  const RecomputeSpec& recompute = training.recompute;
-  return recompute.kind == RecomputeKind::kFull ? real(recompute.layers) : 0.0;
-}
-
-// A name with its value, each read from what is the first to have it. Degrees have two: where the
-// file gives no plan, those of the request are not the plan's.
+// A name with its value, each read from what is the first to have it. What of a key is asked for
+// and kept is read from the request, but where the file gives no plan, and from the plan again.
 struct ConstraintVariable {
-  ConstraintName name;
-  std::string_view meaning;
+  ConstraintName name{};
   double (*of_site)(const Experiment&) = nullptr;
-  double (*of_request)(const PlanRequest&, const TrainingRecipe&) = nullptr;
-  double (*of_plan)(const ParallelPlan&) = nullptr;
   double (*of_result)(const PricedPlan&) = nullptr;
   bool of_run = false;  // of a result, which takes a number of tokens to train on
+  const TrainingKey* training = nullptr;
+  const PlanKey* plan = nullptr;
 };
+
+double number_of(const PlanValue& value) {
+  return std::visit(
+      []<typename Value>(const Value& of) {
+        if constexpr (std::is_arithmetic_v<Value>) {
+          return static_cast<double>(of);
+        } else {
+          return number_of_text(of);
+        }
+      },
+      value);
+}
 
 TrainingRun run_of(const PricedPlan& priced) {
   const PlanNumbers& numbers = priced.numbers;
   return run_of(priced.site, priced.training, numbers.step, numbers.power).value();
 }
 
-using TextsOfName = std::span<const std::string_view> (*)();
-constexpr ConstraintName text_name(std::string_view name, TextsOfName texts = nullptr) {
-  return {name, ConstraintName::Kind::kText, texts};
+constexpr ConstraintName text_name(std::string_view name) {
+  return {name, ConstraintName::Kind::kText};
 }
-constexpr ConstraintName number_name(std::string_view name) { return {name}; }
-constexpr ConstraintVariable result(std::string_view name, std::string_view meaning,
-                                    double (*of_result)(const PricedPlan&)) {
-  return {number_name(name), meaning, nullptr, nullptr, nullptr, of_result};
+constexpr ConstraintVariable result(std::string_view name, double (*of_result)(const PricedPlan&)) {
+  return {{name}, nullptr, of_result};
 }
-constexpr ConstraintVariable run_result(std::string_view name, std::string_view meaning,
+constexpr ConstraintVariable run_result(std::string_view name,
                                         double (*of_result)(const PricedPlan&)) {
-  return {number_name(name), meaning, nullptr, nullptr, nullptr, of_result, true};
+  return {{name}, nullptr, of_result, true};
 }
 
-constexpr std::array kConstraintVariables = {
-    ConstraintVariable{text_name("model"), "name of the model",
+// What a constraint reads of the site of a plan.
+constexpr std::array kSiteVariables = {
+    ConstraintVariable{text_name("model"),
                        [](const Experiment& s) { return number_of_text(s.model.name); }},
-    ConstraintVariable{text_name("gpu"), "name of the GPU",
+    ConstraintVariable{text_name("gpu"),
                        [](const Experiment& s) { return number_of_text(s.cluster.device.name); }},
-    ConstraintVariable{text_name("software"), "name of the software set",
+    ConstraintVariable{text_name("software"),
                        [](const Experiment& s) { return number_of_text(s.software.name); }},
-    ConstraintVariable{number_name("gpus"), "GPUs of the cluster",
-                       [](const Experiment& s) { return real(s.cluster.gpus()); }},
-    ConstraintVariable{number_name("nodes"), "nodes",
-                       [](const Experiment& s) { return real(s.cluster.nodes); }},
-    ConstraintVariable{number_name("gpus_per_node"), "GPUs of a node",
+    ConstraintVariable{{"gpus"}, [](const Experiment& s) { return real(s.cluster.gpus()); }},
+    ConstraintVariable{{"nodes"}, [](const Experiment& s) { return real(s.cluster.nodes); }},
+    ConstraintVariable{{"gpus_per_node"},
                        [](const Experiment& s) { return real(s.cluster.gpus_per_node); }},
-    ConstraintVariable{number_name("domain_size"), "GPUs that a scale-up fabric joins",
+    // GPUs that a scale-up fabric joins.
+    ConstraintVariable{{"domain_size"},
                        [](const Experiment& s) { return real(s.cluster.domain_size()); }},
-    ConstraintVariable{number_name("layers"), "layers of the model",
-                       [](const Experiment& s) { return real(s.model.layers); }},
-    ConstraintVariable{number_name("hidden"), "hidden size",
-                       [](const Experiment& s) { return real(s.model.hidden); }},
-    ConstraintVariable{number_name("heads"), "attention heads, the most of a layer",
+    ConstraintVariable{{"layers"}, [](const Experiment& s) { return real(s.model.layers); }},
+    ConstraintVariable{{"hidden"}, [](const Experiment& s) { return real(s.model.hidden); }},
+    // Of heads the most of a layer.
+    ConstraintVariable{{"heads"},
                        [](const Experiment& s) { return real(s.model.attention.heads.most()); }},
-    ConstraintVariable{number_name("kv_heads"), "key/value heads, the most of a layer",
+    ConstraintVariable{{"kv_heads"},
                        [](const Experiment& s) { return real(s.model.attention.kv_heads.most()); }},
+    // Of a layer; 0: the model is dense.
     ConstraintVariable{
-        number_name("experts"), "routed experts of a layer; 0: dense",
+        {"experts"},
         [](const Experiment& s) { return real(s.model.moe ? s.model.moe->experts : 0); }},
-    ConstraintVariable{number_name("vocabulary"), "entries of the vocabulary",
+    ConstraintVariable{{"vocabulary"},
                        [](const Experiment& s) { return real(s.model.vocabulary); }},
-    ConstraintVariable{
-        number_name("sequence_length"), "tokens of a sequence", nullptr,
-        [](const PlanRequest&, const TrainingRecipe& t) { return real(t.sequence_length); }},
-    ConstraintVariable{
-        number_name("mbs"), "micro_batch_size", nullptr,
-        [](const PlanRequest&, const TrainingRecipe& t) { return real(t.micro_batch_size); }},
-    ConstraintVariable{
-        number_name("micro_batch_size"), "the same", nullptr,
-        [](const PlanRequest&, const TrainingRecipe& t) { return real(t.micro_batch_size); }},
-    ConstraintVariable{
-        number_name("gbs"), "global_batch_size", nullptr,
-        [](const PlanRequest&, const TrainingRecipe& t) { return real(t.global_batch_size); }},
-    ConstraintVariable{
-        number_name("global_batch_size"), "the same", nullptr,
-        [](const PlanRequest&, const TrainingRecipe& t) { return real(t.global_batch_size); }},
-    ConstraintVariable{
-        text_name("dtype", training_dtype_names), "number format", nullptr,
-        [](const PlanRequest&, const TrainingRecipe& t) { return number_of_text(name(t.dtype)); }},
-    ConstraintVariable{text_name("recompute", names_of<RecomputeKind>), "kind of recomputation",
-                       nullptr,
-                       [](const PlanRequest&, const TrainingRecipe& t) {
-                         return number_of_text(name(t.recompute.kind));
-                       }},
-    ConstraintVariable{
-        number_name("recompute_layers"), "with recompute: full", nullptr,
-        [](const PlanRequest&, const TrainingRecipe& t) { return recomputed_layers(t); }},
-    ConstraintVariable{number_name("tp"), "tensor parallelism", nullptr,
-                       [](const PlanRequest& p, const TrainingRecipe&) { return real(p.tp); },
-                       [](const ParallelPlan& p) { return real(p.tp); }},
-    ConstraintVariable{number_name("pp"), "pipeline parallelism", nullptr,
-                       [](const PlanRequest& p, const TrainingRecipe&) { return real(p.pp); },
-                       [](const ParallelPlan& p) { return real(p.pp); }},
-    ConstraintVariable{number_name("cp"), "context parallelism", nullptr,
-                       [](const PlanRequest& p, const TrainingRecipe&) { return real(p.cp); },
-                       [](const ParallelPlan& p) { return real(p.cp); }},
-    ConstraintVariable{number_name("ep"), "expert parallelism", nullptr,
-                       [](const PlanRequest& p, const TrainingRecipe&) { return real(p.ep); },
-                       [](const ParallelPlan& p) { return real(p.ep); }},
-    ConstraintVariable{number_name("vpp"), "virtual stages of a pipeline rank", nullptr, nullptr,
-                       [](const ParallelPlan& p) { return real(p.vpp); }},
-    ConstraintVariable{number_name("etp"), "tensor parallelism of the experts", nullptr, nullptr,
-                       [](const ParallelPlan& p) { return real(p.etp); }},
-    ConstraintVariable{number_name("dp"), "data parallelism", nullptr, nullptr,
-                       [](const ParallelPlan& p) { return real(p.dp); }},
-    ConstraintVariable{number_name("edp"), "data parallelism of the experts", nullptr, nullptr,
-                       [](const ParallelPlan& p) { return real(p.edp); }},
-    ConstraintVariable{number_name("fsdp"), "ranks that share the parameters", nullptr, nullptr,
-                       [](const ParallelPlan& p) { return real(p.fsdp); }},
-    ConstraintVariable{number_name("zero"), "ZeRO stage", nullptr, nullptr,
-                       [](const ParallelPlan& p) { return real(p.zero); }},
-    ConstraintVariable{number_name("sp"), "sequence_parallel", nullptr, nullptr,
-                       [](const ParallelPlan& p) { return switched(p.sequence_parallel); }},
-    ConstraintVariable{number_name("sequence_parallel"), "a switch", nullptr, nullptr,
-                       [](const ParallelPlan& p) { return switched(p.sequence_parallel); }},
-    ConstraintVariable{number_name("fsdp_reshard"), "a switch", nullptr, nullptr,
-                       [](const ParallelPlan& p) { return switched(p.fsdp_reshard); }},
-    ConstraintVariable{number_name("micro_batches"), "of a rank and step", nullptr, nullptr,
-                       [](const ParallelPlan& p) { return real(p.micro_batches); }},
-    ConstraintVariable{text_name("cp_algorithm", names_of<CpAlgorithm>), "of context parallelism",
-                       nullptr, nullptr,
-                       [](const ParallelPlan& p) { return number_of_text(name(p.cp_algorithm)); }},
-    ConstraintVariable{number_name("cp_all_to_all"), "context-parallel ranks that exchange heads",
-                       nullptr, nullptr, [](const ParallelPlan& p) { return real(p.cp_heads()); }},
-    ConstraintVariable{text_name("schedule", names_of<Schedule>), "of the pipeline", nullptr,
-                       nullptr,
-                       [](const ParallelPlan& p) { return number_of_text(name(p.schedule)); }},
-    ConstraintVariable{
-        text_name("dispatcher", names_of<Dispatcher>), "of tokens", nullptr, nullptr,
-        [](const ParallelPlan& p) { return number_of_text(name(p.exchange.dispatcher)); }},
-    ConstraintVariable{number_name("capacity"), "memory of a GPU, bytes",
+    // Bytes of memory of a GPU.
+    ConstraintVariable{{"capacity"},
                        [](const Experiment& s) { return s.cluster.device.hbm.capacity.value(); }},
-    result("peak_memory", "of the fullest pipeline rank, bytes",
-           [](const PricedPlan& p) { return p.numbers.peak_memory.value(); }),
-    result("step_time_s", "of a step, seconds",
-           [](const PricedPlan& p) { return p.numbers.step.value(); }),
-    result("tokens_per_second_per_gpu", "rate of a GPU",
-           [](const PricedPlan& p) { return p.numbers.tokens_per_second_per_gpu; }),
-    result("mfu", "of the peak rate, 0 to 1", [](const PricedPlan& p) { return p.numbers.mfu; }),
-    result("power_w", "mean, of a GPU, W",
-           [](const PricedPlan& p) { return p.numbers.power.value(); }),
-    run_result("days", "of the run", [](const PricedPlan& p) { return run_of(p).days(); }),
-    run_result("gpu_hours", "of the run",
-               [](const PricedPlan& p) { return run_of(p).gpu_hours(); }),
-    run_result("energy_kwh", "of the run",
-               [](const PricedPlan& p) { return run_of(p).kilowatt_hours(); }),
 };
 
-constexpr auto kConstraintNames = [] {
-  std::array<ConstraintName, kConstraintVariables.size()> names;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    names[i] = kConstraintVariables[i].name;
+// What it reads of a plan's price: of the fullest pipeline rank, of a step, of a GPU, of the run.
+constexpr std::array kResultVariables = {
+    result("peak_memory", [](const PricedPlan& p) { return p.numbers.peak_memory.value(); }),
+    result("step_time_s", [](const PricedPlan& p) { return p.numbers.step.value(); }),
+    result("tokens_per_second_per_gpu",
+           [](const PricedPlan& p) { return p.numbers.tokens_per_second_per_gpu; }),
+    result("mfu", [](const PricedPlan& p) { return p.numbers.mfu; }),
+    result("power_w", [](const PricedPlan& p) { return p.numbers.power.value(); }),
+    run_result("days", [](const PricedPlan& p) { return run_of(p).days(); }),
+    run_result("gpu_hours", [](const PricedPlan& p) { return run_of(p).gpu_hours(); }),
+    run_result("energy_kwh", [](const PricedPlan& p) { return run_of(p).kilowatt_hours(); }),
+};
+
+// A key by its short name, if it has one, and by its name; a number or a text as its value is.
+template <typename Key>
+void add_names(const Key& key, const PlanValue& sample, ConstraintVariable variable,
+               std::vector<ConstraintVariable>& variables) {
+  const bool text = std::holds_alternative<std::string>(sample) ||
+                    std::holds_alternative<std::string_view>(sample);
+  variable.name = {key.name, text ? ConstraintName::Kind::kText : ConstraintName::Kind::kNumber,
+                   key.values};
+  if (!key.short_name.empty()) {
+    ConstraintVariable brief = variable;
+    brief.name.name = key.short_name;
+    variables.push_back(std::move(brief));
   }
-  return names;
-}();
+  variables.push_back(std::move(variable));
+}
+
+std::vector<ConstraintVariable> all_variables() {
+  std::vector<ConstraintVariable> all(kSiteVariables.begin(), kSiteVariables.end());
+  for (const TrainingKey& key : training_keys()) {
+    if (key.value != nullptr) {
+      add_names(key, key.value(TrainingRecipe{}), {.training = &key}, all);
+    }
+  }
+  for (const std::span<const PlanKey> keys : {plan_keys(), following_plan_keys()}) {
+    for (const PlanKey& key : keys) {
+      if (key.settled != nullptr) {
+        add_names(key, key.settled(ParallelPlan{}), {.plan = &key}, all);
+      }
+    }
+  }
+  all.insert(all.end(), kResultVariables.begin(), kResultVariables.end());
+  return all;
+}
+
+const std::vector<ConstraintVariable>& constraint_variables() {
+  static const std::vector<ConstraintVariable> all = all_variables();
+  return all;
+}
 
 bool known_before_plan(const ConstraintVariable& variable) {
-  return variable.of_site != nullptr || variable.of_request != nullptr;
+  return variable.of_site != nullptr || variable.training != nullptr ||
+         (variable.plan != nullptr && variable.plan->asked != nullptr);
 }
 
 ConstraintScope scope_of(const ConstraintExpression& parsed) {
   ConstraintScope scope = ConstraintScope::kRequest;
   for (const std::size_t place : parsed.reads) {
-    const ConstraintVariable& variable = kConstraintVariables[place];
+    const ConstraintVariable& variable = constraint_variables()[place];
     scope = std::max(scope, variable.of_result != nullptr ? ConstraintScope::kResult
                             : known_before_plan(variable) ? ConstraintScope::kRequest
                                                           : ConstraintScope::kSettledPlan);
@@ -209,7 +175,7 @@ void read_constraint(const ConfigNode& node, std::vector<PlanConstraint>& constr
     diagnostics.error(node.location(), "the constraint is longer than 1,000 characters; split it");
     return;
   }
-  ConstraintExpression parsed = parse_constraint(node.text, kConstraintNames);
+  ConstraintExpression parsed = parse_constraint(node.text, constraint_names());
   report_faults(node, parsed.faults, diagnostics);
   if (parsed.faults.empty()) {
     const ConstraintScope scope = scope_of(parsed);
@@ -219,7 +185,16 @@ void read_constraint(const ConfigNode& node, std::vector<PlanConstraint>& constr
 
 }  // namespace
 
-std::span<const ConstraintName> constraint_names() { return kConstraintNames; }
+std::span<const ConstraintName> constraint_names() {
+  static const std::vector<ConstraintName> names = [] {
+    std::vector<ConstraintName> of_all;
+    for (const ConstraintVariable& variable : constraint_variables()) {
+      of_all.push_back(variable.name);
+    }
+    return of_all;
+  }();
+  return names;
+}
 
 std::vector<PlanConstraint> read_constraints(const ConfigNode& list, Diagnostics& diagnostics) {
   std::vector<PlanConstraint> constraints;
@@ -241,19 +216,19 @@ void check_constraints(const std::vector<PlanConstraint>& constraints,
   for (const PlanConstraint& constraint : constraints) {
     const std::vector<std::size_t>& reads = constraint.expression.reads;
     const auto needs = std::find_if(reads.begin(), reads.end(), [](std::size_t place) {
-      return kConstraintVariables[place].of_run;
+      return constraint_variables()[place].of_run;
     });
     if (!runs && needs != reads.end()) {
       diagnostics.error(constraint.where,
                         "the constraint reads '" +
-                            std::string(kConstraintVariables[*needs].name.name) +
+                            std::string(constraint_variables()[*needs].name.name) +
                             "' of a run whose length is not known; add training.tokens: 15T");
     }
   }
 }
 
 ConstraintCheck::ConstraintCheck(const std::vector<PlanConstraint>& constraints)
-    : constraints_(&constraints), values_(kConstraintVariables.size(), 0.0) {
+    : constraints_(&constraints), values_(constraint_variables().size(), 0.0) {
   std::set<std::size_t> reads;
   for (const PlanConstraint& constraint : constraints) {
     reads.insert(constraint.expression.reads.begin(), constraint.expression.reads.end());
@@ -263,7 +238,7 @@ ConstraintCheck::ConstraintCheck(const std::vector<PlanConstraint>& constraints)
 
 void ConstraintCheck::set_site(const Experiment& site) {
   for (const std::size_t place : reads_) {
-    if (const auto of_site = kConstraintVariables[place].of_site) {
+    if (const auto of_site = constraint_variables()[place].of_site) {
       values_[place] = of_site(site);
     }
   }
@@ -271,23 +246,26 @@ void ConstraintCheck::set_site(const Experiment& site) {
 
 void ConstraintCheck::set_request(const PlanRequest& plan, const TrainingRecipe& training) {
   for (const std::size_t place : reads_) {
-    if (const auto of_request = kConstraintVariables[place].of_request) {
-      values_[place] = of_request(plan, training);
+    const ConstraintVariable& variable = constraint_variables()[place];
+    if (variable.training != nullptr) {
+      values_[place] = number_of(variable.training->value(training));
+    } else if (variable.plan != nullptr && variable.plan->asked != nullptr) {
+      values_[place] = number_of(variable.plan->asked(plan));
     }
   }
 }
 
 void ConstraintCheck::set_plan(const ParallelPlan& plan) {
   for (const std::size_t place : reads_) {
-    if (const auto of_plan = kConstraintVariables[place].of_plan) {
-      values_[place] = of_plan(plan);
+    if (const PlanKey* key = constraint_variables()[place].plan) {
+      values_[place] = number_of(key->settled(plan));
     }
   }
 }
 
 void ConstraintCheck::set_result(const PricedPlan& priced) {
   for (const std::size_t place : reads_) {
-    if (const auto of_result = kConstraintVariables[place].of_result) {
+    if (const auto of_result = constraint_variables()[place].of_result) {
       values_[place] = of_result(priced);
     }
   }

@@ -18,8 +18,8 @@
 
 namespace stepcast {
 
-// Every name that a constraint may read; which they are and what they mean stands in
-// plan_constraint.cpp alone.
+// Every name that a constraint may read: what a site and a price have (plan_constraint.cpp), and
+// the keys of `training` and of `plan` that have one value each (plan/plan_keys.hpp).
 std::span<const ConstraintName> constraint_names();
 
 // What must be known of a plan before a constraint can be checked.

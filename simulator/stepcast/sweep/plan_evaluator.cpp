@@ -5,8 +5,7 @@
 #include <iterator>
 
 #include "stepcast/cost/price_cache.hpp"
-#include "stepcast/memory/usual_plan.hpp"
-#include "stepcast/sweep/counted_reason.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast {
 namespace {
@@ -88,7 +87,7 @@ std::string PlanEvaluator::reason_against(std::int64_t index) {
   resolved_ =
       settle_plan(request_.plan, site.model, request_.training, site.cluster, site.software);
   if (!resolved_.reasons.empty()) {
-    return counted_reason(resolved_.reasons.front());
+    return resolved_.reasons.front().rule();
   }
   constraints_.set_plan(resolved_.plan);
   for (const ConstraintScope scope : {ConstraintScope::kRequest, ConstraintScope::kSettledPlan}) {

@@ -13,8 +13,8 @@
 
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/plan_projector.hpp"
-#include "stepcast/memory/feasibility.hpp"
 #include "stepcast/result/sweep_summary.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 #include "stepcast/sweep/incumbents.hpp"
 #include "stepcast/sweep/plan_constraint.hpp"
 #include "stepcast/sweep/same_plans.hpp"

@@ -3,39 +3,37 @@
 #include <array>
 #include <set>
 
-#include "stepcast/sweep/request_members.hpp"
+#include "stepcast/plan/plan_keys.hpp"
 #include "stepcast/sweep/sweep_axes.hpp"
 
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 5> kRecomputeKeys = {
-    "training.recompute", "training.recompute_method", "training.recompute_layers",
-    "training.recompute_modules", "training.memory_budget"};
+// A key of the recipe by its name in a sweep, "training.recompute"; null if it is none.
+const TrainingKey* recipe_key(std::string_view key) {
+  constexpr std::string_view kSection = "training.";
+  return key.starts_with(kSection) ? training_key(key.substr(kSection.size())) : nullptr;
+}
+
+bool is_of_recomputation(std::string_view key) {
+  const TrainingKey* known = recipe_key(key);
+  return known != nullptr && (known->name == kRecomputeKey || known->of_recompute);
+}
 
 // The kind of recomputation to which a key belongs; empty: to every one.
 std::string_view kind_of_key(std::string_view key) {
-  if (key == "training.recompute_method" || key == "training.recompute_layers") {
-    return "full";
-  }
-  if (key == "training.recompute_modules") {
-    return "selective";
-  }
-  return key == "training.memory_budget" ? "memory_budget" : "";
+  const TrainingKey* known = recipe_key(key);
+  return known != nullptr && known->of_recompute ? name(*known->of_recompute) : std::string_view();
 }
 
 std::string kind_of_value(const AxisValue& value) {
   for (const AxisSetting& setting : value) {
-    if (setting.key == kRecomputeKeys.front()) {
+    const TrainingKey* known = recipe_key(setting.key);
+    if (known != nullptr && known->name == kRecomputeKey) {
       return setting.value.text;
     }
   }
-  return "none";
-}
-
-bool is_recomputation(const WrittenAxis& axis) {
-  return std::find(kRecomputeKeys.begin(), kRecomputeKeys.end(), axis.keys.front()) !=
-         kRecomputeKeys.end();
+  return std::string(name(RecomputeKind::kNone));
 }
 
 // The keys of recomputation that do not vary, as an axis of one value.
@@ -47,7 +45,7 @@ void take_fixed(ConfigNode& base, WrittenAxis& joint) {
     std::vector<ConfigEntry> stay;
     for (ConfigEntry& entry : section.value.entries) {
       const std::string key = "training." + entry.key;
-      if (std::find(kRecomputeKeys.begin(), kRecomputeKeys.end(), key) == kRecomputeKeys.end()) {
+      if (!is_of_recomputation(key)) {
         stay.push_back(std::move(entry));
         continue;
       }
@@ -116,9 +114,9 @@ void drop_what_does_not_belong(WrittenAxis& joint) {
 }  // namespace
 
 void join_recomputation(WrittenSweep& sweep) {
-  const auto first =
-      std::stable_partition(sweep.axes.begin(), sweep.axes.end(),
-                            [](const WrittenAxis& axis) { return !is_recomputation(axis); });
+  const auto first = std::stable_partition(
+      sweep.axes.begin(), sweep.axes.end(),
+      [](const WrittenAxis& axis) { return !is_of_recomputation(axis.keys.front()); });
   if (first == sweep.axes.end()) {
     return;
   }

@@ -4,79 +4,79 @@
 #include <algorithm>
 
 #include "stepcast/layer/dispatcher_model.hpp"
+#include "stepcast/sweep/sweep_axes.hpp"
 
 namespace stepcast {
 namespace {
 
-// The values of an axis over dispatchers that do nothing where one rank has all experts.
-std::vector<std::size_t> between_ranks(const SweepAxis& axis) {
-  std::vector<std::size_t> values;
-  const std::span<const std::string_view> names = names_of<Dispatcher>();
-  for (std::size_t i = 0; i < axis.values.size(); ++i) {
-    const auto place = std::find(names.begin(), names.end(), axis.values[i].front());
-    if (place != names.end() &&
-        !model_of(static_cast<Dispatcher>(place - names.begin())).serves_one_rank) {
-      values.push_back(i);
+// The only key of an axis that a value sets, and its text; no key if it sets several.
+std::pair<const PlanKey*, std::string> only_setting(const SweepAxis& axis, std::size_t value) {
+  constexpr std::string_view kSection = "plan.";
+  const std::vector<std::string>& texts = axis.values[value];
+  std::pair<const PlanKey*, std::string> only{nullptr, ""};
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (texts[i].empty()) {
+      continue;
     }
+    if (!only.second.empty() || !axis.keys[i].starts_with(kSection)) {
+      return {nullptr, ""};
+    }
+    only = {plan_key(std::string_view(axis.keys[i]).substr(kSection.size())), texts[i]};
   }
-  return values;
+  return only;
 }
 
-bool is_later(const std::vector<std::size_t>& alike, std::size_t value) {
-  return alike.size() > 1 && value > alike.front() &&
-         std::find(alike.begin(), alike.end(), value) != alike.end();
+// What a plan asks for that has nothing but this text for the key.
+PlanRequest request_with(const PlanKey& key, const std::string& text) {
+  ConfigNode mapping;
+  mapping.kind = ConfigNode::Kind::kMapping;
+  mapping.entries.push_back({std::string(key.name), 0, 0, scalar_at(mapping, text)});
+  Diagnostics none;  // the sweep was read before
+  MappingReader reader(mapping, "", none);
+  PlanRequest request;
+  key.read(key.name, reader, request);
+  return request;
+}
+
+// Some dispatchers run kernels where one rank has all experts, too.
+bool always_runs(const PlanRequest& asked) {
+  return asked.dispatcher && model_of(*asked.dispatcher).serves_one_rank;
 }
 
 }  // namespace
 
 SamePlans::SamePlans(const SweepSpace& space) : space_(&space) {
-  for (std::size_t place = 0; place < space.axes().size(); ++place) {
-    const SweepAxis& swept = space.axes()[place];
-    const auto only = [&swept](const char* key) {
-      return swept.keys.size() == 1 && swept.keys.front() == key && swept.size() > 1;
-    };
-    Axis axis{.place = place,
-              .sequence_parallel = only("plan.sequence_parallel"),
-              .cp_algorithm = only("plan.cp_algorithm"),
-              .reshard = only("plan.fsdp_reshard"),
-              .unsharded = {},
-              .between_ranks = {}};
-    if (only("plan.dispatcher")) {
-      axis.between_ranks = between_ranks(swept);
-    }
-    const auto zero = std::find(swept.keys.begin(), swept.keys.end(), "plan.zero");
-    const bool shards_alone =
-        std::all_of(swept.keys.begin(), swept.keys.end(), [](const std::string& key) {
-          return key == "plan.zero" || key == "plan.fsdp_reshard" || key == "plan.hsdp";
-        });
-    for (std::size_t i = 0; zero != swept.keys.end() && shards_alone && i < swept.values.size();
-         ++i) {
-      const std::vector<std::string>& texts = swept.values[i];
-      const std::string& stage = texts[static_cast<std::size_t>(zero - swept.keys.begin())];
-      const auto set = std::count_if(texts.begin(), texts.end(),
-                                     [](const std::string& text) { return !text.empty(); });
-      if (set == 1 && (stage == "0" || stage == "1" || stage == "2")) {
-        axis.unsharded.push_back(i);
+  for (std::size_t axis = 0; axis < space.axes().size(); ++axis) {
+    const std::size_t first = alike_.size();
+    const SweepAxis& swept = space.axes()[axis];
+    for (std::size_t digit = 0; digit < swept.values.size(); ++digit) {
+      const auto [key, text] = only_setting(swept, digit);
+      if (key == nullptr || key->idle == nullptr) {
+        continue;
       }
-    }
-    if (axis.sequence_parallel || axis.cp_algorithm || axis.reshard || axis.unsharded.size() > 1 ||
-        axis.between_ranks.size() > 1) {
-      axes_.push_back(std::move(axis));
+      const PlanRequest asked = request_with(*key, text);
+      if (always_runs(asked)) {
+        continue;
+      }
+      const auto has_key = [key = key](const Alike& alike) { return alike.key == key; };
+      auto alike =
+          std::find_if(alike_.begin() + static_cast<std::ptrdiff_t>(first), alike_.end(), has_key);
+      if (alike == alike_.end()) {
+        alike = alike_.insert(alike, {axis, key, {}});
+      }
+      alike->values.push_back({digit, asked});
     }
   }
 }
 
 bool SamePlans::repeats(std::int64_t index, const ParallelPlan& plan) const {
-  return std::any_of(axes_.begin(), axes_.end(), [&](const Axis& axis) {
-    const std::size_t digit = space_->digit(index, axis.place);
-    if ((axis.sequence_parallel && plan.tp == 1) || (axis.cp_algorithm && plan.cp == 1) ||
-        (axis.reshard && plan.zero != 3)) {
-      return digit > 0;
-    }
-    if (plan.ep == 1 && is_later(axis.between_ranks, digit)) {
-      return true;
-    }
-    return plan.replicas() == 1 && plan.edp == 1 && is_later(axis.unsharded, digit);
+  return std::any_of(alike_.begin(), alike_.end(), [&](const Alike& alike) {
+    const std::size_t digit = space_->digit(index, alike.axis);
+    const auto is_idle = [&](const Value& value) { return alike.key->idle(value.asked, plan); };
+    const auto first = std::find_if(alike.values.begin(), alike.values.end(), is_idle);
+    return first != alike.values.end() && first->digit < digit &&
+           std::any_of(first + 1, alike.values.end(),
+                       [&](const Value& value) { return value.digit == digit && is_idle(value); });
   });
 }
 

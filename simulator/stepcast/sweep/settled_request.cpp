@@ -2,7 +2,7 @@
 #include "stepcast/sweep/settled_request.hpp"
 
 #include "stepcast/memory/memory_footprint.hpp"
-#include "stepcast/memory/usual_plan.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast {
 

@@ -2,11 +2,11 @@
 #include "stepcast/sweep/sweep_axes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <set>
 
-#include "stepcast/sweep/axis_range.hpp"
-#include "stepcast/sweep/request_members.hpp"
+#include "stepcast/plan/plan_keys.hpp"
 
 namespace stepcast {
 namespace {
@@ -18,23 +18,15 @@ bool is_whole_number(const ConfigNode& node) {
          std::from_chars(node.text.data(), end, value).ptr == end && !node.text.empty();
 }
 
+bool is_scalar(const ConfigNode& node) { return node.kind == ConfigNode::Kind::kScalar; }
+
 // Whether `list` is one value of `key`, which takes lists, rather than an axis over it.
 bool is_one_value(std::string_view key, const ConfigNode& list, const ConfigNode& mapping) {
-  const auto all = [&list](const auto& holds) {
-    return std::all_of(list.items.begin(), list.items.end(), holds);
-  };
-  const auto is_scalar = [](const ConfigNode& item) {
-    return item.kind == ConfigNode::Kind::kScalar;
-  };
-  if (key == "recompute_modules" || key == "counts" || key == "targets" || key == "frozen") {
-    return all(is_scalar);
-  }
-  if (key == "stage_layout") {
-    return all(is_whole_number);
-  }
-  // With a method a list of layers is no experiment, but counts to choose from.
-  return key == "recompute_layers" && mapping.find("recompute_method") == nullptr &&
-         all(is_whole_number);
+  const OneList one = one_list_of(
+      key, [&mapping](std::string_view other) { return mapping.find(other) != nullptr; });
+  return one != OneList::kNone &&
+         std::all_of(list.items.begin(), list.items.end(),
+                     one == OneList::kOfScalars ? is_scalar : is_whole_number);
 }
 
 std::string joined(const std::string& prefix, const std::string& key) {
@@ -219,12 +211,52 @@ class AxisTaker {
   std::set<std::string> texts_;  // of the values of the axis that is being read
 };
 
+// Outermost first. A batch changes no operator, so it is innermost.
+constexpr std::array kSiteSections = {"model", "cluster", "software", "expert_exchange",
+                                      "backends"};
+constexpr int kAfterSite = 1000;
+constexpr int kAfterRecipe = 2000;
+constexpr int kInnermost = 3000;
+
+int training_order(std::string_view key) {
+  // An axis inside a mapping is numbered as one over the mapping.
+  const TrainingKey* known = training_key(key.substr(0, key.find('.')));
+  if (known == nullptr) {
+    return kInnermost - 1;
+  }
+  const bool last = known == &training_keys().back();
+  return last ? kInnermost : kAfterSite + static_cast<int>(known - training_keys().data());
+}
+
+int plan_order(std::string_view key) {
+  const PlanKey* known = plan_key(key);
+  if (known == nullptr) {
+    return kInnermost - 1;
+  }
+  return known->of_site ? kAfterSite - 1 : kAfterRecipe + known->numbering;
+}
+
 }  // namespace
 
 WrittenSweep take_axes(ConfigNode root, Diagnostics& diagnostics) {
   AxisTaker taker(diagnostics);
   taker.take(root, "");
   return {std::move(root), taker.axes()};
+}
+
+int numbering_order(std::string_view dotted_key) {
+  const std::size_t dot = dotted_key.find('.');
+  const std::string_view section = dotted_key.substr(0, dot);
+  const std::string_view key =
+      dot == std::string_view::npos ? std::string_view() : dotted_key.substr(dot + 1);
+  if (section == "training") {
+    return training_order(key);
+  }
+  if (section == "plan") {
+    return plan_order(key);
+  }
+  const auto* const found = std::find(kSiteSections.begin(), kSiteSections.end(), section);
+  return static_cast<int>(found - kSiteSections.begin());
 }
 
 void sort_axes(std::vector<WrittenAxis>& axes) {

@@ -41,8 +41,16 @@ WrittenSweep take_axes(ConfigNode root, Diagnostics& diagnostics);
 // belong to it: none has no layers to choose.
 void join_recomputation(WrittenSweep& sweep);
 
-// Outermost first (request_members.hpp).
+// The place of an axis over this key ("plan.tp") among the others; the least is outermost. Keys of
+// the site come before all others.
+int numbering_order(std::string_view dotted_key);
 void sort_axes(std::vector<WrittenAxis>& axes);
+
+// Whether a value is a range of numbers: {from: 1, to: 64, times: 2}, {from: 1, to: 8, step: 1}.
+bool is_range(const ConfigNode& node);
+// Its numbers, as scalars. Problems go to `diagnostics`.
+std::vector<ConfigNode> range_values(const std::string& key, const ConfigNode& range,
+                                     Diagnostics& diagnostics);
 
 // Sets keys of a tree, making mappings on the way.
 void set_values(ConfigNode& root, const AxisValue& value);

@@ -21,12 +21,15 @@
 // the other axes are made of then is what goes with some value that is given.
 #pragma once
 
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/sweep/all_pipelines.hpp"
-#include "stepcast/sweep/given_keys.hpp"
 #include "stepcast/sweep/sweep_axes.hpp"
 
 namespace stepcast {
@@ -48,6 +51,31 @@ inline constexpr std::string_view kPlanAllHelp =
     "schedules\n"
     "those that the software offers. software: {base: NAME, all: true} takes every\n"
     "switch that the software offers.\n";
+
+// The texts of each key that a file sets or varies, before it is read: "plan.tp" -> 4, 8.
+using GivenTexts = std::map<std::string, std::vector<std::string>, std::less<>>;
+GivenTexts given_texts(const WrittenSweep& sweep);
+
+using Degrees = std::set<std::int64_t>;
+// The numbers given for a key. What is no number, or none that a degree can be, is left out: it is
+// reported where it is read.
+Degrees given_degrees(const GivenTexts& given, std::string_view key);
+// Every number that divides `value`, which is positive.
+Degrees divisors(std::int64_t value);
+
+// How the layers of a model are cut, and a schedule that runs it.
+struct Pipeline {
+  std::int64_t pp = 1;
+  std::int64_t vpp = 1;
+  bool balanced = false;  // pp does not divide the layers
+  Schedule schedule = Schedule::kOneFOneB;
+  auto operator<=>(const Pipeline&) const = default;
+};
+// Schedules of a pipeline: every one, or those that the software of a site offers, where it says.
+enum class ScheduleScope { kEvery, kOffered };
+// The pipelines of any of the sites. Where the file gives pp, vpp or schedule, only with those.
+std::set<Pipeline> all_pipelines(const std::vector<Experiment>& sites, const GivenTexts& given,
+                                 ScheduleScope scope);
 
 // The axes of every key that is not given. Their values stand at `place`.
 std::vector<WrittenAxis> all_plan_axes(const std::vector<Experiment>& sites,

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/hardware/exchange_assumptions.hpp"
-#include "stepcast/memory/usual_plan.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast {
 namespace {

@@ -86,12 +86,7 @@ void SweepPart::lock() const {
 // What was torn while its header was written has nothing to go on from.
 void SweepPart::start(const PartHeader& header) {
   const std::uint64_t bytes = size();
-  std::string first(std::min<std::uint64_t>(bytes, kHeaderStart), '\0');
-  first.resize(reader()(0, first.data(), first.size()));
-  const HeaderStart begin = header_start(first);
-  const bool torn = begin.kind == HeaderStart::Kind::kTorn ||
-                    (begin.kind == HeaderStart::Kind::kPart && begin.length > bytes);
-  if (!torn) {
+  if (!ends_within_header(reader(), bytes)) {
     table_ = read_part_table(reader(), bytes, file_.string());
     check_continues(header);
     if (table_.cut > 0 && ::ftruncate(descriptor_, static_cast<off_t>(table_.end)) != 0) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <optional>
 #include <set>
@@ -8,7 +9,7 @@
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
-#include "stepcast/sweep/request_members.hpp"
+#include "stepcast/plan/plan_keys.hpp"
 #include "stepcast/sweep/sweep_axes.hpp"
 #include "stepcast/sweep/sweep_defaults.hpp"
 #include "stepcast/sweep/sweep_digest.hpp"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::string_view kConstraints = "constraints";
 constexpr std::string_view kRankBy = "rank_by";
+constexpr std::array kOwnKeys = {kConstraints, kRankBy};
 constexpr std::string_view kOffered = "offered";
 
 // Problems, each once: the same value is read as part of many experiments.
@@ -58,7 +60,12 @@ class ProblemSet {
 };
 
 bool is_site_key(std::string_view key) {
-  return key == "plan.dispatcher" || !(key.starts_with("plan.") || key.starts_with("training."));
+  constexpr std::string_view kPlan = "plan.";
+  if (key.starts_with(kPlan)) {
+    const PlanKey* known = plan_key(key.substr(kPlan.size()));
+    return known != nullptr && known->of_site;
+  }
+  return !key.starts_with("training.");
 }
 
 bool is_site_axis(const WrittenAxis& axis) {
@@ -147,7 +154,7 @@ class SweepReader {
   }
 
   void take_own_keys(ConfigNode& tree, Diagnostics& found) {
-    const std::vector<std::string> own = {std::string(kConstraints), std::string(kRankBy)};
+    const std::vector<std::string> own(kOwnKeys.begin(), kOwnKeys.end());
     std::vector<ConfigEntry> stay;
     for (ConfigEntry& entry : tree.entries) {
       if (entry.key == kConstraints) {
@@ -214,8 +221,9 @@ class SweepReader {
   }
 
   bool read_one_site(const ConfigNode& tree) {
-    return problems_.collect(
-        [&] { content_.sites.push_back(read_experiment(tree, source_.folder, profiles_)); });
+    return problems_.collect([&] {
+      content_.sites.push_back(read_experiment(tree, source_.folder, profiles_, kOwnKeys));
+    });
   }
 
   // Every combination of the axes of the site; where they are too many, each value alone.

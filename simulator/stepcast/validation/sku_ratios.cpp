@@ -7,6 +7,7 @@
 
 #include "stepcast/base/quantile.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/plan/plan_keys.hpp"
 #include "stepcast/plan/plan_text.hpp"
 
 namespace stepcast {
@@ -17,16 +18,10 @@ std::string work_of(const Projection& p) {
   const ParallelPlan& plan = p.plan;
   std::string text = significant(p.parameters / 1e9, 4) + " B parameters on " +
                      std::to_string(p.gpus) + " GPUs, " + training_text(p.training);
-  const auto degree = [&text](const char* name, std::int64_t value) {
-    text += value > 1 ? ", " + std::string(name) + " " + std::to_string(value) : "";
-  };
-  degree("tp", plan.tp);
-  degree("cp", plan.cp);
-  degree("pp", plan.pp);
-  degree("vpp", plan.vpp);
-  degree("ep", plan.ep);
-  degree("etp", plan.etp);
-  degree("fsdp", plan.fsdp);
+  for (const PlanKey& key : printed_plan_keys(Printed::kBeforeExchange)) {
+    const std::int64_t degree = key.is_degree ? std::get<std::int64_t>(key.settled(plan)) : 1;
+    text += degree > 1 ? ", " + std::string(key.name) + " " + std::to_string(degree) : "";
+  }
   text += ", zero " + std::to_string(plan.zero);
   return plan.pp > 1 ? text + ", " + std::string(name(plan.schedule)) : text;
 }

@@ -5,7 +5,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
-#include "stepcast/memory/usual_plan.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast::plan_projector_test {
 namespace {

@@ -59,14 +59,20 @@ TEST_CASE("outputs stay on the rank at the turn of a V and at the end", "[unit]"
 }
 
 TEST_CASE("a schedule says which pipelines it cannot run", "[unit]") {
-  CHECK(schedule_reasons(Schedule::kDualPipe, 5, 1) ==
-        std::vector<std::string>{"schedule dualpipe needs an even pp: micro-batches pass its 5 "
-                                 "ranks from both ends"});
-  CHECK(schedule_reasons(Schedule::kZbV, 4, 3) ==
-        std::vector<std::string>{"schedule zbv has two stages a rank: vpp = 3 must be 2"});
-  CHECK(schedule_reasons(Schedule::kGpipe, 4, 2) ==
-        std::vector<std::string>{
-            "schedule gpipe has no virtual stages: vpp = 2 needs interleaved_1f1b"});
+  const auto only = [](Schedule schedule, std::int64_t pp, std::int64_t vpp) {
+    const std::vector<Reason> reasons = schedule_reasons(schedule, pp, vpp);
+    REQUIRE(reasons.size() == 1);
+    return std::pair(reasons.front().text(), reasons.front().rule());
+  };
+  CHECK(only(Schedule::kDualPipe, 5, 1) ==
+        std::pair<std::string, std::string>(
+            "schedule dualpipe needs an even pp: micro-batches pass its 5 ranks from both ends",
+            "schedule dualpipe needs an even pp: micro-batches pass its ranks from both ends"));
+  CHECK(only(Schedule::kZbV, 4, 3) ==
+        std::pair<std::string, std::string>("schedule zbv has two stages a rank: vpp = 3 must be 2",
+                                            "schedule zbv has two stages a rank: vpp must be 2"));
+  CHECK(only(Schedule::kGpipe, 4, 2).first ==
+        "schedule gpipe has no virtual stages: vpp = 2 needs interleaved_1f1b");
   for (const ScheduleInfo& info : schedule_infos()) {
     CHECK(schedule_reasons(info.schedule, 4, chunks_for(info.schedule, 1)).empty());
   }

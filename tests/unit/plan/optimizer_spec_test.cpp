@@ -95,7 +95,7 @@ TEST_CASE("bytes of states a parameter", "[case]") {
   CHECK(kept("{kind: adamw, first_moment: fp8, second_moment: fp16}") == 7.0);
   CHECK(kept("sgd") == 8.0);
   CHECK(kept("{kind: sgd, momentum_dtype: none}") == 4.0);
-  // Of a vector; matrices are told otherwise (optimizer_memory.hpp).
+  // Of a vector; matrices are told otherwise (memory/stage_holding.hpp).
   CHECK(kept("adafactor") == 8.0);
   CHECK(matrix_rule(parse("muon"), {}, {})->kept() == Bytes(8));
   CHECK(matrix_rule(parse("{kind: muon, momentum_dtype: bf16}"), {}, {})->kept() == Bytes(6));

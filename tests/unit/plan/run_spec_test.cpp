@@ -3,7 +3,6 @@
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/plan/training_section.hpp"
 #include "stepcast/plan/written_input.hpp"
 
 namespace stepcast::run_spec_test {

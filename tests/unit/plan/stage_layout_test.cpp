@@ -20,7 +20,7 @@ std::vector<std::int64_t> layers_of(const LayoutResult& result) {
 
 std::string fault_of(const std::string& text) {
   const LayoutResult result = parse_layout(text);
-  return result.reasons.empty() ? "" : result.reasons.front();
+  return result.reasons.empty() ? "" : result.reasons.front().text();
 }
 
 PlanRequest request(std::int64_t pp, std::string layout = {}) {
@@ -114,8 +114,8 @@ TEST_CASE("a list of layers must have one entry a stage and all layers", "[unit]
   CHECK(layers_of(stage_layout(plan, 1, 11, 0)) == plan.stage_layers);
   const LayoutResult wrong = stage_layout(plan, 2, 12, 0);
   REQUIRE(wrong.reasons.size() == 2);  // both at once
-  CHECK_THAT(wrong.reasons[0], contains_text("3 stages, not 6"));
-  CHECK_THAT(wrong.reasons[1], contains_text("11 layers, not 12"));
+  CHECK_THAT(wrong.reasons[0].text(), contains_text("3 stages, not 6"));
+  CHECK_THAT(wrong.reasons[1].text(), contains_text("11 layers, not 12"));
 }
 
 TEST_CASE("a layout text must begin with the embedding and end with the loss", "[unit]") {
@@ -135,7 +135,7 @@ TEST_CASE("Layers that do not divide are balanced unless even stages are asked f
   CHECK(layers_of(stage_layout(request(4), 1, 8, 0)) == std::vector<std::int64_t>{2, 2, 2, 2});
   CHECK(layers_of(stage_layout(request(4), 1, 10, 0)) ==
         layers_of(stage_layout(request(4, "balanced"), 1, 10, 0)));
-  CHECK_THAT(stage_layout(request(4, "even"), 1, 10, 0).reasons.at(0),
+  CHECK_THAT(stage_layout(request(4, "even"), 1, 10, 0).reasons.at(0).text(),
              contains_text("10 layers do not divide"));
 }
 

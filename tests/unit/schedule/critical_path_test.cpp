@@ -7,8 +7,8 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/experiment/project.hpp"
-#include "stepcast/memory/feasibility.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast::critical_path_test {
 namespace {

@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -217,6 +218,40 @@ TEST_CASE("other files of the folder are no pieces", "[unit]") {
     CHECK_FALSE(state.there);
     CHECK(state.claims == 0);
   }
+}
+
+TEST_CASE("once every part is there nothing is left of tasks that ended", "[unit]") {
+  const Folder folder("pieces_left");
+  const fs::path path = folder / "p";
+  {
+    PieceFolder pieces = open(path);
+    const PieceTask self = this_task("first", "");
+    PieceTask ended = self;
+    ended.started -= 1;  // a process of the same number before
+    for (const char* kind : {"task_", "header_"}) {
+      std::ofstream(path / (kind + process_text(ended))) << "x";
+      std::ofstream(path / (kind + process_text({"a", "1", "another-host", 1, 1}))) << "x";
+    }
+    std::optional<PieceClaim> last = pieces.claim();
+    while (const auto claim = pieces.claim()) {
+      write_part(pieces, *last);
+      pieces.finish(*last);
+      last = claim;
+    }
+    std::ofstream(path / "piece_0003.claim_1") << "x";
+    std::ofstream(path / "piece_0004.open_2") << "x";
+    pieces.remove_leftovers();  // one piece is not there
+    CHECK(names_in(path).contains("task_" + process_text(ended)));
+    CHECK(names_in(path).contains("piece_0004.open_2"));
+    write_part(pieces, *last);
+    pieces.finish(*last);
+    pieces.remove_leftovers();
+    CHECK(names_in(path).contains("task_" + process_text(self)));
+  }
+  const std::set<std::string> names = names_in(path);
+  CHECK(names.size() == 10 + 1 + 2);
+  CHECK(names.contains("task_another-host_1_1"));
+  CHECK(names.contains("header_another-host_1_1"));
 }
 
 TEST_CASE("a folder says what sweep it is of, and another is refused", "[unit]") {

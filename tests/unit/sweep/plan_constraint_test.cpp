@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/sweep/plan_constraint.hpp"
 
+#include <set>
+
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/plan/plan_keys.hpp"
 
 namespace stepcast::plan_constraint_test {
 namespace {
@@ -65,6 +68,40 @@ TEST_CASE("Constraints compare degrees with what the model and the cluster have"
   CHECK(holds("recompute_layers <= layers / pp"));
   CHECK(holds("min(tp, pp) == 2 and max(tp, pp) == 4 and log2(gpus) == 4"));
   CHECK(holds("pp > 4 ? tp == 8 : tp == 4"));
+}
+
+TEST_CASE("Constraints read how full sharding is done", "[unit]") {
+  Diagnostics diagnostics;
+  const auto keeps = [&](const std::string& constraint, const ParallelPlan& plan) {
+    const std::vector<PlanConstraint> read = read_constraints(list_of(constraint), diagnostics);
+    REQUIRE(read.size() == 1);
+    ConstraintCheck check(read);
+    check.set_plan(plan);
+    return check.broken(ConstraintScope::kSettledPlan) == nullptr;
+  };
+  ParallelPlan plan;
+  plan.dp = 16;
+  plan.zero = 3;
+  plan.fsdp = 8;
+  CHECK(keeps("hsdp == 8 and fsdp == 8 and fsdp_experts", plan));
+  plan.fsdp_experts = false;
+  CHECK(keeps("not fsdp_experts", plan));
+  plan.fsdp = 16;
+  CHECK(keeps("hsdp == 0 and fsdp == 16", plan));
+  CHECK(keeps("order == 'tp-cp-ep-dp-pp'", plan));
+}
+
+TEST_CASE("Every key of a plan and of training that has one value can be constrained", "[unit]") {
+  std::set<std::string_view> names;
+  for (const ConstraintName& name : constraint_names()) {
+    CHECK(names.insert(name.name).second);
+  }
+  for (const PlanKey& key : plan_keys()) {
+    CHECK(names.contains(key.name) == (key.settled != nullptr));
+  }
+  for (const TrainingKey& key : training_keys()) {
+    CHECK(names.contains(key.name) == (key.value != nullptr));
+  }
 }
 
 TEST_CASE("Texts are compared whole", "[unit]") {

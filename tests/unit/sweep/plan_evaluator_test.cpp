@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 #include "stepcast/experiment/project.hpp"
-#include "stepcast/sweep/counted_reason.hpp"
+#include "stepcast/plan/reason.hpp"
 #include "sweep_text.hpp"
 
 namespace stepcast::plan_evaluator_test {
@@ -125,22 +125,20 @@ TEST_CASE("A key that makes no difference to a plan gives it once", "[unit]") {
 }
 
 TEST_CASE("Reasons are counted without their plan's numbers", "[unit]") {
-  CHECK(counted_reason("tp = 8 does not divide the number of attention heads = 12") ==
-        "tp does not divide the number of attention heads");
-  CHECK(counted_reason("tp = 8 neither divides the 12 key/value heads nor is a multiple of them") ==
-        "tp neither divides the key/value heads nor is a multiple of them");
-  CHECK(counted_reason("96 layers do not divide into pp * vpp = 7 stages; give stage_layout") ==
-        "layers do not divide into pp * vpp stages; give stage_layout");
-  CHECK(counted_reason("schedule zbv has two stages a rank: vpp = 4 must be 2") ==
-        "schedule zbv has two stages a rank: vpp must be 2");
-  CHECK(counted_reason("schedule dualpipe needs an even pp: micro-batches pass its 3 ranks from "
-                       "both ends") ==
-        "schedule dualpipe needs an even pp: micro-batches pass its ranks from both ends");
-  CHECK(counted_reason("vpp = 2 needs pp > 1") == "vpp needs pp > 1");
-  CHECK(counted_reason("dp = 4, but 16 GPUs / (tp * cp * pp) = 8; leave dp out, it follows") ==
-        counted_reason("dp = 2, but 32 GPUs / (tp * cp * pp) = 4; leave dp out, it follows"));
-  CHECK(counted_reason("2 * cp = 6 does not divide sequence_length = 512") ==
-        "2 * cp does not divide sequence_length");
+  const Reason uneven = does_not_divide("2 * cp", 6, "sequence_length", 512);
+  CHECK(uneven.text() == "2 * cp = 6 does not divide sequence_length = 512");
+  CHECK(uneven.rule() == "2 * cp does not divide sequence_length");
+  const Reason other{"dp", of_plan(" = ", 4), of_rule(" is another"), "; leave it out"};
+  CHECK(other.text() == "dp = 4; leave it out");
+  CHECK(other.rule() == "dp is another; leave it out");
+
+  const auto counted = [](const std::string& plan) {
+    return evaluated(sweep_of(small_sweep(", global_batch_size: 16", plan))).refused;
+  };
+  using Counts = std::map<std::string, std::int64_t>;
+  CHECK(counted("{vpp: [2, 4, 8]}") == Counts{{"vpp needs pp > 1", 3}});
+  CHECK(counted("{dp: [16, 32]}") ==
+        Counts{{"dp is not the number of GPUs / (tp * cp * pp); leave dp out, it follows", 2}});
 }
 
 TEST_CASE("Plans that are priced beyond a constraint on results are refused under it", "[unit]") {

@@ -86,6 +86,8 @@ TEST_CASE("Too many sites, or plans, are refused before they are read", "[unit]"
 }
 
 TEST_CASE("What read_experiment refuses, a sweep refuses", "[unit]") {
+  CHECK_THAT(sweep_error(small_sweep(kBatch, "{tp: 1}", "qqqqqqqq: 1\n")),
+             contains_text("description, constraints, rank_by"));
   CHECK_THAT(sweep_error("cluster: {gpu: h100_sxm}\n"), contains_text("needs the key 'model'"));
   CHECK_THAT(sweep_error(small_sweep(kBatch, "{tp: 1}", "softwear: megatron\n")),
              contains_text("unknown key 'softwear'"));

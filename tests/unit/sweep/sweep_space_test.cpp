@@ -4,8 +4,7 @@
 #include <set>
 
 #include "catch.hpp"
-#include "stepcast/memory/usual_plan.hpp"
-#include "stepcast/sweep/counted_reason.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 #include "sweep_text.hpp"
 
 namespace stepcast::sweep_space_test {

@@ -141,32 +141,32 @@ std::span<const std::string_view> names_of<Schedule>() {
 
 StagePlacement placement_of(Schedule schedule) { return info(schedule).placement; }
 
-std::vector<std::string> schedule_reasons(Schedule schedule, std::int64_t pp, std::int64_t vpp) {
+std::vector<Reason> schedule_reasons(Schedule schedule, std::int64_t pp, std::int64_t vpp) {
   const ScheduleInfo& row = info(schedule);
   const std::string called = "schedule " + std::string(row.name);
-  std::vector<std::string> reasons;
+  std::vector<Reason> reasons;
   if (row.chunks == ChunkRule::kSeveral) {
     if (pp > 1 && vpp == 1) {
-      reasons.push_back(called + " needs vpp > 1");
+      reasons.push_back({called + " needs vpp > 1"});
     }
     return reasons;
   }
   if (row.chunks == ChunkRule::kTwo) {
     if (pp == 1) {
-      reasons.push_back(called + " needs pp > 1");
+      reasons.push_back({called + " needs pp > 1"});
     } else if (vpp != 2) {
-      reasons.push_back(called + " has two stages a rank: vpp = " + std::to_string(vpp) +
-                        " must be 2");
+      reasons.push_back(
+          {called + " has two stages a rank: vpp", of_plan(" = ", vpp), " must be 2"});
     }
     return reasons;
   }
   if (vpp > 1) {
-    reasons.push_back(called + " has no virtual stages: vpp = " + std::to_string(vpp) +
-                      " needs interleaved_1f1b");
+    reasons.push_back(
+        {called + " has no virtual stages: vpp", of_plan(" = ", vpp), " needs interleaved_1f1b"});
   }
   if (row.placement == StagePlacement::kBidirectional && pp % 2 != 0) {
-    reasons.push_back(called + " needs an even pp: micro-batches pass its " + std::to_string(pp) +
-                      (pp == 1 ? " rank" : " ranks") + " from both ends");
+    reasons.push_back({called + " needs an even pp: micro-batches pass its", of_plan(" ", pp),
+                       pp == 1 ? " rank from both ends" : " ranks from both ends"});
   }
   return reasons;
 }

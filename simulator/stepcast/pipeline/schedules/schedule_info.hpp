@@ -11,6 +11,7 @@
 
 #include "stepcast/pipeline/pipeline_order.hpp"
 #include "stepcast/pipeline/pipeline_stages.hpp"
+#include "stepcast/plan/reason.hpp"
 
 namespace stepcast {
 
@@ -63,7 +64,7 @@ const ScheduleInfo& info(Schedule schedule);
 
 // Why `schedule` cannot run pp ranks of vpp chunks; empty if it can. Any number of micro-batches
 // is allowed.
-std::vector<std::string> schedule_reasons(Schedule schedule, std::int64_t pp, std::int64_t vpp);
+std::vector<Reason> schedule_reasons(Schedule schedule, std::int64_t pp, std::int64_t vpp);
 
 // The chunks a rank with which `schedule` runs where the plan has `vpp`.
 std::int64_t chunks_for(Schedule schedule, std::int64_t vpp);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/memory/usual_plan.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 
 #include "catch.hpp"
 #include "stepcast/experiment/experiment.hpp"

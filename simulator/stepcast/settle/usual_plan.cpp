@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/memory/usual_plan.hpp"
-
+// The plan that is chosen where none is given.
 #include <algorithm>
 #include <optional>
 
 #include "stepcast/memory/memory_footprint.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast {
 namespace {
@@ -57,7 +57,7 @@ class UsualPlan {
         PlanRequest request = with_experts(tp, gpus / tp);
         request.zero = 1;
         ResolvedPlan settled =
-            gpus % tp == 0 ? resolved(request) : ResolvedPlan{{}, {"uneven"}, {}};
+            gpus % tp == 0 ? resolved(request) : ResolvedPlan{{}, {{"uneven"}}, {}};
         if (runs(settled)) {
           return settled;
         }

@@ -6,9 +6,9 @@
 
 #include "catch.hpp"
 #include "stepcast/plan/written_input.hpp"
-#include "stepcast/sweep/request_members.hpp"
+#include "stepcast/sweep/sweep_axes.hpp"
 
-namespace stepcast::request_members_test {
+namespace stepcast::sweep_axes_test {
 namespace {
 
 // The keys that a reader knows, out of what it says of one that it does not.
@@ -157,4 +157,4 @@ TEST_CASE("What a plan was given as is what it is read from", "[unit]") {
   }
 }
 
-}  // namespace stepcast::request_members_test
+}  // namespace stepcast::sweep_axes_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/memory/usual_plan.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
@@ -24,8 +24,8 @@ struct Asked {
   }
   [[nodiscard]] std::string reasons() const {
     std::string text;
-    for (const std::string& reason : resolve().reasons) {
-      text += reason + "\n";
+    for (const Reason& reason : resolve().reasons) {
+      text += reason.text() + "\n";
     }
     return text;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/memory/feasibility.hpp"
+#include "stepcast/settle/settle_plan.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -7,11 +7,9 @@
 #include "stepcast/graph/parameter_inventory.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/expert_expansion.hpp"
-#include "stepcast/memory/context_parallel_rules.hpp"
-#include "stepcast/memory/layer_division.hpp"
-#include "stepcast/memory/paired_order_rules.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
 #include "stepcast/plan/stage_layout.hpp"
+#include "stepcast/settle/plan_rules.hpp"
 
 namespace stepcast {
 namespace {
@@ -49,8 +47,8 @@ class Resolver {
   }
 
  private:
-  void refuse(std::string reason) { result_.reasons.push_back(std::move(reason)); }
-  void refuse_all(std::vector<std::string> reasons) {
+  void refuse(Reason reason) { result_.reasons.push_back(std::move(reason)); }
+  void refuse_all(std::vector<Reason> reasons) {
     std::move(reasons.begin(), reasons.end(), std::back_inserter(result_.reasons));
   }
   void note(std::string text) { result_.notes.push_back(std::move(text)); }
@@ -61,22 +59,21 @@ class Resolver {
     if (divisor > 0 && value % divisor == 0) {
       return true;
     }
-    refuse(divisor_name + " = " + std::to_string(divisor) + " does not divide " + value_name +
-           " = " + std::to_string(value));
+    refuse(does_not_divide(divisor_name, divisor, value_name, value));
     return false;
   }
 
   void check_device() {
     const Dtype dtype = training_.dtype;
     if (!cluster_.device.matrix_rate[slot(dtype)]) {
-      refuse(cluster_.device.name + " has no matrix products in " + std::string(name(dtype)));
+      refuse({cluster_.device.name + " has no matrix products in " + std::string(name(dtype))});
     }
     const bool chooses =
         model_.attention.indexer || model_.attention.kind == AttentionKind::kSharedKv;
     if (chooses && software_.sparse_attention == SparseKernel::kTriton &&
         !cluster_.device.kernels.sparse_attention_triton) {
-      refuse("sparse_attention: triton has no constants for " + cluster_.device.name +
-             "; leave it out for the GPU's library");
+      refuse({"sparse_attention: triton has no constants for " + cluster_.device.name +
+              "; leave it out for the GPU's library"});
     }
   }
 
@@ -86,15 +83,15 @@ class Resolver {
     for (const LoraTarget target :
          {LoraTarget::kQkv, LoraTarget::kQ, LoraTarget::kK, LoraTarget::kV}) {
       if (latent && weights.adapts(target)) {
-        refuse("training.lora.targets names " + std::string(name(target)) + "; " + model_.name +
-               " has latent attention without such a matrix, adapt o, gate_up or down");
+        refuse({"training.lora.targets names " + std::string(name(target)) + "; " + model_.name +
+                " has latent attention without such a matrix, adapt o, gate_up or down"});
       }
     }
     if (!weights.whole_model() && count_trained(model_, weights).total == 0) {
-      refuse("nothing is left to train of " + model_.name +
-             (weights.lora ? ": none of training.lora.targets is a matrix of it, and routed "
-                             "experts have no adapters here"
-                           : ": training.frozen names all of its parts"));
+      refuse({"nothing is left to train of " + model_.name +
+              (weights.lora ? ": none of training.lora.targets is a matrix of it, and routed "
+                              "experts have no adapters here"
+                            : ": training.frozen names all of its parts")});
     }
   }
 
@@ -120,8 +117,9 @@ class Resolver {
       plan.dp = world / model_ranks;
     }
     if (request_.dp && *request_.dp != plan.dp) {
-      refuse("dp = " + std::to_string(*request_.dp) + ", but " + std::to_string(world) +
-             " GPUs / (tp * cp * pp) = " + std::to_string(plan.dp) + "; leave dp out, it follows");
+      refuse({"dp", of_plan(" = " + std::to_string(*request_.dp) + ", but ", world),
+              of_rule(" is not the number of"), " GPUs / (tp * cp * pp)", of_plan(" = ", plan.dp),
+              "; leave dp out, it follows"});
     }
   }
 
@@ -129,7 +127,7 @@ class Resolver {
     ParallelPlan& plan = result_.plan;
     if (!model_.moe) {
       if (plan.ep > 1 || plan.etp > 1) {
-        refuse("ep and etp must be 1: the model has no experts");
+        refuse({"ep and etp must be 1: the model has no experts"});
       }
       return;
     }
@@ -151,20 +149,19 @@ class Resolver {
     plan.strides = rank_strides(plan.order, plan.degrees());
     const RankStrides& apart = *plan.strides;
     if (model_.moe && plan.pp > 1 && apart.pp != apart.expert_pp) {
-      refuse("order = " + text_of(plan.order) + " makes pipelines of every " +
-             std::to_string(apart.pp) +
-             "th rank, but of the experts, where ep and etp take the "
-             "place of cp and tp, of every " +
-             std::to_string(apart.expert_pp) + "th; put pp last or first");
+      refuse({"order = " + text_of(plan.order) + " makes pipelines of every " +
+              std::to_string(apart.pp) +
+              "th rank, but of the experts, where ep and etp take the "
+              "place of cp and tp, of every " +
+              std::to_string(apart.expert_pp) + "th; put pp last or first"});
     }
   }
 
   void divide_copies() {
     const std::int64_t copies = result_.plan.exchange.redundant_experts;
     if (copies > 0 && result_.plan.ep == 1) {
-      refuse(
-          "expert_exchange.redundant_experts must be 0 with ep = 1: no other rank could take "
-          "rows");
+      refuse({"expert_exchange.redundant_experts must be 0 with ep", of_plan(" = 1"),
+              ": no other rank could take rows"});
     } else if (copies > 0) {
       divides(result_.plan.ep, "ep", copies, "expert_exchange.redundant_experts");
     }
@@ -175,7 +172,7 @@ class Resolver {
     if (request_.dispatcher) {
       plan.exchange.dispatcher = *request_.dispatcher;
       if (!model_.moe) {
-        refuse("dispatcher must be left out: the model has no experts");
+        refuse({"dispatcher must be left out: the model has no experts"});
       }
     }
     plan.ep_in_domain = members_in_domain(plan.ep_group(), cluster_.domain_size());
@@ -208,8 +205,10 @@ class Resolver {
   void check_recomputed_layers() {
     for (const std::int64_t layer : training_.recompute.layer_list) {
       if (layer >= model_.layers) {
-        refuse("recompute_layers names layer " + std::to_string(layer) +
-               ", but the model's layers are 0 to " + std::to_string(model_.layers - 1));
+        refuse({"recompute_layers names",
+                of_plan(" layer " + std::to_string(layer) + ", but the model's layers are 0 to ",
+                        model_.layers - 1),
+                of_rule(" a layer that the model does not have")});
       }
     }
   }
@@ -218,8 +217,8 @@ class Resolver {
     const ParallelPlan& plan = result_.plan;
     for (const std::int64_t ratio : model_.attention.compression.ratios) {
       if (ratio > 0 && training_.sequence_length / plan.cp % ratio != 0) {
-        refuse("a rank's share of sequence_length must be a multiple of " + std::to_string(ratio) +
-               ", the positions of a compressed key");
+        refuse({"a rank's share of sequence_length must be a multiple of " + std::to_string(ratio) +
+                ", the positions of a compressed key"});
         break;
       }
     }
@@ -244,16 +243,17 @@ class Resolver {
     const auto* muon = std::get_if<MuonSpec>(&optimizer.rule);
     const bool whole = muon != nullptr && muon->sharding == MuonSharding::kWholeMatrices;
     if (whole && result_.plan.zero == 3) {
-      refuse("muon: no matrix lies whole with zero = 3; sharding can be gather or all_to_all");
+      refuse({"muon: no matrix lies whole with zero", of_plan(" = 3"),
+              "; sharding can be gather or all_to_all"});
     }
     if (muon != nullptr && software_.memory.optimizer_on_host) {
-      refuse("muon: no host iterates on matrices; leave memory.optimizer_on_host out");
+      refuse({"muon: no host iterates on matrices; leave memory.optimizer_on_host out"});
     }
     const HostSpec& host = cluster_.host;
     const bool known = host.device_link && host.update_memory && host.node_memory;
     if (optimizer.offload && !known) {
-      refuse("optimizer: offload needs device_link, update_memory and node_memory of the host " +
-             host.name);
+      refuse({"optimizer: offload needs device_link, update_memory and node_memory of the host " +
+              host.name});
     }
   }
 
@@ -264,8 +264,7 @@ class Resolver {
     plan.zero = request_.zero.value_or(sharded ? 3 : 1);
     const bool groups = plan.zero == 1 && request_.hsdp && request_.fsdp.value_or(1) == 1;
     if (sharded && plan.zero != 3 && !groups) {
-      refuse("zero = " + std::to_string(plan.zero) +
-             " contradicts fsdp and hsdp, which are zero 3");
+      refuse({"zero", of_plan(" = ", plan.zero), " contradicts fsdp and hsdp, which are zero 3"});
     }
     if (groups) {
       plan.fsdp = divides(*request_.hsdp, "hsdp", replicas, "dp * cp") ? *request_.hsdp : 1;
@@ -274,8 +273,8 @@ class Resolver {
     if (plan.zero == 3) {
       plan.fsdp = request_.hsdp.value_or(request_.fsdp.value_or(replicas));
       if (request_.hsdp && request_.fsdp && *request_.fsdp != replicas) {
-        refuse("fsdp = " + std::to_string(*request_.fsdp) +
-               " with hsdp given must be dp * cp = " + std::to_string(replicas));
+        refuse({"fsdp", of_plan(" = ", *request_.fsdp), " with hsdp given must be dp * cp",
+                of_plan(" = ", replicas)});
       }
       if (!divides(plan.fsdp, request_.hsdp ? "hsdp" : "fsdp", replicas, "dp * cp")) {
         plan.fsdp = 1;
@@ -289,8 +288,8 @@ class Resolver {
     plan.fsdp_experts = request_.fsdp_experts.value_or(true);
     if (!plan.fsdp_experts && (plan.zero < 3 || !model_.moe)) {
       refuse(
-          "fsdp_experts: false needs zero: 3 and a model with experts: nothing else shards them "
-          "as it shards the rest");
+          {"fsdp_experts: false needs zero: 3 and a model with experts: nothing else shards them "
+           "as it shards the rest"});
     }
     // Pipelines keep gathered weights over the micro-batches, as torchtitan does.
     plan.fsdp_reshard = request_.fsdp_reshard.value_or(plan.pp == 1);
@@ -300,10 +299,10 @@ class Resolver {
   void check_shards_in_runs() {
     ParallelPlan& plan = result_.plan;
     if (!divides_runs(plan.dp_group(), plan.fsdp)) {
-      refuse("hsdp = " + std::to_string(plan.fsdp) +
-             " does not fit cp = " + std::to_string(plan.cp) +
-             " and dp = " + std::to_string(plan.dp) + ", which order = " + text_of(plan.order) +
-             " keeps apart; give a divisor or a multiple of the inner one");
+      refuse({"hsdp", of_plan(" = ", plan.fsdp), " does not fit cp", of_plan(" = ", plan.cp),
+              " and dp", of_plan(" = ", plan.dp),
+              ", which order = " + text_of(plan.order) +
+                  " keeps apart; give a divisor or a multiple of the inner one"});
       plan.fsdp = 1;
     }
   }
@@ -319,7 +318,7 @@ class Resolver {
       note("vpp 2 follows from schedule " + std::string(name(plan.schedule)));
     }
     if (plan.pp == 1 && plan.vpp > 1) {
-      refuse("vpp = " + std::to_string(plan.vpp) + " needs pp > 1");
+      refuse({"vpp", of_plan(" = ", plan.vpp), " needs pp > 1"});
     }
     refuse_all(schedule_reasons(plan.schedule, plan.pp, plan.vpp));
     refuse_all(paired_order_reasons(plan, model_, training_, software_));
