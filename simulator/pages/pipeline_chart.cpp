@@ -29,24 +29,33 @@ struct ChartBlock {
   Seconds end;
 };
 
-std::int64_t stage_of(const std::vector<RankStage>& stages, const PipelineTask& task) {
-  return static_cast<std::int64_t>(stages[static_cast<std::size_t>(task.chunk)].stage);
-}
+class BlockList : public StepListener {
+ public:
+  explicit BlockList(const ParallelPlan& plan) : plan_(plan) {}
 
-std::vector<ChartBlock> blocks_of(const StepSchedule& schedule, const ParallelPlan& plan) {
-  std::vector<ChartBlock> blocks;
-  for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
-    const RankTimeline& timeline = schedule.ranks[rank];
-    const std::vector<RankStage> stages = stages_of_rank(plan, static_cast<std::int64_t>(rank));
-    for (const TaskSpan& span : timeline.spans) {
-      blocks.push_back({rank, static_cast<std::size_t>(span.task.kind), span.task.micro_batch,
-                        stage_of(stages, span.task), span.start, span.end});
-    }
-    const Seconds update = timeline.end + schedule.reductions[rank];
-    blocks.push_back({rank, kOptimizer, -1, -1, update, update + schedule.updates[rank].total()});
+  void task(const TimedTask& timed) override {
+    const std::size_t rank = timed.place.rank;
+    const PipelineTask& task = timed.span.task;
+    const std::int64_t stage = stage_on(plan_.schedule, pipeline_shape(plan_),
+                                        static_cast<std::int64_t>(rank), task.chunk);
+    blocks_.push_back({rank, static_cast<std::size_t>(task.kind), task.micro_batch, stage,
+                       timed.span.start, timed.span.end});
   }
-  return blocks;
-}
+  void rank_end(const RankEnd& end) override {
+    blocks_.push_back({end.rank, kOptimizer, -1, -1, end.reduced(), end.end()});
+  }
+
+  // Rank after rank.
+  std::vector<ChartBlock> take() {
+    std::stable_sort(blocks_.begin(), blocks_.end(),
+                     [](const ChartBlock& a, const ChartBlock& b) { return a.rank < b.rank; });
+    return std::move(blocks_);
+  }
+
+ private:
+  const ParallelPlan& plan_;
+  std::vector<ChartBlock> blocks_;
+};
 
 }  // namespace
 
@@ -66,18 +75,18 @@ nlohmann::ordered_json pipeline_chart(const Experiment& experiment, const Projec
             {"parts", kParts},
             {"trace", true}};
   }
-  StepTimer timer(context);
-  const StepSchedule schedule = timer.schedule(projection.clock);
-  const std::vector<ChartBlock> blocks = blocks_of(schedule, projection.plan);
+  BlockList list(projection.plan);
+  const Seconds step = StepTimer(context).at(projection.clock, &list).step;
+  const std::vector<ChartBlock> blocks = list.take();
   nlohmann::ordered_json chart = {{"step_s", projection.time.step.value()},
-                                  {"ranks", schedule.ranks.size()},
+                                  {"ranks", projection.plan.pp},
                                   {"blocks", blocks.size()},
                                   {"parts", kParts}};
   if (std::ssize(blocks) > kMostBlocks) {
     chart["trace"] = true;
     return chart;
   }
-  const double scale = projection.time.step / timer.at(projection.clock).step;
+  const double scale = projection.time.step / step;
   const auto microseconds = [scale](Seconds time) {
     return std::llround(scale * time.value() * 1e6);
   };

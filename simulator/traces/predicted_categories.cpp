@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "stepcast/base/error.hpp"
 #include "stepcast/cost/power_level.hpp"
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/experiment/project.hpp"
-#include "stepcast/schedule/placed_transfers.hpp"
 #include "stepcast/schedule/step_clock.hpp"
-#include "stepcast/schedule/step_spans.hpp"
 #include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast {
@@ -34,9 +33,9 @@ struct RankWork {
 };
 
 // How much of the communication of a pass lies beside none of its computation.
-Seconds exposed_in(const PassSpans& pass) {
+Seconds exposed_in(const std::vector<StreamSpan>& spans) {
   std::vector<std::pair<Seconds, int>> edges;  // +1, -1: computation; +2, -2: communication
-  for (const StreamSpan& span : pass.spans) {
+  for (const StreamSpan& span : spans) {
     const int kind = span.axis ? 2 : 1;
     edges.emplace_back(span.start, kind);
     edges.emplace_back(span.end, -kind);
@@ -67,47 +66,67 @@ void add_span(const StreamSpan& span, double times, const std::vector<Op>& ops, 
   }
 }
 
-// Transfers of the pipeline, each end for itself, as in a trace. What nothing hides of them is not
-// exposed communication but part of the bubble.
-void add_transfers(const StepContext& context, std::int64_t rank, RankWork& work) {
-  const ParallelPlan& plan = context.expansion.plan;
-  if (plan.pp == 1) {
-    return;
+// How often one rank runs each list of spans in a step, and what it transfers: each end for itself,
+// as in a trace.
+class RankCounter : public StepListener {
+ public:
+  explicit RankCounter(std::size_t rank) : rank_(rank) {}
+
+  void transfer(const TimedTransfer& transfer) override {
+    if (transfer.from == rank_ || transfer.to == rank_) {
+      transfers.calls += 1.0;
+      transfers.time += transfer.end - transfer.start;
+    }
   }
-  if (!can_be_placed(plan)) {
+  [[nodiscard]] bool wants_passes(std::size_t rank) const override { return rank == rank_; }
+  void operators(const StepOps& operators) override { ops = operators.ops; }
+  void pass(const PlacedPass& pass, const std::vector<StreamSpan>& spans) override {
+    const auto [known, added] = programs.try_emplace(pass.program, Program{spans, 0.0});
+    known->second.times += 1.0;
+  }
+
+  struct Program {
+    std::vector<StreamSpan> spans;
+    double times = 0.0;
+  };
+  std::map<std::size_t, Program> programs;
+  std::vector<Op> ops;
+  PredictedOperator transfers;
+
+ private:
+  std::size_t rank_;
+};
+
+RankWork work_of_rank(const Experiment& experiment, const Projection& projection, Hertz clock,
+                      const CostModel& paced, std::int64_t rank) {
+  const ParallelPlan& plan = projection.plan;
+  if (plan.pp > 1 && !can_be_placed(plan)) {
     throw ConfigError({"training.global_batch_size", 0, 0},
                       "makes " + std::to_string(plan.micro_batches) +
                           " micro-batches, which no trace holds; give that of the traced step");
   }
-  const StepSchedule schedule = StepTimer(context).schedule(context.clock);
-  PredictedOperator transfers{{OpId::kPipelineSend, pipeline_send(context.expansion)}, 0.0, {}};
-  for (const PlacedTransfer& transfer :
-       placed_transfers(plan, schedule, static_cast<std::size_t>(rank))) {
-    transfers.calls += 1.0;
-    transfers.time += transfer.end - transfer.start;
-  }
-  work.communicating[slot(Axis::kPipeline)] += transfers.time;
-  work.device_time[static_cast<std::size_t>(category_of(transfers.op))] += transfers.time;
-  work.operators.push_back(std::move(transfers));
-}
-
-RankWork work_of_rank(const Experiment& experiment, const Projection& projection, Hertz clock,
-                      const CostModel& paced, std::int64_t rank) {
-  const ExpansionContext expansion{experiment.model, projection.plan, experiment.training,
+  const ExpansionContext expansion{experiment.model, plan, experiment.training,
                                    experiment.software};
-  const StepContext context{expansion, experiment.cluster, paced, clock};
-  const StepSpans streams = step_spans(context, rank);
+  RankCounter counter(static_cast<std::size_t>(rank));
+  StepTimer({expansion, experiment.cluster, paced, clock}).at(clock, &counter);
   RankWork work;
-  for (const Op& op : streams.ops) {
+  for (const Op& op : counter.ops) {
     work.operators.push_back({op, 0.0, {}});
   }
-  for (const PassSpans& pass : streams.passes) {
-    for (const StreamSpan& span : pass.spans) {
-      add_span(span, pass.times, streams.ops, work);
+  for (const auto& [number, program] : counter.programs) {
+    for (const StreamSpan& span : program.spans) {
+      add_span(span, program.times, counter.ops, work);
     }
-    work.exposed += pass.times * exposed_in(pass);
+    work.exposed += program.times * exposed_in(program.spans);
   }
-  add_transfers(context, rank, work);
+  // What nothing hides of transfers is not exposed communication but part of the bubble.
+  if (counter.transfers.calls > 0.0) {
+    counter.transfers.op = {OpId::kPipelineSend, pipeline_send(expansion)};
+    work.communicating[slot(Axis::kPipeline)] += counter.transfers.time;
+    work.device_time[static_cast<std::size_t>(category_of(counter.transfers.op))] +=
+        counter.transfers.time;
+    work.operators.push_back(std::move(counter.transfers));
+  }
   return work;
 }
 

@@ -10,13 +10,14 @@ namespace {
 // What a task hands to another one, perhaps of another rank.
 struct Output {
   Seconds end;
-  std::int32_t producer = 0;  // rank
+  TaskPlace producer;
 };
 
 // When the last input was produced and when it was there.
 struct Input {
   Seconds produced;
   Seconds arrived;
+  const Output* sent = nullptr;  // the last one that another rank made; null: none
 };
 
 // Runs the tasks of all ranks, each behind what it waits for.
@@ -24,11 +25,12 @@ class TimelineRun {
  public:
   TimelineRun(Schedule schedule, const PipelineShape& shape, const std::vector<RankOrder>& orders,
               const std::vector<StageDuration>& stages, Seconds transfer,
-              const PairSavings& savings)
+              const PairSavings& savings, TaskListener* listener)
       : chunks_(static_cast<std::size_t>(chunks_per_rank(schedule, shape))),
         stages_(stages),
         transfer_(transfer),
         savings_(savings),
+        listener_(listener),
         orders_(orders),
         numbers_{stage_count(shape)},
         timelines_(orders.size()),
@@ -47,8 +49,9 @@ class TimelineRun {
 
   std::vector<RankTimeline> run(const PipelineSequence& sequence) {
     for (const SequencedTask& placed : sequence.tasks) {
-      run_task(placed.rank, orders_[static_cast<std::size_t>(placed.rank)]
-                                   [static_cast<std::size_t>(placed.position)]);
+      const TaskPlace place{static_cast<std::size_t>(placed.rank),
+                            static_cast<std::size_t>(placed.position)};
+      run_task(place, orders_[place.rank][place.position]);
     }
     return std::move(timelines_);
   }
@@ -61,53 +64,91 @@ class TimelineRun {
     bool begun = false;
   };
 
-  Passes& passes(std::int32_t rank, std::int32_t chunk) {
-    return passes_[static_cast<std::size_t>(rank) * chunks_ + static_cast<std::size_t>(chunk)];
+  Passes& passes(std::size_t rank, std::int32_t chunk) {
+    return passes_[rank * chunks_ + static_cast<std::size_t>(chunk)];
   }
 
-  [[nodiscard]] Input last_input(std::int32_t rank, const TaskLinks& links) const {
+  [[nodiscard]] std::size_t stage_of(std::size_t rank, std::int32_t chunk) const {
+    return passes_[rank * chunks_ + static_cast<std::size_t>(chunk)].stage;
+  }
+
+  [[nodiscard]] Input last_input(std::size_t rank, const TaskLinks& links) const {
     Input input;
     for (const std::int32_t awaited : links.inputs) {
       if (awaited < 0) {
         continue;
       }
       const Output& output = outputs_[static_cast<std::size_t>(awaited)];
-      const Seconds arrived = output.producer == rank ? output.end : output.end + transfer_;
+      const bool sent = output.producer.rank != rank;
+      const Seconds arrived = sent ? output.end + transfer_ : output.end;
+      if (sent && (input.sent == nullptr || output.end > input.sent->end)) {
+        input.sent = &output;
+      }
       if (arrived >= input.arrived) {
-        input = {output.end, arrived};
+        input.produced = output.end;
+        input.arrived = arrived;
       }
     }
     return input;
   }
 
-  void run_task(std::int32_t rank, const PipelineTask& task) {
+  void run_task(const TaskPlace& place, const PipelineTask& task) {
     const bool pair = task.kind == TaskKind::kOverlapped;
-    Passes& own = passes(rank, task.chunk);
-    Passes& back = pair ? passes(rank, task.backward_chunk) : own;
+    Passes& own = passes(place.rank, task.chunk);
+    Passes& back = pair ? passes(place.rank, task.backward_chunk) : own;
     const TaskLinks links = links_of(task, static_cast<std::int64_t>(own.stage),
                                      static_cast<std::int64_t>(back.stage), numbers_);
-    RankTimeline& timeline = timelines_[static_cast<std::size_t>(rank)];
-    const bool first = !own.begun && (task.kind == TaskKind::kForward || pair);
-    const Seconds start = begin(timeline, last_input(rank, links), first, stages_[own.stage].ready);
-    Seconds end = start + task_duration(task.kind, own.stage, back.stage, stages_, savings_);
-    if (first) {
+    RankTimeline& timeline = timelines_[place.rank];
+    TaskSpan span;
+    span.task = task;
+    span.begins = !own.begun && task.runs_forward();
+    const Seconds free = timeline.end;
+    const Input input = last_input(place.rank, links);
+    span.start = begin(timeline, input, span.begins, stages_[own.stage].ready);
+    span.end = span.start + task_duration(task.kind, own.stage, back.stage, stages_, savings_);
+    if (span.begins) {
       own.begun = true;
-      end += stages_[own.stage].first_extra;
+      span.end += stages_[own.stage].first_extra;
     }
-    if (activation_change(task).returned != kNoChunk && --back.backwards == 0) {
-      end += stages_[back.stage].last_extra;
+    span.closes = activation_change(task).returned != kNoChunk && --back.backwards == 0;
+    if (span.closes) {
+      span.end += stages_[back.stage].last_extra;
     }
-    timeline.chunk_end[static_cast<std::size_t>(task.chunk)] = end;
+    timeline.chunk_end[static_cast<std::size_t>(task.chunk)] = span.end;
     if (pair) {
-      timeline.chunk_end[static_cast<std::size_t>(task.backward_chunk)] = end;
+      timeline.chunk_end[static_cast<std::size_t>(task.backward_chunk)] = span.end;
     }
-    timeline.spans.push_back({task, start, end});
-    timeline.end = end;
+    timeline.spans.push_back(span);
+    timeline.end = span.end;
+    tell(place, span, links, free, input);
     for (const std::int32_t made : links.outputs) {
       if (made >= 0) {
-        outputs_[static_cast<std::size_t>(made)] = {end, rank};
+        outputs_[static_cast<std::size_t>(made)] = {span.end, place};
       }
     }
+  }
+
+  // `free`: when the task before on the rank ended.
+  void tell(const TaskPlace& place, const TaskSpan& span, const TaskLinks& links, Seconds free,
+            const Input& input) const {
+    if (listener_ == nullptr) {
+      return;
+    }
+    for (const std::int32_t awaited : links.inputs) {
+      const Output* made = awaited < 0 ? nullptr : &outputs_[static_cast<std::size_t>(awaited)];
+      if (made != nullptr && made->producer.rank != place.rank && transfer_ > Seconds{}) {
+        listener_->transfer({made->producer.rank, place.rank, awaited / numbers_.stride(),
+                             made->end, made->end + transfer_});
+      }
+    }
+    const auto ready = [&] {
+      return span.begins && span.start <= stages_[stage_of(place.rank, span.task.chunk)].ready;
+    };
+    const WaitedFor last = span.start <= free                 ? WaitedFor::kRank
+                           : input.sent == nullptr || ready() ? WaitedFor::kParameters
+                                                              : WaitedFor::kInput;
+    const bool sent = last == WaitedFor::kInput;
+    listener_->task({place, span, last, sent ? input.sent->producer : TaskPlace{}});
   }
 
   // When a task starts; notes what its rank waits for until then.
@@ -126,6 +167,7 @@ class TimelineRun {
   const std::vector<StageDuration>& stages_;
   Seconds transfer_;
   const PairSavings& savings_;
+  TaskListener* listener_;
   const std::vector<RankOrder>& orders_;
   OutputNumbers numbers_;
   std::vector<RankTimeline> timelines_;
@@ -163,10 +205,11 @@ Seconds task_duration(TaskKind kind, std::size_t stage, std::size_t back,
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
                                             const std::vector<RankOrder>& orders,
                                             const std::vector<StageDuration>& stages,
-                                            Seconds transfer, const PairSavings& savings) {
+                                            Seconds transfer, const PairSavings& savings,
+                                            TaskListener* listener) {
   STEPCAST_CHECK(static_cast<std::int64_t>(stages.size()) == stage_count(shape),
                  "one duration a stage is needed");
-  return TimelineRun(schedule, shape, orders, stages, transfer, savings)
+  return TimelineRun(schedule, shape, orders, stages, transfer, savings, listener)
       .run(pipeline_sequence(schedule, shape, orders));
 }
 

@@ -43,6 +43,44 @@ struct TaskSpan {
   PipelineTask task;
   Seconds start;
   Seconds end;
+  bool begins = false;  // the first forward of its chunk on the rank: waits for parameters
+  bool closes = false;  // its backward, or gradient of weights, is the last of that chunk
+};
+
+// What was there last before a task began.
+enum class WaitedFor {
+  kRank,        // the end of the task before on its rank; of the first task, the step
+  kInput,       // a transfer from another rank
+  kParameters,  // the first gather
+};
+// A task by its rank and its place in the order of that rank.
+struct TaskPlace {
+  std::size_t rank = 0;
+  std::size_t position = 0;
+};
+
+struct TimedTask {
+  TaskPlace place;
+  TaskSpan span;
+  WaitedFor waited_for = WaitedFor::kRank;
+  TaskPlace producer;  // for kInput: who made the one that arrived last
+};
+// An input of a task on its way to another rank.
+struct TimedTransfer {
+  std::size_t from = 0;
+  std::size_t to = 0;
+  std::int64_t micro_batch = 0;
+  Seconds start;
+  Seconds end;
+};
+
+// Hears of the tasks of all ranks one by one, each behind all that it waits for and right behind
+// the transfers of its own inputs.
+class TaskListener {
+ public:
+  virtual ~TaskListener() = default;
+  virtual void transfer(const TimedTransfer& /*transfer*/) {}
+  virtual void task(const TimedTask& /*task*/) {}
 };
 
 struct RankTimeline {
@@ -65,11 +103,12 @@ using PairSavings = std::vector<Seconds>;
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
                                             const std::vector<StageDuration>& stages,
                                             Seconds transfer);
-// As above, for orders of the ranks that are known already.
+// As above, for orders of the ranks that are known already; `listener` may be null.
 std::vector<RankTimeline> pipeline_timeline(Schedule schedule, const PipelineShape& shape,
                                             const std::vector<RankOrder>& orders,
                                             const std::vector<StageDuration>& stages,
-                                            Seconds transfer, const PairSavings& savings = {});
+                                            Seconds transfer, const PairSavings& savings = {},
+                                            TaskListener* listener = nullptr);
 
 // How long a rank takes for one of its tasks, once all inputs are there.
 Seconds task_duration(const PipelineTask& task, const StageDuration& stage,

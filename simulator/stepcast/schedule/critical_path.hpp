@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chain of tasks that determines how long a step takes.
 //
-// It is walked back from the end of the rank that ends last: to the task before on the same rank
-// where a task began as soon as its rank was free; else over the transfer of the input that it
-// waited for to the task of another rank that made it; else to the gather of parameters, which
-// begins with the step. Nothing on the chain waits, so that its segments add up to the step.
+// A listener of the step (step_listener.hpp) hears what each task waited for. The chain is walked
+// back from the end of the rank that ends last: to the task before on the same rank where a task
+// began as soon as its rank was free; else over the transfer of the input that it waited for to the
+// task of another rank that made it; else to the gather of parameters, which begins with the step.
+// Nothing on the chain waits, so that its segments add up to the step.
 #pragma once
 
 #include <cstdint>

@@ -1,54 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole step of one pipeline rank: every pass of every micro-batch at its time in the pipeline,
-// with the spans on the rank's streams inside, from the start of the step to its end.
+// A whole step of one pipeline rank, as a listener of the step has heard it (step_listener.hpp):
+// every pass of every micro-batch at its time in the pipeline, with the spans on the rank's streams
+// inside, from the start of the step to its end.
 //
-// Times are those of StepTimer::schedule, one by one, however many micro-batches the pipeline
-// repeats. Passes of one kind share one list of spans, so that what is held grows with the passes,
-// not with their kernels. What the streams of a pass leave to run when it ends goes on beside the
-// next one; what the last backward of a chunk leaves waits for that of the chunks that ended
-// before, as the step's time has it. A pair whose forward is the first of its chunk, or whose
-// backward is the last, adds what these move of parameters and gradients.
+// Passes of one kind share one list of spans, so that what is held grows with the passes, not with
+// their kernels.
 #pragma once
 
-#include <cstdint>
-#include <vector>
+#include <limits>
 
-#include "stepcast/pipeline/pipeline_order.hpp"
-#include "stepcast/schedule/pass_recorder.hpp"
-#include "stepcast/schedule/placed_transfers.hpp"
+#include "stepcast/schedule/step_listener.hpp"
+#include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast {
 
-enum class PassPart {
-  kParameters,  // gathered before the first forward of a chunk
-  kForward,
-  kBackward,
-  kInputGradient,
-  kWeightGradient,
-  kForwardAndBackward,
-  kOptimizer,
-};
-std::string_view name(PassPart part);
+enum class TransferEnd { kSends, kReceives };
 
-struct PlacedPass {
-  PassPart part = PassPart::kForward;
-  PipelineTask task;        // of the last and the first part: of no meaning but the chunk
-  std::size_t program = 0;  // place in PlacedStep::programs
-  Seconds start;            // in the step
+// Of activations, or of their gradients, to or from another pipeline rank. A transfer is a kernel
+// on both ranks, and one may begin before another one of the same rank has ended.
+struct PlacedTransfer {
+  TransferEnd end_of = TransferEnd::kSends;
+  std::int64_t peer = 0;  // pipeline rank
+  std::int32_t micro_batch = 0;
+  Seconds start;
   Seconds end;
-  Seconds left_later;  // by which communication that begins after `end` is delayed further
 };
 
 struct PlacedStep {
-  std::vector<Op> ops;          // that StreamSpan::op speaks of
-  std::vector<OpPlace> places;  // of `ops`
-  std::vector<std::vector<StreamSpan>> programs;
-  std::vector<PlacedPass> passes;         // by start
-  std::vector<PlacedTransfer> transfers;  // by start
-  Seconds step;                           // of the slowest rank: how long all take
+  StepOps operators;
+  std::vector<std::vector<StreamSpan>> programs;  // by PlacedPass::program
+  std::vector<PlacedPass> passes;                 // by start
+  std::vector<PlacedTransfer> transfers;          // by start
+  std::int64_t kernels = 0;                       // spans of all passes
+  Seconds step;                                   // of the slowest rank: how long all take
 };
 
-// Of pipeline rank `rank` at `context.clock`.
-PlacedStep placed_step(const StepContext& context, std::int64_t rank);
+// Of pipeline rank `rank` at `context.clock`. Passes are kept while they have no more than
+// `most_kernels` together.
+PlacedStep placed_step(const StepContext& context, std::int64_t rank,
+                       std::int64_t most_kernels = std::numeric_limits<std::int64_t>::max());
 
 }  // namespace stepcast

@@ -8,20 +8,6 @@
 namespace stepcast {
 namespace {
 
-PassTime forward_of(const StageProgram& program, const PassPlace& place,
-                    const StepContext& context) {
-  const ParallelPlan& plan = context.expansion.plan;
-  return plan.uniform ? uniform_forward(program, place, plan.overlap, occupied_shares(context))
-                      : forward_pass(program, place);
-}
-
-PassTime backward_of(const StageProgram& program, const PassPlace& place,
-                     const StepContext& context) {
-  const ParallelPlan& plan = context.expansion.plan;
-  return plan.uniform ? uniform_backward(program, place, plan.overlap, occupied_shares(context))
-                      : backward_pass(program, place);
-}
-
 void add(const TaskList& tasks, double times, FabricTimes& sums) {
   for (const StreamTask& task : tasks) {
     if (task.axis) {
@@ -31,6 +17,22 @@ void add(const TaskList& tasks, double times, FabricTimes& sums) {
 }
 
 }  // namespace
+
+PassTime forward_of(const StageProgram& program, const PassPlace& place, const StepContext& context,
+                    std::vector<StreamSpan>* record) {
+  const ParallelPlan& plan = context.expansion.plan;
+  return plan.uniform
+             ? uniform_forward(program, place, plan.overlap, occupied_shares(context), record)
+             : forward_pass(program, place, record);
+}
+
+PassTime backward_of(const StageProgram& program, const PassPlace& place,
+                     const StepContext& context, std::vector<StreamSpan>* record) {
+  const ParallelPlan& plan = context.expansion.plan;
+  return plan.uniform
+             ? uniform_backward(program, place, plan.overlap, occupied_shares(context), record)
+             : backward_pass(program, place, record);
+}
 
 StageTime stage_time(const StageProgram& program, const StepContext& context,
                      MicroBatches micro_batches) {

@@ -23,6 +23,13 @@ enum class MicroBatches {
   kSeveral,
 };
 
+// A pass of the stage on the timeline of its streams, or by shares where the plan says so
+// (uniform_overlap.hpp). Its spans are added to `record`, if it is given.
+PassTime forward_of(const StageProgram& program, const PassPlace& place, const StepContext& context,
+                    std::vector<StreamSpan>* record = nullptr);
+PassTime backward_of(const StageProgram& program, const PassPlace& place,
+                     const StepContext& context, std::vector<StreamSpan>* record = nullptr);
+
 StageTime stage_time(const StageProgram& program, const StepContext& context,
                      MicroBatches micro_batches);
 

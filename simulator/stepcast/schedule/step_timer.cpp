@@ -10,6 +10,7 @@
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
 #include "stepcast/schedule/host_launches.hpp"
 #include "stepcast/schedule/paired_passes.hpp"
+#include "stepcast/schedule/rank_passes.hpp"
 
 namespace stepcast {
 namespace {
@@ -26,6 +27,16 @@ struct RankTime {
     energy += times * pass.energy;
   }
 };
+
+// What a step is put together from, where its tasks have been run one by one.
+PipelineEnds ends_of(const std::vector<RankTimeline>& ranks) {
+  PipelineEnds ends;
+  for (const RankTimeline& rank : ranks) {
+    ends.ranks.push_back({rank.bubble, rank.transfer, rank.parameters, rank.end});
+    ends.chunk_end.insert(ends.chunk_end.end(), rank.chunk_end.begin(), rank.chunk_end.end());
+  }
+  return ends;
+}
 
 // A step at one clock, put together from its solved parts.
 class Assembly {
@@ -174,6 +185,24 @@ class Assembly {
     return result;
   }
 
+  // What of a step follows from the tasks of its ranks, and their passes.
+  void tell(const std::vector<RankTimeline>& ranks, StepListener& listener) {
+    std::optional<RankPasses> passes;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      const RankTimeline& own = ranks[rank];
+      const RankEnd end{rank, own.end, reduction_tail(rank, own.end, own.chunk_end.data()),
+                        update(rank).spent};
+      if (listener.wants_passes(rank)) {
+        if (!passes) {
+          passes.emplace(context_);
+          listener.operators(passes->operators());
+        }
+        passes->tell(own, end, listener);
+      }
+      listener.rank_end(end);
+    }
+  }
+
  private:
   [[nodiscard]] MicroBatches micro_batches() const {
     return plan_.micro_batches == 1 ? MicroBatches::kOne : MicroBatches::kSeveral;
@@ -310,11 +339,21 @@ SolvedConfiguration::AtClock& StepTimer::prices(const StepContext& context) {
   return outline_.configuration->at(context, load_);
 }
 
-StepTime StepTimer::at(Hertz clock) {
+StepTime StepTimer::at(Hertz clock, StepListener* listener) {
   const StepContext fixed = at_clock(clock);
   Assembly assembly(fixed, outline_, prices(fixed), rank_stages_, pipeline_, pairs_);
-  return assembly.step(pipeline_.solved->program.run(assembly.times(transfer_, transfer_fabric_),
-                                                     solved_->scratch(), pipeline_.more_rounds));
+  const PipelineTimes times = assembly.times(transfer_, transfer_fabric_);
+  if (listener == nullptr) {
+    return assembly.step(
+        pipeline_.solved->program.run(times, solved_->scratch(), pipeline_.more_rounds));
+  }
+  const ParallelPlan& plan = context_.expansion.plan;
+  const PipelineShape shape = pipeline_shape(plan);
+  const std::vector<RankTimeline> ranks =
+      pipeline_timeline(plan.schedule, shape, pipeline_orders(plan.schedule, shape, pass_order()),
+                        times.stages, times.transfer, times.savings, listener);
+  assembly.tell(ranks, *listener);
+  return assembly.step(ends_of(ranks));
 }
 
 LeastStep StepTimer::least_at(Hertz clock) {
@@ -322,27 +361,6 @@ LeastStep StepTimer::least_at(Hertz clock) {
   const StepLayout layout{outline_, rank_stages_, pipeline_, transfer_,
                           pass_mode(context_.expansion)};
   return least_step(fixed, layout, prices(fixed), solved_->scratch());
-}
-
-StepSchedule StepTimer::schedule(Hertz clock) {
-  const ParallelPlan& plan = context_.expansion.plan;
-  const StepContext fixed = at_clock(clock);
-  Assembly assembly(fixed, outline_, prices(fixed), rank_stages_, pipeline_, pairs_);
-  const std::vector<RankOrder> orders =
-      pipeline_orders(plan.schedule, pipeline_shape(plan), pass_order());
-  const std::vector<StageDuration> durations = assembly.durations();
-  StepSchedule schedule;
-  schedule.transfer = assembly.transfer(transfer_, transfer_fabric_);
-  schedule.ranks = pipeline_timeline(plan.schedule, pipeline_shape(plan), orders, durations,
-                                     schedule.transfer, assembly.savings());
-  std::transform(durations.begin(), durations.end(), std::back_inserter(schedule.ready),
-                 [](const StageDuration& stage) { return stage.ready; });
-  for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
-    const RankTimeline& own = schedule.ranks[rank];
-    schedule.reductions.push_back(assembly.reduction_tail(rank, own.end, own.chunk_end.data()));
-    schedule.updates.push_back(assembly.update(rank).spent);
-  }
-  return schedule;
 }
 
 Hertz StepTimer::grid_clock(const DeviceSpec& device, std::int64_t index) {

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/uniform_overlap.hpp"
 
+#include <algorithm>
+
 namespace stepcast {
 namespace {
+
+bool happens(Frequency frequency, bool once) {
+  return frequency == Frequency::kEveryMicroBatch || (frequency == Frequency::kOnceAStep && once);
+}
 
 class UniformPass {
  public:
@@ -25,7 +31,7 @@ class UniformPass {
   }
 
   void add_if(Frequency frequency, bool once, const TaskList& tasks, double times) {
-    if (frequency == Frequency::kEveryMicroBatch || (frequency == Frequency::kOnceAStep && once)) {
+    if (happens(frequency, once)) {
       add(tasks, times);
     }
   }
@@ -58,6 +64,80 @@ class UniformPass {
   Seconds launching_;
 };
 
+// The tasks of a pass in their order, and their spans.
+class UniformSpans {
+ public:
+  UniformSpans(const StageProgram& program, const PassPlace& place)
+      : program_(program), place_(place) {}
+
+  void forward(const PassTime& time, std::vector<StreamSpan>& record) {
+    for (const LayerInOrder& entry : layers_in_order(program_.runs)) {
+      const LayerTasks& layer = program_.tasks.layers[entry.layer];
+      gather(layer, program_.rule.forward_gather, place_.first);
+      add(layer.forward);
+    }
+    lay(time, record);
+  }
+
+  void backward(const PassTime& time, std::vector<StreamSpan>& record) {
+    std::vector<LayerInOrder> layers = layers_in_order(program_.runs);
+    std::reverse(layers.begin(), layers.end());
+    for (const LayerInOrder& entry : layers) {
+      const LayerTasks& layer = program_.tasks.layers[entry.layer];
+      for (std::int64_t i = 0; i < program_.rule.backward_gathers && !layer.stays_gathered; ++i) {
+        gather(layer, program_.rule.backward_gather, false);
+      }
+      add(entry.recomputed ? layer.full_recompute : TaskList{});
+      add(layer.backward);
+      if (happens(program_.rule.reduce, place_.last)) {
+        add(layer.before_reduce);
+        add(layer.reduce);
+      }
+      add(place_.last ? layer.replicas : TaskList{});
+    }
+    lay(time, record);
+  }
+
+ private:
+  void gather(const LayerTasks& layer, Frequency frequency, bool once) {
+    if (happens(frequency, once)) {
+      add(layer.gather);
+      add(layer.copy_out);
+    }
+  }
+
+  void add(const TaskList& tasks) { tasks_.insert(tasks_.end(), tasks.begin(), tasks.end()); }
+
+  void lay(const PassTime& time, std::vector<StreamSpan>& record) const {
+    const TaskSums sums = sums_of(tasks_);
+    const TimeBreakdown& spent = time.spent;
+    const double slower =
+        sums.compute > Seconds{} ? (spent.compute + spent.contention) / sums.compute : 1.0;
+    Seconds now;
+    for (const StreamTask& task : tasks_) {
+      if (task.axis && task.mode == TaskMode::kJoin) {
+        continue;
+      }
+      if (!task.axis) {
+        const Seconds end = now + slower * task.duration;
+        record.push_back({task.axis, now, end, now, task.op, {}, task.host});
+        now = end;
+        continue;
+      }
+      const Seconds all = sums.exposed[slot(*task.axis)];
+      const double share = all > Seconds{} ? spent.exposed[slot(*task.axis)] / all : 0.0;
+      now += share * task.duration;
+      const Seconds start = max(Seconds{}, now - task.duration);
+      const Seconds end = start + task.duration;
+      record.push_back({task.axis, start, end, start, task.op, task.hidden, task.host});
+    }
+  }
+
+  const StageProgram& program_;
+  PassPlace place_;
+  TaskList tasks_;
+};
+
 }  // namespace
 
 TimeBreakdown exposed(const PassTotals& pass, const UniformOverlap& overlap,
@@ -75,7 +155,8 @@ TimeBreakdown exposed(const PassTotals& pass, const UniformOverlap& overlap,
 }
 
 PassTime uniform_forward(const StageProgram& program, const PassPlace& place,
-                         const UniformOverlap& overlap, const OccupiedShares& occupied) {
+                         const UniformOverlap& overlap, const OccupiedShares& occupied,
+                         std::vector<StreamSpan>* record) {
   UniformPass pass(program);
   for (const LayerRun& run : program.runs) {
     const LayerTasks& layer = pass.layer(run);
@@ -84,11 +165,16 @@ PassTime uniform_forward(const StageProgram& program, const PassPlace& place,
     pass.add_if(program.rule.forward_gather, place.first, layer.gather, times);
     pass.add_if(program.rule.forward_gather, place.first, layer.copy_out, times);
   }
-  return pass.finish(overlap, occupied);
+  const PassTime time = pass.finish(overlap, occupied);
+  if (record != nullptr) {
+    UniformSpans(program, place).forward(time, *record);
+  }
+  return time;
 }
 
 PassTime uniform_backward(const StageProgram& program, const PassPlace& place,
-                          const UniformOverlap& overlap, const OccupiedShares& occupied) {
+                          const UniformOverlap& overlap, const OccupiedShares& occupied,
+                          std::vector<StreamSpan>* record) {
   UniformPass pass(program);
   for (const LayerRun& run : program.runs) {
     const LayerTasks& layer = pass.layer(run);
@@ -106,7 +192,11 @@ PassTime uniform_backward(const StageProgram& program, const PassPlace& place,
     pass.add_if(program.rule.reduce, place.last, layer.reduce, times);
     pass.add_if(Frequency::kOnceAStep, place.last, layer.replicas, times);
   }
-  return pass.finish(overlap, occupied);
+  const PassTime time = pass.finish(overlap, occupied);
+  if (record != nullptr) {
+    UniformSpans(program, place).backward(time, *record);
+  }
+  return time;
 }
 
 }  // namespace stepcast

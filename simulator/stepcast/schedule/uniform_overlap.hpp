@@ -24,9 +24,16 @@ TimeBreakdown exposed(const PassTotals& pass, const UniformOverlap& overlap,
                       const OccupiedShares& occupied = {});
 
 // The passes of pass_timeline.hpp under this rule.
+//
+// The rule has no times within a pass. Spans for `record`, if it is given, follow one another as
+// the operators do; computation is longer by the contention of the whole pass, and each
+// communication is exposed for the same share of its axis. What of it is hidden runs beside the
+// kernels before it, or from the start of the pass where there are none.
 PassTime uniform_forward(const StageProgram& program, const PassPlace& place,
-                         const UniformOverlap& overlap, const OccupiedShares& occupied);
+                         const UniformOverlap& overlap, const OccupiedShares& occupied,
+                         std::vector<StreamSpan>* record = nullptr);
 PassTime uniform_backward(const StageProgram& program, const PassPlace& place,
-                          const UniformOverlap& overlap, const OccupiedShares& occupied);
+                          const UniformOverlap& overlap, const OccupiedShares& occupied,
+                          std::vector<StreamSpan>* record = nullptr);
 
 }  // namespace stepcast

@@ -11,24 +11,10 @@ namespace {
 
 constexpr std::int64_t kSliceRounding = 2;  // ns, by which times that were equal may differ
 
-DeviceStream stream_of(const StreamSpan& span, TaskRole role) {
-  if (!span.axis) {
-    return DeviceStream::kCompute;
-  }
-  switch (*span.axis) {
-    case Axis::kTensor:
-      return DeviceStream::kTensor;
-    case Axis::kExpert:
-      return DeviceStream::kExpert;
-    case Axis::kContext:
-      return DeviceStream::kContext;
-    case Axis::kPipeline:
-      return DeviceStream::kSend;
-    case Axis::kData:
-      break;
-  }
-  return role == TaskRole::kReduce ? DeviceStream::kReduce : DeviceStream::kGather;
-}
+// By the stream of the rank that it runs on.
+constexpr std::array<DeviceStream, kRankStreams> kStreams = {
+    DeviceStream::kCompute, DeviceStream::kTensor, DeviceStream::kExpert, DeviceStream::kContext,
+    DeviceStream::kGather,  DeviceStream::kReduce, DeviceStream::kSend};
 
 HostThread thread_of(TaskRole role, PassPart part) {
   switch (role) {
@@ -62,17 +48,18 @@ bool follows_computation(const Op& op) {
 // none.
 std::vector<std::int32_t> forward_of_ops(const PlacedStep& step) {
   std::map<std::pair<std::size_t, OpId>, std::int32_t> forward;
-  for (std::size_t i = 0; i < step.ops.size(); ++i) {
-    if (step.places[i].role == TaskRole::kForward) {
-      const auto [entry, added] = forward.emplace(std::pair(step.places[i].layer, step.ops[i].id),
-                                                  static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < step.operators.ops.size(); ++i) {
+    if (step.operators.places[i].role == TaskRole::kForward) {
+      const auto [entry, added] =
+          forward.emplace(std::pair(step.operators.places[i].layer, step.operators.ops[i].id),
+                          static_cast<std::int32_t>(i));
       entry->second = added ? entry->second : -1;
     }
   }
-  std::vector<std::int32_t> result(step.ops.size(), -1);
-  for (std::size_t i = 0; i < step.ops.size(); ++i) {
-    const auto found = forward.find({step.places[i].layer, step.ops[i].id});
-    if (step.places[i].role == TaskRole::kBackward && found != forward.end()) {
+  std::vector<std::int32_t> result(step.operators.ops.size(), -1);
+  for (std::size_t i = 0; i < step.operators.ops.size(); ++i) {
+    const auto found = forward.find({step.operators.places[i].layer, step.operators.ops[i].id});
+    if (step.operators.places[i].role == TaskRole::kBackward && found != forward.end()) {
       result[i] = found->second;
     }
   }
@@ -82,7 +69,7 @@ std::vector<std::int32_t> forward_of_ops(const PlacedStep& step) {
 class Slicer {
  public:
   explicit Slicer(const PlacedStep& step) : step_(step), forward_of_(forward_of_ops(step)) {
-    paired_.resize(step.ops.size());
+    paired_.resize(step.operators.ops.size());
     for (const std::int32_t forward : forward_of_) {
       if (forward >= 0) {
         paired_[static_cast<std::size_t>(forward)] = true;
@@ -134,7 +121,8 @@ class Slicer {
     }
     for (std::size_t i = 0; i < program.size(); ++i) {
       const std::int32_t op = program[i].op;
-      if (op >= 0 && step_.places[static_cast<std::size_t>(op)].role == TaskRole::kForward) {
+      if (op >= 0 &&
+          step_.operators.places[static_cast<std::size_t>(op)].role == TaskRole::kForward) {
         places[i] = count[op] - 1 - places[i];
       }
       most_layers_ = std::max(most_layers_, count[op]);
@@ -144,7 +132,7 @@ class Slicer {
 
   [[nodiscard]] std::int64_t sequence(std::int32_t chunk, std::int32_t micro_batch,
                                       std::int32_t forward, std::int64_t layer) const {
-    const auto ops = static_cast<std::int64_t>(step_.ops.size());
+    const auto ops = static_cast<std::int64_t>(step_.operators.ops.size());
     return 1 + ((std::int64_t{micro_batch} * chunks_ + chunk) * most_layers_ + layer) * ops +
            forward;
   }
@@ -166,19 +154,15 @@ class Slicer {
 
   void add(const PlacedPass& pass) {
     const std::vector<StreamSpan>& program = step_.programs[pass.program];
-    const Seconds duration = pass.end - pass.start;
     for (std::size_t i = 0; i < program.size(); ++i) {
       const StreamSpan& span = program[i];
       if (span.op < 0) {
         continue;
       }
       const auto op = static_cast<std::size_t>(span.op);
-      const TaskRole role = step_.places[op].role;
-      const bool left = span.axis && span.start >= duration;
-      const Seconds later = left ? pass.left_later : Seconds{};
-      const bool before = follows_computation(step_.ops[op]);
-      const Seconds from = pass.start + later + span.start;
-      const Seconds to = pass.start + later + span.end;
+      const TaskRole role = step_.operators.places[op].role;
+      const auto [from, to] = pass.time_of(i, program);
+      const bool before = follows_computation(step_.operators.ops[op]);
       DeviceSlice slice;
       slice.begin = nanoseconds(max(Seconds{}, from - (before ? span.hidden : Seconds{})));
       slice.end = nanoseconds(to + (before ? Seconds{} : span.hidden));
@@ -187,7 +171,8 @@ class Slicer {
       slice.launched_by = thread_of(role, pass.part);
       slice.recomputed = role == TaskRole::kRecompute;
       pair_up(pass, span, layer_[pass.program][i], slice);
-      streams_and_slices_.push_back({slice, stream_of(span, role), 0});
+      const auto stream = static_cast<std::size_t>(stream_of(span, step_.operators));
+      streams_and_slices_.push_back({slice, kStreams[stream], 0});
     }
   }
 
@@ -202,7 +187,7 @@ class Slicer {
     DeviceSlice slice;
     slice.begin = begin;
     slice.end = end;
-    slice.op = static_cast<std::int32_t>(step_.ops.size() + static_cast<std::size_t>(op));
+    slice.op = static_cast<std::int32_t>(step_.operators.ops.size() + static_cast<std::size_t>(op));
     streams_and_slices_.push_back({slice, stream, 0});
   }
 
@@ -238,7 +223,7 @@ class Slicer {
   }
 
   const PlacedStep& step_;
-  std::vector<std::int32_t> forward_of_;          // of PlacedStep::ops
+  std::vector<std::int32_t> forward_of_;          // of PlacedStep::operators
   std::vector<bool> paired_;                      // likewise: some backward belongs to it
   std::vector<std::vector<std::int64_t>> layer_;  // of the spans of each program
   std::int64_t most_layers_ = 1;

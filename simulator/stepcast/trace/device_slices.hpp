@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of a placed step one by one, each on a thread of the device.
 //
-// A stream has one thread, or several where what it runs overlaps: what a pass leaves to run when
-// it ends beside what the next one starts, transfers that begin before another one has ended. On a
-// thread nothing overlaps. Times are whole nanoseconds from the start of the step.
+// A stream has one thread, or several where what it runs overlaps: transfers that begin before
+// another one has ended, what kernels hide of a communication inside them. On a thread nothing
+// overlaps. Times are whole nanoseconds from the start of the step.
 #pragma once
 
 #include <array>
@@ -29,8 +29,9 @@ enum class DeviceStream {
 inline constexpr std::size_t kDeviceStreams = 9;
 std::string_view name(DeviceStream stream);
 
-// What a step runs besides PlacedStep::ops. The two copies, of its tokens to the device and of its
-// loss from it, mark where it begins and ends: the simulator gives them no time, the trace 1 ns.
+// What a step runs besides PlacedStep::operators. The two copies, of its tokens to the device and
+// of its loss from it, mark where it begins and ends: the simulator gives them no time, the trace 1
+// ns.
 enum class FurtherOp { kSend, kReceive, kCopyIn, kCopyOut };
 inline constexpr std::size_t kFurtherOps = 4;
 
@@ -41,7 +42,7 @@ struct DeviceSlice {
   std::int64_t end = 0;
   std::int64_t host = 0;      // that the host takes to launch it
   std::int64_t sequence = 0;  // that a forward operator shares with its backward; 0: none
-  std::int32_t op = 0;        // of PlacedStep::ops, behind which are those of FurtherOp
+  std::int32_t op = 0;        // of PlacedStep::operators, behind which are those of FurtherOp
   std::int32_t thread = 0;    // of the device, counted from 0
   std::int64_t peer = -1;     // pipeline rank to which or from which it transfers; -1: none
   HostThread launched_by = HostThread::kForward;

@@ -19,7 +19,7 @@
 
 #include "stepcast/graph/op.hpp"
 #include "stepcast/hardware/device_runtime.hpp"
-#include "stepcast/schedule/pass_recorder.hpp"
+#include "stepcast/schedule/step_listener.hpp"
 
 namespace stepcast {
 

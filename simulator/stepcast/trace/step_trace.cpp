@@ -140,20 +140,21 @@ void StepTraceWriter::make_texts() {
   const bool hip = naming_.runtime == DeviceRuntime::kHip;
   const std::string_view kernel = hip ? "hipLaunchKernel" : "cudaLaunchKernel";
   const std::string_view copy = hip ? "hipMemcpyAsync" : "cudaMemcpyAsync";
-  texts_.resize(step_.ops.size() + kFurtherOps);
+  texts_.resize(step_.operators.ops.size() + kFurtherOps);
   for (const DeviceSlice& slice : device_.slices) {
     const auto op = static_cast<std::size_t>(slice.op);
     if (texts_[op]) {
       continue;
     }
-    if (op < step_.ops.size()) {
-      const TraceOperator event = trace_operator(step_.ops[op], step_.places[op].role, naming_);
-      const OperatorCalls calls{name(step_.ops[op].id), kernel, "kernel",
-                                step_.places[op].role == TaskRole::kRecompute};
+    if (op < step_.operators.ops.size()) {
+      const TraceOperator event =
+          trace_operator(step_.operators.ops[op], step_.operators.places[op].role, naming_);
+      const OperatorCalls calls{name(step_.operators.ops[op].id), kernel, "kernel",
+                                step_.operators.places[op].role == TaskRole::kRecompute};
       texts_[op] = operator_text(event, calls, processes_, groups_);
       continue;
     }
-    const auto further_op = static_cast<FurtherOp>(op - step_.ops.size());
+    const auto further_op = static_cast<FurtherOp>(op - step_.operators.ops.size());
     const bool copies = further_op == FurtherOp::kCopyIn || further_op == FurtherOp::kCopyOut;
     const OperatorCalls calls{copies ? "step" : name(OpId::kPipelineSend), copies ? copy : kernel,
                               copies ? "gpu_memcpy" : "kernel"};
@@ -232,7 +233,8 @@ void StepTraceWriter::name_peer(std::string& text, const DeviceSlice& kernel) co
   }
   const ParallelPlan& plan = projection_.plan;
   const std::int64_t apart = kernel.peer - pipeline_rank(plan, rank_);
-  const auto op = static_cast<FurtherOp>(static_cast<std::size_t>(kernel.op) - step_.ops.size());
+  const auto op =
+      static_cast<FurtherOp>(static_cast<std::size_t>(kernel.op) - step_.operators.ops.size());
   member(text, op == FurtherOp::kSend ? R"(,"Dst Rank":)" : R"(,"Src Rank":)",
          rank_ + apart * plan.apart().pp);
 }

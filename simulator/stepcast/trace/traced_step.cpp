@@ -25,17 +25,13 @@ PlacedStep traced_step(const StepContext& context, std::int64_t rank) {
   if (!can_be_placed(context.expansion.plan)) {
     refuse(context);
   }
-  PlacedStep step = placed_step(context, rank);
+  PlacedStep step = placed_step(context, rank, kMostTracedKernels);
   if (step.step > kLongestTraced) {
     throw ConfigError({"the step", 0, 0}, "takes " + readable(step.step) + ", and a trace holds " +
                                               readable(kLongestTraced) +
                                               "; give a smaller batch or faster parts");
   }
-  std::int64_t kernels = 0;
-  for (const PlacedPass& pass : step.passes) {
-    kernels += std::ssize(step.programs[pass.program]);
-  }
-  if (kernels > kMostTracedKernels) {
+  if (step.kernels > kMostTracedKernels) {
     refuse(context);
   }
   return step;

@@ -8,7 +8,6 @@
 #include "sample_specs.hpp"
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
-#include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast::placed_step_test {
 namespace {
@@ -32,11 +31,13 @@ Counts counts_of(const PlacedStep& step) {
         pair || pass.part == PassPart::kBackward || pass.part == PassPart::kInputGradient ? 1 : 0;
     counts.weight_gradients += pass.part == PassPart::kWeightGradient ? 1 : 0;
     counts.late += pass.end > step.step + kRounding ? 1 : 0;
-    for (const StreamSpan& span : step.programs[pass.program]) {
-      if (!span.axis) {
-        counts.overlapping += pass.start + span.start < free - kRounding ? 1 : 0;
-        counts.late += pass.start + span.end > pass.end + kRounding ? 1 : 0;
-        free = pass.start + span.end;
+    const std::vector<StreamSpan>& spans = step.programs[pass.program];
+    for (std::size_t i = 0; i < spans.size(); ++i) {
+      if (!spans[i].axis) {
+        const SpanTime time = pass.time_of(i, spans);
+        counts.overlapping += time.start < free - kRounding ? 1 : 0;
+        counts.late += time.end > pass.end + kRounding ? 1 : 0;
+        free = time.end;
       }
     }
   }

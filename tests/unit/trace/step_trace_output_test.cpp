@@ -10,7 +10,6 @@
 #include "catch.hpp"
 #include "stepcast/cost/power_level.hpp"
 #include "stepcast/schedule/placed_step.hpp"
-#include "stepcast/schedule/step_spans.hpp"
 #include "stepcast/schedule/step_time.hpp"
 #include "traces/step_trace.hpp"
 #include "unit/trace/traced_step.hpp"
@@ -171,13 +170,13 @@ CategoryTimes projected_categories(const TracedStep& traced, std::int64_t pipeli
   const ExpansionContext expansion{traced.experiment.model, traced.projection.plan,
                                    traced.experiment.training, traced.experiment.software};
   const CostModel paced = within_level(traced.cost);
-  const StepSpans streams = step_spans(
+  const PlacedStep step = placed_step(
       {expansion, traced.experiment.cluster, paced, traced.projection.clock}, pipeline_rank);
   CategoryTimes times{};
-  for (const PassSpans& pass : streams.passes) {
-    for (const StreamSpan& span : pass.spans) {
+  for (const PlacedPass& pass : step.passes) {
+    for (const StreamSpan& span : step.programs[pass.program]) {
       times[static_cast<std::size_t>(category_of(
-          streams.ops[static_cast<std::size_t>(span.op)]))] += pass.times * (span.end - span.start);
+          step.operators.ops[static_cast<std::size_t>(span.op)]))] += span.end - span.start;
     }
   }
   return times;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/schedule/pass_recorder.hpp"
+#include "stepcast/schedule/pass_spans.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "stepcast/schedule/paired_passes.hpp"
-#include "stepcast/schedule/uniform_spans.hpp"
 
 namespace stepcast {
 namespace {
+
+// How far a host is ahead where the step's time counts its launches apart, or not at all.
+constexpr Seconds kHostFarAhead{1e6};
 
 void sort_by_start(std::vector<StreamSpan>& spans) {
   std::stable_sort(spans.begin(), spans.end(),
@@ -51,18 +53,19 @@ bool waits_in(const std::vector<StreamSpan>& spans, Seconds from, Seconds to) {
   });
 }
 
-// Shortens computation that ends after `duration` to it.
+// Closes computation up that would end after `duration`.
 void fit(RecordedPass& pass, Seconds duration) {
-  Seconds end;
+  StreamQueue queue;
+  queue.limit = duration;
   for (const StreamSpan& span : pass.spans) {
-    end = span.axis ? end : max(end, span.end);
+    queue.left += span.axis ? Seconds{} : span.end - span.start;
   }
-  if (end > duration && duration > Seconds{}) {
-    const double shorter = duration / end;
-    for (StreamSpan& span : pass.spans) {
-      const Seconds length = span.end - span.start;
-      span.start = shorter * span.start;
-      span.end = span.axis ? span.start + length : shorter * span.end;
+  queue.close();
+  for (StreamSpan& span : pass.spans) {
+    if (!span.axis) {
+      const SpanTime time = queue.next({span.start, span.end});
+      span.start = time.start;
+      span.end = time.end;
     }
   }
   sort_by_start(pass.spans);
@@ -70,25 +73,43 @@ void fit(RecordedPass& pass, Seconds duration) {
 
 }  // namespace
 
-PassRecorder::PassRecorder(const StepContext& context)
+void StreamQueue::close() {
+  shorter = left > limit ? limit / left : 1.0;
+  left = shorter * left;
+}
+
+SpanTime StreamQueue::next(const SpanTime& span) {
+  const Seconds rounding = kRounding * limit;
+  const Seconds length = shorter * (span.end - span.start);
+  const Seconds latest = limit - left;
+  const Seconds start = min(max(span.start, free), latest);
+  const bool moves =
+      shorter < 1.0 || start > span.start + rounding || start < span.start - rounding;
+  const SpanTime placed = moves ? SpanTime{start, start + length} : span;
+  free = placed.end;
+  left -= length;
+  return placed;
+}
+
+PassSpans::PassSpans(const StepContext& context)
     : context_(context),
       operators_(step_operators(context.expansion)),
-      tasks_(price_step(operators_, context, &ops_)) {
+      tasks_(price_step(operators_, context, &noted_.ops)) {
   note_places();
 }
 
-void PassRecorder::note(const TaskList& tasks, const OpPlace& place) {
+void PassSpans::note(const TaskList& tasks, const OpPlace& place) {
   for (const StreamTask& task : tasks) {
     if (task.op >= 0) {
-      places_[static_cast<std::size_t>(task.op)] = place;
+      noted_.places[static_cast<std::size_t>(task.op)] = place;
       weight_gradient_[static_cast<std::size_t>(task.op)] = task.weight_gradient;
     }
   }
 }
 
-void PassRecorder::note_places() {
-  places_.resize(ops_.size());
-  weight_gradient_.resize(ops_.size());
+void PassSpans::note_places() {
+  noted_.places.resize(noted_.ops.size());
+  weight_gradient_.resize(noted_.ops.size());
   for (std::size_t layer = 0; layer < tasks_.layers.size(); ++layer) {
     const LayerTasks& tasks = tasks_.layers[layer];
     note(tasks.forward, {layer, TaskRole::kForward});
@@ -106,27 +127,41 @@ void PassRecorder::note_places() {
       first = task.op >= 0 && (first < 0 || task.op < first) ? task.op : first;
     }
     for (std::size_t i = 0; i < operators_.layers[layer].ops->recompute.size(); ++i) {
-      places_[static_cast<std::size_t>(first) + i].role = TaskRole::kRecompute;
+      noted_.places[static_cast<std::size_t>(first) + i].role = TaskRole::kRecompute;
     }
   }
 }
 
-bool PassRecorder::is_weight_gradient(const StreamSpan& span) const {
-  return span.op >= 0 && weight_gradient_[static_cast<std::size_t>(span.op)];
+std::vector<bool> PassSpans::weight_part(const RecordedPass& backward) const {
+  std::vector<bool> later(backward.spans.size());
+  Seconds too_long = -1.0 * backward.time.weight;
+  for (std::size_t i = 0; i < later.size(); ++i) {
+    const StreamSpan& span = backward.spans[i];
+    later[i] = span.op >= 0 && weight_gradient_[static_cast<std::size_t>(span.op)];
+    too_long += later[i] ? span.end - span.start : Seconds{};
+  }
+  for (std::size_t i = 0; i < later.size(); ++i) {
+    const Seconds length = backward.spans[i].end - backward.spans[i].start;
+    if (later[i] && too_long >= 0.5 * length) {
+      later[i] = false;
+      too_long -= length;
+    }
+  }
+  return later;
 }
 
-GatherTime PassRecorder::gather_time(std::size_t stage) const {
+GatherTime PassSpans::gather_time(std::size_t stage) const {
   return context_.expansion.plan.uniform ? GatherTime{} : first_gather(program(stage));
 }
 
-RecordedPass PassRecorder::parameters(std::size_t stage) const {
+RecordedPass PassSpans::parameters(std::size_t stage) const {
   RecordedPass pass;
   const GatherTime time = gather_time(stage);
   if (!(time.first > Seconds{})) {
     return pass;
   }
   const bool all = time.first == time.all;
-  RankStreams streams(Seconds(1.0), &pass.spans);
+  RankStreams streams(kHostFarAhead, &pass.spans);
   for (const LayerInOrder& entry : layers_in_order(operators_.stages[stage])) {
     const TaskList& gather = tasks_.layers[entry.layer].gather;
     streams.run(gather);
@@ -139,45 +174,33 @@ RecordedPass PassRecorder::parameters(std::size_t stage) const {
   return pass;
 }
 
-RecordedPass PassRecorder::forward(std::size_t stage, const PassPlace& place) const {
+RecordedPass PassSpans::forward(std::size_t stage, const PassPlace& place) const {
   RecordedPass pass;
-  const ParallelPlan& plan = context_.expansion.plan;
-  const StageProgram own = program(stage);
-  if (plan.uniform) {
-    pass.time = uniform_forward(own, place, plan.overlap, occupied_shares(context_));
-    pass.spans = uniform_forward_spans(own, place, pass.time);
-  } else {
-    pass.time = forward_pass(own, place, &pass.spans);
-  }
+  pass.time = forward_of(program(stage), place, context_, &pass.spans);
   sort_by_start(pass.spans);
   return pass;
 }
 
-RecordedPass PassRecorder::backward(std::size_t stage, const PassPlace& place) const {
+RecordedPass PassSpans::backward(std::size_t stage, const PassPlace& place) const {
   RecordedPass pass;
-  const ParallelPlan& plan = context_.expansion.plan;
-  const StageProgram own = program(stage);
-  if (plan.uniform) {
-    pass.time = uniform_backward(own, place, plan.overlap, occupied_shares(context_));
-    pass.spans = uniform_backward_spans(own, place, pass.time);
-  } else {
-    pass.time = backward_pass(own, place, &pass.spans);
-  }
+  pass.time = backward_of(program(stage), place, context_, &pass.spans);
   sort_by_start(pass.spans);
   return pass;
 }
 
-SplitBackward PassRecorder::split(const RecordedPass& backward) const {
+SplitBackward PassSpans::split(const RecordedPass& backward) const {
+  const std::vector<bool> of_weights = weight_part(backward);
   WeightStretches weights;
   Seconds free;
-  for (const StreamSpan& span : backward.spans) {
+  for (std::size_t i = 0; i < of_weights.size(); ++i) {
+    const StreamSpan& span = backward.spans[i];
     if (span.axis) {
       continue;
     }
     if (!waits_in(backward.spans, free, span.start)) {
       weights.add(free, span.start);
     }
-    if (is_weight_gradient(span)) {
+    if (of_weights[i]) {
       weights.add(span.start, span.end);
     }
     free = span.end;
@@ -185,15 +208,15 @@ SplitBackward PassRecorder::split(const RecordedPass& backward) const {
   SplitBackward split;
   const Seconds end = backward.time.weight + backward.time.backlog;
   Seconds reduced;
-  for (const StreamSpan& span : backward.spans) {
-    const bool reduces = span.axis == Axis::kData && span.op >= 0 &&
-                         places_[static_cast<std::size_t>(span.op)].role == TaskRole::kReduce;
+  for (std::size_t i = 0; i < of_weights.size(); ++i) {
+    const StreamSpan& span = backward.spans[i];
+    const bool reduces = stream_of(span, noted_) == RankStream::kReduce;
     const Seconds later = weights.before(span.start);
     if (reduces) {
       const Seconds latest = end - (span.end - span.start);
       split.weight.spans.push_back(moved(span, max(later, min(reduced, latest))));
       reduced = split.weight.spans.back().end;
-    } else if (is_weight_gradient(span)) {
+    } else if (of_weights[i]) {
       split.weight.spans.push_back(moved(span, later));
     } else {
       split.input.spans.push_back(moved(span, span.start - later));
@@ -207,11 +230,13 @@ SplitBackward PassRecorder::split(const RecordedPass& backward) const {
   return split;
 }
 
-RecordedPass PassRecorder::pair(const RecordedPass& forward, std::size_t forward_stage,
-                                const RecordedPass& backward, std::size_t backward_stage) const {
+RecordedPass PassSpans::pair(const RecordedPass& forward, std::size_t forward_stage,
+                             const RecordedPass& backward, std::size_t backward_stage) const {
   const Seconds apart = forward.time.duration() + backward.time.duration();
-  std::optional<PairSpans> together =
-      spans_of_pair(program(forward_stage), program(backward_stage));
+  std::optional<PairSpans> together;
+  if (pairs_passes(context_.expansion)) {
+    together = spans_of_pair(program(forward_stage), program(backward_stage));
+  }
   RecordedPass pair;
   if (together && together->duration < apart) {
     pair.spans = std::move(together->spans);
@@ -223,15 +248,14 @@ RecordedPass PassRecorder::pair(const RecordedPass& forward, std::size_t forward
     }
     pair.time.spent += backward.time.spent;
   }
-  pair.time.backlog = backward.time.backlog;
   sort_by_start(pair.spans);
   return pair;
 }
 
-RecordedPass PassRecorder::optimizer(std::int64_t rank) const {
+RecordedPass PassSpans::optimizer(std::size_t rank) const {
   RecordedPass pass;
-  RankStreams streams(Seconds(1.0), &pass.spans);
-  for (const RepeatedTasks& part : tasks_.optimizer[static_cast<std::size_t>(rank)]) {
+  RankStreams streams(kHostFarAhead, &pass.spans);
+  for (const RepeatedTasks& part : tasks_.optimizer[rank]) {
     for (std::int64_t i = 0; i < part.times; ++i) {
       streams.run(part.tasks);
     }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The passes of a pipeline stage span by span, from the runs that time them (stage_time.hpp).
+#pragma once
+
+#include <vector>
+
+#include "stepcast/schedule/stage_time.hpp"
+#include "stepcast/schedule/step_listener.hpp"
+
+namespace stepcast {
+
+// Spans of one stream, one behind the other in the time until `limit`. How long all of them take is
+// known before the first is placed, so that each begins as early as those behind it need; all are
+// shorter where there is no time for them.
+struct StreamQueue {
+  Seconds limit;
+  Seconds left;          // of all spans that are not placed yet; before close(), added up
+  double shorter = 1.0;  // what is left of each
+  Seconds free;
+
+  void close();
+  // Where the next span runs that would run at `span`: there, if that is free and not too late.
+  SpanTime next(const SpanTime& span);
+  // As much as rounding moves a time, of the limit.
+  static constexpr double kRounding = 1e-12;
+};
+
+// Spans from the start of the pass, by their start. Communication may outlast `time`.
+struct RecordedPass {
+  std::vector<StreamSpan> spans;
+  PassTime time;
+};
+
+// A backward pass as the two tasks in which some schedules run it: the gradient of the input, with
+// all that it waits for, and that of the weights, with its reductions, as many as its time has room
+// for. Each keeps the order of its spans and closes up, computation to the end of its task.
+// Reductions queue as far as they end when the step's time has them end.
+struct SplitBackward {
+  RecordedPass input;
+  RecordedPass weight;
+};
+
+class PassSpans {
+ public:
+  // At `context.clock`, which must outlive this. Prices the step's operators as its timer does, and
+  // notes which task is of which.
+  explicit PassSpans(const StepContext& context);
+
+  [[nodiscard]] const StepOps& operators() const { return noted_; }
+  [[nodiscard]] GatherTime gather_time(std::size_t stage) const;
+
+  // The gathers that a stage's first forward waits for.
+  [[nodiscard]] RecordedPass parameters(std::size_t stage) const;
+  [[nodiscard]] RecordedPass forward(std::size_t stage, const PassPlace& place) const;
+  [[nodiscard]] RecordedPass backward(std::size_t stage, const PassPlace& place) const;
+  [[nodiscard]] SplitBackward split(const RecordedPass& backward) const;
+  // A forward of one stage beside a backward of another one, or one after the other where that is
+  // no slower, or the plan's passes are timed so (pairs_passes).
+  [[nodiscard]] RecordedPass pair(const RecordedPass& forward, std::size_t forward_stage,
+                                  const RecordedPass& backward, std::size_t backward_stage) const;
+  [[nodiscard]] RecordedPass optimizer(std::size_t rank) const;
+
+ private:
+  [[nodiscard]] StageProgram program(std::size_t stage) const {
+    return {tasks_, operators_.stages[stage], operators_.rule, context_.expansion.software};
+  }
+  void note_places();
+  void note(const TaskList& tasks, const OpPlace& place);
+  // Of the spans of a backward pass: whether each belongs to the task of the weights. The first
+  // gradients of weights stay with that of the input as far as the others fill their task.
+  [[nodiscard]] std::vector<bool> weight_part(const RecordedPass& backward) const;
+
+  const StepContext& context_;
+  StepOperators operators_;
+  StepOps noted_;
+  StepTasks tasks_;
+  std::vector<bool> weight_gradient_;  // of `noted_.ops`
+};
+
+}  // namespace stepcast
