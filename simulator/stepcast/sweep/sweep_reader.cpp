@@ -7,6 +7,7 @@
 
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/enum_fields.hpp"
+#include "stepcast/config/told_name.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/sweep/request_members.hpp"
 #include "stepcast/sweep/sweep_axes.hpp"
@@ -351,7 +352,7 @@ ConfigNode overridden_sweep(const SweepSource& source) {
 
 SweepSource load_sweep_source(const std::filesystem::path& file, std::vector<Override> overrides,
                               const std::string& version) {
-  return {file.string(), file.parent_path(), read_file(file), std::move(overrides), version};
+  return {told_name(file), file.parent_path(), read_file(file), std::move(overrides), version};
 }
 
 }  // namespace stepcast
