@@ -9,11 +9,13 @@
 
 namespace stepcast::cli {
 
-// What `list` lists beside the kinds of the catalogue.
+// A kind of list() that `describe` takes behind a word of its own.
 inline constexpr std::string_view kFormats = "formats";
 
 // Set by the command that the user chose; main calls it.
 using Run = std::function<int()>;
+// What is run where the user chooses the command.
+void on_choice(CLI::App& command, Run& run, Run chosen);
 
 void add_project(CLI::App& program, const GlobalOptions& global, Run& run);
 void add_sweep(CLI::App& program, const GlobalOptions& global, Run& run);

@@ -6,67 +6,35 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <set>
 
-#include "cli/contradictions.hpp"
+#include "cli/commands.hpp"
 #include "cli/number_option.hpp"
 #include "cli/option_keys.hpp"
 #include "cli/output_file.hpp"
-#include "importers/measurement_files.hpp"
-#include "stepcast/api/chosen_backends.hpp"
-#include "stepcast/config/json_dump.hpp"
-#include "stepcast/cost/backend_role.hpp"
-#include "stepcast/experiment/backend_choice.hpp"
-#include "stepcast/plan/plan_keys.hpp"
+#include "cli/terminal.hpp"
+#include "stepcast/base/units_text.hpp"
 
 namespace stepcast::cli {
 namespace {
 
-// An option that sets one key of the experiment.
-struct DirectOption {
-  std::string flag;
-  std::string key;
-  std::string help;
-};
-
-// "none, selective or full".
-std::string choice_of(std::span<const std::string_view> values) {
-  std::string text;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    text += i == 0 ? "" : i + 1 < values.size() ? ", " : " or ";
-    text += values[i];
-  }
-  return text;
-}
-
-// The options of keys that have one.
-template <typename Keys>
-void add_options_of(const std::string& section, const Keys& keys,
-                    std::vector<DirectOption>& options) {
-  for (const auto& key : keys) {
-    if (!key.option.empty()) {
-      const std::string values = key.values == nullptr ? "" : ": " + choice_of(key.values());
-      options.push_back({std::string(key.option), section + "." + std::string(key.name),
-                         std::string(key.meaning) + values});
-    }
-  }
-}
-
-void add_direct_option(CLI::App& command, ExperimentOptions& options, const DirectOption& option) {
+void add_direct_option(CLI::App& command, ExperimentOptions& options, const KeyOption& option) {
   command.add_option_function<std::string>(
-      option.flag,
+      option.option,
       [&options, option](const std::string& value) {
-        options.direct.push_back(override_by(option.flag, option.key, value));
+        options.direct.push_back(setting_by(option.option, option.key, value));
       },
       option.help);
 }
 
-// What an experiment made from options alone starts from; every value can be set.
-constexpr const char* kCommandLineDefaults =
-    "training: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 128}\n";
+// "10%" and "10 %" as "0.1"; any other text as it is, which its reader judges.
+std::string share_text(const std::string& text) {
+  double percent = 0.0;
+  const char* const end = text.data() + text.size();
+  const std::from_chars_result read = std::from_chars(text.data(), end, percent);
+  const std::string_view rest(read.ptr, static_cast<std::size_t>(end - read.ptr));
+  const bool is_percent = read.ec == std::errc{} && (rest == "%" || rest == " %");
+  return is_percent ? shortest_text(percent / 100.0) : text;
+}
 
 void check_experiment_named(const ExperimentOptions& options) {
   if (!options.file.empty()) {
@@ -81,83 +49,20 @@ void check_experiment_named(const ExperimentOptions& options) {
   diagnostics.throw_if_any();
 }
 
-ExperimentTree experiment_tree(const ExperimentOptions& options, const DataRoot& data) {
-  check_experiment_named(options);
-  if (options.file.empty()) {
-    return {parse_config(kCommandLineDefaults, kAssumedPlace), {}};
+// Files of measurements are told under all of their options, of which a role may have several.
+void add_backends(const ExperimentOptions& options, const Simulator& simulator,
+                  std::vector<Assignment>& list) {
+  std::string measured;
+  for (const std::string& file : options.measured) {
+    measured += (measured.empty() ? "--measured " : ",") + file;
   }
-  ExperimentTree tree = load_experiment_tree(options.file, data);
-  if (options.file == kStandardInput) {
-    tree.folder.clear();  // files that it names lie where the user is
-  }
-  return tree;
-}
-
-// A file on the command line lies where the user is; one of an experiment lies beside it.
-std::string as_of_experiment(const std::string& backend, const std::filesystem::path& folder) {
-  if (folder.empty()) {
-    return backend;
-  }
-  return written_choice(parse_backend_choice(backend), [&folder](const std::string& file) {
-    std::error_code error;
-    return std::filesystem::proximate(file, folder, error).string();
-  });
-}
-
-// The backends of the roles that files of measurements have rows of: "gemm=measured:a,b".
-std::vector<std::string> measured_backends(const std::vector<std::string>& files,
-                                           const DataRoot& data) {
-  std::map<BackendRole, std::vector<std::string>> by_role;
-  for (const std::string& file : files) {
-    std::set<BackendRole> roles;
-    for (const MeasuredOperator& row : measured_in(file, data).rows) {
-      roles.insert(role_of(row.work.op.work));
-    }
-    if (roles.empty()) {
-      throw ConfigError({"--measured " + file, 0, 0}, "the file has no rows of operators");
-    }
-    for (const BackendRole role : roles) {
-      by_role[role].push_back(file);
-    }
-  }
-  std::vector<std::string> choices;
-  choices.reserve(by_role.size());
-  for (const auto& [role, of_role] : by_role) {
-    choices.push_back(std::string(name(role)) + "=measured:" + file_list(of_role));
-  }
-  return choices;
-}
-
-// "10%" and "10 %" as "0.1"; any other text as it is, which its reader judges.
-std::string share_text(const std::string& text) {
-  double percent = 0.0;
-  const char* const end = text.data() + text.size();
-  const std::from_chars_result read = std::from_chars(text.data(), end, percent);
-  const std::string_view rest(read.ptr, static_cast<std::size_t>(end - read.ptr));
-  const bool is_percent = read.ec == std::errc{} && (rest == "%" || rest == " %");
-  return is_percent ? shortest_text(percent / 100.0) : text;
-}
-
-// The GPU of a cluster that is named on the command line, in the place of the experiment's own; the
-// reader of the experiment says what is wrong with a name that is none.
-std::string gpu_of_cluster(const std::string& cluster, const DataRoot& data) {
-  const std::vector<std::string> known = names_in(data.clusters());
-  if (std::find(known.begin(), known.end(), cluster) == known.end()) {
-    return "";
-  }
-  const ConfigNode profile = load_config(data.clusters() / (cluster + ".yaml"));
-  const ConfigNode* gpu = profile.find("gpu");
-  return gpu == nullptr ? "" : gpu->text;
-}
-
-void add_backends(const ExperimentOptions& options, const std::filesystem::path& folder,
-                  const DataRoot& data, std::vector<Override>& list) {
-  for (const std::string& backend : measured_backends(options.measured, data)) {
-    list.emplace_back("backends." + as_of_experiment(backend, folder),
-                      "--measured " + file_list(options.measured));
+  const std::vector<std::string> of_files = asked(
+      {{"measured", "--measured"}}, [&] { return simulator.measured_backends(options.measured); });
+  for (const std::string& backend : of_files) {
+    list.emplace_back("backends." + backend, measured, true);
   }
   for (const std::string& backend : options.backends) {
-    list.emplace_back("backends." + as_of_experiment(backend, folder), "--backend " + backend);
+    list.emplace_back("backends." + backend, "--backend " + backend, true);
   }
 }
 
@@ -168,11 +73,11 @@ bool sets_gpu(const std::vector<std::string>& settings) {
                      [&start](const std::string& set) { return set.starts_with(start); });
 }
 
-std::vector<Override> overrides_of(const ExperimentOptions& options,
-                                   const std::filesystem::path& folder, const DataRoot& data) {
-  std::vector<Override> list;
+// In the order in which they count.
+std::vector<Assignment> settings_of(const ExperimentOptions& options, const Simulator& simulator) {
+  std::vector<Assignment> list;
   const auto set = [&list](const std::string& option, const std::string& value) {
-    list.push_back(override_by(option, key_of(option), value));
+    list.push_back(setting_by(option, key_of(option), value));
   };
   if (!options.model.empty()) {
     set("--model", options.model);
@@ -182,7 +87,7 @@ std::vector<Override> overrides_of(const ExperimentOptions& options,
   }
   if (!options.gpu.empty()) {
     set("--gpu", options.gpu);
-  } else if (const std::string gpu = gpu_of_cluster(options.cluster, data);
+  } else if (const std::string gpu = simulator.gpu_of_cluster(options.cluster);
              !gpu.empty() && !sets_gpu(options.settings)) {
     list.emplace_back(assignment(key_of("--gpu"), gpu), "--cluster " + options.cluster);
   }
@@ -199,10 +104,36 @@ std::vector<Override> overrides_of(const ExperimentOptions& options,
     set("--power-limit", options.power_limit);
   }
   list.insert(list.end(), options.direct.begin(), options.direct.end());
-  add_backends(options, folder, data, list);
+  add_backends(options, simulator, list);
   list.insert(list.end(), options.settings.begin(), options.settings.end());
-  refuse_contradictions(list);
+  for (const Assignment& setting : list) {
+    spdlog::debug("set {}", setting.text);
+  }
   return list;
+}
+
+std::filesystem::path data_folder(const GlobalOptions& options) {
+  if (!options.data.empty()) {
+    std::error_code none;
+    if (!std::filesystem::is_directory(std::filesystem::path(options.data) / "hardware_profiles",
+                                       none)) {
+      throw ConfigError({"--data " + options.data, 0, 0},
+                        "is no data folder: it needs the folders hardware_profiles and configs");
+    }
+    return options.data;
+  }
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path installed = program.parent_path() / STEPCAST_INSTALL_DATA;
+  if (!error && std::filesystem::exists(installed / "hardware_profiles", error)) {
+    return std::filesystem::weakly_canonical(installed);
+  }
+  return STEPCAST_BUILD_DATA;
+}
+
+// Whether the report itself is written.
+bool writes_report(const OutputOptions& options) {
+  return options.html != kStandardOutput || !options.out.empty();
 }
 
 }  // namespace
@@ -220,6 +151,21 @@ void add_output_options(CLI::App& command, OutputOptions& options,
   add_out_option(command, options.out);
 }
 
+void add_page_option(CLI::App& command, OutputOptions& options) {
+  command.add_option("--html", options.html,
+                     "the report as a page for a browser, one file that needs no other; - is "
+                     "standard output, in place of the report");
+}
+
+void add_repeatable(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+                    const std::string& help) {
+  command.add_option(flag, values, help + " (repeatable)")->allow_extra_args(false)->take_all();
+}
+
+void add_threads_option(CLI::App& command, int& threads, const std::string& help) {
+  command.add_option("--threads", threads, help)->check(whole_number({1, Simulator::kMostThreads}));
+}
+
 void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
   add_uncompared_options(command, options);
   command.add_option("--gpu", options.gpu, "a GPU's name");
@@ -231,7 +177,7 @@ void add_experiment_options(CLI::App& command, ExperimentOptions& options) {
       ->check(real_number());
   command.add_option("--power-limit", options.power_limit, "of each GPU: '500 W'");
   add_direct_option(command, options,
-                    {"--software", std::string(key_of("--software")), "a software set"});
+                    {std::string(key_of("--software")), "--software", "a software set"});
 }
 
 void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
@@ -245,105 +191,123 @@ void add_uncompared_options(CLI::App& command, ExperimentOptions& options) {
   take_standard_input(*command.add_option("experiment", options.file,
                                           "experiment file (YAML); - is standard input"));
   command.add_option("--model", options.model, "a model's name or file");
-  command.add_option("--set", options.settings, "set any key: plan.tp=8 (repeatable)")
-      ->allow_extra_args(false)
-      ->take_all();
-  command.add_option("--backend", options.backends, "choose a backend: gemm=roofline (repeatable)")
-      ->allow_extra_args(false)
-      ->take_all();
-  command
-      .add_option("--measured", options.measured,
-                  "take the times of operators from this file of measurements, and the models' for "
-                  "what it has nothing near (repeatable)")
-      ->allow_extra_args(false)
-      ->take_all();
-  std::vector<DirectOption> direct;
-  add_options_of("plan", plan_keys(), direct);
-  add_options_of("training", training_keys(), direct);
-  for (const DirectOption& option : direct) {
+  add_repeatable(command, "--set", options.settings, "set any key: plan.tp=8");
+  add_backends_option(command, options.backends);
+  add_repeatable(command, "--measured", options.measured,
+                 "take the times of operators from this file of measurements, and the models' for "
+                 "what it has nothing near");
+  for (const KeyOption& option : Simulator::key_options()) {
     add_direct_option(command, options, option);
   }
+}
+
+void add_tokens_option(CLI::App& command, ExperimentOptions& options) {
+  add_direct_option(command, options,
+                    {std::string(key_of("--tokens")), "--tokens",
+                     "of a whole training run, 15T: its days, GPU-hours, energy and, with --price, "
+                     "price"});
+}
+
+void add_backends_option(CLI::App& command, std::vector<std::string>& backends) {
+  add_repeatable(command, "--backend", backends, "choose a backend: gemm=roofline");
+}
+
+void add_price_options(CLI::App& command, PriceOptions& options) {
+  add_repeatable(command, "--price", options.prices, "of a GPU-hour: mi300x=2.50");
+  command.add_option("--currency", options.currency, "of prices: EUR; $ unless given");
+}
+
+GpuHourPrices prices_of(const PriceOptions& options) {
+  return {told_under("--price", options.prices), options.currency};
 }
 
 void take_standard_input(CLI::Option& option) {
   option.transform([](const std::string& file) { return file == "-" ? kStandardInput : file; });
 }
 
-DataRoot data_root(const GlobalOptions& options) {
-  if (!options.data.empty()) {
-    std::error_code none;
-    if (!std::filesystem::is_directory(std::filesystem::path(options.data) / "hardware_profiles",
-                                       none)) {
-      throw ConfigError({"--data " + options.data, 0, 0},
-                        "is no data folder: it needs the folders hardware_profiles and configs");
-    }
-    return {options.data};
-  }
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path installed = program.parent_path() / STEPCAST_INSTALL_DATA;
-  if (!error && std::filesystem::exists(installed / "hardware_profiles", error)) {
-    return {std::filesystem::weakly_canonical(installed)};
-  }
-  return {STEPCAST_BUILD_DATA};
-}
+Simulator simulator_of(const GlobalOptions& options) { return Simulator(data_folder(options)); }
 
-ExperimentTree settled_tree(const ExperimentOptions& options, const DataRoot& data) {
-  ExperimentTree tree = experiment_tree(options, data);
-  for (const Override& override : overrides_of(options, tree.folder, data)) {
-    spdlog::debug("set {}", override.assignment);
-    apply_override(tree.root, override);
-  }
-  return tree;
-}
-
-Experiment load_experiment(const ExperimentOptions& options, const DataRoot& data) {
-  const ExperimentTree tree = settled_tree(options, data);
-  return read_experiment(tree.root, tree.folder, data);
-}
-
-SweepSource load_sweep(const ExperimentOptions& options, const DataRoot& data) {
+ExperimentSource source_of(const ExperimentOptions& options, const Simulator& simulator) {
   check_experiment_named(options);
-  const std::filesystem::path folder = std::filesystem::path(options.file).parent_path();
-  if (!options.file.empty()) {
-    SweepSource source =
-        load_sweep_source(options.file, overrides_of(options, folder, data), STEPCAST_VERSION);
-    if (options.file == kStandardInput) {
-      source.folder.clear();  // files that it names lie where the user is
+  ExperimentSource source{.file = options.file};
+  if (options.file.empty()) {
+    // What an experiment made from options alone starts from; every value can be set.
+    source.text =
+        "training: {sequence_length: 4096, micro_batch_size: 1, global_batch_size: 128}\n";
+    source.assumed = true;
+  }
+  source.settings = settings_of(options, simulator);
+  source.settings_must_agree = true;
+  return source;
+}
+
+std::vector<Assignment> told_under(const std::string& option,
+                                   const std::vector<std::string>& texts) {
+  std::vector<Assignment> told;
+  for (const std::string& text : texts) {
+    told.emplace_back(text, option + " " + text);
+  }
+  return told;
+}
+
+std::optional<ConfigError> told_by_options(const InputError& error, const OptionNames& names) {
+  std::vector<Diagnostic> told;
+  bool any = false;
+  for (const Problem& problem : error.problems()) {
+    Location where{problem.file, problem.line, problem.column};
+    const std::size_t end = std::min(where.file.find(' '), where.file.size());
+    const auto name = names.find(where.file.substr(0, end));
+    if (name != names.end() && where.line == 0) {
+      where.file = name->second + where.file.substr(end);
+      any = true;
     }
-    return source;
+    told.push_back({std::move(where), problem.message});
   }
-  return {kAssumedPlace, "", kCommandLineDefaults, overrides_of(options, folder, data),
-          STEPCAST_VERSION};
+  return any ? std::optional(ConfigError(std::move(told))) : std::nullopt;
 }
 
-std::string program_version() { return STEPCAST_VERSION; }
-
-std::string json_text(nlohmann::ordered_json json) {
-  json["context"]["version"] = program_version();
-  return json_dump(json, 2) + "\n";
-}
-
-MeasuredOperators measured_in(const std::string& file, const DataRoot& data) {
-  if (file.empty()) {
-    return {};
+ReportForm form_of(const OutputOptions& options, const GlobalOptions& global) {
+  ReportForm form(options.format == "json"    ? ReportFormat::kJson
+                  : options.format == "csv"   ? ReportFormat::kCsv
+                  : options.format == "jsonl" ? ReportFormat::kJsonLines
+                                              : ReportFormat::kText);
+  form.text = writes_report(options);
+  if (!options.html.empty()) {
+    form.page = global.command;
   }
-  ProfileCache profiles(data);
-  return measured_operators(file, all_importers(), profiles);
+  form.plot = !options.plot.empty();
+  return form;
 }
 
-CostModel cost_model(Experiment& experiment, const DataRoot& data) {
-  return cost_model_of(experiment, data, measured_in);
+void write_report(const OutputOptions& options, const Report& report) {
+  if (writes_report(options)) {
+    write_file(options.out, shown_report(report.text, options.format, options.out));
+  }
+  write_pictures(options, report);
 }
 
-CostModel cost_model(const std::vector<std::string>& backends, const DataRoot& data) {
-  return cost_model_of(backends, "--backend", data, measured_in);
+void write_pictures(const OutputOptions& options, const Report& report) {
+  if (!options.html.empty()) {
+    write_file(options.html == kStandardOutput ? "" : options.html, report.page);
+  }
+  if (!options.plot.empty()) {
+    write_file(options.plot, report.plot);
+  }
 }
 
-void write_output(const OutputOptions& options, const std::string& text) {
-  OutputFile file(options.out);
-  file.write(text);
-  file.keep();
+int answer(const OutputOptions& options, const Report& report) {
+  write_report(options, report);
+  return report.feasible ? kDone : kPlanCannotRun;
+}
+
+void on_choice(CLI::App& command, Run& run, Run chosen) {
+  command.callback([&run, chosen = std::move(chosen)] { run = chosen; });
+}
+
+void write_file(const std::string& file, const std::string& text) {
+  OutputFile output(file);
+  output.write(text);
+  output.keep();
 }
 
 }  // namespace stepcast::cli

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options that mean the same in every command.
+// Options that mean the same in every command, and how what they ask for is asked of the library
+// and written.
 #pragma once
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/read_files.hpp"
-#include "stepcast/cost/cost_model.hpp"
-#include "stepcast/experiment/experiment.hpp"
-#include "stepcast/experiment/reported_input.hpp"
-#include "stepcast/operators/measured_operator.hpp"
-#include "stepcast/sweep/sweep_space.hpp"
+#include "stepcast/base/error.hpp"
+#include "stepcast/stepcast.hpp"
 
 namespace CLI {
 class App;
@@ -33,6 +31,7 @@ struct OutputOptions {
   std::string format = "text";
   std::string out;   // a file; empty: standard output
   std::string html;  // a file for the report as a page; empty: none
+  std::string plot;  // a file for an SVG; empty: none
 };
 
 // How an experiment is named on the command line.
@@ -48,7 +47,7 @@ struct ExperimentOptions {
   std::vector<std::string> settings;  // --set key=value
   std::vector<std::string> backends;  // --backend role=name
   std::vector<std::string> measured;  // --measured file
-  std::vector<Override> direct;       // --tp 8 as plan.tp=8
+  std::vector<Assignment> direct;     // --tp 8 as plan.tp=8
 
   bool operator==(const ExperimentOptions&) const = default;
 };
@@ -67,43 +66,74 @@ CLI::Option* add_out_option(
     const std::string& help = "write to this file instead of standard output");
 void add_output_options(CLI::App& command, OutputOptions& options,
                         const std::vector<std::string>& formats);
+// --html.
+void add_page_option(CLI::App& command, OutputOptions& options);
+// An option of one text that may be given several times.
+void add_repeatable(CLI::App& command, const std::string& flag, std::vector<std::string>& values,
+                    const std::string& help);
+void add_threads_option(CLI::App& command, int& threads, const std::string& help);
+
 void add_experiment_options(CLI::App& command, ExperimentOptions& options);
 // Those of them that `compare` does not repeat: all but the GPU, the cluster, the rate of its NICs,
 // the nodes, the clock, the power limit and the software.
 void add_uncompared_options(CLI::App& command, ExperimentOptions& options);
+// --tokens, as the key training.tokens.
+void add_tokens_option(CLI::App& command, ExperimentOptions& options);
+// --backend, of commands that have no experiment.
+void add_backends_option(CLI::App& command, std::vector<std::string>& backends);
+// --price and --currency.
+struct PriceOptions {
+  std::vector<std::string> prices;  // mi300x=2.50
+  std::string currency;
+};
+void add_price_options(CLI::App& command, PriceOptions& options);
+GpuHourPrices prices_of(const PriceOptions& options);
 
 // Lets `option` take - for standard input.
 void take_standard_input(CLI::Option& option);
-// What a file of standard input is called below: the one that the system has for it.
+// Standard input as a file, which the library knows by this name.
 inline constexpr const char* kStandardInput = "/dev/stdin";
 // What options that name an output call standard output.
 inline constexpr const char* kStandardOutput = "-";
 
-// The data folder: --data, or the one installed beside the program, or the one it was built from.
-DataRoot data_root(const GlobalOptions& options);
+// With --data, or the data installed beside the program, or those that it was built from.
+Simulator simulator_of(const GlobalOptions& options);
 
-// The experiment that the options name, with every option applied. Throws ConfigError.
-Experiment load_experiment(const ExperimentOptions& options, const DataRoot& data);
+// The experiment, or the sweep, that the options name, with every option to be applied. Throws
+// ConfigError.
+ExperimentSource source_of(const ExperimentOptions& options, const Simulator& simulator);
+// Each told under `option`: "--backend gemm=roofline".
+std::vector<Assignment> told_under(const std::string& option,
+                                   const std::vector<std::string>& texts);
 
-// The same as a tree, before it is read.
-ExperimentTree settled_tree(const ExperimentOptions& options, const DataRoot& data);
+// By a field of the library's settings the option that sets it: {"layer", "--layer moe"}.
+using OptionNames = std::map<std::string, std::string>;
+// The problems of the library under the options' names; nothing if none is of a field. A field's
+// name may be followed by a value, which stays: "gpus h100" as "--gpu h100".
+std::optional<ConfigError> told_by_options(const InputError& error, const OptionNames& names);
+// What `call` of the library answers; problems with fields of its settings as of the options.
+template <typename Call>
+auto asked(const OptionNames& names, const Call& call) {
+  try {
+    return call();
+  } catch (const InputError& error) {
+    if (std::optional<ConfigError> told = told_by_options(error, names)) {
+      throw std::move(*told);
+    }
+    throw;
+  }
+}
 
-// The sweep that the options name, with every option to be applied. Throws ConfigError.
-SweepSource load_sweep(const ExperimentOptions& options, const DataRoot& data);
-
-// The operators of a file that a backend is chosen with; none without a file.
-MeasuredOperators measured_in(const std::string& file, const DataRoot& data);
-// The default backends with the experiment's choices; records every role's in the experiment.
-CostModel cost_model(Experiment& experiment, const DataRoot& data);
-// The default backends with those that --backend ROLE=NAME or ROLE=NAME:FILE chooses.
-CostModel cost_model(const std::vector<std::string>& backends, const DataRoot& data);
-
-// The program's version.
-std::string program_version();
-// A report's JSON as text, with the program's version in its context.
-std::string json_text(nlohmann::ordered_json json);
-
-// Writes `text` to the chosen file, whole or not at all, or to standard output.
-void write_output(const OutputOptions& options, const std::string& text);
+// What the output options ask of a report.
+ReportForm form_of(const OutputOptions& options, const GlobalOptions& global);
+// Writes a report, its page and its plot, a file each, whole or not at all. A page on standard
+// output takes the place of a report there.
+void write_report(const OutputOptions& options, const Report& report);
+// Of these the page and the plot alone.
+void write_pictures(const OutputOptions& options, const Report& report);
+// All of it, and the exit code of what cannot run.
+int answer(const OutputOptions& options, const Report& report);
+// Writes to a file, whole or not at all; empty: to standard output.
+void write_file(const std::string& file, const std::string& text);
 
 }  // namespace stepcast::cli

@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepcast explain`.
-#include "stepcast/experiment/explain.hpp"
-
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
-#include "cli/page_output.hpp"
-#include "pages/page_charts.hpp"
-#include "stepcast/experiment/project.hpp"
-#include "stepcast/experiment/provenance_shares.hpp"
-#include "stepcast/report/difference_report.hpp"
-#include "stepcast/report/operator_report.hpp"
-#include "stepcast/report/provenance_report.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -24,48 +14,6 @@ struct ExplainOptions {
   bool terms = false;
   bool provenance = false;
 };
-
-Explanation explanation_of(const ExperimentOptions& options, const DataRoot& data) {
-  Experiment experiment = load_experiment(options, data);
-  const CostModel cost = cost_model(experiment, data);
-  return explain(experiment, cost);
-}
-
-int run_difference(const ExplainOptions& options, const GlobalOptions& global,
-                   const DataRoot& data) {
-  ExperimentOptions other = options.experiment;
-  other.file = options.other;
-  const Explanation first = explanation_of(options.experiment, data);
-  const Explanation second = explanation_of(other, data);
-  const std::string& format = options.output.format;
-  write_output(options.output, global,
-               format == "json"  ? json_text(difference_to_json(first, second))
-               : format == "csv" ? difference_to_csv(first, second)
-                                 : difference_to_text(first, second),
-               {PageKind::kDifference,
-                page_title(first.projection) + " and " + page_title(second.projection),
-                [&first, &second] { return json_text(difference_to_json(first, second)); },
-                {}});
-  return first.projection.feasible && second.projection.feasible ? kDone : kPlanCannotRun;
-}
-
-int run_provenance(const ExplainOptions& options, const GlobalOptions& global,
-                   const DataRoot& data) {
-  Experiment experiment = load_experiment(options.experiment, data);
-  const CostModel cost = cost_model(experiment, data);
-  Projection projection = project(experiment, cost);
-  projection.provenance = provenance_shares(experiment, projection, cost);
-  const std::string& format = options.output.format;
-  write_output(options.output, global,
-               format == "json"  ? json_text(constants_to_json(projection))
-               : format == "csv" ? constants_to_csv(projection)
-                                 : constants_to_text(projection),
-               {PageKind::kConstants,
-                page_title(projection) + ": what the time rests on",
-                [&projection] { return json_text(constants_to_json(projection)); },
-                {}});
-  return projection.feasible ? kDone : kPlanCannotRun;
-}
 
 // What tells one experiment more is not lost in silence beside a second one.
 void check_options(const ExplainOptions& options) {
@@ -84,26 +32,19 @@ void check_options(const ExplainOptions& options) {
 
 int run_explain(const ExplainOptions& options, const GlobalOptions& global) {
   check_options(options);
-  const DataRoot data = data_root(global);
+  const Simulator simulator = simulator_of(global);
+  const ReportForm form = form_of(options.output, global);
+  const ExperimentSource first = source_of(options.experiment, simulator);
   if (options.provenance) {
-    return run_provenance(options, global, data);
+    return answer(options.output, simulator.provenance_report(first, form));
   }
   if (!options.other.empty()) {
-    return run_difference(options, global, data);
+    ExperimentOptions other = options.experiment;
+    other.file = options.other;
+    return answer(options.output,
+                  simulator.explain_report(first, source_of(other, simulator), form));
   }
-  Experiment experiment = load_experiment(options.experiment, data);
-  const CostModel cost = cost_model(experiment, data);
-  const Explanation explanation = explain(experiment, cost);
-  const Detail detail = options.terms ? Detail::kTerms : Detail::kDuration;
-  const std::string& format = options.output.format;
-  write_output(options.output, global,
-               format == "json"  ? json_text(to_json(explanation, detail))
-               : format == "csv" ? to_csv(explanation, detail)
-                                 : to_text(explanation, detail),
-               {PageKind::kExplanation, page_title(explanation.projection),
-                [&] { return json_text(to_json(explanation, detail)); },
-                [&] { return explanation_charts(experiment, explanation, cost); }});
-  return explanation.projection.feasible ? kDone : kPlanCannotRun;
+  return answer(options.output, simulator.explain_report(first, form, options.terms));
 }
 
 }  // namespace
@@ -122,9 +63,7 @@ void add_explain(CLI::App& program, const GlobalOptions& global, Run& run) {
   command->add_flag("--provenance", options->provenance,
                     "instead: the constants that the step's time rests on, where each comes from "
                     "and its share");
-  command->callback([options, &global, &run] {
-    run = [options, &global] { return run_explain(*options, global); };
-  });
+  on_choice(*command, run, [options, &global] { return run_explain(*options, global); });
 }
 
 }  // namespace stepcast::cli

@@ -2,9 +2,9 @@
 // `stepcast export FRAMEWORK EXPERIMENT`: the files with which a framework runs an experiment.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 
 #include "cli/commands.hpp"
-#include "frameworks/framework_table.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -14,32 +14,31 @@ struct ExportOptions {
   std::string out;
 };
 
-int run_export(const FrameworkInfo& framework, const ExportOptions& options,
+int run_export(const std::string& framework, const ExportOptions& options,
                const GlobalOptions& global) {
-  const DataRoot data = data_root(global);
-  const ExperimentTree tree = settled_tree(options.experiment, data);
-  const std::vector<ExportedFile> files = exported(framework, tree.root, tree.folder, data);
+  const Simulator simulator = simulator_of(global);
+  const Exported exported =
+      simulator.export_files(framework, source_of(options.experiment, simulator));
   if (!global.quiet) {
-    std::fputs(told_of_export(files).c_str(), stderr);
+    std::fputs(exported.remarks.c_str(), stderr);
   }
   if (options.out.empty()) {
-    write_output({}, files.front().text);
+    write_file("", exported.files.front().second);
     return kDone;
   }
+  const std::filesystem::path folder(options.out);
   std::error_code error;
-  std::filesystem::create_directories(options.out, error);
+  std::filesystem::create_directories(folder, error);
   Diagnostics diagnostics;
-  std::vector<OutputOptions> outputs(files.size());
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    outputs[i].out = (std::filesystem::path(options.out) / files[i].name).string();
-    if (const std::string why = global.read.why_kept(outputs[i].out); !why.empty()) {
+  for (const auto& [name, text] : exported.files) {
+    if (const std::string why = global.read.why_kept(folder / name); !why.empty()) {
       diagnostics.error({"--out " + options.out, 0, 0},
-                        "writes '" + files[i].name + "' in it, which " + why);
+                        "writes '" + name + "' in it, which " + why);
     }
   }
   diagnostics.throw_if_any();
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    write_output(outputs[i], files[i].text);
+  for (const auto& [name, text] : exported.files) {
+    write_file((folder / name).string(), text);
   }
   return kDone;
 }
@@ -50,18 +49,17 @@ void add_export(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command =
       program.add_subcommand("export", "the files with which a framework runs an experiment");
   command->require_subcommand(1);
-  for (const FrameworkInfo& framework : frameworks()) {
-    if (framework.export_to == nullptr) {
+  for (const Framework& framework : Simulator::frameworks()) {
+    if (framework.writes.empty()) {
       continue;
     }
-    CLI::App* to =
-        command->add_subcommand(std::string(framework.name), std::string(framework.writes));
-    to->footer("Example: stepcast export " + std::string(framework.name) + " experiment.yaml");
+    CLI::App* to = command->add_subcommand(framework.name, framework.writes);
+    to->footer("Example: stepcast export " + framework.name + " experiment.yaml");
     auto options = std::make_shared<ExportOptions>();
     add_experiment_options(*to, options->experiment);
     to->add_option("--out", options->out, "a folder for the files, instead of standard output");
-    to->callback([options, &framework, &global, &run] {
-      run = [options, &framework, &global] { return run_export(framework, *options, global); };
+    on_choice(*to, run, [options, name = framework.name, &global] {
+      return run_export(name, *options, global);
     });
   }
 }

@@ -7,10 +7,6 @@
 
 #include "cli/commands.hpp"
 #include "cli/number_option.hpp"
-#include "frameworks/framework_table.hpp"
-#include "frameworks/hf_config.hpp"
-#include "frameworks/import_check.hpp"
-#include "importers/measurement_files.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -18,107 +14,49 @@ namespace {
 struct ImportOptions {
   std::string file;
   std::string name;
-  std::string gpu;
-  std::optional<std::int64_t> nodes;
-  std::string software;
-  std::vector<std::string> overrides;
-  bool lenient = false;
+  ImportSettings settings;
   OutputOptions output;
 };
 
-std::string name_of(const std::string& file) {
-  return file == kStandardInput ? "standard input" : file;
-}
-
-// Where the files lie that a file names: none for standard input.
-std::filesystem::path folder_of(const std::string& file) {
-  if (file == kStandardInput) {
-    return {};
-  }
-  const std::filesystem::path parent = std::filesystem::path(file).parent_path();
-  return parent.empty() ? std::filesystem::path(".") : parent;
-}
-
-ImportInput input_of(const FrameworkInfo& framework, const ImportOptions& options,
-                     const GlobalOptions& global) {
-  ImportInput input;
-  std::error_code error;
-  const bool named = framework.takes_name && options.file != kStandardInput &&
-                     !std::filesystem::exists(options.file, error);
-  input.text = named ? options.file : read_file(options.file);
-  input.file = name_of(options.file);
-  input.folder = folder_of(options.file);
-  input.overrides = options.overrides;
-  input.gpu = options.gpu;
-  input.nodes = options.nodes;
-  input.software = options.software;
-  input.unknown = options.lenient ? UnknownSettings::kRemarked : UnknownSettings::kRefused;
-  input.data = data_root(global);
-  return input;
-}
-
-int run_import(const FrameworkInfo& framework, const ImportOptions& options,
+int run_import(const std::string& framework, const ImportOptions& options,
                const GlobalOptions& global) {
-  const ImportInput input = input_of(framework, options, global);
-  const ImportedExperiment imported = framework.import_from(input);
-  check_import(imported, input);
+  const Imported imported =
+      simulator_of(global).import_experiment(framework, {options.file}, options.settings);
   if (!global.quiet) {
-    std::fputs(remarks_text(imported, input.file).c_str(), stderr);
+    std::fputs(imported.remarks.c_str(), stderr);
   }
-  write_output(options.output, to_yaml(imported, input.file));
+  write_file(options.output.out, imported.text);
   return kDone;
 }
 
-// What a model is called whose file does not say: a file that is called as all are has the name of
-// its folder.
-std::string usual_name(const std::filesystem::path& file) {
-  if (file.filename() != "config.json") {
-    return file.stem().string();
-  }
-  const std::string folder =
-      std::filesystem::weakly_canonical(file).parent_path().filename().string();
-  return folder.empty() ? file.stem().string() : folder;
-}
-
-// A folder stands for its config.json.
 int run_import_hf(const ImportOptions& options) {
-  const std::filesystem::path given(options.file);
-  std::error_code error;
-  const bool folder = std::filesystem::is_directory(given, error);
-  const std::string file = folder ? (given / "config.json").string() : options.file;
-  const std::string usual = usual_name(file);
-  const std::string name = options.name.empty() ? usual : options.name;
-  const ModelSpec model = import_hf_config(read_file(file), name_of(file), name);
-  write_output(options.output, to_yaml(model));
+  write_file(options.output.out, Simulator::import_model({options.file}, options.name));
   return kDone;
 }
 
 int run_import_records(const ImportOptions& options, const GlobalOptions& global) {
-  constexpr std::size_t kLargestData = 256U << 20U;  // bytes
-  ProfileCache profiles(data_root(global));
-  const std::string text = read_file(options.file, kLargestData);
-  write_output(options.output, to_json_lines(import_records(text, options.file, profiles)));
+  write_file(options.output.out, simulator_of(global).canonical_records({options.file}));
   return kDone;
 }
 
-void add_import_framework(CLI::App& command, const FrameworkInfo& framework,
+void add_import_framework(CLI::App& command, const Framework& framework,
                           const GlobalOptions& global, Run& run) {
-  CLI::App* from = command.add_subcommand(std::string(framework.name),
-                                          "an experiment from " + std::string(framework.reads));
-  from->footer("Example: stepcast " + std::string(framework.example));
+  CLI::App* from = command.add_subcommand(framework.name, "an experiment from " + framework.reads);
+  from->footer("Example: stepcast " + framework.example);
   auto options = std::make_shared<ImportOptions>();
-  take_standard_input(*from->add_option("file", options->file,
-                                        std::string(framework.reads) + "; - is standard input")
-                           ->required());
-  from->add_option("overrides", options->overrides,
+  take_standard_input(
+      *from->add_option("file", options->file, framework.reads + "; - is standard input")
+           ->required());
+  from->add_option("overrides", options->settings.overrides,
                    "KEY=VALUE in the framework's own words, instead of what the file says");
-  from->add_option("--gpu", options->gpu, "a GPU's name, where the file names none");
-  from->add_option("--nodes", options->nodes, "number of nodes")->check(whole_number());
-  from->add_option("--software", options->software, "a software set, instead of the usual one");
-  from->add_flag("--lenient", options->lenient, "list keys that are not known, and go on");
+  from->add_option("--gpu", options->settings.gpu, "a GPU's name, where the file names none");
+  from->add_option("--nodes", options->settings.nodes, "number of nodes")->check(whole_number());
+  from->add_option("--software", options->settings.software,
+                   "a software set, instead of the usual one");
+  from->add_flag("--lenient", options->settings.lenient, "list keys that are not known, and go on");
   add_out_option(*from, options->output.out);
-  from->callback([options, &framework, &global, &run] {
-    run = [options, &framework, &global] { return run_import(framework, *options, global); };
+  on_choice(*from, run, [options, name = framework.name, &global] {
+    return run_import(name, *options, global);
   });
 }
 
@@ -132,7 +70,7 @@ void add_import_hf(CLI::App& command, Run& run) {
   hf->add_option("--name", options->name,
                  "the model's name; left out: the file's, or its folder's if it is config.json");
   add_out_option(*hf, options->output.out);
-  hf->callback([options, &run] { run = [options] { return run_import_hf(*options); }; });
+  on_choice(*hf, run, [options] { return run_import_hf(*options); });
 }
 
 void add_import_records(CLI::App& command, const GlobalOptions& global, Run& run) {
@@ -145,9 +83,7 @@ void add_import_records(CLI::App& command, const GlobalOptions& global, Run& run
       *records->add_option("file", options->file, "a file of measurements (JSON lines or CSV)")
            ->required());
   add_out_option(*records, options->output.out);
-  records->callback([options, &global, &run] {
-    run = [options, &global] { return run_import_records(*options, global); };
-  });
+  on_choice(*records, run, [options, &global] { return run_import_records(*options, global); });
 }
 
 }  // namespace
@@ -156,7 +92,7 @@ void add_import(CLI::App& program, const GlobalOptions& global, Run& run) {
   CLI::App* command = program.add_subcommand(
       "import", "an experiment, a model file or canonical records from what you already have");
   command->require_subcommand(1);
-  for (const FrameworkInfo& framework : frameworks()) {
+  for (const Framework& framework : Simulator::frameworks()) {
     add_import_framework(*command, framework, global, run);
   }
   add_import_hf(*command, run);

@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `stepcast layer`.
 #include <CLI/CLI.hpp>
-#include <array>
-#include <map>
-#include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/number_option.hpp"
-#include "cli/page_output.hpp"
-#include "stepcast/experiment/dispatcher_map.hpp"
-#include "stepcast/experiment/lone_layer_study.hpp"
-#include "stepcast/report/dispatcher_map_report.hpp"
-#include "stepcast/report/layer_report.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -19,71 +11,20 @@ namespace {
 struct LayerOptions {
   ExperimentOptions experiment;
   OutputOptions output;
-  LayerQuestion question;
-  std::string part;
-  std::string state = "warm";
-  bool forward_only = false;
+  LayerSettings layer;
   bool map = false;
-  MapAxes axes;
+  LayerMapSettings axes;
 };
 
-void refuse(const std::string& option, const std::string& problem) {
-  if (!problem.empty()) {
-    throw ConfigError({option, 0, 0}, problem);
-  }
-}
-
-template <typename E, std::size_t N>
-std::vector<std::string> names_in(const std::array<NamedValue<E>, N>& values) {
-  std::vector<std::string> names;
-  names.reserve(N);
-  for (const NamedValue<E>& value : values) {
-    names.emplace_back(value.name);
-  }
-  return names;
-}
-
-template <typename E, std::size_t N>
-std::map<std::string, E> by_name(const std::array<NamedValue<E>, N>& values) {
-  std::map<std::string, E> map;
-  for (const auto& [name, value] : values) {
-    map.emplace(name, value);
-  }
-  return map;
-}
-
-LayerQuestion question_of(const LayerOptions& options, const ModelSpec& model) {
-  LayerQuestion question = options.question;
-  if (!options.part.empty()) {
-    question.part = by_name(kLayerParts).at(options.part);
-  }
-  question.use = options.forward_only ? LayerUse::kInference : LayerUse::kTraining;
-  question.state = by_name(kUnlockedStates).at(options.state);
-  refuse("--layer " + question.layer, layer_problem(model, question));
-  return question;
-}
-
-int run_map(const LayerOptions& options, Experiment& experiment, const DataRoot& data) {
-  refuse("--map", map_problem(experiment.model, options.axes));
-  const CostModel cost = cost_model(experiment, data);
-  const DispatcherMap map = dispatcher_map(experiment, options.axes, cost);
-  write_report(options.output,
-               options.output.format == "json" ? json_text(to_json(map)) : to_text(map));
-  return map.projection.feasible ? kDone : kPlanCannotRun;
-}
-
 int run_layer(const LayerOptions& options, const GlobalOptions& global) {
-  const DataRoot data = data_root(global);
-  Experiment experiment = load_experiment(options.experiment, data);
-  if (options.map) {
-    return run_map(options, experiment, data);
-  }
-  const LayerQuestion question = question_of(options, experiment.model);
-  const CostModel cost = cost_model(experiment, data);
-  const LayerStudy report = study_layer(experiment, question, cost);
-  write_report(options.output,
-               options.output.format == "json" ? json_text(to_json(report)) : to_text(report));
-  return report.projection.feasible ? kDone : kPlanCannotRun;
+  const Simulator simulator = simulator_of(global);
+  const ExperimentSource source = source_of(options.experiment, simulator);
+  const ReportForm form = form_of(options.output, global);
+  return asked({{"layer", "--layer " + options.layer.layer}, {"map", "--map"}}, [&] {
+    return answer(options.output, options.map
+                                      ? simulator.layer_map_report(source, options.axes, form)
+                                      : simulator.layer_report(source, options.layer, form));
+  });
 }
 
 // Of --map alone.
@@ -108,33 +49,31 @@ void add_layer(CLI::App& program, const GlobalOptions& global, Run& run) {
       "--map", options->map,
       "instead: which dispatcher is the fastest over ranks, choices, tokens, nodes");
   command
-      ->add_option("--layer", options->question.layer,
+      ->add_option("--layer", options->layer.layer,
                    "moe, dense, or a layer's number from 0; left out: one with experts where "
                    "the model has some")
       ->excludes(map);
   command
-      ->add_option("--block", options->part,
+      ->add_option("--block", options->layer.block,
                    "experts: router, exchange and experts alone (with experts the default); whole: "
                    "all of the layer")
-      ->check(CLI::IsMember(names_in(kLayerParts)))
+      ->check(CLI::IsMember({"experts", "whole"}))
       ->excludes(map);
   command
-      ->add_option("--state", options->state,
+      ->add_option("--state", options->layer.state,
                    "warm: repeated for long; cool: the first calls after a pause")
-      ->check(CLI::IsMember(names_in(kUnlockedStates)))
+      ->check(CLI::IsMember({"warm", "cool"}))
       ->capture_default_str()
       ->excludes(map);
   command
-      ->add_flag("--forward-only", options->forward_only,
+      ->add_flag("--forward-only", options->layer.forward_only,
                  "inference: nothing is kept, and there is no backward")
       ->excludes(map);
   add_axis(*command, "--map-ranks", options->axes.ranks, "ranks of --map: 4,8,16");
   add_axis(*command, "--map-nodes", options->axes.nodes, "nodes that they lie on: 1,2,8");
   add_axis(*command, "--map-topk", options->axes.topk, "experts of a token: 2,8");
   add_axis(*command, "--map-tokens", options->axes.tokens, "tokens of a rank: 1024,4096");
-  command->callback([options, &global, &run] {
-    run = [options, &global] { return run_layer(*options, global); };
-  });
+  on_choice(*command, run, [options, &global] { return run_layer(*options, global); });
 }
 
 }  // namespace stepcast::cli

@@ -189,6 +189,9 @@ int main(int argc, char** argv) {
   } catch (const stepcast::ConfigError& e) {
     std::fprintf(stderr, "%s\n", e.what());
     return stepcast::cli::kInputWrong;
+  } catch (const stepcast::InputError& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return stepcast::cli::kInputWrong;
   } catch (const std::bad_alloc&) {
     std::fputs("stepcast: fault: the system gives no more memory; fewer --threads need less\n",
                stderr);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "stepcast/plan/plan_keys.hpp"
+#include "stepcast/base/error.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -27,16 +27,6 @@ constexpr std::array kOptionKeys = {
     OptionKey{"--tokens", "training.tokens"},
 };
 
-template <typename Keys>
-std::string option_among(const Keys& keys, std::string_view section, std::string_view key) {
-  for (const auto& known : keys) {
-    if (key == std::string(section) + "." + std::string(known.name)) {
-      return std::string(known.option);
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 std::string option_of(std::string_view key) {
@@ -45,7 +35,12 @@ std::string option_of(std::string_view key) {
       return std::string(known.option);
     }
   }
-  return option_among(plan_keys(), "plan", key) + option_among(training_keys(), "training", key);
+  for (const KeyOption& known : Simulator::key_options()) {
+    if (known.key == key) {
+      return known.option;
+    }
+  }
+  return {};
 }
 
 std::string_view key_of(std::string_view option) {
@@ -60,7 +55,7 @@ std::string assignment(std::string_view key, std::string_view value) {
   return std::string(key) + "=" + std::string(value);
 }
 
-Override override_by(const std::string& option, std::string_view key, const std::string& value) {
+Assignment setting_by(const std::string& option, std::string_view key, const std::string& value) {
   return {assignment(key, value), option + " " + value};
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "stepcast/config/config_node.hpp"
+#include "stepcast/stepcast.hpp"
 
 namespace stepcast::cli {
 
@@ -20,6 +20,6 @@ std::string option_of(std::string_view key);
 std::string assignment(std::string_view key, std::string_view value);
 
 // What an option with its value sets; its place is the option as it was given, "--tp 8".
-Override override_by(const std::string& option, std::string_view key, const std::string& value);
+Assignment setting_by(const std::string& option, std::string_view key, const std::string& value);
 
 }  // namespace stepcast::cli

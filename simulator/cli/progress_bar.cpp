@@ -41,14 +41,14 @@ std::string duration(double seconds) {
 
 std::string with_decimal(double number) { return fixed_decimal(number, 1); }
 
-double rate(const SweepProgress& progress, double elapsed_s) {
+double rate(const PlansDone& progress, double elapsed_s) {
   constexpr double kShortest = 1e-3;
   return static_cast<double>(progress.done - progress.before) / std::max(elapsed_s, kShortest);
 }
 
 }  // namespace
 
-std::string progress_text(const SweepProgress& progress, double elapsed_s) {
+std::string progress_text(const PlansDone& progress, double elapsed_s) {
   constexpr std::size_t kWidth = 20;
   const double share =
       progress.plans > 0 ? static_cast<double>(progress.done) / static_cast<double>(progress.plans)
@@ -66,7 +66,7 @@ std::string progress_text(const SweepProgress& progress, double elapsed_s) {
   return text;
 }
 
-std::string rate_text(const SweepProgress& progress, double elapsed_s) {
+std::string rate_text(const PlansDone& progress, double elapsed_s) {
   return grouped(progress.done - progress.before) + " plans in " + with_decimal(elapsed_s) +
          " s, " + grouped(static_cast<std::int64_t>(rate(progress, elapsed_s))) + " plans/s, " +
          grouped(progress.priced) + " of them priced";
@@ -84,7 +84,7 @@ double ProgressBar::elapsed_s() const {
   return std::chrono::duration<double>(Clock::now() - start_).count();
 }
 
-void ProgressBar::show(const SweepProgress& progress) {
+void ProgressBar::show(const PlansDone& progress) {
   constexpr std::chrono::milliseconds kBetween{100};
   last_ = progress;
   if (!terminal_ || Clock::now() - shown_ < kBetween) {

@@ -6,14 +6,14 @@
 #include <chrono>
 #include <string>
 
-#include "stepcast/sweep/sweep_run.hpp"
+#include "stepcast/stepcast.hpp"
 
 namespace stepcast::cli {
 
 // "[#########-----------]  45.0 %  45,000 of 100,000 plans  9,000 plans/s  0:06 left"
-std::string progress_text(const SweepProgress& progress, double elapsed_s);
+std::string progress_text(const PlansDone& progress, double elapsed_s);
 // "45,000 plans in 5.0 s, 9,000 plans/s"
-std::string rate_text(const SweepProgress& progress, double elapsed_s);
+std::string rate_text(const PlansDone& progress, double elapsed_s);
 
 class ProgressBar {
  public:
@@ -22,7 +22,7 @@ class ProgressBar {
   ProgressBar& operator=(const ProgressBar&) = delete;
   ~ProgressBar();  // leaves the line with the rate
 
-  void show(const SweepProgress& progress);
+  void show(const PlansDone& progress);
 
  private:
   [[nodiscard]] double elapsed_s() const;
@@ -31,7 +31,7 @@ class ProgressBar {
   bool terminal_ = false;
   Clock::time_point start_ = Clock::now();
   Clock::time_point shown_;
-  SweepProgress last_;
+  PlansDone last_;
 };
 
 }  // namespace stepcast::cli

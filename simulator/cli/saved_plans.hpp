@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder of --save-dir: what a run of the best plans of a sweep or a comparison needs.
-//
-//   rank_01.yaml           an experiment that `stepcast project` takes, and that projects to the
-//                          same numbers
-//   rank_01.megatron.sh    the plan as a framework is launched with it
-//   resolved.yaml          what was asked for, with every option applied; of a comparison its first
-//                          column
-//
-// and tables that the command adds. Each file is there whole or not at all.
+// The folder of --save-dir, which the best plans of a sweep or a comparison are written to: their
+// experiments and launch files, what was asked for, and tables. Each file is there whole or not at
+// all.
 #pragma once
 
 #include <set>
@@ -15,7 +9,7 @@
 #include <string_view>
 
 #include "stepcast/base/error.hpp"
-#include "stepcast/experiment/experiment.hpp"
+#include "stepcast/stepcast.hpp"
 
 namespace CLI {
 class App;
@@ -33,31 +27,17 @@ void add_save_dir_option(CLI::App& command, std::string& folder, const std::stri
 // an error here, before any work is done. An empty name is no folder, and nothing is wrong with it.
 void check_save_dir(const std::string& folder, Diagnostics& diagnostics);
 
+// An empty name is no folder, and nothing is written.
 class SavedPlans {
  public:
-  // `input`: what was asked for; the files that it names lie in `input_folder`. Launch files are
-  // those of the framework that its software is of, or of each framework where it names none. All
-  // names of ranks are as wide as that of `most`.
-  SavedPlans(std::string folder, ConfigNode input, const std::filesystem::path& input_folder,
-             std::size_t most, DataRoot data);
-
-  // The next rank: its experiment, whose first line is the comment `heading`, and its launch files.
-  // What a framework cannot say is said on standard error and not written.
-  void add(const Experiment& experiment, const std::string& heading);
-  void add_table(const std::string& name, const std::string& text);
+  explicit SavedPlans(std::string folder) : folder_(std::move(folder)) {}
+  // To which the library writes as long as this lives; its remarks go to standard error.
+  [[nodiscard]] PlanFolder writer();
   // Says on standard error which files of ranks an earlier run left, which are not touched.
   void finish() const;
 
  private:
-  void write(const std::string& name, const std::string& text);
-  void write_launch_files(const std::string& rank, const ConfigNode& experiment,
-                          const std::string& software);
-
   std::string folder_;
-  DataRoot data_;
-  bool names_software_ = false;
-  std::size_t width_ = 2;
-  std::size_t ranks_ = 0;
   std::set<std::string> written_;
 };
 

@@ -209,13 +209,11 @@ std::string manual(const CLI::App& program) {
 using Write = std::string (*)(const CLI::App&);
 
 void add_writer(CLI::App& command, const CLI::App& program, Write write, Run& run) {
-  auto output = std::make_shared<OutputOptions>();
-  add_out_option(command, output->out);
-  command.callback([&program, write, output, &run] {
-    run = [&program, write, output] {
-      write_output(*output, write(program));
-      return kDone;
-    };
+  auto output = std::make_shared<std::string>();
+  add_out_option(command, *output);
+  on_choice(command, run, [&program, write, output] {
+    write_file(*output, write(program));
+    return kDone;
   });
 }
 

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `sweep` and `merge` write: the report, and every priced plan as a line. Chunks are streamed,
-// so that the plans of a sweep need not fit in memory.
+// What `sweep` and `merge` write: the report, its page and its plot, every plan as a line, and a
+// folder of the best plans.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
-#include <stop_token>
 #include <string>
 
 #include "cli/common_options.hpp"
-#include "stepcast/sweep/chunk_store.hpp"
-#include "stepcast/sweep/sweep_chunks.hpp"
+#include "cli/output_file.hpp"
+#include "cli/progress_bar.hpp"
+#include "cli/saved_plans.hpp"
 
 namespace stepcast::cli {
 
 struct SweepOutputOptions {
   OutputOptions report;
-  std::string plans;               // FILE.csv or FILE.jsonl
-  std::optional<std::size_t> top;  // plans in the report and the folder
-  bool every_plan = false;         // is priced, whatever the report has
-  std::string save_dir;            // a folder for the best plans; empty: none
-  std::string plot;                // an SVG of the plans; empty: none
-  std::string command;             // that a page names as its maker
+  std::string plans;                // FILE.csv or FILE.jsonl
+  std::optional<std::int64_t> top;  // plans in the report and the folder
+  bool every_plan = false;          // is priced, whatever the report has
+  std::string save_dir;             // a folder for the best plans; empty: none
 };
 
 void add_sweep_output_options(CLI::App& command, SweepOutputOptions& options);
@@ -28,14 +28,35 @@ void add_sweep_output_options(CLI::App& command, SweepOutputOptions& options);
 // What keeps the options from being followed, found before any work is done.
 void check_sweep_output(const SweepOutputOptions& options, Diagnostics& diagnostics);
 
-// How many of the best plans, beside the Pareto sets, are all that the output has; nothing where it
-// needs every plan.
-std::optional<std::size_t> best_of_output(const SweepOutputOptions& options);
+// How far a sweep is and what it remarks, on standard error, as long as it lives.
+class SweepConsole {
+ public:
+  explicit SweepConsole(bool quiet);
+  [[nodiscard]] SweepRunning running(int threads, std::stop_token stop);
+  void end_progress() { bar_.reset(); }
 
-// The exit code: whether any plan can run, or that `stop` was asked for, and nothing written.
-// `source` is what `space` was read from.
-int write_sweep(const SweepSource& source, const SweepSpace& space, const ChunkReader& chunks,
-                const ChunkGrid& grid, const SweepOutputOptions& options, const DataRoot& data,
-                int threads, const std::stop_token& stop);
+ private:
+  std::optional<ProgressBar> bar_;
+};
+
+// Writes what the library answers. Outputs are there whole, once they are kept, or not at all.
+class SweepOutput {
+ public:
+  SweepOutput(const SweepOutputOptions& options, SweepConsole& console)
+      : options_(options), console_(console), saved_(options.save_dir) {}
+  // To be asked of the library; holds as long as this lives.
+  [[nodiscard]] SweepReportSettings settings(const GlobalOptions& global);
+  // The exit code of a report that is complete.
+  int keep(const Report& report);
+
+ private:
+  OutputFile& open(std::unique_ptr<OutputFile>& file, const std::string& name);
+
+  const SweepOutputOptions& options_;
+  SweepConsole& console_;
+  SavedPlans saved_;
+  std::unique_ptr<OutputFile> report_;
+  std::unique_ptr<OutputFile> lines_;
+};
 
 }  // namespace stepcast::cli

@@ -6,7 +6,7 @@
 
 #include "cli/option_keys.hpp"
 #include "stepcast/base/nearest_name.hpp"
-#include "stepcast/config/framework_keys.hpp"
+#include "stepcast/stepcast.hpp"
 
 namespace stepcast::cli {
 namespace {
@@ -48,7 +48,7 @@ std::vector<std::string> names_of(const std::vector<const CLI::App*>& commands) 
 
 // The option of what a framework calls so, --tp for --tensor-model-parallel-size; else the nearest.
 std::string option_meant(const std::string& name, const CLI::App* command) {
-  const std::string ours = option_of(our_key_of(name));
+  const std::string ours = option_of(Simulator::key_called(name));
   return !ours.empty() && find_option(command, ours) != nullptr
              ? "; did you mean '" + ours + "'?"
              : did_you_mean(name, option_names(command));

@@ -17,7 +17,7 @@ void bind_sweep(pybind11::module_& module);
 void bind_running_sweep(pybind11::module_& module);
 // Columns by the keys that reports in JSON have, and the settings of each plan.
 pybind11::dict plan_columns(const std::vector<SweptPlan>& plans);
-// import_text and export_text of the frameworks.
-void bind_foreign_files(pybind11::module_& module);
+// Files of frameworks, in and out.
+void bind_foreign_files(pybind11::module_& module, pybind11::class_<Simulator>& simulator);
 
 }  // namespace stepcast::python

@@ -2,6 +2,9 @@
 #include <pybind11/stl.h>
 #include <pybind11/stl/filesystem.h>
 
+#include <array>
+#include <charconv>
+
 #include "python/bindings.hpp"
 #include "stepcast/stepcast.hpp"
 
@@ -32,9 +35,10 @@ void translate_input_error(std::exception_ptr thrown) {
 void bind_values(py::module_& module) {
   py::class_<ExperimentSource>(module, "ExperimentSource")
       .def(py::init([](std::filesystem::path file, std::string text,
-                       std::vector<std::string> settings) {
-             return ExperimentSource{
-                 .file = std::move(file), .text = std::move(text), .settings = std::move(settings)};
+                       const std::vector<std::string>& settings) {
+             return ExperimentSource{.file = std::move(file),
+                                     .text = std::move(text),
+                                     .settings = {settings.begin(), settings.end()}};
            }),
            py::arg("file"), py::arg("text"), py::arg("settings"));
   py::class_<Report>(module, "Report")
@@ -44,6 +48,8 @@ void bind_values(py::module_& module) {
       .value("TEXT", ReportFormat::kText)
       .value("JSON", ReportFormat::kJson)
       .value("CSV", ReportFormat::kCsv);
+  py::class_<ReportForm>(module, "ReportForm").def(py::init<ReportFormat>());
+  py::implicitly_convertible<ReportFormat, ReportForm>();
   py::enum_<Listing>(module, "Listing")
       .value("gpus", Listing::kGpu)
       .value("models", Listing::kModel)
@@ -55,26 +61,42 @@ void bind_values(py::module_& module) {
       .value("schedules", Listing::kSchedule)
       .value("hosts", Listing::kHost)
       .value("attention_libraries", Listing::kAttentionLibrary)
-      .value("operators", Listing::kOperator);
+      .value("operators", Listing::kOperator)
+      .value("formats", Listing::kFormat);
 }
 
 void bind_reports(py::class_<Simulator>& simulator) {
+  using Source = const ExperimentSource&;
+  using Form = const ReportForm&;
   simulator
-      .def("project", &Simulator::project_report, py::arg("source"), py::arg("format"),
-           ReleaseGil())
-      .def("memory", &Simulator::memory_report, py::arg("source"), py::arg("format"), ReleaseGil())
-      .def("provenance", &Simulator::provenance_report, py::arg("source"), py::arg("format"),
-           ReleaseGil())
-      .def("explain",
-           py::overload_cast<const ExperimentSource&, ReportFormat>(&Simulator::explain_report,
-                                                                    py::const_),
-           py::arg("source"), py::arg("format"), ReleaseGil())
-      .def("difference",
-           py::overload_cast<const ExperimentSource&, const ExperimentSource&, ReportFormat>(
-               &Simulator::explain_report, py::const_),
-           py::arg("first"), py::arg("second"), py::arg("format"), ReleaseGil())
-      .def("compare", &Simulator::compare_report, py::arg("sources"), py::arg("format"),
-           ReleaseGil());
+      .def(
+          "project",
+          [](const Simulator& self, Source source, Form form) {
+            return self.project_report(source, form);
+          },
+          ReleaseGil())
+      .def("memory", &Simulator::memory_report, ReleaseGil())
+      .def("provenance", &Simulator::provenance_report, ReleaseGil())
+      .def(
+          "explain",
+          [](const Simulator& self, Source source, Form form) {
+            return self.explain_report(source, form);
+          },
+          ReleaseGil())
+      .def(
+          "difference",
+          [](const Simulator& self, Source first, Source second, Form form) {
+            return self.explain_report(first, second, form);
+          },
+          ReleaseGil())
+      .def("compare", &Simulator::compare_report, ReleaseGil());
+}
+
+// All of them: the text reads as the same number.
+std::string digits(double value) {
+  std::array<char, 32> text{};
+  char* const end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return std::string(text.data(), end);
 }
 
 void bind_recommend(py::class_<Simulator>& simulator) {
@@ -82,16 +104,19 @@ void bind_recommend(py::class_<Simulator>& simulator) {
       "recommend",
       [](const Simulator& self, const ExperimentSource& work, std::vector<std::string> gpus,
          std::optional<double> days, std::optional<double> budget,
-         std::optional<std::int64_t> most_gpus, std::vector<std::pair<std::string, double>> prices,
-         std::string currency, std::vector<std::string> constraints, bool prove, int threads,
-         ReportFormat format) {
+         std::optional<std::int64_t> most_gpus,
+         const std::vector<std::pair<std::string, double>>& prices, std::string currency,
+         std::vector<std::string> constraints, bool prove, int threads, ReportFormat format) {
+        GpuHourPrices gpu_hour{{}, std::move(currency)};
+        for (const auto& [gpu, price] : prices) {
+          gpu_hour.prices.emplace_back(gpu + "=" + digits(price), "gpu_hour_price of " + gpu);
+        }
         return self.recommend_report(work,
                                      {.gpus = std::move(gpus),
                                       .days = days,
                                       .budget = budget,
                                       .most_gpus = most_gpus,
-                                      .gpu_hour_price = std::move(prices),
-                                      .currency = std::move(currency),
+                                      .gpu_hour_price = std::move(gpu_hour),
                                       .constraints = std::move(constraints),
                                       .prove = prove,
                                       .threads = threads},
@@ -116,10 +141,10 @@ PYBIND11_MODULE(_stepcast, module) {
       .def(
           "cost",
           [](const Simulator& self, const std::string& lines, const std::string& gpu,
-             std::vector<std::string> backends, std::optional<double> clock,
+             const std::vector<std::string>& backends, std::optional<double> clock,
              const std::string& limit, bool terms) {
             return self.cost(lines, {.gpu = gpu,
-                                     .backends = std::move(backends),
+                                     .backends = {backends.begin(), backends.end()},
                                      .gpu_clock_mhz = clock,
                                      .power_limit = limit,
                                      .terms = terms});
@@ -130,5 +155,5 @@ PYBIND11_MODULE(_stepcast, module) {
   python::bind_recommend(simulator);
   python::bind_sweep(module);
   python::bind_running_sweep(module);
-  python::bind_foreign_files(module);
+  python::bind_foreign_files(module, simulator);
 }

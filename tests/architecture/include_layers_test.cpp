@@ -65,6 +65,13 @@ std::vector<fs::path> product_sources() {
   return files;
 }
 
+// The headers that are installed.
+constexpr std::array<std::string_view, 3> kPublic = {"stepcast/stepcast.hpp",
+                                                     "stepcast/answers.hpp", "stepcast/inputs.hpp"};
+bool is_public(const std::string& include) {
+  return std::find(kPublic.begin(), kPublic.end(), include) != kPublic.end();
+}
+
 // "stepcast/cost/x.hpp" -> cost; "backends/gemm/x.cpp" -> backends; "cli/x.cpp" -> cli,
 // "importers/x.cpp" -> importers, as of frameworks, pages and traces; the public header and its
 // source are of the layer `api`; empty for headers of others.
@@ -72,7 +79,7 @@ std::string layer_of_include(const std::string& path) {
   const std::regex inside(
       R"((?:stepcast/([a-z_]+)|(backends|cli|importers|frameworks|traces|python|pages))/.*)");
   std::smatch match;
-  if (path.starts_with("stepcast/stepcast.")) {
+  if (path.starts_with("stepcast/stepcast.") || is_public(path)) {
     return "api";
   }
   if (std::regex_match(path, match, inside)) {
@@ -102,7 +109,7 @@ bool allowed(const std::string& from, const std::string& to) {
     return true;
   }
   if (to == "backends") {
-    return from == "api" || from == "cli";  // the simulator is passed backends
+    return from == "api";  // the simulator is passed backends
   }
   if (to == "frameworks" && from == "importers") {
     return true;  // runs that were published were launched by files of frameworks
@@ -111,13 +118,13 @@ bool allowed(const std::string& from, const std::string& to) {
     return true;  // it prints what they find
   }
   if (to == "importers" || to == "frameworks" || to == "calibration") {
-    return from == "cli" || from == "python";  // the library is passed importers, and is not fitted
+    return from == "api";  // the simulator is passed importers, and is not fitted
   }
   if (to == "pages") {
-    return from == "cli";
+    return from == "api";
   }
   if (to == "traces") {
-    return from == "importers" || from == "cli";
+    return from == "importers" || from == "api";
   }
   const std::optional<int> a = rank_of(from);
   const std::optional<int> b = rank_of(to);
@@ -130,7 +137,8 @@ TEST_CASE("the rule allows what points down and refuses what points up", "[archi
   CHECK(allowed("report", "experiment"));
   CHECK(allowed("report", "validation"));
   CHECK(allowed("report", "traces"));
-  CHECK(allowed("cli", "backends"));
+  CHECK(allowed("api", "backends"));
+  CHECK_FALSE(allowed("cli", "backends"));
   CHECK(allowed("backends", "cost"));
   CHECK_FALSE(allowed("backends", "experiment"));
   CHECK_FALSE(allowed("backends", "sweep"));
@@ -156,10 +164,11 @@ TEST_CASE("the rule allows what points down and refuses what points up", "[archi
   CHECK_FALSE(allowed("validation", "frameworks"));
   CHECK(allowed("importers", "validation"));
   CHECK(allowed("calibration", "validation"));
-  CHECK(allowed("cli", "calibration"));
+  CHECK(allowed("api", "calibration"));
+  CHECK_FALSE(allowed("cli", "calibration"));
   CHECK_FALSE(allowed("validation", "calibration"));
   CHECK_FALSE(allowed("backends", "calibration"));
-  CHECK(allowed("cli", "pages"));
+  CHECK(allowed("api", "pages"));
   CHECK(allowed("pages", "sweep"));
   CHECK_FALSE(allowed("report", "pages"));
   CHECK_FALSE(allowed("python", "pages"));
@@ -269,11 +278,57 @@ TEST_CASE("every layer has a row in the table of the simulator's README", "[arch
   }
 }
 
-TEST_CASE("the public header needs no other header of the product", "[architecture]") {
-  for (const std::string& include : quoted_includes("simulator/stepcast/stepcast.hpp")) {
-    CAPTURE(include);
-    CHECK(include.find('/') == std::string::npos);
+TEST_CASE("public headers need no other header of the product", "[architecture]") {
+  const std::string installed = contents(kRoot / "CMakeLists.txt");
+  for (const std::string_view header : kPublic) {
+    CHECK(installed.find("simulator/" + std::string(header)) != std::string::npos);
+    for (const std::string& include : quoted_includes("simulator/" + std::string(header))) {
+      CAPTURE(header, include);
+      CHECK((include.find('/') == std::string::npos || is_public(include)));
+    }
   }
+}
+
+// What the program includes behind the front door, and why: nothing of it simulates.
+struct BehindTheDoor {
+  std::string_view header;
+  std::string_view reason;
+};
+constexpr std::array kBehindTheDoor = {
+    BehindTheDoor{"stepcast/base/ascii.hpp", "letters of messages, whatever the locale"},
+    BehindTheDoor{"stepcast/base/decimal_text.hpp", "numbers of the progress bar"},
+    BehindTheDoor{"stepcast/base/error.hpp", "problems of options are told as those of files"},
+    BehindTheDoor{"stepcast/base/nearest_name.hpp", "the nearest word to an option"},
+    BehindTheDoor{"stepcast/base/printable.hpp", "control characters on a terminal"},
+    BehindTheDoor{"stepcast/base/units_text.hpp", "numbers of options as reports have them"},
+    BehindTheDoor{"stepcast/config/value_message.hpp", "a number of an option is one of a file"},
+    BehindTheDoor{"stepcast/config/scalar.hpp", "a number of an option is one of a file"},
+    BehindTheDoor{"stepcast/config/config_node.hpp",
+                  "inputs are read to see which files they name"},
+    BehindTheDoor{"stepcast/sweep/file_fault.hpp", "faults of the disk have one wording"},
+};
+
+TEST_CASE("the program and Python use the front door", "[architecture]") {
+  std::vector<std::string> unused;
+  for (const BehindTheDoor& known : kBehindTheDoor) {
+    unused.emplace_back(known.header);
+  }
+  for (const std::string folder : {"cli", "python"}) {
+    for (const fs::path& file : sources("simulator/" + folder)) {
+      for (const std::string& include : quoted_includes(file)) {
+        if (layer_of_include(include).empty() || include.starts_with(folder + "/")) {
+          continue;  // of others, or its own
+        }
+        const bool known = std::any_of(
+            kBehindTheDoor.begin(), kBehindTheDoor.end(),
+            [&include](const BehindTheDoor& behind) { return behind.header == include; });
+        CAPTURE(file.string(), include);
+        CHECK((include == kPublic.front() || (known && folder == "cli")));
+        std::erase(unused, include);
+      }
+    }
+  }
+  CHECK(unused.empty());
 }
 
 TEST_CASE("every layer has its tests in a folder of the same name", "[architecture]") {

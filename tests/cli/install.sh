@@ -20,8 +20,8 @@ cd "$made/elsewhere"
 "$stepcast" project --model llama3.1_8b --gpu h100_sxm --gbs 64 >built.txt
 cmp installed.txt built.txt
 
-headers=$(cd "$prefix" && find include -type f)
-[ "$headers" = include/stepcast/stepcast.hpp ] || fail "more headers than the public one: $headers"
+headers=$(find "$prefix/include" -type f -printf '%f\n' | sort | xargs)
+[ "$headers" = "answers.hpp inputs.hpp stepcast.hpp" ] || fail "other headers than the public ones: $headers"
 package=$(dirname "$(find "$prefix" -name stepcastConfig.cmake)")
 if grep -hE 'stepcast_options|[";]-W|-ffp|nlohmann|Eigen' "$package"/*.cmake; then
   fail "the package has flags or packages of ours (above)"

@@ -120,7 +120,7 @@ void check(std::uint64_t seed, int probes, const ProbesOf& probes_of) {
 
 ExperimentSource experiment(const std::string& model, const std::vector<std::string>& settings) {
   return {.text = "model: " + model + "\ntraining: {sequence_length: 4096}\n",
-          .settings = settings};
+          .settings = {settings.begin(), settings.end()}};
 }
 
 double step_of(const ExperimentSource& source) {

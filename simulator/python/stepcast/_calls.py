@@ -174,7 +174,7 @@ def describe(name):
 
 def frameworks():
     """The frameworks whose files import_() takes."""
-    return _stepcast.frameworks()
+    return [*_stepcast.Simulator.frameworks()]
 
 
 def import_(framework, file, *, overrides=(), gpu="", nodes=None, software="", lenient=False,
@@ -185,24 +185,20 @@ def import_(framework, file, *, overrides=(), gpu="", nodes=None, software="", l
     has recipes by name (Megatron-Bridge), `file` may be the name of one. Raises InputError.
     """
     if text is None:
-        named = framework != "hf" and _stepcast.takes_name(framework) and not Path(file).exists()
+        known = _stepcast.Simulator.frameworks()
+        named = known.get(framework, framework != "hf") and not Path(file).exists()
         text = str(file) if named else Path(file).read_text()
     if framework == "hf":
-        return _stepcast.import_hf(text, str(file), Path(file).stem), ""
-    arguments = _stepcast.ImportArguments()
-    arguments.framework = framework
-    arguments.file = str(file)
-    arguments.text = text
-    arguments.folder = Path(file).parent
-    arguments.overrides = [*overrides]
-    arguments.gpu = gpu
-    arguments.nodes = nodes
-    arguments.software = software
-    arguments.lenient = lenient
-    return _stepcast.import_text(arguments, str(_data()))
+        return _stepcast.Simulator.import_model(str(file), text, Path(file).stem), ""
+    settings = _stepcast.ImportSettings()
+    settings.overrides = [*overrides]
+    settings.gpu = gpu
+    settings.nodes = nodes
+    settings.software = software
+    settings.lenient = lenient
+    return _here().import_experiment(framework, str(file), text, settings)
 
 
 def export(framework, experiment, *, set=None, gpu=None, nodes=None):
     """The files with which a framework runs an experiment: a mapping of name to text."""
-    return dict(_stepcast.export_text(framework, *_file_and_text(experiment),
-                                      _assignments(set, gpu, nodes), str(_data())))
+    return dict(_here().export_files(framework, _source(experiment, set, gpu, nodes)))

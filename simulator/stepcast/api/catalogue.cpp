@@ -20,10 +20,10 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 11> kListingNames = {
+constexpr std::array<std::string_view, 12> kListingNames = {
     "gpus",        "models",      "clusters",  "software", "backends",
     "collectives", "dispatchers", "schedules", "hosts",    "attention_libraries",
-    "operators"};
+    "operators",   "formats"};
 
 // Names are looked up in the listings first, so that no file is missing.
 const Location kListed{"listing", 0, 0};
@@ -243,7 +243,7 @@ std::string of_own_file(const std::string& file, const DataRoot& data) {
 
 [[noreturn]] void refuse(const std::string& name, const DataRoot& data, const Location& where) {
   std::vector<std::string> known;
-  for (std::size_t kind = 0; kind < kListingNames.size(); ++kind) {
+  for (std::size_t kind = 0; kind < kDescribers.size(); ++kind) {
     const std::vector<std::string> names = listed_names(static_cast<Listing>(kind), data);
     known.insert(known.end(), names.begin(), names.end());
   }
@@ -282,9 +282,11 @@ std::vector<std::string> listed_names(Listing kind, const DataRoot& data) {
     case Listing::kOperator:
       return operator_names();
     case Listing::kAttentionLibrary:
-      break;
+      return attention_library_names();
+    case Listing::kFormat:
+      break;  // of importers, and described behind a word of its own
   }
-  return attention_library_names();
+  return {};
 }
 
 std::vector<ListedName> listed_with_lines(Listing kind, const DataRoot& data) {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "backends/builtin_backends.hpp"
+#include "importers/measurement_files.hpp"
 #include "stepcast/base/error.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 
@@ -32,7 +33,7 @@ std::string all_roles() {
 
 // What is wrong with a choice; empty if it can be used.
 std::string fault_of(const BackendChoice& choice, const std::string& role,
-                     const BackendInfo* backend, ReadMeasured measured_in) {
+                     const BackendInfo* backend) {
   if (const std::string names = names_of_role(role); names.empty()) {
     return "there is no role '" + role + "' of a backend; give one of: " + all_roles();
   }
@@ -43,10 +44,6 @@ std::string fault_of(const BackendChoice& choice, const std::string& role,
   if (backend->takes_file() && choice.files.empty()) {
     return "needs a file of measured kernels; write '" + choice.name + ":FILE'";
   }
-  if (backend->takes_file() && measured_in == nullptr) {
-    return "reads a file of measured kernels, which the program stepcast does and the library does "
-           "not";
-  }
   return !backend->takes_file() && !choice.files.empty()
              ? "the backend '" + choice.name + "' takes no file; it is '" +
                    file_list(choice.files) + "'"
@@ -56,7 +53,7 @@ std::string fault_of(const BackendChoice& choice, const std::string& role,
 // The rows of all files of a choice. Where the experiment brings constants of its kernels, rows of
 // its GPU are compared with what those say.
 MeasuredOperators measured_of(const BackendChoice& choice, const Experiment& experiment,
-                              const DataRoot& data, ReadMeasured measured_in) {
+                              const DataRoot& data) {
   MeasuredOperators all;
   all.file = file_list(choice.files);
   for (const std::string& file : choice.files) {
@@ -81,18 +78,23 @@ Location place_of(const Experiment& experiment, const std::string& role) {
 
 }  // namespace
 
-CostModel cost_model_of(Experiment& experiment, const DataRoot& data, ReadMeasured measured_in) {
+MeasuredOperators measured_in(const std::string& file, const DataRoot& data) {
+  ProfileCache profiles(data);
+  return measured_operators(file, all_importers(), profiles);
+}
+
+CostModel cost_model_of(Experiment& experiment, const DataRoot& data) {
   CostModel model = default_cost_model();
   Diagnostics diagnostics;
   for (const auto& [role, chosen] : experiment.backends) {
     const BackendChoice choice = parse_backend_choice(chosen);
     const BackendInfo* backend = find_backend(role, choice.name);
-    if (const std::string fault = fault_of(choice, role, backend, measured_in); !fault.empty()) {
+    if (const std::string fault = fault_of(choice, role, backend); !fault.empty()) {
       diagnostics.error(place_of(experiment, role), fault);
     } else {
-      use_backend(model, *backend,
-                  choice.files.empty() ? MeasuredOperators{}
-                                       : measured_of(choice, experiment, data, measured_in));
+      use_backend(
+          model, *backend,
+          choice.files.empty() ? MeasuredOperators{} : measured_of(choice, experiment, data));
     }
   }
   diagnostics.throw_if_any();
@@ -102,12 +104,12 @@ CostModel cost_model_of(Experiment& experiment, const DataRoot& data, ReadMeasur
   return model;
 }
 
-CostModel cost_model_of(const std::vector<std::string>& choices, std::string_view option,
-                        const DataRoot& data, ReadMeasured measured_in) {
+CostModel cost_model_of(const std::vector<Assignment>& choices, const DataRoot& data) {
   Experiment chosen;
-  for (const std::string& choice : choices) {
+  for (const Assignment& given : choices) {
+    const std::string& choice = given.text;
     const std::size_t equals = choice.find('=');
-    const Location place{std::string(option) + " " + choice, 0, 0};
+    const Location place{given.place.empty() ? "backends " + choice : given.place, 0, 0};
     if (equals == std::string::npos) {
       throw ConfigError(place, "write ROLE=NAME, e.g. gemm=roofline");
     }
@@ -119,11 +121,10 @@ CostModel cost_model_of(const std::vector<std::string>& choices, std::string_vie
     }
     chosen.backends_given[role] = place;
   }
-  return cost_model_of(chosen, data, measured_in);
+  return cost_model_of(chosen, data);
 }
 
-std::vector<CostModel> cost_models_of(const SweepSpace& space, const DataRoot& data,
-                                      ReadMeasured measured_in) {
+std::vector<CostModel> cost_models_of(const SweepSpace& space, const DataRoot& data) {
   std::map<std::map<std::string, std::string>, CostModel> by_choice;
   std::vector<CostModel> costs;
   costs.reserve(space.sites().size());
@@ -134,7 +135,7 @@ std::vector<CostModel> cost_models_of(const SweepSpace& space, const DataRoot& d
       continue;
     }
     Experiment chosen = site;
-    costs.push_back(cost_model_of(chosen, data, measured_in));
+    costs.push_back(cost_model_of(chosen, data));
     by_choice.emplace(site.backends, costs.back());
   }
   return costs;

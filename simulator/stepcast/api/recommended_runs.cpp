@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "stepcast/api/job.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/comparison.hpp"
 #include "stepcast/experiment/project.hpp"
@@ -67,13 +68,13 @@ NearPlans plans_of(const NearCandidates& near) {
 
 class Recommender {
  public:
-  Recommender(const RunQuestion& question, const DataRoot& data, ReadMeasured measured_in)
+  Recommender(const RunQuestion& question, const DataRoot& data)
       : question_(question), data_(data), known_(load_accuracy(data)) {
     for (const std::string& gpu : question.gpus) {
       experiments_.push_back(experiment_of(on(question.work, gpu, 1), data));
     }
     check();
-    cost_.emplace(cost_model_of(experiments_.front(), data, measured_in));
+    cost_.emplace(cost_model_of(experiments_.front(), data));
   }
 
   // GPUs are searched side by side; each answer follows from its own search alone.
@@ -83,7 +84,7 @@ class Recommender {
         [this](std::size_t gpu, std::int64_t nodes, const NearCandidates& near) {
           return candidate(gpu, nodes, near);
         },
-        question_.threads > 0 ? question_.threads : processors());
+        threads_of(question_.threads));
   }
 
  private:
@@ -170,9 +171,8 @@ std::vector<std::string> names_of_gpus(const RunQuestion& question, const DataRo
   return names;
 }
 
-std::vector<RecommendedGpu> recommended_runs(const RunQuestion& question, const DataRoot& data,
-                                             ReadMeasured measured_in) {
-  return Recommender(question, data, measured_in).run();
+std::vector<RecommendedGpu> recommended_runs(const RunQuestion& question, const DataRoot& data) {
+  return Recommender(question, data).run();
 }
 
 }  // namespace stepcast

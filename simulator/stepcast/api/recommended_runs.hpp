@@ -34,7 +34,6 @@ std::vector<std::string> names_of_gpus(const RunQuestion& question, const DataRo
 
 // Throws ConfigError: without training.tokens, or with a GPU that others have a price beside and
 // that has none.
-std::vector<RecommendedGpu> recommended_runs(const RunQuestion& question, const DataRoot& data,
-                                             ReadMeasured measured_in = nullptr);
+std::vector<RecommendedGpu> recommended_runs(const RunQuestion& question, const DataRoot& data);
 
 }  // namespace stepcast

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/api/swept_plans.hpp"
+// Simulator::sweep().
 
 #include <algorithm>
 #include <memory>
 #include <mutex>
 
-#include "stepcast/experiment/plan_fields.hpp"
-#include "stepcast/report/time_rows.hpp"
+#include "stepcast/api/answered_call.hpp"
+#include "stepcast/api/chosen_backends.hpp"
+#include "stepcast/api/job.hpp"
+#include "stepcast/api/step_numbers.hpp"
+#include "stepcast/stepcast.hpp"
 #include "stepcast/sweep/best_plan.hpp"
 #include "stepcast/sweep/chunk_store.hpp"
 #include "stepcast/sweep/plan_search.hpp"
@@ -16,22 +19,11 @@
 namespace stepcast {
 namespace {
 
-StepNumbers step_numbers(const PlanNumbers& plan) {
-  return {plan.tokens_per_second_per_gpu,
-          plan.step.value(),
-          plan.model_rate_per_gpu.value() / 1e12,
-          plan.mfu,
-          plan.peak_memory.value(),
-          plan.clock.value() / 1e6,
-          plan.power.value(),
-          seconds_by_kind(plan.time)};
-}
-
 std::vector<SweptPlan> swept(const std::vector<PlanNumbers>& plans, const SweepSpace& space) {
   std::vector<SweptPlan> result;
   result.reserve(plans.size());
   for (const PlanNumbers& plan : plans) {
-    SweptPlan entry{{}, step_numbers(plan)};
+    SweptPlan entry{{}, numbers_of(plan)};
     for (const auto& [key, value] : settings_of(space, plan.plan)) {
       entry.settings.push_back(key + "=" + value);
     }
@@ -72,7 +64,7 @@ SweepRun run_of(const SweepSpace& space, const std::vector<CostModel>& costs,
                 const SweepSettings& settings) {
   SweepRun run;
   run.grid = chunk_grid(space.size());
-  run.threads = settings.threads > 0 ? settings.threads : processors();
+  run.threads = threads_of(settings.threads);
   run.evaluator = evaluators_of(
       space, costs, settings.every_plan ? std::nullopt : goal_of(space, top_of(settings)));
   if (settings.progress) {
@@ -82,8 +74,6 @@ SweepRun run_of(const SweepSpace& space, const std::vector<CostModel>& costs,
   }
   return run;
 }
-
-}  // namespace
 
 SweepAnswer swept_plans(const SweepSpace& space, const std::vector<CostModel>& costs,
                         const SweepSettings& settings) {
@@ -101,14 +91,20 @@ SweepAnswer swept_plans(const SweepSpace& space, const std::vector<CostModel>& c
   return answer;
 }
 
-std::vector<std::pair<std::string, double>> seconds_by_kind(const TimeBreakdown& time) {
-  struct Rows {
-    std::vector<std::pair<std::string, double>> rows;
-    void field(std::string_view key, double seconds) { rows.emplace_back(key, seconds); }
-  };
-  Rows writer;
-  write_time(time, writer);
-  return std::move(writer.rows);
+}  // namespace
+
+SweepAnswer Simulator::sweep(const ExperimentSource& sweep, const SweepSettings& settings) const {
+  return answer_of([&] {
+    const DataRoot data{data_};
+    Diagnostics diagnostics;
+    check_threads(settings.threads, diagnostics);
+    if (settings.top < 0) {
+      diagnostics.error({"top", 0, 0}, "must be at least 0");
+    }
+    diagnostics.throw_if_any();
+    const SweepSpace space = read_sweep(sweep_source_of(sweep), data);
+    return swept_plans(space, cost_models_of(space, data), settings);
+  });
 }
 
 }  // namespace stepcast

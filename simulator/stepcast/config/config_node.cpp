@@ -10,6 +10,7 @@
 #include "stepcast/base/utf8.hpp"
 #include "stepcast/config/full_yaml.hpp"
 #include "stepcast/config/plain_yaml.hpp"
+#include "stepcast/config/told_name.hpp"
 
 namespace stepcast {
 namespace {
@@ -158,11 +159,11 @@ ConfigNode parse_config(std::string_view text, const std::string& name) {
 std::string read_file(const std::filesystem::path& file, std::size_t largest) {
   std::error_code error;
   if (std::filesystem::is_directory(file, error)) {
-    throw ConfigError({file.string(), 0, 0}, "this is a folder; give a file");
+    throw ConfigError({told_name(file), 0, 0}, "this is a folder; give a file");
   }
   std::ifstream stream(file, std::ios::binary);
   if (!stream) {
-    throw ConfigError({file.string(), 0, 0},
+    throw ConfigError({told_name(file), 0, 0},
                       "cannot open the file; check that it exists and is readable");
   }
   std::string text;
@@ -172,19 +173,19 @@ std::string read_file(const std::filesystem::path& file, std::size_t largest) {
     stream.read(block.data(), kBlock);
     text.append(block.data(), static_cast<std::size_t>(stream.gcount()));
     if (text.size() > largest) {
-      throw ConfigError({file.string(), 0, 0}, "the file is larger than " +
-                                                   std::to_string(largest >> 20U) +
-                                                   " MiB; is it the right one?");
+      throw ConfigError({told_name(file), 0, 0}, "the file is larger than " +
+                                                     std::to_string(largest >> 20U) +
+                                                     " MiB; is it the right one?");
     }
   }
   if (stream.bad()) {
-    throw ConfigError({file.string(), 0, 0}, "reading the file failed");
+    throw ConfigError({told_name(file), 0, 0}, "reading the file failed");
   }
   return text;
 }
 
 ConfigNode load_config(const std::filesystem::path& file) {
-  return parse_config(read_file(file), file.string());
+  return parse_config(read_file(file), told_name(file));
 }
 
 void apply_override(ConfigNode& root, const Override& override) {

@@ -105,7 +105,7 @@ TEST_CASE("input that is wrong is thrown with every problem and its place", "[un
   CHECK_THROWS_AS(simulator.project({.file = "/nowhere/experiment.yaml"}), InputError);
   CHECK_THROWS_AS(simulator.project(job().with("plan.tp", "[")), InputError);
   CHECK_THROWS_AS(simulator.compare_report({}), InputError);
-  // Its file would be read by importers, which the library has none of.
+  // There is no file of that name.
   CHECK_THROWS_AS(simulator.project(job().with("backends.gemm", "measured:rows.jsonl")),
                   InputError);
   CHECK_THROWS_AS(Simulator("/nowhere"), InputError);
@@ -141,7 +141,7 @@ TEST_CASE("the settings of a swept plan give its numbers on the experiment witho
   REQUIRE(answer.best.size() == 3);
   for (const SweptPlan& plan : answer.best) {
     ExperimentSource single = job();
-    single.settings = plan.settings;
+    single.settings.assign(plan.settings.begin(), plan.settings.end());
     const StepProjection step = simulator.project(single);
     CHECK(step.feasible);
     REQUIRE(step.numbers);
@@ -253,6 +253,44 @@ TEST_CASE("everything that is listed is described", "[unit]") {
   } catch (const InputError& error) {
     CHECK_THAT(error.what(), test::contains_text("did you mean 'h100_sxm'"));
   }
+}
+
+TEST_CASE("a problem of a setting is told under the name that the setting has", "[unit]") {
+  const Simulator simulator(kData);
+  ExperimentSource source = job();
+  source.settings.emplace_back("plan.tp=two", "--tp two");
+  const std::vector<Problem> problems = problems_of(simulator, source);
+  REQUIRE_FALSE(problems.empty());
+  CHECK(problems.front().file == "--tp two");
+  CHECK(problems.front().line == 0);
+  source.settings = {"plan.tp=2", {"plan.tp=4", "--tp 4"}};
+  CHECK(simulator.project(source).feasible);  // the last one counts
+  source.settings_must_agree = true;
+  CHECK_THROWS_WITH(simulator.project(source),
+                    test::contains_text("--tp 4: error: sets 'plan.tp' to another value"));
+}
+
+TEST_CASE("a page and a plot come beside a report, and a report need not", "[unit]") {
+  const Simulator simulator(kData);
+  ReportForm form(ReportFormat::kCsv);
+  form.page = "made by hand";
+  form.plot = true;
+  form.text = false;
+  const Report report = simulator.columns_report({{job()}}, form);
+  CHECK(report.text.empty());
+  CHECK_THAT(report.page, test::contains_text("made by hand"));
+  CHECK(report.plot.starts_with("<svg"));
+}
+
+TEST_CASE("launch files come in and go out by the public header alone", "[unit]") {
+  const Simulator simulator(kData);
+  const Exported files = simulator.export_files("megatron", job());
+  REQUIRE_FALSE(files.files.empty());
+  const Imported back =
+      simulator.import_experiment("megatron", {"train.sh", files.files.front().second});
+  CHECK(simulator.project({.text = back.text}).feasible);
+  CHECK_THAT(back.remarks, test::contains_text("train.sh"));
+  CHECK_THROWS_WITH(simulator.export_files("megatro", job()), test::contains_text("give one of"));
 }
 
 TEST_CASE("experiments stand side by side, and two are told apart", "[unit]") {

@@ -250,9 +250,7 @@ TEST_CASE("rows are compared with the constants of kernels that the experiment b
                        R"( "state": {"locked_mhz": 1500}, "s": )" +
                            shortest_text(seconds) + "}\n");
   experiment.backends["gemm"] = "measured:" + table.path().string();
-  const CostModel model =
-      cost_model_of(experiment, data_root(),
-                    [](const std::string& file, const DataRoot&) { return operators_in(file); });
+  const CostModel model = cost_model_of(experiment, data_root());
   const Gemm near{4096, 4096, 5000};
   const double plain =
       price(line_of(near), default_cost_model(), own, Detail::kTerms).cost.duration.value();

@@ -11,7 +11,7 @@ namespace stepcast::priced_lines_test {
 namespace {
 
 LinePricing pricing(Detail detail) {
-  return {cost_model_of(std::vector<std::string>{}, "--backend", test::data_root()),
+  return {cost_model_of(std::vector<Assignment>{}, test::data_root()),
           fabric_of(test::shipped_gpu("h100_sxm")), std::nullopt, detail};
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/contradictions.hpp"
+#include "stepcast/api/contradictions.hpp"
 
 #include <algorithm>
 #include <string>
 #include <string_view>
 
-namespace stepcast::cli {
+namespace stepcast {
 namespace {
 
 std::string_view key_of(const Override& override) {
@@ -59,4 +59,4 @@ void refuse_contradictions(const std::vector<Override>& overrides) {
   diagnostics.throw_if_any();
 }
 
-}  // namespace stepcast::cli
+}  // namespace stepcast

@@ -8,10 +8,10 @@
 
 #include "stepcast/config/config_node.hpp"
 
-namespace stepcast::cli {
+namespace stepcast {
 
 // Throws ConfigError where two of `overrides`, which are applied in their order, give one key two
 // values, or where one replaces the whole mapping in which an earlier one has set a key.
 void refuse_contradictions(const std::vector<Override>& overrides);
 
-}  // namespace stepcast::cli
+}  // namespace stepcast

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of the public header that compare: experiments side by side, and GPUs for a training run.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "pages/page_charts.hpp"
+#include "pages/svg_plot.hpp"
+#include "stepcast/api/answered_call.hpp"
+#include "stepcast/api/chosen_backends.hpp"
+#include "stepcast/api/job.hpp"
+#include "stepcast/api/report_forms.hpp"
+#include "stepcast/api/saved_plans.hpp"
+#include "stepcast/base/units_text.hpp"
+#include "stepcast/experiment/accuracy.hpp"
+#include "stepcast/experiment/comparison.hpp"
+#include "stepcast/experiment/provenance_shares.hpp"
+#include "stepcast/report/comparison_report.hpp"
+#include "stepcast/stepcast.hpp"
+#include "stepcast/sweep/best_plan.hpp"
+
+namespace stepcast {
+namespace {
+
+// The experiments of all columns; throws with the problems of all of them, each once.
+std::vector<Experiment> experiments_of(const std::vector<ColumnSource>& columns,
+                                       const DataRoot& data) {
+  std::vector<Experiment> experiments;
+  Diagnostics diagnostics;
+  std::vector<std::string> seen;
+  for (const ColumnSource& column : columns) {
+    try {
+      experiments.push_back(experiment_of(column.experiment, data));
+    } catch (const ConfigError& error) {
+      for (const Diagnostic& problem : error.diagnostics()) {
+        std::string text = to_text(problem);
+        if (std::find(seen.begin(), seen.end(), text) == seen.end()) {
+          seen.push_back(std::move(text));
+          diagnostics.error(problem.where, problem.message);
+        }
+      }
+    }
+  }
+  diagnostics.throw_if_any();
+  return experiments;
+}
+
+// Columns with the same backends share theirs; every experiment has the names of all of its own.
+std::vector<CostModel> cost_models_of(std::vector<Experiment>& experiments, const DataRoot& data) {
+  std::map<std::map<std::string, std::string>, std::size_t> first;
+  std::vector<CostModel> costs;
+  for (std::size_t i = 0; i < experiments.size(); ++i) {
+    const auto [known, is_new] = first.try_emplace(experiments[i].backends, i);
+    if (is_new) {
+      costs.push_back(cost_model_of(experiments[i], data));
+    } else {
+      costs.push_back(costs[known->second]);
+      experiments[i].backends = experiments[known->second].backends;
+    }
+  }
+  return costs;
+}
+
+// The columns of a comparison, what each of them runs, and how it is priced.
+class Comparison {
+ public:
+  Comparison(const std::vector<ColumnSource>& sources, const CompareSettings& settings,
+             const DataRoot& data)
+      : sources_(sources),
+        settings_(settings),
+        data_(data),
+        experiments_(experiments_of(sources, data)),
+        prices_(prices_of(settings.prices, gpus(), "no column has")),
+        costs_(cost_models_of(experiments_, data)),
+        known_(load_accuracy(data)) {
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      ComparedColumn& column = columns_.emplace_back(column_of(i));
+      column.projection.provenance =
+          provenance_shares(experiments_[i], column.projection, costs_[i]);
+      const auto price = prices_.find(column.projection.gpu);
+      if (price != prices_.end()) {
+        column.projection.gpu_hour = price->second;
+      }
+    }
+  }
+
+  [[nodiscard]] const std::vector<ComparedColumn>& columns() const { return columns_; }
+
+  // The files of the plans of all columns that run.
+  void save() const {
+    if (!settings_.save.write) {
+      return;
+    }
+    // The GPU may be one of the columns alone.
+    const ExperimentTree input = tree_of(sources_.front().experiment, data_);
+    const std::vector<std::size_t> ranked = ranked_columns();
+    SavedPlans plans(settings_.save, input.root, input.folder, ranked.size(), data_);
+    for (const std::size_t i : ranked) {
+      const Projection& p = columns_[i].projection;
+      plans.add(experiments_[i], " by tokens_per_second_per_gpu: " + columns_[i].label() + ", " +
+                                     shortest_text(p.tokens_per_second_per_gpu) +
+                                     " tokens/s/GPU, " + shortest_text(p.time.step.value()) +
+                                     " s a step");
+    }
+    plans.add_table("comparison.csv", comparison_to_csv(columns_));
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::string> gpus() const {
+    std::vector<std::string> gpus;
+    for (const Experiment& experiment : experiments_) {
+      gpus.push_back(experiment.cluster.device.name);
+    }
+    return gpus;
+  }
+
+  [[nodiscard]] Projection projected(std::size_t i) const {
+    return projections_of({experiments_[i]}, costs_[i], known_).front();
+  }
+
+  ComparedColumn column_of(std::size_t i) {
+    return settings_.best_plan ? with_best_plan(i)
+                               : ComparedColumn{sources_[i].options, projected(i), std::nullopt};
+  }
+
+  // With the best of all plans, which the experiment gets; those that are given narrow them.
+  ComparedColumn with_best_plan(std::size_t i) {
+    const SweepSpace space =
+        read_sweep(with_all_plans(sweep_source_of(sources_[i].experiment)), data_);
+    const BestPlan found = best_plan(space, {space.sites().size(), costs_[i]},
+                                     threads_of(settings_.threads), pipelines_);
+    ComparedColumn column{sources_[i].options, {}, found.searched};
+    if (!found.best) {
+      column.projection = without_plan(experiments_[i], why_no_plan(found.searched));
+      return column;
+    }
+    experiments_[i].plan = found.best->plan;
+    experiments_[i].training = found.best->training;
+    column.projection = projected(i);
+    return column;
+  }
+
+  // The columns that run, the fastest first; of equal ones in their order.
+  [[nodiscard]] std::vector<std::size_t> ranked_columns() const {
+    std::vector<std::size_t> ranked;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (columns_[i].projection.feasible) {
+        ranked.push_back(i);
+      }
+    }
+    std::stable_sort(ranked.begin(), ranked.end(), [this](std::size_t a, std::size_t b) {
+      return columns_[a].projection.tokens_per_second_per_gpu >
+             columns_[b].projection.tokens_per_second_per_gpu;
+    });
+    return ranked;
+  }
+
+  const std::vector<ColumnSource>& sources_;
+  const CompareSettings& settings_;
+  const DataRoot& data_;
+  std::vector<Experiment> experiments_;
+  std::map<std::string, GpuHourPrice> prices_;
+  std::vector<CostModel> costs_;
+  std::vector<HeldOutRun> known_;
+  std::shared_ptr<SolvedPipelines> pipelines_ = std::make_shared<SolvedPipelines>();
+  std::vector<ComparedColumn> columns_;
+};
+
+std::string title_of(const std::vector<ComparedColumn>& columns) {
+  std::string title = columns.front().projection.model + " on ";
+  for (const ComparedColumn& column : columns) {
+    title += (&column == &columns.front() ? "" : ", ") + column.label();
+  }
+  return title;
+}
+
+}  // namespace
+
+Report Simulator::columns_report(const std::vector<ColumnSource>& columns, const ReportForm& form,
+                                 const CompareSettings& settings) const {
+  return answer_of([&] {
+    Diagnostics diagnostics;
+    check_threads(settings.threads, diagnostics);
+    if (columns.empty()) {
+      diagnostics.error({"experiments", 0, 0}, "there is none to compare; give at least one");
+    }
+    diagnostics.throw_if_any();
+    const DataRoot data{data_};
+    const Comparison comparison(columns, settings, data);
+    const std::vector<ComparedColumn>& all = comparison.columns();
+    const bool any = std::any_of(all.begin(), all.end(), [](const ComparedColumn& column) {
+      return column.projection.feasible;
+    });
+    Report report =
+        report_of(form, any,
+                  {[&] { return comparison_to_text(all, form.width); },
+                   [&] { return comparison_to_json(all, std::string(version())); },
+                   [&] { return comparison_to_csv(all); }},
+                  {PageKind::kComparison, title_of(all), [&] { return comparison_charts(all); },
+                   [&] { return comparison_to_svg(title_of(all), all); }});
+    comparison.save();
+    return report;
+  });
+}
+
+Report Simulator::compare_report(const std::vector<ExperimentSource>& experiments,
+                                 const ReportForm& form) const {
+  std::vector<ColumnSource> columns;
+  for (const ExperimentSource& experiment : experiments) {
+    ColumnSource& column = columns.emplace_back(ColumnSource{experiment});
+    for (const Assignment& setting : experiment.settings) {
+      const std::size_t equals = std::min(setting.text.find('='), setting.text.size());
+      column.options.emplace_back(setting.text.substr(0, equals),
+                                  setting.text.substr(std::min(equals + 1, setting.text.size())));
+    }
+  }
+  return columns_report(columns, form);
+}
+
+}  // namespace stepcast

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of the public header that read and write files of other programs.
+#include <algorithm>
+
+#include "frameworks/framework_table.hpp"
+#include "frameworks/hf_config.hpp"
+#include "frameworks/import_check.hpp"
+#include "stepcast/api/answered_call.hpp"
+#include "stepcast/api/job.hpp"
+#include "stepcast/api/text_source.hpp"
+#include "stepcast/stepcast.hpp"
+
+namespace stepcast {
+namespace {
+
+const FrameworkInfo& framework_of(const std::string& wanted) {
+  std::string known;
+  for (const FrameworkInfo& framework : frameworks()) {
+    if (wanted == framework.name) {
+      return framework;
+    }
+    known += (known.empty() ? "" : ", ") + std::string(framework.name);
+  }
+  throw ConfigError({"framework", 0, 0}, "there is no '" + wanted + "'; give one of " + known);
+}
+
+// The name of a recipe stands for its text where there is no file of that name.
+std::string text_or_name(const FrameworkInfo& framework, const TextSource& source) {
+  std::error_code error;
+  const bool named = framework.takes_name && !source.text && source.file != kStandardInput &&
+                     !std::filesystem::exists(source.file, error);
+  return named ? source.file.string() : text_of(source);
+}
+
+// What a model is called whose file does not say: a file that is called as all are has the name of
+// its folder.
+std::string usual_name(const std::filesystem::path& file) {
+  if (file.filename() != "config.json") {
+    return file.stem().string();
+  }
+  const std::string folder =
+      std::filesystem::weakly_canonical(file).parent_path().filename().string();
+  return folder.empty() ? file.stem().string() : folder;
+}
+
+}  // namespace
+
+std::vector<Framework> Simulator::frameworks() {
+  std::vector<Framework> all;
+  for (const FrameworkInfo& framework : stepcast::frameworks()) {
+    all.push_back({std::string(framework.name), std::string(framework.reads),
+                   std::string(framework.example),
+                   std::string(framework.export_to == nullptr ? "" : framework.writes),
+                   framework.takes_name});
+  }
+  return all;
+}
+
+Imported Simulator::import_experiment(const std::string& framework, const TextSource& file,
+                                      const ImportSettings& settings) const {
+  return answer_of([&]() -> Imported {
+    const FrameworkInfo& from = framework_of(framework);
+    ImportInput input;
+    input.text = text_or_name(from, file);
+    input.file = told_name(file.file);
+    input.folder = folder_of(file);
+    input.overrides = settings.overrides;
+    input.gpu = settings.gpu;
+    input.nodes = settings.nodes;
+    input.software = settings.software;
+    input.unknown = settings.lenient ? UnknownSettings::kRemarked : UnknownSettings::kRefused;
+    input.data = {data_};
+    const ImportedExperiment imported = from.import_from(input);
+    check_import(imported, input);
+    return {to_yaml(imported, input.file), remarks_text(imported, input.file)};
+  });
+}
+
+std::string Simulator::import_model(const TextSource& file, const std::string& name) {
+  return answer_of([&] {
+    std::error_code error;
+    TextSource config = file;
+    if (!file.text && std::filesystem::is_directory(file.file, error)) {
+      config.file /= "config.json";
+    }
+    return to_yaml(import_hf_config(text_of(config), told_name(config.file),
+                                    name.empty() ? usual_name(config.file) : name));
+  });
+}
+
+Exported Simulator::export_files(const std::string& framework,
+                                 const ExperimentSource& experiment) const {
+  return answer_of([&] {
+    const DataRoot data{data_};
+    const ExperimentTree tree = tree_of(experiment, data);
+    const FrameworkInfo& to = framework_of(framework);
+    if (to.export_to == nullptr) {
+      throw ConfigError({"framework", 0, 0}, "nothing is written for '" + framework + "'");
+    }
+    const std::vector<ExportedFile> files = exported(to, tree.root, tree.folder, data);
+    Exported result{{}, told_of_export(files)};
+    for (const ExportedFile& file : files) {
+      result.files.emplace_back(file.name, file.text);
+    }
+    return result;
+  });
+}
+
+}  // namespace stepcast

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stepcast/api/step_numbers.hpp"
+
+#include "stepcast/report/time_rows.hpp"
+#include "stepcast/report/training_run_report.hpp"
+
+namespace stepcast {
+namespace {
+
+// Time by the keys that reports in JSON have for it, in seconds.
+std::vector<std::pair<std::string, double>> seconds_by_kind(const TimeBreakdown& time) {
+  struct Rows {
+    std::vector<std::pair<std::string, double>> rows;
+    void field(std::string_view key, double seconds) { rows.emplace_back(key, seconds); }
+  };
+  Rows writer;
+  write_time(time, writer);
+  return std::move(writer.rows);
+}
+
+StageBytes stage_bytes(const StageMemory& stage) {
+  return {stage.rank,
+          stage.parameters.value(),
+          stage.gradients.value(),
+          stage.optimizer.value(),
+          stage.activations.value(),
+          stage.buffers().value(),
+          stage.total().value(),
+          stage.reserved.value(),
+          stage.outside.value()};
+}
+
+std::optional<RunNumbers> run_numbers_of(const Projection& p) {
+  if (!p.run) {
+    return std::nullopt;
+  }
+  RunNumbers numbers{p.run->spec.tokens,
+                     p.run->steps,
+                     p.run->days(),
+                     std::nullopt,
+                     p.run->gpu_hours(),
+                     p.run->kilowatt_hours(),
+                     p.run->energy_per_token().value(),
+                     p.run->goodput.share};
+  if (const std::optional<RateInterval> at80 = days_at_80(p)) {
+    numbers.days_80 = {at80->low, at80->high};
+  }
+  return numbers;
+}
+
+}  // namespace
+
+StepNumbers numbers_of(const Projection& p) {
+  return {p.tokens_per_second_per_gpu,
+          p.time.step.value(),
+          p.model_rate_per_gpu.value() / 1e12,
+          p.mfu,
+          p.peak_memory().value(),
+          p.clock.value() / 1e6,
+          p.power.value(),
+          seconds_by_kind(p.time.breakdown)};
+}
+
+StepNumbers numbers_of(const PlanNumbers& plan) {
+  return {plan.tokens_per_second_per_gpu,
+          plan.step.value(),
+          plan.model_rate_per_gpu.value() / 1e12,
+          plan.mfu,
+          plan.peak_memory.value(),
+          plan.clock.value() / 1e6,
+          plan.power.value(),
+          seconds_by_kind(plan.time)};
+}
+
+StepProjection step_of(const Projection& projection) {
+  StepProjection step{projection.feasible,
+                      projection.reasons,
+                      projection.notes,
+                      std::nullopt,
+                      {},
+                      projection.memory_capacity.value(),
+                      run_numbers_of(projection)};
+  if (projection.priced) {
+    step.numbers = numbers_of(projection);
+    step.memory.reserve(projection.memory.size());
+    for (const StageMemory& stage : projection.memory) {
+      step.memory.push_back(stage_bytes(stage));
+    }
+  }
+  return step;
+}
+
+}  // namespace stepcast

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of the public header that write a trace of a step, or read one of a profiler.
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "importers/published_names.hpp"
+#include "stepcast/api/answered_call.hpp"
+#include "stepcast/api/chosen_backends.hpp"
+#include "stepcast/api/job.hpp"
+#include "stepcast/api/report_forms.hpp"
+#include "stepcast/base/decimal_text.hpp"
+#include "stepcast/experiment/profile_cache.hpp"
+#include "stepcast/report/trace_report.hpp"
+#include "stepcast/stepcast.hpp"
+#include "stepcast/trace/step_trace.hpp"
+
+namespace stepcast {
+namespace {
+
+// Each trace is let go before the next is read. All are cut at the step of the first.
+std::vector<MeasuredStep> measured_steps(const TraceComparisonSettings& settings) {
+  std::vector<MeasuredStep> steps;
+  for (const std::string& file : settings.traces) {
+    const std::string wanted = steps.empty() ? settings.step : steps.front().name;
+    const std::filesystem::path path = file;
+    TraceRecording recording = read_recording(path);
+    if (steps.empty() && settings.rank) {
+      recording.head.rank = *settings.rank;
+    }
+    steps.push_back(measured_step(recording, file, wanted));
+  }
+  return steps;
+}
+
+std::string percent(double share) { return decimals(100.0 * share, 1) + " %"; }
+
+void add_notes_on_ranks(const ComparisonInput& input, std::vector<std::string>& notes) {
+  const std::int64_t gpus = input.projection.gpus;
+  if (input.measured.head.rank >= gpus) {
+    notes.push_back("rank " + std::to_string(input.measured.head.rank) +
+                    " is none of the experiment's " + std::to_string(gpus) +
+                    ", the last of which is compared");
+  }
+  std::set<std::int64_t> known;
+  for (const RankTotals& rank : input.ranks ? input.ranks->ranks : std::vector<RankTotals>()) {
+    if (rank.rank >= 0 && !known.insert(rank.rank).second) {
+      notes.push_back("rank " + std::to_string(rank.rank) +
+                      " is that of two traces: they are taken for two ranks");
+    }
+  }
+}
+
+// What keeps the two from being the same step.
+std::vector<std::string> notes_on(const StepComparison& comparison, const Experiment& experiment,
+                                  const DataRoot& data) {
+  constexpr double kFew = 0.5;
+  std::vector<std::string> notes;
+  const MeasuredStep& step = comparison.input.measured;
+  ProfileCache profiles(data);
+  const std::string& gpu = experiment.named.gpu;
+  if (!step.head.gpu.empty() && gpu_for(step.head.gpu, profiles.gpu_names()) != gpu) {
+    notes.push_back("the trace was taken on '" + step.head.gpu + "', the experiment is on " + gpu);
+  }
+  const Projection& projection = comparison.input.projection;
+  if (step.head.world > 0 && step.head.world != projection.gpus) {
+    notes.push_back("the trace is of " + std::to_string(step.head.world) +
+                    " ranks, the experiment of " + std::to_string(projection.gpus) + " GPUs");
+  }
+  add_notes_on_ranks(comparison.input, notes);
+  if (step.devices > 1) {
+    notes.push_back("the trace has " + std::to_string(step.devices) +
+                    " devices; the one that is busy for longest is compared");
+  }
+  if (comparison.input.predicted.priced && comparison.operators.empty()) {
+    notes.emplace_back(
+        "no operator of the trace has a shape that the projection has too: the trace is of another "
+        "step than the experiment");
+  } else if (comparison.input.predicted.priced && comparison.matched_share < kFew) {
+    notes.push_back("the projection has only " + percent(comparison.matched_share) +
+                    " of the measured time of products, attention and collectives at the same "
+                    "shape: the trace is perhaps of another step than the experiment");
+  }
+  return notes;
+}
+
+// Empty: as the trace shows.
+TraceState state_of(const std::string& word, const MeasuredStep& step) {
+  if (word.empty()) {
+    return step.follows_others ? TraceState::kSteady : TraceState::kAfterPause;
+  }
+  if (word != "steady" && word != "after_pause") {
+    throw ConfigError({"state", 0, 0}, "there is no '" + word + "'; give steady or after_pause");
+  }
+  return word == "steady" ? TraceState::kSteady : TraceState::kAfterPause;
+}
+
+StepComparison comparison_of(const ExperimentSource& source,
+                             const TraceComparisonSettings& settings, const DataRoot& data) {
+  Experiment experiment = experiment_of(source, data);
+  std::vector<MeasuredStep> steps = measured_steps(settings);
+  const CostModel cost = cost_model_of(experiment, data);
+  ComparisonInput input;
+  if (steps.size() > 1) {
+    input.ranks = rank_waiting(steps, settings.traces);
+  }
+  input.file = std::filesystem::path(settings.traces.front()).filename().string();
+  input.measured = std::move(steps.front());
+  input.projection = project(experiment, cost);
+  input.steady = input.projection.time.step;
+  // A trace of more ranks than the plan has is compared with the plan's last.
+  const ParallelPlan& plan = input.projection.plan;
+  const std::int64_t rank = std::clamp(input.measured.head.rank, std::int64_t{0}, plan.world() - 1);
+  input.pipeline_rank = pipeline_rank(plan, rank);
+  input.state = state_of(settings.state, input.measured);
+  input.predicted =
+      predicted_step(experiment, input.projection, cost, input.pipeline_rank, input.state);
+  StepComparison comparison = compare(std::move(input));
+  comparison.input.notes = notes_on(comparison, experiment, data);
+  return comparison;
+}
+
+std::string lines_of(const std::vector<std::string>& texts) {
+  std::string lines;
+  for (const std::string& text : texts) {
+    lines += text + "\n";
+  }
+  return lines;
+}
+
+}  // namespace
+
+Report Simulator::trace(const ExperimentSource& experiment, const TraceSettings& settings) const {
+  return answer_of([&]() -> Report {
+    const Job job = job_of(experiment, {data_});
+    const Projection projection = stepcast::project(job.experiment, job.cost);
+    if (!projection.feasible) {
+      return {false, lines_of(projection.reasons)};
+    }
+    const ParallelPlan& plan = projection.plan;
+    if (!settings.every_pipeline_rank && settings.rank >= plan.world()) {
+      throw ConfigError({"rank", 0, 0}, "is " + std::to_string(settings.rank) +
+                                            ", but the ranks are 0 to " +
+                                            std::to_string(plan.world() - 1));
+    }
+    const std::int64_t traces = settings.every_pipeline_rank ? plan.pp : 1;
+    for (std::int64_t number = 0; number < traces; ++number) {
+      const std::int64_t rank =
+          settings.every_pipeline_rank ? number * plan.apart().pp : settings.rank;
+      settings.file(number, [&](const TakeText& take) {
+        write_step_trace(job.experiment, projection, job.cost, rank, take);
+      });
+    }
+    return {true};
+  });
+}
+
+Report Simulator::trace_comparison_report(const ExperimentSource& experiment,
+                                          const TraceComparisonSettings& settings,
+                                          const ReportForm& form) const {
+  return answer_of([&] {
+    if (settings.traces.empty()) {
+      throw ConfigError({"traces", 0, 0}, "give a trace after the experiment");
+    }
+    const StepComparison comparison = comparison_of(experiment, settings, {data_});
+    return report_of(form, comparison.input.predicted.priced,
+                     {[&] { return to_text(comparison); }, [&] { return to_json(comparison); },
+                      [&] { return to_csv(comparison); }},
+                     {PageKind::kTraceComparison, page_title(comparison.input.projection) +
+                                                      " beside " + comparison.input.file});
+  });
+}
+
+}  // namespace stepcast

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of the public header that read measurements: validation and canonical records.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "importers/measurement_files.hpp"
+#include "stepcast/api/answered_call.hpp"
+#include "stepcast/api/chosen_backends.hpp"
+#include "stepcast/api/report_forms.hpp"
+#include "stepcast/api/text_source.hpp"
+#include "stepcast/report/timed_runs_report.hpp"
+#include "stepcast/report/validation_report.hpp"
+#include "stepcast/stepcast.hpp"
+#include "stepcast/validation/plan_regret.hpp"
+#include "stepcast/validation/sku_ratios.hpp"
+#include "stepcast/validation/timed_runs.hpp"
+#include "stepcast/validation/validate.hpp"
+#include "traces/step_trace.hpp"
+
+namespace stepcast {
+namespace {
+
+using Files = std::vector<std::filesystem::path>;
+
+bool is_metric(Metric metric, const std::string& wanted) {
+  const bool memory = metric == Metric::kPeakMemory || metric == Metric::kFits;
+  return wanted == "all" || memory == (wanted == "memory");
+}
+
+std::optional<Experiment> experiment_of_traces(const ValidateSettings& settings, const Files& files,
+                                               const DataRoot& data) {
+  if (settings.experiment.empty()) {
+    return std::nullopt;
+  }
+  if (std::none_of(files.begin(), files.end(), is_step_trace)) {
+    throw ConfigError({"experiment " + settings.experiment, 0, 0},
+                      "none of the files is a profiler trace, which it is for");
+  }
+  return load_experiment(std::filesystem::path(settings.experiment), {}, data);
+}
+
+// What takes several runs at a time: the choice among plans, the ratio of two GPUs.
+Report report_on_groups(const std::vector<TimedRun>& runs, ValidateSettings::Of of,
+                        const ReportForm& form) {
+  if (of == ValidateSettings::Of::kRegret) {
+    return report_of(form, true,
+                     {[&] { return regret_to_text(runs); }, [&] { return regret_to_json(runs); }});
+  }
+  const std::vector<SkuPair> pairs = sku_pairs(runs);
+  return report_of(
+      form, true,
+      {[&] { return sku_pairs_to_text(pairs); }, [&] { return sku_pairs_to_json(pairs); }});
+}
+
+std::string text_of(const std::vector<ValidationRow>& rows, const ValidateSettings& settings,
+                    ReportFormat format) {
+  if (settings.of == ValidateSettings::Of::kAccuracy) {
+    return validation_to_accuracy(rows);
+  }
+  const ErrorBaseline baseline =
+      settings.baseline ? ErrorBaseline::kConstantRate : ErrorBaseline::kNone;
+  return format == ReportFormat::kJson  ? validation_to_json(rows, std::string(version()))
+         : format == ReportFormat::kCsv ? validation_to_csv(rows)
+                                        : validation_to_text(rows, baseline);
+}
+
+}  // namespace
+
+Report Simulator::validate_report(const ValidateSettings& settings, const ReportForm& form) const {
+  return answer_of([&]() -> Report {
+    using Of = ValidateSettings::Of;
+    const DataRoot data{data_};
+    const CostModel cost = cost_model_of(settings.backends, data);
+    const Files files(settings.files.begin(), settings.files.end());
+    if (settings.of == Of::kRegret || settings.of == Of::kSkuRatios) {
+      return report_on_groups(timed_runs(files, data, cost, all_importers()), settings.of, form);
+    }
+    const std::optional<Experiment> of_traces = experiment_of_traces(settings, files, data);
+    std::vector<ValidationRow> rows = validate_files(files, data, cost, all_importers(), of_traces);
+    const bool compared = std::any_of(rows.begin(), rows.end(), [](const ValidationRow& row) {
+      return row.predicted.has_value();
+    });
+    std::erase_if(
+        rows, [&](const ValidationRow& row) { return !is_metric(row.metric, settings.metric); });
+    return {compared, text_of(rows, settings, form.format)};
+  });
+}
+
+std::string Simulator::canonical_records(const TextSource& rows) const {
+  return answer_of([&] {
+    ProfileCache profiles({data_});
+    return to_json_lines(
+        import_records(text_of(rows, kLargestLines), told_name(rows.file), profiles));
+  });
+}
+
+}  // namespace stepcast
