@@ -184,7 +184,7 @@ struct CalibrateSettings {
   std::vector<std::string> gpus;   // parts of one die are fitted together
   std::vector<Assignment> backends{};
   std::vector<std::string> constants{};  // keys; empty: all
-  std::string of = "kernels";            // or architectures, collectives, exchanges
+  std::string of = "kernels";            // or architectures, collectives, exchanges, libraries
   std::string date{};                    // 2026-01-31; empty: today
 };
 
