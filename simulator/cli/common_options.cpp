@@ -59,10 +59,10 @@ void add_backends(const ExperimentOptions& options, const Simulator& simulator,
   const std::vector<std::string> of_files = asked(
       {{"measured", "--measured"}}, [&] { return simulator.measured_backends(options.measured); });
   for (const std::string& backend : of_files) {
-    list.emplace_back("backends." + backend, measured, true);
+    list.emplace_back("backends." + backend, measured).files_here = true;
   }
   for (const std::string& backend : options.backends) {
-    list.emplace_back("backends." + backend, "--backend " + backend, true);
+    list.emplace_back("backends." + backend, "--backend " + backend).files_here = true;
   }
 }
 

@@ -44,7 +44,9 @@ int run_explain(const ExplainOptions& options, const GlobalOptions& global) {
     return answer(options.output,
                   simulator.explain_report(first, source_of(other, simulator), form));
   }
-  return answer(options.output, simulator.explain_report(first, form, options.terms));
+  return answer(options.output,
+                simulator.explain_report(
+                    first, form, options.terms ? OperatorDetail::kTerms : OperatorDetail::kTimes));
 }
 
 }  // namespace

@@ -44,11 +44,11 @@ int run_merge(const MergeOptions& options, const GlobalOptions& global) {
   check(options);
   allow_many_files();
   const Interrupt interrupt;
-  SweepConsole console(true);
+  SweepConsole console;
   SweepOutput output(options.output, console);
-  const SweepReport merged =
-      simulator_of(global).merge_report(options.parts, options.partial, output.settings(global),
-                                        console.running(options.threads, interrupt.token()));
+  const SweepReport merged = simulator_of(global).merge_report(
+      options.parts, options.partial ? Merge::kPartial : Merge::kWhole, output.settings(global),
+      console.running(options.threads, interrupt.token()));
   return merged.complete ? output.keep(merged.report) : kInterrupted;
 }
 

@@ -198,7 +198,7 @@ int run_sweep(const SweepOptions& options, const GlobalOptions& global) {
   check(options);
   const Interrupt interrupt;
   const Simulator simulator = simulator_of(global);
-  SweepConsole console(global.quiet);
+  SweepConsole console(global);
   const SweepRunning running = console.running(options.threads, interrupt.token());
   if (!options.pieces.folder.empty()) {
     return run_pieces(options, simulator, console, running);

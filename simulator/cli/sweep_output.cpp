@@ -55,8 +55,8 @@ void check_sweep_output(const SweepOutputOptions& options, Diagnostics& diagnost
   }
 }
 
-SweepConsole::SweepConsole(bool quiet) {
-  if (!quiet) {
+SweepConsole::SweepConsole(const GlobalOptions& global) {
+  if (!global.quiet) {
     bar_.emplace();
   }
 }

@@ -31,7 +31,8 @@ void check_sweep_output(const SweepOutputOptions& options, Diagnostics& diagnost
 // How far a sweep is and what it remarks, on standard error, as long as it lives.
 class SweepConsole {
  public:
-  explicit SweepConsole(bool quiet);
+  SweepConsole() = default;  // says nothing of how far it is
+  explicit SweepConsole(const GlobalOptions& global);
   [[nodiscard]] SweepRunning running(int threads, std::stop_token stop);
   void end_progress() { bar_.reset(); }
 

@@ -26,13 +26,19 @@ struct Assignment {
   bool files_here = false;
 
   // NOLINTBEGIN(google-explicit-constructor): a text is the usual assignment.
-  Assignment(std::string of_text, std::string of_place = {}, bool here = false)
-      : text(std::move(of_text)), place(std::move(of_place)), files_here(here) {}
+  Assignment(std::string of_text, std::string of_place = {})
+      : text(std::move(of_text)), place(std::move(of_place)) {}
   Assignment(const char* of_text) : text(of_text) {}
   operator const std::string&() const noexcept { return text; }
   // NOLINTEND(google-explicit-constructor)
   bool operator==(const Assignment&) const = default;
 };
+
+// Of operators in a report: their times, or also the parts that each time is made of.
+enum class OperatorDetail { kTimes, kTerms };
+
+// Of the parts of a sweep: all of them, or those that there are.
+enum class Merge { kWhole, kPartial };
 
 // An experiment, or a sweep: a file or a text, and settings on top of it.
 struct ExperimentSource {

@@ -104,9 +104,10 @@ class Simulator {
                                      const ReportForm& form = {}) const;
 
   // The operators of the slowest rank, what bounds them, the critical path and what more of a
-  // resource would buy. `terms`: the parts that each operator's time is made of.
+  // resource would buy. With terms, also the parts that each operator's time is made of.
   [[nodiscard]] Report explain_report(const ExperimentSource& experiment,
-                                      const ReportForm& form = {}, bool terms = false) const;
+                                      const ReportForm& form = {},
+                                      OperatorDetail detail = OperatorDetail::kTimes) const;
   // Where the time of two experiments differs.
   [[nodiscard]] Report explain_report(const ExperimentSource& first, const ExperimentSource& second,
                                       const ReportForm& form = {}) const;
@@ -156,8 +157,9 @@ class Simulator {
   [[nodiscard]] static bool has_pieces(const std::string& folder);
   // The parts that names stand for: files, or a folder of them.
   [[nodiscard]] static std::vector<std::string> part_files(const std::vector<std::string>& named);
-  // Parts of shards or pieces as one sweep's report. `partial`: also where some are missing.
-  [[nodiscard]] SweepReport merge_report(const std::vector<std::string>& parts, bool partial,
+  // Parts of shards or pieces as one sweep's report. Where some are missing it is refused, unless
+  // it may be partial.
+  [[nodiscard]] SweepReport merge_report(const std::vector<std::string>& parts, Merge merge,
                                          const SweepReportSettings& settings,
                                          const SweepRunning& running) const;
 

@@ -193,8 +193,8 @@ Report Simulator::columns_report(const std::vector<ColumnSource>& columns, const
       return column.projection.feasible;
     });
     Report report =
-        report_of(form, any,
-                  {[&] { return comparison_to_text(all, form.width); },
+        report_of(form,
+                  {any, [&] { return comparison_to_text(all, form.width); },
                    [&] { return comparison_to_json(all, std::string(version())); },
                    [&] { return comparison_to_csv(all); }},
                   {PageKind::kComparison, title_of(all), [&] { return comparison_charts(all); },

@@ -157,8 +157,8 @@ std::vector<std::string> Simulator::list(Listing kind) const {
 Report Simulator::list_report(const std::string& kind, const ReportForm& form) const {
   return answer_of([&] {
     const std::vector<ListedName> names = listed(kind_of(kind), {data_});
-    return report_of(form, true,
-                     {[&] { return list_text(names); }, [&] { return list_json(kind, names); }});
+    return report_of(
+        form, {true, [&] { return list_text(names); }, [&] { return list_json(kind, names); }});
   });
 }
 
@@ -169,8 +169,8 @@ std::string Simulator::describe(const std::string& name) const {
 Report Simulator::describe_report(const std::string& name, const ReportForm& form) const {
   return answer_of([&] {
     const std::string text = text_on(name, {data_});
-    return report_of(form, true,
-                     {[&] { return text; }, [&] { return description_json(name, text, {data_}); }});
+    return report_of(
+        form, {true, [&] { return text; }, [&] { return description_json(name, text, {data_}); }});
   });
 }
 

@@ -79,8 +79,8 @@ Report Simulator::recommend_report(const ExperimentSource& work, const Recommend
     const bool any = std::any_of(answers.begin(), answers.end(),
                                  [](const RecommendedGpu& gpu) { return gpu.fewest.has_value(); });
     return report_of(
-        form, any,
-        {[&] { return recommendation_to_text(answers, limits); },
+        form,
+        {any, [&] { return recommendation_to_text(answers, limits); },
          [&] { return recommendation_to_json(answers, limits, std::string(version())); },
          [&] { return recommendation_to_csv(answers, limits); }},
         {PageKind::kRecommendation, title_of(answers)});

@@ -25,13 +25,12 @@ std::string text_in(ReportFormat format, const Writers& writers) {
   throw ConfigError({"format", 0, 0}, "this report has none of that format");
 }
 
-Report report_of(const ReportForm& form, bool feasible, const Writers& writers) {
-  return {feasible, form.text ? text_in(form.format, writers) : std::string{}};
+Report report_of(const ReportForm& form, const Writers& writers) {
+  return {writers.feasible, form.text ? text_in(form.format, writers) : std::string{}};
 }
 
-Report report_of(const ReportForm& form, bool feasible, const Writers& writers,
-                 const PageOf& page) {
-  Report report = report_of(form, feasible, writers);
+Report report_of(const ReportForm& form, const Writers& writers, const PageOf& page) {
+  Report report = report_of(form, writers);
   if (form.page) {
     report.page = page_text({page.kind, page.title, *form.page, json_text(writers.json()),
                              page.charts ? page.charts() : nullptr});

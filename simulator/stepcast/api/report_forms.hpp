@@ -15,6 +15,7 @@ namespace stepcast {
 
 // How an answer is written. `csv` may be empty: there is none.
 struct Writers {
+  bool feasible = true;
   std::function<std::string()> text;
   std::function<nlohmann::ordered_json()> json;
   std::function<std::string()> csv{};
@@ -32,8 +33,8 @@ struct PageOf {
 std::string json_text(nlohmann::ordered_json json);
 
 std::string text_in(ReportFormat format, const Writers& writers);
-Report report_of(const ReportForm& form, bool feasible, const Writers& writers);
-Report report_of(const ReportForm& form, bool feasible, const Writers& writers, const PageOf& page);
+Report report_of(const ReportForm& form, const Writers& writers);
+Report report_of(const ReportForm& form, const Writers& writers, const PageOf& page);
 
 // "llama3.1_8b on 64 x mi300x", of a report of one experiment.
 std::string page_title(const Projection& projection);

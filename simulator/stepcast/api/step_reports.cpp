@@ -95,11 +95,11 @@ Report Simulator::project_report(const ExperimentSource& experiment, const Repor
     if (form.format != ReportFormat::kCsv || form.page) {
       p = with_provenance(job, std::move(p));
     }
-    return report_of(
-        form, p.feasible,
-        {[&] { return to_text(p); }, [&] { return to_json(p); }, [&] { return to_csv(p); }},
-        {PageKind::kProjection, page_title(p),
-         [&] { return projection_charts(job.experiment, p, job.cost); }});
+    return report_of(form,
+                     {p.feasible, [&] { return to_text(p); }, [&] { return to_json(p); },
+                      [&] { return to_csv(p); }},
+                     {PageKind::kProjection, page_title(p),
+                      [&] { return projection_charts(job.experiment, p, job.cost); }});
   });
 }
 
@@ -115,9 +115,9 @@ Report Simulator::schedules_report(const ExperimentSource& experiment,
       projection.expected_error = expected;
     }
     return report_of(
-        form, any_feasible(all),
-        {[&] { return schedules_to_text(all); }, [&] { return schedules_to_json(all); },
-         [&] { return schedules_to_csv(all); }},
+        form,
+        {any_feasible(all), [&] { return schedules_to_text(all); },
+         [&] { return schedules_to_json(all); }, [&] { return schedules_to_csv(all); }},
         {PageKind::kSchedules, page_title(all.front()) + ": pipeline schedules"});
   });
 }
@@ -125,21 +125,21 @@ Report Simulator::schedules_report(const ExperimentSource& experiment,
 Report Simulator::memory_report(const ExperimentSource& experiment, const ReportForm& form) const {
   return answer_of([&] {
     const Projection p = projection_of(job_of(experiment, {data_}), {data_});
-    return report_of(form, p.feasible,
-                     {[&] { return memory_to_text(p); }, [&] { return memory_to_json(p); },
-                      [&] { return memory_to_csv(p); }});
+    return report_of(form, {p.feasible, [&] { return memory_to_text(p); },
+                            [&] { return memory_to_json(p); }, [&] { return memory_to_csv(p); }});
   });
 }
 
 Report Simulator::explain_report(const ExperimentSource& experiment, const ReportForm& form,
-                                 bool terms) const {
+                                 OperatorDetail of_operators) const {
   return answer_of([&] {
     const Job job = job_of(experiment, {data_});
     const Explanation e = explanation_of(job);
-    const Detail detail = terms ? Detail::kTerms : Detail::kDuration;
-    return report_of(form, e.projection.feasible,
-                     {[&] { return to_text(e, detail); }, [&] { return to_json(e, detail); },
-                      [&] { return to_csv(e, detail); }},
+    const Detail detail =
+        of_operators == OperatorDetail::kTerms ? Detail::kTerms : Detail::kDuration;
+    return report_of(form,
+                     {e.projection.feasible, [&] { return to_text(e, detail); },
+                      [&] { return to_json(e, detail); }, [&] { return to_csv(e, detail); }},
                      {PageKind::kExplanation, page_title(e.projection),
                       [&] { return explanation_charts(job.experiment, e, job.cost); }});
   });
@@ -151,9 +151,9 @@ Report Simulator::explain_report(const ExperimentSource& first, const Experiment
     const Explanation a = explanation_of(job_of(first, {data_}));
     const Explanation b = explanation_of(job_of(second, {data_}));
     return report_of(
-        form, a.projection.feasible && b.projection.feasible,
-        {[&] { return difference_to_text(a, b); }, [&] { return difference_to_json(a, b); },
-         [&] { return difference_to_csv(a, b); }},
+        form,
+        {a.projection.feasible && b.projection.feasible, [&] { return difference_to_text(a, b); },
+         [&] { return difference_to_json(a, b); }, [&] { return difference_to_csv(a, b); }},
         {PageKind::kDifference, page_title(a.projection) + " and " + page_title(b.projection)});
   });
 }
@@ -163,9 +163,9 @@ Report Simulator::provenance_report(const ExperimentSource& experiment,
   return answer_of([&] {
     const Job job = job_of(experiment, {data_});
     const Projection p = with_provenance(job, stepcast::project(job.experiment, job.cost));
-    return report_of(form, p.feasible,
-                     {[&] { return constants_to_text(p); }, [&] { return constants_to_json(p); },
-                      [&] { return constants_to_csv(p); }},
+    return report_of(form,
+                     {p.feasible, [&] { return constants_to_text(p); },
+                      [&] { return constants_to_json(p); }, [&] { return constants_to_csv(p); }},
                      {PageKind::kConstants, page_title(p) + ": what the time rests on"});
   });
 }
@@ -178,8 +178,8 @@ Report Simulator::layer_report(const ExperimentSource& experiment, const LayerSe
     refuse("layer", layer_problem(settled.model, question));
     const CostModel cost = cost_model_of(settled, {data_});
     const LayerStudy layer = study_layer(settled, question, cost);
-    return report_of(form, layer.projection.feasible,
-                     {[&] { return to_text(layer); }, [&] { return to_json(layer); }});
+    return report_of(form, {layer.projection.feasible, [&] { return to_text(layer); },
+                            [&] { return to_json(layer); }});
   });
 }
 
@@ -191,8 +191,8 @@ Report Simulator::layer_map_report(const ExperimentSource& experiment,
     refuse("map", map_problem(settled.model, axes));
     const CostModel cost = cost_model_of(settled, {data_});
     const DispatcherMap map = dispatcher_map(settled, axes, cost);
-    return report_of(form, map.projection.feasible,
-                     {[&] { return to_text(map); }, [&] { return to_json(map); }});
+    return report_of(form, {map.projection.feasible, [&] { return to_text(map); },
+                            [&] { return to_json(map); }});
   });
 }
 

@@ -241,14 +241,14 @@ std::vector<std::string> Simulator::part_files(const std::vector<std::string>& n
   });
 }
 
-SweepReport Simulator::merge_report(const std::vector<std::string>& parts, bool partial,
+SweepReport Simulator::merge_report(const std::vector<std::string>& parts, Merge merge,
                                     const SweepReportSettings& settings,
                                     const SweepRunning& running) const {
   return answer_of([&] {
     const DataRoot data{data_};
     using Missing = MergedParts::Missing;
     const MergedParts merged(stepcast::part_files({parts.begin(), parts.end()}),
-                             partial ? Missing::kAccept : Missing::kRefuse);
+                             merge == Merge::kPartial ? Missing::kAccept : Missing::kRefuse);
     const PartHeader& header = merged.header();
     check_kept(header, settings);
     const SweepSpace space = space_of(header, merged.parts().front()->file().string(), data);

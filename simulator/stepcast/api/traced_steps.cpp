@@ -164,9 +164,9 @@ Report Simulator::trace_comparison_report(const ExperimentSource& experiment,
       throw ConfigError({"traces", 0, 0}, "give a trace after the experiment");
     }
     const StepComparison comparison = comparison_of(experiment, settings, {data_});
-    return report_of(form, comparison.input.predicted.priced,
-                     {[&] { return to_text(comparison); }, [&] { return to_json(comparison); },
-                      [&] { return to_csv(comparison); }},
+    return report_of(form,
+                     {comparison.input.predicted.priced, [&] { return to_text(comparison); },
+                      [&] { return to_json(comparison); }, [&] { return to_csv(comparison); }},
                      {PageKind::kTraceComparison, page_title(comparison.input.projection) +
                                                       " beside " + comparison.input.file});
   });

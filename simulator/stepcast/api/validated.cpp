@@ -43,13 +43,12 @@ std::optional<Experiment> experiment_of_traces(const ValidateSettings& settings,
 Report report_on_groups(const std::vector<TimedRun>& runs, ValidateSettings::Of of,
                         const ReportForm& form) {
   if (of == ValidateSettings::Of::kRegret) {
-    return report_of(form, true,
-                     {[&] { return regret_to_text(runs); }, [&] { return regret_to_json(runs); }});
+    return report_of(
+        form, {true, [&] { return regret_to_text(runs); }, [&] { return regret_to_json(runs); }});
   }
   const std::vector<SkuPair> pairs = sku_pairs(runs);
-  return report_of(
-      form, true,
-      {[&] { return sku_pairs_to_text(pairs); }, [&] { return sku_pairs_to_json(pairs); }});
+  return report_of(form, {true, [&] { return sku_pairs_to_text(pairs); },
+                          [&] { return sku_pairs_to_json(pairs); }});
 }
 
 std::string text_of(const std::vector<ValidationRow>& rows, const ValidateSettings& settings,

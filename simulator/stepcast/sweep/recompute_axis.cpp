@@ -15,9 +15,13 @@ const TrainingKey* recipe_key(std::string_view key) {
   return key.starts_with(kSection) ? training_key(key.substr(kSection.size())) : nullptr;
 }
 
+bool chooses_kind(const TrainingKey* key) {
+  return key != nullptr && key == training_key(kRecomputeKey);
+}
+
 bool is_of_recomputation(std::string_view key) {
   const TrainingKey* known = recipe_key(key);
-  return known != nullptr && (known->name == kRecomputeKey || known->of_recompute);
+  return chooses_kind(known) || (known != nullptr && known->of_recompute);
 }
 
 // The kind of recomputation to which a key belongs; empty: to every one.
@@ -28,8 +32,7 @@ std::string_view kind_of_key(std::string_view key) {
 
 std::string kind_of_value(const AxisValue& value) {
   for (const AxisSetting& setting : value) {
-    const TrainingKey* known = recipe_key(setting.key);
-    if (known != nullptr && known->name == kRecomputeKey) {
+    if (chooses_kind(recipe_key(setting.key))) {
       return setting.value.text;
     }
   }

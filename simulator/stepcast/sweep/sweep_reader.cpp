@@ -8,7 +8,6 @@
 
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/enum_fields.hpp"
-#include "stepcast/config/told_name.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/plan/plan_keys.hpp"
 #include "stepcast/sweep/sweep_axes.hpp"
@@ -360,7 +359,7 @@ ConfigNode overridden_sweep(const SweepSource& source) {
 
 SweepSource load_sweep_source(const std::filesystem::path& file, std::vector<Override> overrides,
                               const std::string& version) {
-  return {told_name(file), file.parent_path(), read_file(file), std::move(overrides), version};
+  return {file.string(), file.parent_path(), read_file(file), std::move(overrides), version};
 }
 
 }  // namespace stepcast

@@ -28,6 +28,7 @@ DeviceSpec round_device() {
   power.hbm_energy = Joules(1e-10);
   power.burst_ratio = 1.5;
   power.burst_energy = Joules(1000);
+  device.libraries.clocks = {.cool_calls = 10.0, .mixed_duty = 0.88, .surely_within = 0.95};
   return device;
 }
 

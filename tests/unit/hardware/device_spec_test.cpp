@@ -204,6 +204,7 @@ class Profiles {
     std::filesystem::copy(data_root().architectures(), folder_ / "architectures");
     std::filesystem::copy(data_root().collectives(), folder_ / "collectives");
     std::filesystem::copy(data_root().exchange(), folder_ / "exchange");
+    std::filesystem::copy(data_root().libraries(), folder_ / "libraries.yaml");
   }
   Profiles(const Profiles&) = delete;
   Profiles& operator=(const Profiles&) = delete;

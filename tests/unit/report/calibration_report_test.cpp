@@ -40,6 +40,8 @@ DeviceSpec h200_with(const std::string& kernels) {
            fs::copy_options::recursive | fs::copy_options::overwrite_existing);
   fs::copy(test::data_root().architectures(), folder / "architectures",
            fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  fs::copy_file(test::data_root().libraries(), folder / "libraries.yaml",
+                fs::copy_options::overwrite_existing);
   std::ofstream(folder / "kernels/gh100.yaml") << kernels;
   const SourceTable sources = load_shared_sources(test::data_root());
   DeviceSpec device = load_device(folder / "gpus/h200_sxm.yaml", sources, folder);
