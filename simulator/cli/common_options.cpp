@@ -244,6 +244,7 @@ ExperimentSource source_of(const ExperimentOptions& options, const Simulator& si
 std::vector<Assignment> told_under(const std::string& option,
                                    const std::vector<std::string>& texts) {
   std::vector<Assignment> told;
+  told.reserve(texts.size());
   for (const std::string& text : texts) {
     told.emplace_back(text, option + " " + text);
   }

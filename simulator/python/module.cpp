@@ -96,7 +96,7 @@ void bind_reports(py::class_<Simulator>& simulator) {
 std::string digits(double value) {
   std::array<char, 32> text{};
   char* const end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  return std::string(text.data(), end);
+  return {text.data(), end};
 }
 
 void bind_recommend(py::class_<Simulator>& simulator) {

@@ -107,7 +107,7 @@ class Simulator {
   // resource would buy. With terms, also the parts that each operator's time is made of.
   [[nodiscard]] Report explain_report(const ExperimentSource& experiment,
                                       const ReportForm& form = {},
-                                      OperatorDetail detail = OperatorDetail::kTimes) const;
+                                      OperatorDetail of_operators = OperatorDetail::kTimes) const;
   // Where the time of two experiments differs.
   [[nodiscard]] Report explain_report(const ExperimentSource& first, const ExperimentSource& second,
                                       const ReportForm& form = {}) const;

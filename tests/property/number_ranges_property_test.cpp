@@ -20,7 +20,7 @@ std::map<std::string, const ConstantInfo*> described() {
   std::map<std::string, const ConstantInfo*> constants;
   for (const ProfileFolder folder :
        {ProfileFolder::kGpus, ProfileFolder::kKernels, ProfileFolder::kArchitectures,
-        ProfileFolder::kCollectives, ProfileFolder::kExchange}) {
+        ProfileFolder::kCollectives, ProfileFolder::kExchange, ProfileFolder::kLibraries}) {
     for (const auto& [key, constant] : placed_constants(folder)) {
       constants[key] = constant;
     }

@@ -25,7 +25,7 @@ namespace {
 ConstantsOf constants_of(const std::string& word) {
   constexpr std::array<std::string_view, 5> kWords = {"kernels", "architectures", "collectives",
                                                       "exchanges", "libraries"};
-  const auto found = std::find(kWords.begin(), kWords.end(), word);
+  const auto* const found = std::find(kWords.begin(), kWords.end(), word);
   if (found == kWords.end()) {
     throw ConfigError({"of", 0, 0}, "there are no constants of '" + word + "'");
   }

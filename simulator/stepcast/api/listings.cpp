@@ -168,7 +168,7 @@ std::string Simulator::describe(const std::string& name) const {
 
 Report Simulator::describe_report(const std::string& name, const ReportForm& form) const {
   return answer_of([&] {
-    const std::string text = text_on(name, {data_});
+    std::string text = text_on(name, {data_});
     return report_of(
         form, {true, [&] { return text; }, [&] { return description_json(name, text, {data_}); }});
   });

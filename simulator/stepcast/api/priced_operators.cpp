@@ -57,6 +57,7 @@ std::vector<std::string> Simulator::measured_backends(const std::vector<std::str
       }
     }
     std::vector<std::string> choices;
+    choices.reserve(by_role.size());
     for (const auto& [role, of_role] : by_role) {
       choices.push_back(std::string(name(role)) + "=measured:" + file_list(of_role));
     }

@@ -121,7 +121,8 @@ class Columns {
     return titles;
   }
   [[nodiscard]] static std::string no_cells(std::string_view keys) {
-    return std::string(static_cast<std::size_t>(std::count(keys.begin(), keys.end(), ' ')), ',');
+    std::string commas(static_cast<std::size_t>(std::count(keys.begin(), keys.end(), ' ')), ',');
+    return commas;
   }
   [[nodiscard]] std::string csv_cells(std::string_view keys, const Row& row) const {
     std::string cells;

@@ -153,14 +153,15 @@ nlohmann::ordered_json comparison_to_json(const std::vector<ComparedColumn>& col
 }
 
 std::string comparison_to_csv(const std::vector<ComparedColumn>& columns) {
-  const Columns<Projection>& numbers = projection_columns();
-  std::string text = "column," + numbers.csv_titles(kInput) + ",ratio," +
-                     numbers.csv_titles(kStep) + ",price_per_million_tokens," +
-                     numbers.csv_titles(kIntervals);
+  std::string text = "column," + Columns<Projection>::csv_titles(kInput) + ",ratio," +
+                     Columns<Projection>::csv_titles(kStep) + ",price_per_million_tokens," +
+                     Columns<Projection>::csv_titles(kIntervals);
   for_each_time_key([&text](const TimeRow& row) { text += "," + std::string(row.key); });
   text += plan_titles(columns.front().searched.has_value());
-  text += asks_for_run(columns.front().projection) ? "," + numbers.csv_titles(kRunColumns) : "";
-  text += "," + numbers.csv_titles(kLast) + "\n";
+  text += asks_for_run(columns.front().projection)
+              ? "," + Columns<Projection>::csv_titles(kRunColumns)
+              : "";
+  text += "," + Columns<Projection>::csv_titles(kLast) + "\n";
   const ComparedColumn* reference = reference_of(columns);
   for (const ComparedColumn& column : columns) {
     text += csv_line(column, reference);

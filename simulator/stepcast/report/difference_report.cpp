@@ -126,7 +126,7 @@ nlohmann::ordered_json difference_to_json(const Explanation& first, const Explan
 }
 
 std::string difference_to_csv(const Explanation& first, const Explanation& second) {
-  std::string text = "kind," + kTerms.csv_titles(kTermCells) + "\n";
+  std::string text = "kind," + Columns<Term>::csv_titles(kTermCells) + "\n";
   if (!both_timed(first, second)) {
     return text;
   }

@@ -87,8 +87,8 @@ std::string candidate_line(const RecommendedGpu& gpu, std::size_t place, const R
   return csv_cell(p.model) + "," + csv_cell(gpu.gpu) + "," + numbers.csv_cells("gpus feasible", p) +
          "," + (stays_within(candidate, limits) ? "true" : "false") + "," + answers + "," +
          training_run_cells(p) + "," +
-         (p.run ? numbers.csv_cells(kCandidate, p) : numbers.no_cells(kCandidate)) + "," +
-         numbers.csv_cells("reason", p) + "\n";
+         (p.run ? numbers.csv_cells(kCandidate, p) : Columns<Projection>::no_cells(kCandidate)) +
+         "," + numbers.csv_cells("reason", p) + "\n";
 }
 
 }  // namespace
@@ -120,8 +120,8 @@ nlohmann::ordered_json recommendation_to_json(const std::vector<RecommendedGpu>&
 std::string recommendation_to_csv(const std::vector<RecommendedGpu>& gpus,
                                   const RunLimits& limits) {
   std::string text = "model,gpu,gpus,feasible,within_limits,answer," +
-                     projection_columns().csv_titles(kRunColumns) + "," +
-                     projection_columns().csv_titles(kCandidate) + ",reason\n";
+                     Columns<Projection>::csv_titles(kRunColumns) + "," +
+                     Columns<Projection>::csv_titles(kCandidate) + ",reason\n";
   for (const RecommendedGpu& gpu : gpus) {
     for (std::size_t i = 0; i < gpu.candidates.size(); ++i) {
       text += candidate_line(gpu, i, limits);

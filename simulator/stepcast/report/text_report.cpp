@@ -305,9 +305,10 @@ std::string to_csv(const Projection& p) {
       "mfu_masked peak_memory_bytes " STEPCAST_INTERVAL_COLUMNS;
   const Columns<Projection>& numbers = projection_columns();
   const bool run = asks_for_run(p);
-  return numbers.csv_titles(kNumbers) + (run ? "," + numbers.csv_titles(kRunColumns) : "") +
-         ",reasons\n" + numbers.csv_cells(kNumbers, p) + (run ? "," + training_run_cells(p) : "") +
-         "," + numbers.csv_cells("reasons", p) + "\n";
+  return Columns<Projection>::csv_titles(kNumbers) +
+         (run ? "," + Columns<Projection>::csv_titles(kRunColumns) : "") + ",reasons\n" +
+         numbers.csv_cells(kNumbers, p) + (run ? "," + training_run_cells(p) : "") + "," +
+         numbers.csv_cells("reasons", p) + "\n";
 }
 
 }  // namespace stepcast

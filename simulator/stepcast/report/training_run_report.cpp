@@ -155,7 +155,7 @@ Json training_run_json(const Projection& p) {
 
 std::string training_run_cells(const Projection& p) {
   return p.run ? projection_columns().csv_cells(kRunColumns, p)
-               : projection_columns().no_cells(kRunColumns);
+               : Columns<Projection>::no_cells(kRunColumns);
 }
 
 }  // namespace stepcast

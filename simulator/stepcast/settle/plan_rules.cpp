@@ -244,7 +244,7 @@ std::vector<Reason> paired_order_reasons(const ParallelPlan& plan, const ModelSp
   std::vector<Reason> reasons;
   const auto refuse_if = [&](bool broken, std::initializer_list<ReasonWords> reason) {
     if (broken) {
-      reasons.push_back(reason);
+      reasons.emplace_back(reason);
     }
   };
   if (!software.ep_overlap || !model.moe) {

@@ -112,9 +112,9 @@ void add_names(const Key& key, const PlanValue& sample, ConstraintVariable varia
   if (!key.short_name.empty()) {
     ConstraintVariable brief = variable;
     brief.name.name = key.short_name;
-    variables.push_back(std::move(brief));
+    variables.push_back(brief);
   }
-  variables.push_back(std::move(variable));
+  variables.push_back(variable);
 }
 
 std::vector<ConstraintVariable> all_variables() {
