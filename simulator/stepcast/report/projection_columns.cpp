@@ -18,7 +18,7 @@ using P = Projection;
 // A number that there is of a plan that was priced.
 Value timed(const P& p, double value) { return p.priced ? Value(value) : no_value(); }
 
-Value listed(const std::vector<std::string>& texts) { return {texts}; }
+Value listed(const std::vector<std::string>& texts) { return texts; }
 
 // One end of the interval of the rate.
 template <Certainty kCertainty, double RateInterval::*kEnd>
