@@ -7,7 +7,10 @@
 
 namespace stepcast {
 
-Value no_value() { return Value(Value::value_t::discarded); }
+Value no_value() {
+  Value none(Value::value_t::discarded);
+  return none;
+}
 
 bool has_value(const Value& value) { return !value.is_discarded() && !value.is_null(); }
 
