@@ -14,7 +14,6 @@
 #include "sample_specs.hpp"
 #include "stepcast/base/error.hpp"
 #include "stepcast/experiment/project.hpp"
-#include "stepcast/schedule/paired_passes.hpp"
 #include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast::step_listener_property_test {
@@ -96,17 +95,7 @@ class RankAudit : public StepListener {
   Seconds own_end_;
 };
 
-// Whether tasks of the schedule are passes as they are timed, neither parts nor pairs of them.
-bool runs_whole_passes(const ParallelPlan& plan) {
-  const std::vector<RankOrder> orders = pipeline_orders(plan.schedule, pipeline_shape(plan));
-  return std::all_of(orders.front().begin(), orders.front().end(), [](const PipelineTask& task) {
-    return task.kind == TaskKind::kForward || task.kind == TaskKind::kBackward;
-  });
-}
-
-// The slowest rank's streams against its report. Of schedules that split or pair passes only the
-// end is compared: what their report counts of computation differs from what their streams run by
-// up to a fifth in some of them, and which of the two is right is not known.
+// The slowest rank's streams against its report.
 void compare(const StepTime& time, const ExpansionContext& expansion, RankAudit& audit) {
   const TimeBreakdown& spent = time.breakdown;
   const Seconds rounding = RankAudit::kRounding * time.step;
@@ -117,14 +106,16 @@ void compare(const StepTime& time, const ExpansionContext& expansion, RankAudit&
   };
   audit.note(audit.step <= time.step + rounding && audit.step >= time.step - rounding,
              "the streams do not end with the step");
-  if (!runs_whole_passes(expansion.plan) || pairs_passes(expansion)) {
-    return;
-  }
   const Seconds computed = spent.compute + spent.contention + spent.optimizer;
   audit.note(audit.computed <= computed + rounding && audit.computed >= computed - rounding,
              says("computation", audit.computed, computed));
   // What runs beside a communication makes it longer than the report counts it.
   for (const Axis axis : {Axis::kTensor, Axis::kExpert, Axis::kContext, Axis::kData}) {
+    // Both ranks of a stage wait for the later of their gathers, one of which is not their own.
+    if (axis == Axis::kData &&
+        placement_of(expansion.plan.schedule) == StagePlacement::kBidirectional) {
+      continue;
+    }
     const Seconds runs = audit.communicated[slot(axis)];
     const Seconds reported = spent.exposed[slot(axis)] + time.hidden.exposed[slot(axis)];
     audit.note(runs >= reported - rounding,
@@ -204,7 +195,7 @@ TEST_CASE("reductions that bound a step of ZeRO 2 run one behind the other to it
 TEST_CASE("what a listener hears of any step overlaps on no stream and adds up to the report",
           "[property]") {
   constexpr std::size_t kParts = 16;
-  const int steps = test::draws(500);
+  const int steps = test::draws(2000);
   std::array<Tried, kParts> tried;
   std::atomic<std::size_t> next{0};
   std::vector<std::jthread> threads(std::max(1U, std::thread::hardware_concurrency()));

@@ -2,6 +2,7 @@
 #include "stepcast/schedule/pass_spans.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "stepcast/schedule/paired_passes.hpp"
@@ -53,13 +54,46 @@ bool waits_in(const std::vector<StreamSpan>& spans, Seconds from, Seconds to) {
   });
 }
 
-// Closes computation up that would end after `duration`.
+WeightStretches stretches_of(const RecordedPass& backward, const std::vector<bool>& of_weights) {
+  WeightStretches weights;
+  Seconds free;
+  for (std::size_t i = 0; i < of_weights.size(); ++i) {
+    const StreamSpan& span = backward.spans[i];
+    if (span.axis) {
+      continue;
+    }
+    if (!waits_in(backward.spans, free, span.start)) {
+      weights.add(free, span.start);
+    }
+    if (of_weights[i]) {
+      weights.add(span.start, span.end);
+    }
+    free = span.end;
+  }
+  return weights;
+}
+
+std::set<std::int32_t> operators_of(const RecordedPass& pass) {
+  std::set<std::int32_t> operators;
+  for (const StreamSpan& span : pass.spans) {
+    operators.insert(span.op);
+  }
+  return operators;
+}
+
+Seconds computed(const RecordedPass& pass) {
+  Seconds sum;
+  for (const StreamSpan& span : pass.spans) {
+    sum += span.axis ? Seconds{} : span.end - span.start;
+  }
+  return sum;
+}
+
+// Closes computation up that would end after `duration`, as far as there is room for it.
 void fit(RecordedPass& pass, Seconds duration) {
   StreamQueue queue;
-  queue.limit = duration;
-  for (const StreamSpan& span : pass.spans) {
-    queue.left += span.axis ? Seconds{} : span.end - span.start;
-  }
+  queue.left = computed(pass);
+  queue.limit = max(duration, queue.left);
   queue.close();
   for (StreamSpan& span : pass.spans) {
     if (!span.axis) {
@@ -69,6 +103,29 @@ void fit(RecordedPass& pass, Seconds duration) {
     }
   }
   sort_by_start(pass.spans);
+}
+
+// Makes computation longer, all of it alike, until it takes `time`.
+void slow_down(RecordedPass& pass, Seconds time) {
+  const Seconds before = computed(pass);
+  if (!(before > Seconds{})) {
+    return;
+  }
+  for (StreamSpan& span : pass.spans) {
+    if (!span.axis) {
+      span.end = span.start + (time / before) * (span.end - span.start);
+    }
+  }
+}
+
+// What the first or last pass runs besides, in a pair.
+void add_spans_besides(const EndPass& end, Seconds later, RecordedPass& pair) {
+  const std::set<std::int32_t> known = operators_of(end.between);
+  for (const StreamSpan& span : end.own.spans) {
+    if (!known.contains(span.op)) {
+      pair.spans.push_back(moved(span, span.start + later));
+    }
+  }
 }
 
 }  // namespace
@@ -89,6 +146,16 @@ SpanTime StreamQueue::next(const SpanTime& span) {
   free = placed.end;
   left -= length;
   return placed;
+}
+
+RecordedPass sequence(RecordedPass first, const RecordedPass& second) {
+  const Seconds before = first.time.duration();
+  for (const StreamSpan& span : second.spans) {
+    first.spans.push_back(moved(span, span.start + before));
+  }
+  first.time.spent += second.time.spent;
+  sort_by_start(first.spans);
+  return first;
 }
 
 PassSpans::PassSpans(const StepContext& context)
@@ -190,23 +257,10 @@ RecordedPass PassSpans::backward(std::size_t stage, const PassPlace& place) cons
 
 SplitBackward PassSpans::split(const RecordedPass& backward) const {
   const std::vector<bool> of_weights = weight_part(backward);
-  WeightStretches weights;
-  Seconds free;
-  for (std::size_t i = 0; i < of_weights.size(); ++i) {
-    const StreamSpan& span = backward.spans[i];
-    if (span.axis) {
-      continue;
-    }
-    if (!waits_in(backward.spans, free, span.start)) {
-      weights.add(free, span.start);
-    }
-    if (of_weights[i]) {
-      weights.add(span.start, span.end);
-    }
-    free = span.end;
-  }
+  const Seconds weight = backward.time.weight;
+  const WeightStretches weights = stretches_of(backward, of_weights);
   SplitBackward split;
-  const Seconds end = backward.time.weight + backward.time.backlog;
+  const Seconds end = weight + backward.time.backlog;
   Seconds reduced;
   for (std::size_t i = 0; i < of_weights.size(); ++i) {
     const StreamSpan& span = backward.spans[i];
@@ -222,33 +276,36 @@ SplitBackward PassSpans::split(const RecordedPass& backward) const {
       split.input.spans.push_back(moved(span, span.start - later));
     }
   }
-  split.weight.time.spent.compute = backward.time.weight;
+  split.weight.time.spent.compute = weight;
   split.weight.time.backlog = backward.time.backlog;
-  split.input.time.spent.compute = backward.time.duration() - backward.time.weight;
+  split.input.time.spent.compute = backward.time.duration() - weight;
   fit(split.weight, split.weight.time.duration());
   fit(split.input, split.input.time.duration());
   return split;
 }
 
-RecordedPass PassSpans::pair(const RecordedPass& forward, std::size_t forward_stage,
-                             const RecordedPass& backward, std::size_t backward_stage) const {
-  const Seconds apart = forward.time.duration() + backward.time.duration();
-  std::optional<PairSpans> together;
-  if (pairs_passes(context_.expansion)) {
-    together = spans_of_pair(program(forward_stage), program(backward_stage));
+std::optional<RecordedPass> PassSpans::pair(const EndPass& forward, std::size_t forward_stage,
+                                            const EndPass& backward,
+                                            std::size_t backward_stage) const {
+  if (!pairs_passes(context_.expansion)) {
+    return std::nullopt;
+  }
+  std::optional<PairSpans> together =
+      spans_of_pair(program(forward_stage), program(backward_stage));
+  if (!together ||
+      together->duration >= forward.between.time.duration() + backward.between.time.duration()) {
+    return std::nullopt;
   }
   RecordedPass pair;
-  if (together && together->duration < apart) {
-    pair.spans = std::move(together->spans);
-    pair.time.spent.compute = together->duration;
-  } else {
-    pair = forward;
-    for (const StreamSpan& span : backward.spans) {
-      pair.spans.push_back(moved(span, span.start + forward.time.duration()));
-    }
-    pair.time.spent += backward.time.spent;
-  }
-  sort_by_start(pair.spans);
+  pair.spans = std::move(together->spans);
+  pair.time.spent.compute = together->duration;
+  const Seconds all = computed(pair) + (computed(forward.own) - computed(forward.between)) +
+                      (computed(backward.own) - computed(backward.between));
+  add_spans_besides(forward, Seconds{}, pair);
+  add_spans_besides(backward, max(Seconds{}, together->duration - backward.own.time.duration()),
+                    pair);
+  slow_down(pair, all);
+  fit(pair, pair.time.duration());
   return pair;
 }
 

@@ -2,6 +2,7 @@
 // The passes of a pipeline stage span by span, from the runs that time them (stage_time.hpp).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "stepcast/schedule/stage_time.hpp"
@@ -32,13 +33,24 @@ struct RecordedPass {
 };
 
 // A backward pass as the two tasks in which some schedules run it: the gradient of the input, with
-// all that it waits for, and that of the weights, with its reductions, as many as its time has room
-// for. Each keeps the order of its spans and closes up, computation to the end of its task.
-// Reductions queue as far as they end when the step's time has them end.
+// all that it waits for, and that of the weights, with its reductions. Each keeps the order of its
+// spans and closes up, computation to the end of its task. No kernel is cut in two: the last one
+// may outlast its task by up to half of itself, by which the other task has room left. Reductions
+// queue as far as they end when the step's time has them end.
 struct SplitBackward {
   RecordedPass input;
   RecordedPass weight;
 };
+
+// A pass that is a chunk's first or last one, and those between, which run without the operators
+// that it has besides, and without what these slow down.
+struct EndPass {
+  RecordedPass own;
+  RecordedPass between;
+};
+
+// One after the other.
+RecordedPass sequence(RecordedPass first, const RecordedPass& second);
 
 class PassSpans {
  public:
@@ -54,10 +66,11 @@ class PassSpans {
   [[nodiscard]] RecordedPass forward(std::size_t stage, const PassPlace& place) const;
   [[nodiscard]] RecordedPass backward(std::size_t stage, const PassPlace& place) const;
   [[nodiscard]] SplitBackward split(const RecordedPass& backward) const;
-  // A forward of one stage beside a backward of another one, or one after the other where that is
-  // no slower, or the plan's passes are timed so (pairs_passes).
-  [[nodiscard]] RecordedPass pair(const RecordedPass& forward, std::size_t forward_stage,
-                                  const RecordedPass& backward, std::size_t backward_stage) const;
+  // A forward of one stage beside a backward of another one; nothing where they run one after the
+  // other, as that is no slower, or as the plan's passes are timed so (pairs_passes).
+  [[nodiscard]] std::optional<RecordedPass> pair(const EndPass& forward, std::size_t forward_stage,
+                                                 const EndPass& backward,
+                                                 std::size_t backward_stage) const;
   [[nodiscard]] RecordedPass optimizer(std::size_t rank) const;
 
  private:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -55,6 +56,11 @@ class PassPlacer {
   PassLists place(const RankTimeline& timeline) {
     place_parameters();
     for (const TaskSpan& span : timeline.spans) {
+      if (span.closes && span.task.kind == TaskKind::kWeightGradient) {
+        closing_.emplace(span.task.chunk, span.task.micro_batch);
+      }
+    }
+    for (const TaskSpan& span : timeline.spans) {
       const PipelineTask& task = span.task;
       placed_.push_back({{part_of(task.kind), task, program_of(span), span.start, span.end, {}},
                          span.closes ? activation_change(task).returned : kNoChunk});
@@ -99,6 +105,13 @@ class PassPlacer {
     }
   }
 
+  // Whether a task is the last backward of its chunk, or a part of it. Of the two parts the
+  // timeline has the gradient of the weights take all that the last one takes longer.
+  [[nodiscard]] bool is_last(const TaskSpan& span) const {
+    return span.closes || (span.task.kind == TaskKind::kInputGradient &&
+                           closing_.contains({span.task.chunk, span.task.micro_batch}));
+  }
+
   // The spans of a task, recorded when they are first needed.
   std::size_t program_of(const TaskSpan& span) {
     const PipelineTask& task = span.task;
@@ -108,7 +121,7 @@ class PassPlacer {
     };
     const Stages stages{stage_of(task.chunk), stage_of(pair ? task.backward_chunk : task.chunk)};
     const Turn forward = span.begins ? Turn::kFirst : Turn::kBetween;
-    const Turn backward = span.closes ? Turn::kLast : Turn::kBetween;
+    const Turn backward = is_last(span) ? Turn::kLast : Turn::kBetween;
     const auto [known, added] = programs_.try_emplace(
         ProgramKey(task.kind, stages.forward, stages.backward, forward, backward), 0);
     if (added) {
@@ -148,32 +161,17 @@ class PassPlacer {
   }
 
   [[nodiscard]] RecordedPass pair_of(const Stages& stages, Turn forward, Turn backward) const {
-    RecordedPass pair = spans_.pair(forward_of(stages.forward, Turn::kBetween), stages.forward,
-                                    backward_of(stages.backward, Turn::kBetween), stages.backward);
-    const Seconds duration = pair.time.duration();
-    if (forward == Turn::kFirst) {
-      add_data_traffic(forward_of(stages.forward, forward), Seconds{}, pair);
-    }
-    if (backward == Turn::kLast) {
-      const RecordedPass last = backward_of(stages.backward, backward);
-      add_data_traffic(last, max(Seconds{}, duration - last.time.duration()), pair);
-    }
-    return pair;
-  }
-
-  static void add_data_traffic(const RecordedPass& from, Seconds later, RecordedPass& pair) {
-    for (StreamSpan span : from.spans) {
-      if (span.axis == Axis::kData) {
-        span.start += later;
-        span.end += later;
-        pair.spans.push_back(span);
-      }
-    }
+    EndPass first{forward_of(stages.forward, forward), forward_of(stages.forward, Turn::kBetween)};
+    EndPass last{backward_of(stages.backward, backward),
+                 backward_of(stages.backward, Turn::kBetween)};
+    std::optional<RecordedPass> pair = spans_.pair(first, stages.forward, last, stages.backward);
+    return pair ? std::move(*pair) : sequence(std::move(first.own), last.own);
   }
 
   const PassSpans& spans_;
   bool one_micro_batch_;
   std::vector<RankStage> own_;
+  std::set<std::pair<std::int32_t, std::int32_t>> closing_;  // gradients of weights: chunk, batch
   std::map<ProgramKey, std::size_t> programs_;
   std::vector<Placed> placed_;
   PassLists result_;
