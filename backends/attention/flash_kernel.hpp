@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which fused attention kernel of an architecture runs an operator; the architecture's file says
-// what there is (stepcast/hardware/attention_library.hpp).
+// what there is (stepcast/hardware/architecture.hpp).
 #pragma once
 
 #include <cstdint>

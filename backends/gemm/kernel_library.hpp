@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kernels of an architecture's GEMM library may serve a product; the architecture's file says
-// what there is (stepcast/hardware/gemm_library.hpp).
+// what there is (stepcast/hardware/architecture.hpp).
 #pragma once
 
 #include <optional>

@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decimal numbers as text, with a point in every locale that a process may have set.
+// Numbers as text, with a point in every locale that a process may have set.
 #pragma once
 
+#include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace stepcast {
+
+// The number that the whole text is, a fraction or, for an integer type, a whole number; nothing
+// where it is none, has more around it or is beyond the type.
+template <typename Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, fault] = std::from_chars(text.data(), end, number);
+  return fault == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
+}
 
 // The number that `text` begins with: 1500 of "1500, 3201"; 0 if it begins with none.
 double leading_decimal(std::string_view text);

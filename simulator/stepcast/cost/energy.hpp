@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The energy of a kernel from what it does; see hardware/power_constants.hpp.
+// The energy of a kernel from what it does; see hardware/kernel_constants.hpp.
 #pragma once
 
 #include "stepcast/cost/cost_model.hpp"

@@ -5,7 +5,7 @@
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/hardware/profile_base.hpp"
+#include "stepcast/hardware/device_spec.hpp"
 
 namespace stepcast {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "stepcast/config/name_text.hpp"
-#include "stepcast/hardware/number_ranges.hpp"
+#include "stepcast/hardware/constant.hpp"
 
 namespace stepcast {
 namespace {

@@ -3,8 +3,7 @@
 #pragma once
 
 #include "stepcast/hardware/collective_constants.hpp"
-#include "stepcast/hardware/constant_sections.hpp"
-#include "stepcast/hardware/number_ranges.hpp"
+#include "stepcast/hardware/constant.hpp"
 
 namespace stepcast::collective_tables {
 

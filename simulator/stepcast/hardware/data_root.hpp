@@ -46,10 +46,10 @@ struct DataRoot {
   }
 };
 
-// Names (file stems) of the YAML files of a folder, sorted; none if there is no such folder.
 // Whether there is such a file; what no file can be called is none.
 bool is_there(const std::filesystem::path& file);
 
+// Names (file stems) of the YAML files of a folder, sorted; none if there is no such folder.
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 
 }  // namespace stepcast

@@ -13,6 +13,7 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/units.hpp"
+#include "stepcast/config/config_node.hpp"
 #include "stepcast/hardware/architecture.hpp"
 #include "stepcast/hardware/collective_constants.hpp"
 #include "stepcast/hardware/exchange_constants.hpp"
@@ -132,5 +133,14 @@ struct DeviceSpec {
 // ConfigError with all of its problems.
 DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& shared_sources,
                        const std::filesystem::path& profiles);
+
+// The whole profile of a part that is another one with a few numbers changed, one die sold with
+// other memory, clocks or power: `base: h100_sxm` names a profile of `folder`, whose numbers hold
+// where this one states none. A number is replaced with its source: {value, source} is one thing.
+// The key `base` goes, every value keeps its place in the file that states it, and `bases` gets the
+// names of the parts that it is based on, nearest first. Throws ConfigError if a base is not in
+// `folder` or is based on itself.
+ConfigNode profile_with_bases(const std::filesystem::path& file,
+                              const std::filesystem::path& folder, std::vector<std::string>& bases);
 
 }  // namespace stepcast

@@ -2,9 +2,8 @@
 // The numbers of hardware_profiles/gpus, each described once (constant.hpp).
 #pragma once
 
-#include "stepcast/hardware/constant_sections.hpp"
+#include "stepcast/hardware/constant.hpp"
 #include "stepcast/hardware/device_spec.hpp"
-#include "stepcast/hardware/number_ranges.hpp"
 
 namespace stepcast::device_tables {
 

@@ -2,9 +2,8 @@
 // The constants of hardware_profiles/exchange, each described once (constant.hpp).
 #pragma once
 
-#include "stepcast/hardware/constant_sections.hpp"
+#include "stepcast/hardware/constant.hpp"
 #include "stepcast/hardware/exchange_constants.hpp"
-#include "stepcast/hardware/number_ranges.hpp"
 
 namespace stepcast::exchange_tables {
 

@@ -4,9 +4,8 @@
 
 #include <array>
 
-#include "stepcast/hardware/constant_sections.hpp"
+#include "stepcast/hardware/constant.hpp"
 #include "stepcast/hardware/host_spec.hpp"
-#include "stepcast/hardware/number_ranges.hpp"
 
 namespace stepcast::host_tables {
 

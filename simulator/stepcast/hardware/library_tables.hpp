@@ -2,9 +2,8 @@
 // The constants of hardware_profiles/libraries.yaml, each described once (constant.hpp).
 #pragma once
 
-#include "stepcast/hardware/constant_sections.hpp"
+#include "stepcast/hardware/constant.hpp"
 #include "stepcast/hardware/library_constants.hpp"
-#include "stepcast/hardware/number_ranges.hpp"
 
 namespace stepcast::library_tables {
 
