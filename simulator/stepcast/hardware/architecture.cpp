@@ -40,7 +40,6 @@ std::optional<TileSides> parse_tile(std::string_view text) {
   return good(first) && good(second) ? std::optional(TileSides{*first, *second}) : std::nullopt;
 }
 
-constexpr auto kIfGiven = Presence::kOptional;
 using Traits = DirectionTraits;
 
 constexpr std::array kDirection = {
@@ -340,14 +339,13 @@ std::string remedy_for(std::string_view written, const std::vector<std::string>&
 // The tree of the file; an error, and nothing, if there is no such file.
 std::optional<ConfigNode> load_named(const std::string& name, MappingReader& where,
                                      std::string_view key, const std::filesystem::path& folder) {
-  const bool plain = !name.empty() && name.find('/') == std::string::npos;
-  const std::filesystem::path file = folder / (name + ".yaml");
-  if (!plain || !is_there(file)) {
+  const std::optional<std::filesystem::path> file = file_named(folder, name);
+  if (!file) {
     where.error(key,
                 "is '" + name + "', an unknown architecture" + remedy_for(name, names_in(folder)));
     return std::nullopt;
   }
-  return load_config(file);
+  return load_config(*file);
 }
 
 }  // namespace

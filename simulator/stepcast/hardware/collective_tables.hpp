@@ -7,7 +7,6 @@
 
 namespace stepcast::collective_tables {
 
-inline constexpr auto kByHand = std::nullopt;
 inline constexpr auto kLatency = &ClusterScale::latency;
 
 inline constexpr Range<double> kFromNothing{0.0, 1e8};

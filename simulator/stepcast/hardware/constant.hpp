@@ -110,6 +110,10 @@ struct ConstantInfo {
   double ClusterScale::*scales_with = nullptr;  // null: no factor moves it
 };
 
+// As tables of constants say that no fit looks for one, and that a file may leave it out.
+inline constexpr auto kByHand = std::nullopt;
+inline constexpr auto kIfGiven = Presence::kOptional;
+
 template <typename Owner>
 struct Constant : ConstantInfo {
   ConstantMember<Owner> member;

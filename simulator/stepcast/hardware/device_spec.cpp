@@ -106,11 +106,10 @@ std::optional<std::filesystem::path> named_file(const std::filesystem::path& pro
     return std::nullopt;  // reported as missing
   }
   const std::filesystem::path folder = profiles / key;
-  std::filesystem::path file = folder / (name + ".yaml");
-  if (name.empty() || name.find('/') != std::string::npos || !is_there(file)) {
+  std::optional<std::filesystem::path> file = file_named(folder, name);
+  if (!file) {
     where.error(key, "is '" + name + "', which names no file of the folder " + key +
                          did_you_mean(name, names_in(folder)));
-    return std::nullopt;
   }
   return file;
 }
@@ -161,8 +160,8 @@ ConfigNode profile_with_bases(const std::filesystem::path& file,
   ConfigNode root = load_config(file);
   for (const ConfigNode* named = root.find(kBase); named != nullptr; named = root.find(kBase)) {
     const std::string base = named->text;
-    const std::filesystem::path other = folder / (base + ".yaml");
-    if (base.find('/') != std::string::npos || !is_there(other)) {
+    const std::optional<std::filesystem::path> other = file_named(folder, base);
+    if (!other) {
       refuse(*named, "is '" + base + "', which is no part" + did_you_mean(base, names_in(folder)));
     }
     if (base == file.stem().string() ||
@@ -170,7 +169,7 @@ ConfigNode profile_with_bases(const std::filesystem::path& file,
       refuse(*named, "leads back to '" + base + "'");
     }
     bases.push_back(base);
-    ConfigNode whole = load_config(other);
+    ConfigNode whole = load_config(*other);
     // What names a part, and says that it was never measured, is said by each part for itself.
     for (const std::string_view own : {"name", "title", "kernels_measured_on"}) {
       drop(whole, own);

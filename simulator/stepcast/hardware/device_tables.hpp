@@ -7,9 +7,6 @@
 
 namespace stepcast::device_tables {
 
-inline constexpr auto kByHand = std::nullopt;
-inline constexpr auto kIfGiven = Presence::kOptional;
-
 using Part = DeviceSpec;
 inline constexpr std::array kUnits = {
     Constant<Part>{"compute_units", "", limits::kCounted, kByHand, "enabled units of the whole GPU",

@@ -7,8 +7,6 @@
 
 namespace stepcast::exchange_tables {
 
-inline constexpr auto kByHand = std::nullopt;
-inline constexpr auto kIfGiven = Presence::kOptional;
 // A ratio of nothing would make an exchange take for ever.
 inline constexpr Range<double> kRatio{0.01, 2.0};
 inline constexpr Range<double> kSearchedTimes{1.0, 3000.0};  // ns

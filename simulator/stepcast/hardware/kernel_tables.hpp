@@ -9,8 +9,6 @@
 
 namespace stepcast::kernel_tables {
 
-inline constexpr auto kByHand = std::nullopt;
-inline constexpr auto kOptional = Presence::kOptional;
 inline constexpr Range<double> kCycles{0.0, 1e5};
 inline constexpr Range<double> kEnergy{0.0, 1e4};
 
@@ -28,7 +26,7 @@ inline constexpr std::array kPower = {
     Constant<Power>{"precise_accumulation", "", Range<double>{1.0, 2.0}, kByHand,
                     "energy of a matrix cycle of fp8 whose sums are kept in full precision, over "
                     "that of one whose are not",
-                    &Power::precise_accumulation, kOptional},
+                    &Power::precise_accumulation, kIfGiven},
     Constant<Power>{"reference_clock", "MHz", limits::kMegahertz, kByHand,
                     "at which the energies hold", &Power::reference_clock},
     Constant<Power>{"voltage_exponent", "", Range<double>{0.0, 4.0}, Range<double>{1.0, 3.0},
@@ -82,7 +80,7 @@ inline constexpr std::array kGemm = {
     Constant<Gemms>{"odd_share", "", limits::kShare, kByHand,
                     "share of the rate where they are no multiple of 4 either; as "
                     "unaligned_share if left out",
-                    &Gemms::odd_share, kOptional},
+                    &Gemms::odd_share, kIfGiven},
 };
 
 using Fused = AttentionConstants;
@@ -100,7 +98,7 @@ inline constexpr std::array kAttention = {
     Constant<Fused>{"reduction_rate", "TB/s", limits::kTerabytesPerSecond, kByHand,
                     "of the whole part, at which computing waves add gradients of queries; left "
                     "out where a copy engine does it",
-                    &Fused::reduction_rate, kOptional},
+                    &Fused::reduction_rate, kIfGiven},
 };
 
 using Linear = LinearAttentionConstants;

@@ -7,7 +7,6 @@
 
 namespace stepcast::library_tables {
 
-inline constexpr auto kByHand = std::nullopt;
 inline constexpr Range<double> kTimes{0.0, 100.0};
 inline constexpr Range<double> kSearchedTimes{0.01, 10.0};
 
