@@ -24,9 +24,7 @@
 #include <cmath>
 
 #include "backends/attention/flash_kernel.hpp"
-#include "backends/attention/linear_attention.hpp"
-#include "backends/attention/sparse_attention.hpp"
-#include "backends/attention/tile_count.hpp"
+#include "backends/attention/kernel_sequence.hpp"
 #include "backends/attention/unfused.hpp"
 #include "backends/builtin_backends.hpp"
 #include "stepcast/cost/energy.hpp"
@@ -103,8 +101,7 @@ TileCycles tile_cycles(const Attention& op, const Cut& cut, const FlashKernel& k
   const double passes = halves ? 2.0 : 1.0;  // of scores and their gradients
   const double again = passes * (cut.d_qk + cut.d_v);
   const double products = forward(op) ? again : again + 2.0 * cut.d_qk + cut.d_v;
-  const FlopsPerCycle bf16 = *device.matrix_rate[slot(Dtype::kBf16)];
-  const FlopsPerCycle rate = device.matrix_rate[slot(op.dtype)].value_or(bf16);
+  const FlopsPerCycle rate = device.matrix_rate_of(op.dtype);
   const double efficiency =
       forward(op) ? constants.forward_efficiency : constants.backward_efficiency;
   constexpr double kFlopsPerLane = 2.0;

@@ -38,7 +38,7 @@ FlopsPerSecond unit_rate(Dtype dtype, const KernelContext& context) {
   const std::size_t own = slot(dtype);
   const std::size_t base = slot(Dtype::kBf16);
   const DeviceSpec& device = context.device;
-  const FlopsPerCycle rate = device.matrix_rate[own].value_or(*device.matrix_rate[base]);
+  const FlopsPerCycle rate = device.matrix_rate_of(dtype);
   const double share = device.achieved.gemm[own].value_or(*device.achieved.gemm[base]);
   return share * rate * context.clock;
 }
@@ -87,8 +87,7 @@ OpCost roofline(Seconds math, Bytes bytes, const KernelContext& context) {
 // The matrix pipes are busy for the FLOPs at their peak rate; padding draws nothing here.
 template <typename Product>
 Joules energy_of(const Product& op, const KernelContext& context) {
-  const std::optional<FlopsPerCycle>& own = context.device.matrix_rate[slot(op.dtype)];
-  const FlopsPerCycle rate = own.value_or(*context.device.matrix_rate[slot(Dtype::kBf16)]);
+  const FlopsPerCycle rate = context.device.matrix_rate_of(op.dtype);
   return kernel_energy({flops(op) / rate, op.dtype, compulsory_bytes(op), op.accumulation},
                        context);
 }

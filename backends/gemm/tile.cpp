@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // GEMM tile by tile: the macro tile, split of K and cluster that the library would pick, and the
-// time of its waves. tile_time.hpp has the equation, kernel_library.hpp the tiles.
+// time of its waves. tile_time.hpp has the equation and the tiles.
 //
 // The pick (tile_search.hpp) is the cheapest candidate at the clock of the context, as a library's
 // heuristic that was tuned on the part finds it. Kernels of groups do not split K; a

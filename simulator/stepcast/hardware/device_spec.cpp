@@ -141,6 +141,10 @@ void read_named_constants(SourcedReader& reader, const std::filesystem::path& pr
 
 }  // namespace
 
+FlopsPerCycle DeviceSpec::matrix_rate_of(Dtype dtype) const {
+  return matrix_rate[slot(dtype)].value_or(*matrix_rate[slot(Dtype::kBf16)]);
+}
+
 std::optional<FlopsPerSecond> DeviceSpec::matrix_peak(Dtype dtype, Hertz at) const {
   const std::optional<FlopsPerCycle>& rate = matrix_rate[slot(dtype)];
   if (!rate) {

@@ -121,6 +121,8 @@ struct DeviceSpec {
   std::vector<Provenance> provenance;
   SourceTable sources;
 
+  // Of one unit; that of bf16 if the part has no such format.
+  [[nodiscard]] FlopsPerCycle matrix_rate_of(Dtype dtype) const;
   // Dense matrix rate of the whole GPU at `clock`; empty if the part has no such format.
   [[nodiscard]] std::optional<FlopsPerSecond> matrix_peak(Dtype dtype, Hertz at) const;
   // The clock that a long GEMM of `dtype` holds; that of bf16 where it is not known.
