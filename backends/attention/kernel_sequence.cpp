@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stepcast/cost/energy.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 

@@ -17,7 +17,7 @@
 #include "backends/attention/flash_kernel.hpp"
 #include "backends/attention/unfused.hpp"
 #include "backends/builtin_backends.hpp"
-#include "stepcast/cost/energy.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 namespace {

@@ -27,7 +27,7 @@
 #include "backends/attention/kernel_sequence.hpp"
 #include "backends/attention/unfused.hpp"
 #include "backends/builtin_backends.hpp"
-#include "stepcast/cost/energy.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/attention/unfused.hpp"
 
-#include "stepcast/cost/energy.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 

@@ -11,7 +11,7 @@
 //   O)
 //   send/receive                 S over one link of a mesh, all links of a switch, or the NICs
 //   broadcast                    S over every link of the ring
-//   expert exchange              by dispatcher: stepcast/dispatchers/exchange_cost.hpp
+//   expert exchange              by dispatcher: stepcast/dispatchers/dispatcher_table.hpp
 // Latency of a ring is base + (n - k) inside hops + (k - 1) outside hops, all-reduce twice the
 // hops; of a direct exchange base + one hop of each kind + message.issue for every peer outside.
 // Assumes that both directions of a link run at full rate and that nothing else is on the fabric.
@@ -20,7 +20,7 @@
 
 #include "backends/builtin_backends.hpp"
 #include "stepcast/base/real.hpp"
-#include "stepcast/dispatchers/exchange_cost.hpp"
+#include "stepcast/dispatchers/dispatcher_table.hpp"
 #include "stepcast/hardware/link_group.hpp"
 
 namespace stepcast {

@@ -16,7 +16,7 @@
 #include <cmath>
 
 #include "backends/builtin_backends.hpp"
-#include "stepcast/cost/energy.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "backends/builtin_backends.hpp"
 #include "backends/gemm/tile_search.hpp"
-#include "stepcast/cost/energy.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 namespace {

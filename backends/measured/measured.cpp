@@ -47,6 +47,7 @@
 #include <vector>
 
 #include "backends/builtin_backends.hpp"
+#include "stepcast/cost/model_around.hpp"
 
 namespace stepcast {
 namespace {
@@ -272,52 +273,14 @@ TableFactor MeasuredTable::factor(const OpWork& work, const std::string& gpu) co
                      : interpolated(std::move(near));
 }
 
-// The table's rows of a role over the default model of that role.
-class MeasuredModel final : public GemmModel,
-                            public AttentionModel,
-                            public MemoryBoundModel,
-                            public CollectiveModel {
- public:
-  MeasuredModel(BackendRole role, const MeasuredOperators& measured) : table_(role, measured) {}
+// The table's rows of a role over the price of a model.
+struct Corrected {
+  MeasuredTable table;
 
-  [[nodiscard]] OpCost gemm(const Gemm& op, const KernelContext& context) const override {
-    return corrected(model_.gemm->gemm(op, context), op, context.device);
-  }
-  [[nodiscard]] OpCost grouped_gemm(const GroupedGemm& op,
-                                    const KernelContext& context) const override {
-    return corrected(model_.gemm->grouped_gemm(op, context), op, context.device);
-  }
-  [[nodiscard]] OpCost attention(const Attention& op, const KernelContext& context) const override {
-    return corrected(model_.attention->attention(op, context), op, context.device);
-  }
-  [[nodiscard]] OpCost linear_attention(const LinearAttention& op,
-                                        const KernelContext& context) const override {
-    return corrected(model_.attention->linear_attention(op, context), op, context.device);
-  }
-  [[nodiscard]] OpCost sparse_attention(const SparseAttention& op,
-                                        const KernelContext& context) const override {
-    return corrected(model_.attention->sparse_attention(op, context), op, context.device);
-  }
-  [[nodiscard]] OpCost index_scores(const IndexScores& op,
-                                    const KernelContext& context) const override {
-    return corrected(model_.attention->index_scores(op, context), op, context.device);
-  }
-  [[nodiscard]] OpCost memory_bound(const MemoryBound& op,
-                                    const KernelContext& context) const override {
-    return corrected(model_.memory_bound->memory_bound(op, context), op, context.device);
-  }
-  [[nodiscard]] OpCost collective(const Collective& op,
-                                  const FabricContext& context) const override {
-    return corrected(model_.collective->collective(op, context), op, context.cluster.device);
-  }
-  [[nodiscard]] OpCost exchange(const ExpertExchange& op,
-                                const FabricContext& context) const override {
-    return corrected(model_.collective->exchange(op, context), op, context.cluster.device);
-  }
-
- private:
-  [[nodiscard]] OpCost corrected(OpCost cost, const OpWork& work, const DeviceSpec& device) const {
-    const TableFactor factor = table_.factor(work, device.name);
+  template <typename Context, typename Price>
+  OpCost operator()(const OpWork& op, const Context& context, const Price& price) const {
+    const TableFactor factor = table.factor(op, device_of(context).name);
+    OpCost cost = price(context);
     cost.duration = factor.ratio * cost.duration;
     for (CostTerm& term : cost.terms) {
       term.duration = factor.ratio * term.duration;
@@ -325,28 +288,33 @@ class MeasuredModel final : public GemmModel,
     cost.origin = factor.origin;
     return cost;
   }
-
-  CostModel model_ = default_cost_model();
-  MeasuredTable table_;
+  static const DeviceSpec& device_of(const KernelContext& context) { return context.device; }
+  static const DeviceSpec& device_of(const FabricContext& context) {
+    return context.cluster.device;
+  }
 };
+
+CostModel measured_model(BackendRole role, const MeasuredOperators& measured) {
+  return cost_model_around(default_cost_model(), Corrected{MeasuredTable(role, measured)});
+}
 
 }  // namespace
 
 std::shared_ptr<const GemmModel> make_measured_gemm(const MeasuredOperators& measured) {
-  return std::make_shared<MeasuredModel>(BackendRole::kGemm, measured);
+  return measured_model(BackendRole::kGemm, measured).gemm;
 }
 
 std::shared_ptr<const AttentionModel> make_measured_attention(const MeasuredOperators& measured) {
-  return std::make_shared<MeasuredModel>(BackendRole::kAttention, measured);
+  return measured_model(BackendRole::kAttention, measured).attention;
 }
 
 std::shared_ptr<const MemoryBoundModel> make_measured_memory_bound(
     const MeasuredOperators& measured) {
-  return std::make_shared<MeasuredModel>(BackendRole::kMemoryBound, measured);
+  return measured_model(BackendRole::kMemoryBound, measured).memory_bound;
 }
 
 std::shared_ptr<const CollectiveModel> make_measured_collective(const MeasuredOperators& measured) {
-  return std::make_shared<MeasuredModel>(BackendRole::kCollective, measured);
+  return measured_model(BackendRole::kCollective, measured).collective;
 }
 
 }  // namespace stepcast

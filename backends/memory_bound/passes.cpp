@@ -24,7 +24,7 @@
 
 #include "backends/builtin_backends.hpp"
 #include "backends/memory_bound/memory_kernels.hpp"
-#include "stepcast/cost/energy.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <functional>
 
-#include "stepcast/cost/backend_role.hpp"
+#include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/goodput.hpp"
 #include "stepcast/experiment/profile_cache.hpp"

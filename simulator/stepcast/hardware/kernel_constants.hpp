@@ -12,7 +12,7 @@
 namespace stepcast {
 
 // What has a clock of its own: each kernel of a step, within one level of power for all of them, or
-// only the step (cost/power_level.hpp).
+// only the step (cost/power_state.hpp).
 enum class ClockScope { kKernel, kStep };
 
 // What work costs in energy, and how that grows with the clock.
