@@ -38,7 +38,7 @@ struct BuiltStage {
 };
 
 // Builds the layers of a kind once, however many stages have some. All contexts that it is given
-// must have the same layer configuration (layer_configuration.hpp).
+// must have the same layer configuration (schedule/solved_steps.hpp).
 class StageBuilder {
  public:
   explicit StageBuilder(std::shared_ptr<LayerBlocks> blocks = std::make_shared<LayerBlocks>())

@@ -12,7 +12,7 @@
 namespace stepcast {
 
 // All that the operators of a layer depend on in a plan and a recipe; what moves its parameters and
-// gradients depends on more (layer_configuration.hpp).
+// gradients depends on more (schedule/solved_steps.hpp).
 struct LayerDivision {
   ParallelPlan plan;        // what does not matter left at the defaults, without stages
   TrainingRecipe training;  // without the global batch

@@ -9,7 +9,7 @@
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/expert_expansion.hpp"
 #include "stepcast/layer/stage_class.hpp"
-#include "stepcast/pipeline/paired_order.hpp"
+#include "stepcast/pipeline/pipeline_order.hpp"
 #include "stepcast/plan/update_rule.hpp"
 
 namespace stepcast {

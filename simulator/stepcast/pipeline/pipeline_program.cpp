@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "stepcast/pipeline/steady_rounds.hpp"
-
 namespace stepcast {
 namespace {
 
@@ -143,8 +141,7 @@ PipelineEnds PipelineProgram::run(const PipelineTimes& times, PipelineScratch& s
   std::int64_t offset = 0;
   for (const Stretch& stretch : steady_) {
     execute(stretch.filling, 0, scratch);
-    const std::int64_t run =
-        SteadyRounds(*this, stretch, scratch).run(stretch.rounds + more_rounds);
+    const std::int64_t run = run_rounds(stretch, stretch.rounds + more_rounds, scratch);
     offset = (run - stretch.rounds) * stretch.stride;
   }
   execute(draining_, offset, scratch);
