@@ -44,7 +44,7 @@ enum class RoutingKind {
 
 class KnownLoads;
 
-// What the copies of a routing have found of its loads (known_loads.hpp): no part of its value.
+// What the copies of a routing have found of its loads (weighted_choice.hpp): no part of its value.
 struct SharedLoads {
   std::shared_ptr<KnownLoads> known;
   bool operator==(const SharedLoads&) const { return true; }

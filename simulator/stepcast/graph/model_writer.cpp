@@ -3,7 +3,7 @@
 
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/config_yaml.hpp"
-#include "stepcast/graph/model_names.hpp"
+#include "stepcast/graph/model_ranges.hpp"
 #include "stepcast/graph/model_spec.hpp"
 
 namespace stepcast {

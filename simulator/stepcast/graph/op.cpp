@@ -6,9 +6,37 @@
 
 #include "stepcast/base/enum_names.hpp"
 #include "stepcast/base/real.hpp"
+#include "stepcast/graph/expert_exchange.hpp"
+#include "stepcast/graph/memory_bound_kind.hpp"
+#include "stepcast/graph/op_id.hpp"
 
 namespace stepcast {
 namespace {
+
+constexpr std::array<std::string_view, 2> kPhaseNames = {"dispatch", "combine"};
+constexpr std::array<std::string_view, 6> kPrimitiveNames = {"auto", "ag",         "rs",
+                                                             "a2a",  "rank_dedup", "node_dedup"};
+constexpr std::array<std::string_view, 7> kRoutingNames = {
+    "uniform", "round_robin_forced", "group_limited", "zipf", "counts", "independent", "learned"};
+
+// NOLINTBEGIN(cppcoreguidelines-macro-usage)
+#define STEPCAST_NAME(enumerator, name, forward, backward, family) std::string_view{#name},
+#define STEPCAST_PASSES(enumerator, name, forward, backward, family) \
+  CompulsoryPasses{forward, backward},
+#define STEPCAST_FAMILY(enumerator, name, forward, backward, family) KernelFamily::family,
+// NOLINTEND(cppcoreguidelines-macro-usage)
+constexpr std::array kKindNames = {STEPCAST_MEMORY_BOUND_KINDS(STEPCAST_NAME)};
+constexpr std::array kCompulsory = {STEPCAST_MEMORY_BOUND_KINDS(STEPCAST_PASSES)};
+constexpr std::array kFamilies = {STEPCAST_MEMORY_BOUND_KINDS(STEPCAST_FAMILY)};
+#undef STEPCAST_NAME
+#undef STEPCAST_PASSES
+#undef STEPCAST_FAMILY
+
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+#define STEPCAST_NAME(enumerator, name) std::string_view{name},
+constexpr std::array kOperatorNames = {STEPCAST_OPERATORS(STEPCAST_NAME)};
+#undef STEPCAST_NAME
+static_assert(kOperatorNames.size() == kOpIds && kOpIds <= 256, "OpId is one byte");
 
 constexpr std::array<std::string_view, 6> kCollectiveNames = {
     "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv", "broadcast"};
@@ -19,6 +47,38 @@ constexpr std::array<std::string_view, 3> kImplementationNames = {"eager", "comp
 constexpr std::array<std::string_view, kAxes> kAxisNames = {"tp", "ep", "cp", "dp", "pp"};
 
 }  // namespace
+
+std::string_view name(ExchangePhase phase) { return entry(kPhaseNames, phase); }
+std::string_view name(ExchangePrimitive primitive) { return entry(kPrimitiveNames, primitive); }
+std::string_view name(RoutingKind kind) { return entry(kRoutingNames, kind); }
+
+template <>
+std::span<const std::string_view> names_of<ExchangePhase>() {
+  return kPhaseNames;
+}
+template <>
+std::span<const std::string_view> names_of<ExchangePrimitive>() {
+  return kPrimitiveNames;
+}
+template <>
+std::span<const std::string_view> names_of<RoutingKind>() {
+  return kRoutingNames;
+}
+
+std::string_view name(MemoryBoundKind kind) { return entry(kKindNames, kind); }
+KernelFamily family_of(MemoryBoundKind kind) {
+  return kFamilies.at(static_cast<std::size_t>(kind));
+}
+CompulsoryPasses compulsory_passes(MemoryBoundKind kind) {
+  return kCompulsory.at(static_cast<std::size_t>(kind));
+}
+
+template <>
+std::span<const std::string_view> names_of<MemoryBoundKind>() {
+  return kKindNames;
+}
+
+std::string_view name(OpId id) { return kOperatorNames.at(static_cast<std::size_t>(id)); }
 
 Flops flops(const Gemm& op) {
   return Flops(2.0 * real(op.batch) * real(op.m) * real(op.n) * real(op.k));
@@ -159,4 +219,5 @@ template <>
 std::span<const std::string_view> names_of<Implementation>() {
   return kImplementationNames;
 }
+
 }  // namespace stepcast

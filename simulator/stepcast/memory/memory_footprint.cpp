@@ -6,9 +6,9 @@
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/layer/built_stage.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/expert_expansion.hpp"
-#include "stepcast/layer/stage_class.hpp"
 #include "stepcast/pipeline/pipeline_order.hpp"
 #include "stepcast/plan/update_rule.hpp"
 

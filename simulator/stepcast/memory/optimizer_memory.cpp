@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/base/real.hpp"
-#include "stepcast/layer/matrix_owners.hpp"
+#include "stepcast/layer/weight_matrix.hpp"
 #include "stepcast/plan/update_rule.hpp"
 
 namespace stepcast {

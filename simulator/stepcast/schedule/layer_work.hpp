@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "stepcast/layer/layer_blocks.hpp"
+#include "stepcast/layer/built_stage.hpp"
 #include "stepcast/schedule/layer_prices.hpp"
 
 namespace stepcast {

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "stepcast/layer/stage_class.hpp"
+#include "stepcast/layer/built_stage.hpp"
 #include "stepcast/memory/stage_holding.hpp"
 #include "stepcast/schedule/layer_work.hpp"
 #include "stepcast/schedule/least_stage.hpp"
