@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "stepcast/base/real.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -22,6 +24,11 @@ Extents extents(const Attention& op, const ScoreTile& tile) {
   return op.direction == Direction::kForward
              ? Extents{op.seq_q, op.seq_kv, tile.queries, tile.keys}
              : Extents{op.seq_kv, op.seq_q, tile.keys, tile.queries};
+}
+
+// The share of the queries of a whole sequence that a workgroup of keys loops over.
+double share_of_queries(const Attention& op) {
+  return is_forward(op.direction) ? 1.0 : std::min(1.0, real(op.seq_q) / real(op.seq_kv));
 }
 
 // Inner tiles of the block that starts at `position` of a sequence whose documents are kept apart.
@@ -45,10 +52,7 @@ std::int64_t tokens_with_work(const Documents& documents, std::int64_t sequence)
 
 // What a mask by document leaves of the tiles that a causal one has.
 void keep_documents_apart(const Attention& op, const Extents& loop, TileCount& count) {
-  const double share =
-      op.direction == Direction::kForward
-          ? 1.0
-          : std::min(1.0, static_cast<double>(op.seq_q) / static_cast<double>(op.seq_kv));
+  const double share = share_of_queries(op);
   const std::int64_t tokens = tokens_with_work(op.documents, op.seq_kv);
   double sum = 0.0;
   double longest = 0.0;
@@ -78,7 +82,7 @@ TileCount tiles_of_sequence(const Attention& op, const Extents& loop) {
   const auto outer_side = static_cast<double>(loop.outer_side);
   const std::int64_t own = blocks(loop.outer, loop.outer_side);
   const auto all = static_cast<double>(blocks(loop.inner, loop.inner_side));
-  const double heads = static_cast<double>(op.batch) * static_cast<double>(op.heads);
+  const double heads = real(op.batch) * real(op.heads);
   // Blocks that an edge of the mask cuts, beyond its length over the side of a tile: the edge lies
   // at any multiple of the greatest common divisor.
   const auto common = static_cast<double>(std::gcd(loop.outer_side, loop.inner_side));
@@ -95,10 +99,7 @@ TileCount tiles_of_sequence(const Attention& op, const Extents& loop) {
   if (op.window > 0 && op.window < op.seq_kv) {
     // A window reaches over window tokens to one side if causal, to both if not.
     const double reach = (op.causal ? 1.0 : 2.0) * static_cast<double>(op.window - 1);
-    const double share =
-        op.direction == Direction::kForward
-            ? 1.0
-            : std::min(1.0, static_cast<double>(op.seq_q) / static_cast<double>(op.seq_kv));
+    const double share = share_of_queries(op);
     const double capped = std::min(all, (outer_side + reach * share) / inner_side + cut);
     const double rise = all - shortest;
     const double below = capped - shortest;

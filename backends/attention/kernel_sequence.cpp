@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stepcast/base/real.hpp"
 #include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
@@ -10,7 +11,7 @@ namespace stepcast {
 OpCost sequence_cost(const KernelSequence& sequence, const KernelContext& context) {
   const DeviceSpec& device = context.device;
   const MemoryConstants& memory = device.kernels.memory;
-  const auto units = static_cast<double>(context.compute_units);
+  const auto units = real(context.compute_units);
   const BytesPerSecond rate =
       min(sequence.hbm_share * device.hbm.achieved, units * memory.unit_bandwidth);
   OpCost cost;

@@ -68,7 +68,7 @@ double step_cycles(const LinearAttention& op, const ChunkKernel& kernel,
 SequencedKernel priced(const LinearAttention& op, const ChunkKernel& kernel,
                        const KernelContext& context) {
   const LinearAttentionConstants& constants = context.device.kernels.linear_attention;
-  const auto units = static_cast<double>(context.compute_units);
+  const auto units = real(context.compute_units);
   const double chains = real(op.batch) * real(op.heads);
   const double chunks = real(chunks_of(op));
   const MatrixCycles matrix = matrix_cycles(op, kernel, context.device);

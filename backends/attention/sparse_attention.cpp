@@ -60,12 +60,11 @@ class Units {
   }
   // The time of cycles that all units share.
   [[nodiscard]] Seconds time(double all_cycles) const {
-    return all_cycles / static_cast<double>(context_.compute_units) / context_.clock;
+    return all_cycles / real(context_.compute_units) / context_.clock;
   }
   // Gradients added atomically, at the rate of the units that are left.
   [[nodiscard]] Seconds added(Bytes bytes) const {
-    const double share = static_cast<double>(context_.compute_units) /
-                         static_cast<double>(context_.device.compute_units);
+    const double share = real(context_.compute_units) / real(context_.device.compute_units);
     return bytes / (share * constants().reduction_rate);
   }
   [[nodiscard]] const SparseAttentionConstants& constants() const { return *constants_; }

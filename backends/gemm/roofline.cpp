@@ -16,6 +16,7 @@
 #include <cmath>
 
 #include "backends/builtin_backends.hpp"
+#include "stepcast/base/real.hpp"
 #include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
@@ -114,7 +115,7 @@ class RooflineGemm final : public GemmModel {
     const bool wgrad = op.pass == GemmPass::kWgrad;
     const Shape one = wgrad ? Shape{op.n, op.k, rows, 1} : Shape{rows, op.n, op.k, 1};
     if (op.sequential) {
-      const auto groups = static_cast<double>(op.groups);
+      const auto groups = real(op.groups);
       KernelContext each = context;
       each.launch = context.launch;
       OpCost cost =

@@ -194,4 +194,16 @@ inline double busiest_steps(const TileCounts::Steps& steps, double waves, double
   return std::max(steps.longest, std::min(dealt, whole_waves + steps.longest));
 }
 
+// The tile, split and cluster with which a library's product takes least.
+//
+// Among equal times, as of products that wait for memory, the one with less to do besides; among
+// those, the first in the library's order.
+struct GemmPick {
+  GemmChoice choice;
+  GemmTime time;
+};
+
+GemmPick cheapest(const GemmProblem& problem, const GemmMachine& machine,
+                  const KernelLibrary& library);
+
 }  // namespace stepcast

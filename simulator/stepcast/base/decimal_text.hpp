@@ -3,6 +3,7 @@
 #pragma once
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,5 +29,13 @@ std::string fixed_decimal(double value, int digits);
 // With one to three digits after the point and thousands separators, as reports print numbers; from
 // 10^12 on a whole one.
 std::string decimals(double value, int digits);
+
+// Large whole numbers as people write them: "15T", "1.5B", "300M", "64k", "2e12" or plain digits.
+//
+// k, M, B and T are 10^3, 10^6, 10^9 and 10^12, as model cards count tokens and parameters.
+
+// The count that `text` is; nothing if it is no whole number from 0 to 10^18. Case counts: "15t" is
+// none.
+std::optional<std::int64_t> parse_count(std::string_view text);
 
 }  // namespace stepcast

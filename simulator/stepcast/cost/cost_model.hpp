@@ -24,16 +24,9 @@ namespace stepcast {
 
 // What backends are chosen for: one of each role prices a step.
 enum class BackendRole { kGemm, kAttention, kMemoryBound, kCollective };
-
-inline constexpr std::array<std::string_view, 4> kBackendRoleNames = {"gemm", "attention",
-                                                                      "memory_bound", "collective"};
-
-inline std::string_view name(BackendRole role) { return entry(kBackendRoleNames, role); }
-
 template <>
-inline std::span<const std::string_view> names_of<BackendRole>() {
-  return kBackendRoleNames;
-}
+inline constexpr std::array<std::string_view, 4> kNamesOf<BackendRole> = {
+    "gemm", "attention", "memory_bound", "collective"};
 
 // The role whose backend prices an operator.
 struct RoleOf {

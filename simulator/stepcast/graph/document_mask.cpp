@@ -10,8 +10,6 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 2> kLengthNames = {"fixed", "geometric"};
-
 // Of one document without anything around it.
 double pairs_of_document(double length, double window) {
   return window > 0.0 && window < length ? window * length - window * (window - 1.0) / 2.0
@@ -61,12 +59,6 @@ double geometric_pairs(const Documents& documents, std::int64_t sequence, double
 }
 
 }  // namespace
-
-template <>
-std::span<const std::string_view> names_of<DocumentLengths>() {
-  return kLengthNames;
-}
-std::string_view name(DocumentLengths lengths) { return entry(kLengthNames, lengths); }
 
 bool shortens(const Documents& documents, std::int64_t sequence) {
   const bool one = documents.lengths == DocumentLengths::kFixed && documents.length >= sequence;

@@ -13,12 +13,6 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 2> kPhaseNames = {"dispatch", "combine"};
-constexpr std::array<std::string_view, 6> kPrimitiveNames = {"auto", "ag",         "rs",
-                                                             "a2a",  "rank_dedup", "node_dedup"};
-constexpr std::array<std::string_view, 7> kRoutingNames = {
-    "uniform", "round_robin_forced", "group_limited", "zipf", "counts", "independent", "learned"};
-
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)
 #define STEPCAST_NAME(enumerator, name, forward, backward, family) std::string_view{#name},
 #define STEPCAST_PASSES(enumerator, name, forward, backward, family) \
@@ -38,32 +32,7 @@ constexpr std::array kOperatorNames = {STEPCAST_OPERATORS(STEPCAST_NAME)};
 #undef STEPCAST_NAME
 static_assert(kOperatorNames.size() == kOpIds && kOpIds <= 256, "OpId is one byte");
 
-constexpr std::array<std::string_view, 6> kCollectiveNames = {
-    "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv", "broadcast"};
-constexpr std::array<std::string_view, 8> kAlgorithmNames = {
-    "auto", "ring", "tree", "recursive_doubling", "direct", "hierarchical", "in_switch", "pxn"};
-constexpr std::array<std::string_view, 4> kProtocolNames = {"auto", "ll", "ll128", "simple"};
-constexpr std::array<std::string_view, 3> kImplementationNames = {"eager", "compiled", "fused"};
-constexpr std::array<std::string_view, kAxes> kAxisNames = {"tp", "ep", "cp", "dp", "pp"};
-
 }  // namespace
-
-std::string_view name(ExchangePhase phase) { return entry(kPhaseNames, phase); }
-std::string_view name(ExchangePrimitive primitive) { return entry(kPrimitiveNames, primitive); }
-std::string_view name(RoutingKind kind) { return entry(kRoutingNames, kind); }
-
-template <>
-std::span<const std::string_view> names_of<ExchangePhase>() {
-  return kPhaseNames;
-}
-template <>
-std::span<const std::string_view> names_of<ExchangePrimitive>() {
-  return kPrimitiveNames;
-}
-template <>
-std::span<const std::string_view> names_of<RoutingKind>() {
-  return kRoutingNames;
-}
 
 std::string_view name(MemoryBoundKind kind) { return entry(kKindNames, kind); }
 KernelFamily family_of(MemoryBoundKind kind) {
@@ -193,31 +162,6 @@ bool prints_alike(const Op& a, const Op& b) { return a.id == b.id && a.work == b
 
 bool runs_on_gather_stream(const Op& op) {
   return op.id == OpId::kFsdpCast || op.id == OpId::kFsdpCopyIn;
-}
-
-std::string_view name(CollectiveOp op) { return entry(kCollectiveNames, op); }
-std::string_view name(CollectiveAlgorithm algorithm) { return entry(kAlgorithmNames, algorithm); }
-std::string_view name(Protocol protocol) { return entry(kProtocolNames, protocol); }
-std::string_view name(Implementation implementation) {
-  return entry(kImplementationNames, implementation);
-}
-std::string_view name(Axis axis) { return entry(kAxisNames, axis); }
-
-template <>
-std::span<const std::string_view> names_of<CollectiveOp>() {
-  return kCollectiveNames;
-}
-template <>
-std::span<const std::string_view> names_of<CollectiveAlgorithm>() {
-  return kAlgorithmNames;
-}
-template <>
-std::span<const std::string_view> names_of<Protocol>() {
-  return kProtocolNames;
-}
-template <>
-std::span<const std::string_view> names_of<Implementation>() {
-  return kImplementationNames;
 }
 
 }  // namespace stepcast

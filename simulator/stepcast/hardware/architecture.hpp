@@ -22,13 +22,8 @@ namespace stepcast {
 
 // Through what programs reach the device: profilers name launches and kernels after it.
 enum class DeviceRuntime { kCuda, kHip };
-
-inline constexpr std::array<std::string_view, 2> kDeviceRuntimeNames = {"cuda", "hip"};
-
 template <>
-inline std::span<const std::string_view> names_of<DeviceRuntime>() {
-  return kDeviceRuntimeNames;
-}
+inline constexpr std::array<std::string_view, 2> kNamesOf<DeviceRuntime> = {"cuda", "hip"};
 
 // The fused attention kernels that an architecture has: how each cuts its work and what it hides.
 // What a part lets its best kernel reach is in kernel_constants.hpp.
@@ -83,7 +78,7 @@ struct AttentionLibrary {
   // What the usual libraries take, and what runs where the kernel that a software set names does
   // not exist. It has both directions.
   AttentionKernel native = AttentionKernel::kFlash2;
-  std::array<std::optional<FlashKernel>, kAttentionKernelNames.size()> kernels;
+  std::array<std::optional<FlashKernel>, kNamesOf<AttentionKernel>.size()> kernels;
 
   [[nodiscard]] const std::optional<FlashKernel>& kernel(AttentionKernel wanted) const {
     return kernels[static_cast<std::size_t>(wanted)];

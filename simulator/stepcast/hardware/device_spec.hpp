@@ -145,4 +145,8 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
 ConfigNode profile_with_bases(const std::filesystem::path& file,
                               const std::filesystem::path& folder, std::vector<std::string>& bases);
 
+// "exchange constants of deepep on mi300x assumed, 16 of 19: as H100", with the reason that most of
+// them give; empty where a source stands behind every constant of the dispatcher.
+std::string assumed_exchange(const DeviceSpec& device, Dispatcher dispatcher);
+
 }  // namespace stepcast

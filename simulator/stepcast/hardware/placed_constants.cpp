@@ -74,8 +74,8 @@ void collect_attention(AttentionLibrary& library, const NumberCollector& collect
   for (std::size_t i = 0; i < library.kernels.size(); ++i) {
     if (std::optional<FlashKernel>& kernel = library.kernels[i]) {
       for_each_value(kPartsOfFlashKernel,
-                     "attention_kernels." + std::string(kAttentionKernelNames.at(i)) + ".", *kernel,
-                     collect);
+                     "attention_kernels." + std::string(kNamesOf<AttentionKernel>.at(i)) + ".",
+                     *kernel, collect);
     }
   }
 }
@@ -102,7 +102,7 @@ Placed list_of(const Parts& parts) {
 
 Placed architecture_constants() {
   Placed all;
-  for (const std::string_view kernel : kAttentionKernelNames) {
+  for (const std::string_view kernel : kNamesOf<AttentionKernel>) {
     SectionList<FlashKernel> visit("attention_kernels." + std::string(kernel) + ".", all);
     kPartsOfFlashKernel(visit);
   }

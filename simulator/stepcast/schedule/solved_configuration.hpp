@@ -13,7 +13,7 @@
 
 #include "stepcast/layer/built_stage.hpp"
 #include "stepcast/memory/stage_holding.hpp"
-#include "stepcast/schedule/layer_work.hpp"
+#include "stepcast/schedule/layer_prices.hpp"
 #include "stepcast/schedule/least_stage.hpp"
 #include "stepcast/schedule/stage_time.hpp"
 
