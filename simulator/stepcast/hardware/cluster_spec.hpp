@@ -2,10 +2,12 @@
 // A cluster: one kind of GPU, nodes, and the network between them.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
+#include "stepcast/base/enum_names.hpp"
 #include "stepcast/hardware/device_spec.hpp"
 #include "stepcast/hardware/host_spec.hpp"
 
@@ -13,7 +15,9 @@ namespace stepcast {
 
 // In a rail-optimised network the NICs of one place in their nodes share a leaf switch.
 enum class NetworkTopology { kRailOptimisedFatTree, kFatTree };
-std::string_view name(NetworkTopology topology);
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<NetworkTopology> = {
+    "rail_optimised_fat_tree", "fat_tree"};
 
 // The shape of the network between nodes.
 struct NetworkSpec {

@@ -62,21 +62,12 @@ void inherit_block_format(PerDtype<T>& values) {
   }
 }
 
-template <typename Q>
-PerDtype<Q> quantities_by_dtype(SourcedReader reader, const UnitRange& range) {
-  PerDtype<Q> values;
+// What read(reader, format) finds of each format in a mapping that has nothing else.
+template <typename T, typename Read>
+PerDtype<T> values_by_dtype(SourcedReader reader, const Read& read) {
+  PerDtype<T> values;
   for (const DtypeInfo& dtype : kDtypes) {
-    values[slot(dtype.dtype)] = reader.optional_quantity<Q>(dtype.name, range);
-  }
-  reader.finish();
-  inherit_block_format(values);
-  return values;
-}
-
-inline PerDtype<double> numbers_by_dtype(SourcedReader reader, Range<double> range) {
-  PerDtype<double> values;
-  for (const DtypeInfo& dtype : kDtypes) {
-    values[slot(dtype.dtype)] = reader.optional_number(dtype.name, range);
+    values[slot(dtype.dtype)] = read(reader, dtype.name);
   }
   reader.finish();
   inherit_block_format(values);
@@ -154,12 +145,18 @@ struct ReadConstant {
                                : reader.optional_count(constant.key, range).value_or(owner.*member);
   }
   void operator()(PerDtype<double> Owner::*member) const {
-    owner.*member = numbers_by_dtype(reader.mapping(constant.key), constant.range);
+    owner.*member = values_by_dtype<double>(
+        reader.mapping(constant.key), [this](SourcedReader& formats, std::string_view format) {
+          return formats.optional_number(format, constant.range);
+        });
     need_bf16(owner.*member);
   }
   template <typename Q>
   void operator()(PerDtype<Q> Owner::*member) const {
-    owner.*member = quantities_by_dtype<Q>(reader.mapping(constant.key), range());
+    owner.*member = values_by_dtype<Q>(reader.mapping(constant.key),
+                                       [this](SourcedReader& formats, std::string_view format) {
+                                         return formats.optional_quantity<Q>(format, range());
+                                       });
     need_bf16(owner.*member);
   }
   template <typename Q>

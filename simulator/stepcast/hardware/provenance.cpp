@@ -6,15 +6,10 @@
 #include <filesystem>
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/config/enum_fields.hpp"
 
 namespace stepcast {
 namespace {
-
-constexpr std::array<NamedValue<SourceKind>, 5> kKinds = {{{"spec", SourceKind::kSpec},
-                                                           {"measured", SourceKind::kMeasured},
-                                                           {"derived", SourceKind::kDerived},
-                                                           {"fitted", SourceKind::kFitted},
-                                                           {"assumed", SourceKind::kAssumed}}};
 
 void check_source(MappingReader& number, const std::string& source, const SourceTable& sources) {
   if (sources.contains(source)) {
@@ -29,8 +24,6 @@ void check_source(MappingReader& number, const std::string& source, const Source
 }
 
 }  // namespace
-
-std::string_view name(SourceKind kind) { return kKinds[static_cast<std::size_t>(kind)].name; }
 
 SourceTable read_sources(MappingReader& reader, std::string_view key) {
   SourceTable sources;
@@ -79,7 +72,7 @@ void SourcedReader::record(MappingReader mapping, std::string_view key, std::str
                         .file = (file.parent_path().filename() / file.filename()).generic_string()};
   const std::string reason = mapping.optional_text("assumed");
   provenance.kind = mapping.optional_choice<SourceKind>(
-      "kind", kKinds, reason.empty() ? SourceKind::kSpec : SourceKind::kAssumed);
+      "kind", enum_names<SourceKind>(), reason.empty() ? SourceKind::kSpec : SourceKind::kAssumed);
   if (!reason.empty()) {
     provenance.source = reason;
   } else if (provenance.source.empty()) {

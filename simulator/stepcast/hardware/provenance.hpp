@@ -6,6 +6,7 @@
 // own `sources` mapping, or one of the file `sources.yaml` beside the folders of profiles.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepcast/base/enum_names.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 
 namespace stepcast {
@@ -25,8 +27,9 @@ enum class SourceKind {
   kFitted,    // fitted to measurements by `stepcast calibrate`
   kAssumed,   // unknown; the reason of the value is given
 };
-
-std::string_view name(SourceKind kind);
+template <>
+inline constexpr std::array<std::string_view, 5> kNamesOf<SourceKind> = {
+    "spec", "measured", "derived", "fitted", "assumed"};
 
 struct Provenance {
   std::string key;    // "hbm.capacity"

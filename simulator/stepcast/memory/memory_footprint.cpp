@@ -250,18 +250,6 @@ class RankPeak {
 
 }  // namespace
 
-std::string_view name(MemoryVerdict verdict) {
-  switch (verdict) {
-    case MemoryVerdict::kFits:
-      return "fits";
-    case MemoryVerdict::kTight:
-      return "tight";
-    case MemoryVerdict::kDoesNotFit:
-      return "does not fit";
-  }
-  return "";
-}
-
 std::vector<PeakMoments> peak_moments_of(Schedule schedule, const PipelineShape& shape) {
   const std::int64_t chunks = chunks_per_rank(schedule, shape);
   std::vector<PeakMoments> moments;
