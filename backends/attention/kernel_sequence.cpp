@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/attention/kernel_sequence.hpp"
 
-#include <algorithm>
-
 #include "stepcast/base/real.hpp"
 #include "stepcast/cost/cost_model.hpp"
 

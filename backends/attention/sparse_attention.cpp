@@ -22,7 +22,6 @@
 // TFLOP/s on H800 and H200: ours reach 99 to 109. On AMD, backward keeps gradients apart and adds
 // them up in a kernel of its own; its time is fitted as if it were added. Wrong for very long
 // sequences of index scores, of which a kernel that reads queries again takes up to twice as long.
-#include <algorithm>
 #include <cmath>
 #include <vector>
 

@@ -16,7 +16,6 @@
 // hops; of a direct exchange base + one hop of each kind + message.issue for every peer outside.
 // Assumes that both directions of a link run at full rate and that nothing else is on the fabric.
 // Wrong around 1 to 32 MiB, where the libraries change their protocol (too fast by up to 2).
-#include <algorithm>
 
 #include "backends/builtin_backends.hpp"
 #include "stepcast/base/real.hpp"

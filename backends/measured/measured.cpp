@@ -43,7 +43,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "backends/builtin_backends.hpp"

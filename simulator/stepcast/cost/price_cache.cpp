@@ -3,7 +3,6 @@
 
 #include <tuple>
 #include <unordered_map>
-#include <utility>
 
 #include "stepcast/base/hash.hpp"
 #include "stepcast/cost/model_around.hpp"

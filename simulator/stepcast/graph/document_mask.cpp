@@ -2,7 +2,6 @@
 #include "stepcast/graph/document_mask.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "stepcast/base/real.hpp"

@@ -16,7 +16,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "stepcast/base/enum_names.hpp"

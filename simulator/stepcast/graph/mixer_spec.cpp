@@ -2,7 +2,6 @@
 #include "stepcast/graph/mixer_spec.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "stepcast/config/enum_fields.hpp"

@@ -2,7 +2,6 @@
 #include "stepcast/graph/sparse_attention.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "stepcast/base/real.hpp"
 

@@ -19,7 +19,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "stepcast/base/dtype.hpp"

@@ -2,7 +2,6 @@
 #include "stepcast/graph/trained_weights.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace stepcast {
 namespace {

@@ -2,11 +2,11 @@
 #include "stepcast/hardware/cluster_spec.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/name_text.hpp"
 #include "stepcast/hardware/constant.hpp"
+#include "stepcast/hardware/host_tables.hpp"
 
 namespace stepcast {
 namespace {
@@ -96,6 +96,23 @@ ClusterSpec cluster_of(const ClusterProfile& profile, DeviceSpec device, std::in
     restate(cluster.device.provenance, own);
   }
   return cluster;
+}
+
+HostSpec load_host(const std::filesystem::path& file, const SourceTable& shared_sources) {
+  const ConfigNode root = load_config(file);
+  Diagnostics diagnostics;
+  MappingReader top(root, "", diagnostics);
+  HostSpec host;
+  host.sources = shared_sources;
+  host.sources.merge(read_sources(top, "sources"));
+  host.name = required_name(top);
+  host.title = top.required_text("title");
+  host.framework = top.required_text("framework");
+  SourcedReader reader(std::move(top), host.sources, host.provenance);
+  read_constants<HostSpec>(reader, host_tables::kConstants, host);
+  reader.finish();
+  diagnostics.throw_if_any();
+  return host;
 }
 
 }  // namespace stepcast

@@ -4,8 +4,8 @@
 
 #include <array>
 
+#include "stepcast/hardware/cluster_spec.hpp"
 #include "stepcast/hardware/constant.hpp"
-#include "stepcast/hardware/host_spec.hpp"
 
 namespace stepcast::host_tables {
 

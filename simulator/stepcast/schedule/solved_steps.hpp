@@ -5,7 +5,6 @@
 // For one thread. What it has kept changes no number, only how soon it is there.
 #pragma once
 
-#include <list>
 #include <memory>
 #include <optional>
 #include <unordered_map>

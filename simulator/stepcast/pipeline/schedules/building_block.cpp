@@ -21,7 +21,6 @@
 // memory above; that limit is kept except that a rank without a gradient of weights to run goes on.
 #include "stepcast/pipeline/schedules/schedule_orders.hpp"
 
-#include <algorithm>
 #include <array>
 #include <limits>
 

@@ -24,7 +24,6 @@
 #include "stepcast/pipeline/schedules/schedule_orders.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "stepcast/base/error.hpp"
 
