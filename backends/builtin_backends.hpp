@@ -7,7 +7,6 @@
 #include <string_view>
 #include <variant>
 
-#include "stepcast/cost/backend_role.hpp"
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/operators/measured_operator.hpp"
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/attention/kernel_sequence.hpp"
 
-#include <algorithm>
-
-#include "stepcast/cost/energy.hpp"
+#include "stepcast/base/real.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 
 OpCost sequence_cost(const KernelSequence& sequence, const KernelContext& context) {
   const DeviceSpec& device = context.device;
   const MemoryConstants& memory = device.kernels.memory;
-  const auto units = static_cast<double>(context.compute_units);
+  const auto units = real(context.compute_units);
   const BytesPerSecond rate =
       min(sequence.hbm_share * device.hbm.achieved, units * memory.unit_bandwidth);
   OpCost cost;

@@ -32,4 +32,9 @@ struct KernelSequence {
 
 OpCost sequence_cost(const KernelSequence& sequence, const KernelContext& context);
 
+// Operators that run so (linear_attention.cpp, sparse_attention.cpp).
+OpCost linear_attention_cost(const LinearAttention& op, const KernelContext& context);
+OpCost sparse_attention_cost(const SparseAttention& op, const KernelContext& context);
+OpCost index_scores_cost(const IndexScores& op, const KernelContext& context);
+
 }  // namespace stepcast

@@ -17,7 +17,8 @@
 #include "backends/attention/flash_kernel.hpp"
 #include "backends/attention/unfused.hpp"
 #include "backends/builtin_backends.hpp"
-#include "stepcast/cost/energy.hpp"
+#include "stepcast/base/real.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 namespace {
@@ -38,8 +39,7 @@ double wave_quantisation(const Attention& op, const KernelContext& context) {
 
 FlopsPerSecond matrix_rate(const KernelContext& context) {
   const auto slot = static_cast<std::size_t>(Dtype::kBf16);
-  return static_cast<double>(context.compute_units) * *context.device.matrix_rate[slot] *
-         context.clock;
+  return real(context.compute_units) * *context.device.matrix_rate[slot] * context.clock;
 }
 
 OpCost priced(Seconds math, Seconds memory, const KernelContext& context) {

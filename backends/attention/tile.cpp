@@ -24,12 +24,11 @@
 #include <cmath>
 
 #include "backends/attention/flash_kernel.hpp"
-#include "backends/attention/linear_attention.hpp"
-#include "backends/attention/sparse_attention.hpp"
-#include "backends/attention/tile_count.hpp"
+#include "backends/attention/kernel_sequence.hpp"
 #include "backends/attention/unfused.hpp"
 #include "backends/builtin_backends.hpp"
-#include "stepcast/cost/energy.hpp"
+#include "stepcast/base/real.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 namespace {
@@ -98,13 +97,11 @@ TileCycles tile_cycles(const Attention& op, const Cut& cut, const FlashKernel& k
   const AttentionConstants& constants = device.kernels.attention;
   const DirectionTraits& traits = direction_traits(kernel, op.direction);
   const double scores = static_cast<double>(cut.tile.queries) * static_cast<double>(cut.tile.keys);
-  const bool halves =
-      traits.single_pass_head > 0.0 && static_cast<double>(op.d_qk) > traits.single_pass_head;
+  const bool halves = traits.single_pass_head > 0.0 && real(op.d_qk) > traits.single_pass_head;
   const double passes = halves ? 2.0 : 1.0;  // of scores and their gradients
   const double again = passes * (cut.d_qk + cut.d_v);
   const double products = forward(op) ? again : again + 2.0 * cut.d_qk + cut.d_v;
-  const FlopsPerCycle bf16 = *device.matrix_rate[slot(Dtype::kBf16)];
-  const FlopsPerCycle rate = device.matrix_rate[slot(op.dtype)].value_or(bf16);
+  const FlopsPerCycle rate = device.matrix_rate_of(op.dtype);
   const double efficiency =
       forward(op) ? constants.forward_efficiency : constants.backward_efficiency;
   constexpr double kFlopsPerLane = 2.0;
@@ -124,7 +121,7 @@ TileCycles tile_cycles(const Attention& op, const Cut& cut, const FlashKernel& k
   }
   if (!forward(op) && constants.reduction_rate) {
     const Bytes added = static_cast<double>(cut.tile.queries) * cut.d_qk * kernel.reduction_element;
-    const auto units = static_cast<double>(device.compute_units);
+    const auto units = real(device.compute_units);
     cycles.reduction = units * added / *constants.reduction_rate * context.clock;
   }
   return cycles;
@@ -138,7 +135,7 @@ double start_cycles(const Attention& op, const Cut& cut, const DirectionTraits& 
   const auto own = static_cast<double>(forward(op) ? cut.tile.queries : 2 * cut.tile.keys);
   const Bytes moved = own * (cut.d_qk + cut.d_v) * size_of(op.dtype);
   const BytesPerSecond rate = device.l2.bandwidth.value_or(device.hbm.achieved);
-  const Seconds move = static_cast<double>(device.compute_units) * moved / rate;
+  const Seconds move = real(device.compute_units) * moved / rate;
   return traits.start_share * (device.kernels.attention.group_cycles + move * context.clock);
 }
 
@@ -163,18 +160,18 @@ struct ExtraKernels {
 
 ExtraKernels extra_kernels(const Attention& op, const FlashKernel& kernel) {
   const Bytes element = size_of(op.dtype);
-  const auto d_qk = static_cast<double>(op.d_qk);
-  const auto d_v = static_cast<double>(op.d_v);
-  const auto batch = static_cast<double>(op.batch);
-  const auto heads = static_cast<double>(op.heads);
-  const double queries = batch * static_cast<double>(op.seq_q);
-  const double keys = batch * static_cast<double>(op.seq_kv);
+  const auto d_qk = real(op.d_qk);
+  const auto d_v = real(op.d_v);
+  const auto batch = real(op.batch);
+  const auto heads = real(op.heads);
+  const double queries = batch * real(op.seq_q);
+  const double keys = batch * real(op.seq_kv);
   if (forward(op)) {
     if (kernel.context_passes <= 0.0) {
       return {};
     }
     // Its work items are the heads of queries, and pairs of a key and a value head.
-    const double items = queries * heads + keys * static_cast<double>(op.kv_heads);
+    const double items = queries * heads + keys * real(op.kv_heads);
     return {1.0, kernel.context_passes * 2.0 * items * 0.5 * (d_qk + d_v) * element};
   }
   // dO . O, and zeros for the gradients of queries
@@ -229,7 +226,7 @@ Bound bound_of(const Parts& parts) {
 std::vector<CostTerm> terms_of(const Parts& parts, const KernelContext& context) {
   const double tiles = parts.count.groups * parts.count.mean;
   const auto spread = [&](double cycles) {
-    return cycles / static_cast<double>(context.compute_units) / context.clock;
+    return cycles / real(context.compute_units) / context.clock;
   };
   std::vector<CostTerm> terms = {
       {"products", spread(tiles * parts.tile.products)},
@@ -257,7 +254,7 @@ OpCost fused_attention(const Attention& op, const KernelContext& context) {
   const Cut cut = cut_of(op, kernel);
   const ExtraKernels extra = extra_kernels(op, kernel);
   const Bytes bytes = compulsory_bytes(op);
-  const auto units = static_cast<double>(context.compute_units);
+  const auto units = real(context.compute_units);
   Parts parts;
   parts.count = tile_count(op, cut.tile);
   parts.tile = tile_cycles(op, cut, kernel, context);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/attention/unfused.hpp"
 
-#include "stepcast/cost/energy.hpp"
+#include "stepcast/base/real.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 
@@ -18,14 +19,12 @@ OpCost unfused_attention(const Attention& op, const KernelContext& context) {
   full.window = 0;
   const std::size_t bf16 = slot(Dtype::kBf16);
   const FlopsPerCycle unit_rate = *context.device.matrix_rate[bf16];
-  const FlopsPerSecond rate =
-      static_cast<double>(context.compute_units) * unit_rate * context.clock;
+  const FlopsPerSecond rate = real(context.compute_units) * unit_rate * context.clock;
   // Products of short sequences wait for their operands.
   const Bytes operands = compulsory_bytes(op);
   const Seconds math = max(flops(full) / (*context.device.achieved.gemm[bf16] * rate),
                            operands / context.device.hbm.achieved);
-  const double scores =
-      static_cast<double>(op.batch * op.heads) * static_cast<double>(op.seq_q * op.seq_kv);
+  const double scores = real(op.batch * op.heads) * real(op.seq_q * op.seq_kv);
   const Bytes bytes =
       unfused_passes(op, context.device.libraries.unfused_attention) * scores * Bytes(2);
   const Seconds memory = bytes / context.device.hbm.achieved;

@@ -3,7 +3,7 @@
 // The equations stand in collective_time.hpp and graph/collective_algorithm.cpp.
 #include "backends/builtin_backends.hpp"
 #include "backends/collective/collective_time.hpp"
-#include "stepcast/dispatchers/exchange_cost.hpp"
+#include "stepcast/dispatchers/dispatcher_table.hpp"
 
 namespace stepcast {
 namespace {

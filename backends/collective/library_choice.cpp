@@ -7,7 +7,6 @@
 // than the one before at the size of the switch, that size's time holds, so that more bytes never
 // take less time. Between domains, and for a library without such constants, the fastest is taken.
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <vector>
 

@@ -11,16 +11,15 @@
 //   O)
 //   send/receive                 S over one link of a mesh, all links of a switch, or the NICs
 //   broadcast                    S over every link of the ring
-//   expert exchange              by dispatcher: stepcast/dispatchers/exchange_cost.hpp
+//   expert exchange              by dispatcher: stepcast/dispatchers/dispatcher_table.hpp
 // Latency of a ring is base + (n - k) inside hops + (k - 1) outside hops, all-reduce twice the
 // hops; of a direct exchange base + one hop of each kind + message.issue for every peer outside.
 // Assumes that both directions of a link run at full rate and that nothing else is on the fabric.
 // Wrong around 1 to 32 MiB, where the libraries change their protocol (too fast by up to 2).
-#include <algorithm>
 
 #include "backends/builtin_backends.hpp"
 #include "stepcast/base/real.hpp"
-#include "stepcast/dispatchers/exchange_cost.hpp"
+#include "stepcast/dispatchers/dispatcher_table.hpp"
 #include "stepcast/hardware/link_group.hpp"
 
 namespace stepcast {

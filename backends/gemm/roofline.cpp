@@ -16,7 +16,8 @@
 #include <cmath>
 
 #include "backends/builtin_backends.hpp"
-#include "stepcast/cost/energy.hpp"
+#include "stepcast/base/real.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 namespace {
@@ -38,7 +39,7 @@ FlopsPerSecond unit_rate(Dtype dtype, const KernelContext& context) {
   const std::size_t own = slot(dtype);
   const std::size_t base = slot(Dtype::kBf16);
   const DeviceSpec& device = context.device;
-  const FlopsPerCycle rate = device.matrix_rate[own].value_or(*device.matrix_rate[base]);
+  const FlopsPerCycle rate = device.matrix_rate_of(dtype);
   const double share = device.achieved.gemm[own].value_or(*device.achieved.gemm[base]);
   return share * rate * context.clock;
 }
@@ -87,8 +88,7 @@ OpCost roofline(Seconds math, Bytes bytes, const KernelContext& context) {
 // The matrix pipes are busy for the FLOPs at their peak rate; padding draws nothing here.
 template <typename Product>
 Joules energy_of(const Product& op, const KernelContext& context) {
-  const std::optional<FlopsPerCycle>& own = context.device.matrix_rate[slot(op.dtype)];
-  const FlopsPerCycle rate = own.value_or(*context.device.matrix_rate[slot(Dtype::kBf16)]);
+  const FlopsPerCycle rate = context.device.matrix_rate_of(op.dtype);
   return kernel_energy({flops(op) / rate, op.dtype, compulsory_bytes(op), op.accumulation},
                        context);
 }
@@ -115,7 +115,7 @@ class RooflineGemm final : public GemmModel {
     const bool wgrad = op.pass == GemmPass::kWgrad;
     const Shape one = wgrad ? Shape{op.n, op.k, rows, 1} : Shape{rows, op.n, op.k, 1};
     if (op.sequential) {
-      const auto groups = static_cast<double>(op.groups);
+      const auto groups = real(op.groups);
       KernelContext each = context;
       each.launch = context.launch;
       OpCost cost =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GEMM tile by tile: the macro tile, split of K and cluster that the library would pick, and the
-// time of its waves. tile_time.hpp has the equation, kernel_library.hpp the tiles.
+// time of its waves. tile_time.hpp has the equation and the tiles.
 //
-// The pick (tile_search.hpp) is the cheapest candidate at the clock of the context, as a library's
+// The pick (cheapest) is the cheapest candidate at the clock of the context, as a library's
 // heuristic that was tuned on the part finds it. Kernels of groups do not split K; a
 // persistent one has one tile, and reads again what the cache does not hold. Assumes operands cold
 // in HBM and otherwise read from there once, random data, results in 16 bits. Wrong by 20 to 35 %
@@ -12,8 +12,9 @@
 #include <cmath>
 
 #include "backends/builtin_backends.hpp"
-#include "backends/gemm/tile_search.hpp"
-#include "stepcast/cost/energy.hpp"
+#include "backends/gemm/tile_time.hpp"
+#include "stepcast/base/real.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 namespace {
@@ -66,10 +67,10 @@ OpCost priced(const GemmProblem& problem, const KernelLibrary& library,
 
 GemmProblem problem_of(const Gemm& op) {
   GemmProblem problem;
-  problem.m = static_cast<double>(op.m);
-  problem.n = static_cast<double>(op.n);
-  problem.k = static_cast<double>(op.k);
-  problem.batch = static_cast<double>(op.batch);
+  problem.m = real(op.m);
+  problem.n = real(op.n);
+  problem.k = real(op.k);
+  problem.batch = real(op.batch);
   problem.dtype = op.dtype;
   problem.compulsory = compulsory_bytes(op);
   problem.result = (op.accumulate ? 2.0 : 1.0) * op.result;
@@ -97,7 +98,7 @@ Gemm group_product(const GroupedGemm& op, std::int64_t rows) {
 GemmProblem problem_of(const GroupedGemm& op) {
   const std::int64_t mean_rows = (op.m_total + op.groups - 1) / op.groups;
   GemmProblem problem = problem_of(group_product(op, mean_rows));
-  problem.batch = static_cast<double>(op.groups);
+  problem.batch = real(op.groups);
   problem.compulsory = compulsory_bytes(op);
   problem.counts = op.counts;
   problem.may_split = false;
@@ -110,7 +111,7 @@ GemmProblem problem_of(const GroupedGemm& op) {
 // cache does not hold until the next columns come is read from memory again.
 Bytes read_again(const GemmProblem& problem, const MacroTile& tile, double cache_share,
                  const KernelContext& context) {
-  const auto units = static_cast<double>(context.compute_units);
+  const auto units = real(context.compute_units);
   const double rows = std::ceil(problem.m / tile.rows);
   const double sweeps = std::ceil(problem.n / tile.cols) * std::min(1.0, rows / units);
   const Bytes row = problem.k * size_of(problem.dtype);
@@ -136,7 +137,7 @@ OpCost priced_sequentially(const GroupedGemm& op, const KernelContext& context) 
     }
   };
   if (op.counts.empty()) {
-    add((op.m_total + op.groups - 1) / op.groups, static_cast<double>(op.groups));
+    add((op.m_total + op.groups - 1) / op.groups, real(op.groups));
   }
   for (const std::int64_t rows : op.counts) {
     if (rows > 0) {

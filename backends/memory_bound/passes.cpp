@@ -24,7 +24,8 @@
 
 #include "backends/builtin_backends.hpp"
 #include "backends/memory_bound/memory_kernels.hpp"
-#include "stepcast/cost/energy.hpp"
+#include "stepcast/base/real.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast {
 namespace {
@@ -72,7 +73,7 @@ class OperatorOnDevice {
         constants_(context.device.kernels.memory),
         listed_(context.device.libraries.memory_kernels),
         cache_(last_level_cache(context.device)),
-        values_(static_cast<double>(op.rows) * static_cast<double>(op.cols)) {}
+        values_(real(op.rows) * real(op.cols)) {}
 
   [[nodiscard]] KernelTime time(const MemoryKernel& kernel) const {
     KernelTime time;
@@ -115,14 +116,13 @@ class OperatorOnDevice {
         return 0.0;
     }
   }
-  [[nodiscard]] double units() const { return static_cast<double>(context_.compute_units); }
+  [[nodiscard]] double units() const { return real(context_.compute_units); }
 
   // Rows that groups of threads work on at a time; of the whole part, so that fewer units do not
   // seem to cache better.
   [[nodiscard]] bool rows_stay_cached() const {
-    const double in_flight =
-        std::min(static_cast<double>(op_.rows),
-                 kRowsInFlight * static_cast<double>(context_.device.compute_units));
+    const double in_flight = std::min(static_cast<double>(op_.rows),
+                                      kRowsInFlight * real(context_.device.compute_units));
     return in_flight * static_cast<double>(op_.cols) * op_.element <= cache_.usable;
   }
 

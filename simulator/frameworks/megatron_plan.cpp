@@ -7,7 +7,7 @@
 #include <array>
 
 #include "frameworks/megatron_source.hpp"
-#include "stepcast/base/count_text.hpp"
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/plan/axis_order.hpp"
 #include "stepcast/plan/stage_layout.hpp"

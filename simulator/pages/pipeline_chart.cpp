@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stepcast/cost/power_level.hpp"
+#include "stepcast/cost/power_state.hpp"
 #include "stepcast/schedule/step_timer.hpp"
 
 namespace stepcast {

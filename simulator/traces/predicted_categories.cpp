@@ -6,7 +6,6 @@
 #include <map>
 
 #include "stepcast/base/error.hpp"
-#include "stepcast/cost/power_level.hpp"
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/schedule/step_clock.hpp"
@@ -15,7 +14,7 @@
 namespace stepcast {
 namespace {
 
-// The step at a declared level of power (cost/power_level.hpp).
+// The step at a declared level of power (cost/power_state.hpp).
 StepAtClock at_level(const Experiment& experiment, const Projection& steady, Hertz clock,
                      const CostModel& paced) {
   const ExpansionContext expansion{experiment.model, steady.plan, experiment.training,

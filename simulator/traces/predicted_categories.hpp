@@ -3,7 +3,7 @@
 // which a trace is taken: the first step after a pause, or one that others ran right before.
 //
 // The power limit acts on an average that starts at idle. Until it is at the limit the step runs at
-// the level of bursts (cost/power_level.hpp), and draws P:
+// the level of bursts (cost/power_state.hpp), and draws P:
 //   t_burst = burst energy / (limit - idle) * ln((P - idle) / (P - limit))
 // A step of that level's duration T runs a share min(1, t_burst / T) of its work at it, the rest at
 // the level of the steady state. Each category is the time of its spans on the streams of the rank,

@@ -16,7 +16,7 @@ cd "$made/simulator/stepcast/pipeline"
 cat >schedules/gpipe_in_groups.cpp <<'END'
 // SPDX-License-Identifier: Apache-2.0
 // All forwards of p micro-batches, then all their backwards, then the next p.
-#include "stepcast/pipeline/schedules/gpipe_in_groups.hpp"
+#include "stepcast/pipeline/schedules/schedule_orders.hpp"
 
 #include <algorithm>
 
@@ -37,18 +37,8 @@ std::vector<RankOrder> gpipe_in_groups_orders(const PipelineShape& shape) {
 
 }  // namespace stepcast
 END
-cat >schedules/gpipe_in_groups.hpp <<'END'
-// SPDX-License-Identifier: Apache-2.0
-#pragma once
-
-#include "stepcast/pipeline/pipeline_order.hpp"
-
-namespace stepcast {
-
-std::vector<RankOrder> gpipe_in_groups_orders(const PipelineShape& shape);
-
-}  // namespace stepcast
-END
+sed -i 's/^\/\/ building_block.cpp$/\/\/ gpipe_in_groups.cpp\nstd::vector<RankOrder> gpipe_in_groups_orders(const PipelineShape\& shape);\n\n&/' \
+  schedules/schedule_orders.hpp
 # 2. the value
 sed -i 's/^  kInterleavedZeroBubble,$/&\n  kGpipeInGroups,/' ../plan/parallel_plan.hpp
 
@@ -60,8 +50,6 @@ if "$compiler" -std=c++20 -fsyntax-only -I"$made/simulator" schedules/schedule_i
   exit 1
 fi
 # 3. the row
-sed -i 's/^#include "stepcast\/pipeline\/schedules\/one_f_one_b.hpp"$/#include "stepcast\/pipeline\/schedules\/gpipe_in_groups.hpp"\n&/' \
-  schedules/schedule_info.cpp
 awk '/^constexpr std::array kInfos/ { inside = 1 }
      inside && /^};/ {
        print "    ScheduleInfo{Schedule::kGpipeInGroups, \"gpipe_in_groups\", StagePlacement::kLoop,"

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "fuzz/targets.hpp"
-#include "stepcast/base/count_text.hpp"
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 
 namespace stepcast::fuzz {

@@ -10,7 +10,7 @@
 #include "property/draws.hpp"
 #include "property/random_ops.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/cost/roofline_bound.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast::cost_model_contract_test {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search over tiles, splits and clusters against pricing every one of them.
-#include "backends/gemm/tile_search.hpp"
+#include "backends/gemm/tile_time.hpp"
 
 #include <cmath>
 

@@ -11,7 +11,7 @@
 #include "property/draws.hpp"
 #include "property/random_ops.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/cost/roofline_bound.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast::kernel_price_property_test {
 namespace {

@@ -10,7 +10,6 @@
 #include "sample_specs.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/hardware/placed_constants.hpp"
-#include "stepcast/hardware/placed_numbers.hpp"
 #include "stepcast/schedule/step_clock.hpp"
 
 namespace stepcast::number_ranges_property_test {

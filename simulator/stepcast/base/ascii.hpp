@@ -26,4 +26,10 @@ inline std::string lower_case(std::string_view text) {
   return letters;
 }
 
+// Whether two characters, or two texts, differ in nothing but capitals.
+constexpr bool same_letter(char a, char b) { return lower(a) == lower(b); }
+inline bool same_letters(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_letter);
+}
+
 }  // namespace stepcast::ascii

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/base/csv_cell.hpp"
 
-#include <charconv>
 #include <cmath>
+
+#include "stepcast/base/decimal_text.hpp"
 
 namespace stepcast {
 namespace {
@@ -16,10 +17,8 @@ bool begins_as_formula(std::string_view text) {
 }
 
 bool is_number(std::string_view text) {
-  double number = 0.0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, fault] = std::from_chars(text.data(), end, number);
-  return stopped == end && fault == std::errc{} && std::isfinite(number);
+  const std::optional<double> number = parse_number<double>(text);
+  return number && std::isfinite(*number);
 }
 
 }  // namespace

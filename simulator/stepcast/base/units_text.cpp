@@ -57,48 +57,28 @@ constexpr std::array kFlopsPerSecondUnits = {
 constexpr std::array kWattsUnits = {Unit{"mW", 1e-3, true}, Unit{"W", 1, true},
                                     Unit{"kW", 1e3, true}};
 
+struct Dimension {
+  std::span<const Unit> units;
+  std::string_view example;
+};
 template <typename Q>
-struct Dimension;
+constexpr Dimension kDimension{};
 template <>
-struct Dimension<Bytes> {
-  static constexpr std::span<const Unit> units = kBytesUnits;
-  static constexpr std::string_view example = "80 GB or 80 GiB";
-};
+constexpr Dimension kDimension<Bytes>{kBytesUnits, "80 GB or 80 GiB"};
 template <>
-struct Dimension<Flops> {
-  static constexpr std::span<const Unit> units = kFlopsUnits;
-  static constexpr std::string_view example = "2048 FLOP/clk or 5 TFLOP";
-};
+constexpr Dimension kDimension<Flops>{kFlopsUnits, "2048 FLOP/clk or 5 TFLOP"};
 template <>
-struct Dimension<Seconds> {
-  static constexpr std::span<const Unit> units = kSecondsUnits;
-  static constexpr std::string_view example = "2.5 us";
-};
+constexpr Dimension kDimension<Seconds>{kSecondsUnits, "2.5 us"};
 template <>
-struct Dimension<Joules> {
-  static constexpr std::span<const Unit> units = kJoulesUnits;
-  static constexpr std::string_view example = "1.5 pJ";
-};
+constexpr Dimension kDimension<Joules>{kJoulesUnits, "1.5 pJ"};
 template <>
-struct Dimension<Hertz> {
-  static constexpr std::span<const Unit> units = kHertzUnits;
-  static constexpr std::string_view example = "1830 MHz or 2.1 GHz";
-};
+constexpr Dimension kDimension<Hertz>{kHertzUnits, "1830 MHz or 2.1 GHz"};
 template <>
-struct Dimension<BytesPerSecond> {
-  static constexpr std::span<const Unit> units = kBytesPerSecondUnits;
-  static constexpr std::string_view example = "3.35 TB/s or 400 Gb/s";
-};
+constexpr Dimension kDimension<BytesPerSecond>{kBytesPerSecondUnits, "3.35 TB/s or 400 Gb/s"};
 template <>
-struct Dimension<FlopsPerSecond> {
-  static constexpr std::span<const Unit> units = kFlopsPerSecondUnits;
-  static constexpr std::string_view example = "989 TFLOP/s";
-};
+constexpr Dimension kDimension<FlopsPerSecond>{kFlopsPerSecondUnits, "989 TFLOP/s"};
 template <>
-struct Dimension<Watts> {
-  static constexpr std::span<const Unit> units = kWattsUnits;
-  static constexpr std::string_view example = "700 W";
-};
+constexpr Dimension kDimension<Watts>{kWattsUnits, "700 W"};
 
 struct NumberAndRest {
   double number = 0.0;
@@ -181,7 +161,7 @@ ParsedQuantity<Q> parse_quantity(std::string_view text) {
   if (parsed.fault != QuantityFault::kNone) {
     return {std::nullopt, parsed.fault};
   }
-  for (const Unit& unit : Dimension<Q>::units) {
+  for (const Unit& unit : kDimension<Q>.units) {
     if (unit.text == parsed.rest) {
       const double value = in_base_units(parsed.number, unit.factor);
       if (!std::isfinite(value)) {
@@ -195,7 +175,7 @@ ParsedQuantity<Q> parse_quantity(std::string_view text) {
 
 template <typename Q>
 Q quantity_of(double number, std::string_view unit) {
-  const std::span<const Unit> units = Dimension<Q>::units;
+  const std::span<const Unit> units = kDimension<Q>.units;
   const auto known = std::find_if(units.begin(), units.end(),
                                   [unit](const Unit& each) { return each.text == unit; });
   STEPCAST_CHECK(known != units.end(), "no unit of this dimension");
@@ -204,13 +184,13 @@ Q quantity_of(double number, std::string_view unit) {
 
 template <typename Q>
 std::string_view quantity_example() {
-  return Dimension<Q>::example;
+  return kDimension<Q>.example;
 }
 
 template <typename Q>
 std::string format_quantity(Q quantity) {
   const double value = quantity.value();
-  const std::span<const Unit> units = Dimension<Q>::units;
+  const std::span<const Unit> units = kDimension<Q>.units;
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
     if (unit->printed && std::abs(value) >= unit->factor) {
       if (std::string digits = digits_for(value, unit->factor); !digits.empty()) {

@@ -14,6 +14,7 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/calibration/least_squares.hpp"
 #include "stepcast/config/mapping_reader.hpp"
+#include "stepcast/hardware/constant_files.hpp"
 #include "stepcast/validation/held_out.hpp"
 
 namespace stepcast {

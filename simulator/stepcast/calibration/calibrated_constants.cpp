@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "stepcast/dispatchers/dispatcher_table.hpp"
+#include "stepcast/hardware/kernel_tables.hpp"
 #include "stepcast/hardware/placed_constants.hpp"
-#include "stepcast/hardware/power_constants.hpp"
 
 namespace stepcast {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using Constants = std::vector<CalibratedConstant>;
 
 bool is_of_power(const ConstantInfo* constant) {
-  const auto power = power_constants();
+  constexpr auto& power = kernel_tables::kPower;
   return std::any_of(power.begin(), power.end(),
                      [constant](const auto& row) { return &row == constant; });
 }

@@ -1,8 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/cost/cost_model.hpp"
 
+#include <cmath>
+
 namespace stepcast {
 namespace {
+
+template <typename Work>
+Dtype dtype_of(const Work& work) {
+  if constexpr (std::is_same_v<Work, MemoryBound> || kIsCommunication<Work>) {
+    return Dtype::kBf16;  // without matrix products
+  } else {
+    return work.dtype;
+  }
+}
 
 struct Price {
   const CostModel& model;
@@ -37,6 +48,31 @@ struct Price {
 OpCost CostModel::cost(const Op& op, const KernelContext& kernel,
                        const ClusterSpec& cluster) const {
   return std::visit(Price{*this, kernel, cluster}, op.work);
+}
+
+Joules kernel_energy(const KernelActivity& activity, const KernelContext& context) {
+  const DeviceSpec& device = context.device;
+  const PowerConstants& power = device.kernels.power;
+  Joules energy = activity.hbm.value() * power.hbm_energy;
+  if (activity.matrix_cycles > 0.0) {
+    const Joules cycle = power.matrix_energy[slot(activity.dtype)].value_or(
+        power.matrix_energy[slot(Dtype::kBf16)].value_or(Joules{}));
+    const double growth = std::pow(context.clock / power.reference_clock, power.voltage_exponent);
+    const bool precise =
+        activity.dtype == Dtype::kFp8 && activity.accumulation == Accumulation::kPrecise;
+    energy +=
+        activity.matrix_cycles * growth * (precise ? power.precise_accumulation : 1.0) * cycle;
+  }
+  return energy;
+}
+
+Seconds roofline_bound(const Op& op, const DeviceSpec& device, Hertz clock) {
+  const Seconds memory = compulsory_bytes(op) / device.hbm.peak;
+  const Flops work = flops(op);
+  const Dtype dtype = std::visit([](const auto& any) { return dtype_of(any); }, op.work);
+  const std::optional<FlopsPerSecond> peak = device.matrix_peak(dtype, clock);
+  const std::optional<FlopsPerSecond> base = device.matrix_peak(Dtype::kBf16, clock);
+  return work > Flops{} ? max(work / peak.value_or(*base), memory) : memory;
 }
 
 }  // namespace stepcast

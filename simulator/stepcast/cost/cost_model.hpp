@@ -8,14 +8,38 @@
 //   - a collective over a group of one costs nothing on the fabric.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
+#include "stepcast/base/enum_names.hpp"
 #include "stepcast/cost/op_cost.hpp"
 #include "stepcast/graph/op.hpp"
 #include "stepcast/hardware/cluster_spec.hpp"
+#include "stepcast/hardware/device_spec.hpp"
 
 namespace stepcast {
+
+// What backends are chosen for: one of each role prices a step.
+enum class BackendRole { kGemm, kAttention, kMemoryBound, kCollective };
+template <>
+inline constexpr std::array<std::string_view, 4> kNamesOf<BackendRole> = {
+    "gemm", "attention", "memory_bound", "collective"};
+
+// The role whose backend prices an operator.
+struct RoleOf {
+  BackendRole operator()(const Gemm& /*op*/) const { return BackendRole::kGemm; }
+  BackendRole operator()(const GroupedGemm& /*op*/) const { return BackendRole::kGemm; }
+  BackendRole operator()(const Attention& /*op*/) const { return BackendRole::kAttention; }
+  BackendRole operator()(const LinearAttention& /*op*/) const { return BackendRole::kAttention; }
+  BackendRole operator()(const SparseAttention& /*op*/) const { return BackendRole::kAttention; }
+  BackendRole operator()(const IndexScores& /*op*/) const { return BackendRole::kAttention; }
+  BackendRole operator()(const MemoryBound& /*op*/) const { return BackendRole::kMemoryBound; }
+  BackendRole operator()(const Collective& /*op*/) const { return BackendRole::kCollective; }
+  BackendRole operator()(const ExpertExchange& /*op*/) const { return BackendRole::kCollective; }
+};
+inline BackendRole role_of(const OpWork& work) { return std::visit(RoleOf{}, work); }
 
 enum class Detail { kDuration, kTerms };
 
@@ -78,12 +102,30 @@ struct CostModel {
   std::shared_ptr<const AttentionModel> attention;
   std::shared_ptr<const MemoryBoundModel> memory_bound;
   std::shared_ptr<const CollectiveModel> collective;
-  // The same with every kernel at its own clock (cost/power_level.hpp), where somebody keeps it.
+  // The same with every kernel at its own clock (cost/power_state.hpp), where somebody keeps it.
   std::shared_ptr<const CostModel> paced = nullptr;
 
   // The price of any operator.
   [[nodiscard]] OpCost cost(const Op& op, const KernelContext& kernel,
                             const ClusterSpec& cluster) const;
 };
+
+// The energy of a kernel from what it does; see hardware/kernel_constants.hpp.
+struct KernelActivity {
+  double matrix_cycles = 0.0;  // summed over compute units, with the matrix pipes busy
+  Dtype dtype = Dtype::kBf16;
+  Bytes hbm{};  // read and written
+  Accumulation accumulation = Accumulation::kFast;
+};
+
+Joules kernel_energy(const KernelActivity& activity, const KernelContext& context);
+
+// The time that no kernel beats, to judge a price by.
+//
+//   bound = max(FLOPs / dense matrix peak at the clock, compulsory bytes / HBM peak)
+//
+// Assumes that operands come from HBM; a kernel whose operands are still in a cache may be faster.
+// A format that the part lacks runs at the rate of bf16. Collectives have no such bound: zero.
+Seconds roofline_bound(const Op& op, const DeviceSpec& device, Hertz clock);
 
 }  // namespace stepcast

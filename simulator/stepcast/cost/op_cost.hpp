@@ -2,10 +2,12 @@
 // What an operator costs, and why.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "stepcast/base/enum_names.hpp"
 #include "stepcast/base/units.hpp"
 
 namespace stepcast {
@@ -13,26 +15,9 @@ namespace stepcast {
 // What sets the time: matrix or vector units, HBM, the level of cache that feeds the units, the
 // memory inside a unit, exponentials, start-up and launches, the fabric.
 enum class Bound { kCompute, kMemory, kCache, kLocalMemory, kExponential, kLatency, kBandwidth };
-
-constexpr std::string_view name(Bound bound) {
-  switch (bound) {
-    case Bound::kCompute:
-      return "compute";
-    case Bound::kMemory:
-      return "memory";
-    case Bound::kCache:
-      return "cache";
-    case Bound::kLocalMemory:
-      return "local_memory";
-    case Bound::kExponential:
-      return "exponential";
-    case Bound::kLatency:
-      return "latency";
-    case Bound::kBandwidth:
-      return "bandwidth";
-  }
-  return "";
-}
+template <>
+inline constexpr std::array<std::string_view, 7> kNamesOf<Bound> = {
+    "compute", "memory", "cache", "local_memory", "exponential", "latency", "bandwidth"};
 
 // One part of a predicted time: "k_loop 139 us". Parts follow each other and add up to the
 // duration; what runs beside a longer part and is hidden by it is no part.
@@ -53,20 +38,9 @@ struct Tiling {
 // Where a price comes from: a model of kernels, or a table of the user's measurements, of which
 // kFallback is what the table has nothing near.
 enum class Origin { kModel, kMeasured, kInterpolated, kFallback };
-
-constexpr std::string_view name(Origin origin) {
-  switch (origin) {
-    case Origin::kModel:
-      return "model";
-    case Origin::kMeasured:
-      return "measured";
-    case Origin::kInterpolated:
-      return "interpolated";
-    case Origin::kFallback:
-      return "fallback";
-  }
-  return "";
-}
+template <>
+inline constexpr std::array<std::string_view, 4> kNamesOf<Origin> = {"model", "measured",
+                                                                     "interpolated", "fallback"};
 
 struct OpCost {
   Seconds duration;

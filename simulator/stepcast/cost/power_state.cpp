@@ -4,8 +4,54 @@
 #include <algorithm>
 #include <cmath>
 
+#include "stepcast/cost/model_around.hpp"
+
 namespace stepcast {
 namespace {
+
+constexpr double kSlower = 0.75;        // of the peak clock, the other end of the power law
+constexpr double kLowest = 0.25;        // of the peak clock
+constexpr double kLeastExponent = 0.5;  // of the power law
+
+Watts drawn_by(const OpCost& cost) {
+  return cost.duration > Seconds{} ? cost.energy / cost.duration : Watts{};
+}
+
+template <typename Price>
+KernelContext paced(const KernelContext& context, const Price& price) {
+  const Hertz peak = context.device.clock.peak;
+  const Watts level = power_level(context.device, context.compute_units, context.clock);
+  if (!(level > Watts{})) {
+    return context;
+  }
+  const auto drawn_at = [&](Hertz clock) {
+    KernelContext at = context;
+    at.clock = clock;
+    at.detail = Detail::kDuration;
+    return drawn_by(price(at));
+  };
+  KernelContext own = context;
+  own.clock = peak;
+  const Watts fast = drawn_at(peak);
+  if (fast > level) {
+    const double rise = std::log(fast / drawn_at(kSlower * peak)) / std::log(1.0 / kSlower);
+    const double share = std::pow(level / fast, 1.0 / std::max(kLeastExponent, rise));
+    own.clock = std::max(kLowest, share) * peak;
+  }
+  return own;
+}
+
+// Prices every kernel at the clock of its own.
+struct Paced {
+  template <typename Price>
+  OpCost operator()(const auto& /*op*/, const KernelContext& context, const Price& price) const {
+    return price(paced(context, price));
+  }
+  template <typename Price>
+  OpCost operator()(const auto& /*op*/, const FabricContext& context, const Price& price) const {
+    return price(context);
+  }
+};
 
 constexpr double kLowestShare = 0.25;  // of the peak clock
 constexpr double kTolerance = 1e-4;    // of the power: 0.05 MHz at 1.5 GHz
@@ -126,6 +172,35 @@ PricedOp price_at(const ClockState& state, const Op& op, const CostModel& model,
   });
   const bool priced = last.clock == clock && context.detail == Detail::kDuration;
   return priced ? last : PricedOp{at(clock, context.detail), clock};
+}
+
+Watts power_level(const DeviceSpec& device, std::int64_t units, Hertz clock) {
+  constexpr std::size_t kBf16 = slot(Dtype::kBf16);
+  const PowerConstants& power = device.kernels.power;
+  const double busy = device.kernels.gemm.matrix_efficiency[kBf16].value_or(1.0);
+  const Joules cycle = power.matrix_energy[kBf16].value_or(Joules{});
+  const bool known = cycle > Joules{} && power.reference_clock > Hertz{};
+  if (!known || power.clock_per == ClockScope::kStep) {
+    return {};
+  }
+  const double growth = std::pow(clock / power.reference_clock, power.voltage_exponent);
+  const double share = static_cast<double>(units) / static_cast<double>(device.compute_units);
+  return min(share * burst_allowance(device),
+             static_cast<double>(units) * busy * growth * (cycle * clock));
+}
+
+KernelContext within_level(const Op& op, const CostModel& model, const KernelContext& context,
+                           const ClusterSpec& cluster) {
+  return paced(context, [&](const KernelContext& at) { return model.cost(op, at, cluster); });
+}
+
+CostModel within_level(const CostModel& model) {
+  if (model.paced) {
+    return *model.paced;
+  }
+  CostModel paced = cost_model_around(model, Paced{});
+  paced.collective = model.collective;
+  return paced;
 }
 
 }  // namespace stepcast

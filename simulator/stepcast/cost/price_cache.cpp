@@ -3,10 +3,10 @@
 
 #include <tuple>
 #include <unordered_map>
-#include <utility>
 
 #include "stepcast/base/hash.hpp"
-#include "stepcast/cost/power_level.hpp"
+#include "stepcast/cost/model_around.hpp"
+#include "stepcast/cost/power_state.hpp"
 
 namespace stepcast {
 namespace {
@@ -106,120 +106,42 @@ class KeptPrices {
   std::unordered_map<Key, OpCost, Hash> costs_;
 };
 
-Conditions conditions_of(const KernelContext& context) {
-  return {context.clock, context.compute_units, context.launch};
-}
-
-// Kernels on one device.
+// Prices of work on one cluster.
 class Keeper {
  public:
-  explicit Keeper(const ClusterSpec& cluster) : cluster_(cluster) {}
+  explicit Keeper(const ClusterSpec& cluster) : cluster_(&cluster) {}
 
- protected:
+  template <typename Work, typename Context, typename Price>
+  OpCost operator()(const Work& op, const Context& context, const Price& price) const {
+    if (!keeps(context)) {
+      return price(context);
+    }
+    return std::get<KeptPrices<Work>>(kept_).get(op, conditions_of(context),
+                                                 [&] { return price(context); });
+  }
+
+ private:
   [[nodiscard]] bool keeps(const KernelContext& context) const {
-    return &context.device == &cluster_.device && context.detail == Detail::kDuration;
+    return &context.device == &cluster_->device && context.detail == Detail::kDuration;
   }
   [[nodiscard]] bool keeps(const FabricContext& context) const {
-    return &context.cluster == &cluster_ && context.detail == Detail::kDuration;
+    return &context.cluster == cluster_ && context.detail == Detail::kDuration;
   }
+  static Conditions conditions_of(const KernelContext& context) {
+    return {context.clock, context.compute_units, context.launch};
+  }
+  static Conditions conditions_of(const FabricContext& /*context*/) { return {}; }
 
- private:
-  const ClusterSpec& cluster_;
-};
-
-class KeptGemm : public GemmModel, private Keeper {
- public:
-  KeptGemm(std::shared_ptr<const GemmModel> model, const ClusterSpec& cluster)
-      : Keeper(cluster), model_(std::move(model)) {}
-  [[nodiscard]] OpCost gemm(const Gemm& op, const KernelContext& context) const override {
-    const auto price = [&] { return model_->gemm(op, context); };
-    return keeps(context) ? products_.get(op, conditions_of(context), price) : price();
-  }
-  [[nodiscard]] OpCost grouped_gemm(const GroupedGemm& op,
-                                    const KernelContext& context) const override {
-    const auto price = [&] { return model_->grouped_gemm(op, context); };
-    return keeps(context) ? grouped_.get(op, conditions_of(context), price) : price();
-  }
-
- private:
-  std::shared_ptr<const GemmModel> model_;
-  mutable KeptPrices<Gemm> products_;
-  mutable KeptPrices<GroupedGemm> grouped_;
-};
-
-class KeptAttention : public AttentionModel, private Keeper {
- public:
-  KeptAttention(std::shared_ptr<const AttentionModel> model, const ClusterSpec& cluster)
-      : Keeper(cluster), model_(std::move(model)) {}
-  [[nodiscard]] OpCost attention(const Attention& op, const KernelContext& context) const override {
-    const auto price = [&] { return model_->attention(op, context); };
-    return keeps(context) ? kept_.get(op, conditions_of(context), price) : price();
-  }
-  [[nodiscard]] OpCost linear_attention(const LinearAttention& op,
-                                        const KernelContext& context) const override {
-    const auto price = [&] { return model_->linear_attention(op, context); };
-    return keeps(context) ? linear_.get(op, conditions_of(context), price) : price();
-  }
-  [[nodiscard]] OpCost sparse_attention(const SparseAttention& op,
-                                        const KernelContext& context) const override {
-    const auto price = [&] { return model_->sparse_attention(op, context); };
-    return keeps(context) ? sparse_.get(op, conditions_of(context), price) : price();
-  }
-  [[nodiscard]] OpCost index_scores(const IndexScores& op,
-                                    const KernelContext& context) const override {
-    const auto price = [&] { return model_->index_scores(op, context); };
-    return keeps(context) ? scores_.get(op, conditions_of(context), price) : price();
-  }
-
- private:
-  std::shared_ptr<const AttentionModel> model_;
-  mutable KeptPrices<Attention> kept_;
-  mutable KeptPrices<LinearAttention> linear_;
-  mutable KeptPrices<SparseAttention> sparse_;
-  mutable KeptPrices<IndexScores> scores_;
-};
-
-class KeptMemoryBound : public MemoryBoundModel, private Keeper {
- public:
-  KeptMemoryBound(std::shared_ptr<const MemoryBoundModel> model, const ClusterSpec& cluster)
-      : Keeper(cluster), model_(std::move(model)) {}
-  [[nodiscard]] OpCost memory_bound(const MemoryBound& op,
-                                    const KernelContext& context) const override {
-    const auto price = [&] { return model_->memory_bound(op, context); };
-    return keeps(context) ? kept_.get(op, conditions_of(context), price) : price();
-  }
-
- private:
-  std::shared_ptr<const MemoryBoundModel> model_;
-  mutable KeptPrices<MemoryBound> kept_;
-};
-
-class KeptCollective : public CollectiveModel, private Keeper {
- public:
-  KeptCollective(std::shared_ptr<const CollectiveModel> model, const ClusterSpec& cluster)
-      : Keeper(cluster), model_(std::move(model)) {}
-  [[nodiscard]] OpCost collective(const Collective& op,
-                                  const FabricContext& context) const override {
-    const auto price = [&] { return model_->collective(op, context); };
-    return keeps(context) ? collectives_.get(op, {}, price) : price();
-  }
-  [[nodiscard]] OpCost exchange(const ExpertExchange& op,
-                                const FabricContext& context) const override {
-    const auto price = [&] { return model_->exchange(op, context); };
-    return keeps(context) ? exchanges_.get(op, {}, price) : price();
-  }
-
- private:
-  std::shared_ptr<const CollectiveModel> model_;
-  mutable KeptPrices<Collective> collectives_;
-  mutable KeptPrices<ExpertExchange> exchanges_;
+  const ClusterSpec* cluster_;
+  mutable std::tuple<KeptPrices<Gemm>, KeptPrices<GroupedGemm>, KeptPrices<Attention>,
+                     KeptPrices<LinearAttention>, KeptPrices<SparseAttention>,
+                     KeptPrices<IndexScores>, KeptPrices<MemoryBound>, KeptPrices<Collective>,
+                     KeptPrices<ExpertExchange>>
+      kept_;
 };
 
 CostModel kept(const CostModel& model, const ClusterSpec& cluster) {
-  return {std::make_shared<KeptGemm>(model.gemm, cluster),
-          std::make_shared<KeptAttention>(model.attention, cluster),
-          std::make_shared<KeptMemoryBound>(model.memory_bound, cluster),
-          std::make_shared<KeptCollective>(model.collective, cluster)};
+  return cost_model_around(model, Keeper(cluster));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "stepcast/cost/op_cost.hpp"
-#include "stepcast/hardware/placed_numbers.hpp"
+#include "stepcast/hardware/placed_constants.hpp"
 
 namespace stepcast {
 

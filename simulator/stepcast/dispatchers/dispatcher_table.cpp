@@ -3,6 +3,8 @@
 
 #include <array>
 
+#include "stepcast/layer/dispatcher_model.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -20,6 +22,11 @@ ExchangePrimitive chosen_primitive(const ExpertExchange& op, const ClusterSpec& 
   const auto fastest = model_of(op.dispatcher).fastest;
   const bool open = op.primitive == ExchangePrimitive::kAuto && fastest != nullptr;
   return open ? fastest(op, cluster) : op.primitive;
+}
+
+OpCost exchange_cost(const ExpertExchange& op, const FabricContext& context,
+                     const CollectiveModel& collectives) {
+  return op.group.size > 1 ? model_of(op.dispatcher).price(op, context, collectives) : OpCost{};
 }
 
 }  // namespace stepcast

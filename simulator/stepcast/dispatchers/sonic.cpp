@@ -20,7 +20,6 @@
 // that tokens are in symmetric memory already. Published for 4 GPUs of one domain only.
 #include "stepcast/dispatchers/sonic.hpp"
 
-#include <algorithm>
 #include <array>
 #include <optional>
 

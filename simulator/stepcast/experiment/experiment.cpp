@@ -4,13 +4,14 @@
 #include <array>
 #include <functional>
 
-#include "stepcast/cost/backend_role.hpp"
+#include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/goodput.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
 #include "stepcast/experiment/reported_input.hpp"
 #include "stepcast/graph/model_remarks.hpp"
-#include "stepcast/hardware/number_ranges.hpp"
+#include "stepcast/hardware/constant.hpp"
+#include "stepcast/hardware/constant_files.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
 #include "stepcast/plan/run_spec.hpp"
 

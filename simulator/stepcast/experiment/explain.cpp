@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "stepcast/cost/power_level.hpp"
-#include "stepcast/cost/roofline_bound.hpp"
+#include "stepcast/cost/cost_model.hpp"
+#include "stepcast/cost/power_state.hpp"
 #include "stepcast/dispatchers/expert_traffic.hpp"
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/experiment/sensitivity.hpp"

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/hardware/placed_numbers.hpp"
+#include "stepcast/hardware/placed_constants.hpp"
 
 namespace stepcast {
 

@@ -5,7 +5,7 @@
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/experiment/experiment.hpp"
-#include "stepcast/hardware/profile_base.hpp"
+#include "stepcast/hardware/device_spec.hpp"
 
 namespace stepcast {
 namespace {
@@ -20,10 +20,8 @@ std::filesystem::path gpu_file(const std::string& name, const DataRoot& data,
 
 std::filesystem::path named_file(const std::filesystem::path& folder, const std::string& name,
                                  const std::string& kind, const Location& where) {
-  const bool plain = !name.empty() && name.find('/') == std::string::npos;
-  std::filesystem::path file = folder / (name + ".yaml");
-  if (plain && is_there(file)) {
-    return file;
+  if (const std::optional<std::filesystem::path> file = file_named(folder, name)) {
+    return *file;
   }
   const std::vector<std::string> known = names_in(folder);
   std::string remedy = did_you_mean(name, known);

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "stepcast/cost/power_level.hpp"
+#include "stepcast/cost/power_state.hpp"
 #include "stepcast/graph/model_flops.hpp"
 #include "stepcast/schedule/step_timer.hpp"
 

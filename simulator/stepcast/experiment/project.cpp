@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/cost/power_level.hpp"
 #include "stepcast/cost/power_state.hpp"
 #include "stepcast/experiment/goodput.hpp"
 #include "stepcast/experiment/plan_projector.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "stepcast/cost/power_level.hpp"
+#include "stepcast/cost/power_state.hpp"
 #include "stepcast/cost/price_cache.hpp"
 #include "stepcast/experiment/clock_pulls.hpp"
 #include "stepcast/schedule/operator_inventory.hpp"

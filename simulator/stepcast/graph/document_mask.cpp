@@ -2,15 +2,12 @@
 #include "stepcast/graph/document_mask.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "stepcast/base/real.hpp"
 
 namespace stepcast {
 namespace {
-
-constexpr std::array<std::string_view, 2> kLengthNames = {"fixed", "geometric"};
 
 // Of one document without anything around it.
 double pairs_of_document(double length, double window) {
@@ -61,12 +58,6 @@ double geometric_pairs(const Documents& documents, std::int64_t sequence, double
 }
 
 }  // namespace
-
-template <>
-std::span<const std::string_view> names_of<DocumentLengths>() {
-  return kLengthNames;
-}
-std::string_view name(DocumentLengths lengths) { return entry(kLengthNames, lengths); }
 
 bool shortens(const Documents& documents, std::int64_t sequence) {
   const bool one = documents.lengths == DocumentLengths::kFixed && documents.length >= sequence;

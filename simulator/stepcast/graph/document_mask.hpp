@@ -14,8 +14,8 @@
 // the sequence is the causal mask itself.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "stepcast/base/enum_names.hpp"
@@ -23,10 +23,8 @@
 namespace stepcast {
 
 enum class DocumentLengths { kFixed, kGeometric };
-
 template <>
-std::span<const std::string_view> names_of<DocumentLengths>();
-std::string_view name(DocumentLengths lengths);
+inline constexpr std::array<std::string_view, 2> kNamesOf<DocumentLengths> = {"fixed", "geometric"};
 
 struct Documents {
   std::int64_t length = 0;  // mean tokens of a document; 0: every sequence is one document

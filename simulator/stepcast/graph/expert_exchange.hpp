@@ -6,9 +6,9 @@
 // the ranks of `group` hold in equal parts.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +20,8 @@
 namespace stepcast {
 
 enum class ExchangePhase { kDispatch, kCombine };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<ExchangePhase> = {"dispatch", "combine"};
 
 // Which rows travel: all tokens to all ranks, one row for each (token, expert), one for each
 // (token, rank) or one for each (token, node).
@@ -31,6 +33,9 @@ enum class ExchangePrimitive {
   kRankDedup,
   kNodeDedup,
 };
+template <>
+inline constexpr std::array<std::string_view, 6> kNamesOf<ExchangePrimitive> = {
+    "auto", "ag", "rs", "a2a", "rank_dedup", "node_dedup"};
 
 enum class RoutingKind {
   kUniform,           // topk distinct experts, all sets alike
@@ -41,10 +46,13 @@ enum class RoutingKind {
   kIndependent,       // topk draws with replacement, as SonicMoE's profiler routes
   kLearned,           // loads as a trained router leaves them, max_violation above their mean
 };
+template <>
+inline constexpr std::array<std::string_view, 7> kNamesOf<RoutingKind> = {
+    "uniform", "round_robin_forced", "group_limited", "zipf", "counts", "independent", "learned"};
 
 class KnownLoads;
 
-// What the copies of a routing have found of its loads (known_loads.hpp): no part of its value.
+// What the copies of a routing have found of its loads (weighted_choice.hpp): no part of its value.
 struct SharedLoads {
   std::shared_ptr<KnownLoads> known;
   bool operator==(const SharedLoads&) const { return true; }
@@ -76,16 +84,5 @@ struct ExpertExchange {
   double capacity_factor = 0.0;  // of every expert; pairs beyond it are dropped; 0: none
   bool operator==(const ExpertExchange&) const = default;
 };
-
-std::string_view name(ExchangePhase phase);
-std::string_view name(ExchangePrimitive primitive);
-std::string_view name(RoutingKind kind);
-
-template <>
-std::span<const std::string_view> names_of<ExchangePhase>();
-template <>
-std::span<const std::string_view> names_of<ExchangePrimitive>();
-template <>
-std::span<const std::string_view> names_of<RoutingKind>();
 
 }  // namespace stepcast

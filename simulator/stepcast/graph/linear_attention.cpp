@@ -8,7 +8,6 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 2> kRuleNames = {"gated_delta", "kimi_delta"};
 constexpr Bytes kDecay{4.0};  // fp32
 
 // Sums of decays along a chunk: read and written.
@@ -238,13 +237,6 @@ Bytes compulsory_bytes(const LinearAttention& op) {
   // v and o, or v, its gradient and that of o.
   const double rows = passes * (qk + strengths) + (forward ? 2.0 : 3.0) * values;
   return rows * size_of(op.dtype) + passes * decays(op) * kDecay;
-}
-
-std::string_view name(DeltaRule rule) { return entry(kRuleNames, rule); }
-
-template <>
-std::span<const std::string_view> names_of<DeltaRule>() {
-  return kRuleNames;
 }
 
 }  // namespace stepcast

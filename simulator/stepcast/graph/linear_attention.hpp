@@ -18,6 +18,7 @@
 // Primus and Transformers run. Backward makes W, U and the states of forward again.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -31,6 +32,9 @@
 namespace stepcast {
 
 enum class DeltaRule { kGatedDelta, kKimiDelta };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<DeltaRule> = {"gated_delta",
+                                                                        "kimi_delta"};
 
 struct LinearAttention {
   std::int64_t batch = 0;
@@ -82,9 +86,5 @@ Flops flops(const LinearAttention& op);
 // Forward reads q, k, v, the decays and the write strengths and writes o; backward reads them and
 // the gradient of o and writes theirs.
 Bytes compulsory_bytes(const LinearAttention& op);
-
-std::string_view name(DeltaRule rule);
-template <>
-std::span<const std::string_view> names_of<DeltaRule>();
 
 }  // namespace stepcast

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters of what mixes positions, and of several residuals (parameter_tensor.hpp).
-#include "stepcast/graph/parameter_tensor.hpp"
+// The parameters of what mixes positions, and of several residuals (parameter_inventory.hpp).
+#include "stepcast/graph/parameter_inventory.hpp"
 
 namespace stepcast {
 namespace {

@@ -2,22 +2,14 @@
 #include "stepcast/graph/mixer_spec.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
+#include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/settings.hpp"
 #include "stepcast/graph/model_ranges.hpp"
 
 namespace stepcast {
 namespace {
-
-constexpr std::array<NamedValue<Mixer>, 4> kMixers = {
-    {{"attention", Mixer::kAttention},
-     {"convolution", Mixer::kConvolution},
-     {"linear_attention", Mixer::kLinearAttention},
-     {"none", Mixer::kNone}}};
-constexpr std::array<NamedValue<DeltaRule>, 2> kRules = {
-    {{"gated_delta", DeltaRule::kGatedDelta}, {"kimi_delta", DeltaRule::kKimiDelta}}};
 
 template <typename Settings>
 void convolution_settings(Settings& convolution) {
@@ -27,7 +19,7 @@ void convolution_settings(Settings& convolution) {
 
 template <typename Settings>
 void linear_settings(Settings& linear) {
-  linear.template choice<DeltaRule>("rule", &LinearAttentionSpec::rule, kRules);
+  linear.template choice<DeltaRule>("rule", &LinearAttentionSpec::rule, enum_names<DeltaRule>());
   linear.count("heads", &LinearAttentionSpec::heads, kWidth);
   linear.count("qk_heads", &LinearAttentionSpec::qk_heads, kWidth);
   linear.count("qk_head_dim", &LinearAttentionSpec::qk_head_dim, kWidth);
@@ -76,7 +68,7 @@ std::vector<Mixer> read_pattern(MappingReader& reader, std::int64_t layers) {
     return {};
   }
   for (const ConfigNode& item : list == nullptr ? std::vector<ConfigNode>{} : list->items) {
-    const std::optional<Mixer> mixer = reader.choice<Mixer>("mixers", item, kMixers);
+    const std::optional<Mixer> mixer = reader.choice<Mixer>("mixers", item, enum_names<Mixer>());
     if (!mixer) {
       return {};
     }
@@ -100,8 +92,6 @@ void check_described(const MappingReader& reader, const MixerSpec& mixers, Mixer
 }
 
 }  // namespace
-
-std::string_view name(Mixer mixer) { return kMixers.at(static_cast<std::size_t>(mixer)).name; }
 
 bool MixerSpec::has(Mixer mixer) const {
   return std::find(pattern.begin(), pattern.end(), mixer) != pattern.end();

@@ -16,12 +16,13 @@
 // matrix of rank d_k.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
+#include "stepcast/base/enum_names.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/graph/layer_counts.hpp"
@@ -31,7 +32,9 @@ namespace stepcast {
 
 // kNone: the layer is its feed-forward alone, without a norm for the mixer that it lacks.
 enum class Mixer { kAttention, kConvolution, kLinearAttention, kNone };
-std::string_view name(Mixer mixer);
+template <>
+inline constexpr std::array<std::string_view, 4> kNamesOf<Mixer> = {"attention", "convolution",
+                                                                    "linear_attention", "none"};
 
 struct ConvolutionSpec {
   std::int64_t width = 0;  // positions that one result is of

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "stepcast/base/count_text.hpp"
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
 

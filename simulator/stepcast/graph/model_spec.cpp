@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "stepcast/config/name_text.hpp"
-#include "stepcast/graph/model_names.hpp"
 #include "stepcast/graph/model_ranges.hpp"
 #include "stepcast/graph/model_remarks.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/config_yaml.hpp"
-#include "stepcast/graph/model_names.hpp"
+#include "stepcast/graph/model_ranges.hpp"
 #include "stepcast/graph/model_spec.hpp"
 
 namespace stepcast {
@@ -38,6 +38,12 @@ void write_positive(YAML::Emitter& out, const char* key, std::int64_t count) {
   }
 }
 
+void write_if(YAML::Emitter& out, const char* key, bool on) {
+  if (on) {
+    out << YAML::Key << key << YAML::Value << true;
+  }
+}
+
 void write_counts(YAML::Emitter& out, const char* key, const LayerCounts& counts) {
   if (counts.uniform()) {
     write_count(out, key, counts.same());
@@ -47,13 +53,11 @@ void write_counts(YAML::Emitter& out, const char* key, const LayerCounts& counts
 }
 
 void write_shared_kv(YAML::Emitter& out, const AttentionSpec& attention) {
-  for (const auto& [key, value] : {std::pair{"head_dim", attention.qk_head_dim.same()},
-                                   {"q_lora_rank", attention.mla.q_lora_rank},
-                                   {"qk_rope_head_dim", attention.mla.qk_rope_head_dim},
-                                   {"output_groups", attention.output_groups},
-                                   {"output_lora_rank", attention.output_lora_rank}}) {
-    write_count(out, key, value);
-  }
+  write_count(out, "head_dim", attention.qk_head_dim.same());
+  write_count(out, "q_lora_rank", attention.mla.q_lora_rank);
+  write_count(out, "qk_rope_head_dim", attention.mla.qk_rope_head_dim);
+  write_count(out, "output_groups", attention.output_groups);
+  write_count(out, "output_lora_rank", attention.output_lora_rank);
 }
 
 void write_choice_of_keys(YAML::Emitter& out, const AttentionSpec& attention) {
@@ -97,14 +101,10 @@ void write_attention(YAML::Emitter& out, const AttentionSpec& attention) {
   if (attention.qk_norm != QkNorm::kNone) {
     out << YAML::Key << "qk_norm" << YAML::Value << text_of(attention.qk_norm, kQkNorms);
   }
-  for (const auto& [key, on] : {std::pair{"qkv_bias", attention.qkv_bias},
-                                {"output_bias", attention.output_bias},
-                                {"output_gate", attention.output_gate},
-                                {"sinks", attention.sinks}}) {
-    if (on) {
-      out << YAML::Key << key << YAML::Value << true;
-    }
-  }
+  write_if(out, "qkv_bias", attention.qkv_bias);
+  write_if(out, "output_bias", attention.output_bias);
+  write_if(out, "output_gate", attention.output_gate);
+  write_if(out, "sinks", attention.sinks);
   if (attention.sliding_window.most() > 0) {
     write_counts(out, "sliding_window", attention.sliding_window);
     write_count(out, "full_attention_every", attention.full_attention_every);
@@ -119,15 +119,9 @@ void write_moe(YAML::Emitter& out, const MoeSpec& moe) {
   write_count(out, "experts_per_token", moe.experts_per_token);
   write_count(out, "expert_ffn_hidden", moe.expert_ffn_hidden);
   write_positive(out, "shared_expert_ffn_hidden", moe.shared_expert_ffn_hidden);
-  if (moe.shared_expert_gate) {
-    out << YAML::Key << "shared_expert_gate" << YAML::Value << true;
-  }
-  if (moe.expert_bias) {
-    out << YAML::Key << "expert_bias" << YAML::Value << true;
-  }
-  if (moe.clamped_activation) {
-    out << YAML::Key << "clamped_activation" << YAML::Value << true;
-  }
+  write_if(out, "shared_expert_gate", moe.shared_expert_gate);
+  write_if(out, "expert_bias", moe.expert_bias);
+  write_if(out, "clamped_activation", moe.clamped_activation);
   write_positive(out, "latent_hidden", moe.latent_hidden);
   write_positive(out, "first_dense_layers", moe.first_dense_layers);
   if (moe.every != 1) {
@@ -140,12 +134,8 @@ void write_moe(YAML::Emitter& out, const MoeSpec& moe) {
     write_count(out, "groups", router.groups);
     write_count(out, "topk_groups", router.topk_groups);
   }
-  if (router.expert_bias) {
-    out << YAML::Key << "expert_bias" << YAML::Value << true;
-  }
-  if (router.linear_bias) {
-    out << YAML::Key << "linear_bias" << YAML::Value << true;
-  }
+  write_if(out, "expert_bias", router.expert_bias);
+  write_if(out, "linear_bias", router.linear_bias);
   out << YAML::EndMap << YAML::EndMap;
 }
 
@@ -180,13 +170,9 @@ void write_blocks(YAML::Emitter& out, const ModelSpec& model) {
     write_count(out, "residual_streams", model.residual_streams);
   }
   write_positive(out, "residual_block", model.residual_block);
-  for (const auto& [key, on] : {std::pair{"parallel_blocks", model.parallel_blocks},
-                                {"tied_embeddings", model.tied_embeddings},
-                                {"head_bias", model.head_bias}}) {
-    if (on) {
-      out << YAML::Key << key << YAML::Value << true;
-    }
-  }
+  write_if(out, "parallel_blocks", model.parallel_blocks);
+  write_if(out, "tied_embeddings", model.tied_embeddings);
+  write_if(out, "head_bias", model.head_bias);
 }
 
 }  // namespace
@@ -207,12 +193,8 @@ std::string to_yaml(const ModelSpec& model) {
   out << YAML::Key << "mlp" << YAML::Value << YAML::BeginMap;
   write_counts(out, "ffn_hidden", model.mlp.ffn_hidden);
   out << YAML::Key << "gated" << YAML::Value << model.mlp.gated;
-  if (model.mlp.soft_clamped) {
-    out << YAML::Key << "soft_clamped" << YAML::Value << true;
-  }
-  if (model.mlp.bias) {
-    out << YAML::Key << "bias" << YAML::Value << true;
-  }
+  write_if(out, "soft_clamped", model.mlp.soft_clamped);
+  write_if(out, "bias", model.mlp.bias);
   out << YAML::EndMap;
   if (model.moe) {
     write_moe(out, *model.moe);

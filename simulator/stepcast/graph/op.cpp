@@ -6,19 +6,48 @@
 
 #include "stepcast/base/enum_names.hpp"
 #include "stepcast/base/real.hpp"
+#include "stepcast/graph/expert_exchange.hpp"
+#include "stepcast/graph/memory_bound_kind.hpp"
+#include "stepcast/graph/op_id.hpp"
 
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 6> kCollectiveNames = {
-    "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv", "broadcast"};
-constexpr std::array<std::string_view, 8> kAlgorithmNames = {
-    "auto", "ring", "tree", "recursive_doubling", "direct", "hierarchical", "in_switch", "pxn"};
-constexpr std::array<std::string_view, 4> kProtocolNames = {"auto", "ll", "ll128", "simple"};
-constexpr std::array<std::string_view, 3> kImplementationNames = {"eager", "compiled", "fused"};
-constexpr std::array<std::string_view, kAxes> kAxisNames = {"tp", "ep", "cp", "dp", "pp"};
+// NOLINTBEGIN(cppcoreguidelines-macro-usage)
+#define STEPCAST_NAME(enumerator, name, forward, backward, family) std::string_view{#name},
+#define STEPCAST_PASSES(enumerator, name, forward, backward, family) \
+  CompulsoryPasses{forward, backward},
+#define STEPCAST_FAMILY(enumerator, name, forward, backward, family) KernelFamily::family,
+// NOLINTEND(cppcoreguidelines-macro-usage)
+constexpr std::array kKindNames = {STEPCAST_MEMORY_BOUND_KINDS(STEPCAST_NAME)};
+constexpr std::array kCompulsory = {STEPCAST_MEMORY_BOUND_KINDS(STEPCAST_PASSES)};
+constexpr std::array kFamilies = {STEPCAST_MEMORY_BOUND_KINDS(STEPCAST_FAMILY)};
+#undef STEPCAST_NAME
+#undef STEPCAST_PASSES
+#undef STEPCAST_FAMILY
+
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+#define STEPCAST_NAME(enumerator, name) std::string_view{name},
+constexpr std::array kOperatorNames = {STEPCAST_OPERATORS(STEPCAST_NAME)};
+#undef STEPCAST_NAME
+static_assert(kOperatorNames.size() == kOpIds && kOpIds <= 256, "OpId is one byte");
 
 }  // namespace
+
+std::string_view name(MemoryBoundKind kind) { return entry(kKindNames, kind); }
+KernelFamily family_of(MemoryBoundKind kind) {
+  return kFamilies.at(static_cast<std::size_t>(kind));
+}
+CompulsoryPasses compulsory_passes(MemoryBoundKind kind) {
+  return kCompulsory.at(static_cast<std::size_t>(kind));
+}
+
+template <>
+std::span<const std::string_view> names_of<MemoryBoundKind>() {
+  return kKindNames;
+}
+
+std::string_view name(OpId id) { return kOperatorNames.at(static_cast<std::size_t>(id)); }
 
 Flops flops(const Gemm& op) {
   return Flops(2.0 * real(op.batch) * real(op.m) * real(op.n) * real(op.k));
@@ -135,28 +164,4 @@ bool runs_on_gather_stream(const Op& op) {
   return op.id == OpId::kFsdpCast || op.id == OpId::kFsdpCopyIn;
 }
 
-std::string_view name(CollectiveOp op) { return entry(kCollectiveNames, op); }
-std::string_view name(CollectiveAlgorithm algorithm) { return entry(kAlgorithmNames, algorithm); }
-std::string_view name(Protocol protocol) { return entry(kProtocolNames, protocol); }
-std::string_view name(Implementation implementation) {
-  return entry(kImplementationNames, implementation);
-}
-std::string_view name(Axis axis) { return entry(kAxisNames, axis); }
-
-template <>
-std::span<const std::string_view> names_of<CollectiveOp>() {
-  return kCollectiveNames;
-}
-template <>
-std::span<const std::string_view> names_of<CollectiveAlgorithm>() {
-  return kAlgorithmNames;
-}
-template <>
-std::span<const std::string_view> names_of<Protocol>() {
-  return kProtocolNames;
-}
-template <>
-std::span<const std::string_view> names_of<Implementation>() {
-  return kImplementationNames;
-}
 }  // namespace stepcast

@@ -5,15 +5,16 @@
 // Shapes are those of one rank. T tokens of a micro-batch on the rank, H hidden size.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <type_traits>
 #include <variant>
 #include <vector>
 
 #include "stepcast/base/dtype.hpp"
+#include "stepcast/base/enum_names.hpp"
 #include "stepcast/base/units.hpp"
 #include "stepcast/graph/direction.hpp"
 #include "stepcast/graph/document_mask.hpp"
@@ -87,6 +88,9 @@ struct Attention {
 // Eager: one kernel an elementary operation. Compiled: generated, by torch.compile. Fused: written
 // by hand, or one vectorised kernel of the framework.
 enum class Implementation { kEager, kCompiled, kFused };
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOf<Implementation> = {"eager", "compiled",
+                                                                             "fused"};
 
 // A kernel bound by memory over a rows x cols tensor of `element` bytes a value.
 struct MemoryBound {
@@ -109,6 +113,9 @@ enum class CollectiveOp {
   kSendRecv,
   kBroadcast,
 };
+template <>
+inline constexpr std::array<std::string_view, 6> kNamesOf<CollectiveOp> = {
+    "all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send_recv", "broadcast"};
 
 // How the members exchange. Direct: every rank with every other at once, which for all-to-all is
 // called single-shot. PXN: gathered on the GPU of the destination's rail, then one message a node.
@@ -122,14 +129,23 @@ enum class CollectiveAlgorithm {
   kInSwitch,
   kPxn,
 };
+template <>
+inline constexpr std::array<std::string_view, 8> kNamesOf<CollectiveAlgorithm> = {
+    "auto", "ring", "tree", "recursive_doubling", "direct", "hierarchical", "in_switch", "pxn"};
 
 // NCCL's wire protocols: LL carries 4 bytes of data and a flag of 4, LL128 120 and 8, Simple data
 // alone with synchronisation of whole chunks.
 enum class Protocol { kAuto, kLl, kLl128, kSimple };
+template <>
+inline constexpr std::array<std::string_view, 4> kNamesOf<Protocol> = {"auto", "ll", "ll128",
+                                                                       "simple"};
 
 // Why a rank communicates: the axis that reports and overlap rules speak of.
 enum class Axis { kTensor, kExpert, kContext, kData, kPipeline };
 inline constexpr std::size_t kAxes = 5;
+template <>
+inline constexpr std::array<std::string_view, kAxes> kNamesOf<Axis> = {"tp", "ep", "cp", "dp",
+                                                                       "pp"};
 
 // `bytes` is the full tensor: the output of an all-gather, the input of a reduce-scatter, and what
 // one rank puts in for all-reduce, all-to-all (its own share included), broadcast and send/receive.
@@ -184,20 +200,5 @@ Bytes compulsory_bytes(const Op& op);  // none for what the fabric carries
 // Query-key pairs that the mask leaves, of one head and one sequence. With causal masking and fewer
 // queries than keys (context parallelism with balanced chunks) it is the same share of all pairs.
 double attended_pairs(const Attention& op);
-
-std::string_view name(CollectiveOp op);
-std::string_view name(CollectiveAlgorithm algorithm);
-std::string_view name(Protocol protocol);
-std::string_view name(Implementation implementation);
-std::string_view name(Axis axis);
-
-template <>
-std::span<const std::string_view> names_of<CollectiveOp>();
-template <>
-std::span<const std::string_view> names_of<CollectiveAlgorithm>();
-template <>
-std::span<const std::string_view> names_of<Protocol>();
-template <>
-std::span<const std::string_view> names_of<Implementation>();
 
 }  // namespace stepcast

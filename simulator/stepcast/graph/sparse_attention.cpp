@@ -2,14 +2,12 @@
 #include "stepcast/graph/sparse_attention.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "stepcast/base/real.hpp"
 
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 2> kSparseKernelNames = {"library", "triton"};
 constexpr Bytes kIndex{4.0};   // int32
 constexpr Bytes kWeight{4.0};  // fp32
 
@@ -28,13 +26,6 @@ double capped_pairs(std::int64_t queries, std::int64_t tokens, std::int64_t rati
   const double pairs = real(ratio) * capped_sum(std::max(0.0, keys - 1.0), real(most)) +
                        past_last * std::min(keys, real(most));
   return real(queries) / real(tokens) * pairs;
-}
-
-std::string_view name(SparseKernel kernel) { return entry(kSparseKernelNames, kernel); }
-
-template <>
-std::span<const std::string_view> names_of<SparseKernel>() {
-  return kSparseKernelNames;
 }
 
 std::int64_t keys_to_choose(const SparseAttention& op) { return op.seq_kv / op.ratio; }

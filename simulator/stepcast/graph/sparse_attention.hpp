@@ -17,8 +17,8 @@
 // all pairs.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 #include "stepcast/base/dtype.hpp"
@@ -31,9 +31,8 @@ namespace stepcast {
 // Whose kernels attend to chosen keys: the GPU's library (FlashMLA, Primus-Turbo), or Triton's, one
 // of keys and values apart (AMD-AGI/Primus, v4_attention_kernels).
 enum class SparseKernel { kLibrary, kTriton };
-std::string_view name(SparseKernel kernel);
 template <>
-std::span<const std::string_view> names_of<SparseKernel>();
+inline constexpr std::array<std::string_view, 2> kNamesOf<SparseKernel> = {"library", "triton"};
 
 struct SparseAttention {
   std::int64_t batch = 0;

@@ -2,15 +2,9 @@
 #include "stepcast/graph/trained_weights.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace stepcast {
 namespace {
-
-constexpr std::array<std::string_view, 7> kRoleNames = {"embedding", "head",   "attention", "mlp",
-                                                        "experts",   "router", "norms"};
-constexpr std::array<std::string_view, 9> kTargetNames = {"qkv",     "q",    "k",  "v",   "o",
-                                                          "gate_up", "gate", "up", "down"};
 
 // The width of the feed-forward that is not one of routed experts; 0 if a layer has none.
 std::int64_t feed_forward_width(const ModelSpec& model, LayerKind kind) {
@@ -48,18 +42,6 @@ AdaptedMatrix adapted(const ModelSpec& model, LayerKind kind, LoraTarget target)
 }
 
 }  // namespace
-
-std::string_view name(ParameterRole role) { return entry(kRoleNames, role); }
-std::string_view name(LoraTarget target) { return entry(kTargetNames, target); }
-
-template <>
-std::span<const std::string_view> names_of<ParameterRole>() {
-  return kRoleNames;
-}
-template <>
-std::span<const std::string_view> names_of<LoraTarget>() {
-  return kTargetNames;
-}
 
 bool TrainedWeights::trains(ParameterRole role) const {
   return frozen ? std::find(frozen->begin(), frozen->end(), role) == frozen->end() : !lora;

@@ -9,9 +9,9 @@
 // its input gradient runs where something that is trained lies before it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -22,16 +22,16 @@ namespace stepcast {
 
 // The parts that parameters belong to. All of the model's can be frozen; adapters never are.
 enum class ParameterRole { kEmbedding, kHead, kAttention, kMlp, kExpert, kRouter, kNorm };
-std::string_view name(ParameterRole role);
 template <>
-std::span<const std::string_view> names_of<ParameterRole>();
+inline constexpr std::array<std::string_view, 7> kNamesOf<ParameterRole> = {
+    "embedding", "head", "attention", "mlp", "experts", "router", "norms"};
 
 // The matrices that an adapter can stand beside. One adapter for q, k and v together, or for gate
 // and up, is what frameworks give a fused product.
 enum class LoraTarget { kQkv, kQ, kK, kV, kO, kGateUp, kGate, kUp, kDown };
-std::string_view name(LoraTarget target);
 template <>
-std::span<const std::string_view> names_of<LoraTarget>();
+inline constexpr std::array<std::string_view, 9> kNamesOf<LoraTarget> = {
+    "qkv", "q", "k", "v", "o", "gate_up", "gate", "up", "down"};
 
 struct LoraSpec {
   std::int64_t rank = 0;

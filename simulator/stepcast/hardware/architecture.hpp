@@ -2,16 +2,136 @@
 // An architecture, and the kernels that its libraries have: hardware_profiles/architectures.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "stepcast/base/enum_names.hpp"
 #include "stepcast/config/config_node.hpp"
-#include "stepcast/hardware/attention_library.hpp"
-#include "stepcast/hardware/device_runtime.hpp"
-#include "stepcast/hardware/gemm_library.hpp"
+#include "stepcast/hardware/attention_kernel.hpp"
+#include "stepcast/hardware/constant.hpp"
+#include "stepcast/hardware/provenance.hpp"
 
 namespace stepcast {
+
+// Through what programs reach the device: profilers name launches and kernels after it.
+enum class DeviceRuntime { kCuda, kHip };
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOf<DeviceRuntime> = {"cuda", "hip"};
+
+// The fused attention kernels that an architecture has: how each cuts its work and what it hides.
+// What a part lets its best kernel reach is in kernel_constants.hpp.
+struct ScoreTile {  // of the queries x keys scores
+  std::int64_t queries = 0;
+  std::int64_t keys = 0;
+};
+
+// Tiles of the heads up to a dimension, which is also what smaller heads are padded to.
+struct HeadTiles {
+  std::int64_t head_dim = 0;
+  ScoreTile causal;
+  ScoreTile full;
+  ScoreTile backward;  // of no size where the kernel runs forward only
+};
+
+// How one direction of a kernel uses its compute unit: direction_constants() says what each is.
+struct DirectionTraits {
+  double matrix_share = 1.0;
+  double unequal_share = 1.0;
+  double overlap = 0.0;
+  double tile_cycles = 0.0;
+  double start_share = 1.0;
+  double tail = 0.0;
+  double single_pass_head = 0.0;  // 0: any
+};
+
+std::span<const Constant<DirectionTraits>> direction_constants();
+
+// flash_kernel_constants() says what each number is.
+struct FlashKernel {
+  std::vector<HeadTiles> tiles;  // by rising head dimension
+  DirectionTraits forward;
+  std::optional<DirectionTraits> backward;  // none: the kernel runs forward only
+  std::int64_t instruction_rows = 0;
+  Bytes reduction_element{4};
+  bool sums_shared_keys = false;    // dK and dV for each query head, and a kernel that sums them
+  bool pads_unequal_heads = false;  // backward without causal mask, d_qk != d_v: both padded to 256
+  double context_passes = 0.0;
+  double roofline_share = 1.0;
+};
+
+std::span<const Constant<FlashKernel>> flash_kernel_constants();
+
+inline constexpr auto kPartsOfFlashKernel = [](auto& visit) {
+  visit.part("forward", &FlashKernel::forward, parts_of(direction_constants()));
+  visit.part("backward", &FlashKernel::backward, parts_of(direction_constants()));
+  visit.own(flash_kernel_constants());
+};
+
+struct AttentionLibrary {
+  // What the usual libraries take, and what runs where the kernel that a software set names does
+  // not exist. It has both directions.
+  AttentionKernel native = AttentionKernel::kFlash2;
+  std::array<std::optional<FlashKernel>, kNamesOf<AttentionKernel>.size()> kernels;
+
+  [[nodiscard]] const std::optional<FlashKernel>& kernel(AttentionKernel wanted) const {
+    return kernels[static_cast<std::size_t>(wanted)];
+  }
+};
+
+// The kernels that the GEMM library of an architecture has.
+//
+// A tile is limited by what holds its 32-bit accumulators (registers, or tensor memory on
+// Blackwell, half of it where the epilogue needs a second buffer) and by the local memory that
+// holds the K steps in flight. A library has the tiles with one side a multiple of a step and the
+// other one as well, both ways round, whose area needs no more accumulators than that.
+struct MacroTile {
+  double rows = 0.0;
+  double cols = 0.0;
+};
+
+// Of any library.
+inline constexpr std::size_t kSideStep = 32;  // all sides are multiples of it
+inline constexpr std::size_t kLongestSide = 320;
+inline constexpr std::size_t kMostTiles = (kLongestSide / kSideStep) * (kLongestSide / kSideStep);
+
+// Of workgroups along rows or columns that load an operand together: two whose units multiply with
+// what either holds, or two, or up to four, to each of which the cache's answer is sent.
+enum class Clusters { kNone, kPairs, kMulticastPairs, kMulticastFours };
+
+struct GemmKernels {
+  std::vector<MacroTile> tiles;  // largest area first
+  Clusters clusters = Clusters::kNone;
+  bool splits_inner = true;  // whether it has kernels that split the inner dimension
+  // Whether a tile's loads start, and its results leave, beside its neighbours.
+  bool overlaps_tiles = true;
+};
+
+// One persistent kernel for groups of products that all have more rows and columns than `above`.
+struct GroupedKernel {
+  MacroTile tile;
+  double above = 0.0;
+  double cache_share = 0.5;  // of the cache, that holds rows until the next columns come
+};
+
+struct RooflineTile {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  double share = 1.0;  // of the matrix rate that the tile keeps
+};
+
+struct GemmLibrary {
+  GemmKernels dense;
+  std::optional<GemmKernels> block_scaled;  // of products with a scale for each block of operands
+  std::optional<GroupedKernel> grouped;     // of 16-bit products, where there is a kernel apart
+  std::vector<RooflineTile> roofline_tiles;
+};
 
 struct Architecture {
   std::string name;     // as a GPU's profile writes it

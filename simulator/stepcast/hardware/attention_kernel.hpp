@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <span>
 #include <string_view>
 
 #include "stepcast/base/enum_names.hpp"
@@ -26,18 +25,9 @@ enum class AttentionKernel {
   kTrtllm,
   kFlex,
 };
-
-inline constexpr std::array<std::string_view, 10> kAttentionKernelNames = {
+template <>
+inline constexpr std::array<std::string_view, 10> kNamesOf<AttentionKernel> = {
     "unfused", "flash1", "flash2",    "flash3", "flash4",
     "cudnn",   "aiter",  "aiter_a16", "trtllm", "flex"};
-
-inline std::string_view name(AttentionKernel kernel) {
-  return entry(kAttentionKernelNames, kernel);
-}
-
-template <>
-inline std::span<const std::string_view> names_of<AttentionKernel>() {
-  return kAttentionKernelNames;
-}
 
 }  // namespace stepcast

@@ -10,14 +10,9 @@
 namespace stepcast {
 namespace {
 
-constexpr std::array<std::string_view, 6> kLibraryNames = {
-    "direct",  "transformer_engine", "transformer_engine_jax", "transformer_engine_rocm",
-    "pytorch", "flash_attention"};
 constexpr std::array<std::string_view, 6> kLibraryTitles = {
     "no library", "Transformer Engine", "Transformer Engine for JAX", "Transformer Engine for ROCm",
     "PyTorch",    "flash-attn"};
-constexpr std::array<std::string_view, 5> kFeatureNames = {"heads", "unequal_heads", "sinks",
-                                                           "sliding_window", "documents"};
 constexpr std::array<std::string_view, 5> kFeatureTitles = {
     "heads of this dimension", "heads of two dimensions", "sinks", "a sliding window",
     "documents kept apart"};
@@ -158,14 +153,6 @@ AttentionKernel instead_of(const AttentionSupport& support, const AttentionSoftw
 
 }  // namespace
 
-template <>
-std::span<const std::string_view> names_of<AttentionLibraryName>() {
-  return kLibraryNames;
-}
-template <>
-std::span<const std::string_view> names_of<AttentionFeature>() {
-  return kFeatureNames;
-}
 std::string_view title(AttentionLibraryName library) { return entry(kLibraryTitles, library); }
 
 std::optional<Release> read_release(MappingReader& reader, std::string_view key) {

@@ -34,7 +34,9 @@ enum class AttentionLibraryName {
   kFlashAttention,
 };
 template <>
-std::span<const std::string_view> names_of<AttentionLibraryName>();
+inline constexpr std::array<std::string_view, 6> kNamesOf<AttentionLibraryName> = {
+    "direct",  "transformer_engine", "transformer_engine_jax", "transformer_engine_rocm",
+    "pytorch", "flash_attention"};
 std::string_view title(AttentionLibraryName library);
 
 // "9.13.1"; what is not written counts as 0.
@@ -60,7 +62,8 @@ struct AttentionSoftware {
 // may lack and still run: tokens of different documents then see each other.
 enum class AttentionFeature { kHeads, kUnequalHeads, kSinks, kSlidingWindow, kDocuments };
 template <>
-std::span<const std::string_view> names_of<AttentionFeature>();
+inline constexpr std::array<std::string_view, 5> kNamesOf<AttentionFeature> = {
+    "heads", "unequal_heads", "sinks", "sliding_window", "documents"};
 
 struct AttentionRow {
   AttentionLibraryName library = AttentionLibraryName::kDirect;

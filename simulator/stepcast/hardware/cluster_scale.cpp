@@ -10,21 +10,42 @@
 namespace stepcast {
 namespace {
 
-template <typename Owner, typename Parts>
-void multiply(const ClusterScale& scale, const Parts& parts, Owner& owner) {
-  SectionScale visit(scale, owner);
-  parts(visit);
+// A count has no rate and no latency.
+void multiply(double, std::int64_t&) {}
+
+template <typename Q>
+void multiply(double factor, Q& value) {
+  value = factor * value;
+}
+
+template <typename Q>
+void multiply(double factor, std::optional<Q>& value) {
+  if (value) {
+    multiply(factor, *value);
+  }
+}
+
+template <typename Q>
+void multiply(double factor, PerDtype<Q>& values) {
+  for (std::optional<Q>& value : values) {
+    multiply(factor, value);
+  }
 }
 
 }  // namespace
 
 ClusterSpec scaled(ClusterSpec cluster, const ClusterScale& scale) {
+  const auto follow = [&scale](const std::string&, const ConstantInfo& constant, auto& value) {
+    if (constant.scales_with != nullptr) {
+      multiply(scale.*constant.scales_with, value);
+    }
+  };
   DeviceSpec& device = cluster.device;
-  multiply(scale, device_tables::kParts, device);
-  multiply(scale, kernel_tables::kParts, device.kernels);
-  multiply(scale, collective_tables::kParts, device.collectives);
+  for_each_value(device_tables::kParts, "", device, follow);
+  for_each_value(kernel_tables::kParts, "", device.kernels, follow);
+  for_each_value(collective_tables::kParts, "", device.collectives, follow);
   for (DispatcherConstants& dispatcher : device.exchange.dispatchers) {
-    multiply(scale, exchange_tables::kPartsOfKernels, dispatcher);
+    for_each_value(exchange_tables::kPartsOfKernels, "", dispatcher, follow);
   }
   return cluster;
 }

@@ -2,24 +2,22 @@
 #include "stepcast/hardware/cluster_spec.hpp"
 
 #include <algorithm>
-#include <array>
 
+#include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/name_text.hpp"
-#include "stepcast/hardware/number_ranges.hpp"
+#include "stepcast/hardware/constant.hpp"
+#include "stepcast/hardware/host_tables.hpp"
 
 namespace stepcast {
 namespace {
-
-constexpr std::array<NamedValue<NetworkTopology>, 2> kNetworks = {
-    {{"rail_optimised_fat_tree", NetworkTopology::kRailOptimisedFatTree},
-     {"fat_tree", NetworkTopology::kFatTree}}};
 
 constexpr Range<double> kOversubscription{1.0, 1000.0};
 constexpr Range<std::int64_t> kGpusPerNode{1, 1024};
 
 NetworkSpec read_network(SourcedReader reader) {
   NetworkSpec network;
-  network.topology = reader.reader().required_choice<NetworkTopology>("topology", kNetworks);
+  network.topology =
+      reader.reader().required_choice<NetworkTopology>("topology", enum_names<NetworkTopology>());
   network.nodes_per_pod = reader.optional_count("nodes_per_pod", kPositiveCount).value_or(0);
   network.oversubscription =
       reader.optional_number("oversubscription", kOversubscription).value_or(1.0);
@@ -28,10 +26,6 @@ NetworkSpec read_network(SourcedReader reader) {
 }
 
 }  // namespace
-
-std::string_view name(NetworkTopology topology) {
-  return kNetworks.at(static_cast<std::size_t>(topology)).name;
-}
 
 std::int64_t ClusterSpec::domain_size() const {
   // A switched domain may span nodes (NVL72); a mesh ends with its node.
@@ -66,8 +60,9 @@ ClusterProfile load_cluster_profile(const std::filesystem::path& file,
 
 void read_network_changes(MappingReader& cluster, NetworkSpec& network) {
   if (const ConfigNode* topology = cluster.take("topology")) {
-    network.topology = cluster.choice<NetworkTopology>("topology", *topology, kNetworks)
-                           .value_or(network.topology);
+    network.topology =
+        cluster.choice<NetworkTopology>("topology", *topology, enum_names<NetworkTopology>())
+            .value_or(network.topology);
   }
   network.nodes_per_pod = cluster.optional_count("nodes_per_pod", network.nodes_per_pod);
   network.oversubscription =
@@ -101,6 +96,23 @@ ClusterSpec cluster_of(const ClusterProfile& profile, DeviceSpec device, std::in
     restate(cluster.device.provenance, own);
   }
   return cluster;
+}
+
+HostSpec load_host(const std::filesystem::path& file, const SourceTable& shared_sources) {
+  const ConfigNode root = load_config(file);
+  Diagnostics diagnostics;
+  MappingReader top(root, "", diagnostics);
+  HostSpec host;
+  host.sources = shared_sources;
+  host.sources.merge(read_sources(top, "sources"));
+  host.name = required_name(top);
+  host.title = top.required_text("title");
+  host.framework = top.required_text("framework");
+  SourcedReader reader(std::move(top), host.sources, host.provenance);
+  read_constants<HostSpec>(reader, host_tables::kConstants, host);
+  reader.finish();
+  diagnostics.throw_if_any();
+  return host;
 }
 
 }  // namespace stepcast

@@ -6,11 +6,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "stepcast/base/units.hpp"
-#include "stepcast/config/config_node.hpp"
-#include "stepcast/hardware/provenance.hpp"
 
 namespace stepcast {
 
@@ -93,11 +90,5 @@ struct CollectiveConstants {
   MessageConstants message;
   BesideComputation beside;
 };
-
-// Reads a file's tree; its own sources are added to the shared `sources`, where each number comes
-// from to `provenance`, and its problems to `diagnostics`.
-CollectiveConstants read_collective_constants(const ConfigNode& root, SourceTable& sources,
-                                              std::vector<Provenance>& provenance,
-                                              Diagnostics& diagnostics);
 
 }  // namespace stepcast

@@ -3,12 +3,10 @@
 #pragma once
 
 #include "stepcast/hardware/collective_constants.hpp"
-#include "stepcast/hardware/constant_sections.hpp"
-#include "stepcast/hardware/number_ranges.hpp"
+#include "stepcast/hardware/constant.hpp"
 
 namespace stepcast::collective_tables {
 
-inline constexpr auto kByHand = std::nullopt;
 inline constexpr auto kLatency = &ClusterScale::latency;
 
 inline constexpr Range<double> kFromNothing{0.0, 1e8};

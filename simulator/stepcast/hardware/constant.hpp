@@ -5,19 +5,73 @@
 // (`stepcast describe`, hardware_profiles/README.md) follow from the description.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
-#include <type_traits>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "stepcast/base/dtype.hpp"
-#include "stepcast/hardware/by_dtype.hpp"
+#include "stepcast/config/scalar.hpp"
 #include "stepcast/hardware/cluster_scale.hpp"
 #include "stepcast/hardware/provenance.hpp"
 
 namespace stepcast {
+
+// What numbers of hardware may be, in the unit that stands beside each. The ends lie a thousand
+// times beyond any part that is built or announced; between them a step takes a finite time, in
+// which no number of the others is lost.
+namespace limits {
+
+// Of a whole number of parts.
+inline constexpr Range<double> kCounted{1.0, 1e6};
+// A share or rate of nothing would make a kernel or a collective take for ever.
+inline constexpr Range<double> kShare{0.01, 1.0};
+
+inline constexpr Range<double> kMegahertz{1.0, 1e5};
+inline constexpr Range<double> kMicroseconds{0.0, 1e6};
+inline constexpr Range<double> kNanoseconds{0.0, 1e9};
+inline constexpr Range<double> kFlopsPerClock{1.0, 1e7};
+inline constexpr Range<double> kBytesPerClock{0.1, 1e6};
+inline constexpr Range<double> kGigabytesPerSecond{1e-3, 1e7};
+inline constexpr Range<double> kTerabytesPerSecond{1e-6, 1e4};
+inline constexpr Range<double> kGigabitsPerSecond{1e-3, 1e7};
+inline constexpr Range<double> kKibibytes{1.0, 1e8};
+inline constexpr Range<double> kMebibytes{1e-3, 1e7};
+inline constexpr Range<double> kGigabytes{0.1, 1e6};
+inline constexpr Range<double> kWatts{1.0, 1e5};
+
+// One NIC for 16 GPUs to 64 for each.
+inline constexpr Range<double> kNicsPerGpu{0.0625, 64.0};
+inline constexpr UnitRange kNicRate{kGigabitsPerSecond, "Gb/s"};
+inline constexpr UnitRange kLinkRate{kGigabytesPerSecond, "GB/s"};
+inline constexpr UnitRange kLatency{kMicroseconds, "us"};
+
+}  // namespace limits
+
+// A block-scaled format has the value of its plain twin unless the profile says otherwise.
+template <typename T>
+void inherit_block_format(PerDtype<T>& values) {
+  if (!values[slot(Dtype::kFp8Block)]) {
+    values[slot(Dtype::kFp8Block)] = values[slot(Dtype::kFp8)];
+  }
+}
+
+// What read(reader, format) finds of each format in a mapping that has nothing else.
+template <typename T, typename Read>
+PerDtype<T> values_by_dtype(SourcedReader reader, const Read& read) {
+  PerDtype<T> values;
+  for (const DtypeInfo& dtype : kDtypes) {
+    values[slot(dtype.dtype)] = read(reader, dtype.name);
+  }
+  reader.finish();
+  inherit_block_format(values);
+  return values;
+}
 
 template <typename Owner>
 using ConstantMember =
@@ -45,6 +99,10 @@ struct ConstantInfo {
   std::span<const FormatSearch> formats{};
   double ClusterScale::*scales_with = nullptr;  // null: no factor moves it
 };
+
+// As tables of constants say that no fit looks for one, and that a file may leave it out.
+inline constexpr auto kByHand = std::nullopt;
+inline constexpr auto kIfGiven = Presence::kOptional;
 
 template <typename Owner>
 struct Constant : ConstantInfo {
@@ -86,12 +144,18 @@ struct ReadConstant {
                                : reader.optional_count(constant.key, range).value_or(owner.*member);
   }
   void operator()(PerDtype<double> Owner::*member) const {
-    owner.*member = numbers_by_dtype(reader.mapping(constant.key), constant.range);
+    owner.*member = values_by_dtype<double>(
+        reader.mapping(constant.key), [this](SourcedReader& formats, std::string_view format) {
+          return formats.optional_number(format, constant.range);
+        });
     need_bf16(owner.*member);
   }
   template <typename Q>
   void operator()(PerDtype<Q> Owner::*member) const {
-    owner.*member = quantities_by_dtype<Q>(reader.mapping(constant.key), range());
+    owner.*member = values_by_dtype<Q>(reader.mapping(constant.key),
+                                       [this](SourcedReader& formats, std::string_view format) {
+                                         return formats.optional_quantity<Q>(format, range());
+                                       });
     need_bf16(owner.*member);
   }
   template <typename Q>
@@ -133,5 +197,138 @@ void read_all(SourcedReader reader, std::span<const Constant<Owner>> constants, 
   read_constants(reader, constants, owner);
   reader.finish();
 }
+
+// The constants of a file of profiles lie in mappings, and mappings in mappings. The struct that
+// such a file is read into lists its parts once, in the order of the file:
+//
+//   constexpr auto kPartsOfFile = [](auto& visit) {
+//     visit.part("ll", &File::ll, parts_of(kLl));
+//     visit.own(kRest);
+//   };
+//
+// and what reads, scales or lists the constants visits the parts in that order. A part that is a
+// std::optional is one that a file may leave out.
+
+// The parts of a struct that is one mapping of constants.
+template <typename Owner>
+constexpr auto parts_of(std::span<const Constant<Owner>> table) {
+  return [table](auto& visit) { visit.own(table); };
+}
+template <typename Owner, std::size_t Count>
+constexpr auto parts_of(const std::array<Constant<Owner>, Count>& table) {
+  return parts_of(std::span<const Constant<Owner>>(table));
+}
+
+// Reads the constants of `owner`.
+template <typename Owner>
+class SectionReader {
+ public:
+  SectionReader(SourcedReader& reader, Owner& owner) : reader_(&reader), owner_(&owner) {}
+
+  void own(std::span<const Constant<Owner>> constants) {
+    read_constants(*reader_, constants, *owner_);
+  }
+  template <typename Part, typename Parts>
+  void part(std::string_view key, Part Owner::*member, const Parts& parts) {
+    read(reader_->mapping(key), owner_->*member, parts);
+  }
+  template <typename Part, typename Parts>
+  void part(std::string_view key, std::optional<Part> Owner::*member, const Parts& parts) {
+    if (std::optional<SourcedReader> inner = reader_->optional_mapping(key)) {
+      read(std::move(*inner), (owner_->*member).emplace(), parts);
+    }
+  }
+
+ private:
+  template <typename Part, typename Parts>
+  static void read(SourcedReader inner, Part& part, const Parts& parts) {
+    SectionReader<Part> visit(inner, part);
+    parts(visit);
+    inner.finish();
+  }
+
+  SourcedReader* reader_;
+  Owner* owner_;
+};
+
+// Hands each value of `owner` on: take(its place in the file, its description, the value).
+template <typename Owner, typename Take>
+class SectionValues {
+ public:
+  SectionValues(std::string prefix, Owner& owner, const Take& take)
+      : prefix_(std::move(prefix)), owner_(&owner), take_(&take) {}
+
+  void own(std::span<const Constant<Owner>> constants) {
+    for (const Constant<Owner>& constant : constants) {
+      const std::string key = prefix_ + std::string(constant.key);
+      std::visit([&](auto member) { (*take_)(key, constant, owner_->*member); }, constant.member);
+    }
+  }
+  template <typename Part, typename Parts>
+  void part(std::string_view key, Part Owner::*member, const Parts& parts) {
+    visit(key, owner_->*member, parts);
+  }
+  template <typename Part, typename Parts>
+  void part(std::string_view key, std::optional<Part> Owner::*member, const Parts& parts) {
+    if (owner_->*member) {
+      visit(key, *(owner_->*member), parts);
+    }
+  }
+
+ private:
+  template <typename Part, typename Parts>
+  void visit(std::string_view key, Part& part, const Parts& parts) {
+    SectionValues<Part, Take> inner(prefix_ + std::string(key) + ".", part, *take_);
+    parts(inner);
+  }
+
+  std::string prefix_;
+  Owner* owner_;
+  const Take* take_;
+};
+
+template <typename Owner, typename Parts, typename Take>
+void for_each_value(const Parts& parts, const std::string& prefix, Owner& owner, const Take& take) {
+  SectionValues visit(prefix, owner, take);
+  parts(visit);
+}
+
+// A constant by its place in the file: "gemm.prologue_cycles".
+struct PlacedConstant {
+  std::string key;
+  const ConstantInfo* constant;
+};
+
+// Lists the constants of `Owner`, whether or not a file gives them.
+template <typename Owner>
+class SectionList {
+ public:
+  SectionList(std::string prefix, std::vector<PlacedConstant>& all)
+      : prefix_(std::move(prefix)), all_(&all) {}
+
+  void own(std::span<const Constant<Owner>> constants) {
+    for (const Constant<Owner>& constant : constants) {
+      all_->push_back({prefix_ + std::string(constant.key), &constant});
+    }
+  }
+  template <typename Part, typename Parts>
+  void part(std::string_view key, Part Owner::*, const Parts& parts) {
+    list<Part>(key, parts);
+  }
+  template <typename Part, typename Parts>
+  void part(std::string_view key, std::optional<Part> Owner::*, const Parts& parts) {
+    list<Part>(key, parts);
+  }
+
+ private:
+  template <typename Part, typename Parts>
+  void list(std::string_view key, const Parts& parts) {
+    SectionList<Part> visit(prefix_ + std::string(key) + ".", *all_);
+    parts(visit);
+  }
+
+  std::string prefix_;
+  std::vector<PlacedConstant>* all_;
+};
 
 }  // namespace stepcast

@@ -11,6 +11,13 @@ bool is_there(const std::filesystem::path& file) {
   return std::filesystem::exists(file, error);
 }
 
+std::optional<std::filesystem::path> file_named(const std::filesystem::path& folder,
+                                                const std::string& name) {
+  std::filesystem::path file = folder / (name + ".yaml");
+  const bool plain = !name.empty() && name.find('/') == std::string::npos;
+  return plain && is_there(file) ? std::optional(std::move(file)) : std::nullopt;
+}
+
 std::vector<std::string> names_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   std::error_code missing;

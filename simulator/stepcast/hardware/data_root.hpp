@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,10 +47,14 @@ struct DataRoot {
   }
 };
 
-// Names (file stems) of the YAML files of a folder, sorted; none if there is no such folder.
 // Whether there is such a file; what no file can be called is none.
 bool is_there(const std::filesystem::path& file);
 
+// The YAML file of that name in a folder; nothing where it has none, or the name leads elsewhere.
+std::optional<std::filesystem::path> file_named(const std::filesystem::path& folder,
+                                                const std::string& name);
+
+// Names (file stems) of the YAML files of a folder, sorted; none if there is no such folder.
 std::vector<std::string> names_in(const std::filesystem::path& folder);
 
 }  // namespace stepcast

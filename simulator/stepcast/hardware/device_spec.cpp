@@ -1,16 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/hardware/device_spec.hpp"
 
+#include <algorithm>
 #include <iterator>
+#include <vector>
 
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/name_text.hpp"
+#include "stepcast/hardware/constant_files.hpp"
 #include "stepcast/hardware/data_root.hpp"
 #include "stepcast/hardware/device_tables.hpp"
-#include "stepcast/hardware/profile_base.hpp"
 
 namespace stepcast {
 namespace {
+
+struct Reason {
+  std::string text;
+  std::int64_t constants = 0;
+};
+
+// Counts a reason; those met first stay in front.
+void count(const std::string& text, std::vector<Reason>& reasons) {
+  const auto known = std::find_if(reasons.begin(), reasons.end(),
+                                  [&text](const Reason& reason) { return reason.text == text; });
+  if (known == reasons.end()) {
+    reasons.push_back({text, 1});
+  } else {
+    ++known->constants;
+  }
+}
+
+constexpr std::string_view kBase = "base";
+
+bool is_section(const ConfigNode& node) {
+  return node.kind == ConfigNode::Kind::kMapping && node.find("value") == nullptr;
+}
+
+// As changed(), but a number is taken with its source or not at all.
+ConfigNode based_on(ConfigNode base, const ConfigNode& own) {
+  for (const ConfigEntry& entry : own.entries) {
+    const auto same = std::find_if(base.entries.begin(), base.entries.end(),
+                                   [&](const ConfigEntry& old) { return old.key == entry.key; });
+    if (same == base.entries.end()) {
+      base.entries.push_back(entry);
+    } else if (is_section(same->value) && is_section(entry.value)) {
+      same->value = based_on(std::move(same->value), entry.value);
+    } else {
+      *same = entry;
+    }
+  }
+  return base;
+}
+
+void drop(ConfigNode& root, std::string_view key) {
+  std::erase_if(root.entries, [&](const ConfigEntry& entry) { return entry.key == key; });
+}
+
+[[noreturn]] void refuse(const ConfigNode& where, const std::string& message) {
+  throw ConfigError(where.location(), "'base' " + message);
+}
 
 constexpr std::array<NamedValue<ScaleUpTopology>, 2> kTopologies = {
     {{"switch", ScaleUpTopology::kSwitch}, {"full_mesh", ScaleUpTopology::kFullMesh}}};
@@ -75,11 +123,10 @@ std::optional<std::filesystem::path> named_file(const std::filesystem::path& pro
     return std::nullopt;  // reported as missing
   }
   const std::filesystem::path folder = profiles / key;
-  std::filesystem::path file = folder / (name + ".yaml");
-  if (name.empty() || name.find('/') != std::string::npos || !is_there(file)) {
+  std::optional<std::filesystem::path> file = file_named(folder, name);
+  if (!file) {
     where.error(key, "is '" + name + "', which names no file of the folder " + key +
                          did_you_mean(name, names_in(folder)));
-    return std::nullopt;
   }
   return file;
 }
@@ -111,6 +158,10 @@ void read_named_constants(SourcedReader& reader, const std::filesystem::path& pr
 
 }  // namespace
 
+FlopsPerCycle DeviceSpec::matrix_rate_of(Dtype dtype) const {
+  return matrix_rate[slot(dtype)].value_or(*matrix_rate[slot(Dtype::kBf16)]);
+}
+
 std::optional<FlopsPerSecond> DeviceSpec::matrix_peak(Dtype dtype, Hertz at) const {
   const std::optional<FlopsPerCycle>& rate = matrix_rate[slot(dtype)];
   if (!rate) {
@@ -122,6 +173,32 @@ std::optional<FlopsPerSecond> DeviceSpec::matrix_peak(Dtype dtype, Hertz at) con
 Hertz DeviceSpec::sustained_clock(Dtype dtype) const {
   const std::optional<Hertz>& own = clock.sustained[slot(dtype)];
   return own ? *own : clock.sustained[slot(Dtype::kBf16)].value_or(clock.peak);
+}
+
+ConfigNode profile_with_bases(const std::filesystem::path& file,
+                              const std::filesystem::path& folder,
+                              std::vector<std::string>& bases) {
+  ConfigNode root = load_config(file);
+  for (const ConfigNode* named = root.find(kBase); named != nullptr; named = root.find(kBase)) {
+    const std::string base = named->text;
+    const std::optional<std::filesystem::path> other = file_named(folder, base);
+    if (!other) {
+      refuse(*named, "is '" + base + "', which is no part" + did_you_mean(base, names_in(folder)));
+    }
+    if (base == file.stem().string() ||
+        std::find(bases.begin(), bases.end(), base) != bases.end()) {
+      refuse(*named, "leads back to '" + base + "'");
+    }
+    bases.push_back(base);
+    ConfigNode whole = load_config(*other);
+    // What names a part, and says that it was never measured, is said by each part for itself.
+    for (const std::string_view own : {"name", "title", "kernels_measured_on"}) {
+      drop(whole, own);
+    }
+    drop(root, kBase);
+    root = based_on(std::move(whole), root);
+  }
+  return root;
 }
 
 DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& shared_sources,
@@ -153,6 +230,31 @@ DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& sha
   reader.finish();
   diagnostics.throw_if_any();
   return device;
+}
+
+std::string assumed_exchange(const DeviceSpec& device, Dispatcher dispatcher) {
+  const std::string section = std::string(name(dispatcher)) + ".";
+  std::int64_t all = 0;
+  std::int64_t assumed = 0;
+  std::vector<Reason> reasons;
+  for (const Provenance& entry : device.provenance) {
+    if (entry.key.starts_with(section)) {
+      ++all;
+      if (entry.kind == SourceKind::kAssumed) {
+        ++assumed;
+        count(entry.source, reasons);
+      }
+    }
+  }
+  if (assumed == 0) {
+    return "";
+  }
+  const auto usual =
+      std::max_element(reasons.begin(), reasons.end(),
+                       [](const Reason& a, const Reason& b) { return a.constants < b.constants; });
+  return "exchange constants of " + std::string(name(dispatcher)) + " on " + device.name +
+         " assumed, " + std::to_string(assumed) + " of " + std::to_string(all) + ": " +
+         usual->text + (reasons.size() > 1 ? "; ..." : "");
 }
 
 }  // namespace stepcast

@@ -13,6 +13,7 @@
 
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/base/units.hpp"
+#include "stepcast/config/config_node.hpp"
 #include "stepcast/hardware/architecture.hpp"
 #include "stepcast/hardware/collective_constants.hpp"
 #include "stepcast/hardware/exchange_constants.hpp"
@@ -120,6 +121,8 @@ struct DeviceSpec {
   std::vector<Provenance> provenance;
   SourceTable sources;
 
+  // Of one unit; that of bf16 if the part has no such format.
+  [[nodiscard]] FlopsPerCycle matrix_rate_of(Dtype dtype) const;
   // Dense matrix rate of the whole GPU at `clock`; empty if the part has no such format.
   [[nodiscard]] std::optional<FlopsPerSecond> matrix_peak(Dtype dtype, Hertz at) const;
   // The clock that a long GEMM of `dtype` holds; that of bf16 where it is not known.
@@ -132,5 +135,18 @@ struct DeviceSpec {
 // ConfigError with all of its problems.
 DeviceSpec load_device(const std::filesystem::path& file, const SourceTable& shared_sources,
                        const std::filesystem::path& profiles);
+
+// The whole profile of a part that is another one with a few numbers changed, one die sold with
+// other memory, clocks or power: `base: h100_sxm` names a profile of `folder`, whose numbers hold
+// where this one states none. A number is replaced with its source: {value, source} is one thing.
+// The key `base` goes, every value keeps its place in the file that states it, and `bases` gets the
+// names of the parts that it is based on, nearest first. Throws ConfigError if a base is not in
+// `folder` or is based on itself.
+ConfigNode profile_with_bases(const std::filesystem::path& file,
+                              const std::filesystem::path& folder, std::vector<std::string>& bases);
+
+// "exchange constants of deepep on mi300x assumed, 16 of 19: as H100", with the reason that most of
+// them give; empty where a source stands behind every constant of the dispatcher.
+std::string assumed_exchange(const DeviceSpec& device, Dispatcher dispatcher);
 
 }  // namespace stepcast

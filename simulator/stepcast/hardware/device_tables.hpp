@@ -2,14 +2,10 @@
 // The numbers of hardware_profiles/gpus, each described once (constant.hpp).
 #pragma once
 
-#include "stepcast/hardware/constant_sections.hpp"
+#include "stepcast/hardware/constant.hpp"
 #include "stepcast/hardware/device_spec.hpp"
-#include "stepcast/hardware/number_ranges.hpp"
 
 namespace stepcast::device_tables {
-
-inline constexpr auto kByHand = std::nullopt;
-inline constexpr auto kIfGiven = Presence::kOptional;
 
 using Part = DeviceSpec;
 inline constexpr std::array kUnits = {

@@ -10,12 +10,9 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "stepcast/base/units.hpp"
-#include "stepcast/config/config_node.hpp"
 #include "stepcast/hardware/dispatcher.hpp"
-#include "stepcast/hardware/provenance.hpp"
 
 namespace stepcast {
 
@@ -53,11 +50,5 @@ struct ExchangeConstants {
     return dispatchers.at(slot(dispatcher));
   }
 };
-
-// Reads a file's tree; its own sources are added to the shared `sources`, where each number comes
-// from to `provenance`, and its problems to `diagnostics`.
-ExchangeConstants read_exchange_constants(const ConfigNode& root, SourceTable& sources,
-                                          std::vector<Provenance>& provenance,
-                                          Diagnostics& diagnostics);
 
 }  // namespace stepcast

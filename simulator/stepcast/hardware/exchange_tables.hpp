@@ -2,14 +2,11 @@
 // The constants of hardware_profiles/exchange, each described once (constant.hpp).
 #pragma once
 
-#include "stepcast/hardware/constant_sections.hpp"
+#include "stepcast/hardware/constant.hpp"
 #include "stepcast/hardware/exchange_constants.hpp"
-#include "stepcast/hardware/number_ranges.hpp"
 
 namespace stepcast::exchange_tables {
 
-inline constexpr auto kByHand = std::nullopt;
-inline constexpr auto kIfGiven = Presence::kOptional;
 // A ratio of nothing would make an exchange take for ever.
 inline constexpr Range<double> kRatio{0.01, 2.0};
 inline constexpr Range<double> kSearchedTimes{1.0, 3000.0};  // ns

@@ -4,22 +4,20 @@
 
 #include <array>
 
-#include "stepcast/hardware/constant_sections.hpp"
-#include "stepcast/hardware/host_spec.hpp"
-#include "stepcast/hardware/number_ranges.hpp"
+#include "stepcast/hardware/cluster_spec.hpp"
+#include "stepcast/hardware/constant.hpp"
 
 namespace stepcast::host_tables {
 
 inline constexpr Constant<HostSpec> constant(std::string_view key, std::string_view meaning,
                                              Seconds HostSpec::*member,
                                              Presence presence = Presence::kRequired) {
-  return {key, "us", limits::kMicroseconds, std::nullopt, meaning, member, presence};
+  return {key, "us", limits::kMicroseconds, kByHand, meaning, member, presence};
 }
 
 inline constexpr Constant<HostSpec> rate(std::string_view key, std::string_view meaning,
                                          std::optional<BytesPerSecond> HostSpec::*member) {
-  return {key,     "GB/s", limits::kGigabytesPerSecond, std::nullopt,
-          meaning, member, Presence::kOptional};
+  return {key, "GB/s", limits::kGigabytesPerSecond, kByHand, meaning, member, kIfGiven};
 }
 
 inline constexpr std::array kConstants = {
@@ -43,9 +41,9 @@ inline constexpr std::array kConstants = {
     constant("message",
              "a send or a receive, and an all-to-all but for its peers, of calls one after the "
              "other; as a collective if left out",
-             &HostSpec::message, Presence::kOptional),
+             &HostSpec::message, kIfGiven),
     constant("message_peer", "more of such an all-to-all for each peer; 0 if left out",
-             &HostSpec::message_peer, Presence::kOptional),
+             &HostSpec::message_peer, kIfGiven),
     constant("functional_forward",
              "a collective called as an operator of the framework, whose result is a tensor that "
              "waits for it",

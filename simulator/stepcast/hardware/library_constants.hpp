@@ -4,11 +4,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "stepcast/base/units.hpp"
-#include "stepcast/config/config_node.hpp"
-#include "stepcast/hardware/provenance.hpp"
 
 namespace stepcast {
 
@@ -72,10 +69,5 @@ struct LibraryConstants {
   ClockConstants clocks;
   UnitChoiceConstants deepep_v2_units;
 };
-
-// As read_kernel_constants().
-LibraryConstants read_library_constants(const ConfigNode& root, SourceTable& sources,
-                                        std::vector<Provenance>& provenance,
-                                        Diagnostics& diagnostics);
 
 }  // namespace stepcast

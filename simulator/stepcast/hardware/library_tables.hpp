@@ -2,13 +2,11 @@
 // The constants of hardware_profiles/libraries.yaml, each described once (constant.hpp).
 #pragma once
 
-#include "stepcast/hardware/constant_sections.hpp"
+#include "stepcast/hardware/constant.hpp"
 #include "stepcast/hardware/library_constants.hpp"
-#include "stepcast/hardware/number_ranges.hpp"
 
 namespace stepcast::library_tables {
 
-inline constexpr auto kByHand = std::nullopt;
 inline constexpr Range<double> kTimes{0.0, 100.0};
 inline constexpr Range<double> kSearchedTimes{0.01, 10.0};
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <string>
 
 #include "stepcast/hardware/collective_tables.hpp"
 #include "stepcast/hardware/device_tables.hpp"
@@ -13,6 +14,81 @@
 
 namespace stepcast {
 namespace {
+
+using Origins = std::map<std::string, const Provenance*, std::less<>>;
+using Numbers = std::vector<PlacedNumber>;
+
+// What was read last holds, as where an experiment brings kernels of its own.
+Origins origins_of(const std::vector<Provenance>& provenance) {
+  Origins origins;
+  for (const Provenance& entry : provenance) {
+    origins[entry.key] = &entry;
+  }
+  return origins;
+}
+
+// Collects the numbers that `origins` knows.
+class NumberCollector {
+ public:
+  NumberCollector(const std::vector<Provenance>& provenance, Numbers& all)
+      : origins_(origins_of(provenance)), all_(&all) {}
+
+  // A value of for_each_value().
+  template <typename Value>
+  void operator()(const std::string& key, const ConstantInfo&, Value& value) const {
+    add(key, value);
+  }
+  template <typename Q>
+  void add(const std::string& key, Q& value) const {
+    if (const auto known = origins_.find(key); known != origins_.end()) {
+      all_->push_back({known->second, &value});
+    }
+  }
+
+ private:
+  void add(const std::string&, std::int64_t&) const {}
+  template <typename Q>
+  void add(const std::string& key, std::optional<Q>& value) const {
+    if (value) {
+      add(key, *value);
+    }
+  }
+  template <typename Q>
+  void add(const std::string& key, PerDtype<Q>& values) const {
+    for (const DtypeInfo& dtype : kDtypes) {
+      add(format_key(key, dtype.dtype), values[slot(dtype.dtype)]);
+    }
+  }
+  // A block-scaled format that the profile does not state has the value of its plain twin.
+  [[nodiscard]] std::string format_key(const std::string& key, Dtype dtype) const {
+    const std::string own = key + "." + std::string(name(dtype));
+    const bool inherits = dtype == Dtype::kFp8Block && !origins_.contains(own);
+    return inherits ? key + "." + std::string(name(Dtype::kFp8)) : own;
+  }
+
+  Origins origins_;
+  Numbers* all_;
+};
+
+void collect_attention(AttentionLibrary& library, const NumberCollector& collect) {
+  for (std::size_t i = 0; i < library.kernels.size(); ++i) {
+    if (std::optional<FlashKernel>& kernel = library.kernels[i]) {
+      for_each_value(kPartsOfFlashKernel,
+                     "attention_kernels." + std::string(kNamesOf<AttentionKernel>.at(i)) + ".",
+                     *kernel, collect);
+    }
+  }
+}
+
+void collect_exchange(ExchangeConstants& exchange, const NumberCollector& collect) {
+  for (std::size_t place = 0; place < kDispatchers; ++place) {
+    const auto dispatcher = static_cast<Dispatcher>(place);
+    const auto parts = [dispatcher](auto& visit) {
+      exchange_tables::visit_section(section_of(dispatcher), visit);
+    };
+    for_each_value(parts, std::string(name(dispatcher)) + ".", exchange.of(dispatcher), collect);
+  }
+}
 
 using Placed = std::vector<PlacedConstant>;
 
@@ -26,9 +102,9 @@ Placed list_of(const Parts& parts) {
 
 Placed architecture_constants() {
   Placed all;
-  for (const std::string_view kernel : kAttentionKernelNames) {
+  for (const std::string_view kernel : kNamesOf<AttentionKernel>) {
     SectionList<FlashKernel> visit("attention_kernels." + std::string(kernel) + ".", all);
-    kernel_tables::kPartsOfFlashKernel(visit);
+    kPartsOfFlashKernel(visit);
   }
   return all;
 }
@@ -95,6 +171,44 @@ std::string_view meaning_of(std::string_view key) {
     found = format ? meanings.find(key.substr(0, dot)) : found;
   }
   return found == meanings.end() ? std::string_view{} : found->second;
+}
+
+double PlacedNumber::value() const {
+  return std::visit(
+      [](auto* place) {
+        if constexpr (std::is_same_v<decltype(place), double*>) {
+          return *place;
+        } else {
+          return place->value();
+        }
+      },
+      number);
+}
+
+void PlacedNumber::set(double value) const {
+  std::visit([value](auto* place) { *place = std::remove_reference_t<decltype(*place)>(value); },
+             number);
+}
+
+std::vector<PlacedNumber> placed_numbers(ClusterSpec& cluster) {
+  DeviceSpec& device = cluster.device;
+  Numbers all;
+  const NumberCollector collect(device.provenance, all);
+  for_each_value(device_tables::kParts, "", device, collect);
+  for_each_value(kernel_tables::kParts, "", device.kernels, collect);
+  for_each_value(collective_tables::kParts, "", device.collectives, collect);
+  collect_exchange(device.exchange, collect);
+  for_each_value(library_tables::kParts, "", device.libraries, collect);
+  collect_attention(device.architecture.attention, collect);
+  NumberCollector(cluster.provenance, all)
+      .add("network.oversubscription", cluster.network.oversubscription);
+  return all;
+}
+
+std::vector<PlacedNumber> placed_numbers(HostSpec& host) {
+  Numbers all;
+  for_each_value(host_tables::kParts, "", host, NumberCollector(host.provenance, all));
+  return all;
 }
 
 }  // namespace stepcast

@@ -6,15 +6,10 @@
 #include <filesystem>
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/config/enum_fields.hpp"
 
 namespace stepcast {
 namespace {
-
-constexpr std::array<NamedValue<SourceKind>, 5> kKinds = {{{"spec", SourceKind::kSpec},
-                                                           {"measured", SourceKind::kMeasured},
-                                                           {"derived", SourceKind::kDerived},
-                                                           {"fitted", SourceKind::kFitted},
-                                                           {"assumed", SourceKind::kAssumed}}};
 
 void check_source(MappingReader& number, const std::string& source, const SourceTable& sources) {
   if (sources.contains(source)) {
@@ -29,8 +24,6 @@ void check_source(MappingReader& number, const std::string& source, const Source
 }
 
 }  // namespace
-
-std::string_view name(SourceKind kind) { return kKinds[static_cast<std::size_t>(kind)].name; }
 
 SourceTable read_sources(MappingReader& reader, std::string_view key) {
   SourceTable sources;
@@ -79,7 +72,7 @@ void SourcedReader::record(MappingReader mapping, std::string_view key, std::str
                         .file = (file.parent_path().filename() / file.filename()).generic_string()};
   const std::string reason = mapping.optional_text("assumed");
   provenance.kind = mapping.optional_choice<SourceKind>(
-      "kind", kKinds, reason.empty() ? SourceKind::kSpec : SourceKind::kAssumed);
+      "kind", enum_names<SourceKind>(), reason.empty() ? SourceKind::kSpec : SourceKind::kAssumed);
   if (!reason.empty()) {
     provenance.source = reason;
   } else if (provenance.source.empty()) {
@@ -142,12 +135,42 @@ std::vector<std::string> SourcedReader::texts(std::string_view key,
   return texts;
 }
 
+std::vector<SourcedRow> SourcedReader::rows(std::string_view key) {
+  constexpr std::array<std::string_view, 4> kOrigin = {"source", "assumed", "kind", "note"};
+  const ConfigNode* node = reader_.node().find(key);
+  if (node == nullptr) {
+    reader_.take_required(key);  // reports it
+    return {};
+  }
+  std::vector<std::string_view> keys;
+  keys.reserve(node->entries.size());
+  for (const ConfigEntry& entry : node->entries) {
+    if (std::find(kOrigin.begin(), kOrigin.end(), entry.key) == kOrigin.end()) {
+      keys.push_back(entry.key);
+    }
+  }
+  const std::vector<std::string> written = texts(key, keys);
+  std::vector<SourcedRow> rows;
+  rows.reserve(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    rows.push_back({std::string(keys[i]), written[i]});
+  }
+  return rows;
+}
+
 std::optional<SourcedReader> SourcedReader::optional_mapping(std::string_view key) {
   std::optional<MappingReader> inner = reader_.optional_mapping(key);
   if (!inner) {
     return std::nullopt;
   }
   return SourcedReader(std::move(*inner), *sources_, *record_);
+}
+
+SourcedReader reader_of_file(const ConfigNode& root, SourceTable& sources,
+                             std::vector<Provenance>& record, Diagnostics& diagnostics) {
+  MappingReader top(root, "", diagnostics);
+  sources.merge(read_sources(top, "sources"));
+  return {std::move(top), sources, record};
 }
 
 }  // namespace stepcast

@@ -6,6 +6,7 @@
 // own `sources` mapping, or one of the file `sources.yaml` beside the folders of profiles.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stepcast/base/enum_names.hpp"
 #include "stepcast/config/mapping_reader.hpp"
 
 namespace stepcast {
@@ -25,8 +27,9 @@ enum class SourceKind {
   kFitted,    // fitted to measurements by `stepcast calibrate`
   kAssumed,   // unknown; the reason of the value is given
 };
-
-std::string_view name(SourceKind kind);
+template <>
+inline constexpr std::array<std::string_view, 5> kNamesOf<SourceKind> = {
+    "spec", "measured", "derived", "fitted", "assumed"};
 
 struct Provenance {
   std::string key;    // "hbm.capacity"
@@ -53,6 +56,11 @@ using SourceTable = std::map<std::string, std::string>;
 
 // Reads the `sources` mapping of a profile or of sources.yaml.
 SourceTable read_sources(MappingReader& reader, std::string_view key);
+
+struct SourcedRow {
+  std::string key;
+  std::string text;
+};
 
 // Reads numbers of one mapping of a profile and records where each comes from.
 class SourcedReader {
@@ -85,6 +93,8 @@ class SourcedReader {
   // The texts of a mapping that has one source for all of them, {causal: 128x64, full: 128x64,
   // source: KEY}: those of `names`, in their order.
   std::vector<std::string> texts(std::string_view key, std::span<const std::string_view> names);
+  // Of such a mapping all rows, in their order: {64: 128x128, 128: 128x64, source: KEY}.
+  std::vector<SourcedRow> rows(std::string_view key);
 
   [[nodiscard]] bool has(std::string_view key) const { return reader_.has(key); }
   SourcedReader mapping(std::string_view key) {
@@ -110,5 +120,10 @@ class SourcedReader {
   const SourceTable* sources_;
   std::vector<Provenance>* record_;
 };
+
+// The reader of a file that a profile names. Its own sources are added to the shared `sources`; the
+// reader adds where each number comes from to `record`, and what is wrong to `diagnostics`.
+SourcedReader reader_of_file(const ConfigNode& root, SourceTable& sources,
+                             std::vector<Provenance>& record, Diagnostics& diagnostics);
 
 }  // namespace stepcast

@@ -7,7 +7,6 @@
 
 #include <initializer_list>
 #include <optional>
-#include <vector>
 
 #include "stepcast/layer/layer_expansion.hpp"
 

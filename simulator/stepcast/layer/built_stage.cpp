@@ -5,10 +5,32 @@
 #include <utility>
 
 #include "stepcast/base/real.hpp"
+#include "stepcast/layer/activation_inventory.hpp"
 #include "stepcast/layer/recompute_choice.hpp"
 
 namespace stepcast {
 namespace {
+
+// Then what a stage holds follows from how many layers it has.
+bool one_kind_of_layer(const ModelSpec& model) {
+  const LayerKind first = layer_kind(model, 0);
+  for (std::int64_t i = 1; i < model.layers; ++i) {
+    if (layer_kind(model, i) != first) {
+      return false;
+    }
+  }
+  return true;
+}
+
+using Expand = BlockOps (*)(const ExpansionContext& context);
+
+const std::shared_ptr<const BlockOps>& once(std::shared_ptr<const BlockOps>& blocks, Expand expand,
+                                            const ExpansionContext& context) {
+  if (!blocks) {
+    blocks = std::make_shared<const BlockOps>(expand(context));
+  }
+  return blocks;
+}
 
 WeightMatrices matrices_of(const ParameterList& parameters, const ExpansionContext& context) {
   return weight_matrices(parameters, context.plan, context.training, context.software);
@@ -32,6 +54,51 @@ void add_ends(const ExpansionContext& context, const StageContent& content,
 }
 
 }  // namespace
+
+LayerDivision layer_division(const ExpansionContext& context) {
+  LayerDivision division{context.plan, context.training};
+  ParallelPlan& plan = division.plan;
+  // Whether a product may add to the gradient of the micro-batch before (BlockBuilder).
+  const bool frees_gradients = plan.zero == 3 && plan.fsdp_reshard;
+  const ParallelPlan defaults;
+  plan.pp = plan.vpp = plan.dp = plan.edp = plan.fsdp = plan.micro_batches = 1;
+  plan.schedule = defaults.schedule;
+  plan.zero = frees_gradients ? 3 : 0;
+  plan.fsdp_reshard = frees_gradients;
+  plan.fsdp_experts = defaults.fsdp_experts;
+  plan.stages.clear();
+  if (plan.strides) {
+    RankStrides& apart = *plan.strides;
+    apart.dp = apart.edp = apart.pp = apart.expert_pp = 1;
+  }
+  division.training.global_batch_size = 0;
+  return division;
+}
+
+const LayerBlocks::Layer& LayerBlocks::layer(const ExpansionContext& context, LayerKind kind) {
+  const auto known = std::find_if(layers_.begin(), layers_.end(),
+                                  [&](const Layer& entry) { return entry.kind == kind; });
+  if (known != layers_.end()) {
+    return *known;
+  }
+  auto ops = std::make_shared<const BlockOps>(expand_layer(context, kind));
+  const Bytes workspace =
+      max(backward_workspace(context, kind), attention_workspace(context, kind, *ops));
+  layers_.push_back({kind, std::move(ops), workspace});
+  return layers_.back();
+}
+
+std::shared_ptr<const BlockOps> LayerBlocks::embedding(const ExpansionContext& context) {
+  return once(embedding_, expand_embedding, context);
+}
+
+std::shared_ptr<const BlockOps> LayerBlocks::mtp_projection(const ExpansionContext& context) {
+  return once(mtp_projection_, expand_mtp_projection, context);
+}
+
+std::shared_ptr<const BlockOps> LayerBlocks::loss(const ExpansionContext& context) {
+  return once(loss_, expand_loss, context);
+}
 
 const BuiltLayer& StageBuilder::layer(const ExpansionContext& context, LayerKind kind) {
   const auto known = std::find_if(layers_.begin(), layers_.end(),
@@ -114,6 +181,34 @@ BuiltStage StageBuilder::stage(const ExpansionContext& context, std::size_t inde
     add_ends(context, stage.content, stage.matrices);
   }
   return stage;
+}
+
+StageClasses stage_classes(const ExpansionContext& context) {
+  StageClasses result;
+  const std::vector<StageContent>& stages = context.plan.stages;
+  result.of_stage.reserve(stages.size());
+  StageClass own;
+  std::int64_t first = 0;
+  const TrainedWeights& weights = context.training.weights;
+  const bool alike = one_kind_of_layer(context.model) && weights.whole_model() &&
+                     context.training.recompute.layer_list.empty();
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    if (alike && i > 0 && stages[i] == stages[i - 1]) {
+      result.of_stage.push_back(result.of_stage.back());
+      continue;
+    }
+    own.content = stages[i];
+    count_kinds(context.model, weights, first, own.content, own.kinds);
+    count_recomputed_layers(context, first, own.content, own.kinds, own.recomputed);
+    first += own.content.layers;
+    const auto known = std::find(result.classes.begin(), result.classes.end(), own);
+    result.of_stage.push_back(static_cast<std::size_t>(known - result.classes.begin()));
+    if (known == result.classes.end()) {
+      result.classes.push_back(own);
+      result.first.push_back(i);
+    }
+  }
+  return result;
 }
 
 }  // namespace stepcast

@@ -9,10 +9,46 @@
 #include <utility>
 #include <vector>
 
-#include "stepcast/layer/layer_blocks.hpp"
+#include "stepcast/layer/layer_expansion.hpp"
 #include "stepcast/layer/sharding.hpp"
 
 namespace stepcast {
+
+// The operators of single layers and of the ends of a model, expanded once for all plans that
+// divide the work inside a layer alike: whatever their pipelines, their sharding and their data
+// parallelism.
+
+// All that the operators of a layer depend on in a plan and a recipe; what moves its parameters and
+// gradients depends on more (schedule/solved_steps.hpp).
+struct LayerDivision {
+  ParallelPlan plan;        // what does not matter left at the defaults, without stages
+  TrainingRecipe training;  // without the global batch
+  bool operator==(const LayerDivision&) const = default;
+};
+LayerDivision layer_division(const ExpansionContext& context);
+
+// All contexts that it is given must have the same layer division. For one thread.
+class LayerBlocks {
+ public:
+  struct Layer {
+    LayerKind kind;
+    std::shared_ptr<const BlockOps> ops;
+    Bytes workspace;  // of its backward: the larger of backward_workspace, attention_workspace
+  };
+  const Layer& layer(const ExpansionContext& context, LayerKind kind);
+  std::shared_ptr<const BlockOps> embedding(const ExpansionContext& context);
+  std::shared_ptr<const BlockOps> mtp_projection(const ExpansionContext& context);
+  std::shared_ptr<const BlockOps> loss(const ExpansionContext& context);
+  // Of what holds parameters and runs nothing.
+  [[nodiscard]] std::shared_ptr<const BlockOps> nothing() const { return nothing_; }
+
+ private:
+  std::vector<Layer> layers_;  // one of each kind
+  std::shared_ptr<const BlockOps> embedding_;
+  std::shared_ptr<const BlockOps> mtp_projection_;
+  std::shared_ptr<const BlockOps> loss_;
+  std::shared_ptr<const BlockOps> nothing_ = std::make_shared<const BlockOps>();
+};
 
 // Layers of one kind in a stage.
 struct BuiltLayer {
@@ -38,7 +74,7 @@ struct BuiltStage {
 };
 
 // Builds the layers of a kind once, however many stages have some. All contexts that it is given
-// must have the same layer configuration (layer_configuration.hpp).
+// must have the same layer configuration (schedule/solved_steps.hpp).
 class StageBuilder {
  public:
   explicit StageBuilder(std::shared_ptr<LayerBlocks> blocks = std::make_shared<LayerBlocks>())
@@ -62,5 +98,21 @@ class StageBuilder {
   std::vector<BuiltLayer> layers_;  // one of each kind
   std::optional<Ends> ends_;
 };
+
+// Stages of a pipeline with the same layers take the same time and the same memory.
+struct StageClass {
+  StageContent content;
+  std::vector<KindCount> kinds;          // of layers, as stage_kinds gives them
+  std::vector<std::int64_t> recomputed;  // layers of each kind that are recomputed in full
+  bool operator==(const StageClass&) const = default;
+};
+
+struct StageClasses {
+  std::vector<StageClass> classes;
+  std::vector<std::size_t> first;     // a stage of each class
+  std::vector<std::size_t> of_stage;  // the class of each of plan.stages
+};
+
+StageClasses stage_classes(const ExpansionContext& context);
 
 }  // namespace stepcast

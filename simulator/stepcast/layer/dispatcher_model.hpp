@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "stepcast/hardware/exchange_constants.hpp"
-#include "stepcast/layer/exchange_buffers.hpp"
 #include "stepcast/layer/exchange_shape.hpp"
 #include "stepcast/plan/reason.hpp"
 

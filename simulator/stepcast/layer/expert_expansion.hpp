@@ -7,7 +7,6 @@
 #pragma once
 
 #include "stepcast/layer/block_builder.hpp"
-#include "stepcast/layer/exchange_buffers.hpp"
 #include "stepcast/layer/exchange_shape.hpp"
 
 namespace stepcast {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "stepcast/pipeline/order_period.hpp"
+#include "stepcast/pipeline/pipeline_order.hpp"
 
 namespace stepcast {
 

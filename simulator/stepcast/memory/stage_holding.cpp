@@ -2,12 +2,238 @@
 #include "stepcast/memory/stage_holding.hpp"
 
 #include <algorithm>
+#include <array>
 
+#include "stepcast/base/dtype.hpp"
 #include "stepcast/base/real.hpp"
+#include "stepcast/layer/activation_inventory.hpp"
+#include "stepcast/layer/weight_matrix.hpp"
 #include "stepcast/plan/update_rule.hpp"
 
 namespace stepcast {
 namespace {
+
+// Ranks that share the optimizer's states of a matrix.
+double sharing(const WeightMatrix& matrix, const ParallelPlan& plan) {
+  return plan.zero == 0 ? 1.0 : real(matrix.expert ? plan.expert_shards() : plan.shards());
+}
+
+struct StateChange {
+  const ExpansionContext& context;
+  const WeightMatrices& matrices;
+
+  Bytes operator()(const AdamWSpec&) const { return {}; }
+  Bytes operator()(const SgdSpec&) const { return {}; }
+  Bytes operator()(const AdafactorSpec&) const {
+    constexpr Bytes kStatistic{4};
+    Bytes change;
+    for (const WeightMatrix& matrix : matrices) {
+      const double statistics = real(matrix.inputs + matrix.outputs);
+      const double elements = matrix.elements() / sharing(matrix, context.plan);
+      change += real(matrix.count) * (statistics - elements) * kStatistic;
+    }
+    return change;
+  }
+  Bytes operator()(const MuonSpec&) const {
+    const OptimizerSpec& optimizer = context.training.optimizer;
+    const Bytes whole = matrix_rule(optimizer, context.plan, context.software)->kept();
+    const Bytes single = elementwise_rule(optimizer, context.plan, context.software).kept();
+    const HiddenMatrices hidden = hidden_matrices(matrices);
+    const ParallelPlan& plan = context.plan;
+    return (elements_of(hidden.dense) / real(plan.zero == 0 ? 1 : plan.shards()) +
+            elements_of(hidden.experts) / real(plan.zero == 0 ? 1 : plan.expert_shards())) *
+           (whole - single);
+  }
+};
+
+void add_activations(const ExpansionContext& context, const BuiltStage& stage,
+                     StageBudget& budget) {
+  const RecomputeSpec& recompute = context.training.recompute;
+  const bool runs =
+      recompute.kind == RecomputeKind::kFull && recompute.method == RecomputeMethod::kUniform;
+  const double run = runs ? real(recompute.layers) : 1.0;
+  for (const BuiltLayer& layer : stage.layers) {
+    const Bytes whole = total(layer.ops->kept);
+    budget.kept += real(layer.count - layer.recomputed) * whole;
+    budget.kept += real(layer.recomputed) / run * layer_input(context);
+    if (layer.recomputed > 0) {
+      // Its input is among what is kept already.
+      budget.recomputed = max(budget.recomputed, run * whole - layer_input(context));
+    } else {
+      budget.recomputed = max(budget.recomputed, rerun_activations(*layer.ops));
+    }
+    const Bytes left = layer.recomputed > 0 ? layer_input(context) : whole;
+    budget.last_kept = max(budget.last_kept, left);
+    budget.workspace = max(budget.workspace, layer.workspace);
+  }
+}
+
+// Elements of the output matrix on one rank, unsharded.
+double head_elements(const ExpansionContext& context) {
+  const std::int64_t vocabulary = local_vocabulary(context.model, context.plan, context.software);
+  return real(vocabulary * context.model.hidden);
+}
+
+// A tied matrix is that of the embedding.
+bool trains_head(const ExpansionContext& context) {
+  return context.training.weights.trains(context.model.tied_embeddings ? ParameterRole::kEmbedding
+                                                                       : ParameterRole::kHead);
+}
+
+void add_loss(const ExpansionContext& context, StageBudget& budget) {
+  const MemoryRules& rules = context.software.memory;
+  const bool eager = context.software.cross_entropy == Implementation::kEager;
+  const Bytes at_loss = rules.logit_at_loss.value_or(eager ? Bytes(12) : Bytes(4));
+  const Bytes at_head = rules.logit_at_head.value_or(Bytes(2));
+  const double logits =
+      real(context.tokens() * local_vocabulary(context.model, context.plan, context.software)) /
+      real(rules.loss_chunks);
+  // The normed input of the head, all of it under sequence parallelism, and its gradient.
+  const Bytes input = 2.0 * real(context.tokens() * context.model.hidden) * kSixteenBits;
+  const Bytes weight_gradient =
+      trains_head(context) ? head_elements(context) * kSixteenBits : Bytes{};
+  budget.loss = logits * at_loss + input;
+  budget.head_backward = logits * at_head + weight_gradient + input;
+  budget.logits = logits * kSixteenBits;
+}
+
+struct Ends {
+  double embedding = 0.0;
+  double head = 0.0;
+};
+
+Ends ends_of(const ExpansionContext& context, const BuiltStage& stage) {
+  const StageContent& content = stage.content;
+  Ends ends;
+  if (content.embedding) {
+    ends.embedding = stage.embedding.dense;
+  }
+  if (content.loss) {
+    ends.head = head_elements(context);
+  }
+  if (content.embedding && content.loss && context.model.tied_embeddings) {
+    ends.head = 0.0;
+  }
+  return ends;
+}
+
+Ends trained_of(const ExpansionContext& context, Ends ends) {
+  if (!context.training.weights.trains(ParameterRole::kEmbedding)) {
+    ends.embedding = 0.0;
+  }
+  if (!trains_head(context)) {
+    ends.head = 0.0;
+  }
+  return ends;
+}
+
+// What products of weight gradients read besides the activations that forward kept: of a product
+// the gradient of its result, m x k of a Gemm, rows x n of experts.
+Bytes result_gradients(const OpList& backward) {
+  Bytes total;
+  for (const Op& op : backward) {
+    const auto* one = std::get_if<Gemm>(&op.work);
+    const auto* experts = std::get_if<GroupedGemm>(&op.work);
+    if (one != nullptr && one->pass == GemmPass::kWgrad) {
+      total += real(one->batch * one->m * one->k) * size_of(one->dtype);
+    } else if (experts != nullptr && experts->pass == GemmPass::kWgrad) {
+      total += real(experts->m_total * experts->n) * size_of(experts->dtype);
+    }
+  }
+  return total;
+}
+
+void add_deferred(const ExpansionContext& context, const BuiltStage& stage, StageBudget& budget) {
+  for (const BuiltLayer& layer : stage.layers) {
+    budget.deferred += real(layer.count) * result_gradients(layer.ops->backward);
+  }
+  if (stage.content.loss && trains_head(context)) {
+    budget.deferred += budget.logits;
+  }
+}
+
+// The largest unit of FSDP among all layers, and among those of the kinds that end the
+// model: their backward runs first and meets everything that is kept. Leading dense layers, often
+// larger, run when most of it has gone.
+struct LargestUnit {
+  Bytes anywhere;
+  Bytes at_end;
+  double trained_anywhere = 0.0;  // elements
+  double trained_at_end = 0.0;
+};
+
+// Bytes of parameters once they are gathered; experts only where FSDP shards them.
+Bytes gathered(const ExpansionContext& context, const LocalParameters& all) {
+  LocalParameters own = all;
+  if (context.plan.expert_shards() == 1) {
+    own.expert = own.frozen_expert = 0.0;
+  }
+  return own.trained().total() * kSixteenBits +
+         (own.frozen_dense + own.frozen_expert) *
+             context.software.gathered_frozen(context.training.dtype);
+}
+
+LargestUnit largest_unit(const ExpansionContext& context, const BuiltStage& stage) {
+  const ModelSpec& model = context.model;
+  const std::array<LayerKind, 2> ends = {
+      layer_kind(model, context.training.weights, model.layers - 1),
+      layer_kind(model, context.training.weights, std::max<std::int64_t>(0, model.layers - 2))};
+  LargestUnit largest;
+  for (const BuiltLayer& layer : stage.layers) {
+    const LocalParameters own = layer.parameters.trained();
+    const double trained = own.dense + (context.plan.expert_shards() > 1 ? own.expert : 0.0);
+    const Bytes unit = gathered(context, layer.parameters);
+    largest.anywhere = max(largest.anywhere, unit);
+    largest.trained_anywhere = std::max(largest.trained_anywhere, trained);
+    if (std::find(ends.begin(), ends.end(), layer.kind) != ends.end()) {
+      largest.at_end = max(largest.at_end, unit);
+      largest.trained_at_end = std::max(largest.trained_at_end, trained);
+    }
+  }
+  if (largest.at_end == Bytes{}) {
+    largest.at_end = largest.anywhere;
+    largest.trained_at_end = largest.trained_anywhere;
+  }
+  return largest;
+}
+
+void add_sharding(const ExpansionContext& context, const BuiltStage& stage, StageBudget& budget) {
+  const ParallelPlan& plan = context.plan;
+  const MemoryRules& rules = context.software.memory;
+  const double ahead = rules.scans_layers ? 1.0 : 2.0;
+  const Bytes to_reduce = rules.scans_layers ? context.software.states.gradient
+                                             : kSixteenBits + context.software.gradient_reduce;
+  const LargestUnit largest = largest_unit(context, stage);
+  const Ends ends = ends_of(context, stage);
+  const double both = ends.embedding + ends.head;
+  const StageParameters& parameters = stage.parameters;
+  if (!plan.fsdp_reshard) {
+    budget.gathered = gathered(context, parameters.layers) + both * kSixteenBits;
+  } else {
+    budget.gathered_layers = ahead * largest.at_end;
+    budget.gathered_first = ahead * largest.anywhere;
+    (rules.root_holds_ends ? budget.gathered : budget.gathered_head) =
+        (rules.root_holds_ends ? both : ends.head) * kSixteenBits;
+  }
+  budget.reduced_layer = largest.trained_at_end * to_reduce;
+  budget.reduced_first = largest.trained_anywhere * to_reduce;
+  // Gathered weights go before a group's gradients are reduced. Its 16-bit gradients go when they
+  // have been copied for the reduction, all but the last one, which its loop still names
+  // (torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce); only then is there
+  // room for the shard, which is among the gradients already.
+  const Ends trained = trained_of(context, ends);
+  const double reduced =
+      rules.root_holds_ends ? trained.embedding + trained.head : trained.embedding;
+  const double last = rules.root_holds_ends && trained.head > 0.0 ? trained.head : reduced;
+  const Bytes shard = reduced / real(plan.fsdp) * context.software.states.gradient;
+  budget.reduced_ends = reduced * context.software.gradient_reduce +
+                        max(reduced * kSixteenBits - shard, last * kSixteenBits);
+  if (!plan.fsdp_reshard && plan.micro_batches > 1) {
+    // Of experts that FSDP shards as well: what one rank computes is reduced after the last of
+    // them.
+    budget.full_gradients = parameters.all().trained().total() * context.software.gradient_reduce;
+  }
+}
 
 // One of each distinct weight of a layer, cached where fused accumulation has no gradient to
 // return. Experts of a layer are alike.
@@ -66,6 +292,19 @@ Bytes stacked_copies(const LocalParameters& parameters, const ExpansionContext& 
 
 }  // namespace
 
+StageBudget stage_budget(const ExpansionContext& context, const BuiltStage& stage) {
+  StageBudget budget;
+  add_activations(context, stage, budget);
+  if (stage.content.loss) {
+    add_loss(context, budget);
+  }
+  add_deferred(context, stage, budget);
+  if (context.plan.zero == 3 && context.plan.replicas() > 1) {
+    add_sharding(context, stage, budget);
+  }
+  return budget;
+}
+
 StateMemory state_memory(const LocalParameters& parameters, const ParallelPlan& plan,
                          const SoftwareSpec& software, Dtype dtype,
                          const OptimizerSpec& optimizer) {
@@ -107,6 +346,26 @@ StageHolding stage_holding(const ExpansionContext& context, const BuiltStage& st
   holding.neighbours = (content.embedding ? 0.0 : 1.0) + (content.loss ? 0.0 : 1.0);
   holding.loss = content.loss;
   return holding;
+}
+
+Bytes matrix_state_change(const ExpansionContext& context, const WeightMatrices& matrices) {
+  return std::visit(StateChange{context, matrices}, context.training.optimizer.rule);
+}
+
+Bytes whole_matrix_excess(const ExpansionContext& context, const WeightMatrices& matrices) {
+  const auto* muon = std::get_if<MuonSpec>(&context.training.optimizer.rule);
+  if (muon == nullptr || matrix_sharding(*muon, context.plan) != MuonSharding::kWholeMatrices) {
+    return {};
+  }
+  const Bytes kept =
+      matrix_rule(context.training.optimizer, context.plan, context.software)->kept();
+  const auto above_mean = [muon](const WeightMatrices& own, std::int64_t ranks) {
+    return owned_matrices(own, ranks, muon->tp_mode).most_elements - elements_of(own) / real(ranks);
+  };
+  const HiddenMatrices hidden = hidden_matrices(matrices);
+  const double elements = above_mean(hidden.dense, context.plan.shards()) +
+                          above_mean(hidden.experts, context.plan.expert_shards());
+  return std::max(0.0, elements) * kept;
 }
 
 }  // namespace stepcast

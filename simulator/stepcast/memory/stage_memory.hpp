@@ -2,9 +2,11 @@
 // What a pipeline rank holds at one moment of a step, by kind.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
+#include "stepcast/base/enum_names.hpp"
 #include "stepcast/base/units.hpp"
 
 namespace stepcast {
@@ -12,7 +14,9 @@ namespace stepcast {
 // Whether a rank's memory fits: `tight` where the allocated peak fits, but what the allocator
 // reserves for it does not, or hardly anything is left.
 enum class MemoryVerdict { kFits, kTight, kDoesNotFit };
-std::string_view name(MemoryVerdict verdict);
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOf<MemoryVerdict> = {"fits", "tight",
+                                                                            "does not fit"};
 
 struct StageMemory {
   std::int64_t rank = 0;  // of the pipeline

@@ -11,7 +11,7 @@
 // repeat that (Baccelli et al., Synchronization and Linearity, 1992, chapter 3), and none is run.
 //
 // Where ranks, or groups of rounds, go at paces of their own for a while, the rounds are left out
-// up to the one in which some task first waits for something else (steady_rounds.hpp).
+// up to the one in which some task first waits for something else (steady_rounds.cpp).
 //
 // Times are kept on a grid of a power of two that is fine enough to hold all of them exactly, about
 // 1e-15 of the step: sums and differences are exact, and leaving rounds out changes no bit.
@@ -57,7 +57,7 @@ struct PipelineScratch {
   std::vector<double> closed;         // when each chunk, rank-major, has ended its last task
   std::vector<double> free_before;    // `free` a round ago
   std::vector<double> waited_before;  // `waited` a round ago
-  std::vector<double> history;        // of the rounds that steady_rounds.hpp looks at
+  std::vector<double> history;        // of the rounds that steady_rounds.cpp looks at
 };
 
 class PipelineProgram {
@@ -130,6 +130,10 @@ class PipelineProgram {
   void price(const PipelineTimes& times, std::int64_t more_rounds, PipelineScratch& scratch) const;
   void execute(std::span<const Task> tasks, std::int64_t offset, PipelineScratch& scratch) const;
   void execute_special(const Task& task, double* outputs, PipelineScratch& scratch) const;
+  // Brings the times to where they are `rounds` rounds of `stretch` later; returns how many of them
+  // it ran.
+  std::int64_t run_rounds(const Stretch& stretch, std::int64_t rounds,
+                          PipelineScratch& scratch) const;
   [[nodiscard]] PipelineEnds ends_of(const PipelineScratch& scratch,
                                      std::int64_t more_rounds) const;
 

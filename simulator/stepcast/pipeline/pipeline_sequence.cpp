@@ -6,7 +6,7 @@
 #include <string>
 
 #include "stepcast/base/error.hpp"
-#include "stepcast/pipeline/order_period.hpp"
+#include "stepcast/pipeline/pipeline_order.hpp"
 
 namespace stepcast {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "stepcast/config/config_writer.hpp"
-#include "stepcast/graph/known_loads.hpp"
+#include "stepcast/graph/weighted_choice.hpp"
 #include "stepcast/plan/exchange_spec.hpp"
 #include "stepcast/plan/written_input.hpp"
 

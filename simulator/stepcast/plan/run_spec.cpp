@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "stepcast/base/count_text.hpp"
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/config/config_writer.hpp"
 
 namespace stepcast {

@@ -18,20 +18,20 @@ constexpr int kLongestChain = 8;  // sets on top of each other
 // The mapping of a set with what its bases say beneath it.
 ConfigNode with_bases(const std::filesystem::path& file) {
   ConfigNode root = load_config(file);
-  std::filesystem::path below = file;
+  const std::filesystem::path folder = file.parent_path();
   for (int depth = 0; depth < kLongestChain; ++depth) {
     const ConfigNode* base = root.find("base");
     if (base == nullptr) {
       return root;
     }
     const Location where = base->location();
-    below = below.parent_path() / (base->text + ".yaml");
-    if (base->text.find('/') != std::string::npos || !is_there(below)) {
+    const std::optional<std::filesystem::path> below = file_named(folder, base->text);
+    if (!below) {
       throw ConfigError(where, "unknown software set '" + base->text.substr(0, 60) +
                                    "'; 'stepcast list software' shows what there is");
     }
     std::erase_if(root.entries, [](const ConfigEntry& entry) { return entry.key == "base"; });
-    root = changed(load_config(below), root);
+    root = changed(load_config(*below), root);
   }
   throw ConfigError(root.location(),
                     "the sets that 'base' names go in a circle, or are more than " +

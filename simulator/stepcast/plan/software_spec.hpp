@@ -78,7 +78,7 @@ enum class LaunchMode {
 };
 
 // What the framework lets a host do in a step. How long each takes is the host's own
-// (hardware/host_spec.hpp), unless it is given here. A captured graph launches at once.
+// (hardware/cluster_spec.hpp), unless it is given here. A captured graph launches at once.
 struct HostWork {
   LaunchMode layers = LaunchMode::kProgram;
   LaunchMode experts = LaunchMode::kProgram;  // and the routing of their tokens

@@ -9,7 +9,8 @@
 //   SGD        a momentum            g, p rw, momentum rw                    5, without it 3
 //   Adafactor  sums of rows, columns g for the sums, for the norm of the     5, with momentum 7
 //              (a vector: a moment)  update and for the update, p rw
-//   Muon       a momentum            hidden matrices as in schedule/muon_step.hpp, the rest AdamW
+//   Muon       a momentum            hidden matrices as in schedule/optimizer_step.hpp, the rest
+//   AdamW
 #pragma once
 
 #include <optional>

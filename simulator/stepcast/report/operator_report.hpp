@@ -4,7 +4,7 @@
 //   operator     pass  count  shape                 tile     waves     time    share          rate
 //   mlp.gate_up  fwd     160  8192 x 57344 x 8192   256x128   37.5  11.2 ms   21.3 %   687 TFLOP/s
 //
-//   roofline = the time that no kernel beats (cost/roofline_bound.hpp) / predicted time
+//   roofline = the time that no kernel beats (cost/cost_model.hpp) / predicted time
 //   share    = count * time / time of all computation, the optimizer included
 //
 // Communication is listed before anything hides it, so that its shares come on top of 100 %.

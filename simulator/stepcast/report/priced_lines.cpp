@@ -9,7 +9,7 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/dispatchers/expert_traffic.hpp"
-#include "stepcast/hardware/exchange_assumptions.hpp"
+#include "stepcast/hardware/device_spec.hpp"
 #include "stepcast/operators/op_text.hpp"
 
 namespace stepcast {

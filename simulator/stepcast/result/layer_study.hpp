@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "stepcast/layer/exchange_buffers.hpp"
+#include "stepcast/layer/exchange_shape.hpp"
 #include "stepcast/layer/saved_tensor.hpp"
 #include "stepcast/result/projection.hpp"
 

@@ -71,7 +71,7 @@ struct Projection {
   ParallelPlan plan;
   Hertz clock;
   bool clock_locked = false;
-  // Kernels have clocks of their own (cost/power_level.hpp), and `clock` is that of products.
+  // Kernels have clocks of their own (cost/power_state.hpp), and `clock` is that of products.
   bool own_clocks = false;
   bool clock_of_bursts = false;  // what holds `clock` is bursts, and mean power is below the limit
   Watts power;                   // mean, of one GPU of the slowest rank

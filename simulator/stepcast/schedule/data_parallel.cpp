@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/data_parallel.hpp"
 
-#include <algorithm>
-
 #include "stepcast/base/dtype.hpp"
 #include "stepcast/layer/sharding.hpp"
 #include "stepcast/pipeline/pipeline_stages.hpp"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the host takes to launch the operators of a step: the times of its profile
-// (hardware/host_spec.hpp), as often as the software needs them (HostWork of
+// (hardware/cluster_spec.hpp), as often as the software needs them (HostWork of
 // plan/software_spec.hpp).
 #pragma once
 
 #include "stepcast/cost/op_cost.hpp"
 #include "stepcast/graph/op.hpp"
-#include "stepcast/hardware/host_spec.hpp"
+#include "stepcast/hardware/cluster_spec.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
 #include "stepcast/plan/software_spec.hpp"
 #include "stepcast/plan/training_recipe.hpp"

@@ -2,15 +2,52 @@
 #include "stepcast/schedule/layer_prices.hpp"
 
 #include <algorithm>
+#include <functional>
 
+#include "stepcast/base/hash.hpp"
 #include "stepcast/layer/dispatcher_model.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
 #include "stepcast/schedule/host_launches.hpp"
-#include "stepcast/schedule/layer_work.hpp"
 #include "stepcast/schedule/overlap_windows.hpp"
 
 namespace stepcast {
 namespace {
+
+// Neighbours in a space share theirs: of micro-batches and recomputations of one division of a
+// layer there are some ten. What is kept stays within some ten MiB.
+constexpr std::size_t kMostWorks = 32;
+
+// The units that any of several communications holds, and what all of them ask of HBM over the time
+// that they take: a short one that is fast stands for its own time alone.
+class MeanLoad {
+ public:
+  explicit MeanLoad(const StepContext& context)
+      : context_(context), kernel_(kernel_context(context)) {}
+
+  void add(const Op& op) {
+    if (communication_axis(op)) {
+      units_ = std::max(units_, add_copy(op).units);
+    }
+  }
+  // By copy engines, which hold no compute units.
+  CommunicationLoad add_copy(const Op& op) {
+    const OpCost cost = context_.cost.cost(op, kernel_, context_.cluster);
+    const CommunicationLoad own = communication_load(op, cost);
+    moved_ += own.hbm * cost.duration;
+    lasted_ += cost.duration;
+    return own;
+  }
+  [[nodiscard]] CommunicationLoad load() const {
+    return {units_, lasted_ > Seconds{} ? moved_ / lasted_ : BytesPerSecond{}};
+  }
+
+ private:
+  const StepContext& context_;
+  KernelContext kernel_;
+  std::int64_t units_ = 0;
+  Bytes moved_;
+  Seconds lasted_;
+};
 
 Fabric fabric_of(const Op& op, const ClusterSpec& cluster) {
   const auto* collective = std::get_if<Collective>(&op.work);
@@ -368,6 +405,61 @@ StepTasks price_step(const StepOperators& operators, const StepContext& context,
     }
   }
   return tasks;
+}
+
+CommunicationLoad layer_load(const StageLayer& layer, const StepContext& context) {
+  MeanLoad mean(context);
+  for (const OpList* ops : {&layer.traffic.gather, &layer.traffic.reduce}) {
+    std::for_each(ops->begin(), ops->end(), [&](const Op& op) { mean.add(op); });
+  }
+  if (context.expansion.plan.passes_keys_round()) {
+    for (const OpList* ops : {&layer.ops->forward, &layer.ops->backward}) {
+      for (const std::size_t send : sends_beside_steps(*ops)) {
+        mean.add((*ops)[send]);
+      }
+    }
+  }
+  if (context.expansion.software.shared_expert_overlap) {
+    for (const std::size_t exchange : shared_expert_windows(layer.ops->forward)) {
+      mean.add(layer.ops->forward[exchange]);
+    }
+    return mean.load();
+  }
+  for (const Op& op : layer.ops->backward) {
+    if (op.id == OpId::kMoeRedispatch) {
+      mean.add_copy(op);
+    }
+  }
+  return mean.load();
+}
+
+std::size_t KeptCosts::Hash::operator()(const Key& key) const {
+  const auto& [ops, clock, held_units] = key;
+  return hash_of_values(std::hash<const OpList*>{}(ops), clock, held_units);
+}
+
+const std::vector<OpCost>& KeptCosts::of(const OpList& ops, const StepContext& context,
+                                         std::int64_t held_units) {
+  const auto [known, fresh] = costs_.try_emplace({&ops, context.clock, held_units});
+  if (fresh) {
+    known->second = costs_of(ops, context, held_units);
+  }
+  return known->second;
+}
+
+std::shared_ptr<LayerWork> LayerWorks::of(const ExpansionContext& context) {
+  LayerDivision division = layer_division(context);
+  const auto known = std::find_if(works_.begin(), works_.end(),
+                                  [&](const auto& entry) { return entry.first == division; });
+  if (known == works_.end()) {
+    works_.emplace_front(std::move(division), std::make_shared<LayerWork>());
+    if (works_.size() > kMostWorks) {
+      works_.pop_back();
+    }
+  } else {
+    works_.splice(works_.begin(), works_, known);
+  }
+  return works_.front().second;
 }
 
 }  // namespace stepcast

@@ -2,8 +2,15 @@
 // The operators of a step as priced tasks at a clock, layer by layer.
 #pragma once
 
+#include <list>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
 #include "stepcast/cost/contention.hpp"
 #include "stepcast/cost/cost_model.hpp"
+#include "stepcast/layer/built_stage.hpp"
 #include "stepcast/schedule/step_operators.hpp"
 #include "stepcast/schedule/stream_task.hpp"
 
@@ -63,7 +70,7 @@ CommunicationLoad layer_load(const StageLayer& layer, const StepContext& context
 // cost of communication itself where it holds any.
 std::vector<OpCost> costs_of(const OpList& ops, const StepContext& context,
                              std::int64_t held_units = 0);
-class KeptCosts;  // layer_work.hpp
+class KeptCosts;
 // One layer whose computation overlaps with communication of `load`.
 LayerTasks price_layer(const StageLayer& layer, const StepContext& context,
                        const CommunicationLoad& load, std::vector<Op>* ops = nullptr);
@@ -76,5 +83,43 @@ Fabric pipeline_fabric(const StepContext& context);
 
 // One list of operators as blocking tasks that overlap with communication of `load`.
 TaskList price(const OpList& ops, const StepContext& context, const CommunicationLoad& load = {});
+
+// The work of single layers, expanded and priced once for all plans of one model, software, cluster
+// and cost model that divide it alike. For one thread.
+
+// What lists of operators cost, kept by where they stand: each must stay there as long as this.
+class KeptCosts {
+ public:
+  // As costs_of.
+  const std::vector<OpCost>& of(const OpList& ops, const StepContext& context,
+                                std::int64_t held_units);
+
+ private:
+  struct Key {
+    const OpList* ops = nullptr;
+    Hertz clock;
+    std::int64_t held_units = 0;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+  std::unordered_map<Key, std::vector<OpCost>, Hash> costs_;
+};
+
+struct LayerWork {
+  std::shared_ptr<LayerBlocks> blocks = std::make_shared<LayerBlocks>();
+  KeptCosts costs;  // of the lists of `blocks`
+};
+
+class LayerWorks {
+ public:
+  // That of the context's plan. It lives as long as the caller holds it, and here while few others
+  // have been asked for since.
+  std::shared_ptr<LayerWork> of(const ExpansionContext& context);
+
+ private:
+  std::list<std::pair<LayerDivision, std::shared_ptr<LayerWork>>> works_;  // the latest first
+};
 
 }  // namespace stepcast

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/schedule/least_step.hpp"
 
-#include <algorithm>
-
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
 
 namespace stepcast {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stepcast/cost/power_level.hpp"
+#include "stepcast/cost/power_state.hpp"
 #include "stepcast/schedule/pass_timeline.hpp"
 #include "stepcast/schedule/step_clock.hpp"
 

@@ -14,7 +14,6 @@
 // Not run: what data parallelism gathers and reduces, the optimizer, what a pipeline sends.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <vector>
 

@@ -90,22 +90,6 @@ OpList pipeline_operators(const ExpansionContext& context) {
 
 }  // namespace
 
-std::string_view name(StepPass pass) {
-  switch (pass) {
-    case StepPass::kForward:
-      return "forward";
-    case StepPass::kBackward:
-      return "backward";
-    case StepPass::kRecompute:
-      return "recompute";
-    case StepPass::kOptimizer:
-      return "optimizer";
-    case StepPass::kOnce:
-      return "once";
-  }
-  return "";
-}
-
 std::vector<CountedOp> operator_inventory(const ExpansionContext& context, std::int64_t rank) {
   const ParallelPlan& plan = context.plan;
   const StepOperators operators = step_operators(context);

@@ -4,16 +4,20 @@
 //   count = micro-batches * sum over the rank's stages of (times that the stage runs the operator)
 #pragma once
 
+#include <array>
 #include <string_view>
 #include <vector>
 
+#include "stepcast/base/enum_names.hpp"
 #include "stepcast/schedule/step_operators.hpp"
 
 namespace stepcast {
 
 // When a rank runs an operator; `kOnce` are the collectives of a step, outside its micro-batches.
 enum class StepPass { kForward, kBackward, kRecompute, kOptimizer, kOnce };
-std::string_view name(StepPass pass);
+template <>
+inline constexpr std::array<std::string_view, 5> kNamesOf<StepPass> = {
+    "forward", "backward", "recompute", "optimizer", "once"};
 
 struct CountedOp {
   Op op;

@@ -6,7 +6,7 @@
 // with n parameters of g bytes of gradient, p bytes of the copy that kernels read, and b bytes that
 // an update moves in the host's memory (plan/update_rule.hpp); L the link of a device to the host
 // in either direction, C what the cores of one device move while they update, M what those of all
-// G devices of a node do (hardware/host_spec.hpp). The host begins when gradients are reduced;
+// G devices of a node do (hardware/cluster_spec.hpp). The host begins when gradients are reduced;
 // overlap is parameter by parameter, its ramp left out (Megatron's
 // core/optimizer/cpu_offloading/hybrid_optimizer.py).
 #pragma once

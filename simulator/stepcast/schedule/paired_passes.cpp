@@ -2,7 +2,6 @@
 #include "stepcast/schedule/paired_passes.hpp"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "stepcast/pipeline/schedules/schedule_info.hpp"

@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "stepcast/pipeline/paired_order.hpp"
+#include "stepcast/pipeline/pipeline_order.hpp"
 #include "stepcast/schedule/pass_timeline.hpp"
 
 namespace stepcast {

@@ -13,10 +13,6 @@ bool same(Seconds a, Seconds b, Seconds scale) {
   return std::abs((a - b).value()) <= kSame * scale.value();
 }
 
-bool happens(Frequency frequency, bool once) {
-  return frequency == Frequency::kEveryMicroBatch || (frequency == Frequency::kOnceAStep && once);
-}
-
 bool overlaps_gathers(const StageProgram& program) {
   return program.rule.forward_gather == Frequency::kEveryMicroBatch ||
          program.software.overlap_param_gather;

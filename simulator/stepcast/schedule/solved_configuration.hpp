@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages of all plans with one layer configuration (layer_configuration.hpp), solved once: the
-// memory that each class of stage needs, and how long it takes at each clock.
+// The stages of all plans with one layer configuration (schedule/solved_steps.hpp), solved once:
+// the memory that each class of stage needs, and how long it takes at each clock.
 //
 // Every function is given the context of the plan at hand. What it returns depends on the layer
 // configuration, the class of the stage and the clock only, so it is the same for all those plans.
@@ -11,9 +11,9 @@
 #include <optional>
 #include <vector>
 
-#include "stepcast/layer/stage_class.hpp"
+#include "stepcast/layer/built_stage.hpp"
 #include "stepcast/memory/stage_holding.hpp"
-#include "stepcast/schedule/layer_work.hpp"
+#include "stepcast/schedule/layer_prices.hpp"
 #include "stepcast/schedule/least_stage.hpp"
 #include "stepcast/schedule/stage_time.hpp"
 

@@ -5,18 +5,34 @@
 // For one thread. What it has kept changes no number, only how soon it is there.
 #pragma once
 
-#include <list>
 #include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "stepcast/layer/layer_expansion.hpp"
 #include "stepcast/memory/memory_footprint.hpp"
-#include "stepcast/pipeline/layer_configuration.hpp"
 #include "stepcast/schedule/solved_configuration.hpp"
 #include "stepcast/schedule/solved_pipelines.hpp"
 
 namespace stepcast {
+
+// All that the operators of a layer depend on in a plan and a recipe: everything but the pipeline
+// that the layer is part of.
+//
+// Plans with the same layer configuration run the same operators for a layer, keep the same tensors
+// of it, and reduce the same gradients: whoever solves many plans solves that once.
+struct LayerConfiguration {
+  ParallelPlan plan;               // its pipeline left at the defaults
+  TrainingRecipe training;         // without the global batch
+  bool accumulates = false;        // gradients over more than one micro-batch
+  std::int64_t mirrored_over = 0;  // ranks of a pipeline in which every stage lies on two of them
+  bool operator==(const LayerConfiguration&) const = default;
+};
+
+LayerConfiguration layer_configuration(const ExpansionContext& context);
+// Equal for equal configurations.
+std::size_t hash_of(const LayerConfiguration& configuration);
 
 // Where the parts of a plan are among what SolvedSteps keeps.
 struct PlanOutline {

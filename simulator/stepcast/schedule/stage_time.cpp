@@ -8,6 +8,134 @@
 namespace stepcast {
 namespace {
 
+class UniformPass {
+ public:
+  explicit UniformPass(const StageProgram& program) : program_(program) {}
+
+  void add(const TaskList& tasks, double times = 1.0) {
+    for (const StreamTask& task : tasks) {
+      if (task.axis) {
+        totals_.communication[slot(*task.axis)] += times * task.duration;
+        time_.hidden.exposed[slot(*task.axis)] += times * task.hidden;
+        inside_ += times * task.hidden;
+      } else {
+        totals_.compute += times * task.duration;
+        time_.energy += times * task.energy;
+        weight_.weight += task.weight_gradient ? times * task.duration : Seconds{};
+        weight_.launching_weight += task.weight_gradient ? times * task.host : Seconds{};
+      }
+      launching_ += times * task.host;
+    }
+  }
+
+  void add_if(Frequency frequency, bool once, const TaskList& tasks, double times) {
+    if (happens(frequency, once)) {
+      add(tasks, times);
+    }
+  }
+
+  PassTime finish(const UniformOverlap& overlap, const OccupiedShares& occupied) {
+    PassTotals free = totals_;
+    free.compute = max(Seconds{}, totals_.compute - inside_);
+    time_.spent = exposed(free, overlap, occupied);
+    time_.spent.compute = totals_.compute;
+    for (std::size_t axis = 0; axis < kAxes; ++axis) {
+      time_.hidden.exposed[axis] += totals_.communication[axis] - time_.spent.exposed[axis];
+    }
+    time_.spent.host += max(Seconds{}, launching_ - time_.spent.total());
+    if (weight_.weight > Seconds{}) {
+      time_.weight = weight_part(time_.spent, weight_, launching_);
+    }
+    return time_;
+  }
+
+  [[nodiscard]] const LayerTasks& layer(const LayerRun& run) const {
+    return program_.tasks.layers[run.layer];
+  }
+
+ private:
+  const StageProgram& program_;
+  PassTotals totals_;
+  PassTime time_;
+  TaskSums weight_;
+  Seconds inside_;  // communication that kernels hide inside them: nothing else hides there
+  Seconds launching_;
+};
+
+// The tasks of a pass in their order, and their spans.
+class UniformSpans {
+ public:
+  UniformSpans(const StageProgram& program, const PassPlace& place)
+      : program_(program), place_(place) {}
+
+  void forward(const PassTime& time, std::vector<StreamSpan>& record) {
+    for (const LayerInOrder& entry : layers_in_order(program_.runs)) {
+      const LayerTasks& layer = program_.tasks.layers[entry.layer];
+      gather(layer, program_.rule.forward_gather, place_.first);
+      add(layer.forward);
+    }
+    lay(time, record);
+  }
+
+  void backward(const PassTime& time, std::vector<StreamSpan>& record) {
+    std::vector<LayerInOrder> layers = layers_in_order(program_.runs);
+    std::reverse(layers.begin(), layers.end());
+    for (const LayerInOrder& entry : layers) {
+      const LayerTasks& layer = program_.tasks.layers[entry.layer];
+      for (std::int64_t i = 0; i < program_.rule.backward_gathers && !layer.stays_gathered; ++i) {
+        gather(layer, program_.rule.backward_gather, false);
+      }
+      add(entry.recomputed ? layer.full_recompute : TaskList{});
+      add(layer.backward);
+      if (happens(program_.rule.reduce, place_.last)) {
+        add(layer.before_reduce);
+        add(layer.reduce);
+      }
+      add(place_.last ? layer.replicas : TaskList{});
+    }
+    lay(time, record);
+  }
+
+ private:
+  void gather(const LayerTasks& layer, Frequency frequency, bool once) {
+    if (happens(frequency, once)) {
+      add(layer.gather);
+      add(layer.copy_out);
+    }
+  }
+
+  void add(const TaskList& tasks) { tasks_.insert(tasks_.end(), tasks.begin(), tasks.end()); }
+
+  void lay(const PassTime& time, std::vector<StreamSpan>& record) const {
+    const TaskSums sums = sums_of(tasks_);
+    const TimeBreakdown& spent = time.spent;
+    const double slower =
+        sums.compute > Seconds{} ? (spent.compute + spent.contention) / sums.compute : 1.0;
+    Seconds now;
+    for (const StreamTask& task : tasks_) {
+      if (task.axis && task.mode == TaskMode::kJoin) {
+        continue;
+      }
+      if (!task.axis) {
+        const Seconds end = now + slower * task.duration;
+        record.push_back({task.axis, now, end, now, task.op, {}, task.host});
+        now = end;
+        continue;
+      }
+      const Seconds all = sums.exposed[slot(*task.axis)];
+      const double share = all > Seconds{} ? spent.exposed[slot(*task.axis)] / all : 0.0;
+      now += share * task.duration;
+      const Seconds start = max(Seconds{}, now - task.duration);
+      const Seconds end = start + task.duration;
+      record.push_back({task.axis, start, end, start, task.op, task.hidden, task.host});
+    }
+  }
+
+  const StageProgram& program_;
+  PassPlace place_;
+  TaskList tasks_;
+};
+
 void add(const TaskList& tasks, double times, FabricTimes& sums) {
   for (const StreamTask& task : tasks) {
     if (task.axis) {
@@ -17,6 +145,65 @@ void add(const TaskList& tasks, double times, FabricTimes& sums) {
 }
 
 }  // namespace
+
+TimeBreakdown exposed(const PassTotals& pass, const UniformOverlap& overlap,
+                      const OccupiedShares& occupied) {
+  TimeBreakdown breakdown;
+  breakdown.compute = pass.compute;
+  Seconds window = pass.compute;
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    const Seconds hidden = min(overlap.hidden[axis] * pass.communication[axis], window);
+    window -= hidden;
+    breakdown.exposed[axis] = pass.communication[axis] - hidden;
+    breakdown.contention += occupied[axis] * hidden;
+  }
+  return breakdown;
+}
+
+PassTime uniform_forward(const StageProgram& program, const PassPlace& place,
+                         const UniformOverlap& overlap, const OccupiedShares& occupied,
+                         std::vector<StreamSpan>* record) {
+  UniformPass pass(program);
+  for (const LayerRun& run : program.runs) {
+    const LayerTasks& layer = pass.layer(run);
+    const auto times = static_cast<double>(run.count);
+    pass.add(layer.forward, times);
+    pass.add_if(program.rule.forward_gather, place.first, layer.gather, times);
+    pass.add_if(program.rule.forward_gather, place.first, layer.copy_out, times);
+  }
+  const PassTime time = pass.finish(overlap, occupied);
+  if (record != nullptr) {
+    UniformSpans(program, place).forward(time, *record);
+  }
+  return time;
+}
+
+PassTime uniform_backward(const StageProgram& program, const PassPlace& place,
+                          const UniformOverlap& overlap, const OccupiedShares& occupied,
+                          std::vector<StreamSpan>* record) {
+  UniformPass pass(program);
+  for (const LayerRun& run : program.runs) {
+    const LayerTasks& layer = pass.layer(run);
+    const auto times = static_cast<double>(run.count);
+    pass.add(layer.backward, times);
+    if (run.recomputed) {
+      pass.add(layer.full_recompute, times);
+    }
+    if (!layer.stays_gathered) {
+      const auto gathers = static_cast<double>(program.rule.backward_gathers);
+      pass.add_if(program.rule.backward_gather, false, layer.gather, gathers * times);
+      pass.add_if(program.rule.backward_gather, false, layer.copy_out, gathers * times);
+    }
+    pass.add_if(program.rule.reduce, place.last, layer.before_reduce, times);
+    pass.add_if(program.rule.reduce, place.last, layer.reduce, times);
+    pass.add_if(Frequency::kOnceAStep, place.last, layer.replicas, times);
+  }
+  const PassTime time = pass.finish(overlap, occupied);
+  if (record != nullptr) {
+    UniformSpans(program, place).backward(time, *record);
+  }
+  return time;
+}
 
 PassTime forward_of(const StageProgram& program, const PassPlace& place, const StepContext& context,
                     std::vector<StreamSpan>* record) {

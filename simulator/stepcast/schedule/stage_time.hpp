@@ -5,9 +5,40 @@
 
 #include "stepcast/pipeline/pipeline_timeline.hpp"
 #include "stepcast/schedule/pass_timeline.hpp"
-#include "stepcast/schedule/uniform_overlap.hpp"
 
 namespace stepcast {
+
+// Overlap as a share of each kind of communication, in place of the timeline: what Primus and
+// others assume.
+//
+//   exposed(axis) = communication - min(share(axis) * communication, computation still free to hide
+//                   it), which is what hides nothing inside its own kernels (overlap_windows.hpp)
+//   contention    = hidden communication * share of the compute units that it occupies
+
+// Computation and communication of a pass, summed up before any of it is hidden.
+struct PassTotals {
+  Seconds compute;
+  std::array<Seconds, kAxes> communication{};
+};
+
+// The share of the compute units that the communication of each axis occupies while it runs.
+using OccupiedShares = std::array<double, kAxes>;
+
+TimeBreakdown exposed(const PassTotals& pass, const UniformOverlap& overlap,
+                      const OccupiedShares& occupied = {});
+
+// The passes of pass_timeline.hpp under this rule.
+//
+// The rule has no times within a pass. Spans for `record`, if it is given, follow one another as
+// the operators do; computation is longer by the contention of the whole pass, and each
+// communication is exposed for the same share of its axis. What of it is hidden runs beside the
+// kernels before it, or from the start of the pass where there are none.
+PassTime uniform_forward(const StageProgram& program, const PassPlace& place,
+                         const UniformOverlap& overlap, const OccupiedShares& occupied,
+                         std::vector<StreamSpan>* record = nullptr);
+PassTime uniform_backward(const StageProgram& program, const PassPlace& place,
+                          const UniformOverlap& overlap, const OccupiedShares& occupied,
+                          std::vector<StreamSpan>* record = nullptr);
 
 struct StageTime {
   PassTime first_forward;
@@ -24,7 +55,7 @@ enum class MicroBatches {
 };
 
 // A pass of the stage on the timeline of its streams, or by shares where the plan says so
-// (uniform_overlap.hpp). Its spans are added to `record`, if it is given.
+// (uniform_forward). Its spans are added to `record`, if it is given.
 PassTime forward_of(const StageProgram& program, const PassPlace& place, const StepContext& context,
                     std::vector<StreamSpan>* record = nullptr);
 PassTime backward_of(const StageProgram& program, const PassPlace& place,

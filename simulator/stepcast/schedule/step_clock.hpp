@@ -14,7 +14,7 @@
 // The limit acts on an average over tens of milliseconds, so a step that waits for communication
 // runs its kernels faster than one that does not. The energy of communication is not counted.
 //
-// With a cost model that keeps kernels within a level (cost/power_level.hpp) f is the clock that
+// With a cost model that keeps kernels within a level (cost/power_state.hpp) f is the clock that
 // names the level: products run at about it, kernels that draw less up to the peak.
 #pragma once
 

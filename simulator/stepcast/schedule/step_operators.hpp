@@ -50,7 +50,7 @@ struct StepOperators {
 StepOperators step_operators(const ExpansionContext& context);
 
 // Collects the layers of stages, each once however many stages run it. All contexts that it is
-// given must have the same layer configuration (layer_configuration.hpp).
+// given must have the same layer configuration (schedule/solved_steps.hpp).
 class LayerCollector {
  public:
   explicit LayerCollector(std::shared_ptr<LayerBlocks> blocks = std::make_shared<LayerBlocks>())

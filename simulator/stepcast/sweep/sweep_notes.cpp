@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "stepcast/hardware/exchange_assumptions.hpp"
+#include "stepcast/hardware/device_spec.hpp"
 #include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "stepcast/graph/op.hpp"
-#include "stepcast/hardware/device_runtime.hpp"
+#include "stepcast/hardware/architecture.hpp"
 #include "stepcast/schedule/step_listener.hpp"
 
 namespace stepcast {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "stepcast/base/error.hpp"
-#include "stepcast/cost/power_level.hpp"
+#include "stepcast/cost/power_state.hpp"
 #include "stepcast/trace/autograd_nodes.hpp"
 #include "stepcast/trace/device_slices.hpp"
 #include "stepcast/trace/event_text.hpp"

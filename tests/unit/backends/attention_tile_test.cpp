@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/attention/flash_kernel.hpp"
-#include "backends/attention/tile_count.hpp"
 #include "backends/attention/unfused.hpp"
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"

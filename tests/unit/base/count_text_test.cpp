@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/base/count_text.hpp"
+#include "stepcast/base/decimal_text.hpp"
 
 #include "catch.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clocks at a level of power, on a machine whose products draw 300 W at 1 GHz with its ten units
 // busy and eight times that at twice the clock; bursts may draw 950 W above idle.
-#include "stepcast/cost/power_level.hpp"
+#include "stepcast/cost/power_state.hpp"
 
 #include <cmath>
 

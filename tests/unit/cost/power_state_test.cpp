@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "catch.hpp"
-#include "stepcast/cost/energy.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 namespace stepcast::power_state_test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/cost/roofline_bound.hpp"
+#include "stepcast/cost/cost_model.hpp"
 
 #include "catch.hpp"
 

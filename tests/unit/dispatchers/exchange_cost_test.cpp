@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/dispatchers/exchange_cost.hpp"
+#include "stepcast/dispatchers/dispatcher_table.hpp"
 
 #include <cmath>
 

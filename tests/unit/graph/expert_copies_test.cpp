@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/graph/expert_copies.hpp"
+#include "stepcast/graph/routing.hpp"
 
 #include <numeric>
 

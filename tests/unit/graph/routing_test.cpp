@@ -2,7 +2,7 @@
 #include "stepcast/graph/routing.hpp"
 
 #include "catch.hpp"
-#include "stepcast/graph/known_loads.hpp"
+#include "stepcast/graph/weighted_choice.hpp"
 
 namespace stepcast::routing_test {
 namespace {

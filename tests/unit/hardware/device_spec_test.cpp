@@ -8,6 +8,7 @@
 
 #include "catch.hpp"
 #include "sample_specs.hpp"
+#include "stepcast/hardware/constant_files.hpp"
 #include "text_file.hpp"
 
 namespace stepcast::device_spec_test {

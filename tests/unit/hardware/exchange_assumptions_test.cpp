@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/hardware/exchange_assumptions.hpp"
+#include "stepcast/hardware/device_spec.hpp"
 
 #include "catch.hpp"
 #include "sample_specs.hpp"

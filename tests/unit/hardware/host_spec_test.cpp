@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/hardware/host_spec.hpp"
+#include "stepcast/hardware/cluster_spec.hpp"
 
 #include "backends/builtin_backends.hpp"
 #include "catch.hpp"

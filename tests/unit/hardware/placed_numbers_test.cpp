@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/hardware/placed_numbers.hpp"
+#include "stepcast/hardware/placed_constants.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/hardware/profile_base.hpp"
+#include "stepcast/hardware/device_spec.hpp"
 
 #include <filesystem>
 #include <fstream>

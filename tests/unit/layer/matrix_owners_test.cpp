@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/layer/matrix_owners.hpp"
+#include "stepcast/layer/weight_matrix.hpp"
 
 #include <algorithm>
 #include <numeric>

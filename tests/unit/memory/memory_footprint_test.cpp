@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/layer/activation_inventory.hpp"
-#include "stepcast/memory/stage_budget.hpp"
+#include "stepcast/memory/stage_holding.hpp"
 #include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast::memory_footprint_test {

@@ -90,7 +90,7 @@ TEST_CASE("a V turns round on the last rank", "[unit]") {
         "F0 F0' F1 F1' b0' b0 b1' b1 W0' W0 W1' W1");
 }
 
-// The phases of dual_pipe.hpp for p = 4, 4 micro-batches a direction (0 to 3 up, 4 to 7 down).
+// The phases of dual_pipe.cpp for p = 4, 4 micro-batches a direction (0 to 3 up, 4 to 7 down).
 TEST_CASE("DualPipe runs forwards of one direction beside backwards of the other", "[unit]") {
   const PipelineShape shape{4, 1, 8};
   CHECK(text(pipeline_order(Schedule::kDualPipe, shape, 0)) ==

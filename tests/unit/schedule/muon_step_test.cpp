@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/schedule/muon_step.hpp"
+#include "stepcast/schedule/optimizer_step.hpp"
 
 #include "catch.hpp"
 #include "sample_specs.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/schedule/uniform_overlap.hpp"
+#include "stepcast/schedule/stage_time.hpp"
 
 #include "catch.hpp"
 

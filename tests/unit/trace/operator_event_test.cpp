@@ -145,7 +145,7 @@ TEST_CASE("a kernel is called so that it falls in the category of its operator",
         works.emplace_back(work);
       }
     }
-    for (std::size_t i = 0; i < kAttentionKernelNames.size(); ++i) {
+    for (std::size_t i = 0; i < kNamesOf<AttentionKernel>.size(); ++i) {
       Attention work{1, 8, 8, 2, 2, 64, 64};
       work.direction = direction;
       work.kernel = static_cast<AttentionKernel>(i);

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "catch.hpp"
-#include "stepcast/cost/power_level.hpp"
+#include "stepcast/cost/power_state.hpp"
 #include "stepcast/schedule/placed_step.hpp"
 #include "stepcast/schedule/step_time.hpp"
 #include "traces/step_trace.hpp"

@@ -4,10 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "stepcast/pipeline/schedules/building_block.hpp"
-#include "stepcast/pipeline/schedules/dual_pipe.hpp"
-#include "stepcast/pipeline/schedules/interleaved_zero_bubble.hpp"
-#include "stepcast/pipeline/schedules/one_f_one_b.hpp"
+#include "stepcast/pipeline/schedules/schedule_orders.hpp"
 
 namespace stepcast {
 namespace {
