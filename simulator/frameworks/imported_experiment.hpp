@@ -18,7 +18,6 @@
 #include <string>
 #include <vector>
 
-#include "frameworks/import_remark.hpp"
 #include "frameworks/setting_reader.hpp"
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/graph/model_spec.hpp"
@@ -65,6 +64,15 @@ struct ImportedExperiment {
 // from what was given or else from the file, comments of exports last but for what was given.
 // Throws ConfigError.
 ImportedExperiment assembled(FrameworkExperiment parts, const ImportInput& input);
+
+// Whether an import made an experiment: what a framework's file says may be read and still be none.
+//
+//   train.toml:14:21: error: 'training.global_batch_size': 1000000000000000000 is out of range; ...
+//
+// Reads the experiment as `stepcast project` does. Throws ConfigError with each problem at the
+// place in the framework's file from which the key came, or at the file as a whole. An import
+// without a cluster is none yet and passes.
+void check_import(const ImportedExperiment& imported, const ImportInput& input);
 
 // The file that `stepcast project` takes, with remarks as comments.
 std::string to_yaml(const ImportedExperiment& imported, const std::string& file);

@@ -18,7 +18,6 @@
 
 #include <vector>
 
-#include "frameworks/export_refusal.hpp"
 #include "frameworks/exported_file.hpp"
 #include "frameworks/imported_experiment.hpp"
 #include "frameworks/model_flavor.hpp"

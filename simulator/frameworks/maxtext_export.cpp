@@ -86,10 +86,8 @@ class MaxTextFile {
 
   void write_precision() {
     const std::string_view dtype = name(experiment_.training.dtype);
-    const auto* const known =
-        std::find_if(kMaxTextQuantizations.begin(), kMaxTextQuantizations.end(),
-                     [&](const MaxTextQuantization& row) { return row.dtype == dtype; });
-    if (known == kMaxTextQuantizations.end()) {
+    const Word* const known = row_with(kMaxTextQuantizations, &Word::ours, dtype);
+    if (known == nullptr) {
       note("MaxText does not train in " + std::string(dtype) + "; this is bf16.");
     } else if (!known->theirs.empty()) {
       line("quantization", quoted_text(known->theirs));

@@ -5,10 +5,9 @@
 //   torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py --num-layers 32 ...
 #pragma once
 
-#include "frameworks/export_refusal.hpp"
 #include "frameworks/exported_file.hpp"
 #include "frameworks/imported_experiment.hpp"
-#include "frameworks/megatron_source.hpp"
+#include "frameworks/megatron_core.hpp"
 
 namespace stepcast {
 

@@ -5,8 +5,10 @@
 #include <array>
 #include <charconv>
 
+#include "frameworks/megatron_writer.hpp"
 #include "frameworks/moe_layer_pattern.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/config/scalar.hpp"
 #include "stepcast/config/value_message.hpp"
 
 namespace stepcast {
@@ -20,14 +22,12 @@ constexpr std::string_view kAttentionLayer = "full_attention";
 
 // Every n-th layer has attention; a list names those that do not.
 std::optional<std::vector<Mixer>> linear_pattern(std::string_view text, std::int64_t layers) {
-  std::int64_t every = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), every);
   std::vector<Mixer> pattern;
-  if (read.ec == std::errc{} && read.ptr == text.data() + text.size()) {
-    if (every < 1 || every > layers) {
+  if (const std::optional<std::int64_t> every = whole_number_in(text)) {
+    if (*every < 1 || *every > layers) {
       return std::nullopt;
     }
-    pattern.assign(static_cast<std::size_t>(every), Mixer::kLinearAttention);
+    pattern.assign(static_cast<std::size_t>(*every), Mixer::kLinearAttention);
     pattern.back() = Mixer::kAttention;
     return pattern;
   }
@@ -181,12 +181,6 @@ AttentionSpec usual_shared_kv() {
   return usual;
 }
 
-using Fields = std::vector<std::pair<std::string, std::string>>;
-
-void add_count(Fields& fields, std::string_view name, std::int64_t value) {
-  fields.emplace_back(name, std::to_string(value));
-}
-
 std::string frequency_text(const MixerSpec& mixers, std::int64_t layers) {
   std::string text = "[";
   for (std::int64_t i = 0; i < layers; ++i) {
@@ -205,52 +199,49 @@ std::string type_text(const MixerSpec& mixers, std::int64_t layers) {
   return text + "]";
 }
 
-void add_linear_fields(const ModelSpec& model, Fields& fields) {
+void write_linear(const ModelSpec& model, MegatronFieldWriter& out) {
   const LinearAttentionSpec& linear = *model.mixers.linear_attention;
   if (linear.rule == DeltaRule::kGatedDelta) {
-    fields.emplace_back("experimental_attention_variant", "gated_delta_net");
+    out.text("experimental_attention_variant", "gated_delta_net");
   } else {
-    fields.emplace_back("model_type", "kimi_k3");
-    fields.emplace_back("mla_use_nope", model.positions == Positions::kNone ? "true" : "false");
-    fields.emplace_back("mla_use_output_gate", model.attention.output_gate ? "true" : "false");
+    out.text("model_type", "kimi_k3");
+    out.flag("mla_use_nope", model.positions == Positions::kNone);
+    out.flag("mla_use_output_gate", model.attention.output_gate);
   }
   if (const std::int64_t turned = model.attention.rope_head_dim; turned > 0) {
-    fields.emplace_back("rotary_percent",
-                        shortest_text(static_cast<double>(turned) /
-                                      static_cast<double>(model.attention.qk_head_dim)));
+    out.text("rotary_percent", shortest_text(static_cast<double>(turned) /
+                                             static_cast<double>(model.attention.qk_head_dim)));
   }
-  fields.emplace_back(kLinearLayers, frequency_text(model.mixers, model.layers));
-  add_count(fields, MegatronFields::word("model.linear_attention.heads"), linear.heads);
-  add_count(fields, MegatronFields::word("model.linear_attention.qk_heads"), linear.qk_heads);
-  add_count(fields, MegatronFields::word("model.linear_attention.qk_head_dim"), linear.qk_head_dim);
-  add_count(fields, MegatronFields::word("model.linear_attention.v_head_dim"), linear.v_head_dim);
-  add_count(fields, MegatronFields::word("model.linear_attention.convolution_width"),
-            linear.convolution_width);
+  out.text(kLinearLayers, frequency_text(model.mixers, model.layers));
+  out.ours("model.linear_attention.heads", linear.heads);
+  out.ours("model.linear_attention.qk_heads", linear.qk_heads);
+  out.ours("model.linear_attention.qk_head_dim", linear.qk_head_dim);
+  out.ours("model.linear_attention.v_head_dim", linear.v_head_dim);
+  out.ours("model.linear_attention.convolution_width", linear.convolution_width);
 }
 
-void add_shared_kv_fields(const ModelSpec& model, Fields& fields) {
+void write_shared_kv(const ModelSpec& model, MegatronFieldWriter& out) {
   const AttentionSpec& attention = model.attention;
-  fields.emplace_back("model_type", "deepseek_v4");
-  fields.emplace_back("hybrid_attention_enabled", "true");
+  out.text("model_type", "deepseek_v4");
+  out.flag("hybrid_attention_enabled", true);
   std::string ratios;
   for (const std::int64_t ratio : attention.compression.ratios) {
     ratios += (ratios.empty() ? "[" : ", ") + std::to_string(ratio);
   }
-  fields.emplace_back("compress_ratios", ratios.empty() ? "[]" : ratios + "]");
-  add_count(fields, "kv_channels", attention.qk_head_dim);
-  add_count(fields, "q_lora_rank", attention.mla.q_lora_rank);
-  add_count(fields, "qk_pos_emb_head_dim", attention.mla.qk_rope_head_dim);
-  add_count(fields, MegatronFields::word("model.attention.output_groups"), attention.output_groups);
-  add_count(fields, MegatronFields::word("model.attention.output_lora_rank"),
-            attention.output_lora_rank);
-  add_count(fields, "attn_sliding_window", attention.sliding_window);
-  fields.emplace_back("attn_sink", attention.sinks ? "true" : "false");
-  add_count(fields, MegatronFields::word("model.residual_streams"), model.residual_streams);
+  out.text("compress_ratios", ratios.empty() ? "[]" : ratios + "]");
+  out.count("kv_channels", attention.qk_head_dim);
+  out.count("q_lora_rank", attention.mla.q_lora_rank);
+  out.count("qk_pos_emb_head_dim", attention.mla.qk_rope_head_dim);
+  out.ours("model.attention.output_groups", attention.output_groups);
+  out.ours("model.attention.output_lora_rank", attention.output_lora_rank);
+  out.count("attn_sliding_window", attention.sliding_window);
+  out.flag("attn_sink", attention.sinks);
+  out.ours("model.residual_streams", model.residual_streams);
   if (const auto& indexer = attention.indexer) {
-    add_count(fields, "index_n_heads", indexer->heads);
-    add_count(fields, "index_head_dim", indexer->head_dim);
-    add_count(fields, "index_topk", indexer->chosen);
-    fields.emplace_back("v4_indexer_distill_loss_coeff", indexer->trained ? "0.01" : "0.0");
+    out.count("index_n_heads", indexer->heads);
+    out.count("index_head_dim", indexer->head_dim);
+    out.count("index_topk", indexer->chosen);
+    out.text("v4_indexer_distill_loss_coeff", indexer->trained ? "0.01" : "0.0");
   }
 }
 
@@ -306,9 +297,8 @@ void read_megatron_shared_kv(const MegatronFields& fields, ModelSpec& model) {
   read_ratios(settings, usual.compression, model);
   model.residual_streams = std::max<std::int64_t>(
       1, count("hc_mult", "model.residual_streams", named ? model.residual_streams : 4));
-  constexpr std::array<std::string_view, 4> kIgnored = {
-      "hybrid_attention_enabled", "multi_latent_attention", "group_query_attention",
-      "num_query_groups"};
+  constexpr std::string_view kIgnored =
+      "hybrid_attention_enabled multi_latent_attention group_query_attention num_query_groups";
   settings.without_effect(kIgnored);
 }
 
@@ -325,8 +315,8 @@ void read_megatron_mixers(const MegatronFields& fields, const MegatronSource& so
   }
   if (source.primus && model.attention.kind == AttentionKind::kMla && model.attention.indexer) {
     model.attention.indexer.reset();
-    fields.assume("model.attention.indexer", "none",
-                  "latent attention over all keys, as it runs without the variant dsa");
+    settings.assume("model.attention.indexer", "none",
+                    "latent attention over all keys, as it runs without the variant dsa");
   }
   if (variant == "gated_delta_net") {
     return read_linear(fields, DeltaRule::kGatedDelta, model);
@@ -355,30 +345,28 @@ std::int64_t megatron_latent_width(FrameworkReader& settings, std::int64_t named
   return of_kimi.value_or(width.value_or(named));
 }
 
-std::vector<std::pair<std::string, std::string>> megatron_mixer_fields(const ModelSpec& model) {
-  Fields fields;
+void write_megatron_mixers(const ModelSpec& model, MegatronFieldWriter& out) {
   const MixerSpec& mixers = model.mixers;
   if (mixers.convolution) {
-    fields.emplace_back(kLfmTypes, type_text(mixers, model.layers));
-    add_count(fields, MegatronFields::word("model.convolution.width"), mixers.convolution->width);
-    fields.emplace_back("conv_bias", mixers.convolution->bias ? "true" : "false");
+    out.text(kLfmTypes, type_text(mixers, model.layers));
+    out.ours("model.convolution.width", mixers.convolution->width);
+    out.flag("conv_bias", mixers.convolution->bias);
   }
   if (mixers.linear_attention) {
-    add_linear_fields(model, fields);
+    write_linear(model, out);
   }
   if (model.residual_block > 0) {
-    add_count(fields, MegatronFields::word("model.residual_block"), model.residual_block);
+    out.ours("model.residual_block", model.residual_block);
   }
   if (model.attention.kind == AttentionKind::kSharedKv) {
-    add_shared_kv_fields(model, fields);
+    write_shared_kv(model, out);
   } else if (const auto& indexer = model.attention.indexer) {
-    fields.emplace_back("experimental_attention_variant", "dsa");
-    add_count(fields, MegatronFields::word("model.attention.indexer.heads"), indexer->heads);
-    add_count(fields, MegatronFields::word("model.attention.indexer.head_dim"), indexer->head_dim);
-    add_count(fields, MegatronFields::word("model.attention.indexer.chosen"), indexer->chosen);
-    fields.emplace_back("dsa_indexer_loss_coeff", indexer->trained ? "0.01" : "0.0");
+    out.text("experimental_attention_variant", "dsa");
+    out.ours("model.attention.indexer.heads", indexer->heads);
+    out.ours("model.attention.indexer.head_dim", indexer->head_dim);
+    out.ours("model.attention.indexer.chosen", indexer->chosen);
+    out.text("dsa_indexer_loss_coeff", indexer->trained ? "0.01" : "0.0");
   }
-  return fields;
 }
 
 }  // namespace stepcast

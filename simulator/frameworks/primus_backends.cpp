@@ -6,12 +6,11 @@
 
 #include "frameworks/bridge_adapters.hpp"
 #include "frameworks/bridge_recipe.hpp"
-#include "frameworks/bridge_table.hpp"
 #include "frameworks/maxtext.hpp"
+#include "frameworks/megatron_core.hpp"
 #include "frameworks/megatron_import.hpp"
-#include "frameworks/megatron_source.hpp"
 #include "frameworks/primus_import.hpp"
-#include "frameworks/torchtitan_flavors.hpp"
+#include "frameworks/torchtitan.hpp"
 #include "frameworks/torchtitan_reader.hpp"
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/config/config_writer.hpp"
@@ -32,9 +31,8 @@ constexpr std::array kMaxTextPreset = {PresetValue{"weight_dtype", "bfloat16"},
                                        PresetValue{"remat_policy", "full"},
                                        PresetValue{"attention", "cudnn_flash_te"}};
 // Keys of Primus' own runner.
-constexpr auto kOfPrimus =
-    std::to_array<std::string_view>({"trainable", "training.mock_data", "sink_level",
-                                     "file_sink_level", "stderr_sink_level", "stage"});
+constexpr std::string_view kOfPrimus =
+    "trainable training.mock_data sink_level file_sink_level stderr_sink_level stage";
 
 struct PrimusBackendRow {
   std::string_view framework;
@@ -64,12 +62,8 @@ void append(const std::array<PresetValue, N>& preset, const Location& where,
 
 void remark_on_presets(const PrimusConfig& config, FrameworkReader& settings) {
   if (!config.has_presets) {
-    settings.remark({.outcome = ImportOutcome::kAssumed,
-                     .name = {},
-                     .value = config.model,
-                     .ours = "presets",
-                     .note = "Primus' own are not beside the file: the defaults of fd1eeabb",
-                     .where = {}});
+    settings.assume("presets", config.model,
+                    "Primus' own are not beside the file: the defaults of fd1eeabb");
   }
 }
 
@@ -111,10 +105,10 @@ std::vector<Setting> torchtitan_preset(const PrimusConfig& config, const ImportI
 
 // The kernels that the converter primus_turbo and its switches put in place of PyTorch's.
 void add_turbo(FrameworkReader& settings, FrameworkExperiment& parts) {
-  constexpr auto kWithoutEffect = std::to_array<std::string_view>(
-      {"primus_turbo.use_turbo_float8_linear", "primus_turbo.use_turbo_mx_linear",
-       "primus_turbo.use_turbo_async_tp", "primus_turbo.enable_embedding_autocast",
-       "primus_turbo.use_turbo_grouped_mm", "primus_turbo.use_turbo_*"});
+  constexpr std::string_view kWithoutEffect =
+      "primus_turbo.use_turbo_float8_linear primus_turbo.use_turbo_mx_linear "
+      "primus_turbo.use_turbo_async_tp primus_turbo.enable_embedding_autocast "
+      "primus_turbo.use_turbo_grouped_mm primus_turbo.use_turbo_*";
   const auto converters = settings.texts("model.converters", "software.attention");
   const bool enabled = settings.is_on("primus_turbo.enable_primus_turbo", "software.attention");
   const bool attention =
@@ -196,9 +190,9 @@ MegatronSource bridge_source_of(const PrimusConfig& config, const ImportInput& i
 }
 
 // Keys of Primus' wrapper around the recipes.
-constexpr auto kOfBridgeWrapper = std::to_array<std::string_view>(
-    {"recipe", "flavor", "hf_path", "dataset", "precision_config", "comm_overlap_config", "mock",
-     "skip_save", "finetune_lr", "pipeline_dtype", "peft_lora_*", "use_hf_*", "packed_train*"});
+constexpr std::string_view kOfBridgeWrapper =
+    "recipe flavor hf_path dataset precision_config comm_overlap_config mock skip_save finetune_lr "
+    "pipeline_dtype peft_lora_* use_hf_* packed_train*";
 
 }  // namespace
 
@@ -249,7 +243,7 @@ ImportedExperiment import_primus_bridge(const PrimusConfig& config, const Import
   if (std::optional<BridgeTableEntry> recipe = bridge_table_entry(name, input.data)) {
     settings.add_defaults(std::move(recipe->settings));
   } else {
-    settings.remark({ImportOutcome::kAssumed, {}, name, "recipe", "is in no table of recipes", {}});
+    settings.assume("recipe", name, "is in no table of recipes");
   }
   settings.not_carried("packed_sequence", "several documents in a sequence");
   settings.without_effect(kOfBridgeWrapper);

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "frameworks/imported_experiment.hpp"
-#include "frameworks/primus_config.hpp"
+#include "frameworks/primus_import.hpp"
 
 namespace stepcast {
 

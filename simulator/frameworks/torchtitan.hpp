@@ -13,16 +13,20 @@
 // conditions are not carried over; each is named where it is met.
 #pragma once
 
+#include <span>
 #include <vector>
 
-#include "frameworks/export_refusal.hpp"
 #include "frameworks/exported_file.hpp"
 #include "frameworks/imported_experiment.hpp"
+#include "frameworks/model_flavor.hpp"
 
 namespace stepcast {
 
 ImportedExperiment import_torchtitan(const ImportInput& input);
 std::vector<ExportedFile> export_torchtitan(const ExportInput& input);
 std::vector<ExportRefusal> why_not_torchtitan(const ExportInput& input);
+
+// The models of torchtitan, by module and flavor.
+std::span<const ModelFlavor> torchtitan_flavors();
 
 }  // namespace stepcast

@@ -2,8 +2,7 @@
 #include <algorithm>
 
 #include "frameworks/torchtitan.hpp"
-#include "frameworks/torchtitan_flavors.hpp"
-#include "frameworks/torchtitan_stages.hpp"
+#include "frameworks/torchtitan_pipeline.hpp"
 #include "frameworks/torchtitan_words.hpp"
 #include "frameworks/written_text.hpp"
 #include "stepcast/base/units_text.hpp"
@@ -152,7 +151,7 @@ class TorchtitanFile {
       return;
     }
     const bool several = plan_.vpp > 1;
-    std::string_view schedule = word_for(kTorchtitanSchedules, name(plan_.schedule));
+    std::string_view schedule = theirs_of(kTorchtitanSchedules, name(plan_.schedule));
     if (schedule.empty()) {
       note("torchtitan has no schedule " + std::string(name(plan_.schedule)) + ".");
       schedule = several ? "Interleaved1F1B" : "1F1B";
@@ -191,7 +190,7 @@ class TorchtitanFile {
 
   void write_dispatcher() {
     const Dispatcher dispatcher = plan_.exchange.dispatcher;
-    const std::string_view backend = word_for(kTorchtitanBackends, name(dispatcher));
+    const std::string_view backend = theirs_of(kTorchtitanBackends, name(dispatcher));
     if (backend.empty()) {
       note("torchtitan has no dispatcher " + std::string(name(dispatcher)) + ".");
     } else if (dispatcher != Dispatcher::kAllToAll) {

@@ -2,7 +2,7 @@
 // Source: pytorch/torchtitan, torchtitan/models/<module>/__init__.py at 2ea6197b9 of 2025-10-31
 // (llama3_args, deepseekv3_args, qwen3_args, llama4_args) and at b5bcd76c of 2026-08-21
 // (<module>_configs); gpt_oss at the former in torchtitan/experiments.
-#include "frameworks/torchtitan_flavors.hpp"
+#include "frameworks/torchtitan.hpp"
 
 #include <array>
 

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "frameworks/job_size.hpp"
-#include "frameworks/kept_model.hpp"
-#include "frameworks/torchtitan_flavors.hpp"
+#include "frameworks/known_model.hpp"
+#include "frameworks/torchtitan.hpp"
 #include "frameworks/torchtitan_pipeline.hpp"
 #include "frameworks/torchtitan_software.hpp"
 #include "frameworks/torchtitan_words.hpp"
@@ -56,14 +56,6 @@ class TorchtitanReader {
   }
   std::int64_t degree(std::string_view ours) { return positive(key(ours), ours, 1, kDegree); }
 
-  void assume(std::string ours, std::string value, std::string note) {
-    settings_.remark({.outcome = ImportOutcome::kAssumed,
-                      .name = {},
-                      .value = std::move(value),
-                      .ours = std::move(ours),
-                      .note = std::move(note),
-                      .where = {}});
-  }
   void not_carried(std::string name, std::string value, std::string note) {
     settings_.remark({.outcome = ImportOutcome::kNotCarried,
                       .name = std::move(name),
@@ -170,8 +162,9 @@ class TorchtitanReader {
     }
     shards_ = gpus_ / outer;
     if (!size.stated) {
-      assume("cluster.gpus", std::to_string(gpus_),
-             "the fewest in whole nodes; the file leaves the number to the launcher, give --nodes");
+      settings_.assume(
+          "cluster.gpus", std::to_string(gpus_),
+          "the fewest in whole nodes; the file leaves the number to the launcher, give --nodes");
     }
   }
 
@@ -252,8 +245,8 @@ class TorchtitanReader {
     const std::string name =
         job_.recipe ? settings_.text("optimizer.class", "training.optimizer").value_or("AdamW")
                     : settings_.text_or("optimizer.name", "training.optimizer", "AdamW");
-    if (const TorchtitanWord* word = their_word(kTorchtitanOptimizers, name)) {
-      return word->ours;
+    if (const std::string_view ours = ours_of(kTorchtitanOptimizers, name); !ours.empty()) {
+      return ours;
     }
     not_carried("optimizer", name.substr(0, 60), "priced as AdamW");
     return "adamw";
@@ -361,12 +354,12 @@ class TorchtitanReader {
     if (!backend) {
       return;
     }
-    const TorchtitanWord* known = their_word(kTorchtitanBackends, *backend);
-    if (known == nullptr) {
+    const std::string_view ours = ours_of(kTorchtitanBackends, *backend);
+    if (ours.empty()) {
       settings_.error(name, "is '" + backend->substr(0, 60) +
                                 "'; supported are standard, deepep, hybridep, minimal_async_ep");
     } else {
-      writer.field("dispatcher", known->ours);
+      writer.field("dispatcher", ours);
     }
   }
 

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "frameworks/key_list.hpp"
+#include "frameworks/setting_reader.hpp"
+#include "frameworks/words.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/framework_keys.hpp"
 
@@ -26,16 +27,6 @@ bool names_experts(const std::string& converter) {
          converter.find("GroupedExperts") != std::string::npos;
 }
 
-void remark_left_out(FrameworkReader& settings, std::string_view name, std::string value,
-                     std::string note) {
-  settings.remark({.outcome = ImportOutcome::kNotCarried,
-                   .name = std::string(name),
-                   .value = std::move(value),
-                   .ours = {},
-                   .note = std::move(note),
-                   .where = settings.location(name)});
-}
-
 void read_float8(FrameworkReader& settings) {
   const std::string prefix = "quantize.linear.float8.";
   settings.not_carried(prefix + "enable_fsdp_float8_all_gather",
@@ -46,11 +37,9 @@ void read_float8(FrameworkReader& settings) {
                                : "converters.Float8LinearConverter.recipe_name";
   const std::string recipe = settings.text(name, "training.dtype").value_or("tensorwise");
   if (recipe == "rowwise_with_gw_hp") {
-    remark_left_out(settings, name, recipe,
-                    "products of weight gradients run in bf16; here in 8 bits");
+    settings.leave_out(name, recipe, "products of weight gradients run in bf16; here in 8 bits");
   } else if (recipe == "rowwise") {
-    remark_left_out(settings, name, recipe,
-                    "a scale for each row; here one for each tensor is priced");
+    settings.leave_out(name, recipe, "a scale for each row; here one for each tensor is priced");
   } else if (recipe != "tensorwise") {
     settings.error(name, "is '" + recipe.substr(0, 60) +
                              "'; supported are tensorwise, rowwise and rowwise_with_gw_hp");
@@ -96,6 +85,32 @@ void read_states(FrameworkReader& settings, ConfigWriter& changes) {
                        "float32");
 }
 
+constexpr std::array kTorchtitanUnpriced = {
+    UnpricedKey{"parallelism.disable_loss_parallel",
+                "logits are gathered over tensor-parallel ranks; here they stay spread"},
+    UnpricedKey{"parallelism.pipeline_parallel_schedule_csv", "a schedule of its own", ""},
+    UnpricedKey{"parallelism.enable_fsdp_symm_mem",
+                "gathers through symmetric memory; here NCCL's are priced"},
+    UnpricedKey{"parallelism.enable_compiled_autograd", "backward is compiled as a whole"},
+    UnpricedKey{"parallelism.context_parallel_load_balancer", "another balance of causal attention",
+                "headtail"},
+    UnpricedKey{"training.enable_cpu_offload",
+                "parameters and optimizer on the host; here they stay on the GPU"},
+    UnpricedKey{"optimizer.implementation", "another implementation of the optimizer", "fused"},
+    UnpricedKey{"optimizer.early_step_in_backward", "the optimizer runs inside backward"},
+    UnpricedKey{"fault_tolerance.enable", "replicas that come and go"},
+    UnpricedKey{"debug.deterministic", "deterministic kernels, which are slower"},
+    UnpricedKey{"debug.batch_invariant", "kernels that do not depend on the batch"},
+    UnpricedKey{"debug.detect_anomaly", "checks of every gradient, which are slow"},
+    UnpricedKey{"loss.class", "logits in chunks; here they are there at once", "CrossEntropyLoss"},
+    UnpricedKey{"model.attn_backend", "a kernel of attention; here the software set says which",
+                "sdpa"},
+    UnpricedKey{"model.tp_gemm_backend", "products with their exchange inside", "default"},
+    UnpricedKey{"model.non_blocking_capacity_factor",
+                "buffers of a fixed size for what experts receive"},
+    UnpricedKey{"converters.LoRAConverter.rank", "adapters; here all weights are trained"},
+};
+
 // The last of them are read where a pipeline, a cut of tensors or experts are there.
 constexpr std::string_view kTorchtitanWithoutEffect =
     "job.* profiling.* profiler.* metrics.* lr_scheduler.* checkpoint.* checkpointer.* comm.* "
@@ -122,12 +137,10 @@ std::string_view read_torchtitan_dtype(FrameworkReader& settings, const Torchtit
   std::string_view dtype = switched ? "fp8" : "bf16";
   bool experts = false;
   for (const std::string& converter : converters) {
-    const auto* const known = std::find_if(
-        kConverters.begin(), kConverters.end(),
-        [&](const Converter& entry) { return converter.find(entry.part) != std::string::npos; });
-    if (known == kConverters.end()) {
-      remark_left_out(settings, "model.converters", converter.substr(0, 60),
-                      "a converter that is not known here");
+    const Converter* const known = row_within(kConverters, &Converter::part, converter);
+    if (known == nullptr) {
+      settings.leave_out("model.converters", converter.substr(0, 60),
+                         "a converter that is not known here");
       continue;
     }
     dtype = known->dtype;
@@ -135,8 +148,8 @@ std::string_view read_torchtitan_dtype(FrameworkReader& settings, const Torchtit
   }
   read_float8(settings);
   if (dtype != "bf16" && step.has_experts && !experts) {
-    remark_left_out(settings, "model.converters", std::string(dtype),
-                    "of the linear layers alone; here the experts' products are in it too");
+    settings.leave_out("model.converters", std::string(dtype),
+                       "of the linear layers alone; here the experts' products are in it too");
   }
   return dtype;
 }
@@ -160,32 +173,8 @@ void read_torchtitan_software(FrameworkReader& settings, const TorchtitanStep& s
 }
 
 void leave_out_torchtitan_keys(FrameworkReader& settings) {
-  settings.not_carried("parallelism.disable_loss_parallel",
-                       "logits are gathered over tensor-parallel ranks; here they stay spread");
-  settings.not_carried("parallelism.pipeline_parallel_schedule_csv", "a schedule of its own", "");
-  settings.not_carried("parallelism.enable_fsdp_symm_mem",
-                       "gathers through symmetric memory; here NCCL's are priced");
-  settings.not_carried("parallelism.enable_compiled_autograd", "backward is compiled as a whole");
-  settings.not_carried("parallelism.context_parallel_load_balancer",
-                       "another balance of causal attention", "headtail");
-  settings.not_carried("training.enable_cpu_offload",
-                       "parameters and optimizer on the host; here they stay on the GPU");
-  settings.not_carried("optimizer.implementation", "another implementation of the optimizer",
-                       "fused");
-  settings.not_carried("optimizer.early_step_in_backward", "the optimizer runs inside backward");
-  settings.not_carried("fault_tolerance.enable", "replicas that come and go");
-  settings.not_carried("debug.deterministic", "deterministic kernels, which are slower");
-  settings.not_carried("debug.batch_invariant", "kernels that do not depend on the batch");
-  settings.not_carried("debug.detect_anomaly", "checks of every gradient, which are slow");
-  settings.not_carried("loss.class", "logits in chunks; here they are there at once",
-                       "CrossEntropyLoss");
-  settings.not_carried("model.attn_backend",
-                       "a kernel of attention; here the software set says which", "sdpa");
-  settings.not_carried("model.tp_gemm_backend", "products with their exchange inside", "default");
-  settings.not_carried("model.non_blocking_capacity_factor",
-                       "buffers of a fixed size for what experts receive");
-  settings.not_carried("converters.LoRAConverter.rank", "adapters; here all weights are trained");
-  settings.without_effect(keys_in(kTorchtitanWithoutEffect));
+  settings.not_carried(kTorchtitanUnpriced);
+  settings.without_effect(kTorchtitanWithoutEffect);
 }
 
 }  // namespace stepcast

@@ -72,7 +72,6 @@ class MegatronFields {
   [[nodiscard]] static std::string_view word(std::string_view ours) {
     return framework_name(FrameworkVocabulary::kMegatron, ours);
   }
-  void assume(std::string ours, std::string value, std::string note) const;
 
  private:
   FrameworkReader* settings_;

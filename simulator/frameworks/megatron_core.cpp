@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frameworks/megatron_source.hpp"
+#include "frameworks/megatron_core.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -14,15 +14,6 @@ std::optional<std::int64_t> MegatronFields::degree(std::string_view ours) const 
     return 1;
   }
   return value;
-}
-
-void MegatronFields::assume(std::string ours, std::string value, std::string note) const {
-  settings_->remark({.outcome = ImportOutcome::kAssumed,
-                     .name = {},
-                     .value = std::move(value),
-                     .ours = std::move(ours),
-                     .note = std::move(note),
-                     .where = {}});
 }
 
 namespace {
