@@ -5,6 +5,7 @@
 
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/base/printable.hpp"
 #include "stepcast/config/framework_keys.hpp"
 #include "stepcast/config/value_message.hpp"
 
@@ -390,6 +391,14 @@ void MappingReader::report_choice(std::string_view key, const ConfigNode& value,
     remedy = remedy.empty() ? "; give one of: " + joined(names) : remedy;
     refuse(key, value, ": unknown value '" + clipped(value.text) + "'" + remedy);
   }
+}
+
+std::string required_name(MappingReader& reader, std::string_view key) {
+  std::string name = reader.required_text(key);
+  if (printable(name) != name) {
+    reader.error(key, "holds a control character, as a line feed is; write a name of one line");
+  }
+  return name;
 }
 
 }  // namespace stepcast

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "stepcast/config/name_text.hpp"
+#include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/hardware/number_ranges.hpp"
 
 namespace stepcast {

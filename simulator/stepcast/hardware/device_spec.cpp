@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "stepcast/base/nearest_name.hpp"
-#include "stepcast/config/name_text.hpp"
+#include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/hardware/data_root.hpp"
 #include "stepcast/hardware/device_tables.hpp"
 #include "stepcast/hardware/profile_base.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/hardware/host_spec.hpp"
 
-#include "stepcast/config/name_text.hpp"
+#include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/hardware/host_tables.hpp"
 
 namespace stepcast {
