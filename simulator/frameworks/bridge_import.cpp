@@ -6,6 +6,7 @@
 #include "frameworks/bridge_adapters.hpp"
 #include "frameworks/bridge_python.hpp"
 #include "frameworks/bridge_recipe.hpp"
+#include "frameworks/job_size.hpp"
 #include "frameworks/launch_command.hpp"
 #include "frameworks/megatron_core.hpp"
 #include "frameworks/megatron_import.hpp"
@@ -114,8 +115,7 @@ BridgeFile read_name(const std::string& name, const ImportInput& input) {
 }
 
 bool is_one_word(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(),
-                                      [](char c) { return ascii::is_alphanumeric(c) || c == '_'; });
+  return !text.empty() && std::all_of(text.begin(), text.end(), ascii::is_word);
 }
 
 BridgeFile read_bridge_file(const ImportInput& input, const std::string& wanted) {

@@ -33,7 +33,7 @@ std::string_view trimmed(std::string_view text) {
 bool is_dotted_name(std::string_view text) {
   return !text.empty() && !ascii::is_digit(text.front()) &&
          std::all_of(text.begin(), text.end(),
-                     [](char c) { return ascii::is_alphanumeric(c) || c == '_' || c == '.'; });
+                     [](char c) { return ascii::is_word(c) || c == '.'; });
 }
 
 // Lines joined while brackets are open, without comments and documentation.

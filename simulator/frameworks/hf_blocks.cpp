@@ -310,4 +310,10 @@ void read_shared_experts(MappingReader& fields, MoeSpec& moe) {
   }
 }
 
+void read_gated_shared_expert(MappingReader& fields, MoeSpec& moe) {
+  moe.shared_expert_ffn_hidden =
+      fields.required_count("shared_expert_intermediate_size", kWidthOrNone);
+  moe.shared_expert_gate = moe.shared_expert_ffn_hidden > 0;
+}
+
 }  // namespace stepcast

@@ -47,6 +47,9 @@ struct AttentionDefaults {
   WindowRule window_rule = WindowRule::kAll;
 };
 
+// Modules that predict further tokens.
+inline constexpr Range<std::int64_t> kMtpLayers{0, 64};
+
 // All of these expect sizes, layers and query heads in `model`.
 void read_gqa(MappingReader& fields, const AttentionDefaults& defaults, ModelSpec& model);
 // Without the key what `model` has stays.
@@ -67,6 +70,8 @@ struct RouterDefaults {
 MoeSpec read_experts(MappingReader& fields, std::string_view count_key, std::string_view width_key);
 // `n_shared_experts` of the same width.
 void read_shared_experts(MappingReader& fields, MoeSpec& moe);
+// One of a width of its own, which a gate weighs.
+void read_gated_shared_expert(MappingReader& fields, MoeSpec& moe);
 // Puts `moe` on the layers of `with_experts`, if a model file can say so.
 void place_experts(MappingReader& fields, std::string_view key,
                    const std::vector<bool>& with_experts, MoeSpec moe, ModelSpec& model);

@@ -30,7 +30,6 @@ struct HfRefusal {
   std::string_view lacks;
 };
 
-constexpr Range<std::int64_t> kMtpLayers{0, 64};
 // Types without a dense layer have no width of one; the key is that of their experts.
 constexpr std::string_view kExpertWidth = "moe_intermediate_size";
 
@@ -59,9 +58,7 @@ void import_qwen2_moe(MappingReader& fields, const ClassDefaults& defaults, Mode
   import_mistral(fields, defaults, model);
   model.attention.qkv_bias = fields.optional_flag("qkv_bias").value_or(true);
   MoeSpec moe = read_experts(fields, "num_experts", "moe_intermediate_size");
-  moe.shared_expert_ffn_hidden =
-      fields.required_count("shared_expert_intermediate_size", kWidthOrNone);
-  moe.shared_expert_gate = moe.shared_expert_ffn_hidden > 0;
+  read_gated_shared_expert(fields, moe);
   place_qwen_experts(fields, moe, model);
 }
 
@@ -308,13 +305,11 @@ std::string type_of_text(const std::string& type) {
 const HfType* find_type(MappingReader& fields) {
   const std::string type = type_of_text(fields.required_text("model_type"));
   std::vector<std::string> names;
-  std::string listed;
   for (const HfType& known : kHfTypes) {
     if (known.model_type == type) {
       return &known;
     }
     names.emplace_back(known.model_type);
-    listed += (listed.empty() ? "" : ", ") + names.back();
   }
   for (const HfRefusal& refusal : kRefused) {
     if (refusal.model_type == type) {
@@ -325,8 +320,8 @@ const HfType* find_type(MappingReader& fields) {
     }
   }
   if (fields.good({"model_type"})) {
-    fields.error("model_type",
-                 "is '" + shown(type) + "'; supported are " + listed + did_you_mean(type, names));
+    fields.error("model_type", "is '" + shown(type) + "'; supported are " + comma_list(names) +
+                                   did_you_mean(type, names));
   }
   return nullptr;
 }

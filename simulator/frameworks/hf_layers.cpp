@@ -388,12 +388,10 @@ void import_qwen3_next(MappingReader& fields, const ClassDefaults& defaults, Mod
   }
   if (fields.has("num_experts")) {
     MoeSpec moe = read_experts(fields, "num_experts", "moe_intermediate_size");
-    moe.shared_expert_ffn_hidden =
-        fields.required_count("shared_expert_intermediate_size", kWidthOrNone);
-    moe.shared_expert_gate = moe.shared_expert_ffn_hidden > 0;
+    read_gated_shared_expert(fields, moe);
     place_qwen_experts(fields, moe, model);
   }
-  model.mtp_layers = count_of(fields, "mtp_num_hidden_layers", {}, {0, 64});
+  model.mtp_layers = count_of(fields, "mtp_num_hidden_layers", {}, kMtpLayers);
 }
 
 void import_kimi_linear(MappingReader& fields, const ClassDefaults& /*defaults*/,
@@ -408,7 +406,7 @@ void import_kimi_linear(MappingReader& fields, const ClassDefaults& /*defaults*/
   }
   model.residual_block = count_of(fields, "attn_res_block_size", {}, kLayerOrNone);
   place_deepseek_experts(fields, experts_of_kimi(fields), model);
-  model.mtp_layers = count_of(fields, "num_nextn_predict_layers", {}, {0, 64});
+  model.mtp_layers = count_of(fields, "num_nextn_predict_layers", {}, kMtpLayers);
 }
 
 void read_hf_indexer(MappingReader& fields, ModelSpec& model) {
@@ -447,7 +445,7 @@ void import_deepseek_v4(MappingReader& fields, const ClassDefaults& /*defaults*/
   }
   read_hf_indexer(fields, model);
   model.residual_streams = count_of(fields, "hc_mult", {.absent = 4, .null = 1}, {1, 64});
-  model.mtp_layers = count_of(fields, "num_nextn_predict_layers", {.absent = 1}, {0, 64});
+  model.mtp_layers = count_of(fields, "num_nextn_predict_layers", {.absent = 1}, kMtpLayers);
   read_compression(fields, model);
   MoeSpec moe = read_experts(fields, "n_routed_experts", "moe_intermediate_size");
   read_shared_experts(fields, moe);

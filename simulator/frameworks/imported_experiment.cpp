@@ -419,6 +419,13 @@ void check_import(const ImportedExperiment& imported, const ImportInput& input) 
   (void)read_experiment(root, {}, input.data);
 }
 
+std::optional<std::string> text_beside(const ImportInput& input, const std::string& name) {
+  const std::filesystem::path beside = input.folder / std::filesystem::path(name).filename();
+  std::error_code error;
+  const bool readable = !input.folder.empty() && std::filesystem::is_regular_file(beside, error);
+  return readable ? std::optional(read_file(beside)) : std::nullopt;
+}
+
 std::vector<std::string> kept_assignments(std::string_view text) {
   std::vector<std::string> assignments;
   while (!text.empty()) {
@@ -435,6 +442,14 @@ std::vector<std::string> kept_assignments(std::string_view text) {
 
 ImportedExperiment assembled(FrameworkExperiment parts, const ImportInput& input) {
   return Assembly(std::move(parts), input).assembled();
+}
+
+ImportedExperiment assembled(FrameworkReader& settings, FrameworkExperiment parts,
+                             const ImportInput& input) {
+  settings.finish(input.unknown);
+  settings.diagnostics().throw_if_any();
+  parts.remarks = settings.take_remarks();
+  return assembled(std::move(parts), input);
 }
 
 std::string to_yaml(const ImportedExperiment& imported, const std::string& file) {

@@ -40,6 +40,10 @@ struct ImportInput {
   DataRoot data;
 };
 
+// The text of a file that lies beside the one that is read, if it is there; `name` may be a path on
+// the machine that launches it.
+std::optional<std::string> text_beside(const ImportInput& input, const std::string& name);
+
 // What a framework's reader makes of its file.
 struct FrameworkExperiment {
   std::optional<ModelSpec> model;  // by its shape
@@ -64,6 +68,10 @@ struct ImportedExperiment {
 // from what was given or else from the file, comments of exports last but for what was given.
 // Throws ConfigError.
 ImportedExperiment assembled(FrameworkExperiment parts, const ImportInput& input);
+
+// The same once every setting has been read: what nobody asked for and every problem is told first.
+ImportedExperiment assembled(FrameworkReader& settings, FrameworkExperiment parts,
+                             const ImportInput& input);
 
 // Whether an import made an experiment: what a framework's file says may be read and still be none.
 //

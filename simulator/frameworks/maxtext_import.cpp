@@ -533,10 +533,7 @@ ImportedExperiment import_maxtext(const ImportInput& input) {
   Diagnostics diagnostics;
   FrameworkReader reader(std::move(settings), diagnostics);
   FrameworkExperiment parts = read_maxtext(reader, input);
-  reader.finish(input.unknown);
-  diagnostics.throw_if_any();
-  parts.remarks = reader.take_remarks();
-  return assembled(std::move(parts), input);
+  return assembled(reader, std::move(parts), input);
 }
 
 }  // namespace stepcast

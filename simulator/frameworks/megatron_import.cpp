@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "frameworks/job_size.hpp"
 #include "frameworks/launch_command.hpp"
 #include "frameworks/megatron_writer.hpp"
 #include "frameworks/shell_words.hpp"
@@ -12,7 +13,6 @@
 #include "frameworks/written_text.hpp"
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/config/config_yaml.hpp"
-#include "stepcast/config/scalar.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
 namespace stepcast {
@@ -134,12 +134,7 @@ MegatronFile read_megatron_file(const ImportInput& input) {
   if (is_yaml(input)) {
     return {leaf_settings(parse_config(input.text, input.file)), {}};
   }
-  const ShellSources sources = [&](const std::string& name) -> std::optional<std::string> {
-    const std::filesystem::path beside = input.folder / std::filesystem::path(name).filename();
-    std::error_code error;
-    const bool readable = !input.folder.empty() && std::filesystem::is_regular_file(beside, error);
-    return readable ? std::optional(read_file(beside)) : std::nullopt;
-  };
+  const ShellSources sources = [&](const std::string& name) { return text_beside(input, name); };
   const ShellScript script =
       run_script(input.text, input.file, shell_assignments(input.overrides), sources);
   const LaunchCommand command = training_command(script, input.file);
@@ -182,30 +177,6 @@ std::vector<Setting> override_settings(const std::vector<std::string>& overrides
     }
   }
   return field_settings(std::move(settings));
-}
-
-ClusterSize cluster_size(const ImportInput& input, std::optional<std::int64_t> nodes,
-                         std::optional<std::int64_t> gpus_per_node, const std::string& gpu) {
-  constexpr std::string_view kKeptGpu = "cluster.gpu=";
-  constexpr std::string_view kKeptNodes = "cluster.nodes=";
-  std::string name = input.gpu.empty() ? gpu : input.gpu;
-  for (const std::string& kept : kept_assignments(input.text)) {
-    if (kept.starts_with(kKeptNodes) && !nodes) {
-      nodes = leading_number(std::string_view(kept).substr(kKeptNodes.size()));
-    }
-    name = name.empty() && kept.starts_with(kKeptGpu) ? kept.substr(kKeptGpu.size()) : name;
-  }
-  ClusterSize size{{}, gpus_per_node};
-  if (!size.gpus_per_node && !name.empty()) {
-    size.gpus_per_node = usual_gpus_per_node(name, input.data, {"--gpu", 0, 0});
-  }
-  const std::optional<std::int64_t> count = input.nodes ? input.nodes : nodes;
-  constexpr std::int64_t kMost = 1 << 24;
-  if (count && size.gpus_per_node && *count > 0 && *count < kMost && *size.gpus_per_node < kMost) {
-    size.gpus = *count * *size.gpus_per_node;
-  }
-  size.gpus_per_node = gpus_per_node;
-  return size;
 }
 
 ImportedExperiment import_megatron(const ImportInput& input) {

@@ -27,12 +27,4 @@ std::vector<Setting> leaf_settings(const ConfigNode& mapping);
 // one without '='.
 std::vector<Setting> override_settings(const std::vector<std::string>& overrides);
 
-// GPUs of the job where the file or what is given beside it says how many.
-struct ClusterSize {
-  std::optional<std::int64_t> gpus;
-  std::optional<std::int64_t> gpus_per_node;
-};
-ClusterSize cluster_size(const ImportInput& input, std::optional<std::int64_t> nodes,
-                         std::optional<std::int64_t> gpus_per_node, const std::string& gpu);
-
 }  // namespace stepcast

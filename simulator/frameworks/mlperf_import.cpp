@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "frameworks/job_size.hpp"
 #include "frameworks/megatron_core.hpp"
 #include "frameworks/megatron_import.hpp"
 #include "frameworks/shell_script.hpp"
@@ -244,15 +245,8 @@ class MlperfFile {
 
  private:
   std::optional<std::string> sourced(const std::string& name) {
-    const std::filesystem::path file = std::filesystem::path(name).filename();
-    places_ += " " + file.string();
-    std::error_code error;
-    if (input_.folder.empty()) {
-      return std::nullopt;
-    }
-    const std::filesystem::path beside = input_.folder / file;
-    return std::filesystem::is_regular_file(beside, error) ? std::optional(read_file(beside))
-                                                           : std::nullopt;
+    places_ += " " + std::filesystem::path(name).filename().string();
+    return text_beside(input_, name);
   }
 
   [[nodiscard]] std::string variable(std::string_view name) const {

@@ -6,6 +6,7 @@
 
 #include "frameworks/bridge_adapters.hpp"
 #include "frameworks/bridge_recipe.hpp"
+#include "frameworks/job_size.hpp"
 #include "frameworks/maxtext.hpp"
 #include "frameworks/megatron_core.hpp"
 #include "frameworks/megatron_import.hpp"
@@ -19,10 +20,6 @@
 namespace stepcast {
 namespace {
 
-struct PresetValue {
-  std::string_view name;
-  std::string_view value;
-};
 // modules/torchtitan/pre_trainer.yaml, where it differs from torchtitan's own defaults.
 constexpr std::array kTorchtitanPreset = {PresetValue{"compile.enable", "true"},
                                           PresetValue{"activation_checkpoint.mode", "none"}};
@@ -50,14 +47,6 @@ std::vector<Setting> dotted(const std::vector<Setting>& settings) {
     }
   }
   return all;
-}
-
-template <std::size_t N>
-void append(const std::array<PresetValue, N>& preset, const Location& where,
-            std::vector<Setting>& settings) {
-  for (const PresetValue& row : preset) {
-    settings.push_back(text_setting(std::string(row.name), std::string(row.value), where));
-  }
 }
 
 void remark_on_presets(const PrimusConfig& config, FrameworkReader& settings) {
@@ -99,7 +88,7 @@ std::vector<Setting> torchtitan_preset(const PrimusConfig& config, const ImportI
   const std::string converters =
       eight_bits ? "primus_turbo,quantize.linear.float8" : "primus_turbo";
   settings.push_back(text_setting("model.converters", converters, where));
-  append(kTorchtitanPreset, where, settings);
+  append_preset(kTorchtitanPreset, where, settings);
   return settings;
 }
 
@@ -149,7 +138,7 @@ std::vector<Setting> maxtext_preset(const PrimusConfig& config, const ImportInpu
   const Location where{input.file, 0, 0};
   std::vector<Setting> settings = {
       text_setting("model_name", maxtext_model_name(config, input), where)};
-  append(kMaxTextPreset, where, settings);
+  append_preset(kMaxTextPreset, where, settings);
   return settings;
 }
 
@@ -212,10 +201,7 @@ ImportedExperiment import_primus_torchtitan(const PrimusConfig& config, const Im
   FrameworkExperiment parts = read_torchtitan(settings, {}, input);
   add_turbo(settings, parts);
   settings.without_effect(kOfPrimus);
-  settings.finish(input.unknown);
-  diagnostics.throw_if_any();
-  parts.remarks = settings.take_remarks();
-  return assembled(std::move(parts), input);
+  return assembled(settings, std::move(parts), input);
 }
 
 ImportedExperiment import_primus_maxtext(const PrimusConfig& config, const ImportInput& input) {
@@ -227,10 +213,7 @@ ImportedExperiment import_primus_maxtext(const PrimusConfig& config, const Impor
   remark_on_presets(config, settings);
   FrameworkExperiment parts = read_maxtext(settings, input);
   settings.without_effect(kOfPrimus);
-  settings.finish(input.unknown);
-  diagnostics.throw_if_any();
-  parts.remarks = settings.take_remarks();
-  return assembled(std::move(parts), input);
+  return assembled(settings, std::move(parts), input);
 }
 
 ImportedExperiment import_primus_bridge(const PrimusConfig& config, const ImportInput& input) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "frameworks/bridge_adapters.hpp"
+#include "frameworks/job_size.hpp"
 #include "frameworks/megatron_import.hpp"
 #include "frameworks/primus_backends.hpp"
 #include "frameworks/shell_script.hpp"
@@ -41,7 +42,7 @@ class PrimusReader {
     config.framework = text_of(*trainer, "framework", "megatron");
     config.module = stem(text_of(*trainer, "config", "pre_trainer"));
     config.model = stem(text_of(*trainer, "model", ""));
-    config.settings = leaf_overrides(*trainer, config.overrides);
+    config.settings = leaf_overrides(*trainer);
     for (Setting& setting : override_settings(input_.overrides)) {
       config.settings.push_back(std::move(setting));
     }
@@ -71,10 +72,9 @@ class PrimusReader {
   }
 
   // Lists and scalars of the overrides; what lies deeper (torch_compile.enable) under its group.
-  static std::vector<Setting> leaf_overrides(const ConfigNode& trainer, ConfigNode& overrides) {
+  static std::vector<Setting> leaf_overrides(const ConfigNode& trainer) {
     std::vector<Setting> settings;
     if (const ConfigNode* written = trainer.find("overrides")) {
-      overrides = *written;
       for (const ConfigEntry& entry : written->entries) {
         settings.push_back({entry.key, entry.value});
       }
@@ -214,40 +214,36 @@ void collect_leaves(const std::string& name, const ConfigNode& value, std::vecto
 // What Primus' presets set where a file says nothing: configs/modules/megatron/trainer_base.yaml
 // and pre_trainer.yaml, configs/models/megatron/language_model.yaml at fd1eeabb. Used where the
 // presets themselves are not beside the file.
-struct PresetField {
-  std::string_view name;
-  std::string_view value;
-};
 constexpr std::array kModulePreset = {
-    PresetField{"micro_batch_size", "2"},
-    PresetField{"global_batch_size", "16"},
-    PresetField{"seq_length", "1024"},
-    PresetField{"bf16", "true"},
-    PresetField{"optimizer", "adam"},
-    PresetField{"use_distributed_optimizer", "true"},
-    PresetField{"muon_tp_mode", "blockwise"},
-    PresetField{"overlap_grad_reduce", "false"},
-    PresetField{"overlap_param_gather", "false"},
-    PresetField{"data_parallel_sharding_strategy", "no_shard"},
-    PresetField{"fp8_recipe", "delayed"},
-    PresetField{"sequence_parallel", "true"},
-    PresetField{"gradient_accumulation_fusion", "true"},
-    PresetField{"cross_entropy_loss_fusion", "false"},
-    PresetField{"enable_primus_turbo", "false"},
-    PresetField{"hidden_dropout", "0.0"},  // of llama_base.yaml, which every model extends
-    PresetField{"attention_dropout", "0.0"},
+    PresetValue{"micro_batch_size", "2"},
+    PresetValue{"global_batch_size", "16"},
+    PresetValue{"seq_length", "1024"},
+    PresetValue{"bf16", "true"},
+    PresetValue{"optimizer", "adam"},
+    PresetValue{"use_distributed_optimizer", "true"},
+    PresetValue{"muon_tp_mode", "blockwise"},
+    PresetValue{"overlap_grad_reduce", "false"},
+    PresetValue{"overlap_param_gather", "false"},
+    PresetValue{"data_parallel_sharding_strategy", "no_shard"},
+    PresetValue{"fp8_recipe", "delayed"},
+    PresetValue{"sequence_parallel", "true"},
+    PresetValue{"gradient_accumulation_fusion", "true"},
+    PresetValue{"cross_entropy_loss_fusion", "false"},
+    PresetValue{"enable_primus_turbo", "false"},
+    PresetValue{"hidden_dropout", "0.0"},  // of llama_base.yaml, which every model extends
+    PresetValue{"attention_dropout", "0.0"},
 };
 // modules/megatron/sft_trainer.yaml, where it differs.
 constexpr std::string_view kTuningModule = "sft_trainer";
 constexpr std::array kTuningPreset = {
-    PresetField{"micro_batch_size", "1"},
-    PresetField{"global_batch_size", "128"},
-    PresetField{"seq_length", "2048"},
+    PresetValue{"micro_batch_size", "1"},
+    PresetValue{"global_batch_size", "128"},
+    PresetValue{"seq_length", "2048"},
 };
 // Of models with experts.
 constexpr std::array kExpertPreset = {
-    PresetField{"moe_token_dispatcher_type", "alltoall"},
-    PresetField{"moe_grouped_gemm", "true"},
+    PresetValue{"moe_token_dispatcher_type", "alltoall"},
+    PresetValue{"moe_grouped_gemm", "true"},
 };
 
 // What the preset of a model says of the run, beside the shape.
@@ -278,33 +274,26 @@ std::vector<Setting> with_leaves(const std::vector<Setting>& settings) {
 
 std::vector<Setting> preset_settings(const PrimusConfig& config, bool experts,
                                      const Location& where) {
-  const std::string& model = config.model;
   std::vector<Setting> settings;
-  const auto add = [&](std::string_view name, std::string_view value) {
-    settings.push_back(text_setting(std::string(name), std::string(value), where));
-  };
   if (config.module == kTuningModule) {
-    for (const PresetField& field : kTuningPreset) {
-      add(field.name, field.value);
-    }
+    append_preset(kTuningPreset, where, settings);
   }
-  for (const PresetField& field :
-       kModulePreset) {  // of a field that stands twice, the first counts
-    add(field.name, field.value);
-  }
+  append_preset(kModulePreset, where, settings);  // of a field that stands twice, the first counts
   if (!experts) {
     return settings;
   }
-  for (const PresetField& field : kExpertPreset) {
-    add(field.name, field.value);
-  }
+  append_preset(kExpertPreset, where, settings);
+  const std::string& model = config.model;
   const auto* const known =
       std::find_if(kModelPresets.begin(), kModelPresets.end(),
                    [&](const ModelPreset& preset) { return model.starts_with(preset.start); });
   const ModelPreset preset = known == kModelPresets.end() ? ModelPreset{} : *known;
-  add("expert_model_parallel_size", std::to_string(preset.ep));
-  add("moe_permute_fusion", preset.permute_fusion ? "true" : "false");
-  add("moe_shared_expert_overlap", preset.shared_overlap ? "true" : "false");
+  const std::string ep = std::to_string(preset.ep);
+  const auto word = [](bool on) { return on ? "true" : "false"; };
+  const std::array run = {PresetValue{"expert_model_parallel_size", ep},
+                          PresetValue{"moe_permute_fusion", word(preset.permute_fusion)},
+                          PresetValue{"moe_shared_expert_overlap", word(preset.shared_overlap)}};
+  append_preset(run, where, settings);
   return settings;
 }
 
@@ -388,6 +377,13 @@ ImportedExperiment import_primus(const ImportInput& input) {
   diagnostics.throw_if_any();
   add_adapters(lora, parts);
   return assembled(std::move(parts), input);
+}
+
+void append_preset(std::span<const PresetValue> preset, const Location& where,
+                   std::vector<Setting>& settings) {
+  for (const PresetValue& row : preset) {
+    settings.push_back(text_setting(std::string(row.name), std::string(row.value), where));
+  }
 }
 
 std::vector<Setting> dotted_settings(const Setting& setting) {

@@ -2,7 +2,9 @@
 // Primus: an experiment from its YAML, and the other way round.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "frameworks/exported_file.hpp"
@@ -33,10 +35,17 @@ struct PrimusConfig {
   std::string module;             // "sft_trainer", the name of the module's preset
   std::string model;              // "llama3_8B", the name of its preset
   bool has_presets = false;       // whether the files of the presets were there
-  ConfigNode overrides;           // as written, expanded
   std::vector<Setting> settings;  // the overrides, then those of the command line
   std::vector<Setting> presets;   // what counts where those say nothing
 };
+
+// A key that a preset sets, for files whose presets are not beside them.
+struct PresetValue {
+  std::string_view name;
+  std::string_view value;
+};
+void append_preset(std::span<const PresetValue> preset, const Location& where,
+                   std::vector<Setting>& settings);
 
 // Throws ConfigError with every problem.
 PrimusConfig read_primus_config(const ImportInput& input);

@@ -125,6 +125,12 @@ void FrameworkReader::error(std::string_view name, std::string message) const {
   diagnostics_->error(location(name), "'" + std::string(name) + "' " + std::move(message));
 }
 
+void FrameworkReader::add(ImportOutcome outcome, const Setting& setting, std::string_view ours,
+                          std::string_view note) {
+  remarks_.push_back({outcome, setting.name, written(setting.value), std::string(ours),
+                      std::string(note), setting.value.location()});
+}
+
 const Setting* FrameworkReader::take(std::string_view name, std::string_view ours) {
   asked_.emplace_back(name);
   const std::size_t at = place_of(name);
@@ -133,12 +139,7 @@ const Setting* FrameworkReader::take(std::string_view name, std::string_view our
   }
   const Setting& setting = settings_[at].setting;
   if (!std::exchange(settings_[at].asked, true)) {
-    remarks_.push_back({ImportOutcome::kCarried,
-                        setting.name,
-                        written(setting.value),
-                        std::string(ours),
-                        {},
-                        setting.value.location()});
+    add(ImportOutcome::kCarried, setting, ours, {});
   }
   return is_nothing(setting.value) ? nullptr : &setting;
 }
@@ -254,12 +255,7 @@ void FrameworkReader::without_effect(std::string_view names) {
           return stands_for(name, setting.name);
         })) {
       held.asked = true;
-      remarks_.push_back({ImportOutcome::kWithoutEffect,
-                          setting.name,
-                          written(setting.value),
-                          {},
-                          {},
-                          setting.value.location()});
+      add(ImportOutcome::kWithoutEffect, setting, {}, {});
     }
   }
 }
@@ -311,12 +307,8 @@ void FrameworkReader::finish(UnknownSettings unknown) {
                               (near.empty() ? "; with --lenient it is listed and left out" : ""));
       continue;
     }
-    remarks_.push_back({ImportOutcome::kNotCarried,
-                        setting.name,
-                        written(setting.value),
-                        {},
-                        "not known here; what it changes is not predicted",
-                        setting.value.location()});
+    add(ImportOutcome::kNotCarried, setting, {},
+        "not known here; what it changes is not predicted");
   }
 }
 

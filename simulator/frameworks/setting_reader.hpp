@@ -112,6 +112,8 @@ class FrameworkReader {
   };
   // Where the setting of a name is held; behind the last one if there is none.
   [[nodiscard]] std::size_t place_of(std::string_view name) const;
+  void add(ImportOutcome outcome, const Setting& setting, std::string_view ours,
+           std::string_view note);
   const Setting* take(std::string_view name, std::string_view ours);
   void take_default(std::string_view name, std::string_view ours, std::string fallback);
   // What `read` makes of the value, which must be what is expected.

@@ -64,8 +64,6 @@ bool any_part(Words words, std::string_view sign, std::string_view letter, Part 
 
 constexpr int kDeepestExpression = 64;  // parentheses and names of names
 
-bool is_name_letter(char c) { return ascii::is_alphanumeric(c) || c == '_'; }
-
 struct BinaryOperator {
   std::string_view sign;
   int precedence;
@@ -192,7 +190,7 @@ class Expression {
     const bool braced = at_ < text_.size() && text_[at_] == '{';
     at_ += braced ? 1 : 0;
     const std::size_t begin = at_;
-    while (at_ < text_.size() && is_name_letter(text_[at_])) {
+    while (at_ < text_.size() && ascii::is_word(text_[at_])) {
       ++at_;
     }
     const std::string_view name = text_.substr(begin, at_ - begin);

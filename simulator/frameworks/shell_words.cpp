@@ -11,12 +11,14 @@
 namespace stepcast {
 namespace {
 
+std::size_t name_length(std::string_view text) {
+  const auto* const end = std::find_if_not(text.begin(), text.end(), ascii::is_word);
+  return static_cast<std::size_t>(end - text.begin());
+}
+
 // The length of "NAME=" or "NAME+=" at the start of a text, else 0.
 std::size_t assignment_length(std::string_view text) {
-  std::size_t end = 0;
-  while (end < text.size() && (ascii::is_alphanumeric(text[end]) || text[end] == '_')) {
-    ++end;
-  }
+  const std::size_t end = name_length(text);
   const bool named = end > 0 && !ascii::is_digit(text[0]);
   const std::size_t sign = end + (text.substr(end).starts_with('+') ? 1 : 0);
   return named && text.substr(sign).starts_with('=') ? sign + 1 : 0;
@@ -45,13 +47,6 @@ std::vector<std::string> array_items(ShellWordReader& reader) {
 
 constexpr int kDeepestWord = 16;  // words inside ${ } of words
 constexpr std::string_view kWordEnds = " \t\r\n;&|()<>";
-
-bool is_shell_name_letter(char c) { return ascii::is_alphanumeric(c) || c == '_'; }
-
-std::size_t name_length(std::string_view text) {
-  const auto* const end = std::find_if_not(text.begin(), text.end(), is_shell_name_letter);
-  return static_cast<std::size_t>(end - text.begin());
-}
 
 }  // namespace
 

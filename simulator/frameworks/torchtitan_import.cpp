@@ -11,12 +11,10 @@
 #include "frameworks/setting.hpp"
 #include "frameworks/torchtitan.hpp"
 #include "frameworks/torchtitan_reader.hpp"
+#include "stepcast/config/value_message.hpp"
 
 namespace stepcast {
 namespace {
-
-// A TOML file as settings with dotted names: `tensor_parallel_degree = 8` under [parallelism] is
-// parallelism.tensor_parallel_degree.
 
 ConfigNode placed(const toml::node& node, const std::shared_ptr<const std::string>& file) {
   ConfigNode placed;
@@ -62,7 +60,9 @@ void collect(const toml::table& table, const std::string& prefix,
   }
 }
 
-// In the order of names. Throws ConfigError at the place of a fault of syntax.
+// A TOML file as settings with dotted names, in their order: `tensor_parallel_degree = 8` under
+// [parallelism] is parallelism.tensor_parallel_degree. Throws ConfigError at the place of a fault
+// of syntax.
 std::vector<Setting> toml_settings(std::string_view text, const std::string& file) {
   std::vector<Setting> settings;
   try {
@@ -75,12 +75,6 @@ std::vector<Setting> toml_settings(std::string_view text, const std::string& fil
   }
   return settings;
 }
-
-// A configuration function of torchtitan (config_registry.py, since 2026) as settings under the
-// names of its job configs, `section.key`.
-//
-//   model_spec=model_registry("70B", converters=[...])  ->  model.flavor, model.converters
-//   activation_checkpoint=FullAC.Config()               ->  activation_checkpoint.mode full
 
 using Kind = PythonValue::Kind;
 
@@ -184,16 +178,18 @@ std::string chosen_function(std::string_view text, const std::string& file) {
   if (functions.size() == 1) {
     return functions.front();
   }
-  std::string listed;
-  for (const std::string& function : functions) {
-    listed += (listed.empty() ? "" : ", ") + function;
-  }
   throw ConfigError({file, 0, 0}, functions.empty()
                                       ? "has no function that builds a configuration"
                                       : "has several configurations; add CONFIG=NAME with one of " +
-                                            listed.substr(0, 1000));
+                                            comma_list(functions).substr(0, 1000));
 }
 
+// A configuration function of torchtitan (config_registry.py, since 2026) as settings under the
+// names of its job configs, `section.key`.
+//
+//   model_spec=model_registry("70B", converters=[...])  ->  model.flavor, model.converters
+//   activation_checkpoint=FullAC.Config()               ->  activation_checkpoint.mode full
+//
 // `function` may be empty where the file has one alone. Throws ConfigError.
 std::vector<Setting> torchtitan_recipe(std::string_view text, const std::string& file,
                                        const std::string& function) {
@@ -316,10 +312,7 @@ ImportedExperiment import_torchtitan(const ImportInput& input) {
   Diagnostics diagnostics;
   FrameworkReader reader(std::move(settings), diagnostics);
   FrameworkExperiment parts = read_torchtitan(reader, job, input);
-  reader.finish(input.unknown);
-  diagnostics.throw_if_any();
-  parts.remarks = reader.take_remarks();
-  return assembled(std::move(parts), input);
+  return assembled(reader, std::move(parts), input);
 }
 
 }  // namespace stepcast

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What torchtitan calls values of keys, in both directions.
+// What torchtitan calls values of keys, in both directions, and the keys that an experiment does
+// not carry.
 #pragma once
 
 #include <array>
 #include <string_view>
 
+#include "frameworks/setting_reader.hpp"
 #include "frameworks/words.hpp"
 
 namespace stepcast {
@@ -39,5 +41,8 @@ inline constexpr std::array kTorchtitanOptimizers = {
     Word{"Muon", "muon"},           Word{"DistMuon", "muon"},
     Word{"Adafactor", "adafactor"},
 };
+
+// Leaves out what changes the result and is not priced, and what changes nothing.
+void leave_out_torchtitan_keys(FrameworkReader& settings);
 
 }  // namespace stepcast

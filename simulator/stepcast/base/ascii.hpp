@@ -14,6 +14,8 @@ constexpr bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 constexpr bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 constexpr bool is_letter(char c) { return is_lower(c) || is_upper(c); }
 constexpr bool is_alphanumeric(char c) { return is_letter(c) || is_digit(c); }
+// A letter of the names of variables, in shells, Python and C.
+constexpr bool is_word(char c) { return is_alphanumeric(c) || c == '_'; }
 constexpr bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 constexpr bool is_printable(char c) { return c >= ' ' && c <= '~'; }
 constexpr bool is_punctuation(char c) { return is_printable(c) && c != ' ' && !is_alphanumeric(c); }
