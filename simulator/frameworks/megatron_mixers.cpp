@@ -41,6 +41,30 @@ std::optional<std::vector<Mixer>> linear_pattern(std::string_view text, std::int
   return pattern;
 }
 
+// The widths of linear attention and of the indexer by our keys.
+struct LinearWidth {
+  std::string_view ours;
+  std::int64_t LinearAttentionSpec::*width;
+};
+constexpr std::array kLinearWidths = {
+    LinearWidth{"model.linear_attention.heads", &LinearAttentionSpec::heads},
+    LinearWidth{"model.linear_attention.qk_heads", &LinearAttentionSpec::qk_heads},
+    LinearWidth{"model.linear_attention.qk_head_dim", &LinearAttentionSpec::qk_head_dim},
+    LinearWidth{"model.linear_attention.v_head_dim", &LinearAttentionSpec::v_head_dim},
+    LinearWidth{"model.linear_attention.convolution_width",
+                &LinearAttentionSpec::convolution_width},
+};
+struct IndexerWidth {
+  std::string_view ours;
+  std::string_view of_deepseek;  // the field of Primus' deepseek_v4
+  std::int64_t IndexerSpec::*width;
+};
+constexpr std::array kIndexerWidths = {
+    IndexerWidth{"model.attention.indexer.heads", "index_n_heads", &IndexerSpec::heads},
+    IndexerWidth{"model.attention.indexer.head_dim", "index_head_dim", &IndexerSpec::head_dim},
+    IndexerWidth{"model.attention.indexer.chosen", "index_topk", &IndexerSpec::chosen},
+};
+
 void read_linear(const MegatronFields& fields, DeltaRule rule, ModelSpec& model) {
   FrameworkReader& settings = fields.settings();
   const std::string text = settings.as_written(kLinearLayers, kOurMixers).value_or("4");
@@ -52,19 +76,13 @@ void read_linear(const MegatronFields& fields, DeltaRule rule, ModelSpec& model)
                        std::to_string(model.layers) + ")");
     return;
   }
-  const LinearAttentionSpec named = model.mixers.linear_attention.value_or(LinearAttentionSpec{
+  LinearAttentionSpec linear = model.mixers.linear_attention.value_or(LinearAttentionSpec{
       .heads = 32, .qk_heads = 16, .qk_head_dim = 128, .v_head_dim = 128, .convolution_width = 4});
-  LinearAttentionSpec linear = named;
-  const auto count = [&](std::string_view ours, std::int64_t usual) {
-    return std::max<std::int64_t>(1, fields.count(ours).value_or(usual));
-  };
   linear.rule = rule;
-  linear.heads = count("model.linear_attention.heads", named.heads);
-  linear.qk_heads = count("model.linear_attention.qk_heads", named.qk_heads);
-  linear.qk_head_dim = count("model.linear_attention.qk_head_dim", named.qk_head_dim);
-  linear.v_head_dim = count("model.linear_attention.v_head_dim", named.v_head_dim);
-  linear.convolution_width =
-      count("model.linear_attention.convolution_width", named.convolution_width);
+  for (const LinearWidth& row : kLinearWidths) {
+    linear.*row.width =
+        std::max<std::int64_t>(1, fields.count(row.ours).value_or(linear.*row.width));
+  }
   const double turned =
       settings.number("rotary_percent", "model.attention.rope_head_dim").value_or(1.0);
   if (model.attention.kind == AttentionKind::kGqa && turned > 0.0 && turned < 1.0) {
@@ -137,12 +155,10 @@ void read_kimi(const MegatronFields& fields, ModelSpec& model) {
 void read_dsa(const MegatronFields& fields, ModelSpec& model) {
   FrameworkReader& settings = fields.settings();
   IndexerSpec indexer = model.attention.indexer.value_or(IndexerSpec{64, 128, 2048, true});
-  const auto count = [&](std::string_view ours, std::int64_t usual) {
-    return std::max<std::int64_t>(1, fields.count(ours).value_or(usual));
-  };
-  indexer.heads = count("model.attention.indexer.heads", indexer.heads);
-  indexer.head_dim = count("model.attention.indexer.head_dim", indexer.head_dim);
-  indexer.chosen = count("model.attention.indexer.chosen", indexer.chosen);
+  for (const IndexerWidth& row : kIndexerWidths) {
+    indexer.*row.width =
+        std::max<std::int64_t>(1, fields.count(row.ours).value_or(indexer.*row.width));
+  }
   indexer.trained =
       settings.number("dsa_indexer_loss_coeff", "model.attention.indexer.trained").value_or(0.0) >
       0.0;
@@ -153,13 +169,11 @@ void read_dsa(const MegatronFields& fields, ModelSpec& model) {
 }
 
 IndexerSpec indexer_of_deepseek(FrameworkReader& settings, const IndexerSpec& usual) {
-  const auto count = [&](std::string_view name, std::string_view ours, std::int64_t otherwise) {
-    return std::max<std::int64_t>(1, settings.count(name, ours).value_or(otherwise));
-  };
   IndexerSpec indexer = usual;
-  indexer.heads = count("index_n_heads", "model.attention.indexer.heads", usual.heads);
-  indexer.head_dim = count("index_head_dim", "model.attention.indexer.head_dim", usual.head_dim);
-  indexer.chosen = count("index_topk", "model.attention.indexer.chosen", usual.chosen);
+  for (const IndexerWidth& row : kIndexerWidths) {
+    indexer.*row.width = std::max<std::int64_t>(
+        1, settings.count(row.of_deepseek, row.ours).value_or(usual.*row.width));
+  }
   const auto loss =
       settings.number("v4_indexer_distill_loss_coeff", "model.attention.indexer.trained");
   indexer.trained = loss ? *loss > 0.0 : usual.trained;
@@ -213,11 +227,9 @@ void write_linear(const ModelSpec& model, MegatronFieldWriter& out) {
                                              static_cast<double>(model.attention.qk_head_dim)));
   }
   out.text(kLinearLayers, frequency_text(model.mixers, model.layers));
-  out.ours("model.linear_attention.heads", linear.heads);
-  out.ours("model.linear_attention.qk_heads", linear.qk_heads);
-  out.ours("model.linear_attention.qk_head_dim", linear.qk_head_dim);
-  out.ours("model.linear_attention.v_head_dim", linear.v_head_dim);
-  out.ours("model.linear_attention.convolution_width", linear.convolution_width);
+  for (const LinearWidth& row : kLinearWidths) {
+    out.ours(row.ours, linear.*row.width);
+  }
 }
 
 void write_shared_kv(const ModelSpec& model, MegatronFieldWriter& out) {
@@ -238,9 +250,9 @@ void write_shared_kv(const ModelSpec& model, MegatronFieldWriter& out) {
   out.flag("attn_sink", attention.sinks);
   out.ours("model.residual_streams", model.residual_streams);
   if (const auto& indexer = attention.indexer) {
-    out.count("index_n_heads", indexer->heads);
-    out.count("index_head_dim", indexer->head_dim);
-    out.count("index_topk", indexer->chosen);
+    for (const IndexerWidth& row : kIndexerWidths) {
+      out.count(row.of_deepseek, *indexer.*row.width);
+    }
     out.text("v4_indexer_distill_loss_coeff", indexer->trained ? "0.01" : "0.0");
   }
 }
@@ -302,8 +314,7 @@ void read_megatron_shared_kv(const MegatronFields& fields, ModelSpec& model) {
   settings.without_effect(kIgnored);
 }
 
-void read_megatron_mixers(const MegatronFields& fields, const MegatronSource& source,
-                          ModelSpec& model) {
+void read_megatron_mixers(const MegatronFields& fields, ModelSpec& model) {
   FrameworkReader& settings = fields.settings();
   if (megatron_layers(settings) == MegatronLayers::kKimiK3) {
     return read_kimi(fields, model);
@@ -313,7 +324,8 @@ void read_megatron_mixers(const MegatronFields& fields, const MegatronSource& so
   if (variant == "dsa") {
     return read_dsa(fields, model);
   }
-  if (source.primus && model.attention.kind == AttentionKind::kMla && model.attention.indexer) {
+  if (fields.source().primus && model.attention.kind == AttentionKind::kMla &&
+      model.attention.indexer) {
     model.attention.indexer.reset();
     settings.assume("model.attention.indexer", "none",
                     "latent attention over all keys, as it runs without the variant dsa");
@@ -362,9 +374,9 @@ void write_megatron_mixers(const ModelSpec& model, MegatronFieldWriter& out) {
     write_shared_kv(model, out);
   } else if (const auto& indexer = model.attention.indexer) {
     out.text("experimental_attention_variant", "dsa");
-    out.ours("model.attention.indexer.heads", indexer->heads);
-    out.ours("model.attention.indexer.head_dim", indexer->head_dim);
-    out.ours("model.attention.indexer.chosen", indexer->chosen);
+    for (const IndexerWidth& row : kIndexerWidths) {
+      out.ours(row.ours, *indexer.*row.width);
+    }
     out.text("dsa_indexer_loss_coeff", indexer->trained ? "0.01" : "0.0");
   }
 }

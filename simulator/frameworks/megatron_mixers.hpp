@@ -24,8 +24,7 @@ namespace stepcast {
 enum class MegatronLayers { kUsual, kDeepseekV4, kKimiK3 };
 MegatronLayers megatron_layers(FrameworkReader& settings);
 
-void read_megatron_mixers(const MegatronFields& fields, const MegatronSource& source,
-                          ModelSpec& model);
+void read_megatron_mixers(const MegatronFields& fields, ModelSpec& model);
 // The attention of DeepSeek-V4, in place of what other fields say; what no field says is as in
 // `model`, where that has such attention.
 void read_megatron_shared_kv(const MegatronFields& fields, ModelSpec& model);

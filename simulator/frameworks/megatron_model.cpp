@@ -53,8 +53,11 @@ void refuse_uneven_layers(const FrameworkReader& settings, const MegatronSource&
 
 class ModelFields {
  public:
-  ModelFields(const MegatronFields& fields, const MegatronSource& source)
-      : fields_(fields), settings_(fields.settings()), source_(source), model_(source.model) {}
+  ModelFields(const MegatronFields& fields)
+      : fields_(fields),
+        settings_(fields.settings()),
+        source_(fields.source()),
+        model_(fields.source().model) {}
 
   ModelSpec model() {
     refuse_other_layers();
@@ -65,7 +68,7 @@ class ModelFields {
                            model_.attention.kind == AttentionKind::kSharedKv;
     shared_kv ? read_megatron_shared_kv(fields_, model_) : read_attention();
     read_blocks();
-    read_megatron_mixers(fields_, source_, model_);
+    read_megatron_mixers(fields_, model_);
     read_mlp();
     read_experts();
     if (source_.model_is_named && !same_shape(model_, source_.model)) {
@@ -399,8 +402,6 @@ ModelSpec megatron_default_model() {
   return model;
 }
 
-ModelSpec read_megatron_model(const MegatronFields& fields, const MegatronSource& source) {
-  return ModelFields(fields, source).model();
-}
+ModelSpec read_megatron_model(const MegatronFields& fields) { return ModelFields(fields).model(); }
 
 }  // namespace stepcast

@@ -17,8 +17,8 @@ constexpr std::string_view kOurs = "training.optimizer";
 
 class OptimizerFields {
  public:
-  OptimizerFields(const MegatronFields& fields, const MegatronSource& source)
-      : fields_(fields), settings_(fields.settings()), source_(source) {}
+  OptimizerFields(const MegatronFields& fields)
+      : fields_(fields), settings_(fields.settings()), source_(fields.source()) {}
 
   ConfigNode optimizer() {
     const std::string theirs = settings_.text("optimizer", kOurs).value_or("adam");
@@ -178,8 +178,8 @@ class OptimizerWriter {
 
 }  // namespace
 
-ConfigNode read_megatron_optimizer(const MegatronFields& fields, const MegatronSource& source) {
-  return OptimizerFields(fields, source).optimizer();
+ConfigNode read_megatron_optimizer(const MegatronFields& fields) {
+  return OptimizerFields(fields).optimizer();
 }
 
 void write_megatron_optimizer(const OptimizerSpec& optimizer, MegatronFieldWriter& out) {

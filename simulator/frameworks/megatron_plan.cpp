@@ -18,11 +18,10 @@ namespace {
 
 class PlanFields {
  public:
-  PlanFields(const MegatronFields& fields, const MegatronSource& source, const ModelSpec& model,
-             MegatronDegrees& degrees)
+  PlanFields(const MegatronFields& fields, const ModelSpec& model, MegatronDegrees& degrees)
       : fields_(fields),
         settings_(fields.settings()),
-        source_(source),
+        source_(fields.source()),
         model_(model),
         degrees_(degrees) {}
 
@@ -368,9 +367,9 @@ class PlanFields {
 
 }  // namespace
 
-ConfigNode read_megatron_plan(const MegatronFields& fields, const MegatronSource& source,
-                              const ModelSpec& model, MegatronDegrees& degrees) {
-  return PlanFields(fields, source, model, degrees).plan();
+ConfigNode read_megatron_plan(const MegatronFields& fields, const ModelSpec& model,
+                              MegatronDegrees& degrees) {
+  return PlanFields(fields, model, degrees).plan();
 }
 
 }  // namespace stepcast

@@ -14,11 +14,11 @@ namespace {
 
 class SoftwareFields {
  public:
-  SoftwareFields(const MegatronFields& fields, const MegatronSource& source, const ModelSpec& model,
+  SoftwareFields(const MegatronFields& fields, const ModelSpec& model,
                  const MegatronDegrees& degrees)
       : fields_(fields),
         settings_(fields.settings()),
-        source_(source),
+        source_(fields.source()),
         model_(model),
         degrees_(degrees) {}
 
@@ -277,8 +277,8 @@ class SoftwareFields {
 
 class ExchangeFields {
  public:
-  ExchangeFields(const MegatronFields& fields, const MegatronSource& source, const ModelSpec& model)
-      : settings_(fields.settings()), source_(source), model_(model) {}
+  ExchangeFields(const MegatronFields& fields, const ModelSpec& model)
+      : settings_(fields.settings()), source_(fields.source()), model_(model) {}
 
   ConfigNode changes() {
     const auto capacity =
@@ -355,14 +355,13 @@ class ExchangeFields {
 
 }  // namespace
 
-ConfigNode read_megatron_software(const MegatronFields& fields, const MegatronSource& source,
-                                  const ModelSpec& model, const MegatronDegrees& degrees) {
-  return SoftwareFields(fields, source, model, degrees).changes();
+ConfigNode read_megatron_software(const MegatronFields& fields, const ModelSpec& model,
+                                  const MegatronDegrees& degrees) {
+  return SoftwareFields(fields, model, degrees).changes();
 }
 
-ConfigNode read_megatron_exchange(const MegatronFields& fields, const MegatronSource& source,
-                                  const ModelSpec& model) {
-  return ExchangeFields(fields, source, model).changes();
+ConfigNode read_megatron_exchange(const MegatronFields& fields, const ModelSpec& model) {
+  return ExchangeFields(fields, model).changes();
 }
 
 }  // namespace stepcast

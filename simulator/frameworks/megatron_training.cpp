@@ -32,16 +32,18 @@ constexpr std::array kEightBitRecipes = {
 
 class TrainingFields {
  public:
-  TrainingFields(const MegatronFields& fields, const MegatronSource& source,
-                 const MegatronDegrees& degrees)
-      : fields_(fields), settings_(fields.settings()), source_(source), degrees_(degrees) {}
+  TrainingFields(const MegatronFields& fields, const MegatronDegrees& degrees)
+      : fields_(fields),
+        settings_(fields.settings()),
+        source_(fields.source()),
+        degrees_(degrees) {}
 
   ConfigNode training() {
     read_batch();
     writer_.field("dtype", format());
     read_recompute();
     read_dropout();
-    writer_.field("optimizer", read_megatron_optimizer(fields_, source_));
+    writer_.field("optimizer", read_megatron_optimizer(fields_));
     return writer_.take();
   }
 
@@ -214,9 +216,8 @@ class TrainingFields {
 
 }  // namespace
 
-ConfigNode read_megatron_training(const MegatronFields& fields, const MegatronSource& source,
-                                  const MegatronDegrees& degrees) {
-  return TrainingFields(fields, source, degrees).training();
+ConfigNode read_megatron_training(const MegatronFields& fields, const MegatronDegrees& degrees) {
+  return TrainingFields(fields, degrees).training();
 }
 
 }  // namespace stepcast

@@ -14,12 +14,9 @@ constexpr std::string_view kBetweenWords = "_-.";
 
 bool same_letter(char a, char b) { return ascii::lower(a) == ascii::lower(b); }
 
-bool same_text(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_letter);
-}
-
 bool begins_with(std::string_view text, std::string_view beginning) {
-  return text.size() >= beginning.size() && same_text(text.substr(0, beginning.size()), beginning);
+  return text.size() >= beginning.size() &&
+         ascii::same_letters(text.substr(0, beginning.size()), beginning);
 }
 
 // "gbs" of "global_batch_size".
@@ -54,7 +51,7 @@ bool is_shortened(std::string_view shorter, std::string_view longer) {
 bool is_short_form(std::string_view name, std::string_view candidate) {
   constexpr std::size_t kShortest = 3;
   const std::string initials = initials_of(candidate);
-  return (initials.size() > 1 && same_text(name, initials)) ||
+  return (initials.size() > 1 && ascii::same_letters(name, initials)) ||
          (name.size() >= kShortest && begins_with(candidate, name)) ||
          is_shortened(name, candidate) || is_shortened(candidate, name);
 }
@@ -100,7 +97,7 @@ std::string nearest_name(std::string_view name, std::span<const std::string> can
     return {};
   }
   for (const std::string& candidate : candidates) {
-    if (same_text(name, candidate)) {
+    if (ascii::same_letters(name, candidate)) {
       return candidate;
     }
   }

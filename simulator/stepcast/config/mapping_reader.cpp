@@ -25,12 +25,6 @@ bool contains(const std::vector<std::string>& keys, std::string_view key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-// Whether the two differ in nothing but capitals.
-bool same_letters(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return ascii::lower(x) == ascii::lower(y); });
-}
-
 // Whether the two are so alike that one may be the other misspelt.
 bool one_letter_apart(std::string_view a, std::string_view b) {
   constexpr std::size_t kShortest = 4;
@@ -362,7 +356,7 @@ void MappingReader::refuse_misspelt(std::initializer_list<std::string_view> othe
       continue;
     }
     const auto meant = std::find_if(known.begin(), known.end(), [&](const std::string& name) {
-      return same_letters(entry.key, name) ||
+      return ascii::same_letters(entry.key, name) ||
              (one_letter_apart(entry.key, name) && node_->find(name) == nullptr);
     });
     if (meant != known.end()) {
