@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/bridge_adapters.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "frameworks/words.hpp"

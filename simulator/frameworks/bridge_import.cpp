@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "frameworks/bridge_adapters.hpp"
 #include "frameworks/bridge_python.hpp"
 #include "frameworks/bridge_recipe.hpp"
 #include "frameworks/job_size.hpp"
-#include "frameworks/launch_command.hpp"
 #include "frameworks/megatron_core.hpp"
 #include "frameworks/megatron_import.hpp"
 #include "frameworks/primus_import.hpp"
+#include "frameworks/shell_script.hpp"
 #include "frameworks/shell_words.hpp"
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/base/nearest_name.hpp"

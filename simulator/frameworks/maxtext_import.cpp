@@ -7,7 +7,6 @@
 #include "frameworks/imported_experiment.hpp"
 #include "frameworks/job_size.hpp"
 #include "frameworks/maxtext.hpp"
-#include "frameworks/maxtext_model.hpp"
 #include "frameworks/maxtext_words.hpp"
 #include "frameworks/setting.hpp"
 #include "frameworks/setting_reader.hpp"

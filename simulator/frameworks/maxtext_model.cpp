@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Source: AI-Hypercomputer/maxtext e591f30cb of 2026-08-22, src/maxtext/configs/models/*.yml.
-#include "frameworks/maxtext_model.hpp"
-
 #include <algorithm>
 #include <array>
 

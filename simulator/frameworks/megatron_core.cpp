@@ -2,7 +2,6 @@
 #include "frameworks/megatron_core.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace stepcast {
 

@@ -12,7 +12,6 @@
 #include "frameworks/words.hpp"
 #include "frameworks/written_text.hpp"
 #include "stepcast/base/ascii.hpp"
-#include "stepcast/config/config_yaml.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
 namespace stepcast {

@@ -2,9 +2,6 @@
 // The optimizer of Megatron and back. Sources: megatron/training/arguments.py,
 // core/optimizer/optimizer_config.py (use_precision_aware_optimizer, store_param_remainders,
 // muon_*), core/optimizer/cpu_offloading; of Primus: configs/modules/megatron/trainer_base.yaml.
-#include <algorithm>
-#include <array>
-
 #include "frameworks/megatron_core.hpp"
 #include "frameworks/megatron_writer.hpp"
 #include "stepcast/config/config_writer.hpp"

@@ -3,7 +3,6 @@
 // Sources: megatron/training/arguments.py, core/distributed, core/transformer/moe; of Primus:
 // configs/modules/megatron/primus_turbo.yaml and primus/backends/megatron.
 #include <algorithm>
-#include <array>
 
 #include "frameworks/megatron_core.hpp"
 #include "frameworks/megatron_words.hpp"

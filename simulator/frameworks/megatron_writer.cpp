@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/megatron_writer.hpp"
 
-#include <algorithm>
-#include <array>
-
-#include "frameworks/megatron_mixers.hpp"
 #include "frameworks/megatron_words.hpp"
 #include "frameworks/moe_layer_pattern.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/config_yaml.hpp"
 #include "stepcast/config/scalar.hpp"
-#include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast {
 namespace {

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frameworks/primus_backends.hpp"
-
+// What Primus hands to the frameworks that it runs beside Megatron: their own keys, under
+// `overrides`, with presets of Primus for what those leave out.
+//
+//   overrides: {training: {seq_len: 8192}}     ->  training.seq_len = 8192, of torchtitan
+//
+// Source: AMD-AGI/Primus at fd1eeabb, primus/configs/modules/{torchtitan,maxtext,megatron_bridge},
+// primus/configs/models and primus/backends/{torchtitan,maxtext,megatron_bridge}.
 #include <algorithm>
 #include <array>
 
@@ -9,10 +14,9 @@
 #include "frameworks/job_size.hpp"
 #include "frameworks/maxtext.hpp"
 #include "frameworks/megatron_core.hpp"
-#include "frameworks/megatron_import.hpp"
 #include "frameworks/primus_import.hpp"
 #include "frameworks/torchtitan.hpp"
-#include "frameworks/torchtitan_reader.hpp"
+#include "frameworks/words.hpp"
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/experiment/experiment.hpp"
@@ -30,14 +34,6 @@ constexpr std::array kMaxTextPreset = {PresetValue{"weight_dtype", "bfloat16"},
 // Keys of Primus' own runner.
 constexpr std::string_view kOfPrimus =
     "trainable training.mock_data sink_level file_sink_level stderr_sink_level stage";
-
-struct PrimusBackendRow {
-  std::string_view framework;
-  PrimusBackend import_from;
-};
-constexpr std::array kBackends = {PrimusBackendRow{"torchtitan", import_primus_torchtitan},
-                                  PrimusBackendRow{"maxtext", import_primus_maxtext},
-                                  PrimusBackendRow{"megatron_bridge", import_primus_bridge}};
 
 std::vector<Setting> dotted(const std::vector<Setting>& settings) {
   std::vector<Setting> all;
@@ -183,15 +179,6 @@ constexpr std::string_view kOfBridgeWrapper =
     "recipe flavor hf_path dataset precision_config comm_overlap_config mock skip_save finetune_lr "
     "pipeline_dtype peft_lora_* use_hf_* packed_train*";
 
-}  // namespace
-
-PrimusBackend primus_backend(std::string_view framework) {
-  const auto* const row = std::find_if(
-      kBackends.begin(), kBackends.end(),
-      [framework](const PrimusBackendRow& entry) { return entry.framework == framework; });
-  return row == kBackends.end() ? nullptr : row->import_from;
-}
-
 ImportedExperiment import_primus_torchtitan(const PrimusConfig& config, const ImportInput& input) {
   Diagnostics diagnostics;
   FrameworkReader settings(dotted(config.settings), diagnostics);
@@ -238,6 +225,21 @@ ImportedExperiment import_primus_bridge(const PrimusConfig& config, const Import
   diagnostics.throw_if_any();
   add_adapters(lora, parts);
   return assembled(std::move(parts), input);
+}
+
+struct PrimusBackendRow {
+  std::string_view framework;
+  PrimusBackend import_from;
+};
+constexpr std::array kBackends = {PrimusBackendRow{"torchtitan", import_primus_torchtitan},
+                                  PrimusBackendRow{"maxtext", import_primus_maxtext},
+                                  PrimusBackendRow{"megatron_bridge", import_primus_bridge}};
+
+}  // namespace
+
+PrimusBackend primus_backend(std::string_view framework) {
+  const PrimusBackendRow* const row = row_with(kBackends, &PrimusBackendRow::framework, framework);
+  return row == nullptr ? nullptr : row->import_from;
 }
 
 }  // namespace stepcast

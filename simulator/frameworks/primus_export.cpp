@@ -3,7 +3,6 @@
 // overrides. Presets of fd1eeabb whose shape is not the published one are not used: gpt_oss,
 // qwen3_4B, qwen3_32B.
 #include <algorithm>
-#include <array>
 
 #include "frameworks/bridge_adapters.hpp"
 #include "frameworks/megatron_writer.hpp"

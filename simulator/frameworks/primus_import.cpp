@@ -3,18 +3,14 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <map>
 #include <utility>
 
 #include "frameworks/bridge_adapters.hpp"
 #include "frameworks/job_size.hpp"
 #include "frameworks/megatron_import.hpp"
-#include "frameworks/primus_backends.hpp"
-#include "frameworks/shell_script.hpp"
 #include "frameworks/shell_words.hpp"
 #include "stepcast/base/ascii.hpp"
-#include "stepcast/config/config_yaml.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
 namespace stepcast {

@@ -50,6 +50,11 @@ void append_preset(std::span<const PresetValue> preset, const Location& where,
 // Throws ConfigError with every problem.
 PrimusConfig read_primus_config(const ImportInput& input);
 
+// The import of a framework that Primus runs beside Megatron; null for one that it hands nothing
+// to.
+using PrimusBackend = ImportedExperiment (*)(const PrimusConfig& config, const ImportInput& input);
+PrimusBackend primus_backend(std::string_view framework);
+
 // A setting that is a mapping as one for each of its leaves: {training: {seq_len: 8}} is
 // training.seq_len = 8.
 std::vector<Setting> dotted_settings(const Setting& setting);

@@ -10,7 +10,6 @@
 #include "frameworks/python_recipe.hpp"
 #include "frameworks/setting.hpp"
 #include "frameworks/torchtitan.hpp"
-#include "frameworks/torchtitan_reader.hpp"
 #include "stepcast/config/value_message.hpp"
 
 namespace stepcast {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frameworks/torchtitan_reader.hpp"
-
 #include <algorithm>
 #include <array>
 #include <numeric>
