@@ -88,7 +88,7 @@ constexpr std::string_view kMegatronWithoutEffect =
     "v4_* attn_res_backend apply_wd_to_qk_layernorm moe_router_bias_update_rule "
     "standalone_embedding_stage offload_chunk_num offload_time auto_offload_time "
     "offload_overlap_sr offload_ops num_seq_splits exp_name work_group user_name "
-    "moe_router_topk_limited_devices no_align_param_gather";
+    "moe_router_topk_limited_devices no_align_param_gather ''";
 
 constexpr std::array kUnpriced = {
     UnpricedKey{"rampup_batch_size", "the first steps have smaller batches"},

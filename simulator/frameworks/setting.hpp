@@ -16,8 +16,8 @@ struct Setting {
   ConfigNode value;  // with its place
 };
 
-// The names in a text that has blanks between them, as lists of hundreds are written; a name that
-// ends in '*' stands for all that begin so.
+// The names in a text that has blanks between them, as lists of hundreds are written. A name that
+// ends in '*' stands for all that begin so, and '' for the key of an assignment that has none.
 std::vector<std::string_view> names_in(std::string_view text);
 bool stands_for(std::string_view name, std::string_view other);
 // Whether one of the names in such a text stands for `name`.
