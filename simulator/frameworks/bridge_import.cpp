@@ -251,7 +251,7 @@ ImportedExperiment import_megatron_bridge(const ImportInput& input) {
                                  "'; known are bf16, fp8cs, fp8ds, fp8sc, fp8mx and nvfp4");
   }
   if (input.nodes) {
-    source.gpus = cluster_size(input, {}, {}, source.gpu).gpus;
+    source.gpus = cluster_gpus(input, {}, {}, source.gpu);
   }
   Diagnostics diagnostics;
   FrameworkReader settings(std::move(file.settings), diagnostics);

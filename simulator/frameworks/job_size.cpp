@@ -35,8 +35,10 @@ JobSize job_size(const ImportInput& input, std::optional<std::int64_t> stated_gp
   return {gpus, false};
 }
 
-ClusterSize cluster_size(const ImportInput& input, std::optional<std::int64_t> nodes,
-                         std::optional<std::int64_t> gpus_per_node, const std::string& gpu) {
+std::optional<std::int64_t> cluster_gpus(const ImportInput& input,
+                                         std::optional<std::int64_t> nodes,
+                                         std::optional<std::int64_t> gpus_per_node,
+                                         const std::string& gpu) {
   constexpr std::string_view kKeptGpu = "cluster.gpu=";
   constexpr std::string_view kKeptNodes = "cluster.nodes=";
   std::string name = input.gpu.empty() ? gpu : input.gpu;
@@ -46,17 +48,14 @@ ClusterSize cluster_size(const ImportInput& input, std::optional<std::int64_t> n
     }
     name = name.empty() && kept.starts_with(kKeptGpu) ? kept.substr(kKeptGpu.size()) : name;
   }
-  ClusterSize size{{}, gpus_per_node};
-  if (!size.gpus_per_node && !name.empty()) {
-    size.gpus_per_node = usual_gpus_per_node(name, input.data, {"--gpu", 0, 0});
+  if (!gpus_per_node && !name.empty()) {
+    gpus_per_node = usual_gpus_per_node(name, input.data, {"--gpu", 0, 0});
   }
   const std::optional<std::int64_t> count = input.nodes ? input.nodes : nodes;
   constexpr std::int64_t kMost = 1 << 24;
-  if (count && size.gpus_per_node && *count > 0 && *count < kMost && *size.gpus_per_node < kMost) {
-    size.gpus = *count * *size.gpus_per_node;
-  }
-  size.gpus_per_node = gpus_per_node;
-  return size;
+  const bool sized =
+      count && gpus_per_node && *count > 0 && *count < kMost && *gpus_per_node < kMost;
+  return sized ? std::optional(*count * *gpus_per_node) : std::nullopt;
 }
 
 }  // namespace stepcast

@@ -27,11 +27,9 @@ inline constexpr std::int64_t kMostRanks = std::int64_t{1} << 40;
 std::int64_t bounded_product(std::int64_t a, std::int64_t b);
 
 // GPUs of the job where the file or what is given beside it says how many.
-struct ClusterSize {
-  std::optional<std::int64_t> gpus;
-  std::optional<std::int64_t> gpus_per_node;
-};
-ClusterSize cluster_size(const ImportInput& input, std::optional<std::int64_t> nodes,
-                         std::optional<std::int64_t> gpus_per_node, const std::string& gpu);
+std::optional<std::int64_t> cluster_gpus(const ImportInput& input,
+                                         std::optional<std::int64_t> nodes,
+                                         std::optional<std::int64_t> gpus_per_node,
+                                         const std::string& gpu);
 
 }  // namespace stepcast

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Megatron's fields as the programs around it give them: its own arguments, Primus' YAML, Megatron
-// Bridge's recipes, MLPerf's variables.
+// The fields of Megatron Core, which four programs run and whose fields they give each in its own
+// way: Megatron-LM's arguments, Primus' YAML, Megatron Bridge's recipes, MLPerf's variables of
+// NeMo.
 #pragma once
 
 #include <cstdint>

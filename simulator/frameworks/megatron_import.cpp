@@ -187,9 +187,8 @@ ImportedExperiment import_megatron(const ImportInput& input) {
   source.model = megatron_default_model();
   source.software = kMegatronSet;
   source.whole_file = {input.file, 0, 0};
-  const ClusterSize size = cluster_size(input, file.size.nodes, file.size.gpus_per_node, {});
-  source.gpus = size.gpus;
-  source.gpus_per_node = size.gpus_per_node;
+  source.gpus = cluster_gpus(input, file.size.nodes, file.size.gpus_per_node, {});
+  source.gpus_per_node = file.size.gpus_per_node;
   Diagnostics diagnostics;
   FrameworkReader settings(std::move(file.settings), diagnostics);
   FrameworkExperiment parts = read_megatron(settings, source, input.unknown);

@@ -319,7 +319,7 @@ void complete(const MlperfFile& file, const ImportInput& input, FrameworkReader&
   };
   const auto nodes = settings.count("nnodes", "cluster.nodes");
   source.gpus_per_node = settings.count("nproc_per_node", "cluster.gpus_per_node");
-  source.gpus = cluster_size(input, nodes, source.gpus_per_node, source.gpu).gpus;
+  source.gpus = cluster_gpus(input, nodes, source.gpus_per_node, source.gpu);
   std::vector<Setting> usual;
   const auto add = [&](std::string_view name, const std::string& value) {
     usual.push_back(text_setting(std::string(name), value, source.whole_file));

@@ -170,7 +170,7 @@ MegatronSource bridge_source_of(const PrimusConfig& config, const ImportInput& i
   source.model_is_named = true;
   const bool turbo = settings.flag("enable_primus_turbo", "software").value_or(true);
   source.software = turbo ? "primus_turbo" : "primus_legacy";
-  source.gpus = cluster_size(input, {}, {}, {}).gpus;
+  source.gpus = cluster_gpus(input, {}, {}, {});
   return source;
 }
 

@@ -365,8 +365,7 @@ ImportedExperiment import_primus(const ImportInput& input) {
   source.gpu = settings.text("gpu", "cluster.gpu").value_or("");
   const auto nodes = settings.count("nnodes", "cluster.nodes");
   const auto per_node = settings.count("nproc_per_node", "cluster.gpus_per_node");
-  const ClusterSize size = cluster_size(input, nodes, per_node, source.gpu);
-  source.gpus = size.gpus;
+  source.gpus = cluster_gpus(input, nodes, per_node, source.gpu);
   source.gpus_per_node = per_node;
   const std::optional<ConfigNode> lora = read_primus_adapters(settings);
   FrameworkExperiment parts = read_megatron(settings, source, input.unknown);
