@@ -9,7 +9,7 @@ cmake --preset clang -DSTEPCAST_TESTS=OFF >/dev/null
 # nullPointer: what has just been told is thrown; cppcheck does not know that throw_if_any() does.
 # passedByValue: clang-tidy knows how large a value is, and finds those that are.
 # uninitDerivedMemberVar: a base that is initialised as an aggregate is initialised.
-allowed=(--suppress=nullPointer:simulator/frameworks/primus_config.cpp --suppress=passedByValue
+allowed=(--suppress=nullPointer:simulator/frameworks/primus_import.cpp --suppress=passedByValue
   --suppress=uninitDerivedMemberVar)
 cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability --inline-suppr \
   --library=std --std=c++20 -j "$(nproc)" "${allowed[@]}" -I simulator -I . simulator backends

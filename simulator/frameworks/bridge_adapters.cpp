@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/bridge_adapters.hpp"
 
-#include <algorithm>
 #include <array>
 
+#include "frameworks/words.hpp"
 #include "stepcast/config/config_writer.hpp"
 
 namespace stepcast {
@@ -43,10 +43,8 @@ std::vector<std::string> our_targets(const std::vector<std::string>& theirs, std
                                      FrameworkReader& settings) {
   std::vector<std::string> ours;
   for (const std::string& target : theirs) {
-    const auto* const known =
-        std::find_if(kProducts.begin(), kProducts.end(),
-                     [&](const AdaptedProduct& product) { return product.theirs == target; });
-    if (known == kProducts.end()) {
+    const AdaptedProduct* const known = row_with(kProducts, &AdaptedProduct::theirs, target);
+    if (known == nullptr) {
       settings.error(key, "must be of linear_qkv, linear_proj, linear_fc1 and linear_fc2, not '" +
                               target.substr(0, 60) + "'");
     } else {
@@ -86,16 +84,15 @@ std::optional<ConfigNode> read_adapters(FrameworkReader& settings, const Adapter
 }  // namespace
 
 std::optional<ConfigNode> read_bridge_adapters(FrameworkReader& settings, std::string_view task) {
-  constexpr auto kWithoutEffect = std::to_array<std::string_view>(
-      {"peft_alpha", "peft_dropout_position", "peft_scheme", "peft_lora_*", "peft_network_alpha"});
+  constexpr std::string_view kWithoutEffect =
+      "peft_alpha peft_dropout_position peft_scheme peft_lora_* peft_network_alpha";
   settings.without_effect(kWithoutEffect);
   return read_adapters(settings, kBridgeKeys, trains_adapters(task));
 }
 
 std::optional<ConfigNode> read_primus_adapters(FrameworkReader& settings) {
-  constexpr auto kWithoutEffect =
-      std::to_array<std::string_view>({"lora.alpha", "lora.dropout_position",
-                                       "lora.lora_A_init_method", "lora.lora_B_init_method"});
+  constexpr std::string_view kWithoutEffect =
+      "lora.alpha lora.dropout_position lora.lora_A_init_method lora.lora_B_init_method";
   settings.without_effect(kWithoutEffect);
   return read_adapters(settings, kPrimusKeys, settings.is_on("lora.enabled", "training.lora"));
 }
@@ -123,10 +120,8 @@ void add_adapters(std::optional<ConfigNode> lora, FrameworkExperiment& parts) {
 }
 
 std::string_view adapted_module(LoraTarget target) {
-  const auto* const known =
-      std::find_if(kProducts.begin(), kProducts.end(),
-                   [target](const AdaptedProduct& product) { return product.ours == target; });
-  return known == kProducts.end() ? std::string_view{} : known->theirs;
+  const AdaptedProduct* const known = row_with(kProducts, &AdaptedProduct::ours, target);
+  return known == nullptr ? std::string_view{} : known->theirs;
 }
 
 std::string adapted_modules(const LoraSpec& lora) {

@@ -5,7 +5,6 @@
 
 #include "frameworks/bridge_adapters.hpp"
 #include "frameworks/bridge_recipe.hpp"
-#include "frameworks/bridge_table.hpp"
 #include "frameworks/megatron_writer.hpp"
 #include "frameworks/written_text.hpp"
 
@@ -27,25 +26,20 @@ std::string_view precision_of(Dtype dtype) {
 
 // Which part of a recipe a field belongs to.
 std::string section_of_field(const std::string& name) {
-  constexpr auto kData = std::to_array<std::string_view>(
-      {"use_distributed_optimizer", "use_megatron_fsdp", "data_parallel_sharding_strategy",
-       "num_distributed_optimizer_instances", "overlap_grad_reduce", "overlap_param_gather"});
-  constexpr auto kOverlap = std::to_array<std::string_view>(
-      {"tp_comm_overlap", "overlap_moe_expert_parallel_comm", "delay_wgrad_compute"});
-  constexpr auto kOptimizer = std::to_array<std::string_view>(
-      {"optimizer", "use_precision_aware_optimizer", "exp_avg_dtype", "exp_avg_sq_dtype",
-       "main_params_dtype", "sgd_momentum", "muon_num_ns_steps", "muon_tp_mode", "muon_nesterov",
-       "muon_split_qkv", "optimizer_cpu_offload", "optimizer_offload_fraction",
-       "overlap_cpu_optimizer_d2h_h2d"});
-  constexpr auto kPrecision = std::to_array<std::string_view>({"grad_reduce_in_fp32"});
-  const auto among = [&](const auto& names) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  return among(kData)        ? "ddp"
-         : among(kOverlap)   ? "comm_overlap"
-         : among(kOptimizer) ? "optimizer"
-         : among(kPrecision) ? "mixed_precision"
-                             : "model";
+  constexpr std::string_view kData =
+      "use_distributed_optimizer use_megatron_fsdp data_parallel_sharding_strategy "
+      "num_distributed_optimizer_instances overlap_grad_reduce overlap_param_gather";
+  constexpr std::string_view kOverlap =
+      "tp_comm_overlap overlap_moe_expert_parallel_comm delay_wgrad_compute";
+  constexpr std::string_view kOptimizer =
+      "optimizer use_precision_aware_optimizer exp_avg_dtype exp_avg_sq_dtype main_params_dtype "
+      "sgd_momentum muon_num_ns_steps muon_tp_mode muon_nesterov muon_split_qkv "
+      "optimizer_cpu_offload optimizer_offload_fraction overlap_cpu_optimizer_d2h_h2d";
+  return is_among(kData, name)           ? "ddp"
+         : is_among(kOverlap, name)      ? "comm_overlap"
+         : is_among(kOptimizer, name)    ? "optimizer"
+         : name == "grad_reduce_in_fp32" ? "mixed_precision"
+                                         : "model";
 }
 
 // Megatron's arguments that recipes know under another name or the other way round.
@@ -110,19 +104,19 @@ std::string family_of(const std::string& recipe) {
 
 // Options that the launcher has itself.
 bool is_option(const std::string& name) {
-  constexpr auto kOptions = std::to_array<std::string_view>(
-      {"tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size",
-       "virtual_pipeline_model_parallel_size", "expert_model_parallel_size",
-       "expert_tensor_parallel_size", "global_batch_size", "micro_batch_size", "seq_length",
-       "pipeline_model_parallel_layout", "recompute_modules", "recompute_num_layers"});
-  return std::find(kOptions.begin(), kOptions.end(), name) != kOptions.end();
+  constexpr std::string_view kOptions =
+      "tensor_model_parallel_size pipeline_model_parallel_size context_parallel_size "
+      "virtual_pipeline_model_parallel_size expert_model_parallel_size expert_tensor_parallel_size "
+      "global_batch_size micro_batch_size seq_length pipeline_model_parallel_layout "
+      "recompute_modules recompute_num_layers";
+  return is_among(kOptions, name);
 }
 
 // Fields that the precision and the recipe's model say already.
 bool is_said_by_recipe(const Setting& field) {
-  constexpr auto kSaid = std::to_array<std::string_view>(
-      {"bf16", "fp8", "fp8_recipe", "fp4", "max_position_embeddings", "use_mcore_models"});
-  return std::find(kSaid.begin(), kSaid.end(), field.name) != kSaid.end();
+  constexpr std::string_view kSaid =
+      "bf16 fp8 fp8_recipe fp4 max_position_embeddings use_mcore_models";
+  return is_among(kSaid, field.name);
 }
 
 std::string adapters_of(const LoraSpec& lora) {

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <utility>
 
 #include "frameworks/bridge_adapters.hpp"
 #include "frameworks/bridge_python.hpp"
 #include "frameworks/bridge_recipe.hpp"
-#include "frameworks/bridge_table.hpp"
-#include "frameworks/launch_command.hpp"
+#include "frameworks/job_size.hpp"
+#include "frameworks/megatron_core.hpp"
 #include "frameworks/megatron_import.hpp"
-#include "frameworks/megatron_source.hpp"
 #include "frameworks/primus_import.hpp"
-#include "frameworks/shell_assignment.hpp"
+#include "frameworks/shell_script.hpp"
+#include "frameworks/shell_words.hpp"
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/config/scalar.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
 namespace stepcast {
@@ -23,62 +22,14 @@ namespace {
 constexpr std::string_view kLauncher = "setup_experiment.py";
 
 // Options of the launcher, and fields of recipes, that change nothing that is predicted.
-constexpr std::array<std::string_view, 56> kLauncherOptions = {
-    "m",
-    "model_family_name",
-    "a",
-    "account",
-    "p",
-    "partition",
-    "i",
-    "container_image",
-    "d",
-    "dryrun",
-    "t",
-    "time_limit",
-    "hf",
-    "hf_token",
-    "nh",
-    "nemo_home",
-    "l",
-    "log_dir",
-    "wandb_*",
-    "wdk",
-    "wdp",
-    "wde",
-    "wdj",
-    "max_steps",
-    "domain",
-    "use_recipes",
-    "detach",
-    "max_retries",
-    "offline",
-    "en",
-    "enable_nsys",
-    "vb",
-    "enable_vboost",
-    "data",
-    "packed_*",
-    "container_*",
-    "cm",
-    "custom_*",
-    "cmd",
-    "lock_gpu_freq",
-    "additional_slurm_params",
-    "dedicated_buffers",
-    "high_priority_a2a_comm_stream",
-    "init_model_with_meta_device",
-    "moe_mlp_glu_interleave_size",
-    "moe_hybridep_*",
-    "use_te_rng_tracker",
-    "should_pad_vocab",
-    "moe_permute_fusion_into_hybridep",
-    "cfg",
-    "use_tokenizer_vocab_size",
-    "bias_activation_fusion",
-    "bootstrap_backend",
-    "enabled",
-    "moe_pad_experts_for_cuda_graph_inference"};
+constexpr std::string_view kLauncherOptions =
+    "m model_family_name a account p partition i container_image d dryrun t time_limit hf hf_token "
+    "nh nemo_home l log_dir wandb_* wdk wdp wde wdj max_steps domain use_recipes detach "
+    "max_retries offline en enable_nsys vb enable_vboost data packed_* container_* cm custom_* cmd "
+    "lock_gpu_freq additional_slurm_params dedicated_buffers high_priority_a2a_comm_stream "
+    "init_model_with_meta_device moe_mlp_glu_interleave_size moe_hybridep_* use_te_rng_tracker "
+    "should_pad_vocab moe_permute_fusion_into_hybridep cfg use_tokenizer_vocab_size "
+    "bias_activation_fusion bootstrap_backend enabled moe_pad_experts_for_cuda_graph_inference";
 
 // --- the launcher's command ---------------------------------------------------------------------
 
@@ -136,8 +87,8 @@ void name_recipe(BridgeFile& file) {
   std::erase(recipe.precision, '_');
   recipe.variant = taken(file.settings, "config_variant", recipe.variant);
   recipe.task = taken(file.settings, "task", recipe.task);
-  const std::string gpus = taken(file.settings, "num_gpus", std::to_string(recipe.gpus));
-  std::from_chars(gpus.data(), gpus.data() + gpus.size(), recipe.gpus);
+  recipe.gpus = leading_number(taken(file.settings, "num_gpus", std::to_string(recipe.gpus)))
+                    .value_or(recipe.gpus);
   file.has_plan =
       file.has_plan ||
       std::any_of(file.settings.begin(), file.settings.end(), [](const Setting& setting) {
@@ -163,8 +114,7 @@ BridgeFile read_name(const std::string& name, const ImportInput& input) {
 }
 
 bool is_one_word(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(),
-                                      [](char c) { return ascii::is_alphanumeric(c) || c == '_'; });
+  return !text.empty() && std::all_of(text.begin(), text.end(), ascii::is_word);
 }
 
 BridgeFile read_bridge_file(const ImportInput& input, const std::string& wanted) {
@@ -195,10 +145,8 @@ void scale_batch(const BridgeTableEntry& base, std::vector<Setting>& settings,
   const std::int64_t replicas = file.recipe.gpus / ranks_of_replica(settings);
   const bool stated = std::any_of(file.settings.begin(), file.settings.end(), given);
   const auto batch = std::find_if(settings.begin(), settings.end(), given);
-  std::int64_t size = 0;
   if (batch != settings.end() && !stated && base_replicas > 0 && replicas != base_replicas) {
-    const std::string& text = batch->value.text;
-    std::from_chars(text.data(), text.data() + text.size(), size);
+    const std::int64_t size = leading_number(batch->value.text).value_or(0);
     batch->value.text = std::to_string(size * replicas / base_replicas);
   }
 }
@@ -265,25 +213,21 @@ std::vector<Setting> usual_fields(const BridgeFile& file, const DataRoot& data,
 }
 
 void remark_on(const BridgeFile& file, FrameworkReader& settings) {
-  const auto assume = [&](std::string ours, std::string value, std::string note) {
-    settings.remark(
-        {ImportOutcome::kAssumed, {}, std::move(value), std::move(ours), std::move(note), {}});
-  };
   for (const std::string& call : file.calls) {
-    assume("recipe", call, "a call that is not followed");
+    settings.assume("recipe", call, "a call that is not followed");
   }
   for (const std::string& value : file.values) {
-    assume("recipe", value, "its value is no literal and is left out");
+    settings.assume("recipe", value, "its value is no literal and is left out");
   }
   if (!file.base.empty() && file.base != bridge_recipe_name(file.recipe)) {
-    assume("recipe", file.base,
-           "for " + std::to_string(file.recipe.gpus) +
-               " GPUs, with the batch of a replica, as the launcher does");
+    settings.assume("recipe", file.base,
+                    "for " + std::to_string(file.recipe.gpus) +
+                        " GPUs, with the batch of a replica, as the launcher does");
   }
   if (!file.has_plan) {
-    assume("plan", "not stated",
-           "the table of recipes has no " + bridge_recipe_name(file.recipe) +
-               ": a sensible plan is taken");
+    settings.assume("plan", "not stated",
+                    "the table of recipes has no " + bridge_recipe_name(file.recipe) +
+                        ": a sensible plan is taken");
   }
 }
 
@@ -307,7 +251,7 @@ ImportedExperiment import_megatron_bridge(const ImportInput& input) {
                                  "'; known are bf16, fp8cs, fp8ds, fp8sc, fp8mx and nvfp4");
   }
   if (input.nodes) {
-    source.gpus = cluster_size(input, {}, {}, source.gpu).gpus;
+    source.gpus = cluster_gpus(input, {}, {}, source.gpu);
   }
   Diagnostics diagnostics;
   FrameworkReader settings(std::move(file.settings), diagnostics);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recipe of Megatron Bridge as Python writes it: assignments to cfg, a WorkloadBaseConfig.
+// Nothing is run: a value that is no literal is left out, and named.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,26 @@
 #include <vector>
 
 #include "frameworks/bridge_recipe.hpp"
+#include "stepcast/config/config_node.hpp"
 
 namespace stepcast {
+
+// What a Python file assigns in so many words: cfg.model.x = 8, Config(x=8, y="a").
+struct PythonAssignment {
+  std::string target;  // "cfg.model.tensor_model_parallel_size"; of a call, its keyword
+  ConfigNode value;    // a scalar or a list; of anything else its text, with `literal` false
+  bool literal = true;
+};
+
+struct PythonFunction {
+  std::string name;  // of the function, or of what a call is assigned to; empty outside of both
+  std::vector<PythonAssignment> assignments;
+  std::vector<std::string> calls;  // statements that are a call, as written
+};
+
+// The functions of a file in its order, and each "NAME = Call(key=value)" outside of them as one of
+// that name. Throws ConfigError where brackets or quotes stay open.
+std::vector<PythonFunction> python_functions(std::string_view text, const std::string& file);
 
 // What a file of Megatron Bridge says, in Megatron's fields.
 struct BridgeFile {

@@ -6,21 +6,72 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <filesystem>
+#include <map>
+
+#include "frameworks/words.hpp"
+#include "stepcast/config/config_node.hpp"
+#include "stepcast/plan/stage_layout.hpp"
 
 namespace stepcast {
 namespace {
 
-struct OtherName {
-  std::string_view theirs;
-  std::string_view ours;
-};
-constexpr std::array kGpus = {OtherName{"h100", "h100_sxm"}, OtherName{"h200", "h200_sxm"},
-                              OtherName{"b200", "b200"},     OtherName{"b300", "b300"},
-                              OtherName{"gb200", "gb200"},   OtherName{"gb300", "gb300"},
-                              OtherName{"a100", "a100_80gb"}};
-constexpr std::array kModels = {
-    OtherName{"llama31_", "llama3.1_"}, OtherName{"llama32_", "llama3.2_"},
-    OtherName{"llama33_", "llama3.3_"}, OtherName{"qwen25_", "qwen2.5_"}};
+constexpr std::string_view kEnd = "_config";
+constexpr std::string_view kLayout = "pipeline_model_parallel_layout";
+
+// The table of the longest name of a model that `name` begins with; nothing where there is none.
+std::optional<ConfigNode> table_of(std::string_view name, const DataRoot& data) {
+  constexpr std::size_t kLongestName = 200;
+  if (name.size() > kLongestName || name.find('/') != std::string_view::npos) {
+    return std::nullopt;
+  }
+  for (std::size_t end = name.size(); end != std::string_view::npos && end > 0;
+       end = name.rfind('_', end - 1)) {
+    const std::filesystem::path file = data.folder / "configs/recipes/megatron_bridge" /
+                                       (bridge_model(name.substr(0, end)) + ".yaml");
+    if (is_there(file)) {
+      return load_config(file);
+    }
+  }
+  return std::nullopt;
+}
+
+const ConfigNode* part_of(const ConfigNode& table, std::string_view part, std::string_view name) {
+  const ConfigNode* mapping = table.find(part);
+  return mapping == nullptr ? nullptr : mapping->find(name);
+}
+
+void append(const ConfigNode* mapping, std::vector<Setting>& settings) {
+  if (mapping == nullptr) {
+    return;
+  }
+  for (const ConfigEntry& entry : mapping->entries) {
+    std::erase_if(settings, [&](const Setting& setting) { return setting.name == entry.key; });
+    settings.push_back({entry.key, entry.value});
+  }
+}
+
+BridgeTableEntry entry_of(const ConfigNode& table, std::string name) {
+  BridgeTableEntry entry{std::move(name), {}};
+  append(table.find("common"), entry.settings);
+  append(part_of(table, "recipes", entry.name), entry.settings);
+  return entry;
+}
+
+void append_names(const ConfigNode& table, std::string_view part, std::vector<std::string>& names) {
+  if (const ConfigNode* mapping = table.find(part)) {
+    for (const ConfigEntry& entry : mapping->entries) {
+      names.push_back(entry.key);
+    }
+  }
+}
+
+constexpr std::array kGpus = {Word{"h100", "h100_sxm"}, Word{"h200", "h200_sxm"},
+                              Word{"b200", "b200"},     Word{"b300", "b300"},
+                              Word{"gb200", "gb200"},   Word{"gb300", "gb300"},
+                              Word{"a100", "a100_80gb"}};
+constexpr std::array kModels = {Word{"llama31_", "llama3.1_"}, Word{"llama32_", "llama3.2_"},
+                                Word{"llama33_", "llama3.3_"}, Word{"qwen25_", "qwen2.5_"}};
 constexpr std::array<std::string_view, 5> kTasks = {"pretrain", "sft", "lora", "peft", "finetune"};
 
 // fp8 and its recipe, or fp4.
@@ -87,28 +138,20 @@ std::string bridge_recipe_name(const BridgeRecipe& recipe) {
          recipe.variant + "_config";
 }
 
-std::string bridge_gpu(std::string_view gpu) {
-  const auto* const found = std::find_if(
-      kGpus.begin(), kGpus.end(), [gpu](const OtherName& entry) { return entry.theirs == gpu; });
-  return found == kGpus.end() ? std::string{} : std::string(found->ours);
-}
+std::string bridge_gpu(std::string_view gpu) { return std::string(ours_of(kGpus, gpu)); }
 
-std::string bridge_gpu_name(std::string_view ours) {
-  const auto* const found = std::find_if(
-      kGpus.begin(), kGpus.end(), [ours](const OtherName& entry) { return entry.ours == ours; });
-  return found == kGpus.end() ? std::string{} : std::string(found->theirs);
-}
+std::string bridge_gpu_name(std::string_view ours) { return std::string(theirs_of(kGpus, ours)); }
 
 std::string bridge_gpu_names() {
   std::string names;
-  for (const OtherName& gpu : kGpus) {
+  for (const Word& gpu : kGpus) {
     names += (names.empty() ? "" : ", ") + std::string(gpu.theirs);
   }
   return names;
 }
 
 std::string bridge_model(std::string_view model) {
-  for (const OtherName& entry : kModels) {
+  for (const Word& entry : kModels) {
     if (model.starts_with(entry.theirs)) {
       return std::string(entry.ours) + std::string(model.substr(entry.theirs.size()));
     }
@@ -117,7 +160,7 @@ std::string bridge_model(std::string_view model) {
 }
 
 std::string bridge_model_name(std::string_view ours) {
-  for (const OtherName& entry : kModels) {
+  for (const Word& entry : kModels) {
     if (ours.starts_with(entry.ours)) {
       return std::string(entry.theirs) + std::string(ours.substr(entry.ours.size()));
     }
@@ -128,10 +171,8 @@ std::string bridge_model_name(std::string_view ours) {
 std::optional<std::vector<Setting>> bridge_precision(std::string_view precision,
                                                      const Location& where) {
   const std::string name = without_underscore(precision);
-  const auto* const known =
-      std::find_if(kPrecisions.begin(), kPrecisions.end(),
-                   [&](const Precision& entry) { return entry.name == name; });
-  if (known == kPrecisions.end()) {
+  const Precision* const known = row_with(kPrecisions, &Precision::name, name);
+  if (known == nullptr) {
     return std::nullopt;
   }
   std::vector<Setting> settings = {text_setting("bf16", "true", where)};
@@ -142,6 +183,87 @@ std::optional<std::vector<Setting>> bridge_precision(std::string_view precision,
     settings.push_back(text_setting("fp8_recipe", std::string(known->fp8_recipe), where));
   }
   return settings;
+}
+
+std::optional<BridgeTableEntry> bridge_table_entry(std::string_view name, const DataRoot& data) {
+  const std::optional<ConfigNode> table = table_of(name, data);
+  if (!table) {
+    return std::nullopt;
+  }
+  std::string whole(name);
+  whole += name.ends_with(kEnd) ? std::string_view{} : kEnd;
+  if (const ConfigNode* alias = part_of(*table, "aliases", whole)) {
+    whole = alias->text;
+  }
+  return part_of(*table, "recipes", whole) == nullptr ? std::nullopt
+                                                      : std::optional(entry_of(*table, whole));
+}
+
+std::optional<BridgeTableEntry> bridge_table_largest(const BridgeRecipe& recipe,
+                                                     const DataRoot& data) {
+  BridgeRecipe wanted = recipe;
+  std::optional<ConfigNode> table = table_of(bridge_recipe_name(recipe), data);
+  std::vector<std::string> names;
+  if (table) {
+    append_names(*table, "recipes", names);
+  }
+  std::optional<BridgeRecipe> largest;
+  for (const std::string& name : names) {
+    const std::optional<BridgeRecipe> other = parse_bridge_recipe(name);
+    wanted.gpus = other ? other->gpus : 0;
+    if (other && bridge_recipe_name(wanted) == name && (!largest || other->gpus > largest->gpus)) {
+      largest = other;
+    }
+  }
+  return largest ? std::optional(entry_of(*table, bridge_recipe_name(*largest))) : std::nullopt;
+}
+
+std::string bridge_table_usual(const BridgeRecipe& recipe, std::string_view field,
+                               const DataRoot& data) {
+  const std::optional<ConfigNode> table = table_of(recipe.model, data);
+  std::vector<std::string> names;
+  if (table) {
+    append_names(*table, "recipes", names);
+  }
+  std::map<std::string, int> counts;
+  for (const std::string& name : names) {
+    const std::optional<BridgeRecipe> other = parse_bridge_recipe(name);
+    if (!other || other->task != recipe.task || !other->variant.empty()) {
+      continue;
+    }
+    for (const Setting& setting : entry_of(*table, name).settings) {
+      counts[setting.value.text] += setting.name == field ? 1 : 0;
+    }
+  }
+  const auto most =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.end() || most->second == 0 ? std::string() : most->first;
+}
+
+std::vector<std::string> bridge_table_names(std::string_view name, const DataRoot& data) {
+  std::vector<std::string> names;
+  if (const std::optional<ConfigNode> table = table_of(name, data)) {
+    append_names(*table, "aliases", names);
+    append_names(*table, "recipes", names);
+  }
+  return names;
+}
+
+std::string bridge_table_layout(std::string_view model, std::int64_t stages, const DataRoot& data) {
+  const std::optional<ConfigNode> table = table_of(model, data);
+  const ConfigNode* recipes = table ? table->find("recipes") : nullptr;
+  if (recipes == nullptr) {
+    return {};
+  }
+  for (const ConfigEntry& recipe : recipes->entries) {
+    const ConfigNode* layout = recipe.value.find(kLayout);
+    if (layout != nullptr &&
+        static_cast<std::int64_t>(parse_layout(layout->text).stages.size()) == stages) {
+      return layout->text;
+    }
+  }
+  return {};
 }
 
 }  // namespace stepcast

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/framework_table.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include "frameworks/bridge_recipe.hpp"
-#include "frameworks/key_list.hpp"
 #include "frameworks/maxtext.hpp"
 #include "frameworks/megatron_import.hpp"
 #include "frameworks/mlperf_import.hpp"
 #include "frameworks/primus_import.hpp"
+#include "frameworks/setting.hpp"
 #include "frameworks/torchtitan.hpp"
 
 namespace stepcast {
@@ -44,14 +43,6 @@ constexpr std::array kFrameworks = {
                   "maxtext*"},
 };
 
-bool is_of(const FrameworkInfo& framework, std::string_view software) {
-  const std::vector<std::string_view> sets = keys_in(framework.sets);
-  return std::any_of(sets.begin(), sets.end(), [software](std::string_view set) {
-    return set.ends_with('*') ? software.starts_with(set.substr(0, set.size() - 1))
-                              : software == set;
-  });
-}
-
 }  // namespace
 
 std::span<const FrameworkInfo> frameworks() { return kFrameworks; }
@@ -62,7 +53,7 @@ std::vector<const FrameworkInfo*> writers_for(std::string_view software) {
     if (framework.export_to == nullptr) {
       continue;
     }
-    if (is_of(framework, software)) {
+    if (is_among(framework.sets, software)) {
       return {&framework};
     }
     all.push_back(&framework);

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "frameworks/export_refusal.hpp"
 #include "frameworks/exported_file.hpp"
 #include "frameworks/imported_experiment.hpp"
 

@@ -3,7 +3,7 @@
 //
 //   $ stepcast import config.json        {"model_type": "llama", "hidden_size": 4096, ...}
 //
-// Supported: the types of hf_types.cpp; some others are refused there with what they lack. Of a
+// Supported: the types of hf_config.cpp; some others are refused there with what they lack. Of a
 // model with encoders, the text model. A key that is absent means what the class of its type in
 // transformers takes it for, where all versions agree; a width that the class would make up is an
 // error here. Keys without effect on shapes (rotary base and scaling, activation, precision, loss

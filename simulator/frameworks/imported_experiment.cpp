@@ -14,6 +14,53 @@
 namespace stepcast {
 namespace {
 
+struct Place {
+  std::shared_ptr<const std::string> file;
+  int line = 0;
+  int column = 0;
+};
+
+void put(ConfigNode& node, const Place& place) {
+  node.file = place.file;
+  node.line = place.line;
+  node.column = place.column;
+  for (ConfigNode& item : node.items) {
+    put(item, place);
+  }
+  for (ConfigEntry& entry : node.entries) {
+    entry.line = place.line;
+    entry.column = place.column;
+    put(entry.value, place);
+  }
+}
+
+// What has no place of its own, as comments of an export have, gets that of the file.
+void put_missing(ConfigNode& node, const Place& place) {
+  if (node.file == nullptr) {
+    node.file = place.file;
+  }
+  for (ConfigNode& item : node.items) {
+    put_missing(item, place);
+  }
+  for (ConfigEntry& entry : node.entries) {
+    put_missing(entry.value, place);
+  }
+}
+
+// The value of a dotted path, or null.
+ConfigNode* value_at(ConfigNode& root, std::string_view path) {
+  ConfigNode* node = &root;
+  while (node != nullptr && !path.empty()) {
+    const std::size_t dot = path.find('.');
+    const std::string_view key = path.substr(0, dot);
+    path = dot == std::string_view::npos ? std::string_view{} : path.substr(dot + 1);
+    const auto found = std::find_if(node->entries.begin(), node->entries.end(),
+                                    [key](const ConfigEntry& entry) { return entry.key == key; });
+    node = found == node->entries.end() ? nullptr : &found->value;
+  }
+  return node;
+}
+
 constexpr std::string_view kKept = "# stepcast: ";
 constexpr std::string_view kModelKey = "model=";
 constexpr std::string_view kModelPart = "model.";
@@ -356,6 +403,29 @@ std::vector<std::string> lines_of(const ImportedExperiment& imported, const std:
 
 }  // namespace
 
+void check_import(const ImportedExperiment& imported, const ImportInput& input) {
+  ConfigNode root = imported.experiment;
+  if (root.find("cluster") == nullptr) {
+    return;
+  }
+  for (const ImportRemark& remark : imported.remarks) {
+    ConfigNode* const value = remark.ours.empty() ? nullptr : value_at(root, remark.ours);
+    if (value != nullptr && value->file == nullptr && !remark.where.file.empty()) {
+      put(*value, {std::make_shared<const std::string>(remark.where.file), remark.where.line,
+                   remark.where.column});
+    }
+  }
+  put_missing(root, {std::make_shared<const std::string>(input.file)});
+  (void)read_experiment(root, {}, input.data);
+}
+
+std::optional<std::string> text_beside(const ImportInput& input, const std::string& name) {
+  const std::filesystem::path beside = input.folder / std::filesystem::path(name).filename();
+  std::error_code error;
+  const bool readable = !input.folder.empty() && std::filesystem::is_regular_file(beside, error);
+  return readable ? std::optional(read_file(beside)) : std::nullopt;
+}
+
 std::vector<std::string> kept_assignments(std::string_view text) {
   std::vector<std::string> assignments;
   while (!text.empty()) {
@@ -372,6 +442,14 @@ std::vector<std::string> kept_assignments(std::string_view text) {
 
 ImportedExperiment assembled(FrameworkExperiment parts, const ImportInput& input) {
   return Assembly(std::move(parts), input).assembled();
+}
+
+ImportedExperiment assembled(FrameworkReader& settings, FrameworkExperiment parts,
+                             const ImportInput& input) {
+  settings.finish(input.unknown);
+  settings.diagnostics().throw_if_any();
+  parts.remarks = settings.take_remarks();
+  return assembled(std::move(parts), input);
 }
 
 std::string to_yaml(const ImportedExperiment& imported, const std::string& file) {

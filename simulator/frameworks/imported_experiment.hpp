@@ -13,12 +13,10 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "frameworks/import_remark.hpp"
 #include "frameworks/setting_reader.hpp"
 #include "stepcast/config/config_node.hpp"
 #include "stepcast/graph/model_spec.hpp"
@@ -40,6 +38,10 @@ struct ImportInput {
   UnknownSettings unknown = UnknownSettings::kRefused;
   DataRoot data;
 };
+
+// The text of a file that lies beside the one that is read, if it is there; `name` may be a path on
+// the machine that launches it.
+std::optional<std::string> text_beside(const ImportInput& input, const std::string& name);
 
 // What a framework's reader makes of its file.
 struct FrameworkExperiment {
@@ -65,6 +67,19 @@ struct ImportedExperiment {
 // from what was given or else from the file, comments of exports last but for what was given.
 // Throws ConfigError.
 ImportedExperiment assembled(FrameworkExperiment parts, const ImportInput& input);
+
+// The same once every setting has been read: what nobody asked for and every problem is told first.
+ImportedExperiment assembled(FrameworkReader& settings, FrameworkExperiment parts,
+                             const ImportInput& input);
+
+// Whether an import made an experiment: what a framework's file says may be read and still be none.
+//
+//   train.toml:14:21: error: 'training.global_batch_size': 1000000000000000000 is out of range; ...
+//
+// Reads the experiment as `stepcast project` does. Throws ConfigError with each problem at the
+// place in the framework's file from which the key came, or at the file as a whole. An import
+// without a cluster is none yet and passes.
+void check_import(const ImportedExperiment& imported, const ImportInput& input);
 
 // The file that `stepcast project` takes, with remarks as comments.
 std::string to_yaml(const ImportedExperiment& imported, const std::string& file);

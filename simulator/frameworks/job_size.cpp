@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "stepcast/config/scalar.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
 namespace stepcast {
@@ -32,6 +33,29 @@ JobSize job_size(const ImportInput& input, std::optional<std::int64_t> stated_gp
     gpus += ranks;
   }
   return {gpus, false};
+}
+
+std::optional<std::int64_t> cluster_gpus(const ImportInput& input,
+                                         std::optional<std::int64_t> nodes,
+                                         std::optional<std::int64_t> gpus_per_node,
+                                         const std::string& gpu) {
+  constexpr std::string_view kKeptGpu = "cluster.gpu=";
+  constexpr std::string_view kKeptNodes = "cluster.nodes=";
+  std::string name = input.gpu.empty() ? gpu : input.gpu;
+  for (const std::string& kept : kept_assignments(input.text)) {
+    if (kept.starts_with(kKeptNodes) && !nodes) {
+      nodes = leading_number(std::string_view(kept).substr(kKeptNodes.size()));
+    }
+    name = name.empty() && kept.starts_with(kKeptGpu) ? kept.substr(kKeptGpu.size()) : name;
+  }
+  if (!gpus_per_node && !name.empty()) {
+    gpus_per_node = usual_gpus_per_node(name, input.data, {"--gpu", 0, 0});
+  }
+  const std::optional<std::int64_t> count = input.nodes ? input.nodes : nodes;
+  constexpr std::int64_t kMost = 1 << 24;
+  const bool sized =
+      count && gpus_per_node && *count > 0 && *count < kMost && *gpus_per_node < kMost;
+  return sized ? std::optional(*count * *gpus_per_node) : std::nullopt;
 }
 
 }  // namespace stepcast

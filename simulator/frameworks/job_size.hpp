@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many GPUs a job has whose file may leave one degree open ("-1: the rest").
+// How many GPUs a job has: by its file, which may leave one degree open ("-1: the rest") or say
+// nothing of it, and by what is given beside it.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "frameworks/imported_experiment.hpp"
 
@@ -23,5 +25,11 @@ JobSize job_size(const ImportInput& input, std::optional<std::int64_t> stated_gp
 // a * b, at most kMostRanks + 1: degrees come from files, and their product must not overflow.
 inline constexpr std::int64_t kMostRanks = std::int64_t{1} << 40;
 std::int64_t bounded_product(std::int64_t a, std::int64_t b);
+
+// GPUs of the job where the file or what is given beside it says how many.
+std::optional<std::int64_t> cluster_gpus(const ImportInput& input,
+                                         std::optional<std::int64_t> nodes,
+                                         std::optional<std::int64_t> gpus_per_node,
+                                         const std::string& gpu);
 
 }  // namespace stepcast

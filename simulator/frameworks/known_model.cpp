@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "stepcast/experiment/experiment.hpp"
+
 namespace stepcast {
 namespace {
 
@@ -20,6 +22,32 @@ std::string shape_text(ModelSpec model) {
 }
 
 }  // namespace
+
+std::optional<KeptModel> kept_model(const ImportInput& input) {
+  constexpr std::string_view kModelLine = "model=";
+  constexpr std::string_view kLayersLine = "model.layers=";
+  constexpr std::string_view kStandIn = "llama3.1_8b";
+  std::optional<KeptModel> kept;
+  for (const std::string& assignment : kept_assignments(input.text)) {
+    if (!assignment.starts_with("model=") && !assignment.starts_with("model.")) {
+      continue;
+    }
+    if (!kept) {
+      kept = KeptModel{load_named_model(std::string(kStandIn), input.data, {}), false};
+    }
+    if (assignment.starts_with(kModelLine) && assignment.size() > kModelLine.size()) {
+      kept = KeptModel{
+          load_named_model(assignment.substr(kModelLine.size()), input.data, {input.file, 0, 0}),
+          true};
+    } else if (assignment.starts_with(kLayersLine)) {
+      const ConfigNode written = text_setting({}, assignment.substr(kLayersLine.size()), {}).value;
+      const auto layers = scan_whole(written, Range<std::int64_t>{1, 10'000});
+      kept->model.layers = layers.fault == NumberFault::kNone ? layers.value : 1;
+      kept->knows_layers = layers.fault == NumberFault::kNone;
+    }
+  }
+  return kept;
+}
 
 bool same_shape(const ModelSpec& a, const ModelSpec& b) { return shape_text(a) == shape_text(b); }
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include "stepcast/base/ascii.hpp"
+#include "stepcast/config/scalar.hpp"
 
 namespace stepcast {
 namespace {
@@ -45,13 +45,6 @@ void collect(const ShellScript& script, const std::string& file, int depth,
       }
     }
   }
-}
-
-std::optional<std::int64_t> whole(const std::string& text) {
-  std::int64_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool all = read.ec == std::errc{} && read.ptr == text.data() + text.size() && number > 0;
-  return all ? std::optional(number) : std::nullopt;
 }
 
 struct SizeOption {
@@ -114,7 +107,8 @@ LaunchSize launch_size(const LaunchCommand& command) {
       return setting.name == option.name;
     });
     if (found != options.end() && !(size.*(option.member))) {
-      size.*(option.member) = whole(found->value.text);
+      const std::optional<std::int64_t> number = whole_number_in(found->value.text);
+      size.*(option.member) = number.value_or(0) > 0 ? number : std::nullopt;
     }
   }
   return size;

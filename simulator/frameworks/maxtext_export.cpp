@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <numeric>
 
 #include "frameworks/maxtext.hpp"
@@ -22,52 +21,43 @@ std::string divisors(std::int64_t number) {
 class MaxTextFile {
  public:
   explicit MaxTextFile(const ExportInput& input)
-      : experiment_(input.experiment), plan_(input.plan) {}
+      : experiment_(input.experiment),
+        plan_(input.plan),
+        out_(": ", "MaxText: python3 -m maxtext.trainers.pre_train.train FILE, on " +
+                       std::to_string(plan_.world()) + " GPUs.") {}
 
   ExportedFile file() {
-    out_ = "# MaxText: python3 -m maxtext.trainers.pre_train.train FILE, on " +
-           std::to_string(plan_.world()) + " GPUs.\n";
-    line("base_config", "\"base.yml\"");
-    line("run_name", quoted_text(file_name_of(experiment_.model.name)));
-    line("hardware", "\"gpu\"");
+    out_.text("base_config", "base.yml");
+    out_.text("run_name", file_name_of(experiment_.model.name));
+    out_.text("hardware", "gpu");
     write_model();
     const bool unfused = experiment_.software.attention == AttentionKernel::kUnfused;
-    line("attention", unfused ? "\"dot_product\"" : "\"cudnn_flash_te\"");
-    line("dataset_type", "\"synthetic\"");
-    line("enable_checkpointing", "false");
+    out_.text("attention", unfused ? "dot_product" : "cudnn_flash_te");
+    out_.text("dataset_type", "synthetic");
+    out_.line("enable_checkpointing", "false");
     write_batch();
     write_precision();
     write_recompute();
     write_optimizer();
     write_pipeline();
     write_mesh();
-    return {"train.yml", std::move(out_), std::move(notes_)};
+    return out_.file("train.yml");
   }
 
  private:
-  void line(std::string_view key, const std::string& value) {
-    out_ += std::string(key) + ": " + value + "\n";
-  }
-  void line(std::string_view key, std::int64_t value) { line(key, std::to_string(value)); }
-  void comment(const std::string& text) { out_ += "# " + text + "\n"; }
-  void note(std::string text) {
-    comment(text);
-    notes_.push_back(std::move(text));
-  }
-
   void write_model() {
     const ModelFlavor* known =
         flavor_of(maxtext_models(), experiment_.named.model, experiment_.model.name);
     if (known != nullptr) {
-      line("model_name", quoted_text(known->flavor));
+      out_.text("model_name", known->flavor);
       return;
     }
     const std::string name = file_name_of(experiment_.model.name);
-    note("MaxText has no such model: add configs/models/" + name + ".yml.");
+    out_.note("MaxText has no such model: add configs/models/" + name + ".yml.");
     if (experiment_.named.model.empty()) {
-      comment(kept_model_name(experiment_.model));
+      out_.comment(kept_model_name(experiment_.model));
     }
-    line("model_name", quoted_text(name));
+    out_.text("model_name", name);
   }
 
   // A GPU's part of the sequences that go through at once.
@@ -75,24 +65,22 @@ class MaxTextFile {
     const TrainingRecipe& training = experiment_.training;
     const std::int64_t at_once =
         training.micro_batch_size * (plan_.pp == 1 ? 1 : plan_.micro_batches);
-    line("per_device_batch_size",
-         shortest_text(static_cast<double>(at_once) /
-                       static_cast<double>(plan_.tp * plan_.cp * plan_.pp)));
+    out_.line("per_device_batch_size",
+              shortest_text(static_cast<double>(at_once) /
+                            static_cast<double>(plan_.tp * plan_.cp * plan_.pp)));
     if (plan_.pp == 1 && plan_.micro_batches > 1) {
-      line("gradient_accumulation_steps", plan_.micro_batches);
+      out_.line("gradient_accumulation_steps", plan_.micro_batches);
     }
-    line("max_target_length", training.sequence_length);
+    out_.line("max_target_length", training.sequence_length);
   }
 
   void write_precision() {
     const std::string_view dtype = name(experiment_.training.dtype);
-    const auto* const known =
-        std::find_if(kMaxTextQuantizations.begin(), kMaxTextQuantizations.end(),
-                     [&](const MaxTextQuantization& row) { return row.dtype == dtype; });
-    if (known == kMaxTextQuantizations.end()) {
-      note("MaxText does not train in " + std::string(dtype) + "; this is bf16.");
+    const Word* const known = row_with(kMaxTextQuantizations, &Word::ours, dtype);
+    if (known == nullptr) {
+      out_.note("MaxText does not train in " + std::string(dtype) + "; this is bf16.");
     } else if (!known->theirs.empty()) {
-      line("quantization", quoted_text(known->theirs));
+      out_.text("quantization", known->theirs);
     }
   }
 
@@ -100,20 +88,20 @@ class MaxTextFile {
     const RecomputeSpec& recompute = experiment_.training.recompute;
     switch (recompute.kind) {
       case RecomputeKind::kNone:
-        line("remat_policy", "\"none\"");
+        out_.text("remat_policy", "none");
         return;
       case RecomputeKind::kFull:
         if (recompute.method == RecomputeMethod::kBlock || !recompute.layer_list.empty()) {
-          note("MaxText recomputes all layers alike.");
+          out_.note("MaxText recomputes all layers alike.");
         }
-        line("remat_policy", "\"full\"");
+        out_.text("remat_policy", "full");
         return;
       case RecomputeKind::kSelective:
       case RecomputeKind::kOperators:
       case RecomputeKind::kBudget:
-        line("remat_policy", recompute.recomputes(RecomputeModule::kCoreAttention)
-                                 ? "\"minimal\""
-                                 : "\"minimal_with_context\"");
+        out_.text("remat_policy", recompute.recomputes(RecomputeModule::kCoreAttention)
+                                      ? "minimal"
+                                      : "minimal_with_context");
         return;
     }
   }
@@ -122,15 +110,15 @@ class MaxTextFile {
     const OptimizerSpec& optimizer = experiment_.training.optimizer;
     const auto* sgd = std::get_if<SgdSpec>(&optimizer.rule);
     if (sgd != nullptr && !sgd->momentum.kept) {
-      line("opt_type", "\"sgd\"");
+      out_.text("opt_type", "sgd");
     } else if (optimizer.kind() == OptimizerKind::kMuon) {
-      line("opt_type", "\"muon\"");
+      out_.text("opt_type", "muon");
     } else if (optimizer.kind() != OptimizerKind::kAdamW) {
-      note("MaxText has no " + std::string(name(optimizer.kind())) + " as it is asked for.");
+      out_.note("MaxText has no " + std::string(name(optimizer.kind())) + " as it is asked for.");
     }
     const auto* adamw = std::get_if<AdamWSpec>(&optimizer.rule);
     if (adamw != nullptr && adamw->first == StateFormat::kBf16) {
-      line("mu_dtype", "\"bfloat16\"");
+      out_.text("mu_dtype", "bfloat16");
     }
   }
 
@@ -138,14 +126,14 @@ class MaxTextFile {
     if (plan_.pp == 1) {
       return;
     }
-    line("num_layers_per_pipeline_stage", experiment_.model.layers / (plan_.pp * plan_.vpp));
-    line("num_pipeline_microbatches", plan_.micro_batches);
+    out_.line("num_layers_per_pipeline_stage", experiment_.model.layers / (plan_.pp * plan_.vpp));
+    out_.line("num_pipeline_microbatches", plan_.micro_batches);
     if (plan_.schedule != Schedule::kGpipe) {
-      note("MaxText runs all forward passes of a step first; this is not " +
-           std::string(name(plan_.schedule)) + ".");
+      out_.note("MaxText runs all forward passes of a step first; this is not " +
+                std::string(name(plan_.schedule)) + ".");
     }
     if (plan_.micro_batches % plan_.pp != 0) {
-      note("MaxText asks for a multiple of the stages.");
+      out_.note("MaxText asks for a multiple of the stages.");
     }
   }
 
@@ -156,18 +144,18 @@ class MaxTextFile {
     write_axis("tensor", plan_.tp, room);
     write_axis("context", plan_.cp, room);
     if (plan_.cp > 1) {
-      line("context_parallel_strategy",
-           plan_.cp_algorithm == CpAlgorithm::kRing ? "\"ring\"" : "\"all_gather\"");
+      out_.text("context_parallel_strategy",
+                plan_.cp_algorithm == CpAlgorithm::kRing ? "ring" : "all_gather");
     }
     write_axis("expert", plan_.ep, room);
     write_axis("fsdp", shards, room);
     write_axis("data", plan_.dp / (plan_.ep * shards), room);
     write_axis("pipeline", plan_.pp, room);
     if (plan_.zero == 1 || plan_.zero == 2) {
-      line("shard_optimizer_over_data", "true");
+      out_.line("shard_optimizer_over_data", "true");
     }
     if (plan_.zero != 3 && plan_.ep * plan_.cp > 1) {
-      note(
+      out_.note(
           "MaxText shards parameters outside the experts over the ranks of experts and contexts; "
           "this is not ZeRO-" +
           std::to_string(plan_.zero) + ".");
@@ -177,14 +165,13 @@ class MaxTextFile {
   void write_axis(const std::string& axis, std::int64_t degree, std::int64_t& room) {
     const std::int64_t inside = std::gcd(degree, room);
     room /= inside;
-    line("dcn_" + axis + "_parallelism", degree / inside);
-    line("ici_" + axis + "_parallelism", inside);
+    out_.line("dcn_" + axis + "_parallelism", degree / inside);
+    out_.line("ici_" + axis + "_parallelism", inside);
   }
 
   const Experiment& experiment_;
   const ParallelPlan& plan_;
-  std::string out_;
-  std::vector<std::string> notes_;
+  KeyLines out_;
 };
 
 }  // namespace

@@ -2,20 +2,179 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 
-#include "frameworks/assignment_settings.hpp"
+#include "frameworks/imported_experiment.hpp"
 #include "frameworks/job_size.hpp"
 #include "frameworks/maxtext.hpp"
-#include "frameworks/maxtext_left_out.hpp"
-#include "frameworks/maxtext_mesh.hpp"
-#include "frameworks/maxtext_widths.hpp"
 #include "frameworks/maxtext_words.hpp"
+#include "frameworks/setting.hpp"
+#include "frameworks/setting_reader.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/framework_keys.hpp"
 #include "stepcast/experiment/experiment.hpp"
+#include "stepcast/plan/parallel_plan.hpp"
 
 namespace stepcast {
 namespace {
+
+// The axes of MaxText's device mesh, each a part between nodes (dcn_) times one within (ici_).
+struct MaxTextMesh {
+  std::int64_t data = 1;
+  std::int64_t fsdp = 1;     // with fsdp_transpose
+  std::int64_t context = 1;  // with sequence
+  std::int64_t ulysses = 1;  // of context: heads are exchanged
+  std::int64_t tensor = 1;   // with tensor_transpose and tensor_sequence
+  std::int64_t pipeline = 1;
+  std::int64_t expert = 1;
+
+  [[nodiscard]] std::int64_t gpus() const {
+    return data * fsdp * context * tensor * pipeline * expert;
+  }
+  [[nodiscard]] std::int64_t dp() const { return data * fsdp * expert; }
+};
+
+struct MeshAxis {
+  std::string_view name;
+  std::string_view ours;
+  std::int64_t MaxTextMesh::*degree = nullptr;  // null: no training divides by it
+  std::int64_t dcn_default = 1;
+  std::int64_t ici_default = 1;
+};
+constexpr std::array kMeshAxes = {
+    MeshAxis{"data", "plan.dp", &MaxTextMesh::data, -1, 1},
+    MeshAxis{"fsdp", "plan.fsdp", &MaxTextMesh::fsdp, 1, -1},
+    MeshAxis{"fsdp_transpose", "plan.fsdp", &MaxTextMesh::fsdp},
+    MeshAxis{"sequence", "plan.cp", &MaxTextMesh::context},
+    MeshAxis{"context", "plan.cp", &MaxTextMesh::context},
+    MeshAxis{"context_usp_ulysses", "plan.cp", &MaxTextMesh::ulysses},
+    MeshAxis{"tensor", "plan.tp", &MaxTextMesh::tensor},
+    MeshAxis{"tensor_transpose", "plan.tp", &MaxTextMesh::tensor},
+    MeshAxis{"tensor_sequence", "plan.tp", &MaxTextMesh::tensor},
+    MeshAxis{"pipeline", "plan.pp", &MaxTextMesh::pipeline},
+    MeshAxis{"expert", "plan.ep", &MaxTextMesh::expert},
+    MeshAxis{"autoregressive", "plan.tp"},
+    MeshAxis{"context_autoregressive", "plan.cp"},
+    MeshAxis{"diloco", "plan.dp"},
+};
+
+using Degrees = std::array<std::int64_t, kMeshAxes.size()>;
+
+class MeshReader {
+ public:
+  MeshReader(FrameworkReader& settings, const ImportInput& input)
+      : settings_(settings),
+        node_(gpus_per_node(input)),
+        given_ranks_(input.nodes ? bounded_product(*input.nodes, node_) : 0) {}
+
+  MaxTextMesh mesh() {
+    const std::size_t before = settings_.diagnostics().entries().size();
+    Degrees dcn = degrees("dcn_");
+    Degrees ici = degrees("ici_");
+    const bool whole = settle("ici_", ici, is_open(ici) ? node_ : 1);
+    const std::int64_t inner = std::max<std::int64_t>(1, product(ici));
+    const std::int64_t nodes = given_ranks_ > 0 ? given_ranks_ / inner : product(dcn);
+    if (!whole || !settle("dcn_", dcn, is_open(dcn) ? nodes : product(dcn))) {
+      return {};
+    }
+    MaxTextMesh mesh;
+    for (std::size_t i = 0; i < kMeshAxes.size(); ++i) {
+      const std::int64_t degree = bounded_product(dcn.at(i), ici.at(i));
+      put(kMeshAxes.at(i), degree, mesh);
+    }
+    mesh.context = bounded_product(mesh.context, mesh.ulysses);
+    check_job(bounded_product(product(dcn), product(ici)));
+    return settings_.diagnostics().entries().size() == before ? mesh : MaxTextMesh{};
+  }
+
+ private:
+  static std::string name_of(std::string_view part, const MeshAxis& axis) {
+    return std::string(part) + std::string(axis.name) + "_parallelism";
+  }
+
+  Degrees degrees(std::string_view part) {
+    Degrees degrees{};
+    for (std::size_t i = 0; i < kMeshAxes.size(); ++i) {
+      const MeshAxis& axis = kMeshAxes.at(i);
+      const std::string name = name_of(part, axis);
+      const std::int64_t usual = part == "dcn_" ? axis.dcn_default : axis.ici_default;
+      std::int64_t degree = usual == 1 ? settings_.count(name, axis.ours).value_or(1)
+                                       : settings_.count_or(name, axis.ours, usual);
+      if (degree != -1 && (degree < 1 || degree > kDegree.highest)) {
+        settings_.error(name, "must be -1, which means what is left, or a degree from 1");
+        degree = 1;
+      }
+      degrees.at(i) = degree;
+    }
+    return degrees;
+  }
+
+  static bool is_open(const Degrees& degrees) {
+    return std::find(degrees.begin(), degrees.end(), -1) != degrees.end();
+  }
+  // Of those that are given.
+  static std::int64_t product(const Degrees& degrees) {
+    std::int64_t product = 1;
+    for (const std::int64_t degree : degrees) {
+      product = bounded_product(product, std::max<std::int64_t>(1, degree));
+    }
+    return product;
+  }
+
+  // Puts what is left of `all` in the place of -1.
+  bool settle(std::string_view part, Degrees& degrees, std::int64_t all) {
+    auto* const open = std::find(degrees.begin(), degrees.end(), -1);
+    if (open == degrees.end()) {
+      return true;
+    }
+    const std::string name =
+        name_of(part, kMeshAxes.at(static_cast<std::size_t>(open - degrees.begin())));
+    if (std::count(degrees.begin(), degrees.end(), -1) > 1) {
+      settings_.error(name, "is -1, and another " + std::string(part) +
+                                " axis is as well; one of them can take what is left");
+      return false;
+    }
+    const std::int64_t given = product(degrees);
+    if (all < given || all % given != 0) {
+      settings_.error(name, "is what is left of " + std::to_string(all) + ", which the other " +
+                                std::string(part) + " axes, " + std::to_string(given) +
+                                ", do not divide");
+      return false;
+    }
+    *open = all / given;
+    return true;
+  }
+
+  void put(const MeshAxis& axis, std::int64_t degree, MaxTextMesh& mesh) {
+    if (axis.degree != nullptr) {
+      mesh.*axis.degree = bounded_product(mesh.*axis.degree, degree);
+    } else if (degree > 1) {
+      settings_.error(name_of("ici_", axis), "and dcn_ together are " + std::to_string(degree) +
+                                                 "; there is no such axis here");
+    }
+  }
+
+  void check_job(std::int64_t ranks) {
+    if (ranks > kMostRanks) {
+      settings_.error("ici_tensor_parallelism",
+                      "with the other axes makes more ranks than any job");
+    } else if (given_ranks_ > 0 && given_ranks_ != ranks) {
+      settings_.error("dcn_data_parallelism",
+                      "with the other axes makes " + std::to_string(ranks) + " ranks, not the " +
+                          std::to_string(given_ranks_) + " GPUs that were given");
+    }
+  }
+
+  FrameworkReader& settings_;
+  std::int64_t node_;  // GPUs
+  // GPUs of the whole job where something beside the file says; 0 where nothing does.
+  std::int64_t given_ranks_;
+};
+
+// Problems go to the reader's diagnostics, and every axis is 1 then.
+MaxTextMesh read_maxtext_mesh(FrameworkReader& settings, const ImportInput& input) {
+  return MeshReader(settings, input).mesh();
+}
 
 constexpr int kMostBases = 8;
 
@@ -79,15 +238,6 @@ class MaxTextReader {
   [[nodiscard]] bool has_experts() const { return parts_.model && parts_.model->moe; }
   [[nodiscard]] std::int64_t layers() const { return parts_.model ? parts_.model->layers : 1; }
 
-  void not_carried(std::string_view name, std::string value, std::string note) {
-    settings_.remark({.outcome = ImportOutcome::kNotCarried,
-                      .name = std::string(name),
-                      .value = std::move(value),
-                      .ours = {},
-                      .note = std::move(note),
-                      .where = settings_.location(name)});
-  }
-
   std::int64_t positive(std::string_view name, std::string_view ours, std::int64_t fallback) {
     constexpr std::int64_t kMost = 1 << 28;
     const std::int64_t value = settings_.count_or(name, ours, fallback);
@@ -113,8 +263,9 @@ class MaxTextReader {
     micro_ = std::max<std::int64_t>(1, rank / batches);
     global_ = bounded_product(bounded_product(rank, mesh_.dp()), steps);
     if (mesh_.pipeline > 1 && steps > 1) {
-      not_carried("gradient_accumulation_steps", std::to_string(steps),
-                  "MaxText drains its pipeline each time; here all micro-batches run as one");
+      settings_.leave_out(
+          "gradient_accumulation_steps", std::to_string(steps),
+          "MaxText drains its pipeline each time; here all micro-batches run as one");
     }
   }
 
@@ -171,7 +322,7 @@ class MaxTextReader {
       return writer.take();
     }
     if (!theirs.starts_with("adam")) {
-      not_carried("opt_type", theirs.substr(0, 60), "priced as AdamW");
+      settings_.leave_out("opt_type", theirs.substr(0, 60), "priced as AdamW");
     }
     const bool narrow = settings_.text("mu_dtype", "training.optimizer.first_moment") == "bfloat16";
     if (!narrow) {
@@ -185,24 +336,20 @@ class MaxTextReader {
 
   std::string_view dtype() {
     const std::string given = settings_.text("quantization", "training.dtype").value_or("");
-    const auto* const known =
-        std::find_if(kMaxTextQuantizations.begin(), kMaxTextQuantizations.end(),
-                     [&](const MaxTextQuantization& row) { return row.theirs == given; });
-    if (known == kMaxTextQuantizations.end()) {
+    const Word* const known = row_with(kMaxTextQuantizations, &Word::theirs, given);
+    if (known == nullptr) {
       settings_.error("quantization", "is '" + given.substr(0, 60) +
                                           "', which is not supported; fp8, te_mxfp8, te_nvfp4 and "
                                           "none are");
       return "bf16";
     }
-    return known->dtype;
+    return known->ours;
   }
 
   void write_recompute(ConfigWriter& writer) {
     const std::string policy = settings_.text_or("remat_policy", "training.recompute", "full");
-    const auto* const known =
-        std::find_if(kMaxTextPolicies.begin(), kMaxTextPolicies.end(),
-                     [&](const MaxTextRemat& row) { return row.policy == policy; });
-    if (known == kMaxTextPolicies.end()) {
+    const MaxTextRemat* const known = row_with(kMaxTextPolicies, &MaxTextRemat::policy, policy);
+    if (known == nullptr) {
       settings_.error("remat_policy", "is '" + policy.substr(0, 60) + "', which is not known here");
       return;
     }
@@ -212,7 +359,7 @@ class MaxTextReader {
                    parse_config("a: " + std::string(known->modules), "").entries.front().value);
     }
     if (!known->left_out.empty()) {
-      not_carried("remat_policy", policy, std::string(known->left_out));
+      settings_.leave_out("remat_policy", policy, std::string(known->left_out));
     }
   }
 
@@ -276,14 +423,15 @@ class MaxTextReader {
     }
     const std::int64_t repeats = std::max<std::int64_t>(1, piped / once);
     if (piped != layers()) {
-      not_carried("pipeline_parallel_layers", std::to_string(piped),
-                  "the other layers run outside the pipeline; here all are in it");
+      settings_.leave_out("pipeline_parallel_layers", std::to_string(piped),
+                          "the other layers run outside the pipeline; here all are in it");
       writer.field("stage_layout", "balanced");
     }
     if (repeats > 1) {
       writer.field("vpp", repeats);
-      not_carried("num_layers_per_pipeline_stage", std::to_string(per_stage),
-                  "a circular pipeline runs all forward passes first; here it is interleaved");
+      settings_.leave_out(
+          "num_layers_per_pipeline_stage", std::to_string(per_stage),
+          "a circular pipeline runs all forward passes first; here it is interleaved");
     } else {
       writer.field("schedule", "gpipe");
     }
@@ -320,8 +468,8 @@ class MaxTextReader {
     if (kernel == "dot_product") {
       changes.field("attention", "unfused");
     } else if (!kernel.starts_with("cudnn_flash") && settings_.has("attention")) {
-      not_carried("attention", kernel.substr(0, 60),
-                  "a kernel of Pallas; here the one of the software set");
+      settings_.leave_out("attention", kernel.substr(0, 60),
+                          "a kernel of Pallas; here the one of the software set");
     }
   }
 
@@ -351,8 +499,8 @@ class MaxTextReader {
       changes.field("expert_buffer", "received");
       exchange.field("capacity_factor", factor);
     } else if (!sparse || !grouped) {
-      not_carried(sparse ? "megablox" : "sparse_matmul", "false",
-                  "other products of the experts; here they are grouped");
+      settings_.leave_out(sparse ? "megablox" : "sparse_matmul", "false",
+                          "other products of the experts; here they are grouped");
     }
     if (random) {
       exchange.field("routing", "uniform");
@@ -384,10 +532,7 @@ ImportedExperiment import_maxtext(const ImportInput& input) {
   Diagnostics diagnostics;
   FrameworkReader reader(std::move(settings), diagnostics);
   FrameworkExperiment parts = read_maxtext(reader, input);
-  reader.finish(input.unknown);
-  diagnostics.throw_if_any();
-  parts.remarks = reader.take_remarks();
-  return assembled(std::move(parts), input);
+  return assembled(reader, std::move(parts), input);
 }
 
 }  // namespace stepcast

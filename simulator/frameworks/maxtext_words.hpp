@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// What MaxText calls values of keys (src/maxtext/configs/base.yml).
+// What MaxText calls values of keys (src/maxtext/configs/base.yml), and the keys that an experiment
+// does not carry.
 #pragma once
 
 #include <array>
 #include <string_view>
 
+#include "frameworks/setting_reader.hpp"
+#include "frameworks/words.hpp"
+#include "stepcast/graph/model_spec.hpp"
+
 namespace stepcast {
 
-// The first row of a format is what is written for it.
-struct MaxTextQuantization {
-  std::string_view theirs;
-  std::string_view dtype;
-};
+// Formats of products.
 inline constexpr std::array kMaxTextQuantizations = {
-    MaxTextQuantization{"", "bf16"},
-    MaxTextQuantization{"fp8", "fp8"},
-    MaxTextQuantization{"fp8_full", "fp8"},
-    MaxTextQuantization{"fp8_gpu", "fp8"},
-    MaxTextQuantization{"fp8_nanoo", "fp8"},
-    MaxTextQuantization{"nanoo_fp8", "fp8"},
-    MaxTextQuantization{"te_fp8_delayedscaling", "fp8"},
-    MaxTextQuantization{"te_fp8_currentscaling", "fp8"},
-    MaxTextQuantization{"te_mxfp8", "fp8_block"},
-    MaxTextQuantization{"te_nvfp4", "fp4"},
-    MaxTextQuantization{"te_noscale", "bf16"},
+    Word{"", "bf16"},
+    Word{"fp8", "fp8"},
+    Word{"fp8_full", "fp8"},
+    Word{"fp8_gpu", "fp8"},
+    Word{"fp8_nanoo", "fp8"},
+    Word{"nanoo_fp8", "fp8"},
+    Word{"te_fp8_delayedscaling", "fp8"},
+    Word{"te_fp8_currentscaling", "fp8"},
+    Word{"te_mxfp8", "fp8_block"},
+    Word{"te_nvfp4", "fp4"},
+    Word{"te_noscale", "bf16"},
 };
 
 // Which modules a policy computes again; without any, the whole layer.
@@ -53,5 +54,9 @@ inline constexpr std::array kMaxTextPolicies = {
     MaxTextRemat{"qkv_proj_offloaded", "full", {}, kKeepsOnHost},
     MaxTextRemat{"minimal_offloaded", "full", {}, kKeepsOnHost},
 };
+
+// Leaves out what changes the result and is not priced, and what changes nothing: also a key of
+// attention that says what the model's `attention` is anyway.
+void leave_out_maxtext_keys(FrameworkReader& settings, const AttentionSpec& attention);
 
 }  // namespace stepcast

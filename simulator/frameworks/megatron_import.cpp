@@ -3,13 +3,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
+#include "frameworks/job_size.hpp"
 #include "frameworks/launch_command.hpp"
-#include "frameworks/shell_assignment.hpp"
+#include "frameworks/megatron_writer.hpp"
+#include "frameworks/shell_words.hpp"
+#include "frameworks/words.hpp"
+#include "frameworks/written_text.hpp"
 #include "stepcast/base/ascii.hpp"
-#include "stepcast/config/config_yaml.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
 namespace stepcast {
@@ -56,6 +58,43 @@ constexpr std::array kArgumentFields = {
     ArgumentField{"no_load_balancing", "load_balancing", true},
 };
 
+// The one name of two that imports leave as it is: both are fields.
+constexpr ArgumentField kMuonSplit{"muon_no_split_qkv", "muon_split_qkv", true};
+
+// The argument that sets a field; empty for a field that is off, if no argument turns it off.
+std::string argument_of(const Setting& field) {
+  const std::string& value = field.value.text;
+  const ArgumentField* const known =
+      field.name == kMuonSplit.field ? &kMuonSplit
+                                     : row_with(kArgumentFields, &ArgumentField::field, field.name);
+  const bool off = value == "false";
+  if (off && (known == nullptr || !known->off)) {
+    return {};
+  }
+  const bool renamed = known != nullptr && known->off == off;
+  std::string name = "--" + (renamed ? std::string(known->argument) : field.name);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return off || value == "true" ? name : name + " " + shell_arguments(value);
+}
+
+std::string array_of(const std::string& name, const std::vector<Setting>& fields) {
+  std::string text = name + "=(\n";
+  for (const Setting& field : fields) {
+    if (const std::string argument = argument_of(field); !argument.empty()) {
+      text += "    " + argument + "\n";
+    }
+  }
+  return text + ")\n\n";
+}
+
+// FSDP's collectives run on streams of their own; overlap of tensor parallelism wants one queue.
+int connections(const Experiment& experiment, const ParallelPlan& plan) {
+  if (plan.zero == 3) {
+    return 8;
+  }
+  return experiment.software.ep_overlap ? 32 : 1;
+}
+
 bool is_yaml(const ImportInput& input) {
   const std::filesystem::path file(input.file);
   if (file.extension() == ".yaml" || file.extension() == ".yml") {
@@ -85,12 +124,6 @@ bool has_small_letter(std::string_view text) {
   return std::any_of(text.begin(), text.end(), ascii::is_lower);
 }
 
-std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  return read.ec == std::errc{} ? std::optional(number) : std::nullopt;
-}
-
 struct MegatronFile {
   std::vector<Setting> settings;
   LaunchSize size;
@@ -100,12 +133,7 @@ MegatronFile read_megatron_file(const ImportInput& input) {
   if (is_yaml(input)) {
     return {leaf_settings(parse_config(input.text, input.file)), {}};
   }
-  const ShellSources sources = [&](const std::string& name) -> std::optional<std::string> {
-    const std::filesystem::path beside = input.folder / std::filesystem::path(name).filename();
-    std::error_code error;
-    const bool readable = !input.folder.empty() && std::filesystem::is_regular_file(beside, error);
-    return readable ? std::optional(read_file(beside)) : std::nullopt;
-  };
+  const ShellSources sources = [&](const std::string& name) { return text_beside(input, name); };
   const ShellScript script =
       run_script(input.text, input.file, shell_assignments(input.overrides), sources);
   const LaunchCommand command = training_command(script, input.file);
@@ -116,10 +144,9 @@ MegatronFile read_megatron_file(const ImportInput& input) {
 
 std::vector<Setting> field_settings(std::vector<Setting> arguments) {
   for (Setting& setting : arguments) {
-    const auto* const known =
-        std::find_if(kArgumentFields.begin(), kArgumentFields.end(),
-                     [&](const ArgumentField& entry) { return entry.argument == setting.name; });
-    if (known != kArgumentFields.end()) {
+    const ArgumentField* const known =
+        row_with(kArgumentFields, &ArgumentField::argument, setting.name);
+    if (known != nullptr) {
       setting.name = known->field;
       setting.value.text =
           known->off && setting.value.text == "true" ? "false" : setting.value.text;
@@ -151,30 +178,6 @@ std::vector<Setting> override_settings(const std::vector<std::string>& overrides
   return field_settings(std::move(settings));
 }
 
-ClusterSize cluster_size(const ImportInput& input, std::optional<std::int64_t> nodes,
-                         std::optional<std::int64_t> gpus_per_node, const std::string& gpu) {
-  constexpr std::string_view kKeptGpu = "cluster.gpu=";
-  constexpr std::string_view kKeptNodes = "cluster.nodes=";
-  std::string name = input.gpu.empty() ? gpu : input.gpu;
-  for (const std::string& kept : kept_assignments(input.text)) {
-    if (kept.starts_with(kKeptNodes) && !nodes) {
-      nodes = whole_number(std::string_view(kept).substr(kKeptNodes.size()));
-    }
-    name = name.empty() && kept.starts_with(kKeptGpu) ? kept.substr(kKeptGpu.size()) : name;
-  }
-  ClusterSize size{{}, gpus_per_node};
-  if (!size.gpus_per_node && !name.empty()) {
-    size.gpus_per_node = usual_gpus_per_node(name, input.data, {"--gpu", 0, 0});
-  }
-  const std::optional<std::int64_t> count = input.nodes ? input.nodes : nodes;
-  constexpr std::int64_t kMost = 1 << 24;
-  if (count && size.gpus_per_node && *count > 0 && *count < kMost && *size.gpus_per_node < kMost) {
-    size.gpus = *count * *size.gpus_per_node;
-  }
-  size.gpus_per_node = gpus_per_node;
-  return size;
-}
-
 ImportedExperiment import_megatron(const ImportInput& input) {
   MegatronFile file = read_megatron_file(input);
   for (Setting& setting : override_settings(input.overrides)) {
@@ -184,14 +187,51 @@ ImportedExperiment import_megatron(const ImportInput& input) {
   source.model = megatron_default_model();
   source.software = kMegatronSet;
   source.whole_file = {input.file, 0, 0};
-  const ClusterSize size = cluster_size(input, file.size.nodes, file.size.gpus_per_node, {});
-  source.gpus = size.gpus;
-  source.gpus_per_node = size.gpus_per_node;
+  source.gpus = cluster_gpus(input, file.size.nodes, file.size.gpus_per_node, {});
+  source.gpus_per_node = file.size.gpus_per_node;
   Diagnostics diagnostics;
   FrameworkReader settings(std::move(file.settings), diagnostics);
   FrameworkExperiment parts = read_megatron(settings, source, input.unknown);
   diagnostics.throw_if_any();
   return assembled(std::move(parts), input);
+}
+
+std::vector<ExportRefusal> why_not_megatron(const ExportInput& input) {
+  return megatron_refusals(input, MegatronDialect::kMegatron);
+}
+
+std::vector<ExportedFile> export_megatron(const ExportInput& input) {
+  constexpr MegatronDialect kDialect = MegatronDialect::kMegatron;
+  const Experiment& experiment = input.experiment;
+  const ParallelPlan& plan = input.plan;
+  std::string text = "#!/bin/bash\n";
+  text += "# For pretrain_gpt.py of Megatron-LM: " + experiment.model.name + "\n";
+  text += "export CUDA_DEVICE_MAX_CONNECTIONS=" + std::to_string(connections(experiment, plan)) +
+          "\n\n";
+  text += "NNODES=" + std::to_string(experiment.cluster.nodes) + "\n";
+  text += "GPUS_PER_NODE=" + std::to_string(experiment.cluster.gpus_per_node) + "\n\n";
+  text += array_of("MODEL_ARGS", megatron_model_fields(experiment.model, kDialect));
+  text += array_of("TRAINING_ARGS", megatron_training_fields(experiment));
+  text += array_of("PARALLEL_ARGS", megatron_plan_fields(experiment, plan, kDialect));
+  text += array_of("SOFTWARE_ARGS", megatron_software_fields(experiment, plan, kDialect));
+  text +=
+      "OTHER_ARGS=(\n"
+      "    --use-mcore-models\n"
+      "    --transformer-impl transformer_engine\n"
+      "    --tokenizer-type NullTokenizer\n"
+      "    --mock-data\n"
+      "    --train-iters 50\n"
+      "    --lr 1e-4\n"
+      "    --eval-iters 0\n"
+      "    --log-interval 1\n"
+      "    --log-throughput\n"
+      ")\n\n"
+      "torchrun --nproc_per_node $GPUS_PER_NODE --nnodes $NNODES \\\n"
+      "    --node_rank ${NODE_RANK:-0} --master_addr ${MASTER_ADDR:-localhost} \\\n"
+      "    --master_port ${MASTER_PORT:-29500} \\\n"
+      "    pretrain_gpt.py \"${MODEL_ARGS[@]}\" \"${TRAINING_ARGS[@]}\" \\\n"
+      "    \"${PARALLEL_ARGS[@]}\" \"${SOFTWARE_ARGS[@]}\" \"${OTHER_ARGS[@]}\"\n";
+  return {{"train.sh", std::move(text)}};
 }
 
 }  // namespace stepcast

@@ -5,10 +5,9 @@
 //   torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py --num-layers 32 ...
 #pragma once
 
-#include "frameworks/export_refusal.hpp"
 #include "frameworks/exported_file.hpp"
 #include "frameworks/imported_experiment.hpp"
-#include "frameworks/megatron_source.hpp"
+#include "frameworks/megatron_core.hpp"
 
 namespace stepcast {
 
@@ -27,13 +26,5 @@ std::vector<Setting> leaf_settings(const ConfigNode& mapping);
 // "key=value" of an override that is no variable of a shell, as settings. Throws ConfigError for
 // one without '='.
 std::vector<Setting> override_settings(const std::vector<std::string>& overrides);
-
-// GPUs of the job where the file or what is given beside it says how many.
-struct ClusterSize {
-  std::optional<std::int64_t> gpus;
-  std::optional<std::int64_t> gpus_per_node;
-};
-ClusterSize cluster_size(const ImportInput& input, std::optional<std::int64_t> nodes,
-                         std::optional<std::int64_t> gpus_per_node, const std::string& gpu);
 
 }  // namespace stepcast

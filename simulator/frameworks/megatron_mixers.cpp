@@ -5,8 +5,10 @@
 #include <array>
 #include <charconv>
 
+#include "frameworks/megatron_writer.hpp"
 #include "frameworks/moe_layer_pattern.hpp"
 #include "stepcast/base/units_text.hpp"
+#include "stepcast/config/scalar.hpp"
 #include "stepcast/config/value_message.hpp"
 
 namespace stepcast {
@@ -20,14 +22,12 @@ constexpr std::string_view kAttentionLayer = "full_attention";
 
 // Every n-th layer has attention; a list names those that do not.
 std::optional<std::vector<Mixer>> linear_pattern(std::string_view text, std::int64_t layers) {
-  std::int64_t every = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), every);
   std::vector<Mixer> pattern;
-  if (read.ec == std::errc{} && read.ptr == text.data() + text.size()) {
-    if (every < 1 || every > layers) {
+  if (const std::optional<std::int64_t> every = whole_number_in(text)) {
+    if (*every < 1 || *every > layers) {
       return std::nullopt;
     }
-    pattern.assign(static_cast<std::size_t>(every), Mixer::kLinearAttention);
+    pattern.assign(static_cast<std::size_t>(*every), Mixer::kLinearAttention);
     pattern.back() = Mixer::kAttention;
     return pattern;
   }
@@ -41,6 +41,30 @@ std::optional<std::vector<Mixer>> linear_pattern(std::string_view text, std::int
   return pattern;
 }
 
+// The widths of linear attention and of the indexer by our keys.
+struct LinearWidth {
+  std::string_view ours;
+  std::int64_t LinearAttentionSpec::*width;
+};
+constexpr std::array kLinearWidths = {
+    LinearWidth{"model.linear_attention.heads", &LinearAttentionSpec::heads},
+    LinearWidth{"model.linear_attention.qk_heads", &LinearAttentionSpec::qk_heads},
+    LinearWidth{"model.linear_attention.qk_head_dim", &LinearAttentionSpec::qk_head_dim},
+    LinearWidth{"model.linear_attention.v_head_dim", &LinearAttentionSpec::v_head_dim},
+    LinearWidth{"model.linear_attention.convolution_width",
+                &LinearAttentionSpec::convolution_width},
+};
+struct IndexerWidth {
+  std::string_view ours;
+  std::string_view of_deepseek;  // the field of Primus' deepseek_v4
+  std::int64_t IndexerSpec::*width;
+};
+constexpr std::array kIndexerWidths = {
+    IndexerWidth{"model.attention.indexer.heads", "index_n_heads", &IndexerSpec::heads},
+    IndexerWidth{"model.attention.indexer.head_dim", "index_head_dim", &IndexerSpec::head_dim},
+    IndexerWidth{"model.attention.indexer.chosen", "index_topk", &IndexerSpec::chosen},
+};
+
 void read_linear(const MegatronFields& fields, DeltaRule rule, ModelSpec& model) {
   FrameworkReader& settings = fields.settings();
   const std::string text = settings.as_written(kLinearLayers, kOurMixers).value_or("4");
@@ -52,19 +76,13 @@ void read_linear(const MegatronFields& fields, DeltaRule rule, ModelSpec& model)
                        std::to_string(model.layers) + ")");
     return;
   }
-  const LinearAttentionSpec named = model.mixers.linear_attention.value_or(LinearAttentionSpec{
+  LinearAttentionSpec linear = model.mixers.linear_attention.value_or(LinearAttentionSpec{
       .heads = 32, .qk_heads = 16, .qk_head_dim = 128, .v_head_dim = 128, .convolution_width = 4});
-  LinearAttentionSpec linear = named;
-  const auto count = [&](std::string_view ours, std::int64_t usual) {
-    return std::max<std::int64_t>(1, fields.count(ours).value_or(usual));
-  };
   linear.rule = rule;
-  linear.heads = count("model.linear_attention.heads", named.heads);
-  linear.qk_heads = count("model.linear_attention.qk_heads", named.qk_heads);
-  linear.qk_head_dim = count("model.linear_attention.qk_head_dim", named.qk_head_dim);
-  linear.v_head_dim = count("model.linear_attention.v_head_dim", named.v_head_dim);
-  linear.convolution_width =
-      count("model.linear_attention.convolution_width", named.convolution_width);
+  for (const LinearWidth& row : kLinearWidths) {
+    linear.*row.width =
+        std::max<std::int64_t>(1, fields.count(row.ours).value_or(linear.*row.width));
+  }
   const double turned =
       settings.number("rotary_percent", "model.attention.rope_head_dim").value_or(1.0);
   if (model.attention.kind == AttentionKind::kGqa && turned > 0.0 && turned < 1.0) {
@@ -137,12 +155,10 @@ void read_kimi(const MegatronFields& fields, ModelSpec& model) {
 void read_dsa(const MegatronFields& fields, ModelSpec& model) {
   FrameworkReader& settings = fields.settings();
   IndexerSpec indexer = model.attention.indexer.value_or(IndexerSpec{64, 128, 2048, true});
-  const auto count = [&](std::string_view ours, std::int64_t usual) {
-    return std::max<std::int64_t>(1, fields.count(ours).value_or(usual));
-  };
-  indexer.heads = count("model.attention.indexer.heads", indexer.heads);
-  indexer.head_dim = count("model.attention.indexer.head_dim", indexer.head_dim);
-  indexer.chosen = count("model.attention.indexer.chosen", indexer.chosen);
+  for (const IndexerWidth& row : kIndexerWidths) {
+    indexer.*row.width =
+        std::max<std::int64_t>(1, fields.count(row.ours).value_or(indexer.*row.width));
+  }
   indexer.trained =
       settings.number("dsa_indexer_loss_coeff", "model.attention.indexer.trained").value_or(0.0) >
       0.0;
@@ -153,13 +169,11 @@ void read_dsa(const MegatronFields& fields, ModelSpec& model) {
 }
 
 IndexerSpec indexer_of_deepseek(FrameworkReader& settings, const IndexerSpec& usual) {
-  const auto count = [&](std::string_view name, std::string_view ours, std::int64_t otherwise) {
-    return std::max<std::int64_t>(1, settings.count(name, ours).value_or(otherwise));
-  };
   IndexerSpec indexer = usual;
-  indexer.heads = count("index_n_heads", "model.attention.indexer.heads", usual.heads);
-  indexer.head_dim = count("index_head_dim", "model.attention.indexer.head_dim", usual.head_dim);
-  indexer.chosen = count("index_topk", "model.attention.indexer.chosen", usual.chosen);
+  for (const IndexerWidth& row : kIndexerWidths) {
+    indexer.*row.width = std::max<std::int64_t>(
+        1, settings.count(row.of_deepseek, row.ours).value_or(usual.*row.width));
+  }
   const auto loss =
       settings.number("v4_indexer_distill_loss_coeff", "model.attention.indexer.trained");
   indexer.trained = loss ? *loss > 0.0 : usual.trained;
@@ -181,12 +195,6 @@ AttentionSpec usual_shared_kv() {
   return usual;
 }
 
-using Fields = std::vector<std::pair<std::string, std::string>>;
-
-void add_count(Fields& fields, std::string_view name, std::int64_t value) {
-  fields.emplace_back(name, std::to_string(value));
-}
-
 std::string frequency_text(const MixerSpec& mixers, std::int64_t layers) {
   std::string text = "[";
   for (std::int64_t i = 0; i < layers; ++i) {
@@ -205,52 +213,47 @@ std::string type_text(const MixerSpec& mixers, std::int64_t layers) {
   return text + "]";
 }
 
-void add_linear_fields(const ModelSpec& model, Fields& fields) {
+void write_linear(const ModelSpec& model, MegatronFieldWriter& out) {
   const LinearAttentionSpec& linear = *model.mixers.linear_attention;
   if (linear.rule == DeltaRule::kGatedDelta) {
-    fields.emplace_back("experimental_attention_variant", "gated_delta_net");
+    out.text("experimental_attention_variant", "gated_delta_net");
   } else {
-    fields.emplace_back("model_type", "kimi_k3");
-    fields.emplace_back("mla_use_nope", model.positions == Positions::kNone ? "true" : "false");
-    fields.emplace_back("mla_use_output_gate", model.attention.output_gate ? "true" : "false");
+    out.text("model_type", "kimi_k3");
+    out.flag("mla_use_nope", model.positions == Positions::kNone);
+    out.flag("mla_use_output_gate", model.attention.output_gate);
   }
   if (const std::int64_t turned = model.attention.rope_head_dim; turned > 0) {
-    fields.emplace_back("rotary_percent",
-                        shortest_text(static_cast<double>(turned) /
-                                      static_cast<double>(model.attention.qk_head_dim)));
+    out.text("rotary_percent", shortest_text(static_cast<double>(turned) /
+                                             static_cast<double>(model.attention.qk_head_dim)));
   }
-  fields.emplace_back(kLinearLayers, frequency_text(model.mixers, model.layers));
-  add_count(fields, MegatronFields::word("model.linear_attention.heads"), linear.heads);
-  add_count(fields, MegatronFields::word("model.linear_attention.qk_heads"), linear.qk_heads);
-  add_count(fields, MegatronFields::word("model.linear_attention.qk_head_dim"), linear.qk_head_dim);
-  add_count(fields, MegatronFields::word("model.linear_attention.v_head_dim"), linear.v_head_dim);
-  add_count(fields, MegatronFields::word("model.linear_attention.convolution_width"),
-            linear.convolution_width);
+  out.text(kLinearLayers, frequency_text(model.mixers, model.layers));
+  for (const LinearWidth& row : kLinearWidths) {
+    out.ours(row.ours, linear.*row.width);
+  }
 }
 
-void add_shared_kv_fields(const ModelSpec& model, Fields& fields) {
+void write_shared_kv(const ModelSpec& model, MegatronFieldWriter& out) {
   const AttentionSpec& attention = model.attention;
-  fields.emplace_back("model_type", "deepseek_v4");
-  fields.emplace_back("hybrid_attention_enabled", "true");
+  out.text("model_type", "deepseek_v4");
+  out.flag("hybrid_attention_enabled", true);
   std::string ratios;
   for (const std::int64_t ratio : attention.compression.ratios) {
     ratios += (ratios.empty() ? "[" : ", ") + std::to_string(ratio);
   }
-  fields.emplace_back("compress_ratios", ratios.empty() ? "[]" : ratios + "]");
-  add_count(fields, "kv_channels", attention.qk_head_dim);
-  add_count(fields, "q_lora_rank", attention.mla.q_lora_rank);
-  add_count(fields, "qk_pos_emb_head_dim", attention.mla.qk_rope_head_dim);
-  add_count(fields, MegatronFields::word("model.attention.output_groups"), attention.output_groups);
-  add_count(fields, MegatronFields::word("model.attention.output_lora_rank"),
-            attention.output_lora_rank);
-  add_count(fields, "attn_sliding_window", attention.sliding_window);
-  fields.emplace_back("attn_sink", attention.sinks ? "true" : "false");
-  add_count(fields, MegatronFields::word("model.residual_streams"), model.residual_streams);
+  out.text("compress_ratios", ratios.empty() ? "[]" : ratios + "]");
+  out.count("kv_channels", attention.qk_head_dim);
+  out.count("q_lora_rank", attention.mla.q_lora_rank);
+  out.count("qk_pos_emb_head_dim", attention.mla.qk_rope_head_dim);
+  out.ours("model.attention.output_groups", attention.output_groups);
+  out.ours("model.attention.output_lora_rank", attention.output_lora_rank);
+  out.count("attn_sliding_window", attention.sliding_window);
+  out.flag("attn_sink", attention.sinks);
+  out.ours("model.residual_streams", model.residual_streams);
   if (const auto& indexer = attention.indexer) {
-    add_count(fields, "index_n_heads", indexer->heads);
-    add_count(fields, "index_head_dim", indexer->head_dim);
-    add_count(fields, "index_topk", indexer->chosen);
-    fields.emplace_back("v4_indexer_distill_loss_coeff", indexer->trained ? "0.01" : "0.0");
+    for (const IndexerWidth& row : kIndexerWidths) {
+      out.count(row.of_deepseek, *indexer.*row.width);
+    }
+    out.text("v4_indexer_distill_loss_coeff", indexer->trained ? "0.01" : "0.0");
   }
 }
 
@@ -306,14 +309,12 @@ void read_megatron_shared_kv(const MegatronFields& fields, ModelSpec& model) {
   read_ratios(settings, usual.compression, model);
   model.residual_streams = std::max<std::int64_t>(
       1, count("hc_mult", "model.residual_streams", named ? model.residual_streams : 4));
-  constexpr std::array<std::string_view, 4> kIgnored = {
-      "hybrid_attention_enabled", "multi_latent_attention", "group_query_attention",
-      "num_query_groups"};
+  constexpr std::string_view kIgnored =
+      "hybrid_attention_enabled multi_latent_attention group_query_attention num_query_groups";
   settings.without_effect(kIgnored);
 }
 
-void read_megatron_mixers(const MegatronFields& fields, const MegatronSource& source,
-                          ModelSpec& model) {
+void read_megatron_mixers(const MegatronFields& fields, ModelSpec& model) {
   FrameworkReader& settings = fields.settings();
   if (megatron_layers(settings) == MegatronLayers::kKimiK3) {
     return read_kimi(fields, model);
@@ -323,10 +324,11 @@ void read_megatron_mixers(const MegatronFields& fields, const MegatronSource& so
   if (variant == "dsa") {
     return read_dsa(fields, model);
   }
-  if (source.primus && model.attention.kind == AttentionKind::kMla && model.attention.indexer) {
+  if (fields.source().primus && model.attention.kind == AttentionKind::kMla &&
+      model.attention.indexer) {
     model.attention.indexer.reset();
-    fields.assume("model.attention.indexer", "none",
-                  "latent attention over all keys, as it runs without the variant dsa");
+    settings.assume("model.attention.indexer", "none",
+                    "latent attention over all keys, as it runs without the variant dsa");
   }
   if (variant == "gated_delta_net") {
     return read_linear(fields, DeltaRule::kGatedDelta, model);
@@ -355,30 +357,28 @@ std::int64_t megatron_latent_width(FrameworkReader& settings, std::int64_t named
   return of_kimi.value_or(width.value_or(named));
 }
 
-std::vector<std::pair<std::string, std::string>> megatron_mixer_fields(const ModelSpec& model) {
-  Fields fields;
+void write_megatron_mixers(const ModelSpec& model, MegatronFieldWriter& out) {
   const MixerSpec& mixers = model.mixers;
   if (mixers.convolution) {
-    fields.emplace_back(kLfmTypes, type_text(mixers, model.layers));
-    add_count(fields, MegatronFields::word("model.convolution.width"), mixers.convolution->width);
-    fields.emplace_back("conv_bias", mixers.convolution->bias ? "true" : "false");
+    out.text(kLfmTypes, type_text(mixers, model.layers));
+    out.ours("model.convolution.width", mixers.convolution->width);
+    out.flag("conv_bias", mixers.convolution->bias);
   }
   if (mixers.linear_attention) {
-    add_linear_fields(model, fields);
+    write_linear(model, out);
   }
   if (model.residual_block > 0) {
-    add_count(fields, MegatronFields::word("model.residual_block"), model.residual_block);
+    out.ours("model.residual_block", model.residual_block);
   }
   if (model.attention.kind == AttentionKind::kSharedKv) {
-    add_shared_kv_fields(model, fields);
+    write_shared_kv(model, out);
   } else if (const auto& indexer = model.attention.indexer) {
-    fields.emplace_back("experimental_attention_variant", "dsa");
-    add_count(fields, MegatronFields::word("model.attention.indexer.heads"), indexer->heads);
-    add_count(fields, MegatronFields::word("model.attention.indexer.head_dim"), indexer->head_dim);
-    add_count(fields, MegatronFields::word("model.attention.indexer.chosen"), indexer->chosen);
-    fields.emplace_back("dsa_indexer_loss_coeff", indexer->trained ? "0.01" : "0.0");
+    out.text("experimental_attention_variant", "dsa");
+    for (const IndexerWidth& row : kIndexerWidths) {
+      out.ours(row.ours, *indexer.*row.width);
+    }
+    out.text("dsa_indexer_loss_coeff", indexer->trained ? "0.01" : "0.0");
   }
-  return fields;
 }
 
 }  // namespace stepcast

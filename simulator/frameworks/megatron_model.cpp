@@ -5,9 +5,10 @@
 #include <array>
 
 #include "frameworks/known_model.hpp"
+#include "frameworks/megatron_core.hpp"
 #include "frameworks/megatron_mixers.hpp"
-#include "frameworks/megatron_source.hpp"
 #include "frameworks/moe_layer_pattern.hpp"
+#include "frameworks/words.hpp"
 #include "stepcast/base/ascii.hpp"
 
 namespace stepcast {
@@ -36,10 +37,27 @@ constexpr std::array kTokenizers = {
     TokenizerSize{"gpt2", 50257},
 };
 
+// Refuses a named model whose layers differ, and leaves one whose layers do not.
+void refuse_uneven_layers(const FrameworkReader& settings, const MegatronSource& source,
+                          ModelSpec& model) {
+  if (!layers_differ(model)) {
+    return;
+  }
+  settings.diagnostics().error(
+      source.whole_file,
+      "names " + model.name + ", whose layers differ, which no field of the framework says");
+  model.attention = {};
+  model.mlp = {};
+  model.mixers = {};
+}
+
 class ModelFields {
  public:
-  ModelFields(const MegatronFields& fields, const MegatronSource& source)
-      : fields_(fields), settings_(fields.settings()), source_(source), model_(source.model) {}
+  ModelFields(const MegatronFields& fields)
+      : fields_(fields),
+        settings_(fields.settings()),
+        source_(fields.source()),
+        model_(fields.source().model) {}
 
   ModelSpec model() {
     refuse_other_layers();
@@ -50,7 +68,7 @@ class ModelFields {
                            model_.attention.kind == AttentionKind::kSharedKv;
     shared_kv ? read_megatron_shared_kv(fields_, model_) : read_attention();
     read_blocks();
-    read_megatron_mixers(fields_, source_, model_);
+    read_megatron_mixers(fields_, model_);
     read_mlp();
     read_experts();
     if (source_.model_is_named && !same_shape(model_, source_.model)) {
@@ -111,14 +129,11 @@ class ModelFields {
         settings_.count("padded_vocab_size", "model.vocabulary");
     const std::string tokenizer = settings_.text("tokenizer_type", {}).value_or("") + " " +
                                   settings_.text("tokenizer_model", {}).value_or("");
-    const auto* const known =
-        std::find_if(kTokenizers.begin(), kTokenizers.end(), [&](const TokenizerSize& entry) {
-          return tokenizer.find(entry.part) != std::string::npos;
-        });
-    if (!size && !padded && !source_.model_is_named && known != kTokenizers.end()) {
+    const TokenizerSize* const known = row_within(kTokenizers, &TokenizerSize::part, tokenizer);
+    if (!size && !padded && !source_.model_is_named && known != nullptr) {
       size = known->vocabulary;
-      fields_.assume("model.vocabulary", std::to_string(*size),
-                     "the tokenizer's, of the model that it belongs to");
+      settings_.assume("model.vocabulary", std::to_string(*size),
+                       "the tokenizer's, of the model that it belongs to");
     }
     const std::int64_t extra = settings_.count("vocab_extra_ids", "model.vocabulary").value_or(0);
     model_.vocabulary =
@@ -174,7 +189,7 @@ class ModelFields {
     attention.v_head_dim = count("model.attention.v_head_dim", attention.v_head_dim);
     attention.qk_head_dim = mla.qk_nope_head_dim + mla.qk_rope_head_dim;
     attention.kv_heads = attention.heads;
-    ignore({"kv_channels", "group_query_attention", "num_query_groups"});
+    settings_.without_effect("kv_channels group_query_attention num_query_groups");
   }
 
   void read_grouped(bool was_latent) {
@@ -194,12 +209,12 @@ class ModelFields {
     const bool grouped = given.value_or(
         source_.grouped_by_switch ? were_grouped : groups.has_value() || were_grouped);
     if (groups && !grouped && *groups != attention.heads) {
-      fields_.assume("model.attention.kv_heads", std::to_string(attention.heads),
-                     "num_query_groups has no effect without group_query_attention");
+      settings_.assume("model.attention.kv_heads", std::to_string(attention.heads),
+                       "num_query_groups has no effect without group_query_attention");
     }
     attention.kv_heads = grouped ? groups.value_or(were_grouped ? attention.kv_heads.same() : 1)
                                  : attention.heads.same();
-    ignore({"q_lora_rank", "kv_lora_rank", "qk_head_dim", "qk_pos_emb_head_dim", "v_head_dim"});
+    settings_.without_effect("q_lora_rank kv_lora_rank qk_head_dim qk_pos_emb_head_dim v_head_dim");
   }
 
   // The window of Transformer Engine counts the tokens before one; ours counts it as well.
@@ -294,10 +309,11 @@ class ModelFields {
     const std::int64_t experts = count("model.moe.experts", model_.moe ? model_.moe->experts : 0);
     if (experts < 1) {
       model_.moe.reset();
-      ignore({"moe_router_topk", "moe_ffn_hidden_size", "moe_shared_expert_intermediate_size",
-              "moe_layer_freq", "moe_router_score_function", "moe_router_num_groups",
-              "moe_router_group_topk", "moe_router_enable_expert_bias", "moe_shared_expert_gate",
-              "activation_func_clamp_value"});
+      settings_.without_effect(
+          "moe_router_topk moe_ffn_hidden_size moe_shared_expert_intermediate_size "
+          "moe_layer_freq moe_router_score_function moe_router_num_groups "
+          "moe_router_group_topk moe_router_enable_expert_bias moe_shared_expert_gate "
+          "activation_func_clamp_value");
       return;
     }
     const bool had = model_.moe.has_value();
@@ -358,14 +374,9 @@ class ModelFields {
     model_.moe->first_dense_layers = places->first_dense_layers;
     model_.moe->every = places->every;
     if (!places->exact) {
-      fields_.assume("model.moe.every", std::to_string(places->every),
-                     "experts in as many layers, the last of every few; the file has the first");
+      settings_.assume("model.moe.every", std::to_string(places->every),
+                       "experts in as many layers, the last of every few; the file has the first");
     }
-  }
-
-  // Fields that say nothing about a model of this kind.
-  void ignore(std::initializer_list<std::string_view> names) const {
-    settings_.without_effect(std::span(names.begin(), names.size()));
   }
 
   const MegatronFields& fields_;
@@ -391,8 +402,6 @@ ModelSpec megatron_default_model() {
   return model;
 }
 
-ModelSpec read_megatron_model(const MegatronFields& fields, const MegatronSource& source) {
-  return ModelFields(fields, source).model();
-}
+ModelSpec read_megatron_model(const MegatronFields& fields) { return ModelFields(fields).model(); }
 
 }  // namespace stepcast

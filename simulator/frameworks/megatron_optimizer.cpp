@@ -2,10 +2,7 @@
 // The optimizer of Megatron and back. Sources: megatron/training/arguments.py,
 // core/optimizer/optimizer_config.py (use_precision_aware_optimizer, store_param_remainders,
 // muon_*), core/optimizer/cpu_offloading; of Primus: configs/modules/megatron/trainer_base.yaml.
-#include <algorithm>
-#include <array>
-
-#include "frameworks/megatron_source.hpp"
+#include "frameworks/megatron_core.hpp"
 #include "frameworks/megatron_writer.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/config_yaml.hpp"
@@ -17,8 +14,8 @@ constexpr std::string_view kOurs = "training.optimizer";
 
 class OptimizerFields {
  public:
-  OptimizerFields(const MegatronFields& fields, const MegatronSource& source)
-      : fields_(fields), settings_(fields.settings()), source_(source) {}
+  OptimizerFields(const MegatronFields& fields)
+      : fields_(fields), settings_(fields.settings()), source_(fields.source()) {}
 
   ConfigNode optimizer() {
     const std::string theirs = settings_.text("optimizer", kOurs).value_or("adam");
@@ -34,8 +31,8 @@ class OptimizerFields {
     } else {
       start("adamw");
       if (theirs != "adam" && theirs != "adamw") {
-        fields_.assume(std::string(kOurs), "adamw",
-                       "no such optimizer is priced; the file has " + theirs);
+        settings_.assume(std::string(kOurs), "adamw",
+                         "no such optimizer is priced; the file has " + theirs);
       }
       read_formats();
       read_offload();
@@ -93,8 +90,8 @@ class OptimizerFields {
       say("qkv", "joint");
     }
     if (settings_.is_on("optimizer_cpu_offload", "training.optimizer.offload")) {
-      fields_.assume("training.optimizer.offload", "false",
-                     "no host iterates on Muon's matrices here");
+      settings_.assume("training.optimizer.offload", "false",
+                       "no host iterates on Muon's matrices here");
     }
   }
 
@@ -131,67 +128,59 @@ std::string word_of(E value) {
 
 class OptimizerWriter {
  public:
-  explicit OptimizerWriter(const OptimizerSpec& optimizer) : optimizer_(optimizer) {}
+  OptimizerWriter(const OptimizerSpec& optimizer, MegatronFieldWriter& out)
+      : optimizer_(optimizer), out_(out) {}
 
-  std::vector<Setting> fields() {
+  void write() {
     std::visit(*this, optimizer_.rule);
     if (optimizer_.offload) {
-      text("optimizer_cpu_offload", "true");
-      text("optimizer_offload_fraction", to_flow_yaml(scalar_node(optimizer_.offload->share)));
-      if (optimizer_.offload->overlap) {
-        text("overlap_cpu_optimizer_d2h_h2d", "true");
-      }
+      out_.flag("optimizer_cpu_offload", true);
+      out_.text("optimizer_offload_fraction", to_flow_yaml(scalar_node(optimizer_.offload->share)));
+      out_.on_if("overlap_cpu_optimizer_d2h_h2d", optimizer_.offload->overlap);
     }
-    return std::move(fields_);
   }
 
   void operator()(const AdamWSpec& rule) {
     if (!rule.first || !rule.second) {
       return;
     }
-    text("use_precision_aware_optimizer", "true");
-    text("exp_avg_dtype", word_of(*rule.first));
-    text("exp_avg_sq_dtype", word_of(*rule.second));
+    out_.flag("use_precision_aware_optimizer", true);
+    out_.text("exp_avg_dtype", word_of(*rule.first));
+    out_.text("exp_avg_sq_dtype", word_of(*rule.second));
     if (optimizer_.master == MasterCopy::kFp16) {
-      text("main_params_dtype", "fp16");
+      out_.text("main_params_dtype", "fp16");
     }
   }
   void operator()(const SgdSpec& rule) {
-    text("optimizer", "sgd");
+    out_.text("optimizer", "sgd");
     if (!rule.momentum.kept) {
-      text("sgd_momentum", "0.0");
+      out_.text("sgd_momentum", "0.0");
     }
   }
   void operator()(const AdafactorSpec&) {}  // refused before
   void operator()(const MuonSpec& rule) {
-    text("optimizer", "muon");
-    text("muon_num_ns_steps", std::to_string(rule.steps));
-    text("muon_tp_mode", word_of(rule.tp_mode));
-    if (rule.nesterov) {
-      text("muon_nesterov", "true");
-    }
+    out_.text("optimizer", "muon");
+    out_.count("muon_num_ns_steps", rule.steps);
+    out_.text("muon_tp_mode", word_of(rule.tp_mode));
+    out_.on_if("muon_nesterov", rule.nesterov);
     if (rule.qkv == QkvMatrices::kJoint) {
-      text("muon_split_qkv", "false");
+      out_.flag("muon_split_qkv", false);
     }
   }
 
  private:
-  void text(std::string_view field, std::string value) {
-    fields_.push_back(text_setting(std::string(field), std::move(value), {}));
-  }
-
   const OptimizerSpec& optimizer_;
-  std::vector<Setting> fields_;
+  MegatronFieldWriter& out_;
 };
 
 }  // namespace
 
-ConfigNode read_megatron_optimizer(const MegatronFields& fields, const MegatronSource& source) {
-  return OptimizerFields(fields, source).optimizer();
+ConfigNode read_megatron_optimizer(const MegatronFields& fields) {
+  return OptimizerFields(fields).optimizer();
 }
 
-std::vector<Setting> megatron_optimizer_fields(const OptimizerSpec& optimizer) {
-  return OptimizerWriter(optimizer).fields();
+void write_megatron_optimizer(const OptimizerSpec& optimizer, MegatronFieldWriter& out) {
+  OptimizerWriter(optimizer, out).write();
 }
 
 std::optional<ExportRefusal> why_megatron_lacks(const OptimizerSpec& optimizer) {

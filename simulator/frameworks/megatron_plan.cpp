@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 
-#include "frameworks/megatron_source.hpp"
+#include "frameworks/megatron_core.hpp"
+#include "frameworks/megatron_words.hpp"
+#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/plan/axis_order.hpp"
@@ -15,38 +17,12 @@
 namespace stepcast {
 namespace {
 
-struct NameOfOurs {
-  std::string_view theirs;
-  std::string_view ours;
-};
-constexpr std::array kContextWays = {NameOfOurs{"p2p", "ring"}, NameOfOurs{"a2a", "all_to_all"},
-                                     NameOfOurs{"allgather", "all_gather"},
-                                     NameOfOurs{"all_gather", "all_gather"},
-                                     NameOfOurs{"a2a+p2p", "all_to_all_ring"}};
-constexpr std::array kFsdpStages = {NameOfOurs{"no_shard", "0"}, NameOfOurs{"optim", "1"},
-                                    NameOfOurs{"optim_grads", "2"},
-                                    NameOfOurs{"optim_grads_params", "3"}};
-// pp_algorithm of Primus' own pipelines.
-constexpr std::array kPrimusSchedules = {
-    NameOfOurs{"1f1b", "1f1b"},         NameOfOurs{"1f1b-interleaved", "interleaved_1f1b"},
-    NameOfOurs{"zero-bubble", "zb_h1"}, NameOfOurs{"zero-bubble-heuristic", "zb_h1"},
-    NameOfOurs{"zbv-formatted", "zbv"}, NameOfOurs{"v-half", "v_half"},
-    NameOfOurs{"v-min", "v_min"}};
-
-template <std::size_t N>
-std::string_view ours_of(const std::array<NameOfOurs, N>& names, std::string_view theirs) {
-  const auto* const found = std::find_if(
-      names.begin(), names.end(), [&](const NameOfOurs& entry) { return entry.theirs == theirs; });
-  return found == names.end() ? std::string_view{} : found->ours;
-}
-
 class PlanFields {
  public:
-  PlanFields(const MegatronFields& fields, const MegatronSource& source, const ModelSpec& model,
-             MegatronDegrees& degrees)
+  PlanFields(const MegatronFields& fields, const ModelSpec& model, MegatronDegrees& degrees)
       : fields_(fields),
         settings_(fields.settings()),
-        source_(source),
+        source_(fields.source()),
         model_(model),
         degrees_(degrees) {}
 
@@ -147,8 +123,8 @@ class PlanFields {
     } else if (embedding || loss) {
       write_balanced(embedding, loss);
     } else if (model_.layers % (degrees_.pp * degrees_.vpp) != 0 && source_.uneven_stages) {
-      fields_.assume("plan.stage_layout", "balanced",
-                     "the layers are no multiple of the pipeline's stages");
+      settings_.assume("plan.stage_layout", "balanced",
+                       "the layers are no multiple of the pipeline's stages");
       writer_.field("stage_layout", "balanced");
     } else if (model_.layers % (degrees_.pp * degrees_.vpp) != 0) {
       settings_.error("num_layers", "(" + std::to_string(model_.layers) +
@@ -392,9 +368,9 @@ class PlanFields {
 
 }  // namespace
 
-ConfigNode read_megatron_plan(const MegatronFields& fields, const MegatronSource& source,
-                              const ModelSpec& model, MegatronDegrees& degrees) {
-  return PlanFields(fields, source, model, degrees).plan();
+ConfigNode read_megatron_plan(const MegatronFields& fields, const ModelSpec& model,
+                              MegatronDegrees& degrees) {
+  return PlanFields(fields, model, degrees).plan();
 }
 
 }  // namespace stepcast

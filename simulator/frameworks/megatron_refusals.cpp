@@ -4,11 +4,46 @@
 #include <array>
 
 #include "frameworks/bridge_adapters.hpp"
-#include "frameworks/megatron_mixers.hpp"
+#include "frameworks/megatron_words.hpp"
 #include "frameworks/megatron_writer.hpp"
 
 namespace stepcast {
 namespace {
+
+// The first key whose list is in the way.
+std::string uneven_key(const ModelSpec& model) {
+  const AttentionSpec& attention = model.attention;
+  for (const auto& [key, counts] : {std::pair{"model.attention.heads", &attention.heads},
+                                    {"model.attention.kv_heads", &attention.kv_heads},
+                                    {"model.attention.head_dim", &attention.qk_head_dim},
+                                    {"model.attention.v_head_dim", &attention.v_head_dim},
+                                    {"model.attention.sliding_window", &attention.sliding_window},
+                                    {"model.mlp.ffn_hidden", &model.mlp.ffn_hidden}}) {
+    if (!counts->uniform()) {
+      return key;
+    }
+  }
+  return "model.mixers";
+}
+
+// Why no field says what the model's layers are; empty where fields do.
+std::vector<ExportRefusal> layers_without_fields(const ModelSpec& model) {
+  std::vector<ExportRefusal> refusals;
+  const auto& linear = model.mixers.linear_attention;
+  const bool kimi = linear && linear->rule == DeltaRule::kKimiDelta;
+  if (layers_differ(model)) {
+    refusals.push_back(
+        {uneven_key(model), "",
+         "no field of it says that layers differ in heads or widths, or lack a block",
+         "give all layers the same"});
+  }
+  if (model.mlp.soft_clamped != kimi) {
+    refusals.push_back({"model.mlp.soft_clamped", kimi ? "false" : "true",
+                        "its model_type kimi_k3 clamps softly, and no other does",
+                        kimi ? "take true" : "take false"});
+  }
+  return refusals;
+}
 
 constexpr std::array kSchedules = {Schedule::kOneFOneB, Schedule::kInterleaved};
 constexpr std::array kDispatchers = {Dispatcher::kAllGather, Dispatcher::kAllToAll,
@@ -182,18 +217,9 @@ std::optional<ExportRefusal> primus_alone(const ModelSpec& model) {
 }
 
 std::string_view primus_schedule(Schedule schedule) {
-  switch (schedule) {
-    case Schedule::kZbH1:
-      return "zero-bubble";
-    case Schedule::kZbV:
-      return "zbv-formatted";
-    case Schedule::kVHalf:
-      return "v-half";
-    case Schedule::kVMin:
-      return "v-min";
-    default:
-      return {};
-  }
+  return among(std::span<const Schedule>(kSchedules), schedule)
+             ? std::string_view{}
+             : theirs_of(kPrimusSchedules, name(schedule));
 }
 
 std::vector<ExportRefusal> megatron_refusals(const ExportInput& input, MegatronDialect dialect) {

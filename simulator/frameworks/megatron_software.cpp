@@ -3,29 +3,21 @@
 // Sources: megatron/training/arguments.py, core/distributed, core/transformer/moe; of Primus:
 // configs/modules/megatron/primus_turbo.yaml and primus/backends/megatron.
 #include <algorithm>
-#include <array>
 
-#include "frameworks/megatron_source.hpp"
+#include "frameworks/megatron_core.hpp"
+#include "frameworks/megatron_words.hpp"
 #include "stepcast/config/config_writer.hpp"
 
 namespace stepcast {
 namespace {
 
-struct AttentionName {
-  std::string_view theirs;
-  std::string_view ours;  // empty: what the software set runs
-};
-constexpr std::array kAttentionBackends = {
-    AttentionName{"auto", ""}, AttentionName{"flash", "flash2"}, AttentionName{"fused", "cudnn"},
-    AttentionName{"unfused", "unfused"}, AttentionName{"local", "unfused"}};
-
 class SoftwareFields {
  public:
-  SoftwareFields(const MegatronFields& fields, const MegatronSource& source, const ModelSpec& model,
+  SoftwareFields(const MegatronFields& fields, const ModelSpec& model,
                  const MegatronDegrees& degrees)
       : fields_(fields),
         settings_(fields.settings()),
-        source_(source),
+        source_(fields.source()),
         model_(model),
         degrees_(degrees) {}
 
@@ -49,10 +41,8 @@ class SoftwareFields {
     if (backend || flash) {
       std::string name = backend.value_or("flash");
       name = name.starts_with("AttnBackend.") ? name.substr(12) : name;
-      const auto* const known =
-          std::find_if(kAttentionBackends.begin(), kAttentionBackends.end(),
-                       [&](const AttentionName& entry) { return entry.theirs == name; });
-      if (known == kAttentionBackends.end()) {
+      const Word* const known = row_with(kAttentionBackends, &Word::theirs, name);
+      if (known == nullptr) {
         settings_.error("attention_backend",
                         "must be auto, flash, fused, unfused or local, not '" + name + "'");
       } else if (!known->ours.empty() && backend) {
@@ -106,7 +96,7 @@ class SoftwareFields {
         settings_.flag("moe_shared_expert_overlap", "software.shared_expert_overlap");
     const std::string dispatcher = dispatcher_name();
     if (!model_.moe) {
-      settings_.without_effect(kPairs);
+      settings_.without_effect("overlap_moe_expert_parallel_comm delay_wgrad_compute");
       return;
     }
     if (!dispatcher.empty()) {
@@ -132,14 +122,14 @@ class SoftwareFields {
     read_pairs();
   }
 
-  // Of passes that run in pairs.
-  static constexpr std::array<std::string_view, 2> kPairs = {"overlap_moe_expert_parallel_comm",
-                                                             "delay_wgrad_compute"};
+  // Passes that run in pairs.
   void read_pairs() {
-    const auto pairs = settings_.flag(kPairs[0], "software.ep_overlap");
-    const auto delay = settings_.flag(kPairs[1], "software.delays_weight_gradients");
+    constexpr std::string_view kPairs = "overlap_moe_expert_parallel_comm";
+    constexpr std::string_view kDelay = "delay_wgrad_compute";
+    const auto pairs = settings_.flag(kPairs, "software.ep_overlap");
+    const auto delay = settings_.flag(kDelay, "software.delays_weight_gradients");
     if (delay.value_or(false) && !pairs.value_or(false)) {
-      settings_.error(kPairs[1], "needs " + std::string(kPairs[0]));
+      settings_.error(kDelay, "needs " + std::string(kPairs));
     }
     if (pairs || !source_.model_is_named) {
       writer_.field("ep_overlap", pairs.value_or(false));
@@ -167,8 +157,8 @@ class SoftwareFields {
       if (source_.model_is_named) {
         return {};
       }
-      fields_.assume("plan.dispatcher", "allgather",
-                     "moe_token_dispatcher_type is allgather unless it is given");
+      settings_.assume("plan.dispatcher", "allgather",
+                       "moe_token_dispatcher_type is allgather unless it is given");
       return "allgather";
     }
     if (*type == "flex") {
@@ -187,7 +177,7 @@ class SoftwareFields {
                       "is '" + backend + "'; deepep and hybridep are priced");
     }
     if (!stated) {
-      fields_.assume("plan.dispatcher", backend, "flex names no library");
+      settings_.assume("plan.dispatcher", backend, "flex names no library");
     }
     return backend;
   }
@@ -240,8 +230,9 @@ class SoftwareFields {
     if (reduce || gather || !source_.model_is_named) {
       const bool reduces = reduce.value_or(source_.overlaps_gradients);
       if (!reduce && !source_.overlaps_gradients) {
-        fields_.assume("software.overlap_grad_reduce", "false",
-                       "gradients are reduced after backward unless overlap_grad_reduce is given");
+        settings_.assume(
+            "software.overlap_grad_reduce", "false",
+            "gradients are reduced after backward unless overlap_grad_reduce is given");
       }
       writer_.field("overlap_grad_reduce", reduces);
       writer_.field("overlap_param_gather", gather.value_or(source_.overlaps_gradients));
@@ -285,8 +276,8 @@ class SoftwareFields {
 
 class ExchangeFields {
  public:
-  ExchangeFields(const MegatronFields& fields, const MegatronSource& source, const ModelSpec& model)
-      : settings_(fields.settings()), source_(source), model_(model) {}
+  ExchangeFields(const MegatronFields& fields, const ModelSpec& model)
+      : settings_(fields.settings()), source_(fields.source()), model_(model) {}
 
   ConfigNode changes() {
     const auto capacity =
@@ -327,7 +318,7 @@ class ExchangeFields {
     return type == "even" ? "round_robin_forced" : model_.moe->router.groups == 1 ? "uniform" : "";
   }
 
-  // Of the dispatcher that runs.
+  // The units that the dispatcher which runs takes for itself.
   std::optional<std::int64_t> compute_units() {
     const std::string type =
         settings_.text("moe_token_dispatcher_type", "plan.dispatcher").value_or("");
@@ -363,14 +354,13 @@ class ExchangeFields {
 
 }  // namespace
 
-ConfigNode read_megatron_software(const MegatronFields& fields, const MegatronSource& source,
-                                  const ModelSpec& model, const MegatronDegrees& degrees) {
-  return SoftwareFields(fields, source, model, degrees).changes();
+ConfigNode read_megatron_software(const MegatronFields& fields, const ModelSpec& model,
+                                  const MegatronDegrees& degrees) {
+  return SoftwareFields(fields, model, degrees).changes();
 }
 
-ConfigNode read_megatron_exchange(const MegatronFields& fields, const MegatronSource& source,
-                                  const ModelSpec& model) {
-  return ExchangeFields(fields, source, model).changes();
+ConfigNode read_megatron_exchange(const MegatronFields& fields, const ModelSpec& model) {
+  return ExchangeFields(fields, model).changes();
 }
 
 }  // namespace stepcast

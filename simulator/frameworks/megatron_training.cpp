@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "frameworks/megatron_source.hpp"
+#include "frameworks/megatron_core.hpp"
+#include "frameworks/words.hpp"
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/config_writer.hpp"
@@ -31,16 +32,18 @@ constexpr std::array kEightBitRecipes = {
 
 class TrainingFields {
  public:
-  TrainingFields(const MegatronFields& fields, const MegatronSource& source,
-                 const MegatronDegrees& degrees)
-      : fields_(fields), settings_(fields.settings()), source_(source), degrees_(degrees) {}
+  TrainingFields(const MegatronFields& fields, const MegatronDegrees& degrees)
+      : fields_(fields),
+        settings_(fields.settings()),
+        source_(fields.source()),
+        degrees_(degrees) {}
 
   ConfigNode training() {
     read_batch();
     writer_.field("dtype", format());
     read_recompute();
     read_dropout();
-    writer_.field("optimizer", read_megatron_optimizer(fields_, source_));
+    writer_.field("optimizer", read_megatron_optimizer(fields_));
     return writer_.take();
   }
 
@@ -59,8 +62,8 @@ class TrainingFields {
       writer_.field("global_batch_size", *global);
     } else if (degrees_.dp) {
       const std::int64_t usual = micro * *degrees_.dp;  // one micro-batch a replica
-      fields_.assume("training.global_batch_size", std::to_string(usual),
-                     "global_batch_size is not given: micro_batch_size * data parallelism");
+      settings_.assume("training.global_batch_size", std::to_string(usual),
+                       "global_batch_size is not given: micro_batch_size * data parallelism");
       writer_.field("global_batch_size", usual);
     } else {
       settings_.diagnostics().error(source_.whole_file,
@@ -93,16 +96,14 @@ class TrainingFields {
       return "fp4";
     }
     if (!fp8.empty()) {
-      const auto* const known =
-          std::find_if(kEightBitRecipes.begin(), kEightBitRecipes.end(),
-                       [&](const FormatName& entry) { return entry.recipe == recipe; });
-      if (known == kEightBitRecipes.end()) {
+      const FormatName* const known = row_with(kEightBitRecipes, &FormatName::recipe, recipe);
+      if (known == nullptr) {
         settings_.error("fp8_recipe",
                         "must be delayed, tensorwise, mxfp8 or blockwise, not '" + recipe + "'");
         return "fp8";
       }
       if (!known->note.empty()) {
-        fields_.assume("training.dtype", std::string(known->ours), std::string(known->note));
+        settings_.assume("training.dtype", std::string(known->ours), std::string(known->note));
       }
       return known->ours;
     }
@@ -180,8 +181,8 @@ class TrainingFields {
       if (std::find(known.begin(), known.end(), module) != known.end()) {
         ours.push_back(module);
       } else if (module == "gdn_norm_out" || module == "mhc") {
-        fields_.assume("training.recompute_modules", module,
-                       "is of a layer that no model here has");
+        settings_.assume("training.recompute_modules", module,
+                         "is of a layer that no model here has");
       } else {
         settings_.error(
             "recompute_modules",
@@ -199,7 +200,7 @@ class TrainingFields {
     const double hidden = settings_.share("hidden_dropout", "training.dropout").value_or(usual);
     const double softmax = settings_.share("attention_dropout", "training.dropout").value_or(usual);
     if (!settings_.has("hidden_dropout") && !source_.model_is_named) {
-      fields_.assume("training.dropout", "true", "hidden_dropout is 0.1 unless it is given as 0");
+      settings_.assume("training.dropout", "true", "hidden_dropout is 0.1 unless it is given as 0");
     }
     if (hidden > 0.0 || softmax > 0.0) {
       writer_.field("dropout", true);
@@ -215,9 +216,8 @@ class TrainingFields {
 
 }  // namespace
 
-ConfigNode read_megatron_training(const MegatronFields& fields, const MegatronSource& source,
-                                  const MegatronDegrees& degrees) {
-  return TrainingFields(fields, source, degrees).training();
+ConfigNode read_megatron_training(const MegatronFields& fields, const MegatronDegrees& degrees) {
+  return TrainingFields(fields, degrees).training();
 }
 
 }  // namespace stepcast

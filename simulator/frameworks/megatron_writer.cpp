@@ -1,48 +1,162 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "frameworks/megatron_writer.hpp"
 
-#include <algorithm>
-#include <array>
-
-#include "frameworks/megatron_mixers.hpp"
+#include "frameworks/megatron_words.hpp"
 #include "frameworks/moe_layer_pattern.hpp"
 #include "stepcast/base/units_text.hpp"
-#include "stepcast/config/framework_keys.hpp"
+#include "stepcast/config/config_writer.hpp"
+#include "stepcast/config/config_yaml.hpp"
 #include "stepcast/config/scalar.hpp"
-#include "stepcast/settle/settle_plan.hpp"
 
 namespace stepcast {
 namespace {
 
-// Collects fields in the order in which they are written.
-class FieldWriter {
+// The switches of an experiment's software as Megatron's fields.
+class SoftwareFieldWriter {
  public:
-  void text(std::string_view name, std::string value) {
-    fields_.push_back(text_setting(std::string(name), std::move(value), {}));
-  }
-  void count(std::string_view name, std::int64_t value) { text(name, std::to_string(value)); }
-  // By our own key.
-  void ours(std::string_view key, std::int64_t value) {
-    count(framework_name(FrameworkVocabulary::kMegatron, key), value);
-  }
-  void ours_if_any(std::string_view key, std::int64_t value) {
-    if (value > 0) {
-      ours(key, value);
+  SoftwareFieldWriter(const Experiment& experiment, const ParallelPlan& plan,
+                      MegatronDialect dialect)
+      : software_(experiment.software),
+        experiment_(experiment),
+        plan_(plan),
+        primus_(dialect == MegatronDialect::kPrimus),
+        bridge_(dialect == MegatronDialect::kBridge) {}
+
+  std::vector<Setting> fields() {
+    write_kernels();
+    if (experiment_.model.moe) {
+      write_experts();
     }
+    write_overlap();
+    write_states();
+    return out_.take();
   }
-  void flag(std::string_view name, bool on) { text(name, on ? "true" : "false"); }
-  void on_if(std::string_view name, bool on) {
-    if (on) {
-      flag(name, true);
-    }
-  }
-  std::vector<Setting> take() { return std::move(fields_); }
 
  private:
-  std::vector<Setting> fields_;
+  void write_kernels() {
+    const bool fused = software_.cross_entropy != Implementation::kEager;
+    out_.on_if("cross_entropy_loss_fusion", fused);
+    if (software_.cross_entropy == Implementation::kFused) {
+      out_.text("cross_entropy_fusion_impl", "te");
+    }
+    if (!software_.accumulates_in_gemm || plan_.zero == 3) {
+      out_.flag("gradient_accumulation_fusion", false);
+    }
+    if (!primus_) {
+      write_attention();
+    } else if (software_.attention_kernel() == AttentionKernel::kAiter) {
+      out_.flag("enable_primus_turbo", true);
+      out_.flag("use_turbo_attention", true);
+    }
+    if (software_.cuda_graph) {
+      const bool whole = software_.cuda_graph_scope == CudaGraphScope::kWhole;
+      out_.text("cuda_graph_impl", whole ? "local" : "transformer_engine");
+    }
+    if (software_.vocabulary_multiple != 128) {
+      out_.count("make_vocab_size_divisible_by", software_.vocabulary_multiple);
+    }
+  }
+
+  // What the software asked for, not what a library takes instead.
+  void write_attention() {
+    switch (software_.attention) {
+      case AttentionKernel::kFlash2:
+        out_.text("attention_backend", "flash");
+        break;
+      case AttentionKernel::kUnfused:
+        out_.text("attention_backend", "unfused");
+        break;
+      default:
+        break;  // Transformer Engine chooses
+    }
+  }
+
+  void write_experts() {
+    const Dispatcher dispatcher = plan_.exchange.dispatcher;
+    const bool library = dispatcher == Dispatcher::kDeepEp || dispatcher == Dispatcher::kHybridEp;
+    if (library && primus_ && dispatcher == Dispatcher::kDeepEp) {
+      out_.flag("enable_primus_turbo", true);
+      out_.flag("use_turbo_deepep", true);
+    } else if (library) {
+      out_.text("moe_token_dispatcher_type", "flex");
+      out_.text("moe_flex_dispatcher_backend", std::string(name(dispatcher)));
+    } else {
+      out_.text("moe_token_dispatcher_type", std::string(name(dispatcher)));
+    }
+    if (primus_ && software_.grouped_gemm == GroupedGemmMode::kTurbo) {
+      out_.flag("enable_primus_turbo", true);
+      out_.flag("use_turbo_grouped_gemm", true);
+    }
+    out_.on_if("moe_grouped_gemm", software_.grouped_gemm != GroupedGemmMode::kLegacy || primus_);
+    out_.on_if("moe_use_legacy_grouped_gemm",
+               primus_ && software_.grouped_gemm == GroupedGemmMode::kLegacy);
+    flag_where("moe_permute_fusion", software_.permute == Implementation::kFused);
+    flag_where("moe_shared_expert_overlap", software_.shared_expert_overlap);
+    out_.on_if("overlap_moe_expert_parallel_comm", software_.ep_overlap);
+    out_.on_if("delay_wgrad_compute", software_.ep_overlap && software_.delays_weight_gradients);
+    write_exchange(library);
+  }
+
+  void flag_where(std::string_view name, bool on) {
+    if (on || primus_ || bridge_) {
+      out_.flag(name, on);
+    }
+  }
+
+  void write_exchange(bool library) {
+    const ExchangeSpec& exchange = plan_.exchange;
+    if (exchange.capacity_factor) {
+      out_.text("moe_expert_capacity_factor", to_flow_yaml(scalar_node(*exchange.capacity_factor)));
+    }
+    if (library && exchange.compute_units > 0) {
+      out_.count(primus_ ? "turbo_deepep_num_cu" : "moe_flex_dispatcher_num_sms",
+                 exchange.compute_units);
+    }
+    if (!exchange.routing) {
+      return;
+    }
+    const bool forced = exchange.routing->kind == RoutingKind::kRoundRobinForced;
+    if ((primus_ && forced) || (!primus_ && exchange.routing->kind == RoutingKind::kUniform)) {
+      out_.flag("moe_router_force_load_balancing", true);
+    }
+  }
+
+  void write_overlap() {
+    if (plan_.tp > 1) {
+      out_.on_if("tp_comm_overlap", software_.async_tp);
+    }
+    if (plan_.zero < 3) {
+      out_.on_if("overlap_grad_reduce", software_.overlap_grad_reduce);
+      out_.on_if("overlap_param_gather", software_.overlap_param_gather && plan_.zero >= 1 &&
+                                             software_.overlap_grad_reduce);
+    } else {
+      out_.flag("overlap_grad_reduce", true);
+    }
+  }
+
+  void write_states() {
+    out_.on_if("grad_reduce_in_bf16", software_.gradient_reduce == Bytes(2));
+    const bool said = experiment_.training.optimizer != OptimizerSpec{};
+    if (software_.states.optimizer == Bytes(8) && !said) {
+      out_.flag("use_precision_aware_optimizer", true);
+      out_.text("exp_avg_dtype", "bf16");
+      out_.text("exp_avg_sq_dtype", "bf16");
+    }
+    if (software_.memory.optimizer_on_host && !said) {
+      out_.flag("optimizer_cpu_offload", true);
+    }
+  }
+
+  const SoftwareSpec& software_;
+  const Experiment& experiment_;
+  const ParallelPlan& plan_;
+  bool primus_;
+  bool bridge_;
+  MegatronFieldWriter out_;
 };
 
-void write_attention(const AttentionSpec& attention, MegatronDialect dialect, FieldWriter& out) {
+void write_attention(const AttentionSpec& attention, MegatronDialect dialect,
+                     MegatronFieldWriter& out) {
   if (attention.kind == AttentionKind::kSharedKv) {
     return;  // in the fields of its layers
   }
@@ -76,13 +190,7 @@ void write_attention(const AttentionSpec& attention, MegatronDialect dialect, Fi
   }
 }
 
-void write_mixers(const ModelSpec& model, FieldWriter& out) {
-  for (auto& [name, value] : megatron_mixer_fields(model)) {
-    out.text(name, std::move(value));
-  }
-}
-
-void write_experts(const ModelSpec& model, FieldWriter& out) {
+void write_experts(const ModelSpec& model, MegatronFieldWriter& out) {
   const MoeSpec& moe = *model.moe;
   out.ours("model.moe.experts", moe.experts);
   out.ours("model.moe.experts_per_token", moe.experts_per_token);
@@ -110,7 +218,7 @@ void write_experts(const ModelSpec& model, FieldWriter& out) {
   out.on_if("moe_router_enable_expert_bias", moe.router.expert_bias);
 }
 
-void write_biases(const ModelSpec& model, MegatronDialect dialect, FieldWriter& out) {
+void write_biases(const ModelSpec& model, MegatronDialect dialect, MegatronFieldWriter& out) {
   const AttentionSpec& attention = model.attention;
   const bool inner = model.mlp.bias || (model.moe && model.moe->expert_bias);
   const bool all = inner && attention.qkv_bias && attention.output_bias;
@@ -127,7 +235,7 @@ bool runs_fsdp2(const Experiment& experiment, const ParallelPlan& plan) {
 }
 
 void write_sharding(const Experiment& experiment, const ParallelPlan& plan, MegatronDialect dialect,
-                    FieldWriter& out) {
+                    MegatronFieldWriter& out) {
   const std::int64_t zero = experiment.plan.zero.value_or(plan.zero);
   if (plan.zero == 3 && dialect == MegatronDialect::kPrimus && runs_fsdp2(experiment, plan)) {
     out.flag("use_torch_fsdp2", true);
@@ -140,7 +248,7 @@ void write_sharding(const Experiment& experiment, const ParallelPlan& plan, Mega
   if (sharded) {
     out.flag("use_megatron_fsdp", true);
     out.text("data_parallel_sharding_strategy",
-             plan.zero == 3 ? "optim_grads_params" : "optim_grads");
+             std::string(theirs_of(kFsdpStages, std::to_string(plan.zero))));
   }
   if (distributed) {
     out.flag("use_distributed_optimizer", true);
@@ -153,7 +261,8 @@ void write_sharding(const Experiment& experiment, const ParallelPlan& plan, Mega
   }
 }
 
-void write_stages(const Experiment& experiment, const ParallelPlan& plan, FieldWriter& out) {
+void write_stages(const Experiment& experiment, const ParallelPlan& plan,
+                  MegatronFieldWriter& out) {
   const std::int64_t layers = experiment.model.layers;
   const auto stages = static_cast<std::int64_t>(plan.stages.size());
   const bool plain = experiment.plan.layout.empty() && experiment.plan.stage_layers.empty();
@@ -177,7 +286,7 @@ void write_stages(const Experiment& experiment, const ParallelPlan& plan, FieldW
            text ? experiment.plan.layout : layout_text(plan.stages));
 }
 
-void write_recompute(const RecomputeSpec& recompute, FieldWriter& out) {
+void write_recompute(const RecomputeSpec& recompute, MegatronFieldWriter& out) {
   if (recompute.kind == RecomputeKind::kFull && recompute.layer_list.empty()) {
     out.text("recompute_granularity", "full");
     out.text("recompute_method", std::string(name(recompute.method)));
@@ -199,13 +308,13 @@ void write_recompute(const RecomputeSpec& recompute, FieldWriter& out) {
 }  // namespace
 
 std::vector<Setting> megatron_model_fields(const ModelSpec& model, MegatronDialect dialect) {
-  FieldWriter out;
+  MegatronFieldWriter out;
   out.ours("model.layers", model.layers);
   out.ours("model.hidden_size", model.hidden);
   out.ours("model.mlp.ffn_hidden", model.mlp.ffn_hidden);
   out.ours("model.attention.heads", model.attention.heads);
   write_attention(model.attention, dialect, out);
-  write_mixers(model, out);
+  write_megatron_mixers(model, out);
   const bool learned = model.positions == Positions::kLearned;
   out.text("position_embedding_type", learned                               ? "learned_absolute"
                                       : model.positions == Positions::kNone ? "none"
@@ -235,7 +344,7 @@ std::vector<Setting> megatron_model_fields(const ModelSpec& model, MegatronDiale
 
 std::vector<Setting> megatron_training_fields(const Experiment& experiment) {
   const TrainingRecipe& training = experiment.training;
-  FieldWriter out;
+  MegatronFieldWriter out;
   out.ours("training.sequence_length", training.sequence_length);
   if (experiment.model.positions != Positions::kLearned) {
     out.count("max_position_embeddings", training.sequence_length);
@@ -255,23 +364,20 @@ std::vector<Setting> megatron_training_fields(const Experiment& experiment) {
   out.text("attention_dropout", training.dropout ? "0.1" : "0.0");
   out.text("hidden_dropout", training.dropout ? "0.1" : "0.0");
   write_recompute(training.recompute, out);
-  std::vector<Setting> fields = out.take();
-  const std::vector<Setting> optimizer = megatron_optimizer_fields(training.optimizer);
-  fields.insert(fields.end(), optimizer.begin(), optimizer.end());
-  return fields;
+  write_megatron_optimizer(training.optimizer, out);
+  return out.take();
 }
 
 std::vector<Setting> megatron_plan_fields(const Experiment& experiment, const ParallelPlan& plan,
                                           MegatronDialect dialect) {
-  FieldWriter out;
+  MegatronFieldWriter out;
   out.ours("plan.tp", plan.tp);
   out.ours("plan.pp", plan.pp);
   write_stages(experiment, plan, out);
   if (plan.cp > 1) {
     out.ours("plan.cp", plan.cp);
-    constexpr std::array kWays = {"p2p", "allgather", "a2a", "a2a+p2p"};
     if (plan.cp_algorithm != CpAlgorithm::kRing) {
-      out.text("cp_comm_type", kWays.at(static_cast<std::size_t>(plan.cp_algorithm)));
+      out.text("cp_comm_type", std::string(theirs_of(kContextWays, name(plan.cp_algorithm))));
     }
     if (plan.cp_algorithm == CpAlgorithm::kAllToAllRing) {
       const bool list = dialect == MegatronDialect::kBridge;
@@ -315,6 +421,11 @@ std::string layout_text(const std::vector<StageContent>& stages) {
     text += stage.loss ? "L" : "";
   }
   return text;
+}
+
+std::vector<Setting> megatron_software_fields(const Experiment& experiment,
+                                              const ParallelPlan& plan, MegatronDialect dialect) {
+  return SoftwareFieldWriter(experiment, plan, dialect).fields();
 }
 
 }  // namespace stepcast

@@ -10,12 +10,38 @@
 #include <string>
 #include <vector>
 
-#include "frameworks/export_refusal.hpp"
 #include "frameworks/exported_file.hpp"
+#include "frameworks/megatron_core.hpp"
 #include "frameworks/setting.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
 namespace stepcast {
+
+// Collects fields in the order in which they are written.
+class MegatronFieldWriter {
+ public:
+  void text(std::string_view name, std::string value) {
+    fields_.push_back(text_setting(std::string(name), std::move(value), {}));
+  }
+  void count(std::string_view name, std::int64_t value) { text(name, std::to_string(value)); }
+  // By our own key.
+  void ours(std::string_view key, std::int64_t value) { count(MegatronFields::word(key), value); }
+  void ours_if_any(std::string_view key, std::int64_t value) {
+    if (value > 0) {
+      ours(key, value);
+    }
+  }
+  void flag(std::string_view name, bool on) { text(name, on ? "true" : "false"); }
+  void on_if(std::string_view name, bool on) {
+    if (on) {
+      flag(name, true);
+    }
+  }
+  std::vector<Setting> take() { return std::move(fields_); }
+
+ private:
+  std::vector<Setting> fields_;
+};
 
 // Who reads the fields.
 enum class MegatronDialect { kMegatron, kPrimus, kBridge };
@@ -30,7 +56,10 @@ std::string_view primus_schedule(Schedule schedule);
 
 std::vector<Setting> megatron_model_fields(const ModelSpec& model, MegatronDialect dialect);
 std::vector<Setting> megatron_training_fields(const Experiment& experiment);
-std::vector<Setting> megatron_optimizer_fields(const OptimizerSpec& optimizer);
+void write_megatron_optimizer(const OptimizerSpec& optimizer, MegatronFieldWriter& out);
+// The fields that say which layers mix positions otherwise than by attention; nothing for attention
+// alone.
+void write_megatron_mixers(const ModelSpec& model, MegatronFieldWriter& out);
 // Why Megatron cannot run it, if it cannot.
 std::optional<ExportRefusal> why_megatron_lacks(const OptimizerSpec& optimizer);
 std::vector<Setting> megatron_plan_fields(const Experiment& experiment, const ParallelPlan& plan,

@@ -4,13 +4,15 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
+#include "frameworks/job_size.hpp"
+#include "frameworks/megatron_core.hpp"
 #include "frameworks/megatron_import.hpp"
-#include "frameworks/megatron_source.hpp"
-#include "frameworks/shell_assignment.hpp"
 #include "frameworks/shell_script.hpp"
+#include "frameworks/shell_words.hpp"
+#include "frameworks/words.hpp"
 #include "stepcast/base/ascii.hpp"
+#include "stepcast/config/scalar.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
 namespace stepcast {
@@ -208,46 +210,32 @@ class MlperfFile {
   }
 
   [[nodiscard]] std::optional<std::int64_t> minibs() const {
-    std::int64_t number = 0;
-    std::from_chars(minibs_.data(), minibs_.data() + minibs_.size(), number);
+    const std::int64_t number = leading_number(minibs_).value_or(0);
     return number > 0 && number < (1 << 30) ? std::optional(number) : std::nullopt;
   }
   // By the size that the file states, else by where it lies.
   [[nodiscard]] const MlperfModel* model() const {
     const std::string stated =
         variable("MODEL_SIZE").empty() ? variable("SIZE") : variable("MODEL_SIZE");
-    const auto* found = std::find_if(
-        kMlperfModels.begin(), kMlperfModels.end(),
-        [&](const MlperfModel& entry) { return !stated.empty() && entry.size == stated; });
-    if (found == kMlperfModels.end()) {
-      found = std::find_if(kMlperfModels.begin(), kMlperfModels.end(),
-                           [this](const MlperfModel& entry) {
-                             return places_.find(entry.part) != std::string::npos;
-                           });
-    }
-    return found == kMlperfModels.end() ? nullptr : &*found;
+    const MlperfModel* const found =
+        stated.empty() ? nullptr : row_with(kMlperfModels, &MlperfModel::size, stated);
+    return found == nullptr ? row_within(kMlperfModels, &MlperfModel::part, places_) : found;
   }
   [[nodiscard]] const MlperfGpu* gpu() const {
     const std::string name =
         ascii::lower_case(name_ + " " + variable("DGXSYSTEM") + " " + variable("GPU_ARCH"));
-    const auto* const found = std::find_if(
-        kMlperfGpus.begin(), kMlperfGpus.end(),
-        [&](const MlperfGpu& entry) { return name.find(entry.part) != std::string::npos; });
-    return found == kMlperfGpus.end() ? nullptr : &*found;
+    return row_within(kMlperfGpus, &MlperfGpu::part, name);
   }
   // Variables that nothing here reads.
   [[nodiscard]] std::vector<std::string> others() const {
-    constexpr auto kRead = std::to_array<std::string_view>(
-        {"MINIBS", "MODEL_SIZE", "SIZE", "FP8", "FP8_HYBRID", "FP8_RECIPE", "FP4", "DGXSYSTEM",
-         "GPU_ARCH", "LAYER_CUDA_GRAPH", "MCORE_CUDA_GRAPH", "FULL_CUDA_GRAPH",
-         "CUDA_GRAPH_SCOPE"});
+    constexpr std::string_view kRead =
+        "MINIBS MODEL_SIZE SIZE FP8 FP8_HYBRID FP8_RECIPE FP4 DGXSYSTEM GPU_ARCH LAYER_CUDA_GRAPH "
+        "MCORE_CUDA_GRAPH FULL_CUDA_GRAPH CUDA_GRAPH_SCOPE";
     std::vector<std::string> names;
     for (const auto& variable : script_.variables) {
       const std::string& name = variable.first;
       const bool known =
-          std::find(kRead.begin(), kRead.end(), name) != kRead.end() ||
-          std::any_of(kVariables.begin(), kVariables.end(),
-                      [&](const VariableField& entry) { return entry.variable == name; });
+          is_among(kRead, name) || row_with(kVariables, &VariableField::variable, name) != nullptr;
       if (!known) {
         names.push_back(name);
       }
@@ -257,15 +245,8 @@ class MlperfFile {
 
  private:
   std::optional<std::string> sourced(const std::string& name) {
-    const std::filesystem::path file = std::filesystem::path(name).filename();
-    places_ += " " + file.string();
-    std::error_code error;
-    if (input_.folder.empty()) {
-      return std::nullopt;
-    }
-    const std::filesystem::path beside = input_.folder / file;
-    return std::filesystem::is_regular_file(beside, error) ? std::optional(read_file(beside))
-                                                           : std::nullopt;
+    places_ += " " + std::filesystem::path(name).filename().string();
+    return text_beside(input_, name);
   }
 
   [[nodiscard]] std::string variable(std::string_view name) const {
@@ -338,7 +319,7 @@ void complete(const MlperfFile& file, const ImportInput& input, FrameworkReader&
   };
   const auto nodes = settings.count("nnodes", "cluster.nodes");
   source.gpus_per_node = settings.count("nproc_per_node", "cluster.gpus_per_node");
-  source.gpus = cluster_size(input, nodes, source.gpus_per_node, source.gpu).gpus;
+  source.gpus = cluster_gpus(input, nodes, source.gpus_per_node, source.gpu);
   std::vector<Setting> usual;
   const auto add = [&](std::string_view name, const std::string& value) {
     usual.push_back(text_setting(std::string(name), value, source.whole_file));

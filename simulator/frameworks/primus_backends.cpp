@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frameworks/primus_backends.hpp"
-
+// What Primus hands to the frameworks that it runs beside Megatron: their own keys, under
+// `overrides`, with presets of Primus for what those leave out.
+//
+//   overrides: {training: {seq_len: 8192}}     ->  training.seq_len = 8192, of torchtitan
+//
+// Source: AMD-AGI/Primus at fd1eeabb, primus/configs/modules/{torchtitan,maxtext,megatron_bridge},
+// primus/configs/models and primus/backends/{torchtitan,maxtext,megatron_bridge}.
 #include <algorithm>
 #include <array>
 
 #include "frameworks/bridge_adapters.hpp"
 #include "frameworks/bridge_recipe.hpp"
-#include "frameworks/bridge_table.hpp"
+#include "frameworks/job_size.hpp"
 #include "frameworks/maxtext.hpp"
-#include "frameworks/megatron_import.hpp"
-#include "frameworks/megatron_source.hpp"
+#include "frameworks/megatron_core.hpp"
 #include "frameworks/primus_import.hpp"
-#include "frameworks/torchtitan_flavors.hpp"
-#include "frameworks/torchtitan_reader.hpp"
+#include "frameworks/torchtitan.hpp"
+#include "frameworks/words.hpp"
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/experiment/experiment.hpp"
@@ -20,10 +24,6 @@
 namespace stepcast {
 namespace {
 
-struct PresetValue {
-  std::string_view name;
-  std::string_view value;
-};
 // modules/torchtitan/pre_trainer.yaml, where it differs from torchtitan's own defaults.
 constexpr std::array kTorchtitanPreset = {PresetValue{"compile.enable", "true"},
                                           PresetValue{"activation_checkpoint.mode", "none"}};
@@ -32,17 +32,8 @@ constexpr std::array kMaxTextPreset = {PresetValue{"weight_dtype", "bfloat16"},
                                        PresetValue{"remat_policy", "full"},
                                        PresetValue{"attention", "cudnn_flash_te"}};
 // Keys of Primus' own runner.
-constexpr auto kOfPrimus =
-    std::to_array<std::string_view>({"trainable", "training.mock_data", "sink_level",
-                                     "file_sink_level", "stderr_sink_level", "stage"});
-
-struct PrimusBackendRow {
-  std::string_view framework;
-  PrimusBackend import_from;
-};
-constexpr std::array kBackends = {PrimusBackendRow{"torchtitan", import_primus_torchtitan},
-                                  PrimusBackendRow{"maxtext", import_primus_maxtext},
-                                  PrimusBackendRow{"megatron_bridge", import_primus_bridge}};
+constexpr std::string_view kOfPrimus =
+    "trainable training.mock_data sink_level file_sink_level stderr_sink_level stage";
 
 std::vector<Setting> dotted(const std::vector<Setting>& settings) {
   std::vector<Setting> all;
@@ -54,22 +45,10 @@ std::vector<Setting> dotted(const std::vector<Setting>& settings) {
   return all;
 }
 
-template <std::size_t N>
-void append(const std::array<PresetValue, N>& preset, const Location& where,
-            std::vector<Setting>& settings) {
-  for (const PresetValue& row : preset) {
-    settings.push_back(text_setting(std::string(row.name), std::string(row.value), where));
-  }
-}
-
 void remark_on_presets(const PrimusConfig& config, FrameworkReader& settings) {
   if (!config.has_presets) {
-    settings.remark({.outcome = ImportOutcome::kAssumed,
-                     .name = {},
-                     .value = config.model,
-                     .ours = "presets",
-                     .note = "Primus' own are not beside the file: the defaults of fd1eeabb",
-                     .where = {}});
+    settings.assume("presets", config.model,
+                    "Primus' own are not beside the file: the defaults of fd1eeabb");
   }
 }
 
@@ -105,16 +84,16 @@ std::vector<Setting> torchtitan_preset(const PrimusConfig& config, const ImportI
   const std::string converters =
       eight_bits ? "primus_turbo,quantize.linear.float8" : "primus_turbo";
   settings.push_back(text_setting("model.converters", converters, where));
-  append(kTorchtitanPreset, where, settings);
+  append_preset(kTorchtitanPreset, where, settings);
   return settings;
 }
 
 // The kernels that the converter primus_turbo and its switches put in place of PyTorch's.
 void add_turbo(FrameworkReader& settings, FrameworkExperiment& parts) {
-  constexpr auto kWithoutEffect = std::to_array<std::string_view>(
-      {"primus_turbo.use_turbo_float8_linear", "primus_turbo.use_turbo_mx_linear",
-       "primus_turbo.use_turbo_async_tp", "primus_turbo.enable_embedding_autocast",
-       "primus_turbo.use_turbo_grouped_mm", "primus_turbo.use_turbo_*"});
+  constexpr std::string_view kWithoutEffect =
+      "primus_turbo.use_turbo_float8_linear primus_turbo.use_turbo_mx_linear "
+      "primus_turbo.use_turbo_async_tp primus_turbo.enable_embedding_autocast "
+      "primus_turbo.use_turbo_grouped_mm primus_turbo.use_turbo_*";
   const auto converters = settings.texts("model.converters", "software.attention");
   const bool enabled = settings.is_on("primus_turbo.enable_primus_turbo", "software.attention");
   const bool attention =
@@ -155,7 +134,7 @@ std::vector<Setting> maxtext_preset(const PrimusConfig& config, const ImportInpu
   const Location where{input.file, 0, 0};
   std::vector<Setting> settings = {
       text_setting("model_name", maxtext_model_name(config, input), where)};
-  append(kMaxTextPreset, where, settings);
+  append_preset(kMaxTextPreset, where, settings);
   return settings;
 }
 
@@ -191,23 +170,14 @@ MegatronSource bridge_source_of(const PrimusConfig& config, const ImportInput& i
   source.model_is_named = true;
   const bool turbo = settings.flag("enable_primus_turbo", "software").value_or(true);
   source.software = turbo ? "primus_turbo" : "primus_legacy";
-  source.gpus = cluster_size(input, {}, {}, {}).gpus;
+  source.gpus = cluster_gpus(input, {}, {}, {});
   return source;
 }
 
 // Keys of Primus' wrapper around the recipes.
-constexpr auto kOfBridgeWrapper = std::to_array<std::string_view>(
-    {"recipe", "flavor", "hf_path", "dataset", "precision_config", "comm_overlap_config", "mock",
-     "skip_save", "finetune_lr", "pipeline_dtype", "peft_lora_*", "use_hf_*", "packed_train*"});
-
-}  // namespace
-
-PrimusBackend primus_backend(std::string_view framework) {
-  const auto* const row = std::find_if(
-      kBackends.begin(), kBackends.end(),
-      [framework](const PrimusBackendRow& entry) { return entry.framework == framework; });
-  return row == kBackends.end() ? nullptr : row->import_from;
-}
+constexpr std::string_view kOfBridgeWrapper =
+    "recipe flavor hf_path dataset precision_config comm_overlap_config mock skip_save finetune_lr "
+    "pipeline_dtype peft_lora_* use_hf_* packed_train*";
 
 ImportedExperiment import_primus_torchtitan(const PrimusConfig& config, const ImportInput& input) {
   Diagnostics diagnostics;
@@ -218,10 +188,7 @@ ImportedExperiment import_primus_torchtitan(const PrimusConfig& config, const Im
   FrameworkExperiment parts = read_torchtitan(settings, {}, input);
   add_turbo(settings, parts);
   settings.without_effect(kOfPrimus);
-  settings.finish(input.unknown);
-  diagnostics.throw_if_any();
-  parts.remarks = settings.take_remarks();
-  return assembled(std::move(parts), input);
+  return assembled(settings, std::move(parts), input);
 }
 
 ImportedExperiment import_primus_maxtext(const PrimusConfig& config, const ImportInput& input) {
@@ -233,10 +200,7 @@ ImportedExperiment import_primus_maxtext(const PrimusConfig& config, const Impor
   remark_on_presets(config, settings);
   FrameworkExperiment parts = read_maxtext(settings, input);
   settings.without_effect(kOfPrimus);
-  settings.finish(input.unknown);
-  diagnostics.throw_if_any();
-  parts.remarks = settings.take_remarks();
-  return assembled(std::move(parts), input);
+  return assembled(settings, std::move(parts), input);
 }
 
 ImportedExperiment import_primus_bridge(const PrimusConfig& config, const ImportInput& input) {
@@ -249,7 +213,7 @@ ImportedExperiment import_primus_bridge(const PrimusConfig& config, const Import
   if (std::optional<BridgeTableEntry> recipe = bridge_table_entry(name, input.data)) {
     settings.add_defaults(std::move(recipe->settings));
   } else {
-    settings.remark({ImportOutcome::kAssumed, {}, name, "recipe", "is in no table of recipes", {}});
+    settings.assume("recipe", name, "is in no table of recipes");
   }
   settings.not_carried("packed_sequence", "several documents in a sequence");
   settings.without_effect(kOfBridgeWrapper);
@@ -261,6 +225,21 @@ ImportedExperiment import_primus_bridge(const PrimusConfig& config, const Import
   diagnostics.throw_if_any();
   add_adapters(lora, parts);
   return assembled(std::move(parts), input);
+}
+
+struct PrimusBackendRow {
+  std::string_view framework;
+  PrimusBackend import_from;
+};
+constexpr std::array kBackends = {PrimusBackendRow{"torchtitan", import_primus_torchtitan},
+                                  PrimusBackendRow{"maxtext", import_primus_maxtext},
+                                  PrimusBackendRow{"megatron_bridge", import_primus_bridge}};
+
+}  // namespace
+
+PrimusBackend primus_backend(std::string_view framework) {
+  const PrimusBackendRow* const row = row_with(kBackends, &PrimusBackendRow::framework, framework);
+  return row == nullptr ? nullptr : row->import_from;
 }
 
 }  // namespace stepcast

@@ -3,7 +3,6 @@
 // overrides. Presets of fd1eeabb whose shape is not the published one are not used: gpt_oss,
 // qwen3_4B, qwen3_32B.
 #include <algorithm>
-#include <array>
 
 #include "frameworks/bridge_adapters.hpp"
 #include "frameworks/megatron_writer.hpp"
@@ -15,51 +14,21 @@ namespace stepcast {
 namespace {
 
 // primus/configs/models/megatron/NAME.yaml.
-constexpr auto kPresetNames = std::to_array<std::string_view>({"deepseek_r1_distill_qwen_1.5B",
-                                                               "deepseek_v2",
-                                                               "deepseek_v2_lite",
-                                                               "deepseek_v3",
-                                                               "glm4_7",
-                                                               "grok1",
-                                                               "grok2",
-                                                               "kimi_k2",
-                                                               "llama2_13B",
-                                                               "llama2_70B",
-                                                               "llama2_7B",
-                                                               "llama3.1_405B",
-                                                               "llama3.1_70B",
-                                                               "llama3.1_8B",
-                                                               "llama3.2_1B",
-                                                               "llama3.2_3B",
-                                                               "llama3.3_70B",
-                                                               "llama3_70B",
-                                                               "llama3_8B",
-                                                               "llama4_17B128E",
-                                                               "llama4_17B16E",
-                                                               "minimax_m2.5",
-                                                               "mixtral_8x22B_v0.1",
-                                                               "mixtral_8x7B_v0.1",
-                                                               "moe_1T",
-                                                               "moe_2T",
-                                                               "moe_4T",
-                                                               "moe_515B",
-                                                               "moe_proxy_single_node",
-                                                               "qwen2.5_14B",
-                                                               "qwen2.5_32B",
-                                                               "qwen2.5_3B",
-                                                               "qwen2.5_72B",
-                                                               "qwen2.5_7B",
-                                                               "qwen3_14B",
-                                                               "qwen3_235B_A22B",
-                                                               "qwen3_30B_A3B",
-                                                               "qwen3_8B"});
+constexpr std::string_view kPresetNames =
+    "deepseek_r1_distill_qwen_1.5B deepseek_v2 deepseek_v2_lite deepseek_v3 glm4_7 grok1 grok2 "
+    "kimi_k2 llama2_13B llama2_70B llama2_7B llama3.1_405B llama3.1_70B llama3.1_8B llama3.2_1B "
+    "llama3.2_3B llama3.3_70B llama3_70B llama3_8B llama4_17B128E llama4_17B16E minimax_m2.5 "
+    "mixtral_8x22B_v0.1 mixtral_8x7B_v0.1 moe_1T moe_2T moe_4T moe_515B moe_proxy_single_node "
+    "qwen2.5_14B qwen2.5_32B qwen2.5_3B qwen2.5_72B qwen2.5_7B qwen3_14B qwen3_235B_A22B "
+    "qwen3_30B_A3B qwen3_8B";
 
 std::string_view preset_of(const Experiment& experiment) {
   const auto same = [&](std::string_view preset) {
     return ascii::lower_case(preset.substr(0, preset.find("_v0.1"))) == experiment.named.model;
   };
-  const auto* const found = std::find_if(kPresetNames.begin(), kPresetNames.end(), same);
-  return found == kPresetNames.end() ? std::string_view{} : *found;
+  const std::vector<std::string_view> presets = names_in(kPresetNames);
+  const auto found = std::find_if(presets.begin(), presets.end(), same);
+  return found == presets.end() ? std::string_view{} : *found;
 }
 
 std::string lines_of(const std::string& title, const std::vector<Setting>& fields) {

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "frameworks/python_tokens.hpp"
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/config/scalar.hpp"
 
 namespace stepcast {
 namespace {
@@ -40,6 +43,48 @@ std::vector<RecipeFunction> functions_of(const std::vector<PythonStatement>& sta
     functions.push_back(std::move(function));
   }
   return functions;
+}
+
+// The number that a literal is, if it is a whole one.
+std::optional<std::int64_t> whole(const PythonValue& value) {
+  std::string digits = value.text;
+  std::erase(digits, '_');
+  return value.kind == ValueKind::kLiteral ? whole_number_in(digits) : std::nullopt;
+}
+
+// How many values a value consists of.
+std::size_t size_of(const PythonValue& value) {
+  std::size_t size = 1;
+  for (const PythonValue& item : value.items) {
+    size += size_of(item);
+  }
+  for (const auto& [name, item] : value.keywords) {
+    size += size_of(item);
+  }
+  return size;
+}
+
+// a + b, a - b, a * b or a // b of whole numbers; of anything else its text.
+PythonValue combined(const PythonValue& a, const std::string& sign, const PythonValue& b) {
+  const std::optional<std::int64_t> left = whole(a);
+  const std::optional<std::int64_t> right = whole(b);
+  std::int64_t result = 0;
+  bool good = left && right;
+  if (good && sign == "*") {
+    good = !__builtin_mul_overflow(*left, *right, &result);
+  } else if (good && sign == "+") {
+    good = !__builtin_add_overflow(*left, *right, &result);
+  } else if (good && sign == "-") {
+    good = !__builtin_sub_overflow(*left, *right, &result);
+  } else if (good) {
+    good = *right > 0 && *left >= 0;
+    result = good ? *left / *right : 0;
+  }
+  PythonValue value;
+  value.kind = good ? ValueKind::kLiteral : ValueKind::kOpaque;
+  value.text = good ? std::to_string(result) : (a.text + " " + sign + " " + b.text).substr(0, 200);
+  value.where = a.where;
+  return value;
 }
 
 using Scope = std::map<std::string, PythonValue, std::less<>>;
@@ -351,6 +396,12 @@ PythonValue Evaluation::call(Cursor& cursor, PythonValue callee) {
 }
 
 }  // namespace
+
+PythonValue* keyword_of(PythonValue& value, std::string_view name) {
+  const auto found = std::find_if(value.keywords.begin(), value.keywords.end(),
+                                  [name](const auto& entry) { return entry.name == name; });
+  return found == value.keywords.end() ? nullptr : &found->value;
+}
 
 std::vector<std::string> recipe_functions(std::string_view text, const std::string& file) {
   const std::vector<PythonStatement> statements = python_statements(text, file);

@@ -16,9 +16,29 @@
 #include <string_view>
 #include <vector>
 
-#include "frameworks/python_value.hpp"
+#include "stepcast/base/error.hpp"
 
 namespace stepcast {
+
+struct PythonKeyword;
+
+// A value of a Python expression that was read, not run.
+struct PythonValue {
+  enum class Kind { kLiteral, kList, kCall, kOpaque };
+  Kind kind = Kind::kOpaque;
+  std::string text;  // of a literal without quotes; of a call the dotted name; else as written
+  std::vector<PythonValue> items;       // of a list; positional arguments
+  std::vector<PythonKeyword> keywords;  // of a call
+  Location where;
+};
+
+struct PythonKeyword {
+  std::string name;
+  PythonValue value;
+};
+
+// A keyword argument of a call, or null.
+PythonValue* keyword_of(PythonValue& value, std::string_view name);
 
 // The functions without required arguments, in the order of the file.
 std::vector<std::string> recipe_functions(std::string_view text, const std::string& file);

@@ -56,10 +56,9 @@ class Tokenizer {
     } else if (const std::size_t prefix = string_prefix()) {
       take_string(prefix - 1);
     } else if (begins_name(c)) {
-      take(PythonToken::Kind::kName, [](char n) { return begins_name(n) || ascii::is_digit(n); });
+      take(PythonToken::Kind::kName, ascii::is_word);
     } else if (ascii::is_digit(c)) {
-      take(PythonToken::Kind::kNumber,
-           [](char n) { return begins_name(n) || ascii::is_digit(n) || n == '.'; });
+      take(PythonToken::Kind::kNumber, [](char n) { return ascii::is_word(n) || n == '.'; });
     } else {
       take_sign();
     }

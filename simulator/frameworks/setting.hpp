@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stepcast/config/config_node.hpp"
@@ -15,6 +16,17 @@ struct Setting {
   ConfigNode value;  // with its place
 };
 
+// The names in a text that has blanks between them, as lists of hundreds are written. A name that
+// ends in '*' stands for all that begin so, and '' for the key of an assignment that has none.
+std::vector<std::string_view> names_in(std::string_view text);
+bool stands_for(std::string_view name, std::string_view other);
+// Whether one of the names in such a text stands for `name`.
+bool is_among(std::string_view names, std::string_view name);
+
 Setting text_setting(std::string name, std::string value, const Location& where);
+
+// Assignments of a command line as settings: KEY=VALUE, --KEY=VALUE, or --KEY for a switch. Throws
+// ConfigError for a text that is none of them.
+std::vector<Setting> assignment_settings(const std::vector<std::string>& overrides);
 
 }  // namespace stepcast

@@ -43,6 +43,11 @@ ConfigNode unquoted(ConfigNode value) {
   return value;
 }
 
+template <typename T>
+std::optional<T> good_number(const ScannedNumber<T>& scanned) {
+  return scanned.fault == NumberFault::kNone ? std::optional(scanned.value) : std::nullopt;
+}
+
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> items(1);
   for (const char c : text) {
@@ -63,83 +68,80 @@ std::string written(const ConfigNode& value) {
   return value.kind == ConfigNode::Kind::kScalar ? value.text : to_flow_yaml(value);
 }
 
-bool stands_for(std::string_view pattern, std::string_view name) {
-  return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1))
-                                : pattern == name;
-}
-
 // "0.0" is 0, "True" is true.
 bool says_same(const ConfigNode& value, const std::string& text) {
   ConfigNode other = value;
   other.text = text;
-  const auto number = scan_number(unquoted(value), kAnyNumber);
-  const auto wanted = scan_number(unquoted(other), kAnyNumber);
-  const bool same_number = number.fault == NumberFault::kNone &&
-                           wanted.fault == NumberFault::kNone && number.value == wanted.value;
+  const auto number = good_number(scan_number(unquoted(value), kAnyNumber));
+  const auto wanted = good_number(scan_number(unquoted(other), kAnyNumber));
   const std::optional<bool> truth = truth_of(value.text);
-  return value.text == text || same_number || (truth && truth == truth_of(text));
+  return value.text == text || (number && number == wanted) || (truth && truth == truth_of(text));
 }
 
 }  // namespace
 
+std::size_t count_of(const std::vector<ImportRemark>& remarks, ImportOutcome outcome) {
+  return static_cast<std::size_t>(
+      std::count_if(remarks.begin(), remarks.end(),
+                    [outcome](const ImportRemark& remark) { return remark.outcome == outcome; }));
+}
+
 FrameworkReader::FrameworkReader(std::vector<Setting> settings, Diagnostics& diagnostics)
     : diagnostics_(&diagnostics) {
   for (Setting& setting : settings) {
-    const auto same = std::find_if(settings_.begin(), settings_.end(), [&](const Held& held) {
-      return held.setting.name == setting.name;
-    });
-    if (same == settings_.end()) {
-      settings_.push_back({std::move(setting)});
+    if (const std::size_t same = place_of(setting.name); same < settings_.size()) {
+      settings_[same].setting = std::move(setting);
     } else {
-      same->setting = std::move(setting);
+      settings_.push_back({std::move(setting)});
     }
   }
 }
 
 void FrameworkReader::add_defaults(std::vector<Setting> settings) {
   for (Setting& setting : settings) {
-    const bool given = std::any_of(settings_.begin(), settings_.end(), [&](const Held& held) {
-      return held.setting.name == setting.name;
-    });
-    if (!given) {
-      settings_.push_back({std::move(setting), true, true});
+    if (place_of(setting.name) == settings_.size()) {
+      settings_.push_back({std::move(setting), true});
     }
   }
 }
 
+std::size_t FrameworkReader::place_of(std::string_view name) const {
+  const auto found = std::find_if(settings_.begin(), settings_.end(),
+                                  [name](const Held& held) { return held.setting.name == name; });
+  return static_cast<std::size_t>(found - settings_.begin());
+}
+
 bool FrameworkReader::has(std::string_view name) const {
-  return std::any_of(settings_.begin(), settings_.end(), [name](const Held& held) {
-    return held.setting.name == name && !is_nothing(held.setting.value);
-  });
+  const std::size_t at = place_of(name);
+  return at < settings_.size() && !is_nothing(settings_[at].setting.value);
 }
 
 Location FrameworkReader::location(std::string_view name) const {
-  const auto found = std::find_if(settings_.begin(), settings_.end(),
-                                  [name](const Held& held) { return held.setting.name == name; });
-  return found == settings_.end() ? Location{} : found->setting.value.location();
+  const std::size_t at = place_of(name);
+  return at < settings_.size() ? settings_[at].setting.value.location() : Location{};
 }
 
 void FrameworkReader::error(std::string_view name, std::string message) const {
   diagnostics_->error(location(name), "'" + std::string(name) + "' " + std::move(message));
 }
 
+void FrameworkReader::add(ImportOutcome outcome, const Setting& setting, std::string_view ours,
+                          std::string_view note) {
+  remarks_.push_back({outcome, setting.name, written(setting.value), std::string(ours),
+                      std::string(note), setting.value.location()});
+}
+
 const Setting* FrameworkReader::take(std::string_view name, std::string_view ours) {
   asked_.emplace_back(name);
-  const auto found = std::find_if(settings_.begin(), settings_.end(),
-                                  [name](const Held& held) { return held.setting.name == name; });
-  if (found == settings_.end()) {
+  const std::size_t at = place_of(name);
+  if (at == settings_.size()) {
     return nullptr;
   }
-  if (!std::exchange(found->asked, true)) {
-    const Setting& setting = found->setting;
-    remarks_.push_back({.outcome = ImportOutcome::kCarried,
-                        .name = setting.name,
-                        .value = written(setting.value),
-                        .ours = std::string(ours),
-                        .note = {},
-                        .where = setting.value.location()});
+  const Setting& setting = settings_[at].setting;
+  if (!std::exchange(settings_[at].asked, true)) {
+    add(ImportOutcome::kCarried, setting, ours, {});
   }
-  return is_nothing(found->setting.value) ? nullptr : &found->setting;
+  return is_nothing(setting.value) ? nullptr : &setting;
 }
 
 void FrameworkReader::refuse(const Setting& setting, const std::string& expected) const {
@@ -147,30 +149,30 @@ void FrameworkReader::refuse(const Setting& setting, const std::string& expected
                                                     ", not '" + written(setting.value) + "'");
 }
 
-std::optional<std::int64_t> FrameworkReader::count(std::string_view name, std::string_view ours) {
-  const Setting* setting = take(name, ours);
+template <typename Read>
+auto FrameworkReader::value_as(std::string_view name, std::string_view ours, const char* expected,
+                               Read read) -> decltype(read(ConfigNode{})) {
+  const Setting* const setting = take(name, ours);
   if (setting == nullptr) {
     return std::nullopt;
   }
-  const auto scanned = scan_whole(unquoted(setting->value), kAnyWhole);
-  if (scanned.fault != NumberFault::kNone) {
-    refuse(*setting, "a whole number");
-    return std::nullopt;
+  auto value = read(setting->value);
+  if (!value) {
+    refuse(*setting, expected);
   }
-  return scanned.value;
+  return value;
+}
+
+std::optional<std::int64_t> FrameworkReader::count(std::string_view name, std::string_view ours) {
+  return value_as(name, ours, "a whole number", [](const ConfigNode& value) {
+    return good_number(scan_whole(unquoted(value), kAnyWhole));
+  });
 }
 
 std::optional<double> FrameworkReader::number(std::string_view name, std::string_view ours) {
-  const Setting* setting = take(name, ours);
-  if (setting == nullptr) {
-    return std::nullopt;
-  }
-  const auto scanned = scan_number(unquoted(setting->value), kAnyNumber);
-  if (scanned.fault != NumberFault::kNone) {
-    refuse(*setting, "a number");
-    return std::nullopt;
-  }
-  return scanned.value;
+  return value_as(name, ours, "a number", [](const ConfigNode& value) {
+    return good_number(scan_number(unquoted(value), kAnyNumber));
+  });
 }
 
 std::optional<double> FrameworkReader::share(std::string_view name, std::string_view ours) {
@@ -183,29 +185,15 @@ std::optional<double> FrameworkReader::share(std::string_view name, std::string_
 }
 
 std::optional<bool> FrameworkReader::flag(std::string_view name, std::string_view ours) {
-  const Setting* setting = take(name, ours);
-  if (setting == nullptr) {
-    return std::nullopt;
-  }
-  const std::optional<bool> value = setting->value.kind == ConfigNode::Kind::kScalar
-                                        ? truth_of(setting->value.text)
-                                        : std::nullopt;
-  if (!value) {
-    refuse(*setting, "true or false");
-  }
-  return value;
+  return value_as(name, ours, "true or false", [](const ConfigNode& value) {
+    return value.kind == ConfigNode::Kind::kScalar ? truth_of(value.text) : std::nullopt;
+  });
 }
 
 std::optional<std::string> FrameworkReader::text(std::string_view name, std::string_view ours) {
-  const Setting* setting = take(name, ours);
-  if (setting == nullptr) {
-    return std::nullopt;
-  }
-  if (setting->value.kind != ConfigNode::Kind::kScalar) {
-    refuse(*setting, "a text");
-    return std::nullopt;
-  }
-  return setting->value.text;
+  return value_as(name, ours, "a text", [](const ConfigNode& value) {
+    return value.kind == ConfigNode::Kind::kScalar ? std::optional(value.text) : std::nullopt;
+  });
 }
 
 std::optional<std::string> FrameworkReader::as_written(std::string_view name,
@@ -230,31 +218,28 @@ std::optional<std::vector<std::string>> FrameworkReader::texts(std::string_view 
   return items;
 }
 
-std::int64_t FrameworkReader::count_or(std::string_view name, std::string_view ours,
-                                       std::int64_t fallback) {
+void FrameworkReader::take_default(std::string_view name, std::string_view ours,
+                                   std::string fallback) {
   if (!has(name)) {
     asked_.emplace_back(name);
     remarks_.push_back({ImportOutcome::kDefaulted,
                         std::string(name),
-                        std::to_string(fallback),
+                        std::move(fallback),
                         std::string(ours),
                         {},
                         {}});
   }
+}
+
+std::int64_t FrameworkReader::count_or(std::string_view name, std::string_view ours,
+                                       std::int64_t fallback) {
+  take_default(name, ours, std::to_string(fallback));
   return count(name, ours).value_or(fallback);
 }
 
 std::string FrameworkReader::text_or(std::string_view name, std::string_view ours,
                                      std::string_view fallback) {
-  if (!has(name)) {
-    asked_.emplace_back(name);
-    remarks_.push_back({ImportOutcome::kDefaulted,
-                        std::string(name),
-                        std::string(fallback),
-                        std::string(ours),
-                        {},
-                        {}});
-  }
+  take_default(name, ours, std::string(fallback));
   return text(name, ours).value_or(std::string(fallback));
 }
 
@@ -262,19 +247,15 @@ bool FrameworkReader::is_on(std::string_view name, std::string_view ours) {
   return flag(name, ours).value_or(false);
 }
 
-void FrameworkReader::without_effect(std::span<const std::string_view> names) {
+void FrameworkReader::without_effect(std::string_view names) {
+  const std::vector<std::string_view> all = names_in(names);
   for (Held& held : settings_) {
     const Setting& setting = held.setting;
-    if (!held.asked && std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    if (!held.asked && std::any_of(all.begin(), all.end(), [&](std::string_view name) {
           return stands_for(name, setting.name);
         })) {
       held.asked = true;
-      remarks_.push_back({ImportOutcome::kWithoutEffect,
-                          setting.name,
-                          written(setting.value),
-                          {},
-                          {},
-                          setting.value.location()});
+      add(ImportOutcome::kWithoutEffect, setting, {}, {});
     }
   }
 }
@@ -292,6 +273,26 @@ void FrameworkReader::not_carried(std::string_view name, std::string_view meanin
   remark.note = is_neutral ? std::string{} : std::string(meaning);
 }
 
+void FrameworkReader::not_carried(std::span<const UnpricedKey> keys) {
+  for (const UnpricedKey& key : keys) {
+    not_carried(key.name, key.meaning, key.neutral);
+  }
+}
+
+void FrameworkReader::leave_out(std::string_view name, std::string value, std::string note) {
+  remarks_.push_back({ImportOutcome::kNotCarried,
+                      std::string(name),
+                      std::move(value),
+                      {},
+                      std::move(note),
+                      location(name)});
+}
+
+void FrameworkReader::assume(std::string ours, std::string value, std::string note) {
+  remarks_.push_back(
+      {ImportOutcome::kAssumed, {}, std::move(value), std::move(ours), std::move(note), {}});
+}
+
 void FrameworkReader::finish(UnknownSettings unknown) {
   for (Held& held : settings_) {
     if (held.asked) {
@@ -306,12 +307,8 @@ void FrameworkReader::finish(UnknownSettings unknown) {
                               (near.empty() ? "; with --lenient it is listed and left out" : ""));
       continue;
     }
-    remarks_.push_back({ImportOutcome::kNotCarried,
-                        setting.name,
-                        written(setting.value),
-                        {},
-                        "not known here; what it changes is not predicted",
-                        setting.value.location()});
+    add(ImportOutcome::kNotCarried, setting, {},
+        "not known here; what it changes is not predicted");
   }
 }
 

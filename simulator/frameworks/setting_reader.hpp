@@ -3,7 +3,7 @@
 //
 //   FrameworkReader settings(read_arguments(text), diagnostics);
 //   plan.tp = settings.count("tensor_model_parallel_size", "plan.tp", 1);
-//   settings.without_effect({"lr", "wandb_*"});
+//   settings.without_effect("lr wandb_*");
 //   settings.not_carried("moe_z_loss_coeff", "a loss of some FLOPs that is not priced");
 //   settings.finish(Unknown::kRefused);
 //
@@ -18,12 +18,39 @@
 #include <string_view>
 #include <vector>
 
-#include "frameworks/import_remark.hpp"
 #include "frameworks/setting.hpp"
 #include "stepcast/base/error.hpp"
 #include "stepcast/config/scalar.hpp"
 
 namespace stepcast {
+
+// What became of one key of a framework's file.
+enum class ImportOutcome {
+  kCarried,        // stands in the experiment
+  kDefaulted,      // was absent: the framework's own default stands in the experiment
+  kWithoutEffect,  // changes nothing that is predicted: data, logging, learning rates
+  kNotCarried,     // changes the result, and nothing here prices it
+  kAssumed,        // follows from nothing in the file
+};
+
+struct ImportRemark {
+  ImportOutcome outcome = ImportOutcome::kCarried;
+  std::string name;   // the framework's key
+  std::string value;  // as written, or the default
+  std::string ours;   // the key that it became; empty: none
+  std::string note;   // what it means for the result
+  Location where;
+};
+
+// Of the keys whose outcome it is.
+std::size_t count_of(const std::vector<ImportRemark>& remarks, ImportOutcome outcome);
+
+// A key that changes the result if it is there with a value other than `neutral`.
+struct UnpricedKey {
+  std::string_view name;
+  std::string_view meaning;
+  std::string_view neutral = "false";
+};
 
 // What becomes of keys that nobody asked for: an error each, or a remark.
 enum class UnknownSettings { kRefused, kRemarked };
@@ -59,12 +86,16 @@ class FrameworkReader {
   // A switch that is off where it is absent, in every framework: no remark.
   bool is_on(std::string_view name, std::string_view ours);
 
-  // Keys that change nothing that is predicted; a name that ends in '*' stands for all that begin
-  // so.
-  void without_effect(std::span<const std::string_view> names);
-  // A key that changes the result if it is there with a value other than `neutral`.
+  // Keys that change nothing that is predicted, with blanks between them; a name that ends in '*'
+  // stands for all that begin so.
+  void without_effect(std::string_view names);
   void not_carried(std::string_view name, std::string_view meaning,
                    std::string_view neutral = "false");
+  void not_carried(std::span<const UnpricedKey> keys);
+  // A key that was read, and changes more than ours can say.
+  void leave_out(std::string_view name, std::string value, std::string note);
+  // A key of ours that follows from nothing in the file.
+  void assume(std::string ours, std::string value, std::string note);
 
   void error(std::string_view name, std::string message) const;
   void remark(ImportRemark remark) { remarks_.push_back(std::move(remark)); }
@@ -78,9 +109,17 @@ class FrameworkReader {
   struct Held {
     Setting setting;
     bool asked = false;
-    bool is_default = false;
   };
+  // Where the setting of a name is held; behind the last one if there is none.
+  [[nodiscard]] std::size_t place_of(std::string_view name) const;
+  void add(ImportOutcome outcome, const Setting& setting, std::string_view ours,
+           std::string_view note);
   const Setting* take(std::string_view name, std::string_view ours);
+  void take_default(std::string_view name, std::string_view ours, std::string fallback);
+  // What `read` makes of the value, which must be what is expected.
+  template <typename Read>
+  auto value_as(std::string_view name, std::string_view ours, const char* expected, Read read)
+      -> decltype(read(ConfigNode{}));
   void refuse(const Setting& setting, const std::string& expected) const;
 
   std::vector<Held> settings_;

@@ -3,17 +3,43 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
-#include "frameworks/batch_directives.hpp"
-#include "frameworks/shell_assignment.hpp"
-#include "frameworks/shell_test.hpp"
+#include "frameworks/shell_expression.hpp"
 #include "frameworks/shell_words.hpp"
+#include "stepcast/base/ascii.hpp"
 
 namespace stepcast {
 namespace {
+
+constexpr std::string_view kBatchLine = "#SBATCH";
+
+// The options of "#SBATCH" lines, which Slurm reads where a shell sees comments.
+std::vector<ShellWord> batch_directives(std::string_view text, const std::string& file) {
+  std::vector<ShellWord> words;
+  for (int line = 1; !text.empty(); ++line) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view directive = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!directive.starts_with(kBatchLine)) {
+      continue;
+    }
+    directive.remove_prefix(kBatchLine.size());
+    std::string word;
+    for (const char c : std::string(directive) + ' ') {
+      if (!ascii::is_space(c)) {
+        word += c;
+      } else if (!word.empty()) {
+        words.push_back({std::exchange(word, {}), {file, line, 1}});
+      }
+    }
+  }
+  return words;
+}
 
 ShellBranch branch_of(bool taken) { return taken ? ShellBranch::kTaken : ShellBranch::kNotTaken; }
 

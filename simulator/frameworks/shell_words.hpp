@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words of a shell script, expanded: quotes, variables, arrays, $(( )), comments, continued
-// lines.
+// lines; and assignments, NAME=word, NAME+=word, NAME=(words).
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -96,5 +97,21 @@ class ShellWordReader {
   bool in_test_ = false;
   ShellBranch branch_ = ShellBranch::kTaken;
 };
+
+struct ShellAssignment {
+  std::string name;
+  bool appends = false;
+  bool array = false;
+  std::vector<std::string> items;  // of a scalar one
+};
+
+// Whether an assignment begins here.
+bool at_assignment(const ShellWordReader& reader);
+// The one that begins here; nothing where none does.
+std::optional<ShellAssignment> read_assignment(ShellWordReader& reader);
+void apply(const ShellAssignment& assignment, ShellVariables& variables);
+
+// Values of the assignments "KEY=VALUE" whose key has no small letters, as a variable of a shell.
+std::map<std::string, std::string> shell_assignments(const std::vector<std::string>& texts);
 
 }  // namespace stepcast

@@ -13,16 +13,33 @@
 // conditions are not carried over; each is named where it is met.
 #pragma once
 
+#include <span>
+#include <string>
 #include <vector>
 
-#include "frameworks/export_refusal.hpp"
 #include "frameworks/exported_file.hpp"
 #include "frameworks/imported_experiment.hpp"
+#include "frameworks/model_flavor.hpp"
+#include "frameworks/setting_reader.hpp"
 
 namespace stepcast {
 
 ImportedExperiment import_torchtitan(const ImportInput& input);
 std::vector<ExportedFile> export_torchtitan(const ExportInput& input);
 std::vector<ExportRefusal> why_not_torchtitan(const ExportInput& input);
+
+// What differs between the two generations of files besides their names.
+struct TorchtitanJob {
+  bool recipe = false;  // a Python function of 2026
+  std::string module;   // of a recipe: llama3
+};
+
+// Of settings that stand in a reader already, under the names of job configs. Problems go to its
+// diagnostics; the result counts if there are none.
+FrameworkExperiment read_torchtitan(FrameworkReader& settings, const TorchtitanJob& job,
+                                    const ImportInput& input);
+
+// The models of torchtitan, by module and flavor.
+std::span<const ModelFlavor> torchtitan_flavors();
 
 }  // namespace stepcast

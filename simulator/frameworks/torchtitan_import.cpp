@@ -1,16 +1,204 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <toml++/toml.h>
 #include <algorithm>
 #include <array>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "frameworks/assignment_settings.hpp"
-#include "frameworks/toml_settings.hpp"
+#include "frameworks/python_recipe.hpp"
+#include "frameworks/setting.hpp"
 #include "frameworks/torchtitan.hpp"
-#include "frameworks/torchtitan_flavors.hpp"
-#include "frameworks/torchtitan_reader.hpp"
-#include "frameworks/torchtitan_recipe.hpp"
+#include "stepcast/config/value_message.hpp"
 
 namespace stepcast {
 namespace {
+
+ConfigNode placed(const toml::node& node, const std::shared_ptr<const std::string>& file) {
+  ConfigNode placed;
+  placed.file = file;
+  placed.line = static_cast<int>(node.source().begin.line);
+  placed.column = static_cast<int>(node.source().begin.column);
+  return placed;
+}
+
+// As TOML writes it, texts without their quotes.
+std::string written(const toml::node& node) {
+  if (const auto* text = node.as_string()) {
+    return text->get();
+  }
+  std::ostringstream out;
+  node.visit([&out](const auto& value) { out << value; });
+  return out.str();
+}
+
+ConfigNode value_of(const toml::node& node, const std::shared_ptr<const std::string>& file) {
+  ConfigNode value = placed(node, file);
+  if (const auto* list = node.as_array()) {
+    value.kind = ConfigNode::Kind::kSequence;
+    for (const toml::node& item : *list) {
+      value.items.push_back(value_of(item, file));
+    }
+    return value;
+  }
+  value.kind = ConfigNode::Kind::kScalar;
+  value.text = written(node);
+  return value;
+}
+
+void collect(const toml::table& table, const std::string& prefix,
+             const std::shared_ptr<const std::string>& file, std::vector<Setting>& settings) {
+  for (const auto& [key, node] : table) {
+    const std::string name = prefix + std::string(key.str());
+    if (const auto* inner = node.as_table()) {
+      collect(*inner, name + ".", file, settings);
+    } else {
+      settings.push_back({name, value_of(node, file)});
+    }
+  }
+}
+
+// A TOML file as settings with dotted names, in their order: `tensor_parallel_degree = 8` under
+// [parallelism] is parallelism.tensor_parallel_degree. Throws ConfigError at the place of a fault
+// of syntax.
+std::vector<Setting> toml_settings(std::string_view text, const std::string& file) {
+  std::vector<Setting> settings;
+  try {
+    const toml::table root = toml::parse(text, file);
+    collect(root, {}, std::make_shared<const std::string>(file), settings);
+  } catch (const toml::parse_error& fault) {
+    const toml::source_position where = fault.source().begin;
+    throw ConfigError({file, static_cast<int>(where.line), static_cast<int>(where.column)},
+                      "is no TOML: " + std::string(fault.description()));
+  }
+  return settings;
+}
+
+using Kind = PythonValue::Kind;
+
+ConfigNode node_of(const PythonValue& value) {
+  ConfigNode node = text_setting({}, value.text, value.where).value;
+  if (value.kind == Kind::kList) {
+    node.kind = ConfigNode::Kind::kSequence;
+    for (const PythonValue& item : value.items) {
+      node.items.push_back(node_of(item));
+    }
+  }
+  return node;
+}
+
+// "Float8LinearConverter" of "Float8LinearConverter.Config".
+std::string class_of(const PythonValue& value) {
+  return value.text.substr(0, value.text.find('.'));
+}
+
+class Flattening {
+ public:
+  std::vector<Setting> settings(const PythonValue& root) {
+    for (const auto& [name, value] : root.keywords) {
+      put_section(name, value);
+    }
+    return std::move(settings_);
+  }
+
+ private:
+  void put(std::string name, std::string text, const PythonValue& value) {
+    settings_.push_back(text_setting(std::move(name), std::move(text), value.where));
+  }
+  void put_all(const std::string& prefix, const PythonValue& value) {
+    for (const auto& [name, inner] : value.keywords) {
+      if (inner.kind == Kind::kCall) {
+        put_all(prefix + name + ".", inner);
+      } else {
+        settings_.push_back({prefix + name, node_of(inner)});
+      }
+    }
+  }
+
+  void put_section(const std::string& name, const PythonValue& value) {
+    if (name == "model_spec") {
+      put_model(value);
+    } else if (name == "activation_checkpoint") {
+      put_checkpointing(value);
+    } else if (value.kind != Kind::kCall) {
+      settings_.push_back({name, node_of(value)});
+    } else {
+      if (name == "optimizer" || name == "loss") {
+        put(name + ".class", class_of(value), value);
+      }
+      put_all(name + ".", value);
+    }
+  }
+
+  void put_model(const PythonValue& registry) {
+    if (!registry.items.empty()) {
+      settings_.push_back({"model.flavor", node_of(registry.items.front())});
+    }
+    for (const auto& [name, value] : registry.keywords) {
+      if (name == "converters" && value.kind == Kind::kList) {
+        put_converters(value);
+      } else {
+        settings_.push_back({"model." + name, node_of(value)});
+      }
+    }
+  }
+
+  void put_converters(const PythonValue& list) {
+    ConfigNode names = node_of(list);
+    for (std::size_t i = 0; i < list.items.size(); ++i) {
+      names.items[i].text = class_of(list.items[i]);
+      put_all("converters." + class_of(list.items[i]) + ".", list.items[i]);
+    }
+    settings_.push_back({"model.converters", std::move(names)});
+  }
+
+  void put_checkpointing(const PythonValue& value) {
+    const std::string policy = class_of(value);
+    const std::string section = "activation_checkpoint.";
+    if (policy == "SelectiveAC") {
+      put(section + "mode", "selective", value);
+      put(section + "selective_ac_option", "op", value);
+    } else if (policy == "FullAC") {
+      put(section + "mode", "full", value);
+    } else if (policy == "MemoryBudgetAC") {
+      put(section + "mode", "memory_budget", value);
+    } else {
+      put(section + "mode", policy == "None" ? "none" : policy, value);
+    }
+    put_all(section, value);
+  }
+
+  std::vector<Setting> settings_;
+};
+
+std::string chosen_function(std::string_view text, const std::string& file) {
+  const std::vector<std::string> functions = recipe_functions(text, file);
+  if (functions.size() == 1) {
+    return functions.front();
+  }
+  throw ConfigError({file, 0, 0}, functions.empty()
+                                      ? "has no function that builds a configuration"
+                                      : "has several configurations; add CONFIG=NAME with one of " +
+                                            comma_list(functions).substr(0, 1000));
+}
+
+// A configuration function of torchtitan (config_registry.py, since 2026) as settings under the
+// names of its job configs, `section.key`.
+//
+//   model_spec=model_registry("70B", converters=[...])  ->  model.flavor, model.converters
+//   activation_checkpoint=FullAC.Config()               ->  activation_checkpoint.mode full
+//
+// `function` may be empty where the file has one alone. Throws ConfigError.
+std::vector<Setting> torchtitan_recipe(std::string_view text, const std::string& file,
+                                       const std::string& function) {
+  const std::string name = function.empty() ? chosen_function(text, file) : function;
+  const PythonValue root = python_result(text, file, name);
+  if (root.kind != Kind::kCall || root.keywords.empty()) {
+    throw ConfigError(root.where, "function '" + name + "' does not return a Trainer.Config(...)");
+  }
+  return Flattening().settings(root);
+}
 
 // What keys of 2024 and early 2025 are called since; a name that ends in '.' stands for a section.
 struct Renamed {
@@ -123,10 +311,7 @@ ImportedExperiment import_torchtitan(const ImportInput& input) {
   Diagnostics diagnostics;
   FrameworkReader reader(std::move(settings), diagnostics);
   FrameworkExperiment parts = read_torchtitan(reader, job, input);
-  reader.finish(input.unknown);
-  diagnostics.throw_if_any();
-  parts.remarks = reader.take_remarks();
-  return assembled(std::move(parts), input);
+  return assembled(reader, std::move(parts), input);
 }
 
 }  // namespace stepcast

@@ -1,22 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frameworks/torchtitan_reader.hpp"
-
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <string_view>
 
+#include "frameworks/imported_experiment.hpp"
 #include "frameworks/job_size.hpp"
-#include "frameworks/kept_model.hpp"
-#include "frameworks/torchtitan_flavors.hpp"
+#include "frameworks/known_model.hpp"
+#include "frameworks/setting_reader.hpp"
+#include "frameworks/torchtitan.hpp"
 #include "frameworks/torchtitan_pipeline.hpp"
-#include "frameworks/torchtitan_software.hpp"
 #include "frameworks/torchtitan_words.hpp"
+#include "frameworks/words.hpp"
 #include "stepcast/base/nearest_name.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/config/framework_keys.hpp"
+#include "stepcast/config/value_message.hpp"
 #include "stepcast/experiment/experiment.hpp"
 
 namespace stepcast {
 namespace {
+
+// A converter by a part of its name: "quantize.linear.float8", "Float8LinearConverter".
+struct Converter {
+  std::string_view part;
+  std::string_view dtype;
+};
+constexpr std::array kConverters = {
+    Converter{"float8", "fp8"},      Converter{"Float8", "fp8"}, Converter{"mx", "fp8_block"},
+    Converter{"MXFP8", "fp8_block"}, Converter{"NVFP4", "fp4"},
+};
+
+bool names_experts(const std::string& converter) {
+  return converter.find("grouped_mm") != std::string::npos ||
+         converter.find("GroupedExperts") != std::string::npos;
+}
 
 constexpr Range<std::int64_t> kCounts{1, 1 << 28};
 
@@ -36,7 +54,7 @@ class TorchtitanReader {
     read_batch();
     parts_.training = training();
     parts_.plan = plan();
-    read_torchtitan_software(settings_, step(), parts_);
+    read_software();
     leave_out_torchtitan_keys(settings_);
     parts_.gpus = gpus_;
     return std::move(parts_);
@@ -56,14 +74,6 @@ class TorchtitanReader {
   }
   std::int64_t degree(std::string_view ours) { return positive(key(ours), ours, 1, kDegree); }
 
-  void assume(std::string ours, std::string value, std::string note) {
-    settings_.remark({.outcome = ImportOutcome::kAssumed,
-                      .name = {},
-                      .value = std::move(value),
-                      .ours = std::move(ours),
-                      .note = std::move(note),
-                      .where = {}});
-  }
   void not_carried(std::string name, std::string value, std::string note) {
     settings_.remark({.outcome = ImportOutcome::kNotCarried,
                       .name = std::move(name),
@@ -103,19 +113,15 @@ class TorchtitanReader {
 
   void refuse_flavor(const std::string& module, const std::string& flavor) {
     const std::vector<std::string> names = flavor_names(torchtitan_flavors(), module);
-    std::string listed;
-    for (const std::string& name : names) {
-      listed += (listed.empty() ? "" : ", ") + name;
-    }
-    settings_.error("model.flavor",
-                    "is '" + flavor.substr(0, 60) + "' of '" + module.substr(0, 60) +
-                        "', which is not known here" +
-                        (listed.empty() ? "; known are llama3, llama4, deepseek_v3, qwen3, gpt_oss"
-                                        : "; known are " + listed + did_you_mean(flavor, names)));
+    settings_.error(
+        "model.flavor",
+        "is '" + flavor.substr(0, 60) + "' of '" + module.substr(0, 60) +
+            "', which is not known here" +
+            (names.empty() ? "; known are llama3, llama4, deepseek_v3, qwen3, gpt_oss"
+                           : "; known are " + comma_list(names) + did_you_mean(flavor, names)));
   }
 
   [[nodiscard]] std::int64_t layers() const { return parts_.model ? parts_.model->layers : 1; }
-  [[nodiscard]] TorchtitanStep step() const { return {job_.recipe, pp_, has_experts()}; }
   [[nodiscard]] bool has_experts() const { return parts_.model && parts_.model->moe; }
 
   // --- degrees ---
@@ -170,8 +176,9 @@ class TorchtitanReader {
     }
     shards_ = gpus_ / outer;
     if (!size.stated) {
-      assume("cluster.gpus", std::to_string(gpus_),
-             "the fewest in whole nodes; the file leaves the number to the launcher, give --nodes");
+      settings_.assume(
+          "cluster.gpus", std::to_string(gpus_),
+          "the fewest in whole nodes; the file leaves the number to the launcher, give --nodes");
     }
   }
 
@@ -242,7 +249,7 @@ class TorchtitanReader {
     writer.field("sequence_length", sequence_);
     writer.field("micro_batch_size", micro_);
     writer.field("global_batch_size", global_);
-    writer.field("dtype", read_torchtitan_dtype(settings_, step()));
+    writer.field("dtype", dtype());
     write_recompute(writer);
     writer.field("optimizer", optimizer());
     return writer.take();
@@ -252,8 +259,8 @@ class TorchtitanReader {
     const std::string name =
         job_.recipe ? settings_.text("optimizer.class", "training.optimizer").value_or("AdamW")
                     : settings_.text_or("optimizer.name", "training.optimizer", "AdamW");
-    if (const TorchtitanWord* word = their_word(kTorchtitanOptimizers, name)) {
-      return word->ours;
+    if (const std::string_view ours = ours_of(kTorchtitanOptimizers, name); !ours.empty()) {
+      return ours;
     }
     not_carried("optimizer", name.substr(0, 60), "priced as AdamW");
     return "adamw";
@@ -361,12 +368,116 @@ class TorchtitanReader {
     if (!backend) {
       return;
     }
-    const TorchtitanWord* known = their_word(kTorchtitanBackends, *backend);
-    if (known == nullptr) {
+    const std::string_view ours = ours_of(kTorchtitanBackends, *backend);
+    if (ours.empty()) {
       settings_.error(name, "is '" + backend->substr(0, 60) +
                                 "'; supported are standard, deepep, hybridep, minimal_async_ep");
     } else {
-      writer.field("dispatcher", known->ours);
+      writer.field("dispatcher", ours);
+    }
+  }
+
+  // --- software ---
+
+  void read_float8() {
+    const std::string prefix = "quantize.linear.float8.";
+    settings_.not_carried(prefix + "enable_fsdp_float8_all_gather",
+                          "parameters are gathered in 8 bits; here in 16");
+    settings_.not_carried(prefix + "emulate",
+                          "products are emulated in 16 bits; here they run in 8");
+    const std::string name = settings_.has(prefix + "recipe_name")
+                                 ? prefix + "recipe_name"
+                                 : "converters.Float8LinearConverter.recipe_name";
+    const std::string recipe = settings_.text(name, "training.dtype").value_or("tensorwise");
+    if (recipe == "rowwise_with_gw_hp") {
+      settings_.leave_out(name, recipe, "products of weight gradients run in bf16; here in 8 bits");
+    } else if (recipe == "rowwise") {
+      settings_.leave_out(name, recipe, "a scale for each row; here one for each tensor is priced");
+    } else if (recipe != "tensorwise") {
+      settings_.error(name, "is '" + recipe.substr(0, 60) +
+                                "'; supported are tensorwise, rowwise and rowwise_with_gw_hp");
+    }
+  }
+
+  // The format of products: converters to FP8, MXFP8 or NVFP4.
+  std::string_view dtype() {
+    const std::vector<std::string> converters =
+        settings_.texts("model.converters", "training.dtype").value_or(std::vector<std::string>{});
+    // Of 2024, before converters.
+    const bool switched =
+        settings_.is_on("quantize.linear.float8.enable_float8_linear", "training.dtype");
+    std::string_view format = switched ? "fp8" : "bf16";
+    bool experts = false;
+    for (const std::string& converter : converters) {
+      const Converter* const known = row_within(kConverters, &Converter::part, converter);
+      if (known == nullptr) {
+        settings_.leave_out("model.converters", converter.substr(0, 60),
+                            "a converter that is not known here");
+        continue;
+      }
+      format = known->dtype;
+      experts = experts || names_experts(converter);
+    }
+    read_float8();
+    if (format != "bf16" && has_experts() && !experts) {
+      settings_.leave_out("model.converters", std::string(format),
+                          "of the linear layers alone; here the experts' products are in it too");
+    }
+    return format;
+  }
+
+  // compile.enable with its components decides which set describes the operators.
+  void read_compile(ConfigWriter& changes) {
+    const bool enabled = settings_.is_on("compile.enable", "software");
+    const std::vector<std::string> components =
+        settings_.texts("compile.components", "software")
+            .value_or(std::vector<std::string>{"model", "loss"});
+    const auto compiles = [&](std::string_view part) {
+      return enabled && std::find(components.begin(), components.end(), part) != components.end();
+    };
+    parts_.software = compiles("model") ? "torchtitan" : "torchtitan_eager";
+    if (compiles("model") != compiles("loss")) {
+      changes.field("cross_entropy", compiles("loss") ? "compiled" : "eager");
+    }
+    settings_.not_carried("compile.backend", "another compiler than Inductor", "inductor");
+    const std::string async = job_.recipe ? std::string("compile.enable_async_tensor_parallel")
+                                          : key("software.async_tp");
+    if (settings_.is_on(async, "software.async_tp")) {
+      changes.field("async_tp", true);
+    }
+  }
+
+  void read_states(ConfigWriter& changes) {
+    if (settings_.text("training.dtype", "software.state_bytes").value_or("float32") ==
+        "bfloat16") {
+      changes.field("fsdp_parameters_fp32", false);
+      changes.begin("state_bytes");
+      changes.field("parameter", "2 B");
+      changes.field("gradient", "2 B");
+      changes.field("optimizer", "4 B");
+      changes.end();
+    }
+    settings_.not_carried("training.mixed_precision_param", "products in 32 bits; here in 16",
+                          "bfloat16");
+    settings_.not_carried("training.mixed_precision_reduce", "another format of reduced gradients",
+                          "float32");
+  }
+
+  // The software set, the switches beside it, and the routing of experts.
+  void read_software() {
+    ConfigWriter changes;
+    read_compile(changes);
+    read_states(changes);
+    const bool disabled = settings_.is_on("training.disable_cuda_graphs", "software.cuda_graph");
+    if (job_.recipe && pp_ == 1 && !disabled) {
+      changes.field("cuda_graph", true);
+    }
+    parts_.software_changes = changes.take();
+    if (settings_.is_on("debug.moe_force_load_balance", "expert_exchange.routing") &&
+        has_experts()) {
+      ConfigWriter exchange;
+      exchange.field("routing", "round_robin_forced");
+      parts_.expert_exchange = exchange.take();
     }
   }
 

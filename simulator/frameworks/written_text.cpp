@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "stepcast/config/json_dump.hpp"
 
@@ -53,6 +54,25 @@ std::string file_name_of(std::string_view text) {
     name.front() = '_';
   }
   return name;
+}
+
+KeyLines::KeyLines(std::string_view sign, const std::string& heading) : sign_(sign) {
+  comment(heading);
+}
+
+void KeyLines::line(std::string_view key, const std::string& value) {
+  lines_ += std::string(key) + std::string(sign_) + value + "\n";
+}
+
+void KeyLines::section(std::string_view name) { lines_ += "\n[" + std::string(name) + "]\n"; }
+
+void KeyLines::note(std::string text) {
+  comment(text);
+  notes_.push_back(std::move(text));
+}
+
+ExportedFile KeyLines::file(std::string name) {
+  return {std::move(name), std::move(lines_), std::move(notes_)};
 }
 
 }  // namespace stepcast

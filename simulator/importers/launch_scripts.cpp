@@ -5,7 +5,7 @@
 #include <array>
 #include <sstream>
 
-#include "frameworks/bridge_table.hpp"
+#include "frameworks/bridge_recipe.hpp"
 #include "importers/published_names.hpp"
 #include "importers/remark.hpp"
 

@@ -2,8 +2,7 @@
 #include "config_trees.hpp"
 #include "fuzz/targets.hpp"
 #include "stepcast/config/config_node.hpp"
-#include "stepcast/config/full_yaml.hpp"
-#include "stepcast/config/plain_yaml.hpp"
+#include "stepcast/config/config_yaml.hpp"
 
 namespace stepcast::fuzz {
 namespace {

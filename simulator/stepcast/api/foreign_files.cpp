@@ -4,7 +4,7 @@
 
 #include "frameworks/framework_table.hpp"
 #include "frameworks/hf_config.hpp"
-#include "frameworks/import_check.hpp"
+#include "frameworks/imported_experiment.hpp"
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/job.hpp"
 #include "stepcast/api/text_source.hpp"

@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "stepcast/base/utf8.hpp"
-#include "stepcast/config/full_yaml.hpp"
-#include "stepcast/config/plain_yaml.hpp"
+#include "stepcast/config/config_yaml.hpp"
 #include "stepcast/config/told_name.hpp"
 
 namespace stepcast {

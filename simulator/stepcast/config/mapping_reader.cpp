@@ -5,6 +5,7 @@
 
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/base/printable.hpp"
 #include "stepcast/config/framework_keys.hpp"
 #include "stepcast/config/value_message.hpp"
 
@@ -18,14 +19,6 @@ const ConfigNode& empty_mapping() {
     return mapping;
   }();
   return node;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) {
-    text += (text.empty() ? "" : ", ") + name;
-  }
-  return text;
 }
 
 bool contains(const std::vector<std::string>& keys, std::string_view key) {
@@ -331,7 +324,7 @@ void MappingReader::finish() {
     // micro_batch_size, not the key that is spelt nearest to it.
     std::string remedy = did_you_mean_ours(entry.key, path_);
     remedy = remedy.empty() ? did_you_mean(entry.key, asked_) : remedy;
-    remedy = remedy.empty() ? "; known keys: " + joined(asked_) : remedy;
+    remedy = remedy.empty() ? "; known keys: " + comma_list(asked_) : remedy;
     const std::string place = path_.empty() ? "" : " in '" + path_ + "'";
     diagnostics_->error(entry.location(),
                         "unknown key '" + clipped(entry.key) + "'" + place + remedy);
@@ -377,13 +370,21 @@ void MappingReader::report_choice(std::string_view key, const ConfigNode& value,
   const bool readable = is_readable_text(value);
   std::string remedy = readable ? did_you_mean(value.text, names) : "";
   if (record_) {
-    refuse(key, value, " must be one of " + joined(names) + "; it is " + shown(value) + remedy);
+    refuse(key, value, " must be one of " + comma_list(names) + "; it is " + shown(value) + remedy);
   } else if (!readable) {
     refuse(key, value, not_single(value, {}));
   } else {
-    remedy = remedy.empty() ? "; give one of: " + joined(names) : remedy;
+    remedy = remedy.empty() ? "; give one of: " + comma_list(names) : remedy;
     refuse(key, value, ": unknown value '" + clipped(value.text) + "'" + remedy);
   }
+}
+
+std::string required_name(MappingReader& reader, std::string_view key) {
+  std::string name = reader.required_text(key);
+  if (printable(name) != name) {
+    reader.error(key, "holds a control character, as a line feed is; write a name of one line");
+  }
+  return name;
 }
 
 }  // namespace stepcast

@@ -207,4 +207,8 @@ class MappingReader {
   std::vector<std::string> missing_;         // of a record
 };
 
+// What a file calls what it describes: the text of `key`, in one line, for names stand in tables,
+// scripts and comments, which a line feed would end.
+std::string required_name(MappingReader& reader, std::string_view key = "name");
+
 }  // namespace stepcast

@@ -47,6 +47,19 @@ std::optional<double> number_of(const ConfigNode& value) {
   return number.fault == NumberFault::kNone ? std::optional(number.value) : std::nullopt;
 }
 
+std::optional<std::int64_t> whole_number_in(std::string_view text) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [after, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && after == end ? std::optional(number) : std::nullopt;
+}
+
+std::optional<std::int64_t> leading_number(std::string_view text) {
+  std::int64_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc{} ? std::optional(number) : std::nullopt;
+}
+
 std::optional<bool> flag_of(const ConfigNode& value) {
   const bool plain = value.kind == ConfigNode::Kind::kScalar && !value.quoted;
   if (!plain || (value.text != "true" && value.text != "false")) {

@@ -35,6 +35,9 @@ struct ScannedNumber {
 ScannedNumber<std::int64_t> scan_whole(const ConfigNode& value, Range<std::int64_t> range);
 ScannedNumber<double> scan_number(const ConfigNode& value, Range<double> range);
 std::optional<double> number_of(const ConfigNode& value);
+// The whole number that all of a text is, and the one that a text begins with.
+std::optional<std::int64_t> whole_number_in(std::string_view text);
+std::optional<std::int64_t> leading_number(std::string_view text);
 // The truth value that a plain scalar is.
 std::optional<bool> flag_of(const ConfigNode& value);
 

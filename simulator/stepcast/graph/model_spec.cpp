@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "stepcast/config/name_text.hpp"
+#include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/graph/model_ranges.hpp"
 #include "stepcast/graph/model_remarks.hpp"
 

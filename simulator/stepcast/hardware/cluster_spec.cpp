@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "stepcast/config/enum_fields.hpp"
-#include "stepcast/config/name_text.hpp"
+#include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/hardware/constant.hpp"
 #include "stepcast/hardware/host_tables.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "stepcast/base/nearest_name.hpp"
-#include "stepcast/config/name_text.hpp"
+#include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/hardware/constant_files.hpp"
 #include "stepcast/hardware/data_root.hpp"
 #include "stepcast/hardware/device_tables.hpp"

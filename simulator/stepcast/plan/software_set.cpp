@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "stepcast/config/enum_fields.hpp"
-#include "stepcast/config/name_text.hpp"
+#include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/hardware/data_root.hpp"
 #include "stepcast/plan/parallel_plan.hpp"
 #include "stepcast/plan/software_spec.hpp"

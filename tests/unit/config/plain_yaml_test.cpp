@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/config/plain_yaml.hpp"
 
 #include <random>
 
 #include "catch.hpp"
 #include "config_trees.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/config/full_yaml.hpp"
+#include "stepcast/config/config_yaml.hpp"
 
 namespace stepcast::plain_yaml_test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frameworks/bridge_table.hpp"
+#include "frameworks/bridge_recipe.hpp"
 
 #include <filesystem>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a framework cannot run is refused with the key in the way, its place and a remedy; what it
 // has only the nearest word for is told.
-#include "frameworks/export_refusal.hpp"
 
 #include "catch.hpp"
 #include "frameworks/exported_file.hpp"

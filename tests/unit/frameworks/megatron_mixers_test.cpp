@@ -17,7 +17,7 @@ ModelSpec read(std::vector<Setting> fields) {
   MegatronSource source;
   source.model = megatron_default_model();
   source.primus = true;
-  ModelSpec model = read_megatron_model(MegatronFields(settings), source);
+  ModelSpec model = read_megatron_model(MegatronFields(settings, source));
   diagnostics.throw_if_any();
   return model;
 }

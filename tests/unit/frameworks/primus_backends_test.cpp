@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frameworks/primus_backends.hpp"
 
 #include "catch.hpp"
 #include "frameworks/primus_import.hpp"

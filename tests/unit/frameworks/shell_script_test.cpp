@@ -3,8 +3,7 @@
 
 #include "catch.hpp"
 #include "frameworks/launch_command.hpp"
-#include "frameworks/shell_arithmetic.hpp"
-#include "frameworks/shell_test.hpp"
+#include "frameworks/shell_expression.hpp"
 
 namespace stepcast::shell_script_test {
 namespace {

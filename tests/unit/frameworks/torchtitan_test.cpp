@@ -2,7 +2,7 @@
 #include "frameworks/torchtitan.hpp"
 
 #include "catch.hpp"
-#include "frameworks/torchtitan_stages.hpp"
+#include "frameworks/torchtitan_pipeline.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/config/config_yaml.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Megatron's fields as the programs around it give them: its own arguments, Primus' YAML, Megatron
-// Bridge's recipes, MLPerf's variables.
+// The fields of Megatron Core, which four programs run and whose fields they give each in its own
+// way: Megatron-LM's arguments, Primus' YAML, Megatron Bridge's recipes, MLPerf's variables of
+// NeMo.
 #pragma once
 
 #include <cstdint>
@@ -54,9 +55,11 @@ struct MegatronDegrees {
 // Readers of one part each. `ours` of a field is looked up in the table of framework_keys.hpp.
 class MegatronFields {
  public:
-  explicit MegatronFields(FrameworkReader& settings) : settings_(&settings) {}
+  MegatronFields(FrameworkReader& settings, const MegatronSource& source)
+      : settings_(&settings), source_(&source) {}
 
   [[nodiscard]] FrameworkReader& settings() const { return *settings_; }
+  [[nodiscard]] const MegatronSource& source() const { return *source_; }
   [[nodiscard]] bool has(std::string_view ours) const { return settings_->has(word(ours)); }
   [[nodiscard]] std::optional<std::int64_t> count(std::string_view ours) const {
     return settings_->count(word(ours), ours);
@@ -72,23 +75,21 @@ class MegatronFields {
   [[nodiscard]] static std::string_view word(std::string_view ours) {
     return framework_name(FrameworkVocabulary::kMegatron, ours);
   }
-  void assume(std::string ours, std::string value, std::string note) const;
 
  private:
   FrameworkReader* settings_;
+  const MegatronSource* source_;
 };
 
-ModelSpec read_megatron_model(const MegatronFields& fields, const MegatronSource& source);
-ConfigNode read_megatron_training(const MegatronFields& fields, const MegatronSource& source,
-                                  const MegatronDegrees& degrees);
+ModelSpec read_megatron_model(const MegatronFields& fields);
+ConfigNode read_megatron_training(const MegatronFields& fields, const MegatronDegrees& degrees);
 // The key `optimizer` of the recipe.
-ConfigNode read_megatron_optimizer(const MegatronFields& fields, const MegatronSource& source);
-ConfigNode read_megatron_plan(const MegatronFields& fields, const MegatronSource& source,
-                              const ModelSpec& model, MegatronDegrees& degrees);
-ConfigNode read_megatron_software(const MegatronFields& fields, const MegatronSource& source,
-                                  const ModelSpec& model, const MegatronDegrees& degrees);
-ConfigNode read_megatron_exchange(const MegatronFields& fields, const MegatronSource& source,
-                                  const ModelSpec& model);
+ConfigNode read_megatron_optimizer(const MegatronFields& fields);
+ConfigNode read_megatron_plan(const MegatronFields& fields, const ModelSpec& model,
+                              MegatronDegrees& degrees);
+ConfigNode read_megatron_software(const MegatronFields& fields, const ModelSpec& model,
+                                  const MegatronDegrees& degrees);
+ConfigNode read_megatron_exchange(const MegatronFields& fields, const ModelSpec& model);
 // Fields that change nothing, and those that nothing here prices.
 void read_megatron_rest(FrameworkReader& settings);
 

@@ -2,9 +2,11 @@
 // Source: pytorch/torchtitan, torchtitan/models/<module>/__init__.py at 2ea6197b9 of 2025-10-31
 // (llama3_args, deepseekv3_args, qwen3_args, llama4_args) and at b5bcd76c of 2026-08-21
 // (<module>_configs); gpt_oss at the former in torchtitan/experiments.
-#include "frameworks/torchtitan_flavors.hpp"
+#include "frameworks/torchtitan_words.hpp"
 
 #include <array>
+
+#include "frameworks/torchtitan.hpp"
 
 namespace stepcast {
 namespace {
@@ -65,8 +67,54 @@ constexpr std::array kFlavors = {
     ModelFlavor{"gpt_oss", "120b", "gpt_oss_120b"},
 };
 
+constexpr std::array kTorchtitanUnpriced = {
+    UnpricedKey{"parallelism.disable_loss_parallel",
+                "logits are gathered over tensor-parallel ranks; here they stay spread"},
+    UnpricedKey{"parallelism.pipeline_parallel_schedule_csv", "a schedule of its own", ""},
+    UnpricedKey{"parallelism.enable_fsdp_symm_mem",
+                "gathers through symmetric memory; here NCCL's are priced"},
+    UnpricedKey{"parallelism.enable_compiled_autograd", "backward is compiled as a whole"},
+    UnpricedKey{"parallelism.context_parallel_load_balancer", "another balance of causal attention",
+                "headtail"},
+    UnpricedKey{"training.enable_cpu_offload",
+                "parameters and optimizer on the host; here they stay on the GPU"},
+    UnpricedKey{"optimizer.implementation", "another implementation of the optimizer", "fused"},
+    UnpricedKey{"optimizer.early_step_in_backward", "the optimizer runs inside backward"},
+    UnpricedKey{"fault_tolerance.enable", "replicas that come and go"},
+    UnpricedKey{"debug.deterministic", "deterministic kernels, which are slower"},
+    UnpricedKey{"debug.batch_invariant", "kernels that do not depend on the batch"},
+    UnpricedKey{"debug.detect_anomaly", "checks of every gradient, which are slow"},
+    UnpricedKey{"loss.class", "logits in chunks; here they are there at once", "CrossEntropyLoss"},
+    UnpricedKey{"model.attn_backend", "a kernel of attention; here the software set says which",
+                "sdpa"},
+    UnpricedKey{"model.tp_gemm_backend", "products with their exchange inside", "default"},
+    UnpricedKey{"model.non_blocking_capacity_factor",
+                "buffers of a fixed size for what experts receive"},
+    UnpricedKey{"converters.LoRAConverter.rank", "adapters; here all weights are trained"},
+};
+
+// The last of them are read where a pipeline, a cut of tensors or experts are there.
+constexpr std::string_view kTorchtitanWithoutEffect =
+    "job.* profiling.* profiler.* metrics.* lr_scheduler.* checkpoint.* checkpointer.* comm.* "
+    "validation.* validator.* memory_estimation.* experimental.* fault_tolerance.* tokenizer.* "
+    "dataloader.* override.* debug.* loss.* hf_assets_path dump_folder model.name "
+    "model.hf_assets_path model.tokenizer_path model.print_after_conversion model.norm_type "
+    "model.use_flex_attn model.attn_mask_type optimizer.* training.dataset* training.max_norm "
+    "training.steps training.gc_* training.seed training.deterministic training.warmup_steps "
+    "activation_checkpoint.* quantize.* converters.* parallelism.spmd_backend "
+    "parallelism.context_parallel_ptrr_mask_key parallelism.fsdp_* "
+    "parallelism.pipeline_parallel_* parallelism.num_pp_microbatches "
+    "parallelism.context_parallel_rotate_method parallelism.enable_sequence_parallel "
+    "parallelism.expert_tensor_parallel_degree parallelism.expert_parallel_comm_backend "
+    "parallelism.module_fqns_per_model_part model.moe_comm_backend flux.* eval.*";
+
 }  // namespace
 
 std::span<const ModelFlavor> torchtitan_flavors() { return kFlavors; }
+
+void leave_out_torchtitan_keys(FrameworkReader& settings) {
+  settings.not_carried(kTorchtitanUnpriced);
+  settings.without_effect(kTorchtitanWithoutEffect);
+}
 
 }  // namespace stepcast

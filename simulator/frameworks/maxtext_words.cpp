@@ -1,81 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frameworks/maxtext_left_out.hpp"
+#include "frameworks/maxtext_words.hpp"
 
 #include <array>
 #include <string>
 
-#include "frameworks/key_list.hpp"
+#include "frameworks/setting_reader.hpp"
 
 namespace stepcast {
 namespace {
 
-struct LeftOut {
-  std::string_view name;
-  std::string_view meaning;
-  std::string_view neutral = "false";
-};
-
-constexpr std::array kLeftOut = {
-    LeftOut{"dtype", "another format of activations; here bf16", "bfloat16"},
-    LeftOut{"grad_dtype", "another format of gradients", "float32"},
-    LeftOut{"optimizer_memory_host_offload", "the optimizer's states are on the host"},
-    LeftOut{"parameter_memory_host_offload", "parameters are on the host"},
-    LeftOut{"global_parameter_scale", "all widths are scaled", "1"},
-    LeftOut{"pipeline_delay_activation_forwarding", "a longer bubble with hidden transfers"},
-    LeftOut{"pipeline_fsdp_ag_once", "weights are gathered once for all micro-batches"},
-    LeftOut{"pipeline_fsdp_ag_per_repeat", "weights are gathered once for each repeat"},
-    LeftOut{"attention_type", "another mask or kind of attention", "global"},
-    LeftOut{"chunk_attn_window_size", "attention within chunks", "0"},
-    LeftOut{"attn_logits_soft_cap", "a bound on the logits of attention", "0.0"},
-    LeftOut{"final_logits_soft_cap", "a bound on the logits", "0.0"},
-    LeftOut{"decoder_block", "another kind of layer; here it follows from model_name", "llama2"},
-    LeftOut{"use_batch_split_schedule", "exchanges beside the products of half a batch"},
-    LeftOut{"use_ring_of_experts", "experts that exchange in a ring"},
-    LeftOut{"shard_exp_on_fsdp", "experts are spread over fsdp"},
-    LeftOut{"num_moe_token_chunks", "experts in chunks of tokens", "1"},
-    LeftOut{"ragged_buffer_factor", "a smaller buffer for what experts receive", "-1.0"},
-    LeftOut{"dropout_rate", "dropout", "0.0"},
-    LeftOut{"num_vocab_tiling", "logits in chunks", "1"},
-    LeftOut{"te_comm_gemm_overlap", "collectives beside products", "disabled"},
-    LeftOut{"use_dpo", "preference training: a second model runs forward"},
-    LeftOut{"enable_diloco", "replicas that meet only now and then"},
-    LeftOut{"use_multimodal", "an encoder of images"},
-    LeftOut{"lora_input_adapters_path", "adapters; here all weights are trained", ""},
-    LeftOut{"custom_mesh_and_rule", "another placement of axes", ""},
-    LeftOut{"enable_rampup_batch_size", "a batch that grows"},
-    LeftOut{"use_indexer", "sparse attention with an indexer"},
-    LeftOut{"moba", "attention over chosen blocks"},
-    LeftOut{"share_kv_projections", "keys and values of one product"},
-    LeftOut{"use_double_wide_mlp", "a wider feed-forward block"},
-    LeftOut{"num_kv_shared_layers", "layers that share keys and values", "0"},
-    LeftOut{"mhc_expansion_rate", "several residual streams", "1"},
-    LeftOut{"engram_layers", "layers of another kind", ""},
-    LeftOut{"float32_logits", "products of attention in 32 bits"},
-    LeftOut{"activations_in_float32", "activations in 32 bits"},
-    LeftOut{"mlp_bias", "a bias of the feed-forward block"},
-    LeftOut{"merge_gating_gmm", "one product instead of two"},
-    LeftOut{"training_objective", "another objective", "causal_lm"},
-    LeftOut{"matmul_precision", "products in several passes", "default"},
-    LeftOut{"logits_dot_in_fp32", "the head's product in 32 bits"},
-    LeftOut{"float32_qk_product", "products of attention in 32 bits"},
-    LeftOut{"float32_weight_sum", "experts' results are added up in 16 bits", "true"},
-    LeftOut{"use_iota_embed", "the embedding is a product with rows of zeros and a one"},
-    LeftOut{"weight_sparsity_n", "sparse weights", "null"},
-    LeftOut{"context_parallel_load_balance", "ranks with early tokens wait for the others", "true"},
-    LeftOut{"compile_xla_flags", "flags of XLA; AMD's are the sets maxtext_2026_04 and _05", ""},
-    LeftOut{"use_post_attn_norm", "a further norm behind attention"},
-    LeftOut{"use_post_ffw_norm", "a further norm behind the feed-forward block"},
-    LeftOut{"global_head_dim", "heads of another width in some layers", "0"},
-    LeftOut{"global_num_kv_heads", "other heads of keys in some layers", "0"},
-    LeftOut{"inhomogeneous_layer_cycle_interval", "layers of several kinds", "1"},
-    LeftOut{"hidden_size_per_layer_input", "an embedding of each layer", "0"},
-    LeftOut{"attention_output_dim", "a result of attention of another width", "-1"},
-    LeftOut{"moe_fsdp_use_two_stage_all_gather", "experts' weights are gathered in two steps"},
-    LeftOut{"dense_fsdp_use_two_stage_all_gather", "weights are gathered in two steps"},
-    LeftOut{"use_2d_fsdp_sharding", "experts' weights are sharded over two axes"},
-    LeftOut{"num_moe_emb_chunks", "experts in chunks of the width", "0"},
-    LeftOut{"use_ragged_sort", "other kernels that sort tokens"},
-    LeftOut{"packing", "several documents in a sequence; here one", "true"},
+constexpr std::array kUnpriced = {
+    UnpricedKey{"dtype", "another format of activations; here bf16", "bfloat16"},
+    UnpricedKey{"grad_dtype", "another format of gradients", "float32"},
+    UnpricedKey{"optimizer_memory_host_offload", "the optimizer's states are on the host"},
+    UnpricedKey{"parameter_memory_host_offload", "parameters are on the host"},
+    UnpricedKey{"global_parameter_scale", "all widths are scaled", "1"},
+    UnpricedKey{"pipeline_delay_activation_forwarding", "a longer bubble with hidden transfers"},
+    UnpricedKey{"pipeline_fsdp_ag_once", "weights are gathered once for all micro-batches"},
+    UnpricedKey{"pipeline_fsdp_ag_per_repeat", "weights are gathered once for each repeat"},
+    UnpricedKey{"attention_type", "another mask or kind of attention", "global"},
+    UnpricedKey{"chunk_attn_window_size", "attention within chunks", "0"},
+    UnpricedKey{"attn_logits_soft_cap", "a bound on the logits of attention", "0.0"},
+    UnpricedKey{"final_logits_soft_cap", "a bound on the logits", "0.0"},
+    UnpricedKey{"decoder_block", "another kind of layer; here it follows from model_name",
+                "llama2"},
+    UnpricedKey{"use_batch_split_schedule", "exchanges beside the products of half a batch"},
+    UnpricedKey{"use_ring_of_experts", "experts that exchange in a ring"},
+    UnpricedKey{"shard_exp_on_fsdp", "experts are spread over fsdp"},
+    UnpricedKey{"num_moe_token_chunks", "experts in chunks of tokens", "1"},
+    UnpricedKey{"ragged_buffer_factor", "a smaller buffer for what experts receive", "-1.0"},
+    UnpricedKey{"dropout_rate", "dropout", "0.0"},
+    UnpricedKey{"num_vocab_tiling", "logits in chunks", "1"},
+    UnpricedKey{"te_comm_gemm_overlap", "collectives beside products", "disabled"},
+    UnpricedKey{"use_dpo", "preference training: a second model runs forward"},
+    UnpricedKey{"enable_diloco", "replicas that meet only now and then"},
+    UnpricedKey{"use_multimodal", "an encoder of images"},
+    UnpricedKey{"lora_input_adapters_path", "adapters; here all weights are trained", ""},
+    UnpricedKey{"custom_mesh_and_rule", "another placement of axes", ""},
+    UnpricedKey{"enable_rampup_batch_size", "a batch that grows"},
+    UnpricedKey{"use_indexer", "sparse attention with an indexer"},
+    UnpricedKey{"moba", "attention over chosen blocks"},
+    UnpricedKey{"share_kv_projections", "keys and values of one product"},
+    UnpricedKey{"use_double_wide_mlp", "a wider feed-forward block"},
+    UnpricedKey{"num_kv_shared_layers", "layers that share keys and values", "0"},
+    UnpricedKey{"mhc_expansion_rate", "several residual streams", "1"},
+    UnpricedKey{"engram_layers", "layers of another kind", ""},
+    UnpricedKey{"float32_logits", "products of attention in 32 bits"},
+    UnpricedKey{"activations_in_float32", "activations in 32 bits"},
+    UnpricedKey{"mlp_bias", "a bias of the feed-forward block"},
+    UnpricedKey{"merge_gating_gmm", "one product instead of two"},
+    UnpricedKey{"training_objective", "another objective", "causal_lm"},
+    UnpricedKey{"matmul_precision", "products in several passes", "default"},
+    UnpricedKey{"logits_dot_in_fp32", "the head's product in 32 bits"},
+    UnpricedKey{"float32_qk_product", "products of attention in 32 bits"},
+    UnpricedKey{"float32_weight_sum", "experts' results are added up in 16 bits", "true"},
+    UnpricedKey{"use_iota_embed", "the embedding is a product with rows of zeros and a one"},
+    UnpricedKey{"weight_sparsity_n", "sparse weights", "null"},
+    UnpricedKey{"context_parallel_load_balance", "ranks with early tokens wait for the others",
+                "true"},
+    UnpricedKey{"compile_xla_flags", "flags of XLA; AMD's are the sets maxtext_2026_04 and _05",
+                ""},
+    UnpricedKey{"use_post_attn_norm", "a further norm behind attention"},
+    UnpricedKey{"use_post_ffw_norm", "a further norm behind the feed-forward block"},
+    UnpricedKey{"global_head_dim", "heads of another width in some layers", "0"},
+    UnpricedKey{"global_num_kv_heads", "other heads of keys in some layers", "0"},
+    UnpricedKey{"inhomogeneous_layer_cycle_interval", "layers of several kinds", "1"},
+    UnpricedKey{"hidden_size_per_layer_input", "an embedding of each layer", "0"},
+    UnpricedKey{"attention_output_dim", "a result of attention of another width", "-1"},
+    UnpricedKey{"moe_fsdp_use_two_stage_all_gather", "experts' weights are gathered in two steps"},
+    UnpricedKey{"dense_fsdp_use_two_stage_all_gather", "weights are gathered in two steps"},
+    UnpricedKey{"use_2d_fsdp_sharding", "experts' weights are sharded over two axes"},
+    UnpricedKey{"num_moe_emb_chunks", "experts in chunks of the width", "0"},
+    UnpricedKey{"use_ragged_sort", "other kernels that sort tokens"},
+    UnpricedKey{"packing", "several documents in a sequence; here one", "true"},
 };
 
 // Data, checkpoints, logging, learning rates, decoding, sizes of tiles, and what is read where it
@@ -156,20 +153,13 @@ void leave_out_attention(FrameworkReader& settings, const AttentionSpec& attenti
 }  // namespace
 
 void leave_out_maxtext_keys(FrameworkReader& settings, const AttentionSpec& attention) {
-  for (const LeftOut& key : kLeftOut) {
-    settings.not_carried(key.name, key.meaning, key.neutral);
-  }
+  settings.not_carried(kUnpriced);
   constexpr std::string_view kMask = "trainable_parameters_mask";
   if (const auto trained = settings.texts(kMask, {}); trained && !trained->empty()) {
-    settings.remark({.outcome = ImportOutcome::kNotCarried,
-                     .name = std::string(kMask),
-                     .value = trained->front(),
-                     .ours = {},
-                     .note = "a part of the weights is trained; here all",
-                     .where = settings.location(kMask)});
+    settings.leave_out(kMask, trained->front(), "a part of the weights is trained; here all");
   }
   leave_out_attention(settings, attention);
-  settings.without_effect(keys_in(kMaxTextWithoutEffect));
+  settings.without_effect(kMaxTextWithoutEffect);
 }
 
 }  // namespace stepcast

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frameworks/megatron_source.hpp"
+#include "frameworks/megatron_core.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace stepcast {
 
@@ -14,15 +13,6 @@ std::optional<std::int64_t> MegatronFields::degree(std::string_view ours) const 
     return 1;
   }
   return value;
-}
-
-void MegatronFields::assume(std::string ours, std::string value, std::string note) const {
-  settings_->remark({.outcome = ImportOutcome::kAssumed,
-                     .name = {},
-                     .value = std::move(value),
-                     .ours = std::move(ours),
-                     .note = std::move(note),
-                     .where = {}});
 }
 
 namespace {
@@ -43,14 +33,14 @@ void move_dispatcher(FrameworkExperiment& parts) {
 
 FrameworkExperiment read_megatron(FrameworkReader& settings, const MegatronSource& source,
                                   UnknownSettings unknown) {
-  const MegatronFields fields(settings);
+  const MegatronFields fields(settings, source);
   FrameworkExperiment parts;
   MegatronDegrees degrees;
-  const ModelSpec model = read_megatron_model(fields, source);
-  parts.plan = read_megatron_plan(fields, source, model, degrees);
-  parts.training = read_megatron_training(fields, source, degrees);
-  parts.software_changes = read_megatron_software(fields, source, model, degrees);
-  parts.expert_exchange = read_megatron_exchange(fields, source, model);
+  const ModelSpec model = read_megatron_model(fields);
+  parts.plan = read_megatron_plan(fields, model, degrees);
+  parts.training = read_megatron_training(fields, degrees);
+  parts.software_changes = read_megatron_software(fields, model, degrees);
+  parts.expert_exchange = read_megatron_exchange(fields, model);
   move_dispatcher(parts);
   read_megatron_rest(settings);
   settings.finish(unknown);

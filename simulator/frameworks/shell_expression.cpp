@@ -1,19 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "frameworks/shell_arithmetic.hpp"
+#include "frameworks/shell_expression.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cstdint>
 #include <limits>
+#include <span>
 
 #include "stepcast/base/ascii.hpp"
+#include "stepcast/config/scalar.hpp"
 
 namespace stepcast {
 namespace {
 
-constexpr int kDeepestExpression = 64;  // parentheses and names of names
+using Words = std::span<const std::string>;
 
-bool is_name_letter(char c) { return ascii::is_alphanumeric(c) || c == '_'; }
+bool compare(const std::string& left, const std::string& sign, const std::string& right) {
+  const std::int64_t a = leading_number(left).value_or(0);
+  const std::int64_t b = leading_number(right).value_or(0);
+  if (sign == "=" || sign == "==") {
+    return matches_pattern(left, right);
+  }
+  if (sign == "!=") {
+    return !matches_pattern(left, right);
+  }
+  if (sign == "=~") {
+    return left.find(right) != std::string::npos;
+  }
+  return (sign == "-eq" && a == b) || (sign == "-ne" && a != b) ||
+         ((sign == "-gt" || sign == ">") && a > b) || ((sign == "-lt" || sign == "<") && a < b) ||
+         (sign == "-ge" && a >= b) || (sign == "-le" && a <= b);
+}
+
+bool one_condition(Words words) {
+  if (!words.empty() && words.front() == "!") {
+    return !one_condition(words.subspan(1));
+  }
+  if (words.size() == 2) {
+    return words[0] == "-z" ? words[1].empty() : words[0] == "-n" ? !words[1].empty() : true;
+  }
+  if (words.size() >= 3) {
+    return compare(words[0], words[1], words[2]);
+  }
+  return !words.empty() && !words.front().empty() && words.front() != "-n";
+}
+
+template <typename Part>
+bool any_part(Words words, std::string_view sign, std::string_view letter, Part holds) {
+  while (true) {
+    const auto end = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
+      return word == sign || word == letter;
+    });
+    const auto length = static_cast<std::size_t>(end - words.begin());
+    if (holds(words.first(length))) {
+      return true;
+    }
+    if (end == words.end()) {
+      return false;
+    }
+    words = words.subspan(length + 1);
+  }
+}
+
+constexpr int kDeepestExpression = 64;  // parentheses and names of names
 
 struct BinaryOperator {
   std::string_view sign;
@@ -141,7 +190,7 @@ class Expression {
     const bool braced = at_ < text_.size() && text_[at_] == '{';
     at_ += braced ? 1 : 0;
     const std::size_t begin = at_;
-    while (at_ < text_.size() && is_name_letter(text_[at_])) {
+    while (at_ < text_.size() && ascii::is_word(text_[at_])) {
       ++at_;
     }
     const std::string_view name = text_.substr(begin, at_ - begin);
@@ -150,10 +199,7 @@ class Expression {
     }
     at_ += braced ? 1 : 0;
     if (ascii::is_digit(name.front())) {
-      Whole number = 0;
-      const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
-      const bool whole = read.ec == std::errc{} && read.ptr == name.data() + name.size();
-      return whole ? std::optional(number) : std::nullopt;
+      return whole_number_in(name);
     }
     const std::string held = variable_(std::string(name));
     return held.empty() ? 0 : Expression(held, variable_, depth_).value();
@@ -169,6 +215,34 @@ class Expression {
 
 std::optional<std::int64_t> shell_arithmetic(std::string_view text, const ShellVariable& variable) {
   return Expression(text, variable, 0).value();
+}
+
+bool matches_pattern(std::string_view text, std::string_view pattern) {
+  std::size_t at = 0;
+  std::size_t from = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t resume = 0;
+  while (at < text.size()) {
+    if (from < pattern.size() && (pattern[from] == text[at] || pattern[from] == '?')) {
+      ++at;
+      ++from;
+    } else if (from < pattern.size() && pattern[from] == '*') {
+      star = from++;
+      resume = at;
+    } else if (star != std::string_view::npos) {
+      from = star + 1;
+      at = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', from) == std::string_view::npos;
+}
+
+bool shell_test(const std::vector<std::string>& words) {
+  return any_part(Words(words), "||", "-o", [](Words alternative) {
+    return !any_part(alternative, "&&", "-a", [](Words part) { return !one_condition(part); });
+  });
 }
 
 }  // namespace stepcast
