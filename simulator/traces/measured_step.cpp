@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
-
-#include "traces/marked_steps.hpp"
 
 namespace stepcast {
 namespace {
@@ -40,8 +39,7 @@ class StepReader {
     for (const auto& [id, calls] : streams) {
       step.streams.push_back(stream_of(id, calls));
     }
-    std::stable_sort(step.streams.begin(), step.streams.end(),
-                     [](const TracedStream& a, const TracedStream& b) { return a.busy > b.busy; });
+    std::ranges::stable_sort(step.streams, std::ranges::greater{}, &TracedStream::busy);
   }
 
  private:
@@ -158,8 +156,7 @@ class StepReader {
       stream.busy += Seconds(call.end - call.start);
       times[static_cast<std::size_t>(call.category)] += Seconds(call.end - call.start);
     }
-    stream.mostly =
-        static_cast<StepCategory>(std::max_element(times.begin(), times.end()) - times.begin());
+    stream.mostly = static_cast<StepCategory>(std::ranges::max_element(times) - times.begin());
     return stream;
   }
 
@@ -192,12 +189,9 @@ void add_waiting(MeasuredStep& step) {
 // Most time first; the collectives follow their rows.
 void sort_operators(MeasuredStep& step) {
   std::vector<std::size_t> order(step.operators.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    order[i] = i;
-  }
-  std::stable_sort(order.begin(), order.end(), [&step](std::size_t a, std::size_t b) {
-    return step.operators[a].time > step.operators[b].time;
-  });
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&step](std::size_t place) { return step.operators[place].time; });
   std::vector<TracedOperator> sorted;
   std::vector<std::size_t> place(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -209,6 +203,12 @@ void sort_operators(MeasuredStep& step) {
   }
   step.operators = std::move(sorted);
 }
+
+struct Edge {
+  double at = 0.0;
+  int working = 0;  // change in how many compute or transfer
+  int waiting = 0;
+};
 
 }  // namespace
 
@@ -259,6 +259,33 @@ std::string short_kernel_name(const std::string& name) {
   }
   text.resize(std::min(text.size(), kLongest));
   return text;
+}
+
+Seconds exposed_waiting(const BusyTimes& computing, const std::vector<TracedCollective>& calls) {
+  std::vector<Edge> edges;
+  for (const auto& [start, end] : computing) {
+    edges.push_back({start, 1, 0});
+    edges.push_back({end, -1, 0});
+  }
+  for (const TracedCollective& call : calls) {
+    const double start = call.start.value();
+    const double transfers = start + call.waiting.value();
+    edges.push_back({start, 0, 1});
+    edges.push_back({transfers, 1, -1});
+    edges.push_back({start + call.time.value(), -1, 0});
+  }
+  std::ranges::sort(edges, {}, &Edge::at);
+  double exposed = 0.0;
+  double last = 0.0;
+  int working = 0;
+  int waiting = 0;
+  for (const Edge& edge : edges) {
+    exposed += working == 0 && waiting > 0 ? edge.at - last : 0.0;
+    working += edge.working;
+    waiting += edge.waiting;
+    last = edge.at;
+  }
+  return Seconds(exposed);
 }
 
 }  // namespace stepcast

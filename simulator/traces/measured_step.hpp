@@ -14,9 +14,9 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "traces/exposed_waiting.hpp"
 #include "traces/step_trace.hpp"
 #include "traces/trace_recording.hpp"
 #include "traces/work_shape.hpp"
@@ -55,6 +55,9 @@ struct TracedCollective {
   std::size_t row = 0;  // place in MeasuredStep::operators
 };
 
+// Seconds from the first call of a step; sorted and apart.
+using BusyTimes = std::vector<std::pair<double, double>>;
+
 struct MeasuredStep {
   TraceHead head;
   std::size_t devices = 1;      // in the trace
@@ -78,5 +81,12 @@ MeasuredStep measured_step(const TraceRecording& recording, const std::string& f
 
 // The kernel's function without its return type, namespaces and arguments.
 std::string short_kernel_name(const std::string& name);
+
+// The wall time in which a rank waits for other ranks and does nothing else.
+//
+// A collective's kernel waits first and transfers then: of its time the first part, as long as its
+// waiting, is spent waiting. Exposed is what of these parts lies beside no computation and no
+// transfer.
+Seconds exposed_waiting(const BusyTimes& computing, const std::vector<TracedCollective>& calls);
 
 }  // namespace stepcast

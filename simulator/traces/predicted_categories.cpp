@@ -40,7 +40,7 @@ Seconds exposed_in(const std::vector<StreamSpan>& spans) {
     edges.emplace_back(span.start, kind);
     edges.emplace_back(span.end, -kind);
   }
-  std::sort(edges.begin(), edges.end());
+  std::ranges::sort(edges);
   Seconds exposed;
   Seconds last;
   int computing = 0;
@@ -137,9 +137,9 @@ void add_operators(const std::vector<PredictedOperator>& from, double share,
     if (!(added.calls > 0.0)) {
       continue;
     }
-    auto known = std::find_if(to.begin(), to.end(), [&added](const PredictedOperator& other) {
-      return prints_alike(other.op, added.op);
-    });
+    auto known = std::ranges::find_if(
+        to, [&added](const Op& other) { return prints_alike(other, added.op); },
+        &PredictedOperator::op);
     if (known == to.end()) {
       known = to.insert(to.end(), {added.op, 0.0, {}});
     }

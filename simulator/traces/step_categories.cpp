@@ -148,18 +148,15 @@ Category category_of_collective(CollectiveOp op) {
 std::string_view name(StepCategory category) { return kNames[static_cast<std::size_t>(category)]; }
 
 StepCategory category_of_kernel(std::string_view kernel, std::string_view collective) {
-  if (!collective.empty()) {
-    const auto* const named =
-        std::find_if(kCollectives.begin(), kCollectives.end(),
-                     [&](const CollectiveName& entry) { return has(collective, entry.published); });
-    if (named != kCollectives.end()) {
-      return named->category;
-    }
+  const auto* const named = std::ranges::find_if(
+      kCollectives, [&](std::string_view part) { return has(collective, part); },
+      &CollectiveName::published);
+  if (named != kCollectives.end()) {
+    return named->category;
   }
-  const auto* const known =
-      std::find_if(kPatterns.begin(), kPatterns.end(), [&](const Pattern& pattern) {
-        return has(kernel, pattern.part) && has(kernel, pattern.other);
-      });
+  const auto* const known = std::ranges::find_if(kPatterns, [&](const Pattern& pattern) {
+    return has(kernel, pattern.part) && has(kernel, pattern.other);
+  });
   return known == kPatterns.end() ? Category::kOther : known->category;
 }
 

@@ -57,7 +57,7 @@ double usual_duration(std::vector<double> durations) {
   if (durations.size() < kFew) {
     return std::numeric_limits<double>::infinity();
   }
-  std::sort(durations.begin(), durations.end());
+  std::ranges::sort(durations);
   return durations[durations.size() / 4];
 }
 
@@ -85,9 +85,8 @@ std::vector<DeviceSpan> device_spans(std::istream& stream, const std::string& fi
 }
 
 StepTrace summary_of(std::vector<DeviceSpan> spans) {
-  std::sort(spans.begin(), spans.end(), [](const DeviceSpan& a, const DeviceSpan& b) {
-    return std::pair(a.start, a.end) < std::pair(b.start, b.end);
-  });
+  std::ranges::sort(spans, {},
+                    [](const DeviceSpan& span) { return std::pair(span.start, span.end); });
   StepTrace trace;
   trace.spans = spans.size();
   Intervals all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/trace_events.hpp"
+#include "traces/trace_recording.hpp"
 
 #include <rapidjson/reader.h>
 
@@ -69,8 +69,7 @@ constexpr std::array kArgumentKeys = {
 
 template <typename Keys>
 Field field_of(const Keys& keys, std::string_view key) {
-  const auto known = std::find_if(keys.begin(), keys.end(),
-                                  [key](const KnownKey& entry) { return entry.key == key; });
+  const auto known = std::ranges::find(keys, key, &KnownKey::key);
   return known == keys.end() ? Field::kNone : known->field;
 }
 

@@ -77,9 +77,7 @@ constexpr std::array kElements = {ElementSize{"BFloat16", 2}, ElementSize{"Half"
                                   ElementSize{"Long", 8},     ElementSize{"Double", 8}};
 
 double element_bytes(std::string_view dtype) {
-  const auto* const known =
-      std::find_if(kElements.begin(), kElements.end(),
-                   [dtype](const ElementSize& entry) { return entry.dtype == dtype; });
+  const auto* const known = std::ranges::find(kElements, dtype, &ElementSize::dtype);
   const double of_eight_bits = dtype.starts_with("Float8") ? 1.0 : 4.0;
   return known == kElements.end() ? of_eight_bits : known->bytes;
 }
@@ -248,9 +246,7 @@ std::optional<WorkShape> work_shape(const Op& op) {
 
 std::optional<WorkShape> work_shape(StepCategory category, std::string_view op,
                                     const std::string& input_dims) {
-  const auto* const known =
-      std::find_if(kKnownOperators.begin(), kKnownOperators.end(),
-                   [op](const KnownOperator& entry) { return entry.published == op; });
+  const auto* const known = std::ranges::find(kKnownOperators, op, &KnownOperator::published);
   if (known == kKnownOperators.end()) {
     return std::nullopt;
   }
