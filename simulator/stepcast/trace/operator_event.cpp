@@ -1,12 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stepcast/trace/operator_event.hpp"
 
-#include "stepcast/trace/collective_event.hpp"
-#include "stepcast/trace/memory_event.hpp"
-#include "stepcast/trace/mixer_event.hpp"
-#include "stepcast/trace/product_event.hpp"
-
 namespace stepcast {
+namespace {
+
+TraceOperator copy_in(const TrainingRecipe& training) {
+  const TraceArgument tokens =
+      tensor({training.micro_batch_size, training.sequence_length}, "long int");
+  TraceOperator event;
+  event.name = "aten::copy_";
+  event.kernel = "Memcpy HtoD (Pinned -> Device)";
+  event.arguments = {tokens, tokens, scalar("True")};
+  return event;
+}
+
+TraceOperator copy_out() {
+  TraceOperator event;
+  event.name = "aten::copy_";
+  event.kernel = "Memcpy DtoH (Device -> Pageable)";
+  event.arguments = {tensor({1}, "float"), tensor({1}, "float"), scalar("False")};
+  return event;
+}
+
+TraceOperator message(MessageEnd end, const StepContext& context, const TraceNaming& naming) {
+  Collective work = pipeline_send(context.expansion);
+  work.group.size = context.expansion.plan.pp;
+  return message_event(work, end, naming);
+}
+
+}  // namespace
 
 TraceOperator trace_operator(const Op& op, TaskRole role, const TraceNaming& naming) {
   struct Visitor {
@@ -28,6 +50,20 @@ TraceOperator trace_operator(const Op& op, TaskRole role, const TraceNaming& nam
     }
   };
   return std::visit(Visitor{op, role, naming}, op.work);
+}
+
+TraceOperator further_event(FurtherOp op, const StepContext& context, const TraceNaming& naming) {
+  switch (op) {
+    case FurtherOp::kCopyIn:
+      return copy_in(context.expansion.training);
+    case FurtherOp::kCopyOut:
+      return copy_out();
+    case FurtherOp::kSend:
+      return message(MessageEnd::kSend, context, naming);
+    case FurtherOp::kReceive:
+      break;
+  }
+  return message(MessageEnd::kReceive, context, naming);
 }
 
 }  // namespace stepcast
