@@ -9,7 +9,7 @@
 
 #include "stepcast/cost/backend_role.hpp"
 #include "stepcast/cost/cost_model.hpp"
-#include "stepcast/operators/measured_operator.hpp"
+#include "stepcast/operators/operator_line.hpp"
 
 namespace stepcast {
 

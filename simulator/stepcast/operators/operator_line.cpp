@@ -3,21 +3,18 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "stepcast/base/real.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/value_message.hpp"
-#include "stepcast/operators/collective_line.hpp"
 #include "stepcast/operators/exchange_line.hpp"
-#include "stepcast/operators/mixer_line.hpp"
-#include "stepcast/operators/operator_sizes.hpp"
-#include "stepcast/operators/product_line.hpp"
+#include "stepcast/operators/work_line.hpp"
 
 namespace stepcast {
 namespace {
 
 constexpr Range<double> kLockedMhz{1.0, 1e5};
-constexpr double kMostPairs = 1152921504606846976.0;           // 2^60, of queries and keys
 constexpr std::int64_t kFabricNodes = std::int64_t{1} << 20U;  // beyond any group of ranks
 
 // --- names ------------------------------------------------------------------------------------
@@ -26,42 +23,22 @@ constexpr std::array kLaunches = {
     NamedValue<Launch>{"stream", Launch::kStream}, NamedValue<Launch>{"graph", Launch::kGraph},
     NamedValue<Launch>{"none", Launch::kNone}, NamedValue<Launch>{"eager", Launch::kEager}};
 
-struct DtypeAlias {
-  std::string_view alias;
-  std::string_view name;
-};
+// Names that others give to what has one of ours.
 constexpr std::array kDtypeAliases = {
-    DtypeAlias{"bfloat16", "bf16"}, DtypeAlias{"float16", "fp16"}, DtypeAlias{"fp8_e4m3", "fp8"},
-    DtypeAlias{"nvfp4", "fp4"},     DtypeAlias{"mxfp4", "fp4"},    DtypeAlias{"float32", "fp32"}};
-
-// Names that measurements give to kinds of ours; one that is itself a kind is not looked up here.
-struct MemoryBoundAlias {
-  std::string_view alias;
-  std::string_view name;
-};
+    NamedValue<Dtype>{"bfloat16", Dtype::kBf16}, NamedValue<Dtype>{"float16", Dtype::kFp16},
+    NamedValue<Dtype>{"fp8_e4m3", Dtype::kFp8},  NamedValue<Dtype>{"nvfp4", Dtype::kFp4},
+    NamedValue<Dtype>{"mxfp4", Dtype::kFp4},     NamedValue<Dtype>{"float32", Dtype::kFp32}};
+using Kind = MemoryBoundKind;
 constexpr std::array kMemoryBoundAliases = {
-    MemoryBoundAlias{"add", "residual"},
-    MemoryBoundAlias{"rms_norm", "norm"},
-    MemoryBoundAlias{"layer_norm", "norm"},
-    MemoryBoundAlias{"gather", "permute"},
-    MemoryBoundAlias{"gather_rows", "permute"},
-    MemoryBoundAlias{"swiglu", "gated_activation"},
-    MemoryBoundAlias{"swiglu_fused", "gated_activation"},
-    MemoryBoundAlias{"cross_entropy_fused", "cross_entropy"},
+    NamedValue<Kind>{"add", Kind::kResidual},
+    NamedValue<Kind>{"rms_norm", Kind::kNorm},
+    NamedValue<Kind>{"layer_norm", Kind::kNorm},  // a kind itself, which is found first
+    NamedValue<Kind>{"gather", Kind::kPermute},
+    NamedValue<Kind>{"gather_rows", Kind::kPermute},
+    NamedValue<Kind>{"swiglu", Kind::kGatedActivation},
+    NamedValue<Kind>{"swiglu_fused", Kind::kGatedActivation},
+    NamedValue<Kind>{"cross_entropy_fused", Kind::kCrossEntropy},
 };
-
-std::vector<NamedValue<MemoryBoundKind>> memory_bound_names() {
-  std::vector<NamedValue<MemoryBoundKind>> values = named_values<MemoryBoundKind>();
-  const std::size_t kinds = values.size();
-  for (const MemoryBoundAlias& alias : kMemoryBoundAliases) {
-    for (std::size_t i = 0; i < kinds; ++i) {
-      if (values[i].name == alias.name) {
-        values.push_back({alias.alias, values[i].value});
-      }
-    }
-  }
-  return values;
-}
 
 // --- fields -----------------------------------------------------------------------------------
 
@@ -107,44 +84,10 @@ ClockState read_state(MappingReader& fields, const DeviceSpec& device) {
 
 // --- kinds ------------------------------------------------------------------------------------
 
-Op read_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& device) {
-  Attention op;
-  op.batch = fields.required_count("batch", kSize);
-  op.seq_q = fields.required_count("seq", kSize);
-  op.seq_kv = fields.optional_count("seq_kv", op.seq_q, kSize);
-  op.heads = fields.required_count("heads", kSize);
-  op.kv_heads = fields.optional_count("kv_heads", op.heads, kSize);
-  op.d_qk = fields.required_count("d_qk", kHeadSize);
-  op.d_v = fields.optional_count("d_v", op.d_qk, kHeadSize);
-  op.causal = fields.optional_flag("causal").value_or(true);
-  op.window = fields.optional_count("window", 0, kSizeOrNone);
-  op.sinks = fields.optional_flag("sinks").value_or(false);
-  op.dropout = fields.optional_flag("dropout").value_or(false);
-  op.documents.length = fields.optional_count("document_length", 0, kSizeOrNone);
-  op.documents.lengths = fields.optional_choice<DocumentLengths>(
-      "document_lengths", enum_names<DocumentLengths>(), DocumentLengths::kFixed);
-  op.dtype = dtype;
-  op.direction = fields.optional_choice<Direction>("pass", kDirections, Direction::kForward);
-  op.kernel = fields.optional_choice<AttentionKernel>(
-      "implementation", enum_names<AttentionKernel>(), device.architecture.attention.native);
-  if (fields.good({"heads", "kv_heads"}) && op.heads % op.kv_heads != 0) {
-    fields.error("kv_heads", "is " + std::to_string(op.kv_heads) +
-                                 ", which does not divide 'heads' (" + std::to_string(op.heads) +
-                                 ")");
-  }
-  const double width = real(std::max(op.d_qk, op.d_v));
-  check_elements(fields, "seq", real(op.batch) * real(op.seq_q) * real(op.heads) * width);
-  check_elements(fields, "seq_kv", real(op.batch) * real(op.seq_kv) * real(op.heads) * width);
-  if (real(op.batch) * real(op.heads) * real(op.seq_q) * real(op.seq_kv) > kMostPairs) {
-    fields.error("seq", "makes more than 2^60 pairs of queries and keys; give smaller sizes");
-  }
-  return {.work = op};
-}
-
 Op read_memory_bound(MappingReader& fields, Dtype dtype) {
-  static const std::vector<NamedValue<MemoryBoundKind>> kinds = memory_bound_names();
+  static const auto kinds = with_aliases(named_values<Kind>(), kMemoryBoundAliases);
   MemoryBound op;
-  op.kind = fields.required_choice<MemoryBoundKind>("op", kinds);
+  op.kind = fields.required_choice<Kind>("op", kinds);
   op.rows = fields.required_count("rows", kSize);
   op.cols = fields.required_count("cols", kSize);
   op.element = size_of(dtype);
@@ -283,24 +226,18 @@ KernelContext context_of(const OperatorLine& line, const DeviceSpec& device, Det
 std::span<const NamedValue<Dtype>> dtype_names() {
   static const std::vector<NamedValue<Dtype>> names = [] {
     std::vector<NamedValue<Dtype>> values;
-    values.reserve(kDtypes.size() + kDtypeAliases.size());
     for (const DtypeInfo& dtype : kDtypes) {
       values.push_back({dtype.name, dtype.dtype});
     }
-    for (const DtypeAlias& alias : kDtypeAliases) {
-      values.push_back({alias.alias, *dtype_named(alias.name)});
-    }
-    return values;
+    return with_aliases(std::move(values), kDtypeAliases);
   }();
   return names;
 }
 
 std::vector<std::string> operator_names() {
   std::vector<std::string> names;
-  names.reserve(kLineKinds.size());
-  for (const NamedValue<LineKind>& kind : kLineKinds) {
-    names.emplace_back(kind.name);
-  }
+  std::ranges::transform(kLineKinds, std::back_inserter(names),
+                         [](const auto& kind) { return std::string(kind.name); });
   return names;
 }
 
@@ -341,9 +278,8 @@ void refuse_keys_of_other_kinds(MappingReader& fields) {
     return;
   }
   for (const ConfigEntry& entry : fields.node().entries) {
-    const bool of_a_kind =
-        std::any_of(kKeysOfKinds.begin(), kKeysOfKinds.end(),
-                    [&entry](std::string_view keys) { return lists(keys, entry.key); });
+    const bool of_a_kind = std::ranges::any_of(
+        kKeysOfKinds, [&entry](std::string_view keys) { return lists(keys, entry.key); });
     if (of_a_kind && !fields.asked(entry.key)) {
       fields.error(entry.key,
                    "says nothing of this kind of operator and would not be priced; leave it out");

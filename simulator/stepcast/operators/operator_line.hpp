@@ -30,6 +30,11 @@
 // that the last-level cache still holds, as where a benchmark repeats a product on the same ones.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/cost/power_state.hpp"
 
@@ -71,5 +76,21 @@ PricedOp price(const OperatorLine& line, const CostModel& model, const ClusterSp
 // The same at a clock.
 OpCost price_at_clock(const OperatorLine& line, const CostModel& model, const ClusterSpec& cluster,
                       Hertz clock);
+
+// --- measured times of operators by themselves: what a backend that prices by a table is made from
+// -
+
+struct MeasuredOperator {
+  OperatorLine work;
+  std::string gpu;
+  Seconds time;
+  std::optional<double> duty;  // share of the time that it runs in bursts; empty: without pauses
+};
+
+struct MeasuredOperators {
+  std::string file;  // that holds them, for messages; empty: there are none
+  std::vector<MeasuredOperator> rows;
+  std::map<std::string, ClusterSpec> machines;  // by the GPU of a row
+};
 
 }  // namespace stepcast
