@@ -9,7 +9,7 @@
 #include "sample_specs.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/report/validation_report.hpp"
-#include "stepcast/validation/interval_coverage.hpp"
+#include "stepcast/validation/error_summary.hpp"
 #include "stepcast/validation/validate.hpp"
 #include "text_file.hpp"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/validation/plan_regret.hpp"
 
 #include <nlohmann/json.hpp>
 

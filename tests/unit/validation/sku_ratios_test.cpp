@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/validation/sku_ratios.hpp"
 
 #include <nlohmann/json.hpp>
 
