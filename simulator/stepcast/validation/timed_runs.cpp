@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -146,7 +147,7 @@ RegretSummary summary_of(const std::vector<RegretGroup>& groups) {
   if (kept.empty()) {
     return summary;
   }
-  std::sort(kept.begin(), kept.end());
+  std::ranges::sort(kept);
   summary.mean = std::accumulate(kept.begin(), kept.end(), 0.0) / static_cast<double>(kept.size());
   summary.median = median(kept);
   summary.worst = kept.front();
@@ -201,9 +202,9 @@ std::vector<SkuPair> sku_pairs(const std::vector<TimedRun>& runs) {
 }
 
 double median_error(const std::vector<SkuPair>& pairs) {
-  std::vector<double> errors(pairs.size());
-  std::transform(pairs.begin(), pairs.end(), errors.begin(),
-                 [](const SkuPair& pair) { return std::abs(pair.error()); });
+  std::vector<double> errors;
+  std::ranges::transform(pairs, std::back_inserter(errors),
+                         [](const SkuPair& pair) { return std::abs(pair.error()); });
   return errors.empty() ? 0.0 : median(errors);
 }
 
