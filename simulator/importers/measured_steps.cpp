@@ -75,9 +75,7 @@ Record model_of(StatedObject& row) {
 
 Mode mode_of(StatedObject& row) {
   const std::string written = row.text("mode");
-  const auto* const known = std::find_if(kModes.begin(), kModes.end(), [&](const ModeName& mode) {
-    return mode.published == written;
-  });
+  const auto* const known = std::ranges::find(kModes, written, &ModeName::published);
   if (known == kModes.end()) {
     throw RefusedRow{"feature unsupported: the mode '" + written + "'"};
   }

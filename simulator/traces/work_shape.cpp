@@ -82,20 +82,6 @@ double element_bytes(std::string_view dtype) {
   return known == kElements.end() ? of_eight_bits : known->bytes;
 }
 
-Shapes shapes_in(const std::string& text) {
-  Shapes shapes;
-  const nlohmann::json lists = nlohmann::json::parse(text, nullptr, false);
-  for (const nlohmann::json& list : lists.is_array() ? lists : nlohmann::json::array()) {
-    Sizes sizes;
-    for (const nlohmann::json& size : list.is_array() ? list : nlohmann::json::array()) {
-      const double value = size.is_number() ? size.get<double>() : 0.0;
-      sizes.push_back(value >= 1.0 && value <= kLargestSize ? static_cast<std::int64_t>(value) : 0);
-    }
-    shapes.push_back(std::move(sizes));
-  }
-  return shapes;
-}
-
 // --- the shapes of kinds ------------------------------------------------------------------------
 
 WorkShape gemm_shape(std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -197,6 +183,20 @@ double exchanged_bytes(const ExpertExchange& op) {
 }
 
 }  // namespace
+
+std::vector<std::vector<std::int64_t>> shapes_in(const std::string& text) {
+  Shapes shapes;
+  const nlohmann::json lists = nlohmann::json::parse(text, nullptr, false);
+  for (const nlohmann::json& list : lists.is_array() ? lists : nlohmann::json::array()) {
+    Sizes sizes;
+    for (const nlohmann::json& size : list.is_array() ? list : nlohmann::json::array()) {
+      const double value = size.is_number() ? size.get<double>() : 0.0;
+      sizes.push_back(value >= 1.0 && value <= kLargestSize ? static_cast<std::int64_t>(value) : 0);
+    }
+    shapes.push_back(std::move(sizes));
+  }
+  return shapes;
+}
 
 std::string shape_text(const WorkShape& shape) {
   const auto& s = shape.sizes;

@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 #include "importers/measurement_files.hpp"
-#include "importers/published_sources.hpp"
+#include "importers/published_names.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/report/validation_report.hpp"
