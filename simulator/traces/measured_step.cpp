@@ -43,15 +43,6 @@ class StepReader {
   }
 
  private:
-  // Calls come by their start.
-  static void add_busy(double start, double end, BusyTimes& times) {
-    if (times.empty() || start > times.back().second) {
-      times.emplace_back(start, end);
-    } else {
-      times.back().second = std::max(times.back().second, end);
-    }
-  }
-
   [[nodiscard]] const HostOperator* operator_of(const DeviceCall& call) const {
     return call.op < 0 ? nullptr : &recording_.operators[static_cast<std::size_t>(call.op)];
   }
@@ -204,12 +195,6 @@ void sort_operators(MeasuredStep& step) {
   step.operators = std::move(sorted);
 }
 
-struct Edge {
-  double at = 0.0;
-  int working = 0;  // change in how many compute or transfer
-  int waiting = 0;
-};
-
 }  // namespace
 
 MeasuredStep measured_step(const TraceRecording& recording, const std::string& file,
@@ -262,7 +247,7 @@ std::string short_kernel_name(const std::string& name) {
 }
 
 Seconds exposed_waiting(const BusyTimes& computing, const std::vector<TracedCollective>& calls) {
-  std::vector<Edge> edges;
+  std::vector<BusyEdge> edges;
   for (const auto& [start, end] : computing) {
     edges.push_back({start, 1, 0});
     edges.push_back({end, -1, 0});
@@ -274,18 +259,7 @@ Seconds exposed_waiting(const BusyTimes& computing, const std::vector<TracedColl
     edges.push_back({transfers, 1, -1});
     edges.push_back({start + call.time.value(), -1, 0});
   }
-  std::ranges::sort(edges, {}, &Edge::at);
-  double exposed = 0.0;
-  double last = 0.0;
-  int working = 0;
-  int waiting = 0;
-  for (const Edge& edge : edges) {
-    exposed += working == 0 && waiting > 0 ? edge.at - last : 0.0;
-    working += edge.working;
-    waiting += edge.waiting;
-    last = edge.at;
-  }
-  return Seconds(exposed);
+  return Seconds(exposed_time(std::move(edges)));
 }
 
 }  // namespace stepcast

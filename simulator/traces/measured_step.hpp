@@ -14,7 +14,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "traces/step_trace.hpp"
@@ -55,9 +54,6 @@ struct TracedCollective {
   std::size_t row = 0;  // place in MeasuredStep::operators
 };
 
-// Seconds from the first call of a step; sorted and apart.
-using BusyTimes = std::vector<std::pair<double, double>>;
-
 struct MeasuredStep {
   TraceHead head;
   std::size_t devices = 1;      // in the trace
@@ -68,7 +64,7 @@ struct MeasuredStep {
   std::vector<TracedOperator> operators;  // most time first
   std::vector<TracedStream> streams;      // most busy first
   std::vector<TracedCollective> collectives;
-  BusyTimes computing;            // in which anything but communication runs
+  BusyTimes computing;            // in which anything but communication runs, from the first call
   Seconds exposed_waiting;        // of the exposed communication, for other ranks
   std::size_t with_operator = 0;  // calls whose operator is known
   std::size_t in_graphs = 0;      // calls of captured graphs
