@@ -248,20 +248,21 @@ void read_timed_operator(ForeignRow& row, std::vector<Record>& records) {
   fields.report_missing();
 }
 
-// A row whose `kind` names an operator is a line with a time.
-void read_measured_gemm(ForeignRow& row, std::vector<Record>& records) {
-  if (row.text("kind") == "gemm") {
+// A row whose `kind` names the operator is a line with a time.
+void read_line_or_row(std::string_view kind, const KernelTable& table, ForeignRow& row,
+                      std::vector<Record>& records) {
+  if (row.text("kind") == kind) {
     read_timed_operator(row, records);
-    return;
+  } else {
+    read_kernel_table(table, row, records);
   }
-  read_kernel_table(kGemmTable, row, records);
+}
+
+void read_measured_gemm(ForeignRow& row, std::vector<Record>& records) {
+  read_line_or_row("gemm", kGemmTable, row, records);
 }
 void read_measured_grouped_gemm(ForeignRow& row, std::vector<Record>& records) {
-  if (row.text("kind") == "grouped_gemm") {
-    read_timed_operator(row, records);
-    return;
-  }
-  read_kernel_table(kGroupedTable, row, records);
+  read_line_or_row("grouped_gemm", kGroupedTable, row, records);
 }
 
 // One number is added to.
@@ -313,8 +314,7 @@ void read_gemm_beside_collectives(ForeignRow& row, std::vector<Record>& records)
                    {"group", part.name + " bf16 beside " + comm}};
   add_assumed(part, record);
   if (comm != "none") {
-    const std::span<const std::string_view> names = names_of<CollectiveOp>();
-    if (std::find(names.begin(), names.end(), comm) == names.end()) {
+    if (std::ranges::find(names_of<CollectiveOp>(), comm) == names_of<CollectiveOp>().end()) {
       fields.error("comm", "must be none or a collective");
     }
     record["beside"] = {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
-#include <sstream>
 
 #include "frameworks/bridge_table.hpp"
 #include "importers/published_names.hpp"
@@ -94,11 +92,6 @@ constexpr auto kScripts = std::to_array<LaunchScript>({
 std::string model_of(const Record& experiment) {
   const Record& model = experiment["model"];
   return model.is_string() ? model.get<std::string>() : model.value("base", "");
-}
-
-std::vector<std::string> words_in(std::string_view text) {
-  std::istringstream stream{std::string(text)};
-  return {std::istream_iterator<std::string>(stream), {}};
 }
 
 bool is_of_gpu(const LaunchScript& script, const std::string& gpu) {

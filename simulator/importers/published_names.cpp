@@ -5,7 +5,7 @@
 #include <array>
 #include <span>
 
-#include "stepcast/base/ascii.hpp"
+#include "importers/stated_object.hpp"
 
 namespace stepcast {
 namespace {
@@ -168,29 +168,11 @@ constexpr std::array kFamilies = {
 
 using Words = std::vector<std::string>;
 
-// The runs of characters that are no separator.
-template <typename IsSeparator>
-Words split(std::string_view text, IsSeparator is_separator) {
-  Words words;
-  std::string word;
-  for (const char c : ascii::lower_case(text)) {
-    if (!is_separator(c)) {
-      word += c;
-    } else if (!word.empty()) {
-      words.push_back(std::move(word));
-      word.clear();
-    }
-  }
-  if (!word.empty()) {
-    words.push_back(std::move(word));
-  }
-  return words;
-}
-
 // "80 GB" is one word.
 Words words_of_part(std::string_view text) {
   Words words;
-  for (std::string& word : split(text, [](char c) { return !ascii::is_alphanumeric(c); })) {
+  for (std::string& word :
+       words_in(ascii::lower_case(text), [](char c) { return !ascii::is_alphanumeric(c); })) {
     if (word == "gb" && !words.empty() && ascii::is_digit(words.back().back())) {
       words.back() += word;
     } else {
@@ -236,7 +218,7 @@ std::pair<std::string_view, std::string_view> with_remark(std::string_view text)
 std::string without_versions(std::string_view text) {
   std::string name;
   bool libraries = false;
-  for (const std::string& word : split(text, ascii::is_space)) {
+  for (const std::string& word : words_in(ascii::lower_case(text))) {
     const bool version = word != "4d" && std::ranges::any_of(word, ascii::is_digit);
     libraries = libraries || word == "+";
     if (!version && !(libraries && (word == "+" || word == "te"))) {

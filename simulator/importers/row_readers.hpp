@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The readers of each format of measurements (measurement_formats.cpp): functions that add the
-// records of a row, and tables of kernels (kernel_formats.hpp).
+// records of a row, and tables of kernels (measurement_formats.hpp).
 #pragma once
 
 #include "importers/measurement_formats.hpp"

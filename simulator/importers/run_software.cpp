@@ -121,7 +121,7 @@ constexpr std::array kGraphs = {GraphName{"transformer_engine", true, true},
                                 GraphName{"full_iteration", true, false},
                                 GraphName{"local", true, false}, GraphName{"none", false, false}};
 
-void read_graph(StatedObject& overlap, const RunFacts& facts, RunSoftware& software) {
+void read_graph(StatedObject& overlap, const RunModel& model, RunSoftware& software) {
   const std::string written = overlap.text("cuda_graph");
   if (written.empty()) {
     return;
@@ -131,18 +131,18 @@ void read_graph(StatedObject& overlap, const RunFacts& facts, RunSoftware& softw
     refuse("the CUDA graph", written);
   }
   software.changes["cuda_graph"] = known->captured;
-  if (known->without_experts && facts.experts) {
+  if (known->without_experts && model.experts) {
     software.changes["cuda_graph_scope"] = "without_experts";
   }
 }
 
 // A row whose recipe has been read says null where the recipe says nothing, so that what recipes of
 // its release set elsewhere does not hold for it.
-void settle_nulls(StatedObject& overlap, const RunFacts& facts, RunSoftware& software) {
+void settle_nulls(StatedObject& overlap, const RunModel& model, RunSoftware& software) {
   const auto is_null = [&](const char* key) {
     return overlap.has(key) && overlap.value(key).is_null();
   };
-  if (!facts.experts) {
+  if (!model.experts) {
     return;
   }
   if (is_null("moe_dispatcher")) {
@@ -271,7 +271,7 @@ Record RunSoftware::record() const {
   return record;
 }
 
-void read_overlap(StatedObject& train, const RunFacts& facts, RunSoftware& software, Record& plan,
+void read_overlap(StatedObject& train, const RunModel& model, RunSoftware& software, Record& plan,
                   Record& assumed) {
   StatedObject& overlap = train.object("overlap");
   read_data_overlap(overlap, software);
@@ -285,14 +285,14 @@ void read_overlap(StatedObject& train, const RunFacts& facts, RunSoftware& softw
   if (overlap.flag("cross_entropy_fusion").value_or(false)) {
     software.changes["cross_entropy"] = "fused";
   }
-  read_graph(overlap, facts, software);
+  read_graph(overlap, model, software);
   std::string stated = overlap.text("moe_dispatcher");
   const std::string backend = overlap.text("ep_comm_backend");
   stated = stated.empty() ? backend : stated;
-  if (!stated.empty() && facts.experts) {
+  if (!stated.empty() && model.experts) {
     set_dispatcher(stated, false, software);
   }
-  settle_nulls(overlap, facts, software);
+  settle_nulls(overlap, model, software);
   read_features(overlap, software, assumed);
   read_moe_path(overlap, software);
   read_attention(overlap, software);

@@ -29,24 +29,10 @@ constexpr std::array kModules = {
     Alias{"core_attn", "core_attn"},
 };
 
-// The words of a text, underscores included.
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words(1);
-  for (const char c : text) {
-    if (ascii::is_alphanumeric(c) || c == '_') {
-      words.back() += c;
-    } else if (!words.back().empty()) {
-      words.emplace_back();
-    }
-  }
-  if (words.back().empty()) {
-    words.pop_back();
-  }
-  return words;
-}
+bool is_no_part_of_a_name(char c) { return !ascii::is_alphanumeric(c) && c != '_'; }
 
 Record selective(const std::string& text, const std::string& framework, Record& assumed) {
-  const std::vector<std::string> words = words_of(text);
+  const std::vector<std::string> words = words_in(text, is_no_part_of_a_name);
   const auto names = [&words](std::string_view word) {
     return std::ranges::find(words, word) != words.end();
   };

@@ -174,6 +174,19 @@ std::string_view last_digits(std::string_view text, std::size_t most) {
   return text.substr(text.size() - count);
 }
 
+std::vector<std::string> words_in(std::string_view text, bool (*separates)(char)) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const auto* const end = std::ranges::find_if(text, separates);
+    const std::string_view word(text.begin(), end);
+    if (!word.empty()) {
+      words.emplace_back(word);
+    }
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+  }
+  return words;
+}
+
 int digits_value(std::string_view digits) {
   int number = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), number);

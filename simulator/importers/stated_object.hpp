@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "stepcast/base/ascii.hpp"
+
 namespace stepcast {
 
 class StatedObject {
@@ -66,6 +68,8 @@ std::optional<std::string_view> behind(std::string_view remark, std::string_view
 // At most `most` digits at the beginning of a text, and at its end, which may end in a blank.
 std::string_view first_digits(std::string_view text, std::size_t most);
 std::string_view last_digits(std::string_view text, std::size_t most);
+// The runs of characters that separate nothing.
+std::vector<std::string> words_in(std::string_view text, bool (*separates)(char) = ascii::is_space);
 // The number of a few digits.
 int digits_value(std::string_view digits);
 

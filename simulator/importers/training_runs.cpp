@@ -251,7 +251,7 @@ Record experiment_of(StatedObject& row, const std::string& gpu, ProfileCache& pr
   const Degrees degrees = degrees_of(parallel, cluster.gpus);
   Record plan = plan_of(row, degrees, model, software.base, assumed);
   Record training = training_of(train, device, degrees, assumed);
-  read_overlap(train, {model.experts}, software, plan, assumed);
+  read_overlap(train, model, software, plan, assumed);
   settle_source(row, device, software, assumed);
   settle_adapter(row, device, training, plan, software, assumed);
   settle_mask(figures, software, assumed);
