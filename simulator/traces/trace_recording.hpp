@@ -32,8 +32,8 @@ namespace stepcast {
 // --- events as they are read --------------------------------------------------------------------
 // Those of a profiler's trace (Chrome trace format as Kineto writes it), as a stream:
 //
-//   {"deviceProperties": [{"name": "NVIDIA H200"}], "distributedInfo": {"rank": 0, "world_size":
-//   2},
+//   {"deviceProperties": [{"name": "NVIDIA H200"}],
+//    "distributedInfo": {"rank": 0, "world_size": 2},
 //    "traceEvents": [{"ph": "X", "cat": "kernel", "name": "nvjet_tst", "pid": 0, "tid": 7,
 //      "ts": 10.5, "dur": 3.25, "args": {"correlation": 57, "External id": 11}}, ...]}
 //

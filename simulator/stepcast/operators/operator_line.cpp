@@ -8,7 +8,6 @@
 #include "stepcast/base/real.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/value_message.hpp"
-#include "stepcast/operators/exchange_line.hpp"
 #include "stepcast/operators/work_line.hpp"
 
 namespace stepcast {

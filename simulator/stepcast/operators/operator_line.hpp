@@ -13,14 +13,13 @@
 //                  rule gated_delta | kimi_delta, pass fwd | bwd
 //   sparse_attention  batch, seq, heads, d_qk, chosen; seq_kv = seq, kv_heads 1, d_v = d_qk,
 //                  ratio 1 (tokens a key stands for), window 0 (none), sinks false, pass fwd | bwd
-//   index_scores   batch, seq, heads, d, chosen; seq_kv = seq, ratio 1, teacher_heads 0, teacher_d
-//   0,
-//                  pass fwd | bwd
+//   index_scores   batch, seq, heads, d, chosen; seq_kv = seq, ratio 1, teacher_heads 0,
+//                  teacher_d 0, pass fwd | bwd
 //   memory_bound   op, rows, cols; pass fwd | bwd, implementation fused, taps 1
 //   collective     op, bytes, ranks; stride 1, algorithm auto, protocol auto (of ring and tree),
 //                  imbalance 1 (of an all-to-all: the most loaded rank's bytes over the mean)
 //   dispatch, combine  dispatcher, tokens (of a rank), hidden, experts, topk, ep; more in
-//                  exchange_line.hpp
+//                  exchange_line.cpp
 //
 // Every kind takes `dtype` (bf16), `state` (warm, cool, mixed or {"locked_mhz": N}) and `graph`
 // (false: kernels follow each other in a stream, true: in a captured graph) or `launch` (stream,

@@ -11,6 +11,7 @@
 
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/cost/cost_model.hpp"
+#include "stepcast/graph/expert_exchange.hpp"
 
 namespace stepcast {
 
@@ -54,5 +55,10 @@ Collective read_collective(MappingReader& fields, const DeviceSpec& device);
 // Makes `cost` that of one of many calls: a kernel comes after the one before, and after the call
 // by the machine's host.
 void wait_for_host(const Collective& op, const ClusterSpec& machine, Detail detail, OpCost& cost);
+
+// --- exchanges of tokens among experts: exchange_line.cpp has the keys
+// -----------------------------
+
+ExpertExchange read_exchange(MappingReader& fields, ExchangePhase phase, Dtype dtype);
 
 }  // namespace stepcast
