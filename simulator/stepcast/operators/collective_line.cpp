@@ -56,7 +56,7 @@ Seconds host_call(const Collective& op, const HostSpec& host) {
 
 }  // namespace
 
-Collective read_collective(MappingReader& fields, const DeviceSpec& device) {
+Op read_collective(MappingReader& fields, Dtype /*dtype*/, const DeviceSpec& device) {
   constexpr Range<double> kImbalance{1.0, 1e6};
   static const auto kAlgorithms =
       with_aliases(named_values<CollectiveAlgorithm>(), kAlgorithmAliases);
@@ -77,7 +77,7 @@ Collective read_collective(MappingReader& fields, const DeviceSpec& device) {
     fields.error("imbalance", "is of an all_to_all alone; every rank of " +
                                   std::string(name(op.op)) + " has as many bytes, so leave it out");
   }
-  return op;
+  return {.work = op};
 }
 
 void wait_for_host(const Collective& op, const ClusterSpec& machine, Detail detail, OpCost& cost) {

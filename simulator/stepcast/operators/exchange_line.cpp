@@ -295,8 +295,6 @@ ExpertExchange gradient_of(ExpertExchange op) {
   return op;
 }
 
-}  // namespace
-
 ExpertExchange read_exchange(MappingReader& fields, ExchangePhase phase, Dtype dtype) {
   ExpertExchange op;
   op.phase = phase;
@@ -335,6 +333,16 @@ ExpertExchange read_exchange(MappingReader& fields, ExchangePhase phase, Dtype d
     check_routing(fields, op);
   }
   return pass == Direction::kForward ? op : gradient_of(op);
+}
+
+}  // namespace
+
+Op read_dispatch(MappingReader& fields, Dtype dtype, const DeviceSpec& /*device*/) {
+  return {.work = read_exchange(fields, ExchangePhase::kDispatch, dtype)};
+}
+
+Op read_combine(MappingReader& fields, Dtype dtype, const DeviceSpec& /*device*/) {
+  return {.work = read_exchange(fields, ExchangePhase::kCombine, dtype)};
 }
 
 }  // namespace stepcast

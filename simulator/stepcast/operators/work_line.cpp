@@ -85,7 +85,7 @@ void check_elements(MappingReader& fields, std::string_view key, double elements
 
 // --- products -----------------------------------------------------------------------------------
 
-Op read_gemm(MappingReader& fields, Dtype dtype) {
+Op read_gemm(MappingReader& fields, Dtype dtype, const DeviceSpec& /*device*/) {
   Gemm op;
   op.m = fields.required_count("m", kSize);
   op.n = fields.required_count("n", kSize);
@@ -98,7 +98,7 @@ Op read_gemm(MappingReader& fields, Dtype dtype) {
   return {.work = op};
 }
 
-Op read_grouped_gemm(MappingReader& fields, Dtype dtype) {
+Op read_grouped_gemm(MappingReader& fields, Dtype dtype, const DeviceSpec& /*device*/) {
   constexpr Range<std::int64_t> kGroups{1, 1 << 20};
   GroupedGemm op;
   op.counts = fields.optional_counts("counts", kSizeOrNone);
@@ -151,7 +151,7 @@ Op read_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& device) 
   return {.work = op};
 }
 
-Op read_linear_attention(MappingReader& fields, Dtype dtype) {
+Op read_linear_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& /*device*/) {
   constexpr Range<std::int64_t> kChunk{1, 1024};
   LinearAttention op;
   op.batch = fields.required_count("batch", kSize);
@@ -204,7 +204,7 @@ Op read_sparse_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& d
   return {.work = op};
 }
 
-Op read_index_scores(MappingReader& fields, Dtype dtype) {
+Op read_index_scores(MappingReader& fields, Dtype dtype, const DeviceSpec& /*device*/) {
   IndexScores op;
   op.batch = fields.required_count("batch", kSize);
   op.seq_q = fields.required_count("seq", kSize);

@@ -38,19 +38,19 @@ void check_elements(MappingReader& fields, std::string_view key, double elements
 
 // --- products -----------------------------------------------------------------------------------
 
-Op read_gemm(MappingReader& fields, Dtype dtype);
-Op read_grouped_gemm(MappingReader& fields, Dtype dtype);
+Op read_gemm(MappingReader& fields, Dtype dtype, const DeviceSpec& device);
+Op read_grouped_gemm(MappingReader& fields, Dtype dtype, const DeviceSpec& device);
 
 // --- mixers -------------------------------------------------------------------------------------
 
 Op read_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& device);
-Op read_linear_attention(MappingReader& fields, Dtype dtype);
+Op read_linear_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& device);
 Op read_sparse_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& device);
-Op read_index_scores(MappingReader& fields, Dtype dtype);
+Op read_index_scores(MappingReader& fields, Dtype dtype, const DeviceSpec& device);
 
 // --- collectives --------------------------------------------------------------------------------
 
-Collective read_collective(MappingReader& fields, const DeviceSpec& device);
+Op read_collective(MappingReader& fields, Dtype dtype, const DeviceSpec& device);
 
 // Makes `cost` that of one of many calls: a kernel comes after the one before, and after the call
 // by the machine's host.
@@ -59,6 +59,7 @@ void wait_for_host(const Collective& op, const ClusterSpec& machine, Detail deta
 // --- exchanges of tokens among experts: exchange_line.cpp has the keys
 // -----------------------------
 
-ExpertExchange read_exchange(MappingReader& fields, ExchangePhase phase, Dtype dtype);
+Op read_dispatch(MappingReader& fields, Dtype dtype, const DeviceSpec& device);
+Op read_combine(MappingReader& fields, Dtype dtype, const DeviceSpec& device);
 
 }  // namespace stepcast
