@@ -77,7 +77,8 @@ std::size_t steady(const std::vector<StepCalls>& steps, const TraceRecording& re
 std::optional<std::size_t> named_step(const std::vector<StepCalls>& steps,
                                       const std::string& wanted) {
   const auto named = std::ranges::find_if(steps, [&wanted](const StepCalls& step) {
-    return step.mark->name == wanted || step.mark->name.ends_with("#" + wanted);
+    const std::string& mark = step.mark->name;
+    return mark == wanted || mark.ends_with("#" + wanted);
   });
   return named == steps.end() ? std::nullopt : std::optional(named - steps.begin());
 }

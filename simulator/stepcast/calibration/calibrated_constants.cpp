@@ -2,6 +2,7 @@
 #include "stepcast/calibration/calibrate.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -39,24 +40,15 @@ Constants searched(const std::vector<PlacedConstant>& placed) {
 }  // namespace
 
 std::span<const CalibratedConstant> calibrated_constants(ConstantsOf of) {
-  static const Constants kernels = searched(placed_constants(ProfileFolder::kKernels));
-  static const Constants architectures = searched(placed_constants(ProfileFolder::kArchitectures));
-  static const Constants collectives = searched(placed_constants(ProfileFolder::kCollectives));
-  static const Constants exchanges = searched(placed_constants(kTimedDispatcher));
-  static const Constants libraries = searched(placed_constants(ProfileFolder::kLibraries));
-  switch (of) {
-    case ConstantsOf::kKernels:
-      return kernels;
-    case ConstantsOf::kArchitectures:
-      return architectures;
-    case ConstantsOf::kCollectives:
-      return collectives;
-    case ConstantsOf::kExchanges:
-      return exchanges;
-    case ConstantsOf::kLibraries:
-      return libraries;
-  }
-  return {};
+  // In the order of ConstantsOf.
+  static const std::array<Constants, 5> all = {
+      searched(placed_constants(ProfileFolder::kKernels)),
+      searched(placed_constants(ProfileFolder::kArchitectures)),
+      searched(placed_constants(ProfileFolder::kCollectives)),
+      searched(placed_constants(kTimedDispatcher)),
+      searched(placed_constants(ProfileFolder::kLibraries))};
+  static_assert(all.size() == static_cast<std::size_t>(ConstantsOf::kLibraries) + 1);
+  return all[static_cast<std::size_t>(of)];
 }
 
 }  // namespace stepcast

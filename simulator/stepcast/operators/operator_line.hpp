@@ -76,8 +76,8 @@ PricedOp price(const OperatorLine& line, const CostModel& model, const ClusterSp
 OpCost price_at_clock(const OperatorLine& line, const CostModel& model, const ClusterSpec& cluster,
                       Hertz clock);
 
-// --- measured times of operators by themselves: what a backend that prices by a table is made from
-// -
+// --- measured times of operators by themselves --------------------------------------------------
+// What a backend that prices by a table is made from.
 
 struct MeasuredOperator {
   OperatorLine work;

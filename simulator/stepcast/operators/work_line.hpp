@@ -56,8 +56,7 @@ Op read_collective(MappingReader& fields, Dtype dtype, const DeviceSpec& device)
 // by the machine's host.
 void wait_for_host(const Collective& op, const ClusterSpec& machine, Detail detail, OpCost& cost);
 
-// --- exchanges of tokens among experts: exchange_line.cpp has the keys
-// -----------------------------
+// --- exchanges of tokens among experts ----------------------------------------------------------
 
 Op read_dispatch(MappingReader& fields, Dtype dtype, const DeviceSpec& device);
 Op read_combine(MappingReader& fields, Dtype dtype, const DeviceSpec& device);

@@ -89,12 +89,11 @@ void count_elements(CollectiveOp op, std::int64_t elements, TraceCollective& col
 }
 
 TraceOperator recorded(TraceCollective collective, std::string_view type) {
-  TraceOperator event;
-  event.name = "record_param_comms";
-  event.node = "CollectiveBackward";
-  event.arguments = {tensor({collective.in_elements}, type)};
-  event.collective = std::move(collective);
-  return event;
+  std::vector<TraceArgument> arguments = {tensor({collective.in_elements}, type)};
+  return {.name = "record_param_comms",
+          .node = "CollectiveBackward",
+          .arguments = std::move(arguments),
+          .collective = std::move(collective)};
 }
 
 // Tokens in rows of the model's hidden size.
@@ -140,14 +139,14 @@ TraceOperator exchange_event(OpId id, const ExpertExchange& work, TaskRole role,
   collective.out_elements = dispatch ? arrived : local;
   collective.in_split = equal_split(collective.in_elements, work.group.size);
   collective.out_split = equal_split(collective.out_elements, work.group.size);
-  TraceOperator event;
-  event.name = exchange_name(id, role);
-  event.node = exchange_node(id);
-  event.arguments = {tokens_of(collective.in_elements, work.hidden, tensor_type(work.dtype))};
-  event.kernel = kernel_named(
-      "SendRecv", std::string(name(work.dispatcher)) + "::" + std::string(name(work.phase)));
-  event.collective = std::move(collective);
-  return event;
+  const std::string sender =
+      std::string(name(work.dispatcher)) + "::" + std::string(name(work.phase));
+  const std::int64_t sent = collective.in_elements;
+  return {.name = exchange_name(id, role),
+          .node = exchange_node(id),
+          .kernel = kernel_named("SendRecv", sender),
+          .arguments = {tokens_of(sent, work.hidden, tensor_type(work.dtype))},
+          .collective = std::move(collective)};
 }
 
 TraceOperator message_event(const Collective& work, MessageEnd end, const TraceNaming& naming) {

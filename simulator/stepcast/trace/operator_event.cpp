@@ -7,19 +7,15 @@ namespace {
 TraceOperator copy_in(const TrainingRecipe& training) {
   const TraceArgument tokens =
       tensor({training.micro_batch_size, training.sequence_length}, "long int");
-  TraceOperator event;
-  event.name = "aten::copy_";
-  event.kernel = "Memcpy HtoD (Pinned -> Device)";
-  event.arguments = {tokens, tokens, scalar("True")};
-  return event;
+  return {.name = "aten::copy_",
+          .kernel = "Memcpy HtoD (Pinned -> Device)",
+          .arguments = {tokens, tokens, scalar("True")}};
 }
 
 TraceOperator copy_out() {
-  TraceOperator event;
-  event.name = "aten::copy_";
-  event.kernel = "Memcpy DtoH (Device -> Pageable)";
-  event.arguments = {tensor({1}, "float"), tensor({1}, "float"), scalar("False")};
-  return event;
+  return {.name = "aten::copy_",
+          .kernel = "Memcpy DtoH (Device -> Pageable)",
+          .arguments = {tensor({1}, "float"), tensor({1}, "float"), scalar("False")}};
 }
 
 TraceOperator message(MessageEnd end, const StepContext& context, const TraceNaming& naming) {

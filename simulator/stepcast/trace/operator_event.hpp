@@ -46,11 +46,11 @@ struct TraceCollective {
 };
 
 struct TraceOperator {
-  std::string name;  // of the operator: "aten::mm"
-  std::string node;  // of autograd that runs it in backward: "MmBackward0"
-  std::string kernel;
-  std::vector<TraceArgument> arguments;
-  std::optional<TraceCollective> collective;
+  std::string name{};  // of the operator: "aten::mm"
+  std::string node{};  // of autograd that runs it in backward: "MmBackward0"
+  std::string kernel{};
+  std::vector<TraceArgument> arguments{};
+  std::optional<TraceCollective> collective{};
 };
 
 // What of a step the names depend on, beside the operator.

@@ -19,6 +19,8 @@
 namespace stepcast {
 namespace {
 
+constexpr std::string_view kInt32 = "int";
+
 TraceArgument flag(bool value) { return scalar(value ? "True" : "False"); }
 
 // Which operand a library reads transposed: weights forward, the gradient of the output for
@@ -121,93 +123,81 @@ bool is_aiter(AttentionKernel kernel) {
 }
 
 TraceOperator attention_forward(const Attention& work, const TraceNaming& naming) {
-  TraceOperator event;
   if (is_aiter(work.kernel)) {
-    HeadShapes heads = heads_of(work, HeadOrder::kTokensFirst);
-    event.name = "aiter::_flash_attn_forward";
-    event.kernel = "aiter::fmha_fwd_hd" + std::to_string(work.d_qk);
-    event.arguments = heads.followed_by({dropout_of(work), scalar(""), flag(work.causal)});
-    return event;
+    return {.name = "aiter::_flash_attn_forward",
+            .kernel = "aiter::fmha_fwd_hd" + std::to_string(work.d_qk),
+            .arguments = heads_of(work, HeadOrder::kTokensFirst)
+                             .followed_by({dropout_of(work), scalar(""), flag(work.causal)})};
   }
-  HeadShapes heads = heads_of(work, HeadOrder::kHeadsFirst);
+  const HeadShapes heads = heads_of(work, HeadOrder::kHeadsFirst);
   if (work.kernel == AttentionKernel::kCudnn) {
-    event.name = "aten::_scaled_dot_product_cudnn_attention";
-    event.kernel = "cudnn_generated_fort_native_sdpa_" + naming.architecture + "_flash_fprop";
-    event.arguments =
-        heads.followed_by({absent(), flag(true), dropout_of(work), flag(work.causal), flag(false)});
-    return event;
+    return {.name = "aten::_scaled_dot_product_cudnn_attention",
+            .kernel = "cudnn_generated_fort_native_sdpa_" + naming.architecture + "_flash_fprop",
+            .arguments = heads.followed_by(
+                {absent(), flag(true), dropout_of(work), flag(work.causal), flag(false)})};
   }
-  event.name = "aten::_scaled_dot_product_flash_attention";
-  event.kernel = "flash_fwd_kernel(" + std::string(name(work.kernel)) + ")";
-  event.arguments = heads.followed_by({dropout_of(work), flag(work.causal), flag(false)});
-  return event;
+  return {.name = "aten::_scaled_dot_product_flash_attention",
+          .kernel = "flash_fwd_kernel(" + std::string(name(work.kernel)) + ")",
+          .arguments = heads.followed_by({dropout_of(work), flag(work.causal), flag(false)})};
 }
 
 // The gradient of the output, the operands, the output, its statistics, two gradients, then
 // dropout, scale and mask: as TraceLens takes FlashAttention's arguments, and those of aiter not
 // where keys have fewer heads than queries.
 TraceOperator attention_backward(const Attention& work, const TraceNaming& naming) {
-  TraceOperator event;
   if (work.kernel == AttentionKernel::kCudnn) {
-    HeadShapes heads = heads_of(work, HeadOrder::kHeadsFirst);
-    event.name = "aten::_scaled_dot_product_cudnn_attention_backward";
-    event.kernel = "cudnn_generated_fort_native_sdpa_" + naming.architecture + "_flash_bprop";
-    event.arguments = {heads.out, heads.q, heads.k, heads.v, heads.out};
-    return event;
+    const HeadShapes heads = heads_of(work, HeadOrder::kHeadsFirst);
+    return {.name = "aten::_scaled_dot_product_cudnn_attention_backward",
+            .kernel = "cudnn_generated_fort_native_sdpa_" + naming.architecture + "_flash_bprop",
+            .arguments = {heads.out, heads.q, heads.k, heads.v, heads.out}};
   }
-  HeadShapes heads = heads_of(work, HeadOrder::kTokensFirst);
-  TraceArgument statistics = tensor({work.batch, work.heads, work.seq_q}, "float");
-  event.name = "flash_attn::_flash_attn_backward";
-  event.kernel = is_aiter(work.kernel) ? "aiter::fmha_bwd_hd" + std::to_string(work.d_qk)
-                                       : "flash_bwd_kernel(" + std::string(name(work.kernel)) + ")";
-  event.arguments = {heads.out, heads.q, heads.k,          heads.v,    heads.out,        statistics,
-                     heads.q,   heads.k, dropout_of(work), scalar(""), flag(work.causal)};
-  return event;
+  const HeadShapes heads = heads_of(work, HeadOrder::kTokensFirst);
+  const TraceArgument statistics = tensor({work.batch, work.heads, work.seq_q}, "float");
+  std::vector<TraceArgument> arguments = {heads.out, heads.q,    heads.k, heads.v,
+                                          heads.out, statistics, heads.q, heads.k};
+  arguments.insert(arguments.end(), {dropout_of(work), scalar(""), flag(work.causal)});
+  return {.name = "flash_attn::_flash_attn_backward",
+          .kernel = is_aiter(work.kernel)
+                        ? "aiter::fmha_bwd_hd" + std::to_string(work.d_qk)
+                        : "flash_bwd_kernel(" + std::string(name(work.kernel)) + ")",
+          .arguments = std::move(arguments)};
 }
-
-constexpr std::string_view kInt32 = "int";
 
 }  // namespace
 
 TraceOperator product_event(const Gemm& work, const TraceNaming& naming) {
-  TraceOperator event;
-  event.kernel = product_kernel(work.pass, work.dtype, naming);
+  const std::string kernel = product_kernel(work.pass, work.dtype, naming);
   const bool on_hip = naming.runtime == DeviceRuntime::kHip;
   if (work.dtype == Dtype::kFp4 || (is_quantized(work.dtype) && on_hip)) {
-    event.name = work.dtype == Dtype::kFp4 ? "primus_turbo::hipblaslt_gemm_fp4"
-                                           : "primus_turbo::hipblaslt_gemm_fp8";
-    event.node = "ScaledGemmBackward";
-    event.arguments = hipblaslt_arguments(work, naming);
-    return event;
+    return {.name = work.dtype == Dtype::kFp4 ? "primus_turbo::hipblaslt_gemm_fp4"
+                                              : "primus_turbo::hipblaslt_gemm_fp8",
+            .node = "ScaledGemmBackward",
+            .kernel = kernel,
+            .arguments = hipblaslt_arguments(work, naming)};
   }
-  Operands operands = operands_of(work, tensor_type(work.dtype));
+  const Operands operands = operands_of(work, tensor_type(work.dtype));
   if (is_quantized(work.dtype)) {
-    event.name = "aten::_scaled_mm";
-    event.node = "ScaledMmBackward";
     const TraceArgument scale{{}, {}, "float", ""};
-    event.arguments = {operands.a,
-                       operands.b,
-                       scale,
-                       scale,
-                       absent(),
-                       absent(),
-                       scalar(result_type(naming.dtype)),
-                       flag(work.accumulation == Accumulation::kFast)};
-    return event;
+    const bool fast = work.accumulation == Accumulation::kFast;
+    return {.name = "aten::_scaled_mm",
+            .node = "ScaledMmBackward",
+            .kernel = kernel,
+            .arguments = {operands.a, operands.b, scale, scale, absent(), absent(),
+                          scalar(result_type(naming.dtype)), flag(fast)}};
   }
-  event.name = work.batch > 1 ? "aten::bmm" : "aten::mm";
-  event.node = work.batch > 1 ? "BmmBackward0" : "MmBackward0";
-  event.arguments = {operands.a, operands.b};
-  return event;
+  return {.name = work.batch > 1 ? "aten::bmm" : "aten::mm",
+          .node = work.batch > 1 ? "BmmBackward0" : "MmBackward0",
+          .kernel = kernel,
+          .arguments = {operands.a, operands.b}};
 }
 
 TraceOperator product_event(const GroupedGemm& work, const TraceNaming& naming) {
   const std::string_view type = tensor_type(work.dtype);
-  TraceOperator event;
-  event.node = "GroupedGemmBackward";
-  event.kernel = naming.runtime == DeviceRuntime::kHip
-                     ? "ck_tile::grouped_gemm_kernel"
-                     : "cutlass::device_kernel<GemmUniversal<GroupProblemShape>>";
+  TraceOperator event{.name = "primus_turbo::grouped_gemm",
+                      .node = "GroupedGemmBackward",
+                      .kernel = naming.runtime == DeviceRuntime::kHip
+                                    ? "ck_tile::grouped_gemm_kernel"
+                                    : "cutlass::device_kernel<GemmUniversal<GroupProblemShape>>"};
   if (work.pass == GemmPass::kWgrad) {
     event.name = "primus_turbo::grouped_gemm_variable_k";
     event.arguments = {tensor({work.m_total, work.n}, type), tensor({work.m_total, work.k}, type)};
@@ -215,7 +205,6 @@ TraceOperator product_event(const GroupedGemm& work, const TraceNaming& naming) 
   }
   // Weights are stored [experts, outputs, inputs]: forward reads them along their last size.
   const bool forward = work.pass == GemmPass::kForward;
-  event.name = "primus_turbo::grouped_gemm";
   event.arguments = {tensor({work.m_total, work.k}, type),
                      forward ? tensor({work.groups, work.n, work.k}, type)
                              : tensor({work.groups, work.k, work.n}, type)};
