@@ -98,12 +98,7 @@ void add_what_went_before(const ReadKernel& kernel, Record& record) {
   }
 }
 
-void prepare_gemm(ForeignRow& row) { row.set_text("state", "cool"); }
-
-void prepare_attention(ForeignRow& row) {
-  row.set_text("state", "cool");
-  row.set_flag("causal", Truth::kTrue);
-}
+void prepare_attention(ForeignRow& row) { row.set_flag("causal", Truth::kTrue); }
 
 void prepare_nccl(ForeignRow& row) {
   if (row.text("op") == "alltoall") {
@@ -147,16 +142,15 @@ Flops aiter_flops(Attention op, Direction direction) {
 }  // namespace
 
 constexpr KernelTable kGemmPoints{
-    .texts = {{{"kind", "gemm"}}},
+    .texts = {{{"kind", "gemm"}, {"state", "cool"}}},
     .launch = "graph",
     .results = {{{"latency_us", Metric::kTime, kSecondsPerMicrosecond}}},
     .ignored = {"tflops", "tflops_causal", "busbw_GBps"},
-    .prepare = &prepare_gemm,
     .group = &point_group,
     .finish = &add_what_went_before};
 constexpr KernelTable kAttentionPoints{
     .renamed = {{{"seqlen", "seq"}, {"head_dim", "d_qk"}}},
-    .texts = {{{"kind", "attention"}, {"implementation", "trtllm"}}},
+    .texts = {{{"kind", "attention"}, {"implementation", "trtllm"}, {"state", "cool"}}},
     .launch = "graph",
     .results = {{{"latency_us", Metric::kForwardTime, kSecondsPerMicrosecond}}},
     .ignored = {"tflops", "tflops_causal", "busbw_GBps"},

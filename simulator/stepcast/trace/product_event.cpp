@@ -163,6 +163,15 @@ TraceOperator attention_backward(const Attention& work, const TraceNaming& namin
           .arguments = std::move(arguments)};
 }
 
+// An autograd function and its kernel, of either direction.
+TraceOperator of_function(const std::string& function, Direction direction, const char* forward,
+                          const char* backward) {
+  const std::string node = function + "Backward";
+  return {.name = is_forward(direction) ? function : node,
+          .node = node,
+          .kernel = is_forward(direction) ? forward : backward};
+}
+
 }  // namespace
 
 TraceOperator product_event(const Gemm& work, const TraceNaming& naming) {
@@ -234,11 +243,9 @@ TraceOperator mixer_event(const LinearAttention& work) {
   if (channels) {
     decay = tensor({work.batch, work.seq, work.heads, work.d_k}, "float");
   }
-  TraceOperator event;
-  event.node = function + "Backward";
-  event.name = is_forward(work.direction) ? function : event.node;
-  event.kernel = is_forward(work.direction) ? "chunk_gated_delta_rule_fwd_kernel_h_blockdim64"
-                                            : "chunk_gated_delta_rule_bwd_kernel_dhu_blockdim64";
+  TraceOperator event =
+      of_function(function, work.direction, "chunk_gated_delta_rule_fwd_kernel_h_blockdim64",
+                  "chunk_gated_delta_rule_bwd_kernel_dhu_blockdim64");
   if (!is_forward(work.direction)) {
     event.arguments.push_back(value);
   }
@@ -250,10 +257,8 @@ TraceOperator mixer_event(const LinearAttention& work) {
 // q, keys, the list of chosen keys; backward the gradient of the output before them.
 TraceOperator mixer_event(const SparseAttention& work) {
   const std::string_view type = tensor_type(work.dtype);
-  TraceOperator event;
-  event.node = "SparseMLABackward";
-  event.name = is_forward(work.direction) ? "SparseMLA" : event.node;
-  event.kernel = is_forward(work.direction) ? "sparse_mla_fwd_kernel" : "sparse_mla_bwd_kernel";
+  TraceOperator event =
+      of_function("SparseMLA", work.direction, "sparse_mla_fwd_kernel", "sparse_mla_bwd_kernel");
   if (!is_forward(work.direction)) {
     event.arguments.push_back(tensor({work.batch, work.seq_q, work.heads, work.d_v}, type));
   }
@@ -267,10 +272,8 @@ TraceOperator mixer_event(const SparseAttention& work) {
 // q, k, weights; backward also the list of chosen keys.
 TraceOperator mixer_event(const IndexScores& work) {
   const std::string_view type = tensor_type(work.dtype);
-  TraceOperator event;
-  event.node = "LightningIndexerBackward";
-  event.name = is_forward(work.direction) ? "LightningIndexer" : event.node;
-  event.kernel = is_forward(work.direction) ? "tl_indexer_fwd_kernel" : "tl_indexer_bwd_kernel";
+  TraceOperator event = of_function("LightningIndexer", work.direction, "tl_indexer_fwd_kernel",
+                                    "tl_indexer_bwd_kernel");
   event.arguments = {tensor({work.batch, work.seq_q, work.heads, work.d}, type),
                      tensor({work.batch, work.seq_kv, work.d}, type),
                      tensor({work.batch, work.seq_q, work.heads}, "float")};
