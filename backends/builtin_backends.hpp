@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "stepcast/cost/cost_model.hpp"
-#include "stepcast/operators/measured_operator.hpp"
+#include "stepcast/operators/operator_line.hpp"
 
 namespace stepcast {
 

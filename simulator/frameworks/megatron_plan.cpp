@@ -9,7 +9,6 @@
 #include "frameworks/megatron_core.hpp"
 #include "frameworks/megatron_words.hpp"
 #include "stepcast/base/decimal_text.hpp"
-#include "stepcast/base/decimal_text.hpp"
 #include "stepcast/config/config_writer.hpp"
 #include "stepcast/plan/axis_order.hpp"
 #include "stepcast/plan/stage_layout.hpp"

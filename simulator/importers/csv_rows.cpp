@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 #include "stepcast/base/csv_cell.hpp"
 #include "stepcast/config/value_message.hpp"
@@ -120,9 +121,7 @@ bool is_blank(const CsvRow& row) { return row.fields.size() == 1 && row.fields[0
 
 std::vector<std::string> texts_of(const CsvRow& row) {
   std::vector<std::string> texts;
-  for (const CsvField& field : row.fields) {
-    texts.push_back(field.text);
-  }
+  std::ranges::transform(row.fields, std::back_inserter(texts), &CsvField::text);
   return texts;
 }
 

@@ -46,15 +46,12 @@ Record record_of(const ConfigNode& value) {
   return {};
 }
 
-bool is_before(const ConfigEntry& entry, std::string_view key) { return entry.key < key; }
-
 }  // namespace
 
 ForeignRow::ForeignRow(ConfigNode read, std::string_view called, ProfileCache& known,
                        Diagnostics& problems)
     : object(std::move(read)), what(called), profiles(known), diagnostics(problems) {
-  std::sort(object.entries.begin(), object.entries.end(),
-            [](const ConfigEntry& a, const ConfigEntry& b) { return a.key < b.key; });
+  std::ranges::sort(object.entries, {}, &ConfigEntry::key);
 }
 
 std::string ForeignRow::text(std::string_view key) const {
@@ -73,8 +70,7 @@ void ForeignRow::rename(std::string_view from, const std::string& to) {
   ConfigNode value = *found;
   erase(from);
   value_of(to) = std::move(value);
-  ConfigEntry& entry =
-      *std::lower_bound(object.entries.begin(), object.entries.end(), to, is_before);
+  ConfigEntry& entry = *std::ranges::lower_bound(object.entries, to, {}, &ConfigEntry::key);
   entry.line = place.line;
   entry.column = place.column;
 }
@@ -84,7 +80,7 @@ void ForeignRow::erase(std::string_view key) {
 }
 
 ConfigNode& ForeignRow::value_of(const std::string& key) {
-  const auto at = std::lower_bound(object.entries.begin(), object.entries.end(), key, is_before);
+  const auto at = std::ranges::lower_bound(object.entries, key, {}, &ConfigEntry::key);
   if (at != object.entries.end() && at->key == key) {
     return at->value;
   }
@@ -123,7 +119,7 @@ ForeignOperator operator_in(const ForeignRow& row, MappingReader& fields,
   ForeignOperator result{read_operator(fields, device), Record::object()};
   result.record["kind"] = row.text("kind");
   for (const ConfigEntry& entry : row.object.entries) {
-    const bool own = std::find(of_the_row.begin(), of_the_row.end(), entry.key) == of_the_row.end();
+    const bool own = std::ranges::find(of_the_row, entry.key) == of_the_row.end();
     if (own && fields.was_read(entry.key)) {
       result.record[entry.key] = record_of(entry.value);
     }
@@ -135,8 +131,7 @@ std::string unread_key(const ForeignRow& row, const MappingReader& fields,
                        std::span<const std::string_view> own) {
   for (const ConfigEntry& entry : row.object.entries) {
     const bool stated = entry.value.kind != ConfigNode::Kind::kNull;
-    if (stated && !fields.was_read(entry.key) &&
-        std::find(own.begin(), own.end(), entry.key) == own.end()) {
+    if (stated && !fields.was_read(entry.key) && std::ranges::find(own, entry.key) == own.end()) {
       return entry.key;
     }
   }

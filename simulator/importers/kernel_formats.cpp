@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/kernel_formats.hpp"
+#include "importers/measurement_formats.hpp"
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "importers/published_names.hpp"
 
@@ -21,7 +22,7 @@ Record refused(const KernelTable& table, const ForeignRow& row, MappingReader& f
   record["gpu"] = gpu;
   record["skipped"] = reason;
   for (const KernelResult& result : table.results) {
-    if (fields.has(result.column)) {
+    if (!result.column.empty() && fields.has(result.column)) {
       record["measured"][std::string(key_of(result.metric))] = measured(result, fields);
     }
   }
@@ -33,16 +34,15 @@ bool same_operator(const KernelResult& a, const KernelResult& b) {
   return a.key == b.key && a.value == b.value;
 }
 
-Record record_of(const KernelTable& table, const ForeignRow& row, const ForeignOperator& read,
-                 const RowPart& part, const KernelResult& result) {
+Record record_of(const KernelTable& table, const ReadKernel& kernel, const RowPart& part) {
   Record record;
   record["gpu"] = part.name;
-  record["operator"] = read.record;
-  if (!result.key.empty()) {
-    record["operator"][std::string(result.key)] = std::string(result.value);
+  record["operator"] = kernel.read.record;
+  if (!kernel.result.key.empty()) {
+    record["operator"][std::string(kernel.result.key)] = std::string(kernel.result.value);
   }
   record["measured"] = Record::object();
-  record["group"] = part.name + " " + table.group(read, row, result);
+  record["group"] = part.name + " " + table.group(kernel);
   add_assumed(part, record);
   return record;
 }
@@ -53,16 +53,17 @@ void add_records(const KernelTable& table, const ForeignRow& row, MappingReader&
   const ForeignOperator read = operator_in(row, fields, row.profiles.gpu(part.name));
   const KernelResult* last = nullptr;
   for (const KernelResult& result : table.results) {
-    if (!result.required && !fields.has(result.column)) {
+    if (result.column.empty() || (!result.required && !fields.has(result.column))) {
       continue;
     }
+    const ReadKernel kernel{read, row, result};
     if (last == nullptr || !same_operator(*last, result)) {
-      records.push_back(record_of(table, row, read, part, result));
+      records.push_back(record_of(table, kernel, part));
       last = &result;
     }
     records.back()["measured"][std::string(key_of(result.metric))] = measured(result, fields);
     if (table.finish != nullptr) {
-      table.finish(read, row, records.back());
+      table.finish(kernel, records.back());
     }
   }
 }
@@ -90,10 +91,14 @@ void add_assumed(const RowPart& part, Record& record) {
 
 void read_kernel_table(const KernelTable& table, ForeignRow& row, std::vector<Record>& records) {
   for (const KeyText& rename : table.renamed) {
-    row.rename(rename.key, std::string(rename.text));
+    if (!rename.key.empty()) {
+      row.rename(rename.key, std::string(rename.text));
+    }
   }
   for (const KeyText& set : table.texts) {
-    row.set_text(std::string(set.key), std::string(set.text));
+    if (!set.key.empty()) {
+      row.set_text(std::string(set.key), std::string(set.text));
+    }
   }
   if (!table.launch.empty()) {
     row.set_text("launch", std::string(table.launch));
@@ -105,8 +110,8 @@ void read_kernel_table(const KernelTable& table, ForeignRow& row, std::vector<Re
   const std::size_t before = records.size();
   try {
     add_records(table, row, fields, records);
-    std::vector<std::string_view> own(table.ignored.begin(), table.ignored.end());
-    own.insert(own.end(), {"gpu", "sku"});
+    std::vector<std::string_view> own = {"gpu", "sku"};
+    std::ranges::remove_copy(table.ignored, std::back_inserter(own), std::string_view());
     const std::string unread = unread_key(row, fields, own);
     if (!unread.empty()) {
       throw RefusedRow{unread_reason(unread)};

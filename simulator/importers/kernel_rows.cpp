@@ -5,7 +5,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "importers/kernel_formats.hpp"
+#include "importers/measurement_formats.hpp"
 #include "importers/published_names.hpp"
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/base/nearest_name.hpp"
@@ -18,60 +18,39 @@ namespace {
 constexpr Range<double> kMhz{1.0, 1e5};
 constexpr Range<double> kWatts{1.0, 1e5};
 
-std::string with_dtype(const ForeignOperator& read, const std::string& what) {
-  return std::string(name(read.line.dtype)) + " " + what;
+std::string with_dtype(const OperatorLine& line, const std::string& what) {
+  return std::string(name(line.dtype)) + " " + what;
+}
+std::string with_dtype(const ReadKernel& kernel, const std::string& what) {
+  return with_dtype(kernel.read.line, what);
 }
 
 std::string pass_name(GemmPass pass) { return pass == GemmPass::kWgrad ? "wgrad" : "fwd"; }
 
 // --- groups -----------------------------------------------------------------------------------
 
-std::string gemm_group(const ForeignOperator& read, const ForeignRow& row,
-                       const KernelResult& /*result*/) {
-  MappingReader fields = row.fields();
+std::string gemm_group(const ReadKernel& kernel) {
+  MappingReader fields = kernel.row.fields();
   const std::string model = fields.required_text("model");
   fields.report_missing();
-  return with_dtype(read, model == "random" ? "random" : "model");
+  return with_dtype(kernel, model == "random" ? "random" : "model");
 }
 
-std::string grouped_group(const ForeignOperator& read, const ForeignRow& /*row*/,
-                          const KernelResult& /*result*/) {
-  const auto* grouped = std::get_if<GroupedGemm>(&read.line.op.work);
+std::string grouped_group(const ReadKernel& kernel) {
+  const auto* grouped = std::get_if<GroupedGemm>(&kernel.read.line.op.work);
   return with_dtype(
-      read, "grouped " + pass_name(grouped == nullptr ? GemmPass::kForward : grouped->pass));
+      kernel, "grouped " + pass_name(grouped == nullptr ? GemmPass::kForward : grouped->pass));
 }
 
-std::string attention_group(const ForeignOperator& read, const ForeignRow& /*row*/,
-                            const KernelResult& result) {
-  const auto* attention = std::get_if<Attention>(&read.line.op.work);
+std::string attention_group(const ReadKernel& kernel) {
+  const auto* attention = std::get_if<Attention>(&kernel.read.line.op.work);
   return (attention == nullptr ? "" : std::string(name(attention->kernel))) + " " +
-         std::string(result.value);
+         std::string(kernel.result.value);
 }
 
-std::string graph_attention_group(const ForeignOperator& read, const ForeignRow& row,
-                                  const KernelResult& result) {
-  return attention_group(read, row, result) + " in graphs";
-}
-
-std::string memory_bound_group(const ForeignOperator& read, const ForeignRow& row,
-                               const KernelResult& /*result*/) {
-  return with_dtype(read, row.text("op"));
-}
-
-std::string sustained_group(const ForeignOperator& read, const ForeignRow& /*row*/,
-                            const KernelResult& /*result*/) {
-  return with_dtype(read, "sustained");
-}
-
-std::string duty_group(const ForeignOperator& read, const ForeignRow& /*row*/,
-                       const KernelResult& /*result*/) {
-  return with_dtype(read, "duty");
-}
-
-std::string collective_group(const ForeignOperator& read, const ForeignRow& /*row*/,
-                             const KernelResult& /*result*/) {
+std::string collective_group(const ReadKernel& kernel) {
   constexpr Bytes kHostBound{4194304.0};  // below, PyTorch's calls take longer than the kernels
-  const auto* op = std::get_if<Collective>(&read.line.op.work);
+  const auto* op = std::get_if<Collective>(&kernel.read.line.op.work);
   return op == nullptr ? ""
                        : std::string(name(op->op)) + " x" + std::to_string(op->group.size) +
                              (op->bytes < kHostBound ? " below 4 MiB" : "");
@@ -104,24 +83,25 @@ void prepare_products(ForeignRow& row) {
 }
 
 // smi is "SM MHz, memory MHz, watts, C, throttle bits".
-void add_clock_of_smi(const ForeignOperator& /*read*/, const ForeignRow& row, Record& record) {
-  const double clock = leading_decimal(row.text("smi"));
+void add_clock_of_smi(const ReadKernel& kernel, Record& record) {
+  const double clock = leading_decimal(kernel.row.text("smi"));
   if (clock < kMhz.lowest || clock > kMhz.highest) {
-    row.diagnostics.error(row.object.location(),
-                          "'smi' must begin with the clock in MHz, \"1500, 3201, 694.02, 61\"");
+    kernel.row.diagnostics.error(
+        kernel.row.object.location(),
+        "'smi' must begin with the clock in MHz, \"1500, 3201, 694.02, 61\"");
     return;
   }
   record["measured"]["clock_mhz"] = clock;
 }
 
-void add_duty(const ForeignOperator& /*read*/, const ForeignRow& row, Record& record) {
+void add_duty(const ReadKernel& kernel, Record& record) {
   constexpr Range<double> kDuty{0.001, 1.0};
   if (record.contains("duty")) {
     return;
   }
-  MappingReader fields = row.fields();
+  MappingReader fields = kernel.row.fields();
   record["duty"] = fields.required_number("duty", kDuty);
-  if (row.text("data") == "zero") {
+  if (kernel.row.text("data") == "zero") {
     record["skipped"] = "feature unsupported: operands of zeros";
   }
   fields.report_missing();
@@ -129,45 +109,25 @@ void add_duty(const ForeignOperator& /*read*/, const ForeignRow& row, Record& re
 
 // --- the tables -------------------------------------------------------------------------------
 
-constexpr std::array kPassOfKind = {KeyText{"kind", "pass"}};
-constexpr std::array kGemm = {KeyText{"kind", "gemm"}};
-constexpr std::array kGroupedGemm = {KeyText{"kind", "grouped_gemm"}};
-constexpr std::array kSeconds = {KernelResult{"s", Metric::kTime}};
-constexpr std::array<std::string_view, 6> kGemmRemarks = {"model",  "op",   "s",
-                                                          "tflops", "note", "data"};
-constexpr KernelTable kGemmTable{kPassOfKind,       kGemm,      "graph", kSeconds, kGemmRemarks,
-                                 &prepare_products, &gemm_group};
-constexpr KernelTable kGroupedTable{kPassOfKind,  kGroupedGemm,      "graph",       kSeconds,
-                                    kGemmRemarks, &prepare_products, &grouped_group};
+constexpr std::array<std::string_view, 5> kGemmRemarks = {"model", "op", "tflops", "note", "data"};
+constexpr KernelTable kGemmTable{.renamed = {{{"kind", "pass"}}},
+                                 .texts = {{{"kind", "gemm"}}},
+                                 .launch = "graph",
+                                 .results = {{{"s", Metric::kTime}}},
+                                 .ignored = kGemmRemarks,
+                                 .prepare = &prepare_products,
+                                 .group = &gemm_group};
+constexpr KernelTable kGroupedTable{.renamed = {{{"kind", "pass"}}},
+                                    .texts = {{{"kind", "grouped_gemm"}}},
+                                    .launch = "graph",
+                                    .results = {{{"s", Metric::kTime}}},
+                                    .ignored = kGemmRemarks,
+                                    .prepare = &prepare_products,
+                                    .group = &grouped_group};
 
-// Calls between two events, one at a time and not in a graph: the GPU rests between them.
-constexpr std::array kImplementation = {KeyText{"impl", "implementation"}};
-constexpr std::array kCoolAttention = {KeyText{"kind", "attention"}, KeyText{"state", "cool"}};
-constexpr std::array kBothWays = {KernelResult{"fwd_s", Metric::kForwardTime, 1.0, "pass", "fwd"},
-                                  KernelResult{"bwd_s", Metric::kBackwardTime, 1.0, "pass", "bwd"}};
-constexpr std::array<std::string_view, 2> kBothSeconds = {"fwd_s", "bwd_s"};
-
-// The clocks are single readings.
-constexpr std::array kWarmAttention = {KeyText{"kind", "attention"}, KeyText{"state", "warm"}};
-constexpr std::array<std::string_view, 5> kGraphRemarks = {"fwd_s", "bwd_s", "R", "fwd_clock_mhz",
-                                                           "both_clock_mhz"};
-
-constexpr std::array kMemoryBound = {KeyText{"kind", "memory_bound"}};
-constexpr std::array kMaybeBackward = {
-    KernelResult{"s", Metric::kTime},
-    KernelResult{"bwd_s", Metric::kBackwardTime, 1.0, "pass", "bwd", false}};
-constexpr std::array<std::string_view, 3> kMemoryRemarks = {"s", "bwd_s", "bytes"};
-
-constexpr std::array<std::string_view, 4> kSustainedRemarks = {"s", "smi", "tflops", "data"};
-
-constexpr std::array kClockAndPower = {KernelResult{"s", Metric::kTime},
-                                       KernelResult{"clock_mhz", Metric::kClock},
-                                       KernelResult{"watts", Metric::kPower}};
-constexpr std::array<std::string_view, 6> kDutyRemarks = {"s",    "clock_mhz", "watts",
-                                                          "data", "duty",      "tflops"};
-
-constexpr std::array kCollective = {KeyText{"kind", "collective"}};
-constexpr std::array<std::string_view, 2> kCollectiveRemarks = {"s", "dtype"};
+constexpr std::array<KernelResult, 3> kBothWays = {
+    {{"fwd_s", Metric::kForwardTime, 1.0, "pass", "fwd"},
+     {"bwd_s", Metric::kBackwardTime, 1.0, "pass", "bwd"}}};
 
 // --- operators with a time ----------------------------------------------------------------------
 
@@ -211,7 +171,7 @@ Record timed_operator(const ForeignRow& row, MappingReader& fields, const std::s
     record["measured"]["power_w"] = fields.required_number("watts", kWatts);
   }
   record["group"] = fields.optional_text(
-      "group", gpu + " " + with_dtype(read, std::string(kind_name(read.line.op))));
+      "group", gpu + " " + with_dtype(read.line, std::string(kind_name(read.line.op))));
   if (!fields.optional_text("source", "").empty()) {
     record["source"] = row.text("source");
   }
@@ -235,24 +195,43 @@ std::optional<Gemm> gemm_named(const std::string& text) {
 
 }  // namespace
 
-constexpr KernelTable kAttentionRows{kImplementation, kCoolAttention,  "", kBothWays, kBothSeconds,
-                                     nullptr,         &attention_group};
+// Calls between two events, one at a time and not in a graph: the GPU rests between them.
+constexpr KernelTable kAttentionRows{.renamed = {{{"impl", "implementation"}}},
+                                     .texts = {{{"kind", "attention"}, {"state", "cool"}}},
+                                     .results = kBothWays,
+                                     .group = &attention_group};
+// The clocks are single readings.
 constexpr KernelTable kAttentionInGraphsRows{
-    kImplementation, kWarmAttention,        "graph", kBothWays, kGraphRemarks,
-    nullptr,         &graph_attention_group};
-constexpr KernelTable kMemoryBoundRows{{},
-                                       kMemoryBound,
-                                       "",
-                                       kMaybeBackward,
-                                       kMemoryRemarks,
-                                       &prepare_memory_bound,
-                                       &memory_bound_group};
+    .renamed = {{{"impl", "implementation"}}},
+    .texts = {{{"kind", "attention"}, {"state", "warm"}}},
+    .launch = "graph",
+    .results = kBothWays,
+    .ignored = {"R", "fwd_clock_mhz", "both_clock_mhz"},
+    .group = [](const ReadKernel& kernel) { return attention_group(kernel) + " in graphs"; }};
+constexpr KernelTable kMemoryBoundRows{
+    .texts = {{{"kind", "memory_bound"}}},
+    .results = {{{"s", Metric::kTime},
+                 {"bwd_s", Metric::kBackwardTime, 1.0, "pass", "bwd", false}}},
+    .ignored = {"bytes"},
+    .prepare = &prepare_memory_bound,
+    .group = [](const ReadKernel& kernel) { return with_dtype(kernel, kernel.row.text("op")); }};
 constexpr KernelTable kSustainedGemmRows{
-    {}, kGemm, "", kSeconds, kSustainedRemarks, nullptr, &sustained_group, &add_clock_of_smi};
-constexpr KernelTable kGemmInBurstsRows{{},           kGemm,   "",          kClockAndPower,
-                                        kDutyRemarks, nullptr, &duty_group, &add_duty};
-constexpr KernelTable kCollectiveRows{
-    {}, kCollective, "eager", kSeconds, kCollectiveRemarks, nullptr, &collective_group};
+    .texts = {{{"kind", "gemm"}}},
+    .results = {{{"s", Metric::kTime}}},
+    .ignored = {"smi", "tflops", "data"},
+    .group = [](const ReadKernel& kernel) { return with_dtype(kernel, "sustained"); },
+    .finish = &add_clock_of_smi};
+constexpr KernelTable kGemmInBurstsRows{
+    .texts = {{{"kind", "gemm"}}},
+    .results = {{{"s", Metric::kTime}, {"clock_mhz", Metric::kClock}, {"watts", Metric::kPower}}},
+    .ignored = {"data", "duty", "tflops"},
+    .group = [](const ReadKernel& kernel) { return with_dtype(kernel, "duty"); },
+    .finish = &add_duty};
+constexpr KernelTable kCollectiveRows{.texts = {{{"kind", "collective"}}},
+                                      .launch = "eager",
+                                      .results = {{{"s", Metric::kTime}}},
+                                      .ignored = {"dtype"},
+                                      .group = &collective_group};
 
 void read_timed_operator(ForeignRow& row, std::vector<Record>& records) {
   MappingReader fields = row.fields();
@@ -269,20 +248,21 @@ void read_timed_operator(ForeignRow& row, std::vector<Record>& records) {
   fields.report_missing();
 }
 
-// A row whose `kind` names an operator is a line with a time.
-void read_measured_gemm(ForeignRow& row, std::vector<Record>& records) {
-  if (row.text("kind") == "gemm") {
+// A row whose `kind` names the operator is a line with a time.
+void read_line_or_row(std::string_view kind, const KernelTable& table, ForeignRow& row,
+                      std::vector<Record>& records) {
+  if (row.text("kind") == kind) {
     read_timed_operator(row, records);
-    return;
+  } else {
+    read_kernel_table(table, row, records);
   }
-  read_kernel_table(kGemmTable, row, records);
+}
+
+void read_measured_gemm(ForeignRow& row, std::vector<Record>& records) {
+  read_line_or_row("gemm", kGemmTable, row, records);
 }
 void read_measured_grouped_gemm(ForeignRow& row, std::vector<Record>& records) {
-  if (row.text("kind") == "grouped_gemm") {
-    read_timed_operator(row, records);
-    return;
-  }
-  read_kernel_table(kGroupedTable, row, records);
+  read_line_or_row("grouped_gemm", kGroupedTable, row, records);
 }
 
 // One number is added to.
@@ -334,8 +314,7 @@ void read_gemm_beside_collectives(ForeignRow& row, std::vector<Record>& records)
                    {"group", part.name + " bf16 beside " + comm}};
   add_assumed(part, record);
   if (comm != "none") {
-    const std::span<const std::string_view> names = names_of<CollectiveOp>();
-    if (std::find(names.begin(), names.end(), comm) == names.end()) {
+    if (std::ranges::find(names_of<CollectiveOp>(), comm) == names_of<CollectiveOp>().end()) {
       fields.error("comm", "must be none or a collective");
     }
     record["beside"] = {

@@ -3,14 +3,15 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
 
 #include "frameworks/bridge_recipe.hpp"
 #include "importers/published_names.hpp"
-#include "importers/remark.hpp"
+#include "importers/stated_object.hpp"
 
 namespace stepcast {
 namespace {
+
+// --- launch scripts ---------------------------------------------------------------------------
 
 // The rows that a script launched: those of a source whose title has the words, of a model, on a
 // GPU and with so many stages in all; empty and 0 stand for any.
@@ -18,7 +19,7 @@ struct LaunchScript {
   std::string_view source{};
   std::string_view title{};
   std::string_view model{};
-  std::string_view gpu{};
+  std::string_view gpus{};  // words
   std::int64_t stages = 0;
   // What it says; empty where it says nothing.
   bool lays_out = false;       // stages, with one module that predicts a further token, as Megatron
@@ -35,71 +36,66 @@ constexpr std::string_view kWorkloads = "scripts/performance/configs of its rele
 constexpr std::string_view kMlperf6 = "mlperf-training-v6.0";
 constexpr std::string_view kMlperfLayout = "config_GB200_*.sh, PIPELINE_LAYOUT";
 constexpr std::string_view kBenchmarks = "nvidia-dgxc-benchmarking";
-constexpr std::string_view kLaunch = "deepseek_v3/pretraining/launch.sh";
+constexpr std::string_view kBenchmark = "v25.05.05 deepseek_v3";
+constexpr std::string_view kLaunchScript = "deepseek_v3/pretraining/launch.sh";
 
-constexpr std::array kScripts = {
-    LaunchScript{.source = kBridge, .model = "deepseek_v3", .lays_out = true, .file = kRecipe},
-    LaunchScript{.source = kBridge,
-                 .model = "deepseek_v3",
-                 .gpu = "h100_sxm",
-                 .modules = "mla_up_proj mlp",
-                 .file = kWorkloads},
-    LaunchScript{.source = kBridge,
-                 .model = "deepseek_v3",
-                 .gpu = "gb200",
-                 .modules = "mla_up_proj",
-                 .file = kWorkloads},
-    LaunchScript{.source = kBridge,
-                 .model = "deepseek_v3",
-                 .gpu = "b200",
-                 .modules = "mla_up_proj",
-                 .file = kWorkloads},
-    LaunchScript{.source = kBridge,
-                 .model = "gpt_oss_120b",
-                 .gpu = "h100_sxm",
-                 .modules = "layernorm moe_act",
-                 .file = kWorkloads},
-    LaunchScript{.source = kBridge,
-                 .model = "gpt_oss_120b",
-                 .gpu = "gb200",
-                 .modules = "layernorm moe_act",
-                 .file = kWorkloads},
-    LaunchScript{.source = kBridge,
-                 .model = "gpt_oss_120b",
-                 .gpu = "b200",
-                 .modules = "layernorm moe_act",
-                 .file = kWorkloads},
-    LaunchScript{.source = kMlperf6,
-                 .model = "deepseek_v3",
-                 .gpu = "gb300",
-                 .stages = 16,
-                 .lays_out = true,
-                 .file = kMlperfLayout},
-    LaunchScript{.source = kMlperf6,
-                 .model = "deepseek_v3",
-                 .gpu = "gb200",
-                 .stages = 16,
-                 .lays_out = true,
-                 .cluster = "gb200_mlperf_v6",
-                 .file = kMlperfLayout},
-    LaunchScript{.source = kBenchmarks,
-                 .title = "v25.05.05 deepseek_v3",
-                 .model = "deepseek_v3",
-                 .gpu = "gb200",
-                 .modules = "core_attn",
-                 .software = "nemo_2025_04",
-                 .file = kLaunch},
-    LaunchScript{.source = kBenchmarks,
-                 .title = "v25.05.05 deepseek_v3",
-                 .model = "deepseek_v3",
-                 .gpu = "h100_sxm",
-                 .modules = "mla_up_proj",
-                 .software = "nemo_2025_04",
-                 .file = kLaunch}};
+// All that fit a row are followed in their order.
+constexpr auto kScripts = std::to_array<LaunchScript>({
+    {.source = kBridge, .model = "deepseek_v3", .lays_out = true, .file = kRecipe},
+    {.source = kBridge,
+     .model = "deepseek_v3",
+     .gpus = "h100_sxm",
+     .modules = "mla_up_proj mlp",
+     .file = kWorkloads},
+    {.source = kBridge,
+     .model = "deepseek_v3",
+     .gpus = "gb200 b200",
+     .modules = "mla_up_proj",
+     .file = kWorkloads},
+    {.source = kBridge,
+     .model = "gpt_oss_120b",
+     .gpus = "h100_sxm gb200 b200",
+     .modules = "layernorm moe_act",
+     .file = kWorkloads},
+    {.source = kMlperf6,
+     .model = "deepseek_v3",
+     .gpus = "gb300 gb200",
+     .stages = 16,
+     .lays_out = true,
+     .file = kMlperfLayout},
+    {.source = kMlperf6,
+     .model = "deepseek_v3",
+     .gpus = "gb200",
+     .stages = 16,
+     .cluster = "gb200_mlperf_v6",
+     .file = kMlperfLayout},
+    {.source = kBenchmarks,
+     .title = kBenchmark,
+     .model = "deepseek_v3",
+     .gpus = "gb200",
+     .modules = "core_attn",
+     .file = kLaunchScript},
+    {.source = kBenchmarks,
+     .title = kBenchmark,
+     .model = "deepseek_v3",
+     .gpus = "h100_sxm",
+     .modules = "mla_up_proj",
+     .file = kLaunchScript},
+    {.source = kBenchmarks,
+     .title = kBenchmark,
+     .model = "deepseek_v3",
+     .gpus = "gb200 h100_sxm",
+     .software = "nemo_2025_04",
+     .file = kLaunchScript},
+});
 
 std::string model_of(const Record& experiment) {
   const Record& model = experiment["model"];
   return model.is_string() ? model.get<std::string>() : model.value("base", "");
+}
+
+bool is_of_gpu(const LaunchScript& script, const std::string& gpu) {
+  return script.gpus.empty() || std::ranges::count(words_in(script.gpus), gpu) > 0;
 }
 
 std::string because(const LaunchScript& script) { return ": " + std::string(script.file); }
@@ -114,11 +110,10 @@ void lay_out(const LaunchScript& script, std::string layout, StatedObject& row, 
   Record& model = experiment["model"];
   model = {{"base", model_of(experiment)}, {"mtp_layers", without ? 0 : 1}};
   experiment["plan"]["stage_layout"] = layout;
-  assumed.erase(std::remove_if(assumed.begin(), assumed.end(),
-                               [](const Record& entry) {
-                                 return entry.get<std::string>().starts_with("plan.stage_layout");
-                               }),
-                assumed.end());
+  const auto of_layout = [](const Record& entry) {
+    return entry.get<std::string>().starts_with("plan.stage_layout");
+  };
+  assumed.erase(std::remove_if(assumed.begin(), assumed.end(), of_layout), assumed.end());
   assumed.push_back("plan.stage_layout " + layout + because(script));
 }
 
@@ -126,13 +121,8 @@ void recompute(const LaunchScript& script, Record& training, Record& assumed) {
   if (training.contains("recompute")) {
     return;
   }
-  Record modules = Record::array();
-  std::istringstream words{std::string(script.modules)};
-  for (std::string module; words >> module;) {
-    modules.push_back(module);
-  }
   training["recompute"] = "selective";
-  training["recompute_modules"] = modules;
+  training["recompute_modules"] = words_in(script.modules);
   assumed.push_back("training.recompute_modules " + std::string(script.modules) + because(script));
 }
 
@@ -156,6 +146,105 @@ void follow(const LaunchScript& script, const std::string& layout, StatedObject&
   }
 }
 
+// --- adapters ---------------------------------------------------------------------------------
+
+constexpr std::string_view kMlperf = "mlperf-training";
+
+// What recipes adapt where a row is silent.
+struct KnownAdapter {
+  std::int64_t rank = 0;
+  Record targets;
+  bool dropout = false;
+  std::string reason;
+  Record documents{};  // that the sequences are packed of; null: of one
+};
+
+KnownAdapter adapter_of(StatedObject& row) {
+  if (row.object("source").text("key") == kMlperf) {
+    return {16,
+            {"qkv", "o"},
+            true,
+            "rank 16 of qkv and o with dropout: mlcommons/training fixes them for its benchmark "
+            "llama2_70b_lora"};
+  }
+  // NVIDIA/NeMo, llm/recipes/llama3_8b.py and llama3_70b.py in their performance mode; Megatron
+  // Bridge, recipes/llama and perf_recipes/llama.
+  constexpr std::int64_t kLayersOf8B = 32;
+  const bool small = row.object("model").count("num_layers").value_or(0) <= kLayersOf8B;
+  return {small ? 8 : 16,
+          {"qkv"},
+          false,
+          std::string("rank ") + (small ? "8" : "16") +
+              " of qkv: the performance recipes of NeMo and Megatron Bridge adapt linear_qkv, with "
+              "rank 8 of Llama 3 8B and 16 of 70B",
+          Record{{"length", 200}, {"lengths", "geometric"}}};
+}
+
+// What the configuration of a submission to MLPerf says besides its plan: CUDA graphs, attention in
+// 8 bits, activation inputs kept in 8 bits.
+struct Submission {
+  std::string_view system;
+  std::string_view set;
+  bool graphs = false;
+  bool attention_8bit = false;
+  bool stores_8bit = false;
+  std::string_view file;
+};
+constexpr auto kSubmissions = std::to_array<Submission>({
+    {"eos_ngc24.09", "mlperf_lora_4.1", false, true, false, "config_DGXH100_1x8x4xtp4pp1cp1.sh"},
+    {"eos_n8_ngc24.09", "mlperf_lora_4.1", true, false, false, "config_DGXH100_8x8x1xtp4pp1cp2.sh"},
+    {"eos_n128_ngc24.09", "mlperf_lora_4.1", true, false, false,
+     "config_DGXH100_128x8x1xtp4pp1cp2.sh"},
+    {"b200_preview", "mlperf_lora_4.1", true, true, false, "config_DGXB200_1x8x2xtp1pp1cp2.sh"},
+    {"nyx_n1_ngc25.04", "mlperf_lora_5.0", false, true, true, "config_DGXB200_1x8x1xtp1pp1cp1.sh"},
+    {"tyche_ngpu8_ngc25.04", "mlperf_lora_5.0", false, true, true,
+     "config_GB200_2x4x1xtp1pp1cp1.sh"},
+    {"tyche_ngpu512_ngc25.04", "mlperf_lora_5.0", true, true, false,
+     "config_GB200_128x4x1xtp1pp1cp8.sh"},
+    {"tyche_ngpu512_ngc25.09", "mlperf_lora_5.1", true, true, false,
+     "config_GB200_128x4x1xtp1pp1cp8.sh"},
+    {"theia_ngpu8_ngc25.09", "mlperf_lora_5.1", true, true, false,
+     "config_GB300_2x4x1xtp1pp1cp1_fp4.sh"},
+});
+
+void follow_submission(const Submission& known, Record& plan, RunSoftware& software,
+                       Record& assumed) {
+  software.base = known.set;
+  software.changes["cuda_graph"] = known.graphs;
+  software.changes["attention_8bit"] = known.attention_8bit;
+  if (known.stores_8bit) {
+    software.changes["memory"]["activation_input"] = "1 B";
+  }
+  assumed.push_back("software " + software.base + " with cuda_graph " +
+                    (known.graphs ? "true" : "false") + " and attention_8bit " +
+                    (known.attention_8bit ? "true" : "false") + ": " + std::string(known.file));
+  const bool by_heads = known.set != "mlperf_lora_4.1" && plan.value("cp", 1) > 1;
+  if (by_heads) {
+    plan["cp_algorithm"] = "all_to_all";
+    assumed.push_back("plan.cp_algorithm all_to_all: cp_comm_type a2a of the submission");
+  }
+}
+
+void settle_mlperf(StatedObject& row, const DeviceSpec& device, Record& plan, RunSoftware& software,
+                   Record& assumed) {
+  if (device.architecture.attention.native == AttentionKernel::kAiter) {
+    software.base = "mlperf_lora_amd";
+    assumed.push_back(
+        "software mlperf_lora_amd: submissions on AMD parts run AMD's configurations, "
+        "config_MI325X_1x8x1.sh and its like");
+    return;
+  }
+  const std::string id = row.text("id");
+  const auto* const known = std::ranges::find_if(
+      kSubmissions, [&](std::string_view system) { return mentions(id, system); },
+      &Submission::system);
+  if (known != kSubmissions.end()) {
+    return follow_submission(*known, plan, software, assumed);
+  }
+  software.base = "mlperf_lora_5.1";
+  assumed.push_back("software mlperf_lora_5.1: no configuration of the submission is known");
+}
+
 }  // namespace
 
 void follow_launch_script(StatedObject& row, const std::string& gpu, const DataRoot& data,
@@ -169,12 +258,46 @@ void follow_launch_script(StatedObject& row, const std::string& gpu, const DataR
       plan.value("pp", std::int64_t{1}) * plan.value("vpp", std::int64_t{1});
   for (const LaunchScript& script : kScripts) {
     if (script.source == key && script.model == model && mentions(title, script.title) &&
-        (script.gpu.empty() || script.gpu == gpu) &&
-        (script.stages == 0 || script.stages == stages)) {
+        is_of_gpu(script, gpu) && (script.stages == 0 || script.stages == stages)) {
       const std::string layout =
           script.lays_out ? bridge_table_layout(model, stages, data) : std::string();
       follow(script, layout, row, experiment, assumed);
     }
+  }
+}
+
+bool trains_adapters(StatedObject& row) {
+  const std::string task = row.text("task");
+  if (task == "LoRA") {
+    return true;
+  }
+  if (task != "pretrain" && !task.empty()) {
+    throw RefusedRow{"feature unsupported: the task " + task + " (generation, frozen weights)"};
+  }
+  return false;
+}
+
+void settle_adapter(StatedObject& row, const DeviceSpec& device, Record& training, Record& plan,
+                    RunSoftware& software, Record& assumed) {
+  if (!trains_adapters(row)) {
+    return;
+  }
+  const KnownAdapter known = adapter_of(row);
+  const std::optional<std::int64_t> rank = row.object("model").count("lora_rank");
+  training["lora"] = {
+      {"rank", rank.value_or(known.rank)}, {"targets", known.targets}, {"dropout", known.dropout}};
+  assumed.push_back("training.lora " + known.reason);
+  if (!known.documents.is_null()) {
+    training["documents"] = known.documents;
+    assumed.push_back(
+        "training.documents of 200 tokens: the recipes pack questions of SQuAD, whose paragraphs "
+        "have about 120 words (arXiv 1606.05250), and keep them apart");
+  }
+  if (row.object("source").text("key") == kMlperf) {
+    settle_mlperf(row, device, plan, software, assumed);
+  } else {
+    software.changes["async_tp"] = false;
+    assumed.push_back("software.async_tp false: the same recipes set tp_comm_overlap false");
   }
 }
 

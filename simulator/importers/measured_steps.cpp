@@ -11,13 +11,12 @@ namespace stepcast {
 namespace {
 
 enum class Mode { kFsdp, kTp, kPp, kDdp, kCp, kLocal };
-struct ModeName {
-  std::string_view published;
-  Mode mode;
-};
-constexpr std::array kModes = {ModeName{"fsdp", Mode::kFsdp}, ModeName{"tp", Mode::kTp},
-                               ModeName{"pp", Mode::kPp},     ModeName{"ddp", Mode::kDdp},
-                               ModeName{"cp", Mode::kCp},     ModeName{"local", Mode::kLocal}};
+constexpr std::array<NamedValue<Mode>, 6> kModes = {{{"fsdp", Mode::kFsdp},
+                                                     {"tp", Mode::kTp},
+                                                     {"pp", Mode::kPp},
+                                                     {"ddp", Mode::kDdp},
+                                                     {"cp", Mode::kCp},
+                                                     {"local", Mode::kLocal}}};
 
 std::int64_t at_least_one(StatedObject& row, const char* key) {
   return std::max<std::int64_t>(1, row.count(key).value_or(1));
@@ -75,13 +74,11 @@ Record model_of(StatedObject& row) {
 
 Mode mode_of(StatedObject& row) {
   const std::string written = row.text("mode");
-  const auto* const known = std::find_if(kModes.begin(), kModes.end(), [&](const ModeName& mode) {
-    return mode.published == written;
-  });
+  const auto* const known = std::ranges::find(kModes, written, &NamedValue<Mode>::name);
   if (known == kModes.end()) {
     throw RefusedRow{"feature unsupported: the mode '" + written + "'"};
   }
-  return known->mode;
+  return known->value;
 }
 
 Record plan_of(StatedObject& row, Mode mode, std::int64_t world) {

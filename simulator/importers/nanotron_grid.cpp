@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/nanotron_grid.hpp"
+#include "importers/row_readers.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
+#include <string>
 
-#include "importers/nanotron_network.hpp"
 #include "stepcast/base/real.hpp"
 #include "stepcast/graph/model_ranges.hpp"
 #include "stepcast/graph/parameter_inventory.hpp"
+#include "stepcast/hardware/cluster_spec.hpp"
 
 namespace stepcast {
 namespace {
+
+// --- the row ----------------------------------------------------------------------------------
 
 constexpr Range<double> kWhole{1.0, 1e9};  // written with a decimal point: 8.0
 constexpr std::int64_t kGpusPerNode = 8;
@@ -138,6 +142,155 @@ Row row_from(MappingReader& fields) {
   return row;
 }
 
+// --- the network ------------------------------------------------------------------------------
+// The network of a run of nanotron's grid, from the bus bandwidths (GB/s) that the run measured
+// over all of its ranks and inside a node, as the keys of a cluster on which collectives take as
+// long.
+//
+//   h = (S (n - 1) / n / B - S (g - 1) / g / b) / n
+//
+// is what a ring over all n ranks takes at each rank beyond its time inside a node: S the tensor
+// measured with, B the mean rate of all-gather and reduce-scatter, b the rate of all-gather inside
+// a node of g ranks.
+
+struct MeasuredNetwork {
+  BytesPerSecond all_reduce;
+  BytesPerSecond rings;  // all-gather and reduce-scatter, by time
+  BytesPerSecond all_reduce_inside;
+  BytesPerSecond all_gather_inside;
+};
+
+constexpr Range<double> kGigabytes{1e-3, 1e4};
+
+// Of the tensor that the runs measured their network with. It is not stated: at this size the time
+// of a step that follows is the one that tensor-parallel groups over 2 and 4 nodes show, 40 us
+// while the network was sound and 300 us while it was not, whatever the size of their messages.
+constexpr Bytes kBenchmarkTensor{1024.0 * 1024 * 1024};
+
+// Inside a node the runs gathered either at 256 to 266 GB/s or at 220 to 247. In the latter
+// everything waits: groups inside a node, too, take a step of the network's length at each rank. In
+// the former groups inside a node are as fast as on one node alone.
+constexpr BytesPerSecond kSoundGather{250e9};
+
+// Some runs all-reduced there at 45 GB/s, a NIC's rate, where others did at 420 to 460: their GPUs
+// did not reach each other over the scale-up fabric.
+constexpr BytesPerSecond kAnyFabricInside{219e9};
+
+bool is_sound(const MeasuredNetwork& network) { return network.all_gather_inside >= kSoundGather; }
+
+BytesPerSecond nominal_rate(const ScaleOutSpec& nics) {
+  return nics.nics_per_gpu * nics.efficiency * nics.nic_rate;
+}
+
+Seconds step_of_rank(const MeasuredNetwork& network, const ClusterSpec& cluster) {
+  const double ranks = real(cluster.gpus());
+  const double inside = real(cluster.gpus_per_node);
+  const Bytes sent = (ranks - 1.0) / ranks * kBenchmarkTensor;
+  const Bytes sent_inside = (inside - 1.0) / inside * kBenchmarkTensor;
+  const Seconds more = sent / network.rings - sent_inside / network.all_gather_inside;
+  return max(Seconds{}, more) / ranks;
+}
+
+// Empty where the row lacks one of them.
+std::optional<MeasuredNetwork> read_measured_network(MappingReader& fields) {
+  for (const char* column : {"AllReduce (GB/s)", "AllGather (GB/s)", "ReduceScatter (GB/s)",
+                             "AR Intra-node (GB/s)", "AG Intra-node (GB/s)"}) {
+    if (!fields.has(column)) {
+      return std::nullopt;
+    }
+  }
+  const auto rate = [&fields](const char* column) {
+    return BytesPerSecond(1e9 * fields.required_number(column, kGigabytes));
+  };
+  const BytesPerSecond gather = rate("AllGather (GB/s)");
+  const BytesPerSecond scatter = rate("ReduceScatter (GB/s)");
+  return MeasuredNetwork{rate("AllReduce (GB/s)"),
+                         BytesPerSecond(2.0 / (1.0 / gather.value() + 1.0 / scatter.value())),
+                         rate("AR Intra-node (GB/s)"), rate("AG Intra-node (GB/s)")};
+}
+
+// "sound", "slow inside nodes" or "no fabric inside nodes".
+std::string state_of(const MeasuredNetwork& network) {
+  return is_sound(network)                               ? "sound"
+         : network.all_reduce_inside >= kAnyFabricInside ? "slow inside nodes"
+                                                         : "no fabric inside nodes";
+}
+
+// What the cluster's keys say about the network of a row, on top of the nodes of the part.
+class NetworkKeys {
+ public:
+  NetworkKeys(const MeasuredNetwork& network, const Row& row, const ClusterSpec& nodes)
+      : network_(network), row_(row), nodes_(nodes) {
+    if (nodes.gpus() > nodes.gpus_per_node) {
+      add_steps(step_of_rank(network, nodes));
+      add_rate();
+    }
+    add_scale_up();
+  }
+
+  Record cluster = Record::object();
+  Record assumed = Record::array();
+
+ private:
+  void keep(const char* key, std::string value, const std::string& reason) {
+    assumed.push_back("cluster." + std::string(key) + " " + value + ": " + reason);
+    cluster[key] = std::move(value);
+  }
+
+  // Ranks in one node of the groups that leave it: of tensor-parallel groups if they do, else of
+  // data-parallel ones.
+  [[nodiscard]] double members_in_node() const {
+    const double gpus = real(nodes_.gpus_per_node);
+    return row_.tp > nodes_.gpus_per_node ? gpus : std::max(1.0, gpus / real(row_.tp));
+  }
+
+  // A ring that leaves its node takes the step at each of its ranks.
+  void add_steps(Seconds step) {
+    const double steps = is_sound(network_) ? members_in_node() : 1.0;
+    const std::string rings = "rings over all ranks take that long a rank beyond their time inside";
+    if (!is_sound(network_)) {
+      keep("least_hop", format_quantity(step), rings + "; groups inside a node wait as well");
+    }
+    keep("least_network_hop", format_quantity(steps * step), rings);
+  }
+
+  // Rings over all nodes have the rate that all-reduces over all nodes had, of each GPU its part.
+  // Groups of neighbouring nodes keep the NICs' rate. So do rings in steps that are longer than
+  // their bytes would take; there the rate says how long the steps are. Without ZeRO gradients are
+  // all-reduced whole.
+  void add_rate() {
+    const bool over_all = row_.tp <= nodes_.gpus_per_node;
+    if (!over_all || !(is_sound(network_) || row_.zero == 0)) {
+      return;
+    }
+    const BytesPerSecond rate = min(nominal_rate(nodes_.device.scale_out),
+                                    network_.all_reduce / real(nodes_.gpus_per_node));
+    keep("nic_rate", format_quantity(rate), "the run's all-reduce over all nodes, a GPU's part");
+    cluster["nics_per_gpu"] = 1;
+    cluster["nic_efficiency"] = 1;
+  }
+
+  void add_scale_up() {
+    const DeviceSpec& device = nodes_.device;
+    if (!device.collectives.in_switch) {
+      return;
+    }
+    const double members = real(nodes_.gpus_per_node);
+    const BytesPerSecond bus = 2.0 * (members - 1.0) / members *
+                               device.collectives.in_switch->share * real(device.scale_up.links) *
+                               device.scale_up.link_rate;
+    const BytesPerSecond rate =
+        std::min(1.0, network_.all_reduce_inside / bus) * device.scale_up.link_rate;
+    keep("link_rate", format_quantity(rate), "the run's all-reduce inside a node");
+  }
+
+  const MeasuredNetwork& network_;
+  const Row& row_;
+  const ClusterSpec& nodes_;
+};
+
+// --- what was measured ------------------------------------------------------------------------
+
 // Some runs lost 0.2 to 0.5 s at each message of their pipeline, whatever its size: a fault of the
 // machine on that day, which says nothing of pipelines. Told by the measurement alone: what a step
 // takes besides its products, these taken at a rate that no run of the grid reaches by much.
@@ -242,8 +395,8 @@ void read_nanotron_run(ForeignRow& row, std::vector<Record>& records) {
   Record cluster = {{"gpu", "h100_sxm"}, {"nodes", read.nodes}};
   if (network) {
     record["network"] = state_of(*network);
-    const NetworkKeys keys = keys_of(*network, {read.tp, read.zero == 0},
-                                     cluster_of(row.profiles.gpu("h100_sxm"), read.nodes));
+    const ClusterSpec nodes = cluster_of(row.profiles.gpu("h100_sxm"), read.nodes);
+    const NetworkKeys keys(*network, read, nodes);
     cluster.update(keys.cluster);
     assumed = keys.assumed;
   }

@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "importers/kernel_formats.hpp"
+#include "importers/measurement_formats.hpp"
 #include "importers/published_names.hpp"
 
 namespace stepcast {
@@ -23,30 +23,27 @@ double latency(const ForeignRow& row) {
 
 // --- groups -----------------------------------------------------------------------------------
 
-std::string point_group(const ForeignOperator& read, const ForeignRow& row,
-                        const KernelResult& /*result*/) {
-  return std::string(name(read.line.dtype)) + (latency(row) < kShortGemm ? " below 20 us" : "");
+std::string point_group(const ReadKernel& kernel) {
+  return std::string(name(kernel.read.line.dtype)) +
+         (latency(kernel.row) < kShortGemm ? " below 20 us" : "");
 }
 
-std::string attention_point_group(const ForeignOperator& read, const ForeignRow& row,
-                                  const KernelResult& /*result*/) {
-  const auto* attention = std::get_if<Attention>(&read.line.op.work);
+std::string attention_point_group(const ReadKernel& kernel) {
+  const auto* attention = std::get_if<Attention>(&kernel.read.line.op.work);
   return (attention == nullptr ? "" : std::string(name(attention->kernel))) + " causal fwd" +
-         (latency(row) < kShortAttention ? " below 50 us" : "");
+         (latency(kernel.row) < kShortAttention ? " below 50 us" : "");
 }
 
-std::string nccl_group(const ForeignOperator& read, const ForeignRow& /*row*/,
-                       const KernelResult& /*result*/) {
+std::string nccl_group(const ReadKernel& kernel) {
   constexpr Bytes kSmall{1048576.0};
-  const auto* work = std::get_if<Collective>(&read.line.op.work);
+  const auto* work = std::get_if<Collective>(&kernel.read.line.op.work);
   return work == nullptr
              ? ""
              : std::string(name(work->op)) + (work->bytes < kSmall ? " below 1 MiB" : "");
 }
 
-std::string deepep_group(const ForeignOperator& read, const ForeignRow& /*row*/,
-                         const KernelResult& /*result*/) {
-  const auto* exchange = std::get_if<ExpertExchange>(&read.line.op.work);
+std::string deepep_group(const ReadKernel& kernel) {
+  const auto* exchange = std::get_if<ExpertExchange>(&kernel.read.line.op.work);
   const bool few = exchange != nullptr && exchange->tokens < kFewTokens;
   return std::string("deepep") + (few ? " below 1024 tokens" : "");
 }
@@ -60,8 +57,8 @@ std::string_view quantisation_of(Dtype dtype) {
                                           : MemoryBoundKind::kServedQuantize);
 }
 
-void add_quantised_input(const ForeignOperator& read, const ForeignRow& /*row*/, Record& record) {
-  const auto* gemm = std::get_if<Gemm>(&read.line.op.work);
+void add_quantised_input(const ReadKernel& kernel, Record& record) {
+  const auto* gemm = std::get_if<Gemm>(&kernel.read.line.op.work);
   if (gemm != nullptr && is_quantized(gemm->dtype)) {
     record["before"] = {{"kind", "memory_bound"},
                         {"op", std::string(quantisation_of(gemm->dtype))},
@@ -91,22 +88,17 @@ Bytes still_cached(const Gemm& gemm, const CacheSpec& cache) {
   return weights + result + input <= room ? input : Bytes{};
 }
 
-void add_what_went_before(const ForeignOperator& read, const ForeignRow& row, Record& record) {
-  add_quantised_input(read, row, record);
-  const auto* gemm = std::get_if<Gemm>(&read.line.op.work);
-  const std::string gpu = gpu_for(row.text("sku"), row.profiles.gpu_names());
+void add_what_went_before(const ReadKernel& kernel, Record& record) {
+  add_quantised_input(kernel, record);
+  const auto* gemm = std::get_if<Gemm>(&kernel.read.line.op.work);
+  const std::string gpu = gpu_for(kernel.row.text("sku"), kernel.row.profiles.gpu_names());
   if (gemm != nullptr && !gpu.empty()) {
-    const Bytes cached = still_cached(*gemm, row.profiles.gpu(gpu).l2);
+    const Bytes cached = still_cached(*gemm, kernel.row.profiles.gpu(gpu).l2);
     record["operator"]["cached_bytes"] = static_cast<std::int64_t>(cached.value());
   }
 }
 
-void prepare_gemm(ForeignRow& row) { row.set_text("state", "cool"); }
-
-void prepare_attention(ForeignRow& row) {
-  row.set_text("state", "cool");
-  row.set_flag("causal", Truth::kTrue);
-}
+void prepare_attention(ForeignRow& row) { row.set_flag("causal", Truth::kTrue); }
 
 void prepare_nccl(ForeignRow& row) {
   if (row.text("op") == "alltoall") {
@@ -120,31 +112,6 @@ void prepare_deepep(ForeignRow& row) {
     row.set_count("ep", row.profiles.gpu(gpu).gpus_per_node);
   }
 }
-
-// --- the tables -------------------------------------------------------------------------------
-
-constexpr std::array kLatency = {KernelResult{"latency_us", Metric::kTime, kSecondsPerMicrosecond}};
-constexpr std::array kForwardLatency = {
-    KernelResult{"latency_us", Metric::kForwardTime, kSecondsPerMicrosecond}};
-constexpr std::array<std::string_view, 4> kRemarks = {"latency_us", "tflops", "tflops_causal",
-                                                      "busbw_GBps"};
-
-constexpr std::array kGemmTexts = {KeyText{"kind", "gemm"}};
-
-constexpr std::array kAttentionNames = {KeyText{"seqlen", "seq"}, KeyText{"head_dim", "d_qk"}};
-constexpr std::array kAttention = {KeyText{"kind", "attention"},
-                                   KeyText{"implementation", "trtllm"}};
-
-constexpr std::array kNcclNames = {KeyText{"num_gpus", "ranks"}};
-constexpr std::array kCollectiveTexts = {KeyText{"kind", "collective"}};
-
-constexpr std::array kDeepEpNames = {KeyText{"sms", "num_sms"}};
-constexpr std::array kDeepEp = {KeyText{"kind", "dispatch"}, KeyText{"dispatcher", "deepep"},
-                                KeyText{"dtype", "fp8"}};
-constexpr std::array kDeepEpResults = {
-    KernelResult{"dispatch_us", Metric::kDispatchTime, kSecondsPerMicrosecond, "kind", "dispatch"},
-    KernelResult{"combine_us", Metric::kCombineTime, kSecondsPerMicrosecond, "kind", "combine"}};
-constexpr std::array<std::string_view, 2> kDeepEpRemarks = {"dispatch_us", "combine_us"};
 
 // --- aiter --------------------------------------------------------------------------------------
 
@@ -174,15 +141,35 @@ Flops aiter_flops(Attention op, Direction direction) {
 
 }  // namespace
 
-constexpr KernelTable kGemmPoints{{},       kGemmTexts,    "graph",      kLatency,
-                                  kRemarks, &prepare_gemm, &point_group, &add_what_went_before};
-constexpr KernelTable kAttentionPoints{kAttentionNames,       kAttention, "graph",
-                                       kForwardLatency,       kRemarks,   &prepare_attention,
-                                       &attention_point_group};
-constexpr KernelTable kNcclPoints{kNcclNames, kCollectiveTexts, "",         kLatency,
-                                  kRemarks,   &prepare_nccl,    &nccl_group};
-constexpr KernelTable kDeepEpPoints{kDeepEpNames,   kDeepEp,         "",           kDeepEpResults,
-                                    kDeepEpRemarks, &prepare_deepep, &deepep_group};
+constexpr KernelTable kGemmPoints{
+    .texts = {{{"kind", "gemm"}, {"state", "cool"}}},
+    .launch = "graph",
+    .results = {{{"latency_us", Metric::kTime, kSecondsPerMicrosecond}}},
+    .ignored = {"tflops", "tflops_causal", "busbw_GBps"},
+    .group = &point_group,
+    .finish = &add_what_went_before};
+constexpr KernelTable kAttentionPoints{
+    .renamed = {{{"seqlen", "seq"}, {"head_dim", "d_qk"}}},
+    .texts = {{{"kind", "attention"}, {"implementation", "trtllm"}, {"state", "cool"}}},
+    .launch = "graph",
+    .results = {{{"latency_us", Metric::kForwardTime, kSecondsPerMicrosecond}}},
+    .ignored = {"tflops", "tflops_causal", "busbw_GBps"},
+    .prepare = &prepare_attention,
+    .group = &attention_point_group};
+constexpr KernelTable kNcclPoints{
+    .renamed = {{{"num_gpus", "ranks"}}},
+    .texts = {{{"kind", "collective"}}},
+    .results = {{{"latency_us", Metric::kTime, kSecondsPerMicrosecond}}},
+    .ignored = {"tflops", "tflops_causal", "busbw_GBps"},
+    .prepare = &prepare_nccl,
+    .group = &nccl_group};
+constexpr KernelTable kDeepEpPoints{
+    .renamed = {{{"sms", "num_sms"}}},
+    .texts = {{{"kind", "dispatch"}, {"dispatcher", "deepep"}, {"dtype", "fp8"}}},
+    .results = {{{"dispatch_us", Metric::kDispatchTime, kSecondsPerMicrosecond, "kind", "dispatch"},
+                 {"combine_us", Metric::kCombineTime, kSecondsPerMicrosecond, "kind", "combine"}}},
+    .prepare = &prepare_deepep,
+    .group = &deepep_group};
 
 void read_aiter_attention(ForeignRow& row, std::vector<Record>& records) {
   constexpr Range<double> kTeraflops{1e-3, 1e6};

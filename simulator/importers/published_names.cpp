@@ -5,15 +5,10 @@
 #include <array>
 #include <span>
 
-#include "stepcast/base/ascii.hpp"
+#include "importers/stated_object.hpp"
 
 namespace stepcast {
 namespace {
-
-struct Alias {
-  std::string_view published;
-  std::string_view ours;
-};
 
 constexpr std::array kModels = {
     Alias{"DeepSeek-V2-236B", "deepseek_v2"},
@@ -122,70 +117,62 @@ struct PublishedFramework {
   std::string_view name;
   std::string_view remark;  // that must be there; empty: any
   std::string_view software;
-  FrameworkFamily family = FrameworkFamily::kOther;
   std::string_view assumed = {};  // where our set is not the framework's own
 };
-constexpr std::array kFrameworks = {
-    PublishedFramework{"torchtitan", "", "torchtitan", FrameworkFamily::kTorchtitan},
-    PublishedFramework{"primus", "", "primus_turbo", FrameworkFamily::kPrimus},
-    PublishedFramework{"primus megatron", "", "primus_turbo", FrameworkFamily::kPrimus},
-    PublishedFramework{"primus/megatron", "", "primus_turbo", FrameworkFamily::kPrimus},
-    PublishedFramework{"megatron-lm/primus", "", "primus_turbo", FrameworkFamily::kPrimus},
-    PublishedFramework{"nemo", "mlperf", "mlperf", FrameworkFamily::kMlperf},
-    PublishedFramework{"nemo / megatron-bridge", "mlperf", "mlperf", FrameworkFamily::kMlperf},
-    PublishedFramework{"nemo", "", "nemo", FrameworkFamily::kNemo},
-    PublishedFramework{"nemo/megatron-core", "", "nemo", FrameworkFamily::kNemo},
-    PublishedFramework{"megatron-lm/nemo", "", "nemo", FrameworkFamily::kNemo},
-    PublishedFramework{"megatron-bridge", "", "megatron_bridge", FrameworkFamily::kMegatronBridge},
-    PublishedFramework{"nemo automodel", "", "nemo_automodel"},
-    PublishedFramework{"nemo-automodel", "", "nemo_automodel"},
-    PublishedFramework{"megatron-lm", "rocm docker", "primus_legacy", FrameworkFamily::kPrimus},
-    PublishedFramework{"megatron-lm", "", "megatron"},
-    PublishedFramework{"megatron-core", "", "megatron"},
-    PublishedFramework{"maxtext", "", "maxtext", FrameworkFamily::kMaxtext},
-    PublishedFramework{"llm-foundry", "", "llm_foundry"},
-    PublishedFramework{"llm-foundry/composer pytorch fsdp", "", "llm_foundry"},
-    PublishedFramework{"internevo", "", "internevo"},
-    PublishedFramework{"colossalai", "", "colossalai"},
-    PublishedFramework{"colossal-ai", "", "colossalai"},
-    PublishedFramework{"deepspeed", "", "deepspeed"},
-    PublishedFramework{"nanotron", "", "nanotron"},
-    PublishedFramework{"pytorch", "", "pytorch_compiled"},
-    PublishedFramework{"meta internal 4d parallel", "", "megatron", FrameworkFamily::kOther,
-                       "Meta's own framework has no software set; its kernels and overlap are "
-                       "described like Megatron-LM's"},
+constexpr auto kFrameworks = std::to_array<PublishedFramework>({
+    {"torchtitan", "", "torchtitan"},
+    {"primus", "", "primus_turbo"},
+    {"primus megatron", "", "primus_turbo"},
+    {"primus/megatron", "", "primus_turbo"},
+    {"megatron-lm/primus", "", "primus_turbo"},
+    {"nemo", "mlperf", "mlperf"},
+    {"nemo / megatron-bridge", "mlperf", "mlperf"},
+    {"nemo", "", "nemo"},
+    {"nemo/megatron-core", "", "nemo"},
+    {"megatron-lm/nemo", "", "nemo"},
+    {"megatron-bridge", "", "megatron_bridge"},
+    {"nemo automodel", "", "nemo_automodel"},
+    {"nemo-automodel", "", "nemo_automodel"},
+    {"megatron-lm", "rocm docker", "primus_legacy"},
+    {"megatron-lm", "", "megatron"},
+    {"megatron-core", "", "megatron"},
+    {"maxtext", "", "maxtext"},
+    {"llm-foundry", "", "llm_foundry"},
+    {"llm-foundry/composer pytorch fsdp", "", "llm_foundry"},
+    {"internevo", "", "internevo"},
+    {"colossalai", "", "colossalai"},
+    {"colossal-ai", "", "colossalai"},
+    {"deepspeed", "", "deepspeed"},
+    {"nanotron", "", "nanotron"},
+    {"pytorch", "", "pytorch_compiled"},
+    {"meta internal 4d parallel", "", "megatron",
+     "Meta's own framework has no software set; its kernels and overlap are "
+     "described like Megatron-LM's"},
+});
+
+// The first whose beginning a set's name has.
+struct SetFamily {
+  std::string_view beginning;
+  FrameworkFamily family;
+};
+constexpr std::array kFamilies = {
+    SetFamily{"torchtitan", FrameworkFamily::kTorchtitan},
+    SetFamily{"pytorch", FrameworkFamily::kPytorch},
+    SetFamily{"primus", FrameworkFamily::kPrimus},
+    SetFamily{"nemo_automodel", FrameworkFamily::kOther},
+    SetFamily{"nemo", FrameworkFamily::kNemo},
+    SetFamily{"megatron_bridge", FrameworkFamily::kMegatronBridge},
+    SetFamily{"maxtext", FrameworkFamily::kMaxtext},
+    SetFamily{"mlperf", FrameworkFamily::kMlperf},
 };
 
-std::string ours_in(std::span<const Alias> table, std::string_view published) {
-  const auto known = std::ranges::find(table, published, &Alias::published);
-  return known == table.end() ? std::string() : std::string(known->ours);
-}
-
 using Words = std::vector<std::string>;
-
-// The runs of characters that are no separator.
-template <typename IsSeparator>
-Words split(std::string_view text, IsSeparator is_separator) {
-  Words words;
-  std::string word;
-  for (const char c : ascii::lower_case(text)) {
-    if (!is_separator(c)) {
-      word += c;
-    } else if (!word.empty()) {
-      words.push_back(std::move(word));
-      word.clear();
-    }
-  }
-  if (!word.empty()) {
-    words.push_back(std::move(word));
-  }
-  return words;
-}
 
 // "80 GB" is one word.
 Words words_of_part(std::string_view text) {
   Words words;
-  for (std::string& word : split(text, [](char c) { return !ascii::is_alphanumeric(c); })) {
+  for (std::string& word :
+       words_in(ascii::lower_case(text), [](char c) { return !ascii::is_alphanumeric(c); })) {
     if (word == "gb" && !words.empty() && ascii::is_digit(words.back().back())) {
       words.back() += word;
     } else {
@@ -196,7 +183,7 @@ Words words_of_part(std::string_view text) {
 }
 
 bool has(const Words& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+  return std::ranges::find(words, word) != words.end();
 }
 
 std::string part_of(std::string_view text) {
@@ -205,12 +192,11 @@ std::string part_of(std::string_view text) {
   for (const PublishedPart& part : kParts) {
     const Words names = words_of_part(part.words);
     const Words also = words_of_part(part.also);
-    const bool named = std::all_of(names.begin(), names.end(),
-                                   [&](const std::string& word) { return has(published, word); });
-    const bool known =
-        std::all_of(published.begin(), published.end(), [&](const std::string& word) {
-          return has(names, word) || has(also, word) || has(makers, word);
-        });
+    const bool named =
+        std::ranges::all_of(names, [&](const std::string& word) { return has(published, word); });
+    const bool known = std::ranges::all_of(published, [&](const std::string& word) {
+      return has(names, word) || has(also, word) || has(makers, word);
+    });
     if (named && known) {
       return std::string(part.profile);
     }
@@ -232,8 +218,8 @@ std::pair<std::string_view, std::string_view> with_remark(std::string_view text)
 std::string without_versions(std::string_view text) {
   std::string name;
   bool libraries = false;
-  for (const std::string& word : split(text, ascii::is_space)) {
-    const bool version = word != "4d" && std::any_of(word.begin(), word.end(), ascii::is_digit);
+  for (const std::string& word : words_in(ascii::lower_case(text))) {
+    const bool version = word != "4d" && std::ranges::any_of(word, ascii::is_digit);
     libraries = libraries || word == "+";
     if (!version && !(libraries && (word == "+" || word == "te"))) {
       name += (name.empty() ? "" : " ") + word;
@@ -242,14 +228,73 @@ std::string without_versions(std::string_view text) {
   return name;
 }
 
+// --- sources ----------------------------------------------------------------------------------
+
+constexpr std::array kSources = {
+    PublishedSource{"amd-maxtext-slurm", "maxtext-slurm"},
+    PublishedSource{"amd-primus-dsv4", "Primus"},
+    PublishedSource{"amd-primus-moe-package", "Primus"},
+    PublishedSource{"amd-primus-moe-package-2", "Primus"},
+    PublishedSource{"amd-primus-pipeline", "Primus"},
+    PublishedSource{"amd-primus-projection", "Primus"},
+    PublishedSource{"colossalai-readme", "ColossalAI"},
+    PublishedSource{"deepseek-v3-readme", "DeepSeek-V3"},
+    PublishedSource{"gdn-1b-tuning-guide", "Primus"},
+    PublishedSource{"google-gpu-recipes", "gpu-recipes"},
+    PublishedSource{"internevo", "InternEvo"},
+    PublishedSource{"llama3-paper-table", "glennklockwood.com"},
+    PublishedSource{"megatron-bridge", "Megatron-Bridge"},
+    PublishedSource{"megatron-lm-llama-example", "Megatron-LM"},
+    PublishedSource{"megatron-lm-readme", "Megatron-LM"},
+    PublishedSource{"mlperf-training", "training_results"},
+    PublishedSource{"mlperf-training-v6.0", "training_results"},
+    PublishedSource{"nvidia-dgxc-benchmarking", "dgxc-benchmarking"},
+    PublishedSource{"olmo-core", "OLMo-core"},
+    PublishedSource{"primus-commit-log", "Primus"},
+    PublishedSource{"primus-fla-parity", "Primus"},
+    PublishedSource{"primus-gptoss20b-mlperf", "Primus"},
+    PublishedSource{"primus-maxtext-commits", "Primus"},
+    PublishedSource{"primus-maxtext-mi325x-memory", "Primus"},
+    PublishedSource{"primus-mlperf-examples", "Primus"},
+    PublishedSource{"primus-qwen3-235b-lora", "Primus"},
+    PublishedSource{"primus-turbo-expert-gemm", "Primus-Turbo"},
+    PublishedSource{"primus-turbo-gfx1250", "Primus-Turbo"},
+    PublishedSource{"primus-turbo-qwen3-ladder", "Primus"},
+    PublishedSource{"primus-v4-routing", "Primus"},
+    PublishedSource{"pytorch-blog-nebius-b200", "pytorch.org"},
+    PublishedSource{"rocm-cvs", "cvs"},
+    PublishedSource{"rocm-te-issues", "TransformerEngine"},
+    PublishedSource{"sonicmoe-ep-pr54", "sonic-moe"},
+    PublishedSource{"torchtitan-distmoe-gb300", "torchtitan"},
+    PublishedSource{"torchtitan-pr-deepep", "torchtitan"},
+    PublishedSource{"simumax-b200",
+                    "SimuMax",
+                    true,
+                    {"megatron_eager", "megatron_eager_mla",
+                     "the source's scripts run Megatron-LM without CUDA graphs and without "
+                     "overlap of gradients"}},
+};
+
 }  // namespace
+
+std::string ours_in(std::span<const Alias> table, std::string_view published) {
+  const auto known = std::ranges::find(table, published, &Alias::published);
+  return known == table.end() ? std::string() : std::string(known->ours);
+}
+
+FrameworkFamily family_of(std::string_view software) {
+  const auto* const known = std::ranges::find_if(kFamilies, [software](const SetFamily& family) {
+    return software.starts_with(family.beginning);
+  });
+  return known == kFamilies.end() ? FrameworkFamily::kOther : known->family;
+}
 
 std::string model_for(std::string_view published) { return ours_in(kModels, published); }
 
 std::string schedule_for(std::string_view published) { return ours_in(kSchedules, published); }
 
 std::string gpu_for(std::string_view published, const std::vector<std::string>& profiles) {
-  if (std::find(profiles.begin(), profiles.end(), published) != profiles.end()) {
+  if (std::ranges::find(profiles, published) != profiles.end()) {
     return std::string(published);
   }
   const auto [name, remark] = with_remark(published);
@@ -263,10 +308,15 @@ SoftwareName software_for(std::string_view framework) {
   for (const PublishedFramework& known : kFrameworks) {
     const bool remarked = known.remark.empty() || ascii::lower_case(remark) == known.remark;
     if (name == known.name && remarked) {
-      return {std::string(known.software), known.family, std::string(known.assumed)};
+      return {std::string(known.software), std::string(known.assumed)};
     }
   }
   return {};
+}
+
+PublishedSource published_source(std::string_view key) {
+  const auto* const known = std::ranges::find(kSources, key, &PublishedSource::key);
+  return known == kSources.end() ? PublishedSource{key, key} : *known;
 }
 
 }  // namespace stepcast

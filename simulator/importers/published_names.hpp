@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sources call models, GPUs and frameworks, as the names of our profiles. Nothing is taken for
-// its nearest relative: a name that is not known gives an empty text.
+// What sources call models, GPUs and frameworks, as the names of our profiles, and the sources
+// themselves. Nothing is taken for its nearest relative: a name that is not known gives an empty
+// text.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,10 +21,19 @@ std::string gpu_for(std::string_view published, const std::vector<std::string>& 
 // A pipeline schedule as a plan has it.
 std::string schedule_for(std::string_view published);
 
+// A name of a source's, and ours.
+struct Alias {
+  std::string_view published;
+  std::string_view ours;
+};
+// What a table has for a name; empty: it has it not.
+std::string ours_in(std::span<const Alias> table, std::string_view published);
+
 // Of the frameworks whose runs need more than a name to find their set.
 enum class FrameworkFamily {
   kOther,
   kTorchtitan,
+  kPytorch,
   kPrimus,
   kNemo,
   kMegatronBridge,
@@ -30,11 +41,37 @@ enum class FrameworkFamily {
   kMlperf
 };
 
+// Of a shipped set.
+FrameworkFamily family_of(std::string_view software);
+
 struct SoftwareName {
   std::string software;  // a shipped set; empty: none describes the framework
-  FrameworkFamily family = FrameworkFamily::kOther;
-  std::string assumed;  // why that set, where it is not the framework's own
+  std::string assumed;   // why that set, where it is not the framework's own
+
+  [[nodiscard]] FrameworkFamily family() const { return family_of(software); }
 };
 SoftwareName software_for(std::string_view framework);
+
+// --- sources ----------------------------------------------------------------------------------
+// The sources of published runs by the key that their rows have for them.
+
+// How a source launched all of its runs, where its scripts say so.
+struct SourceSoftware {
+  std::string_view dense;
+  std::string_view latent;  // of models with latent attention
+  std::string_view reason;
+};
+
+struct PublishedSource {
+  std::string_view key;
+  // Who published: releases, branches and reports of one project are one source, whose runs share
+  // machines and habits, so that their errors are held out together.
+  std::string_view id;
+  bool in_view = false;  // constants were chosen with its runs in view: none of them is held out
+  SourceSoftware software = {};
+};
+
+// Of a key that is not known a source of its own, which is called by it.
+PublishedSource published_source(std::string_view key);
 
 }  // namespace stepcast

@@ -69,17 +69,12 @@ struct RunSoftware {
   [[nodiscard]] Record record() const;
 };
 
-// What a row's software depends on besides its own texts.
-struct RunFacts {
-  bool experts = false;
-};
-
 // Reads `train.overlap`, every key of it, into switches. What it says about the plan (context
 // parallelism, the schedule) goes there.
-void read_overlap(StatedObject& train, const RunFacts& facts, RunSoftware& software, Record& plan,
+void read_overlap(StatedObject& train, const RunModel& model, RunSoftware& software, Record& plan,
                   Record& assumed);
 
-// --- adapters (run_adapter.cpp) -----------------------------------------------------------------
+// --- adapters (launch_scripts.cpp) --------------------------------------------------------------
 
 // Whether the row's task is LoRA and not pretraining; others are refused.
 bool trains_adapters(StatedObject& row);

@@ -124,11 +124,11 @@ RunModel from_figures(StatedObject& figures, const std::string& name) {
   return model;
 }
 
-// Writes what the row says where it differs from what the model has.
-void differs(StatedObject& figures, const char* key, std::int64_t own, Record& record,
-             const char* ours) {
-  if (const auto stated = figures.count(key); stated && *stated != own) {
-    record[ours] = *stated;
+// Writes what a row states where the model has something else.
+template <typename Value>
+void write_other(const std::optional<Value>& stated, Value own, Record& record, const char* key) {
+  if (stated && *stated != own) {
+    record[key] = *stated;
   }
 }
 
@@ -136,7 +136,7 @@ void differs(StatedObject& figures, const char* key, std::int64_t own, Record& r
 void differs(StatedObject& figures, const char* key, const LayerCounts& own, Record& record,
              const char* ours) {
   if (own.uniform()) {
-    differs(figures, key, own.same(), record, ours);
+    write_other(figures.count(key), own.same(), record, ours);
   } else {
     figures.ignore(key);
   }
@@ -148,9 +148,7 @@ void attention_differences(StatedObject& figures, const AttentionSpec& own, Reco
   if (own.kind == AttentionKind::kMla) {
     StatedObject& mla = figures.object("mla");
     const auto width = [&](const char* key, const char* brief, std::int64_t has) {
-      if (const auto stated = mla_width(mla, key, brief); stated && *stated != has) {
-        attention[key] = *stated;
-      }
+      write_other(mla_width(mla, key, brief), has, attention, key);
     };
     width("q_lora_rank", "q_lora", own.mla.q_lora_rank);
     width("kv_lora_rank", "kv_lora", own.mla.kv_lora_rank);
@@ -173,14 +171,14 @@ void attention_differences(StatedObject& figures, const AttentionSpec& own, Reco
 
 void moe_differences(StatedObject& figures, const MoeSpec& own, Record& record) {
   Record moe = Record::object();
-  differs(figures, "experts", own.experts, moe, "experts");
-  differs(figures, "topk", own.experts_per_token, moe, "experts_per_token");
-  differs(figures, "moe_ffn", own.expert_ffn_hidden, moe, "expert_ffn_hidden");
-  differs(figures, "dense_layers", own.first_dense_layers, moe, "first_dense_layers");
+  write_other(figures.count("experts"), own.experts, moe, "experts");
+  write_other(figures.count("topk"), own.experts_per_token, moe, "experts_per_token");
+  write_other(figures.count("moe_ffn"), own.expert_ffn_hidden, moe, "expert_ffn_hidden");
+  write_other(figures.count("dense_layers"), own.first_dense_layers, moe, "first_dense_layers");
   const std::int64_t width = figures.count("moe_ffn").value_or(own.expert_ffn_hidden);
-  if (const auto shared = figures.count("shared_experts");
-      shared && *shared * width != own.shared_expert_ffn_hidden) {
-    moe["shared_expert_ffn_hidden"] = *shared * width;
+  if (const auto shared = figures.count("shared_experts")) {
+    write_other(std::optional(*shared * width), own.shared_expert_ffn_hidden, moe,
+                "shared_expert_ffn_hidden");
   }
   if (!moe.empty()) {
     record["moe"] = moe;
@@ -193,24 +191,19 @@ RunModel from_shipped(StatedObject& figures, const std::string& name, const Mode
   Record changes = Record::object();
   model.layers = figures.count("num_layers").value_or(own.layers);
   model.experts = own.moe.has_value();
-  differs(figures, "num_layers", own.layers, changes, "layers");
-  differs(figures, "hidden", own.hidden, changes, "hidden_size");
-  differs(figures, "vocab", own.vocabulary, changes, "vocabulary");
-  if (const std::int64_t mtp = figures.count("mtp_layers").value_or(0); mtp != own.mtp_layers) {
-    changes["mtp_layers"] = mtp;
-  }
+  write_other(figures.count("num_layers"), own.layers, changes, "layers");
+  write_other(figures.count("hidden"), own.hidden, changes, "hidden_size");
+  write_other(figures.count("vocab"), own.vocabulary, changes, "vocabulary");
+  write_other(std::optional(figures.count("mtp_layers").value_or(0)), own.mtp_layers, changes,
+              "mtp_layers");
   if (own.max_positions > 0 && sequence_length > own.max_positions) {
     changes["max_positions"] = sequence_length;
   }
-  if (const auto tied = figures.flag("tied_embeddings"); tied && *tied != own.tied_embeddings) {
-    changes["tied_embeddings"] = *tied;
-  }
+  write_other(figures.flag("tied_embeddings"), own.tied_embeddings, changes, "tied_embeddings");
   attention_differences(figures, own.attention, changes);
   Record mlp = Record::object();
   differs(figures, "ffn", own.mlp.ffn_hidden, mlp, "ffn_hidden");
-  if (const auto gated = figures.flag("gated_mlp"); gated && *gated != own.mlp.gated) {
-    mlp["gated"] = *gated;
-  }
+  write_other(figures.flag("gated_mlp"), own.mlp.gated, mlp, "gated");
   if (!mlp.empty()) {
     changes["mlp"] = mlp;
   }

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "importers/published_names.hpp"
-#include "importers/remark.hpp"
+#include "importers/stated_object.hpp"
 #include "stepcast/base/decimal_text.hpp"
 
 namespace stepcast {
@@ -17,33 +17,24 @@ namespace {
 
 // --- the dispatcher -----------------------------------------------------------------------------
 
-struct DispatcherName {
-  std::string_view published;
-  std::string_view ours;
-};
 constexpr std::array kDispatchers = {
-    DispatcherName{"hybridep", "hybridep"},
-    DispatcherName{"deepep", "deepep"},
-    DispatcherName{"minimal_async_ep", "minimal_async_ep"},
-    DispatcherName{"allgather", "allgather"},
-    DispatcherName{"alltoall", "alltoall"},
-    DispatcherName{"standard-a2a", "alltoall"},
+    Alias{"hybridep", "hybridep"},
+    Alias{"deepep", "deepep"},
+    Alias{"minimal_async_ep", "minimal_async_ep"},
+    Alias{"allgather", "allgather"},
+    Alias{"alltoall", "alltoall"},
+    Alias{"standard-a2a", "alltoall"},
 };
-
-std::string dispatcher_in(const std::string& text) {
-  const auto* const named =
-      std::find_if(kDispatchers.begin(), kDispatchers.end(),
-                   [&](const DispatcherName& entry) { return mentions(text, entry.published); });
-  return named == kDispatchers.end() ? "" : std::string(named->ours);
-}
 
 // The dispatcher that a run names. A padded capacity spares the host its wait for the sizes.
 void set_dispatcher(const std::string& stated, bool by_feature, RunSoftware& software) {
   const std::string text = short_remark(stated);
-  const std::string dispatcher = dispatcher_in(text);
-  if (dispatcher.empty()) {
+  const auto* const named = std::ranges::find_if(
+      kDispatchers, [&](std::string_view part) { return mentions(text, part); }, &Alias::published);
+  if (named == kDispatchers.end()) {
     refuse("the dispatcher", stated);
   }
+  const std::string_view dispatcher = named->ours;
   software.changes["dispatcher"] = dispatcher;
   const std::string_view factor = behind(text, "capacity_factor ").value_or("");
   if (dispatcher == "alltoall" && mentions(text, "padded") && !first_digits(factor, 1).empty()) {
@@ -75,9 +66,9 @@ void read_moe_path(StatedObject& overlap, RunSoftware& software) {
   overlap.ignore("moe_dispatch");  // moe_path and moe_capacity_factor in words
   const std::string path = overlap.text("moe_path");
   if (!path.empty()) {
-    const auto* const known =
-        std::find_if(kMoePaths.begin(), kMoePaths.end(),
-                     [&](const auto& entry) { return path.starts_with(entry.start); });
+    const auto* const known = std::ranges::find_if(
+        kMoePaths, [&](std::string_view start) { return path.starts_with(start); },
+        &MoePath::start);
     if (known == kMoePaths.end()) {
       refuse("the path through the experts", path);
     }
@@ -130,30 +121,28 @@ constexpr std::array kGraphs = {GraphName{"transformer_engine", true, true},
                                 GraphName{"full_iteration", true, false},
                                 GraphName{"local", true, false}, GraphName{"none", false, false}};
 
-void read_graph(StatedObject& overlap, const RunFacts& facts, RunSoftware& software) {
+void read_graph(StatedObject& overlap, const RunModel& model, RunSoftware& software) {
   const std::string written = overlap.text("cuda_graph");
   if (written.empty()) {
     return;
   }
-  const auto* const known = std::find_if(kGraphs.begin(), kGraphs.end(), [&](const auto& graph) {
-    return graph.published == written;
-  });
+  const auto* const known = std::ranges::find(kGraphs, written, &GraphName::published);
   if (known == kGraphs.end()) {
     refuse("the CUDA graph", written);
   }
   software.changes["cuda_graph"] = known->captured;
-  if (known->without_experts && facts.experts) {
+  if (known->without_experts && model.experts) {
     software.changes["cuda_graph_scope"] = "without_experts";
   }
 }
 
 // A row whose recipe has been read says null where the recipe says nothing, so that what recipes of
 // its release set elsewhere does not hold for it.
-void settle_nulls(StatedObject& overlap, const RunFacts& facts, RunSoftware& software) {
+void settle_nulls(StatedObject& overlap, const RunModel& model, RunSoftware& software) {
   const auto is_null = [&](const char* key) {
     return overlap.has(key) && overlap.value(key).is_null();
   };
-  if (!facts.experts) {
+  if (!model.experts) {
     return;
   }
   if (is_null("moe_dispatcher")) {
@@ -195,26 +184,39 @@ void read_schedule(StatedObject& overlap, Record& plan) {
   }
 }
 
+// Ours for what the row states as `key`, which `what` calls in a refusal; empty if it states
+// nothing.
+std::string ours_for(StatedObject& overlap, const char* key, std::span<const Alias> table,
+                     const std::string& what) {
+  const std::string written = overlap.text(key);
+  std::string ours = ours_in(table, written);
+  if (ours.empty() && !written.empty()) {
+    refuse(what, written);
+  }
+  return ours;
+}
+
 void read_attention(StatedObject& overlap, RunSoftware& software) {
-  const std::string written = overlap.text("attn");
-  if (written.empty()) {
-    return;
+  constexpr std::array kKernels = {Alias{"FA2", "flash2"}, Alias{"FA3", "flash3"}};
+  const std::string kernel = ours_for(overlap, "attn", kKernels, "the attention kernel");
+  if (!kernel.empty()) {
+    software.changes["attention"] = kernel;
   }
-  if (written != "FA2" && written != "FA3") {
-    refuse("the attention kernel", written);
-  }
-  software.changes["attention"] = written == "FA2" ? "flash2" : "flash3";
 }
 
 void read_context_exchange(StatedObject& overlap, Record& plan) {
-  const std::string written = overlap.text("cp_comm_type");
-  if (written.empty() || plan.value("cp", 1) == 1) {
+  constexpr std::array kAlgorithms = {Alias{"a2a", "all_to_all"}, Alias{"p2p", "ring"},
+                                      Alias{"all_gather", "all_gather"},
+                                      Alias{"allgather", "all_gather"}};
+  if (plan.value("cp", 1) == 1) {
+    overlap.ignore("cp_comm_type");
     return;
   }
-  if (written != "a2a" && written != "p2p" && written != "all_gather" && written != "allgather") {
-    refuse("the context parallelism by", written);
+  const std::string algorithm =
+      ours_for(overlap, "cp_comm_type", kAlgorithms, "the context parallelism by");
+  if (!algorithm.empty()) {
+    plan["cp_algorithm"] = algorithm;
   }
-  plan["cp_algorithm"] = written == "a2a" ? "all_to_all" : written == "p2p" ? "ring" : "all_gather";
 }
 
 // What a row states and no switch of ours says: it stands in the record.
@@ -269,7 +271,7 @@ Record RunSoftware::record() const {
   return record;
 }
 
-void read_overlap(StatedObject& train, const RunFacts& facts, RunSoftware& software, Record& plan,
+void read_overlap(StatedObject& train, const RunModel& model, RunSoftware& software, Record& plan,
                   Record& assumed) {
   StatedObject& overlap = train.object("overlap");
   read_data_overlap(overlap, software);
@@ -283,14 +285,14 @@ void read_overlap(StatedObject& train, const RunFacts& facts, RunSoftware& softw
   if (overlap.flag("cross_entropy_fusion").value_or(false)) {
     software.changes["cross_entropy"] = "fused";
   }
-  read_graph(overlap, facts, software);
+  read_graph(overlap, model, software);
   std::string stated = overlap.text("moe_dispatcher");
   const std::string backend = overlap.text("ep_comm_backend");
   stated = stated.empty() ? backend : stated;
-  if (!stated.empty() && facts.experts) {
+  if (!stated.empty() && model.experts) {
     set_dispatcher(stated, false, software);
   }
-  settle_nulls(overlap, facts, software);
+  settle_nulls(overlap, model, software);
   read_features(overlap, software, assumed);
   read_moe_path(overlap, software);
   read_attention(overlap, software);

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "importers/published_names.hpp"
-#include "importers/remark.hpp"
+#include "importers/stated_object.hpp"
 #include "stepcast/base/ascii.hpp"
 #include "stepcast/base/decimal_text.hpp"
 
@@ -17,51 +17,35 @@ bool scales_blocks(const DeviceSpec& device) {
   return device.matrix_rate[static_cast<std::size_t>(Dtype::kFp4)].has_value();
 }
 
-struct PublishedModule {
-  std::string_view word;
-  std::string_view module;
-};
 constexpr std::array kModules = {
-    PublishedModule{"layernorm", "layernorm"},
-    PublishedModule{"moe_act", "moe_act"},
-    PublishedModule{"mlp_act", "mlp_act"},
-    PublishedModule{"mla_up_proj", "mla_up_proj"},
-    PublishedModule{"shared_experts", "shared_experts"},
-    PublishedModule{"mlp", "mlp"},
-    PublishedModule{"moe", "moe"},
-    PublishedModule{"core", "core_attn"},
-    PublishedModule{"core_attn", "core_attn"},
+    Alias{"layernorm", "layernorm"},
+    Alias{"moe_act", "moe_act"},
+    Alias{"mlp_act", "mlp_act"},
+    Alias{"mla_up_proj", "mla_up_proj"},
+    Alias{"shared_experts", "shared_experts"},
+    Alias{"mlp", "mlp"},
+    Alias{"moe", "moe"},
+    Alias{"core", "core_attn"},
+    Alias{"core_attn", "core_attn"},
 };
 
-// The words of a text, underscores included.
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words(1);
-  for (const char c : text) {
-    if (ascii::is_alphanumeric(c) || c == '_') {
-      words.back() += c;
-    } else if (!words.back().empty()) {
-      words.emplace_back();
-    }
-  }
-  if (words.back().empty()) {
-    words.pop_back();
-  }
-  return words;
-}
+bool is_no_part_of_a_name(char c) { return !ascii::is_alphanumeric(c) && c != '_'; }
 
 Record selective(const std::string& text, const std::string& framework, Record& assumed) {
-  const std::vector<std::string> words = words_of(text);
-  if (std::find(words.begin(), words.end(), "op") != words.end()) {
+  const std::vector<std::string> words = words_in(text, is_no_part_of_a_name);
+  const auto names = [&words](std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+  };
+  if (names("op")) {
     return {{"recompute", "selective_op"}};
   }
   Record modules = Record::array();
-  for (const PublishedModule& known : kModules) {
-    const bool named = std::find(words.begin(), words.end(), known.word) != words.end();
-    if (named && std::find(modules.begin(), modules.end(), known.module) == modules.end()) {
-      modules.push_back(known.module);
+  for (const Alias& known : kModules) {
+    if (names(known.published) && std::ranges::find(modules, known.ours) == modules.end()) {
+      modules.push_back(known.ours);
     }
   }
-  if (modules.empty() && software_for(framework).family == FrameworkFamily::kTorchtitan) {
+  if (modules.empty() && software_for(framework).family() == FrameworkFamily::kTorchtitan) {
     assumed.push_back(
         "training.recompute selective_op: torchtitan's default of selective: by operator");
     return {{"recompute", "selective_op"}};
@@ -151,7 +135,7 @@ std::optional<BytesPerSecond> network_rate_of_gpu(const std::string& published,
     }
   }
   const auto* const first =
-      std::find_if(found.begin(), found.end(), [](const auto& rate) { return rate.has_value(); });
+      std::ranges::find_if(found, [](const auto& rate) { return rate.has_value(); });
   return first == found.end() ? std::nullopt : std::optional(**first * BytesPerSecond(1e9 / 8.0));
 }
 

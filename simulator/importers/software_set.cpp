@@ -5,8 +5,7 @@
 #include <array>
 
 #include "importers/published_names.hpp"
-#include "importers/published_sources.hpp"
-#include "importers/remark.hpp"
+#include "importers/stated_object.hpp"
 #include "stepcast/base/ascii.hpp"
 
 namespace stepcast {
@@ -45,9 +44,8 @@ int written_month(std::string_view text) {
 int named_month(std::string_view text) {
   constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  const auto* const month =
-      std::find_if(kMonths.begin(), kMonths.end(),
-                   [text](std::string_view name) { return text.starts_with(name); });
+  const auto* const month = std::ranges::find_if(
+      kMonths, [text](std::string_view name) { return text.starts_with(name); });
   if (month == kMonths.end()) {
     return 0;
   }
@@ -96,8 +94,6 @@ std::string torchtitan_set(StatedObject& row, StatedObject& overlap, Record& ass
     assumed.push_back(
         "software torchtitan_2024: the source is of that year, when torchtitan "
         "compiled the blocks only");
-  }
-  if (of_2024) {
     return "torchtitan_2024";
   }
   const int month = month_of(source);
@@ -118,21 +114,24 @@ std::string bridge_release(const std::string& framework) {
   return std::string(named ? release : "");
 }
 
-// A set for each container; a release without one is refused, never taken for its neighbour.
-std::string bridge_set(std::string release, ProfileCache& profiles) {
-  std::replace(release.begin(), release.end(), '.', '_');
-  std::string named = "megatron_bridge_" + release;
+std::string shipped_set(std::string named, const ProfileCache& profiles) {
   const std::vector<std::string> sets = profiles.software_names();
-  if (std::find(sets.begin(), sets.end(), named) == sets.end()) {
+  if (std::ranges::find(sets, named) == sets.end()) {
     throw RefusedRow{"feature unsupported: the software set '" + named + "'"};
   }
   return named;
 }
 
+// A set for each container; a release without one is refused, never taken for its neighbour.
+std::string bridge_set(std::string release, const ProfileCache& profiles) {
+  std::ranges::replace(release, '.', '_');
+  return shipped_set("megatron_bridge_" + release, profiles);
+}
+
 std::string set_of_family(const SoftwareName& known, const std::string& framework,
                           StatedObject& row, ProfileCache& profiles, Record& assumed) {
   StatedObject& overlap = row.object("train").object("overlap");
-  switch (known.family) {
+  switch (known.family()) {
     case FrameworkFamily::kTorchtitan:
       return torchtitan_set(row, overlap, assumed);
     case FrameworkFamily::kPrimus:
@@ -159,6 +158,7 @@ std::string set_of_family(const SoftwareName& known, const std::string& framewor
         return "mlperf_6.0";
       }
       break;
+    case FrameworkFamily::kPytorch:
     case FrameworkFamily::kOther:
       break;
   }
@@ -191,11 +191,7 @@ std::string software_set(StatedObject& row, ProfileCache& profiles, Record& assu
   std::string named = train.text("software");
   const std::string framework = train.text("framework");
   if (!named.empty()) {
-    const std::vector<std::string> sets = profiles.software_names();
-    if (std::find(sets.begin(), sets.end(), named) == sets.end()) {
-      throw RefusedRow{"feature unsupported: the software set '" + named + "'"};
-    }
-    return named;
+    return shipped_set(std::move(named), profiles);
   }
   const SourceSoftware launched = published_source(row.object("source").text("key")).software;
   if (!launched.reason.empty()) {

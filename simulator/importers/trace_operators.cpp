@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "importers/published_names.hpp"
+#include "traces/work_shape.hpp"
 
 namespace stepcast {
 namespace {
@@ -17,18 +20,11 @@ constexpr Range<std::int64_t> kSize{1, std::int64_t{1} << 31};
 
 using Shape = std::vector<std::int64_t>;
 
-// "[[1, 77, 1280], [], [1280]]" as shapes; empty if it is nothing of that kind.
+// A size that is none counts as one.
 std::vector<Shape> shapes_from(const std::string& text) {
-  constexpr double kLargest = 1e12;
-  std::vector<Shape> shapes;
-  const json lists = json::parse(text, nullptr, false);
-  for (const json& list : lists.is_array() ? lists : json::array()) {
-    Shape shape;
-    for (const json& size : list.is_array() ? list : json::array()) {
-      const double value = size.is_number() ? size.get<double>() : 0.0;
-      shape.push_back(value >= 1.0 && value <= kLargest ? static_cast<std::int64_t>(value) : 1);
-    }
-    shapes.push_back(std::move(shape));
+  std::vector<Shape> shapes = shapes_in(text);
+  for (Shape& shape : shapes) {
+    std::ranges::replace(shape, 0, 1);
   }
   return shapes;
 }
@@ -42,11 +38,7 @@ std::string one_gpu(const std::string& published, const ForeignRow& row) {
 }
 
 double tensor_elements(const Shape& shape) {
-  double product = 1.0;
-  for (const std::int64_t size : shape) {
-    product *= static_cast<double>(size);
-  }
-  return product;
+  return std::accumulate(shape.begin(), shape.end(), 1.0, std::multiplies<>());
 }
 
 // --- kinds ------------------------------------------------------------------------------------
@@ -60,8 +52,7 @@ constexpr std::array kLayouts = {Layout{"NT", "fwd", false}, Layout{"NN", "dgrad
                                  Layout{"TN", "wgrad", false}, Layout{"TT", "dgrad", true}};
 
 std::string prepare_gemm(ForeignRow& row, const std::string& trans) {
-  const auto* const layout = std::find_if(
-      kLayouts.begin(), kLayouts.end(), [&](const Layout& known) { return known.trans == trans; });
+  const auto* const layout = std::ranges::find(kLayouts, trans, &Layout::trans);
   if (layout == kLayouts.end()) {
     throw RefusedRow{"input missing: the layout of the operands"};
   }
@@ -160,15 +151,15 @@ std::string prepare_norm(ForeignRow& row, const std::string& op, const std::vect
   return backward ? "norm trace bwd" : "norm trace fwd";
 }
 
-struct TracedCollective {
+struct PublishedCollective {
   std::string_view published;
   CollectiveOp op;
   const char* elements;  // of the full tensor
 };
 constexpr std::array kTracedCollectives = {
-    TracedCollective{"_allgather_base", CollectiveOp::kAllGather, "out_nelems"},
-    TracedCollective{"_reduce_scatter_base", CollectiveOp::kReduceScatter, "in_nelems"},
-    TracedCollective{"allreduce", CollectiveOp::kAllReduce, "in_nelems"},
+    PublishedCollective{"_allgather_base", CollectiveOp::kAllGather, "out_nelems"},
+    PublishedCollective{"_reduce_scatter_base", CollectiveOp::kReduceScatter, "in_nelems"},
+    PublishedCollective{"allreduce", CollectiveOp::kAllReduce, "in_nelems"},
 };
 
 // A whole number of an object; 0 without it.
@@ -181,8 +172,7 @@ std::int64_t count_in(const json& object, const char* key) {
 std::string prepare_collective(ForeignRow& row, const std::string& op, const std::string& dtype,
                                const std::string& extra) {
   const auto* const known =
-      std::find_if(kTracedCollectives.begin(), kTracedCollectives.end(),
-                   [&](const TracedCollective& collective) { return collective.published == op; });
+      std::ranges::find(kTracedCollectives, op, &PublishedCollective::published);
   if (known == kTracedCollectives.end()) {
     throw RefusedRow{"feature unsupported: the collective " + op};
   }

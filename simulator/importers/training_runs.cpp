@@ -6,8 +6,6 @@
 
 #include "importers/published_names.hpp"
 #include "importers/published_run.hpp"
-#include "importers/published_sources.hpp"
-#include "importers/remark.hpp"
 #include "importers/stated_object.hpp"
 
 namespace stepcast {
@@ -17,8 +15,6 @@ namespace {
 std::int64_t degree(StatedObject& parallel, const char* key) {
   return std::max<std::int64_t>(1, parallel.count(key).value_or(1));
 }
-
-bool is_torchtitan(const std::string& software) { return software.starts_with("torchtitan"); }
 
 // --- plan ----------------------------------------------------------------------------------------
 
@@ -51,7 +47,9 @@ void add_experts(StatedObject& parallel, const std::string& software, std::int64
     plan["etp"] = *etp;
     return;
   }
-  const bool megatron = !is_torchtitan(software) && !software.starts_with("pytorch");
+  const FrameworkFamily family = family_of(software);
+  const bool megatron =
+      family != FrameworkFamily::kTorchtitan && family != FrameworkFamily::kPytorch;
   plan["etp"] = megatron ? tp : 1;
   if (tp > 1) {
     assumed.push_back(std::string("plan.etp ") + (megatron ? std::to_string(tp) : "1") +
@@ -107,7 +105,7 @@ void add_schedule(StatedObject& parallel, Record& plan) {
     return;
   }
   const auto names = names_of<Schedule>();
-  if (std::find(names.begin(), names.end(), written) == names.end()) {
+  if (std::ranges::find(names, written) == names.end()) {
     throw RefusedRow{"feature unsupported: the pipeline schedule '" + written + "'"};
   }
   plan["schedule"] = written;
@@ -221,7 +219,7 @@ void settle_source(StatedObject& row, const DeviceSpec& device, RunSoftware& sof
         "software.state_bytes 2, 2 and 4 B: this source keeps weights and both moments "
         "in bf16, and JAX reduces gradients in the format of the weights");
   }
-  if (software.base.starts_with("maxtext") &&
+  if (family_of(software.base) == FrameworkFamily::kMaxtext &&
       device.architecture.attention.native == AttentionKernel::kAiter) {
     software.changes["attention"] = "aiter";
     assumed.push_back("software.attention aiter: what Transformer Engine calls on AMD parts");
@@ -253,11 +251,11 @@ Record experiment_of(StatedObject& row, const std::string& gpu, ProfileCache& pr
   const Degrees degrees = degrees_of(parallel, cluster.gpus);
   Record plan = plan_of(row, degrees, model, software.base, assumed);
   Record training = training_of(train, device, degrees, assumed);
-  read_overlap(train, {model.experts}, software, plan, assumed);
+  read_overlap(train, model, software, plan, assumed);
   settle_source(row, device, software, assumed);
   settle_adapter(row, device, training, plan, software, assumed);
   settle_mask(figures, software, assumed);
-  if (is_torchtitan(software.base)) {
+  if (family_of(software.base) == FrameworkFamily::kTorchtitan) {
     settle_pipeline_pieces(row, degrees, plan, training, assumed);
   }
   Record experiment = {{"model", model.record},
@@ -292,7 +290,7 @@ Record measured_of(StatedObject& row) {
   const auto memory = measured.number("memory_gib");
   if (memory && !offloads) {
     const bool reserved =
-        software_for(train.text("framework")).family == FrameworkFamily::kTorchtitan;
+        software_for(train.text("framework")).family() == FrameworkFamily::kTorchtitan;
     record[reserved ? "peak_reserved_memory_bytes" : "peak_memory_bytes"] = *memory * kGi;
   }
   measured.ignore("tflops_per_gpu");

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/marked_steps.hpp"
+#include "traces/trace_recording.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 #include "stepcast/base/error.hpp"
@@ -39,17 +40,15 @@ std::vector<StepCalls> steps_with_calls(const TraceRecording& recording) {
   for (const MarkedStep& mark : recording.steps) {
     steps.push_back({&mark, {}});
   }
-  const bool launches_recorded =
-      std::any_of(recording.calls.begin(), recording.calls.end(),
-                  [](const DeviceCall& call) { return call.launched >= 0.0; });
+  const bool launches_recorded = std::ranges::any_of(
+      recording.calls, [](double at) { return at >= 0.0; }, &DeviceCall::launched);
   for (std::size_t i = 0; i < recording.calls.size(); ++i) {
     const std::optional<double> at = made_at(recording.calls[i], launches_recorded);
     if (!at) {
       continue;
     }
-    const auto after = std::upper_bound(
-        steps.begin(), steps.end(), *at,
-        [](double time, const StepCalls& step) { return time < step.mark->start; });
+    const auto after = std::ranges::upper_bound(
+        steps, *at, {}, [](const StepCalls& step) { return step.mark->start; });
     if (after != steps.begin() && *at < std::prev(after)->mark->end) {
       std::prev(after)->calls.push_back(i);
     }
@@ -71,19 +70,17 @@ std::size_t steady(const std::vector<StepCalls>& steps, const TraceRecording& re
   for (std::size_t i = steps.size() > 1 ? 1 : 0; i < steps.size(); ++i) {
     lengths.emplace_back(length(steps, i, recording), i);
   }
-  std::sort(lengths.begin(), lengths.end());
+  std::ranges::sort(lengths);
   return lengths[(lengths.size() - 1) / 2].second;
 }
 
 std::optional<std::size_t> named_step(const std::vector<StepCalls>& steps,
                                       const std::string& wanted) {
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const std::string& mark = steps[i].mark->name;
-    if (mark == wanted || mark.ends_with("#" + wanted)) {
-      return i;
-    }
-  }
-  return std::nullopt;
+  const auto named = std::ranges::find_if(steps, [&wanted](const StepCalls& step) {
+    const std::string& mark = step.mark->name;
+    return mark == wanted || mark.ends_with("#" + wanted);
+  });
+  return named == steps.end() ? std::nullopt : std::optional(named - steps.begin());
 }
 
 // The profiler counts steps from 0, recorded or not.
@@ -107,9 +104,8 @@ ChosenStep chosen_step(const TraceRecording& recording, const std::string& file,
   const std::vector<StepCalls> steps = steps_with_calls(recording);
   ChosenStep chosen;
   if (steps.empty() && wanted.empty()) {
-    for (std::size_t i = 0; i < recording.calls.size(); ++i) {
-      chosen.calls.push_back(i);
-    }
+    chosen.calls.resize(recording.calls.size());
+    std::iota(chosen.calls.begin(), chosen.calls.end(), 0);
     return chosen;
   }
   const std::optional<std::size_t> named = named_step(steps, wanted);

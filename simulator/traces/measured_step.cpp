@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
-
-#include "traces/marked_steps.hpp"
 
 namespace stepcast {
 namespace {
@@ -40,20 +39,10 @@ class StepReader {
     for (const auto& [id, calls] : streams) {
       step.streams.push_back(stream_of(id, calls));
     }
-    std::stable_sort(step.streams.begin(), step.streams.end(),
-                     [](const TracedStream& a, const TracedStream& b) { return a.busy > b.busy; });
+    std::ranges::stable_sort(step.streams, std::ranges::greater{}, &TracedStream::busy);
   }
 
  private:
-  // Calls come by their start.
-  static void add_busy(double start, double end, BusyTimes& times) {
-    if (times.empty() || start > times.back().second) {
-      times.emplace_back(start, end);
-    } else {
-      times.back().second = std::max(times.back().second, end);
-    }
-  }
-
   [[nodiscard]] const HostOperator* operator_of(const DeviceCall& call) const {
     return call.op < 0 ? nullptr : &recording_.operators[static_cast<std::size_t>(call.op)];
   }
@@ -158,8 +147,7 @@ class StepReader {
       stream.busy += Seconds(call.end - call.start);
       times[static_cast<std::size_t>(call.category)] += Seconds(call.end - call.start);
     }
-    stream.mostly =
-        static_cast<StepCategory>(std::max_element(times.begin(), times.end()) - times.begin());
+    stream.mostly = static_cast<StepCategory>(std::ranges::max_element(times) - times.begin());
     return stream;
   }
 
@@ -192,12 +180,9 @@ void add_waiting(MeasuredStep& step) {
 // Most time first; the collectives follow their rows.
 void sort_operators(MeasuredStep& step) {
   std::vector<std::size_t> order(step.operators.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    order[i] = i;
-  }
-  std::stable_sort(order.begin(), order.end(), [&step](std::size_t a, std::size_t b) {
-    return step.operators[a].time > step.operators[b].time;
-  });
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&step](std::size_t place) { return step.operators[place].time; });
   std::vector<TracedOperator> sorted;
   std::vector<std::size_t> place(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -259,6 +244,22 @@ std::string short_kernel_name(const std::string& name) {
   }
   text.resize(std::min(text.size(), kLongest));
   return text;
+}
+
+Seconds exposed_waiting(const BusyTimes& computing, const std::vector<TracedCollective>& calls) {
+  std::vector<BusyEdge> edges;
+  for (const auto& [start, end] : computing) {
+    edges.push_back({start, 1, 0});
+    edges.push_back({end, -1, 0});
+  }
+  for (const TracedCollective& call : calls) {
+    const double start = call.start.value();
+    const double transfers = start + call.waiting.value();
+    edges.push_back({start, 0, 1});
+    edges.push_back({transfers, 1, -1});
+    edges.push_back({start + call.time.value(), -1, 0});
+  }
+  return Seconds(exposed_time(std::move(edges)));
 }
 
 }  // namespace stepcast

@@ -16,7 +16,6 @@
 #include <string>
 #include <vector>
 
-#include "traces/exposed_waiting.hpp"
 #include "traces/step_trace.hpp"
 #include "traces/trace_recording.hpp"
 #include "traces/work_shape.hpp"
@@ -65,7 +64,7 @@ struct MeasuredStep {
   std::vector<TracedOperator> operators;  // most time first
   std::vector<TracedStream> streams;      // most busy first
   std::vector<TracedCollective> collectives;
-  BusyTimes computing;            // in which anything but communication runs
+  BusyTimes computing;            // in which anything but communication runs, from the first call
   Seconds exposed_waiting;        // of the exposed communication, for other ranks
   std::size_t with_operator = 0;  // calls whose operator is known
   std::size_t in_graphs = 0;      // calls of captured graphs
@@ -78,5 +77,12 @@ MeasuredStep measured_step(const TraceRecording& recording, const std::string& f
 
 // The kernel's function without its return type, namespaces and arguments.
 std::string short_kernel_name(const std::string& name);
+
+// The wall time in which a rank waits for other ranks and does nothing else.
+//
+// A collective's kernel waits first and transfers then: of its time the first part, as long as its
+// waiting, is spent waiting. Exposed is what of these parts lies beside no computation and no
+// transfer.
+Seconds exposed_waiting(const BusyTimes& computing, const std::vector<TracedCollective>& calls);
 
 }  // namespace stepcast

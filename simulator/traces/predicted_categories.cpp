@@ -10,6 +10,7 @@
 #include "stepcast/experiment/project.hpp"
 #include "stepcast/schedule/step_clock.hpp"
 #include "stepcast/schedule/step_timer.hpp"
+#include "traces/step_trace.hpp"
 
 namespace stepcast {
 namespace {
@@ -33,25 +34,13 @@ struct RankWork {
 
 // How much of the communication of a pass lies beside none of its computation.
 Seconds exposed_in(const std::vector<StreamSpan>& spans) {
-  std::vector<std::pair<Seconds, int>> edges;  // +1, -1: computation; +2, -2: communication
+  std::vector<BusyEdge> edges;
   for (const StreamSpan& span : spans) {
-    const int kind = span.axis ? 2 : 1;
-    edges.emplace_back(span.start, kind);
-    edges.emplace_back(span.end, -kind);
+    const int computes = span.axis ? 0 : 1;
+    edges.push_back({span.start.value(), computes, 1 - computes});
+    edges.push_back({span.end.value(), -computes, computes - 1});
   }
-  std::sort(edges.begin(), edges.end());
-  Seconds exposed;
-  Seconds last;
-  int computing = 0;
-  int communicating = 0;
-  for (const auto& [at, kind] : edges) {
-    if (computing == 0 && communicating > 0) {
-      exposed += at - last;
-    }
-    (std::abs(kind) == 1 ? computing : communicating) += kind > 0 ? 1 : -1;
-    last = at;
-  }
-  return exposed;
+  return Seconds(exposed_time(std::move(edges)));
 }
 
 void add_span(const StreamSpan& span, double times, const std::vector<Op>& ops, RankWork& work) {
@@ -136,9 +125,9 @@ void add_operators(const std::vector<PredictedOperator>& from, double share,
     if (!(added.calls > 0.0)) {
       continue;
     }
-    auto known = std::find_if(to.begin(), to.end(), [&added](const PredictedOperator& other) {
-      return prints_alike(other.op, added.op);
-    });
+    auto known = std::ranges::find_if(
+        to, [&added](const Op& other) { return prints_alike(other, added.op); },
+        &PredictedOperator::op);
     if (known == to.end()) {
       known = to.insert(to.end(), {added.op, 0.0, {}});
     }

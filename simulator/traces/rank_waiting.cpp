@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 namespace stepcast {
@@ -30,7 +31,7 @@ std::map<CallKey, std::vector<Part>> same_calls(std::vector<MeasuredStep>& steps
 }
 
 bool agree(const std::vector<Part>& parts) {
-  return std::all_of(parts.begin(), parts.end(), [&parts](const Part& part) {
+  return std::ranges::all_of(parts, [&parts](const Part& part) {
     return part.call->category == parts.front().call->category;
   });
 }
@@ -42,8 +43,7 @@ class Waiting {
   // Of one call that several traces have.
   void add(const std::vector<Part>& parts, RankWaiting& result) {
     const auto last =
-        std::min_element(parts.begin(), parts.end(),
-                         [](const Part& a, const Part& b) { return a.call->time < b.call->time; });
+        std::ranges::min_element(parts, {}, [](const Part& part) { return part.call->time; });
     WaitedCollective& row = row_of(*parts.front().call, result);
     const Seconds transfer = last->call->time;
     ++row.calls;
@@ -111,11 +111,7 @@ void sum_waiting(MeasuredStep& step) {
 }
 
 Seconds total_waiting(const WaitedCollective& row) {
-  Seconds sum;
-  for (const Seconds waiting : row.waiting) {
-    sum += waiting;
-  }
-  return sum;
+  return std::accumulate(row.waiting.begin(), row.waiting.end(), Seconds{});
 }
 
 }  // namespace
@@ -140,12 +136,8 @@ RankWaiting rank_waiting(std::vector<MeasuredStep>& steps, const std::vector<std
       result.ranks[i].waiting += of_category;
     }
   }
-  std::stable_sort(result.calls.begin(), result.calls.end(),
-                   [](const WaitedCall& a, const WaitedCall& b) { return a.start < b.start; });
-  std::stable_sort(result.collectives.begin(), result.collectives.end(),
-                   [](const WaitedCollective& a, const WaitedCollective& b) {
-                     return total_waiting(a) > total_waiting(b);
-                   });
+  std::ranges::stable_sort(result.calls, {}, &WaitedCall::start);
+  std::ranges::stable_sort(result.collectives, std::ranges::greater{}, &total_waiting);
   return result;
 }
 

@@ -125,41 +125,26 @@ Category of_attention(const Mixer& mixer) {
                                                 : Category::kAttentionBackward;
 }
 
-Category category_of_collective(CollectiveOp op) {
-  switch (op) {
-    case CollectiveOp::kAllGather:
-      return Category::kAllGather;
-    case CollectiveOp::kReduceScatter:
-      return Category::kReduceScatter;
-    case CollectiveOp::kAllReduce:
-      return Category::kAllReduce;
-    case CollectiveOp::kAllToAll:
-      return Category::kAllToAll;
-    case CollectiveOp::kSendRecv:
-      return Category::kSendRecv;
-    case CollectiveOp::kBroadcast:
-      break;
-  }
-  return Category::kOther;
-}
+// In the order of CollectiveOp.
+constexpr std::array kOfCollectives = {Category::kAllReduce,     Category::kAllGather,
+                                       Category::kReduceScatter, Category::kAllToAll,
+                                       Category::kSendRecv,      Category::kOther};
+static_assert(kOfCollectives.size() == static_cast<std::size_t>(CollectiveOp::kBroadcast) + 1);
 
 }  // namespace
 
 std::string_view name(StepCategory category) { return kNames[static_cast<std::size_t>(category)]; }
 
 StepCategory category_of_kernel(std::string_view kernel, std::string_view collective) {
-  if (!collective.empty()) {
-    const auto* const named =
-        std::find_if(kCollectives.begin(), kCollectives.end(),
-                     [&](const CollectiveName& entry) { return has(collective, entry.published); });
-    if (named != kCollectives.end()) {
-      return named->category;
-    }
+  const auto* const named = std::ranges::find_if(
+      kCollectives, [&](std::string_view part) { return has(collective, part); },
+      &CollectiveName::published);
+  if (named != kCollectives.end()) {
+    return named->category;
   }
-  const auto* const known =
-      std::find_if(kPatterns.begin(), kPatterns.end(), [&](const Pattern& pattern) {
-        return has(kernel, pattern.part) && has(kernel, pattern.other);
-      });
+  const auto* const known = std::ranges::find_if(kPatterns, [&](const Pattern& pattern) {
+    return has(kernel, pattern.part) && has(kernel, pattern.other);
+  });
   return known == kPatterns.end() ? Category::kOther : known->category;
 }
 
@@ -172,7 +157,9 @@ StepCategory category_of(const Op& op) {
     Category operator()(const SparseAttention& mixer) const { return of_attention(mixer); }
     Category operator()(const IndexScores& scores) const { return of_attention(scores); }
     Category operator()(const MemoryBound& work) const { return category_of_work(work); }
-    Category operator()(const Collective& work) const { return category_of_collective(work.op); }
+    Category operator()(const Collective& work) const {
+      return kOfCollectives[static_cast<std::size_t>(work.op)];
+    }
     Category operator()(const ExpertExchange&) const { return Category::kAllToAll; }
   };
   return std::visit(Visitor{}, op.work);

@@ -10,23 +10,20 @@ namespace stepcast {
 namespace {
 
 void add_name(const std::string& name, std::vector<std::string>& names) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
+  if (std::ranges::find(names, name) == names.end()) {
     names.push_back(name);
   }
 }
 
-double magnitude(const ComparedRow& row) { return std::abs(row.difference().value()); }
-
 void sort_by_difference(std::vector<ComparedRow>& rows) {
-  std::stable_sort(rows.begin(), rows.end(), [](const ComparedRow& a, const ComparedRow& b) {
-    return magnitude(a) > magnitude(b);
+  std::ranges::stable_sort(rows, std::ranges::greater{}, [](const ComparedRow& row) {
+    return std::abs(row.difference().value());
   });
 }
 
 void sort_by_time(std::vector<ComparedRow>& rows) {
-  std::stable_sort(rows.begin(), rows.end(), [](const ComparedRow& a, const ComparedRow& b) {
-    return a.measured + a.predicted > b.measured + b.predicted;
-  });
+  std::ranges::stable_sort(rows, std::ranges::greater{},
+                           [](const ComparedRow& row) { return row.measured + row.predicted; });
 }
 
 std::vector<ComparedRow> traced_rows(const MeasuredStep& step) {

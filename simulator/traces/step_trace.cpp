@@ -10,24 +10,9 @@
 namespace stepcast {
 namespace {
 
-using Intervals = std::vector<std::pair<double, double>>;
-
-// The union of intervals, which are sorted by their start.
-Intervals joined(const Intervals& sorted) {
-  Intervals result;
-  for (const auto& [start, end] : sorted) {
-    if (result.empty() || start > result.back().second) {
-      result.emplace_back(start, end);
-    } else {
-      result.back().second = std::max(result.back().second, end);
-    }
-  }
-  return result;
-}
-
-double length(const Intervals& intervals) {
+double length(const BusyTimes& times) {
   double sum = 0.0;
-  for (const auto& [start, end] : intervals) {
+  for (const auto& [start, end] : times) {
     sum += end - start;
   }
   return sum;
@@ -52,12 +37,20 @@ CategoryTimes waiting_in(const std::vector<DeviceSpan>& spans) {
 
 }  // namespace
 
+void add_busy(double start, double end, BusyTimes& times) {
+  if (times.empty() || start > times.back().second) {
+    times.emplace_back(start, end);
+  } else {
+    times.back().second = std::max(times.back().second, end);
+  }
+}
+
 double usual_duration(std::vector<double> durations) {
   constexpr std::size_t kFew = 4;
   if (durations.size() < kFew) {
     return std::numeric_limits<double>::infinity();
   }
-  std::sort(durations.begin(), durations.end());
+  std::ranges::sort(durations);
   return durations[durations.size() / 4];
 }
 
@@ -84,26 +77,39 @@ std::vector<DeviceSpan> device_spans(std::istream& stream, const std::string& fi
   return device_spans(read_recording(stream, file));
 }
 
+double exposed_time(std::vector<BusyEdge> edges) {
+  std::ranges::sort(edges, {}, &BusyEdge::at);
+  double exposed = 0.0;
+  double last = 0.0;
+  int hiding = 0;
+  int hidden = 0;
+  for (const BusyEdge& edge : edges) {
+    exposed += hiding == 0 && hidden > 0 ? edge.at - last : 0.0;
+    hiding += edge.hiding;
+    hidden += edge.hidden;
+    last = edge.at;
+  }
+  return exposed;
+}
+
 StepTrace summary_of(std::vector<DeviceSpan> spans) {
-  std::sort(spans.begin(), spans.end(), [](const DeviceSpan& a, const DeviceSpan& b) {
-    return std::pair(a.start, a.end) < std::pair(b.start, b.end);
-  });
+  std::ranges::sort(spans, {},
+                    [](const DeviceSpan& span) { return std::pair(span.start, span.end); });
   StepTrace trace;
   trace.spans = spans.size();
-  Intervals all;
-  Intervals computing;
+  BusyTimes all;
+  BusyTimes computing;
   for (const DeviceSpan& span : spans) {
     trace.device_time[static_cast<std::size_t>(span.category)] += Seconds(span.end - span.start);
-    all.emplace_back(span.start, span.end);
+    add_busy(span.start, span.end, all);
     if (!is_communication(span.category)) {
-      computing.emplace_back(span.start, span.end);
+      add_busy(span.start, span.end, computing);
     }
   }
   trace.waiting = waiting_in(spans);
-  all = joined(all);
   const double busy = length(all);
   trace.step = Seconds(all.empty() ? 0.0 : all.back().second - all.front().first);
-  trace.exposed_communication = Seconds(busy - length(joined(computing)));
+  trace.exposed_communication = Seconds(busy - length(computing));
   trace.idle = trace.step - Seconds(busy);
   return trace;
 }

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <istream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "traces/step_categories.hpp"
@@ -42,6 +43,12 @@ bool is_step_trace(const std::filesystem::path& file);
 // Throws ConfigError for what is no such trace, is damaged, or holds no span of a device.
 StepTrace read_step_trace(const std::filesystem::path& file);
 
+// Seconds from any origin; sorted and apart.
+using BusyTimes = std::vector<std::pair<double, double>>;
+
+// Adds what begins at `start`, no earlier than all before it.
+void add_busy(double start, double end, BusyTimes& times);
+
 DeviceSpan span_of(const DeviceCall& call, const TraceRecording& recording);
 std::vector<DeviceSpan> device_spans(const TraceRecording& recording);
 // Of a text; `file` is for messages.
@@ -50,6 +57,15 @@ std::vector<DeviceSpan> device_spans(std::istream& stream, const std::string& fi
 // What a collective takes that waits for no other rank: the lower quartile of like calls, infinite
 // where they are too few to have one.
 double usual_duration(std::vector<double> durations);
+
+// A change in how much runs that hides, and how much that may be hidden.
+struct BusyEdge {
+  double at = 0.0;
+  int hiding = 0;
+  int hidden = 0;
+};
+// The time in which something of the latter runs and nothing of the former.
+double exposed_time(std::vector<BusyEdge> edges);
 
 StepTrace summary_of(std::vector<DeviceSpan> spans);
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/trace_events.hpp"
+#include "traces/trace_recording.hpp"
 
 #include <rapidjson/reader.h>
 
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <variant>
 
 #include "stepcast/base/error.hpp"
 
@@ -16,63 +17,65 @@ constexpr std::size_t kLongestText = 4096;  // what counts of a kernel's name st
 constexpr std::size_t kDeepest = 256;       // levels of lists and objects
 constexpr double kLargestId = 9e15;         // whole numbers beyond it are none in a double
 
-// What a key of an event or of its arguments holds.
-enum class Field {
-  kNone,
-  kCategory,
-  kName,
-  kPhase,
-  kProcess,
-  kThread,
-  kStart,
-  kDuration,
-  kArguments,
-  kCorrelation,
-  kExternal,
-  kInputDims,
-  kCollective,
-  kGroup,
-  kMembers,
-  kDtype,
-  kInElements,
-  kOutElements,
-  kGroupSize,
-  kSource,
-  kDestination,
-};
-
+// Where the value of a key of an event or of its arguments goes; nowhere by itself.
+using Place = std::variant<std::monostate, std::string TraceEvent::*, double TraceEvent::*,
+                           std::int64_t TraceEvent::*, std::string CollectiveCall::*,
+                           double CollectiveCall::*, std::int64_t CollectiveCall::*>;
 struct KnownKey {
   std::string_view key;
-  Field field;
+  Place place;
 };
+constexpr std::string_view kArguments = "args";
+constexpr std::string_view kInputDims = "Input Dims";
 constexpr std::array kEventKeys = {
-    KnownKey{"ph", Field::kPhase},     KnownKey{"cat", Field::kCategory},
-    KnownKey{"name", Field::kName},    KnownKey{"pid", Field::kProcess},
-    KnownKey{"tid", Field::kThread},   KnownKey{"ts", Field::kStart},
-    KnownKey{"dur", Field::kDuration}, KnownKey{"args", Field::kArguments},
+    KnownKey{"ph", &TraceEvent::phase},     KnownKey{"cat", &TraceEvent::category},
+    KnownKey{"name", &TraceEvent::name},    KnownKey{"pid", &TraceEvent::process},
+    KnownKey{"tid", &TraceEvent::thread},   KnownKey{"ts", &TraceEvent::start},
+    KnownKey{"dur", &TraceEvent::duration}, KnownKey{kArguments, {}},
 };
 constexpr std::array kArgumentKeys = {
-    KnownKey{"correlation", Field::kCorrelation},
-    KnownKey{"External id", Field::kExternal},
-    KnownKey{"external id", Field::kExternal},
-    KnownKey{"Input Dims", Field::kInputDims},
-    KnownKey{"Collective name", Field::kCollective},
-    KnownKey{"Process Group Name", Field::kGroup},
-    KnownKey{"Process Group Ranks", Field::kMembers},
-    KnownKey{"dtype", Field::kDtype},
-    KnownKey{"In msg nelems", Field::kInElements},
-    KnownKey{"Out msg nelems", Field::kOutElements},
-    KnownKey{"Group size", Field::kGroupSize},
-    KnownKey{"Src Rank", Field::kSource},
-    KnownKey{"Dst Rank", Field::kDestination},
+    KnownKey{"correlation", &TraceEvent::correlation},
+    KnownKey{"External id", &TraceEvent::external},
+    KnownKey{"external id", &TraceEvent::external},
+    KnownKey{kInputDims, {}},
+    KnownKey{"Collective name", &CollectiveCall::name},
+    KnownKey{"Process Group Name", &CollectiveCall::group},
+    KnownKey{"Process Group Ranks", &CollectiveCall::members},
+    KnownKey{"dtype", &CollectiveCall::dtype},
+    KnownKey{"In msg nelems", &CollectiveCall::in_elements},
+    KnownKey{"Out msg nelems", &CollectiveCall::out_elements},
+    KnownKey{"Group size", &CollectiveCall::ranks},
+    KnownKey{"Src Rank", &CollectiveCall::source},
+    KnownKey{"Dst Rank", &CollectiveCall::destination},
 };
 
+// Null without the key.
 template <typename Keys>
-Field field_of(const Keys& keys, std::string_view key) {
-  const auto known = std::find_if(keys.begin(), keys.end(),
-                                  [key](const KnownKey& entry) { return entry.key == key; });
-  return known == keys.end() ? Field::kNone : known->field;
+const KnownKey* field_of(const Keys& keys, std::string_view key) {
+  const auto* const known = std::ranges::find(keys, key, &KnownKey::key);
+  return known == keys.end() ? nullptr : known;
 }
+
+std::int64_t whole(double value) {
+  return std::abs(value) <= kLargestId ? static_cast<std::int64_t>(value) : 0;
+}
+
+template <typename Member>
+Member& place_in(TraceEvent& event, Member TraceEvent::*place) {
+  return event.*place;
+}
+template <typename Member>
+Member& place_in(TraceEvent& event, Member CollectiveCall::*place) {
+  return event.collective.*place;
+}
+
+void put(std::string_view value, std::string& place) { place.assign(value); }
+void put(double value, double& place) { place = value; }
+void put(double value, std::int64_t& place) { place = whole(value); }
+// A text where a number belongs, or the reverse, is left out.
+void put(std::string_view /*value*/, double& /*place*/) {}
+void put(std::string_view /*value*/, std::int64_t& /*place*/) {}
+void put(double /*value*/, std::string& /*place*/) {}
 
 // Follows where in the document it is. Depths: {1 "traceEvents": [2 {3 "args": {4.
 class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, EventHandler> {
@@ -89,8 +92,10 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
     const std::string_view value(text, std::min<std::size_t>(size, kLongestText));
     if (captured_ != nullptr) {
       append(value);
-    } else if (std::string* field = text_field(); field != nullptr) {
-      field->assign(value);
+    } else if (devices_ && depth_ == kInEvent && head_key_ == "name" && head_.gpu.empty()) {
+      head_.gpu.assign(value);
+    } else if (in_event() || in_arguments()) {
+      put_in_field(value);
     }
     return token();
   }
@@ -98,23 +103,23 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
     const std::string_view key(text, size);
     if (depth_ == 1) {
       enter_section(key);
-    } else if (events_ && depth_ == kInEvent) {
+    } else if (in_event()) {
       field_ = field_of(kEventKeys, key);
-    } else if (events_ && depth_ == kInArguments && arguments_) {
+    } else if (in_arguments()) {
       field_ = field_of(kArgumentKeys, key);
     } else {
-      field_ = Field::kNone;
+      field_ = nullptr;
       head_key_.assign(key.substr(0, kLongestText));
     }
     return token();
   }
   bool StartObject() {
     ++depth_;
-    if (events_ && depth_ == kInEvent) {
+    if (in_event()) {
       event_ = {};
       arguments_ = false;
     } else if (events_ && depth_ == kInArguments) {
-      arguments_ = field_ == Field::kArguments;
+      arguments_ = is_field(kArguments);
     }
     return token() && depth_ <= kDeepest;
   }
@@ -123,7 +128,7 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
     const bool list = events_ && arguments_ && depth_ == kInArguments + 1;
     if (captured_ != nullptr) {
       open_list();
-    } else if (list && field_ == Field::kInputDims) {
+    } else if (list && is_field(kInputDims)) {
       captured_ = &event_.input_dims;
       captured_->clear();
       open_list();
@@ -131,10 +136,10 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
     return token() && depth_ <= kDeepest;
   }
   bool EndObject(rapidjson::SizeType /*members*/) {
-    if (events_ && depth_ == kInEvent) {
+    if (in_event()) {
       take_(event_);
     }
-    field_ = Field::kNone;
+    field_ = nullptr;
     arguments_ = arguments_ && depth_ != kInArguments;
     --depth_;
     return token();
@@ -185,75 +190,37 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
     }
   }
 
-  std::string* text_field() {
-    if (devices_ && depth_ == kInEvent && head_key_ == "name" && head_.gpu.empty()) {
-      return &head_.gpu;
-    }
-    if (!events_) {
-      return nullptr;
-    }
-    if (depth_ == kInEvent) {
-      return field_ == Field::kCategory ? &event_.category
-             : field_ == Field::kName   ? &event_.name
-             : field_ == Field::kPhase  ? &event_.phase
-                                        : nullptr;
-    }
-    if (depth_ != kInArguments || !arguments_) {
-      return nullptr;
-    }
-    return field_ == Field::kCollective ? &event_.collective.name
-           : field_ == Field::kGroup    ? &event_.collective.group
-           : field_ == Field::kMembers  ? &event_.collective.members
-           : field_ == Field::kDtype    ? &event_.collective.dtype
-                                        : nullptr;
+  [[nodiscard]] bool in_event() const { return events_ && depth_ == kInEvent; }
+  [[nodiscard]] bool in_arguments() const {
+    return events_ && depth_ == kInArguments && arguments_;
+  }
+  [[nodiscard]] bool is_field(std::string_view key) const {
+    return field_ != nullptr && field_->key == key;
   }
 
-  static std::int64_t whole(double value) {
-    return std::abs(value) <= kLargestId ? static_cast<std::int64_t>(value) : 0;
+  template <typename Value>
+  void put_in_field(Value value) {
+    const auto put_at = [&](const auto& place) {
+      if constexpr (!std::is_same_v<decltype(place), const std::monostate&>) {
+        put(value, place_in(event_, place));
+      }
+    };
+    if (field_ != nullptr) {
+      std::visit(put_at, field_->place);
+    }
   }
 
   bool number(double value) {
     if (captured_ != nullptr) {
       append(std::to_string(whole(value)));
-    } else if (events_ && depth_ == kInEvent) {
-      number_of_event(value);
-    } else if (events_ && depth_ == kInArguments && arguments_) {
-      number_of_arguments(value);
+    } else if (in_event() || in_arguments()) {
+      put_in_field(value);
     } else if (distributed_ && depth_ == 2) {
       head_.rank = head_key_ == "rank" ? whole(value) : head_.rank;
       head_.world = head_key_ == "world_size" ? whole(value) : head_.world;
     }
     return token();
   }
-  void number_of_event(double value) {
-    if (field_ == Field::kStart) {
-      event_.start = value;
-    } else if (field_ == Field::kDuration) {
-      event_.duration = value;
-    } else if (field_ == Field::kProcess) {
-      event_.process = whole(value);
-    } else if (field_ == Field::kThread) {
-      event_.thread = whole(value);
-    }
-  }
-  void number_of_arguments(double value) {
-    if (field_ == Field::kCorrelation) {
-      event_.correlation = whole(value);
-    } else if (field_ == Field::kExternal) {
-      event_.external = whole(value);
-    } else if (field_ == Field::kInElements) {
-      event_.collective.in_elements = value;
-    } else if (field_ == Field::kOutElements) {
-      event_.collective.out_elements = value;
-    } else if (field_ == Field::kGroupSize) {
-      event_.collective.ranks = whole(value);
-    } else if (field_ == Field::kSource) {
-      event_.collective.source = whole(value);
-    } else if (field_ == Field::kDestination) {
-      event_.collective.destination = whole(value);
-    }
-  }
-
   const std::function<void(const TraceEvent&)>& take_;
   std::size_t depth_ = 0;
   std::size_t tokens_ = 0;
@@ -262,7 +229,7 @@ class EventHandler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Even
   bool distributed_ = false;
   bool found_ = false;
   bool arguments_ = false;
-  Field field_ = Field::kNone;
+  const KnownKey* field_ = nullptr;
   std::string head_key_;
   std::string* captured_ = nullptr;
   TraceEvent event_;

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "stepcast/base/error.hpp"
-#include "traces/coalesced_transfers.hpp"
 #include "traces/compressed_stream.hpp"
 #include "traces/launch_join.hpp"
 
@@ -49,9 +48,8 @@ class RecordingBuilder {
                         "'dur'); record the device's activity too");
     }
     keep_one_device();
-    std::sort(made_.steps.begin(), made_.steps.end(), [](const MarkedStep& a, const MarkedStep& b) {
-      return std::tie(a.start, a.name) < std::tie(b.start, b.name);
-    });
+    std::ranges::sort(made_.steps, {},
+                      [](const MarkedStep& step) { return std::tie(step.start, step.name); });
     join_launches(std::move(launches_), std::move(threads_), made_);
     join_transfers(std::move(transfers_), made_);
     return std::move(made_);
@@ -153,15 +151,15 @@ class RecordingBuilder {
     for (const DeviceCall& call : made_.calls) {
       busy[call.device] += call.end - call.start;
     }
-    const auto busiest = std::max_element(
-        busy.begin(), busy.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto busiest =
+        std::ranges::max_element(busy, {}, [](const auto& entry) { return entry.second; });
     made_.devices = busy.size();
     if (busy.size() > 1) {
       std::erase_if(made_.calls,
                     [&](const DeviceCall& call) { return call.device != busiest->first; });
     }
-    std::sort(made_.calls.begin(), made_.calls.end(), [](const DeviceCall& a, const DeviceCall& b) {
-      return std::tie(a.start, a.end, a.stream) < std::tie(b.start, b.end, b.stream);
+    std::ranges::sort(made_.calls, {}, [](const DeviceCall& call) {
+      return std::tie(call.start, call.end, call.stream);
     });
   }
 

@@ -77,25 +77,9 @@ constexpr std::array kElements = {ElementSize{"BFloat16", 2}, ElementSize{"Half"
                                   ElementSize{"Long", 8},     ElementSize{"Double", 8}};
 
 double element_bytes(std::string_view dtype) {
-  const auto* const known =
-      std::find_if(kElements.begin(), kElements.end(),
-                   [dtype](const ElementSize& entry) { return entry.dtype == dtype; });
+  const auto* const known = std::ranges::find(kElements, dtype, &ElementSize::dtype);
   const double of_eight_bits = dtype.starts_with("Float8") ? 1.0 : 4.0;
   return known == kElements.end() ? of_eight_bits : known->bytes;
-}
-
-Shapes shapes_in(const std::string& text) {
-  Shapes shapes;
-  const nlohmann::json lists = nlohmann::json::parse(text, nullptr, false);
-  for (const nlohmann::json& list : lists.is_array() ? lists : nlohmann::json::array()) {
-    Sizes sizes;
-    for (const nlohmann::json& size : list.is_array() ? list : nlohmann::json::array()) {
-      const double value = size.is_number() ? size.get<double>() : 0.0;
-      sizes.push_back(value >= 1.0 && value <= kLargestSize ? static_cast<std::int64_t>(value) : 0);
-    }
-    shapes.push_back(std::move(sizes));
-  }
-  return shapes;
 }
 
 // --- the shapes of kinds ------------------------------------------------------------------------
@@ -200,6 +184,20 @@ double exchanged_bytes(const ExpertExchange& op) {
 
 }  // namespace
 
+std::vector<std::vector<std::int64_t>> shapes_in(const std::string& text) {
+  Shapes shapes;
+  const nlohmann::json lists = nlohmann::json::parse(text, nullptr, false);
+  for (const nlohmann::json& list : lists.is_array() ? lists : nlohmann::json::array()) {
+    Sizes sizes;
+    for (const nlohmann::json& size : list.is_array() ? list : nlohmann::json::array()) {
+      const double value = size.is_number() ? size.get<double>() : 0.0;
+      sizes.push_back(value >= 1.0 && value <= kLargestSize ? static_cast<std::int64_t>(value) : 0);
+    }
+    shapes.push_back(std::move(sizes));
+  }
+  return shapes;
+}
+
 std::string shape_text(const WorkShape& shape) {
   const auto& s = shape.sizes;
   switch (shape.category) {
@@ -248,9 +246,7 @@ std::optional<WorkShape> work_shape(const Op& op) {
 
 std::optional<WorkShape> work_shape(StepCategory category, std::string_view op,
                                     const std::string& input_dims) {
-  const auto* const known =
-      std::find_if(kKnownOperators.begin(), kKnownOperators.end(),
-                   [op](const KnownOperator& entry) { return entry.published == op; });
+  const auto* const known = std::ranges::find(kKnownOperators, op, &KnownOperator::published);
   if (known == kKnownOperators.end()) {
     return std::nullopt;
   }

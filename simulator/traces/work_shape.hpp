@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "traces/step_categories.hpp"
 
@@ -39,6 +40,10 @@ std::optional<WorkShape> work_shape(const Op& op);
 // shapes of its inputs as the profiler writes them, "[[8192,4096],[4096,14336]]".
 std::optional<WorkShape> work_shape(StepCategory category, std::string_view op,
                                     const std::string& input_dims);
+
+// Those shapes, "[[1, 77, 1280], [], [1280]]"; a size that is no number from 1 on is 0, a text of
+// another kind has none.
+std::vector<std::vector<std::int64_t>> shapes_in(const std::string& text);
 
 struct CollectiveSizes {
   double in_elements = 0.0;

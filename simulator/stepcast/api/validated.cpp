@@ -11,8 +11,6 @@
 #include "stepcast/report/timed_runs_report.hpp"
 #include "stepcast/report/validation_report.hpp"
 #include "stepcast/stepcast.hpp"
-#include "stepcast/validation/plan_regret.hpp"
-#include "stepcast/validation/sku_ratios.hpp"
 #include "stepcast/validation/timed_runs.hpp"
 #include "stepcast/validation/validate.hpp"
 #include "traces/step_trace.hpp"

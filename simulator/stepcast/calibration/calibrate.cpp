@@ -31,8 +31,7 @@ ConfigNode* value_node(ConfigNode& root, std::string_view key) {
     const std::size_t dot = rest.find('.');
     const std::string part = rest.substr(0, dot);
     rest = dot == std::string::npos ? "" : rest.substr(dot + 1);
-    const auto entry = std::find_if(node->entries.begin(), node->entries.end(),
-                                    [&](const ConfigEntry& e) { return e.key == part; });
+    const auto entry = std::ranges::find(node->entries, part, &ConfigEntry::key);
     node = entry == node->entries.end() ? nullptr : &entry->value;
   }
   return node;
@@ -80,7 +79,7 @@ void check_keys(ConfigNode& file, const std::vector<std::string>& keys, Constant
   Diagnostics diagnostics;
   for (const std::string& key : keys) {
     const Location where{"--constant " + key, 0, 0};
-    if (std::find(known.begin(), known.end(), key) == known.end()) {
+    if (std::ranges::find(known, key) == known.end()) {
       diagnostics.error(where, "no constant of this name is fitted" + did_you_mean(key, known));
     } else if (value_node(file, key) == nullptr) {
       diagnostics.error(where,
@@ -103,8 +102,7 @@ class Fit {
       }
     }
     for (const CalibratedConstant& constant : calibrated_constants(of)) {
-      const bool wanted =
-          keys.empty() || std::find(keys.begin(), keys.end(), constant.key) != keys.end();
+      const bool wanted = keys.empty() || std::ranges::find(keys, constant.key) != keys.end();
       const ConfigNode* node = value_node(tree_, constant.key);
       if (wanted && node != nullptr) {
         constants_.push_back(&constant);
@@ -216,42 +214,9 @@ class Fit {
     return result;
   }
 
-  // A constant that changes no prediction, neither at its least nor at its most, would be called
-  // fitted without being it.
-  void leave_what_no_row_tells(const std::vector<std::string>& keys) {
-    const std::vector<double> all = start_;
-    const std::vector<const CalibratedConstant*> candidates = constants_;
-    const std::vector<double> before = residuals(all);
-    Diagnostics diagnostics;
-    std::vector<double> kept_start;
-    std::vector<const CalibratedConstant*> kept;
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const auto moves = [&](double value) {
-        std::vector<double> values = all;
-        values[i] = value;
-        return residuals(values) != before;
-      };
-      if (moves(candidates[i]->low) || moves(candidates[i]->high)) {
-        kept.push_back(candidates[i]);
-        kept_start.push_back(all[i]);
-      } else if (!keys.empty() && !fitted_.empty()) {
-        diagnostics.error({"--constant " + candidates[i]->key, 0, 0},
-                          "no row depends on it; give measurements of what it describes");
-      }
-    }
-    diagnostics.throw_if_any();
-    constants_ = std::move(kept);
-    start_ = std::move(kept_start);
-  }
-
-  static bool at_bound(const CalibratedConstant& constant, double value) {
-    const double near = 1e-6 * (constant.high - constant.low);
-    return value <= constant.low + near || value >= constant.high - near;
-  }
-
-  // Keeps the constants that `keep` says; the others are told with the reason.
-  template <typename Keep>
-  void leave_others(const Keep& keep, const std::string& reason) {
+  // Keeps the constants that `keep` says; `leave` is told the others.
+  template <typename Keep, typename Leave>
+  void keep_those(const Keep& keep, const Leave& leave) {
     std::vector<const CalibratedConstant*> kept;
     std::vector<double> kept_start;
     for (std::size_t i = 0; i < constants_.size(); ++i) {
@@ -259,11 +224,45 @@ class Fit {
         kept.push_back(constants_[i]);
         kept_start.push_back(start_[i]);
       } else {
-        unfitted_.push_back({constants_[i]->key, reason});
+        leave(constants_[i]->key);
       }
     }
     constants_ = std::move(kept);
     start_ = std::move(kept_start);
+  }
+
+  // A constant that changes no prediction, neither at its least nor at its most, would be called
+  // fitted without being it.
+  void leave_what_no_row_tells(const std::vector<std::string>& keys) {
+    const std::vector<double> before = residuals(start_);
+    const auto moves = [&](std::size_t i, double value) {
+      std::vector<double> values = start_;
+      values[i] = value;
+      return residuals(values) != before;
+    };
+    Diagnostics diagnostics;
+    keep_those(
+        [&](std::size_t i) {
+          return moves(i, constants_[i]->low) || moves(i, constants_[i]->high);
+        },
+        [&](const std::string& key) {
+          if (!keys.empty() && !fitted_.empty()) {
+            diagnostics.error({"--constant " + key, 0, 0},
+                              "no row depends on it; give measurements of what it describes");
+          }
+        });
+    diagnostics.throw_if_any();
+  }
+
+  static bool at_bound(const CalibratedConstant& constant, double value) {
+    const double near = 1e-6 * (constant.high - constant.low);
+    return value <= constant.low + near || value >= constant.high - near;
+  }
+
+  // The others are told with the reason.
+  template <typename Keep>
+  void leave_others(const Keep& keep, const std::string& reason) {
+    keep_those(keep, [&](const std::string& key) { unfitted_.push_back({key, reason}); });
   }
 
   void leave_power() {
@@ -292,7 +291,7 @@ class Fit {
       movements.push_back(movement(i));
     }
     std::vector<double> sorted = movements;
-    std::sort(sorted.begin(), sorted.end(), std::greater<>());
+    std::ranges::sort(sorted, std::ranges::greater{});
     if (most == 0 || sorted.size() <= most) {
       return;
     }
@@ -332,8 +331,7 @@ class Fit {
     std::vector<GroupError> groups;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       const CalibrationRow& row = rows_[i];
-      auto group = std::find_if(groups.begin(), groups.end(),
-                                [&](const GroupError& g) { return g.group == row.group; });
+      auto group = std::ranges::find(groups, row.group, &GroupError::group);
       if (group == groups.end()) {
         groups.emplace_back().group = row.group;
         group = groups.end() - 1;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/operators/collective_line.hpp"
+// A collective of a file, and what it takes where a host launches one after the other.
+#include "stepcast/base/real.hpp"
 
 #include <array>
 
-#include "stepcast/base/real.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/graph/collective_algorithm.hpp"
+#include "stepcast/operators/work_line.hpp"
 
 namespace stepcast {
 namespace {
@@ -16,15 +17,6 @@ constexpr Range<std::int64_t> kTensorBytes{1, std::int64_t{1} << 50};
 constexpr std::array kAlgorithmAliases = {
     NamedValue<CollectiveAlgorithm>{"single_shot", CollectiveAlgorithm::kDirect},
     NamedValue<CollectiveAlgorithm>{"nvls", CollectiveAlgorithm::kInSwitch}};
-
-std::span<const NamedValue<CollectiveAlgorithm>> algorithm_values() {
-  static const std::vector<NamedValue<CollectiveAlgorithm>> values = [] {
-    std::vector<NamedValue<CollectiveAlgorithm>> all = named_values<CollectiveAlgorithm>();
-    all.insert(all.end(), kAlgorithmAliases.begin(), kAlgorithmAliases.end());
-    return all;
-  }();
-  return values;
-}
 
 bool reduces_in_switch(const DeviceSpec& device) {
   return device.collectives.in_switch && device.scale_up.topology == ScaleUpTopology::kSwitch;
@@ -64,14 +56,16 @@ Seconds host_call(const Collective& op, const HostSpec& host) {
 
 }  // namespace
 
-Collective read_collective(MappingReader& fields, const DeviceSpec& device) {
+Op read_collective(MappingReader& fields, Dtype /*dtype*/, const DeviceSpec& device) {
   constexpr Range<double> kImbalance{1.0, 1e6};
+  static const auto kAlgorithms =
+      with_aliases(named_values<CollectiveAlgorithm>(), kAlgorithmAliases);
   Collective op;
   op.op = fields.required_choice<CollectiveOp>("op", enum_names<CollectiveOp>());
   op.bytes = Bytes(real(fields.required_count("bytes", kTensorBytes)));
   op.group.size = fields.required_count("ranks", kGroupSize);
   op.group.stride = fields.optional_count("stride", 1, kGroupSize);
-  op.algorithm = fields.optional_choice<CollectiveAlgorithm>("algorithm", algorithm_values(),
+  op.algorithm = fields.optional_choice<CollectiveAlgorithm>("algorithm", kAlgorithms,
                                                              CollectiveAlgorithm::kAuto);
   op.protocol =
       fields.optional_choice<Protocol>("protocol", enum_names<Protocol>(), Protocol::kAuto);
@@ -83,7 +77,7 @@ Collective read_collective(MappingReader& fields, const DeviceSpec& device) {
     fields.error("imbalance", "is of an all_to_all alone; every rank of " +
                                   std::string(name(op.op)) + " has as many bytes, so leave it out");
   }
-  return op;
+  return {.work = op};
 }
 
 void wait_for_host(const Collective& op, const ClusterSpec& machine, Detail detail, OpCost& cost) {

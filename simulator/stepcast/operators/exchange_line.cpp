@@ -1,5 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/operators/exchange_line.hpp"
+// A dispatch or a combine written as a JSON object; operator_line.hpp has the form of a line.
+//
+//   {"kind": "dispatch", "dispatcher": "deepep", "tokens": 4096, "hidden": 7168, "experts": 256,
+//    "topk": 8, "ep": 32, "dtype": "fp8", "routing": {"kind": "group_limited", "groups": 4,
+//    "groups_per_token": 4}}
+//
+//   routing   uniform, round_robin_forced or independent; or an object with one of them as `kind`,
+//             or {"kind": "zipf", "alpha": 1.0}, {"kind": "group_limited", "groups": 8,
+//             "groups_per_token": 4}, {"counts": [...]} with the tokens of each expert over all
+//             ranks, {"counts_file": "counts.txt"} with the same as a text of whole numbers
+//   pass      fwd or bwd. The gradient of a dispatch is combined and that of a combine dispatched:
+//             bwd is the price of the other kind in 16 bits, its primitive the mirrored one
+//   optional  primitive (auto), stride (1), num_sms (0: the dispatcher's own), capacity_factor (0:
+//             none); `version` 2 and `low_latency` true stand for deepep_v2 and deepep_low_latency
+#include "stepcast/operators/work_line.hpp"
 
 #include <algorithm>
 #include <array>
@@ -281,8 +295,6 @@ ExpertExchange gradient_of(ExpertExchange op) {
   return op;
 }
 
-}  // namespace
-
 ExpertExchange read_exchange(MappingReader& fields, ExchangePhase phase, Dtype dtype) {
   ExpertExchange op;
   op.phase = phase;
@@ -321,6 +333,16 @@ ExpertExchange read_exchange(MappingReader& fields, ExchangePhase phase, Dtype d
     check_routing(fields, op);
   }
   return pass == Direction::kForward ? op : gradient_of(op);
+}
+
+}  // namespace
+
+Op read_dispatch(MappingReader& fields, Dtype dtype, const DeviceSpec& /*device*/) {
+  return {.work = read_exchange(fields, ExchangePhase::kDispatch, dtype)};
+}
+
+Op read_combine(MappingReader& fields, Dtype dtype, const DeviceSpec& /*device*/) {
+  return {.work = read_exchange(fields, ExchangePhase::kCombine, dtype)};
 }
 
 }  // namespace stepcast

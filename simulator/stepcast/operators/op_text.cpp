@@ -11,6 +11,23 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+struct KindNames {
+  std::string_view kind;
+  std::string_view category;
+};
+constexpr KindNames kExchange{"dispatch", "EP communication"};
+// In the order of OpWork; of what memory bounds the kernel's family is the category.
+constexpr std::array kKinds = {KindNames{"gemm", "GEMM"},
+                               KindNames{"grouped_gemm", "grouped GEMM"},
+                               KindNames{"attention", "attention"},
+                               KindNames{"memory_bound", ""},
+                               KindNames{"collective", "collective"},
+                               kExchange,
+                               KindNames{"linear_attention", "linear attention"},
+                               KindNames{"sparse_attention", "sparse attention"},
+                               KindNames{"index_scores", "index scores"}};
+static_assert(kKinds.size() == std::variant_size_v<OpWork>);
+
 std::string times(std::initializer_list<std::int64_t> sizes) {
   std::string text;
   for (const std::int64_t size : sizes) {
@@ -31,11 +48,15 @@ std::string text_of(const Gemm& op) {
 std::string text_of(const GroupedGemm& op) {
   return times({op.m_total, op.n, op.k}) + " in " + std::to_string(op.groups);
 }
+// Batch, sequence, heads and their sizes.
+template <typename Mixer>
+std::string heads_text(const Mixer& op) {
+  return std::to_string(op.batch) + " x " + pair(op.seq_q, op.seq_kv) + " x " +
+         pair(op.heads, op.kv_heads) + " x " + pair(op.d_qk, op.d_v);
+}
 std::string text_of(const Attention& op) {
   const bool windowed = op.window > 0 && op.window < op.seq_kv;
-  return std::to_string(op.batch) + " x " + pair(op.seq_q, op.seq_kv) + " x " +
-         pair(op.heads, op.kv_heads) + " x " + pair(op.d_qk, op.d_v) +
-         (windowed ? " w" + std::to_string(op.window) : "") +
+  return heads_text(op) + (windowed ? " w" + std::to_string(op.window) : "") +
          (shortens(op.documents, op.seq_kv) ? " d" + std::to_string(op.documents.length) : "");
 }
 std::string ratio_text(std::int64_t ratio) {
@@ -47,9 +68,7 @@ std::string text_of(const LinearAttention& op) {
          std::to_string(op.chunk);
 }
 std::string text_of(const SparseAttention& op) {
-  return std::to_string(op.batch) + " x " + pair(op.seq_q, op.seq_kv) + " x " +
-         pair(op.heads, op.kv_heads) + " x " + pair(op.d_qk, op.d_v) + " top " +
-         std::to_string(op.chosen) + ratio_text(op.ratio) +
+  return heads_text(op) + " top " + std::to_string(op.chosen) + ratio_text(op.ratio) +
          (op.window > 0 ? " w" + std::to_string(op.window) : "");
 }
 std::string text_of(const IndexScores& op) {
@@ -81,18 +100,17 @@ Json json_of(const GroupedGemm& op) {
           {"k", op.k},
           {"pass", name(op.pass)}};
 }
+template <typename Mixer>
+Json heads_json(const Mixer& op) {
+  return {{"batch", op.batch},       {"seq", op.seq_q}, {"seq_kv", op.seq_kv}, {"heads", op.heads},
+          {"kv_heads", op.kv_heads}, {"d_qk", op.d_qk}, {"d_v", op.d_v}};
+}
 Json json_of(const Attention& op) {
-  Json json = {{"implementation", name(op.kernel)},
-               {"batch", op.batch},
-               {"seq", op.seq_q},
-               {"seq_kv", op.seq_kv},
-               {"heads", op.heads},
-               {"kv_heads", op.kv_heads},
-               {"d_qk", op.d_qk},
-               {"d_v", op.d_v},
-               {"causal", op.causal},
-               {"window", op.window},
-               {"pass", pass_name(op.direction)}};
+  Json json = {{"implementation", name(op.kernel)}};
+  json.update(heads_json(op));
+  json["causal"] = op.causal;
+  json["window"] = op.window;
+  json["pass"] = pass_name(op.direction);
   if (op.documents.length > 0) {
     json["document_length"] = op.documents.length;
     json["document_lengths"] = name(op.documents.lengths);
@@ -105,19 +123,14 @@ Json json_of(const LinearAttention& op) {
           {"d_v", op.d_v},         {"chunk", op.chunk},       {"pass", pass_name(op.direction)}};
 }
 Json json_of(const SparseAttention& op) {
-  return {{"batch", op.batch},
-          {"seq", op.seq_q},
-          {"seq_kv", op.seq_kv},
-          {"heads", op.heads},
-          {"kv_heads", op.kv_heads},
-          {"d_qk", op.d_qk},
-          {"d_v", op.d_v},
-          {"chosen", op.chosen},
-          {"ratio", op.ratio},
-          {"window", op.window},
-          {"sinks", op.sinks},
-          {"implementation", name(op.kernel)},
-          {"pass", pass_name(op.direction)}};
+  Json json = heads_json(op);
+  json["chosen"] = op.chosen;
+  json["ratio"] = op.ratio;
+  json["window"] = op.window;
+  json["sinks"] = op.sinks;
+  json["implementation"] = name(op.kernel);
+  json["pass"] = pass_name(op.direction);
+  return json;
 }
 Json json_of(const IndexScores& op) {
   return {{"batch", op.batch},
@@ -178,29 +191,13 @@ std::string_view name(GemmPass pass) {
 }
 
 std::string_view category_name(const Op& op) {
-  struct Category {
-    std::string_view operator()(const Gemm& /*op*/) const { return "GEMM"; }
-    std::string_view operator()(const GroupedGemm& /*op*/) const { return "grouped GEMM"; }
-    std::string_view operator()(const Attention& /*op*/) const { return "attention"; }
-    std::string_view operator()(const LinearAttention& /*op*/) const { return "linear attention"; }
-    std::string_view operator()(const SparseAttention& /*op*/) const { return "sparse attention"; }
-    std::string_view operator()(const IndexScores& /*op*/) const { return "index scores"; }
-    std::string_view operator()(const MemoryBound& kernel) const {
-      switch (family_of(kernel.kind)) {
-        case KernelFamily::kElementwise:
-          return "elementwise";
-        case KernelFamily::kCopy:
-          return "copy";
-        case KernelFamily::kUpdate:
-          break;
-      }
-      return "optimizer";
-    }
-    std::string_view operator()(const Collective& /*op*/) const { return "collective"; }
-    std::string_view operator()(const ExpertExchange& /*op*/) const { return "EP communication"; }
-  };
+  constexpr std::array<std::string_view, 3> kFamilies = {"elementwise", "copy", "optimizer"};
+  static_assert(kFamilies.size() == static_cast<std::size_t>(KernelFamily::kUpdate) + 1);
+  if (const auto* kernel = std::get_if<MemoryBound>(&op.work)) {
+    return kFamilies[static_cast<std::size_t>(family_of(kernel->kind))];
+  }
   const bool of_experts = communication_axis(op) == Axis::kExpert;
-  return of_experts ? Category{}(ExpertExchange{}) : std::visit(Category{}, op.work);
+  return of_experts ? kExchange.category : kKinds[op.work.index()].category;
 }
 
 std::string run_text(const OpCost& cost) {
@@ -212,11 +209,7 @@ std::string_view kind_name(const Op& op) {
   if (const auto* exchange = std::get_if<ExpertExchange>(&op.work)) {
     return name(exchange->phase);
   }
-  static constexpr std::array<std::string_view, 9> kNames = {
-      "gemm",     "grouped_gemm",     "attention",        "memory_bound", "collective",
-      "dispatch", "linear_attention", "sparse_attention", "index_scores"};
-  static_assert(kNames.size() == std::variant_size_v<OpWork>);
-  return kNames[op.work.index()];
+  return kKinds[op.work.index()].kind;
 }
 
 std::string_view dtype_name(const Op& op) {

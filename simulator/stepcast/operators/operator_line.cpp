@@ -3,21 +3,17 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "stepcast/base/real.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/config/value_message.hpp"
-#include "stepcast/operators/collective_line.hpp"
-#include "stepcast/operators/exchange_line.hpp"
-#include "stepcast/operators/mixer_line.hpp"
-#include "stepcast/operators/operator_sizes.hpp"
-#include "stepcast/operators/product_line.hpp"
+#include "stepcast/operators/work_line.hpp"
 
 namespace stepcast {
 namespace {
 
 constexpr Range<double> kLockedMhz{1.0, 1e5};
-constexpr double kMostPairs = 1152921504606846976.0;           // 2^60, of queries and keys
 constexpr std::int64_t kFabricNodes = std::int64_t{1} << 20U;  // beyond any group of ranks
 
 // --- names ------------------------------------------------------------------------------------
@@ -26,48 +22,30 @@ constexpr std::array kLaunches = {
     NamedValue<Launch>{"stream", Launch::kStream}, NamedValue<Launch>{"graph", Launch::kGraph},
     NamedValue<Launch>{"none", Launch::kNone}, NamedValue<Launch>{"eager", Launch::kEager}};
 
-struct DtypeAlias {
-  std::string_view alias;
-  std::string_view name;
-};
+// Names that others give to what has one of ours.
 constexpr std::array kDtypeAliases = {
-    DtypeAlias{"bfloat16", "bf16"}, DtypeAlias{"float16", "fp16"}, DtypeAlias{"fp8_e4m3", "fp8"},
-    DtypeAlias{"nvfp4", "fp4"},     DtypeAlias{"mxfp4", "fp4"},    DtypeAlias{"float32", "fp32"}};
-
-// Names that measurements give to kinds of ours; one that is itself a kind is not looked up here.
-struct MemoryBoundAlias {
-  std::string_view alias;
-  std::string_view name;
-};
+    NamedValue<Dtype>{"bfloat16", Dtype::kBf16}, NamedValue<Dtype>{"float16", Dtype::kFp16},
+    NamedValue<Dtype>{"fp8_e4m3", Dtype::kFp8},  NamedValue<Dtype>{"nvfp4", Dtype::kFp4},
+    NamedValue<Dtype>{"mxfp4", Dtype::kFp4},     NamedValue<Dtype>{"float32", Dtype::kFp32}};
+using Kind = MemoryBoundKind;
 constexpr std::array kMemoryBoundAliases = {
-    MemoryBoundAlias{"add", "residual"},
-    MemoryBoundAlias{"rms_norm", "norm"},
-    MemoryBoundAlias{"layer_norm", "norm"},
-    MemoryBoundAlias{"gather", "permute"},
-    MemoryBoundAlias{"gather_rows", "permute"},
-    MemoryBoundAlias{"swiglu", "gated_activation"},
-    MemoryBoundAlias{"swiglu_fused", "gated_activation"},
-    MemoryBoundAlias{"cross_entropy_fused", "cross_entropy"},
+    NamedValue<Kind>{"add", Kind::kResidual},
+    NamedValue<Kind>{"rms_norm", Kind::kNorm},
+    NamedValue<Kind>{"layer_norm", Kind::kNorm},  // a kind itself, which is found first
+    NamedValue<Kind>{"gather", Kind::kPermute},
+    NamedValue<Kind>{"gather_rows", Kind::kPermute},
+    NamedValue<Kind>{"swiglu", Kind::kGatedActivation},
+    NamedValue<Kind>{"swiglu_fused", Kind::kGatedActivation},
+    NamedValue<Kind>{"cross_entropy_fused", Kind::kCrossEntropy},
 };
 
-std::vector<NamedValue<MemoryBoundKind>> memory_bound_names() {
-  std::vector<NamedValue<MemoryBoundKind>> values = named_values<MemoryBoundKind>();
-  const std::size_t kinds = values.size();
-  for (const MemoryBoundAlias& alias : kMemoryBoundAliases) {
-    for (std::size_t i = 0; i < kinds; ++i) {
-      if (values[i].name == alias.name) {
-        values.push_back({alias.alias, values[i].value});
-      }
-    }
-  }
-  return values;
-}
+enum class Units { kMatrix, kOther };
 
 // --- fields -----------------------------------------------------------------------------------
 
-Dtype read_dtype(MappingReader& fields, const DeviceSpec& device, bool on_matrix_units) {
+Dtype read_dtype(MappingReader& fields, const DeviceSpec& device, Units units) {
   const auto dtype = fields.optional_choice<Dtype>("dtype", dtype_names(), Dtype::kBf16);
-  if (on_matrix_units && !device.matrix_rate[slot(dtype)]) {
+  if (units == Units::kMatrix && !device.matrix_rate[slot(dtype)]) {
     std::string has;
     for (const DtypeInfo& known : kDtypes) {
       if (device.matrix_rate[slot(known.dtype)]) {
@@ -107,44 +85,10 @@ ClockState read_state(MappingReader& fields, const DeviceSpec& device) {
 
 // --- kinds ------------------------------------------------------------------------------------
 
-Op read_attention(MappingReader& fields, Dtype dtype, const DeviceSpec& device) {
-  Attention op;
-  op.batch = fields.required_count("batch", kSize);
-  op.seq_q = fields.required_count("seq", kSize);
-  op.seq_kv = fields.optional_count("seq_kv", op.seq_q, kSize);
-  op.heads = fields.required_count("heads", kSize);
-  op.kv_heads = fields.optional_count("kv_heads", op.heads, kSize);
-  op.d_qk = fields.required_count("d_qk", kHeadSize);
-  op.d_v = fields.optional_count("d_v", op.d_qk, kHeadSize);
-  op.causal = fields.optional_flag("causal").value_or(true);
-  op.window = fields.optional_count("window", 0, kSizeOrNone);
-  op.sinks = fields.optional_flag("sinks").value_or(false);
-  op.dropout = fields.optional_flag("dropout").value_or(false);
-  op.documents.length = fields.optional_count("document_length", 0, kSizeOrNone);
-  op.documents.lengths = fields.optional_choice<DocumentLengths>(
-      "document_lengths", enum_names<DocumentLengths>(), DocumentLengths::kFixed);
-  op.dtype = dtype;
-  op.direction = fields.optional_choice<Direction>("pass", kDirections, Direction::kForward);
-  op.kernel = fields.optional_choice<AttentionKernel>(
-      "implementation", enum_names<AttentionKernel>(), device.architecture.attention.native);
-  if (fields.good({"heads", "kv_heads"}) && op.heads % op.kv_heads != 0) {
-    fields.error("kv_heads", "is " + std::to_string(op.kv_heads) +
-                                 ", which does not divide 'heads' (" + std::to_string(op.heads) +
-                                 ")");
-  }
-  const double width = real(std::max(op.d_qk, op.d_v));
-  check_elements(fields, "seq", real(op.batch) * real(op.seq_q) * real(op.heads) * width);
-  check_elements(fields, "seq_kv", real(op.batch) * real(op.seq_kv) * real(op.heads) * width);
-  if (real(op.batch) * real(op.heads) * real(op.seq_q) * real(op.seq_kv) > kMostPairs) {
-    fields.error("seq", "makes more than 2^60 pairs of queries and keys; give smaller sizes");
-  }
-  return {.work = op};
-}
-
-Op read_memory_bound(MappingReader& fields, Dtype dtype) {
-  static const std::vector<NamedValue<MemoryBoundKind>> kinds = memory_bound_names();
+Op read_memory_bound(MappingReader& fields, Dtype dtype, const DeviceSpec& /*device*/) {
+  static const auto kinds = with_aliases(named_values<Kind>(), kMemoryBoundAliases);
   MemoryBound op;
-  op.kind = fields.required_choice<MemoryBoundKind>("op", kinds);
+  op.kind = fields.required_choice<Kind>("op", kinds);
   op.rows = fields.required_count("rows", kSize);
   op.cols = fields.required_count("cols", kSize);
   op.element = size_of(dtype);
@@ -156,59 +100,48 @@ Op read_memory_bound(MappingReader& fields, Dtype dtype) {
   return {.work = op};
 }
 
-enum class LineKind {
-  kGemm,
-  kGroupedGemm,
-  kAttention,
-  kLinearAttention,
-  kSparseAttention,
-  kIndexScores,
-  kMemoryBound,
-  kCollective,
-  kDispatch,
-  kCombine,
+struct LineKind {
+  std::string_view name;
+  Units units;  // that must have a rate of the operator's format
+  Op (*read)(MappingReader& fields, Dtype dtype, const DeviceSpec& device);
+  // Besides those of all; those before the semicolon must be there.
+  std::string_view keys;
 };
-constexpr std::array kLineKinds = {
-    NamedValue<LineKind>{"gemm", LineKind::kGemm},
-    NamedValue<LineKind>{"grouped_gemm", LineKind::kGroupedGemm},
-    NamedValue<LineKind>{"attention", LineKind::kAttention},
-    NamedValue<LineKind>{"linear_attention", LineKind::kLinearAttention},
-    NamedValue<LineKind>{"sparse_attention", LineKind::kSparseAttention},
-    NamedValue<LineKind>{"index_scores", LineKind::kIndexScores},
-    NamedValue<LineKind>{"memory_bound", LineKind::kMemoryBound},
-    NamedValue<LineKind>{"collective", LineKind::kCollective},
-    NamedValue<LineKind>{"dispatch", LineKind::kDispatch},
-    NamedValue<LineKind>{"combine", LineKind::kCombine}};
-
-// The keys of each kind besides those of all, in the order of kLineKinds; those before the
-// semicolon must be there.
 constexpr std::string_view kExchangeKeys =
     "tokens, hidden, experts, topk, ep; dispatcher, version, low_latency, primitive, pass, stride, "
     "num_sms, groups, groups_per_token, capacity_factor, routing";
-constexpr std::array<std::string_view, kLineKinds.size()> kKeysOfKinds = {
-    "m, n, k; batch, pass, accumulate, fp32_result, precise_accumulation, cached_bytes, launch",
-    "n, k; groups, m_total, counts, pass, accumulate, fp32_result, precise_accumulation, launch",
-    "batch, seq, heads, d_qk; implementation, seq_kv, kv_heads, d_v, causal, window, sinks, "
-    "dropout, document_length, document_lengths, pass, launch",
-    "batch, seq, heads, d_k; qk_heads, d_v, chunk, rule, pass, launch",
-    "batch, seq, heads, d_qk, chosen; seq_kv, kv_heads, d_v, ratio, window, sinks, "
-    "implementation, pass, launch",
-    "batch, seq, heads, d, chosen; seq_kv, ratio, teacher_heads, teacher_d, pass, launch",
-    "op, rows, cols; pass, implementation, taps, launch",
-    "op, bytes, ranks; stride, algorithm, protocol, imbalance, launch",
-    kExchangeKeys,
-    kExchangeKeys};
+constexpr auto kLineKinds = std::to_array<LineKind>({
+    {"gemm", Units::kMatrix, &read_gemm,
+     "m, n, k; batch, pass, accumulate, fp32_result, precise_accumulation, cached_bytes, launch"},
+    {"grouped_gemm", Units::kMatrix, &read_grouped_gemm,
+     "n, k; groups, m_total, counts, pass, accumulate, fp32_result, precise_accumulation, launch"},
+    {"attention", Units::kMatrix, &read_attention,
+     "batch, seq, heads, d_qk; implementation, seq_kv, kv_heads, d_v, causal, window, sinks, "
+     "dropout, document_length, document_lengths, pass, launch"},
+    {"linear_attention", Units::kMatrix, &read_linear_attention,
+     "batch, seq, heads, d_k; qk_heads, d_v, chunk, rule, pass, launch"},
+    {"sparse_attention", Units::kMatrix, &read_sparse_attention,
+     "batch, seq, heads, d_qk, chosen; seq_kv, kv_heads, d_v, ratio, window, sinks, "
+     "implementation, pass, launch"},
+    {"index_scores", Units::kMatrix, &read_index_scores,
+     "batch, seq, heads, d, chosen; seq_kv, ratio, teacher_heads, teacher_d, pass, launch"},
+    {"memory_bound", Units::kOther, &read_memory_bound,
+     "op, rows, cols; pass, implementation, taps, launch"},
+    {"collective", Units::kOther, &read_collective,
+     "op, bytes, ranks; stride, algorithm, protocol, imbalance, launch"},
+    {"dispatch", Units::kOther, &read_dispatch, kExchangeKeys},
+    {"combine", Units::kOther, &read_combine, kExchangeKeys},
+});
 
-bool on_matrix_units(LineKind kind) {
-  switch (kind) {
-    case LineKind::kMemoryBound:
-    case LineKind::kCollective:
-    case LineKind::kDispatch:
-    case LineKind::kCombine:
-      return false;
-    default:
-      return true;
-  }
+const LineKind& read_kind(MappingReader& fields) {
+  static const std::vector<NamedValue<const LineKind*>> kinds = [] {
+    std::vector<NamedValue<const LineKind*>> values;
+    for (const LineKind& kind : kLineKinds) {
+      values.push_back({kind.name, &kind});
+    }
+    return values;
+  }();
+  return *fields.required_choice<const LineKind*>("kind", kinds);
 }
 
 // Whether `key` is one of a list's words.
@@ -224,7 +157,7 @@ bool lists(std::string_view keys, std::string_view key) {
 }
 
 // `graph` and `launch` are two ways of saying it, which must not contradict each other.
-Launch read_launch(MappingReader& fields, LineKind kind) {
+Launch read_launch(MappingReader& fields, const LineKind& kind) {
   const Launch by_graph =
       fields.optional_flag("graph").value_or(false) ? Launch::kGraph : Launch::kStream;
   if (!fields.has("launch")) {
@@ -237,38 +170,12 @@ Launch read_launch(MappingReader& fields, LineKind kind) {
   if (fields.has("graph") && (launch == Launch::kGraph) != (by_graph == Launch::kGraph)) {
     fields.error("graph", "contradicts 'launch'; leave one of them out");
   }
-  if (launch == Launch::kEager && kind != LineKind::kCollective) {
+  if (launch == Launch::kEager && kind.read != &read_collective) {
     fields.error("launch",
                  "is eager, which only a collective can be: its host launches call after call; "
                  "give stream, graph or none");
   }
   return launch;
-}
-
-Op read_work(MappingReader& fields, LineKind kind, Dtype dtype, const DeviceSpec& device) {
-  switch (kind) {
-    case LineKind::kGemm:
-      return read_gemm(fields, dtype);
-    case LineKind::kGroupedGemm:
-      return read_grouped_gemm(fields, dtype);
-    case LineKind::kAttention:
-      return read_attention(fields, dtype, device);
-    case LineKind::kLinearAttention:
-      return read_linear_attention(fields, dtype);
-    case LineKind::kSparseAttention:
-      return read_sparse_attention(fields, dtype, device);
-    case LineKind::kIndexScores:
-      return read_index_scores(fields, dtype);
-    case LineKind::kMemoryBound:
-      return read_memory_bound(fields, dtype);
-    case LineKind::kCollective:
-      return {.work = read_collective(fields, device)};
-    case LineKind::kDispatch:
-      return {.work = read_exchange(fields, ExchangePhase::kDispatch, dtype)};
-    case LineKind::kCombine:
-      return {.work = read_exchange(fields, ExchangePhase::kCombine, dtype)};
-  }
-  return {};
 }
 
 KernelContext context_of(const OperatorLine& line, const DeviceSpec& device, Detail detail) {
@@ -283,34 +190,24 @@ KernelContext context_of(const OperatorLine& line, const DeviceSpec& device, Det
 std::span<const NamedValue<Dtype>> dtype_names() {
   static const std::vector<NamedValue<Dtype>> names = [] {
     std::vector<NamedValue<Dtype>> values;
-    values.reserve(kDtypes.size() + kDtypeAliases.size());
     for (const DtypeInfo& dtype : kDtypes) {
       values.push_back({dtype.name, dtype.dtype});
     }
-    for (const DtypeAlias& alias : kDtypeAliases) {
-      values.push_back({alias.alias, *dtype_named(alias.name)});
-    }
-    return values;
+    return with_aliases(std::move(values), kDtypeAliases);
   }();
   return names;
 }
 
 std::vector<std::string> operator_names() {
   std::vector<std::string> names;
-  names.reserve(kLineKinds.size());
-  for (const NamedValue<LineKind>& kind : kLineKinds) {
-    names.emplace_back(kind.name);
-  }
+  std::ranges::transform(kLineKinds, std::back_inserter(names),
+                         [](const LineKind& kind) { return std::string(kind.name); });
   return names;
 }
 
 std::string keys_of_operator(std::string_view name) {
-  for (std::size_t i = 0; i < kLineKinds.size(); ++i) {
-    if (name == kLineKinds[i].name) {
-      return std::string(kKeysOfKinds[i]) + "; dtype, state, graph";
-    }
-  }
-  return {};
+  const auto* const kind = std::ranges::find(kLineKinds, name, &LineKind::name);
+  return kind == kLineKinds.end() ? "" : std::string(kind->keys) + "; dtype, state, graph";
 }
 
 ClusterSpec fabric_of(const DeviceSpec& device, const HostSpec& host) {
@@ -321,15 +218,15 @@ ClusterSpec fabric_of(const DeviceSpec& device, const HostSpec& host) {
 
 OperatorLine read_operator(MappingReader& fields, const DeviceSpec& device) {
   OperatorLine line;
-  const auto kind = fields.required_choice<LineKind>("kind", kLineKinds);
+  const LineKind& kind = read_kind(fields);
   if (!fields.good({"kind"})) {
     return line;  // what the other fields mean is not known
   }
-  line.dtype = read_dtype(fields, device, on_matrix_units(kind));
+  line.dtype = read_dtype(fields, device, kind.units);
   line.state = read_state(fields, device);
   line.launch = read_launch(fields, kind);
-  line.op = read_work(fields, kind, line.dtype, device);
-  if (kind == LineKind::kGemm) {
+  line.op = kind.read(fields, line.dtype, device);
+  if (std::holds_alternative<Gemm>(line.op.work)) {
     line.cached = Bytes(real(fields.optional_count("cached_bytes", 0, kSizeOrNone)));
   }
   fields.refuse_misspelt({"count", "group"});
@@ -341,9 +238,9 @@ void refuse_keys_of_other_kinds(MappingReader& fields) {
     return;
   }
   for (const ConfigEntry& entry : fields.node().entries) {
-    const bool of_a_kind =
-        std::any_of(kKeysOfKinds.begin(), kKeysOfKinds.end(),
-                    [&entry](std::string_view keys) { return lists(keys, entry.key); });
+    const bool of_a_kind = std::ranges::any_of(
+        kLineKinds, [&entry](std::string_view keys) { return lists(keys, entry.key); },
+        &LineKind::keys);
     if (of_a_kind && !fields.asked(entry.key)) {
       fields.error(entry.key,
                    "says nothing of this kind of operator and would not be priced; leave it out");

@@ -13,14 +13,13 @@
 //                  rule gated_delta | kimi_delta, pass fwd | bwd
 //   sparse_attention  batch, seq, heads, d_qk, chosen; seq_kv = seq, kv_heads 1, d_v = d_qk,
 //                  ratio 1 (tokens a key stands for), window 0 (none), sinks false, pass fwd | bwd
-//   index_scores   batch, seq, heads, d, chosen; seq_kv = seq, ratio 1, teacher_heads 0, teacher_d
-//   0,
-//                  pass fwd | bwd
+//   index_scores   batch, seq, heads, d, chosen; seq_kv = seq, ratio 1, teacher_heads 0,
+//                  teacher_d 0, pass fwd | bwd
 //   memory_bound   op, rows, cols; pass fwd | bwd, implementation fused, taps 1
 //   collective     op, bytes, ranks; stride 1, algorithm auto, protocol auto (of ring and tree),
 //                  imbalance 1 (of an all-to-all: the most loaded rank's bytes over the mean)
 //   dispatch, combine  dispatcher, tokens (of a rank), hidden, experts, topk, ep; more in
-//                  exchange_line.hpp
+//                  exchange_line.cpp
 //
 // Every kind takes `dtype` (bf16), `state` (warm, cool, mixed or {"locked_mhz": N}) and `graph`
 // (false: kernels follow each other in a stream, true: in a captured graph) or `launch` (stream,
@@ -29,6 +28,11 @@
 // bytes say it all. Other keys are the caller's. A gemm takes `cached_bytes` (0): of its operands,
 // that the last-level cache still holds, as where a benchmark repeats a product on the same ones.
 #pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "stepcast/config/mapping_reader.hpp"
 #include "stepcast/cost/power_state.hpp"
@@ -71,5 +75,21 @@ PricedOp price(const OperatorLine& line, const CostModel& model, const ClusterSp
 // The same at a clock.
 OpCost price_at_clock(const OperatorLine& line, const CostModel& model, const ClusterSpec& cluster,
                       Hertz clock);
+
+// --- measured times of operators by themselves --------------------------------------------------
+// What a backend that prices by a table is made from.
+
+struct MeasuredOperator {
+  OperatorLine work;
+  std::string gpu;
+  Seconds time;
+  std::optional<double> duty;  // share of the time that it runs in bursts; empty: without pauses
+};
+
+struct MeasuredOperators {
+  std::string file;  // that holds them, for messages; empty: there are none
+  std::vector<MeasuredOperator> rows;
+  std::map<std::string, ClusterSpec> machines;  // by the GPU of a row
+};
 
 }  // namespace stepcast

@@ -8,7 +8,7 @@
 #include "stepcast/base/decimal_text.hpp"
 #include "stepcast/config/json_dump.hpp"
 #include "stepcast/report/validation_report.hpp"
-#include "stepcast/validation/interval_coverage.hpp"
+#include "stepcast/validation/error_summary.hpp"
 
 namespace stepcast {
 namespace {

@@ -9,8 +9,7 @@
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/text_layout.hpp"
-#include "stepcast/validation/plan_regret.hpp"
-#include "stepcast/validation/sku_ratios.hpp"
+#include "stepcast/validation/timed_runs.hpp"
 
 namespace stepcast {
 namespace {

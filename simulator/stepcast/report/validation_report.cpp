@@ -11,7 +11,6 @@
 #include "stepcast/report/json_report.hpp"
 #include "stepcast/report/text_layout.hpp"
 #include "stepcast/validation/error_summary.hpp"
-#include "stepcast/validation/interval_coverage.hpp"
 
 namespace stepcast {
 namespace {

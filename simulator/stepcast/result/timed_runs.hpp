@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measured runs beside what is predicted of them, and what several of them say at a time: what a
-// search loses by trusting predictions (validation/plan_regret.hpp), how much faster another GPU is
-// (validation/sku_ratios.hpp).
+// search loses by trusting predictions, how much faster another GPU is (validation/timed_runs.hpp).
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ NumberedCalls forward_calls(const std::vector<DeviceSlice>& slices) {
       calls.emplace_back(slices[i].sequence, i);
     }
   }
-  std::sort(calls.begin(), calls.end());
+  std::ranges::sort(calls);
   return calls;
 }
 
@@ -67,8 +67,7 @@ class ThreadReader {
 
   void draw_arrow(AutogradNode& node) {
     const std::int64_t sequence = slices_[node.own].sequence;
-    const auto forward =
-        std::lower_bound(forward_.begin(), forward_.end(), std::pair(sequence, std::size_t{0}));
+    const auto forward = std::ranges::lower_bound(forward_, std::pair(sequence, std::size_t{0}));
     if (forward == forward_.end() || forward->first != sequence) {
       return;
     }

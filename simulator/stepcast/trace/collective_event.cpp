@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/trace/collective_event.hpp"
+// Communication as a profiler writes it: record_param_comms with what PyTorch notes of a
+// collective, or MoEDispatch and MoECombine where tokens go to experts and back.
+//
+// An exchange is given the tensor that TraceLens counts, [tokens, hidden] or what arrived of them
+// (dispatchers/expert_traffic.hpp). Its kernel is called a message of NCCL whatever library sends
+// it, since that is what readers of traces take for communication; behind it stands who sends it.
+#include "stepcast/dispatchers/expert_traffic.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "stepcast/dispatchers/expert_traffic.hpp"
-#include "stepcast/trace/trace_types.hpp"
+#include "stepcast/trace/operator_event.hpp"
 
 namespace stepcast {
 namespace {
@@ -35,7 +40,7 @@ std::string kernel_named(std::string_view kernel, std::string_view detail) {
 bool reduces_gradients(OpId id) {
   constexpr std::array kReductions = {OpId::kFsdpReduce, OpId::kDpReduce, OpId::kDpReplicas,
                                       OpId::kDpMirror};
-  return std::find(kReductions.begin(), kReductions.end(), id) != kReductions.end();
+  return std::ranges::find(kReductions, id) != kReductions.end();
 }
 
 // As c10d writes formats, of which it has none of 8 bits.
@@ -53,13 +58,16 @@ std::int64_t elements_in(Bytes bytes, Bytes element) { return std::llround(bytes
 
 bool moves_tokens(OpId id) {
   constexpr std::array kMoves = {OpId::kMoeDispatch, OpId::kMoeRedispatch, OpId::kMoeCombine};
-  return std::find(kMoves.begin(), kMoves.end(), id) != kMoves.end();
+  return std::ranges::find(kMoves, id) != kMoves.end();
 }
 
+std::string exchange_function(OpId id) {
+  return id == OpId::kMoeCombine ? "MoECombine" : "MoEDispatch";
+}
+std::string exchange_node(OpId id) { return exchange_function(id) + "Backward"; }
 std::string exchange_name(OpId id, TaskRole role) {
   const bool backward = role == TaskRole::kBackward && id != OpId::kMoeRedispatch;
-  return std::string(id == OpId::kMoeCombine ? "MoECombine" : "MoEDispatch") +
-         (backward ? "Backward" : "");
+  return backward ? exchange_node(id) : exchange_function(id);
 }
 
 // Equal shares of `elements` for each rank, the remainder with the first.
@@ -81,12 +89,11 @@ void count_elements(CollectiveOp op, std::int64_t elements, TraceCollective& col
 }
 
 TraceOperator recorded(TraceCollective collective, std::string_view type) {
-  TraceOperator event;
-  event.name = "record_param_comms";
-  event.node = "CollectiveBackward";
-  event.arguments = {tensor({collective.in_elements}, type)};
-  event.collective = std::move(collective);
-  return event;
+  std::vector<TraceArgument> arguments = {tensor({collective.in_elements}, type)};
+  return {.name = "record_param_comms",
+          .node = "CollectiveBackward",
+          .arguments = std::move(arguments),
+          .collective = std::move(collective)};
 }
 
 // Tokens in rows of the model's hidden size.
@@ -110,7 +117,7 @@ TraceOperator collective_event(OpId id, const Collective& work, TaskRole role,
   TraceOperator event = recorded(std::move(collective), type);
   if (work.axis == Axis::kExpert && moves_tokens(id)) {
     event.name = exchange_name(id, role);
-    event.node = std::string(id == OpId::kMoeCombine ? "MoECombine" : "MoEDispatch") + "Backward";
+    event.node = exchange_node(id);
     event.arguments = {tokens_of(in_elements, naming.hidden, type)};
   }
   event.kernel = kernel_named(name_of(work.op).kernel, event.collective->element);
@@ -132,14 +139,14 @@ TraceOperator exchange_event(OpId id, const ExpertExchange& work, TaskRole role,
   collective.out_elements = dispatch ? arrived : local;
   collective.in_split = equal_split(collective.in_elements, work.group.size);
   collective.out_split = equal_split(collective.out_elements, work.group.size);
-  TraceOperator event;
-  event.name = exchange_name(id, role);
-  event.node = std::string(id == OpId::kMoeCombine ? "MoECombine" : "MoEDispatch") + "Backward";
-  event.arguments = {tokens_of(collective.in_elements, work.hidden, tensor_type(work.dtype))};
-  event.kernel = kernel_named(
-      "SendRecv", std::string(name(work.dispatcher)) + "::" + std::string(name(work.phase)));
-  event.collective = std::move(collective);
-  return event;
+  const std::string sender =
+      std::string(name(work.dispatcher)) + "::" + std::string(name(work.phase));
+  const std::int64_t sent = collective.in_elements;
+  return {.name = exchange_name(id, role),
+          .node = exchange_node(id),
+          .kernel = kernel_named("SendRecv", sender),
+          .arguments = {tokens_of(sent, work.hidden, tensor_type(work.dtype))},
+          .collective = std::move(collective)};
 }
 
 TraceOperator message_event(const Collective& work, MessageEnd end, const TraceNaming& naming) {

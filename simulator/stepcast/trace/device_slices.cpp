@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -96,9 +97,8 @@ class Slicer {
     add(FurtherOp::kCopyIn, 0, 1, DeviceStream::kCopies);
     add(FurtherOp::kCopyOut, std::max<std::int64_t>(end, 2) - 1, std::max<std::int64_t>(end, 2),
         DeviceStream::kCopies);
-    std::stable_sort(
-        streams_and_slices_.begin(), streams_and_slices_.end(),
-        [](const OnStream& a, const OnStream& b) { return a.slice.begin < b.slice.begin; });
+    std::ranges::stable_sort(streams_and_slices_, {},
+                             [](const OnStream& entry) { return entry.slice.begin; });
     assign_lanes();
     return std::move(result_);
   }
@@ -248,5 +248,17 @@ std::int64_t nanoseconds(Seconds time) {
 }
 
 DeviceSlices device_slices(const PlacedStep& step) { return Slicer(step).slices(); }
+
+std::vector<HostCall> host_calls(const std::vector<DeviceSlice>& slices) {
+  std::vector<HostCall> calls(slices.size());
+  std::int64_t next = std::numeric_limits<std::int64_t>::max();
+  for (std::size_t i = slices.size(); i-- > 0;) {
+    const std::int64_t end = std::min(next, slices[i].begin);
+    const std::int64_t begin = end - std::max(kShortest, slices[i].host);
+    calls[i] = {begin, end};
+    next = begin;
+  }
+  return calls;
+}
 
 }  // namespace stepcast

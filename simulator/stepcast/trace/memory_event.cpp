@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/trace/memory_event.hpp"
+// Kernels that memory bounds as a profiler writes them.
+//
+// A kind that PyTorch or a library has an operator for is called after it; any other is called
+// after the kind, stepcast::permute, with a kernel of the family that its frameworks name such
+// kernels after. A generated kernel is called as torch.compile calls its own.
+#include "stepcast/trace/operator_event.hpp"
 
 #include <algorithm>
 #include <array>
-
-#include "stepcast/trace/trace_types.hpp"
 
 namespace stepcast {
 namespace {
@@ -18,38 +21,34 @@ struct KnownOperator {
   std::string_view backward;
   std::string_view node;
 };
-constexpr std::array kKnownOperators = {
-    KnownOperator{Kind::kNorm, "aten::_fused_rms_norm", "aten::_fused_rms_norm_backward",
-                  "FusedRmsNormBackward0"},
-    KnownOperator{Kind::kLayerNorm, "aten::native_layer_norm", "aten::native_layer_norm_backward",
-                  "NativeLayerNormBackward0"},
-    KnownOperator{Kind::kRope, "FusedRoPEFunc", "FusedRoPEFuncBackward", "FusedRoPEFuncBackward"},
-    KnownOperator{Kind::kCrossEntropy, "CrossEntropyFunction", "CrossEntropyFunctionBackward",
-                  "CrossEntropyFunctionBackward"},
-    KnownOperator{Kind::kParallelCrossEntropy, "CrossEntropyFunction",
-                  "CrossEntropyFunctionBackward", "CrossEntropyFunctionBackward"},
-    KnownOperator{Kind::kGatedActivation, "LigerSiLUMulFunction", "LigerSiLUMulFunctionBackward",
-                  "LigerSiLUMulFunctionBackward"},
-    KnownOperator{Kind::kResidual, "aten::add", "aten::add", "AddBackward0"},
-    KnownOperator{Kind::kDropout, "aten::native_dropout", "aten::native_dropout_backward",
-                  "NativeDropoutBackward0"},
-    KnownOperator{Kind::kEmbedding, "aten::embedding", "aten::embedding_dense_backward",
-                  "EmbeddingBackward0"},
-    KnownOperator{Kind::kCast, "aten::copy_", "aten::copy_", "ToCopyBackward0"},
-    KnownOperator{Kind::kCastUp, "aten::copy_", "aten::copy_", "ToCopyBackward0"},
-    KnownOperator{Kind::kCopy, "aten::copy_", "aten::copy_", "CopyBackwards"},
-    KnownOperator{Kind::kStridedCopy, "aten::copy_", "aten::copy_", "CopyBackwards"},
-    KnownOperator{Kind::kListCast, "aten::_foreach_copy_", "aten::_foreach_copy_", ""},
-    KnownOperator{Kind::kListCopy, "fsdp::split_with_sizes_copy", "fsdp::split_with_sizes_copy",
-                  ""},
-    KnownOperator{Kind::kConcatenate, "fsdp::chunk_cat", "fsdp::chunk_cat", ""},
-    KnownOperator{Kind::kOptimizer, "aten::_fused_adamw_", "aten::_fused_adamw_", ""},
-};
+constexpr auto kKnownOperators = std::to_array<KnownOperator>({
+    {Kind::kNorm, "aten::_fused_rms_norm", "aten::_fused_rms_norm_backward",
+     "FusedRmsNormBackward0"},
+    {Kind::kLayerNorm, "aten::native_layer_norm", "aten::native_layer_norm_backward",
+     "NativeLayerNormBackward0"},
+    {Kind::kRope, "FusedRoPEFunc", "FusedRoPEFuncBackward", "FusedRoPEFuncBackward"},
+    {Kind::kCrossEntropy, "CrossEntropyFunction", "CrossEntropyFunctionBackward",
+     "CrossEntropyFunctionBackward"},
+    {Kind::kParallelCrossEntropy, "CrossEntropyFunction", "CrossEntropyFunctionBackward",
+     "CrossEntropyFunctionBackward"},
+    {Kind::kGatedActivation, "LigerSiLUMulFunction", "LigerSiLUMulFunctionBackward",
+     "LigerSiLUMulFunctionBackward"},
+    {Kind::kResidual, "aten::add", "aten::add", "AddBackward0"},
+    {Kind::kDropout, "aten::native_dropout", "aten::native_dropout_backward",
+     "NativeDropoutBackward0"},
+    {Kind::kEmbedding, "aten::embedding", "aten::embedding_dense_backward", "EmbeddingBackward0"},
+    {Kind::kCast, "aten::copy_", "aten::copy_", "ToCopyBackward0"},
+    {Kind::kCastUp, "aten::copy_", "aten::copy_", "ToCopyBackward0"},
+    {Kind::kCopy, "aten::copy_", "aten::copy_", "CopyBackwards"},
+    {Kind::kStridedCopy, "aten::copy_", "aten::copy_", "CopyBackwards"},
+    {Kind::kListCast, "aten::_foreach_copy_", "aten::_foreach_copy_", ""},
+    {Kind::kListCopy, "fsdp::split_with_sizes_copy", "fsdp::split_with_sizes_copy", ""},
+    {Kind::kConcatenate, "fsdp::chunk_cat", "fsdp::chunk_cat", ""},
+    {Kind::kOptimizer, "aten::_fused_adamw_", "aten::_fused_adamw_", ""},
+});
 
 const KnownOperator* known_as(Kind kind) {
-  const auto* const found =
-      std::find_if(kKnownOperators.begin(), kKnownOperators.end(),
-                   [kind](const KnownOperator& known) { return known.kind == kind; });
+  const auto* const found = std::ranges::find(kKnownOperators, kind, &KnownOperator::kind);
   return found == kKnownOperators.end() ? nullptr : found;
 }
 

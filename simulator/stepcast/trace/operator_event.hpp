@@ -15,11 +15,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stepcast/graph/op.hpp"
 #include "stepcast/hardware/architecture.hpp"
 #include "stepcast/schedule/step_listener.hpp"
+#include "stepcast/schedule/step_timer.hpp"
+#include "stepcast/trace/device_slices.hpp"
 
 namespace stepcast {
 
@@ -44,11 +47,11 @@ struct TraceCollective {
 };
 
 struct TraceOperator {
-  std::string name;  // of the operator: "aten::mm"
-  std::string node;  // of autograd that runs it in backward: "MmBackward0"
-  std::string kernel;
-  std::vector<TraceArgument> arguments;
-  std::optional<TraceCollective> collective;
+  std::string name{};  // of the operator: "aten::mm"
+  std::string node{};  // of autograd that runs it in backward: "MmBackward0"
+  std::string kernel{};
+  std::vector<TraceArgument> arguments{};
+  std::optional<TraceCollective> collective{};
 };
 
 // What of a step the names depend on, beside the operator.
@@ -62,5 +65,80 @@ struct TraceNaming {
 };
 
 TraceOperator trace_operator(const Op& op, TaskRole role, const TraceNaming& naming);
+
+// What a step runs besides the operators of its passes. The copies are of a micro-batch's tokens
+// and of one number; a message goes along a group of all pipeline ranks.
+TraceOperator further_event(FurtherOp op, const StepContext& context, const TraceNaming& naming);
+
+// --- of one kind of operator: what is written how stands in the file of each ---------------------
+
+TraceOperator product_event(const Gemm& work, const TraceNaming& naming);
+TraceOperator product_event(const GroupedGemm& work, const TraceNaming& naming);
+TraceOperator attention_event(const Attention& work, const TraceNaming& naming);
+TraceOperator mixer_event(const LinearAttention& work);
+TraceOperator mixer_event(const SparseAttention& work);
+TraceOperator mixer_event(const IndexScores& work);
+TraceOperator memory_event(const MemoryBound& work, const TraceNaming& naming);
+TraceOperator collective_event(OpId id, const Collective& work, TaskRole role,
+                               const TraceNaming& naming);
+TraceOperator exchange_event(OpId id, const ExpertExchange& work, TaskRole role,
+                             const TraceNaming& naming);
+
+// A message to the next pipeline stage, or from the one before.
+enum class MessageEnd { kSend, kReceive };
+TraceOperator message_event(const Collective& work, MessageEnd end, const TraceNaming& naming);
+
+// --- formats of tensors as the profiler writes them ----------------------------------------------
+
+// Of the 16-bit format that training runs in.
+inline std::string_view sixteen_bit_type(Dtype training) {
+  return training == Dtype::kFp16 ? "c10::Half" : "c10::BFloat16";
+}
+
+inline std::string_view tensor_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::kBf16:
+      return "c10::BFloat16";
+    case Dtype::kFp16:
+      return "c10::Half";
+    case Dtype::kFp8:
+    case Dtype::kFp8Block:
+      return "c10::Float8_e4m3fn";
+    case Dtype::kFp4:
+      return "c10::Float4_e2m1fn_x2";
+    case Dtype::kFp32:
+      break;
+  }
+  return "float";
+}
+
+inline std::string_view tensor_type(Bytes element, const TraceNaming& naming) {
+  if (element < kSixteenBits) {
+    return "c10::Float8_e4m3fn";
+  }
+  return element == kSixteenBits ? sixteen_bit_type(naming.dtype) : "float";
+}
+
+// Row-major.
+inline TraceArgument tensor(std::vector<std::int64_t> sizes, std::string_view type) {
+  TraceArgument argument{std::move(sizes), {}, std::string(type), ""};
+  argument.strides.assign(argument.sizes.size(), 1);
+  for (std::size_t i = argument.sizes.size(); i-- > 1;) {
+    argument.strides[i - 1] = argument.strides[i] * argument.sizes[i];
+  }
+  return argument;
+}
+
+// The same memory with its last two sizes exchanged: a view of rows x cols is cols x rows.
+inline TraceArgument transposed(TraceArgument argument) {
+  const std::size_t last = argument.sizes.size() - 1;
+  std::swap(argument.sizes[last - 1], argument.sizes[last]);
+  std::swap(argument.strides[last - 1], argument.strides[last]);
+  return argument;
+}
+
+inline TraceArgument scalar(std::string value) { return {{}, {}, "Scalar", std::move(value)}; }
+inline TraceArgument absent() { return {}; }
+inline TraceArgument list(std::string value) { return {{}, {}, "ScalarList", std::move(value)}; }
 
 }  // namespace stepcast

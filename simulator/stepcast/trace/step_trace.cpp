@@ -3,33 +3,63 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include "stepcast/base/error.hpp"
+#include "stepcast/base/units_text.hpp"
 #include "stepcast/cost/power_state.hpp"
+#include "stepcast/schedule/step_timer.hpp"
 #include "stepcast/trace/autograd_nodes.hpp"
 #include "stepcast/trace/device_slices.hpp"
-#include "stepcast/trace/event_text.hpp"
-#include "stepcast/trace/further_event.hpp"
-#include "stepcast/trace/host_slices.hpp"
-#include "stepcast/trace/trace_counters.hpp"
-#include "stepcast/trace/trace_head.hpp"
-#include "stepcast/trace/traced_step.hpp"
+#include "stepcast/trace/trace_frame.hpp"
+#include "stepcast/trace/trace_text.hpp"
 
 namespace stepcast {
 namespace {
 
-constexpr std::int64_t kOrigin = 1'000'000'000;  // ns, where the step begins: its host does before
-constexpr std::int64_t kFirstHost = 10'000;      // process of rank 0
-constexpr std::int64_t kFirstStream = 7;         // number of the stream of computation, as usual
-constexpr std::int64_t kHostOrder = 5;           // of processes on the page, as Kineto has it
-constexpr std::int64_t kDeviceOrder = 5'000'000;
+// --- the step -----------------------------------------------------------------------------------
+// One that is short enough for a trace: one that `trace-compare` reads again, which takes 2.5
+// million events, and a kernel is three of them.
+
+constexpr std::int64_t kMostTracedKernels = 800'000;
+// Times of a trace are whole nanoseconds, of which 64 bits count 292 years.
+constexpr Seconds kLongestTraced{1e9};
+
+[[noreturn]] void refuse(const StepContext& context) {
+  throw ConfigError(
+      {"training.global_batch_size", 0, 0},
+      "makes " + std::to_string(context.expansion.plan.micro_batches) +
+          " micro-batches a rank, whose kernels are more than the " +
+          std::to_string(kMostTracedKernels) +
+          " that a trace may have; give a smaller batch, all micro-batches are alike");
+}
+
+// Of pipeline rank `rank`. Throws ConfigError for a step of more kernels, or a longer one.
+PlacedStep traced_step(const StepContext& context, std::int64_t rank) {
+  if (!can_be_placed(context.expansion.plan)) {
+    refuse(context);
+  }
+  PlacedStep step = placed_step(context, rank, kMostTracedKernels);
+  if (step.step > kLongestTraced) {
+    throw ConfigError({"the step", 0, 0}, "takes " + readable(step.step) + ", and a trace holds " +
+                                              readable(kLongestTraced) +
+                                              "; give a smaller batch or faster parts");
+  }
+  if (step.kernels > kMostTracedKernels) {
+    refuse(context);
+  }
+  return step;
+}
+
+// --- the events ---------------------------------------------------------------------------------
+
+constexpr std::int64_t kFirstHost = 10'000;  // process of rank 0
 
 class StepTraceWriter {
  public:
   StepTraceWriter(const Experiment& experiment, const Projection& projection,
                   const StepContext& context, std::int64_t rank)
-      : experiment_(experiment),
-        projection_(projection),
+      : projection_(projection),
         context_(context),
         rank_(rank),
         step_(traced_step(context, pipeline_rank(projection.plan, rank))),
@@ -48,11 +78,11 @@ class StepTraceWriter {
   }
 
   void write(const TextSink& sink) {
-    TraceJson json(sink, trace_head(experiment_, projection_, rank_, groups_.all()));
+    const TraceFrame around{context_.cluster,    projection_, step_, device_, processes_, rank_,
+                            calls_.front().begin};
+    TraceJson json(sink, trace_head(around, groups_.all()));
     sequence_numbers_.assign(groups_.all().size(), 0);
-    name_processes(json);
-    annotate(json);
-    count(json);
+    write_frame(around, json);
     for (const AutogradNode& node : autograd_.nodes) {
       wrap(json, node);
       pair_up(json, node);
@@ -71,29 +101,8 @@ class StepTraceWriter {
  private:
   void make_texts();
 
-  [[nodiscard]] std::int64_t host_thread(HostThread thread) const {
-    return processes_.host + (thread == HostThread::kBackward ? 1 : 0);
-  }
-  [[nodiscard]] static std::int64_t stream(std::int64_t thread) { return kFirstStream + thread; }
-  [[nodiscard]] std::int64_t passes_stream() const { return stream(std::ssize(device_.threads)); }
   [[nodiscard]] const OperatorText& text_of(const DeviceSlice& slice) const {
     return *texts_[static_cast<std::size_t>(slice.op)];
-  }
-
-  // Up to the arguments.
-  static void slice(std::string& text, std::string_view head, std::int64_t thread,
-                    std::int64_t begin, std::int64_t end) {
-    text += head;
-    append_number(text, thread);
-    text += ",\"ts\":";
-    append_microseconds(text, kOrigin + begin);
-    text += ",\"dur\":";
-    append_microseconds(text, end - begin);
-    text += ",\"args\":{";
-  }
-  static void member(std::string& text, std::string_view name, std::int64_t value) {
-    text += name;
-    append_number(text, value);
   }
 
   struct ArrowEnd {
@@ -111,15 +120,7 @@ class StepTraceWriter {
   void launch(TraceJson& json, std::size_t i) const;
   void run(TraceJson& json, std::size_t i);
   void name_peer(std::string& text, const DeviceSlice& kernel) const;
-  void annotate(TraceJson& json) const;
-  void count(TraceJson& json) const;
-  void name_processes(TraceJson& json) const;
-  void metadata(TraceJson& json, std::string_view name, std::int64_t process, std::int64_t thread,
-                std::string_view arguments) const;
-  void name_thread(TraceJson& json, std::int64_t process, std::int64_t thread,
-                   const std::string& title) const;
 
-  const Experiment& experiment_;
   const Projection& projection_;
   const StepContext& context_;
   std::int64_t rank_;
@@ -169,8 +170,8 @@ void StepTraceWriter::arrow(TraceJson& json, std::string_view kind, std::int64_t
     std::string& text = json.event();
     text += phase;
     append_number(text, id);
-    member(text, R"(,"pid":)", place.process);
-    member(text, R"(,"tid":)", place.thread);
+    append_member(text, R"(,"pid":)", place.process);
+    append_member(text, R"(,"tid":)", place.thread);
     text += R"(,"ts":)";
     append_microseconds(text, kOrigin + place.at);
     for (const std::string_view piece : std::initializer_list<std::string_view>{
@@ -190,12 +191,11 @@ void StepTraceWriter::wrap(TraceJson& json, const AutogradNode& node) const {
   std::int64_t inset = 0;
   for (const std::string_view prefix : {"autograd::engine::evaluate_function: ", ""}) {
     std::string& text = json.event();
-    const std::string head = R"({"ph":"X","cat":"cpu_op","name":)" +
-                             json_string(std::string(prefix) + text_of(own).node) +
-                             ",\"pid\":" + std::to_string(processes_.host) + ",\"tid\":";
-    slice(text, head, host_thread(own.launched_by), calls_[node.around.first].begin + inset,
-          calls_[node.around.last].end - inset);
-    member(text, R"("Sequence number":)", own.sequence);
+    const std::string head =
+        event_head("cpu_op", std::string(prefix) + text_of(own).node, processes_.host);
+    append_slice(text, head, processes_.thread(own.launched_by),
+                 calls_[node.around.first].begin + inset, calls_[node.around.last].end - inset);
+    append_member(text, R"("Sequence number":)", own.sequence);
     text += R"(,"Fwd thread id":1}})";
     inset += kWrapper;
   }
@@ -207,7 +207,7 @@ void StepTraceWriter::pair_up(TraceJson& json, const AutogradNode& node) const {
     return;
   }
   const auto thread = [this](std::size_t call) {
-    return host_thread(device_.slices[call].launched_by);
+    return processes_.thread(device_.slices[call].launched_by);
   };
   arrow(json, "fwdbwd", node.arrow,
         {processes_.host, thread(node.forward), calls_[node.forward].begin + kInFrame},
@@ -219,10 +219,9 @@ void StepTraceWriter::pair_up(TraceJson& json, const AutogradNode& node) const {
 void StepTraceWriter::frame(TraceJson& json, const CallRange& calls) const {
   std::string& text = json.event();
   const std::string head =
-      R"({"ph":"X","cat":"python_function","name":"torch/utils/checkpoint.py: recompute_fn","pid":)" +
-      std::to_string(processes_.host) + ",\"tid\":";
-  slice(text, head, host_thread(HostThread::kBackward), calls_[calls.first].begin + kInNode,
-        calls_[calls.last].end - kInNode);
+      event_head("python_function", "torch/utils/checkpoint.py: recompute_fn", processes_.host);
+  append_slice(text, head, processes_.thread(HostThread::kBackward),
+               calls_[calls.first].begin + kInNode, calls_[calls.last].end - kInNode);
   text += "}}";
 }
 
@@ -235,20 +234,20 @@ void StepTraceWriter::name_peer(std::string& text, const DeviceSlice& kernel) co
   const std::int64_t apart = kernel.peer - pipeline_rank(plan, rank_);
   const auto op =
       static_cast<FurtherOp>(static_cast<std::size_t>(kernel.op) - step_.operators.ops.size());
-  member(text, op == FurtherOp::kSend ? R"(,"Dst Rank":)" : R"(,"Src Rank":)",
-         rank_ + apart * plan.apart().pp);
+  append_member(text, op == FurtherOp::kSend ? R"(,"Dst Rank":)" : R"(,"Src Rank":)",
+                rank_ + apart * plan.apart().pp);
 }
 
 void StepTraceWriter::call(TraceJson& json, std::size_t i) const {
   const DeviceSlice& kernel = device_.slices[i];
   const OperatorText& fixed = text_of(kernel);
   std::string& text = json.event();
-  slice(text, fixed.op.head, host_thread(kernel.launched_by), calls_[i].begin + kInFrame,
-        calls_[i].end - kInFrame);
-  member(text, R"("External id":)", static_cast<std::int64_t>(i + 1));
+  append_slice(text, fixed.op.head, processes_.thread(kernel.launched_by),
+               calls_[i].begin + kInFrame, calls_[i].end - kInFrame);
+  append_member(text, R"("External id":)", static_cast<std::int64_t>(i + 1));
   text += R"(,"Record function id":0)";
   if (kernel.sequence != 0) {
-    member(text, R"(,"Sequence number":)", kernel.sequence);
+    append_member(text, R"(,"Sequence number":)", kernel.sequence);
     text += kernel.in_backward ? R"(,"Fwd thread id":1)" : R"(,"Fwd thread id":0)";
   }
   name_peer(text, kernel);
@@ -260,14 +259,14 @@ void StepTraceWriter::launch(TraceJson& json, std::size_t i) const {
   const DeviceSlice& kernel = device_.slices[i];
   const auto id = static_cast<std::int64_t>(i + 1);
   const std::int64_t end = calls_[i].end - kInFrame - kWrapper;
-  const std::int64_t thread = host_thread(kernel.launched_by);
+  const std::int64_t thread = processes_.thread(kernel.launched_by);
   std::string& text = json.event();
-  slice(text, text_of(kernel).launch.head, thread, end - kLaunch, end);
-  member(text, R"("External id":)", id);
-  member(text, R"(,"correlation":)", id);
+  append_slice(text, text_of(kernel).launch.head, thread, end - kLaunch, end);
+  append_member(text, R"("External id":)", id);
+  append_member(text, R"(,"correlation":)", id);
   text += "}}";
   arrow(json, "ac2g", id, {processes_.host, thread, end - kLaunch},
-        {processes_.device, stream(kernel.thread), kernel.begin});
+        {processes_.device, TraceProcesses::stream(kernel.thread), kernel.begin});
 }
 
 void StepTraceWriter::run(TraceJson& json, std::size_t i) {
@@ -275,110 +274,17 @@ void StepTraceWriter::run(TraceJson& json, std::size_t i) {
   const OperatorText& fixed = text_of(kernel);
   const auto id = static_cast<std::int64_t>(i + 1);
   std::string& text = json.event();
-  slice(text, fixed.kernel.head, stream(kernel.thread), kernel.begin, kernel.end);
-  member(text, R"("External id":)", id);
-  member(text, R"(,"correlation":)", id);
-  member(text, R"(,"stream":)", stream(kernel.thread));
+  append_slice(text, fixed.kernel.head, TraceProcesses::stream(kernel.thread), kernel.begin,
+               kernel.end);
+  append_member(text, R"("External id":)", id);
+  append_member(text, R"(,"correlation":)", id);
+  append_member(text, R"(,"stream":)", TraceProcesses::stream(kernel.thread));
   if (fixed.group) {
-    member(text, R"(,"Seq":)", ++sequence_numbers_[*fixed.group]);
+    append_member(text, R"(,"Seq":)", ++sequence_numbers_[*fixed.group]);
   }
   name_peer(text, kernel);
   text += fixed.kernel.arguments;
   text += "}}";
-}
-
-// --- the rest -----------------------------------------------------------------------------------
-
-void StepTraceWriter::annotate(TraceJson& json) const {
-  const std::int64_t end = std::max<std::int64_t>(nanoseconds(step_.step), 2);
-  const auto add = [&](std::string_view category, std::string_view title, std::int64_t process,
-                       std::int64_t thread, std::int64_t from, std::int64_t to) {
-    const std::string head = R"({"ph":"X","cat":)" + json_string(category) +
-                             ",\"name\":" + json_string(title) +
-                             ",\"pid\":" + std::to_string(process) + ",\"tid\":";
-    std::string& text = json.event();
-    slice(text, head, thread, from, std::max(from, to));
-    text += "}}";
-  };
-  constexpr std::string_view kStep = "ProfilerStep#0";
-  add("user_annotation", kStep, processes_.host, host_thread(HostThread::kForward),
-      calls_.front().begin - kWrapper, end);
-  add("gpu_user_annotation", kStep, processes_.device, passes_stream(), 0, end);
-  for (const PlacedPass& pass : step_.passes) {
-    if (pass.part == PassPart::kParameters) {
-      continue;  // beside the passes of other chunks
-    }
-    std::string title(name(pass.part));
-    if (pass.part != PassPart::kOptimizer) {
-      title += " of micro-batch " + std::to_string(pass.task.micro_batch) + ", chunk " +
-               std::to_string(pass.task.chunk);
-    }
-    add("gpu_user_annotation", title, processes_.device, passes_stream(), nanoseconds(pass.start),
-        std::min(end, nanoseconds(pass.end)));
-  }
-}
-
-void StepTraceWriter::count(TraceJson& json) const {
-  const std::vector<StageMemory>& memory = projection_.memory;
-  const auto rank = static_cast<std::size_t>(pipeline_rank(projection_.plan, rank_));
-  for (const CounterSample& sample : counter_samples(step_, projection_, memory[rank])) {
-    std::string& text = json.event();
-    text += R"({"ph":"C","name":)" + json_string(sample.counter);
-    member(text, R"(,"pid":)", processes_.device);
-    text += R"(,"tid":0,"ts":)";
-    append_microseconds(text, kOrigin + nanoseconds(sample.at));
-    text += R"(,"args":{)";
-    for (const CounterSeries& series : sample.series) {
-      text += (&series == sample.series.data() ? "" : ",") + json_string(series.name) + ":";
-      append_number(text, series.value);
-    }
-    text += "}}";
-  }
-}
-
-void StepTraceWriter::metadata(TraceJson& json, std::string_view name, std::int64_t process,
-                               std::int64_t thread, std::string_view arguments) const {
-  std::string& text = json.event();
-  text += R"({"ph":"M","name":)" + json_string(name);
-  member(text, R"(,"pid":)", process);
-  member(text, R"(,"tid":)", thread);
-  text += R"(,"ts":0.000,"args":{)";
-  text += arguments;
-  text += "}}";
-}
-
-void StepTraceWriter::name_thread(TraceJson& json, std::int64_t process, std::int64_t thread,
-                                  const std::string& title) const {
-  metadata(json, "thread_name", process, thread, R"("name":)" + json_string(title));
-  metadata(json, "thread_sort_index", process, thread, R"("sort_index":)" + std::to_string(thread));
-}
-
-void StepTraceWriter::name_processes(TraceJson& json) const {
-  const std::string device = "GPU " + std::to_string(processes_.device);
-  for (const bool host : {true, false}) {
-    const std::int64_t process = host ? processes_.host : processes_.device;
-    const std::int64_t order = host ? kHostOrder : kDeviceOrder + processes_.device;
-    metadata(
-        json, "process_name", process, 0,
-        R"("name":)" + json_string(host ? "python" : "stepcast, rank " + std::to_string(rank_)));
-    metadata(json, "process_labels", process, 0,
-             R"("labels":)" + json_string(host ? "CPU" : device));
-    metadata(json, "process_sort_index", process, 0, R"("sort_index":)" + std::to_string(order));
-  }
-  for (const HostThread thread : {HostThread::kForward, HostThread::kBackward}) {
-    const std::int64_t id = host_thread(thread);
-    name_thread(json, processes_.host, id,
-                "thread " + std::to_string(id) +
-                    (thread == HostThread::kForward ? " (python)" : " (pt_autograd_0)"));
-  }
-  for (std::size_t i = 0; i < device_.threads.size(); ++i) {
-    const DeviceThread& thread = device_.threads[i];
-    const std::int64_t id = stream(static_cast<std::int64_t>(i));
-    name_thread(json, processes_.device, id,
-                "stream " + std::to_string(id) + " " + std::string(name(thread.stream)) +
-                    (thread.lane > 0 ? " " + std::to_string(thread.lane + 1) : ""));
-  }
-  name_thread(json, processes_.device, passes_stream(), "passes");
 }
 
 }  // namespace

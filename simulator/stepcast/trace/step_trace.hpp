@@ -9,19 +9,24 @@
 //
 // Which event is what: README.md of this folder. Everything is taken from the step's timeline
 // (schedule/placed_step.hpp) at the clock of the projection; when the host calls what is the one
-// thing that the timeline leaves open (host_slices.hpp). Ranks that differ in tp, cp or dp alone
+// thing that the timeline leaves open (device_slices.hpp). Ranks that differ in tp, cp or dp alone
 // run the same and differ in the ranks of their groups. The step of the trace is that at the clock
 // of the projection exactly, which StepTimer::near is up to 0.6 % off from.
 //
 // The text is handed on in pieces as it is made: what is held is a few dozen bytes a kernel.
 #pragma once
 
+#include <functional>
+#include <string_view>
+
 #include "stepcast/cost/cost_model.hpp"
 #include "stepcast/experiment/experiment.hpp"
 #include "stepcast/result/projection.hpp"
-#include "stepcast/trace/trace_json.hpp"
 
 namespace stepcast {
+
+// Takes the next piece of the text.
+using TextSink = std::function<void(std::string_view)>;
 
 // The pipeline rank of a rank of the world, which are numbered in the order of the plan.
 std::int64_t pipeline_rank(const ParallelPlan& plan, std::int64_t rank);

@@ -265,8 +265,7 @@ MeasuredKernel read_kernel(MappingReader& reader, ProfileCache& profiles) {
 bool is_run(const ConfigNode& record) {
   const ConfigNode* measured = record.find("measured");
   const bool of_kernel =
-      measured != nullptr &&
-      std::any_of(measured->entries.begin(), measured->entries.end(), [](const ConfigEntry& entry) {
+      measured != nullptr && std::ranges::any_of(measured->entries, [](const ConfigEntry& entry) {
         return metric_named(entry.key, kOfOperator).has_value();
       });
   return record.find("experiment") != nullptr || (record.find("operator") == nullptr && !of_kernel);

@@ -17,4 +17,15 @@ double spearman(const std::vector<double>& a, const std::vector<double>& b);
 // One summary a file, group and metric in the order of first appearance, then one a file over all.
 std::vector<ErrorSummary> summarize(const std::vector<ValidationRow>& rows);
 
+// --- intervals ----------------------------------------------------------------------------------
+// How many measured runs lie inside the intervals that are stated of them, each without the runs of
+// its own source: of an honest 80 % interval, 80 %.
+
+// The rows of rates and of times of steps, each run once.
+std::vector<const ValidationRow*> timed_once(const std::vector<ValidationRow>& rows);
+
+// Of the held-out runs: each family, dense ones on a GPU that another source measured too and on
+// one that none did, all; then all of which a constant may know. Groups without runs are left out.
+std::vector<IntervalCoverage> interval_coverage(const std::vector<ValidationRow>& rows);
+
 }  // namespace stepcast

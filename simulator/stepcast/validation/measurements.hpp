@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "stepcast/cost/cost_model.hpp"
-#include "stepcast/operators/measured_operator.hpp"
+#include "stepcast/operators/operator_line.hpp"
 #include "stepcast/result/validation.hpp"
 #include "stepcast/validation/canonical_record.hpp"
 

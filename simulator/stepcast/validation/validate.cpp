@@ -92,8 +92,7 @@ struct RunPrediction {
 
 bool has_comparison(const MeasuredRun& run) {
   return run.experiment &&
-         std::any_of(run.quantities.begin(), run.quantities.end(),
-                     [](const auto& quantity) { return quantity.skipped.empty(); });
+         std::ranges::any_of(run.quantities, &std::string::empty, &MeasuredQuantity::skipped);
 }
 
 // Beside rates and times of steps.
@@ -198,8 +197,7 @@ void add_rows_of_file(const std::vector<MeasuredRow>& measured, const std::strin
     if (run.layer && has_comparison(run)) {
       prediction.layer = study_layer(*run.experiment, *run.layer, cost);
     }
-    std::vector<ValidationRow> own = rows_of(run, std::move(row), prediction);
-    std::move(own.begin(), own.end(), std::back_inserter(rows));
+    std::ranges::move(rows_of(run, std::move(row), prediction), std::back_inserter(rows));
   }
 }
 
@@ -213,8 +211,8 @@ std::vector<ValidationRow> validate_files(const std::vector<std::filesystem::pat
   ProfileCache profiles(data);
   for (const std::filesystem::path& file : files) {
     if (importers.is_trace(file)) {
-      const std::vector<ValidationRow> own = importers.trace_rows(file, of_traces, profiles, cost);
-      rows.insert(rows.end(), own.begin(), own.end());
+      std::ranges::move(importers.trace_rows(file, of_traces, profiles, cost),
+                        std::back_inserter(rows));
       continue;
     }
     add_rows_of_file(read_measurements(file, importers, profiles), file.filename().string(),

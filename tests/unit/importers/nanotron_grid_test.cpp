@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "importers/nanotron_grid.hpp"
+#include "importers/row_readers.hpp"
 
 #include "catch.hpp"
 #include "unit/importers/table_runs.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/operators/exchange_line.hpp"
+#include "stepcast/operators/work_line.hpp"
 
 #include <fstream>
 

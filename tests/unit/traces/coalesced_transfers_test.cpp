@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/coalesced_transfers.hpp"
+#include "traces/launch_join.hpp"
 
 #include "catch.hpp"
 #include "trace_text.hpp"

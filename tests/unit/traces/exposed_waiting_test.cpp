@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/exposed_waiting.hpp"
+#include "traces/measured_step.hpp"
 
 #include "catch.hpp"
-#include "traces/measured_step.hpp"
 
 namespace stepcast::exposed_waiting_test {
 namespace {

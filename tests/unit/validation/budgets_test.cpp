@@ -7,7 +7,7 @@
 #include "catch.hpp"
 #include "importers/measurement_files.hpp"
 #include "sample_specs.hpp"
-#include "stepcast/validation/interval_coverage.hpp"
+#include "stepcast/validation/error_summary.hpp"
 #include "stepcast/validation/validate.hpp"
 
 namespace stepcast::budgets_test {

@@ -5,11 +5,11 @@
 
 #include "catch.hpp"
 #include "importers/measurement_files.hpp"
-#include "importers/published_sources.hpp"
+#include "importers/published_names.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/report/validation_report.hpp"
-#include "stepcast/validation/interval_coverage.hpp"
+#include "stepcast/validation/error_summary.hpp"
 #include "stepcast/validation/validate.hpp"
 #include "text_file.hpp"
 

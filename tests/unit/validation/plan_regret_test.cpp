@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/validation/plan_regret.hpp"
+#include "stepcast/validation/timed_runs.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -8,7 +8,6 @@
 #include "importers/measurement_files.hpp"
 #include "sample_specs.hpp"
 #include "stepcast/report/timed_runs_report.hpp"
-#include "stepcast/validation/timed_runs.hpp"
 
 namespace stepcast::plan_regret_test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "stepcast/trace/event_text.hpp"
+#include "stepcast/trace/trace_text.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -27,11 +27,6 @@ std::string list_text(const std::vector<std::int64_t>& values) {
 std::string members(const Json& object) {
   const std::string text = json_dump(object);
   return object.empty() ? "" : "," + text.substr(1, text.size() - 2);
-}
-
-std::string head(std::string_view category, std::string_view name, std::int64_t process) {
-  return R"({"ph":"X","cat":)" + json_string(category) + ",\"name\":" + json_string(name) +
-         ",\"pid\":" + std::to_string(process) + ",\"tid\":";
 }
 
 Json of_collective(const TraceCollective& collective, ProcessGroups& groups) {
@@ -69,6 +64,11 @@ Json of_arguments(const std::vector<TraceArgument>& arguments) {
 
 std::string json_string(std::string_view text) { return json_dump(Json(text)); }
 
+std::string event_head(std::string_view category, std::string_view name, std::int64_t process) {
+  return R"({"ph":"X","cat":)" + json_string(category) + ",\"name\":" + json_string(name) +
+         ",\"pid\":" + std::to_string(process) + ",\"tid\":";
+}
+
 OperatorText operator_text(const TraceOperator& event, const OperatorCalls& calls,
                            const TraceProcesses& processes, ProcessGroups& groups) {
   OperatorText text;
@@ -86,9 +86,10 @@ OperatorText operator_text(const TraceOperator& event, const OperatorCalls& call
     of_kernel.update(collective);
     text.group = groups.group(event.collective->group, event.collective->axis).index;
   }
-  text.op = {head("cpu_op", event.name, processes.host), members(of_op)};
-  text.launch = {head("cuda_runtime", calls.launch, processes.host), ""};
-  text.kernel = {head(calls.kernel_category, event.kernel, processes.device), members(of_kernel)};
+  text.op = {event_head("cpu_op", event.name, processes.host), members(of_op)};
+  text.launch = {event_head("cuda_runtime", calls.launch, processes.host), ""};
+  text.kernel = {event_head(calls.kernel_category, event.kernel, processes.device),
+                 members(of_kernel)};
   text.node = event.node;
   return text;
 }
