@@ -11,7 +11,6 @@
 #include "stepcast/api/sweep_writer.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/stepcast.hpp"
-#include "stepcast/sweep/piece_run.hpp"
 #include "stepcast/sweep/plan_search.hpp"
 #include "stepcast/sweep/sweep_merge.hpp"
 #include "stepcast/sweep/sweep_part.hpp"
@@ -112,14 +111,8 @@ std::string finished_text(const SweepPart& part) {
          std::to_string(header.grid.chunks()) + " chunks, in " + part.file().string() + "\n";
 }
 
-std::int64_t parts_in(const PieceFolder& folder) {
-  const PieceStates states = folder.states();
-  return std::count_if(states.begin(), states.end(),
-                       [](const auto& state) { return state.second.there; });
-}
-
 std::string finished_text(std::int64_t priced, const PieceFolder& folder) {
-  const std::int64_t there = parts_in(folder);
+  const std::int64_t there = parts_there(folder.states());
   const std::string all = with_separators(folder.pieces());
   return with_separators(priced) + " of " + all + " pieces priced here; " +
          (there == folder.pieces()

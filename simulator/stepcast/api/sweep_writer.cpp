@@ -15,7 +15,7 @@
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/report/plan_lines.hpp"
 #include "stepcast/report/sweep_report.hpp"
-#include "stepcast/sweep/chunk_stream.hpp"
+#include "stepcast/sweep/chunk_store.hpp"
 #include "stepcast/sweep/plan_evaluator.hpp"
 #include "stepcast/sweep/sweep_ranking.hpp"
 

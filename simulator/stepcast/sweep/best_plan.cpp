@@ -8,7 +8,6 @@
 
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/sweep/chunk_store.hpp"
-#include "stepcast/sweep/incumbent_search.hpp"
 #include "stepcast/sweep/plan_evaluator.hpp"
 #include "stepcast/sweep/plan_search.hpp"
 #include "stepcast/sweep/sweep_axes.hpp"
