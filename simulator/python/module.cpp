@@ -50,19 +50,11 @@ void bind_values(py::module_& module) {
       .value("CSV", ReportFormat::kCsv);
   py::class_<ReportForm>(module, "ReportForm").def(py::init<ReportFormat>());
   py::implicitly_convertible<ReportFormat, ReportForm>();
-  py::enum_<Listing>(module, "Listing")
-      .value("gpus", Listing::kGpu)
-      .value("models", Listing::kModel)
-      .value("clusters", Listing::kCluster)
-      .value("software", Listing::kSoftware)
-      .value("backends", Listing::kBackend)
-      .value("collectives", Listing::kCollective)
-      .value("dispatchers", Listing::kDispatcher)
-      .value("schedules", Listing::kSchedule)
-      .value("hosts", Listing::kHost)
-      .value("attention_libraries", Listing::kAttentionLibrary)
-      .value("operators", Listing::kOperator)
-      .value("formats", Listing::kFormat);
+  py::enum_<Listing> listing(module, "Listing");
+  int value = 0;
+  for (const std::string& kind : Simulator::kinds()) {
+    listing.value(kind.c_str(), static_cast<Listing>(value++));
+  }
 }
 
 void bind_reports(py::class_<Simulator>& simulator) {

@@ -36,8 +36,7 @@ std::optional<GpuHourPrice> price_of(const GpuHourPrices& given, const Experimen
     return std::nullopt;
   }
   if (!experiment.run) {
-    const Assignment& first = given.prices.front();
-    throw ConfigError({first.place.empty() ? "price " + first.text : first.place, 0, 0},
+    throw ConfigError(place_of(given.prices.front(), "price"),
                       "there is no run to have a price; add --tokens 15T");
   }
   return prices.at(gpu);

@@ -104,8 +104,9 @@ class SweepWriter {
         settings_(settings),
         running_(running),
         all_plans_(settings.form.format == ReportFormat::kJson && !settings.top),
-        costs_(settings.lines || is_lines(settings.form.format) ? cost_models_of(space, data)
-                                                                : std::vector<CostModel>()),
+        costs_(settings.lines || is_lines(settings.form.format)
+                   ? cost_models_of(space.sites(), data)
+                   : std::vector<CostModel>()),
         lines_(space, PlanDetail::kMemoryByKind),
         known_(load_accuracy(data)),
         errors_(space, known_),
