@@ -175,6 +175,10 @@ void add_words(CLI::App& program) {
   }
 }
 
+std::vector<const CLI::App*> inner_commands(const CLI::App& command) {
+  return command.get_subcommands([](const CLI::App*) { return true; });
+}
+
 CLI::Validator unsaid(const CLI::Validator& check) { return check.description(""); }
 
 }  // namespace stepcast::cli
