@@ -168,7 +168,9 @@ void SiteOption::check(CLI::Option& option) const {
 }
 
 std::string SiteOption::label(const std::string& given) const {
-  return takes == Takes::kMegahertz ? shortest_text(std::stod(given)) : given;
+  return takes == Takes::kMegahertz ? shortest_text(std::stod(given))
+         : takes == Takes::kWhole   ? std::to_string(std::stoll(given))
+                                    : given;
 }
 
 std::string SiteOption::value(const std::string& given) const {
