@@ -12,6 +12,7 @@
 #include "stepcast/api/job.hpp"
 #include "stepcast/api/report_forms.hpp"
 #include "stepcast/api/saved_plans.hpp"
+#include "stepcast/base/problem_set.hpp"
 #include "stepcast/base/units_text.hpp"
 #include "stepcast/experiment/accuracy.hpp"
 #include "stepcast/experiment/comparison.hpp"
@@ -27,22 +28,11 @@ namespace {
 std::vector<Experiment> experiments_of(const std::vector<ColumnSource>& columns,
                                        const DataRoot& data) {
   std::vector<Experiment> experiments;
-  Diagnostics diagnostics;
-  std::vector<std::string> seen;
+  ProblemSet problems;
   for (const ColumnSource& column : columns) {
-    try {
-      experiments.push_back(experiment_of(column.experiment, data));
-    } catch (const ConfigError& error) {
-      for (const Diagnostic& problem : error.diagnostics()) {
-        std::string text = to_text(problem);
-        if (std::find(seen.begin(), seen.end(), text) == seen.end()) {
-          seen.push_back(std::move(text));
-          diagnostics.error(problem.where, problem.message);
-        }
-      }
-    }
+    problems.collect([&] { experiments.push_back(experiment_of(column.experiment, data)); });
   }
-  diagnostics.throw_if_any();
+  problems.throw_if_any();
   return experiments;
 }
 

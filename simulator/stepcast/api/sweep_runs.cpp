@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 
 #include "stepcast/api/answered_call.hpp"
 #include "stepcast/api/chosen_backends.hpp"
@@ -176,30 +175,6 @@ std::size_t top_of(const SweepSettings& settings) {
   return static_cast<std::size_t>(std::max<std::int64_t>(settings.top, 0));
 }
 
-// Adds chunks up, hands their plans on, and keeps none of them.
-class TalliedChunks : public ChunkStore {
- public:
-  TalliedChunks(const SweepSpace& space, const SweepSettings& settings)
-      : space_(space), settings_(settings), tally_(space, top_of(settings)) {}
-
-  [[nodiscard]] bool has(std::int64_t) const override { return false; }
-  [[nodiscard]] ChunkResult read(std::int64_t) const override { return {}; }
-  void keep(std::int64_t, ChunkResult result) override {
-    const std::scoped_lock lock(mutex_);
-    tally_.add(result);
-    if (settings_.found && !result.priced.empty()) {
-      settings_.found(swept(result.priced, space_));
-    }
-  }
-  [[nodiscard]] SweepSummary summary() const { return tally_.summary(); }
-
- private:
-  const SweepSpace& space_;
-  const SweepSettings& settings_;
-  std::mutex mutex_;
-  SweepTally tally_;
-};
-
 SweepRun run_of(const SweepSpace& space, const std::vector<CostModel>& costs,
                 const SweepSettings& settings) {
   SweepRun run;
@@ -217,7 +192,11 @@ SweepRun run_of(const SweepSpace& space, const std::vector<CostModel>& costs,
 
 SweepAnswer swept_plans(const SweepSpace& space, const std::vector<CostModel>& costs,
                         const SweepSettings& settings) {
-  TalliedChunks chunks(space, settings);
+  TalliedChunks chunks(space, top_of(settings), [&](const std::vector<PlanNumbers>& priced) {
+    if (settings.found) {
+      settings.found(swept(priced, space));
+    }
+  });
   SweepAnswer answer;
   answer.complete = run_sweep(run_of(space, costs, settings), chunks, settings.stop);
   const SweepSummary summary = chunks.summary();

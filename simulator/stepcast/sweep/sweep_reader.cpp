@@ -6,9 +6,9 @@
 #include <iterator>
 #include <optional>
 #include <set>
-#include <tuple>
 
 #include "stepcast/base/nearest_name.hpp"
+#include "stepcast/base/problem_set.hpp"
 #include "stepcast/config/enum_fields.hpp"
 #include "stepcast/experiment/backend_choice.hpp"
 #include "stepcast/experiment/profile_cache.hpp"
@@ -140,42 +140,6 @@ constexpr std::string_view kConstraints = "constraints";
 constexpr std::string_view kRankBy = "rank_by";
 constexpr std::array kOwnKeys = {kConstraints, kRankBy};
 constexpr std::string_view kOffered = "offered";
-
-// Problems, each once: the same value is read as part of many experiments.
-class ProblemSet {
- public:
-  void add(const Diagnostic& problem) {
-    if (known_
-            .insert({problem.where.file, problem.where.line, problem.where.column, problem.message})
-            .second) {
-      diagnostics_.error(problem.where, problem.message);
-    }
-  }
-  void add(const Diagnostics& problems) {
-    for (const Diagnostic& problem : problems.entries()) {
-      add(problem);
-    }
-  }
-  // Runs `load` and keeps the problems that it throws; whether there were none.
-  template <typename Load>
-  bool collect(const Load& load) {
-    try {
-      load();
-      return true;
-    } catch (const ConfigError& error) {
-      for (const Diagnostic& problem : error.diagnostics()) {
-        add(problem);
-      }
-      return false;
-    }
-  }
-  [[nodiscard]] bool empty() const { return diagnostics_.empty(); }
-  void throw_if_any() const { diagnostics_.throw_if_any(); }
-
- private:
-  std::set<std::tuple<std::string, int, int, std::string>> known_;
-  Diagnostics diagnostics_;
-};
 
 bool is_site_key(std::string_view key) {
   constexpr std::string_view kPlan = "plan.";
