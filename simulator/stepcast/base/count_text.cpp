@@ -19,20 +19,19 @@ constexpr std::array kCountSuffixes = {CountSuffix{"", 1.0}, CountSuffix{"k", 1e
 // Whole numbers up to here are written and read back without loss where they have a suffix.
 constexpr double kLargestCount = 1e18;
 
-// Plain digits, which a double would round above 2^53.
-std::optional<std::int64_t> plain_count(std::string_view text) {
+}  // namespace
+
+std::optional<std::int64_t> parse_whole(std::string_view text) {
   std::int64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [after, error] = std::from_chars(text.data(), end, value);
-  const bool whole = error == std::errc{} && after == end;
-  const bool in_range = value >= 0 && value <= static_cast<std::int64_t>(kLargestCount);
-  return whole && in_range ? std::optional(value) : std::nullopt;
+  return error == std::errc{} && after == end ? std::optional(value) : std::nullopt;
 }
 
-}  // namespace
-
 std::optional<std::int64_t> parse_count(std::string_view text) {
-  if (const std::optional<std::int64_t> plain = plain_count(text)) {
+  // Plain digits, which a double would round above 2^53.
+  constexpr auto kLargest = static_cast<std::int64_t>(kLargestCount);
+  if (const auto plain = parse_whole(text); plain && *plain >= 0 && *plain <= kLargest) {
     return plain;
   }
   double number = 0.0;

@@ -10,6 +10,8 @@
 
 namespace stepcast {
 
+// The number that `text` is, where it is a whole number and nothing else: "12".
+std::optional<std::int64_t> parse_whole(std::string_view text);
 // The count that `text` is; nothing if it is no whole number from 0 to 10^18. Case counts: "15t" is
 // none.
 std::optional<std::int64_t> parse_count(std::string_view text);

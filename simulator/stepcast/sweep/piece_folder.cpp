@@ -19,6 +19,7 @@
 #include <system_error>
 
 #include "stepcast/base/ascii.hpp"
+#include "stepcast/base/count_text.hpp"
 #include "stepcast/base/error.hpp"
 #include "stepcast/config/json_node.hpp"
 #include "stepcast/sweep/file_fault.hpp"
@@ -145,7 +146,7 @@ std::optional<std::int64_t> start_of(std::int64_t process) {
   if (words.size() <= kStart || words.front() == "Z" || words.front() == "X") {
     return std::nullopt;
   }
-  return whole_number(words[kStart]);
+  return parse_whole(words[kStart]);
 }
 
 std::optional<std::string> text_at(const ConfigNode& node, std::string_view key) {
@@ -156,7 +157,7 @@ std::optional<std::string> text_at(const ConfigNode& node, std::string_view key)
 
 std::optional<std::int64_t> number_at(const ConfigNode& node, std::string_view key) {
   const std::optional<std::string> text = text_at(node, key);
-  return text ? whole_number(*text) : std::nullopt;
+  return text ? parse_whole(*text) : std::nullopt;
 }
 
 }  // namespace
@@ -343,8 +344,8 @@ bool has_ended_here(std::string_view process) {
   if (number == std::string_view::npos || process.substr(0, number) != this_host()) {
     return false;
   }
-  const auto of_process = whole_number(process.substr(number + 1, start - number - 1));
-  const auto started = whole_number(process.substr(start + 1));
+  const auto of_process = parse_whole(process.substr(number + 1, start - number - 1));
+  const auto started = parse_whole(process.substr(start + 1));
   return of_process && started && start_of(*of_process) != started;
 }
 

@@ -6,9 +6,9 @@
 #include <compare>
 #include <set>
 
+#include "stepcast/base/count_text.hpp"
 #include "stepcast/layer/exchange_rules.hpp"
 #include "stepcast/pipeline/schedules/schedule_info.hpp"
-#include "stepcast/sweep/sweep_chunks.hpp"
 
 namespace stepcast {
 namespace {
@@ -25,7 +25,7 @@ Degrees given_degrees(const GivenTexts& given, std::string_view key) {
     return degrees;
   }
   for (const std::string& text : found->second) {
-    if (const auto value = whole_number(text); value && *value > 0 && *value <= kLargest) {
+    if (const auto value = parse_whole(text); value && *value > 0 && *value <= kLargest) {
       degrees.insert(*value);
     }
   }
